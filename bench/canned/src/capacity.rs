@@ -11,19 +11,19 @@ pub(crate) struct Capacity {
     service: Duration,
     /// When each server is free. As every request takes the same time, the next one free is the one that was given
     /// work first.
-    free: VecDeque<Duration>,
+    free_at: VecDeque<Duration>,
 }
 
 impl Capacity {
     pub(crate) fn new(servers: usize, service: Duration) -> Self {
-        Self { service, free: VecDeque::from(vec![Duration::ZERO; servers]) }
+        Self { service, free_at: VecDeque::from(vec![Duration::ZERO; servers]) }
     }
 
     /// When a request that comes `now` is answered. Moments must not run back.
     pub(crate) fn answered_at(&mut self, now: Duration) -> Duration {
-        let free = self.free.pop_front().unwrap_or_default();
+        let free = self.free_at.pop_front().unwrap_or_default();
         let finish = now.max(free) + self.service;
-        self.free.push_back(finish);
+        self.free_at.push_back(finish);
         finish
     }
 }

@@ -5,8 +5,8 @@ use std::os::fd::OwnedFd;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
-use crate::heads::Heads;
 use crate::replies::Replies;
+use crate::request_counter::RequestCounter;
 
 /// A client.
 #[derive(Debug)]
@@ -16,15 +16,15 @@ pub(crate) struct Connection {
     pub(crate) serial: u64,
     /// Whether the kernel takes no more bytes for it: it is owed some, and is not read from.
     pub(crate) is_blocked: bool,
-    heads: Heads,
-    owed_bytes: u64,
+    requests: RequestCounter,
+    unsent_bytes: u64,
 }
 
 /// How an exchange with a client ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Paid {
+pub(crate) enum SendOutcome {
     /// It has all that it was owed.
-    All,
+    Complete,
     /// The kernel takes no more for now.
     Blocked,
     /// The client is gone.
@@ -33,30 +33,30 @@ pub(crate) enum Paid {
 
 impl Connection {
     pub(crate) fn new(socket: OwnedFd, serial: u64) -> Self {
-        Self { socket, serial, is_blocked: false, heads: Heads::default(), owed_bytes: 0 }
+        Self { socket, serial, is_blocked: false, requests: RequestCounter::default(), unsent_bytes: 0 }
     }
 
     /// How many requests came; none when the client is gone.
     pub(crate) fn receive(&mut self, buffer: &mut [u8]) -> Option<u64> {
         match rustix::io::read(&self.socket, &mut *buffer) {
             Ok(0) => None,
-            Ok(length) => Some(self.heads.count(&buffer[..length])),
+            Ok(length) => Some(self.requests.count(&buffer[..length])),
             Err(Errno::AGAIN | Errno::INTR) => Some(0),
             Err(_) => None,
         }
     }
 
     /// Adds so many replies to what it is owed, and sends what the kernel takes.
-    pub(crate) fn pay(&mut self, count: u64, replies: &Replies) -> Paid {
-        self.owed_bytes += replies.bytes(count);
-        while self.owed_bytes > 0 {
-            match send(&self.socket, replies.next(self.owed_bytes), SendFlags::NOSIGNAL) {
-                Ok(sent) => self.owed_bytes -= sent as u64,
+    pub(crate) fn send_replies(&mut self, count: u64, replies: &Replies) -> SendOutcome {
+        self.unsent_bytes += replies.bytes(count);
+        while self.unsent_bytes > 0 {
+            match send(&self.socket, replies.next_chunk(self.unsent_bytes), SendFlags::NOSIGNAL) {
+                Ok(sent) => self.unsent_bytes -= sent as u64,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Paid::Blocked,
-                Err(_) => return Paid::Gone,
+                Err(Errno::AGAIN) => return SendOutcome::Blocked,
+                Err(_) => return SendOutcome::Gone,
             }
         }
-        Paid::All
+        SendOutcome::Complete
     }
 }

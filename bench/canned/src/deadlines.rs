@@ -14,17 +14,17 @@ use rustix::time::{
 use crate::capacity::Capacity;
 
 /// An answer later than this after its moment is counted as late.
-const LATE: Duration = Duration::from_micros(200);
+const LATE_AFTER: Duration = Duration::from_micros(200);
 
 /// Answers that may wait at once; a client that asks for more is cut off.
 const WAITING_MAX: usize = 4_000_000;
 
 /// Somebody's answer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ScheduledReply {
     at: Duration,
     /// The client's place among the connections.
-    pub(crate) place: usize,
+    pub(crate) connection: usize,
     /// Which client at that place.
     pub(crate) serial: u64,
 }
@@ -33,7 +33,7 @@ pub(crate) struct Answer {
 #[derive(Debug)]
 pub(crate) struct Deadlines {
     capacity: Capacity,
-    waiting: VecDeque<Answer>,
+    waiting: VecDeque<ScheduledReply>,
     timer: OwnedFd,
     /// What the timer was last set for.
     armed: Duration,
@@ -59,24 +59,24 @@ impl Deadlines {
     }
 
     /// Takes requests that came `now`; whether there was room for them.
-    pub(crate) fn take(&mut self, count: u64, place: usize, serial: u64, now: Duration) -> bool {
+    pub(crate) fn schedule(&mut self, count: u64, place: usize, serial: u64, now: Duration) -> bool {
         if count > WAITING_MAX as u64 - self.waiting.len() as u64 {
             return false;
         }
         for _ in 0..count {
-            self.waiting.push_back(Answer { at: self.capacity.answered_at(now), place, serial });
+            self.waiting.push_back(ScheduledReply { at: self.capacity.answered_at(now), connection: place, serial });
         }
         true
     }
 
     /// The next answer that is due, if one is.
-    pub(crate) fn due(&mut self) -> Option<Answer> {
+    pub(crate) fn pop_due(&mut self) -> Option<ScheduledReply> {
         let (first, now) = (self.waiting.front()?, now());
         if first.at > now {
             return None;
         }
         let late = now - first.at;
-        self.late_answers += u64::from(late > LATE);
+        self.late_answers += u64::from(late > LATE_AFTER);
         self.late_max = self.late_max.max(late);
         self.waiting.pop_front()
     }

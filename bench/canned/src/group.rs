@@ -4,8 +4,8 @@
 use std::io::{self, BufRead, BufReader};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crate::ending;
 use crate::report::Report;
+use crate::stop_signals;
 
 struct Member {
     child: Child,
@@ -35,7 +35,7 @@ impl Member {
     }
 
     /// Lets go of its input, which ends it.
-    fn end(self) -> io::Result<Report> {
+    fn stop(self) -> io::Result<Report> {
         let Self { mut child, input, mut output } = self;
         drop(input);
         let mut line = String::new();
@@ -47,13 +47,13 @@ impl Member {
 
 /// Runs `count` processes until a signal; `words` are theirs, `listening` is called when all of them listen.
 pub(crate) fn run(count: usize, words: &[String], listening: impl FnOnce()) -> io::Result<Report> {
-    let signals = ending::signals()?;
+    let signals = stop_signals::signals()?;
     let members = (0..count).map(|_| Member::start(words)).collect::<io::Result<Vec<_>>>()?;
     listening();
     while rustix::io::read(&signals, &mut [0; 1]) == Err(rustix::io::Errno::INTR) {}
     let mut report = Report::default();
     for member in members {
-        report.add(&member.end()?);
+        report.add(&member.stop()?);
     }
     Ok(report)
 }

@@ -5,12 +5,12 @@
 mod capacity;
 mod connection;
 mod deadlines;
-mod ending;
 mod group;
-mod heads;
 mod replies;
 mod report;
+mod request_counter;
 mod server;
+mod stop_signals;
 
 use std::io;
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ use capacity::Capacity;
 use deadlines::Deadlines;
 use replies::Replies;
 use report::Report;
-use server::{Server, bound, port_of};
+use server::{Server, bind_port, port_of};
 
 /// Answer every request at 127.0.0.1 with one prepared reply; at SIGTERM, say what it took in a line of JSON
 #[derive(Debug, Parser)]
@@ -77,7 +77,7 @@ fn answer(args: &Args) -> io::Result<Report> {
         sched_setaffinity(None, &cpus)?;
     }
     // In a group this socket only keeps the port; who never listens gets no connections.
-    let socket = bound(args.port)?;
+    let socket = bind_port(args.port)?;
     let port = port_of(&socket)?;
     let listening = || println!("canned listens on http://127.0.0.1:{port}");
     if args.processes > 1 {
@@ -88,7 +88,11 @@ fn answer(args: &Args) -> io::Result<Report> {
     let capacity = capacity.map(|(servers, service)| Deadlines::new(Capacity::new(servers as usize, service)));
     let replies = Replies::new(args.body_bytes as usize);
     let mut server = Server::new(socket, replies, capacity.transpose()?)?;
-    let ends = if args.member { vec![ending::signals()?, ending::input()?] } else { vec![ending::signals()?] };
+    let ends = if args.member {
+        vec![stop_signals::signals()?, stop_signals::stdin_closed()?]
+    } else {
+        vec![stop_signals::signals()?]
+    };
     listening();
     server.run(&ends)
 }

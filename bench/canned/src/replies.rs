@@ -7,7 +7,7 @@ const RUN_BYTES: usize = 64 * 1024;
 /// The stream of replies.
 #[derive(Debug)]
 pub(crate) struct Replies {
-    run: Vec<u8>,
+    chunk: Vec<u8>,
     length: usize,
 }
 
@@ -18,7 +18,7 @@ impl Replies {
             format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {body_bytes}\r\n\r\n").into_bytes();
         let reply = [head, vec![b'x'; body_bytes]].concat();
         let copies = (RUN_BYTES / reply.len()).max(1);
-        Self { length: reply.len(), run: reply.repeat(copies) }
+        Self { length: reply.len(), chunk: reply.repeat(copies) }
     }
 
     /// Bytes of `count` replies.
@@ -28,11 +28,11 @@ impl Replies {
 
     /// What goes out next to a client that is owed so many bytes; as the stream repeats, nothing else is needed to
     /// know its place.
-    pub(crate) fn next(&self, owed_bytes: u64) -> &[u8] {
+    pub(crate) fn next_chunk(&self, owed_bytes: u64) -> &[u8] {
         let length = self.length as u64;
         let start = ((length - owed_bytes % length) % length) as usize;
         let left = usize::try_from(owed_bytes).unwrap_or(usize::MAX);
-        &self.run[start..self.run.len().min(start.saturating_add(left))]
+        &self.chunk[start..self.chunk.len().min(start.saturating_add(left))]
     }
 }
 
@@ -45,7 +45,7 @@ mod tests {
     #[test]
     fn a_reply_is_http() {
         let replies = Replies::new(3);
-        let text = String::from_utf8(replies.next(replies.bytes(1)).to_vec()).unwrap();
+        let text = String::from_utf8(replies.next_chunk(replies.bytes(1)).to_vec()).unwrap();
         assert_eq!(text, "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 3\r\n\r\nxxx");
     }
 
@@ -59,12 +59,12 @@ mod tests {
             let replies = Replies::new(body_bytes);
             let (mut owed, mut sent, mut takes) = (replies.bytes(count), Vec::new(), takes.into_iter().cycle());
             while owed > 0 {
-                let next = replies.next(owed);
+                let next = replies.next_chunk(owed);
                 let taken = next.len().min(takes.next().unwrap());
                 sent.extend_from_slice(&next[..taken]);
                 owed -= taken as u64;
             }
-            prop_assert_eq!(sent, replies.run[..replies.length].repeat(count as usize));
+            prop_assert_eq!(sent, replies.chunk[..replies.length].repeat(count as usize));
         }
     }
 }

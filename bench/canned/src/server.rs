@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, accept_with, bind, listen, socket_with, sockopt};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::connection::{Connection, Paid};
+use crate::connection::{Connection, SendOutcome};
 use crate::deadlines::{Deadlines, now};
 use crate::replies::Replies;
 use crate::report::Report;
@@ -49,7 +49,7 @@ pub(crate) struct Server {
 ///
 /// # Errors
 /// Somebody else has the port.
-pub(crate) fn bound(port: u16) -> io::Result<OwnedFd> {
+pub(crate) fn bind_port(port: u16) -> io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
     sockopt::set_socket_reuseaddr(&socket, true)?;
@@ -98,23 +98,23 @@ impl Server {
                     place => self.serve(place as usize)?,
                 }
             }
-            self.answer_due()?;
+            self.send_due()?;
         }
     }
 
     fn accept(&mut self) -> io::Result<()> {
         loop {
             match accept_with(&self.listener, SocketFlags::NONBLOCK | SocketFlags::CLOEXEC) {
-                Ok(socket) => self.welcome(socket)?,
+                Ok(socket) => self.add_connection(socket)?,
                 Err(Errno::AGAIN) => return Ok(()),
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
-                Err(error @ (Errno::MFILE | Errno::NFILE)) => return self.listen_for(false, error),
+                Err(error @ (Errno::MFILE | Errno::NFILE)) => return self.set_accepting(false, error),
                 Err(error) => return Err(error.into()),
             }
         }
     }
 
-    fn welcome(&mut self, socket: OwnedFd) -> io::Result<()> {
+    fn add_connection(&mut self, socket: OwnedFd) -> io::Result<()> {
         sockopt::set_tcp_nodelay(&socket, true)?;
         let place = socket.as_raw_fd() as usize;
         epoll::add(&self.epoll, &socket, EventData::new_u64(place as u64), EventFlags::IN)?;
@@ -127,7 +127,7 @@ impl Server {
     }
 
     /// Without a free file number, asking the listener again would only spin.
-    fn listen_for(&mut self, accepting: bool, because: Errno) -> io::Result<()> {
+    fn set_accepting(&mut self, accepting: bool, because: Errno) -> io::Result<()> {
         if accepting == self.is_accepting {
             return Ok(());
         }
@@ -141,21 +141,21 @@ impl Server {
     fn serve(&mut self, place: usize) -> io::Result<()> {
         let Some(Some(connection)) = self.connections.get_mut(place) else { return Ok(()) };
         if connection.is_blocked {
-            return self.pay(place, 0);
+            return self.send_replies(place, 0);
         }
         let (serial, received) = (connection.serial, connection.receive(&mut self.buffer));
         let Some(count) = received else { return self.close(place) };
         self.requests += count;
-        let Some(deadlines) = &mut self.deadlines else { return self.pay(place, count) };
-        let has_room = deadlines.take(count, place, serial, now());
+        let Some(deadlines) = &mut self.deadlines else { return self.send_replies(place, count) };
+        let has_room = deadlines.schedule(count, place, serial, now());
         if has_room { Ok(()) } else { self.close(place) }
     }
 
-    fn pay(&mut self, place: usize, count: u64) -> io::Result<()> {
+    fn send_replies(&mut self, place: usize, count: u64) -> io::Result<()> {
         let Some(Some(connection)) = self.connections.get_mut(place) else { return Ok(()) };
-        let paid = connection.pay(count, &self.replies);
-        let is_blocked = paid == Paid::Blocked;
-        if paid == Paid::Gone {
+        let paid = connection.send_replies(count, &self.replies);
+        let is_blocked = paid == SendOutcome::Blocked;
+        if paid == SendOutcome::Gone {
             return self.close(place);
         }
         if connection.is_blocked != is_blocked {
@@ -168,14 +168,14 @@ impl Server {
 
     fn close(&mut self, place: usize) -> io::Result<()> {
         self.connections[place] = None;
-        if self.is_accepting { Ok(()) } else { self.listen_for(true, Errno::MFILE) }
+        if self.is_accepting { Ok(()) } else { self.set_accepting(true, Errno::MFILE) }
     }
 
-    fn answer_due(&mut self) -> io::Result<()> {
-        while let Some(answer) = self.deadlines.as_mut().and_then(Deadlines::due) {
-            let client = self.connections.get(answer.place).and_then(Option::as_ref);
+    fn send_due(&mut self) -> io::Result<()> {
+        while let Some(answer) = self.deadlines.as_mut().and_then(Deadlines::pop_due) {
+            let client = self.connections.get(answer.connection).and_then(Option::as_ref);
             if client.is_some_and(|connection| connection.serial == answer.serial) {
-                self.pay(answer.place, 1)?;
+                self.send_replies(answer.connection, 1)?;
             }
         }
         self.deadlines.as_mut().map_or(Ok(()), Deadlines::arm)

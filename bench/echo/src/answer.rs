@@ -17,7 +17,7 @@ const BAD: &[u8] = b"{}";
 
 /// What a limiter must read before it can decide.
 #[derive(Deserialize)]
-struct Question<'a> {
+struct LimiterRequest<'a> {
     #[serde(borrow)]
     client_id: Cow<'a, str>,
     #[serde(borrow)]
@@ -30,7 +30,7 @@ pub(crate) async fn answer<B: Body>(request: Request<B>) -> Result<Response<Full
         return Ok(json(StatusCode::OK, PASS));
     }
     let body = request.into_body().collect().await?.to_bytes();
-    Ok(match serde_json::from_slice::<Question>(&body) {
+    Ok(match serde_json::from_slice::<LimiterRequest>(&body) {
         Ok(question) => {
             // Or the compiler would see that nobody reads them.
             black_box((&question.client_id, &question.resource));

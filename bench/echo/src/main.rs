@@ -53,11 +53,11 @@ async fn serve(port: u16) -> io::Result<Infallible> {
     loop {
         let (stream, _) = listener.accept().await?;
         stream.set_nodelay(true)?;
-        tokio::spawn(converse(stream));
+        tokio::spawn(serve_connection(stream));
     }
 }
 
 /// A client that leaves in the middle of a request is nobody's mistake here.
-async fn converse(stream: TcpStream) {
+async fn serve_connection(stream: TcpStream) {
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer::answer)).await;
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use criterion::measurement::WallTime;
 use criterion::{BenchmarkGroup, Criterion, Throughput, criterion_group, criterion_main};
-use limiter::{Capacity, Counter, Gcra, Keyed, Log, Moment, Quota, Room, Seed, State, WhenFull};
+use limiter::{Budget, Capacity, Counter, Gcra, Keyed, Log, Moment, Quota, Seed, State, WhenFull};
 use rustix::time::{ClockId, clock_gettime};
 
 #[global_allocator]
@@ -43,7 +43,7 @@ fn quota(limit: u64, window: Duration) -> Quota {
 }
 
 fn keyed<S: State>(quota: Quota) -> Keyed<S> {
-    let room = Arc::new(Room::new(Capacity { keys_max: 2 * KEYS, stamps_max: 200 * LOGS }));
+    let room = Arc::new(Budget::new(Capacity { keys_max: 2 * KEYS, timestamps_max: 200 * LOGS }));
     Keyed::new(quota, room, WhenFull::Deny, Seed::new([7; 32]))
 }
 

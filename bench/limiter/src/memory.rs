@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use limiter::{Capacity, Gcra, Keyed, Moment, Quota, Room, Seed, WhenFull};
+use limiter::{Budget, Capacity, Gcra, Keyed, Moment, Quota, Seed, WhenFull};
 
 #[global_allocator]
 static JEMALLOC: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
@@ -21,7 +21,7 @@ const WINDOW: Duration = Duration::from_secs(60);
 
 fn main() {
     let keys = std::env::args().nth(1).map_or(KEYS_DEFAULT, |keys| keys.parse().expect("a number of keys"));
-    let room = Arc::new(Room::new(Capacity { keys_max: keys as usize, stamps_max: 0 }));
+    let room = Arc::new(Budget::new(Capacity { keys_max: keys as usize, timestamps_max: 0 }));
     let quota = Quota::new(100, WINDOW).expect("a limit and a window");
     let keyed = Keyed::<Gcra>::new(quota, room, WhenFull::Deny, Seed::new([7; 32]));
     let base_bytes = resident_bytes();

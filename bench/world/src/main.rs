@@ -5,10 +5,10 @@
 //! refuses to judge: a single run is an observation. Times are the processor's, as other work on the machine would count in those of the wall.
 
 use engine::ids::WorldId;
-use engine::limits::WORLD_SNAPSHOT_AT_ONCE;
-use engine::worlds::{Answer, Input, Opening, Registration, Seat, ViewDelta, ViewOptions, What, World};
+use engine::limits::WORLD_SNAPSHOT_MOVERS_PER_SLICE;
+use engine::worlds::{Answer, Input, InputKind, MoverRef, Registration, ViewDelta, ViewOptions, World, WorldParams};
 use rules::chance::Seed;
-use rules::world::{Cell, Indicator, LifeSettings, Settings, Step};
+use rules::world::{Cell, Indicator, LifeSettings, Step, WorldSettings};
 use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ const BATCHES_A_SECOND: usize = 50;
 const SECONDS: usize = 10;
 
 /// A small generator of steps, so that what is measured is the world (xorshift; Marsaglia 2003).
-struct Steps(u64);
+struct StepGenerator(u64);
 
-impl Steps {
+impl StepGenerator {
     fn next(&mut self) -> Step {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -28,10 +28,10 @@ impl Steps {
     }
 }
 
-struct Load {
+struct MoveLoad {
     world: World,
-    movers: Vec<(Seat, u32)>,
-    steps: Steps,
+    movers: Vec<(MoverRef, u32)>,
+    steps: StepGenerator,
     batch: Vec<Input>,
     answers: Vec<Answer>,
     now_us: i64,
@@ -44,13 +44,13 @@ fn main() {
     let argument = |at: usize, usual| std::env::args().nth(at).and_then(|text| text.parse().ok()).unwrap_or(usual);
     let (movers, viewers) = (argument(1, 1_000_000), argument(2, 15_000));
     let empty = resident_bytes();
-    let mut load = Load::new(movers, None);
+    let mut load = MoveLoad::new(movers, None);
     let grown = resident_bytes().saturating_sub(empty);
     println!("movers: {movers}; memory, cells included: {:.1} bytes each", grown as f64 / movers as f64);
     for _ in 0..SECONDS * BATCHES_A_SECOND {
-        load.step_some(movers / BATCHES_A_SECOND);
+        load.step_movers(movers / BATCHES_A_SECOND);
     }
-    println!("a move, heard in batches of {}: {:.0} ns", movers / BATCHES_A_SECOND, load.ns_a_move());
+    println!("a move, heard in batches of {}: {:.0} ns", movers / BATCHES_A_SECOND, load.ns_per_move());
     copies(&mut load.world);
     drop(load);
     crowd(movers.min(200_000));
@@ -58,17 +58,17 @@ fn main() {
     life();
 }
 
-impl Load {
+impl MoveLoad {
     fn new(movers: usize, at: Option<Cell>) -> Self {
         let mut world = world(None);
         let actor = registration(at, None);
         let movers = (0..movers).map(|_| (register(&mut world, &actor), 1)).collect();
-        let (steps, batch, answers) = (Steps(88_172_645_463_325_252), Vec::new(), Vec::new());
+        let (steps, batch, answers) = (StepGenerator(88_172_645_463_325_252), Vec::new(), Vec::new());
         Self { world, movers, steps, batch, answers, now_us: START_US, next: 0, applying: Duration::ZERO, moves: 0 }
     }
 
     /// So many movers, the next in turn, step once each.
-    fn step_some(&mut self, count: usize) {
+    fn step_movers(&mut self, count: usize) {
         self.batch.clear();
         self.answers.clear();
         self.now_us += 20_000;
@@ -76,8 +76,14 @@ impl Load {
             // A stride that shares no factor with their number: who is heard together was not registered together.
             self.next = (self.next + 611_953) % self.movers.len();
             let (seat, seq) = &mut self.movers[self.next];
-            let what = What::Step(self.steps.next());
-            self.batch.push(Input { seat: *seat, seq: *seq, tag: u64::from(seat.slot), at_us: self.now_us, what });
+            let what = InputKind::Step(self.steps.next());
+            self.batch.push(Input {
+                mover: *seat,
+                seq: *seq,
+                tag: u64::from(seat.slot),
+                at_us: self.now_us,
+                kind: what,
+            });
             *seq += 1;
         }
         let begun = processor_time();
@@ -86,38 +92,38 @@ impl Load {
         self.moves += self.answers.len();
     }
 
-    fn ns_a_move(&self) -> f64 {
+    fn ns_per_move(&self) -> f64 {
         self.applying.as_nanos() as f64 / self.moves as f64
     }
 }
 
 fn crowd(movers: usize) {
-    let mut load = Load::new(movers, Some(Cell { x: 500, y: 500 }));
+    let mut load = MoveLoad::new(movers, Some(Cell { x: 500, y: 500 }));
     let viewer = register(&mut load.world, &registration(Some(Cell { x: 500, y: 500 }), Some(13)));
     let mut delta = ViewDelta::default();
     let (mut cutting, mut told) = (Duration::ZERO, 0);
     for _ in 0..BATCHES_A_SECOND {
-        load.step_some(movers / BATCHES_A_SECOND);
+        load.step_movers(movers / BATCHES_A_SECOND);
         let begun = processor_time();
         load.world.view(viewer, load.now_us, &mut delta);
         cutting += processor_time() - begun;
         told += delta.entered.len() + delta.moved.len() + delta.left.len();
     }
-    println!("{movers} movers let loose on one cell: a move {:.0} ns", load.ns_a_move());
+    println!("{movers} movers let loose on one cell: a move {:.0} ns", load.ns_per_move());
     println!("a view of that crowd: {:.0} µs, {} told", cutting.as_micros() as f64 / 50.0, told / BATCHES_A_SECOND);
 }
 
 /// Viewers alone, each moving once a second: five rounds of views, between which a fifth of them has moved.
 fn views(viewers: usize) {
-    let mut load = Load::new(0, None);
+    let mut load = MoveLoad::new(0, None);
     let watcher = registration(None, Some(13));
     load.movers = (0..viewers).map(|_| (register(&mut load.world, &watcher), 1)).collect();
-    let seats: Vec<Seat> = load.movers.iter().map(|(seat, _)| *seat).collect();
+    let seats: Vec<MoverRef> = load.movers.iter().map(|(seat, _)| *seat).collect();
     let mut delta = ViewDelta::default();
     let (mut first, mut cutting, mut frames, mut told) = (Duration::ZERO, Duration::ZERO, 0, 0);
     for round in 0..26 {
         if round > 0 {
-            load.step_some(viewers / 5);
+            load.step_movers(viewers / 5);
         }
         let begun = processor_time();
         for seat in &seats {
@@ -141,10 +147,10 @@ fn views(viewers: usize) {
 
 fn life() {
     let mut world = world(Some(LifeSettings { generation: Duration::from_millis(50), start_permille: 300 }));
-    world.grow(START_US);
+    world.advance_generation(START_US);
     let begun = processor_time();
     for generation in 1..=100 {
-        world.grow(START_US + generation * 50_000);
+        world.advance_generation(START_US + generation * 50_000);
     }
     println!(
         "a generation of a million cells: {:.0} µs, {} alive",
@@ -157,11 +163,11 @@ fn copies(world: &mut World) {
     let mut picture = world.new_picture();
     let begun = processor_time();
     for _ in 0..20 {
-        world.picture(&mut picture);
+        world.fill_picture(&mut picture);
     }
     println!("a copy for readers: {:.0} µs", (processor_time() - begun).as_micros() as f64 / 20.0);
     snapshot(world, "without anybody who may come back");
-    let lasting = Registration { is_lasting: true, ..registration(None, None) };
+    let lasting = Registration { is_resumable: true, ..registration(None, None) };
     for (count, more) in [("19000", 19_000), ("1000000", 981_000)] {
         for _ in 0..more {
             register(world, &lasting);
@@ -176,7 +182,7 @@ fn snapshot(world: &mut World, of: &str) {
     let first = begun;
     let mut snapshot = world.begin_snapshot(false);
     let mut longest = Duration::ZERO;
-    while !world.write_movers(&mut snapshot, WORLD_SNAPSHOT_AT_ONCE) {
+    while !world.write_movers(&mut snapshot, WORLD_SNAPSHOT_MOVERS_PER_SLICE) {
         longest = longest.max(processor_time() - begun);
         begun = processor_time();
     }
@@ -187,18 +193,18 @@ fn snapshot(world: &mut World, of: &str) {
 }
 
 fn world(life: Option<LifeSettings>) -> World {
-    let settings = Settings { life, ..Settings::default() };
-    let opening = Opening { id: WorldId(1), settings, seed: Seed(7), epoch: 1, ends_at: None };
+    let settings = WorldSettings { life, ..WorldSettings::default() };
+    let opening = WorldParams { id: WorldId(1), settings, seed: Seed(7), epoch: 1, ends_at: None };
     World::open(opening, None, &[], START_US).expect("the usual settings make a world")
 }
 
 fn registration(at: Option<Cell>, radius: Option<u8>) -> Registration {
     let view = radius.map(|radius| ViewOptions { radius_x: radius, radius_y: radius, per_s: 5 });
-    Registration { indicator: Indicator::ACTOR, at, view, player: None, name: None, is_lasting: false, resume: None }
+    Registration { indicator: Indicator::ACTOR, at, view, player: None, name: None, is_resumable: false, resume: None }
 }
 
-fn register(world: &mut World, registration: &Registration) -> Seat {
-    world.register(registration, START_US).expect("a world of a million cells has room").seat
+fn register(world: &mut World, registration: &Registration) -> MoverRef {
+    world.register(registration, START_US).expect("a world of a million cells has room").mover
 }
 
 /// What this thread has had of the processor.

@@ -12,13 +12,13 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
-use crate::answer::House;
 use crate::http::{Problem, Status};
 use crate::inbox::Inbox;
 use crate::limits::{
-    HUGE_BODY_BYTES, IDLE_BEATS_MAX, LINGER_BYTES_MAX, LINGER_TIME_MAX, PARTIAL_BEATS_MAX, WRITE_TIME_MAX,
+    HUGE_BODY_BYTES, IDLE_TICKS_MAX, LINGER_BYTES_MAX, LINGER_TIME_MAX, PARTIAL_TICKS_MAX, WRITE_TIMEOUT,
 };
-use crate::reply::{Content, FILLING, Reply};
+use crate::reply::{Content, HUGE_BODY_CHUNK, Reply};
+use crate::service::BotService;
 
 thread_local! {
     static RENDERED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -26,9 +26,9 @@ thread_local! {
 
 /// What the server tells all connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pulse {
+pub(crate) enum ServerSignal {
     /// Time passes; the number of beats so far.
-    Beat(u64),
+    Tick(u64),
     /// Answer what you are thinking about, then leave.
     Closing,
 }
@@ -38,8 +38,8 @@ pub(crate) enum Pulse {
 pub(crate) struct Connection {
     pub(crate) stream: TcpStream,
     pub(crate) inbox: Inbox,
-    pub(crate) house: Arc<House>,
-    pub(crate) pulse: watch::Receiver<Pulse>,
+    pub(crate) service: Arc<BotService>,
+    pub(crate) signal: watch::Receiver<ServerSignal>,
 }
 
 impl Connection {
@@ -65,19 +65,19 @@ impl Connection {
         loop {
             tokio::select! {
                 biased;
-                reply = poll_fn(|context| self.inbox.poll_next(&mut self.stream, &self.house, context)) => return reply,
-                changed = self.pulse.changed() => changed.ok()?,
+                reply = poll_fn(|context| self.inbox.poll_next(&mut self.stream, &self.service, context)) => return reply,
+                changed = self.signal.changed() => changed.ok()?,
             }
-            if *self.pulse.borrow_and_update() == Pulse::Closing {
+            if *self.signal.borrow_and_update() == ServerSignal::Closing {
                 return None;
             }
             let is_partial = self.inbox.is_partial();
             beats = if is_partial == was_partial { beats + 1 } else { 1 };
             was_partial = is_partial;
-            if is_partial && beats >= PARTIAL_BEATS_MAX {
-                return Some(self.house.answer_noise(unfinished()));
+            if is_partial && beats >= PARTIAL_TICKS_MAX {
+                return Some(self.service.respond_to_bad_request(unfinished()));
             }
-            if beats >= IDLE_BEATS_MAX {
+            if beats >= IDLE_TICKS_MAX {
                 return None;
             }
         }
@@ -87,23 +87,23 @@ impl Connection {
         let unsent = RENDERED.with_borrow_mut(|rendered| {
             rendered.clear();
             reply.render(rendered);
-            unsent_part(&self.stream, rendered)
+            try_write(&self.stream, rendered)
         })?;
         if unsent.is_empty() && !matches!(reply.content, Content::Huge) {
             return Ok(());
         }
         let rest = async {
             self.stream.write_all(&unsent).await?;
-            if matches!(reply.content, Content::Huge) { self.send_filling().await } else { Ok(()) }
+            if matches!(reply.content, Content::Huge) { self.send_huge_body().await } else { Ok(()) }
         };
-        timeout(WRITE_TIME_MAX, rest).await.map_err(|_| io::ErrorKind::TimedOut)?
+        timeout(WRITE_TIMEOUT, rest).await.map_err(|_| io::ErrorKind::TimedOut)?
     }
 
-    async fn send_filling(&mut self) -> io::Result<()> {
+    async fn send_huge_body(&mut self) -> io::Result<()> {
         let mut left = HUGE_BODY_BYTES;
         while left > 0 {
-            let piece = left.min(FILLING.len());
-            self.stream.write_all(&FILLING[..piece]).await?;
+            let piece = left.min(HUGE_BODY_CHUNK.len());
+            self.stream.write_all(&HUGE_BODY_CHUNK[..piece]).await?;
             left -= piece;
         }
         Ok(())
@@ -131,7 +131,7 @@ impl Connection {
 }
 
 /// Writes what the socket takes at once; the rest, usually nothing.
-fn unsent_part(stream: &TcpStream, bytes: &[u8]) -> io::Result<Vec<u8>> {
+fn try_write(stream: &TcpStream, bytes: &[u8]) -> io::Result<Vec<u8>> {
     match stream.try_write(bytes) {
         Ok(sent) => Ok(bytes[sent..].to_vec()),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(bytes.to_vec()),
@@ -157,8 +157,8 @@ mod tests {
         let connection = Connection {
             stream: TcpStream::connect(address).await.expect("the listener is there"),
             inbox: Inbox::default(),
-            house: Arc::new(House { defaults: Config::default(), counters: Counters::default() }),
-            pulse: watch::Sender::new(Pulse::Beat(0)).subscribe(),
+            service: Arc::new(BotService { defaults: Config::default(), counters: Counters::default() }),
+            signal: watch::Sender::new(ServerSignal::Tick(0)).subscribe(),
         };
         let bytes = size_of_val(&connection.serve());
         assert!(bytes <= CONNECTION_TASK_BYTES_MAX, "{bytes} bytes");

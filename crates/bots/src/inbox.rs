@@ -9,10 +9,10 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::answer::House;
-use crate::http::{Memo, Progress};
+use crate::http::{Progress, RequestParser};
 use crate::limits::READ_BYTES_MAX;
 use crate::reply::Reply;
+use crate::service::BotService;
 
 thread_local! {
     static SCRATCH: RefCell<Box<[u8]>> = RefCell::new(vec![0; READ_BYTES_MAX].into());
@@ -24,22 +24,22 @@ const INTERIM: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     /// Boxed, because most connections have none most of the time.
-    pending: Option<Box<Pending>>,
+    pending: Option<Box<PendingBytes>>,
 }
 
 /// The beginning of a request, or requests that came while an earlier one was being answered.
 #[derive(Debug)]
-struct Pending {
+struct PendingBytes {
     bytes: Vec<u8>,
-    memo: Memo,
+    parser: RequestParser,
 }
 
 /// What came out of some bytes.
-struct Cut {
+struct ParsedRequest {
     /// The answer to the request at their front; without one, the request is incomplete.
     reply: Option<Reply>,
     /// Bytes that this request takes.
-    used: usize,
+    consumed: usize,
     wants_continue: bool,
 }
 
@@ -56,10 +56,10 @@ impl Inbox {
     pub(crate) fn poll_next(
         &mut self,
         stream: &mut TcpStream,
-        house: &House,
+        house: &BotService,
         context: &mut Context<'_>,
     ) -> Poll<Option<Reply>> {
-        if let Some(reply) = self.cut_pending(stream, house) {
+        if let Some(reply) = self.parse_pending(stream, house) {
             return Poll::Ready(Some(reply));
         }
         SCRATCH.with_borrow_mut(|scratch| {
@@ -69,7 +69,7 @@ impl Inbox {
                 if read.is_err() || buffer.filled().is_empty() {
                     return Poll::Ready(None);
                 }
-                if let Some(reply) = self.take(buffer.filled(), stream, house) {
+                if let Some(reply) = self.receive(buffer.filled(), stream, house) {
                     return Poll::Ready(Some(reply));
                 }
             }
@@ -77,31 +77,31 @@ impl Inbox {
     }
 
     /// Adds `fresh` bytes and cuts one request, if that makes one whole.
-    fn take(&mut self, fresh: &[u8], stream: &TcpStream, house: &House) -> Option<Reply> {
+    fn receive(&mut self, fresh: &[u8], stream: &TcpStream, house: &BotService) -> Option<Reply> {
         if let Some(pending) = &mut self.pending {
             pending.bytes.extend_from_slice(fresh);
-            return self.cut_pending(stream, house);
+            return self.parse_pending(stream, house);
         }
-        let mut memo = Memo::default();
-        let cut = cut(fresh, &mut memo, house);
-        ask_for_body(&cut, stream);
+        let mut memo = RequestParser::default();
+        let cut = parse_and_respond(fresh, &mut memo, house);
+        send_continue(&cut, stream);
         if cut.reply.is_some() {
-            memo = Memo::default();
+            memo = RequestParser::default();
         }
-        if cut.used < fresh.len() {
-            self.pending = Some(Box::new(Pending { bytes: fresh[cut.used..].to_vec(), memo }));
+        if cut.consumed < fresh.len() {
+            self.pending = Some(Box::new(PendingBytes { bytes: fresh[cut.consumed..].to_vec(), parser: memo }));
         }
         cut.reply
     }
 
-    fn cut_pending(&mut self, stream: &TcpStream, house: &House) -> Option<Reply> {
+    fn parse_pending(&mut self, stream: &TcpStream, house: &BotService) -> Option<Reply> {
         let pending = self.pending.as_mut()?;
-        let cut = cut(&pending.bytes, &mut pending.memo, house);
-        ask_for_body(&cut, stream);
+        let cut = parse_and_respond(&pending.bytes, &mut pending.parser, house);
+        send_continue(&cut, stream);
         let reply = cut.reply?;
-        if cut.used < pending.bytes.len() {
-            pending.bytes.drain(..cut.used);
-            pending.memo = Memo::default();
+        if cut.consumed < pending.bytes.len() {
+            pending.bytes.drain(..cut.consumed);
+            pending.parser = RequestParser::default();
         } else {
             self.pending = None;
         }
@@ -110,19 +110,23 @@ impl Inbox {
 }
 
 /// Answers the request at the front of `bytes`, if it is complete. After noise, all bytes are used up.
-fn cut(bytes: &[u8], memo: &mut Memo, house: &House) -> Cut {
+fn parse_and_respond(bytes: &[u8], memo: &mut RequestParser, house: &BotService) -> ParsedRequest {
     match memo.read(bytes) {
         Ok(Progress::Complete(message)) => {
-            Cut { used: message.used, reply: Some(house.answer(&message)), wants_continue: false }
+            ParsedRequest { consumed: message.used, reply: Some(house.respond(&message)), wants_continue: false }
         }
-        Ok(Progress::Partial { wants_continue }) => Cut { used: 0, reply: None, wants_continue },
-        Err(problem) => Cut { used: bytes.len(), reply: Some(house.answer_noise(problem)), wants_continue: false },
+        Ok(Progress::Partial { wants_continue }) => ParsedRequest { consumed: 0, reply: None, wants_continue },
+        Err(problem) => ParsedRequest {
+            consumed: bytes.len(),
+            reply: Some(house.respond_to_bad_request(problem)),
+            wants_continue: false,
+        },
     }
 }
 
 /// Tells a client that waits for it to go on. A few bytes on a socket with nothing else to send: should they not fit
 /// all the same, the client goes on after a wait of its own.
-fn ask_for_body(cut: &Cut, stream: &TcpStream) {
+fn send_continue(cut: &ParsedRequest, stream: &TcpStream) {
     if cut.wants_continue {
         let _ = stream.try_write(INTERIM);
     }

@@ -32,8 +32,7 @@
 //!
 //! It refuses to know the rules of the game beyond what a bot must see, and everything about the server that asks.
 
-mod accept;
-mod answer;
+mod accept_backoff;
 mod characters;
 mod cli;
 mod config;
@@ -48,6 +47,7 @@ pub mod limits;
 mod reply;
 mod route;
 mod server;
+mod service;
 
 pub use characters::{Character, Decision, Direction};
 pub use cli::BotsArgs;

@@ -29,17 +29,17 @@ pub const CONNECTION_TASK_BYTES_MAX: usize = 1024;
 pub const BACKLOG: u32 = 4096;
 
 /// Time between two beats: the one clock that ends idle connections and unfinished requests, none has its own timer.
-pub const BEAT: Duration = Duration::from_secs(15);
+pub const TICK_INTERVAL: Duration = Duration::from_secs(15);
 
 /// Beats after which a request that does not arrive completely is given up: 15 to 30 seconds.
-pub const PARTIAL_BEATS_MAX: u32 = 2;
+pub const PARTIAL_TICKS_MAX: u32 = 2;
 
 /// Beats after which an idle connection is closed: 5 minutes. Longer than clients keep theirs (60 to 90 seconds as a
 /// rule), so that it is the client who closes and no request meets a closing door.
-pub const IDLE_BEATS_MAX: u32 = 20;
+pub const IDLE_TICKS_MAX: u32 = 20;
 
 /// Time for a peer to take an answer which did not fit into the socket at once.
-pub const WRITE_TIME_MAX: Duration = Duration::from_secs(10);
+pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time and bytes for which a closing connection still takes what the peer sends, so that the peer can read our last
 /// answer before it learns that we are gone.
@@ -60,7 +60,7 @@ pub const DELAY_MAX: Duration = Duration::from_secs(120);
 pub const HUGE_BODY_BYTES: usize = 1024 * 1024;
 
 /// Time in which answers that are being thought about may still go out after the call to shut down.
-pub const DRAIN_TIME_MAX: Duration = Duration::from_secs(2);
+pub const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// First and longest pause after an accept that found no file descriptor or memory free.
 pub const ACCEPT_PAUSE_FIRST: Duration = Duration::from_millis(10);
@@ -72,7 +72,7 @@ pub const BOARD_SIDE_MAX: usize = 25;
 
 const _: () = assert!(HEAD_BYTES_MAX <= READ_BYTES_MAX, "the head of an ordinary request arrives in one read");
 const _: () = assert!(BODY_BYTES_MAX < CHUNKED_BYTES_MAX, "a chunked body costs more bytes than it holds");
-const _: () = assert!(PARTIAL_BEATS_MAX < IDLE_BEATS_MAX, "an unfinished request is worth less patience than silence");
+const _: () = assert!(PARTIAL_TICKS_MAX < IDLE_TICKS_MAX, "an unfinished request is worth less patience than silence");
 const _: () = assert!(BOARD_SIDE_MAX <= u32::BITS as usize, "a row of the board is one word of bits");
 
 /// Hunters of one process: more than most systems let it open files.
@@ -92,9 +92,9 @@ pub const HUNT_SIGHT_CELLS: u32 = 8;
 pub const HUNT_VIEWS_PER_S: u32 = 2;
 
 /// Time for a hunter to come into the world, and for each of its acts to be answered.
-pub const HUNT_ANSWER_MAX: Duration = Duration::from_secs(10);
+pub const HUNT_RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Pause of a hunter after its first failure to connect, and the longest.
-pub const HUNT_WAIT_FIRST: Duration = Duration::from_millis(500);
-/// See [`HUNT_WAIT_FIRST`].
-pub const HUNT_WAIT_MAX: Duration = Duration::from_secs(15);
+pub const HUNT_RETRY_DELAY_MIN: Duration = Duration::from_millis(500);
+/// See [`HUNT_RETRY_DELAY_MIN`].
+pub const HUNT_RETRY_DELAY_MAX: Duration = Duration::from_secs(15);

@@ -38,7 +38,7 @@ pub(crate) enum Content {
 }
 
 /// A piece of the body of [`Content::Huge`].
-pub(crate) static FILLING: [u8; 16 * 1024] = [b'['; 16 * 1024];
+pub(crate) static HUGE_BODY_CHUNK: [u8; 16 * 1024] = [b'['; 16 * 1024];
 
 const JSON: &str = "application/json";
 const PROBLEM_JSON: &str = "application/problem+json";

@@ -69,12 +69,12 @@ fn call(segment: &str) -> Option<Call> {
 
 /// `defaults`, changed by the modifiers of a path.
 fn modified(segments: &str, defaults: &Config) -> Result<Config, Problem> {
-    let mut said = Said::default();
+    let mut said = PathModifiers::default();
     for segment in segments.split('/') {
         let (name, value) = segment.split_once('-').ok_or_else(|| unknown_path(segment))?;
-        said.hear(name, value).map_err(|why| match why {
-            Misheard::NoSuchModifier => unknown_path(segment),
-            Misheard::Value(detail) => bad_modifier(segment, &detail),
+        said.set(name, value).map_err(|why| match why {
+            ModifierError::NoSuchModifier => unknown_path(segment),
+            ModifierError::Value(detail) => bad_modifier(segment, &detail),
         })?;
     }
     let usual = &defaults.faults;
@@ -89,7 +89,7 @@ fn modified(segments: &str, defaults: &Config) -> Result<Config, Problem> {
 
 /// What the modifiers of one path said.
 #[derive(Default)]
-struct Said {
+struct PathModifiers {
     think: Option<Duration>,
     seed: Option<u64>,
     late: Option<f64>,
@@ -97,22 +97,22 @@ struct Said {
     refuse: Option<f64>,
 }
 
-enum Misheard {
+enum ModifierError {
     NoSuchModifier,
     Value(String),
 }
 
-impl Said {
-    fn hear(&mut self, name: &str, value: &str) -> Result<(), Misheard> {
+impl PathModifiers {
+    fn set(&mut self, name: &str, value: &str) -> Result<(), ModifierError> {
         match name {
             "think" => once(&mut self.think, parse_think(value)),
             "seed" => once(&mut self.seed, value.parse().map_err(|_| "a seed is a whole number".to_owned())),
             "late" => once(&mut self.late, parse_share(value)),
             "garbage" => once(&mut self.garbage, parse_share(value)),
             "refuse" => once(&mut self.refuse, parse_share(value)),
-            _ => return Err(Misheard::NoSuchModifier),
+            _ => return Err(ModifierError::NoSuchModifier),
         }
-        .map_err(Misheard::Value)
+        .map_err(ModifierError::Value)
     }
 }
 

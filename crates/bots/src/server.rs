@@ -11,13 +11,13 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until, timeout};
 
-use crate::accept::{Patience, Verdict};
-use crate::answer::House;
+use crate::accept_backoff::{AcceptAction, AcceptBackoff};
 use crate::config::Config;
-use crate::connection::{Connection, Pulse};
+use crate::connection::{Connection, ServerSignal};
 use crate::counters::{Counters, Totals, count};
 use crate::inbox::Inbox;
-use crate::limits::{BACKLOG, BEAT, CONNECTIONS_MAX, DRAIN_TIME_MAX};
+use crate::limits::{BACKLOG, CONNECTIONS_MAX, DRAIN_TIMEOUT, TICK_INTERVAL};
+use crate::service::BotService;
 
 /// A listener with a backlog that holds the burst of connections with which many matches begin.
 ///
@@ -31,7 +31,7 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
 }
 
 /// Serves bots on `listener` until `shutdown` is ready; then nobody is let in, idle connections are closed, and
-/// answers that are being thought about have [`DRAIN_TIME_MAX`] to go out.
+/// answers that are being thought about have [`DRAIN_TIMEOUT`] to go out.
 ///
 /// # Errors
 /// The listener is broken. A shortage of descriptors is none: accepting pauses and goes on.
@@ -43,83 +43,83 @@ pub async fn serve(listener: TcpListener, config: Config, shutdown: impl Future<
     };
     drop(listener);
     server.drain().await;
-    end.map(|()| server.house.counters.totals())
+    end.map(|()| server.service.counters.totals())
 }
 
 struct Server {
-    house: Arc<House>,
-    pulse: watch::Sender<Pulse>,
-    guests: JoinSet<()>,
-    patience: Patience,
+    service: Arc<BotService>,
+    signal: watch::Sender<ServerSignal>,
+    connections: JoinSet<()>,
+    backoff: AcceptBackoff,
     /// Accepting rests until then.
-    rested_at: Instant,
+    accept_after: Instant,
 }
 
 impl Server {
     fn new(defaults: Config) -> Server {
         Server {
-            house: Arc::new(House { defaults, counters: Counters::default() }),
-            pulse: watch::Sender::new(Pulse::Beat(0)),
-            guests: JoinSet::new(),
-            patience: Patience::default(),
-            rested_at: Instant::now(),
+            service: Arc::new(BotService { defaults, counters: Counters::default() }),
+            signal: watch::Sender::new(ServerSignal::Tick(0)),
+            connections: JoinSet::new(),
+            backoff: AcceptBackoff::default(),
+            accept_after: Instant::now(),
         }
     }
 
     async fn accept_all(&mut self, listener: &TcpListener) -> io::Result<()> {
-        let mut beat = interval_at(Instant::now() + BEAT, BEAT);
+        let mut beat = interval_at(Instant::now() + TICK_INTERVAL, TICK_INTERVAL);
         beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut beats = 0;
         loop {
             tokio::select! {
-                accepted = accept(listener, self.rested_at), if self.guests.len() < CONNECTIONS_MAX => match accepted {
-                    Ok(stream) => self.welcome(stream),
-                    Err(error) => self.note_failure(error)?,
+                accepted = accept(listener, self.accept_after), if self.connections.len() < CONNECTIONS_MAX => match accepted {
+                    Ok(stream) => self.spawn_connection(stream),
+                    Err(error) => self.handle_accept_error(error)?,
                 },
-                Some(left) = self.guests.join_next(), if !self.guests.is_empty() => {
-                    count(&self.house.counters.connections_closed);
+                Some(left) = self.connections.join_next(), if !self.connections.is_empty() => {
+                    count(&self.service.counters.connections_closed);
                     report_panic(left);
                 }
                 _ = beat.tick() => {
                     beats += 1;
-                    self.pulse.send_replace(Pulse::Beat(beats));
+                    self.signal.send_replace(ServerSignal::Tick(beats));
                 }
             }
         }
     }
 
-    fn welcome(&mut self, stream: TcpStream) {
-        self.patience.restore();
-        count(&self.house.counters.connections);
+    fn spawn_connection(&mut self, stream: TcpStream) {
+        self.backoff.reset();
+        count(&self.service.counters.connections);
         // Without it answers could wait for acknowledgements; should it fail, they are only slower.
         let _ = stream.set_nodelay(true);
-        let (house, pulse) = (Arc::clone(&self.house), self.pulse.subscribe());
-        self.guests.spawn(Connection { stream, inbox: Inbox::default(), house, pulse }.serve());
+        let (house, pulse) = (Arc::clone(&self.service), self.signal.subscribe());
+        self.connections.spawn(Connection { stream, inbox: Inbox::default(), service: house, signal: pulse }.serve());
     }
 
-    fn note_failure(&mut self, error: io::Error) -> io::Result<()> {
-        count(&self.house.counters.accept_errors);
-        match self.patience.judge(&error) {
-            Verdict::GoOn => {}
-            Verdict::Pause(pause) => {
+    fn handle_accept_error(&mut self, error: io::Error) -> io::Result<()> {
+        count(&self.service.counters.accept_errors);
+        match self.backoff.on_error(&error) {
+            AcceptAction::Continue => {}
+            AcceptAction::Pause(pause) => {
                 let pause_ms = pause.as_millis() as u64;
                 tracing::warn!(%error, pause_ms, "accept pauses: too many open files? raise the limit (ulimit -n)");
-                self.rested_at = Instant::now() + pause;
+                self.accept_after = Instant::now() + pause;
             }
-            Verdict::GiveUp => return Err(error),
+            AcceptAction::GiveUp => return Err(error),
         }
         Ok(())
     }
 
     async fn drain(&mut self) {
-        self.pulse.send_replace(Pulse::Closing);
+        self.signal.send_replace(ServerSignal::Closing);
         let everybody_left = async {
-            while let Some(left) = self.guests.join_next().await {
+            while let Some(left) = self.connections.join_next().await {
                 report_panic(left);
             }
         };
-        if timeout(DRAIN_TIME_MAX, everybody_left).await.is_err() {
-            self.guests.shutdown().await;
+        if timeout(DRAIN_TIMEOUT, everybody_left).await.is_err() {
+            self.connections.shutdown().await;
         }
     }
 }

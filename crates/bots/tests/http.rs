@@ -298,11 +298,11 @@ async fn idle_connections_end_and_so_do_unfinished_requests() {
     Client::expect(idle.answer().await, 200, "ok");
     slow.send(&post("/hungry/move", BODY)[..200]).await;
     Client::expect(slow.answer().await, 408, "request_unfinished");
-    assert!(begin.elapsed() <= limits::BEAT * (limits::PARTIAL_BEATS_MAX + 1));
+    assert!(begin.elapsed() <= limits::TICK_INTERVAL * (limits::PARTIAL_TICKS_MAX + 1));
     assert_eq!(slow.answer().await, None);
     assert_eq!(idle.answer().await, None);
-    let patience = limits::BEAT * limits::IDLE_BEATS_MAX;
-    assert!(begin.elapsed() + limits::BEAT >= patience && begin.elapsed() <= patience + limits::BEAT);
+    let patience = limits::TICK_INTERVAL * limits::IDLE_TICKS_MAX;
+    assert!(begin.elapsed() + limits::TICK_INTERVAL >= patience && begin.elapsed() <= patience + limits::TICK_INTERVAL);
 }
 
 #[tokio::test(start_paused = true)]
@@ -316,7 +316,7 @@ async fn shutdown_closes_the_idle_and_lets_the_thinking_finish() {
     until_moves(&mut idle, 2).await;
     let begin = Instant::now();
     assert_eq!(server.stop().await.moves, 2);
-    assert!(begin.elapsed() <= limits::DRAIN_TIME_MAX + Duration::from_millis(2), "{:?}", begin.elapsed());
+    assert!(begin.elapsed() <= limits::DRAIN_TIMEOUT + Duration::from_millis(2), "{:?}", begin.elapsed());
     Client::expect(quick.answer().await, 200, UP);
     assert_eq!((slow.answer().await, idle.answer().await), (None, None));
 }

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use bots::{Character, Direction};
 use rules::chance::Seed;
-use rules::snake::{Board, Map, Move, Order, Point, Rules, Ruleset, Settings, is_over, setup, turn};
+use rules::snake::{Board, Map, Move, MoveOrder, Point, Rules, Ruleset, Settings, is_over, setup, turn};
 use wire::webhook;
 
 const GAMES: u64 = 61;
@@ -25,12 +25,12 @@ fn play(characters: [Character; 2], game: u64) -> u32 {
     board.turn
 }
 
-fn orders(board: &Board, characters: [Character; 2], game: u64) -> Vec<Order> {
+fn orders(board: &Board, characters: [Character; 2], game: u64) -> Vec<MoveOrder> {
     let snakes: Vec<_> = board.living().map(|(seat, snake)| shape(seat.index(), snake)).collect();
     let ask = |(at, (seat, _)): (usize, (rules::snake::Seat, _))| {
         let request = request(board, &snakes, at, game);
         let direction = characters[seat.index()].decide(&request, 0).direction;
-        Order { seat, step: Some(step(direction)) }
+        MoveOrder { seat, direction: Some(step(direction)) }
     };
     board.living().enumerate().map(ask).collect()
 }

@@ -6,11 +6,11 @@ mod palette;
 mod scene;
 mod scenes;
 mod shapes;
+mod svg_writer;
 #[cfg(test)]
 mod tests;
-mod write;
 
-pub use write::{HEIGHT, WIDTH};
+pub use svg_writer::{HEIGHT, WIDTH};
 
 use scene::Scene;
 
@@ -21,7 +21,7 @@ pub const COUNT: u8 = 43;
 /// has no such card. Its title says what is seen and nothing else, for those who do not see it.
 #[must_use]
 pub fn svg(card: u8) -> Option<String> {
-    scene(card).map(|scene| write::document(card, scene))
+    scene(card).map(|scene| svg_writer::document(card, scene))
 }
 
 /// What is seen on a card.

@@ -44,13 +44,13 @@ pub(crate) struct Scene {
 }
 
 /// A shape at a place, in a size.
-pub(crate) const fn at(shape: Shape, x: f32, y: f32, scale: f32) -> Part {
+pub(crate) const fn placed(shape: Shape, x: f32, y: f32, scale: f32) -> Part {
     Part { shape, x, y, scale, turn: 0.0, is_mirrored: false }
 }
 
 /// A shape whose coordinates are the picture's own.
-pub(crate) const fn whole(shape: Shape) -> Part {
-    at(shape, 0.0, 0.0, 1.0)
+pub(crate) const fn full_size(shape: Shape) -> Part {
+    placed(shape, 0.0, 0.0, 1.0)
 }
 
 impl Part {

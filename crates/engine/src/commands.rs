@@ -7,21 +7,21 @@
 mod tables;
 mod worlds;
 
-pub use tables::{Base, ClaimedTable, Index, OpenTable, TableAppend};
+pub use tables::{ClaimedTable, IndexChange, OpenTable, TableAppend, TableSnapshot};
 pub use worlds::{Aggregate, ClaimedWorld, HuntDelta, HunterDelta, WorldAppend, WorldCommand};
 
 use crate::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
-use crate::matches::life::State;
-use crate::matches::outcome::MatchResult;
+use crate::matches::lifecycle::MatchState;
+use crate::matches::result::MatchResult;
 use crate::matches::spec::MatchSpec;
-use crate::rows::{Account, Bot, LimitOverride, LimitPolicy, LogRow, Token, WorldOwner, WorldRow};
+use crate::rows::{Account, Bot, LimitOverride, LimitPolicy, MatchLogRow, Token, WorldOwner, WorldRow};
 use crate::time::UnixMs;
 use std::time::Duration;
 
 /// One thing to do.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
-    /// Add an account, or find the one that has this name already. → [`Outcome::AccountIs`]
+    /// Add an account, or find the one that has this name already. → [`Outcome::Account`]
     EnsureAccount(Account),
     /// Add a token. → `Done` | `TooMany` (of the account's live tokens) | `Missing` (no such account)
     CreateToken(Token),
@@ -84,9 +84,9 @@ pub enum Command {
     /// queue in fair order. Orphans out of attempts are failed instead, and do not count. A claim whose answer was lost is
     /// repeated under the same number and takes nothing new: its answer is what the first one took and the worker still
     /// holds. (Without that, a match would be held by a live worker that never heard of it.) A claim that took nothing leaves
-    /// nothing behind, its number neither: looking for work that is not there costs no write. → [`Outcome::Claimed`] |
+    /// nothing behind, its number neither: looking for work that is not there costs no write. → [`Outcome::MatchesClaimed`] |
     /// `LeaseLost` (this worker's own lease does not hold at `now`)
-    Claim {
+    ClaimMatches {
         /// For whom.
         worker: WorkerId,
         /// The worker's own count of its claims, from 1. Each new claim has a higher number than the one before.
@@ -99,11 +99,11 @@ pub enum Command {
         attempts_max: u32,
     },
     /// Add entries to a match's log. → `Done` | `Fenced` | `VersionIs`
-    Append(Append),
+    AppendMatch(MatchAppend),
     /// Add the last entries and end the match with its result. → `Done` | `Fenced` | `VersionIs`
-    Finish {
+    FinishMatch {
         /// The last entries (there may be none).
-        append: Append,
+        append: MatchAppend,
         /// How it ended.
         result: MatchResult,
         /// The whole log, last entries included, packed for the archive (see [`crate::matches::archive`]).
@@ -112,7 +112,7 @@ pub enum Command {
         now: UnixMs,
     },
     /// End the match without a result, its log kept for study. → `Done` | `Fenced`
-    Fail {
+    FailMatch {
         /// Which.
         id: MatchId,
         /// The writer's fencing token.
@@ -123,7 +123,7 @@ pub enum Command {
         now: UnixMs,
     },
     /// Give a running match up, so that any worker may take it over at once. → `Done` | `Fenced`
-    Release {
+    ReleaseMatch {
         /// Which.
         id: MatchId,
         /// The writer's fencing token.
@@ -133,7 +133,7 @@ pub enum Command {
     },
     /// Forget what is old: ended matches beyond the age or the size, oldest first, and idempotency keys past their time.
     /// At most `max` matches a call. → [`Outcome::Retired`]
-    Retire {
+    RetireMatches {
         /// When.
         now: UnixMs,
         /// Ended matches older than this are forgotten.
@@ -179,11 +179,11 @@ pub enum Command {
     },
     /// Take over up to `max` live tables that nobody owns or whose owner's lease has ended, oldest first. A repetition under
     /// the same number takes nothing new: its answer is what the first one took and the worker still holds live. One
-    /// that took nothing leaves nothing behind, as with [`Command::Claim`]. → [`Outcome::TablesClaimed`] | `LeaseLost`
+    /// that took nothing leaves nothing behind, as with [`Command::ClaimMatches`]. → [`Outcome::TablesClaimed`] | `LeaseLost`
     ClaimTables {
         /// For whom.
         worker: WorkerId,
-        /// The worker's own count of its claims of tables, from 1 and apart from that of [`Command::Claim`].
+        /// The worker's own count of its claims of tables, from 1 and apart from that of [`Command::ClaimMatches`].
         number: u64,
         /// When.
         now: UnixMs,
@@ -208,7 +208,7 @@ pub enum Command {
         /// Games forgotten by one call, so that nobody waits long behind it.
         max: usize,
     },
-    /// Keep a secret of the whole database under a name, unless there is one. → [`Outcome::SecretIs`]
+    /// Keep a secret of the whole database under a name, unless there is one. → [`Outcome::Secret`]
     EnsureSecret {
         /// Its name.
         name: String,
@@ -240,18 +240,18 @@ pub struct Idempotency {
     /// A digest of the request: the same key with another request is a mistake of the caller's.
     pub fingerprint: [u8; 32],
     /// The answer, to be given again as it was.
-    pub answer: Vec<u8>,
+    pub response: Vec<u8>,
 }
 
 /// Entries for a match's log, and the two fences that guard it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Append {
+pub struct MatchAppend {
     /// Which match.
     pub id: MatchId,
     /// The writer's fencing token: a later claim makes it void.
     pub epoch: u32,
     /// The entries, in order; the first one's version is what the log must hold now.
-    pub rows: Vec<LogRow>,
+    pub rows: Vec<MatchLogRow>,
     /// How many entries the log holds before these.
     pub expected_version: u32,
     /// Set with the first entry: when the first /start is about to be sent.
@@ -260,7 +260,7 @@ pub struct Append {
 
 /// A match in a worker's hands.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Claimed {
+pub struct ClaimedMatch {
     /// What is played.
     pub spec: MatchSpec,
     /// The fencing token of this claim.
@@ -277,33 +277,33 @@ pub enum Outcome {
     /// It was done.
     Done,
     /// The account of that name has this id.
-    AccountIs(AccountId),
+    Account(AccountId),
     /// The same request was answered before; this was the answer.
     Replayed(Vec<u8>),
     /// The key was used before, for another request.
     KeyReused,
     /// These matches are the worker's now, in the order in which they should start.
-    Claimed(Vec<Claimed>),
+    MatchesClaimed(Vec<ClaimedMatch>),
     /// So many matches, or games, were forgotten.
     Retired(usize),
     /// There is no such thing (or not for this account).
-    Missing,
+    NotFound,
     /// The name is taken.
     Duplicate,
     /// The account, or the house, has as many as it may have.
-    TooMany,
+    LimitReached,
     /// There are as many as there may be, whoever asks; the asker may have fewer than his share.
     Full,
     /// The match is in a state in which this cannot happen.
-    WrongState(State),
+    WrongState(MatchState),
     /// The match is not this writer's any more: a later epoch, or no longer running.
     Fenced,
     /// The log holds this many entries, not the expected number.
-    VersionIs(u32),
+    VersionConflict(u32),
     /// The worker's lease has ended: it must stop and begin a new life.
     LeaseLost,
     /// Other processes may share this database, and be alive.
-    Shared,
+    SharedDatabase,
     /// The table is the worker's now.
     TableClaimed(ClaimedTable),
     /// The table is another worker's, whose lease holds.
@@ -314,9 +314,9 @@ pub enum Outcome {
     /// These tables are the worker's now, in the order of their ids.
     TablesClaimed(Vec<ClaimedTable>),
     /// The secret of that name.
-    SecretIs(Vec<u8>),
+    Secret(Vec<u8>),
     /// The world of that name.
-    WorldIs(Box<WorldRow>),
+    World(Box<WorldRow>),
     /// The world is the worker's now.
     WorldClaimed(Box<ClaimedWorld>),
     /// The world is another worker's, whose lease holds.
@@ -325,7 +325,7 @@ pub enum Outcome {
         address: String,
     },
     /// Who keeps the matchmakers' desk now.
-    DeskOf(WorldOwner),
+    QueueOwnedBy(WorldOwner),
     /// Nobody can join: it is over, or only those come in who were matched.
     NotOpen,
 }

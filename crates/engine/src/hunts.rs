@@ -3,15 +3,15 @@
 
 use crate::commands::{Aggregate, HuntDelta, HunterDelta};
 use crate::ids::{PlayerId, WorldId};
-use crate::matches::entry::BadEntry;
+use crate::matches::entry::DecodeError;
 use crate::rows::{RoundRow, WorldLogRow};
 use crate::time::UnixMs;
-use crate::worlds::{Claim, Fact, Hunter, Scored};
+use crate::worlds::{Claim, Fact, Hunter, HunterScore};
 use std::collections::BTreeMap;
 
 /// An entry that cannot be counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Uncountable {
+pub enum CountError {
     /// It does not follow the one before.
     #[error("the log of claims goes on with entry {have} instead of {want}: entries that were not counted are gone")]
     Gap {
@@ -22,26 +22,26 @@ pub enum Uncountable {
     },
     /// It is not what a world writes.
     #[error("entry {version} of the log of claims cannot be read: {why}")]
-    Bad {
+    Unreadable {
         /// Which.
         version: u32,
         /// What is wrong with it.
-        why: BadEntry,
+        why: DecodeError,
     },
 }
 
 /// What these entries, the first of them with version `from_version`, add to the figures.
 ///
 /// # Errors
-/// [`Uncountable`], for the first entry that is.
-pub fn count(id: WorldId, from_version: u32, rows: &[WorldLogRow]) -> Result<Aggregate, Uncountable> {
-    let mut sums = Sums::default();
+/// [`CountError`], for the first entry that is.
+pub fn aggregate_claims(id: WorldId, from_version: u32, rows: &[WorldLogRow]) -> Result<Aggregate, CountError> {
+    let mut sums = AggregateBuilder::default();
     let mut to_version = from_version;
     for row in rows {
         if row.version != to_version {
-            return Err(Uncountable::Gap { want: to_version, have: row.version });
+            return Err(CountError::Gap { want: to_version, have: row.version });
         }
-        let fact = Fact::from_bytes(&row.bytes).map_err(|why| Uncountable::Bad { version: row.version, why })?;
+        let fact = Fact::from_bytes(&row.bytes).map_err(|why| CountError::Unreadable { version: row.version, why })?;
         sums.add(fact);
         to_version += 1;
     }
@@ -50,47 +50,47 @@ pub fn count(id: WorldId, from_version: u32, rows: &[WorldLogRow]) -> Result<Agg
 }
 
 #[derive(Default)]
-struct Sums {
+struct AggregateBuilder {
     hunters: BTreeMap<PlayerId, HunterDelta>,
     totals: HuntDelta,
     rounds: Vec<RoundRow>,
 }
 
-impl Sums {
+impl AggregateBuilder {
     fn add(&mut self, fact: Fact) {
         match fact {
             Fact::RoundBegan { .. } => {}
             Fact::Dug { at, claim, points, .. } => {
                 self.totals.chests += 1;
                 self.totals.points += points;
-                self.claimed(&claim, at, |delta| {
+                self.add_claim(&claim, at, |delta| {
                     delta.chests += 1;
                     delta.points += points;
                 });
             }
             Fact::Grabbed { at, claim, .. } => {
                 self.totals.power_ups += 1;
-                self.claimed(&claim, at, |delta| delta.power_ups += 1);
+                self.add_claim(&claim, at, |delta| delta.power_ups += 1);
             }
-            Fact::RoundEnded { number, at, scores, hunters, .. } => self.ended(number, at, &scores, hunters),
+            Fact::RoundEnded { number, at, scores, hunters, .. } => self.end_round(number, at, &scores, hunters),
         }
     }
 
-    fn claimed(&mut self, claim: &Claim, at: UnixMs, change: impl FnOnce(&mut HunterDelta)) {
-        if let Some(delta) = self.of(&claim.hunter, at) {
+    fn add_claim(&mut self, claim: &Claim, at: UnixMs, change: impl FnOnce(&mut HunterDelta)) {
+        if let Some(delta) = self.hunter_mut(&claim.hunter, at) {
             change(delta);
         }
     }
 
     /// Whoever has most points has won, and so have those with as many.
-    fn ended(&mut self, number: u32, at: UnixMs, scores: &[Scored], hunters: u32) {
+    fn end_round(&mut self, number: u32, at: UnixMs, scores: &[HunterScore], hunters: u32) {
         let points = scores.first().map_or(0, |best| best.points);
         let best = scores.first().map(|best| &best.hunter);
         let winner_name = best.map_or_else(String::new, |best| best.name.to_string());
         let winner = best.and_then(|best| best.player);
         self.rounds.push(RoundRow { number, ended_at: at, winner, winner_name, points, hunters });
         for scored in scores {
-            if let Some(delta) = self.of(&scored.hunter, at) {
+            if let Some(delta) = self.hunter_mut(&scored.hunter, at) {
                 delta.rounds += 1;
                 delta.rounds_won += u32::from(scored.points == points);
             }
@@ -98,16 +98,16 @@ impl Sums {
     }
 
     /// The sum of somebody whom the house knows.
-    fn of(&mut self, hunter: &Hunter, at: UnixMs) -> Option<&mut HunterDelta> {
+    fn hunter_mut(&mut self, hunter: &Hunter, at: UnixMs) -> Option<&mut HunterDelta> {
         let player = hunter.player?;
-        let delta = self.hunters.entry(player).or_insert_with(|| nothing(player));
+        let delta = self.hunters.entry(player).or_insert_with(|| empty_delta(player));
         delta.name = hunter.name.to_string();
         delta.at = delta.at.max(at);
         Some(delta)
     }
 }
 
-fn nothing(player: PlayerId) -> HunterDelta {
+fn empty_delta(player: PlayerId) -> HunterDelta {
     let (points, chests, power_ups, rounds, rounds_won) = (0, 0, 0, 0, 0);
     HunterDelta { player, name: String::new(), points, chests, power_ups, rounds, rounds_won, at: UnixMs(i64::MIN) }
 }
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn ended(number: u32, scores: &[(u128, u32)]) -> Fact {
-        let scored = |&(player, points): &(u128, u32)| Scored { hunter: hunter(player), points };
+        let scored = |&(player, points): &(u128, u32)| HunterScore { hunter: hunter(player), points };
         let (scores, hunters) = (scores.iter().map(scored).collect(), scores.len() as u32);
         Fact::RoundEnded { number, at: UnixMs(100), scores, hunters, points: 9 }
     }
@@ -149,7 +149,7 @@ mod tests {
 
     /// Of each hunter: player, points, chests, power-ups, rounds, rounds won, last time.
     fn hunters(facts: &[Fact]) -> Vec<(u128, [u32; 5], i64)> {
-        let counted = count(WorldId(1), 7, &rows(7, facts)).unwrap();
+        let counted = aggregate_claims(WorldId(1), 7, &rows(7, facts)).unwrap();
         assert_eq!((counted.from_version, counted.to_version), (7, 7 + facts.len() as u32));
         let of = |h: &HunterDelta| (h.player.0, [h.points, h.chests, h.power_ups, h.rounds, h.rounds_won], h.at.0);
         counted.hunters.iter().map(of).collect()
@@ -161,7 +161,7 @@ mod tests {
         let began = Fact::RoundBegan { number: 1, at: UnixMs(0), until: UnixMs(9) };
         let facts = [began, dug(2, 5, 3), dug(1, 4, 9), grabbed(1, 2), dug(0, 9, 1), dug(1, 3, 1)];
         assert_eq!(hunters(&facts), [(1, [7, 2, 1, 0, 0], 9), (2, [5, 1, 0, 0, 0], 3)]);
-        let totals = count(WorldId(1), 0, &rows(0, &facts)).unwrap().totals;
+        let totals = aggregate_claims(WorldId(1), 0, &rows(0, &facts)).unwrap().totals;
         assert_eq!(totals, HuntDelta { points: 21, chests: 4, power_ups: 1 });
     }
 
@@ -169,7 +169,7 @@ mod tests {
     fn the_best_of_a_round_win_it() {
         let facts = [ended(1, &[(0, 9), (1, 9), (2, 8)]), ended(2, &[(2, 1)]), ended(3, &[])];
         assert_eq!(hunters(&facts), [(1, [0, 0, 0, 1, 1], 100), (2, [0, 0, 0, 2, 1], 100)]);
-        let rounds = count(WorldId(1), 0, &rows(0, &facts)).unwrap().rounds;
+        let rounds = aggregate_claims(WorldId(1), 0, &rows(0, &facts)).unwrap().rounds;
         let said = |row: &RoundRow| (row.number, row.winner, row.winner_name.clone(), row.points, row.hunters);
         let want = [
             (1, None, "hunter-0".to_owned(), 9, 3),
@@ -182,11 +182,11 @@ mod tests {
     #[test]
     fn what_cannot_be_counted_is_named() {
         let mut gap = rows(3, &[dug(1, 1, 1), dug(1, 1, 1), dug(1, 1, 1)]);
-        assert_eq!(count(WorldId(1), 2, &gap), Err(Uncountable::Gap { want: 2, have: 3 }));
+        assert_eq!(aggregate_claims(WorldId(1), 2, &gap), Err(CountError::Gap { want: 2, have: 3 }));
         gap.remove(1);
-        assert_eq!(count(WorldId(1), 3, &gap), Err(Uncountable::Gap { want: 4, have: 5 }));
+        assert_eq!(aggregate_claims(WorldId(1), 3, &gap), Err(CountError::Gap { want: 4, have: 5 }));
         let junk = [WorldLogRow { version: 0, bytes: vec![0xff; 3] }];
-        assert!(matches!(count(WorldId(1), 0, &junk), Err(Uncountable::Bad { version: 0, .. })));
+        assert!(matches!(aggregate_claims(WorldId(1), 0, &junk), Err(CountError::Unreadable { version: 0, .. })));
     }
 
     proptest! {
@@ -203,10 +203,10 @@ mod tests {
             }).collect();
             let rows = rows(0, &facts);
             let (first, second) = rows.split_at(cut.min(rows.len()));
-            let whole = count(WorldId(1), 0, &rows).unwrap();
+            let whole = aggregate_claims(WorldId(1), 0, &rows).unwrap();
             let parts = [
-                count(WorldId(1), 0, first).unwrap(),
-                count(WorldId(1), first.len() as u32, second).unwrap(),
+                aggregate_claims(WorldId(1), 0, first).unwrap(),
+                aggregate_claims(WorldId(1), first.len() as u32, second).unwrap(),
             ];
             let sum = |value: fn(&HuntDelta) -> u32| parts.iter().map(|part| value(&part.totals)).sum::<u32>();
             prop_assert_eq!(whole.totals.points, sum(|totals| totals.points));

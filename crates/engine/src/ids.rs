@@ -5,7 +5,7 @@
 
 mod world_name;
 
-pub use world_name::{NotAWorldName, WorldName};
+pub use world_name::{ParseWorldNameError, WorldName};
 
 use crate::time::UnixMs;
 use std::fmt;
@@ -16,7 +16,7 @@ use std::str::FromStr;
 #[error(
     "not an id: expected 32 hexadecimal digits in the form 8-4-4-4-12, such as 0190b5a4-7c1e-7000-8000-000000000001"
 )]
-pub struct NotAnId;
+pub struct ParseIdError;
 
 /// Characters of a hyphenated id.
 const HYPHENATED_CHARS: usize = 36;
@@ -45,14 +45,14 @@ fn write_hyphenated(id: u128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
 }
 
-fn parse_hyphenated(text: &str) -> Result<u128, NotAnId> {
+fn parse_hyphenated(text: &str) -> Result<u128, ParseIdError> {
     let bytes = text.as_bytes();
     if bytes.len() != HYPHENATED_CHARS || HYPHENS.iter().any(|&at| bytes[at] != b'-') {
-        return Err(NotAnId);
+        return Err(ParseIdError);
     }
     let digits = bytes.iter().enumerate().filter(|(at, _)| !HYPHENS.contains(at)).map(|(_, byte)| *byte);
     digits.into_iter().try_fold(0u128, |id, byte| {
-        let digit = char::from(byte).to_digit(16).ok_or(NotAnId)?;
+        let digit = char::from(byte).to_digit(16).ok_or(ParseIdError)?;
         Ok(id << 4 | u128::from(digit))
     })
 }
@@ -102,8 +102,8 @@ macro_rules! id {
         }
 
         impl FromStr for $name {
-            type Err = NotAnId;
-            fn from_str(text: &str) -> Result<Self, NotAnId> {
+            type Err = ParseIdError;
+            fn from_str(text: &str) -> Result<Self, ParseIdError> {
                 parse_hyphenated(text).map(Self)
             }
         }
@@ -169,10 +169,10 @@ pub struct GameId {
     "not the id of a game: expected the id of its table, a hyphen and a decimal number without leading zeros, such as \
      0190b5a4-7c1e-7000-8000-000000000001-1"
 )]
-pub struct NotAGameId;
+pub struct ParseGameIdError;
 
 /// A decimal number as we write it: digits, no sign, no leading zeros.
-fn parse_plain<T: FromStr>(text: &str) -> Option<T> {
+fn parse_decimal<T: FromStr>(text: &str) -> Option<T> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     if is_plain { text.parse().ok() } else { None }
 }
@@ -190,11 +190,11 @@ impl fmt::Debug for GameId {
 }
 
 impl FromStr for GameId {
-    type Err = NotAGameId;
-    fn from_str(text: &str) -> Result<Self, NotAGameId> {
-        let (table, rest) = text.split_at_checked(HYPHENATED_CHARS).ok_or(NotAGameId)?;
-        let table = table.parse().map_err(|_| NotAGameId)?;
-        let number = rest.strip_prefix('-').and_then(parse_plain).ok_or(NotAGameId)?;
+    type Err = ParseGameIdError;
+    fn from_str(text: &str) -> Result<Self, ParseGameIdError> {
+        let (table, rest) = text.split_at_checked(HYPHENATED_CHARS).ok_or(ParseGameIdError)?;
+        let table = table.parse().map_err(|_| ParseGameIdError)?;
+        let number = rest.strip_prefix('-').and_then(parse_decimal).ok_or(ParseGameIdError)?;
         Ok(Self { table, number })
     }
 }
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, want: Result<u128, NotAnId>) {
+    fn check(text: &str, want: Result<u128, ParseIdError>) {
         assert_eq!(text.parse::<MatchId>().map(|id| id.0), want, "{text}");
     }
 
@@ -212,13 +212,13 @@ mod tests {
     fn ids_are_read_strictly() {
         check("00000000-0000-0000-0000-00000000000a", Ok(10));
         check("0190B5A4-7c1e-7000-8000-000000000001", Ok(0x0190b5a47c1e70008000000000000001));
-        check("", Err(NotAnId));
-        check("0190b5a47c1e70008000000000000001", Err(NotAnId));
-        check("0190b5a4-7c1e-7000-8000-00000000000g", Err(NotAnId));
-        check("0190b5a4-7c1e-7000-8000-0000000000011", Err(NotAnId));
-        check("0190b5a4-7c1e-7000-8000+000000000001", Err(NotAnId));
-        check("+190b5a4-7c1e-7000-8000-000000000001", Err(NotAnId));
-        check("é190b5a4-7c1e-7000-8000-00000000001", Err(NotAnId));
+        check("", Err(ParseIdError));
+        check("0190b5a47c1e70008000000000000001", Err(ParseIdError));
+        check("0190b5a4-7c1e-7000-8000-00000000000g", Err(ParseIdError));
+        check("0190b5a4-7c1e-7000-8000-0000000000011", Err(ParseIdError));
+        check("0190b5a4-7c1e-7000-8000+000000000001", Err(ParseIdError));
+        check("+190b5a4-7c1e-7000-8000-000000000001", Err(ParseIdError));
+        check("é190b5a4-7c1e-7000-8000-00000000001", Err(ParseIdError));
     }
 
     #[track_caller]

@@ -34,9 +34,9 @@ pub const NAME_CHARS_MAX: usize = 100;
 /// Longest name of a guest, in characters: it stands in the guest's token, which every request carries.
 pub const GUEST_NAME_CHARS_MAX: usize = 32;
 /// How long a guest's token is good.
-pub const GUEST_TOKEN_KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
+pub const GUEST_TOKEN_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// How long a browser keeps the token of an account.
-pub const SESSION_KEPT: Duration = Duration::from_secs(30 * 24 * 3_600);
+pub const SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// Longest URL of a bot, in bytes.
 pub const URL_BYTES_MAX: usize = 500;
 /// Bots of one account.
@@ -46,7 +46,7 @@ pub const TOKENS_PER_ACCOUNT_MAX: usize = 100;
 /// Longest idempotency key, in bytes.
 pub const IDEMPOTENCY_KEY_BYTES_MAX: usize = 128;
 /// How long an idempotency key is remembered.
-pub const IDEMPOTENCY_KEPT: Duration = Duration::from_secs(24 * 3_600);
+pub const IDEMPOTENCY_RETENTION: Duration = Duration::from_secs(24 * 3_600);
 /// Longest description of why a match failed that is kept, in bytes.
 pub const FAILURE_BYTES_MAX: usize = 1_000;
 
@@ -55,7 +55,7 @@ pub const LIMIT_CHECKS_MAX: usize = 1_000;
 /// Keys that one process's rate limiter may count at once: some gigabytes.
 pub const LIMIT_KEYS_MAX: usize = 100_000_000;
 /// Time stamps that its exact logs may keep at once: 8 bytes each.
-pub const LIMIT_STAMPS_MAX: usize = 2_000_000_000;
+pub const LIMIT_TIMESTAMPS_MAX: usize = 2_000_000_000;
 /// Policies of the rate limiter that can be set while the server runs. Every decision looks at all of them.
 pub const LIMIT_POLICIES_MAX: usize = 1_000;
 /// Definitions that a store keeps: those policies, and what the reference API gives by default.
@@ -105,18 +105,18 @@ pub const STORY_SEAT_MIN: Duration = Duration::from_secs(10);
 /// Longest line of a table's chat, in characters.
 pub const CHAT_CHARS_MAX: usize = 500;
 /// Lines of chat of one person: one in this time at a steady rate …
-pub const CHAT_EVERY: Duration = Duration::from_secs(1);
+pub const CHAT_INTERVAL: Duration = Duration::from_secs(1);
 /// … and so many at once after a silence.
 pub const CHAT_BURST: u32 = 5;
 /// How long a line of chat is kept in views.
-pub const CHAT_KEPT: Duration = Duration::from_secs(3_600);
+pub const CHAT_RETENTION: Duration = Duration::from_secs(3_600);
 /// Lines of chat that a view has.
 pub const CHAT_LINES_MAX: usize = 50;
 /// People that a table remembers: those who sit there and those who did, with how many events each got.
 pub const TABLE_PEOPLE_MAX: usize = 64;
 /// Entries of a table's log after which its state is marked as a base to come, should no game end before. Two marks apart are
 /// what a reader may be behind without needing a full view.
-pub const TABLE_MARK_ENTRIES: u32 = 256;
+pub const TABLE_SNAPSHOT_ENTRIES: u32 = 256;
 /// Bytes of the steps of one game in its record beyond which only those are kept that still count: the last pick and vote of
 /// everybody, and nothing of those who went before the vote. What counts always fits.
 pub const GAME_HISTORY_BYTES_MAX: usize = 16 * 1024;
@@ -140,9 +140,9 @@ pub const SHARDS_MAX: usize = 256;
 
 /// How long a worker's lease lasts from the moment it is written, where several processes share a database. Where one has it for
 /// itself, a lease lasts as long as the process.
-pub const LEASE: Duration = Duration::from_secs(5);
+pub const LEASE_DURATION: Duration = Duration::from_secs(5);
 /// How often the owner renews it.
-pub const LEASE_RENEW_EVERY: Duration = Duration::from_secs(1);
+pub const LEASE_RENEW_INTERVAL: Duration = Duration::from_secs(1);
 /// The owner stops acting this long before the lease ends, by its own monotonic clock.
 pub const LEASE_MARGIN: Duration = Duration::from_millis(1_500);
 /// A draining process has released everything and ended after this time.
@@ -161,7 +161,7 @@ pub const COMMIT_COMMANDS_MAX: usize = 1_024;
 pub const CLAIM_MAX: usize = 1_024;
 /// The least time between two claims of a worker: a burst of creations is answered before its matches take the processor, and
 /// what joins the queue in between is taken together.
-pub const CLAIM_GAP: Duration = Duration::from_millis(10);
+pub const CLAIM_INTERVAL_MIN: Duration = Duration::from_millis(10);
 /// Matches that one process may run at once.
 pub const MATCHES_AT_ONCE_MAX: usize = 100_000;
 /// Spectators of one process.
@@ -179,20 +179,20 @@ pub const REPLAY_LOG_BYTES_MAX: usize = 64 * 1024;
 /// Bytes of frames that are made before the client has taken those before; the last of them may lie beyond.
 pub const REPLAY_CHUNK_BYTES: usize = 32 * 1024;
 /// What an answer that is made piece by piece counts for, in bytes: a piece, entries and a board with their bookkeeping.
-pub const REPLAY_ANSWER_BYTES: usize = 256 * 1024;
+pub const REPLAY_RESPONSE_BYTES: usize = 256 * 1024;
 /// States of matches that may be kept in memory to replay from, in bytes.
 pub const REPLAY_CACHE_BYTES_MAX: usize = 64 * 1024 * 1024 * 1024;
 /// Bytes of large answers that may be under way at once.
-pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024 * 1024;
+pub const RESPONSE_BYTES_MAX: usize = 64 * 1024 * 1024 * 1024;
 
 /// Card tables that one process may hold in memory at once: some kilobytes each.
 pub const TABLES_MAX: usize = 4_000_000;
 /// Keepers among which a process's card tables may be divided.
-pub const TABLE_KEEPERS_MAX: usize = 256;
+pub const TABLE_OWNER_TASKS_MAX: usize = 256;
 /// Waits for news of card tables that one process may hold at once: a connection each.
 pub const TABLE_WAITERS_MAX: usize = 1_000_000;
 /// Tokens about which one read asks whether they still exist, of those by which feeds and connections are open.
-pub const GRANTS_AT_A_READ_MAX: usize = 4_096;
+pub const GRANTS_PER_READ_MAX: usize = 4_096;
 /// Longest time that a poll may ask to wait for news.
 pub const POLL_WAIT_MAX: Duration = Duration::from_secs(10 * 60);
 /// Longest time that a poll waits which does not say so as a plain GET without a body: nobody sees its client go.
@@ -205,19 +205,19 @@ pub const TABLE_QUEUE_MAX: usize = 64;
 /// are count as one.
 pub const TABLE_QUEUE_PER_PLAYER_MAX: usize = 8;
 /// Places of [`TABLE_QUEUE_MAX`] that strangers may have at once: the rest is for those who sit at the table.
-pub const TABLE_QUEUE_STRANGERS_MAX: usize = TABLE_QUEUE_MAX / 4 * 3;
+pub const TABLE_QUEUE_NON_MEMBERS_MAX: usize = TABLE_QUEUE_MAX / 4 * 3;
 /// One in so many of the card tables that may be in memory is kept for operators, and for tables that exist and are loaded.
 pub const TABLES_RESERVED_SHARE: usize = 16;
 /// Card tables in one process's memory that one player may have opened.
 pub const TABLES_PER_PLAYER_MAX: usize = 1_000_000;
 /// Openings of card tables of which one process does not know whether they were saved; while there are more, none is begun.
-pub const TABLE_UNSURE_MAX: usize = 1_024;
+pub const TABLE_UNKNOWN_OPENINGS_MAX: usize = 1_024;
 /// Strangers that count as present at one card table without a wait of theirs, those of short polls; who sits there always counts.
 pub const TABLE_PRESENT_MAX: usize = 4_096;
 /// Card tables that one claim of tables nobody owns may take.
 pub const TABLE_CLAIM_MAX: usize = 256;
 /// A stream or a socket on which nothing was sent for so long is sent something that says nothing: proxies close what is silent.
-pub const FEED_HEARTBEAT_EVERY: Duration = Duration::from_secs(15);
+pub const FEED_HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 /// Requests that one process passes on to other nodes at the same time.
 pub const FORWARDS_MAX: usize = 4_096;
 /// One in so many of those that may wait at a process may wait through it at another: each takes a connection more.
@@ -225,26 +225,26 @@ pub const FORWARD_WAITS_SHARE: usize = 4;
 /// Longest event of another node that is passed on, in bytes.
 pub const FORWARD_EVENT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Time for which a node is believed what it says about a request that it sends on: as far as the clocks of two nodes may differ.
-pub const FORWARD_MARK_MAX: Duration = Duration::from_secs(30);
+pub const FORWARD_MARK_AGE_MAX: Duration = Duration::from_secs(30);
 /// Longest body of a request that may be passed on, in bytes.
 pub const FORWARD_BODY_BYTES_MAX: usize = 64 * 1024;
 /// Time to reach another node.
-pub const FORWARD_CONNECT_MAX: Duration = Duration::from_secs(1);
+pub const FORWARD_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for another node to answer, beside what a poll waits.
-pub const FORWARD_ANSWER_MAX: Duration = Duration::from_secs(10);
+pub const FORWARD_RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A draining process serves its card tables so long, while those who wait for news are answered one after the other.
 pub const TABLE_DRAIN_LINGER: Duration = Duration::from_secs(1);
 
 /// Longest name of a world, in bytes: a prefix and an id in full fit.
 pub const WORLD_NAME_BYTES_MAX: usize = 64;
-/// Worlds that are not over. What is over is counted apart: see [`WORLDS_OVER_MAX`].
+/// Worlds that are not over. What is over is counted apart: see [`WORLDS_ENDED_MAX`].
 pub const WORLDS_MAX: usize = 10_000;
 /// Of these, worlds that players cannot take: they are for the matchmaker, for operators and for the built-in worlds.
 pub const WORLDS_RESERVED: usize = 2_500;
 /// Of these, worlds that the matchmaker cannot take either.
 pub const WORLDS_RESERVED_FOR_OPERATORS: usize = 500;
 /// Worlds that are over and not forgotten yet; with more, those that ended first are forgotten sooner.
-pub const WORLDS_OVER_MAX: usize = 10_000;
+pub const WORLDS_ENDED_MAX: usize = 10_000;
 /// One in so many of the worlds that a process may have in memory is kept for those that players did not make.
 pub const WORLDS_LOADED_RESERVED_SHARE: usize = 4;
 /// Cells of worlds of players that one process may be allowed to have in memory at once: some tens of gigabytes.
@@ -254,7 +254,7 @@ pub const QUOTA_MAX: usize = 1_000_000;
 /// Addresses whose makings in the last hour one process counts, for each kind of thing; what comes from further ones is not counted.
 pub const QUOTA_ADDRESSES_MAX: usize = 100_000;
 /// Longest time that a hunt which nobody joined may be allowed to stay.
-pub const HUNT_UNJOINED_MAX: Duration = HUNT_OPEN_MAX;
+pub const HUNT_UNJOINED_TIMEOUT_MAX: Duration = HUNT_OPEN_MAX;
 /// Worlds of one creator that are not over.
 pub const WORLDS_PER_PLAYER_MAX: usize = 8;
 /// Cells of a hunt that somebody makes, as many as the worlds of the house have: a process that has all the worlds in memory that
@@ -285,7 +285,7 @@ pub const TICKET_WAIT_MAX: Duration = Duration::from_secs(10 * 60);
 /// See [`TICKET_WAIT_MAX`].
 pub const TICKET_WAIT_DEFAULT: Duration = Duration::from_secs(60);
 /// How long it can be asked how a ticket ended.
-pub const TICKET_KEPT: Duration = Duration::from_secs(5 * 60);
+pub const TICKET_RETENTION: Duration = Duration::from_secs(5 * 60);
 /// How long somebody who gives a ticket up waits while its hunt is being saved.
 pub const TICKET_SETTLING_MAX: Duration = Duration::from_secs(10);
 /// Tickets that a process knows, those included that have ended and are kept to be asked about.
@@ -296,9 +296,9 @@ pub const HUNT_NOTICES_MAX: usize = 1_024;
 pub const HUNT_COUNT_PAUSE_MAX: Duration = Duration::from_secs(6 * 3_600);
 /// Entries of claim logs, in all hunts together, that may wait while counting is stopped: a gigabyte at the most. With more it goes
 /// on by itself.
-pub const HUNT_CLAIMS_BEHIND_MAX: u64 = 10_000_000;
+pub const HUNT_CLAIMS_UNCOUNTED_MAX: u64 = 10_000_000;
 /// How long a hunt is kept after its end.
-pub const HUNT_KEPT: Duration = Duration::from_secs(24 * 3_600);
+pub const HUNT_RETENTION: Duration = Duration::from_secs(24 * 3_600);
 /// Shortest and longest time for which a hunt is opened.
 pub const HUNT_OPEN_MIN: Duration = Duration::from_secs(60);
 /// See [`HUNT_OPEN_MIN`].
@@ -336,11 +336,11 @@ pub const DENSITY_BINS_MAX: u16 = 128;
 /// Longest name of a mover, in characters.
 pub const MOVER_NAME_CHARS_MAX: usize = GUEST_NAME_CHARS_MAX;
 
-/// Refused connections that are told so at the same time, each for [`CONNECTION_REFUSAL_MAX`] at most; further ones are told without
+/// Refused connections that are told so at the same time, each for [`CONNECTION_REFUSAL_TIMEOUT`] at most; further ones are told without
 /// being waited for.
-pub const CONNECTION_REFUSALS_AT_ONCE: usize = 64;
+pub const CONNECTION_REFUSALS_MAX: usize = 64;
 /// Time for a refused connection to hear that it is.
-pub const CONNECTION_REFUSAL_MAX: Duration = Duration::from_secs(1);
+pub const CONNECTION_REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 /// Connections to the port for operators.
 pub const OPS_CONNECTIONS_MAX: usize = 64;
 /// Files that a server must be allowed to hold open at least: its own, and a few for whoever talks to it.
@@ -350,49 +350,49 @@ pub const WORLDS_LOADED_MAX: usize = 4_096;
 /// Inputs that may wait for one world's writer; a choice below it decides how long an input may wait before it is refused.
 pub const WORLD_MAILBOX_MAX: usize = 4_000_000;
 /// Orders (who comes in, who watches) that wait for one world's writer; one more is refused as busy.
-pub const WORLD_ORDERS_MAX: usize = 65_536;
+pub const WORLD_CONTROL_MESSAGES_MAX: usize = 65_536;
 /// Pictures of worlds that are read for clients at the same time, of all worlds of a process: clients' addresses take turns.
 pub const WORLD_PICTURES_READ_AT_ONCE: usize = 1;
 /// Worlds beyond those that may be in memory that visitors may ask for at once.
-pub const WORLD_OPENINGS_MAX: usize = 1_024;
+pub const WORLD_LOADS_WAITING_MAX: usize = 1_024;
 /// Longest time that a visitor waits until a world is in memory.
-pub const WORLD_VISIT_MAX: Duration = Duration::from_secs(5);
+pub const WORLD_VISIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// How long a world that leaves waits for the store: then everybody in it is told to go, whatever is not saved.
-pub const WORLD_LEAVE_MAX: Duration = Duration::from_secs(2);
+pub const WORLD_DRAIN_MAX: Duration = Duration::from_secs(2);
 /// Least time from one round of a writer to the next, in the mean: what comes meanwhile is served together.
-pub const WORLD_ROUND_MIN: Duration = Duration::from_micros(500);
+pub const WORLD_ROUND_INTERVAL_MIN: Duration = Duration::from_micros(500);
 /// Rounds that may follow each other at once after a pause: who moves alone does not wait for the others that are not there.
-pub const WORLD_ROUNDS_AT_ONCE: u32 = 4;
+pub const WORLD_ROUND_BURST: u32 = 4;
 /// Views that a writer cuts before moves have their turn again: a few milliseconds' worth at most.
-pub const WORLD_VIEWS_AT_ONCE: usize = 256;
+pub const WORLD_VIEWS_PER_SLICE: usize = 256;
 /// Lines of movers that hear news before answers have their turn again: a millisecond's worth.
-pub const WORLD_NEWS_AT_ONCE: u32 = 64;
+pub const WORLD_EVENTS_PER_SLICE: u32 = 64;
 /// How many times as long as a portion of news took, nobody is told news: nine tenths of their time tellers have for what somebody
 /// waits for.
-pub const WORLD_NEWS_REST: u32 = 9;
+pub const WORLD_EVENTS_REST_FACTOR: u32 = 9;
 /// For how long at most a portion of news is waited for, and for how long at most the next one then waits: a world that is full hears
 /// news slowly, but hears it.
-pub const WORLD_NEWS_PAUSE_MAX: Duration = Duration::from_millis(100);
+pub const WORLD_EVENTS_PAUSE_MAX: Duration = Duration::from_millis(100);
 /// Threads that tell movers what became of them.
-pub const WORLD_TELLERS_MAX: usize = 64;
+pub const WORLD_SENDER_THREADS_MAX: usize = 64;
 /// Notes of a round that the writer tells itself: a few tens of microseconds, which is what waking a teller costs.
-pub const WORLD_TOLD_AT_ONCE_MAX: usize = 4;
+pub const WORLD_INLINE_SENDS_MAX: usize = 4;
 /// Notes that may wait for one teller: from half of it on no view is cut, beyond it no input is taken.
-pub const WORLD_UNTOLD_MAX: usize = 65_536;
+pub const WORLD_UNSENT_MAX: usize = 65_536;
 /// The world's own tick: what others see of a move, they see within it.
 pub const WORLD_TICK: Duration = Duration::from_millis(200);
 /// How often a picture of a world is published while somebody looks.
-pub const WORLD_PICTURE_EVERY: Duration = WORLD_TICK;
+pub const WORLD_PICTURE_INTERVAL: Duration = WORLD_TICK;
 /// How long pictures are published once nobody looks any more.
-pub const WORLD_LOOKED_LATELY: Duration = Duration::from_secs(2);
+pub const WORLD_PICTURE_DEMAND_WINDOW: Duration = Duration::from_secs(2);
 /// How often a writer looks whether anybody is there.
-pub const WORLD_IDLE_LOOK_EVERY: Duration = Duration::from_secs(1);
+pub const WORLD_IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Pause before claims are handed to a store again that had no room for them.
-pub const WORLD_COMMIT_RETRY: Duration = Duration::from_millis(50);
+pub const WORLD_COMMIT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// Movers of a snapshot that are written before moves have their turn again: a tenth of a millisecond's worth.
-pub const WORLD_SNAPSHOT_AT_ONCE: usize = 1_024;
+pub const WORLD_SNAPSHOT_MOVERS_PER_SLICE: usize = 1_024;
 /// Cells on which bacteria may be put at once.
-pub const WORLD_SOWN_MAX: usize = 4_096;
+pub const WORLD_SOW_CELLS_MAX: usize = 4_096;
 /// Actors that may move in one world.
 pub const ACTORS_MAX: u32 = 4_000_000;
 /// Shortest time from one move of an actor to its next: beyond a hundred a second it is load of another kind.
@@ -406,19 +406,21 @@ pub const ACTOR_THREADS_MAX: usize = 64;
 /// Actors of one crew that may be on their way in at once.
 pub const ACTOR_REGISTRATIONS_MAX: usize = 8_192;
 /// Pause before actors whose world left memory visit it again.
-pub const ACTOR_REVISIT: Duration = Duration::from_millis(500);
+pub const ACTOR_REVISIT_DELAY: Duration = Duration::from_millis(500);
 /// Longest time for which an actor that rests is not looked at: so long one that is not wanted any more may stay.
-pub const ACTOR_LOOK_EVERY: Duration = Duration::from_secs(2);
+pub const ACTOR_CHECK_INTERVAL: Duration = Duration::from_secs(2);
 /// How often a crew of actors hands in what it counted.
-pub const ACTOR_REPORT_EVERY: Duration = Duration::from_secs(1);
+pub const ACTOR_REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 const _: () = assert!(
     2 * (VIEW_RADIUS_MAX as u32 + VIEW_MARGIN_CELLS as u32) < u64::BITS,
     "a row of the largest view, its margin included, fits one word"
 );
 const _: () = assert!(ACTORS_MAX as usize <= MOVERS_MAX);
-const _: () =
-    assert!(ACTOR_REGISTRATIONS_MAX * 2 <= WORLD_ORDERS_MAX, "actors that come in leave room for everybody else");
+const _: () = assert!(
+    ACTOR_REGISTRATIONS_MAX * 2 <= WORLD_CONTROL_MESSAGES_MAX,
+    "actors that come in leave room for everybody else"
+);
 const _: () = assert!(MOVERS_MAX < 1 << 24, "everybody may stand on one cell");
 /// Longest first frame of a connection to worlds, in bytes: its length begins no method of HTTP, which are served on the same port.
 pub const WORLD_HELLO_BYTES_MAX: usize = 64;
@@ -428,28 +430,28 @@ pub const WORLD_FRAME_BYTES_MAX: usize = 2 * 1024;
 pub const WORLD_READ_BYTES: usize = 16 * 1024;
 /// Bytes that are kept for a connection that does not take what it is told, before it is cut off: the largest view and a burst of
 /// answers behind it fit, also in JSON.
-pub const WORLD_OUTBOX_BYTES_MAX: usize = 512 * 1024;
+pub const WORLD_OUTBOUND_BYTES_MAX: usize = 512 * 1024;
 /// Frames a second that a connection may send for long, and at once after a pause: ten times what a player's keys do.
 pub const WORLD_FRAMES_PER_S_MAX: u32 = 200;
 /// See [`WORLD_FRAMES_PER_S_MAX`].
 pub const WORLD_FRAMES_BURST: u32 = 400;
 /// Time in which a connection is in a world, our part of it included: until then it holds a timer. For what the client has to say
 /// it has `http.header_timeout_ms`.
-pub const WORLD_OPENING_MAX: Duration = Duration::from_secs(30);
+pub const WORLD_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for the last words to be taken.
 pub const WORLD_LINGER_MAX: Duration = Duration::from_secs(1);
 /// Longest silence on a connection to a world after which the system may be told to ask whether the other side is still there.
 /// Each connection that nobody speaks on costs a packet in this time, and its answer.
 pub const WORLD_KEEPALIVE_AFTER_MAX: Duration = Duration::from_secs(3_600);
 /// How often the system then asks.
-pub const WORLD_KEEPALIVE_EVERY: Duration = Duration::from_secs(10);
+pub const WORLD_KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// How many questions without an answer end the connection.
 pub const WORLD_KEEPALIVE_PROBES: u32 = 3;
 /// Views a second of a viewer who names no number.
 pub const VIEW_PER_S_DEFAULT: u8 = 5;
 
 const _: () = assert!(
-    LEASE_RENEW_EVERY.as_millis() * 2 < LEASE.as_millis() - LEASE_MARGIN.as_millis(),
+    LEASE_RENEW_INTERVAL.as_millis() * 2 < LEASE_DURATION.as_millis() - LEASE_MARGIN.as_millis(),
     "two renewals fit into the time that an owner trusts its lease: one lost renewal costs nothing"
 );
 const _: () = assert!(
@@ -461,10 +463,10 @@ const _: () = assert!(
     "whoever is sent away last has as long again to take the answer"
 );
 const _: () = assert!(
-    TABLE_PEOPLE_MAX > 3 * rules::stories::Settings::PLAYERS_MAX as usize,
+    TABLE_PEOPLE_MAX > 3 * rules::stories::GameSettings::PLAYERS_MAX as usize,
     "those of this game and of the one before sit there, some have just left, and there is still room for one who comes"
 );
-const _: () = assert!(CHAT_LINES_MAX < TABLE_MARK_ENTRIES as usize, "what a view shows, a feed still remembers");
+const _: () = assert!(CHAT_LINES_MAX < TABLE_SNAPSHOT_ENTRIES as usize, "what a view shows, a feed still remembers");
 const _: () = assert!(BOT_TIMEOUT_MIN.as_millis() < BOT_TIMEOUT_DEFAULT.as_millis());
 const _: () = assert!(BOT_TIMEOUT_DEFAULT.as_millis() < BOT_TIMEOUT_MAX.as_millis());
 const _: () = assert!(
@@ -489,12 +491,12 @@ const _: () = assert!(
 const _: () = assert!(TABLE_QUEUE_MAX < TABLE_MAILBOX_MAX, "one table cannot fill its keeper's mailbox while it loads");
 const _: () = assert!(TABLE_CLAIM_MAX < TABLE_MAILBOX_MAX);
 const _: () = assert!(
-    TABLE_QUEUE_PER_PLAYER_MAX <= TABLE_QUEUE_MAX - TABLE_QUEUE_STRANGERS_MAX,
+    TABLE_QUEUE_PER_PLAYER_MAX <= TABLE_QUEUE_MAX - TABLE_QUEUE_NON_MEMBERS_MAX,
     "whatever strangers do, a place for a member's requests is left"
 );
 const _: () = assert!(TABLES_PER_PLAYER_MAX <= TABLES_MAX);
 const _: () = assert!(FRAMES_PAGE_MAX <= PAGE_MAX);
-const _: () = assert!(REPLAY_CHUNK_BYTES + REPLAY_LOG_BYTES_MAX < REPLAY_ANSWER_BYTES);
+const _: () = assert!(REPLAY_CHUNK_BYTES + REPLAY_LOG_BYTES_MAX < REPLAY_RESPONSE_BYTES);
 const _: () = assert!(TURNS_MAX < u32::MAX / 4, "versions of a match log count turns and deliveries and never wrap");
 const _: () = assert!(PARTY_MAX < TICKET_PLAYERS_MAX as usize, "the largest party finds somebody to play against");
 const _: () = assert!(TICKETS_MAX < TICKETS_KNOWN_MAX);

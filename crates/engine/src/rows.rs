@@ -3,15 +3,15 @@
 mod stories;
 mod worlds;
 
-pub use stories::{GameCursor, GameRow, NotACursor, SeatRole, SeatedGame, TableLogRow, TableWhere};
+pub use stories::{GameCursor, GameRole, GameRow, ParseGameCursorError, SeatedGame, TableLogRow, TableOwner};
 pub use worlds::{
-    Admission, HuntCursor, HuntTotals, HunterCursor, HunterRow, NotAHuntCursor, RoundRow, WorldBehind, WorldEntry,
-    WorldKind, WorldLogPage, WorldLogRow, WorldOwner, WorldRow,
+    Admission, AggregationLag, HuntCursor, HuntTotals, HunterCursor, HunterRow, ParseHuntCursorError, RoundRow,
+    WorldEntry, WorldKind, WorldLogPage, WorldLogRow, WorldOwner, WorldRow,
 };
 
 use crate::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
-use crate::matches::life::State;
-use crate::matches::outcome::MatchResult;
+use crate::matches::lifecycle::MatchState;
+use crate::matches::result::MatchResult;
 use crate::matches::spec::MatchSpec;
 use crate::time::UnixMs;
 
@@ -53,7 +53,7 @@ impl Role {
 /// What a token is for. It changes nothing of what its holder may do: the gateway's limiter has classes of their own for load
 /// tests, so that a trial is not cut down by policies that are meant for users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Purpose {
+pub enum TokenPurpose {
     /// Everyday use.
     #[default]
     Use,
@@ -61,7 +61,7 @@ pub enum Purpose {
     LoadTest,
 }
 
-impl Purpose {
+impl TokenPurpose {
     /// Every purpose.
     pub const ALL: [Self; 2] = [Self::Use, Self::LoadTest];
 
@@ -104,7 +104,7 @@ pub struct Token {
     /// What its holder may do.
     pub role: Role,
     /// What it is for.
-    pub purpose: Purpose,
+    pub purpose: TokenPurpose,
     /// SHA-256 of the secret.
     pub digest: [u8; 32],
     /// When it was made.
@@ -149,7 +149,7 @@ pub struct MatchStatus {
     /// Which match.
     pub id: MatchId,
     /// Its state of life.
-    pub state: State,
+    pub state: MatchState,
     /// When it was created.
     pub created_at: UnixMs,
     /// When its state last changed.
@@ -181,7 +181,7 @@ pub struct MatchStatus {
 
 /// One entry of a match log as it is stored: its place, the figures after it, its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogRow {
+pub struct MatchLogRow {
     /// Its place in the log, from 0, without gaps.
     pub version: u32,
     /// Turns played once this entry counts.
@@ -194,18 +194,18 @@ pub struct LogRow {
 
 /// A part of a match's log with the state that it was read with, in one snapshot.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LogPage {
+pub struct MatchLogPage {
     /// The state of the match at that moment.
-    pub state: State,
+    pub state: MatchState,
     /// Entries in the log at that moment, this page's or not.
     pub version: u32,
     /// The rows asked for, in order.
-    pub rows: Vec<LogRow>,
+    pub rows: Vec<MatchLogRow>,
 }
 
 /// Matches by state, kept as counters: reading them never counts rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct MatchCounts {
     /// In the queue.
     pub waiting: u64,
     /// Claimed by a worker, alive or not.
@@ -218,7 +218,7 @@ pub struct Counts {
     pub cancelled: u64,
 }
 
-impl Counts {
+impl MatchCounts {
     /// All matches that are known.
     #[must_use]
     pub fn total(&self) -> u64 {
@@ -228,7 +228,7 @@ impl Counts {
 
 /// How many matches were created or finished in recent windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Recent {
+pub struct WindowCounts {
     /// In the last hour.
     pub last_hour: u64,
     /// In the last 24 hours.
@@ -250,15 +250,15 @@ pub struct RecentFailure {
 
 /// What `/api/admin/stats` is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Stats {
+pub struct MatchStats {
     /// Matches by state.
-    pub counts: Counts,
+    pub counts: MatchCounts,
     /// Running matches whose worker's lease has ended: they wait to be taken over.
     pub orphaned: u64,
     /// Matches created.
-    pub created: Recent,
+    pub created: WindowCounts,
     /// Matches finished.
-    pub finished: Recent,
+    pub finished: WindowCounts,
     /// Mean time from `started_at` to `ended_at` of matches finished in the last 24 hours, in milliseconds.
     pub duration_ms_avg: Option<f64>,
     /// The commonest failures of the last 24 hours, at most ten.

@@ -12,14 +12,14 @@ impl UnixMs {
 
     /// This point moved into the future; saturates at the end of time.
     #[must_use]
-    pub fn after(self, span: Duration) -> Self {
-        Self(self.0.saturating_add(span_ms(span)))
+    pub fn plus(self, span: Duration) -> Self {
+        Self(self.0.saturating_add(whole_ms(span)))
     }
 
     /// This point moved into the past; saturates at the beginning of time.
     #[must_use]
-    pub fn before(self, span: Duration) -> Self {
-        Self(self.0.saturating_sub(span_ms(span)))
+    pub fn minus(self, span: Duration) -> Self {
+        Self(self.0.saturating_sub(whole_ms(span)))
     }
 
     /// How long ago `earlier` was; zero when it lies in the future, so that a clock that steps back harms nobody.
@@ -29,7 +29,7 @@ impl UnixMs {
     }
 }
 
-fn span_ms(span: Duration) -> i64 {
+fn whole_ms(span: Duration) -> i64 {
     i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
 
@@ -47,7 +47,7 @@ mod tests {
         check(1_500, 1_000, 500);
         check(1_000, 1_500, 0);
         check(i64::MAX, i64::MIN, i64::MAX as u64);
-        assert_eq!(UnixMs(i64::MAX).after(Duration::MAX), UnixMs(i64::MAX));
-        assert_eq!(UnixMs(5).before(Duration::from_millis(7)), UnixMs(-2));
+        assert_eq!(UnixMs(i64::MAX).plus(Duration::MAX), UnixMs(i64::MAX));
+        assert_eq!(UnixMs(5).minus(Duration::from_millis(7)), UnixMs(-2));
     }
 }

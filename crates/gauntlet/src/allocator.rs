@@ -15,16 +15,16 @@ static JEMALLOC: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 static OPTIONS: &[u8; 73] = b"background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:1000,narenas:2\0";
 
 /// What the allocator counts; nothing of the system's.
-pub(crate) fn figures() -> Option<Allocator> {
+pub(crate) fn allocator_stats() -> Option<Allocator> {
     #[cfg(feature = "jemalloc")]
-    return counted().ok();
+    return read_stats().ok();
     #[cfg(not(feature = "jemalloc"))]
     None
 }
 
 /// The sums over all arenas, as of now. A thread's own cache hands its counts on now and then: they may lag a little.
 #[cfg(feature = "jemalloc")]
-fn counted() -> tikv_jemalloc_ctl::Result<Allocator> {
+fn read_stats() -> tikv_jemalloc_ctl::Result<Allocator> {
     use tikv_jemalloc_ctl::{Access, AsName, epoch, stats};
     // 4096 stands for all arenas together (jemalloc(3), MALLCTL_ARENAS_ALL).
     const SMALL: &[u8] = b"stats.arenas.4096.small.nrequests\0";
@@ -47,9 +47,9 @@ mod tests {
     #[test]
     fn what_is_allocated_is_counted() {
         const BYTES: usize = 64 * 1024 * 1024;
-        let before = counted().unwrap();
+        let before = read_stats().unwrap();
         let held = black_box(vec![1_u8; BYTES]);
-        let after = counted().unwrap();
+        let after = read_stats().unwrap();
         assert!(after.allocations > before.allocations, "{before:?} {after:?}");
         assert!(after.allocated_bytes >= before.allocated_bytes + BYTES as u64 / 2, "{before:?} {after:?}");
         assert!(after.resident_bytes >= held.len() as u64 && after.metadata_bytes > 0, "{after:?}");

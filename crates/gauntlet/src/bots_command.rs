@@ -1,45 +1,45 @@
 //! `gauntlet bots`: sample bots, served until a signal to leave; or hunters, who go into a world by themselves.
 
-use crate::leaving::leaving;
-use crate::output::{Failure, note, say};
+use crate::output::{CliError, print_line, print_note};
+use crate::signals::shutdown_signal;
 use bots::{BotsArgs, HuntConfig};
 use server::process::{machine, raise_file_limit};
 use std::process::ExitCode;
 
 /// Serves bots as they are asked for.
-pub(crate) fn serve(args: BotsArgs) -> Result<ExitCode, Failure> {
-    if let Some(config) = args.hunt.clone().config(args.seed).map_err(Failure::usage)? {
-        return hunt(config);
+pub(crate) fn run(args: BotsArgs) -> Result<ExitCode, CliError> {
+    if let Some(config) = args.hunt.clone().config(args.seed).map_err(CliError::usage)? {
+        return run_hunters(config);
     }
-    let (address, config) = args.config().map_err(Failure::usage)?;
+    let (address, config) = args.config().map_err(CliError::usage)?;
     // A bot is called by thousands of matches at once.
     let machine = machine();
     raise_file_limit(machine.open_files_max);
     let runtime = crate::serve::runtime(machine.cores)?;
     runtime.block_on(async {
-        let shutdown = leaving()?;
+        let shutdown = shutdown_signal()?;
         let busy = |error| {
-            Failure::cannot(format_args!(
+            CliError::failed(format_args!(
                 "cannot listen on {address}: {error}; choose another port with --port (0 takes a free one)"
             ))
         };
         let listener = bots::bind(address).map_err(busy)?;
         let address = listener.local_addr()?;
-        say(format_args!("gauntlet bots play at http://{address}/ (process: {})", std::process::id()))?;
-        bots::serve(listener, config, shutdown).await.map(|_totals| ()).map_err(Failure::from)
+        print_line(format_args!("gauntlet bots play at http://{address}/ (process: {})", std::process::id()))?;
+        bots::serve(listener, config, shutdown).await.map(|_totals| ()).map_err(CliError::from)
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Hunts until a signal to leave, or until the time is over. The first line says where, the last how it went.
-fn hunt(config: HuntConfig) -> Result<ExitCode, Failure> {
+fn run_hunters(config: HuntConfig) -> Result<ExitCode, CliError> {
     let machine = machine();
     raise_file_limit(machine.open_files_max);
     let runtime = crate::serve::runtime(machine.cores)?;
     let place = format!("{} in {}", config.server, config.world);
     let totals = runtime.block_on(async {
-        let left = leaving()?;
-        let lasts = config.lasts;
+        let left = shutdown_signal()?;
+        let lasts = config.duration;
         let over = async {
             match lasts {
                 Some(lasts) => tokio::time::sleep(lasts).await,
@@ -53,16 +53,16 @@ fn hunt(config: HuntConfig) -> Result<ExitCode, Failure> {
             }
         };
         let process = std::process::id();
-        say(format_args!("gauntlet bots hunt at {place} (process: {process})"))?;
-        Ok::<_, Failure>(bots::hunt(config, |totals| note(totals), shutdown).await)
+        print_line(format_args!("gauntlet bots hunt at {place} (process: {process})"))?;
+        Ok::<_, CliError>(bots::hunt(config, |totals| print_note(totals), shutdown).await)
     })?;
-    say(&totals)?;
+    print_line(&totals)?;
     let has_come = totals.moved + totals.refused + totals.views > 0;
     if has_come {
         Ok(ExitCode::SUCCESS)
     } else {
-        let why = totals.trouble.map_or_else(String::new, |trouble| format!(" ({trouble})"));
-        Err(Failure::cannot(format_args!(
+        let why = totals.last_error.map_or_else(String::new, |trouble| format!(" ({trouble})"));
+        Err(CliError::failed(format_args!(
             "no hunter came into the world at {place}{why}; see that `gauntlet serve` runs there and has this world"
         )))
     }

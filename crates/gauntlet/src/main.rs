@@ -4,15 +4,15 @@
 
 mod allocator;
 mod bots_command;
-mod leaving;
+mod cli_settings;
 mod output;
 mod serve;
-mod settings;
 mod shards;
+mod signals;
 mod token;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use output::Failure;
+use output::CliError;
 use std::process::ExitCode;
 
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("GAUNTLET_COMMIT"), ")");
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
     let typed = command().get_matches();
     match dispatch(&typed) {
         Ok(code) => code,
-        Err(failure) => failure.tell(),
+        Err(failure) => failure.report(),
     }
 }
 
@@ -51,23 +51,23 @@ fn command() -> Command {
         ))
 }
 
-fn dispatch(typed: &ArgMatches) -> Result<ExitCode, Failure> {
+fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     match typed.subcommand() {
         Some(("serve", typed)) => serve::serve(typed),
         Some(("config", typed)) => serve::show_config(typed),
         Some(("token", typed)) => token::run(typed),
-        Some(("bots", typed)) => bots_command::serve(args(typed)?),
+        Some(("bots", typed)) => bots_command::run(args(typed)?),
         Some(("report", typed)) => Ok(lab::report::cli::run(&args(typed)?)),
         Some(("run", typed)) => Ok(lab::cli::run(args(typed)?, VERSION)),
         Some((lab::drive::WORKER_COMMAND, _)) => Ok(lab::drive::worker_process()),
         Some((lab::guard::COMMAND, typed)) => Ok(lab::guard::run(&args(typed)?)),
         Some(("compare", typed)) => Ok(lab::compare::cli::run(args(typed)?)),
         Some(("sweep", typed)) => Ok(lab::sweep::cli::run(args(typed)?, VERSION)),
-        Some(_) | None => Err(Failure::usage("a command is missing: gauntlet --help lists them")),
+        Some(_) | None => Err(CliError::usage("a command is missing: gauntlet --help lists them")),
     }
 }
 
 /// What clap checked already against the same definition.
-fn args<T: FromArgMatches>(typed: &ArgMatches) -> Result<T, Failure> {
-    T::from_arg_matches(typed).map_err(|error| Failure::usage(error.to_string()))
+fn args<T: FromArgMatches>(typed: &ArgMatches) -> Result<T, CliError> {
+    T::from_arg_matches(typed).map_err(|error| CliError::usage(error.to_string()))
 }

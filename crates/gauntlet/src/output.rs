@@ -8,59 +8,59 @@ use store::StoreError;
 
 /// Why a command did not do what was asked.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CliError {
     code: u8,
     text: String,
 }
 
-impl Failure {
+impl CliError {
     /// Typed or configured wrongly.
     pub(crate) fn usage(text: impl Display) -> Self {
         Self { code: 2, text: text.to_string() }
     }
 
     /// Right, but it cannot be done.
-    pub(crate) fn cannot(text: impl Display) -> Self {
+    pub(crate) fn failed(text: impl Display) -> Self {
         Self { code: 1, text: text.to_string() }
     }
 
     /// Says it, and gives the exit code.
-    pub(crate) fn tell(self) -> ExitCode {
-        note(format_args!("gauntlet: {}", self.text));
+    pub(crate) fn report(self) -> ExitCode {
+        print_note(format_args!("gauntlet: {}", self.text));
         ExitCode::from(self.code)
     }
 }
 
-impl From<ServeError> for Failure {
+impl From<ServeError> for CliError {
     fn from(error: ServeError) -> Self {
-        Self::cannot(error)
+        Self::failed(error)
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for CliError {
     fn from(error: StoreError) -> Self {
-        Self::cannot(error)
+        Self::failed(error)
     }
 }
 
-impl From<io::Error> for Failure {
+impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
-        Self::cannot(error)
+        Self::failed(error)
     }
 }
 
 /// Writes an answer. A reader that has seen enough (`| head -1`) is no failure.
-pub(crate) fn say(text: impl Display) -> Result<(), Failure> {
+pub(crate) fn print_line(text: impl Display) -> Result<(), CliError> {
     let mut output = io::stdout().lock();
     match writeln!(output, "{text}").and_then(|()| output.flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::cannot(format_args!("the answer could not be written: {error}")))
+            Err(CliError::failed(format_args!("the answer could not be written: {error}")))
         }
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
 /// Writes a remark. Where nobody listens there is nobody to tell.
-pub(crate) fn note(text: impl Display) {
+pub(crate) fn print_note(text: impl Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }

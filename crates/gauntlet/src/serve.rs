@@ -1,10 +1,10 @@
 //! `gauntlet serve` and `gauntlet config`: the same settings, once to serve by and once to look at.
 
 use crate::allocator;
-use crate::leaving::{leaving, reloads};
-use crate::output::{Failure, note, say};
-use crate::settings::{Typed, load, with_settings};
+use crate::cli_settings::{CliSettings, load, with_settings};
+use crate::output::{CliError, print_line, print_note};
 use crate::shards;
+use crate::signals::{reload_signals, shutdown_signal};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::limits::OPEN_FILES_MIN;
 use server::config::{Config, Entry, Serves, StorePlace};
@@ -17,7 +17,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 
 /// What is still on a thread when everything has been left is not waited for any longer than this.
-const THREADS_LEFT_MAX: Duration = Duration::from_millis(200);
+const RUNTIME_SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(200);
 const JSON: &str = "json";
 
 pub(crate) fn serve_command() -> Command {
@@ -35,46 +35,46 @@ pub(crate) fn config_command() -> Command {
 }
 
 /// Serves until a signal to leave.
-pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, Failure> {
+pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     let mut config = load(typed)?;
     logs::install(&config);
-    ask_allocator_by(allocator::figures);
+    ask_allocator_by(allocator::allocator_stats);
     let wanted = config.open_files_max;
     let got = process::raise_file_limit(wanted);
     if got < OPEN_FILES_MIN as u64 {
-        return Err(Failure::cannot(format_args!(
+        return Err(CliError::failed(format_args!(
             "this process may hold {got} files open, and a server needs {OPEN_FILES_MIN} for itself and a few connections: raise its hard \
              limit (ulimit -Hn, or LimitNOFILE of its unit)"
         )));
     }
     if config.shards > 1 {
-        return shards::serve(&config, &Typed::of(typed));
+        return shards::serve(&config, &CliSettings::of(typed));
     }
     config.open_files_max = usize::try_from(got).unwrap_or(usize::MAX).min(wanted);
     let runtime = runtime(config.threads)?;
     let served = runtime.block_on(async {
-        let (shutdown, reloads) = (leaving()?, reloads()?);
+        let (shutdown, reloads) = (shutdown_signal()?, reload_signals()?);
         let listener = process::bind(config.address)?;
         let address = listener.local_addr()?;
         let connections_max = config.client_sockets_max();
         tracing::info!(open_files_max = got, connections_max, threads = config.threads, "starting");
-        let hello = hello(&config, address);
+        let hello = ready_line(&config, address);
         let ready = || {
-            let _ = say(hello);
+            let _ = print_line(hello);
         };
-        process::serve(config, listener, reloads, ready, shutdown).await.map_err(Failure::from)
+        process::serve(config, listener, reloads, ready, shutdown).await.map_err(CliError::from)
     });
-    runtime.shutdown_timeout(THREADS_LEFT_MAX);
+    runtime.shutdown_timeout(RUNTIME_SHUTDOWN_TIMEOUT);
     served.map(|()| ExitCode::SUCCESS)
 }
 
 /// The one line that says where to go and what is used. Said once everything is open and nothing refuses the start.
-fn hello(config: &Config, address: SocketAddr) -> String {
+fn ready_line(config: &Config, address: SocketAddr) -> String {
     let only = match config.serves {
         Serves::All => "",
         Serves::Limiter => "only the rate limiter, ",
     };
-    let (place, process) = (place(config), std::process::id());
+    let (place, process) = (store_description(config), std::process::id());
     let (connections, files) = (config.client_sockets_max(), config.open_files_max);
     format!(
         "gauntlet serves http://{address} ({only}store: {place}, connections: {connections} at most of {files} open files, \
@@ -83,7 +83,7 @@ fn hello(config: &Config, address: SocketAddr) -> String {
 }
 
 /// Where everything that lasts is kept, for people.
-pub(crate) fn place(config: &Config) -> String {
+pub(crate) fn store_description(config: &Config) -> String {
     match config.store() {
         StorePlace::Sqlite(path) => format!("sqlite {}", path.display()),
         StorePlace::Postgres(url) => format!("postgres {}", url.masked_url()),
@@ -91,26 +91,26 @@ pub(crate) fn place(config: &Config) -> String {
 }
 
 /// A runtime with so many threads, all of whose parts work.
-pub(crate) fn runtime(threads: usize) -> Result<Runtime, Failure> {
+pub(crate) fn runtime(threads: usize) -> Result<Runtime, CliError> {
     let mut builder = if threads == 1 { Builder::new_current_thread() } else { Builder::new_multi_thread() };
     if threads > 1 {
         builder.worker_threads(threads);
     }
-    builder.enable_all().build().map_err(|error| Failure::cannot(format_args!("no threads could be started: {error}")))
+    builder.enable_all().build().map_err(|error| CliError::failed(format_args!("no threads could be started: {error}")))
 }
 
 /// Prints what is in force.
-pub(crate) fn show_config(typed: &ArgMatches) -> Result<ExitCode, Failure> {
+pub(crate) fn show_config(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     let config = load(typed)?;
-    config.warnings().iter().for_each(|warning| note(format_args!("warning: {warning}")));
+    config.warnings().iter().for_each(|warning| print_note(format_args!("warning: {warning}")));
     let entries = config.entries();
-    say(if typed.get_flag(JSON) { as_json(&entries) } else { as_file(&entries) })?;
+    print_line(if typed.get_flag(JSON) { to_json(&entries) } else { to_toml(&entries) })?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// A configuration file that says the same, with the source of each value behind it.
-fn as_file(entries: &[Entry]) -> String {
-    let lines: Vec<(&str, String, &str)> = entries.iter().map(line).collect();
+fn to_toml(entries: &[Entry]) -> String {
+    let lines: Vec<(&str, String, &str)> = entries.iter().map(entry_line).collect();
     let width = lines.iter().map(|(_, line, _)| line.chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     let mut last = "";
@@ -126,14 +126,14 @@ fn as_file(entries: &[Entry]) -> String {
     text
 }
 
-fn line(entry: &Entry) -> (&str, String, &str) {
+fn entry_line(entry: &Entry) -> (&str, String, &str) {
     let (section, key) = entry.key.split_once('.').unwrap_or(("", entry.key));
     let is_bare = entry.value.parse::<i64>().is_ok() || entry.value.parse::<bool>().is_ok();
     let value = if is_bare { entry.value.clone() } else { format!("{:?}", entry.value) };
     (section, format!("{key} = {value}"), &entry.source)
 }
 
-fn as_json(entries: &[Entry]) -> String {
+fn to_json(entries: &[Entry]) -> String {
     let entries =
         entries.iter().map(|entry| serde_json::json!({"key": entry.key, "value": entry.value, "source": entry.source}));
     format!("{:#}", serde_json::json!({"entries": entries.collect::<Vec<_>>()}))

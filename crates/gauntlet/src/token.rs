@@ -1,14 +1,14 @@
 //! `gauntlet token`: make, list and revoke tokens in the store itself, whether or not a server runs on it.
 
-use crate::output::{Failure, note, say};
-use crate::serve::place;
-use crate::settings::{load, with_settings};
+use crate::cli_settings::{load, with_settings};
+use crate::output::{CliError, print_line, print_note};
+use crate::serve::store_description;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Command};
 use engine::commands::{Command as Save, Outcome};
 use engine::ids::{AccountId, TokenId};
 use engine::limits::NAME_CHARS_MAX;
-use engine::rows::{Account, Purpose, Role, Token};
+use engine::rows::{Account, Role, Token, TokenPurpose};
 use server::clock::{Clock, random_bytes};
 use server::config::{Config, StorePlace};
 use server::gateway::auth::{digest, new_secret};
@@ -63,8 +63,8 @@ fn with_store(command: Command) -> Command {
     with_settings(command, |setting| matches!(setting.key, "store.data" | "store.url"))
 }
 
-pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, Failure> {
-    let (what, typed) = typed.subcommand().ok_or_else(|| Failure::usage("create, list or revoke?"))?;
+pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, CliError> {
+    let (what, typed) = typed.subcommand().ok_or_else(|| CliError::usage("create, list or revoke?"))?;
     let config = load(typed)?;
     let text = |name: &str| typed.try_get_one::<String>(name).ok().flatten().cloned().unwrap_or_default();
     crate::serve::runtime(1)?.block_on(async {
@@ -80,16 +80,16 @@ pub(crate) fn run(typed: &ArgMatches) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-async fn open(mut config: Config) -> Result<Store, Failure> {
+async fn open(mut config: Config) -> Result<Store, CliError> {
     config.store_connections = 1;
     Ok(open_store(&config, Arc::new(Metrics::default())).await?)
 }
 
 /// The store that somebody else has made. Only a creation may make one: whoever looks for something in a file that is not
 /// there has mistyped its name.
-async fn open_existing(config: Config, sought: &str) -> Result<Store, Failure> {
+async fn open_existing(config: Config, sought: &str) -> Result<Store, CliError> {
     match config.store() {
-        StorePlace::Sqlite(data) if !data.exists() => Err(Failure::cannot(format_args!(
+        StorePlace::Sqlite(data) if !data.exists() => Err(CliError::failed(format_args!(
             "there is no {sought}: there is no data file {}; name the server's with --data, or its database with --store-url",
             data.display()
         ))),
@@ -97,25 +97,25 @@ async fn open_existing(config: Config, sought: &str) -> Result<Store, Failure> {
     }
 }
 
-fn read_role(name: &str) -> Result<Role, Failure> {
-    Role::from_name(name).ok_or_else(|| Failure::usage(format_args!("there is no role {name}")))
+fn read_role(name: &str) -> Result<Role, CliError> {
+    Role::from_name(name).ok_or_else(|| CliError::usage(format_args!("there is no role {name}")))
 }
 
 /// Words on a command line are joined by hyphens, names in the store and on the wire by underscores.
-fn read_purpose(name: &str) -> Result<Purpose, Failure> {
-    let known = Purpose::from_name(&name.replace('-', "_"));
-    known.ok_or_else(|| Failure::usage(format_args!("a token cannot be for {name}")))
+fn read_purpose(name: &str) -> Result<TokenPurpose, CliError> {
+    let known = TokenPurpose::from_name(&name.replace('-', "_"));
+    known.ok_or_else(|| CliError::usage(format_args!("a token cannot be for {name}")))
 }
 
-async fn create(config: Config, account: &str, kind: (Role, Purpose), name: &str) -> Result<(), Failure> {
+async fn create(config: Config, account: &str, kind: (Role, TokenPurpose), name: &str) -> Result<(), CliError> {
     let (role, purpose) = kind;
-    let (account, name) = (checked(ACCOUNT, account)?, checked(NAME, name)?);
-    let place = place(&config);
+    let (account, name) = (validate_name(ACCOUNT, account)?, validate_name(NAME, name)?);
+    let place = store_description(&config);
     let store = open(config).await?;
     let now = Clock::default().now();
     let new = Account { id: AccountId::new(now, random_bytes()), name: account.clone(), created_at: now };
-    let Outcome::AccountIs(id) = store.commit(Save::EnsureAccount(new)).await? else {
-        return Err(Failure::cannot(format_args!("the account {account} could not be made")));
+    let Outcome::Account(id) = store.commit(Save::EnsureAccount(new)).await? else {
+        return Err(CliError::failed(format_args!("the account {account} could not be made")));
     };
     let secret = new_secret();
     let token = Token {
@@ -130,63 +130,63 @@ async fn create(config: Config, account: &str, kind: (Role, Purpose), name: &str
     let token_id = token.id;
     match store.commit(Save::CreateToken(token)).await? {
         Outcome::Done => {}
-        Outcome::TooMany => {
+        Outcome::LimitReached => {
             let text = format!(
                 "the account {account} has as many tokens as it may have; revoke one with gauntlet token revoke"
             );
-            return Err(Failure::cannot(text));
+            return Err(CliError::failed(text));
         }
-        other => return Err(Failure::cannot(format_args!("the store refused the token: {other:?}"))),
+        other => return Err(CliError::failed(format_args!("the store refused the token: {other:?}"))),
     }
     store.close().await;
     let what = match purpose {
-        Purpose::Use => role.name().to_owned(),
-        Purpose::LoadTest => format!("{} for load tests", role.name()),
+        TokenPurpose::Use => role.name().to_owned(),
+        TokenPurpose::LoadTest => format!("{} for load tests", role.name()),
     };
-    note(format_args!(
+    print_note(format_args!(
         "token {token_id}: {what}, of account {account} (store: {place}); its secret is shown this once"
     ));
-    say(secret)
+    print_line(secret)
 }
 
-fn checked(what: &str, name: &str) -> Result<String, Failure> {
+fn validate_name(what: &str, name: &str) -> Result<String, CliError> {
     let name = name.trim();
     let chars = name.chars().count();
     if (1..=NAME_CHARS_MAX).contains(&chars) && !name.chars().any(char::is_control) {
         return Ok(name.to_owned());
     }
-    Err(Failure::usage(format_args!(
+    Err(CliError::usage(format_args!(
         "--{what} has {chars} characters; expected: 1 to {NAME_CHARS_MAX}, none of them a control character"
     )))
 }
 
-async fn list(config: Config, account: String) -> Result<(), Failure> {
+async fn list(config: Config, account: String) -> Result<(), CliError> {
     let store = open_existing(config, &format!("account {account}")).await?;
     let name = account.clone();
     let tokens = store.read(move |reader| match reader.account_named(&name)? {
         Some(account) => reader.tokens(account.id).map(Some),
         None => Ok(None),
     });
-    let tokens = tokens.await?.ok_or_else(|| Failure::cannot(format_args!("there is no account {account}")))?;
+    let tokens = tokens.await?.ok_or_else(|| CliError::failed(format_args!("there is no account {account}")))?;
     let line =
         |token: &Token| format!("{}  {:<8}  {:<9}  {}", token.id, token.role.name(), token.purpose.name(), token.name);
     let lines: Vec<String> = tokens.iter().map(line).collect();
     if lines.is_empty() {
-        note(format_args!("the account {account} has no tokens"));
+        print_note(format_args!("the account {account} has no tokens"));
         return Ok(());
     }
-    say(lines.join("\n"))
+    print_line(lines.join("\n"))
 }
 
-async fn revoke(config: Config, id: &str) -> Result<(), Failure> {
-    let id: TokenId = id.parse().map_err(|error| Failure::usage(format_args!("{id} is {error}")))?;
+async fn revoke(config: Config, id: &str) -> Result<(), CliError> {
+    let id: TokenId = id.parse().map_err(|error| CliError::usage(format_args!("{id} is {error}")))?;
     let store = open_existing(config, &format!("token {id}")).await?;
     match store.commit(Save::DeleteToken { id, account: None }).await? {
         Outcome::Done => {
             store.close().await;
-            note(format_args!("token {id} is revoked"));
+            print_note(format_args!("token {id} is revoked"));
             Ok(())
         }
-        _ => Err(Failure::cannot(format_args!("there is no token {id}"))),
+        _ => Err(CliError::failed(format_args!("there is no token {id}"))),
     }
 }

@@ -2,15 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::{Folder, until};
 use serde_json::{Value, json};
+use support::{Folder, until};
 
 /// What the actors of the plaza come to once so many have come in.
-fn stats(server: &house::Server, registered: u64) -> Value {
+fn stats(server: &support::Server, registered: u64) -> Value {
     until("the actors have come in", || {
-        let reply = server.call("GET /api/worlds/plaza/stats", &Value::Null);
+        let reply = server.request("GET /api/worlds/plaza/stats", &Value::Null);
         (reply.body["actors"]["registered"] == registered).then_some(reply.body)
     })
 }
@@ -21,16 +21,16 @@ fn actors_begin_where_the_flags_say_and_all_of_them() {
     // With a period of an hour nobody goes anywhere meanwhile.
     let flags =
         "--actors 30 --actor-spawn 500,400 --actor-start-delay-ms 2 --actor-period-ms 3600000 --actor-threads 2";
-    let mut server = folder.host(flags);
+    let mut server = folder.serve_games(flags);
     let seen = stats(&server, 30);
     assert_eq!(
         (&seen["actors"]["planned"], &seen["actors"]["refused"], &seen["movers"]),
         (&json!(30), &json!(0), &json!(30))
     );
-    let around = server.ask("GET /api/worlds/plaza/sections?x=490&y=390&w=21&h=21", &Value::Null);
+    let around = server.request_ok("GET /api/worlds/plaza/sections?x=490&y=390&w=21&h=21", &Value::Null);
     let movers = around["movers"].as_array().unwrap();
     assert_eq!((movers.len(), &movers[0]["count"]), (1, &json!(30)), "all stand on one cell: {movers:?}");
-    assert_eq!(server.leave(), Some(0));
+    assert_eq!(server.stop(), Some(0));
 }
 
 #[test]
@@ -50,7 +50,7 @@ fn a_spawn_point_outside_of_the_world_is_refused_with_what_to_do() {
         ("--actor-spawn middle", 2, "such as 500,500, or off"),
         ("--actor-jitter-ms 1000", 2, "worlds.actor_jitter_ms < worlds.actor_period_ms"),
     ] {
-        let output = folder.gauntlet(&format!("serve --port 0 --actors 1 {flags}")).output().unwrap();
+        let output = folder.command(&format!("serve --port 0 --actors 1 {flags}")).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{flags}: {error}");
         assert!(error.contains(said), "{flags}: {error}");

@@ -3,18 +3,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::line::Line;
-use house::starting::Starting;
-use house::{Folder, Server, as_url, until};
 use serde_json::{Value, json};
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use store::testing::Cluster;
+use store::testing::PostgresCluster;
+use support::line::HttpConnection;
+use support::starting::Starting;
+use support::{Folder, Server, as_url, until};
 
 /// An address at which nothing answers.
 const UNREACHABLE: &str = "--advertise 127.0.0.1:1";
@@ -24,7 +24,7 @@ const REMEDY: &str = "--advertise HOST:PORT";
 const WAITING: &str = "waiting: the leases of another process";
 
 /// A folder whose servers share a database.
-fn shared(cluster: &Cluster) -> Folder {
+fn shared(cluster: &PostgresCluster) -> Folder {
     let folder = Folder::new();
     let url = as_url(&cluster.new_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
@@ -32,18 +32,18 @@ fn shared(cluster: &Cluster) -> Folder {
 }
 
 fn wait_until_ready(server: &Server) {
-    until("it is ready", || (server.call("GET /readyz", &Value::Null).status == 200).then_some(()));
+    until("it is ready", || (server.request("GET /readyz", &Value::Null).status == 200).then_some(()));
 }
 
 #[test]
 fn a_node_at_the_address_of_a_living_one_is_refused() {
-    let cluster = Cluster::start();
+    let cluster = PostgresCluster::start();
     let folder = shared(&cluster);
-    let (mut first, elsewhere) = (folder.host(""), Folder::new().serve(""));
+    let (mut first, elsewhere) = (folder.serve_games(""), Folder::new().serve(""));
     for other in [first.address(), elsewhere.address()] {
         Starting::new(&folder, &format!("--advertise {other}")).check_refused(&[ANSWERED, REMEDY]);
     }
-    let mut second = folder.host(UNREACHABLE);
+    let mut second = folder.serve_games(UNREACHABLE);
     for _ in 0..2 {
         Starting::new(&folder, UNREACHABLE).check_refused(&[HELD, REMEDY]);
     }
@@ -54,16 +54,16 @@ fn a_node_at_the_address_of_a_living_one_is_refused() {
     for server in [&first, &second] {
         wait_until_ready(server);
     }
-    assert_eq!((first.leave(), second.leave(), limiter.leave()), (Some(0), Some(0), Some(0)));
+    assert_eq!((first.stop(), second.stop(), limiter.leave()), (Some(0), Some(0), Some(0)));
 }
 
 /// Of so many that start together at one address exactly one serves.
 #[track_caller]
 fn check_together(nodes: usize, is_after_a_kill: bool) {
-    let cluster = Cluster::start();
+    let cluster = PostgresCluster::start();
     let folder = shared(&cluster);
     if is_after_a_kill {
-        folder.host(UNREACHABLE).kill();
+        folder.serve_games(UNREACHABLE).kill();
     }
     let mut starting: Vec<_> = (0..nodes).map(|_| Starting::new(&folder, UNREACHABLE)).collect();
     until("all but one have ended", || {
@@ -94,9 +94,9 @@ fn of_two_that_wait_for_a_dead_one_together_one_serves() {
 
 #[test]
 fn a_dead_node_is_waited_for_and_one_that_left_is_not() {
-    let cluster = Cluster::start();
+    let cluster = PostgresCluster::start();
     let folder = shared(&cluster);
-    folder.host(UNREACHABLE).kill();
+    folder.serve_games(UNREACHABLE).kill();
     // One that is told to leave while it waits was never announced, and leaves nothing to wait for.
     let mut waiting = Starting::new(&folder, UNREACHABLE);
     until("it waits", || waiting.stderr().contains(WAITING).then_some(()));
@@ -173,7 +173,7 @@ fn here(port: u16) -> SocketAddr {
 
 #[test]
 fn tables_are_reached_through_each_node_at_the_address_that_the_other_advertises() {
-    let cluster = Cluster::start();
+    let cluster = PostgresCluster::start();
     let folder = shared(&cluster);
     let nodes = [0; 2].map(|_| {
         let port = free_port();
@@ -183,13 +183,13 @@ fn tables_are_reached_through_each_node_at_the_address_that_the_other_advertises
         (node, relay)
     });
     for [(home, relay), (other, _)] in [[&nodes[0], &nodes[1]], [&nodes[1], &nodes[0]]] {
-        let guest = home.ask("POST /api/stories/guests", &json!({ "name": "Ann" }));
+        let guest = home.request_ok("POST /api/stories/guests", &json!({ "name": "Ann" }));
         let token = guest["token"].as_str().unwrap();
-        let opened = Line::open(home.address(), token).ask("POST /api/stories/games", &json!({}), 201);
+        let opened = HttpConnection::open(home.address(), token).request_ok("POST /api/stories/games", &json!({}), 201);
         let before = relay.connections();
         let chat = format!("POST /api/stories/tables/{}/chat", opened["table"].as_str().unwrap());
         for server in [home, other] {
-            Line::open(server.address(), token).ask(&chat, &json!({ "text": "here" }), 200);
+            HttpConnection::open(server.address(), token).request_ok(&chat, &json!({ "text": "here" }), 200);
         }
         assert!(relay.connections() > before, "the other node went another way");
     }
@@ -198,7 +198,7 @@ fn tables_are_reached_through_each_node_at_the_address_that_the_other_advertises
 /// As two machines whose nodes both advertise 127.0.0.1: each reaches itself there.
 #[test]
 fn an_address_that_leads_each_node_to_itself_is_refused_while_the_other_lives() {
-    let cluster = Cluster::start();
+    let cluster = PostgresCluster::start();
     let folder = shared(&cluster);
     let ports = [free_port(), free_port()];
     let relay = Relay::start(here(ports[0]));

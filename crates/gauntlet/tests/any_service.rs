@@ -3,11 +3,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::Folder;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
+use support::Folder;
 
 /// Visitors a second; each asks twice.
 const RATE: u64 = 100;
@@ -17,7 +17,7 @@ const SECONDS: u64 = 1;
 /// The example, with less load, in the folder of the repository that it is written for.
 fn run(folder: &Folder) -> (String, PathBuf) {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut command = folder.gauntlet("run examples/any-service.toml --quiet --seed 7");
+    let mut command = folder.command("run examples/any-service.toml --quiet --seed 7");
     command.arg("--out").arg(folder.path().join("runs"));
     // How fast a machine is that runs tests at the same time is no subject of this one.
     let settings = [

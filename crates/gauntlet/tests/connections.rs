@@ -3,14 +3,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::line::Line;
-use house::starting::Starting;
-use house::{Folder, Server, as_url, until};
 use serde_json::Value;
 use std::net::SocketAddr;
-use store::testing::Cluster;
+use store::testing::PostgresCluster;
+use support::line::HttpConnection;
+use support::starting::Starting;
+use support::{Folder, Server, as_url, until};
 
 /// One to write, two to read, three for replays, one for `/readyz`.
 const NEEDED: usize = 7;
@@ -29,7 +29,7 @@ fn folder_for(keywords: &str) -> Folder {
 
 /// The failed checks of a server that is not ready; `None` when it is.
 fn failed_checks(server: &Server) -> Option<String> {
-    let reply = server.call("GET /readyz", &Value::Null);
+    let reply = server.request("GET /readyz", &Value::Null);
     (reply.status != 200).then(|| reply.body["checks"].to_string())
 }
 
@@ -40,9 +40,9 @@ fn wait_until_ready(server: &Server) {
 /// A further node on a database that has `free` connections left for it.
 #[track_caller]
 fn check_refused(free: usize, want: &str) {
-    let cluster = Cluster::start_with_connections(2 * NEEDED + free);
+    let cluster = PostgresCluster::start_with_connections(2 * NEEDED + free);
     let folder = folder_for(&cluster.new_database_url());
-    let nodes = [folder.host(""), folder.host("")];
+    let nodes = [folder.serve_games(""), folder.serve_games("")];
     nodes.iter().for_each(wait_until_ready);
     Starting::new(&folder, "").check_refused(&[REMEDY, TOO_MANY, want]);
     assert_eq!(nodes.each_ref().map(failed_checks), [None, None], "the others have what they need");
@@ -71,7 +71,7 @@ fn a_node_that_lacks_one_connection_is_refused() {
 /// Which of them serve, if any, is decided by who comes first.
 #[test]
 fn of_more_nodes_than_fit_that_start_together_each_is_ready_or_refused() {
-    let cluster = Cluster::start_with_connections(2 * NEEDED + 3);
+    let cluster = PostgresCluster::start_with_connections(2 * NEEDED + 3);
     let folder = folder_for(&cluster.new_database_url());
     let mut nodes = [0; 4].map(|_| Starting::new(&folder, ""));
     let mut serving = 0;
@@ -89,20 +89,20 @@ fn of_more_nodes_than_fit_that_start_together_each_is_ready_or_refused() {
 }
 
 fn is_ready(address: SocketAddr) -> bool {
-    let mut line = Line::open(address, "");
+    let mut line = HttpConnection::open(address, "");
     line.send("GET /readyz", "", &Value::Null);
     line.head().status == 200
 }
 
 #[test]
 fn a_node_that_loses_connections_is_not_ready_until_it_has_all_of_them_again() {
-    let cluster = Cluster::start();
+    let cluster = PostgresCluster::start();
     let keywords = cluster.new_database_url();
     let role = keywords.rsplit_once("dbname=").unwrap().1;
     cluster.run(&format!("CREATE ROLE {role} LOGIN CONNECTION LIMIT {NEEDED}"));
     cluster.run(&format!("ALTER DATABASE {role} OWNER TO {role}"));
     let folder = folder_for(&keywords.replace("user=gauntlet", &format!("user={role}")));
-    let server = folder.host("");
+    let server = folder.serve_games("");
     wait_until_ready(&server);
     for allowed in [NEEDED - 1, 3, NEEDED - 1] {
         cluster.run(&format!("ALTER ROLE {role} CONNECTION LIMIT {allowed}"));

@@ -3,21 +3,21 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::bots::Bots;
-use house::games::{Past, story};
-use house::line::Line;
-use house::{Folder, Server, until};
 use serde_json::{Value, json};
 use std::time::Duration;
+use support::bots::Bots;
+use support::games::{ObservedGames, story};
+use support::line::HttpConnection;
+use support::{Folder, Server, until};
 
 const THINK: Duration = Duration::from_millis(10);
 
 #[test]
 fn two_kills_in_a_row_lose_nothing() {
     let (bots, folder) = (Bots::start(THINK), Folder::new());
-    let mut server = folder.host("");
+    let mut server = folder.serve_games("");
     let snakes = server.register(&bots, &["circle", "stuck", "hungry", "flood"]);
     // Some stand still in the middle of a turn when the kill comes, the others are anywhere.
     bots.hold_moves_from(10);
@@ -29,22 +29,22 @@ fn two_kills_in_a_row_lose_nothing() {
     let mut pasts = Vec::new();
     for (turns, next) in [(10, 30), (30, u32::MAX)] {
         server.wait_for_turns(&all, turns);
-        pasts.push(Past::look(&server, &bots, &all));
+        pasts.push(ObservedGames::record(&server, &bots, &all));
         server.kill();
         bots.hold_moves_from(next);
-        server = folder.host("");
+        server = folder.serve_games("");
         // At once, before anybody plays on: what was shown was saved.
-        let now = Past::look(&server, &bots, &all);
+        let now = ObservedGames::record(&server, &bots, &all);
         pasts.iter().for_each(|past| past.check_kept(&now));
     }
     // The same seeds once more, with nobody in the way.
     let undisturbed = server.create(&snakes[..2], 1..=4);
     server.wait_for_the_end(&[all.as_slice(), &undisturbed].concat());
-    let end = Past::look(&server, &bots, &all);
+    let end = ObservedGames::record(&server, &bots, &all);
     pasts.iter().for_each(|past| past.check_kept(&end));
     check_ended_once(&server, all.len() + undisturbed.len());
     for (id, undisturbed) in standing.iter().zip(&undisturbed) {
-        assert_eq!((end.heard(id, "start"), end.heard(id, "end")), (vec![1, 1], vec![1, 1]));
+        assert_eq!((end.calls_by_seat(id, "start"), end.calls_by_seat(id, "end")), (vec![1, 1], vec![1, 1]));
         assert_eq!(story(&end.game(id).frames), story(&server.frames(undisturbed)), "a resume changed a game");
     }
 }
@@ -53,17 +53,17 @@ fn two_kills_in_a_row_lose_nothing() {
 #[test]
 fn a_live_table_is_served_as_soon_as_the_next_process_is_ready() {
     let folder = Folder::new();
-    let mut server = folder.host("");
-    let guest = server.ask("POST /api/stories/guests", &json!({ "name": "Ann" }));
+    let mut server = folder.serve_games("");
+    let guest = server.request_ok("POST /api/stories/guests", &json!({ "name": "Ann" }));
     let token = guest["token"].as_str().unwrap().to_owned();
-    let opened = Line::open(server.address(), &token).ask("POST /api/stories/games", &json!({}), 201);
+    let opened = HttpConnection::open(server.address(), &token).request_ok("POST /api/stories/games", &json!({}), 201);
     let chat = format!("POST /api/stories/tables/{}/chat", opened["table"].as_str().unwrap());
     let (seq, kills) = (opened["seq"].as_u64().unwrap(), 3);
     for kill in 1..=kills {
         server.kill();
-        server = folder.host("");
-        until("it is ready", || (server.call("GET /readyz", &Value::Null).status == 200).then_some(()));
-        let said = Line::open(server.address(), &token).ask(&chat, &json!({ "text": "here" }), 200);
+        server = folder.serve_games("");
+        until("it is ready", || (server.request("GET /readyz", &Value::Null).status == 200).then_some(()));
+        let said = HttpConnection::open(server.address(), &token).request_ok(&chat, &json!({ "text": "here" }), 200);
         assert_eq!(said["seq"], seq + kill, "what was said before the kill is there too");
     }
 }
@@ -71,7 +71,7 @@ fn a_live_table_is_served_as_soon_as_the_next_process_is_ready() {
 /// The counters know as many ends as there are games.
 #[track_caller]
 fn check_ended_once(server: &Server, games: usize) {
-    let stats = server.ask("GET /api/admin/stats", &Value::Null);
+    let stats = server.request_ok("GET /api/admin/stats", &Value::Null);
     let counts = json!({"waiting": 0, "running": 0, "finished": games, "failed": 0, "cancelled": 0, "total": games});
     assert_eq!(stats["game_counts"], counts);
     assert_eq!(stats["games_finished"]["last_hour"], games);
@@ -80,7 +80,7 @@ fn check_ended_once(server: &Server, games: usize) {
 #[test]
 fn a_start_is_told_again_only_to_those_whose_answer_was_not_saved() {
     let (bots, folder) = (Bots::start(Duration::ZERO), Folder::new());
-    let server = folder.host("");
+    let server = folder.serve_games("");
     let snakes = server.register(&bots, &["circle", "shy"]);
     bots.hold_starts();
     let games = server.create(&snakes, [1]);
@@ -88,20 +88,20 @@ fn a_start_is_told_again_only_to_those_whose_answer_was_not_saved() {
         let starts = bots.calls().keys().filter(|(call, ..)| call == "start").count();
         (server.inspect(&games[0])["log"]["version"] == 2 && starts == 2).then_some(())
     });
-    let past = Past::look(&server, &bots, &games);
+    let past = ObservedGames::record(&server, &bots, &games);
     server.kill();
-    bots.let_go();
-    let server = folder.host("");
+    bots.release();
+    let server = folder.serve_games("");
     server.wait_for_the_end(&games);
-    let end = Past::look(&server, &bots, &games);
+    let end = ObservedGames::record(&server, &bots, &games);
     past.check_kept(&end);
-    assert_eq!(end.heard(&games[0], "start"), [1, 2]);
+    assert_eq!(end.calls_by_seat(&games[0], "start"), [1, 2]);
 }
 
 #[test]
 fn a_match_that_ends_its_servers_is_given_up_kept_and_may_be_tried_again() {
     let (bots, folder) = (Bots::start(Duration::ZERO), Folder::new());
-    let host = || folder.host("--attempts-max 1");
+    let host = || folder.serve_games("--attempts-max 1");
     let claimed = |server: &Server, games: &[String], epoch: u64| {
         until(&format!("every game is claimed for the {epoch}. time"), || {
             let is_claimed = |id: &String| server.inspect(id)["attempts"]["epoch"] == epoch;
@@ -113,7 +113,7 @@ fn a_match_that_ends_its_servers_is_given_up_kept_and_may_be_tried_again() {
     bots.hold_moves_from(3);
     let poison = server.create(&snakes, 1..=2);
     server.wait_for_turns(&poison, 3);
-    let past = Past::look(&server, &bots, &poison);
+    let past = ObservedGames::record(&server, &bots, &poison);
     server.kill();
     // A claim that follows progress counts as the first one; this worker dies before it gets any further.
     let server = host();
@@ -130,12 +130,12 @@ fn a_match_that_ends_its_servers_is_given_up_kept_and_may_be_tried_again() {
     let studied = server.inspect(&poison[0]);
     assert!(studied["failure"].as_str().unwrap().contains("after 1 attempts without progress"), "{studied}");
     assert_eq!((&studied["turns"], &studied["log"]["version"]), (&json!(3), &json!(6)), "its log is kept");
-    past.check_kept(&Past::look(&server, &bots, &poison));
+    past.check_kept(&ObservedGames::record(&server, &bots, &poison));
 
-    bots.let_go();
-    assert_eq!(server.call(&format!("POST /api/admin/games/{}/cancel", poison[1]), &Value::Null).status, 200);
-    assert_eq!(server.call(&format!("POST /api/admin/games/{}/requeue", poison[0]), &Value::Null).status, 200);
+    bots.release();
+    assert_eq!(server.request(&format!("POST /api/admin/games/{}/cancel", poison[1]), &Value::Null).status, 200);
+    assert_eq!(server.request(&format!("POST /api/admin/games/{}/requeue", poison[0]), &Value::Null).status, 200);
     server.wait_for_the_end(&poison[..1]);
-    past.check_kept(&Past::look(&server, &bots, &poison));
+    past.check_kept(&ObservedGames::record(&server, &bots, &poison));
     assert_eq!(server.counts()["cancelled"], 1);
 }

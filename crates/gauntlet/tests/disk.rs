@@ -3,11 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::bots::Bots;
-use house::games::Past;
-use house::{Folder, Server, until};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
@@ -15,6 +12,9 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
+use support::bots::Bots;
+use support::games::ObservedGames;
+use support::{Folder, Server, until};
 
 /// Becomes a server whose writes beyond a limit fail instead of ending it.
 const WITHOUT_SIGXFSZ: &[&str] = &["sh", "-c", r#"trap "" XFSZ; exec "$@""#, "sh"];
@@ -25,30 +25,30 @@ const AS_ROOT: &[&str] = &["unshare", "--mount"];
 const AS_ANYBODY: &[&str] = &["unshare", "--user", "--map-root-user", "--mount"];
 
 /// Games on a server that is about to run out of space.
-struct Squeezed {
+struct FullDisk {
     bots: Bots,
     snakes: Vec<String>,
     /// Games that were acknowledged.
     games: Vec<String>,
-    past: Past,
+    past: ObservedGames,
 }
 
-impl Squeezed {
+impl FullDisk {
     fn begin(server: &Server) -> Self {
         let bots = Bots::start(Duration::from_millis(20));
         let snakes = server.register(&bots, &["circle", "stuck"]);
         bots.hold_moves_from(5);
         let games = server.create(&snakes, 1..=4);
         server.wait_for_turns(&games, 5);
-        let past = Past::look(server, &bots, &games);
+        let past = ObservedGames::record(server, &bots, &games);
         Self { bots, snakes, games, past }
     }
 
     /// Creates games until one is refused, and looks at how the server bears it.
     fn squeeze(&mut self, server: &mut Server) {
-        self.bots.let_go();
+        self.bots.release();
         let refused = until("a creation is refused", || {
-            let reply = server.call("POST /api/games", &json!({ "snakes": self.snakes, "seed": 5 }));
+            let reply = server.request("POST /api/games", &json!({ "snakes": self.snakes, "seed": 5 }));
             if reply.status != 201 {
                 return Some(reply);
             }
@@ -57,14 +57,14 @@ impl Squeezed {
         });
         assert_eq!((refused.status, &refused.body["code"]), (503, &json!("store_unavailable")), "{refused:?}");
         check_ready(server, 503);
-        assert_eq!(server.call("GET /healthz", &Value::Null).status, 200);
+        assert_eq!(server.request("GET /healthz", &Value::Null).status, 200);
         self.check_kept(server);
         server.assert_alive();
     }
 
     #[track_caller]
     fn check_kept(&self, server: &Server) {
-        self.past.check_kept(&Past::look(server, &self.bots, &self.games));
+        self.past.check_kept(&ObservedGames::record(server, &self.bots, &self.games));
     }
 
     /// There is room again: everything that was acknowledged is played, and nothing else is there.
@@ -80,7 +80,9 @@ impl Squeezed {
 
 #[track_caller]
 fn check_ready(server: &Server, want: u16) {
-    until(&format!("/readyz says {want}"), || (server.call("GET /readyz", &Value::Null).status == want).then_some(()));
+    until(&format!("/readyz says {want}"), || {
+        (server.request("GET /readyz", &Value::Null).status == want).then_some(())
+    });
 }
 
 /// From now on the server's files may be written up to this size only.
@@ -92,8 +94,8 @@ fn limit_files(server: &Server, bytes: Option<u64>) {
 #[test]
 fn files_that_cannot_be_written_for_a_while() {
     let folder = Folder::new();
-    let mut server = folder.host_by(WITHOUT_SIGXFSZ, "");
-    let mut games = Squeezed::begin(&server);
+    let mut server = folder.serve_games_by(WITHOUT_SIGXFSZ, "");
+    let mut games = FullDisk::begin(&server);
     limit_files(&server, Some(0));
     games.squeeze(&mut server);
     limit_files(&server, None);
@@ -103,12 +105,12 @@ fn files_that_cannot_be_written_for_a_while() {
 #[test]
 fn a_kill_while_nothing_can_be_written() {
     let folder = Folder::new();
-    let mut server = folder.host_by(WITHOUT_SIGXFSZ, "");
-    let mut games = Squeezed::begin(&server);
+    let mut server = folder.serve_games_by(WITHOUT_SIGXFSZ, "");
+    let mut games = FullDisk::begin(&server);
     limit_files(&server, Some(0));
     games.squeeze(&mut server);
     server.kill();
-    let mut server = folder.host("");
+    let mut server = folder.serve_games("");
     games.check_relieved(&mut server);
 }
 
@@ -120,8 +122,8 @@ fn a_disk_that_is_full_for_a_while() {
     };
     let folder = Folder::new();
     let starter: Vec<&str> = way.iter().copied().chain(["sh", "-c", ON_A_SMALL_DISK, "sh"]).collect();
-    let mut server = folder.host_by(&starter, "");
-    let mut games = Squeezed::begin(&server);
+    let mut server = folder.serve_games_by(&starter, "");
+    let mut games = FullDisk::begin(&server);
     // The file system as that process sees it.
     let mut ballast = PathBuf::from(format!("/proc/{}/cwd", server.pid()));
     ballast.push("ballast");

@@ -3,13 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::bots::Bots;
-use house::games::Past;
-use house::viewer::Viewer;
-use house::{Folder, until};
 use std::time::Duration;
+use support::bots::Bots;
+use support::games::ObservedGames;
+use support::viewer::Viewer;
+use support::{Folder, until};
 
 /// What RFC 6455's registry calls "service restart": come back, to another.
 const SERVICE_RESTART: u16 = 1012;
@@ -17,7 +17,7 @@ const SERVICE_RESTART: u16 = 1012;
 #[test]
 fn matches_under_way_go_on_in_the_next_life() {
     let (bots, folder) = (Bots::start(Duration::from_millis(20)), Folder::new());
-    let mut server = folder.host("");
+    let mut server = folder.serve_games("");
     let snakes = server.register(&bots, &["circle", "stuck"]);
     // Half of them stand still in the middle of a turn when the signal comes, the others are anywhere.
     bots.hold_moves_from(10);
@@ -26,14 +26,14 @@ fn matches_under_way_go_on_in_the_next_life() {
     let mut viewer = Viewer::watch(&server, &games[0]);
     viewer.wait_for_turn(10);
     server.wait_for_turns(&games, 10);
-    let past = Past::look(&server, &bots, &games);
-    assert_eq!(server.leave(), Some(0));
-    let heard = viewer.hear_out();
+    let past = ObservedGames::record(&server, &bots, &games);
+    assert_eq!(server.stop(), Some(0));
+    let heard = viewer.receive_all();
     assert_eq!((heard.has_ended, heard.code), (false, Some(SERVICE_RESTART)));
 
     // A life that takes up one match only: the others lie as they were given back.
-    let mut server = folder.host("--matches-at-once 1 --claim-size 1");
-    past.check_kept(&Past::look(&server, &bots, &games));
+    let mut server = folder.serve_games("--matches-at-once 1 --claim-size 1");
+    past.check_kept(&ObservedGames::record(&server, &bots, &games));
     let lying = |id: &String| {
         let game = server.inspect(id);
         (game["status"] == "running" && game["worker"].is_null()).then(|| game["attempts"]["charged"].clone())
@@ -41,42 +41,42 @@ fn matches_under_way_go_on_in_the_next_life() {
     let charged: Vec<_> = games.iter().filter_map(lying).collect();
     assert!(charged.len() >= standing.len() - 1, "{charged:?}");
     assert!(charged.iter().all(|charged| *charged == 0), "a drain costs no attempt: {charged:?}");
-    assert_eq!(server.leave(), Some(0));
+    assert_eq!(server.stop(), Some(0));
 
-    bots.let_go();
-    let server = folder.host("");
+    bots.release();
+    let server = folder.serve_games("");
     server.wait_for_the_end(&games);
-    let end = Past::look(&server, &bots, &games);
+    let end = ObservedGames::record(&server, &bots, &games);
     past.check_kept(&end);
-    assert!(games.iter().all(|id| end.heard(id, "start") == [1, 1] && end.heard(id, "end") == [1, 1]));
+    assert!(games.iter().all(|id| end.calls_by_seat(id, "start") == [1, 1] && end.calls_by_seat(id, "end") == [1, 1]));
     assert_eq!(server.counts()["finished"], games.len());
     // Who comes back gets everything once more.
-    let again = Viewer::watch(&server, &games[0]).hear_out();
+    let again = Viewer::watch(&server, &games[0]).receive_all();
     assert!(again.has_ended && again.frames == end.game(&games[0]).frames && again.frames.starts_with(&heard.frames));
 }
 
 #[test]
 fn any_number_of_drains_uses_up_no_attempt() {
     let (bots, folder) = (Bots::start(Duration::ZERO), Folder::new());
-    let host = || folder.host("--attempts-max 1");
+    let host = || folder.serve_games("--attempts-max 1");
     let mut server = host();
     let snakes = server.register(&bots, &["stuck"]);
     bots.hold_moves_from(5);
     let games = server.create(&[snakes[0].clone(), snakes[0].clone()], 1..=3);
     server.wait_for_turns(&games, 5);
-    let past = Past::look(&server, &bots, &games);
+    let past = ObservedGames::record(&server, &bots, &games);
     for epoch in 2..=4 {
         // Every move of the sixth turn is under way and none is saved: the turn is abandoned.
-        assert_eq!(server.leave(), Some(0));
+        assert_eq!(server.stop(), Some(0));
         server = host();
         until(&format!("every game is claimed for the {epoch}. time"), || {
             games.iter().all(|id| server.inspect(id)["attempts"]["epoch"] == epoch).then_some(())
         });
         assert!(games.iter().all(|id| server.inspect(id)["attempts"]["charged"] == 1));
     }
-    bots.let_go();
+    bots.release();
     server.wait_for_the_end(&games);
-    let end = Past::look(&server, &bots, &games);
+    let end = ObservedGames::record(&server, &bots, &games);
     past.check_kept(&end);
-    assert!(games.iter().all(|id| end.heard(id, "start") == [1, 1]));
+    assert!(games.iter().all(|id| end.calls_by_seat(id, "start") == [1, 1]));
 }

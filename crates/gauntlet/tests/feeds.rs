@@ -3,15 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::line::{Line, Said, Socket};
-use house::{Folder, Server, until};
 use serde_json::{Value, json};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command};
-use store::testing::Cluster;
+use store::testing::PostgresCluster;
+use support::line::{HttpConnection, Socket, SocketEvent};
+use support::{Folder, Server, until};
 
 /// The close code of a server that leaves (RFC 6455 registry: service restart).
 const RESTART: u16 = 1012;
@@ -32,10 +32,14 @@ struct Table<'a> {
 impl<'a> Table<'a> {
     /// Opened at its home.
     fn open(home: &'a Server, front: SocketAddr) -> Self {
-        let guest = Line::open(home.address(), "").ask("POST /api/stories/guests", &json!({ "name": "Ann" }), 201);
+        let guest = HttpConnection::open(home.address(), "").request_ok(
+            "POST /api/stories/guests",
+            &json!({ "name": "Ann" }),
+            201,
+        );
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let (token, player) = (text(&guest["token"]), text(&guest["player"]));
-        let state = Line::open(home.address(), &token).ask("POST /api/stories/games", &json!({}), 201);
+        let state = HttpConnection::open(home.address(), &token).request_ok("POST /api/stories/games", &json!({}), 201);
         Self { home, front, id: text(&state["table"]), game: text(&state["game"]["id"]), token, player }
     }
 
@@ -44,13 +48,13 @@ impl<'a> Table<'a> {
     }
 
     /// A connection of the one who opened it.
-    fn line(&self) -> Line {
-        Line::open(self.front, &self.token)
+    fn line(&self) -> HttpConnection {
+        HttpConnection::open(self.front, &self.token)
     }
 
     /// Where the one who opened it is.
     fn seq(&self) -> u64 {
-        self.line().ask(&self.feed(""), &Value::Null, 200)["seq"].as_u64().unwrap()
+        self.line().request_ok(&self.feed(""), &Value::Null, 200)["seq"].as_u64().unwrap()
     }
 
     /// Something that only those who sit there are told.
@@ -64,7 +68,7 @@ impl<'a> Table<'a> {
     }
 
     fn act(&self, what: &str, body: &Value) {
-        let state = self.line().ask(&format!("POST /api/stories/{what}"), body, 200);
+        let state = self.line().request_ok(&format!("POST /api/stories/{what}"), body, 200);
         assert!(state["committed_at_us"].is_i64(), "{state}");
     }
 
@@ -89,7 +93,7 @@ fn texts(news: &Value) -> Vec<&str> {
 
 fn check_polls(table: &Table) {
     let (mut line, seq) = (table.line(), table.seq());
-    let nothing = line.ask(&table.feed(&format!("?after={seq}&wait=100ms")), &Value::Null, 200);
+    let nothing = line.request_ok(&table.feed(&format!("?after={seq}&wait=100ms")), &Value::Null, 200);
     let empty = json!({ "seq": seq, "events": [], "timed_out": true, "committed_at_us": null,
         "presence": { "online": [table.player] } });
     assert_eq!(nothing, empty);
@@ -97,19 +101,19 @@ fn check_polls(table: &Table) {
         line.send(&table.feed(&format!("?after={seq}&wait=5m")), "", &Value::Null);
         table.parked(1);
         table.say(text);
-        let (head, news) = line.answer();
+        let (head, news) = line.response();
         assert_eq!((head.status, texts(&news), news["seq"].as_u64()), (200, vec![text], Some(seq + 1)), "{news}");
         assert!(news["committed_at_us"].is_i64() && news["timed_out"] == false, "{news}");
         assert_eq!(head.header("cache-control"), Some("no-store"));
         assert!(head.header("x-request-id").is_some(), "{head:?}");
     }
     // Who is behind does not wait.
-    let news = line.ask(&table.feed(&format!("?after={seq}&wait=10m")), &Value::Null, 200);
+    let news = line.request_ok(&table.feed(&format!("?after={seq}&wait=10m")), &Value::Null, 200);
     assert_eq!(texts(&news), ["one", "two"]);
-    let lost = line.ask(&table.feed(&format!("?after={}&wait=10m", seq + 1_000)), &Value::Null, 410);
+    let lost = line.request_ok(&table.feed(&format!("?after={}&wait=10m", seq + 1_000)), &Value::Null, 410);
     assert_eq!((&lost["code"], &lost["seq"]), (&json!("cursor_too_old"), &json!(seq + 2)));
     assert_eq!(lost["view"]["table"], json!(table.id));
-    let refused = line.ask(&table.feed("?after=0&wait=11m"), &Value::Null, 400);
+    let refused = line.request_ok(&table.feed("?after=0&wait=11m"), &Value::Null, 400);
     assert_eq!((&refused["code"], &refused["field"]), (&json!("bad_value"), &json!("wait")));
 }
 
@@ -117,7 +121,7 @@ const STREAM: &str = "Accept: text/event-stream\r\n";
 
 fn check_streams(table: &Table) {
     // A visitor's: their numbers are their own.
-    let (mut line, mut heard) = (Line::open(table.front, ""), String::new());
+    let (mut line, mut heard) = (HttpConnection::open(table.front, ""), String::new());
     line.send(&table.feed(""), STREAM, &Value::Null);
     let head = line.head();
     assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")), "{head:?}");
@@ -131,7 +135,7 @@ fn check_streams(table: &Table) {
     table.parked(0);
     table.set_bots(false);
     // The URL still says what it said at first; what was heard last goes before it.
-    let (mut line, mut heard) = (Line::open(table.front, ""), String::new());
+    let (mut line, mut heard) = (HttpConnection::open(table.front, ""), String::new());
     let headers = format!("{STREAM}Last-Event-ID: {id}\r\n");
     line.send(&table.feed(&format!("?after={seq}")), &headers, &Value::Null);
     assert_eq!(line.head().status, 200);
@@ -152,7 +156,7 @@ fn check_sockets(table: &Table) {
     table.say("four");
     let socket = Socket::open(table.front, &format!("{path}?after={seq}"), &table.token);
     assert_eq!(texts(&socket.message()), ["three", "four"]);
-    let refused = table.line().ask(&format!("GET {path}"), &Value::Null, 426);
+    let refused = table.line().request_ok(&format!("GET {path}"), &Value::Null, 426);
     assert_eq!(refused["code"], "upgrade_required");
 }
 
@@ -167,10 +171,10 @@ fn check_drain(table: &Table, leave: impl FnOnce()) {
     assert_eq!(stream.head().status, 200);
     table.parked(2);
     leave();
-    let (head, nothing) = poll.answer();
+    let (head, nothing) = poll.response();
     assert_eq!((head.status, &nothing["seq"], texts(&nothing)), (200, &json!(seq), vec![]), "{nothing}");
     assert_eq!(stream.event(&mut heard), None);
-    assert_eq!(socket.next(), Some(Said::Closed(Some(RESTART))));
+    assert_eq!(socket.next(), Some(SocketEvent::Closed(Some(RESTART))));
 }
 
 fn check(table: &Table) {
@@ -250,7 +254,7 @@ fn check_forwarded(table: &Table) {
     // Nobody but a node can say that a request was sent on.
     let mut line = table.line();
     line.send(&table.feed(""), "X-Gauntlet-Forwarded: 1\r\n", &Value::Null);
-    assert_eq!(line.answer().0.status, 200);
+    assert_eq!(line.response().0.status, 200);
     // A page of the node that was asked opens a socket by its cookie; another page does not.
     let path = format!("GET /api/stories/tables/{}/socket", table.id);
     for (origin, want) in [(table.front.to_string(), 101), ("evil.example".to_owned(), 403)] {
@@ -259,7 +263,7 @@ fn check_forwarded(table: &Table) {
              Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
             table.token
         );
-        let mut line = Line::open(table.front, "");
+        let mut line = HttpConnection::open(table.front, "");
         line.send(&path, &headers, &Value::Null);
         assert_eq!(line.head().status, want, "{origin}");
     }
@@ -279,18 +283,18 @@ fn check_sent_away(table: &Table, leave: impl FnOnce()) {
     assert_eq!(stream.head().status, 200);
     table.parked(2);
     leave();
-    let (head, problem) = poll.answer();
+    let (head, problem) = poll.response();
     assert_eq!((head.status, &problem["code"]), (503, &json!("table_elsewhere")), "{problem}");
     assert_eq!(stream.event(&mut heard), None);
-    assert_eq!(socket.next(), Some(Said::Closed(Some(RESTART))));
+    assert_eq!(socket.next(), Some(SocketEvent::Closed(Some(RESTART))));
     // At home nobody waits any more.
     table.parked(0);
 }
 
 #[test]
 fn who_waits_at_a_node_that_dies_is_told_to_ask_again() {
-    let (cluster, folder) = (Cluster::start(), Folder::new());
-    let url = house::as_url(&cluster.new_database_url());
+    let (cluster, folder) = (PostgresCluster::start(), Folder::new());
+    let url = support::as_url(&cluster.new_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
     let (owner, other) = (folder.serve(""), folder.serve(""));
     let table = Table::open(&owner, other.address());
@@ -298,14 +302,14 @@ fn who_waits_at_a_node_that_dies_is_told_to_ask_again() {
     line.send(&table.feed(&format!("?after={}&wait=10m", table.seq())), "", &Value::Null);
     table.parked(1);
     owner.kill();
-    let (head, problem) = line.answer();
+    let (head, problem) = line.response();
     assert_eq!((head.status, head.header("retry-after")), (503, Some("1")), "{problem}");
 }
 
 #[test]
 fn a_request_that_is_sent_on_is_charged_once() {
-    let (cluster, folder) = (Cluster::start(), Folder::new());
-    let url = house::as_url(&cluster.new_database_url());
+    let (cluster, folder) = (PostgresCluster::start(), Folder::new());
+    let url = support::as_url(&cluster.new_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n[limiter]\npolicies = \"policies.toml\"\n"));
     let policy =
         "[[policy]]\nname = \"guests\"\nclass = \"gateway.guest.write\"\nkey = \"guest:*\"\nalgorithm = \"log\"\n";
@@ -314,9 +318,10 @@ fn a_request_that_is_sent_on_is_charged_once() {
     let table = Table::open(&owner, other.address());
     // Each node counts for itself: at the owner there is still everything left of what was charged in between.
     for address in [other.address(), owner.address()] {
-        let mut line = Line::open(address, &table.token);
-        let mut say =
-            |want| line.ask(&format!("POST /api/stories/tables/{}/chat", table.id), &json!({ "text": "hi" }), want);
+        let mut line = HttpConnection::open(address, &table.token);
+        let mut say = |want| {
+            line.request_ok(&format!("POST /api/stories/tables/{}/chat", table.id), &json!({ "text": "hi" }), want)
+        };
         say(200);
         say(200);
         assert_eq!(say(429)["code"], "rate_limited", "at {address}");
@@ -325,8 +330,8 @@ fn a_request_that_is_sent_on_is_charged_once() {
 
 #[test]
 fn feeds_reach_clients_of_a_node_that_does_not_own_the_table() {
-    let (cluster, folder) = (Cluster::start(), Folder::new());
-    let url = house::as_url(&cluster.new_database_url());
+    let (cluster, folder) = (PostgresCluster::start(), Folder::new());
+    let url = support::as_url(&cluster.new_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
     let (owner, mut other) = (folder.serve(""), folder.serve(""));
     let table = Table::open(&owner, other.address());

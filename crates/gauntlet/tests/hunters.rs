@@ -2,12 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::{Folder, Server, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::process::{Child, Stdio};
+use support::{Folder, Server, until};
 
 /// The number before these words in the line that hunters end with.
 #[track_caller]
@@ -26,7 +26,7 @@ fn figure(server: &Server, name: &str) -> u64 {
 /// Eight hunters in this world.
 fn send_hunters(folder: &Folder, server: &Server, world: &str) -> Child {
     let words = format!("bots --hunt {} --world {world} --count 8 --rate 15", server.address());
-    folder.gauntlet(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    folder.command(&words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Sends them home; the line that they end with.
@@ -42,7 +42,7 @@ fn call_home(hunters: &mut Child) -> String {
 /// What was counted of all hunts, once nothing is behind.
 fn counted(server: &Server) -> Value {
     until("every claim is counted", || {
-        let statistics = server.ask("GET /api/hunts/statistics", &Value::Null);
+        let statistics = server.request_ok("GET /api/hunts/statistics", &Value::Null);
         (statistics["claims_behind"] == 0).then_some(statistics)
     })
 }
@@ -62,7 +62,7 @@ fn hunters_come_walk_and_leave() {
     assert!(count(last, " views") >= 8, "{last}");
     assert_eq!(count(last, " of 8 hunters there"), 8, "who was there when they were called home: {last}");
     assert_eq!(count(last, " connections lost"), 0, "{last}");
-    assert_eq!(server.leave(), Some(0));
+    assert_eq!(server.stop(), Some(0));
 }
 
 /// What hunters were told is theirs; of what was on its way, each has one chest at most. And every chest is dug once, before or
@@ -71,17 +71,17 @@ fn hunters_come_walk_and_leave() {
 fn what_hunters_were_told_outlives_a_kill_and_no_chest_is_dug_twice() {
     const CHESTS: u64 = 200;
     let folder = Folder::new();
-    let server = folder.host("--data hunts.db");
+    let server = folder.serve_games("--data hunts.db");
     let hunt = json!({"name": "rich", "admission": "everybody", "width": 20, "height": 20, "tree_permille": 0,
         "chests": CHESTS, "power_ups": 0, "points_max": 10, "rounds": 1, "round_ms": 3_600_000});
-    server.ask("POST /api/hunts", &hunt);
+    server.request_ok("POST /api/hunts", &hunt);
     let mut hunters = send_hunters(&folder, &server, "rich");
     until("chests are dug", || (figure(&server, "gauntlet_world_claims_total") >= 40).then_some(()));
     server.kill();
     let last = call_home(&mut hunters);
     let told = (count(&last, " chests"), count(&last, " points"));
 
-    let server = folder.host("--data hunts.db");
+    let server = folder.serve_games("--data hunts.db");
     let kept = counted(&server);
     let (chests, points) = (kept["chests"].as_u64().unwrap(), kept["points"].as_u64().unwrap());
     assert!((told.0..=told.0 + 8).contains(&chests) && (told.1..=told.1 + 80).contains(&points), "{last}: {kept}");
@@ -89,7 +89,7 @@ fn what_hunters_were_told_outlives_a_kill_and_no_chest_is_dug_twice() {
 
     let mut hunters = send_hunters(&folder, &server, "rich");
     until("everything is dug", || {
-        let stats = server.call("GET /api/worlds/rich/stats", &Value::Null).body;
+        let stats = server.request("GET /api/worlds/rich/stats", &Value::Null).body;
         (stats["round"]["chests_left"] == 0).then_some(())
     });
     let more = count(&call_home(&mut hunters), " chests");
@@ -101,7 +101,7 @@ fn what_hunters_were_told_outlives_a_kill_and_no_chest_is_dug_twice() {
 #[test]
 fn hunters_who_find_nobody_say_so() {
     let folder = Folder::new();
-    let output = folder.gauntlet("bots --hunt 127.0.0.1:1 --count 2 --for 1s").output().unwrap();
+    let output = folder.command("bots --hunt 127.0.0.1:1 --count 2 --for 1s").output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{error}");
     for part in ["no hunter came into the world at 127.0.0.1:1 in hunt", "Connection refused", "`gauntlet serve`"] {

@@ -2,18 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::{Folder, until};
 use serde_json::json;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Output;
 use std::thread;
+use support::{Folder, until};
 
 fn run(folder: &Folder, words: &str) -> Output {
-    folder.gauntlet(&format!("run {words} --quiet")).output().unwrap()
+    folder.command(&format!("run {words} --quiet")).output().unwrap()
 }
 
 /// The record of the only run in this folder.
@@ -70,7 +70,7 @@ fn exactly_as_many_as_the_limit_says_of_calls_at_once() {
     const CALLS: usize = 100;
     let folder = Folder::new();
     let server = folder.serve("--only limiter --threads 4");
-    server.ask("POST /api/v1/configure", &json!({"window_seconds": 3600, "request_per_window": 50}));
+    server.request_ok("POST /api/v1/configure", &json!({"window_seconds": 3600, "request_per_window": 50}));
     for turn in 0..10 {
         let gate = std::sync::Barrier::new(CALLS);
         let answers: Vec<String> = thread::scope(|scope| {
@@ -95,7 +95,7 @@ fn the_example_of_policies_is_one() {
     let folder = Folder::new();
     let policies = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/policies.toml");
     let server = folder.serve(&format!("--limiter-policies {policies}"));
-    server.ask("GET /readyz", &json!(null));
+    server.request_ok("GET /readyz", &json!(null));
 }
 
 /// What begins a connection of HTTP/2: the client's greeting and empty settings (RFC 9113, section 3.4).
@@ -115,6 +115,6 @@ fn grpc_is_answered_beside_http_until_the_signal() {
     let mut frame = [0; 9];
     connection.read_exact(&mut frame).unwrap();
     assert_eq!(frame[3], 4, "the server's settings come first");
-    assert_eq!(server.leave(), Some(0));
+    assert_eq!(server.stop(), Some(0));
     let _ = connection.read_to_end(&mut Vec::new());
 }

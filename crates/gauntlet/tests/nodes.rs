@@ -2,16 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::bots::Bots;
-use house::games::Past;
-use house::viewer::Viewer;
-use house::{Folder, Server, as_url, until};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
-use store::testing::Cluster;
+use store::testing::PostgresCluster;
+use support::bots::Bots;
+use support::games::ObservedGames;
+use support::viewer::Viewer;
+use support::{Folder, Server, as_url, until};
 
 const THINK: Duration = Duration::from_millis(20);
 /// The normal end of a socket.
@@ -23,16 +23,16 @@ struct Nodes {
     b: Server,
     bots: Bots,
     snakes: Vec<String>,
-    cluster: Cluster,
+    cluster: PostgresCluster,
     _folder: Folder,
 }
 
 /// Servers that each have room for half of twelve games.
 fn two_nodes() -> Nodes {
-    let (cluster, bots, folder) = (Cluster::start(), Bots::start(THINK), Folder::new());
+    let (cluster, bots, folder) = (PostgresCluster::start(), Bots::start(THINK), Folder::new());
     let url = as_url(&cluster.new_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n[matches]\nat_once = 6\nclaim_size = 6\n"));
-    let (a, b) = (folder.host(""), folder.host(""));
+    let (a, b) = (folder.serve_games(""), folder.serve_games(""));
     let snakes = a.register(&bots, &["circle", "stuck"]);
     Nodes { a, b, bots, snakes, cluster, _folder: folder }
 }
@@ -56,7 +56,9 @@ fn worker(server: &Server, id: &str) -> Value {
 }
 
 fn check_ready(server: &Server, want: u16) {
-    until(&format!("/readyz says {want}"), || (server.call("GET /readyz", &Value::Null).status == want).then_some(()));
+    until(&format!("/readyz says {want}"), || {
+        (server.request("GET /readyz", &Value::Null).status == want).then_some(())
+    });
 }
 
 #[test]
@@ -65,19 +67,19 @@ fn a_node_that_dies_leaves_its_matches_to_the_other() {
     let games = nodes.games();
     // Viewers at the server that stays, of games of both.
     let viewers: Vec<Viewer> = games.iter().map(|id| Viewer::watch(&nodes.b, id)).collect();
-    let past = Past::look(&nodes.b, &nodes.bots, &games);
-    nodes.bots.let_go();
+    let past = ObservedGames::record(&nodes.b, &nodes.bots, &games);
+    nodes.bots.release();
     nodes.a.kill();
     nodes.b.wait_for_the_end(&games);
-    let end = Past::look(&nodes.b, &nodes.bots, &games);
+    let end = ObservedGames::record(&nodes.b, &nodes.bots, &games);
     past.check_kept(&end);
     for (id, viewer) in games.iter().zip(viewers) {
-        let heard = viewer.hear_out();
+        let heard = viewer.receive_all();
         assert!(heard.has_ended && heard.code == Some(NORMAL), "{:?}", heard.code);
         assert_eq!(heard.frames, end.game(id).frames, "the viewer of {id} saw everything once");
-        assert_eq!((end.heard(id, "start"), end.heard(id, "end")), (vec![1, 1], vec![1, 1]));
+        assert_eq!((end.calls_by_seat(id, "start"), end.calls_by_seat(id, "end")), (vec![1, 1], vec![1, 1]));
     }
-    let stats = nodes.b.ask("GET /api/admin/stats", &Value::Null);
+    let stats = nodes.b.request_ok("GET /api/admin/stats", &Value::Null);
     assert_eq!((&stats["game_counts"]["finished"], &stats["games_finished"]["last_hour"]), (&json!(12), &json!(12)));
 }
 
@@ -92,8 +94,8 @@ fn a_viewer_sees_live_what_another_node_plays() {
     nodes.bots.hold_moves_from(20);
     // Shown while the game stands still at the other server.
     viewer.wait_for_turn(20);
-    nodes.bots.let_go();
-    let heard = viewer.hear_out();
+    nodes.bots.release();
+    let heard = viewer.receive_all();
     assert!(heard.has_ended && heard.code == Some(NORMAL), "{:?}", heard.code);
     assert_eq!(heard.frames, nodes.a.frames(elsewhere));
 }
@@ -103,23 +105,23 @@ const IN_FORCE: Duration = Duration::from_secs(1);
 
 #[test]
 fn a_policy_that_one_node_sets_is_in_force_at_the_other_within_a_second() {
-    let (cluster, folder) = (Cluster::start(), Folder::new());
+    let (cluster, folder) = (PostgresCluster::start(), Folder::new());
     let url = as_url(&cluster.new_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
-    let (a, b) = (folder.host("--only limiter"), folder.host("--only limiter"));
-    let may = |server: &Server| server.call("POST /api/limits/check", &json!({"key": "k", "class": "app"})).status;
+    let (a, b) = (folder.serve_games("--only limiter"), folder.serve_games("--only limiter"));
+    let may = |server: &Server| server.request("POST /api/limits/check", &json!({"key": "k", "class": "app"})).status;
     assert_eq!((may(&a), may(&b)), (200, 200));
     let mut turns = 0..;
     // One unit: allowed once, and then not for a day. Each node counts for itself.
     let mut takes = |here: &Server, there: &Server| {
         let path = format!("/api/limits/policies/turn-{}", turns.next().unwrap());
         let policy = json!({"class": "app", "limit": 1, "window_ms": 86_400_000});
-        here.ask(&format!("PUT {path}"), &policy);
+        here.request_ok(&format!("PUT {path}"), &policy);
         let answered = Instant::now();
         assert_eq!((may(here), may(here)), (200, 429), "in force here when it is answered");
         until("it denies at the other node", || (may(there) == 429).then_some(()));
         let took = answered.elapsed();
-        here.call(&format!("DELETE {path}"), &Value::Null);
+        here.request(&format!("DELETE {path}"), &Value::Null);
         until("it is gone from the other node", || (may(there) == 200).then_some(()));
         took
     };
@@ -134,7 +136,7 @@ fn a_policy_that_one_node_sets_is_in_force_at_the_other_within_a_second() {
         rounds.push(round());
     }
     assert!(rounds.iter().any(|took| took[2] < IN_FORCE), "{rounds:?}");
-    let shown = b.ask("GET /api/limits/policies", &Value::Null);
+    let shown = b.request_ok("GET /api/limits/policies", &Value::Null);
     assert_eq!((&shown["scope"], &shown["policies"]), (&json!("process"), &json!([])));
 }
 
@@ -143,12 +145,12 @@ fn the_database_may_go_away_and_come_back() {
     let mut nodes = two_nodes();
     let games = nodes.games();
     let viewer = Viewer::watch(&nodes.a, &games[0]);
-    let past = Past::look(&nodes.a, &nodes.bots, &games);
-    nodes.bots.let_go();
+    let past = ObservedGames::record(&nodes.a, &nodes.bots, &games);
+    nodes.bots.release();
     nodes.cluster.stop();
     check_ready(&nodes.a, 503);
     check_ready(&nodes.b, 503);
-    let refused = nodes.a.call("POST /api/games", &json!({ "snakes": nodes.snakes }));
+    let refused = nodes.a.request("POST /api/games", &json!({ "snakes": nodes.snakes }));
     assert_eq!((refused.status, &refused.body["code"]), (503, &json!("store_unavailable")), "{refused:?}");
     nodes.cluster.resume();
     check_ready(&nodes.a, 200);
@@ -156,9 +158,9 @@ fn the_database_may_go_away_and_come_back() {
     nodes.b.wait_for_the_end(&games);
     nodes.a.assert_alive();
     nodes.b.assert_alive();
-    let end = Past::look(&nodes.b, &nodes.bots, &games);
+    let end = ObservedGames::record(&nodes.b, &nodes.bots, &games);
     past.check_kept(&end);
     assert_eq!(nodes.a.counts()["finished"], 12);
-    let heard = viewer.hear_out();
+    let heard = viewer.receive_all();
     assert!(heard.has_ended && heard.frames == end.game(&games[0]).frames, "the viewer was kept, and missed nothing");
 }

@@ -2,14 +2,14 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::{Folder, until};
 use rustix::process::Signal;
 use std::io::Read;
 use std::net::TcpListener;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
+use support::{Folder, until};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
@@ -32,7 +32,7 @@ fn check_config(file: &str, env: &[(&str, &str)], flags: &str, want: &str) {
     if !file.is_empty() {
         folder.write("gauntlet.toml", file);
     }
-    let output = folder.gauntlet(&format!("config {flags}")).envs(env.iter().copied()).output().unwrap();
+    let output = folder.command(&format!("config {flags}")).envs(env.iter().copied()).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     let shown = text(&output.stdout);
     let squeezed = shown.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -57,22 +57,22 @@ fn settings_come_from_defaults_the_file_the_environment_and_flags() {
 fn a_named_file_is_read_and_must_be_there() {
     let folder = Folder::new();
     folder.write("other.toml", "[log]\nlevel = \"debug\"\n");
-    let output = folder.gauntlet("config --config other.toml").output().unwrap();
+    let output = folder.command("config --config other.toml").output().unwrap();
     assert!(text(&output.stdout).contains("# file other.toml"));
-    let output = folder.gauntlet("config --config missing.toml").output().unwrap();
+    let output = folder.command("config --config missing.toml").output().unwrap();
     check_refused(&output, 2, &["missing.toml cannot be read"]);
 }
 
 #[test]
 fn what_config_prints_is_a_configuration_that_says_the_same() {
     let folder = Folder::new();
-    let first = folder.gauntlet("config --port 4005 --keep-for 30d --threads 2").output().unwrap();
+    let first = folder.command("config --port 4005 --keep-for 30d --threads 2").output().unwrap();
     folder.write("gauntlet.toml", &text(&first.stdout));
     let values = |bytes: &[u8]| {
         let text = text(bytes);
         text.lines().map(|line| line.split("  #").next().unwrap().trim().to_owned()).collect::<Vec<_>>()
     };
-    let second = folder.gauntlet("config").output().unwrap();
+    let second = folder.command("config").output().unwrap();
     // A file may name one place of the matches; the listing shows both, and the one that is off must not count.
     assert!(second.status.success(), "{}", text(&second.stderr));
     assert_eq!(values(&first.stdout), values(&second.stdout));
@@ -80,7 +80,7 @@ fn what_config_prints_is_a_configuration_that_says_the_same() {
 
 #[test]
 fn config_speaks_json_to_programs() {
-    let output = Folder::new().gauntlet("config --json --port 4007").output().unwrap();
+    let output = Folder::new().command("config --json --port 4007").output().unwrap();
     let shown: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let port = serde_json::json!({"key": "server.port", "value": "4007", "source": "flag --port"});
     assert!(shown["entries"].as_array().unwrap().contains(&port), "{shown}");
@@ -90,7 +90,7 @@ fn config_speaks_json_to_programs() {
 fn all_mistakes_are_named_at_once() {
     let folder = Folder::new();
     folder.write("gauntlet.toml", "[server]\nprot = 1\n[matches]\nclaim_size = 0\n");
-    let mut command = folder.gauntlet("serve --threads many");
+    let mut command = folder.command("serve --threads many");
     let output = command.env("GAUNTLET_SERVER_PROT", "1").env("GAUNTLET_LOG_LEVEL", "loud").output().unwrap();
     let said = [
         "the configuration has 5 mistakes",
@@ -109,19 +109,19 @@ fn help_is_help_and_a_wrong_flag_is_usage() {
     for words in
         ["--help", "serve --help", "config --help", "token --help", "token create --help", "bots --help", "run --help"]
     {
-        let output = folder.gauntlet(words).output().unwrap();
+        let output = folder.command(words).output().unwrap();
         assert!(output.status.success() && text(&output.stdout).contains("Usage: gauntlet"), "{words}");
     }
-    assert!(text(&folder.gauntlet("serve --help").output().unwrap().stdout).contains("GAUNTLET_SERVER_PORT"));
-    check_refused(&folder.gauntlet("serve --prot 1").output().unwrap(), 2, &["--prot", "--port"]);
-    check_refused(&folder.gauntlet("dance").output().unwrap(), 2, &["dance"]);
-    assert!(text(&folder.gauntlet("--version").output().unwrap().stdout).starts_with("gauntlet "));
+    assert!(text(&folder.command("serve --help").output().unwrap().stdout).contains("GAUNTLET_SERVER_PORT"));
+    check_refused(&folder.command("serve --prot 1").output().unwrap(), 2, &["--prot", "--port"]);
+    check_refused(&folder.command("dance").output().unwrap(), 2, &["dance"]);
+    assert!(text(&folder.command("--version").output().unwrap().stdout).starts_with("gauntlet "));
 }
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
     let folder = Folder::new();
-    let mut child = folder.gauntlet("config").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = folder.command("config").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let mut error = String::new();
     child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
@@ -133,9 +133,9 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 fn a_busy_port_is_named_with_what_to_do() {
     let (folder, taken) = (Folder::new(), TcpListener::bind("127.0.0.1:0").unwrap());
     let port = taken.local_addr().unwrap().port();
-    let output = folder.gauntlet(&format!("serve --port {port}")).output().unwrap();
+    let output = folder.command(&format!("serve --port {port}")).output().unwrap();
     check_refused(&output, 1, &[&format!("cannot listen on 127.0.0.1:{port}"), "choose another port with --port"]);
-    let output = folder.gauntlet(&format!("bots --port {port}")).output().unwrap();
+    let output = folder.command(&format!("bots --port {port}")).output().unwrap();
     check_refused(&output, 1, &[&port.to_string(), "--port"]);
 }
 
@@ -155,7 +155,7 @@ fn a_signal_ends_a_server_in_order() {
 fn a_second_server_on_the_same_file_is_refused() {
     let folder = Folder::new();
     let server = folder.serve("--data games.db");
-    let output = folder.gauntlet("serve --port 0 --data games.db").output().unwrap();
+    let output = folder.command("serve --port 0 --data games.db").output().unwrap();
     let pid = format!("process {}", server.pid());
     check_refused(&output, 1, &["games.db is in use by another server", &pid, "--data"]);
 }
@@ -165,7 +165,7 @@ fn tokens_are_made_listed_and_revoked_while_a_server_runs() {
     let folder = Folder::new();
     let server = folder.serve("--data games.db");
     let created = folder
-        .gauntlet("token create --data games.db --role operator --for load-test --account ann --name ops")
+        .command("token create --data games.db --role operator --for load-test --account ann --name ops")
         .output()
         .unwrap();
     let secret = text(&created.stdout).trim().to_owned();
@@ -173,12 +173,12 @@ fn tokens_are_made_listed_and_revoked_while_a_server_runs() {
     assert!(!text(&created.stderr).contains(&secret), "the secret stands on standard output only");
     assert!(server.get("/api/admin/stats", &secret).starts_with("HTTP/1.1 200"));
 
-    let listed = text(&folder.gauntlet("token list --data games.db --account ann").output().unwrap().stdout);
+    let listed = text(&folder.command("token list --data games.db --account ann").output().unwrap().stdout);
     let (id, rest) = listed.split_once(' ').unwrap();
     assert_eq!(rest.split_whitespace().collect::<Vec<_>>(), ["operator", "load_test", "ops"]);
     assert!(!listed.contains(&secret));
 
-    let revoke = || folder.gauntlet(&format!("token revoke --data games.db {id}")).output().unwrap();
+    let revoke = || folder.command(&format!("token revoke --data games.db {id}")).output().unwrap();
     assert!(revoke().status.success());
     check_refused(&revoke(), 1, &["there is no token"]);
     let until = Instant::now() + Duration::from_secs(20);
@@ -190,14 +190,10 @@ fn tokens_are_made_listed_and_revoked_while_a_server_runs() {
 #[test]
 fn tokens_with_impossible_wishes_are_refused() {
     let folder = Folder::new();
-    check_refused(&folder.gauntlet("token create --role king").output().unwrap(), 2, &["king", "operator"]);
-    check_refused(&folder.gauntlet("token create --for fun").output().unwrap(), 2, &["fun", "use", "load-test"]);
-    check_refused(
-        &folder.gauntlet("token list --account nobody").output().unwrap(),
-        1,
-        &["there is no account nobody"],
-    );
-    check_refused(&folder.gauntlet("token revoke 17").output().unwrap(), 2, &["17 is not an id"]);
+    check_refused(&folder.command("token create --role king").output().unwrap(), 2, &["king", "operator"]);
+    check_refused(&folder.command("token create --for fun").output().unwrap(), 2, &["fun", "use", "load-test"]);
+    check_refused(&folder.command("token list --account nobody").output().unwrap(), 1, &["there is no account nobody"]);
+    check_refused(&folder.command("token revoke 17").output().unwrap(), 2, &["17 is not an id"]);
 }
 
 #[test]
@@ -205,14 +201,10 @@ fn looking_for_tokens_in_a_file_that_is_not_there_makes_none() {
     let folder = Folder::new();
     let id = "00000000-0000-7000-8000-000000000000";
     for words in ["token list --data games/typo.db".to_owned(), format!("token revoke --data games/typo.db {id}")] {
-        check_refused(
-            &folder.gauntlet(&words).output().unwrap(),
-            1,
-            &["there is no data file games/typo.db", "--data"],
-        );
+        check_refused(&folder.command(&words).output().unwrap(), 1, &["there is no data file games/typo.db", "--data"]);
         assert!(!folder.path().join("games").exists(), "{words} made a file");
     }
-    let made = folder.gauntlet("token create --data games/new.db").output().unwrap();
+    let made = folder.command("token create --data games/new.db").output().unwrap();
     check_refused(&made, 0, &["(store: sqlite games/new.db)"]);
 }
 
@@ -234,7 +226,7 @@ fn a_bootstrap_token_lives_as_long_as_its_server() {
 fn comparisons_and_sweeps_that_cannot_be_are_refused() {
     let folder = Folder::new();
     let refused = |typed: &str, code: i32, said: &[&str]| {
-        check_refused(&folder.gauntlet(typed).output().unwrap(), code, said);
+        check_refused(&folder.command(typed).output().unwrap(), code, said);
     };
     refused("compare runs/a runs/b", 1, &["runs/a/run.json"]);
     refused("compare runs/a", 2, &["Usage"]);
@@ -249,7 +241,7 @@ fn comparisons_and_sweeps_that_cannot_be_are_refused() {
 fn a_server_that_may_hold_hardly_a_file_open_says_what_it_needs() {
     let folder = Folder::new();
     for words in ["serve --port 0", "serve --port 0 --shards 2"] {
-        let output = folder.gauntlet_by(&["prlimit", "--nofile=48"], words).output().unwrap();
+        let output = folder.command_by(&["prlimit", "--nofile=48"], words).output().unwrap();
         check_refused(&output, 1, &["may hold 48 files open", "needs 64", "ulimit -Hn"]);
     }
 }
@@ -279,7 +271,7 @@ request = "GET /{{feed.users.name}}"
 fn a_scenario_is_checked_with_its_files_and_nothing_is_sent() {
     let folder = Folder::new();
     folder.write("trial.toml", WITH_FEED);
-    let check = |flags: &str| folder.gauntlet(&format!("run trial.toml {flags}")).output().unwrap();
+    let check = |flags: &str| folder.command(&format!("run trial.toml {flags}")).output().unwrap();
     let missing = ["nothing was sent", "line 7: `feed.users.file` cannot be read: users.csv"];
     check_refused(&check("--check"), 2, &missing);
     check_refused(&check(""), 2, &missing);

@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::{Folder, Server, TOKEN, until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
+use support::{Folder, Server, TOKEN, until};
 
 /// The processes that the supervisor has started and that live.
 fn shards_of(server: &Server) -> BTreeSet<u32> {
@@ -57,7 +57,7 @@ fn a_shard_that_dies_is_started_again_alone_and_where_it_was() {
     assert!(told.contains(" 404 ") && told.contains("GET /api/worlds"), "{told}");
 
     let homes = until("every shard has a plaza", || {
-        let worlds = server.ask("GET /api/worlds", &serde_json::Value::Null);
+        let worlds = server.request_ok("GET /api/worlds", &serde_json::Value::Null);
         let plazas = worlds.as_array().unwrap().iter().filter(|world| world["name"] == "plaza");
         let homes: BTreeSet<String> = plazas.map(|world| world["address"].as_str().unwrap().to_owned()).collect();
         (homes.len() == 3).then_some(homes)
@@ -77,7 +77,7 @@ fn a_shard_that_dies_is_started_again_alone_and_where_it_was() {
     for place in places {
         std::net::TcpStream::connect(&place).unwrap_or_else(|error| panic!("{place}: {error}"));
     }
-    assert_eq!(server.leave(), Some(0));
+    assert_eq!(server.stop(), Some(0));
     assert!(after.into_iter().all(is_gone));
 }
 
@@ -122,11 +122,11 @@ fn make_world(shard: &str, name: &str) {
 #[test]
 fn all_worlds_of_a_shard_are_named_however_many_there_are() {
     let folder = Folder::new();
-    let server = folder.host("--shards 2");
+    let server = folder.serve_games("--shards 2");
     let shard = &addresses(&server)[1];
     (0..120).for_each(|number| make_world(shard, &format!("pond-{number}")));
     let names = until("both shards answer in time", || {
-        let worlds = server.ask("GET /api/worlds", &serde_json::Value::Null);
+        let worlds = server.request_ok("GET /api/worlds", &serde_json::Value::Null);
         let names: Vec<_> =
             worlds.as_array().unwrap().iter().map(|world| world["name"].as_str().unwrap().to_owned()).collect();
         let plazas = names.iter().filter(|name| *name == "plaza").count();
@@ -155,7 +155,7 @@ fn a_shard_that_hangs_is_said_to_be_down_and_left_alone() {
 #[test]
 fn a_supervisor_raises_its_limit_of_open_files_as_its_shards_do() {
     let folder = Folder::new();
-    let server = folder.host_by(&["prlimit", "--nofile=256:4096"], "--shards 2");
+    let server = folder.serve_games_by(&["prlimit", "--nofile=256:4096"], "--shards 2");
     for pid in shards_of(&server).into_iter().chain([server.pid()]) {
         let limits = std::fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
         let files = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
@@ -172,7 +172,7 @@ fn no_shard_outlives_its_supervisor() {
     until("the shards are gone", || shards.iter().copied().all(is_gone).then_some(()));
     // Their data files are free at once.
     let mut again = folder.serve("--shards 2");
-    assert_eq!(again.leave(), Some(0));
+    assert_eq!(again.stop(), Some(0));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_shard_that_cannot_start_is_said_to_be_so() {
         .step_by(3)
         .find_map(|port| listen(port).and_then(|_| Some((port, (listen(port + 1)?, listen(port + 2)?)))))
         .unwrap();
-    let output = folder.gauntlet(&format!("serve --shards 2 --port {port}")).output().unwrap();
+    let output = folder.command(&format!("serve --shards 2 --port {port}")).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     let first =
@@ -199,7 +199,7 @@ fn a_shard_that_cannot_start_is_said_to_be_so() {
 fn what_shards_cannot_share_is_refused() {
     let folder = Folder::new();
     let words = "serve --shards 2 --port 65535 --only limiter --grpc-port 0 --store-url postgres://a@b/c";
-    let output = folder.gauntlet(words).output().unwrap();
+    let output = folder.command(words).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
     for part in ["store.url = off", "a lower port", "limiter.grpc_port = off", "server.shards = 1"] {

@@ -3,26 +3,26 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::line::Line;
-use house::{Folder, Server, as_url, until};
 use serde_json::{Value, json};
-use store::testing::Cluster;
+use store::testing::PostgresCluster;
+use support::line::HttpConnection;
+use support::{Folder, Server, as_url, until};
 
 /// Two servers on one database. Everything ends in the order in which it stands here.
 struct Nodes {
     a: Server,
     b: Server,
-    _cluster: Cluster,
+    _cluster: PostgresCluster,
     _folder: Folder,
 }
 
 fn two_nodes() -> Nodes {
-    let (cluster, folder) = (Cluster::start(), Folder::new());
+    let (cluster, folder) = (PostgresCluster::start(), Folder::new());
     let url = as_url(&cluster.new_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
-    let (a, b) = (folder.host(""), folder.host(""));
+    let (a, b) = (folder.serve_games(""), folder.serve_games(""));
     Nodes { a, b, _cluster: cluster, _folder: folder }
 }
 
@@ -33,17 +33,17 @@ struct Guest {
 
 impl Guest {
     fn come(server: &Server, name: &str) -> Self {
-        let guest = server.ask("POST /api/stories/guests", &json!({ "name": name }));
+        let guest = server.request_ok("POST /api/stories/guests", &json!({ "name": name }));
         Self { token: guest["token"].as_str().unwrap().to_owned() }
     }
 
-    fn line(&self, server: &Server) -> Line {
-        Line::open(server.address(), &self.token)
+    fn line(&self, server: &Server) -> HttpConnection {
+        HttpConnection::open(server.address(), &self.token)
     }
 
     /// A ticket, taken at this server; its address.
     fn take(&self, server: &Server, wanted: &Value) -> String {
-        let ticket = self.line(server).ask("POST /api/hunts/tickets", wanted, 201);
+        let ticket = self.line(server).request_ok("POST /api/hunts/tickets", wanted, 201);
         format!("/api/hunts/tickets/{}", ticket["id"].as_str().unwrap())
     }
 }
@@ -53,7 +53,7 @@ fn those_who_suit_meet_wherever_they_asked() {
     let Nodes { mut a, mut b, _cluster, _folder } = two_nodes();
     let [ann, ben, cam] = ["Ann", "Ben", "Cam"].map(|name| Guest::come(&a, name));
     let of_ann = ann.take(&a, &json!({ "players": 3, "party_size": 2 }));
-    let joined = cam.line(&b).ask(&format!("POST {of_ann}/join"), &Value::Null, 200);
+    let joined = cam.line(&b).request_ok(&format!("POST {of_ann}/join"), &Value::Null, 200);
     assert_eq!(joined["state"], "waiting");
     let of_ben = ben.take(&b, &json!({ "players": 3 }));
     // Each asks the other server, and nobody waits in vain.
@@ -62,32 +62,32 @@ fn those_who_suit_meet_wherever_they_asked() {
         line.send(&format!("GET {ticket}?wait=60s"), "", &Value::Null);
         line
     });
-    let ends = ends.each_mut().map(Line::answer);
+    let ends = ends.each_mut().map(HttpConnection::response);
     let hunt = ends[0].1["hunt"].as_str().unwrap();
     for (head, ended) in &ends {
         assert_eq!((head.status, &ended["state"], &ended["hunt"]), (200, &json!("matched"), &json!(hunt)), "{ended}");
         assert_eq!(head.header("cache-control"), Some("no-store"), "{head:?}");
     }
-    let seen = ben.line(&b).ask(&format!("GET /api/hunts/{hunt}"), &Value::Null, 200);
+    let seen = ben.line(&b).request_ok(&format!("GET /api/hunts/{hunt}"), &Value::Null, 200);
     assert_eq!((&seen["players"], &seen["may_enter"]), (&json!(3), &json!(true)));
     // One ticket at a time, and taken back, by whichever server.
     for (guest, server) in [(&ann, &a), (&ben, &b)] {
-        assert_eq!(guest.line(server).ask("POST /api/hunts/tickets", &json!({}), 409)["code"], "in_hunt");
-        guest.line(server).ask(&format!("POST /api/hunts/{hunt}/leave"), &Value::Null, 200);
+        assert_eq!(guest.line(server).request_ok("POST /api/hunts/tickets", &json!({}), 409)["code"], "in_hunt");
+        guest.line(server).request_ok(&format!("POST /api/hunts/{hunt}/leave"), &Value::Null, 200);
     }
     let of_ann = ann.take(&b, &json!({}));
     for server in [&a, &b] {
-        let refused = ann.line(server).ask("POST /api/hunts/tickets", &json!({}), 409);
+        let refused = ann.line(server).request_ok("POST /api/hunts/tickets", &json!({}), 409);
         assert_eq!(refused["code"], "already_waiting");
-        let refused = ben.line(server).ask("POST /api/hunts/tickets", &json!({ "players": 1 }), 400);
+        let refused = ben.line(server).request_ok("POST /api/hunts/tickets", &json!({ "players": 1 }), 400);
         assert_eq!(refused["field"], "/players");
-        ben.line(server).ask(&format!("GET {of_ann}"), &Value::Null, 404);
+        ben.line(server).request_ok(&format!("GET {of_ann}"), &Value::Null, 404);
     }
     for server in [&b, &a] {
-        let taken_back = ann.line(server).ask(&format!("DELETE {of_ann}"), &Value::Null, 200);
+        let taken_back = ann.line(server).request_ok(&format!("DELETE {of_ann}"), &Value::Null, 200);
         assert_eq!(taken_back["state"], "cancelled");
     }
-    assert_eq!((a.leave(), b.leave()), (Some(0), Some(0)));
+    assert_eq!((a.stop(), b.stop()), (Some(0), Some(0)));
 }
 
 #[test]
@@ -101,19 +101,19 @@ fn a_keeper_that_is_killed_ends_its_tickets_and_another_keeps_the_desk() {
         a.get("/metrics", "").lines().any(|line| line == "gauntlet_http_parked 1").then_some(())
     });
     a.kill();
-    let (head, cut) = waits.answer();
+    let (head, cut) = waits.response();
     assert_eq!((head.status, &cut["code"]), (503, &json!("desk_elsewhere")), "{cut}");
     assert_eq!(head.header("retry-after"), Some("1"));
     // Until the lease of the dead is over nobody knows whether he is.
     let lost = until("the ticket has ended", || {
         waits.send(&format!("GET {ticket}"), "", &Value::Null);
-        let (head, said) = waits.answer();
+        let (head, said) = waits.response();
         (head.status != 503).then_some((head.status, said))
     });
     assert_eq!((lost.0, &lost.1["code"]), (410, &json!("ticket_lost")));
     let (of_ann, of_ben) = (ann.take(&b, &json!({ "players": 2 })), ben.take(&b, &json!({ "players": 2 })));
     for (guest, ticket) in [(&ann, of_ann), (&ben, of_ben)] {
-        let ended = guest.line(&b).ask(&format!("GET {ticket}?wait=60s"), &Value::Null, 200);
+        let ended = guest.line(&b).request_ok(&format!("GET {ticket}?wait=60s"), &Value::Null, 200);
         assert_eq!(ended["state"], "matched");
     }
 }

@@ -2,15 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::{Folder, until};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use support::{Folder, until};
 
 /// A trial of four games that bots play at once.
 const SMALL: &str =
@@ -49,7 +49,7 @@ fn ended(mut lab: Child) -> Option<i32> {
 fn check_nothing_is_left(signal: Signal) {
     let folder = Folder::new();
     // This test itself may have been started to outlive its terminal, and what is ignored is inherited.
-    let (lab, started) = start(folder.gauntlet_by(&["env", "--default-signal=HUP"], "run demo --quiet"));
+    let (lab, started) = start(folder.command_by(&["env", "--default-signal=HUP"], "run demo --quiet"));
     kill_process(Pid::from_child(&lab), signal).unwrap();
     assert_eq!(ended(lab), Some(130), "{signal:?}");
     let left: Vec<u32> = started.into_iter().filter(|pid| Path::new(&format!("/proc/{pid}")).exists()).collect();
@@ -65,7 +65,7 @@ fn a_trial_that_is_interrupted_leaves_nothing_behind() {
 /// A trial of games that goes on for an hour, in a process group of its own, as a shell starts it at a terminal.
 fn start_at_terminal(folder: &Folder, more: &str) -> (Child, Vec<u32>) {
     let line = format!("run demo --set phase.create.arrivals.batch=2 --set phase.create.arrivals.times=720 {more}");
-    let mut command = folder.gauntlet(&line);
+    let mut command = folder.command(&line);
     command.process_group(0);
     start(command)
 }
@@ -134,7 +134,7 @@ fn is_dead(pid: u32) -> bool {
 #[test]
 fn a_trial_that_is_killed_takes_what_it_started_with_it() {
     let folder = Folder::new();
-    let (mut lab, started) = start(folder.gauntlet("run demo --quiet"));
+    let (mut lab, started) = start(folder.command("run demo --quiet"));
     lab.kill().unwrap();
     lab.wait().unwrap();
     until("server and bots have ended", || started.iter().all(|pid| is_dead(*pid)).then_some(()));
@@ -148,7 +148,7 @@ fn a_trial_whose_terminal_is_closed_leaves_nothing_behind() {
 #[test]
 fn a_trial_that_was_started_to_outlive_its_terminal_does() {
     let folder = Folder::new();
-    let (mut lab, _) = start(folder.gauntlet_by(&["env", "--ignore-signal=HUP"], SMALL));
+    let (mut lab, _) = start(folder.command_by(&["env", "--ignore-signal=HUP"], SMALL));
     kill_process(Pid::from_child(&lab), Signal::HUP).unwrap();
     let stderr = lab.stderr.take().unwrap();
     let code = ended(lab);
@@ -204,7 +204,7 @@ fn what_left_its_group_ends_with_a_killed_lab_or_the_report_says_that_it_would_n
     let scenario = scenario.replace("PIPE", &pipe).replace("PROGRAM", env!("CARGO_BIN_EXE_gauntlet"));
     folder.write("daemon.toml", &scenario);
     let mut lab =
-        folder.gauntlet("run daemon.toml --quiet").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        folder.command("run daemon.toml --quiet").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mut words = BufReader::new(fs::File::open(folder.path().join("pipe")).unwrap());
     let mut word = String::new();
     words.read_line(&mut word).unwrap();

@@ -3,9 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::{Folder, until};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,6 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+use support::{Folder, until};
 
 const SCENARIO: &str = r#"
 format = 1
@@ -70,7 +70,7 @@ fn check(gate: &str, expected: i32, word: &str) {
     let (folder, (address, answers)) = (Folder::new(), target());
     fs::write(folder.path().join("void.toml"), SCENARIO).unwrap();
     let run = format!("run void.toml --quiet --set port={} --set gate={gate}", address.port());
-    let mut lab = folder.gauntlet(&run).current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lab = folder.command(&run).current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
     let tell = |signal: &str| {
         let told = Command::new("kill").args([signal, &lab.id().to_string()]).status().unwrap();
         assert!(told.success());

@@ -2,12 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::Folder;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
+use support::Folder;
 
 /// Where the page says that the server is.
 const WRITTEN_ADDRESS: &str = "127.0.0.1:4000";
@@ -46,5 +46,5 @@ fn the_stories_page_can_be_played_as_it_is_written() {
         assert!(phases.contains(&phase), "no answer shows the phase {phase}: {said}");
     }
     assert!(said.trim_end().ends_with("</svg>"), "the walk ends with the picture of a card: {said}");
-    assert_eq!(server.leave(), Some(0), "{}", server.log());
+    assert_eq!(server.stop(), Some(0), "{}", server.log());
 }

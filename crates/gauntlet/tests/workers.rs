@@ -3,9 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::{Folder, until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{Read, Write};
@@ -14,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use support::{Folder, until};
 
 const SCENARIO: &str = r#"
 format = 1
@@ -89,7 +89,7 @@ fn start(folder: &Folder, address: SocketAddr) -> Child {
     let scenario = folder.path().join("many.toml");
     fs::write(&scenario, SCENARIO).unwrap();
     let run = format!("run many.toml --quiet --set port={}", address.port());
-    let gauntlet = folder.gauntlet(&run);
+    let gauntlet = folder.command(&run);
     let mut limited = Command::new("sh");
     limited.args(["-c", &format!("ulimit -n {FILES}; exec \"$0\" \"$@\"")]);
     limited.arg(gauntlet.get_program()).args(gauntlet.get_args()).current_dir(folder.path());

@@ -3,15 +3,15 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::faults::Faults;
-use house::hunter::{Hunter, Taken, at, looking};
-use house::{Folder, Server, as_url, until};
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use serde_json::{Value, json};
-use store::testing::Cluster;
-use wire::world::{Asked, Dig, Error, ItemKind, Register, Said, Step};
+use store::testing::PostgresCluster;
+use support::faults::Faults;
+use support::hunter::{Hunter, TakenItem, at, looking};
+use support::{Folder, Server, as_url, until};
+use wire::world::{ClientMessage, Dig, Error, ItemKind, Register, ServerMessage, Step};
 
 const RICH: &str = "rich";
 const CHESTS: usize = 80;
@@ -24,7 +24,7 @@ struct Hunt {
     chests: Vec<(u32, u32)>,
     /// Has been told of a chest.
     ann: Hunter,
-    first: Taken,
+    first: TakenItem,
     /// Stands on another one.
     ben: Hunter,
     /// Walks about in the plaza.
@@ -35,7 +35,7 @@ impl Hunt {
     fn begin(server: &Server) -> Self {
         let hunt = json!({"name": RICH, "admission": "everybody", "width": 20, "height": 20, "tree_permille": 0,
             "chests": CHESTS, "power_ups": 0, "rounds": 1, "round_ms": HOUR_S / 2 * 1_000});
-        server.ask("POST /api/hunts", &hunt);
+        server.request_ok("POST /api/hunts", &hunt);
         let mut scout = Hunter::enter(server.address(), looking(at(RICH, (10, 10))));
         let chests: Vec<_> = scout.see_items(CHESTS).iter().map(|item| (item.x, item.y)).collect();
         scout.leave();
@@ -49,7 +49,7 @@ impl Hunt {
     /// Ben digs and hears no answer.
     fn dig(&mut self) {
         let asked = self.ben.taking(ItemKind::Chest.into());
-        self.ben.want(&asked);
+        self.ben.send(&asked);
     }
 
     /// Everybody is where he was, and goes on: ann is told the same again, ben has his chest once.
@@ -57,17 +57,19 @@ impl Hunt {
         let chest = self.chests[1];
         let mut ben = come_back(server, chest);
         let seq = ben.seq;
-        match ben.ask(&Asked::Dig(Dig { seq })) {
-            Said::Dug(_) => {}
+        match ben.request(&ClientMessage::Dig(Dig { seq })) {
+            ServerMessage::Dug(_) => {}
             // It was saved, and nobody could tell him.
-            Said::Refused(refused) => assert_eq!(refused.code, "taken"),
+            ServerMessage::Refused(refused) => assert_eq!(refused.code, "taken"),
             other => panic!("{other:?}"),
         }
         let mut thief = come_back(server, self.first.cell);
         let seq = thief.seq;
-        assert!(matches!(thief.ask(&Asked::Dig(Dig { seq })), Said::Refused(refused) if refused.code == "taken"));
+        assert!(
+            matches!(thief.request(&ClientMessage::Dig(Dig { seq })), ServerMessage::Refused(refused) if refused.code == "taken")
+        );
         let counted = until("every claim is counted", || {
-            let counted = server.ask("GET /api/hunts/statistics", &Value::Null);
+            let counted = server.request_ok("GET /api/hunts/statistics", &Value::Null);
             (counted["claims_behind"] == 0).then_some(counted)
         });
         assert_eq!(counted["chests"], 2, "each of them once");
@@ -88,20 +90,22 @@ fn come_back(server: &Server, cell: (u32, u32)) -> Hunter {
 /// The last thing that somebody is told; what came before it told him of no claim.
 #[track_caller]
 fn check_sent_away(hunter: &mut Hunter, code: &str) {
-    let heard = hunter.hear_out();
-    let Some((Said::Error(error), before)) = heard.split_last() else { panic!("cut off without a word: {heard:?}") };
+    let heard = hunter.receive_all();
+    let Some((ServerMessage::Error(error), before)) = heard.split_last() else {
+        panic!("cut off without a word: {heard:?}")
+    };
     assert_eq!((error.code.as_str(), error.close), (code, 1012), "{heard:?}");
-    assert!(before.iter().all(|said| matches!(said, Said::View(_) | Said::Round(_))), "{before:?}");
+    assert!(before.iter().all(|said| matches!(said, ServerMessage::View(_) | ServerMessage::Round(_))), "{before:?}");
 }
 
 fn is_ready(server: &Server) -> bool {
-    server.call("GET /readyz", &Value::Null).status == 200
+    server.request("GET /readyz", &Value::Null).status == 200
 }
 
 #[test]
 fn a_disk_that_is_full_for_a_while() {
     let folder = Folder::new();
-    let mut server = folder.host_by(WITHOUT_SIGXFSZ, "");
+    let mut server = folder.serve_games_by(WITHOUT_SIGXFSZ, "");
     let mut hunt = Hunt::begin(&server);
     let limit = |bytes| {
         let pid = Pid::from_raw(server.pid() as i32);
@@ -119,7 +123,7 @@ fn a_disk_that_is_full_for_a_while() {
     until("it is ready", || is_ready(&server).then_some(()));
     hunt.cem.step(Step::Stay);
     hunt.check_goes_on(&server);
-    assert_eq!(server.leave(), Some(0));
+    assert_eq!(server.stop(), Some(0));
 }
 
 #[test]
@@ -138,21 +142,21 @@ fn a_disk_that_stalls_while_the_server_must_leave() {
     assert_eq!(server.code(), Some(1), "not everything could be given back");
     let said = server.log();
     assert!(said.contains("the store, whose disk or database stalls, did not end"), "{said}");
-    hunt.check_goes_on(&folder.host(""));
+    hunt.check_goes_on(&folder.serve_games(""));
 }
 
 #[test]
 fn a_database_that_dies_and_comes_back() {
-    let (cluster, folder) = (Cluster::start(), Folder::new());
+    let (cluster, folder) = (PostgresCluster::start(), Folder::new());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{}\"\n", as_url(&cluster.new_database_url())));
-    let mut server = folder.host("");
+    let mut server = folder.serve_games("");
     let mut hunt = Hunt::begin(&server);
     cluster.stop();
     hunt.dig();
     check_sent_away(&mut hunt.ben, "world_moved");
     cluster.resume();
     hunt.check_goes_on(&server);
-    assert_eq!(server.leave(), Some(0));
+    assert_eq!(server.stop(), Some(0));
 }
 
 /// How many commits the server has made.
@@ -168,11 +172,11 @@ fn a_clock_that_is_set() {
         let folder = Folder::new();
         let (faults, mut server) = Faults::host(&folder, "");
         let mut hunt = Hunt::begin(&server);
-        let ask_stats = || server.ask(&format!("GET /api/worlds/{RICH}/stats"), &Value::Null);
+        let ask_stats = || server.request_ok(&format!("GET /api/worlds/{RICH}/stats"), &Value::Null);
         let round = ask_stats()["round"].clone();
-        let guest = server.ask("POST /api/stories/guests", &json!({"name": "dot"}));
-        let mut line = house::line::Line::open(server.address(), guest["token"].as_str().unwrap());
-        let ticket = line.ask("POST /api/hunts/tickets", &json!({"wait_ms": 5_000}), 201);
+        let guest = server.request_ok("POST /api/stories/guests", &json!({"name": "dot"}));
+        let mut line = support::line::HttpConnection::open(server.address(), guest["token"].as_str().unwrap());
+        let ticket = line.request_ok("POST /api/hunts/tickets", &json!({"wait_ms": 5_000}), 201);
         let ticket = format!("GET /api/hunts/tickets/{}", ticket["id"].as_str().unwrap());
         faults.set_clock(by_s);
         // Paces, of frames and of moves.
@@ -180,28 +184,30 @@ fn a_clock_that_is_set() {
             hunt.cem.step(Step::Stay);
             hunt.ann.step(Step::Stay);
         }
-        let waiting = line.ask(&ticket, &Value::Null, 200);
+        let waiting = line.request_ok(&ticket, &Value::Null, 200);
         assert_eq!(waiting["state"], "waiting", "{by_s} s: it was to wait for longer");
         // A grace, which ends.
         let there = ask_stats()["movers"].as_u64().unwrap();
         drop(hunt.ben);
         until("he is gone", || (ask_stats()["movers"].as_u64() < Some(there)).then_some(()));
         assert_eq!(ask_stats()["round"]["until"], round["until"], "{by_s} s: it is the same round");
-        until("the ticket has ended", || (line.ask(&ticket, &Value::Null, 200)["state"] == "timed_out").then_some(()));
-        assert_eq!(server.leave(), Some(0));
+        until("the ticket has ended", || {
+            (line.request_ok(&ticket, &Value::Null, 200)["state"] == "timed_out").then_some(())
+        });
+        assert_eq!(server.stop(), Some(0));
     }
 }
 
 #[test]
 fn a_clock_that_is_set_on_one_of_two_nodes() {
-    let (cluster, folder) = (Cluster::start(), Folder::new());
+    let (cluster, folder) = (PostgresCluster::start(), Folder::new());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{}\"\n", as_url(&cluster.new_database_url())));
     let (faults, set) = Faults::host(&folder, "");
-    let other = folder.host("");
+    let other = folder.serve_games("");
     // The node whose clock is right has the plaza, the other one the hunt.
     let mut dot = Hunter::enter(other.address(), Register { world: "plaza".to_owned(), ..Register::default() });
     let hunt = json!({"name": RICH, "admission": "everybody"});
-    set.ask("POST /api/hunts", &hunt);
+    set.request_ok("POST /api/hunts", &hunt);
     let mut eli = Hunter::enter(set.address(), Register { world: RICH.to_owned(), ..Register::default() });
     faults.set_clock(HOUR_S);
     let before = commits(&set);

@@ -3,16 +3,16 @@
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
-mod house;
+mod support;
 
-use house::hunter::{Frames, Hunter, Taken, at, hello, looking};
-use house::{Folder, Server, as_url, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
-use store::testing::Cluster;
-use wire::world::{Asked, Dig, Error, Item, ItemKind, Move, Register, Said, Step};
+use store::testing::PostgresCluster;
+use support::hunter::{FrameConnection, Hunter, TakenItem, at, hello, looking};
+use support::{Folder, Server, as_url, until};
+use wire::world::{ClientMessage, Dig, Error, Item, ItemKind, Move, Register, ServerMessage, Step};
 
 const RICH: &str = "rich";
 const CHESTS: usize = 80;
@@ -22,19 +22,19 @@ const POWER_UPS: usize = 24;
 struct Nodes {
     a: Server,
     b: Server,
-    _cluster: Cluster,
+    _cluster: PostgresCluster,
     _folder: Folder,
 }
 
 /// Servers that keep what is soft so often.
 fn two_nodes(snapshot_ms: u32) -> Nodes {
-    let (cluster, folder) = (Cluster::start(), Folder::new());
+    let (cluster, folder) = (PostgresCluster::start(), Folder::new());
     let url = as_url(&cluster.new_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n[worlds]\nsnapshot_ms = {snapshot_ms}\n"));
-    let (a, b) = (folder.host(""), folder.host(""));
+    let (a, b) = (folder.serve_games(""), folder.serve_games(""));
     let hunt = json!({"name": RICH, "admission": "everybody", "width": 20, "height": 20, "tree_permille": 0,
         "chests": CHESTS, "power_ups": POWER_UPS, "points_max": 10, "rounds": 1, "round_ms": 3_600_000});
-    a.ask("POST /api/hunts", &hunt);
+    a.request_ok("POST /api/hunts", &hunt);
     Nodes { a, b, _cluster: cluster, _folder: folder }
 }
 
@@ -69,12 +69,12 @@ struct Guest {
     id: String,
     token: String,
     hunter: Hunter,
-    taken: Vec<Taken>,
+    taken: Vec<TakenItem>,
 }
 
 impl Guest {
     fn enter(server: &Server, name: &str, cell: (u32, u32)) -> Self {
-        let guest = server.ask("POST /api/stories/guests", &json!({ "name": name }));
+        let guest = server.request_ok("POST /api/stories/guests", &json!({ "name": name }));
         let text = |field: &str| guest[field].as_str().unwrap().to_owned();
         let (id, token) = (text("player"), text("token"));
         let hunter = Hunter::enter(server.address(), Register { token: token.clone(), ..at(RICH, cell) });
@@ -93,7 +93,7 @@ impl Guest {
     }
 
     fn points(&self) -> u32 {
-        self.taken.iter().map(Taken::points).sum()
+        self.taken.iter().map(TakenItem::points).sum()
     }
 }
 
@@ -115,14 +115,14 @@ fn check_elsewhere(server: &Server, owner: SocketAddr) {
     let refused = Hunter::try_enter(server.address(), at(RICH, (0, 0))).err().unwrap();
     let Error { code, close, address, .. } = refused;
     assert_eq!((code.as_str(), close, address), ("elsewhere", 1012, owner.to_string()));
-    let read = server.call("GET /api/worlds/rich/sections", &Value::Null);
+    let read = server.request("GET /api/worlds/rich/sections", &Value::Null);
     assert_eq!((read.status, &read.body["code"]), (503, &json!("world_elsewhere")));
-    let shown = server.ask("GET /api/worlds/rich", &Value::Null);
+    let shown = server.request_ok("GET /api/worlds/rich", &Value::Null);
     assert_eq!((&shown["is_here"], &shown["address"]), (&json!(false), &json!(owner.to_string())));
 }
 
 fn stats(server: &Server) -> Value {
-    server.ask("GET /api/worlds/rich/stats", &Value::Null)
+    server.request_ok("GET /api/worlds/rich/stats", &Value::Null)
 }
 
 fn figure(server: &Server, name: &str) -> u64 {
@@ -146,21 +146,21 @@ fn wait_for_snapshot(server: &Server, walker: &mut Hunter) {
 /// What was counted of all hunts, once nothing is behind.
 fn counted(server: &Server) -> Value {
     until("every claim is counted", || {
-        let statistics = server.ask("GET /api/hunts/statistics", &Value::Null);
+        let statistics = server.request_ok("GET /api/hunts/statistics", &Value::Null);
         (statistics["claims_behind"] == 0).then_some(statistics)
     })
 }
 
 /// Everything that was told is counted once, for everybody together and for each guest.
 #[track_caller]
-fn check_counted(server: &Server, told: &[Taken], guests: &[&Guest]) {
+fn check_counted(server: &Server, told: &[TakenItem], guests: &[&Guest]) {
     let counted = counted(server);
-    let chests = told.iter().filter(|taken| matches!(taken.told, Said::Dug(_))).count();
-    let points: u32 = told.iter().map(Taken::points).sum();
+    let chests = told.iter().filter(|taken| matches!(taken.told, ServerMessage::Dug(_))).count();
+    let points: u32 = told.iter().map(TakenItem::points).sum();
     let want = (json!(chests), json!(told.len() - chests), json!(points));
     let have = (&counted["chests"], &counted["power_ups"], &counted["points"]);
     assert_eq!(have, (&want.0, &want.1, &want.2));
-    let rows = server.ask("GET /api/hunters?limit=100", &Value::Null);
+    let rows = server.request_ok("GET /api/hunters?limit=100", &Value::Null);
     let rows = rows.as_array().unwrap().iter();
     let have: BTreeMap<_, _> = rows.map(|row| (row["player"].as_str().unwrap(), row["points"].clone())).collect();
     let want = guests.iter().map(|guest| (guest.id.as_str(), json!(guest.points()))).collect();
@@ -169,13 +169,13 @@ fn check_counted(server: &Server, told: &[Taken], guests: &[&Guest]) {
 
 /// What was taken is taken: also for whoever comes there first.
 #[track_caller]
-fn check_taken(server: &Server, taken: &Taken) {
+fn check_taken(server: &Server, taken: &TakenItem) {
     let mut thief = Hunter::enter(server.address(), at(RICH, taken.cell));
     assert_eq!(thief.cell(), taken.cell);
-    let kind = if matches!(taken.told, Said::Dug(_)) { ItemKind::Chest } else { ItemKind::Magnet };
+    let kind = if matches!(taken.told, ServerMessage::Dug(_)) { ItemKind::Chest } else { ItemKind::Magnet };
     let asked = thief.taking(kind.into());
-    match thief.ask(&asked) {
-        Said::Refused(refused) if refused.code == "taken" => thief.leave(),
+    match thief.request(&asked) {
+        ServerMessage::Refused(refused) if refused.code == "taken" => thief.leave(),
         other => panic!("{taken:?} was taken again: {other:?}"),
     }
 }
@@ -189,10 +189,10 @@ fn check_resumed(guest: &mut Guest, mut hunter: Hunter) {
     assert!(before.trail.contains(&hunter.cell()), "{:?} is not on {:?}", hunter.cell(), before.trail);
     assert_eq!(now.next_seq, before.seq, "what he took last was his last input");
     let last = guest.taken.last().unwrap();
-    assert_eq!(hunter.ask(&last.asked), last.told, "the first answer again");
+    assert_eq!(hunter.request(&last.asked), last.told, "the first answer again");
     // Older ones are not kept, nor heard again.
-    match hunter.ask(&guest.taken[0].asked) {
-        Said::Refused(refused) => {
+    match hunter.request(&guest.taken[0].asked) {
+        ServerMessage::Refused(refused) => {
             assert_eq!((refused.code.as_str(), refused.expected_seq), ("out_of_order", now.next_seq));
         }
         other => panic!("{other:?}"),
@@ -201,19 +201,19 @@ fn check_resumed(guest: &mut Guest, mut hunter: Hunter) {
 }
 
 /// Takes up a mover whose dig was on its way: he has it, or digs it now.
-fn settle(guest: &mut Guest, mut hunter: Hunter, asked: &Asked) {
-    let told = match hunter.ask(asked) {
-        Said::Refused(refused) => {
+fn settle(guest: &mut Guest, mut hunter: Hunter, asked: &ClientMessage) {
+    let told = match hunter.request(asked) {
+        ServerMessage::Refused(refused) => {
             assert_eq!(refused.code, "out_of_order");
-            hunter.ask(&Asked::Dig(Dig { seq: refused.expected_seq }))
+            hunter.request(&ClientMessage::Dig(Dig { seq: refused.expected_seq }))
         }
         told => told,
     };
-    assert!(matches!(told, Said::Dug(_)), "{told:?}");
+    assert!(matches!(told, ServerMessage::Dug(_)), "{told:?}");
     if let Some(first) = guest.taken.first() {
         assert_eq!(told, first.told, "what was told before the kill");
     } else {
-        guest.taken.push(Taken { cell: hunter.cell(), asked: asked.clone(), told });
+        guest.taken.push(TakenItem { cell: hunter.cell(), asked: asked.clone(), told });
     }
     guest.hunter = hunter;
 }
@@ -268,18 +268,19 @@ fn check_kill(snapshot_ms: u32) {
         ["eli", "fay", "gus", "hal"].map(|name| Guest::enter(&a, name, ground.chest())).into();
     let round = stats(&a)["round"]["until"].clone();
     let owner = a.address();
-    let asked: Vec<Asked> = digging.iter_mut().map(|guest| guest.hunter.taking(ItemKind::Chest.into())).collect();
+    let asked: Vec<ClientMessage> =
+        digging.iter_mut().map(|guest| guest.hunter.taking(ItemKind::Chest.into())).collect();
     for (guest, asked) in digging.iter_mut().zip(&asked) {
-        guest.hunter.want(asked);
+        guest.hunter.send(asked);
     }
     let first = digging[0].hunter.answer();
     a.kill();
     for (number, (guest, asked)) in digging.iter_mut().zip(&asked).enumerate() {
-        let last = guest.hunter.hear_out().into_iter().chain((number == 0).then(|| first.clone()));
-        let dug: Vec<Said> = last.filter(|said| matches!(said, Said::Dug(_))).collect();
+        let last = guest.hunter.receive_all().into_iter().chain((number == 0).then(|| first.clone()));
+        let dug: Vec<ServerMessage> = last.filter(|said| matches!(said, ServerMessage::Dug(_))).collect();
         assert!(dug.len() <= 1, "{dug:?}");
         guest.taken =
-            dug.into_iter().map(|told| Taken { cell: guest.hunter.cell(), asked: asked.clone(), told }).collect();
+            dug.into_iter().map(|told| TakenItem { cell: guest.hunter.cell(), asked: asked.clone(), told }).collect();
     }
     assert_eq!(digging[0].taken.len(), 1);
 
@@ -304,7 +305,7 @@ fn check_kill(snapshot_ms: u32) {
     let back = Hunter::enter(b.address(), ghost.again());
     assert_eq!((back.registered.is_resumed, back.registered.score), (false, ghost.points()));
 
-    let mut all: Vec<Taken> =
+    let mut all: Vec<TakenItem> =
         told.iter().chain(&digging).chain([&ghost]).flat_map(|guest| guest.taken.clone()).collect();
     let cells: BTreeSet<_> = all.iter().map(|taken| taken.cell).collect();
     assert_eq!(cells.len(), all.len(), "each was taken once");
@@ -344,14 +345,14 @@ fn a_node_that_was_stopped_beyond_its_lease_shows_nothing_of_a_hunt_that_another
     a.signal(Signal::STOP);
     until("the node is stopped", || is_stopped(&a).then_some(()));
     for hunter in [&mut ann.hunter, &mut ben.hunter, &mut watcher] {
-        hunter.catch_up();
+        hunter.drain();
     }
     // What the stopped node will find when it goes on: moves, a dig, a newcomer and somebody who looks.
-    ben.hunter.want(&Asked::Dig(Dig { seq: ben.hunter.seq }));
-    ann.hunter.want(&Asked::Move(Move { seq: ann.hunter.seq, step: Step::N.into() }));
-    let mut late = Frames::open(a.address());
-    late.send(&[hello(), Asked::Register(looking(at(RICH, (5, 5))))]);
-    let mut reader = house::line::Line::open(a.address(), "");
+    ben.hunter.send(&ClientMessage::Dig(Dig { seq: ben.hunter.seq }));
+    ann.hunter.send(&ClientMessage::Move(Move { seq: ann.hunter.seq, step: Step::N.into() }));
+    let mut late = FrameConnection::open(a.address());
+    late.send(&[hello(), ClientMessage::Register(looking(at(RICH, (5, 5))))]);
+    let mut reader = support::line::HttpConnection::open(a.address(), "");
     reader.send("GET /api/worlds/rich/sections", "", &Value::Null);
 
     come_back(&b, &at(RICH, (0, 0)), a.address()).leave();
@@ -360,14 +361,16 @@ fn a_node_that_was_stopped_beyond_its_lease_shows_nothing_of_a_hunt_that_another
 
     a.signal(Signal::CONT);
     for hunter in [&mut ann.hunter, &mut ben.hunter, &mut watcher] {
-        let heard = hunter.hear_out();
-        let [Said::Error(error)] = &heard[..] else { panic!("a node that was fenced told {heard:?}") };
+        let heard = hunter.receive_all();
+        let [ServerMessage::Error(error)] = &heard[..] else { panic!("a node that was fenced told {heard:?}") };
         assert_eq!((error.code.as_str(), error.close), ("world_moved", 1012));
     }
-    let heard: Vec<Said> = std::iter::from_fn(|| late.next()).collect();
-    let [Said::Welcome(_), Said::Error(error)] = &heard[..] else { panic!("a newcomer was told {heard:?}") };
+    let heard: Vec<ServerMessage> = std::iter::from_fn(|| late.next()).collect();
+    let [ServerMessage::Welcome(_), ServerMessage::Error(error)] = &heard[..] else {
+        panic!("a newcomer was told {heard:?}")
+    };
     assert!(["world_moved", "elsewhere", "busy", "unavailable"].contains(&error.code.as_str()), "{error:?}");
-    assert_eq!(reader.answer().0.status, 503, "nobody reads what is another's");
+    assert_eq!(reader.response().0.status, 503, "nobody reads what is another's");
     until("it knows whose the hunt is", || {
         let refused = Hunter::try_enter(a.address(), at(RICH, (0, 0))).err()?;
         (refused.code == "elsewhere").then_some(())
@@ -384,15 +387,15 @@ fn a_node_that_was_stopped_beyond_its_lease_shows_nothing_of_a_hunt_that_another
     let again = Register { resume: ben.hunter.resume(), token: ben.token.clone(), ..at(RICH, contested) };
     ben.hunter = Hunter::enter(b.address(), again);
     let asked = ben.hunter.taking(ItemKind::Chest.into());
-    match ben.hunter.ask(&asked) {
-        Said::Refused(refused) => assert_eq!(refused.code, "taken"),
+    match ben.hunter.request(&asked) {
+        ServerMessage::Refused(refused) => assert_eq!(refused.code, "taken"),
         told => panic!("{told:?}"),
     }
-    let all: Vec<Taken> = ann.taken.iter().chain(&cem.taken).cloned().collect();
+    let all: Vec<TakenItem> = ann.taken.iter().chain(&cem.taken).cloned().collect();
     check_counted(&b, &all, &[&ann, &cem]);
 
     // And back again, at once, when the other one leaves in order.
-    assert_eq!(b.leave(), Some(0));
+    assert_eq!(b.stop(), Some(0));
     let hunter = Hunter::enter(a.address(), ann.again());
     assert!(hunter.registered.is_resumed && hunter.registered.score == ann.points(), "{:?}", hunter.registered);
     all.iter().for_each(|taken| check_taken(&a, taken));

@@ -3,54 +3,54 @@
 //! A key that is looked up alone is waited for: its line of memory is seldom in the processor's caches. Here some keys are
 //! looked up one right after the other, so that their lines come together, before the first of them is decided.
 
-use crate::clock::Reading;
-use crate::key::Probe;
+use crate::clock::ClockReading;
+use crate::key::KeyProbe;
 use crate::shard::Shard;
 use crate::sync::MutexGuard;
 use crate::{Decision, Keyed, Moment, State};
 
 /// Keys that are looked up together: about as many lines of memory as a processor can wait for at once.
-const TOGETHER: usize = 32;
+const BATCH_KEYS: usize = 32;
 
 /// One of them: what is asked for, and behind which lock.
-struct Ask<'a> {
-    probe: Probe<'a>,
+struct KeyCheck<'a> {
+    probe: KeyProbe<'a>,
     cost: u64,
     shard: usize,
-    held: usize,
+    lock_index: usize,
 }
 
 /// Locked shards, each with its own time.
-type Locks<'a, S> = Vec<(MutexGuard<'a, Shard<S>>, Reading)>;
+type Locks<'a, S> = Vec<(MutexGuard<'a, Shard<S>>, ClockReading)>;
 
 impl<S: State> Keyed<S> {
     /// Checks many keys, each for itself and in their order, as if one after the other at one moment; adds their decisions to
     /// `decisions`. Some shards are locked at a time.
     pub fn check_many(&self, asks: &[(&[u8], u64)], now: Moment, decisions: &mut Vec<Decision>) {
-        let (mut some, mut order) = (Vec::with_capacity(TOGETHER), Vec::with_capacity(TOGETHER));
-        let mut locks = Locks::with_capacity(TOGETHER);
+        let (mut some, mut order) = (Vec::with_capacity(BATCH_KEYS), Vec::with_capacity(BATCH_KEYS));
+        let mut locks = Locks::with_capacity(BATCH_KEYS);
         decisions.reserve(asks.len());
-        for together in asks.chunks(TOGETHER) {
-            some.extend(together.iter().map(|(key, cost)| self.ask(key, *cost)));
+        for together in asks.chunks(BATCH_KEYS) {
+            some.extend(together.iter().map(|(key, cost)| self.key_check(key, *cost)));
             self.lock_all(&mut some, &mut order, &mut locks, now);
-            some.iter().for_each(|ask| locks[ask.held].0.touch(ask.probe));
+            some.iter().for_each(|ask| locks[ask.lock_index].0.prefetch(ask.probe));
             decisions.extend(some.drain(..).map(|ask| {
-                let (shard, reading) = &mut locks[ask.held];
-                shard.check(self.home(), ask.probe, ask.cost, reading.now).earlier(reading.ahead_ns)
+                let (shard, reading) = &mut locks[ask.lock_index];
+                shard.check(self.shared(), ask.probe, ask.cost, reading.now).shifted_back(reading.ahead_ns)
             }));
             locks.clear();
         }
     }
 
-    fn ask<'a>(&self, key: &'a [u8], cost: u64) -> Ask<'a> {
+    fn key_check<'a>(&self, key: &'a [u8], cost: u64) -> KeyCheck<'a> {
         let probe = self.probe(key);
-        Ask { probe, cost, shard: self.shard_of(probe.hash), held: 0 }
+        KeyCheck { probe, cost, shard: self.shard_of(probe.hash), lock_index: 0 }
     }
 
     /// Takes all locks, in the one order in which everybody takes them.
     fn lock_all<'s>(
         &'s self,
-        asks: &mut [Ask<'_>],
+        asks: &mut [KeyCheck<'_>],
         order: &mut Vec<(u32, u32)>,
         locks: &mut Locks<'s, S>,
         now: Moment,
@@ -61,7 +61,7 @@ impl<S: State> Keyed<S> {
         for same in order.chunk_by(|one, next| one.0 == next.0) {
             let mut shard = self.lock(same[0].0 as usize);
             let reading = shard.read_clock(now);
-            same.iter().for_each(|(_, at)| asks[*at as usize].held = locks.len());
+            same.iter().for_each(|(_, at)| asks[*at as usize].lock_index = locks.len());
             locks.push((shard, reading));
         }
     }

@@ -11,57 +11,57 @@ use crate::limits::STRAGGLER_NS_MAX;
 
 /// Time of one shard.
 #[derive(Debug)]
-pub(crate) struct Clock {
+pub(crate) struct ShardClock {
     /// The latest moment that a caller came with, on the clock that callers have now.
-    latest: u64,
+    latest_ns: u64,
     /// By how much that clock has been set back since the beginning.
     set_back_ns: u64,
     /// The first moment of what may be a clock that was set back; the end of time while there is no doubt.
-    doubt: u64,
+    set_back_candidate_ns: u64,
 }
 
 /// What a shard takes for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Reading {
+pub(crate) struct ClockReading {
     /// Never earlier than any reading before.
     pub(crate) now: Moment,
     /// How much that is ahead of the caller's clock: to be taken off what the caller is told.
     pub(crate) ahead_ns: u64,
 }
 
-impl Clock {
+impl ShardClock {
     pub(crate) const fn new() -> Self {
-        Self { latest: 0, set_back_ns: 0, doubt: u64::MAX }
+        Self { latest_ns: 0, set_back_ns: 0, set_back_candidate_ns: u64::MAX }
     }
 
     #[inline]
-    pub(crate) fn read(&mut self, now: Moment) -> Reading {
-        if now.0 < self.latest {
+    pub(crate) fn read(&mut self, now: Moment) -> ClockReading {
+        if now.0 < self.latest_ns {
             return self.read_earlier(now);
         }
-        self.latest = now.0;
-        self.doubt = u64::MAX;
+        self.latest_ns = now.0;
+        self.set_back_candidate_ns = u64::MAX;
         self.reading()
     }
 
     #[cold]
-    fn read_earlier(&mut self, now: Moment) -> Reading {
-        if self.latest - now.0 <= STRAGGLER_NS_MAX {
+    fn read_earlier(&mut self, now: Moment) -> ClockReading {
+        if self.latest_ns - now.0 <= STRAGGLER_NS_MAX {
             return self.reading();
         }
-        let first = self.doubt.min(now.0);
+        let first = self.set_back_candidate_ns.min(now.0);
         if now.0 - first >= STRAGGLER_NS_MAX {
-            self.set_back_ns = self.set_back_ns.saturating_add(self.latest - first);
-            self.latest = now.0;
-            self.doubt = u64::MAX;
+            self.set_back_ns = self.set_back_ns.saturating_add(self.latest_ns - first);
+            self.latest_ns = now.0;
+            self.set_back_candidate_ns = u64::MAX;
             return self.reading();
         }
-        self.doubt = first;
+        self.set_back_candidate_ns = first;
         let standing = self.reading().now;
-        Reading { now: standing, ahead_ns: standing.ns_since(now) }
+        ClockReading { now: standing, ahead_ns: standing.ns_since(now) }
     }
 
-    fn reading(&self) -> Reading {
-        Reading { now: Moment(self.latest).plus_ns(self.set_back_ns), ahead_ns: self.set_back_ns }
+    fn reading(&self) -> ClockReading {
+        ClockReading { now: Moment(self.latest_ns).plus_ns(self.set_back_ns), ahead_ns: self.set_back_ns }
     }
 }

@@ -40,15 +40,15 @@ impl Counter {
     fn free_at(&self, quota: Quota, cost: u64) -> Moment {
         let (window_ns, limit) = (quota.window_ns(), quota.limit());
         match (limit - cost).checked_sub(self.current) {
-            Some(free) => self.began.plus_ns(weighs_at_most(self.previous, free, window_ns)),
+            Some(free) => self.began.plus_ns(time_until_weight(self.previous, free, window_ns)),
             // Not while this bucket runs: in the next one it is the older, and has the same to lose.
-            None => self.began.plus_ns(window_ns).plus_ns(weighs_at_most(self.current, limit - cost, window_ns)),
+            None => self.began.plus_ns(window_ns).plus_ns(time_until_weight(self.current, limit - cost, window_ns)),
         }
     }
 }
 
 /// How far into a bucket the one before it, of `units`, weighs at most `free` units: W - floor(free * W / units).
-fn weighs_at_most(units: u64, free: u64, window_ns: u64) -> u64 {
+fn time_until_weight(units: u64, free: u64, window_ns: u64) -> u64 {
     let kept_ns = product(free, window_ns).checked_div(u128::from(units)).unwrap_or(u128::MAX);
     window_ns - u64::try_from(kept_ns).unwrap_or(u64::MAX).min(window_ns)
 }
@@ -67,13 +67,13 @@ impl State for Counter {
         let wanted = seen.used(now.ns_since(seen.began), window_ns) + product(cost, window_ns);
         let Some(free) = product(quota.limit(), window_ns).checked_sub(wanted) else {
             if cost == 0 {
-                return Decision::Allow { remaining: 0, whole_at: seen.whole_at(quota) };
+                return Decision::Allow { remaining: 0, whole_at: seen.reset_at(quota) };
             }
             return Decision::NotUntil { at: seen.free_at(quota, cost) };
         };
         seen.current += cost;
         let remaining = u64::try_from(free / u128::from(window_ns)).unwrap_or(u64::MAX);
-        Decision::Allow { remaining, whole_at: seen.whole_at(quota).max(now) }
+        Decision::Allow { remaining, whole_at: seen.reset_at(quota).max(now) }
     }
 
     fn charge(&mut self, now: Moment, quota: Quota, cost: u64) {
@@ -82,13 +82,13 @@ impl State for Counter {
     }
 
     /// The buckets are stretched: the same share of one is over, and the same units weigh the same.
-    fn requote(&mut self, now: Moment, old: Quota, new: Quota) {
+    fn change_quota(&mut self, now: Moment, old: Quota, new: Quota) {
         *self = self.at(now, old.window_ns());
         let elapsed = product(now.ns_since(self.began), new.window_ns()) / u128::from(old.window_ns());
         self.began = now.minus_ns(u64::try_from(elapsed).unwrap_or(u64::MAX));
     }
 
-    fn whole_at(&self, quota: Quota) -> Moment {
+    fn reset_at(&self, quota: Quota) -> Moment {
         let windows = if self.current > 0 { 2 } else { u64::from(self.previous > 0) };
         self.began.plus_ns(windows * quota.window_ns())
     }

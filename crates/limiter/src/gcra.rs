@@ -37,7 +37,7 @@ impl State for Gcra {
     /// Without a branch on what it decides: half the calls may go either way, and a branch that nobody can foretell waits for
     /// the memory that the next call could be fetching meanwhile.
     #[inline]
-    fn take(&mut self, now: Moment, quota: Quota, cost: u64) -> Option<Decision> {
+    fn decide_and_charge(&mut self, now: Moment, quota: Quota, cost: u64) -> Option<Decision> {
         if cost == 0 || cost > quota.limit() {
             return Some(self.decide(now, quota, cost));
         }
@@ -54,14 +54,14 @@ impl State for Gcra {
 
     /// Used units are (tat - now) / T, fractions included; they are the same ones at the new T, rounded up by less than 1 ns, or
     /// all that the new limit has: units beyond it would take windows to come back that nobody ever granted.
-    fn requote(&mut self, now: Moment, old: Quota, new: Quota) {
+    fn change_quota(&mut self, now: Moment, old: Quota, new: Quota) {
         let used_ns = u128::from(self.tat.ns_since(now));
         let used_ns = (used_ns * u128::from(new.interval_ns())).div_ceil(u128::from(old.interval_ns()));
         self.tat = now.plus_ns(u64::try_from(used_ns).unwrap_or(u64::MAX).min(new.burst_ns()));
     }
 
     #[inline]
-    fn whole_at(&self, _: Quota) -> Moment {
+    fn reset_at(&self, _: Quota) -> Moment {
         self.tat
     }
 }

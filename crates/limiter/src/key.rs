@@ -1,41 +1,41 @@
 //! A key in three words, so that two are compared without a call and without a branch. Refuses to know what its bytes mean.
 
 use crate::Quota;
-use crate::seed::Spread;
+use crate::key_hasher::KeyHasher;
 
 /// Longest key that lies in its slot: `address:255.255.255.255` just does.
 pub(crate) const SHORT_BYTES_MAX: usize = 23;
 
 /// A short key itself, or the fingerprint of a long one. The highest byte tells which; 0 is no key at all.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Packed([u64; 3]);
+pub(crate) struct PackedKey([u64; 3]);
 
 /// The highest byte of a fingerprint; of a short key it is the length and 1.
 const LONG: u64 = 0xff << 56;
 
 /// A key on its way to its place.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Probe<'a> {
+pub(crate) struct KeyProbe<'a> {
     pub(crate) hash: u64,
-    pub(crate) packed: Packed,
+    pub(crate) packed: PackedKey,
     pub(crate) key: &'a [u8],
     /// The quota that its hit has brought along.
-    pub(crate) brought: Option<Quota>,
+    pub(crate) supplied_quota: Option<Quota>,
 }
 
-impl<'a> Probe<'a> {
+impl<'a> KeyProbe<'a> {
     #[inline]
-    pub(crate) fn new(spread: &Spread, key: &'a [u8]) -> Self {
+    pub(crate) fn new(spread: &KeyHasher, key: &'a [u8]) -> Self {
         if key.len() > SHORT_BYTES_MAX {
             return Self::long(spread.hash_bytes(key), key);
         }
-        let packed = Packed::short(key);
-        Self { hash: packed.hash(spread), packed, key, brought: None }
+        let packed = PackedKey::short(key);
+        Self { hash: packed.hash(spread), packed, key, supplied_quota: None }
     }
 
     /// A long key of which the hash is known.
     pub(crate) const fn long(hash: u64, key: &'a [u8]) -> Self {
-        Self { hash, packed: Packed::long(hash, key), key, brought: None }
+        Self { hash, packed: PackedKey::long(hash, key), key, supplied_quota: None }
     }
 
     #[inline]
@@ -44,7 +44,7 @@ impl<'a> Probe<'a> {
     }
 }
 
-impl Packed {
+impl PackedKey {
     /// No key.
     pub(crate) const EMPTY: Self = Self([0; 3]);
 
@@ -55,7 +55,7 @@ impl Packed {
 
     /// Equality without a branch.
     #[inline]
-    pub(crate) const fn is(&self, other: &Self) -> bool {
+    pub(crate) const fn equals(&self, other: &Self) -> bool {
         let ([a, b, c], [x, y, z]) = (self.0, other.0);
         (a ^ x) | (b ^ y) | (c ^ z) == 0
     }
@@ -73,7 +73,7 @@ impl Packed {
 
     /// The hash of a short key.
     #[inline]
-    pub(crate) fn hash(&self, spread: &Spread) -> u64 {
+    pub(crate) fn hash(&self, spread: &KeyHasher) -> u64 {
         spread.hash_words(self.0)
     }
 
@@ -111,16 +111,16 @@ mod tests {
     proptest! {
         #[test]
         fn short_keys_are_packed_whole(key in short(), other in short()) {
-            let packed = Packed::short(&key);
+            let packed = PackedKey::short(&key);
             prop_assert!(!packed.is_empty());
             prop_assert_eq!(packed.with_short(<[u8]>::to_vec), key.clone());
-            prop_assert_eq!(packed.is(&Packed::short(&other)), key == other);
+            prop_assert_eq!(packed.equals(&PackedKey::short(&other)), key == other);
         }
 
         #[test]
         fn a_fingerprint_is_no_short_key(key in short(), hash: u64, long in prop::collection::vec(any::<u8>(), 24..100)) {
-            prop_assert!(!Packed::long(hash, &long).is(&Packed::short(&key)));
-            prop_assert!(!Packed::long(hash, &long).is_empty());
+            prop_assert!(!PackedKey::long(hash, &long).equals(&PackedKey::short(&key)));
+            prop_assert!(!PackedKey::long(hash, &long).is_empty());
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::home::{Home, Tally};
-use crate::key::Probe;
+use crate::key::KeyProbe;
+use crate::key_hasher::KeyHasher;
 use crate::limits::{SHARD_KEYS, SHARDS_MAX, SHARDS_MIN, SHARDS_TOTAL_MAX};
-use crate::seed::Spread;
+use crate::policy_shared::{PolicyCounters, PolicyShared};
 use crate::shard::Shard;
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, alone, lock};
-use crate::{Census, Decision, Moment, Override, Quota, Room, Seed, State, TooManyOverrides, WhenFull};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, MutexGuard, Ordering, get_mut, lock};
+use crate::{Budget, Decision, Moment, Override, PolicyStats, Quota, Seed, State, TooManyOverrides, WhenFull};
 
 /// One quota counted for many keys by the algorithm `S`, by many threads at once.
 ///
@@ -24,16 +24,16 @@ use crate::{Census, Decision, Moment, Override, Quota, Room, Seed, State, TooMan
 /// ```
 #[derive(Debug)]
 pub struct Keyed<S> {
-    shards: Box<[Berthed<S>]>,
-    home: Home,
+    shards: Box<[PaddedShard<S>]>,
+    shared: PolicyShared,
     /// The shard that is swept next.
-    next: AtomicUsize,
+    next_sweep: AtomicUsize,
 }
 
 /// Two cache lines a shard, so that neighbours do not disturb each other.
 #[derive(Debug)]
 #[repr(align(128))]
-struct Berthed<S>(Mutex<Shard<S>>);
+struct PaddedShard<S>(Mutex<Shard<S>>);
 
 /// Shards are chosen by bits of the hash that a table uses neither for places (the lowest) nor for tags (the highest seven).
 const SHARD_BITS_FROM: u32 = 40;
@@ -41,22 +41,22 @@ const SHARD_BITS_FROM: u32 = 40;
 impl<S: State> Keyed<S> {
     /// Nobody has used anything.
     #[must_use]
-    pub fn new(quota: Quota, room: Arc<Room>, when_full: WhenFull, seed: Seed) -> Self {
+    pub fn new(quota: Quota, room: Arc<Budget>, when_full: WhenFull, seed: Seed) -> Self {
         let shards = shards_for(room.capacity().keys_max, 1);
-        Self::with_shards(shards, quota, room, when_full, Spread::new(seed))
+        Self::with_shards(shards, quota, room, when_full, KeyHasher::new(seed))
     }
 
     pub(crate) fn with_shards(
         shards: usize,
         quota: Quota,
-        room: Arc<Room>,
+        room: Arc<Budget>,
         when_full: WhenFull,
-        spread: Spread,
+        spread: KeyHasher,
     ) -> Self {
-        let shards = (0..shards).map(|_| Berthed(Mutex::new(Shard::new(quota)))).collect();
+        let shards = (0..shards).map(|_| PaddedShard(Mutex::new(Shard::new(quota)))).collect();
         let admits_when_full = AtomicBool::new(when_full == WhenFull::Admit);
-        let home = Home { room, spread, admits_when_full, tally: Tally::default() };
-        Self { shards, home, next: AtomicUsize::new(0) }
+        let home = PolicyShared { budget: room, hasher: spread, admits_when_full, counters: PolicyCounters::default() };
+        Self { shards, shared: home, next_sweep: AtomicUsize::new(0) }
     }
 
     /// Looks, and takes `cost` units if they are allowed. A cost of 0 only looks.
@@ -65,7 +65,7 @@ impl<S: State> Keyed<S> {
         let probe = self.probe(key);
         let mut shard = self.lock(self.shard_of(probe.hash));
         let reading = shard.read_clock(now);
-        shard.check(&self.home, probe, cost, reading.now).earlier(reading.ahead_ns)
+        shard.check(&self.shared, probe, cost, reading.now).shifted_back(reading.ahead_ns)
     }
 
     /// The same for whoever has it alone: nothing is locked, so that the processor may fetch the memory of several calls at a time.
@@ -73,9 +73,9 @@ impl<S: State> Keyed<S> {
     pub fn check_mut(&mut self, key: &[u8], cost: u64, now: Moment) -> Decision {
         let probe = self.probe(key);
         let at = self.shard_of(probe.hash);
-        let shard = alone(&mut self.shards[at].0);
+        let shard = get_mut(&mut self.shards[at].0);
         let reading = shard.read_clock(now);
-        shard.check(&self.home, probe, cost, reading.now).earlier(reading.ahead_ns)
+        shard.check(&self.shared, probe, cost, reading.now).shifted_back(reading.ahead_ns)
     }
 
     /// Another quota from now on for all keys that have none of their own; what was used stays used. Shard by shard: a check
@@ -103,7 +103,7 @@ impl<S: State> Keyed<S> {
         let probe = self.probe(key);
         let mut shard = self.lock(self.shard_of(probe.hash));
         let now = shard.read_clock(now).now;
-        shard.set_override(&self.home, probe, quota, now)
+        shard.set_override(&self.shared, probe, quota, now)
     }
 
     /// Takes a key's own quota back; whether it had one. What it has used stays used.
@@ -111,7 +111,7 @@ impl<S: State> Keyed<S> {
         let probe = self.probe(key);
         let mut shard = self.lock(self.shard_of(probe.hash));
         let now = shard.read_clock(now).now;
-        shard.remove_override(&self.home, probe, now)
+        shard.remove_override(&self.shared, probe, now)
     }
 
     /// Every key that has a quota of its own.
@@ -121,11 +121,11 @@ impl<S: State> Keyed<S> {
     }
 
     /// Takes over the overrides of counts that are about to go.
-    pub(crate) fn inherit(&self, overrides: Vec<Override>) {
-        self.home.room.take_moving_overrides(overrides.len());
+    pub(crate) fn take_over_overrides(&self, overrides: Vec<Override>) {
+        self.shared.budget.move_overrides_in(overrides.len());
         for Override { key, quota } in overrides {
             let probe = self.probe(&key);
-            self.lock(self.shard_of(probe.hash)).insert_override(&self.home, probe, quota);
+            self.lock(self.shard_of(probe.hash)).insert_override(&self.shared, probe, quota);
         }
     }
 
@@ -133,28 +133,28 @@ impl<S: State> Keyed<S> {
     /// one shard is locked at a time.
     pub fn sweep(&self, shards: usize, now: Moment) -> usize {
         let shards = shards.min(self.shards.len());
-        let first = self.next.fetch_add(shards, Ordering::Relaxed);
+        let first = self.next_sweep.fetch_add(shards, Ordering::Relaxed);
         (0..shards).map(|n| self.sweep_shard(first.wrapping_add(n) % self.shards.len(), now)).sum()
     }
 
     pub(crate) fn sweep_shard(&self, shard: usize, now: Moment) -> usize {
         let mut shard = self.lock(shard);
         let now = shard.read_clock(now).now;
-        let forgotten = shard.forget_idle(&self.home, now);
-        shard.shrink(&self.home);
+        let forgotten = shard.forget_idle(&self.shared, now);
+        shard.shrink(&self.shared);
         forgotten
     }
 
     /// What is held and was done, under a name of the caller's.
     #[must_use]
-    pub fn census(&self, policy: &str) -> Census {
-        let tally = &self.home.tally;
-        Census {
+    pub fn stats(&self, policy: &str) -> PolicyStats {
+        let tally = &self.shared.counters;
+        PolicyStats {
             policy: policy.into(),
             keys: tally.keys.load(Ordering::Relaxed),
-            stamps: tally.stamps.load(Ordering::Relaxed),
+            timestamps: tally.timestamps.load(Ordering::Relaxed),
             overrides: tally.overrides.load(Ordering::Relaxed),
-            brought: tally.brought.load(Ordering::Relaxed),
+            supplied: tally.supplied.load(Ordering::Relaxed),
             forgotten: tally.forgotten.load(Ordering::Relaxed),
             full_denied: tally.full_denied.load(Ordering::Relaxed),
             full_admitted: tally.full_admitted.load(Ordering::Relaxed),
@@ -164,13 +164,13 @@ impl<S: State> Keyed<S> {
     /// Keys held.
     #[must_use]
     pub fn keys(&self) -> usize {
-        self.home.tally.keys.load(Ordering::Relaxed)
+        self.shared.counters.keys.load(Ordering::Relaxed)
     }
 
     /// Stamps for which memory is held.
     #[must_use]
-    pub fn stamps(&self) -> usize {
-        self.home.tally.stamps.load(Ordering::Relaxed)
+    pub fn timestamps(&self) -> usize {
+        self.shared.counters.timestamps.load(Ordering::Relaxed)
     }
 
     /// How many shards there are.
@@ -181,16 +181,16 @@ impl<S: State> Keyed<S> {
 
     /// What a key gets from now on that cannot be counted.
     pub fn set_when_full(&self, when_full: WhenFull) {
-        self.home.admits_when_full.store(when_full == WhenFull::Admit, Ordering::Relaxed);
+        self.shared.admits_when_full.store(when_full == WhenFull::Admit, Ordering::Relaxed);
     }
 
-    pub(crate) const fn home(&self) -> &Home {
-        &self.home
+    pub(crate) const fn shared(&self) -> &PolicyShared {
+        &self.shared
     }
 
     #[inline]
-    pub(crate) fn probe<'a>(&self, key: &'a [u8]) -> Probe<'a> {
-        Probe::new(&self.home.spread, key)
+    pub(crate) fn probe<'a>(&self, key: &'a [u8]) -> KeyProbe<'a> {
+        KeyProbe::new(&self.shared.hasher, key)
     }
 
     #[inline]
@@ -217,7 +217,7 @@ mod tests {
 
     #[test]
     fn a_shard_takes_two_cache_lines() {
-        assert_eq!(size_of::<Berthed<crate::Gcra>>(), 128);
+        assert_eq!(size_of::<PaddedShard<crate::Gcra>>(), 128);
     }
 
     #[track_caller]

@@ -21,7 +21,7 @@
 //!
 //! # One quota, many keys
 //!
-//! [`Keyed`] counts for millions of keys and many threads, [`Room`] bounds how many. What [`WhenFull`] says happens when no more
+//! [`Keyed`] counts for millions of keys and many threads, [`Budget`] bounds how many. What [`WhenFull`] says happens when no more
 //! fit.
 //!
 //! ```
@@ -76,43 +76,43 @@
 //! time goes on from where it stood, so that every wait stays as long as it was.
 
 mod batch;
+mod budget;
 mod check;
+mod check_result;
 mod clock;
-mod counted;
 mod counter;
 mod gcra;
-mod home;
 mod key;
+mod key_hasher;
+mod key_quotas;
 mod keyed;
 mod limiter;
 pub mod limits;
 mod log;
 mod moment;
-mod own;
 mod pattern;
 mod policy;
+mod policy_keys;
+mod policy_shared;
 mod quota;
-mod room;
-mod ruling;
-mod seed;
 mod shard;
-mod stamps;
+mod slot_table;
 mod state;
 mod states;
 mod sync;
-mod table;
+mod timestamps;
 
-pub use counted::Census;
+pub use budget::{Budget, TooManyOverrides};
+pub use check_result::{CheckResult, Hit, Outcome, PolicyDecision};
 pub use counter::Counter;
 pub use gcra::Gcra;
+pub use key_hasher::Seed;
 pub use keyed::Keyed;
 pub use limiter::{Limiter, OverrideError, PoliciesError};
 pub use log::Log;
 pub use moment::Moment;
 pub use pattern::{Pattern, PatternError};
 pub use policy::{Algorithm, Capacity, Override, Policy, WhenFull};
+pub use policy_keys::PolicyStats;
 pub use quota::{Quota, QuotaError};
-pub use room::{Room, TooManyOverrides};
-pub use ruling::{Hit, Outcome, Part, Ruling};
-pub use seed::Seed;
 pub use state::{Decision, State, decide};

@@ -3,24 +3,24 @@
 use std::sync::{Arc, PoisonError};
 
 use crate::check::check;
-use crate::counted::{Census, Counted, Keys};
+use crate::key_hasher::KeyHasher;
 use crate::keyed::shards_for;
 use crate::limits::POLICIES_MAX;
-use crate::seed::Spread;
+use crate::policy_keys::{ActivePolicy, PolicyKeys, PolicyStats};
 use crate::sync::{AtomicUsize, Mutex, Ordering, RwLock, lock};
-use crate::{Capacity, Hit, Moment, Override, Policy, Quota, Room, Ruling, Seed, TooManyOverrides};
+use crate::{Budget, Capacity, CheckResult, Hit, Moment, Override, Policy, Quota, Seed, TooManyOverrides};
 
 /// A set of policies and their counts.
 #[derive(Debug)]
 pub struct Limiter {
-    room: Arc<Room>,
-    spread: Spread,
+    budget: Arc<Budget>,
+    hasher: KeyHasher,
     /// Replaced as a whole. A check holds it for reading, so that all its parts are of one set.
-    set: RwLock<Arc<[Counted]>>,
+    policies: RwLock<Arc<[ActivePolicy]>>,
     /// Held by whoever changes policies or overrides, so that no change is lost in another.
     changes: Mutex<()>,
     /// The shard that is swept next, of all policies' in a row.
-    next: AtomicUsize,
+    next_sweep: AtomicUsize,
 }
 
 /// Why a set of policies was not taken. Nothing was changed.
@@ -59,11 +59,11 @@ impl Limiter {
     #[must_use]
     pub fn new(capacity: Capacity, seed: Seed) -> Self {
         Self {
-            room: Arc::new(Room::new(capacity)),
-            spread: Spread::new(seed),
-            set: RwLock::new(Arc::new([])),
+            budget: Arc::new(Budget::new(capacity)),
+            hasher: KeyHasher::new(seed),
+            policies: RwLock::new(Arc::new([])),
             changes: Mutex::new(()),
-            next: AtomicUsize::new(0),
+            next_sweep: AtomicUsize::new(0),
         }
     }
 
@@ -73,36 +73,36 @@ impl Limiter {
     /// # Errors
     /// A name that occurs twice, or more than [`POLICIES_MAX`] policies: nothing is changed.
     pub fn set_policies(&self, policies: Vec<Policy>, now: Moment) -> Result<(), PoliciesError> {
-        refuse_bad_sets(&policies)?;
+        validate_policies(&policies)?;
         let _changing = lock(&self.changes);
-        let old = self.set();
-        let shards = shards_for(self.room.capacity().keys_max, policies.len());
-        let set = policies.into_iter().map(|policy| self.succeed(&old, policy, shards, now)).collect();
-        *self.set.write().unwrap_or_else(PoisonError::into_inner) = set;
+        let old = self.active_policies();
+        let shards = shards_for(self.budget.capacity().keys_max, policies.len());
+        let set = policies.into_iter().map(|policy| self.carry_over(&old, policy, shards, now)).collect();
+        *self.policies.write().unwrap_or_else(PoisonError::into_inner) = set;
         Ok(())
     }
 
     /// A policy with the counts that it had, if it had any.
-    fn succeed(&self, old: &[Counted], policy: Policy, shards: usize, now: Moment) -> Counted {
+    fn carry_over(&self, old: &[ActivePolicy], policy: Policy, shards: usize, now: Moment) -> ActivePolicy {
         let before = old.iter().find(|one| one.policy.name == policy.name);
         let keys = match before {
             Some(before) if before.policy.algorithm == policy.algorithm => {
-                before.keys.set(&policy, now);
+                before.keys.update_policy(&policy, now);
                 Arc::clone(&before.keys)
             }
             before => {
-                let keys = Keys::new(&policy, shards, Arc::clone(&self.room), self.spread.clone());
+                let keys = PolicyKeys::new(&policy, shards, Arc::clone(&self.budget), self.hasher.clone());
                 before.inspect(|before| keys.inherit(&before.keys));
                 Arc::new(keys)
             }
         };
-        Counted { policy: Arc::new(policy), keys }
+        ActivePolicy { policy: Arc::new(policy), keys }
     }
 
     /// The policies in force, in their order.
     #[must_use]
     pub fn policies(&self) -> Vec<Arc<Policy>> {
-        self.set().iter().map(|one| Arc::clone(&one.policy)).collect()
+        self.active_policies().iter().map(|one| Arc::clone(&one.policy)).collect()
     }
 
     /// Gives a key a quota of its own under one policy; what it has used stays used.
@@ -111,7 +111,7 @@ impl Limiter {
     /// No such policy, or no room for another override.
     pub fn set_override(&self, policy: &str, key: &[u8], quota: Quota, now: Moment) -> Result<(), OverrideError> {
         let _changing = lock(&self.changes);
-        Ok(self.named(policy)?.set_override(key, quota, now)?)
+        Ok(self.keys_of(policy)?.set_override(key, quota, now)?)
     }
 
     /// Takes a key's own quota back; whether it had one.
@@ -120,7 +120,7 @@ impl Limiter {
     /// No such policy.
     pub fn remove_override(&self, policy: &str, key: &[u8], now: Moment) -> Result<bool, OverrideError> {
         let _changing = lock(&self.changes);
-        Ok(self.named(policy)?.remove_override(key, now))
+        Ok(self.keys_of(policy)?.remove_override(key, now))
     }
 
     /// Every key that has a quota of its own under one policy.
@@ -128,13 +128,13 @@ impl Limiter {
     /// # Errors
     /// No such policy.
     pub fn overrides(&self, policy: &str) -> Result<Vec<Override>, OverrideError> {
-        Ok(self.named(policy)?.overrides())
+        Ok(self.keys_of(policy)?.overrides())
     }
 
     /// All hits together, all or nothing: a denial by one policy that is not in shadow charges none. Every policy whose class
     /// and key patterns match a hit takes part; one key of one policy in several hits is asked for the sum.
     #[must_use]
-    pub fn check(&self, hits: &[Hit<'_>], now: Moment) -> Ruling {
+    pub fn check(&self, hits: &[Hit<'_>], now: Moment) -> CheckResult {
         self.check_with(hits, &[], now)
     }
 
@@ -143,53 +143,53 @@ impl Limiter {
     /// the key is stronger. The first hit of a key speaks for the others of the same question. When such a hit is charged, what the
     /// key has used stays used, and its quota is kept until a hit comes without one or with another, or the key is idle.
     #[must_use]
-    pub fn check_with(&self, hits: &[Hit<'_>], brought: &[Option<Quota>], now: Moment) -> Ruling {
-        let set = self.set.read().unwrap_or_else(PoisonError::into_inner);
-        check(&set, &self.spread, hits, brought, now)
+    pub fn check_with(&self, hits: &[Hit<'_>], brought: &[Option<Quota>], now: Moment) -> CheckResult {
+        let set = self.policies.read().unwrap_or_else(PoisonError::into_inner);
+        check(&set, &self.hasher, hits, brought, now)
     }
 
     /// Forgets the idle keys of the next `shards` shards, policy after policy; returns how many keys that were. Call it
     /// steadily: [`shards`](Self::shards) says how many there are.
     pub fn sweep(&self, shards: usize, now: Moment) -> usize {
-        let set = self.set();
+        let set = self.active_policies();
         let all: usize = set.iter().map(|one| one.keys.shards()).sum();
         let shards = shards.min(all);
-        let first = self.next.fetch_add(shards, Ordering::Relaxed);
+        let first = self.next_sweep.fetch_add(shards, Ordering::Relaxed);
         (0..shards).map(|n| sweep_shard(&set, first.wrapping_add(n) % all, now)).sum()
     }
 
     /// How many shards all policies have.
     #[must_use]
     pub fn shards(&self) -> usize {
-        self.set().iter().map(|one| one.keys.shards()).sum()
+        self.active_policies().iter().map(|one| one.keys.shards()).sum()
     }
 
     /// The room that all policies share.
     #[must_use]
-    pub fn room(&self) -> &Arc<Room> {
-        &self.room
+    pub fn budget(&self) -> &Arc<Budget> {
+        &self.budget
     }
 
     /// What each policy holds and has done, in their order.
     #[must_use]
-    pub fn census(&self) -> Vec<Census> {
-        self.set().iter().map(|one| one.keys.census(&one.policy)).collect()
+    pub fn stats(&self) -> Vec<PolicyStats> {
+        self.active_policies().iter().map(|one| one.keys.stats(&one.policy)).collect()
     }
 
-    fn set(&self) -> Arc<[Counted]> {
-        Arc::clone(&self.set.read().unwrap_or_else(PoisonError::into_inner))
+    fn active_policies(&self) -> Arc<[ActivePolicy]> {
+        Arc::clone(&self.policies.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn named(&self, policy: &str) -> Result<Arc<Keys>, OverrideError> {
-        let set = self.set();
+    fn keys_of(&self, policy: &str) -> Result<Arc<PolicyKeys>, OverrideError> {
+        let set = self.active_policies();
         let found = set.iter().find(|one| *one.policy.name == *policy);
         found.map(|one| Arc::clone(&one.keys)).ok_or_else(|| OverrideError::UnknownPolicy { name: policy.into() })
     }
 }
 
 /// Sweeps one of the shards of all policies in a row.
-fn sweep_shard(set: &[Counted], mut shard: usize, now: Moment) -> usize {
-    for Counted { keys, .. } in set {
+fn sweep_shard(set: &[ActivePolicy], mut shard: usize, now: Moment) -> usize {
+    for ActivePolicy { keys, .. } in set {
         match shard.checked_sub(keys.shards()) {
             Some(beyond) => shard = beyond,
             None => return keys.sweep_shard(shard, now),
@@ -198,7 +198,7 @@ fn sweep_shard(set: &[Counted], mut shard: usize, now: Moment) -> usize {
     0
 }
 
-fn refuse_bad_sets(policies: &[Policy]) -> Result<(), PoliciesError> {
+fn validate_policies(policies: &[Policy]) -> Result<(), PoliciesError> {
     if policies.len() > POLICIES_MAX {
         return Err(PoliciesError::TooMany { have: policies.len() });
     }

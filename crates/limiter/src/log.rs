@@ -1,6 +1,6 @@
 //! The exact sliding window: a stamp for every unit. The dearest in memory, and the only one that is never wrong.
 
-use crate::stamps::{STAMPS_MAX, Stamps};
+use crate::timestamps::{TIMESTAMPS_MAX, Timestamps};
 use crate::{Decision, Moment, Quota, State};
 
 /// When each unit of the last window was taken, oldest first.
@@ -8,31 +8,31 @@ use crate::{Decision, Moment, Quota, State};
 /// At most L units in any (t - W, t]: a stamp that is exactly W old has expired.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    stamps: Stamps,
+    timestamps: Timestamps,
 }
 
 /// Smallest step of memory.
-const STAMPS_MIN: usize = 4;
+const TIMESTAMPS_GROWTH_MIN: usize = 4;
 
 impl Log {
     fn expire(&mut self, now: Moment, window_ns: u64) {
-        while self.stamps.oldest().is_some_and(|stamp| stamp.plus_ns(window_ns) <= now) {
-            self.stamps.forget_oldest();
+        while self.timestamps.oldest().is_some_and(|stamp| stamp.plus_ns(window_ns) <= now) {
+            self.timestamps.pop_oldest();
         }
     }
 
     /// The memory that a log of `wanted` stamps gets: an eighth to spare, but never beyond what the limit can use.
-    fn room_for(&self, wanted: usize, limit: u64) -> usize {
-        let held = self.stamps.reserved();
-        let spare = held + STAMPS_MIN.max(held / 8);
+    fn capacity_for(&self, wanted: usize, limit: u64) -> usize {
+        let held = self.timestamps.reserved();
+        let spare = held + TIMESTAMPS_GROWTH_MIN.max(held / 8);
         spare.min(usize::try_from(limit).unwrap_or(usize::MAX)).max(wanted)
     }
 
     /// Gives back what a busier time needed.
     fn shrink(&mut self) {
-        let len = self.stamps.len();
-        if self.stamps.reserved() > STAMPS_MIN.max(4 * len) {
-            self.stamps.resize(2 * len);
+        let len = self.timestamps.len();
+        if self.timestamps.reserved() > TIMESTAMPS_GROWTH_MIN.max(4 * len) {
+            self.timestamps.resize(2 * len);
         }
     }
 }
@@ -40,51 +40,51 @@ impl Log {
 impl State for Log {
     fn decide(&mut self, now: Moment, quota: Quota, cost: u64) -> Decision {
         self.expire(now, quota.window_ns());
-        let (used, limit) = (self.stamps.len() as u64, quota.limit());
+        let (used, limit) = (self.timestamps.len() as u64, quota.limit());
         if cost > limit {
             return Decision::Never;
         }
         if cost == 0 {
-            return Decision::Allow { remaining: limit.saturating_sub(used), whole_at: self.whole_at(quota).max(now) };
+            return Decision::Allow { remaining: limit.saturating_sub(used), whole_at: self.reset_at(quota).max(now) };
         }
         let Some(over) = (used + cost).checked_sub(limit + 1) else {
             return Decision::Allow { remaining: limit - used - cost, whole_at: now.plus_ns(quota.window_ns()) };
         };
         // So many of the oldest stamps, and this one, must have expired; it is one of ours, because cost <= limit.
-        let last = self.stamps.get(over as usize).unwrap_or(now);
+        let last = self.timestamps.get(over as usize).unwrap_or(now);
         Decision::NotUntil { at: last.plus_ns(quota.window_ns()) }
     }
 
     fn charge(&mut self, now: Moment, quota: Quota, cost: u64) {
-        let wanted = self.stamps.len() + cost as usize;
-        if !self.stamps.fits(wanted) {
-            self.stamps.resize(self.room_for(wanted, quota.limit()));
+        let wanted = self.timestamps.len() + cost as usize;
+        if !self.timestamps.fits(wanted) {
+            self.timestamps.resize(self.capacity_for(wanted, quota.limit()));
         }
-        self.stamps.add(now, cost as usize);
+        self.timestamps.add(now, cost as usize);
         self.shrink();
     }
 
     /// Stamps tell when, under any quota.
-    fn requote(&mut self, now: Moment, old: Quota, _: Quota) {
+    fn change_quota(&mut self, now: Moment, old: Quota, _: Quota) {
         self.expire(now, old.window_ns());
     }
 
-    fn whole_at(&self, quota: Quota) -> Moment {
-        self.stamps.latest().map_or(Moment::ZERO, |last| last.plus_ns(quota.window_ns()))
+    fn reset_at(&self, quota: Quota) -> Moment {
+        self.timestamps.latest().map_or(Moment::ZERO, |last| last.plus_ns(quota.window_ns()))
     }
 
-    fn stamps(&self) -> usize {
-        self.stamps.reserved()
+    fn timestamps_held(&self) -> usize {
+        self.timestamps.reserved()
     }
 
-    fn stamps_wanted(&self, quota: Quota, cost: u64) -> usize {
-        let wanted = self.stamps.len().saturating_add(usize::try_from(cost).unwrap_or(usize::MAX));
-        if self.stamps.fits(wanted) {
+    fn timestamps_needed(&self, quota: Quota, cost: u64) -> usize {
+        let wanted = self.timestamps.len().saturating_add(usize::try_from(cost).unwrap_or(usize::MAX));
+        if self.timestamps.fits(wanted) {
             0
-        } else if wanted > STAMPS_MAX {
+        } else if wanted > TIMESTAMPS_MAX {
             usize::MAX
         } else {
-            self.room_for(wanted, quota.limit()) - self.stamps.reserved()
+            self.capacity_for(wanted, quota.limit()) - self.timestamps.reserved()
         }
     }
 }

@@ -8,11 +8,11 @@ use crate::limits::PATTERN_BYTES_MAX;
 #[derive(Clone, Debug)]
 pub struct Pattern {
     text: Box<str>,
-    shape: Shape,
+    matcher: PatternShape,
 }
 
 #[derive(Clone, Debug)]
-enum Shape {
+enum PatternShape {
     Exact,
     /// `prefix*between*...*suffix`; the first and the last are cut out of the text.
     Glob {
@@ -45,23 +45,23 @@ impl Pattern {
         match text.len() {
             0 => Err(PatternError::Empty),
             bytes if bytes > PATTERN_BYTES_MAX => Err(PatternError::TooLong { bytes }),
-            _ => Ok(Self { text: text.into(), shape: Shape::of(text) }),
+            _ => Ok(Self { text: text.into(), matcher: PatternShape::of(text) }),
         }
     }
 
     /// `*`.
     #[must_use]
     pub fn everything() -> Self {
-        Self { text: "*".into(), shape: Shape::of("*") }
+        Self { text: "*".into(), matcher: PatternShape::of("*") }
     }
 
     /// Whether the whole of `text` is what the pattern says.
     #[must_use]
     pub fn matches(&self, text: &[u8]) -> bool {
         let pattern = self.text.as_bytes();
-        match &self.shape {
-            Shape::Exact => text == pattern,
-            Shape::Glob { prefix, suffix, between } => text
+        match &self.matcher {
+            PatternShape::Exact => text == pattern,
+            PatternShape::Glob { prefix, suffix, between } => text
                 .strip_prefix(&pattern[..*prefix])
                 .and_then(|rest| rest.strip_suffix(&pattern[pattern.len() - suffix..]))
                 .is_some_and(|middle| in_order(between, middle)),
@@ -75,7 +75,7 @@ impl Pattern {
     }
 }
 
-impl Shape {
+impl PatternShape {
     fn of(text: &str) -> Self {
         let pieces: Vec<&str> = text.split('*').collect();
         let [prefix, between @ .., suffix] = pieces.as_slice() else { return Self::Exact };

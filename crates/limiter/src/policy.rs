@@ -29,7 +29,7 @@ pub struct Capacity {
     /// Keys in use.
     pub keys_max: usize,
     /// Stamps of logs, of 8 bytes each.
-    pub stamps_max: usize,
+    pub timestamps_max: usize,
 }
 
 /// One rule.

@@ -1,9 +1,9 @@
 //! One lock's worth of keys: look, make room, take. Refuses to know of other shards and other policies.
 
-use crate::clock::{Clock, Reading};
-use crate::home::{Home, Need};
-use crate::key::Probe;
-use crate::own::{Own, Owned};
+use crate::clock::{ClockReading, ShardClock};
+use crate::key::KeyProbe;
+use crate::key_quotas::{KeyQuota, KeyQuotas};
+use crate::policy_shared::{PolicyShared, Reservation};
 use crate::states::States;
 use crate::sync::Ordering;
 use crate::{Decision, Moment, Override, Quota, State, TooManyOverrides};
@@ -12,65 +12,75 @@ use crate::{Decision, Moment, Override, Quota, State, TooManyOverrides};
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Shard<S> {
-    clock: Clock,
+    clock: ShardClock,
     states: States<S>,
     quota: Quota,
     /// No state is idle before this: a full shard is not searched in vain.
-    idle_from: Moment,
-    owned: Owned,
+    idle_not_before: Moment,
+    key_quotas: KeyQuotas,
 }
 
 impl<S: State> Shard<S> {
     pub(crate) fn new(quota: Quota) -> Self {
-        Self { states: States::default(), quota, clock: Clock::new(), idle_from: Moment::MAX, owned: Owned::default() }
+        Self {
+            states: States::default(),
+            quota,
+            clock: ShardClock::new(),
+            idle_not_before: Moment::MAX,
+            key_quotas: KeyQuotas::default(),
+        }
     }
 
     #[inline]
-    pub(crate) fn read_clock(&mut self, now: Moment) -> Reading {
+    pub(crate) fn read_clock(&mut self, now: Moment) -> ClockReading {
         self.clock.read(now)
     }
 
     /// What somebody has set for the key, what its hit has brought along, or that of all.
-    pub(crate) fn quota_of(&self, probe: Probe<'_>) -> Quota {
-        match self.owned.find(probe.key) {
-            Some(own) if own.stays => own.quota,
-            _ => probe.brought.unwrap_or(self.quota),
+    pub(crate) fn quota_of(&self, probe: KeyProbe<'_>) -> Quota {
+        match self.key_quotas.find(probe.key) {
+            Some(own) if own.is_override => own.quota,
+            _ => probe.supplied_quota.unwrap_or(self.quota),
         }
     }
 
     /// The quota by which the key has been counted so far.
     #[inline]
     fn counted_by(&self, key: &[u8]) -> Quota {
-        if self.owned.is_empty() { self.quota } else { self.owned.find(key).map_or(self.quota, |own| own.quota) }
+        if self.key_quotas.is_empty() {
+            self.quota
+        } else {
+            self.key_quotas.find(key).map_or(self.quota, |own| own.quota)
+        }
     }
 
     /// Has the memory of a key's state brought.
     #[inline]
-    pub(crate) fn touch(&self, probe: Probe<'_>) {
-        self.states.touch(probe);
+    pub(crate) fn prefetch(&self, probe: KeyProbe<'_>) {
+        self.states.prefetch(probe);
     }
 
     /// The whole of a check that concerns this shard only, of a key for which no hit ever brings a quota along.
     #[inline(always)]
-    pub(crate) fn check(&mut self, home: &Home, probe: Probe<'_>, cost: u64, now: Moment) -> Decision {
+    pub(crate) fn check(&mut self, home: &PolicyShared, probe: KeyProbe<'_>, cost: u64, now: Moment) -> Decision {
         let quota = self.counted_by(probe.key);
         let Some(state) = self.states.get_mut(probe) else {
-            return self.check_slowly(home, probe.key, cost, now);
+            return self.check_slow(home, probe.key, cost, now);
         };
-        let held = state.stamps();
-        let Some(decision) = state.take(now, quota, cost) else {
-            return self.check_slowly(home, probe.key, cost, now);
+        let held = state.timestamps_held();
+        let Some(decision) = state.decide_and_charge(now, quota, cost) else {
+            return self.check_slow(home, probe.key, cost, now);
         };
-        home.settle_stamps(held, state.stamps());
+        home.release_unused_timestamps(held, state.timestamps_held());
         decision
     }
 
     /// The same for a key that is not held yet, or needs further memory. Packs the key again, so that the other way need not
     /// keep it.
     #[cold]
-    fn check_slowly(&mut self, home: &Home, key: &[u8], cost: u64, now: Moment) -> Decision {
-        let probe = Probe::new(&home.spread, key);
-        let decision = self.look(probe, cost, now);
+    fn check_slow(&mut self, home: &PolicyShared, key: &[u8], cost: u64, now: Moment) -> Decision {
+        let probe = KeyProbe::new(&home.hasher, key);
+        let decision = self.peek(probe, cost, now);
         if cost == 0 || !decision.is_allowed() {
             return decision;
         }
@@ -88,14 +98,14 @@ impl<S: State> Shard<S> {
     }
 
     /// What a cost would be told now.
-    pub(crate) fn look(&mut self, probe: Probe<'_>, cost: u64, now: Moment) -> Decision {
+    pub(crate) fn peek(&mut self, probe: KeyProbe<'_>, cost: u64, now: Moment) -> Decision {
         let (quota, counted_by) = (self.quota_of(probe), self.counted_by(probe.key));
         match self.states.get_mut(probe) {
             Some(state) if quota == counted_by => state.decide(now, quota, cost),
             // Only a charge puts a quota into force that was brought along: a look leaves no trace.
             Some(state) => {
                 let mut state = state.clone();
-                state.requote(now, counted_by, quota);
+                state.change_quota(now, counted_by, quota);
                 state.decide(now, quota, cost)
             }
             None => S::default().decide(now, quota, cost),
@@ -103,79 +113,86 @@ impl<S: State> Shard<S> {
     }
 
     /// Takes the room that a charge will need; none if there is too little. No key may be forgotten until the charge.
-    pub(crate) fn reserve(&self, home: &Home, probe: Probe<'_>, cost: u64) -> Option<Need> {
+    pub(crate) fn reserve(&self, home: &PolicyShared, probe: KeyProbe<'_>, cost: u64) -> Option<Reservation> {
         let quota = self.quota_of(probe);
-        let brought = usize::from(quota != self.counted_by(probe.key) && self.owned.find(probe.key).is_none());
+        let brought = usize::from(quota != self.counted_by(probe.key) && self.key_quotas.find(probe.key).is_none());
         let need = match self.states.get(probe) {
-            Some(state) => Need { keys: 0, stamps: state.stamps_wanted(quota, cost), brought },
-            None => Need { keys: 1, stamps: S::default().stamps_wanted(quota, cost), brought },
+            Some(state) => Reservation { keys: 0, timestamps: state.timestamps_needed(quota, cost), supplied: brought },
+            None => Reservation { keys: 1, timestamps: S::default().timestamps_needed(quota, cost), supplied: brought },
         };
-        home.take(need).then_some(need)
+        home.try_acquire(need).then_some(need)
     }
 
     /// Takes what was allowed, into room that was taken for it.
-    pub(crate) fn charge(&mut self, home: &Home, probe: Probe<'_>, cost: u64, now: Moment, need: Need) {
+    pub(crate) fn charge(
+        &mut self,
+        home: &PolicyShared,
+        probe: KeyProbe<'_>,
+        cost: u64,
+        now: Moment,
+        need: Reservation,
+    ) {
         let quota = self.quota_of(probe);
-        self.count_by(home, probe, quota, now);
-        let state = self.states.get_or_insert(&home.spread, probe);
-        let taken = state.stamps() + need.stamps;
+        self.switch_quota(home, probe, quota, now);
+        let state = self.states.get_or_insert(&home.hasher, probe);
+        let taken = state.timestamps_held() + need.timestamps;
         state.charge(now, quota, cost);
-        home.settle_stamps(taken, state.stamps());
+        home.release_unused_timestamps(taken, state.timestamps_held());
         if need.keys > 0 {
-            self.idle_from = self.idle_from.min(state.whole_at(quota));
+            self.idle_not_before = self.idle_not_before.min(state.reset_at(quota));
         }
     }
 
     /// Puts a quota into force that a hit has brought along, or takes it back when a hit comes without.
-    fn count_by(&mut self, home: &Home, probe: Probe<'_>, quota: Quota, now: Moment) {
+    fn switch_quota(&mut self, home: &PolicyShared, probe: KeyProbe<'_>, quota: Quota, now: Moment) {
         let before = self.counted_by(probe.key);
         if quota == before {
             return;
         }
-        match self.owned.find_mut(probe.key) {
-            Some(own) if probe.brought.is_some() => own.quota = quota,
-            Some(_) => self.disown(home, probe.key),
+        match self.key_quotas.find_mut(probe.key) {
+            Some(own) if probe.supplied_quota.is_some() => own.quota = quota,
+            Some(_) => self.remove_key_quota(home, probe.key),
             // The room for it was taken with that for the charge.
-            None => self.owned.insert(probe.key, Own { quota, stays: false }),
+            None => self.key_quotas.insert(probe.key, KeyQuota { quota, is_override: false }),
         }
-        self.requote(probe, before, quota, now);
+        self.change_quota(probe, before, quota, now);
     }
 
     /// Forgets idle keys where there may be any; returns how many keys it has looked at for that.
-    pub(crate) fn make_room(&mut self, home: &Home, now: Moment) -> usize {
-        let held = if now < self.idle_from { 0 } else { self.states.len() };
+    pub(crate) fn forget_idle_counted(&mut self, home: &PolicyShared, now: Moment) -> usize {
+        let held = if now < self.idle_not_before { 0 } else { self.states.len() };
         self.forget_idle(home, now);
         held
     }
 
     /// Forgets every key that is as good as new, and returns how many those were.
-    pub(crate) fn forget_idle(&mut self, home: &Home, now: Moment) -> usize {
-        if now < self.idle_from {
+    pub(crate) fn forget_idle(&mut self, home: &PolicyShared, now: Moment) -> usize {
+        if now < self.idle_not_before {
             return 0;
         }
-        let (mut gone, mut idle_from) = (Need::default(), Moment::MAX);
-        let (quota, owned) = (self.quota, &self.owned);
-        self.states.retain(&home.spread, |key, state| {
+        let (mut gone, mut idle_from) = (Reservation::default(), Moment::MAX);
+        let (quota, owned) = (self.quota, &self.key_quotas);
+        self.states.retain(&home.hasher, |key, state| {
             let quota = owned.find(key).map_or(quota, |own| own.quota);
             if !state.is_idle(now, quota) {
-                idle_from = idle_from.min(state.whole_at(quota));
+                idle_from = idle_from.min(state.reset_at(quota));
                 return true;
             }
             gone.keys += 1;
-            gone.stamps += state.stamps();
+            gone.timestamps += state.timestamps_held();
             false
         });
-        self.idle_from = idle_from;
+        self.idle_not_before = idle_from;
         let states = &self.states;
-        gone.brought = self.owned.forget(|key| states.get(Probe::new(&home.spread, key)).is_some());
-        home.give_back(gone);
-        home.tally.forgotten.fetch_add(gone.keys as u64, Ordering::Relaxed);
+        gone.supplied = self.key_quotas.retain_held(|key| states.get(KeyProbe::new(&home.hasher, key)).is_some());
+        home.release(gone);
+        home.counters.forgotten.fetch_add(gone.keys as u64, Ordering::Relaxed);
         gone.keys
     }
 
     /// Gives back memory of a busier time.
-    pub(crate) fn shrink(&mut self, home: &Home) {
-        self.states.shrink(&home.spread);
+    pub(crate) fn shrink(&mut self, home: &PolicyShared) {
+        self.states.shrink(&home.hasher);
     }
 
     /// Another quota for all keys that have none of their own.
@@ -184,75 +201,75 @@ impl<S: State> Shard<S> {
         if old == quota {
             return;
         }
-        let owned = &self.owned;
+        let owned = &self.key_quotas;
         self.states.for_each(|key, state| {
             if owned.find(key).is_none() {
-                state.requote(now, old, quota);
+                state.change_quota(now, old, quota);
             }
         });
-        self.idle_from = Moment::ZERO;
+        self.idle_not_before = Moment::ZERO;
     }
 
     /// A quota of its own for one key.
     pub(crate) fn set_override(
         &mut self,
-        home: &Home,
-        probe: Probe<'_>,
+        home: &PolicyShared,
+        probe: KeyProbe<'_>,
         quota: Quota,
         now: Moment,
     ) -> Result<(), TooManyOverrides> {
-        let old = match self.owned.find_mut(probe.key) {
+        let old = match self.key_quotas.find_mut(probe.key) {
             Some(own) => {
-                if !own.stays {
-                    home.room.take_override()?;
-                    home.tally.overrides.fetch_add(1, Ordering::Relaxed);
-                    home.give_back(Need { brought: 1, ..Need::default() });
-                    own.stays = true;
+                if !own.is_override {
+                    home.budget.try_acquire_override()?;
+                    home.counters.overrides.fetch_add(1, Ordering::Relaxed);
+                    home.release(Reservation { supplied: 1, ..Reservation::default() });
+                    own.is_override = true;
                 }
                 std::mem::replace(&mut own.quota, quota)
             }
             None => {
-                home.room.take_override()?;
+                home.budget.try_acquire_override()?;
                 self.insert_override(home, probe, quota);
                 self.quota
             }
         };
-        self.requote(probe, old, quota, now);
+        self.change_quota(probe, old, quota, now);
         Ok(())
     }
 
     /// The place of a new override, once the room for it is taken.
-    pub(crate) fn insert_override(&mut self, home: &Home, probe: Probe<'_>, quota: Quota) {
-        home.tally.overrides.fetch_add(1, Ordering::Relaxed);
-        self.owned.insert(probe.key, Own { quota, stays: true });
+    pub(crate) fn insert_override(&mut self, home: &PolicyShared, probe: KeyProbe<'_>, quota: Quota) {
+        home.counters.overrides.fetch_add(1, Ordering::Relaxed);
+        self.key_quotas.insert(probe.key, KeyQuota { quota, is_override: true });
     }
 
     /// Takes it back; whether there was one.
-    pub(crate) fn remove_override(&mut self, home: &Home, probe: Probe<'_>, now: Moment) -> bool {
-        let Some(own) = self.owned.find(probe.key).filter(|own| own.stays) else { return false };
+    pub(crate) fn remove_override(&mut self, home: &PolicyShared, probe: KeyProbe<'_>, now: Moment) -> bool {
+        let Some(own) = self.key_quotas.find(probe.key).filter(|own| own.is_override) else { return false };
         let before = own.quota;
-        self.disown(home, probe.key);
-        self.requote(probe, before, self.quota, now);
+        self.remove_key_quota(home, probe.key);
+        self.change_quota(probe, before, self.quota, now);
         true
     }
 
-    fn disown(&mut self, home: &Home, key: &[u8]) {
-        match self.owned.remove(key) {
-            Some(own) if own.stays => home.give_back_override(),
-            Some(_) => home.give_back(Need { brought: 1, ..Need::default() }),
+    fn remove_key_quota(&mut self, home: &PolicyShared, key: &[u8]) {
+        match self.key_quotas.remove(key) {
+            Some(own) if own.is_override => home.release_override(),
+            Some(_) => home.release(Reservation { supplied: 1, ..Reservation::default() }),
             None => {}
         }
     }
 
-    fn requote(&mut self, probe: Probe<'_>, old: Quota, new: Quota, now: Moment) {
+    fn change_quota(&mut self, probe: KeyProbe<'_>, old: Quota, new: Quota, now: Moment) {
         if let Some(state) = self.states.get_mut(probe) {
-            state.requote(now, old, new);
+            state.change_quota(now, old, new);
         }
-        self.idle_from = Moment::ZERO;
+        self.idle_not_before = Moment::ZERO;
     }
 
     /// Every key for which somebody has set a quota of its own.
     pub(crate) fn overrides(&self) -> impl Iterator<Item = Override> {
-        self.owned.lasting()
+        self.key_quotas.overrides()
     }
 }

@@ -32,7 +32,7 @@ impl Decision {
 
     /// The same decision on a clock that shows less by `by_ns`.
     #[inline]
-    pub(crate) const fn earlier(self, by_ns: u64) -> Self {
+    pub(crate) const fn shifted_back(self, by_ns: u64) -> Self {
         if by_ns == 0 {
             return self;
         }
@@ -57,10 +57,10 @@ pub trait State: Clone + Default + Send {
     fn charge(&mut self, now: Moment, quota: Quota, cost: u64);
 
     /// Both at once: looks, and takes what is allowed. None, and nothing taken, if that needs further memory.
-    fn take(&mut self, now: Moment, quota: Quota, cost: u64) -> Option<Decision> {
+    fn decide_and_charge(&mut self, now: Moment, quota: Quota, cost: u64) -> Option<Decision> {
         let decision = self.decide(now, quota, cost);
         if cost > 0 && decision.is_allowed() {
-            if self.stamps_wanted(quota, cost) > 0 {
+            if self.timestamps_needed(quota, cost) > 0 {
                 return None;
             }
             self.charge(now, quota, cost);
@@ -69,23 +69,23 @@ pub trait State: Clone + Default + Send {
     }
 
     /// The quota is another from now on; what was used stays used.
-    fn requote(&mut self, now: Moment, old: Quota, new: Quota);
+    fn change_quota(&mut self, now: Moment, old: Quota, new: Quota);
 
     /// When nothing will be used any more, if nothing else is taken.
-    fn whole_at(&self, quota: Quota) -> Moment;
+    fn reset_at(&self, quota: Quota) -> Moment;
 
     /// Whether the state is as good as new, so that forgetting it admits nothing more.
     fn is_idle(&self, now: Moment, quota: Quota) -> bool {
-        self.whole_at(quota) <= now
+        self.reset_at(quota) <= now
     }
 
     /// Stamps (of 8 bytes) for which memory is held beside the state itself.
-    fn stamps(&self) -> usize {
+    fn timestamps_held(&self) -> usize {
         0
     }
 
     /// Stamps for which `charge` would need further memory.
-    fn stamps_wanted(&self, quota: Quota, cost: u64) -> usize {
+    fn timestamps_needed(&self, quota: Quota, cost: u64) -> usize {
         let _ = (quota, cost);
         0
     }

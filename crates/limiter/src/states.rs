@@ -1,32 +1,32 @@
 //! The states of many keys, short and long ones. Refuses to know what a state is.
 
-use crate::key::Probe;
-use crate::seed::Spread;
-use crate::table::{Slot, Table};
+use crate::key::KeyProbe;
+use crate::key_hasher::KeyHasher;
+use crate::slot_table::{Slot, SlotTable};
 
 /// Short keys lie in their slots: 32 bytes for a key and what GCRA knows of it. Long ones have a box each.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct States<S> {
-    short: Table<S>,
-    long: Table<Long<S>>,
+    short: SlotTable<S>,
+    long: SlotTable<LongKeyState<S>>,
 }
 
 #[derive(Debug, Default)]
-struct Long<S> {
+struct LongKeyState<S> {
     key: Box<[u8]>,
     state: S,
 }
 
 impl<S> Default for States<S> {
     fn default() -> Self {
-        Self { short: Table::default(), long: Table::default() }
+        Self { short: SlotTable::default(), long: SlotTable::default() }
     }
 }
 
 impl<S: Default> States<S> {
     #[inline]
-    pub(crate) fn get(&self, probe: Probe<'_>) -> Option<&S> {
+    pub(crate) fn get(&self, probe: KeyProbe<'_>) -> Option<&S> {
         if probe.is_short() {
             self.short.find(probe, |_| true).map(|place| self.short.at(place))
         } else {
@@ -35,54 +35,54 @@ impl<S: Default> States<S> {
     }
 
     #[inline]
-    pub(crate) fn get_mut(&mut self, probe: Probe<'_>) -> Option<&mut S> {
+    pub(crate) fn get_mut(&mut self, probe: KeyProbe<'_>) -> Option<&mut S> {
         if probe.is_short() { self.get_short_mut(probe) } else { self.get_long_mut(probe.hash, probe.key) }
     }
 
     #[inline]
-    fn get_short_mut(&mut self, probe: Probe<'_>) -> Option<&mut S> {
+    fn get_short_mut(&mut self, probe: KeyProbe<'_>) -> Option<&mut S> {
         self.short.find(probe, |_| true).map(|place| self.short.at_mut(place))
     }
 
     /// Apart, so that the way of a short key keeps its registers.
     #[inline(never)]
     fn get_long_mut(&mut self, hash: u64, key: &[u8]) -> Option<&mut S> {
-        let probe = Probe::long(hash, key);
+        let probe = KeyProbe::long(hash, key);
         let place = self.long.find(probe, |long| *long.key == *probe.key);
         place.map(|place| &mut self.long.at_mut(place).state)
     }
 
     /// Has the memory brought in which a key most probably is.
     #[inline]
-    pub(crate) fn touch(&self, probe: Probe<'_>) {
+    pub(crate) fn prefetch(&self, probe: KeyProbe<'_>) {
         if probe.is_short() {
-            self.short.touch(probe.hash);
+            self.short.prefetch(probe.hash);
         } else {
-            self.long.touch(probe.hash);
+            self.long.prefetch(probe.hash);
         }
     }
 
-    pub(crate) fn get_or_insert(&mut self, spread: &Spread, probe: Probe<'_>) -> &mut S {
+    pub(crate) fn get_or_insert(&mut self, spread: &KeyHasher, probe: KeyProbe<'_>) -> &mut S {
         if probe.is_short() {
             let hash = |slot: &Slot<S>| hash_short(spread, slot);
             self.short.get_or_insert_with(probe, |_| true, S::default, hash)
         } else {
-            let hash = |slot: &Slot<Long<S>>| hash_long(spread, slot);
-            let long = || Long { key: probe.key.into(), state: S::default() };
+            let hash = |slot: &Slot<LongKeyState<S>>| hash_long(spread, slot);
+            let long = || LongKeyState { key: probe.key.into(), state: S::default() };
             &mut self.long.get_or_insert_with(probe, |long| *long.key == *probe.key, long, hash).state
         }
     }
 
     /// Forgets every key that `stays` does not want.
-    pub(crate) fn retain(&mut self, spread: &Spread, mut stays: impl FnMut(&[u8], &S) -> bool) {
+    pub(crate) fn retain(&mut self, spread: &KeyHasher, mut stays: impl FnMut(&[u8], &S) -> bool) {
         let hash = |slot: &Slot<S>| hash_short(spread, slot);
         self.short.retain(hash, |slot| slot.packed.with_short(|key| stays(key, &slot.value)));
-        let hash = |slot: &Slot<Long<S>>| hash_long(spread, slot);
+        let hash = |slot: &Slot<LongKeyState<S>>| hash_long(spread, slot);
         self.long.retain(hash, |slot| stays(&slot.value.key, &slot.value.state));
     }
 
     /// Gives back memory of a busier time.
-    pub(crate) fn shrink(&mut self, spread: &Spread) {
+    pub(crate) fn shrink(&mut self, spread: &KeyHasher) {
         self.short.shrink(|slot| hash_short(spread, slot));
         self.long.shrink(|slot| hash_long(spread, slot));
     }
@@ -96,16 +96,16 @@ impl<S: Default> States<S> {
         for Slot { packed, value: state } in self.short.iter_mut() {
             packed.with_short(|key| with(key, state));
         }
-        for Slot { value: Long { key, state }, .. } in self.long.iter_mut() {
+        for Slot { value: LongKeyState { key, state }, .. } in self.long.iter_mut() {
             with(key, state);
         }
     }
 }
 
-fn hash_short<S>(spread: &Spread, slot: &Slot<S>) -> u64 {
+fn hash_short<S>(spread: &KeyHasher, slot: &Slot<S>) -> u64 {
     slot.packed.hash(spread)
 }
 
-fn hash_long<S>(spread: &Spread, slot: &Slot<Long<S>>) -> u64 {
+fn hash_long<S>(spread: &KeyHasher, slot: &Slot<LongKeyState<S>>) -> u64 {
     spread.hash_bytes(&slot.value.key)
 }

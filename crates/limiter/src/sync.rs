@@ -16,7 +16,7 @@ use std::sync::PoisonError;
 
 /// What is behind a lock that nobody else can hold.
 #[inline]
-pub(crate) fn alone<T>(mutex: &mut Mutex<T>) -> &mut T {
+pub(crate) fn get_mut<T>(mutex: &mut Mutex<T>) -> &mut T {
     mutex.get_mut().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -12,7 +12,7 @@ use limiter::{
 /// When, what, the outcome, and the remaining units of parts that allow.
 type Call<'a> = (u64, &'a [Hit<'a>], Outcome, &'a [Option<u64>]);
 
-const CAPACITY: Capacity = Capacity { keys_max: 1_000, stamps_max: 1_000 };
+const CAPACITY: Capacity = Capacity { keys_max: 1_000, timestamps_max: 1_000 };
 
 fn ms(ms: u64) -> Moment {
     Moment::after(Duration::from_millis(ms))
@@ -53,7 +53,7 @@ fn hit(key: &str) -> Hit<'_> {
 fn check(limiter: &Limiter, calls: &[Call<'_>]) {
     for (now_ms, hits, outcome, expected) in calls {
         let ruling = limiter.check(hits, ms(*now_ms));
-        let remaining = ruling.parts.iter().map(|part| match part.decision {
+        let remaining = ruling.decisions.iter().map(|part| match part.decision {
             Decision::Allow { remaining, .. } => Some(remaining),
             _ => None,
         });
@@ -70,7 +70,7 @@ fn no_policy_allows_everything() {
 fn a_question_to_a_full_limiter_does_not_look_through_it_all() {
     const SHARD_KEYS: u64 = 8_192;
     let keys = 16 * SHARD_KEYS;
-    let limiter = Limiter::new(Capacity { keys_max: keys as usize, stamps_max: 0 }, Seed::new([3; 32]));
+    let limiter = Limiter::new(Capacity { keys_max: keys as usize, timestamps_max: 0 }, Seed::new([3; 32]));
     limiter.set_policies(vec![policy("burst", Algorithm::Gcra, quota(1, 1_000))], Moment::ZERO).unwrap();
     assert_eq!(limiter.shards(), 16);
     let ask =
@@ -82,7 +82,7 @@ fn a_question_to_a_full_limiter_does_not_look_through_it_all() {
     // All are idle. Sixteen keys in about ten shards need as many places: one shard or two make more than that.
     let names: Vec<String> = (0..16).map(|key| format!("new-{key}")).collect();
     assert_eq!(ask(&names, ms(2_000)), Outcome::Allowed);
-    let forgotten = limiter.census()[0].forgotten;
+    let forgotten = limiter.stats()[0].forgotten;
     assert!((16..5 * SHARD_KEYS / 2).contains(&forgotten), "{forgotten}");
 }
 
@@ -194,7 +194,7 @@ fn sets_with_mistakes_change_nothing() {
 
 #[test]
 fn room_is_counted_and_comes_back() {
-    let limiter = Limiter::new(Capacity { keys_max: 2, stamps_max: 100 }, Seed::new([3; 32]));
+    let limiter = Limiter::new(Capacity { keys_max: 2, timestamps_max: 100 }, Seed::new([3; 32]));
     let [burst, _] = burst_and_daily();
     limiter.set_policies(vec![burst.clone()], Moment::ZERO).unwrap();
     check(
@@ -208,9 +208,9 @@ fn room_is_counted_and_comes_back() {
     assert_eq!(limiter.sweep(limiter.shards(), ms(499)), 0);
     assert_eq!(limiter.sweep(limiter.shards(), ms(500)), 2);
     check(&limiter, &[(500, &[hit("c")], Outcome::Allowed, &[Some(1)])]);
-    assert_eq!((limiter.room().keys(), limiter.census()[0].full_denied), (1, 1));
+    assert_eq!((limiter.budget().keys(), limiter.stats()[0].full_denied), (1, 1));
     limiter.set_policies(vec![], ms(500)).unwrap();
-    assert_eq!(limiter.room().keys(), 0);
+    assert_eq!(limiter.budget().keys(), 0);
 }
 
 #[test]
@@ -218,14 +218,14 @@ fn room_is_not_made_of_what_the_same_question_needs() {
     let [burst, _] = burst_and_daily();
     // Among so many keys some share a shard with the first.
     for other in (0..100).map(|number| format!("b{number}")) {
-        let limiter = Limiter::new(Capacity { keys_max: 1, stamps_max: 0 }, Seed::new([3; 32]));
+        let limiter = Limiter::new(Capacity { keys_max: 1, timestamps_max: 0 }, Seed::new([3; 32]));
         limiter.set_policies(vec![burst.clone()], Moment::ZERO).unwrap();
         check(&limiter, &[(0, &[hit("a")], Outcome::Allowed, &[Some(1)])]);
         let ruling = limiter.check(&[hit("a"), hit(&other)], ms(500));
-        assert_eq!((ruling.outcome, limiter.room().keys()), (Outcome::Full, 0), "{other}");
+        assert_eq!((ruling.outcome, limiter.budget().keys()), (Outcome::Full, 0), "{other}");
         check(&limiter, &[(500, &[hit(&other)], Outcome::Allowed, &[Some(1)])]);
         limiter.sweep(limiter.shards(), ms(2_000));
-        assert_eq!((limiter.room().keys(), limiter.census()[0].keys), (0, 0), "{other}");
+        assert_eq!((limiter.budget().keys(), limiter.stats()[0].keys), (0, 0), "{other}");
     }
 }
 
@@ -236,12 +236,12 @@ fn a_hit_may_bring_its_quota() {
         let asked = |brought: Option<u64>| {
             let quotas = brought.map(|limit| quota(limit, 60_000));
             let ruling = limiter.check_with(&[hit("a")], &[quotas], Moment::ZERO);
-            match ruling.parts[0].decision {
-                Decision::Allow { remaining, .. } => Some((ruling.parts[0].quota.limit(), remaining)),
+            match ruling.decisions[0].decision {
+                Decision::Allow { remaining, .. } => Some((ruling.decisions[0].quota.limit(), remaining)),
                 _ => None,
             }
         };
-        let own = || limiter.census()[0].brought + limiter.census()[0].overrides;
+        let own = || limiter.stats()[0].supplied + limiter.stats()[0].overrides;
         // What was used stays used, whoever says how much there is; a denial leaves no trace.
         assert_eq!((asked(Some(5)), own()), (Some((5, 4)), 1));
         assert_eq!((asked(Some(5)), own()), (Some((5, 3)), 1));
@@ -259,7 +259,7 @@ fn a_hit_may_bring_its_quota() {
         let left = if algorithm == Algorithm::Gcra { 5 } else { 3 };
         assert_eq!((asked(Some(9)), own()), (Some((9, left)), 1));
         assert_eq!(limiter.sweep(limiter.shards(), ms(1_000_000)), 1);
-        assert_eq!((own(), limiter.room().keys()), (0, 0), "{algorithm:?}");
+        assert_eq!((own(), limiter.budget().keys()), (0, 0), "{algorithm:?}");
     }
 }
 
@@ -277,7 +277,7 @@ fn a_longer_window_that_is_brought_is_not_swept_early() {
 /// Quotas that hits bring have room of their own: as much as those that somebody sets, and neither can use up the other's.
 #[test]
 fn quotas_that_are_brought_need_room_too() {
-    let limiter = Limiter::new(Capacity { keys_max: 2 * OVERRIDES_MAX, stamps_max: 0 }, Seed::new([3; 32]));
+    let limiter = Limiter::new(Capacity { keys_max: 2 * OVERRIDES_MAX, timestamps_max: 0 }, Seed::new([3; 32]));
     limiter.set_policies(vec![policy("one", Algorithm::Gcra, quota(3, 60_000))], Moment::ZERO).unwrap();
     let with = |key: &str, brought| limiter.check_with(&[hit(key)], &[brought], Moment::ZERO).outcome;
     let five = Some(quota(5, 60_000));
@@ -285,22 +285,22 @@ fn quotas_that_are_brought_need_room_too() {
         assert_eq!(with(&key.to_string(), five), Outcome::Allowed);
     }
     assert_eq!(with("a", five), Outcome::Full);
-    assert_eq!((limiter.room().keys(), limiter.census()[0].brought), (OVERRIDES_MAX, OVERRIDES_MAX));
+    assert_eq!((limiter.budget().keys(), limiter.stats()[0].supplied), (OVERRIDES_MAX, OVERRIDES_MAX));
     assert_eq!(with("a", None), Outcome::Allowed);
     limiter.set_override("one", b"a", quota(9, 60_000), Moment::ZERO).unwrap();
     // One that is set in the place of one that was brought leaves its room to another.
     limiter.set_override("one", b"0", quota(9, 60_000), Moment::ZERO).unwrap();
-    assert_eq!((limiter.census()[0].brought, limiter.census()[0].overrides), (OVERRIDES_MAX - 1, 2));
+    assert_eq!((limiter.stats()[0].supplied, limiter.stats()[0].overrides), (OVERRIDES_MAX - 1, 2));
     assert_eq!(with("b", five), Outcome::Allowed);
     assert_eq!(with("c", five), Outcome::Full);
     limiter.sweep(limiter.shards(), ms(1_000_000));
-    assert_eq!((limiter.census()[0].brought, limiter.census()[0].overrides), (0, 2));
+    assert_eq!((limiter.stats()[0].supplied, limiter.stats()[0].overrides), (0, 2));
 }
 
 /// A hit that finds no room takes nothing, also not for its neighbours, nor the room that they would have had.
 #[test]
 fn no_room_for_one_is_no_room_for_all() {
-    let limiter = Limiter::new(Capacity { keys_max: 2, stamps_max: 100 }, Seed::new([3; 32]));
+    let limiter = Limiter::new(Capacity { keys_max: 2, timestamps_max: 100 }, Seed::new([3; 32]));
     let [burst, _] = burst_and_daily();
     limiter.set_policies(vec![burst], Moment::ZERO).unwrap();
     check(
@@ -312,18 +312,18 @@ fn no_room_for_one_is_no_room_for_all() {
             (400, &[hit("c"), hit("d")], Outcome::Full, &[None, None]),
         ],
     );
-    assert_eq!((limiter.room().keys(), limiter.census()[0].full_denied), (2, 3));
+    assert_eq!((limiter.budget().keys(), limiter.stats()[0].full_denied), (2, 3));
     // At 500 ms the first key is idle, and makes way for itself and another: there is room for one of the two.
     let ruling = limiter.check(&[hit("a"), hit("c")], ms(500));
-    assert_eq!((ruling.outcome, limiter.room().keys()), (Outcome::Full, 1));
+    assert_eq!((ruling.outcome, limiter.budget().keys()), (Outcome::Full, 1));
     check(&limiter, &[(500, &[hit("a")], Outcome::Allowed, &[Some(1)])]);
-    assert_eq!(limiter.room().keys(), 2);
+    assert_eq!(limiter.budget().keys(), 2);
 }
 
 /// A policy that admits what it cannot count does so beside others that count.
 #[test]
 fn what_cannot_be_counted_is_admitted_if_the_policy_says_so() {
-    let limiter = Limiter::new(Capacity { keys_max: 100, stamps_max: 2 }, Seed::new([3; 32]));
+    let limiter = Limiter::new(Capacity { keys_max: 100, timestamps_max: 2 }, Seed::new([3; 32]));
     let [burst, mut daily] = burst_and_daily();
     daily.when_full = WhenFull::Admit;
     limiter.set_policies(vec![burst, daily], Moment::ZERO).unwrap();
@@ -335,7 +335,7 @@ fn what_cannot_be_counted_is_admitted_if_the_policy_says_so() {
             (0, &[hit("a")], Outcome::NotUntil(ms(500)), &[None, Some(2)]),
         ],
     );
-    let [burst, daily] = &limiter.census()[..] else { panic!("two policies") };
+    let [burst, daily] = &limiter.stats()[..] else { panic!("two policies") };
     // The first stamp lies with its key; the second needed room for the three that the limit can use.
     assert_eq!((burst.keys, burst.full_admitted, daily.keys, daily.full_admitted), (1, 0, 1, 1));
 }
@@ -346,10 +346,10 @@ fn a_log_shrinks() {
     let limiter = limiter(&[policy("log", Algorithm::Log, quota(1_000, 1_000))]);
     let many = Hit { cost: 500, ..hit("a") };
     check(&limiter, &[(0, &[many], Outcome::Allowed, &[Some(500)])]);
-    assert_eq!((limiter.room().stamps(), limiter.census()[0].stamps), (500, 500));
+    assert_eq!((limiter.budget().timestamps(), limiter.stats()[0].timestamps), (500, 500));
     check(&limiter, &[(1_000, &[hit("a")], Outcome::Allowed, &[Some(999)])]);
-    assert!(limiter.room().stamps() <= 8, "{:?}", limiter.room());
-    assert_eq!(limiter.room().stamps(), limiter.census()[0].stamps);
+    assert!(limiter.budget().timestamps() <= 8, "{:?}", limiter.budget());
+    assert_eq!(limiter.budget().timestamps(), limiter.stats()[0].timestamps);
 }
 
 /// As many overrides as may be; they move with their policy to another algorithm, and go with it.
@@ -366,7 +366,7 @@ fn overrides_are_bounded() {
     assert_eq!(set("two", 0), Err(OverrideError::TooMany(TooManyOverrides)));
     let counter = policy("one", Algorithm::Counter, quota(3, 1_000));
     limiter.set_policies(vec![counter, policy("two", Algorithm::Log, quota(3, 1_000))], Moment::ZERO).unwrap();
-    assert_eq!(limiter.census()[0].overrides, OVERRIDES_MAX);
+    assert_eq!(limiter.stats()[0].overrides, OVERRIDES_MAX);
     check(&limiter, &[(0, &[hit("77")], Outcome::Allowed, &[Some(8), Some(2)])]);
     assert_eq!(set("two", 0), Err(OverrideError::TooMany(TooManyOverrides)));
     assert_eq!(limiter.remove_override("one", b"5", Moment::ZERO), Ok(true));
@@ -379,7 +379,7 @@ fn overrides_are_bounded() {
 /// The same set again, with another quota and another rule for what cannot be counted.
 #[test]
 fn a_set_may_change_what_happens_when_full() {
-    let limiter = Limiter::new(Capacity { keys_max: 1, stamps_max: 0 }, Seed::new([3; 32]));
+    let limiter = Limiter::new(Capacity { keys_max: 1, timestamps_max: 0 }, Seed::new([3; 32]));
     let mut one = policy("one", Algorithm::Gcra, quota(1, 1_000));
     limiter.set_policies(vec![one.clone()], Moment::ZERO).unwrap();
     check(&limiter, &[(0, &[hit("a")], Outcome::Allowed, &[Some(0)]), (0, &[hit("b")], Outcome::Full, &[None])]);

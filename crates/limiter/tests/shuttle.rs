@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use limiter::{
-    Algorithm, Capacity, Counter, Decision, Gcra, Hit, Keyed, Limiter, Log, Moment, Outcome, Pattern, Policy, Quota,
-    Room, Seed, State, WhenFull,
+    Algorithm, Budget, Capacity, Counter, Decision, Gcra, Hit, Keyed, Limiter, Log, Moment, Outcome, Pattern, Policy,
+    Quota, Seed, State, WhenFull,
 };
 use shuttle::thread;
 
@@ -19,8 +19,8 @@ fn quota(limit: u64) -> Quota {
     Quota::new(limit, Duration::from_secs(60)).unwrap()
 }
 
-fn keyed<S: State>(limit: u64, keys_max: usize) -> (Arc<Keyed<S>>, Arc<Room>) {
-    let room = Arc::new(Room::new(Capacity { keys_max, stamps_max: 1_000 }));
+fn keyed<S: State>(limit: u64, keys_max: usize) -> (Arc<Keyed<S>>, Arc<Budget>) {
+    let room = Arc::new(Budget::new(Capacity { keys_max, timestamps_max: 1_000 }));
     let keyed = Keyed::new(quota(limit), Arc::clone(&room), WhenFull::Deny, Seed::new([5; 32]));
     (Arc::new(keyed), room)
 }
@@ -75,7 +75,7 @@ fn checks_sweeps_and_edits<S: State + Sync + 'static>(edit: Edits) {
     assert_eq!(keyed.quota_of(b"key"), quota(last));
     let Decision::Allow { remaining, .. } = keyed.check(b"key", 0, NOW) else { panic!("a look is allowed") };
     assert_eq!(remaining, last.saturating_sub(allowed), "left after {allowed}");
-    assert_eq!((room.keys(), room.stamps()), (keyed.keys(), keyed.stamps()));
+    assert_eq!((room.keys(), room.timestamps()), (keyed.keys(), keyed.timestamps()));
 }
 
 #[test]
@@ -129,10 +129,10 @@ fn room_is_exact<S: State + Sync + 'static>() {
             sweeps.sweep(sweeps.shards(), LATER);
         }),
     ]);
-    assert_eq!((room.keys(), room.stamps()), (keyed.keys(), keyed.stamps()));
+    assert_eq!((room.keys(), room.timestamps()), (keyed.keys(), keyed.timestamps()));
     assert!(room.keys() <= 3);
     keyed.sweep(keyed.shards(), Moment(2 * LATER.0));
-    assert_eq!((room.keys(), room.stamps()), (0, 0));
+    assert_eq!((room.keys(), room.timestamps()), (0, 0));
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn policy(name: &str, algorithm: Algorithm) -> Policy {
 #[test]
 fn many_policies_take_all_or_nothing() {
     let run = || {
-        let limiter = Arc::new(Limiter::new(Capacity { keys_max: 100, stamps_max: 100 }, Seed::new([5; 32])));
+        let limiter = Arc::new(Limiter::new(Capacity { keys_max: 100, timestamps_max: 100 }, Seed::new([5; 32])));
         let policies = vec![policy("one", Algorithm::Gcra), policy("two", Algorithm::Log)];
         limiter.set_policies(policies.clone(), NOW).unwrap();
         let checks = [["a", "b"], ["b", "a"], ["a", "a"]]
@@ -185,7 +185,7 @@ fn many_policies_take_all_or_nothing() {
         joined(others);
         let used = |key: &str| {
             let ruling = limiter.check(&[Hit { class: "", key: key.as_bytes(), cost: 0 }], NOW);
-            let used = ruling.parts.iter().map(|part| match part.decision {
+            let used = ruling.decisions.iter().map(|part| match part.decision {
                 Decision::Allow { remaining, .. } => part.quota.limit() - remaining,
                 _ => panic!("a look is allowed"),
             });
@@ -203,7 +203,7 @@ fn many_policies_take_all_or_nothing() {
 #[test]
 fn no_override_is_lost_in_a_change_of_policies() {
     let run = || {
-        let limiter = Arc::new(Limiter::new(Capacity { keys_max: 100, stamps_max: 100 }, Seed::new([5; 32])));
+        let limiter = Arc::new(Limiter::new(Capacity { keys_max: 100, timestamps_max: 100 }, Seed::new([5; 32])));
         limiter.set_policies(vec![policy("one", Algorithm::Gcra)], NOW).unwrap();
         let (edits, overrides) = (Arc::clone(&limiter), Arc::clone(&limiter));
         joined(vec![
@@ -211,8 +211,8 @@ fn no_override_is_lost_in_a_change_of_policies() {
             thread::spawn(move || overrides.set_override("one", b"b", quota(7), NOW).unwrap()),
         ]);
         let ruling = limiter.check(&[Hit { class: "", key: b"b", cost: 1 }], NOW);
-        assert_eq!(ruling.parts[0].quota, quota(7));
-        assert_eq!(limiter.census()[0].overrides, 1);
+        assert_eq!(ruling.decisions[0].quota, quota(7));
+        assert_eq!(limiter.stats()[0].overrides, 1);
     };
     shuttle::check_random(run, SCHEDULES);
 }

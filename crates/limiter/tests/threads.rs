@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use limiter::{Capacity, Counter, Gcra, Keyed, Log, Moment, Quota, Room, Seed, State, WhenFull};
+use limiter::{Budget, Capacity, Counter, Gcra, Keyed, Log, Moment, Quota, Seed, State, WhenFull};
 
 const NOW: Moment = Moment(10_000_000_000);
 
-fn keyed<S: State>(limit: u64, keys_max: usize) -> (Keyed<S>, Arc<Room>) {
-    let room = Arc::new(Room::new(Capacity { keys_max, stamps_max: 1_000_000 }));
+fn keyed<S: State>(limit: u64, keys_max: usize) -> (Keyed<S>, Arc<Budget>) {
+    let room = Arc::new(Budget::new(Capacity { keys_max, timestamps_max: 1_000_000 }));
     let quota = Quota::new(limit, Duration::from_secs(60)).unwrap();
     (Keyed::new(quota, Arc::clone(&room), WhenFull::Deny, Seed::new([5; 32])), room)
 }
@@ -56,7 +56,7 @@ fn room_is_exact<S: State + Sync>() {
                     let asks: Vec<(&[u8], u64)> = keys.iter().map(|key| (key.as_slice(), 1)).collect();
                     keyed.check_many(&asks, later(round), &mut decisions);
                     keys.iter().for_each(|key| decisions.push(keyed.check(key, 1, later(round))));
-                    assert!(room.keys() <= 500 && room.stamps() <= 1_000_000);
+                    assert!(room.keys() <= 500 && room.timestamps() <= 1_000_000);
                 }
             });
         }
@@ -67,9 +67,9 @@ fn room_is_exact<S: State + Sync>() {
             }
         });
     });
-    assert_eq!((room.keys(), room.stamps()), (keyed.keys(), keyed.stamps()));
+    assert_eq!((room.keys(), room.timestamps()), (keyed.keys(), keyed.timestamps()));
     keyed.sweep(keyed.shards(), later(1_000));
-    assert_eq!((room.keys(), room.stamps()), (0, 0));
+    assert_eq!((room.keys(), room.timestamps()), (0, 0));
 }
 
 #[test]

@@ -5,9 +5,9 @@
 //! on every machine, which is what lets a stored match be resumed or replayed.
 
 pub mod chance;
-mod mistake;
 pub mod snake;
 pub mod stories;
+mod validation;
 pub mod world;
 
-pub use mistake::{Mistake, span_ms};
+pub use validation::{ValidationError, whole_ms};

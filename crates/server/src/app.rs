@@ -128,7 +128,7 @@ impl Shared {
             &metrics,
             Metrics::body_budget,
         );
-        let probe_reader = store.readers_apart(1, metrics.clone()).expect("a process that begins finds a thread");
+        let probe_reader = store.dedicated_readers(1, metrics.clone()).expect("a process that begins finds a thread");
         let sockets = Arc::new(Sockets::of(&config));
         let shedder = Arc::new(Shedder::new(&config));
         let tables = Tables::new(tables::Settings::of(&config), metrics.clone());

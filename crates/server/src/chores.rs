@@ -7,7 +7,7 @@ use crate::gateway::shed;
 use crate::grants;
 use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome, WorldCommand};
-use engine::limits::{HUNT_KEPT, WORLDS_OVER_MAX};
+use engine::limits::{HUNT_RETENTION, WORLDS_ENDED_MAX};
 use engine::rows::HuntCursor;
 use std::time::Duration;
 use store::StoreError;
@@ -106,7 +106,7 @@ impl Episode {
 /// Forgets what is beyond the age and size that the configuration keeps, and idempotency keys past their time.
 async fn retire(app: App) -> Result<(), StoreError> {
     for _ in 0..RETIRE_BATCHES_MAX {
-        let command = Command::Retire {
+        let command = Command::RetireMatches {
             now: app.clock.now(),
             keep_for: app.config.keep_for,
             keep_archive_bytes: app.config.keep_archive_bytes,
@@ -143,10 +143,10 @@ async fn retire_games(app: App) -> Result<(), StoreError> {
 /// Ends hunts that nobody joined. Forgets hunts that were over a day ago, or that are more than are kept, and are counted to the end.
 async fn retire_worlds(app: App) -> Result<(), StoreError> {
     let (now, max) = (app.clock.now(), RETIRE_BATCHES_MAX * RETIRE_BATCH);
-    let end = WorldCommand::EndUnjoined { now, made_before: now.before(app.config.quotas_unjoined), max };
+    let end = WorldCommand::EndUnjoined { now, made_before: now.minus(app.config.quotas_unjoined), max };
     app.store.commit(Command::World(end)).await?;
     for _ in 0..RETIRE_BATCHES_MAX {
-        let (now, keep_for, keep_max) = (app.clock.now(), HUNT_KEPT, WORLDS_OVER_MAX);
+        let (now, keep_for, keep_max) = (app.clock.now(), HUNT_RETENTION, WORLDS_ENDED_MAX);
         let retire = WorldCommand::Retire { now, keep_for, keep_max, max: RETIRE_BATCH };
         match app.store.commit(Command::World(retire)).await? {
             Outcome::Retired(RETIRE_BATCH) => {}
@@ -166,7 +166,7 @@ async fn finish_hunts(app: App) -> Result<(), StoreError> {
     let mut after = None;
     for _ in 0..FINISH_BATCHES_MAX {
         let now = app.clock.now();
-        let rows = app.store.read(move |reader| reader.hunts_unfinished(after, FINISH_BATCH, now)).await?;
+        let rows = app.store.read(move |reader| reader.unfinished_hunts(after, FINISH_BATCH, now)).await?;
         after = rows.last().map(HuntCursor::of);
         let is_last = rows.len() < FINISH_BATCH;
         for row in rows {
@@ -198,7 +198,7 @@ pub async fn correct_clock(app: &App) -> Result<i64, StoreError> {
     let read = app.store.read(move |reader| {
         // Asked here and not before the wait for a reader, which would count as the database's delay.
         let asked = clock.raw();
-        Ok((reader.clock()?, asked))
+        Ok((reader.database_time()?, asked))
     });
     Ok(match read.await? {
         (Some(database_now), asked) => app.clock.correct(database_now, asked),

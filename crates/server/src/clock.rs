@@ -135,7 +135,7 @@ mod tests {
     fn dates_follow_whoever_knows_better_and_the_steady_time_goes_on() {
         let clock = Clock::default();
         let started = clock.raw();
-        check_about(clock.correct(started.after(Duration::from_secs(86_400)), clock.raw()), 24 * HOUR_MS);
+        check_about(clock.correct(started.plus(Duration::from_secs(86_400)), clock.raw()), 24 * HOUR_MS);
         clock.begin_steady();
         for set_ms in [HOUR_MS, -HOUR_MS, -5 * HOUR_MS] {
             let steady = clock.steady();

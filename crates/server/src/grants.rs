@@ -7,7 +7,7 @@
 use crate::app::App;
 use crate::metrics::Metrics;
 use engine::ids::{PlayerId, TokenId};
-use engine::limits::GRANTS_AT_A_READ_MAX;
+use engine::limits::GRANTS_PER_READ_MAX;
 use engine::time::UnixMs;
 use futures_util::task::AtomicWaker;
 use std::collections::{BTreeMap, BTreeSet};
@@ -139,7 +139,7 @@ impl Drop for Grant {
 /// The store's.
 pub(crate) async fn look(app: App) -> Result<(), StoreError> {
     app.grants.expire(app.clock.now());
-    for tokens in app.grants.tokens().chunks(GRANTS_AT_A_READ_MAX) {
+    for tokens in app.grants.tokens().chunks(GRANTS_PER_READ_MAX) {
         let asked = tokens.to_vec();
         let existing: BTreeSet<TokenId> =
             app.store.read(move |reader| reader.existing_tokens(&asked)).await?.into_iter().collect();

@@ -8,7 +8,7 @@
 use crate::config::Config;
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
-use engine::limits::{LEASE, LEASE_MARGIN, LEASE_RENEW_EVERY};
+use engine::limits::{LEASE_DURATION, LEASE_MARGIN, LEASE_RENEW_INTERVAL};
 use engine::time::UnixMs;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,7 +17,7 @@ use store::StoreError;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-/// Pause before the store is asked again for a first lease; it doubles up to [`LEASE_RENEW_EVERY`].
+/// Pause before the store is asked again for a first lease; it doubles up to [`LEASE_RENEW_INTERVAL`].
 const ACQUIRE_PAUSE_MIN: Duration = Duration::from_millis(50);
 
 /// What a worker touches of the world to have a lease: the clock that all nodes share, dice for its name, and the store.
@@ -171,7 +171,7 @@ impl<T: Tenant> Keeper<T> {
                 }
             }
             sleep(pause).await;
-            pause = (pause * 2).min(LEASE_RENEW_EVERY);
+            pause = (pause * 2).min(LEASE_RENEW_INTERVAL);
         }
     }
 
@@ -196,10 +196,10 @@ impl<T: Tenant> Keeper<T> {
         }
     }
 
-    /// How long until the next renewal, at most [`LEASE_RENEW_EVERY`]. All leases of a process are renewed in the same moments, so that
+    /// How long until the next renewal, at most [`LEASE_RENEW_INTERVAL`]. All leases of a process are renewed in the same moments, so that
     /// they share a commit; other processes, at other addresses, have moments of their own.
     fn pause(&self) -> Duration {
-        let every_ms = LEASE_RENEW_EVERY.as_millis() as u64;
+        let every_ms = LEASE_RENEW_INTERVAL.as_millis() as u64;
         let own =
             self.tenant.address().bytes().fold(0, |own: u64, byte| own.wrapping_mul(31).wrapping_add(byte.into()));
         let now_ms = u64::try_from(self.tenant.now().0).unwrap_or(0);
@@ -208,7 +208,7 @@ impl<T: Tenant> Keeper<T> {
 
     /// How long a first lease may be on its way: one with an end is worth nothing after it.
     fn patience(&self) -> Option<Instant> {
-        (!self.tenant.is_alone()).then(|| Instant::now() + LEASE)
+        (!self.tenant.is_alone()).then(|| Instant::now() + LEASE_DURATION)
     }
 
     /// One renewal, given up at the deadline, if there is one. The lease is trusted from the moment *before* it was written.
@@ -217,7 +217,7 @@ impl<T: Tenant> Keeper<T> {
         let now = self.tenant.now();
         let (until, trust) = match self.tenant.is_alone() {
             true => (UnixMs::MAX, Trust::Always),
-            false => (now.after(LEASE), Trust::Until(asked + LEASE - LEASE_MARGIN)),
+            false => (now.plus(LEASE_DURATION), Trust::Until(asked + LEASE_DURATION - LEASE_MARGIN)),
         };
         let renewal = Command::RenewLease { worker: self.worker, address: self.tenant.address(), now, until };
         let commit = self.tenant.commit(renewal);
@@ -295,7 +295,7 @@ mod tests {
 
     impl Tenant for Process {
         fn now(&self) -> UnixMs {
-            UnixMs(1_700_000_000_123).after(self.began.elapsed())
+            UnixMs(1_700_000_000_123).plus(self.began.elapsed())
         }
 
         fn random(&self) -> [u8; 10] {
@@ -333,7 +333,7 @@ mod tests {
             sleep(Duration::from_millis(begins_ms)).await;
             let (keeper, lease) = Keeper::new(process.clone(), WorkerId(1), Seat::default());
             assert!(keeper.acquire().await);
-            let end = sleep_until(began + LEASE_RENEW_EVERY * 10);
+            let end = sleep_until(began + LEASE_RENEW_INTERVAL * 10);
             tokio::select! {
                 () = keeper.keep() => panic!("the lease is lost"),
                 () = end => assert!(lease.holds()),
@@ -351,7 +351,7 @@ mod tests {
             let [one, other] = renewals("127.0.0.1:4000", apart_ms).await;
             assert_eq!(one[one.len() - 9..], other[other.len() - 9..], "{apart_ms} ms apart");
             let gaps = one.windows(2).map(|pair| pair[1].since(pair[0]));
-            assert!(gaps.clone().all(|gap| gap <= LEASE_RENEW_EVERY), "{:?}", gaps.collect::<Vec<_>>());
+            assert!(gaps.clone().all(|gap| gap <= LEASE_RENEW_INTERVAL), "{:?}", gaps.collect::<Vec<_>>());
         }
         let ([one, _], [other, _]) = (renewals("127.0.0.1:4000", 1).await, renewals("127.0.0.1:4001", 1).await);
         let moment = |renewals: &[UnixMs]| renewals[0].0 % 1_000;
@@ -361,7 +361,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_lease_that_cannot_be_renewed_is_lost_unless_nobody_could_take_over() {
         const LONG: Duration = Duration::from_secs(7 * 24 * 3_600);
-        for (is_alone, held_for) in [(false, LEASE - LEASE_MARGIN), (true, LONG)] {
+        for (is_alone, held_for) in [(false, LEASE_DURATION - LEASE_MARGIN), (true, LONG)] {
             let process = Process::new("127.0.0.1:4000", is_alone);
             let (keeper, lease) = Keeper::new(process.clone(), WorkerId(1), Seat::default());
             assert!(!lease.holds() && keeper.acquire().await && lease.holds());

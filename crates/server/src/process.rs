@@ -27,7 +27,7 @@ use crate::{chores, hunts, runner, tables, worlds};
 use advertised::AddressClaim;
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
-use engine::limits::{DRAIN_MAX, OPS_CONNECTIONS_MAX, WORLD_LEAVE_MAX};
+use engine::limits::{DRAIN_MAX, OPS_CONNECTIONS_MAX, WORLD_DRAIN_MAX};
 use engine::rows::Account;
 use place::DataLock;
 use std::io;
@@ -50,7 +50,7 @@ const CLOSE_MAX: Duration = Duration::from_millis(1_000);
 const _: () = assert!(LEAVE_MAX.as_millis() + CLOSE_MAX.as_millis() < DRAIN_MAX.as_millis());
 const STORE: &str = "the store, whose disk or database stalls,";
 const _: () =
-    assert!(WORLD_LEAVE_MAX.as_millis() < DOOR_MAX.as_millis(), "whoever is told to go is not cut off before");
+    assert!(WORLD_DRAIN_MAX.as_millis() < DOOR_MAX.as_millis(), "whoever is told to go is not cut off before");
 /// Pause before a runner that ended by a defect of ours begins again.
 const RUNNER_PAUSE: Duration = Duration::from_secs(1);
 /// Connections that the kernel holds for us while all seats are taken.
@@ -214,7 +214,7 @@ async fn bootstrap(store: &Store, secret: &Secret) -> Result<Bootstrap, ServeErr
     let account =
         Account { id: AccountId::new(now, random_bytes()), name: BOOTSTRAP_ACCOUNT.to_owned(), created_at: now };
     match store.commit(Command::EnsureAccount(account)).await? {
-        Outcome::AccountIs(id) => Ok(Bootstrap::new(secret.expose(), id)),
+        Outcome::Account(id) => Ok(Bootstrap::new(secret.expose(), id)),
         other => Err(ServeError::Bootstrap(other)),
     }
 }

@@ -1,8 +1,8 @@
 //! Bots that are functions: the same request gets the same answer after the same time, so that a match depends on nothing but
 //! its seed. Some answer late, some answer nonsense, all by a hash of the request.
 
-use crate::chance::hash;
-use engine::matches::entry::{Class, Face};
+use crate::dice::hash;
+use engine::matches::entry::{AnswerClass, Face};
 use rules::snake::Move;
 use server::runner::{Answer, Call, Path};
 use std::time::Duration;
@@ -13,13 +13,13 @@ pub(crate) fn answer(call: &Call) -> (Answer, Duration) {
     let hash = hash(&call.body);
     let timeout_ms = call.timeout.as_millis() as u64;
     let (class, latency_ms) = match hash % 97 {
-        0 => (Class::Late, timeout_ms),
-        1 => (Class::Unreachable, 1 + hash / 97 % 5),
-        2 => (Class::Malformed, 1 + hash / 97 % 40),
-        3 => (Class::UnknownMove, 1 + hash / 97 % 40),
-        _ => (Class::Valid, 1 + hash / 97 % timeout_ms),
+        0 => (AnswerClass::Late, timeout_ms),
+        1 => (AnswerClass::Unreachable, 1 + hash / 97 % 5),
+        2 => (AnswerClass::Malformed, 1 + hash / 97 % 40),
+        3 => (AnswerClass::UnknownMove, 1 + hash / 97 % 40),
+        _ => (AnswerClass::Valid, 1 + hash / 97 % timeout_ms),
     };
-    let mv = (class == Class::Valid && call.path == Path::Move).then(|| choose(&call.body, hash));
+    let mv = (class == AnswerClass::Valid && call.path == Path::Move).then(|| choose(&call.body, hash));
     let shout = if hash.is_multiple_of(13) && mv.is_some() { format!("{hash:x}") } else { String::new() };
     (Answer { class, latency_ms: latency_ms as u16, mv, shout }, Duration::from_millis(latency_ms))
 }

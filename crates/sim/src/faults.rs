@@ -1,6 +1,6 @@
 //! What goes wrong in a simulation, and how often: every knob a number with a unit, drawn from the seed.
 
-use crate::chance::Dice;
+use crate::dice::Dice;
 use std::time::Duration;
 
 /// Longer than any lease that ends: busy disks were seen to take seconds for an fsync.
@@ -14,7 +14,7 @@ pub struct Faults {
     /// Of 1,000 commands, so many fail before they are saved.
     pub commit_lost_per_mille: u64,
     /// Of 1,000 commands, so many are saved and then reported as failed.
-    pub commit_unsure_per_mille: u64,
+    pub commit_unknown_per_mille: u64,
     /// Of 1,000 commands, so many arrive late, by [`Faults::delay_min`] to [`Faults::delay_max`].
     pub commit_delayed_per_mille: u64,
     /// The shortest delay of a late command.
@@ -22,12 +22,12 @@ pub struct Faults {
     /// The longest delay of a late command.
     pub delay_max: Duration,
     /// A process is killed, drained or frozen about this often; `None` for never.
-    pub trouble_every: Option<Duration>,
+    pub process_fault_interval: Option<Duration>,
     /// The store is away about this often, for up to eight seconds; `None` for never.
-    pub outage_every: Option<Duration>,
+    pub outage_interval: Option<Duration>,
     /// The disk stalls about this often, for [`Faults::stall_for`]: commits wait, and are saved after it in their order; `None` for
     /// never.
-    pub stall_every: Option<Duration>,
+    pub stall_interval: Option<Duration>,
     /// How long a stall lasts.
     pub stall_for: Duration,
     /// Clocks of processes differ from the store's by up to this many milliseconds.
@@ -39,13 +39,13 @@ impl Faults {
         Self {
             faulty_for: Duration::from_secs(20 + dice.below(40)),
             commit_lost_per_mille: dice.below(60),
-            commit_unsure_per_mille: dice.below(60),
+            commit_unknown_per_mille: dice.below(60),
             commit_delayed_per_mille: dice.below(20),
             delay_min: Duration::ZERO,
             delay_max: Duration::from_millis(1 + dice.below(12_000)),
-            trouble_every: dice.strikes(800).then(|| Duration::from_millis(500 + dice.below(6_000))),
-            outage_every: dice.strikes(400).then(|| Duration::from_millis(5_000 + dice.below(20_000))),
-            stall_every: None,
+            process_fault_interval: dice.bool_per_mille(800).then(|| Duration::from_millis(500 + dice.below(6_000))),
+            outage_interval: dice.bool_per_mille(400).then(|| Duration::from_millis(5_000 + dice.below(20_000))),
+            stall_interval: None,
             stall_for: STALL,
             skew_ms_max: dice.below(300),
         }
@@ -57,13 +57,13 @@ impl Faults {
         Self {
             faulty_for: STALL * 6,
             commit_lost_per_mille: 0,
-            commit_unsure_per_mille: 0,
+            commit_unknown_per_mille: 0,
             commit_delayed_per_mille: 0,
             delay_min: Duration::ZERO,
             delay_max: Duration::from_millis(1),
-            trouble_every: None,
-            outage_every: None,
-            stall_every: Some(STALL / 2),
+            process_fault_interval: None,
+            outage_interval: None,
+            stall_interval: Some(STALL / 2),
             stall_for: STALL,
             skew_ms_max: 0,
         }

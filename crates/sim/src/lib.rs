@@ -8,17 +8,17 @@
 //! the match that would have been played had nothing ever gone wrong.
 
 mod bots;
-mod chance;
+mod dice;
 mod faults;
 pub mod hunts;
-mod matches;
+mod match_workload;
 mod oracle;
 mod plan;
-mod process;
+mod processes;
 mod run;
 pub mod tables;
 mod world;
 
 pub use faults::Faults;
-pub use plan::Plan;
-pub use run::{Report, run};
+pub use plan::MatchPlan;
+pub use run::{MatchReport, run};

@@ -9,11 +9,11 @@ use crate::world;
 use engine::commands::{Command, Outcome};
 use engine::ids::MatchId;
 use engine::matches::entry::{Entry, Notice};
-use engine::matches::life::State;
-use engine::matches::machine::{Machine, Next};
-use engine::matches::outcome::MatchResult;
+use engine::matches::lifecycle::MatchState;
+use engine::matches::machine::{MatchMachine, NextAction};
+use engine::matches::result::MatchResult;
 use engine::matches::spec::MatchSpec;
-use engine::rows::{LogPage, LogRow};
+use engine::rows::{MatchLogPage, MatchLogRow};
 use server::runner::view::View;
 use server::runner::{Call, Path};
 use std::collections::BTreeMap;
@@ -21,9 +21,9 @@ use std::time::Duration;
 
 /// What was seen so far.
 #[derive(Default)]
-pub(crate) struct Oracle {
+pub(crate) struct MatchOracle {
     /// Rows whose commit was acknowledged, by match and version.
-    acknowledged: BTreeMap<(MatchId, u32), LogRow>,
+    acknowledged: BTreeMap<(MatchId, u32), MatchLogRow>,
     /// Acknowledged results.
     results: BTreeMap<MatchId, MatchResult>,
     /// The epoch of the last claim of a match: nobody with a lower one may write.
@@ -31,27 +31,27 @@ pub(crate) struct Oracle {
     /// Calls that bots got.
     pub(crate) calls: u64,
     /// What was not as it must be.
-    broken: Vec<String>,
+    violations: Vec<String>,
 }
 
-impl Oracle {
-    fn require(&mut self, holds: bool, what: impl FnOnce() -> String) {
+impl MatchOracle {
+    fn check(&mut self, holds: bool, what: impl FnOnce() -> String) {
         if !holds {
-            self.broken.push(what());
+            self.violations.push(what());
         }
     }
 
     /// Fails the simulation if anything was ever broken.
-    pub(crate) fn check_nothing_broken(&self) {
-        assert!(self.broken.is_empty(), "what must be true was not: {:#?}", self.broken);
+    pub(crate) fn assert_no_violations(&self) {
+        assert!(self.violations.is_empty(), "what must be true was not: {:#?}", self.violations);
     }
 
     /// A bot is called: what the request tells must be saved by now, and nobody is told twice of what is saved as told.
-    pub(crate) fn called(&mut self, call: &Call, spec: &MatchSpec, saved: &LogPage) {
+    pub(crate) fn on_call(&mut self, call: &Call, spec: &MatchSpec, saved: &MatchLogPage) {
         self.calls += 1;
         let (id, turn, snake) = bots::read(&call.body);
         let turns_saved = saved.rows.last().map_or(0, |row| row.turns);
-        self.require(turn <= turns_saved, || {
+        self.check(turn <= turns_saved, || {
             format!("match {id}: a bot is told of turn {turn}, but only {turns_saved} are saved")
         });
         let notice = match call.path {
@@ -65,25 +65,27 @@ impl Oracle {
             }
             Ok(_) | Err(_) => false,
         });
-        self.require(!is_told, || format!("match {id}: {snake} is told of the {notice:?} again, though that is saved"));
+        self.check(!is_told, || format!("match {id}: {snake} is told of the {notice:?} again, though that is saved"));
     }
 
-    fn wrote(&mut self, id: MatchId, epoch: u32) {
+    fn check_epoch(&mut self, id: MatchId, epoch: u32) {
         let claimed = self.epochs.get(&id).copied().unwrap_or_default();
-        self.require(epoch == claimed, || format!("match {id}: epoch {epoch} wrote, though epoch {claimed} holds it"));
+        self.check(epoch == claimed, || format!("match {id}: epoch {epoch} wrote, though epoch {claimed} holds it"));
     }
 }
 
-impl world::Oracle for Oracle {
+impl world::Oracle for MatchOracle {
     fn committed(&mut self, _at: Duration, command: &Command, outcome: &Outcome) {
-        if let Outcome::Claimed(claims) = outcome {
+        if let Outcome::MatchesClaimed(claims) = outcome {
             self.epochs.extend(claims.iter().map(|claimed| (claimed.spec.id, claimed.epoch)));
         }
         let Outcome::Done = outcome else { return };
         match command {
-            Command::Append(append) => self.wrote(append.id, append.epoch),
-            Command::Finish { append, .. } => self.wrote(append.id, append.epoch),
-            Command::Fail { id, epoch, .. } | Command::Release { id, epoch, .. } => self.wrote(*id, *epoch),
+            Command::AppendMatch(append) => self.check_epoch(append.id, append.epoch),
+            Command::FinishMatch { append, .. } => self.check_epoch(append.id, append.epoch),
+            Command::FailMatch { id, epoch, .. } | Command::ReleaseMatch { id, epoch, .. } => {
+                self.check_epoch(*id, *epoch)
+            }
             _ => {}
         }
     }
@@ -91,10 +93,10 @@ impl world::Oracle for Oracle {
     fn acknowledged(&mut self, command: &Command, outcome: &Outcome) {
         let Outcome::Done = outcome else { return };
         let append = match command {
-            Command::Append(append) => append,
-            Command::Finish { append, result, .. } => {
+            Command::AppendMatch(append) => append,
+            Command::FinishMatch { append, result, .. } => {
                 let before = self.results.insert(append.id, result.clone());
-                self.require(before.is_none(), || format!("match {}: a second result was acknowledged", append.id));
+                self.check(before.is_none(), || format!("match {}: a second result was acknowledged", append.id));
                 append
             }
             _ => return,
@@ -102,23 +104,34 @@ impl world::Oracle for Oracle {
         for row in &append.rows {
             let before = self.acknowledged.insert((append.id, row.version), row.clone());
             let version = row.version;
-            self.require(before.is_none(), || format!("match {}: version {version} was acknowledged twice", append.id));
+            self.check(before.is_none(), || format!("match {}: version {version} was acknowledged twice", append.id));
         }
     }
 }
 
-impl Oracle {
+impl MatchOracle {
     /// At the end: nothing acknowledged is missing.
-    pub(crate) fn check_nothing_lost(&self, id: MatchId, log: &[LogRow]) {
+    pub(crate) fn check_nothing_lost(&self, id: MatchId, log: &[MatchLogRow]) {
         for ((_, version), row) in self.acknowledged.range((id, 0)..=(id, u32::MAX)) {
             assert_eq!(log.get(*version as usize), Some(row), "match {id}: an acknowledged entry is lost or changed");
         }
     }
 
     /// At the end: the match is the one that would have been played without any fault.
-    pub(crate) fn check_same_as_undisturbed(&self, spec: &MatchSpec, page: &LogPage, result: Option<&MatchResult>) {
+    pub(crate) fn check_same_as_undisturbed(
+        &self,
+        spec: &MatchSpec,
+        page: &MatchLogPage,
+        result: Option<&MatchResult>,
+    ) {
         let (turns, want) = undisturbed(spec);
-        assert_eq!(page.state, State::Finished, "match {} is {:?} after everything was healed", spec.id, page.state);
+        assert_eq!(
+            page.state,
+            MatchState::Finished,
+            "match {} is {:?} after everything was healed",
+            spec.id,
+            page.state
+        );
         assert_eq!(turns_of(&page.rows), turns, "match {}: its turns are not those of an undisturbed run", spec.id);
         assert_eq!(result, Some(&want), "match {}: its result is not that of an undisturbed run", spec.id);
     }
@@ -126,16 +139,16 @@ impl Oracle {
 
 /// The turns and the result of a match in which nothing goes wrong, computed without runner, store or clock.
 fn undisturbed(spec: &MatchSpec) -> (Vec<Vec<u8>>, MatchResult) {
-    let mut machine = Machine::new(spec.clone()).expect("planned matches can be played");
+    let mut machine = MatchMachine::new(spec.clone()).expect("planned matches can be played");
     let mut rows = Vec::new();
     loop {
-        let step = match machine.next() {
-            Next::Open => machine.opened(spec.seats.iter().map(|seat| bots::face(&seat.url)).collect()),
-            Next::Notify { notice, seats } => {
+        let step = match machine.next_action() {
+            NextAction::Open => machine.record_opened(spec.seats.iter().map(|seat| bots::face(&seat.url)).collect()),
+            NextAction::Notify { notice, seats } => {
                 let seat = seats.iter().next().expect("somebody is to be told");
-                machine.delivered(notice, seat, engine::matches::entry::Class::Valid, 0)
+                machine.record_delivery(notice, seat, engine::matches::entry::AnswerClass::Valid, 0)
             }
-            Next::Ask { seats } => {
+            NextAction::RequestMoves { seats } => {
                 let view = View::new(&machine);
                 let ask = |seat: usize| {
                     let timeout = Duration::from_millis(u64::from(spec.timeout_ms));
@@ -143,9 +156,9 @@ fn undisturbed(spec: &MatchSpec) -> (Vec<Vec<u8>>, MatchResult) {
                     bots::answer(&Call { url, path: Path::Move, body: view.body(seat), timeout }).0
                 };
                 let heard = (0..spec.seats.len()).map(|seat| seats.contains(seat).then(|| ask(seat).into()));
-                machine.turn(heard.collect()).expect("planned matches can be played")
+                machine.play_turn(heard.collect()).expect("planned matches can be played")
             }
-            Next::Finish => return (turns_of(&rows), machine.result()),
+            NextAction::Finish => return (turns_of(&rows), machine.result()),
         };
         rows.push(step.row.clone());
         machine.accept(step);
@@ -153,7 +166,7 @@ fn undisturbed(spec: &MatchSpec) -> (Vec<Vec<u8>>, MatchResult) {
 }
 
 /// The bytes of the turns of a log: everything that may not depend on what went wrong.
-fn turns_of(log: &[LogRow]) -> Vec<Vec<u8>> {
-    let is_turn = |row: &&LogRow| matches!(Entry::decode(&row.bytes), Ok(Entry::Turn { .. }));
+fn turns_of(log: &[MatchLogRow]) -> Vec<Vec<u8>> {
+    let is_turn = |row: &&MatchLogRow| matches!(Entry::decode(&row.bytes), Ok(Entry::Turn { .. }));
     log.iter().filter(is_turn).map(|row| row.bytes.clone()).collect()
 }

@@ -1,6 +1,6 @@
 //! What a simulation will be like: every knob a number with a unit, all of them drawn from the seed.
 
-use crate::chance::Dice;
+use crate::dice::Dice;
 use crate::faults::Faults;
 use engine::ids::{BotId, MatchId};
 use engine::matches::spec::{MatchSpec, SeatSpec};
@@ -11,13 +11,13 @@ use std::time::Duration;
 
 /// The options of one simulation.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct MatchPlan {
     /// Where all chance comes from.
     pub seed: u64,
     /// Processes that share the store.
     pub nodes: usize,
     /// Whether one process has the store for itself: the next one comes when it has gone.
-    pub is_own: bool,
+    pub has_exclusive_store: bool,
     /// Matches that one process runs at once.
     pub matches_at_once: usize,
     /// What is played.
@@ -25,12 +25,12 @@ pub struct Plan {
     /// What goes wrong.
     pub faults: Faults,
     /// The match whose room panics at every turn from this one on.
-    pub poison: Option<(MatchId, u32)>,
+    pub poisoned: Option<(MatchId, u32)>,
     /// Claims without progress after which a match is failed.
     pub attempts_max: u32,
 }
 
-impl Plan {
+impl MatchPlan {
     /// The plan that this seed stands for.
     #[must_use]
     pub fn of_seed(seed: u64) -> Self {
@@ -39,26 +39,26 @@ impl Plan {
         Self {
             seed,
             nodes: 1 + dice.below(3) as usize,
-            is_own: false,
+            has_exclusive_store: false,
             matches_at_once: 1 + dice.below(8) as usize,
             matches: (0..matches).map(|at| spec(at, &mut dice)).collect(),
             faults: Faults::of(&mut dice),
-            poison: None,
+            poisoned: None,
             attempts_max: u32::MAX,
         }
     }
 
     /// The same matches in a world without faults.
     #[must_use]
-    pub fn calm(mut self) -> Self {
+    pub fn without_faults(mut self) -> Self {
         self.faults.faulty_for = Duration::ZERO;
         self
     }
 
     /// The same for one process that has the store for itself.
     #[must_use]
-    pub fn own(mut self) -> Self {
-        (self.is_own, self.nodes) = (true, 1);
+    pub fn with_exclusive_store(mut self) -> Self {
+        (self.has_exclusive_store, self.nodes) = (true, 1);
         self
     }
 }

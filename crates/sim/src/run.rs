@@ -1,12 +1,12 @@
 //! One simulation from its plan to its verdict.
 
-use crate::matches::Matches;
-use crate::plan::Plan;
-use crate::process::{Process, open, outages, stalls, trouble};
-use crate::world::{Freeze, Node, World};
+use crate::match_workload::MatchWorkload;
+use crate::plan::MatchPlan;
+use crate::processes::{Process, acquire_store, inject_outages, inject_process_faults, inject_stalls};
+use crate::world::{Freeze, Node, SimWorld};
 use engine::commands::{Command, CreateMatches, Outcome};
 use engine::ids::AccountId;
-use engine::matches::life::State;
+use engine::matches::lifecycle::MatchState;
 use engine::rows::{Account, MatchStatus};
 use server::app::Drain;
 use server::lease::Seat;
@@ -20,17 +20,17 @@ const HEALED_FOR_MAX: Duration = Duration::from_secs(15 * 60);
 
 /// What a simulation did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct MatchReport {
     /// A hash of everything that was committed, in order.
     pub trace: u64,
     /// Calls that bots got.
     pub calls: u64,
     /// Processes that were killed, drained or frozen.
-    pub troubles: u32,
+    pub process_faults: u32,
     /// Times that the disk stalled.
     pub stalls: u32,
     /// Lives of workers: each had a lease of its own.
-    pub lives: usize,
+    pub workers: usize,
     /// Made-up time that passed, in milliseconds.
     pub elapsed_ms: u64,
     /// Where each match is at the end, in the order of the plan.
@@ -42,21 +42,21 @@ pub struct Report {
 /// # Panics
 /// When anything that must be true is not; the plan's seed is printed first.
 #[must_use]
-pub fn run(plan: Plan) -> Report {
+pub fn run(plan: MatchPlan) -> MatchReport {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.expect("a runtime without input and output can be built");
     println!("simulating {plan:?}");
     runtime.block_on(simulate(plan))
 }
 
-async fn simulate(plan: Plan) -> Report {
+async fn simulate(plan: MatchPlan) -> MatchReport {
     let began = Instant::now();
-    let world = Matches::world(plan);
+    let world = MatchWorkload::world(plan);
     create(&world);
-    let mut nodes: Vec<Process> = (0..world.story.plan.nodes).map(|_| start(&world)).collect();
-    let outages = tokio::spawn(outages(world.clone()));
-    let stalling = tokio::spawn(stalls(world.clone()));
-    let troubles = trouble(&world, &mut nodes, || start(&world)).await;
+    let mut nodes: Vec<Process> = (0..world.workload.plan.nodes).map(|_| start(&world)).collect();
+    let outages = tokio::spawn(inject_outages(world.clone()));
+    let stalling = tokio::spawn(inject_stalls(world.clone()));
+    let troubles = inject_process_faults(&world, &mut nodes, || start(&world)).await;
     outages.abort();
     stalling.abort();
     world.set_store_up(true);
@@ -64,38 +64,38 @@ async fn simulate(plan: Plan) -> Report {
     for node in &nodes {
         node.thaw();
     }
-    if timeout(HEALED_FOR_MAX, all_ended(&world)).await.is_err() {
-        world.oracle(|oracle| oracle.check_nothing_broken());
+    if timeout(HEALED_FOR_MAX, wait_until_ended(&world)).await.is_err() {
+        world.with_oracle(|oracle| oracle.assert_no_violations());
         panic!("not everything is over although the world was healed long ago: {:#?}", statuses(&world));
     }
     for node in nodes {
-        node.stop_cleanly().await;
+        node.drain().await;
     }
     verify(&world);
-    Report {
+    MatchReport {
         trace: world.trace(),
-        calls: world.oracle(|oracle| oracle.calls),
-        troubles,
+        calls: world.with_oracle(|oracle| oracle.calls),
+        process_faults: troubles,
         stalls: world.stalls(),
-        lives: world.lives(),
+        workers: world.worker_count(),
         elapsed_ms: began.elapsed().as_millis() as u64,
         statuses: statuses(&world),
     }
 }
 
-fn create(world: &World<Matches>) {
+fn create(world: &SimWorld<MatchWorkload>) {
     let account = AccountId(1);
     let named = Account { id: account, name: "sim".to_owned(), created_at: world.now() };
-    assert_eq!(world.commit(&Command::EnsureAccount(named)), Outcome::AccountIs(account));
-    let matches = world.story.plan.matches.clone();
+    assert_eq!(world.commit(&Command::EnsureAccount(named)), Outcome::Account(account));
+    let matches = world.workload.plan.matches.clone();
     let create = CreateMatches { account, idempotency: None, matches, now: world.now() };
     assert_eq!(world.commit(&Command::CreateMatches(create)), Outcome::Done);
 }
 
-fn start(world: &Arc<World<Matches>>) -> Process {
+fn start(world: &Arc<SimWorld<MatchWorkload>>) -> Process {
     let freeze = Arc::<Freeze>::default();
     let node = Node::new(world.clone(), "node.example:4000".to_owned(), freeze.clone());
-    let plan = &world.story.plan;
+    let plan = &world.workload.plan;
     let settings = Settings {
         matches_at_once: plan.matches_at_once,
         claim_size: 4,
@@ -105,33 +105,33 @@ fn start(world: &Arc<World<Matches>>) -> Process {
     let drain = Drain::default();
     let leave = drain.clone();
     let life = async move {
-        open(&node, &leave).await;
+        acquire_store(&node, &leave).await;
         run_with(node, settings, Seat::default(), leave).await;
     };
     Process::new(life, drain, freeze)
 }
 
-fn statuses(world: &World<Matches>) -> Vec<MatchStatus> {
-    let ids: Vec<_> = world.story.plan.matches.iter().map(|spec| spec.id).collect();
+fn statuses(world: &SimWorld<MatchWorkload>) -> Vec<MatchStatus> {
+    let ids: Vec<_> = world.workload.plan.matches.iter().map(|spec| spec.id).collect();
     world.read(|reader| reader.statuses(&ids))
 }
 
-async fn all_ended(world: &World<Matches>) {
+async fn wait_until_ended(world: &SimWorld<MatchWorkload>) {
     while !statuses(world).iter().all(|status| status.state.is_ended()) {
         sleep(Duration::from_millis(100)).await;
     }
 }
 
-fn verify(world: &World<Matches>) {
-    world.oracle(|oracle| oracle.check_nothing_broken());
-    for spec in &world.story.plan.matches {
+fn verify(world: &SimWorld<MatchWorkload>) {
+    world.with_oracle(|oracle| oracle.assert_no_violations());
+    for spec in &world.workload.plan.matches {
         let page = world.page(spec.id);
-        world.oracle(|oracle| oracle.check_nothing_lost(spec.id, &page.rows));
-        if world.story.plan.poison.is_some_and(|(poisoned, _)| poisoned == spec.id) {
-            assert_eq!(page.state, State::Failed, "a poisoned match ends as failed");
+        world.with_oracle(|oracle| oracle.check_nothing_lost(spec.id, &page.rows));
+        if world.workload.plan.poisoned.is_some_and(|(poisoned, _)| poisoned == spec.id) {
+            assert_eq!(page.state, MatchState::Failed, "a poisoned match ends as failed");
             continue;
         }
         let row = world.read(|reader| reader.match_by_id(spec.id)).expect("a planned match exists");
-        world.oracle(|oracle| oracle.check_same_as_undisturbed(spec, &page, row.result.as_ref()));
+        world.with_oracle(|oracle| oracle.check_same_as_undisturbed(spec, &page, row.result.as_ref()));
     }
 }

@@ -1,7 +1,7 @@
 //! The made-up world that processes touch: one store for all, a clock for each process, and trouble. What happens in it, and what
 //! must be true of it, is a [`Story`] of its own.
 
-use crate::chance::{Dice, hash};
+use crate::dice::{Dice, hash};
 use crate::faults::Faults;
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep};
 const EPOCH: UnixMs = UnixMs(1_700_000_100_000);
 
 /// What happens in a world.
-pub(crate) trait Story: Sized + Send + Sync + 'static {
+pub(crate) trait Workload: Sized + Send + Sync + 'static {
     /// Who looks whether everything is as it must be.
     type Oracle: Oracle;
 }
@@ -35,19 +35,19 @@ pub(crate) trait Oracle: Default + Send {
 }
 
 /// What all processes share.
-pub(crate) struct World<S: Story> {
-    pub(crate) story: S,
+pub(crate) struct SimWorld<S: Workload> {
+    pub(crate) workload: S,
     pub(crate) faults: Faults,
     began: Instant,
-    state: Mutex<State<S::Oracle>>,
+    state: Mutex<SimState<S::Oracle>>,
     is_store_up: AtomicBool,
     /// Whether one process has the store for itself.
-    pub(crate) is_own: bool,
+    pub(crate) has_exclusive_store: bool,
     /// Where commits get no time while the disk stalls.
     disk: Freeze,
 }
 
-struct State<O> {
+struct SimState<O> {
     dice: Dice,
     writer: Box<dyn Backend>,
     reader: Box<dyn Reader>,
@@ -59,11 +59,11 @@ struct State<O> {
     trace: u64,
 }
 
-impl<S: Story> World<S> {
+impl<S: Workload> SimWorld<S> {
     pub(crate) fn new(story: S, seed: u64, faults: Faults, is_own: bool) -> Arc<Self> {
         let database = MemoryDatabase::default();
         let open = "a store in memory opens";
-        let state = State {
+        let state = SimState {
             dice: Dice::new(seed ^ 0xd1ce),
             writer: database.writer().expect(open),
             reader: database.reader().expect(open),
@@ -73,19 +73,19 @@ impl<S: Story> World<S> {
             trace: 0,
         };
         Arc::new(Self {
-            story,
+            workload: story,
             faults,
             began: Instant::now(),
             state: Mutex::new(state),
             is_store_up: AtomicBool::new(true),
-            is_own,
+            has_exclusive_store: is_own,
             disk: Freeze::default(),
         })
     }
 
     /// The store's own time.
     pub(crate) fn now(&self) -> UnixMs {
-        EPOCH.after(self.elapsed())
+        EPOCH.plus(self.elapsed())
     }
 
     /// Since the beginning.
@@ -110,7 +110,7 @@ impl<S: Story> World<S> {
     }
 
     /// Lives of workers that began: each had a lease.
-    pub(crate) fn lives(&self) -> usize {
+    pub(crate) fn worker_count(&self) -> usize {
         self.lock().workers.len()
     }
 
@@ -118,7 +118,7 @@ impl<S: Story> World<S> {
         self.elapsed() < self.faults.faulty_for
     }
 
-    pub(crate) fn roll<T>(&self, roll: impl FnOnce(&mut Dice) -> T) -> T {
+    pub(crate) fn random<T>(&self, roll: impl FnOnce(&mut Dice) -> T) -> T {
         roll(&mut self.lock().dice)
     }
 
@@ -148,7 +148,7 @@ impl<S: Story> World<S> {
         query(self.lock().reader.as_mut()).expect("a store in memory reads")
     }
 
-    pub(crate) fn oracle<T>(&self, ask: impl FnOnce(&mut S::Oracle) -> T) -> T {
+    pub(crate) fn with_oracle<T>(&self, ask: impl FnOnce(&mut S::Oracle) -> T) -> T {
         ask(&mut self.lock().oracle)
     }
 
@@ -157,7 +157,7 @@ impl<S: Story> World<S> {
     }
 
     /// A broken assertion poisons the lock; the first one is the one to report.
-    fn lock(&self) -> MutexGuard<'_, State<S::Oracle>> {
+    fn lock(&self) -> MutexGuard<'_, SimState<S::Oracle>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -186,25 +186,25 @@ impl Freeze {
 }
 
 /// One process in the world.
-pub(crate) struct Node<S: Story> {
-    pub(crate) world: Arc<World<S>>,
+pub(crate) struct Node<S: Workload> {
+    pub(crate) world: Arc<SimWorld<S>>,
     address: String,
     skew_ms: i64,
     freeze: Arc<Freeze>,
     pub(crate) metrics: Arc<Metrics>,
 }
 
-impl<S: Story> Clone for Node<S> {
+impl<S: Workload> Clone for Node<S> {
     fn clone(&self) -> Self {
         let (world, freeze, metrics) = (self.world.clone(), self.freeze.clone(), self.metrics.clone());
         Self { world, address: self.address.clone(), skew_ms: self.skew_ms, freeze, metrics }
     }
 }
 
-impl<S: Story> Node<S> {
-    pub(crate) fn new(world: Arc<World<S>>, address: String, freeze: Arc<Freeze>) -> Self {
+impl<S: Workload> Node<S> {
+    pub(crate) fn new(world: Arc<SimWorld<S>>, address: String, freeze: Arc<Freeze>) -> Self {
         let max = world.faults.skew_ms_max;
-        let skew_ms = world.roll(|dice| dice.below(2 * max + 1)) as i64 - max as i64;
+        let skew_ms = world.random(|dice| dice.below(2 * max + 1)) as i64 - max as i64;
         Self { world, address, skew_ms, freeze, metrics: Arc::default() }
     }
 
@@ -212,14 +212,14 @@ impl<S: Story> Node<S> {
         self.freeze.thawed().await;
     }
 
-    pub(crate) async fn lag(&self, most_us: u64) {
-        let lag = self.world.roll(|dice| dice.below(most_us));
+    pub(crate) async fn delay(&self, most_us: u64) {
+        let lag = self.world.random(|dice| dice.below(most_us));
         sleep(Duration::from_micros(lag)).await;
         self.thawed().await;
     }
 
     pub(crate) async fn reach_store(&self) -> Result<(), StoreError> {
-        self.lag(3_000).await;
+        self.delay(3_000).await;
         if self.world.is_store_up.load(Ordering::SeqCst) { Ok(()) } else { Err(unavailable("the store is away")) }
     }
 }
@@ -229,51 +229,51 @@ fn unavailable(why: &str) -> StoreError {
 }
 
 /// What befalls a command on its way.
-enum Fate {
-    Arrives,
-    IsLost,
-    ArrivesUnheard,
-    ArrivesLate(Duration),
+enum CommandFate {
+    Delivered,
+    Lost,
+    SavedUnreported,
+    Delayed(Duration),
 }
 
-impl<S: Story> Node<S> {
-    fn fate(&self) -> Fate {
+impl<S: Workload> Node<S> {
+    fn fate(&self) -> CommandFate {
         if !self.world.is_faulty() {
-            return Fate::Arrives;
+            return CommandFate::Delivered;
         }
         let faults = &self.world.faults;
         let spread = faults.delay_max.saturating_sub(faults.delay_min).as_micros() as u64;
-        self.world.roll(|dice| {
-            if dice.strikes(faults.commit_lost_per_mille) {
-                Fate::IsLost
-            } else if dice.strikes(faults.commit_unsure_per_mille) {
-                Fate::ArrivesUnheard
-            } else if dice.strikes(faults.commit_delayed_per_mille) {
-                Fate::ArrivesLate(faults.delay_min + Duration::from_micros(dice.below(spread)))
+        self.world.random(|dice| {
+            if dice.bool_per_mille(faults.commit_lost_per_mille) {
+                CommandFate::Lost
+            } else if dice.bool_per_mille(faults.commit_unknown_per_mille) {
+                CommandFate::SavedUnreported
+            } else if dice.bool_per_mille(faults.commit_delayed_per_mille) {
+                CommandFate::Delayed(faults.delay_min + Duration::from_micros(dice.below(spread)))
             } else {
-                Fate::Arrives
+                CommandFate::Delivered
             }
         })
     }
 }
 
-impl<S: Story> Node<S> {
+impl<S: Workload> Node<S> {
     /// Commits as a process does: over a way on which things get lost and late.
-    pub(crate) async fn send(&self, commands: Vec<Command>) -> Result<Vec<Outcome>, StoreError> {
+    pub(crate) async fn commit_through_faults(&self, commands: Vec<Command>) -> Result<Vec<Outcome>, StoreError> {
         self.reach_store().await?;
         self.world.disk.thawed().await;
         let outcomes = match self.fate() {
-            Fate::IsLost => return Err(unavailable("lost on the way there")),
-            Fate::ArrivesUnheard => {
+            CommandFate::Lost => return Err(unavailable("lost on the way there")),
+            CommandFate::SavedUnreported => {
                 self.world.commit_all(&commands);
                 return Err(unavailable("lost on the way back"));
             }
             // What a process has under way at its own store ends with it.
-            Fate::ArrivesLate(delay) if self.world.is_own => {
+            CommandFate::Delayed(delay) if self.world.has_exclusive_store => {
                 sleep(delay).await;
                 self.world.commit_all(&commands)
             }
-            Fate::ArrivesLate(delay) => {
+            CommandFate::Delayed(delay) => {
                 // On its own way now: it arrives even if its sender dies.
                 let (world, commands) = (self.world.clone(), commands.clone());
                 let arrival = async move {
@@ -282,24 +282,24 @@ impl<S: Story> Node<S> {
                 };
                 tokio::spawn(arrival).await.map_err(|_| unavailable("lost on the way back"))?
             }
-            Fate::Arrives => self.world.commit_all(&commands),
+            CommandFate::Delivered => self.world.commit_all(&commands),
         };
-        self.lag(500).await;
+        self.delay(500).await;
         for (command, outcome) in commands.iter().zip(&outcomes) {
-            self.world.oracle(|oracle| oracle.acknowledged(command, outcome));
+            self.world.with_oracle(|oracle| oracle.acknowledged(command, outcome));
         }
         Ok(outcomes)
     }
 }
 
-impl<S: Story> Tenant for Node<S> {
+impl<S: Workload> Tenant for Node<S> {
     fn now(&self) -> UnixMs {
         UnixMs(self.world.now().0 + self.skew_ms)
     }
 
     fn random(&self) -> [u8; 10] {
         let mut random = [0; 10];
-        random[..8].copy_from_slice(&self.world.roll(Dice::next).to_be_bytes());
+        random[..8].copy_from_slice(&self.world.random(Dice::next).to_be_bytes());
         random
     }
 
@@ -308,10 +308,10 @@ impl<S: Story> Tenant for Node<S> {
     }
 
     fn is_alone(&self) -> bool {
-        self.world.is_own
+        self.world.has_exclusive_store
     }
 
     async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
-        Ok(self.send(vec![command]).await?.remove(0))
+        Ok(self.commit_through_faults(vec![command]).await?.remove(0))
     }
 }

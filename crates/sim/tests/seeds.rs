@@ -2,9 +2,9 @@
 
 mod common;
 
-use engine::matches::life::State;
+use engine::matches::lifecycle::MatchState;
 use engine::rows::MatchStatus;
-use sim::{Faults, Plan, Report, run};
+use sim::{Faults, MatchPlan, MatchReport, run};
 
 /// Seeds that failed once, each with what it found.
 const FAILED_ONCE: &[u64] = &[
@@ -15,15 +15,15 @@ const FAILED_ONCE: &[u64] = &[
 ];
 
 #[track_caller]
-fn check(seed: u64) -> Report {
-    run(Plan::of_seed(seed))
+fn check(seed: u64) -> MatchReport {
+    run(MatchPlan::of_seed(seed))
 }
 
 #[test]
 fn fixed_seeds() {
-    let reports: Vec<Report> = (0..60).map(check).collect();
+    let reports: Vec<MatchReport> = (0..60).map(check).collect();
     // The faults must really have happened, or the seeds prove nothing.
-    assert!(reports.iter().map(|report| report.troubles).sum::<u32>() > 60);
+    assert!(reports.iter().map(|report| report.process_faults).sum::<u32>() > 60);
     assert!(reports.iter().flat_map(|report| &report.statuses).any(|status| status.epoch > 3));
 }
 
@@ -40,7 +40,7 @@ fn fresh_seeds() {
 #[test]
 fn appends_of_a_lost_lease_are_fenced() {
     for seed in 100..140 {
-        let mut plan = Plan::of_seed(seed);
+        let mut plan = MatchPlan::of_seed(seed);
         plan.nodes = 3;
         common::delay_appends_beyond_the_lease(&mut plan.faults);
         let _ = run(plan);
@@ -50,29 +50,30 @@ fn appends_of_a_lost_lease_are_fenced() {
 /// Stores of one process alone, with every fault: whoever comes next takes everything over, though no lease ends by itself.
 #[test]
 fn a_process_alone_dies_and_the_next_one_goes_on() {
-    let reports: Vec<Report> = (200..240).map(|seed| run(with_stalls(Plan::of_seed(seed).own()))).collect();
-    assert!(reports.iter().map(|report| report.troubles).sum::<u32>() > 40);
+    let reports: Vec<MatchReport> =
+        (200..240).map(|seed| run(with_stalls(MatchPlan::of_seed(seed).with_exclusive_store()))).collect();
+    assert!(reports.iter().map(|report| report.process_faults).sum::<u32>() > 40);
     assert!(reports.iter().map(|report| report.stalls).sum::<u32>() > 40);
     assert!(reports.iter().flat_map(|report| &report.statuses).any(|status| status.epoch > 2));
 }
 
-fn with_stalls(mut plan: Plan) -> Plan {
-    plan.faults.stall_every = Faults::only_stalls().stall_every;
+fn with_stalls(mut plan: MatchPlan) -> MatchPlan {
+    plan.faults.stall_interval = Faults::only_stalls().stall_interval;
     plan
 }
 
 #[test]
 fn a_disk_that_stalls_costs_a_process_alone_nothing() {
-    let plan = |seed| Plan { faults: Faults::only_stalls(), ..Plan::of_seed(seed) };
+    let plan = |seed| MatchPlan { faults: Faults::only_stalls(), ..MatchPlan::of_seed(seed) };
     for seed in 0..20 {
-        let report = run(plan(seed).own());
+        let report = run(plan(seed).with_exclusive_store());
         assert!(report.stalls > 1, "seed {seed}: {report:?}");
-        assert_eq!(report.lives, 1, "seed {seed}: the lease was lost");
-        let is_untouched = |status: &MatchStatus| status.state == State::Finished && status.epoch == 1;
+        assert_eq!(report.workers, 1, "seed {seed}: the lease was lost");
+        let is_untouched = |status: &MatchStatus| status.state == MatchState::Finished && status.epoch == 1;
         assert!(report.statuses.iter().all(is_untouched), "seed {seed}: {:?}", report.statuses);
     }
     // Where others may take over, the same stalls must cost leases: or they would prove nothing.
-    let shared = (0..20).map(|seed| run(Plan { nodes: 1, ..plan(seed) }).lives);
+    let shared = (0..20).map(|seed| run(MatchPlan { nodes: 1, ..plan(seed) }).workers);
     assert!(shared.sum::<usize>() > 40);
 }
 
@@ -85,19 +86,19 @@ fn one_seed_is_one_story() {
 
 #[test]
 fn a_calm_world_needs_one_claim_a_match() {
-    let report = run(Plan::of_seed(5).calm());
+    let report = run(MatchPlan::of_seed(5).without_faults());
     assert!(report.statuses.iter().all(|status| status.epoch == 1 && status.attempts_charged == 1));
 }
 
 #[test]
 fn a_poisoned_match_fails_after_its_attempts_and_harms_nobody() {
-    let mut plan = Plan::of_seed(11).calm();
+    let mut plan = MatchPlan::of_seed(11).without_faults();
     plan.attempts_max = 3;
     plan.matches[0].turns_max = 40;
-    plan.poison = Some((plan.matches[0].id, 1));
+    plan.poisoned = Some((plan.matches[0].id, 1));
     let report = run(plan);
     let poisoned = &report.statuses[0];
-    assert_eq!(poisoned.state, State::Failed);
+    assert_eq!(poisoned.state, MatchState::Failed);
     assert!(poisoned.failure.as_ref().is_some_and(|why| why.contains("attempts")), "{:?}", poisoned.failure);
-    assert!(report.statuses[1..].iter().all(|status| status.state == State::Finished));
+    assert!(report.statuses[1..].iter().all(|status| status.state == MatchState::Finished));
 }

@@ -3,22 +3,22 @@
 mod common;
 
 use sim::Faults;
-use sim::tables::{Plan, Report, run};
+use sim::tables::{TablePlan, TableReport, run};
 
 /// Seeds that failed once, each with what it found.
 const FAILED_ONCE: &[u64] = &[];
 
 #[track_caller]
-fn check(seed: u64) -> Report {
-    run(Plan::of_seed(seed))
+fn check(seed: u64) -> TableReport {
+    run(TablePlan::of_seed(seed))
 }
 
 #[test]
 fn fixed_seeds() {
-    let reports: Vec<Report> = (0..40).map(check).collect();
-    let sum = |of: fn(&Report) -> u32| reports.iter().map(of).sum::<u32>();
+    let reports: Vec<TableReport> = (0..40).map(check).collect();
+    let sum = |of: fn(&TableReport) -> u32| reports.iter().map(of).sum::<u32>();
     // It must really have happened, or the seeds prove nothing.
-    assert!(sum(|report| report.troubles) > 40, "{reports:#?}");
+    assert!(sum(|report| report.process_faults) > 40, "{reports:#?}");
     assert!(sum(|report| report.claims) > 200, "{reports:#?}");
     assert!(sum(|report| report.unknown) > 20, "{reports:#?}");
     assert!(sum(|report| report.abandoned) > 5, "{reports:#?}");
@@ -42,7 +42,7 @@ fn fresh_seeds() {
 #[test]
 fn appends_of_a_lost_lease_are_fenced() {
     for seed in 100..120 {
-        let mut plan = Plan::of_seed(seed);
+        let mut plan = TablePlan::of_seed(seed);
         plan.nodes = 3;
         common::delay_appends_beyond_the_lease(&mut plan.faults);
         let _ = run(plan);
@@ -53,26 +53,26 @@ fn appends_of_a_lost_lease_are_fenced() {
 #[test]
 fn a_process_alone_dies_and_the_next_one_goes_on() {
     let own = |seed| {
-        let mut plan = Plan::of_seed(seed).own();
-        plan.faults.stall_every = Faults::only_stalls().stall_every;
+        let mut plan = TablePlan::of_seed(seed).with_exclusive_store();
+        plan.faults.stall_interval = Faults::only_stalls().stall_interval;
         run(plan)
     };
-    let reports: Vec<Report> = (200..220).map(own).collect();
-    let sum = |of: fn(&Report) -> u32| reports.iter().map(of).sum::<u32>();
-    assert!(sum(|report| report.troubles) > 20 && sum(|report| report.stalls) > 20, "{reports:#?}");
+    let reports: Vec<TableReport> = (200..220).map(own).collect();
+    let sum = |of: fn(&TableReport) -> u32| reports.iter().map(of).sum::<u32>();
+    assert!(sum(|report| report.process_faults) > 20 && sum(|report| report.stalls) > 20, "{reports:#?}");
     assert!(sum(|report| report.claims) > 20 && sum(|report| report.abandoned) > 2, "{reports:#?}");
 }
 
 #[test]
 fn a_disk_that_stalls_costs_a_process_alone_nothing() {
-    let plan = |seed| Plan { faults: Faults::only_stalls(), ..Plan::of_seed(seed) };
+    let plan = |seed| TablePlan { faults: Faults::only_stalls(), ..TablePlan::of_seed(seed) };
     for seed in 0..10 {
-        let report = run(plan(seed).own());
+        let report = run(plan(seed).with_exclusive_store());
         assert!(report.stalls > 1 && report.events > 0, "seed {seed}: {report:?}");
-        assert_eq!(report.lives, 1, "seed {seed}: the lease was lost");
+        assert_eq!(report.workers, 1, "seed {seed}: the lease was lost");
     }
     // Where others may take over, the same stalls must cost leases: or they would prove nothing.
-    let shared = (0..10).map(|seed| run(Plan { nodes: 1, ..plan(seed) }).lives);
+    let shared = (0..10).map(|seed| run(TablePlan { nodes: 1, ..plan(seed) }).workers);
     assert!(shared.sum::<usize>() > 20);
 }
 
@@ -86,8 +86,8 @@ fn one_seed_is_one_story() {
 #[test]
 fn in_a_calm_world_nothing_is_unknown_and_nobody_falls_behind() {
     for seed in 0..5 {
-        let report = run(Plan::of_seed(seed).calm());
-        assert_eq!((report.unknown, report.troubles), (0, 0), "{report:?}");
+        let report = run(TablePlan::of_seed(seed).without_faults());
+        assert_eq!((report.unknown, report.process_faults), (0, 0), "{report:?}");
         assert!(report.events > 20, "{report:?}");
     }
 }

@@ -1,9 +1,9 @@
 //! A SQLite file with a million games that have ended and 12,000 that go on, filled through the store's own door to the database:
 //! what filling costs, how the questions of players are answered, and how long each takes. Run by `bench/stories-million.sh`.
 
-use engine::commands::{Base, Command, Index, OpenTable, Outcome, TableAppend};
+use engine::commands::{Command, IndexChange, OpenTable, Outcome, TableAppend, TableSnapshot};
 use engine::ids::{GameId, PlayerId, TableId, WorkerId};
-use engine::rows::{GameCursor, GameRow, SeatRole, TableLogRow};
+use engine::rows::{GameCursor, GameRole, GameRow, TableLogRow};
 use engine::tables::Phase;
 use engine::time::UnixMs;
 use rules::chance::Seed;
@@ -12,7 +12,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use store::sqlite::SqliteDatabase;
-use store::{Backend, Database, Reader, SeatFilter, StoreError};
+use store::{Backend, Database, PlayerGamesFilter, Reader, StoreError};
 
 /// Games that go on.
 const LIVE: u64 = 12_000;
@@ -92,19 +92,28 @@ impl World {
         Command::RenewLease { worker: self.worker, address: "here:1".to_owned(), now: T0, until }
     }
 
-    fn entry(n: u64, version: u32, index: Vec<Index>) -> TableAppend {
+    fn entry(n: u64, version: u32, index: Vec<IndexChange>) -> TableAppend {
         let rows = vec![TableLogRow { version, bytes: vec![version as u8; ENTRY_BYTES] }];
-        TableAppend { id: table(n), epoch: 1, expected_version: version, rows, index, base: None, is_live: true }
+        TableAppend {
+            id: table(n),
+            epoch: 1,
+            expected_version: version,
+            rows,
+            index_changes: index,
+            snapshot: None,
+            is_live: true,
+        }
     }
 
     fn opening(&self, n: u64) -> Command {
-        let seat = |player, role| Index::Seat { game: game_id(n), player, role };
-        let mut index = vec![Index::Game(game(n, Phase::Create, None)), seat(storyteller(n), SeatRole::Storyteller)];
+        let seat = |player, role| IndexChange::UpsertSeat { game: game_id(n), player, role };
+        let mut index =
+            vec![IndexChange::UpsertGame(game(n, Phase::Create, None)), seat(storyteller(n), GameRole::Storyteller)];
         if n.is_multiple_of(FULL_EVERY) {
-            index.extend(seated(n).into_iter().skip(1).map(|player| seat(player, SeatRole::Player)));
+            index.extend(seated(n).into_iter().skip(1).map(|player| seat(player, GameRole::Player)));
         }
-        let base = Some(Base { version: 0, bytes: vec![0; ENTRY_BYTES] });
-        let append = TableAppend { base, ..Self::entry(n, 0, index) };
+        let base = Some(TableSnapshot { version: 0, bytes: vec![0; ENTRY_BYTES] });
+        let append = TableAppend { snapshot: base, ..Self::entry(n, 0, index) };
         Command::OpenTable(OpenTable { worker: self.worker, now: T0, idempotency: None, append })
     }
 
@@ -114,10 +123,11 @@ impl World {
         let phase = if seated.is_empty() { Phase::Canceled } else { Phase::Complete };
         let row = game(n, phase, Some(UnixMs(created_at(n).0 + 60_000)));
         let (record, winners) = (vec![n as u8; RECORD_BYTES], seated.iter().take(3).copied().collect());
-        let mut index = vec![Index::Game(row), Index::Archive { game: game_id(n), record, winners }];
-        index.extend(seated.into_iter().map(|player| Index::Award { player, points: 5, seed: Seed(n) }));
-        let base = Some(Base { version: 2, bytes: vec![0; BASE_BYTES] });
-        Command::AppendTable(TableAppend { base, is_live: false, ..Self::entry(n, 1, index) })
+        let mut index =
+            vec![IndexChange::UpsertGame(row), IndexChange::ArchiveGame { game: game_id(n), record, winners }];
+        index.extend(seated.into_iter().map(|player| IndexChange::Award { player, points: 5, seed: Seed(n) }));
+        let base = Some(TableSnapshot { version: 2, bytes: vec![0; BASE_BYTES] });
+        Command::AppendTable(TableAppend { snapshot: base, is_live: false, ..Self::entry(n, 1, index) })
     }
 
     fn release(&self, n: u64) -> Command {
@@ -135,7 +145,7 @@ fn done(writer: &mut dyn Backend, commands: &[Command]) -> Result<Duration, Box<
     }
 }
 
-fn us(took: Duration, count: u64) -> f64 {
+fn as_us_each(took: Duration, count: u64) -> f64 {
     took.as_secs_f64() * 1e6 / count.max(1) as f64
 }
 
@@ -158,8 +168,8 @@ fn fill(world: &World, writer: &mut dyn Backend) -> Result<(), Box<dyn Error>> {
     println!("filled: {} ended games, {LIVE} live; groups of {GROUP}, each commit on the disk", world.games);
     println!(
         "an opening {:.0} us, an end with its table's falling asleep {:.0} us",
-        us(opening, all),
-        us(ending, world.games)
+        as_us_each(opening, all),
+        as_us_each(ending, world.games)
     );
     Ok(())
 }
@@ -174,17 +184,17 @@ fn time(name: &str, asked: u64, mut ask: impl FnMut(u64) -> Result<usize, StoreE
         times.push(began.elapsed());
     }
     times.sort_unstable();
-    let at = |share: f64| us(times[((times.len() - 1) as f64 * share) as usize], 1);
+    let at = |share: f64| as_us_each(times[((times.len() - 1) as f64 * share) as usize], 1);
     let rows = rows as f64 / asked as f64;
     println!("{name:<44} {rows:>7.1} {:>9.0} {:>9.0} {:>9.0}", at(0.5), at(0.99), at(1.0));
     Ok(())
 }
 
-fn ask(world: &World, reader: &mut dyn Reader) -> Result<(), StoreError> {
+fn measure_reads(world: &World, reader: &mut dyn Reader) -> Result<(), StoreError> {
     let ended = |n: u64| n % world.games;
     let live = |n: u64| world.games + n % LIVE;
     let created = |n: u64| Some(GameCursor { at: created_at(n), id: game_id(n) });
-    let of = |player, is_ended, before| SeatFilter { player, is_ended, before, limit: PAGE };
+    let of = |player, is_ended, before| PlayerGamesFilter { player, is_ended, before, limit: PAGE };
     println!("{:<44} {:>7} {:>9} {:>9} {:>9}", "question", "rows", "p50 us", "p99 us", "max us");
     time("state of an ended game, with its record", ASKED, |n| {
         Ok(reader.story_game(game_id(ended(n)))?.map_or(0, |_| 1))
@@ -215,7 +225,11 @@ fn write(world: &World, writer: &mut dyn Backend) -> Result<(), Box<dyn Error>> 
     let new = world.games + LIVE..world.games + LIVE + 1_000;
     let opened = done(writer, &new.clone().map(|n| world.opening(n)).collect::<Vec<_>>())?;
     let ended = done(writer, &new.map(|n| world.end(n)).collect::<Vec<_>>())?;
-    println!("1,000 openings {:.1} ms, 1,000 ends {:.1} ms, a commit each", us(opened, 1_000), us(ended, 1_000));
+    println!(
+        "1,000 openings {:.1} ms, 1,000 ends {:.1} ms, a commit each",
+        as_us_each(opened, 1_000),
+        as_us_each(ended, 1_000)
+    );
     let successor = World { worker: WorkerId(8), ..*world };
     done(writer, &[Command::EndLease { worker: world.worker }, successor.lease()])?;
     let claim = Command::ClaimTables { worker: successor.worker, number: 1, now: T0, max: 1_000 };
@@ -225,7 +239,7 @@ fn write(world: &World, writer: &mut dyn Backend) -> Result<(), Box<dyn Error>> 
             println!(
                 "{} live tables taken over from a lost owner in {:.1} ms",
                 tables.len(),
-                us(began.elapsed(), 1_000)
+                as_us_each(began.elapsed(), 1_000)
             );
         }
         other => return Err(format!("a claim came to {other:?}").into()),
@@ -233,7 +247,7 @@ fn write(world: &World, writer: &mut dyn Backend) -> Result<(), Box<dyn Error>> 
     let began = Instant::now();
     let retire = Command::RetireGames { now: UnixMs(i64::MAX), keep_for: Some(Duration::ZERO), max: 1_000 };
     let retired = writer.commit(&[retire])?;
-    println!("1,000 games forgotten with their tables in {:.1} ms: {retired:?}", us(began.elapsed(), 1_000));
+    println!("1,000 games forgotten with their tables in {:.1} ms: {retired:?}", as_us_each(began.elapsed(), 1_000));
     Ok(())
 }
 
@@ -250,11 +264,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let world = World { games, worker: WorkerId(7) };
     fill(&world, &mut *writer)?;
     println!("the file takes {} MiB\n", std::fs::metadata(&file)?.len() >> 20);
-    for (name, steps) in database.story_plans()? {
+    for (name, steps) in database.story_query_plans()? {
         println!("{name:<28} {}", steps.join("; "));
     }
     println!();
-    ask(&world, &mut *database.reader()?)?;
+    measure_reads(&world, &mut *database.reader()?)?;
     println!();
     write(&world, &mut *writer)
 }

@@ -6,18 +6,18 @@ pub(crate) mod worlds;
 
 pub(crate) use stories::{
     GAME, GAME_RECORD, SEATED, STANDING, claimed_row, game, game_with_record, seated_game, standing, table_log_row,
-    table_where,
+    table_owner,
 };
 
 use crate::contract::StoreError;
-use crate::tally::mean;
+use crate::counters::mean;
 use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
-use engine::matches::life::State;
-use engine::matches::outcome::MatchResult;
+use engine::matches::lifecycle::MatchState;
+use engine::matches::result::MatchResult;
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::rows::{
-    Account, Bot, Counts, LimitOverride, LimitPolicy, LogRow, MatchRow, MatchStatus, Purpose, Recent, RecentFailure,
-    Role, Stats, Token,
+    Account, Bot, LimitOverride, LimitPolicy, MatchCounts, MatchLogRow, MatchRow, MatchStats, MatchStatus,
+    RecentFailure, Role, Token, TokenPurpose, WindowCounts,
 };
 use engine::time::UnixMs;
 use rules::chance::Seed;
@@ -67,14 +67,14 @@ pub(crate) trait Columns {
         Ok(self.maybe_int()?.map(UnixMs))
     }
     fn number<T: TryFrom<i64>>(&mut self) -> Result<T, StoreError> {
-        narrowed(self.int()?)
+        narrow_int(self.int()?)
     }
     /// 64 bits that are kept as a signed number.
     fn bits(&mut self) -> Result<u64, StoreError> {
         self.int().map(|signed| signed as u64)
     }
     fn maybe_number<T: TryFrom<i64>>(&mut self) -> Result<Option<T>, StoreError> {
-        self.maybe_int()?.map(narrowed).transpose()
+        self.maybe_int()?.map(narrow_int).transpose()
     }
 }
 
@@ -82,18 +82,18 @@ fn missing() -> StoreError {
     StoreError::Corrupt { why: "a column that is never empty is empty".to_owned() }
 }
 
-fn narrowed<T: TryFrom<i64>>(value: i64) -> Result<T, StoreError> {
+fn narrow_int<T: TryFrom<i64>>(value: i64) -> Result<T, StoreError> {
     T::try_from(value).map_err(|_| StoreError::Corrupt { why: format!("the number {value} is out of its range") })
 }
 
-fn named<T>(known: Option<T>, what: &str, name: &dyn Display) -> Result<T, StoreError> {
+fn require_known<T>(known: Option<T>, what: &str, name: &dyn Display) -> Result<T, StoreError> {
     known.ok_or_else(|| StoreError::Corrupt { why: format!("there is no {what} {name}") })
 }
 
 /// A state by its name in the store.
-pub(crate) fn state(row: &mut impl Columns) -> Result<State, StoreError> {
+pub(crate) fn state(row: &mut impl Columns) -> Result<MatchState, StoreError> {
     let name = row.text()?;
-    named(State::from_name(&name), "state", &name)
+    require_known(MatchState::from_name(&name), "state", &name)
 }
 
 pub(crate) fn account(row: &mut impl Columns) -> Result<Account, StoreError> {
@@ -107,11 +107,11 @@ pub(crate) fn token(row: &mut impl Columns) -> Result<Token, StoreError> {
         name: row.text()?,
         role: {
             let name = row.text()?;
-            named(Role::from_name(&name), "role", &name)?
+            require_known(Role::from_name(&name), "role", &name)?
         },
         purpose: {
             let name = row.text()?;
-            named(Purpose::from_name(&name), "purpose", &name)?
+            require_known(TokenPurpose::from_name(&name), "purpose", &name)?
         },
         digest: digest(row.bytes()?)?,
         created_at: row.time()?,
@@ -149,8 +149,8 @@ pub(crate) fn spec(row: &mut impl Columns) -> Result<MatchSpec, StoreError> {
     let id = MatchId(row.id()?);
     let (ruleset, map) = (row.text()?, row.text()?);
     let rules = Rules {
-        ruleset: named(Ruleset::from_name(&ruleset), "rule set", &ruleset)?,
-        map: named(Map::from_name(&map), "map", &map)?,
+        ruleset: require_known(Ruleset::from_name(&ruleset), "rule set", &ruleset)?,
+        map: require_known(Map::from_name(&map), "map", &map)?,
         solo: row.flag()?,
         settings: Settings {
             food_spawn_chance: row.number()?,
@@ -207,12 +207,12 @@ pub(crate) fn status(row: &mut impl Columns) -> Result<(MatchStatus, bool), Stor
 }
 
 /// Fills in what the end of a live log says.
-pub(crate) fn follow(status: &mut MatchStatus, end: LogEnd) {
+pub(crate) fn fill_log_end(status: &mut MatchStatus, end: LogEnd) {
     (status.version, status.turns, status.late_moves) = (end.version, end.turns, end.late_moves);
 }
 
 /// The row of a match without its seats: spec, status and result columns in this order.
-pub(crate) struct BareMatch {
+pub(crate) struct MatchWithoutSeats {
     spec: MatchSpec,
     pub(crate) status: MatchStatus,
     pub(crate) is_log_live: bool,
@@ -221,11 +221,11 @@ pub(crate) struct BareMatch {
     winner: Option<u8>,
 }
 
-pub(crate) fn bare_match(row: &mut impl Columns) -> Result<BareMatch, StoreError> {
+pub(crate) fn bare_match(row: &mut impl Columns) -> Result<MatchWithoutSeats, StoreError> {
     let spec = spec(row)?;
     let (status, is_log_live) = status(row)?;
     let (account, is_draw, winner) = (AccountId(row.id()?), row.maybe_flag()?, row.maybe_number()?);
-    Ok(BareMatch { spec, status, is_log_live, account, is_draw, winner })
+    Ok(MatchWithoutSeats { spec, status, is_log_live, account, is_draw, winner })
 }
 
 /// One seat of a match with its part of the result.
@@ -242,12 +242,12 @@ pub(crate) fn seat(row: &mut impl Columns) -> Result<SeatRow, StoreError> {
     let place = row.maybe_number()?;
     let cause = row.maybe_text()?.map(|word| {
         let known = Cause::ALL.into_iter().find(|cause| cause.as_str() == word);
-        named(known, "cause of elimination", &word)
+        require_known(known, "cause of elimination", &word)
     });
     Ok(SeatRow { id, spec, place, cause: cause.transpose()? })
 }
 
-impl BareMatch {
+impl MatchWithoutSeats {
     /// The whole row; `seats` are this match's, in their order.
     pub(crate) fn seated(mut self, seats: Vec<SeatRow>) -> MatchRow {
         let placements = seats.iter().filter_map(|seat| seat.place).collect();
@@ -259,8 +259,8 @@ impl BareMatch {
     }
 }
 
-pub(crate) fn log_row(row: &mut impl Columns) -> Result<LogRow, StoreError> {
-    Ok(LogRow { version: row.number()?, turns: row.number()?, late_moves: row.number()?, bytes: row.bytes()? })
+pub(crate) fn log_row(row: &mut impl Columns) -> Result<MatchLogRow, StoreError> {
+    Ok(MatchLogRow { version: row.number()?, turns: row.number()?, late_moves: row.number()?, bytes: row.bytes()? })
 }
 
 /// The figures after an entry: `version, turns, late_moves` of the last row of a log.
@@ -270,23 +270,23 @@ pub(crate) fn log_end(row: &mut impl Columns) -> Result<LogEnd, StoreError> {
 
 /// Sums over minutes: `created` and `finished` in each window, then `timed` and `duration_ms` of a day. A sum over nothing is
 /// empty.
-pub(crate) fn windows(row: &mut impl Columns) -> Result<Stats, StoreError> {
+pub(crate) fn recent_stats(row: &mut impl Columns) -> Result<MatchStats, StoreError> {
     let mut sum = || Ok::<u64, StoreError>(row.maybe_number()?.unwrap_or_default());
-    let created = Recent { last_hour: sum()?, last_24h: sum()?, last_7d: sum()? };
-    let finished = Recent { last_hour: sum()?, last_24h: sum()?, last_7d: sum()? };
+    let created = WindowCounts { last_hour: sum()?, last_24h: sum()?, last_7d: sum()? };
+    let finished = WindowCounts { last_hour: sum()?, last_24h: sum()?, last_7d: sum()? };
     let (timed, duration_ms) = (sum()?, sum()?);
-    Ok(Stats { created, finished, duration_ms_avg: mean(duration_ms, timed), ..Stats::default() })
+    Ok(MatchStats { created, finished, duration_ms_avg: mean(duration_ms, timed), ..MatchStats::default() })
 }
 
 /// Matches by state, from the kept figures.
-pub(crate) fn counts(figures: &[(String, u64)]) -> Counts {
-    let of = |state: State| figures.iter().find(|(name, _)| name == state.name()).map_or(0, |(_, value)| *value);
-    Counts {
-        waiting: of(State::Waiting),
-        running: of(State::Running),
-        finished: of(State::Finished),
-        failed: of(State::Failed),
-        cancelled: of(State::Cancelled),
+pub(crate) fn counts(figures: &[(String, u64)]) -> MatchCounts {
+    let of = |state: MatchState| figures.iter().find(|(name, _)| name == state.name()).map_or(0, |(_, value)| *value);
+    MatchCounts {
+        waiting: of(MatchState::Waiting),
+        running: of(MatchState::Running),
+        finished: of(MatchState::Finished),
+        failed: of(MatchState::Failed),
+        cancelled: of(MatchState::Cancelled),
     }
 }
 

@@ -5,9 +5,9 @@ use engine::ids::{
     AccountId, BotId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId, WorldName,
 };
 use engine::rows::{
-    Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
-    MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry, WorldLogPage,
-    WorldOwner, WorldRow,
+    Account, AggregationLag, Bot, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules,
+    MatchCounts, MatchLogPage, MatchRow, MatchStats, MatchStatus, RoundRow, SeatedGame, TableOwner, Token, WorldEntry,
+    WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -79,7 +79,7 @@ pub struct BotFilter {
 
 /// Which games of a player's a list shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SeatFilter {
+pub struct PlayerGamesFilter {
     /// Games in which he has a seat, be it that he was only invited.
     pub player: PlayerId,
     /// Those that have ended, or those that have not.
@@ -91,7 +91,7 @@ pub struct SeatFilter {
 }
 
 /// The fingerprint of a request and the answer that it got.
-pub type RememberedAnswer = ([u8; 32], Vec<u8>);
+pub type RememberedResponse = ([u8; 32], Vec<u8>);
 
 /// A game, and its record once it has ended.
 pub type RecordedGame = (GameRow, Option<Vec<u8>>);
@@ -120,17 +120,17 @@ pub trait Reader: Send {
     fn statuses(&mut self, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError>;
     /// The entries of a match's log from version `from` on, at most `limit`, with the state at the same moment; `None` for
     /// an unknown match. Running, archived and failed matches read alike.
-    fn log(&mut self, id: MatchId, from: u32, limit: usize) -> Result<Option<LogPage>, StoreError>;
+    fn match_log(&mut self, id: MatchId, from: u32, limit: usize) -> Result<Option<MatchLogPage>, StoreError>;
     /// The answer remembered for an idempotency key with its request's fingerprint.
-    fn idempotent_answer(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedAnswer>, StoreError>;
+    fn idempotent_response(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedResponse>, StoreError>;
     /// The address in a worker's lease, if the lease holds at `now`.
     fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError>;
     /// The workers whose lease holds at `now` and says this address, with the end of each lease: a handful.
     fn leases_at(&mut self, address: &str, now: UnixMs) -> Result<Vec<(WorkerId, UnixMs)>, StoreError>;
     /// Matches by state: a handful of counters, so that it may be asked every second.
-    fn counts(&mut self) -> Result<Counts, StoreError>;
+    fn match_counts(&mut self) -> Result<MatchCounts, StoreError>;
     /// The figures for operators. Counters and indexes only: no count over all matches.
-    fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError>;
+    fn match_stats(&mut self, now: UnixMs) -> Result<MatchStats, StoreError>;
     /// Everything that was set about rate limits.
     fn limit_rules(&mut self) -> Result<LimitRules, StoreError>;
     /// [`LimitRules::version`] alone: one row, so that nodes on one database can ask often whether there is something new.
@@ -138,11 +138,11 @@ pub trait Reader: Send {
     /// The secret of this name, if somebody needed it already.
     fn secret(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreError>;
     /// Who answers for a table at `now`; `None` for an unknown table.
-    fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableWhere>, StoreError>;
+    fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableOwner>, StoreError>;
     /// A game with its record, which it has once it has ended.
     fn story_game(&mut self, id: GameId) -> Result<Option<RecordedGame>, StoreError>;
     /// Games of a player, the last opened first.
-    fn story_games_of(&mut self, filter: &SeatFilter) -> Result<Vec<SeatedGame>, StoreError>;
+    fn story_games_of(&mut self, filter: &PlayerGamesFilter) -> Result<Vec<SeatedGame>, StoreError>;
     /// Games that somebody may still join: in creation or invitation, with a free seat. The last opened first.
     fn story_lobby(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError>;
     /// Ended games of everybody, the last ended first.
@@ -150,7 +150,11 @@ pub trait Reader: Send {
     /// The standings of these players, by id; who was never scored is left out.
     fn standings(&mut self, players: &[PlayerId]) -> Result<Vec<(PlayerId, Standing)>, StoreError>;
     /// The answer remembered for a player's idempotency key with its request's fingerprint.
-    fn story_answer(&mut self, player: PlayerId, key: &str) -> Result<Option<RememberedAnswer>, StoreError>;
+    fn story_idempotent_response(
+        &mut self,
+        player: PlayerId,
+        key: &str,
+    ) -> Result<Option<RememberedResponse>, StoreError>;
     /// Worlds that are not over at `now` and that the viewer may enter, with their owners, in the order of their ids.
     fn worlds(
         &mut self,
@@ -167,7 +171,7 @@ pub trait Reader: Send {
     /// unknown world.
     fn world_log(&mut self, id: WorldId, from: u32, limit: usize) -> Result<Option<WorldLogPage>, StoreError>;
     /// Worlds whose logs have entries that are not counted yet.
-    fn worlds_behind(&mut self, limit: usize) -> Result<Vec<WorldBehind>, StoreError>;
+    fn aggregation_lags(&mut self, limit: usize) -> Result<Vec<AggregationLag>, StoreError>;
     /// Whether somebody has joined a world.
     fn has_joined(&mut self, id: WorldId, player: PlayerId) -> Result<bool, StoreError>;
     /// Those who have joined a world, in the order of their ids.
@@ -180,7 +184,7 @@ pub trait Reader: Send {
         now: UnixMs,
     ) -> Result<Vec<WorldEntry>, StoreError>;
     /// Hunts that were over by `now`, were played, and whose last owner neither finished them nor holds them: the earliest end first.
-    fn hunts_unfinished(
+    fn unfinished_hunts(
         &mut self,
         after: Option<HuntCursor>,
         limit: usize,
@@ -199,10 +203,10 @@ pub trait Reader: Send {
     /// Everything that was counted, together: one row.
     fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError>;
     /// Who keeps the matchmakers' desk at `now`.
-    fn desk(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError>;
+    fn matchmaking_queue_owner(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError>;
     /// The database's own clock, where it has one that several nodes share (PostgreSQL); `None` where this process's clock is
     /// the only one.
-    fn clock(&mut self) -> Result<Option<UnixMs>, StoreError>;
+    fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError>;
     /// Whether a small write would succeed now: what `/readyz` asks. Leaves nothing behind.
     fn probe(&mut self) -> Result<(), StoreError>;
 }

@@ -3,19 +3,20 @@
 //!
 //! Knows SQL, transactions and the engine's values. Knows nothing of HTTP, of who calls, or of how a match is decided.
 
+mod archives;
 mod columns;
 pub mod contract;
-mod door;
-mod laws;
+mod counters;
+mod handle;
 pub mod memory;
-mod packing;
 pub mod postgres;
+mod semantics;
 pub mod sqlite;
-mod tally;
 #[cfg(feature = "testing")]
 pub mod testing;
 
 pub use contract::{
-    Backend, BotFilter, Database, MatchFilter, Observer, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError,
+    Backend, BotFilter, Database, MatchFilter, Observer, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse,
+    StoreError,
 };
-pub use door::{ReaderPool, Store, StoreConfig};
+pub use handle::{ReaderPool, Store, StoreConfig};

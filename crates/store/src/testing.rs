@@ -1,7 +1,7 @@
 //! What tests and benchmarks borrow: a directory that goes away, and a PostgreSQL cluster of their own, from Debian's package,
 //! that cannot outlive the process which started it.
 
-pub mod sent;
+pub mod statements;
 
 use crate::postgres::PostgresDatabase;
 use std::io;
@@ -54,7 +54,7 @@ impl Drop for TempDir {
 
 /// A PostgreSQL server on a Unix socket in a directory of its own. It ends when this is dropped, and also when this process dies
 /// in any way: a guard process waits at the end of a pipe.
-pub struct Cluster {
+pub struct PostgresCluster {
     dir: PathBuf,
     programs: PathBuf,
     is_durable: bool,
@@ -79,7 +79,7 @@ fi
 rm -rf "$1"
 "#;
 
-impl Cluster {
+impl PostgresCluster {
     /// A cluster that does not wait for the disk: fast, and fine while the machine itself does not fail.
     ///
     /// # Panics
@@ -92,7 +92,7 @@ impl Cluster {
     /// The same with so many connections.
     ///
     /// # Panics
-    /// As for [`Cluster::start`].
+    /// As for [`PostgresCluster::start`].
     #[must_use]
     pub fn start_with_connections(connections_max: usize) -> Self {
         Self::start_as(false, connections_max)
@@ -101,7 +101,7 @@ impl Cluster {
     /// A cluster that waits for the disk at every commit.
     ///
     /// # Panics
-    /// As for [`Cluster::start`].
+    /// As for [`PostgresCluster::start`].
     #[must_use]
     pub fn start_durable() -> Self {
         Self::start_as(true, CONNECTIONS_MAX)
@@ -110,9 +110,9 @@ impl Cluster {
     /// The one cluster that tests of a process share, for those that do not stop it.
     ///
     /// # Panics
-    /// As for [`Cluster::start`].
+    /// As for [`PostgresCluster::start`].
     pub fn shared() -> &'static Self {
-        static SHARED: OnceLock<Cluster> = OnceLock::new();
+        static SHARED: OnceLock<PostgresCluster> = OnceLock::new();
         SHARED.get_or_init(Self::start)
     }
 
@@ -126,19 +126,19 @@ impl Cluster {
         let mut guard = guard.spawn().expect("a shell can be started");
         let lifeline = guard.stdin.take();
         let cluster = Self { dir, programs, is_durable, connections_max, server: Mutex::new(None), guard, lifeline };
-        cluster.make();
+        cluster.init();
         cluster.resume();
         cluster
     }
 
-    fn make(&self) {
+    fn init(&self) {
         let mut initdb = self.program("initdb");
         initdb.args(["--username=gauntlet", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync"]);
         let made = initdb.arg("-D").arg(self.dir.join("data")).output().expect("initdb can be started");
         assert!(made.status.success(), "initdb failed: {}", String::from_utf8_lossy(&made.stderr));
     }
 
-    /// Starts the server again after [`Cluster::stop`]; returns when it answers.
+    /// Starts the server again after [`PostgresCluster::stop`]; returns when it answers.
     ///
     /// # Panics
     /// When it does not start.
@@ -152,7 +152,7 @@ impl Cluster {
         }
         let log = std::fs::File::create(self.dir.join("log")).expect("a log can be written");
         let mut server = postgres.stderr(log).stdout(Stdio::null()).spawn().expect("postgres can be started");
-        while !self.answers() {
+        while !self.is_ready() {
             if let Ok(Some(status)) = server.try_wait() {
                 let log = std::fs::read_to_string(self.dir.join("log")).unwrap_or_default();
                 panic!("PostgreSQL ended with {status} instead of starting:\n{log}");
@@ -182,7 +182,7 @@ impl Cluster {
     /// The address of a new, empty database in this cluster.
     ///
     /// # Panics
-    /// As for [`Cluster::new_database`].
+    /// As for [`PostgresCluster::new_database`].
     #[must_use]
     pub fn new_database_url(&self) -> String {
         let name = format!("test_{}", COUNT.fetch_add(1, Ordering::Relaxed));
@@ -200,7 +200,7 @@ impl Cluster {
         assert!(ran.status.success(), "{sql}: {}", String::from_utf8_lossy(&ran.stderr));
     }
 
-    fn answers(&self) -> bool {
+    fn is_ready(&self) -> bool {
         self.psql("SELECT 1").is_ok_and(|answer| answer.status.success())
     }
 
@@ -229,7 +229,7 @@ impl Cluster {
     }
 }
 
-impl Drop for Cluster {
+impl Drop for PostgresCluster {
     fn drop(&mut self) {
         self.stop();
         self.lifeline = None;

@@ -7,14 +7,14 @@ use postgres::{Client, NoTls};
 use std::sync::Arc;
 use std::time::Duration;
 use store::postgres::PostgresDatabase;
-use store::testing::Cluster;
+use store::testing::PostgresCluster;
 use store::{Observer, Store, StoreConfig, StoreError};
 
 const READERS: usize = 8;
 
-struct Nobody;
+struct NullObserver;
 
-impl Observer for Nobody {
+impl Observer for NullObserver {
     fn committed(&self, _: usize, _: Duration, _: Duration, _: bool) {}
     fn read(&self, _: Duration, _: Duration, _: bool) {}
 }
@@ -27,7 +27,7 @@ struct Limited {
 
 impl Limited {
     fn new() -> Self {
-        let url = Cluster::shared().new_database_url();
+        let url = PostgresCluster::shared().new_database_url();
         let mut admin = Client::connect(&url, NoTls).unwrap();
         let name = url.rsplit_once("dbname=").unwrap().1;
         admin.batch_execute(&format!("CREATE ROLE {name} LOGIN; GRANT ALL ON SCHEMA public TO {name}")).unwrap();
@@ -57,7 +57,7 @@ impl Limited {
 
     fn open(&self) -> Result<Store, StoreError> {
         let database = PostgresDatabase::new(&self.url).unwrap();
-        Store::open(Arc::new(database), StoreConfig { readers: READERS }, Arc::new(Nobody))
+        Store::open(Arc::new(database), StoreConfig { readers: READERS }, Arc::new(NullObserver))
     }
 }
 
@@ -85,9 +85,9 @@ fn a_node_that_does_not_get_its_connections_does_not_open() {
     check_refused(&mut limited, 8, "8 of the 9");
     limited.allow(1 + READERS);
     let first = limited.open().unwrap();
-    assert_eq!((limited.held(), first.readers_missing()), (9, None));
+    assert_eq!((limited.held(), first.missing_readers()), (9, None));
     assert!(limited.open().is_err(), "a second node has no room");
-    assert_eq!(first.readers_missing(), None, "the first one has what it needs");
+    assert_eq!(first.missing_readers(), None, "the first one has what it needs");
 }
 
 #[test]
@@ -102,13 +102,13 @@ fn connections_that_cannot_be_made_again_are_known_until_they_can() {
     let ask = || drop(runtime.block_on(store.read(|reader| reader.probe())));
     let missing = || {
         ask();
-        store.readers_missing().map(|(count, _)| count)
+        store.missing_readers().map(|(count, _)| count)
     };
     // The writer comes back when it is next needed, and takes one of the five.
     while !matches!(missing(), Some(3 | 4)) {
         std::thread::yield_now();
     }
-    let (_, why) = store.readers_missing().unwrap();
+    let (_, why) = store.missing_readers().unwrap();
     assert!(matches!(&why, StoreError::Unavailable { why } if why.contains("53300")), "{why}");
     limited.allow(1 + READERS);
     while missing().is_some() {

@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
-use engine::commands::{Base, Command, Index, OpenTable, Outcome, TableAppend};
+use engine::commands::{Command, IndexChange, OpenTable, Outcome, TableAppend, TableSnapshot};
 use engine::ids::{AccountId, GameId, PlayerId, TableId, WorkerId};
-use engine::rows::{Account, GameRow, SeatRole, TableLogRow};
+use engine::rows::{Account, GameRole, GameRow, TableLogRow};
 use engine::tables::Phase;
 use engine::time::UnixMs;
 use std::io::{BufRead, BufReader, Write};
@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use store::sqlite::SqliteDatabase;
 use store::testing::TempDir;
-use store::{Database, SeatFilter};
+use store::{Database, PlayerGamesFilter};
 
 /// Names the file to the child.
 const FILE: &str = "GAUNTLET_CRASH_TEST_FILE";
@@ -31,7 +31,7 @@ fn as_the_child_that_will_be_killed() {
     for batch in 0.. {
         let commands: Vec<_> = (0..BATCH).map(|n| Command::EnsureAccount(account(batch * BATCH + n))).collect();
         let outcomes = writer.commit(&commands).unwrap();
-        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::AccountIs(_))));
+        assert!(outcomes.iter().all(|outcome| matches!(outcome, Outcome::Account(_))));
         if writeln!(out, "\nsaved {batch}").and_then(|()| out.flush()).is_err() {
             return;
         }
@@ -55,22 +55,30 @@ fn game(n: u128) -> GameRow {
     }
 }
 
-fn append(n: u128, version: u32, index: Vec<Index>, base: Option<Base>) -> TableAppend {
+fn append(n: u128, version: u32, index: Vec<IndexChange>, base: Option<TableSnapshot>) -> TableAppend {
     let rows = vec![TableLogRow { version, bytes: vec![version as u8; 50] }];
-    TableAppend { id: TableId(n), epoch: 1, expected_version: version, rows, index, base, is_live: version == 0 }
+    TableAppend {
+        id: TableId(n),
+        epoch: 1,
+        expected_version: version,
+        rows,
+        index_changes: index,
+        snapshot: base,
+        is_live: version == 0,
+    }
 }
 
 /// Table `n` is opened, and the game of the table before it ends: its log moves under a base.
 fn table_and_end(n: u128) -> Vec<Command> {
-    let seat = Index::Seat { game: game(n).id, player: PLAYER, role: SeatRole::Storyteller };
-    let first = append(n, 0, vec![Index::Game(game(n)), seat], None);
+    let seat = IndexChange::UpsertSeat { game: game(n).id, player: PLAYER, role: GameRole::Storyteller };
+    let first = append(n, 0, vec![IndexChange::UpsertGame(game(n)), seat], None);
     let open = OpenTable { worker: WORKER, now: UnixMs(0), idempotency: None, append: first };
     let end = |n: u128| {
         let row = GameRow { phase: Phase::Canceled, ended_at: Some(UnixMs(n as i64)), ..game(n) };
-        let archive = Index::Archive { game: row.id, record: vec![9; 200], winners: Vec::new() };
-        let award = Index::Award { player: PLAYER, points: 1, seed: rules::chance::Seed(0) };
-        let base = Base { version: 1, bytes: vec![8; 300] };
-        Command::AppendTable(append(n, 1, vec![Index::Game(row), archive, award], Some(base)))
+        let archive = IndexChange::ArchiveGame { game: row.id, record: vec![9; 200], winners: Vec::new() };
+        let award = IndexChange::Award { player: PLAYER, points: 1, seed: rules::chance::Seed(0) };
+        let base = TableSnapshot { version: 1, bytes: vec![8; 300] };
+        Command::AppendTable(append(n, 1, vec![IndexChange::UpsertGame(row), archive, award], Some(base)))
     };
     std::iter::once(Command::OpenTable(open)).chain(n.checked_sub(1).map(end)).collect()
 }
@@ -141,7 +149,7 @@ fn tables_and_their_lists_survive_a_kill_together() {
     let database = SqliteDatabase::new(&file);
     let (mut writer, mut reader) = (database.writer().unwrap(), database.reader().unwrap());
     let mut of_player = |is_ended: bool| {
-        let filter = SeatFilter { player: PLAYER, is_ended, before: None, limit: usize::MAX >> 1 };
+        let filter = PlayerGamesFilter { player: PLAYER, is_ended, before: None, limit: usize::MAX >> 1 };
         reader.story_games_of(&filter).unwrap()
     };
     let (ended, live) = (of_player(true), of_player(false));
@@ -160,8 +168,8 @@ fn tables_and_their_lists_survive_a_kill_together() {
         let Outcome::TableClaimed(table) = writer.commit(&[claim]).unwrap().remove(0) else { panic!("table {n}") };
         let is_over = n + 1 < tables;
         let versions: Vec<_> = table.rows.iter().map(|row| row.version).collect();
-        assert_eq!((table.base_version, versions), (u32::from(is_over), vec![u32::from(is_over)]), "table {n}");
-        assert_eq!(table.base.is_empty(), !is_over);
+        assert_eq!((table.snapshot_version, versions), (u32::from(is_over), vec![u32::from(is_over)]), "table {n}");
+        assert_eq!(table.snapshot.is_empty(), !is_over);
         let (_, record) = reader.story_game(game(n).id).unwrap().expect("its game is known");
         assert_eq!(record.is_some(), is_over, "table {n}");
     }

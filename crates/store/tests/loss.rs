@@ -9,18 +9,18 @@ use engine::time::UnixMs;
 use std::sync::Arc;
 use std::time::Duration;
 use store::sqlite::SqliteDatabase;
-use store::testing::{Cluster, TempDir};
+use store::testing::{PostgresCluster, TempDir};
 use store::{Database, Observer, Store, StoreConfig, StoreError};
 
-struct Nobody;
+struct NullObserver;
 
-impl Observer for Nobody {
+impl Observer for NullObserver {
     fn committed(&self, _: usize, _: Duration, _: Duration, _: bool) {}
     fn read(&self, _: Duration, _: Duration, _: bool) {}
 }
 
 fn open(database: impl Database + 'static) -> Store {
-    Store::open(Arc::new(database), StoreConfig { readers: 2 }, Arc::new(Nobody)).unwrap()
+    Store::open(Arc::new(database), StoreConfig { readers: 2 }, Arc::new(NullObserver)).unwrap()
 }
 
 /// A command that takes `bytes` of room.
@@ -101,7 +101,7 @@ async fn a_probe_sees_a_file_that_cannot_be_written() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_that_is_restarted_loses_nothing() {
-    let cluster = Cluster::start_durable();
+    let cluster = PostgresCluster::start_durable();
     let store = open(cluster.new_database());
     let mut acknowledged = Vec::new();
     for round in 0..3 {
@@ -113,7 +113,7 @@ async fn a_database_that_is_restarted_loses_nothing() {
                 for n in (0..).map(|count| round * 1_000_000 + worker * 10_000 + count) {
                     match store.commit(account(n, 10)).await {
                         Ok(outcome) => {
-                            assert_eq!(outcome, Outcome::AccountIs(AccountId(n)));
+                            assert_eq!(outcome, Outcome::Account(AccountId(n)));
                             saved.push(n);
                         }
                         Err(error) => {

@@ -2,19 +2,19 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
-use engine::commands::{Append, Claimed, Command, CreateMatches, Outcome, WorldCommand};
+use engine::commands::{ClaimedMatch, Command, CreateMatches, MatchAppend, Outcome, WorldCommand};
 use engine::ids::{AccountId, BotId, MatchId, WorkerId};
 use engine::matches::archive;
-use engine::matches::outcome::MatchResult;
+use engine::matches::result::MatchResult;
 use engine::matches::spec::{MatchSpec, SeatSpec};
-use engine::rows::{Account, LogRow};
+use engine::rows::{Account, MatchLogRow};
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use rules::snake::Rules;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
-use store::testing::Cluster;
+use store::testing::PostgresCluster;
 use store::{Backend, Database, Reader};
 
 const NODES: u128 = 4;
@@ -41,19 +41,25 @@ fn creation(n: u128) -> Command {
     Command::CreateMatches(CreateMatches { account: account(n), idempotency: None, matches: vec![spec], now: NOW })
 }
 
-fn entry(version: u32) -> LogRow {
-    LogRow { version, turns: version, late_moves: 0, bytes: vec![version as u8; 20] }
+fn entry(version: u32) -> MatchLogRow {
+    MatchLogRow { version, turns: version, late_moves: 0, bytes: vec![version as u8; 20] }
 }
 
-fn append(claimed: &Claimed, version: u32) -> Command {
+fn append(claimed: &ClaimedMatch, version: u32) -> Command {
     let (id, epoch) = (claimed.spec.id, claimed.epoch);
-    Command::Append(Append { id, epoch, rows: vec![entry(version)], expected_version: version, started_at: Some(NOW) })
+    Command::AppendMatch(MatchAppend {
+        id,
+        epoch,
+        rows: vec![entry(version)],
+        expected_version: version,
+        started_at: Some(NOW),
+    })
 }
 
-fn finish(claimed: &Claimed) -> Command {
+fn finish(claimed: &ClaimedMatch) -> Command {
     let (id, epoch) = (claimed.spec.id, claimed.epoch);
     let rows: Vec<_> = (0..ENTRIES).map(entry).collect();
-    let append = Append { id, epoch, rows: Vec::new(), expected_version: ENTRIES, started_at: None };
+    let append = MatchAppend { id, epoch, rows: Vec::new(), expected_version: ENTRIES, started_at: None };
     let (turns, late_moves) = (ENTRIES - 1, 0);
     let result = MatchResult {
         winner: None,
@@ -63,7 +69,7 @@ fn finish(claimed: &Claimed) -> Command {
         turns,
         late_moves,
     };
-    Command::Finish { append, result, archive: archive::pack(&rows), now: NOW }
+    Command::FinishMatch { append, result, archive: archive::pack(&rows), now: NOW }
 }
 
 /// Who got which match under which epoch, by all nodes.
@@ -92,9 +98,9 @@ impl Node<'_> {
         self.life += 1;
         let (worker, until) = (self.worker(), UnixMs(NOW.0 + 5_000));
         let lease = Command::RenewLease { worker, address: "here:1".to_owned(), now: NOW, until };
-        let claim = Command::Claim { worker, number: 1, now: NOW, max: 12, attempts_max: u32::MAX };
+        let claim = Command::ClaimMatches { worker, number: 1, now: NOW, max: 12, attempts_max: u32::MAX };
         let mut outcomes = self.commit(&[lease, claim]);
-        let Some(Outcome::Claimed(claimed)) = outcomes.pop() else { panic!("a new worker claims") };
+        let Some(Outcome::MatchesClaimed(claimed)) = outcomes.pop() else { panic!("a new worker claims") };
         for claimed in &claimed {
             let holder = self.claims.lock().unwrap().insert((claimed.spec.id, claimed.epoch), self.name);
             assert_eq!(holder, None, "match {} has two holders in epoch {}", claimed.spec.id, claimed.epoch);
@@ -105,7 +111,7 @@ impl Node<'_> {
         self.haunt(&unfinished);
     }
 
-    fn play(&mut self, mut claimed: Vec<Claimed>) -> Vec<Claimed> {
+    fn play(&mut self, mut claimed: Vec<ClaimedMatch>) -> Vec<ClaimedMatch> {
         // Every node names the matches in another order.
         let turn = self.name as usize % claimed.len().max(1);
         claimed.rotate_left(turn);
@@ -116,14 +122,15 @@ impl Node<'_> {
             let outcomes = self.commit(&[finishes, appends].concat());
             assert!(outcomes.iter().all(|outcome| *outcome == Outcome::Done), "round {round}: {outcomes:?}");
             self.finished.fetch_add(done.len(), Ordering::SeqCst);
-            claimed = rest.into_iter().map(|claimed| Claimed { version: claimed.version + 1, ..claimed }).collect();
+            claimed =
+                rest.into_iter().map(|claimed| ClaimedMatch { version: claimed.version + 1, ..claimed }).collect();
         }
         claimed
     }
 
-    fn haunt(&mut self, unfinished: &[Claimed]) {
+    fn haunt(&mut self, unfinished: &[ClaimedMatch]) {
         // In the book means committed: from there on the dead must be fenced. Who is not in it yet may come before or after us.
-        let is_taken_over = |claimed: &Claimed| {
+        let is_taken_over = |claimed: &ClaimedMatch| {
             let later = (claimed.spec.id, claimed.epoch + 1);
             self.claims.lock().unwrap().contains_key(&later)
         };
@@ -149,7 +156,7 @@ impl Drop for Alarm<'_> {
 
 #[test]
 fn nodes_share_the_work_without_sharing_a_match() {
-    let database = Cluster::shared().new_database();
+    let database = PostgresCluster::shared().new_database();
     let mut writer = database.writer().unwrap();
     for n in 0..3 {
         let name = format!("account-{n}");
@@ -188,11 +195,11 @@ fn nodes_share_the_work_without_sharing_a_match() {
 }
 
 fn check_end(reader: &mut dyn Reader) {
-    let stats = reader.stats(NOW).unwrap();
+    let stats = reader.match_stats(NOW).unwrap();
     assert_eq!((stats.counts.finished, stats.counts.total()), (MATCHES as u64, MATCHES as u64));
     assert_eq!((stats.created.last_hour, stats.finished.last_hour), (MATCHES as u64, MATCHES as u64));
     for n in 0..MATCHES {
-        let page = reader.log(MatchId(n), 0, 100).unwrap().unwrap();
+        let page = reader.match_log(MatchId(n), 0, 100).unwrap().unwrap();
         assert!(page.rows.into_iter().eq((0..ENTRIES).map(entry)), "match {n}");
     }
 }
@@ -200,7 +207,7 @@ fn check_end(reader: &mut dyn Reader) {
 /// Two batches that name the same matches in opposite orders, again and again.
 #[test]
 fn crosswise_batches_do_not_deadlock() {
-    let database = Cluster::shared().new_database();
+    let database = PostgresCluster::shared().new_database();
     let mut writer = database.writer().unwrap();
     let named = |n| Command::EnsureAccount(Account { id: account(n), name: format!("{n}"), created_at: NOW });
     writer.commit(&(0..3).map(named).collect::<Vec<_>>()).unwrap();
@@ -226,7 +233,7 @@ fn crosswise_batches_do_not_deadlock() {
             });
         }
     });
-    let stats = database.reader().unwrap().stats(NOW).unwrap();
+    let stats = database.reader().unwrap().match_stats(NOW).unwrap();
     assert_eq!(stats.counts.cancelled, 20);
     assert_eq!(stats.created.last_hour, stats.counts.total());
 }
@@ -235,7 +242,7 @@ fn crosswise_batches_do_not_deadlock() {
 #[test]
 fn the_desk_has_one_keeper() {
     const ROUNDS: u128 = 20;
-    let database = Cluster::shared().new_database();
+    let database = PostgresCluster::shared().new_database();
     let keepers = Mutex::new(BTreeMap::<u128, BTreeMap<WorkerId, u128>>::new());
     let together = Barrier::new(NODES as usize);
     std::thread::scope(|scope| {
@@ -247,8 +254,10 @@ fn the_desk_has_one_keeper() {
                     let lease = Command::RenewLease { worker, address, now: NOW, until: UnixMs(NOW.0 + 5_000) };
                     assert_eq!(writer.commit(&[lease]), Ok(vec![Outcome::Done]));
                     together.wait();
-                    let keep = Command::World(WorldCommand::KeepDesk { worker, now: NOW });
-                    let Outcome::DeskOf(keeper) = writer.commit(&[keep]).unwrap().remove(0) else { panic!("a lease") };
+                    let keep = Command::World(WorldCommand::AcquireQueue { worker, now: NOW });
+                    let Outcome::QueueOwnedBy(keeper) = writer.commit(&[keep]).unwrap().remove(0) else {
+                        panic!("a lease")
+                    };
                     *keepers.lock().unwrap().entry(round).or_default().entry(keeper.worker).or_default() += 1;
                     together.wait();
                     assert_eq!(writer.commit(&[Command::EndLease { worker }]), Ok(vec![Outcome::Done]));

@@ -9,7 +9,7 @@ use engine::rows::LimitOverride;
 use store::memory::MemoryDatabase;
 use store::postgres::PostgresDatabase;
 use store::sqlite::SqliteDatabase;
-use store::testing::{Cluster, TempDir};
+use store::testing::{PostgresCluster, TempDir};
 use store::{Backend, Database};
 
 fn put(key: &[u8]) -> Command {
@@ -22,8 +22,8 @@ fn check(writer: &mut dyn Backend) {
     let forget = Command::DeleteLimitOverride { policy: "p".to_owned(), key: b"last".to_vec() };
     let commands = [put(b"last"), put(b"one more"), put(b"last"), forget, put(b"one more"), put(b"last")];
     let outcomes = writer.commit(&commands).unwrap();
-    use Outcome::{Done, TooMany};
-    assert_eq!(outcomes, [Done, TooMany, Done, Done, Done, TooMany]);
+    use Outcome::{Done, LimitReached};
+    assert_eq!(outcomes, [Done, LimitReached, Done, Done, Done, LimitReached]);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn sqlite_keeps_no_more_quotas_than_it_may() {
 
 #[test]
 fn postgres_keeps_no_more_quotas_than_it_may() {
-    let url = Cluster::shared().new_database_url();
+    let url = PostgresCluster::shared().new_database_url();
     let mut writer = PostgresDatabase::new(&url).unwrap().writer().unwrap();
     postgres::Client::connect(&url, postgres::NoTls).unwrap().batch_execute(&filled()).unwrap();
     check(&mut *writer);

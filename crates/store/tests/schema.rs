@@ -5,12 +5,12 @@
 use engine::commands::{Command, CreateMatches, Outcome};
 use engine::ids::{AccountId, BotId, MatchId, WorkerId};
 use engine::matches::spec::{MatchSpec, SeatSpec};
-use engine::rows::{Account, LimitRules, Purpose};
+use engine::rows::{Account, LimitRules, TokenPurpose};
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use rules::snake::Rules;
 use store::sqlite::SqliteDatabase;
-use store::testing::{Cluster, TempDir};
+use store::testing::{PostgresCluster, TempDir};
 use store::{Database, StoreError};
 
 #[track_caller]
@@ -63,7 +63,7 @@ fn a_directory_that_is_missing_is_unavailable() {
 
 #[test]
 fn databases_that_are_not_ours_are_refused() {
-    let cluster = Cluster::shared();
+    let cluster = PostgresCluster::shared();
     let url = cluster.new_database_url();
     let database = store::postgres::PostgresDatabase::new(&url).unwrap();
     let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
@@ -77,7 +77,7 @@ fn databases_that_are_not_ours_are_refused() {
 
 #[test]
 fn nodes_may_start_together() {
-    let database = Cluster::shared().new_database();
+    let database = PostgresCluster::shared().new_database();
     std::thread::scope(|scope| {
         let opening = |_| scope.spawn(|| database.writer().map(drop));
         let openings: Vec<_> = (0..6).map(opening).collect();
@@ -106,7 +106,7 @@ fn with_a_match(database: &dyn Database) {
         Command::EnsureAccount(Account { id: account, name: "me".to_owned(), created_at: now }),
         Command::CreateMatches(CreateMatches { account, idempotency: None, matches: vec![spec], now }),
     ]);
-    assert_eq!(outcomes, Ok(vec![Outcome::AccountIs(account), Outcome::Done]));
+    assert_eq!(outcomes, Ok(vec![Outcome::Account(account), Outcome::Done]));
 }
 
 /// Changes of a waiting match that lead out of the life diagram, as assignments, with the name of what stands against it.
@@ -144,7 +144,7 @@ fn sqlite_refuses_impossible_lives() {
 
 #[test]
 fn postgres_refuses_impossible_lives() {
-    let url = Cluster::shared().new_database_url();
+    let url = PostgresCluster::shared().new_database_url();
     with_a_match(&store::postgres::PostgresDatabase::new(&url).unwrap());
     let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
     for change in IMPOSSIBLE.into_iter().chain(["worker = '00000000-0000-0000-0000-000000000000'"]) {
@@ -202,7 +202,7 @@ fn sqlite_refuses_impossible_tables() {
 
 #[test]
 fn postgres_refuses_impossible_tables() {
-    let url = Cluster::shared().new_database_url();
+    let url = PostgresCluster::shared().new_database_url();
     drop(store::postgres::PostgresDatabase::new(&url).unwrap().writer().unwrap());
     let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
     let id = "'00000000-0000-0000-0000-000000000000'";
@@ -259,7 +259,7 @@ fn check_brought_forward(database: &dyn Database) {
     let nodes: Vec<_> = statuses.iter().map(|status| (status.id.0, status.node.as_deref())).collect();
     assert_eq!(nodes, [(1, None), (2, Some("old:1")), (3, None), (4, None), (5, None)]);
     let token = database.reader().unwrap().token(b"********************************").unwrap();
-    assert_eq!(token.map(|token| token.purpose), Some(Purpose::Use));
+    assert_eq!(token.map(|token| token.purpose), Some(TokenPurpose::Use));
     assert_eq!(database.reader().unwrap().limit_rules(), Ok(LimitRules::default()));
     // Its worker has claimed no tables yet, so its first claim of them is a new one.
     let claim = Command::ClaimTables { worker: WorkerId(7), number: 1, now: UnixMs(0), max: 9 };
@@ -282,7 +282,7 @@ fn the_first_schema_of_sqlite_is_brought_forward() {
 
 #[test]
 fn the_first_schema_of_postgres_is_brought_forward() {
-    let url = Cluster::shared().new_database_url();
+    let url = PostgresCluster::shared().new_database_url();
     let mut client = postgres::Client::connect(&url, postgres::NoTls).unwrap();
     client.batch_execute(include_str!("../migrations/postgres/0001_first.sql")).unwrap();
     client.batch_execute(&first_rows(|id| format!("'{id:032x}'"), &format!("'\\x{}'", "2a".repeat(32)))).unwrap();

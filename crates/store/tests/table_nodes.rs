@@ -3,17 +3,17 @@
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
-use engine::commands::{ClaimedTable, Command, Idempotency, Index, OpenTable, Outcome, TableAppend};
+use engine::commands::{ClaimedTable, Command, Idempotency, IndexChange, OpenTable, Outcome, TableAppend};
 use engine::ids::{GameId, PlayerId, TableId, WorkerId};
-use engine::rows::{GameRow, SeatRole, TableLogRow};
+use engine::rows::{GameRole, GameRow, TableLogRow};
 use engine::tables::Phase;
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};
-use store::testing::Cluster;
-use store::{Backend, Database, Reader, SeatFilter};
+use store::testing::PostgresCluster;
+use store::{Backend, Database, PlayerGamesFilter, Reader};
 
 const NODES: u128 = 4;
 const TABLES: u128 = 80;
@@ -27,10 +27,10 @@ fn game(table: TableId) -> GameId {
     GameId { table, number: 1 }
 }
 
-fn row(table: TableId, phase: Phase, ended_at: Option<UnixMs>) -> Index {
+fn row(table: TableId, phase: Phase, ended_at: Option<UnixMs>) -> IndexChange {
     let (storyteller, storyteller_name, sentence) = (PlayerId(1), None, None);
     let (players, players_max, created_at) = (1, 6, NOW);
-    Index::Game(GameRow {
+    IndexChange::UpsertGame(GameRow {
         id: game(table),
         storyteller,
         storyteller_name,
@@ -46,17 +46,17 @@ fn row(table: TableId, phase: Phase, ended_at: Option<UnixMs>) -> Index {
 /// The entry says who wrote it, and under which epoch.
 fn entry(id: TableId, epoch: u32, version: u32) -> TableAppend {
     let rows = vec![TableLogRow { version, bytes: epoch.to_be_bytes().to_vec() }];
-    TableAppend { id, epoch, expected_version: version, rows, index: Vec::new(), base: None, is_live: true }
+    TableAppend { id, epoch, expected_version: version, rows, index_changes: Vec::new(), snapshot: None, is_live: true }
 }
 
 /// The last entry: the game is over, and everybody is scored.
 fn last_entry(id: TableId, epoch: u32) -> TableAppend {
-    let award = |n| Index::Award { player: PlayerId(1 + n), points: POINTS, seed: Seed(id.0 as u64) };
+    let award = |n| IndexChange::Award { player: PlayerId(1 + n), points: POINTS, seed: Seed(id.0 as u64) };
     let awards = (0..PLAYERS).map(award);
-    let end = Index::Archive { game: game(id), record: vec![7; 90], winners: vec![PlayerId(1)] };
+    let end = IndexChange::ArchiveGame { game: game(id), record: vec![7; 90], winners: vec![PlayerId(1)] };
     let mut index = vec![row(id, Phase::Complete, Some(NOW)), end];
     index.extend(if id.0.is_multiple_of(2) { awards.collect::<Vec<_>>() } else { awards.rev().collect() });
-    TableAppend { index, is_live: false, ..entry(id, epoch, ENTRIES - 1) }
+    TableAppend { index_changes: index, is_live: false, ..entry(id, epoch, ENTRIES - 1) }
 }
 
 fn lease(worker: WorkerId) -> Command {
@@ -65,8 +65,8 @@ fn lease(worker: WorkerId) -> Command {
 
 fn opening(worker: WorkerId, table: u128, idempotency: Option<(PlayerId, Idempotency)>) -> Command {
     let id = TableId(table);
-    let seat = Index::Seat { game: game(id), player: PlayerId(1), role: SeatRole::Storyteller };
-    let append = TableAppend { index: vec![row(id, Phase::Create, None), seat], ..entry(id, 1, 0) };
+    let seat = IndexChange::UpsertSeat { game: game(id), player: PlayerId(1), role: GameRole::Storyteller };
+    let append = TableAppend { index_changes: vec![row(id, Phase::Create, None), seat], ..entry(id, 1, 0) };
     Command::OpenTable(OpenTable { worker, now: NOW, idempotency, append })
 }
 
@@ -112,7 +112,7 @@ impl Node<'_> {
 
     /// Two rounds; where each table is afterwards.
     fn play(&mut self, claimed: &[ClaimedTable]) -> Vec<(TableId, u32, u32)> {
-        let version = |table: &ClaimedTable| table.base_version + table.rows.len() as u32;
+        let version = |table: &ClaimedTable| table.snapshot_version + table.rows.len() as u32;
         let mut tables: Vec<_> = claimed.iter().map(|table| (table.id, table.epoch, version(table))).collect();
         // Every node names the tables in another order.
         let turn = self.name as usize % tables.len().max(1);
@@ -160,7 +160,7 @@ impl Drop for Alarm<'_> {
 
 #[test]
 fn nodes_share_the_tables_without_sharing_a_table() {
-    let database = Cluster::shared().new_database();
+    let database = PostgresCluster::shared().new_database();
     let claims = Claims::default();
     let ended = AtomicUsize::new(0);
     let is_broken = AtomicBool::new(false);
@@ -212,7 +212,7 @@ fn check_lists(reader: &mut dyn Reader) {
     }
     assert_eq!(reader.story_lobby(None, 9), Ok(Vec::new()));
     assert_eq!(reader.story_history(None, 1_000).unwrap().len(), TABLES as usize);
-    let filter = SeatFilter { player: PlayerId(1), is_ended: true, before: None, limit: 1_000 };
+    let filter = PlayerGamesFilter { player: PlayerId(1), is_ended: true, before: None, limit: 1_000 };
     let games = reader.story_games_of(&filter).unwrap();
     assert_eq!(games.iter().filter(|game| game.is_won == Some(true)).count(), TABLES as usize);
 }
@@ -220,7 +220,7 @@ fn check_lists(reader: &mut dyn Reader) {
 /// The same request reaches several nodes at once: one opens a table, the others repeat its answer.
 #[test]
 fn an_opening_is_answered_once() {
-    let database = Cluster::shared().new_database();
+    let database = PostgresCluster::shared().new_database();
     let together = Barrier::new(NODES as usize);
     let said = |node: u128, round: u128| vec![node as u8, round as u8];
     // Looked at when all have ended: who panics here would leave the others waiting.
@@ -234,7 +234,7 @@ fn an_opening_is_answered_once() {
                 writer.commit(&[lease(worker)]).unwrap();
                 for round in 0..30 {
                     let (key, fingerprint) = (format!("key-{round}"), [7; 32]);
-                    let asked = Idempotency { key, fingerprint, answer: said(node, round) };
+                    let asked = Idempotency { key, fingerprint, response: said(node, round) };
                     let command = opening(worker, 1 + round * 100 + node, Some((PlayerId(1), asked)));
                     together.wait();
                     let outcome = match writer.commit(&[command]).map(|mut outcomes| outcomes.remove(0)) {
@@ -260,7 +260,7 @@ fn an_opening_is_answered_once() {
 
 #[test]
 fn a_secret_is_the_same_for_all_nodes() {
-    let database = Cluster::shared().new_database();
+    let database = PostgresCluster::shared().new_database();
     drop(database.writer().unwrap());
     let together = Barrier::new(NODES as usize);
     let secrets = std::thread::scope(|scope| {
@@ -276,14 +276,14 @@ fn a_secret_is_the_same_for_all_nodes() {
         let asked: Vec<_> = (0..NODES).map(ask).collect();
         asked.into_iter().map(|asked| asked.join().unwrap()).collect::<Vec<_>>()
     });
-    assert!(secrets.iter().all(|secret| matches!(secret, Outcome::SecretIs(bytes) if bytes.len() == 32)));
+    assert!(secrets.iter().all(|secret| matches!(secret, Outcome::Secret(bytes) if bytes.len() == 32)));
     assert!(secrets.iter().all(|secret| *secret == secrets[0]), "{secrets:?}");
 }
 
 /// Batches that name the same tables and players in opposite orders, again and again, while old games are forgotten.
 #[test]
 fn crosswise_batches_do_not_deadlock() {
-    let database = Cluster::shared().new_database();
+    let database = PostgresCluster::shared().new_database();
     drop(database.writer().unwrap());
     std::thread::scope(|scope| {
         for node in 0..NODES {

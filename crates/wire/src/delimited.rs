@@ -8,9 +8,9 @@ const LENGTH_BYTES_MAX: usize = 5;
 
 /// Why a stream of frames cannot go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Broken {
+pub enum FramingError {
     /// What stands at the place of a length is none.
-    NoLength,
+    BadLength,
     /// A frame without a byte says nothing.
     Empty,
     /// A frame would be longer than is read here.
@@ -24,25 +24,25 @@ pub enum Broken {
 ///
 /// # Errors
 /// No more bytes will make a frame of it. Its length is refused before anything behind it is waited for.
-pub fn first(bytes: &[u8], bytes_max: usize) -> Result<Option<Range<usize>>, Broken> {
-    let Some((start, length)) = length(bytes)? else { return Ok(None) };
+pub fn first_frame(bytes: &[u8], bytes_max: usize) -> Result<Option<Range<usize>>, FramingError> {
+    let Some((start, length)) = read_length(bytes)? else { return Ok(None) };
     match length {
-        0 => Err(Broken::Empty),
-        length if length > bytes_max => Err(Broken::TooLong { bytes: length }),
+        0 => Err(FramingError::Empty),
+        length if length > bytes_max => Err(FramingError::TooLong { bytes: length }),
         length => Ok((bytes.len() >= start + length).then_some(start..start + length)),
     }
 }
 
 /// The length that these bytes begin with, and its own; `None` if it is not all there.
-fn length(bytes: &[u8]) -> Result<Option<(usize, usize)>, Broken> {
+fn read_length(bytes: &[u8]) -> Result<Option<(usize, usize)>, FramingError> {
     let mut length = 0_u64;
     for (at, byte) in bytes.iter().take(LENGTH_BYTES_MAX).enumerate() {
         length |= u64::from(byte & 0x7f) << (7 * at);
         if byte & 0x80 == 0 {
-            return Ok(Some((at + 1, usize::try_from(length).map_err(|_| Broken::NoLength)?)));
+            return Ok(Some((at + 1, usize::try_from(length).map_err(|_| FramingError::BadLength)?)));
         }
     }
-    if bytes.len() < LENGTH_BYTES_MAX { Ok(None) } else { Err(Broken::NoLength) }
+    if bytes.len() < LENGTH_BYTES_MAX { Ok(None) } else { Err(FramingError::BadLength) }
 }
 
 #[cfg(test)]
@@ -50,8 +50,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(bytes: &[u8], want: &Result<Option<Range<usize>>, Broken>) {
-        assert_eq!(&first(bytes, 300), want, "{bytes:?}");
+    fn check(bytes: &[u8], want: &Result<Option<Range<usize>>, FramingError>) {
+        assert_eq!(&first_frame(bytes, 300), want, "{bytes:?}");
     }
 
     #[test]
@@ -61,13 +61,13 @@ mod tests {
         check(&[2, 7], &Ok(None));
         check(&[2, 7, 7], &Ok(Some(1..3)));
         check(&[2, 7, 7, 7], &Ok(Some(1..3)));
-        check(&[0], &Err(Broken::Empty));
+        check(&[0], &Err(FramingError::Empty));
         check(&[0xac], &Ok(None));
         check(&[0xac, 0x02], &Ok(None));
         check(&[&[0xac, 0x02][..], &[7; 300]].concat(), &Ok(Some(2..302)));
-        check(&[0xad, 0x02], &Err(Broken::TooLong { bytes: 301 }));
+        check(&[0xad, 0x02], &Err(FramingError::TooLong { bytes: 301 }));
         check(&[0xff, 0xff, 0xff, 0xff], &Ok(None));
-        check(&[0xff; 5], &Err(Broken::NoLength));
-        check(&[0xff, 0xff, 0xff, 0xff, 0x7f], &Err(Broken::TooLong { bytes: (1 << 35) - 1 }));
+        check(&[0xff; 5], &Err(FramingError::BadLength));
+        check(&[0xff, 0xff, 0xff, 0xff, 0x7f], &Err(FramingError::TooLong { bytes: (1 << 35) - 1 }));
     }
 }

@@ -22,15 +22,15 @@ pub struct Timestamp(pub i64);
 
 /// A text that is not a point in time in RFC 3339.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotATime;
+pub struct ParseTimestampError;
 
-impl fmt::Display for NotATime {
+impl fmt::Display for ParseTimestampError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("not a point in time: expected RFC 3339, such as 2026-01-31T12:00:00.123Z")
     }
 }
 
-impl std::error::Error for NotATime {}
+impl std::error::Error for ParseTimestampError {}
 
 impl fmt::Display for Timestamp {
     /// Times outside the years 0000 to 9999 are written as the nearest time that can be.
@@ -45,26 +45,27 @@ impl fmt::Display for Timestamp {
 }
 
 impl FromStr for Timestamp {
-    type Err = NotATime;
+    type Err = ParseTimestampError;
 
     /// Reads any RFC 3339 time: with or without a fraction (cut to milliseconds), in UTC or with an offset.
-    fn from_str(text: &str) -> Result<Self, NotATime> {
+    fn from_str(text: &str) -> Result<Self, ParseTimestampError> {
         let bytes = text.as_bytes();
         let has_separators =
             [(4, b'-'), (7, b'-'), (13, b':'), (16, b':')].iter().all(|&(at, byte)| bytes.get(at) == Some(&byte))
                 && matches!(bytes.get(10), Some(b'T' | b't'));
         if !has_separators {
-            return Err(NotATime);
+            return Err(ParseTimestampError);
         }
-        let (year, month, day) = (digits(bytes, 0..4)?, digits(bytes, 5..7)?, digits(bytes, 8..10)?);
-        let (hour, minute, second) = (digits(bytes, 11..13)?, digits(bytes, 14..16)?, digits(bytes, 17..19)?);
+        let (year, month, day) = (read_digits(bytes, 0..4)?, read_digits(bytes, 5..7)?, read_digits(bytes, 8..10)?);
+        let (hour, minute, second) =
+            (read_digits(bytes, 11..13)?, read_digits(bytes, 14..16)?, read_digits(bytes, 17..19)?);
         let (milli, zone) = fraction_ms(&bytes[19..])?;
         if !(1..=12).contains(&month) || day < 1 || hour > 23 || minute > 59 || second > 60 {
-            return Err(NotATime);
+            return Err(ParseTimestampError);
         }
         let days = days_from_civil(year, month, day);
         if civil_from_days(days) != (year, month, day) {
-            return Err(NotATime);
+            return Err(ParseTimestampError);
         }
         let clock_ms = ((hour * 60 + minute) * 60 + second) * 1_000 + milli;
         Ok(Self(days * MS_PER_DAY + clock_ms - offset_ms(zone)?))
@@ -106,36 +107,36 @@ fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-fn digits(bytes: &[u8], range: std::ops::Range<usize>) -> Result<i64, NotATime> {
-    bytes.get(range).ok_or(NotATime)?.iter().try_fold(0, |number, byte| match byte {
+fn read_digits(bytes: &[u8], range: std::ops::Range<usize>) -> Result<i64, ParseTimestampError> {
+    bytes.get(range).ok_or(ParseTimestampError)?.iter().try_fold(0, |number, byte| match byte {
         b'0'..=b'9' => Ok(number * 10 + i64::from(byte - b'0')),
-        _ => Err(NotATime),
+        _ => Err(ParseTimestampError),
     })
 }
 
 /// The milliseconds of an optional fraction, and what follows it.
-fn fraction_ms(rest: &[u8]) -> Result<(i64, &[u8]), NotATime> {
+fn fraction_ms(rest: &[u8]) -> Result<(i64, &[u8]), ParseTimestampError> {
     let Some(fraction) = rest.strip_prefix(b".") else {
         return Ok((0, rest));
     };
     let length = fraction.iter().take_while(|byte| byte.is_ascii_digit()).count();
     if length == 0 {
-        return Err(NotATime);
+        return Err(ParseTimestampError);
     }
     let padded: Vec<u8> = fraction[..length].iter().copied().chain(*b"00").take(3).collect();
-    Ok((digits(&padded, 0..3)?, &fraction[length..]))
+    Ok((read_digits(&padded, 0..3)?, &fraction[length..]))
 }
 
-fn offset_ms(zone: &[u8]) -> Result<i64, NotATime> {
+fn offset_ms(zone: &[u8]) -> Result<i64, ParseTimestampError> {
     let sign = match zone.first() {
         Some(b'Z' | b'z') if zone.len() == 1 => return Ok(0),
         Some(b'+') => 1,
         Some(b'-') => -1,
-        _ => return Err(NotATime),
+        _ => return Err(ParseTimestampError),
     };
-    let (hours, minutes) = (digits(zone, 1..3)?, digits(zone, 4..6)?);
+    let (hours, minutes) = (read_digits(zone, 1..3)?, read_digits(zone, 4..6)?);
     if zone.len() != 6 || zone[3] != b':' || hours > 23 || minutes > 59 {
-        return Err(NotATime);
+        return Err(ParseTimestampError);
     }
     Ok(sign * (hours * 60 + minutes) * 60_000)
 }

@@ -1,11 +1,11 @@
 //! The frames of WebSockets (RFC 6455, section 5), as a server reads and writes them: without memory between frames, for
-//! connections by the ten thousand that say something once a second. What spans frames is put together by [`Messages`].
+//! connections by the ten thousand that say something once a second. What spans frames is put together by [`MessageAssembler`].
 //!
 //! Pure; refuses to know sockets, and what is in a message.
 
 mod messages;
 
-pub use messages::{Event, Kind, Messages, begun};
+pub use messages::{MessageAssembler, MessageKind, SocketEvent, first_kind};
 
 /// Longest body of a control frame, in bytes (section 5.5).
 pub const CONTROL_BYTES_MAX: usize = 125;
@@ -62,7 +62,7 @@ pub enum Violation {
 
 /// The head of a client's frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Head {
+struct FrameHeader {
     is_final: bool,
     opcode: Opcode,
     mask: [u8; MASK_BYTES],
@@ -73,7 +73,7 @@ struct Head {
 }
 
 /// The head that these bytes begin with; `None` if it is not all there. What cannot be right is refused as soon as it is seen.
-fn head(bytes: &[u8], bytes_max: usize) -> Result<Option<Head>, Violation> {
+fn read_header(bytes: &[u8], bytes_max: usize) -> Result<Option<FrameHeader>, Violation> {
     let Some(&first) = bytes.first() else { return Ok(None) };
     if first & RESERVED != 0 {
         return Err(Violation::Protocol("a frame has reserved bits, and no extension was agreed on"));
@@ -88,16 +88,16 @@ fn head(bytes: &[u8], bytes_max: usize) -> Result<Option<Head>, Violation> {
     if opcode.is_control() && (!is_final || short > CONTROL_BYTES_MAX) {
         return Err(Violation::Protocol("a control frame is in parts, or longer than 125 bytes"));
     }
-    let Some((len, at)) = length(bytes, short)? else { return Ok(None) };
+    let Some((len, at)) = read_length(bytes, short)? else { return Ok(None) };
     if len > bytes_max && !opcode.is_control() {
         return Err(Violation::TooLong);
     }
     let mask = bytes.get(at..at + MASK_BYTES).and_then(|mask| mask.try_into().ok());
-    Ok(mask.map(|mask| Head { is_final, opcode, mask, start: at + MASK_BYTES, len }))
+    Ok(mask.map(|mask| FrameHeader { is_final, opcode, mask, start: at + MASK_BYTES, len }))
 }
 
 /// The length of the body and where it ends itself.
-fn length(bytes: &[u8], short: usize) -> Result<Option<(usize, usize)>, Violation> {
+fn read_length(bytes: &[u8], short: usize) -> Result<Option<(usize, usize)>, Violation> {
     const NOT_SHORTEST: Violation = Violation::Protocol("the length of a frame is not in its shortest form");
     match short {
         126 => {

@@ -52,7 +52,7 @@ impl Chance {
     }
 
     /// A number from 0 up to, but not including, 1.
-    pub(crate) fn share(&mut self) -> f64 {
+    pub(crate) fn unit_f64(&mut self) -> f64 {
         // 53 bits fill a float exactly, so it never rounds up to 1.
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }

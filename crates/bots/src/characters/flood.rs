@@ -1,8 +1,8 @@
 //! The largest space. It eats when it grows weak, and then only where its body still fits.
 
 use super::Direction;
+use super::board_view::{BoardView, MoveOptions};
 use super::chance::Chance;
-use super::sight::{Sight, Ways};
 
 /// Health below which food counts: enough to cross the largest board twice.
 const HEALTH_WEAK: i32 = 50;
@@ -10,7 +10,7 @@ const HEALTH_WEAK: i32 = 50;
 /// Steps to food that cannot be reached: more than any board has cells.
 const OUT_OF_REACH_STEPS: u32 = 1_000;
 
-pub(super) fn choose(sight: &Sight<'_>, ways: &Ways, chance: &mut Chance) -> Direction {
+pub(super) fn choose(sight: &BoardView<'_>, ways: &MoveOptions, chance: &mut Chance) -> Direction {
     let calm = sight.open.without(&sight.hazards);
     let is_weak = sight.health() < HEALTH_WEAK;
     ways.choose(chance, |way| {

@@ -2,13 +2,13 @@
 //! is a way out again; only when no food can be reached does it keep to the larger space.
 
 use super::Direction;
+use super::board_view::{BoardView, MoveOptions};
 use super::chance::Chance;
-use super::sight::{Sight, Ways};
 
 /// Steps that the distance to food counts as when it leads through hazards: more than any board has cells.
 const HAZARD_STEPS: u32 = 1_000;
 
-pub(super) fn choose(sight: &Sight<'_>, ways: &Ways, chance: &mut Chance) -> Direction {
+pub(super) fn choose(sight: &BoardView<'_>, ways: &MoveOptions, chance: &mut Chance) -> Direction {
     let calm = sight.open.without(&sight.hazards);
     ways.choose(chance, |way| {
         let around = sight.plane.distance(way.cell, &calm, &sight.food);

@@ -1,17 +1,17 @@
 //! The characters: each a pure function of request and seed. No clock, no memory between requests, no allocation.
 //! They know the rules only as far as a snake must see them (`sight`), and nothing of HTTP or faults.
 
+mod board_view;
 mod cells;
 mod chance;
 mod flood;
 mod hungry;
 mod random;
-mod sight;
 
 use wire::webhook::Request;
 
+use board_view::{BoardView, MoveOptions};
 pub(crate) use chance::{Chance, Purpose};
-use sight::{Sight, Ways};
 
 /// What is said when every way is deadly.
 const CORNERED: &str = "cornered";
@@ -99,8 +99,10 @@ impl Character {
     #[must_use]
     pub fn decide(self, request: &Request<'_>, seed: u64) -> Decision {
         let mut chance = Chance::of(seed, request, Purpose::Move);
-        let Some(sight) = Sight::of(request) else { return Decision::blind(&mut chance, None) };
-        let Some(ways) = Ways::best(&sight) else { return Decision::blind(&mut chance, Some(CORNERED)) };
+        let Some(sight) = BoardView::of(request) else { return Decision::random_direction(&mut chance, None) };
+        let Some(ways) = MoveOptions::least_risky(&sight) else {
+            return Decision::random_direction(&mut chance, Some(CORNERED));
+        };
         let direction = match self {
             Character::Random => random::choose(&sight, &ways, &mut chance),
             Character::Hungry => hungry::choose(&sight, &ways, &mut chance),
@@ -111,7 +113,7 @@ impl Character {
 }
 
 impl Decision {
-    fn blind(chance: &mut Chance, shout: Option<&'static str>) -> Decision {
+    fn random_direction(chance: &mut Chance, shout: Option<&'static str>) -> Decision {
         Decision { direction: Direction::ALL[chance.below(Direction::ALL.len())], shout }
     }
 }

@@ -1,9 +1,9 @@
 //! Any safe move. It sees one step ahead and no further, so it walks into its own traps.
 
 use super::Direction;
+use super::board_view::{BoardView, MoveOptions};
 use super::chance::Chance;
-use super::sight::{Sight, Ways};
 
-pub(super) fn choose(_sight: &Sight<'_>, ways: &Ways, chance: &mut Chance) -> Direction {
+pub(super) fn choose(_sight: &BoardView<'_>, ways: &MoveOptions, chance: &mut Chance) -> Direction {
     ways.choose(chance, |_| ())
 }

@@ -7,7 +7,7 @@ use crate::limits::{BODY_BYTES_MAX, CHUNKED_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_M
 
 /// A chunked body of which the first part has been decoded.
 #[derive(Debug, Default)]
-pub(super) struct Chunks {
+pub(super) struct ChunkedDecoder {
     body: Vec<u8>,
     /// Bytes of the encoded form that are decoded already.
     position: usize,
@@ -15,7 +15,7 @@ pub(super) struct Chunks {
     ended: bool,
 }
 
-impl Chunks {
+impl ChunkedDecoder {
     /// Decodes on; `bytes` begins with the first byte of the encoded body. Its encoded length once it is complete.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Result<Option<usize>, Problem> {
         while !self.ended {

@@ -1,12 +1,12 @@
 //! Cuts requests out of the bytes of a connection, however they were split on the way.
 //!
 //! The usual request arrives in one piece and is read where it lies, without a copy. One that comes in parts is read
-//! again from its first byte whenever more has come; the [`Memo`] keeps what need not be found out twice, so that the
+//! again from its first byte whenever more has come; the [`RequestParser`] keeps what need not be found out twice, so that the
 //! cost stays linear in the body. It refuses every framing that two readers could understand differently.
 
 use std::ops::Range;
 
-use super::chunked::Chunks;
+use super::chunked::ChunkedDecoder;
 use super::{Problem, Status};
 use crate::limits::{BODY_BYTES_MAX, HEAD_BYTES_MAX, HEADERS_MAX};
 
@@ -30,7 +30,7 @@ impl Method {
 
 /// A complete request, borrowed from the bytes it was cut from.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Message<'b> {
+pub(crate) struct ParsedMessage<'b> {
     pub(crate) method: Method,
     pub(crate) target: &'b str,
     pub(crate) body: &'b [u8],
@@ -43,7 +43,7 @@ pub(crate) struct Message<'b> {
 /// How far the bytes reach.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress<'b> {
-    Complete(Message<'b>),
+    Complete(ParsedMessage<'b>),
     /// More bytes are needed; `wants_continue` once per message whose sender waits to be asked for the body.
     Partial {
         wants_continue: bool,
@@ -52,14 +52,14 @@ pub(crate) enum Progress<'b> {
 
 /// What is known of a message that has not arrived completely.
 #[derive(Debug, Default)]
-pub(crate) struct Memo {
-    head: Option<Head>,
-    chunks: Chunks,
+pub(crate) struct RequestParser {
+    head: Option<RequestHead>,
+    chunks: ChunkedDecoder,
     continue_asked: bool,
 }
 
 #[derive(Debug)]
-struct Head {
+struct RequestHead {
     method: Method,
     target: Range<usize>,
     framing: Framing,
@@ -74,7 +74,7 @@ enum Framing {
     Chunked,
 }
 
-impl Memo {
+impl RequestParser {
     /// Reads the message that begins with the first of `bytes`: the same bytes as last time, and more.
     ///
     /// # Errors
@@ -96,17 +96,17 @@ impl Memo {
         };
         let target = std::str::from_utf8(&bytes[head.target.clone()]).unwrap_or_default();
         let (method, keep_alive, used) = (head.method, head.keep_alive, head.bytes + body_used);
-        Ok(Progress::Complete(Message { method, target, body, keep_alive, used }))
+        Ok(Progress::Complete(ParsedMessage { method, target, body, keep_alive, used }))
     }
 }
 
 /// The head at the start of `bytes`, or nothing while it is incomplete.
-fn read_head(bytes: &[u8]) -> Result<Option<Head>, Problem> {
+fn read_head(bytes: &[u8]) -> Result<Option<RequestHead>, Problem> {
     let mut headers = [httparse::EMPTY_HEADER; HEADERS_MAX];
     let mut request = httparse::Request::new(&mut headers);
     let window = &bytes[..bytes.len().min(HEAD_BYTES_MAX)];
     match request.parse(window) {
-        Ok(httparse::Status::Complete(head_bytes)) => understand(&request, window, head_bytes).map(Some),
+        Ok(httparse::Status::Complete(head_bytes)) => interpret_head(&request, window, head_bytes).map(Some),
         Ok(httparse::Status::Partial) if window.len() == HEAD_BYTES_MAX => Err(too_large_head()),
         Ok(httparse::Status::Partial) => Ok(None),
         Err(httparse::Error::TooManyHeaders) => Err(too_large_head()),
@@ -114,15 +114,19 @@ fn read_head(bytes: &[u8]) -> Result<Option<Head>, Problem> {
     }
 }
 
-fn understand(request: &httparse::Request<'_, '_>, bytes: &[u8], head_bytes: usize) -> Result<Head, Problem> {
+fn interpret_head(
+    request: &httparse::Request<'_, '_>,
+    bytes: &[u8],
+    head_bytes: usize,
+) -> Result<RequestHead, Problem> {
     let method = match request.method {
         Some("GET") => Method::Get,
         Some("POST") => Method::Post,
         _ => Method::Other,
     };
-    let fields = Fields::read(request.headers)?;
+    let fields = HeaderFields::read(request.headers)?;
     let keep_alive = if request.version == Some(0) { fields.keep_alive } else { !fields.close };
-    Ok(Head {
+    Ok(RequestHead {
         method,
         target: range_within(bytes, request.path.unwrap_or_default()),
         framing: fields.framing(method)?,
@@ -140,7 +144,7 @@ fn range_within(bytes: &[u8], part: &str) -> Range<usize> {
 
 /// What the header fields say about framing and connection.
 #[derive(Default)]
-struct Fields {
+struct HeaderFields {
     length: Option<usize>,
     chunked: bool,
     close: bool,
@@ -148,14 +152,14 @@ struct Fields {
     expects_continue: bool,
 }
 
-impl Fields {
-    fn read(headers: &[httparse::Header<'_>]) -> Result<Fields, Problem> {
-        let mut fields = Fields::default();
+impl HeaderFields {
+    fn read(headers: &[httparse::Header<'_>]) -> Result<HeaderFields, Problem> {
+        let mut fields = HeaderFields::default();
         for header in headers {
             if header.name.eq_ignore_ascii_case("content-length") {
-                fields.hear_length(header.value)?;
+                fields.set_content_length(header.value)?;
             } else if header.name.eq_ignore_ascii_case("transfer-encoding") {
-                fields.hear_encoding(header.value)?;
+                fields.set_transfer_encoding(header.value)?;
             } else if header.name.eq_ignore_ascii_case("connection") {
                 fields.close |= has_token(header.value, "close");
                 fields.keep_alive |= has_token(header.value, "keep-alive");
@@ -166,7 +170,7 @@ impl Fields {
         Ok(fields)
     }
 
-    fn hear_length(&mut self, value: &[u8]) -> Result<(), Problem> {
+    fn set_content_length(&mut self, value: &[u8]) -> Result<(), Problem> {
         let digits = std::str::from_utf8(value).ok().map(str::trim).filter(|v| v.bytes().all(|b| b.is_ascii_digit()));
         let length = digits.and_then(|digits| digits.parse().ok());
         let length = length.ok_or_else(|| bad_request("content-length is not a number of bytes"))?;
@@ -176,7 +180,7 @@ impl Fields {
         Ok(())
     }
 
-    fn hear_encoding(&mut self, value: &[u8]) -> Result<(), Problem> {
+    fn set_transfer_encoding(&mut self, value: &[u8]) -> Result<(), Problem> {
         if self.chunked || !value.trim_ascii().eq_ignore_ascii_case(b"chunked") {
             let detail = "the only transfer-encoding understood here is chunked, once";
             return Err(Problem::new(Status::NotImplemented, "unknown_transfer_encoding", detail));

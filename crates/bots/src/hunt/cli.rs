@@ -39,11 +39,11 @@ pub struct HuntConfig {
     /// How many there are.
     pub count: u32,
     /// Time between two acts of one.
-    pub every: Duration,
+    pub act_interval: Duration,
     /// Whether they are shown their surroundings.
-    pub has_sight: bool,
+    pub has_views: bool,
     /// After which they leave.
-    pub lasts: Option<Duration>,
+    pub duration: Option<Duration>,
     /// Decides everything that is left to chance.
     pub seed: u64,
 }
@@ -55,7 +55,7 @@ impl HuntArgs {
     /// A sentence that names the value which is out of range.
     pub fn config(self, seed: u64) -> Result<Option<HuntConfig>, String> {
         let Some(server) = self.hunt else { return Ok(None) };
-        if !is_place(&server) {
+        if !is_host_port(&server) {
             return Err(format!("--hunt is {server}: host and port, such as 127.0.0.1:4000"));
         }
         if !(1..=HUNTERS_MAX).contains(&self.count) {
@@ -66,12 +66,20 @@ impl HuntArgs {
         }
         let every = Duration::from_secs_f64(1.0 / self.rate);
         let (world, count, lasts) = (self.world, self.count, self.lasts);
-        Ok(Some(HuntConfig { server, world, count, every, has_sight: !self.blind, lasts, seed }))
+        Ok(Some(HuntConfig {
+            server,
+            world,
+            count,
+            act_interval: every,
+            has_views: !self.blind,
+            duration: lasts,
+            seed,
+        }))
     }
 }
 
 /// Whether this is a host and a port. An address with colons of its own stands in brackets.
-fn is_place(text: &str) -> bool {
+fn is_host_port(text: &str) -> bool {
     let Some((host, port)) = text.rsplit_once(':') else { return false };
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
     let in_brackets = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
@@ -101,7 +109,7 @@ mod tests {
         match (read, want) {
             (Ok(config), Ok(want)) => {
                 let short = config.as_ref().map(|config| {
-                    (config.server.as_str(), config.count, config.every.as_millis() as u64, config.has_sight)
+                    (config.server.as_str(), config.count, config.act_interval.as_millis() as u64, config.has_views)
                 });
                 assert_eq!(short, want, "{typed}");
             }

@@ -1,13 +1,15 @@
 //! The life of one hunter: connects, introduces itself, acts at its rate, and comes back when the connection is lost. What it
 //! does is its mind's affair.
 
+use super::brain::HunterBrain;
 use super::cli::HuntConfig;
-use super::line::Line;
-use super::mind::Mind;
+use super::frames::FrameConnection;
 use super::totals::Counters;
 use crate::characters::Chance;
 use crate::counters::count;
-use crate::limits::{HUNT_ANSWER_MAX, HUNT_SIGHT_CELLS, HUNT_VIEWS_PER_S, HUNT_WAIT_FIRST, HUNT_WAIT_MAX};
+use crate::limits::{
+    HUNT_RESPONSE_TIMEOUT, HUNT_RETRY_DELAY_MAX, HUNT_RETRY_DELAY_MIN, HUNT_SIGHT_CELLS, HUNT_VIEWS_PER_S,
+};
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,43 +18,43 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep, sleep_until, timeout};
-use wire::world::{Asked, Hello, Leave, Register, Registered, Resume, Said, VERSION, ViewOptions};
+use wire::world::{ClientMessage, Hello, Leave, Register, Registered, Resume, ServerMessage, VERSION, ViewOptions};
 
 /// What other people see.
-const LOOK: &str = "🤖";
+const INDICATOR: &str = "🤖";
 
 /// One hunter.
 pub(super) struct Hunter {
     config: Arc<HuntConfig>,
     counters: Arc<Counters>,
     chance: Chance,
-    mind: Mind,
+    brain: HunterBrain,
     resume: Option<Resume>,
 }
 
 impl Hunter {
     pub(super) fn new(config: Arc<HuntConfig>, counters: Arc<Counters>, mut chance: Chance) -> Self {
-        let mind = Mind::new(chance.split(), config.has_sight);
-        Self { config, counters, chance, mind, resume: None }
+        let mind = HunterBrain::new(chance.split(), config.has_views);
+        Self { config, counters, chance, brain: mind, resume: None }
     }
 
     /// Hunts until it is told to leave.
-    pub(super) async fn live(mut self, mut left: watch::Receiver<bool>) {
+    pub(super) async fn run(mut self, mut left: watch::Receiver<bool>) {
         let mut failures = 0;
         // Not all at once.
-        let mut pause = self.config.every.mul_f64(self.chance.share());
+        let mut pause = self.config.act_interval.mul_f64(self.chance.unit_f64());
         loop {
             tokio::select! {
                 () = sleep(pause) => {}
-                () = told_to_leave(&mut left) => return,
+                () = shutdown_requested(&mut left) => return,
             }
-            match self.connected(&mut left).await {
+            match self.run_connection(&mut left).await {
                 Ok(()) => return,
                 Err((error, has_played)) => {
-                    self.counters.lose(&error);
+                    self.counters.count_lost(&error);
                     failures = if has_played { 1 } else { failures + 1 };
                     tracing::debug!(%error, failures, "a hunter's connection was lost");
-                    pause = wait(failures, self.chance.share());
+                    pause = retry_delay(failures, self.chance.unit_f64());
                 }
             }
         }
@@ -60,17 +62,17 @@ impl Hunter {
 
     /// One connection, from its first frame to its last. `Ok` when it was told to leave; otherwise why it ended, and whether
     /// the hunter had come into the world.
-    async fn connected(&mut self, left: &mut watch::Receiver<bool>) -> Result<(), (io::Error, bool)> {
+    async fn run_connection(&mut self, left: &mut watch::Receiver<bool>) -> Result<(), (io::Error, bool)> {
         let opening = async {
             let stream = TcpStream::connect(&self.config.server).await?;
             stream.set_nodelay(true)?;
-            let mut line = Line::new(stream);
-            let registered = enter(&mut line, &self.config, self.resume).await?;
+            let mut line = FrameConnection::new(stream);
+            let registered = register(&mut line, &self.config, self.resume).await?;
             Ok::<_, io::Error>((line, registered))
         };
         let opened = tokio::select! {
-            opened = timeout(HUNT_ANSWER_MAX, opening) => opened,
-            () = told_to_leave(left) => return Ok(()),
+            opened = timeout(HUNT_RESPONSE_TIMEOUT, opening) => opened,
+            () = shutdown_requested(left) => return Ok(()),
         };
         let opened = opened.unwrap_or_else(|_| Err(no_answer()));
         let (mut line, registered) = opened.map_err(|error| {
@@ -79,7 +81,7 @@ impl Hunter {
             (error, false)
         })?;
         self.resume = Some(Resume { id: registered.id, key: registered.key });
-        self.mind.arrive(&registered);
+        self.brain.registered(&registered);
         self.counters.registered.fetch_add(1, Relaxed);
         let played = self.play(&mut line, left).await;
         self.counters.registered.fetch_sub(1, Relaxed);
@@ -88,11 +90,11 @@ impl Hunter {
 
     async fn play<S: AsyncRead + AsyncWrite + Unpin>(
         &mut self,
-        line: &mut Line<S>,
+        line: &mut FrameConnection<S>,
         left: &mut watch::Receiver<bool>,
     ) -> io::Result<()> {
-        let phase = self.config.every.mul_f64(self.chance.share());
-        let mut beat = interval_at(Instant::now() + phase, self.config.every);
+        let phase = self.config.act_interval.mul_f64(self.chance.unit_f64());
+        let mut beat = interval_at(Instant::now() + phase, self.config.act_interval);
         beat.set_missed_tick_behavior(MissedTickBehavior::Skip);
         // Until when the act before must be answered, while it is not.
         let mut answer_until = None;
@@ -100,37 +102,37 @@ impl Hunter {
             tokio::select! {
                 said = line.next() => {
                     let said = said?;
-                    if let Said::Error(error) = said {
+                    if let ServerMessage::Error(error) = said {
                         return Err(io::Error::other(format!("{}: {}", error.code, error.reason)));
                     }
-                    if matches!(said, Said::Moved(_) | Said::Dug(_) | Said::Grabbed(_) | Said::Refused(_)) {
+                    if matches!(said, ServerMessage::Moved(_) | ServerMessage::Dug(_) | ServerMessage::Grabbed(_) | ServerMessage::Refused(_)) {
                         answer_until = None;
                     }
-                    self.counters.hear(&said);
-                    self.mind.hear(&said);
+                    self.counters.count_message(&said);
+                    self.brain.observe(&said);
                 }
                 _ = beat.tick() => {
                     if answer_until.is_some() {
                         count(&self.counters.late);
                         continue;
                     }
-                    line.send([self.mind.act()]).await?;
-                    answer_until = Some(Instant::now() + HUNT_ANSWER_MAX);
+                    line.send([self.brain.next_input()]).await?;
+                    answer_until = Some(Instant::now() + HUNT_RESPONSE_TIMEOUT);
                 }
-                () = end_of(answer_until) => return Err(no_answer()),
-                () = told_to_leave(left) => return line.send([Asked::Leave(Leave {})]).await,
+                () = deadline(answer_until) => return Err(no_answer()),
+                () = shutdown_requested(left) => return line.send([ClientMessage::Leave(Leave {})]).await,
             }
         }
     }
 }
 
 /// Ends when it is told to, or when nobody is left who could.
-async fn told_to_leave(left: &mut watch::Receiver<bool>) {
+async fn shutdown_requested(left: &mut watch::Receiver<bool>) {
     let _ = left.wait_for(|left| *left).await.map(drop);
 }
 
 /// When the time for an answer is over; never, while none is due.
-async fn end_of(answer_until: Option<Instant>) {
+async fn deadline(answer_until: Option<Instant>) {
     match answer_until {
         Some(until) => sleep_until(until).await,
         None => std::future::pending().await,
@@ -143,38 +145,44 @@ fn no_answer() -> io::Error {
 }
 
 /// Introduces itself and comes into the world.
-async fn enter<S: AsyncRead + AsyncWrite + Unpin>(
-    line: &mut Line<S>,
+async fn register<S: AsyncRead + AsyncWrite + Unpin>(
+    line: &mut FrameConnection<S>,
     config: &HuntConfig,
     resume: Option<Resume>,
 ) -> io::Result<Registered> {
-    line.send([Asked::Hello(Hello { version: VERSION, capabilities: Vec::new() })]).await?;
+    line.send([ClientMessage::Hello(Hello { version: VERSION, capabilities: Vec::new() })]).await?;
     loop {
         match line.next().await? {
-            Said::Welcome(welcome) => {
-                let look = welcome.indicators.iter().position(|emoji| emoji == LOOK).unwrap_or(0);
+            ServerMessage::Welcome(welcome) => {
+                let look = welcome.indicators.iter().position(|emoji| emoji == INDICATOR).unwrap_or(0);
                 let sight = HUNT_SIGHT_CELLS;
                 let view = ViewOptions { radius_x: sight, radius_y: sight, per_s: HUNT_VIEWS_PER_S };
                 let register = Register {
                     world: config.world.clone(),
                     indicator: look as u32,
-                    view: config.has_sight.then_some(view),
+                    view: config.has_views.then_some(view),
                     resume,
                     ..Register::default()
                 };
-                line.send([Asked::Register(register)]).await?;
+                line.send([ClientMessage::Register(register)]).await?;
             }
-            Said::Registered(registered) => return Ok(registered),
-            Said::Refused(refused) => return Err(io::Error::other(format!("not let in: {}", refused.code))),
-            Said::Error(error) => return Err(io::Error::other(format!("{}: {}", error.code, error.reason))),
-            Said::Moved(_) | Said::Dug(_) | Said::Grabbed(_) | Said::View(_) | Said::Round(_) | Said::Watched(_) => {}
+            ServerMessage::Registered(registered) => return Ok(registered),
+            ServerMessage::Refused(refused) => return Err(io::Error::other(format!("not let in: {}", refused.code))),
+            ServerMessage::Error(error) => return Err(io::Error::other(format!("{}: {}", error.code, error.reason))),
+            ServerMessage::Moved(_)
+            | ServerMessage::Dug(_)
+            | ServerMessage::Grabbed(_)
+            | ServerMessage::View(_)
+            | ServerMessage::Round(_)
+            | ServerMessage::Watched(_) => {}
         }
     }
 }
 
 /// Longer after each failure, and never for all of them at once.
-fn wait(failures: u32, share: f64) -> Duration {
-    let whole = HUNT_WAIT_FIRST.saturating_mul(1 << (failures.saturating_sub(1)).min(10)).min(HUNT_WAIT_MAX);
+fn retry_delay(failures: u32, share: f64) -> Duration {
+    let whole =
+        HUNT_RETRY_DELAY_MIN.saturating_mul(1 << (failures.saturating_sub(1)).min(10)).min(HUNT_RETRY_DELAY_MAX);
     whole.mul_f64(0.5 + share / 2.0)
 }
 
@@ -191,18 +199,18 @@ mod tests {
             server: String::new(),
             world: "hunt".into(),
             count: 1,
-            every,
-            has_sight: true,
-            lasts: None,
+            act_interval: every,
+            has_views: true,
+            duration: None,
             seed: 1,
         }
     }
 
     /// A server of one hunter that has one chest, one cell to the east.
-    async fn serve(mut stream: DuplexStream, heard: &mut Vec<Asked>) {
+    async fn serve(mut stream: DuplexStream, heard: &mut Vec<ClientMessage>) {
         let mut bytes = Vec::new();
         while stream.read_buf(&mut bytes).await.unwrap() > 0 {
-            while let Some(place) = wire::delimited::first(&bytes, 1_000).unwrap() {
+            while let Some(place) = wire::delimited::first_frame(&bytes, 1_000).unwrap() {
                 let end = place.end;
                 let asked = ClientFrame::decode(&bytes[place]).unwrap().what.unwrap();
                 bytes.drain(..end);
@@ -216,21 +224,24 @@ mod tests {
         }
     }
 
-    fn answers(asked: &Asked) -> Vec<Said> {
+    fn answers(asked: &ClientMessage) -> Vec<ServerMessage> {
         match asked {
-            Asked::Hello(_) => {
-                vec![Said::Welcome(Welcome { indicators: vec!["😁".into(), LOOK.into()], ..Welcome::default() })]
+            ClientMessage::Hello(_) => {
+                vec![ServerMessage::Welcome(Welcome {
+                    indicators: vec!["😁".into(), INDICATOR.into()],
+                    ..Welcome::default()
+                })]
             }
-            Asked::Register(register) => {
+            ClientMessage::Register(register) => {
                 let registered =
                     Registered { id: 1, x: 5, y: 5, next_seq: 1, view: register.view, ..Registered::default() };
                 let chest = Item { x: 6, y: 5, kind: 0 };
                 let view = View { is_full: true, x: 5, y: 5, items: vec![chest], ..View::default() };
-                vec![Said::Registered(registered), Said::View(Box::new(view))]
+                vec![ServerMessage::Registered(registered), ServerMessage::View(Box::new(view))]
             }
-            Asked::Move(step) => vec![Said::Moved(Moved { seq: step.seq, x: 6, y: 5 })],
-            Asked::Dig(dig) => vec![Said::Dug(Dug { seq: dig.seq, points: 5, score: 5 })],
-            Asked::Watch(_) | Asked::Grab(_) | Asked::Leave(_) => Vec::new(),
+            ClientMessage::Move(step) => vec![ServerMessage::Moved(Moved { seq: step.seq, x: 6, y: 5 })],
+            ClientMessage::Dig(dig) => vec![ServerMessage::Dug(Dug { seq: dig.seq, points: 5, score: 5 })],
+            ClientMessage::Watch(_) | ClientMessage::Grab(_) | ClientMessage::Leave(_) => Vec::new(),
         }
     }
 
@@ -241,11 +252,11 @@ mod tests {
         let counters = Arc::new(Counters::default());
         let (leave, mut left) = watch::channel(false);
         let hunting = async {
-            let mut line = Line::new(ours);
+            let mut line = FrameConnection::new(ours);
             let config = Arc::new(config(1_000));
-            let registered = enter(&mut line, &config, None).await.unwrap();
+            let registered = register(&mut line, &config, None).await.unwrap();
             let mut hunter = Hunter::new(config, counters.clone(), Chance::from_seed(3));
-            hunter.mind.arrive(&registered);
+            hunter.brain.registered(&registered);
             let stop = async {
                 while counters.totals(1).points == 0 {
                     sleep(Duration::from_millis(100)).await;
@@ -261,8 +272,10 @@ mod tests {
         tokio::join!(hunting, serve(theirs, &mut heard));
         let totals = counters.totals(1);
         assert_eq!((totals.moved, totals.dug, totals.points, totals.views, totals.late), (1, 1, 5, 1, 0), "{totals}");
-        assert!(matches!(&heard[1], Asked::Register(register) if register.indicator == 1 && register.world == "hunt"));
-        assert!(matches!(heard.last(), Some(Asked::Leave(_))));
+        assert!(
+            matches!(&heard[1], ClientMessage::Register(register) if register.indicator == 1 && register.world == "hunt")
+        );
+        assert!(matches!(heard.last(), Some(ClientMessage::Leave(_))));
     }
 
     /// It may have lost its power, and nobody closes the connection: the hunter is not there for ever.
@@ -273,16 +286,16 @@ mod tests {
         let (_leave, mut left) = watch::channel(false);
         let mut hunter = Hunter::new(Arc::new(config(1_000)), counters.clone(), Chance::from_seed(3));
         let began = Instant::now();
-        let lost = hunter.play(&mut Line::new(ours), &mut left).await.unwrap_err();
+        let lost = hunter.play(&mut FrameConnection::new(ours), &mut left).await.unwrap_err();
         assert_eq!(lost.to_string(), "no answer in time");
-        assert!(began.elapsed() <= HUNT_ANSWER_MAX + Duration::from_secs(3), "{:?}", began.elapsed());
+        assert!(began.elapsed() <= HUNT_RESPONSE_TIMEOUT + Duration::from_secs(3), "{:?}", began.elapsed());
         assert!(counters.totals(1).late > 0, "acts were left out meanwhile");
     }
 
     #[test]
     fn waits_grow_to_an_end() {
-        let ms = |failures| wait(failures, 1.0).as_millis();
+        let ms = |failures| retry_delay(failures, 1.0).as_millis();
         assert_eq!([ms(1), ms(2), ms(3), ms(40)], [500, 1_000, 2_000, 15_000]);
-        assert_eq!(wait(1, 0.0).as_millis(), 250);
+        assert_eq!(retry_delay(1, 0.0).as_millis(), 250);
     }
 }

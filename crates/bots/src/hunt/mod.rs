@@ -4,10 +4,10 @@
 //! Each hunter is one connection and one mover. It acts at its rate, at a phase of its own, with at most one act unanswered;
 //! when the connection is lost it comes back, and takes its mover up again.
 
+mod brain;
 mod cli;
+mod frames;
 mod hunter;
-mod line;
-mod mind;
 mod totals;
 
 pub use cli::{HuntArgs, HuntConfig};
@@ -24,9 +24,9 @@ use tokio::time::{interval, timeout};
 use totals::Counters;
 
 /// How often `report` hears how it goes.
-const REPORT_EVERY: Duration = Duration::from_secs(5);
+const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 /// Time in which hunters say goodbye.
-const LEAVE_MAX: Duration = Duration::from_secs(2);
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Hunts until `shutdown`, and says now and then how it goes; in the end what they did, and how many were there when they were told to
 /// leave. Call it on a runtime.
@@ -41,10 +41,10 @@ pub async fn hunt(
     let mut hunters = JoinSet::new();
     for number in 0..config.count {
         let chance = Chance::from_seed(config.seed.wrapping_add(u64::from(number)));
-        hunters.spawn(Hunter::new(config.clone(), counters.clone(), chance).live(left.clone()));
+        hunters.spawn(Hunter::new(config.clone(), counters.clone(), chance).run(left.clone()));
     }
     let telling = async {
-        let mut beat = interval(REPORT_EVERY);
+        let mut beat = interval(REPORT_INTERVAL);
         beat.tick().await;
         loop {
             beat.tick().await;
@@ -58,7 +58,7 @@ pub async fn hunt(
     let present = counters.totals(config.count).present;
     leave.send_replace(true);
     let everybody_left = async { while hunters.join_next().await.is_some() {} };
-    if timeout(LEAVE_MAX, everybody_left).await.is_err() {
+    if timeout(LEAVE_TIMEOUT, everybody_left).await.is_err() {
         hunters.shutdown().await;
     }
     HuntTotals { present, ..counters.totals(config.count) }

@@ -4,7 +4,7 @@ use crate::counters::count;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
-use wire::world::Said;
+use wire::world::ServerMessage;
 
 /// Counters that all hunters share.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Counters {
     pub(super) views: AtomicU64,
     pub(super) late: AtomicU64,
     /// Why a connection was lost last.
-    trouble: Mutex<Option<String>>,
+    last_error: Mutex<Option<String>>,
 }
 
 /// What hunters did.
@@ -46,27 +46,31 @@ pub struct HuntTotals {
     /// Acts left out because the one before was not answered yet.
     pub late: u64,
     /// Why a connection was lost last, or did not come about.
-    pub trouble: Option<String>,
+    pub last_error: Option<String>,
 }
 
 impl Counters {
     /// A connection was lost, or did not come about.
-    pub(super) fn lose(&self, why: &dyn fmt::Display) {
+    pub(super) fn count_lost(&self, why: &dyn fmt::Display) {
         count(&self.lost);
-        *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_string());
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(why.to_string());
     }
 
-    pub(super) fn hear(&self, said: &Said) {
+    pub(super) fn count_message(&self, said: &ServerMessage) {
         match said {
-            Said::Moved(_) => count(&self.moved),
-            Said::Dug(dug) => {
+            ServerMessage::Moved(_) => count(&self.moved),
+            ServerMessage::Dug(dug) => {
                 count(&self.dug);
                 self.points.fetch_add(u64::from(dug.points), Relaxed);
             }
-            Said::Grabbed(_) => count(&self.grabbed),
-            Said::Refused(_) => count(&self.refused),
-            Said::View(_) => count(&self.views),
-            Said::Welcome(_) | Said::Registered(_) | Said::Round(_) | Said::Error(_) | Said::Watched(_) => {}
+            ServerMessage::Grabbed(_) => count(&self.grabbed),
+            ServerMessage::Refused(_) => count(&self.refused),
+            ServerMessage::View(_) => count(&self.views),
+            ServerMessage::Welcome(_)
+            | ServerMessage::Registered(_)
+            | ServerMessage::Round(_)
+            | ServerMessage::Error(_)
+            | ServerMessage::Watched(_) => {}
         }
     }
 
@@ -83,14 +87,15 @@ impl Counters {
             refused: read(&self.refused),
             views: read(&self.views),
             late: read(&self.late),
-            trouble: self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            last_error: self.last_error.lock().unwrap_or_else(PoisonError::into_inner).clone(),
         }
     }
 }
 
 impl fmt::Display for HuntTotals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { hunters, present, lost, moved, dug, points, grabbed, refused, views, late, trouble } = self;
+        let Self { hunters, present, lost, moved, dug, points, grabbed, refused, views, late, last_error: trouble } =
+            self;
         write!(
             f,
             "{present} of {hunters} hunters there, {moved} steps, {dug} chests ({points} points), {grabbed} power-ups, \
@@ -114,8 +119,8 @@ mod tests {
     fn the_last_trouble_is_said() {
         let counters = Counters::default();
         check(&counters, ", 0 connections lost");
-        counters.lose(&"not let in: world_full");
-        counters.lose(&"Connection refused");
+        counters.count_lost(&"not let in: world_full");
+        counters.count_lost(&"Connection refused");
         check(&counters, ", 2 connections lost; the last one: Connection refused");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Idempotency;
 use crate::ids::{GameId, PlayerId, TableId, WorkerId};
-use crate::rows::{GameRow, SeatRole, TableLogRow};
+use crate::rows::{GameRole, GameRow, TableLogRow};
 use crate::time::UnixMs;
 use rules::chance::Seed;
 
@@ -31,16 +31,16 @@ pub struct TableAppend {
     /// The entries, in order; the first one's version is `expected_version`. There may be none.
     pub rows: Vec<TableLogRow>,
     /// Changes of the lists. Games come first, then seats, then ends, then awards; among one kind the order given counts.
-    pub index: Vec<Index>,
+    pub index_changes: Vec<IndexChange>,
     /// A new base, when it moves.
-    pub base: Option<Base>,
+    pub snapshot: Option<TableSnapshot>,
     /// Whether the table has something to do by itself from here on, and so must always be owned by somebody.
     pub is_live: bool,
 }
 
 /// What a load of a table starts from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Base {
+pub struct TableSnapshot {
     /// Entries that it holds already, counted from the beginning: rows with a lower version are forgotten. Never lower than
     /// that of the base before, never higher than what the log holds with this append.
     pub version: u32,
@@ -50,27 +50,27 @@ pub struct Base {
 
 /// A change of the lists, in the same commit as the entries that it follows from. Games are those of the table appended to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Index {
+pub enum IndexChange {
     /// Insert or replace the row of a game.
-    Game(GameRow),
+    UpsertGame(GameRow),
     /// Insert a seat of a known game, or replace its role.
-    Seat {
+    UpsertSeat {
         /// In which game.
         game: GameId,
         /// Whose.
         player: PlayerId,
         /// As what.
-        role: SeatRole,
+        role: GameRole,
     },
     /// Take a seat away, if there is one.
-    Unseat {
+    DeleteSeat {
         /// In which game.
         game: GameId,
         /// Whose.
         player: PlayerId,
     },
     /// A known game has ended. Its record is kept, seats of the invited are taken away, the others know whether they won.
-    Archive {
+    ArchiveGame {
         /// Which.
         game: GameId,
         /// Everything that may be asked about it later, as the table's machine packs it.
@@ -100,9 +100,9 @@ pub struct ClaimedTable {
     /// The fencing token of this claim.
     pub epoch: u32,
     /// The base's bytes; empty when none was ever given.
-    pub base: Vec<u8>,
+    pub snapshot: Vec<u8>,
     /// Entries under the base; 0 when none was ever given.
-    pub base_version: u32,
+    pub snapshot_version: u32,
     /// The entries after it, in order.
     pub rows: Vec<TableLogRow>,
 }

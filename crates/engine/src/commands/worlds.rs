@@ -9,7 +9,7 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorldCommand {
     /// Make a world, or find the one that has this name already: its answer tells by the id. →
-    /// [`Outcome::WorldIs`](super::Outcome::WorldIs) | `TooMany` (worlds of this creator that are not over) | `Full` (worlds in all,
+    /// [`Outcome::World`](super::Outcome::WorldIs) | `TooMany` (worlds of this creator that are not over) | `Full` (worlds in all,
     /// but for those that are reserved for others) | `Duplicate` (the id is another world's)
     Ensure {
         /// The world; `created_at` is now.
@@ -30,9 +30,9 @@ pub enum WorldCommand {
         now: UnixMs,
     },
     /// Keep the matchmakers' desk: it is free when nobody keeps it or its keeper's lease has ended, and stays with whoever has it. →
-    /// [`Outcome::DeskOf`](super::Outcome::DeskOf) (this worker, or another whose lease holds) | `LeaseLost` (this worker's own lease
+    /// [`Outcome::QueueOwnedBy`](super::Outcome::DeskOf) (this worker, or another whose lease holds) | `LeaseLost` (this worker's own lease
     /// does not hold at `now`)
-    KeepDesk {
+    AcquireQueue {
         /// For whom.
         worker: WorkerId,
         /// When.
@@ -40,9 +40,9 @@ pub enum WorldCommand {
     },
     /// Make the hunt of a match, and write down by which ticket each of its players came. Refused of whoever keeps the desk no longer, so
     /// that a ticket which the next keeper does not know has its hunt already, or never will. Repeated, it changes nothing. →
-    /// [`Outcome::WorldIs`](super::Outcome::WorldIs) | `TooMany` | `Duplicate` (as for `Ensure`) | `LeaseLost` (another worker has taken
+    /// [`Outcome::World`](super::Outcome::WorldIs) | `TooMany` | `Duplicate` (as for `Ensure`) | `LeaseLost` (another worker has taken
     /// the desk)
-    Match {
+    CreateMatchedHunt {
         /// The hunt; `created_at` is now.
         row: WorldRow,
         /// Its players, with their tickets.

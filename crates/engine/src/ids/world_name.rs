@@ -14,7 +14,7 @@ pub struct WorldName(String);
     "not the name of a world: expected 1 to {WORLD_NAME_BYTES_MAX} small letters (a-z), digits and hyphens, with a letter or a \
      digit at both ends, such as plaza-2"
 )]
-pub struct NotAWorldName;
+pub struct ParseWorldNameError;
 
 impl WorldName {
     /// The name as text.
@@ -25,14 +25,14 @@ impl WorldName {
 }
 
 impl FromStr for WorldName {
-    type Err = NotAWorldName;
-    fn from_str(text: &str) -> Result<Self, NotAWorldName> {
+    type Err = ParseWorldNameError;
+    fn from_str(text: &str) -> Result<Self, ParseWorldNameError> {
         let is_plain = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         let bytes = text.as_bytes();
         let ends_well = bytes.first().is_some_and(is_plain) && bytes.last().is_some_and(is_plain);
         let is_made_well = bytes.iter().all(|byte| is_plain(byte) || *byte == b'-');
         let is_name = ends_well && is_made_well && bytes.len() <= WORLD_NAME_BYTES_MAX;
-        is_name.then(|| Self(text.to_owned())).ok_or(NotAWorldName)
+        is_name.then(|| Self(text.to_owned())).ok_or(ParseWorldNameError)
     }
 }
 
@@ -55,7 +55,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, is_name: bool) {
         let read = text.parse::<WorldName>();
-        assert_eq!(read.as_ref().map(WorldName::as_str), if is_name { Ok(text) } else { Err(&NotAWorldName) });
+        assert_eq!(read.as_ref().map(WorldName::as_str), if is_name { Ok(text) } else { Err(&ParseWorldNameError) });
     }
 
     #[test]

@@ -4,14 +4,14 @@
 //! archive = format:u8=1 rows:varint ( turns:varint late_moves:varint bytes:varint entry*bytes )*rows
 //! ```
 
-use super::entry::{BadEntry, ByteReader, put_varint};
-use crate::rows::LogRow;
+use super::entry::{ByteReader, DecodeError, put_varint};
+use crate::rows::MatchLogRow;
 
 const FORMAT: u8 = 1;
 
 /// Packs a whole log, from version 0 on.
 #[must_use]
-pub fn pack(rows: &[LogRow]) -> Vec<u8> {
+pub fn pack(rows: &[MatchLogRow]) -> Vec<u8> {
     let mut out = Vec::with_capacity(rows.iter().map(|row| row.bytes.len() + 6).sum::<usize>() + 6);
     out.push(FORMAT);
     put_varint(&mut out, rows.len() as u64);
@@ -28,11 +28,11 @@ pub fn pack(rows: &[LogRow]) -> Vec<u8> {
 /// without being copied.
 ///
 /// # Errors
-/// [`BadEntry`] when these bytes are not one.
-pub fn unpack(archive: &[u8], from: u32, limit: usize) -> Result<(u32, Vec<LogRow>), BadEntry> {
+/// [`DecodeError`] when these bytes are not one.
+pub fn unpack(archive: &[u8], from: u32, limit: usize) -> Result<(u32, Vec<MatchLogRow>), DecodeError> {
     let mut bytes = ByteReader::new(archive);
     if bytes.take(1)? != [FORMAT] {
-        return Err(BadEntry("an archive in another format than 1: by a newer version?"));
+        return Err(DecodeError("an archive in another format than 1: by a newer version?"));
     }
     let count = bytes.varint()? as u32;
     let wanted = from..from.saturating_add(u32::try_from(limit).unwrap_or(u32::MAX));
@@ -43,7 +43,7 @@ pub fn unpack(archive: &[u8], from: u32, limit: usize) -> Result<(u32, Vec<LogRo
         let length = bytes.varint()? as usize;
         let entry = bytes.take(length)?;
         if wanted.contains(&version) {
-            rows.push(LogRow { version, turns, late_moves, bytes: entry.to_vec() });
+            rows.push(MatchLogRow { version, turns, late_moves, bytes: entry.to_vec() });
         }
     }
     bytes.finish()?;
@@ -59,14 +59,14 @@ mod tests {
         #[test]
         fn a_log_is_read_back(rows in prop::collection::vec((any::<u32>(), any::<u32>(), prop::collection::vec(any::<u8>(), 0..50)), 0..200)) {
             let rows: Vec<_> = rows.into_iter().enumerate()
-                .map(|(at, (turns, late_moves, bytes))| LogRow { version: at as u32, turns, late_moves, bytes }).collect();
+                .map(|(at, (turns, late_moves, bytes))| MatchLogRow { version: at as u32, turns, late_moves, bytes }).collect();
             prop_assert_eq!(unpack(&pack(&rows), 0, usize::MAX), Ok((rows.len() as u32, rows)));
         }
 
         #[test]
         fn a_page_of_a_log_is_read_alone(entries in 0u32..100, from in 0u32..120, limit in 0usize..120) {
             let rows: Vec<_> =
-                (0..entries).map(|at| LogRow { version: at, turns: at, late_moves: 0, bytes: vec![at as u8; 3] }).collect();
+                (0..entries).map(|at| MatchLogRow { version: at, turns: at, late_moves: 0, bytes: vec![at as u8; 3] }).collect();
             let want: Vec<_> = rows.iter().skip(from as usize).take(limit).cloned().collect();
             prop_assert_eq!(unpack(&pack(&rows), from, limit), Ok((entries, want)));
         }

@@ -16,7 +16,7 @@ use crate::limits::SEATS_MAX;
 use rules::snake::Move;
 
 mod bytes;
-pub use bytes::Reader as ByteReader;
+pub use bytes::ByteReader;
 pub(crate) use bytes::put_varint;
 
 const FORMAT: u8 = 1;
@@ -44,9 +44,9 @@ impl Default for Face {
     }
 }
 
-/// What kind of answer a call to a bot got. Everything but [`Class::Valid`] means that the bot's previous move counted again.
+/// What kind of answer a call to a bot got. Everything but [`AnswerClass::Valid`] means that the bot's previous move counted again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
+pub enum AnswerClass {
     /// A valid answer, in time.
     Valid,
     /// No whole answer before the deadline, whatever was still missing: connection, head or body.
@@ -65,7 +65,7 @@ pub enum Class {
     Forbidden,
 }
 
-impl Class {
+impl AnswerClass {
     /// Every class, in the order of its code in the log: codes are never reused.
     pub const ALL: [Self; 8] = [
         Self::Valid,
@@ -97,8 +97,8 @@ impl Class {
         self as u8
     }
 
-    fn from_code(code: u8) -> Result<Self, BadEntry> {
-        Self::ALL.get(usize::from(code)).copied().ok_or(BadEntry("an unknown class of answer"))
+    fn from_code(code: u8) -> Result<Self, DecodeError> {
+        Self::ALL.get(usize::from(code)).copied().ok_or(DecodeError("an unknown class of answer"))
     }
 }
 
@@ -113,11 +113,11 @@ pub enum Notice {
 
 /// A seat's part in one turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Played {
+pub struct PlayedMove {
     /// The move that counted: the bot's, or its previous one again.
     pub mv: Move,
     /// What kind of answer it was.
-    pub class: Class,
+    pub class: AnswerClass,
     /// From sending to the end of the answer, in milliseconds, at most the timeout.
     pub latency_ms: u16,
     /// What the bot shouted; empty for nothing.
@@ -141,7 +141,7 @@ pub enum Entry {
         /// Which seat.
         seat: u8,
         /// How it answered.
-        class: Class,
+        class: AnswerClass,
         /// In milliseconds.
         latency_ms: u16,
     },
@@ -150,7 +150,7 @@ pub enum Entry {
         /// Its number, from 1: the board's turn after it.
         turn: u32,
         /// By seat; `None` for those that were out.
-        played: Vec<Option<Played>>,
+        played: Vec<Option<PlayedMove>>,
         /// Low half of [`rules::snake::state_hash`] of the board after it.
         state_hash: u32,
     },
@@ -159,7 +159,7 @@ pub enum Entry {
 /// Bytes that are not an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct BadEntry(pub &'static str);
+pub struct DecodeError(pub &'static str);
 
 impl Entry {
     /// The entry's bytes.
@@ -181,17 +181,17 @@ impl Entry {
     /// The entry of these bytes: all of them, and nothing but the canonical form.
     ///
     /// # Errors
-    /// [`BadEntry`], saying what is wrong.
-    pub fn decode(bytes: &[u8]) -> Result<Self, BadEntry> {
+    /// [`DecodeError`], saying what is wrong.
+    pub fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut from = ByteReader::new(bytes);
         if from.u8()? != FORMAT {
-            return Err(BadEntry("written in another format than 1: by a newer version?"));
+            return Err(DecodeError("written in another format than 1: by a newer version?"));
         }
         let entry = match from.u8()? {
             KIND_OPENED => decode_opened(&mut from)?,
             KIND_DELIVERED => decode_delivered(&mut from)?,
             KIND_TURN => decode_turn(&mut from)?,
-            _ => return Err(BadEntry("an unknown kind")),
+            _ => return Err(DecodeError("an unknown kind")),
         };
         from.finish()?;
         Ok(entry)
@@ -209,7 +209,7 @@ fn encode_opened(out: &mut Vec<u8>, rules_version: u16, faces: &[Face]) {
     }
 }
 
-fn encode_turn(out: &mut Vec<u8>, turn: u32, played: &[Option<Played>], state_hash: u32) {
+fn encode_turn(out: &mut Vec<u8>, turn: u32, played: &[Option<PlayedMove>], state_hash: u32) {
     out.push(KIND_TURN);
     put_varint(out, u64::from(turn));
     out.push(played.len() as u8);
@@ -228,55 +228,55 @@ fn encode_turn(out: &mut Vec<u8>, turn: u32, played: &[Option<Played>], state_ha
     out.extend(state_hash.to_le_bytes());
 }
 
-fn decode_opened(from: &mut ByteReader<'_>) -> Result<Entry, BadEntry> {
+fn decode_opened(from: &mut ByteReader<'_>) -> Result<Entry, DecodeError> {
     let rules_version = from.u16()?;
-    let seats = seats(from)?;
+    let seats = read_seat_count(from)?;
     let face = |from: &mut ByteReader<'_>| {
         Ok(Face { color: from.text()?.into(), head: from.text()?.into(), tail: from.text()?.into() })
     };
-    let faces = (0..seats).map(|_| face(from)).collect::<Result<_, BadEntry>>()?;
+    let faces = (0..seats).map(|_| face(from)).collect::<Result<_, DecodeError>>()?;
     Ok(Entry::Opened { rules_version, faces })
 }
 
-fn decode_delivered(from: &mut ByteReader<'_>) -> Result<Entry, BadEntry> {
+fn decode_delivered(from: &mut ByteReader<'_>) -> Result<Entry, DecodeError> {
     let notice = match from.u8()? {
         0 => Notice::Start,
         1 => Notice::End,
-        _ => return Err(BadEntry("an unknown notice")),
+        _ => return Err(DecodeError("an unknown notice")),
     };
     let seat = from.u8()?;
-    let class = Class::from_code(from.u8()?)?;
+    let class = AnswerClass::from_code(from.u8()?)?;
     Ok(Entry::Delivered { notice, seat, class, latency_ms: from.u16()? })
 }
 
-fn decode_turn(from: &mut ByteReader<'_>) -> Result<Entry, BadEntry> {
-    let turn = u32::try_from(from.varint()?).map_err(|_| BadEntry("a turn beyond any limit"))?;
-    let seats = seats(from)?;
+fn decode_turn(from: &mut ByteReader<'_>) -> Result<Entry, DecodeError> {
+    let turn = u32::try_from(from.varint()?).map_err(|_| DecodeError("a turn beyond any limit"))?;
+    let seats = read_seat_count(from)?;
     let played = (0..seats).map(|_| decode_played(from)).collect::<Result<_, _>>()?;
     Ok(Entry::Turn { turn, played, state_hash: from.u32()? })
 }
 
-fn decode_played(from: &mut ByteReader<'_>) -> Result<Option<Played>, BadEntry> {
+fn decode_played(from: &mut ByteReader<'_>) -> Result<Option<PlayedMove>, DecodeError> {
     let tag = from.u8()?;
     if tag == NOT_ASKED {
         return Ok(None);
     }
     if tag & 0x80 != 0 {
-        return Err(BadEntry("an unknown flag"));
+        return Err(DecodeError("an unknown flag"));
     }
-    let mv = move_of_code(tag & 0b11);
-    let class = Class::from_code(tag >> 2 & 0b1111)?;
+    let mv = move_from_code(tag & 0b11);
+    let class = AnswerClass::from_code(tag >> 2 & 0b1111)?;
     let latency_ms = from.u16()?;
     let shout = if tag & SHOUT_FLAG == 0 { "" } else { from.text()? };
     if tag & SHOUT_FLAG != 0 && shout.is_empty() {
-        return Err(BadEntry("an empty shout that says it is there"));
+        return Err(DecodeError("an empty shout that says it is there"));
     }
-    Ok(Some(Played { mv, class, latency_ms, shout: shout.into() }))
+    Ok(Some(PlayedMove { mv, class, latency_ms, shout: shout.into() }))
 }
 
-fn seats(from: &mut ByteReader<'_>) -> Result<u8, BadEntry> {
+fn read_seat_count(from: &mut ByteReader<'_>) -> Result<u8, DecodeError> {
     let seats = from.u8()?;
-    if usize::from(seats) > SEATS_MAX { Err(BadEntry("more seats than any match has")) } else { Ok(seats) }
+    if usize::from(seats) > SEATS_MAX { Err(DecodeError("more seats than any match has")) } else { Ok(seats) }
 }
 
 fn move_code(mv: Move) -> u8 {
@@ -288,7 +288,7 @@ fn move_code(mv: Move) -> u8 {
     }
 }
 
-fn move_of_code(code: u8) -> Move {
+fn move_from_code(code: u8) -> Move {
     match code & 0b11 {
         0 => Move::Up,
         1 => Move::Down,

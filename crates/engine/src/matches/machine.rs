@@ -11,20 +11,20 @@
 //! A resume is the same machine fed with the saved rows: one path computes a turn, live or replayed, so a replay either gives
 //! the same boards or is refused.
 
-use super::entry::{BadEntry, Class, Entry, Face, Notice, Played};
-use super::outcome::MatchResult;
+use super::entry::{AnswerClass, DecodeError, Entry, Face, Notice, PlayedMove};
+use super::result::MatchResult;
 use super::spec::MatchSpec;
 use crate::limits::{SEATS_MAX, SHOUT_CHARS_MAX};
-use crate::rows::LogRow;
-use rules::snake::{self, Board, Move, Order, RULES_VERSION, RuleError, Seat};
+use crate::rows::MatchLogRow;
+use rules::snake::{self, Board, Move, MoveOrder, RULES_VERSION, RuleError, Seat};
 
 /// A set of seats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Seats(u16);
+pub struct SeatSet(u16);
 
 const _: () = assert!(SEATS_MAX <= 16, "a set of seats is 16 bits");
 
-impl Seats {
+impl SeatSet {
     /// The first `count` seats.
     #[must_use]
     pub fn first(count: usize) -> Self {
@@ -57,7 +57,7 @@ impl Seats {
     }
 }
 
-impl FromIterator<usize> for Seats {
+impl FromIterator<usize> for SeatSet {
     fn from_iter<I: IntoIterator<Item = usize>>(seats: I) -> Self {
         seats.into_iter().filter(|&seat| seat < SEATS_MAX).fold(Self::default(), Self::with)
     }
@@ -65,31 +65,31 @@ impl FromIterator<usize> for Seats {
 
 /// What has to happen next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
-    /// Ask every bot what it looks like, then [`Machine::opened`].
+pub enum NextAction {
+    /// Ask every bot what it looks like, then [`MatchMachine::record_opened`].
     Open,
-    /// Tell these seats; for each answer, in any order, [`Machine::delivered`].
+    /// Tell these seats; for each answer, in any order, [`MatchMachine::record_delivery`].
     Notify {
         /// Of the start or the end.
         notice: Notice,
         /// Those that were not told yet.
-        seats: Seats,
+        seats: SeatSet,
     },
-    /// Ask these seats for their moves, all at once, then [`Machine::turn`].
-    Ask {
+    /// Ask these seats for their moves, all at once, then [`MatchMachine::play_turn`].
+    RequestMoves {
         /// The living.
-        seats: Seats,
+        seats: SeatSet,
     },
-    /// Nothing more: [`Machine::result`] is final.
+    /// Nothing more: [`MatchMachine::result`] is final.
     Finish,
 }
 
 /// What was heard from a seat that was asked for its move.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct MoveAnswer {
     /// What kind of answer.
-    pub class: Class,
-    /// Its move; present exactly when the class is [`Class::Valid`].
+    pub class: AnswerClass,
+    /// Its move; present exactly when the class is [`AnswerClass::Valid`].
     pub mv: Option<Move>,
     /// From sending to the end of the answer, in milliseconds.
     pub latency_ms: u16,
@@ -97,18 +97,18 @@ pub struct Heard {
     pub shout: String,
 }
 
-/// Something that happened and is not saved yet: save `row`, then give the step to [`Machine::accept`].
+/// Something that happened and is not saved yet: save `row`, then give the step to [`MatchMachine::accept`].
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct PendingStep {
     /// What to save.
-    pub row: LogRow,
+    pub row: MatchLogRow,
     entry: Entry,
     board: Option<Board>,
 }
 
 /// Why a match cannot go on. It will not go better next time: the match has failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
+pub enum MatchError {
     /// The rule book refuses.
     #[error("the rules refuse turn {turn}: {why}")]
     Rules {
@@ -123,7 +123,7 @@ pub enum Broken {
         /// Its place in the log.
         version: u32,
         /// What is wrong with it.
-        why: BadEntry,
+        why: DecodeError,
     },
     /// The log does not fit the match.
     #[error("log entry {version} does not fit the match: {why}")]
@@ -145,32 +145,32 @@ pub enum Broken {
 
 /// A match between two saved states.
 #[derive(Clone, Debug)]
-pub struct Machine {
+pub struct MatchMachine {
     spec: MatchSpec,
     board: Board,
     faces: Vec<Face>,
-    last: Vec<Option<Played>>,
-    told_start: Seats,
-    told_end: Seats,
+    last_moves: Vec<Option<PlayedMove>>,
+    start_notified: SeatSet,
+    end_notified: SeatSet,
     version: u32,
     late_moves: u32,
 }
 
-impl Machine {
+impl MatchMachine {
     /// A match that has not begun.
     ///
     /// # Errors
-    /// [`Broken::Rules`] when it cannot be set up.
-    pub fn new(spec: MatchSpec) -> Result<Self, Broken> {
+    /// [`MatchError::Rules`] when it cannot be set up.
+    pub fn new(spec: MatchSpec) -> Result<Self, MatchError> {
         let seats = spec.seats.len();
         let board = snake::setup(&spec.rules, spec.width, spec.height, seats.min(SEATS_MAX + 1) as u8, spec.seed)
-            .map_err(|why| Broken::Rules { turn: 0, why })?;
+            .map_err(|why| MatchError::Rules { turn: 0, why })?;
         Ok(Self {
             board,
             faces: Vec::new(),
-            last: vec![None; seats],
-            told_start: Seats::default(),
-            told_end: Seats::default(),
+            last_moves: vec![None; seats],
+            start_notified: SeatSet::default(),
+            end_notified: SeatSet::default(),
             version: 0,
             late_moves: 0,
             spec,
@@ -180,8 +180,8 @@ impl Machine {
     /// A match as its log left it.
     ///
     /// # Errors
-    /// [`Broken`] when the log cannot be read, does not fit, or replays to other boards than it was written with.
-    pub fn resume(spec: MatchSpec, rows: &[LogRow]) -> Result<Self, Broken> {
+    /// [`MatchError`] when the log cannot be read, does not fit, or replays to other boards than it was written with.
+    pub fn resume(spec: MatchSpec, rows: &[MatchLogRow]) -> Result<Self, MatchError> {
         let mut machine = Self::new(spec)?;
         for row in rows {
             machine.replay(row)?;
@@ -192,16 +192,16 @@ impl Machine {
     /// Applies one saved row.
     ///
     /// # Errors
-    /// As [`Machine::resume`]; the machine is unchanged then.
-    pub fn replay(&mut self, row: &LogRow) -> Result<(), Broken> {
+    /// As [`MatchMachine::resume`]; the machine is unchanged then.
+    pub fn replay(&mut self, row: &MatchLogRow) -> Result<(), MatchError> {
         let version = self.version;
-        let misfit = |why| Broken::Log { version, why };
-        let entry = Entry::decode(&row.bytes).map_err(|why| Broken::Entry { version, why })?;
+        let misfit = |why| MatchError::Log { version, why };
+        let entry = Entry::decode(&row.bytes).map_err(|why| MatchError::Entry { version, why })?;
         if row.version != version {
             return Err(misfit("it is not the next one"));
         }
-        let board = self.check(&entry)?;
-        let step = self.step(entry, board);
+        let board = self.validate(&entry)?;
+        let step = self.pending_step(entry, board);
         if (step.row.turns, step.row.late_moves) != (row.turns, row.late_moves) {
             return Err(misfit("its figures are not those of the replay"));
         }
@@ -211,58 +211,61 @@ impl Machine {
 
     /// What has to happen next.
     #[must_use]
-    pub fn next(&self) -> Next {
-        let all = Seats::first(self.spec.seats.len());
+    pub fn next_action(&self) -> NextAction {
+        let all = SeatSet::first(self.spec.seats.len());
         if self.version == 0 {
-            return Next::Open;
+            return NextAction::Open;
         }
-        if self.told_start != all && self.board_turn() == 0 {
-            return Next::Notify { notice: Notice::Start, seats: all.without(self.told_start) };
+        if self.start_notified != all && self.board_turn() == 0 {
+            return NextAction::Notify { notice: Notice::Start, seats: all.without(self.start_notified) };
         }
         if !self.is_over() {
-            return Next::Ask { seats: self.living() };
+            return NextAction::RequestMoves { seats: self.living_seats() };
         }
-        if self.told_end != all {
-            return Next::Notify { notice: Notice::End, seats: all.without(self.told_end) };
+        if self.end_notified != all {
+            return NextAction::Notify { notice: Notice::End, seats: all.without(self.end_notified) };
         }
-        Next::Finish
+        NextAction::Finish
     }
 
     /// The match is opened with these looks, one for each seat; missing ones get the defaults.
     #[must_use]
-    pub fn opened(&self, mut faces: Vec<Face>) -> Step {
+    pub fn record_opened(&self, mut faces: Vec<Face>) -> PendingStep {
         faces.resize(self.spec.seats.len(), Face::default());
-        self.step(Entry::Opened { rules_version: RULES_VERSION, faces }, None)
+        self.pending_step(Entry::Opened { rules_version: RULES_VERSION, faces }, None)
     }
 
     /// A seat was told, and answered like this.
     #[must_use]
-    pub fn delivered(&self, notice: Notice, seat: usize, class: Class, latency_ms: u16) -> Step {
-        self.step(Entry::Delivered { notice, seat: seat as u8, class, latency_ms }, None)
+    pub fn record_delivery(&self, notice: Notice, seat: usize, class: AnswerClass, latency_ms: u16) -> PendingStep {
+        self.pending_step(Entry::Delivered { notice, seat: seat as u8, class, latency_ms }, None)
     }
 
     /// The living answered like this (`heard` by seat, in order); those not heard count as late.
     ///
     /// # Errors
-    /// [`Broken::Rules`] when the rule book cannot play the turn.
-    pub fn turn(&self, mut heard: Vec<Option<Heard>>) -> Result<Step, Broken> {
+    /// [`MatchError::Rules`] when the rule book cannot play the turn.
+    pub fn play_turn(&self, mut heard: Vec<Option<MoveAnswer>>) -> Result<PendingStep, MatchError> {
         heard.resize(self.spec.seats.len(), None);
-        let played: Vec<_> = heard.into_iter().enumerate().map(|(seat, heard)| self.played(seat, heard)).collect();
-        let board = self.play(&played)?;
+        let played: Vec<_> =
+            heard.into_iter().enumerate().map(|(seat, heard)| self.move_of_seat(seat, heard)).collect();
+        let board = self.board_after(&played)?;
         let entry = Entry::Turn { turn: self.board_turn() + 1, played, state_hash: snake::state_hash(&board) as u32 };
-        Ok(self.step(entry, Some(board)))
+        Ok(self.pending_step(entry, Some(board)))
     }
 
     /// Moves on: the step's row is saved.
-    pub fn accept(&mut self, step: Step) {
+    pub fn accept(&mut self, step: PendingStep) {
         match step.entry {
             Entry::Opened { faces, .. } => self.faces = faces,
             Entry::Delivered { notice: Notice::Start, seat, .. } => {
-                self.told_start = self.told_start.with(usize::from(seat));
+                self.start_notified = self.start_notified.with(usize::from(seat));
             }
-            Entry::Delivered { notice: Notice::End, seat, .. } => self.told_end = self.told_end.with(usize::from(seat)),
+            Entry::Delivered { notice: Notice::End, seat, .. } => {
+                self.end_notified = self.end_notified.with(usize::from(seat))
+            }
             Entry::Turn { played, .. } => {
-                for (last, played) in self.last.iter_mut().zip(played) {
+                for (last, played) in self.last_moves.iter_mut().zip(played) {
                     *last = played.or(last.take());
                 }
             }
@@ -274,7 +277,7 @@ impl Machine {
         self.late_moves = step.row.late_moves;
     }
 
-    /// How the match ended; meaningful once [`Machine::is_over`].
+    /// How the match ended; meaningful once [`MatchMachine::is_over`].
     #[must_use]
     pub fn result(&self) -> MatchResult {
         let mut outcome = snake::outcome(&self.board);
@@ -313,8 +316,8 @@ impl Machine {
 
     /// What a seat last played, if it ever was asked.
     #[must_use]
-    pub fn last(&self, seat: usize) -> Option<&Played> {
-        self.last.get(seat).and_then(Option::as_ref)
+    pub fn last_move(&self, seat: usize) -> Option<&PlayedMove> {
+        self.last_moves.get(seat).and_then(Option::as_ref)
     }
 
     /// Entries saved so far.
@@ -343,25 +346,25 @@ impl Machine {
         self.board.turn
     }
 
-    fn living(&self) -> Seats {
+    fn living_seats(&self) -> SeatSet {
         let snakes = self.board.snakes.iter().enumerate();
         snakes.filter(|(_, snake)| snake.elimination.is_none()).map(|(seat, _)| seat).collect()
     }
 
     /// A seat's part in the turn: its move if it gave a valid one, else its previous one, which at first is up.
-    fn played(&self, seat: usize, heard: Option<Heard>) -> Option<Played> {
-        if !self.living().contains(seat) {
+    fn move_of_seat(&self, seat: usize, heard: Option<MoveAnswer>) -> Option<PlayedMove> {
+        if !self.living_seats().contains(seat) {
             return None;
         }
-        let heard = heard.unwrap_or(Heard {
-            class: Class::Late,
+        let heard = heard.unwrap_or(MoveAnswer {
+            class: AnswerClass::Late,
             mv: None,
             latency_ms: self.spec.timeout_ms,
             shout: String::new(),
         });
-        let previous = self.last(seat).map_or(Move::Up, |last| last.mv);
+        let previous = self.last_move(seat).map_or(Move::Up, |last| last.mv);
         let shout: String = heard.shout.chars().take(SHOUT_CHARS_MAX).collect();
-        Some(Played {
+        Some(PlayedMove {
             mv: heard.mv.unwrap_or(previous),
             class: heard.class,
             latency_ms: heard.latency_ms,
@@ -370,51 +373,53 @@ impl Machine {
     }
 
     /// The board after these moves.
-    fn play(&self, played: &[Option<Played>]) -> Result<Board, Broken> {
-        let order = |(seat, played): (usize, &Option<Played>)| {
-            played.as_ref().map(|played| Order { seat: Seat(seat as u8), step: Some(played.mv) })
+    fn board_after(&self, played: &[Option<PlayedMove>]) -> Result<Board, MatchError> {
+        let order = |(seat, played): (usize, &Option<PlayedMove>)| {
+            played.as_ref().map(|played| MoveOrder { seat: Seat(seat as u8), direction: Some(played.mv) })
         };
-        let orders: Vec<Order> = played.iter().enumerate().filter_map(order).collect();
+        let orders: Vec<MoveOrder> = played.iter().enumerate().filter_map(order).collect();
         snake::turn(&self.spec.rules, &self.board, &orders, self.spec.seed)
-            .map_err(|why| Broken::Rules { turn: self.board_turn() + 1, why })
+            .map_err(|why| MatchError::Rules { turn: self.board_turn() + 1, why })
     }
 
     /// The row of an entry that comes next.
-    fn step(&self, entry: Entry, board: Option<Board>) -> Step {
+    fn pending_step(&self, entry: Entry, board: Option<Board>) -> PendingStep {
         let late = match &entry {
-            Entry::Turn { played, .. } => played.iter().flatten().filter(|seat| seat.class == Class::Late).count(),
+            Entry::Turn { played, .. } => {
+                played.iter().flatten().filter(|seat| seat.class == AnswerClass::Late).count()
+            }
             Entry::Opened { .. } | Entry::Delivered { .. } => 0,
         };
-        let row = LogRow {
+        let row = MatchLogRow {
             version: self.version,
             turns: board.as_ref().map_or(self.board_turn(), |board| board.turn),
             late_moves: self.late_moves + late as u32,
             bytes: entry.encode(),
         };
-        Step { row, entry, board }
+        PendingStep { row, entry, board }
     }
 
     /// Whether a saved entry may come next; for a turn, the board that it leads to.
-    fn check(&self, entry: &Entry) -> Result<Option<Board>, Broken> {
-        let refuse = |why| Err(Broken::Log { version: self.version, why });
+    fn validate(&self, entry: &Entry) -> Result<Option<Board>, MatchError> {
+        let refuse = |why| Err(MatchError::Log { version: self.version, why });
         let seats = self.spec.seats.len();
-        match (entry, self.next()) {
-            (Entry::Opened { rules_version, .. }, Next::Open) if *rules_version != RULES_VERSION => {
-                Err(Broken::RulesVersion { have: *rules_version, want: RULES_VERSION })
+        match (entry, self.next_action()) {
+            (Entry::Opened { rules_version, .. }, NextAction::Open) if *rules_version != RULES_VERSION => {
+                Err(MatchError::RulesVersion { have: *rules_version, want: RULES_VERSION })
             }
-            (Entry::Opened { faces, .. }, Next::Open) if faces.len() == seats => Ok(None),
-            (Entry::Delivered { notice, seat, .. }, Next::Notify { notice: due, seats })
+            (Entry::Opened { faces, .. }, NextAction::Open) if faces.len() == seats => Ok(None),
+            (Entry::Delivered { notice, seat, .. }, NextAction::Notify { notice: due, seats })
                 if *notice == due && seats.contains(usize::from(*seat)) =>
             {
                 Ok(None)
             }
-            (Entry::Turn { turn, played, state_hash }, Next::Ask { seats: asked }) => {
-                let answered: Seats =
+            (Entry::Turn { turn, played, state_hash }, NextAction::RequestMoves { seats: asked }) => {
+                let answered: SeatSet =
                     played.iter().enumerate().filter(|(_, played)| played.is_some()).map(|(seat, _)| seat).collect();
                 if *turn != self.board_turn() + 1 || played.len() != seats || answered != asked {
                     return refuse("it is not the turn that comes next");
                 }
-                let board = self.play(played)?;
+                let board = self.board_after(played)?;
                 if snake::state_hash(&board) as u32 != *state_hash {
                     return refuse("the board after it is another one than when it was written");
                 }

@@ -2,7 +2,7 @@
 
 pub mod archive;
 pub mod entry;
-pub mod life;
+pub mod lifecycle;
 pub mod machine;
-pub mod outcome;
+pub mod result;
 pub mod spec;

@@ -42,8 +42,8 @@ impl MatchSpec {
     ///
     /// # Errors
     /// The rule book's refusal.
-    pub fn check(&self) -> Result<(), RuleError> {
-        self.rules.check(self.width, self.height, self.seats.len().min(SEATS_MAX + 1) as u8)
+    pub fn validate(&self) -> Result<(), RuleError> {
+        self.rules.validate(self.width, self.height, self.seats.len().min(SEATS_MAX + 1) as u8)
     }
 
     /// The id of a seat's snake in frames and webhooks: unique even when one bot sits twice, and the same after a resume.

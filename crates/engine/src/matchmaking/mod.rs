@@ -5,12 +5,12 @@
 //! match: the same size, one region, ratings as near as the more particular of the two still asks for, nobody twice. What a ticket asks
 //! for widens while it waits. Nothing here has a clock or makes a hunt: `now` comes in, matches go out.
 
+mod matching_rules;
 mod pool;
-mod suit;
 #[cfg(test)]
 mod tests;
 mod ticket;
 
-pub use pool::{Ended, Pool};
-pub use suit::Terms;
-pub use ticket::{BadRegion, Region, Ticket, TicketRefusal};
+pub use matching_rules::MatchingRules;
+pub use pool::{TicketEnd, TicketPool};
+pub use ticket::{ParseRegionError, Region, Ticket, TicketRefusal};

@@ -3,7 +3,7 @@
 //! The one who waits longest is looked for first, and gets the nearest ratings that fill his match to the last place. One step looks
 //! for a bounded number of them and goes on with the next ones at the next step, so that it takes milliseconds however many wait.
 
-use super::suit::Terms;
+use super::matching_rules::MatchingRules;
 use super::ticket::{Ticket, TicketRefusal};
 use crate::ids::{PlayerId, TicketId};
 use crate::limits::{MATCHMAKING_CANDIDATES_MAX, MATCHMAKING_SEARCHES_MAX, TICKETS_MAX};
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// How tickets ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum TicketEnd {
     /// These play together.
     Matched(Vec<Ticket>),
     /// Nobody suited it in time.
@@ -21,8 +21,8 @@ pub enum Ended {
 
 /// Those who wait.
 #[derive(Clone, Debug, Default)]
-pub struct Pool {
-    terms: Terms,
+pub struct TicketPool {
+    rules: MatchingRules,
     waiting: BTreeMap<TicketId, Ticket>,
     by_player: BTreeMap<PlayerId, TicketId>,
     /// Who may be in one match, by rating: a search walks outwards from its own.
@@ -33,27 +33,27 @@ pub struct Pool {
     /// By since when they wait.
     by_age: BTreeSet<(UnixMs, TicketId)>,
     /// The last one who was looked for.
-    looked_for: Option<(UnixMs, TicketId)>,
+    last_searched: Option<(UnixMs, TicketId)>,
 }
 
-impl Pool {
+impl TicketPool {
     /// A pool without tickets.
     #[must_use]
-    pub fn new(terms: Terms) -> Self {
-        Self { terms, ..Self::default() }
+    pub fn new(terms: MatchingRules) -> Self {
+        Self { rules: terms, ..Self::default() }
     }
 
     /// Takes a ticket.
     ///
     /// # Errors
     /// [`TicketRefusal`], and nothing has changed.
-    pub fn enter(&mut self, ticket: Ticket) -> Result<(), TicketRefusal> {
-        ticket.check()?;
+    pub fn add(&mut self, ticket: Ticket) -> Result<(), TicketRefusal> {
+        ticket.validate()?;
         if let Some(id) = ticket.party.iter().find_map(|player| self.by_player.get(player)) {
-            return Err(TicketRefusal::Waiting(*id));
+            return Err(TicketRefusal::AlreadyWaiting(*id));
         }
         if self.waiting.len() >= TICKETS_MAX {
-            return Err(TicketRefusal::Full);
+            return Err(TicketRefusal::QueueFull);
         }
         self.insert(ticket);
         Ok(())
@@ -65,7 +65,7 @@ impl Pool {
     /// [`TicketRefusal`], and nothing has changed.
     pub fn join(&mut self, id: TicketId, player: PlayerId, now: UnixMs) -> Result<&Ticket, TicketRefusal> {
         if let Some(other) = self.by_player.get(&player).filter(|other| **other != id) {
-            return Err(TicketRefusal::Waiting(*other));
+            return Err(TicketRefusal::AlreadyWaiting(*other));
         }
         let mut ticket = self.waiting.get(&id).cloned().ok_or(TicketRefusal::NotWaiting)?;
         ticket.join(player, now)?;
@@ -75,7 +75,7 @@ impl Pool {
     }
 
     /// Takes tickets back whose match did not come about: they wait on as if nothing had happened. Not refused: they were in.
-    pub fn put_back(&mut self, tickets: Vec<Ticket>) {
+    pub fn reinsert(&mut self, tickets: Vec<Ticket>) {
         for ticket in tickets {
             self.insert(ticket);
         }
@@ -99,24 +99,24 @@ impl Pool {
     }
 
     /// Ends what can be ended at `now`: first those whose time is over, then matches.
-    pub fn step(&mut self, now: UnixMs) -> Vec<Ended> {
+    pub fn step(&mut self, now: UnixMs) -> Vec<TicketEnd> {
         let mut ended = self.expire(now);
         for id in self.next_searches() {
             if let Some(found) = self.search(id, now) {
                 let matched = found.into_iter().filter_map(|id| self.remove(id)).collect();
-                ended.push(Ended::Matched(matched));
+                ended.push(TicketEnd::Matched(matched));
             }
         }
         ended
     }
 
     /// Ends those whose time is over at `now`, and matches nobody.
-    pub fn expire(&mut self, now: UnixMs) -> Vec<Ended> {
+    pub fn expire(&mut self, now: UnixMs) -> Vec<TicketEnd> {
         let mut ended = Vec::new();
         while let Some(&(until, id)) = self.by_end.first()
             && until <= now
         {
-            ended.extend(self.remove(id).map(Ended::TimedOut));
+            ended.extend(self.remove(id).map(TicketEnd::TimedOut));
         }
         ended
     }
@@ -124,12 +124,12 @@ impl Pool {
     /// Who is looked for in this step: in the order of their waiting, after the last one of the step before.
     fn next_searches(&mut self) -> Vec<TicketId> {
         let searches = self.by_age.len().min(MATCHMAKING_SEARCHES_MAX);
-        let last = self.looked_for.unwrap_or((UnixMs(i64::MIN), TicketId(0)));
+        let last = self.last_searched.unwrap_or((UnixMs(i64::MIN), TicketId(0)));
         let after = self.by_age.range((std::ops::Bound::Excluded(last), std::ops::Bound::Unbounded));
         let next: Vec<_> = after.chain(&self.by_age).take(searches).copied().collect();
         // Once around: the next step begins with the oldest again.
         let is_around = next.last().is_none_or(|last| Some(last) == self.by_age.last());
-        self.looked_for = if is_around { None } else { next.last().copied() };
+        self.last_searched = if is_around { None } else { next.last().copied() };
         next.into_iter().map(|(_, id)| id).collect()
     }
 
@@ -143,7 +143,7 @@ impl Pool {
         for candidate in self.candidates(seeker, now) {
             let takes = candidate.party.len();
             for before in (seeker.party.len()..=places.saturating_sub(takes)).rev() {
-                let fits = |set: &&Vec<&Ticket>| set.iter().all(|one| self.terms.suit(one, candidate, now));
+                let fits = |set: &&Vec<&Ticket>| set.iter().all(|one| self.rules.is_compatible(one, candidate, now));
                 if sets[before + takes].is_none()
                     && let Some(set) = sets[before].as_ref().filter(fits)
                 {
@@ -160,7 +160,7 @@ impl Pool {
 
     /// Those who suit the seeker, the nearest rating first.
     fn candidates<'a>(&'a self, seeker: &'a Ticket, now: UnixMs) -> impl Iterator<Item = &'a Ticket> {
-        let window = self.terms.window_of(seeker, now);
+        let window = self.rules.rating_window(seeker, now);
         let own = seeker.rating;
         let key = |rating, id| (seeker.players, rating, TicketId(id));
         let lowest = key(own.saturating_sub(window), 0);
@@ -168,10 +168,10 @@ impl Pool {
         let below = self.by_rating.range(lowest..key(own, 0)).rev();
         let above = self.by_rating.range(key(own, 0)..=highest);
         let far = move |at: &(u8, u16, TicketId)| at.1.abs_diff(own);
-        let nearest = Nearest { below: below.peekable(), above: above.peekable(), far };
+        let nearest = NearestFirst { below: below.peekable(), above: above.peekable(), distance: far };
         let suiting = nearest
             .filter_map(|at| self.waiting.get(&at.2))
-            .filter(move |other| other.id != seeker.id && self.terms.suit(seeker, other, now));
+            .filter(move |other| other.id != seeker.id && self.rules.is_compatible(seeker, other, now));
         suiting.take(MATCHMAKING_CANDIDATES_MAX)
     }
 
@@ -179,7 +179,7 @@ impl Pool {
         let id = ticket.id;
         self.by_player.extend(ticket.party.iter().map(|player| (*player, id)));
         self.by_end.insert((ticket.until, id));
-        if ticket.is_whole() {
+        if ticket.is_party_complete() {
             self.by_rating.insert((ticket.players, ticket.rating, id));
             self.by_age.insert((ticket.since, id));
         }
@@ -201,13 +201,13 @@ impl Pool {
 }
 
 /// Two walks away from a place, joined by how far they have come.
-struct Nearest<A: Iterator, B: Iterator, F> {
+struct NearestFirst<A: Iterator, B: Iterator, F> {
     below: std::iter::Peekable<A>,
     above: std::iter::Peekable<B>,
-    far: F,
+    distance: F,
 }
 
-impl<'a, A, B, F> Iterator for Nearest<A, B, F>
+impl<'a, A, B, F> Iterator for NearestFirst<A, B, F>
 where
     A: Iterator<Item = &'a (u8, u16, TicketId)>,
     B: Iterator<Item = &'a (u8, u16, TicketId)>,
@@ -217,7 +217,7 @@ where
 
     fn next(&mut self) -> Option<Self::Item> {
         match (self.below.peek(), self.above.peek()) {
-            (Some(below), Some(above)) if (self.far)(below) < (self.far)(above) => self.below.next(),
+            (Some(below), Some(above)) if (self.distance)(below) < (self.distance)(above) => self.below.next(),
             (_, Some(_)) => self.above.next(),
             (_, None) => self.below.next(),
         }

@@ -5,7 +5,7 @@ use crate::time::UnixMs;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-const TERMS: Terms = Terms { window: 100, widens_per_s: 50, window_max: 400 };
+const TERMS: MatchingRules = MatchingRules { window: 100, widens_per_s: 50, window_max: 400 };
 
 /// A ticket of `party` players for a match of `players`; owner and members follow from the id.
 fn ticket(id: u128, party: u128, players: u8, rating: u16) -> Ticket {
@@ -26,23 +26,23 @@ fn within(region: &str, ticket: Ticket) -> Ticket {
     Ticket { region: Some(region.parse().unwrap()), ..ticket }
 }
 
-fn pool(tickets: impl IntoIterator<Item = Ticket>) -> Pool {
-    let mut pool = Pool::new(TERMS);
+fn pool(tickets: impl IntoIterator<Item = Ticket>) -> TicketPool {
+    let mut pool = TicketPool::new(TERMS);
     for ticket in tickets {
-        pool.enter(ticket).unwrap();
+        pool.add(ticket).unwrap();
     }
     pool
 }
 
 /// The ids of those who were matched, match by match, and of those whose time was over.
-fn ids(ended: &[Ended]) -> (Vec<BTreeSet<u128>>, Vec<u128>) {
+fn ids(ended: &[TicketEnd]) -> (Vec<BTreeSet<u128>>, Vec<u128>) {
     let matched = ended.iter().filter_map(|ended| match ended {
-        Ended::Matched(tickets) => Some(tickets.iter().map(|ticket| ticket.id.0).collect()),
-        Ended::TimedOut(_) => None,
+        TicketEnd::Matched(tickets) => Some(tickets.iter().map(|ticket| ticket.id.0).collect()),
+        TicketEnd::TimedOut(_) => None,
     });
     let timed_out = ended.iter().filter_map(|ended| match ended {
-        Ended::TimedOut(ticket) => Some(ticket.id.0),
-        Ended::Matched(_) => None,
+        TicketEnd::TimedOut(ticket) => Some(ticket.id.0),
+        TicketEnd::Matched(_) => None,
     });
     (matched.collect(), timed_out.collect())
 }
@@ -108,7 +108,7 @@ fn a_party_is_looked_for_with_once_all_of_it_have_joined() {
     assert_eq!(pool.step(UnixMs(0)), []);
     for (player, is_whole) in [(7, false), (7, false), (100, false), (8, true)] {
         let joined = pool.join(TicketId(1), PlayerId(player), UnixMs(50_000)).unwrap();
-        assert_eq!(joined.is_whole(), is_whole, "{player}");
+        assert_eq!(joined.is_party_complete(), is_whole, "{player}");
     }
     let party = [100, 7, 8].map(PlayerId).to_vec();
     let want = (UnixMs(50_000), UnixMs(110_000), party);
@@ -118,7 +118,7 @@ fn a_party_is_looked_for_with_once_all_of_it_have_joined() {
     assert_eq!(pool.join(TicketId(1), PlayerId(9), UnixMs(0)).err(), Some(TicketRefusal::NotWaiting));
 }
 
-fn joined_at(pool: &Pool, id: u128) -> (UnixMs, UnixMs, Vec<PlayerId>) {
+fn joined_at(pool: &TicketPool, id: u128) -> (UnixMs, UnixMs, Vec<PlayerId>) {
     let mut copy = pool.clone();
     let ticket = copy.cancel(TicketId(id)).unwrap();
     (ticket.since, ticket.until, ticket.party)
@@ -136,25 +136,25 @@ fn nobody_is_on_two_tickets() {
     let mut other = ticket(2, 2, 3, 0);
     other.party[1] = PlayerId(100);
     let mut pool = pool([gathering(1, 2, 3), gathering(3, 2, 3)]);
-    check_refused(&mut pool, other, TicketRefusal::Waiting(TicketId(1)));
+    check_refused(&mut pool, other, TicketRefusal::AlreadyWaiting(TicketId(1)));
     assert!(pool.join(TicketId(1), PlayerId(7), UnixMs(0)).is_ok());
     for player in [7, 100] {
         let refused = pool.join(TicketId(3), PlayerId(player), UnixMs(0)).err();
-        assert_eq!(refused, Some(TicketRefusal::Waiting(TicketId(1))), "{player}");
+        assert_eq!(refused, Some(TicketRefusal::AlreadyWaiting(TicketId(1))), "{player}");
     }
     check_refused(
         &mut pool,
         Ticket { owner: PlayerId(7), party: vec![PlayerId(7)], ..ticket(9, 1, 2, 0) },
-        TicketRefusal::Waiting(TicketId(1)),
+        TicketRefusal::AlreadyWaiting(TicketId(1)),
     );
     assert!(pool.cancel(TicketId(1)).is_some());
     assert!(pool.join(TicketId(3), PlayerId(7), UnixMs(0)).is_ok());
 }
 
 #[track_caller]
-fn check_refused(pool: &mut Pool, ticket: Ticket, want: TicketRefusal) {
+fn check_refused(pool: &mut TicketPool, ticket: Ticket, want: TicketRefusal) {
     let before = pool.len();
-    assert_eq!(pool.enter(ticket), Err(want));
+    assert_eq!(pool.add(ticket), Err(want));
     assert_eq!(pool.len(), before);
 }
 
@@ -162,22 +162,22 @@ fn check_refused(pool: &mut Pool, ticket: Ticket, want: TicketRefusal) {
 fn what_cannot_be_matched_is_not_taken() {
     let mut pool = pool([ticket(1, 1, 2, 0)]);
     let usual = ticket(2, 2, 4, 0);
-    check_refused(&mut pool, Ticket { owner: PlayerId(7), ..usual.clone() }, TicketRefusal::Party);
+    check_refused(&mut pool, Ticket { owner: PlayerId(7), ..usual.clone() }, TicketRefusal::InvalidParty);
     let twice = vec![PlayerId(200), PlayerId(201), PlayerId(201)];
-    check_refused(&mut pool, Ticket { party: twice, party_size: 3, ..usual.clone() }, TicketRefusal::Party);
-    check_refused(&mut pool, Ticket { party_size: 1, ..usual.clone() }, TicketRefusal::Party);
-    check_refused(&mut pool, gathering(2, PARTY_MAX as u8 + 1, 16), TicketRefusal::Party);
-    check_refused(&mut pool, ticket(2, PARTY_MAX as u128 + 1, 16, 0), TicketRefusal::Party);
-    check_refused(&mut pool, Ticket { party: Vec::new(), ..usual.clone() }, TicketRefusal::Party);
-    check_refused(&mut pool, Ticket { players: 1, ..ticket(2, 1, 2, 0) }, TicketRefusal::Players);
-    check_refused(&mut pool, Ticket { players: 17, ..usual.clone() }, TicketRefusal::Players);
-    check_refused(&mut pool, Ticket { players: 2, ..usual.clone() }, TicketRefusal::Players);
-    check_refused(&mut pool, Ticket { rating: RATING_MAX + 1, ..usual }, TicketRefusal::Rating);
+    check_refused(&mut pool, Ticket { party: twice, party_size: 3, ..usual.clone() }, TicketRefusal::InvalidParty);
+    check_refused(&mut pool, Ticket { party_size: 1, ..usual.clone() }, TicketRefusal::InvalidParty);
+    check_refused(&mut pool, gathering(2, PARTY_MAX as u8 + 1, 16), TicketRefusal::InvalidParty);
+    check_refused(&mut pool, ticket(2, PARTY_MAX as u128 + 1, 16, 0), TicketRefusal::InvalidParty);
+    check_refused(&mut pool, Ticket { party: Vec::new(), ..usual.clone() }, TicketRefusal::InvalidParty);
+    check_refused(&mut pool, Ticket { players: 1, ..ticket(2, 1, 2, 0) }, TicketRefusal::InvalidPlayers);
+    check_refused(&mut pool, Ticket { players: 17, ..usual.clone() }, TicketRefusal::InvalidPlayers);
+    check_refused(&mut pool, Ticket { players: 2, ..usual.clone() }, TicketRefusal::InvalidPlayers);
+    check_refused(&mut pool, Ticket { rating: RATING_MAX + 1, ..usual }, TicketRefusal::InvalidRating);
     let again = Ticket { id: TicketId(9), ..ticket(1, 1, 3, 0) };
-    check_refused(&mut pool, again.clone(), TicketRefusal::Waiting(TicketId(1)));
+    check_refused(&mut pool, again.clone(), TicketRefusal::AlreadyWaiting(TicketId(1)));
     assert!(pool.cancel(TicketId(1)).is_some());
     assert!(pool.cancel(TicketId(1)).is_none());
-    assert_eq!(pool.enter(again), Ok(()));
+    assert_eq!(pool.add(again), Ok(()));
 }
 
 #[test]
@@ -192,10 +192,14 @@ fn time_runs_out_before_a_match_is_made() {
 #[test]
 fn those_whose_match_came_to_nothing_wait_on() {
     let mut pool = pool([ticket(1, 1, 2, 0), ticket(2, 1, 2, 0)]);
-    let Some(Ended::Matched(tickets)) = pool.step(UnixMs(0)).pop() else { panic!("they suit") };
+    let Some(TicketEnd::Matched(tickets)) = pool.step(UnixMs(0)).pop() else { panic!("they suit") };
     assert!(pool.is_empty());
-    pool.put_back(tickets);
-    check_refused(&mut pool, Ticket { id: TicketId(9), ..ticket(1, 1, 2, 0) }, TicketRefusal::Waiting(TicketId(1)));
+    pool.reinsert(tickets);
+    check_refused(
+        &mut pool,
+        Ticket { id: TicketId(9), ..ticket(1, 1, 2, 0) },
+        TicketRefusal::AlreadyWaiting(TicketId(1)),
+    );
     assert_eq!(ids(&pool.step(UnixMs(60_000))).1, [1, 2]);
 }
 
@@ -228,7 +232,7 @@ fn a_search_is_bounded() {
 #[test]
 fn the_pool_is_bounded() {
     let mut pool = pool((1..=TICKETS_MAX as u128).map(|id| ticket(id, 1, 2, 0)));
-    check_refused(&mut pool, ticket(TICKETS_MAX as u128 + 1, 1, 2, 0), TicketRefusal::Full);
+    check_refused(&mut pool, ticket(TICKETS_MAX as u128 + 1, 1, 2, 0), TicketRefusal::QueueFull);
 }
 
 fn any_ticket() -> impl Strategy<Value = Ticket> {
@@ -273,12 +277,14 @@ fn judge(tickets: &[Ticket], now: UnixMs) {
     assert!(regions.len() <= 1, "one region: {tickets:?}");
     for (at, one) in tickets.iter().enumerate() {
         for other in &tickets[at + 1..] {
-            let window = TERMS.window_of(one, now).min(TERMS.window_of(other, now));
+            let window = TERMS.rating_window(one, now).min(TERMS.rating_window(other, now));
             assert!(one.rating.abs_diff(other.rating) <= window, "beyond {window}: {tickets:?}");
         }
     }
     assert!(
-        tickets.iter().all(|ticket| ticket.players == tickets[0].players && ticket.until > now && ticket.is_whole())
+        tickets
+            .iter()
+            .all(|ticket| ticket.players == tickets[0].players && ticket.until > now && ticket.is_party_complete())
     );
 }
 
@@ -287,14 +293,14 @@ proptest! {
     /// keeps every rule.
     #[test]
     fn every_ticket_ends(deeds in prop::collection::vec(any_deed(), 1..120)) {
-        let mut pool = Pool::new(TERMS);
+        let mut pool = TicketPool::new(TERMS);
         let (mut open, mut now) = (BTreeMap::<TicketId, UnixMs>::new(), UnixMs(0));
         let mut last_match = Vec::new();
         for deed in deeds.into_iter().chain([Deed::Step(1_000_000)]) {
             match deed {
                 Deed::Enter(ticket) => {
                     let (id, until) = (ticket.id, ticket.until);
-                    if !open.contains_key(&id) && pool.enter(ticket).is_ok() {
+                    if !open.contains_key(&id) && pool.add(ticket).is_ok() {
                         last_match.clear();
                         open.insert(id, until);
                     }
@@ -313,17 +319,17 @@ proptest! {
                 Deed::PutBack => {
                     let back: Vec<Ticket> = std::mem::take(&mut last_match);
                     open.extend(back.iter().map(|ticket| (ticket.id, ticket.until)));
-                    pool.put_back(back);
+                    pool.reinsert(back);
                 }
                 Deed::Step(ms) => {
                     now = UnixMs(now.0 + ms);
                     for ended in pool.step(now) {
                         match ended {
-                            Ended::TimedOut(ticket) => {
+                            TicketEnd::TimedOut(ticket) => {
                                 prop_assert!(ticket.until <= now);
                                 prop_assert!(open.remove(&ticket.id).is_some(), "ended twice");
                             }
-                            Ended::Matched(tickets) => {
+                            TicketEnd::Matched(tickets) => {
                                 judge(&tickets, now);
                                 for ticket in &tickets {
                                     prop_assert!(open.remove(&ticket.id).is_some(), "ended twice");
@@ -337,30 +343,30 @@ proptest! {
             }
             prop_assert_eq!(pool.len(), open.len());
         }
-        prop_assert_eq!(format!("{pool:?}"), format!("{:?}", Pool::new(TERMS)), "nothing of them is left");
+        prop_assert_eq!(format!("{pool:?}"), format!("{:?}", TicketPool::new(TERMS)), "nothing of them is left");
     }
 
     /// Whenever nobody's turn was left out, no two are left that would have made a match of two.
     #[test]
     fn no_pair_is_left_waiting(tickets in prop::collection::vec(any_ticket(), 2..40), at_ms in 0_i64..30_000) {
         let now = UnixMs(at_ms);
-        let mut pool = Pool::new(TERMS);
+        let mut pool = TicketPool::new(TERMS);
         let mut left = BTreeMap::new();
         for ticket in tickets {
             let ticket = Ticket { players: 2, until: UnixMs(i64::MAX), ..ticket };
             let ticket = Ticket { party: vec![ticket.owner], party_size: 1, ..ticket };
-            if pool.enter(ticket.clone()).is_ok() {
+            if pool.add(ticket.clone()).is_ok() {
                 left.insert(ticket.id, ticket);
             }
         }
         for ended in pool.step(now) {
-            let Ended::Matched(tickets) = ended else { continue };
+            let TicketEnd::Matched(tickets) = ended else { continue };
             for ticket in tickets {
                 left.remove(&ticket.id);
             }
         }
         for (id, one) in &left {
-            let other = left.iter().find(|(other, ticket)| *other != id && TERMS.suit(one, ticket, now));
+            let other = left.iter().find(|(other, ticket)| *other != id && TERMS.is_compatible(one, ticket, now));
             prop_assert!(other.is_none(), "{one:?} and {other:?} suit each other");
         }
     }

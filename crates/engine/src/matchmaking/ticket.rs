@@ -16,14 +16,14 @@ pub struct Region(String);
 #[error(
     "not the name of a region: expected 1 to {REGION_BYTES_MAX} small letters (a-z), digits and hyphens, such as eu-north"
 )]
-pub struct BadRegion;
+pub struct ParseRegionError;
 
 impl FromStr for Region {
-    type Err = BadRegion;
-    fn from_str(text: &str) -> Result<Self, BadRegion> {
+    type Err = ParseRegionError;
+    fn from_str(text: &str) -> Result<Self, ParseRegionError> {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
         let is_region = (1..=REGION_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_plain);
-        is_region.then(|| Self(text.to_owned())).ok_or(BadRegion)
+        is_region.then(|| Self(text.to_owned())).ok_or(ParseRegionError)
     }
 }
 
@@ -67,7 +67,7 @@ pub struct Ticket {
 pub enum TicketRefusal {
     /// Too many play together, or somebody plays twice.
     #[error("a party has 1 to {PARTY_MAX} different players, the one who asks included")]
-    Party,
+    InvalidParty,
     /// All of the party have joined it.
     #[error("the party of this ticket is whole: take a ticket of your own")]
     PartyFull,
@@ -76,22 +76,22 @@ pub enum TicketRefusal {
     NotWaiting,
     /// No such match is played, or the party does not fit into it.
     #[error("a match has {TICKET_PLAYERS_MIN} to {TICKET_PLAYERS_MAX} players, and more than the party alone")]
-    Players,
+    InvalidPlayers,
     /// No such rating.
     #[error("a rating is a whole number from 0 to {RATING_MAX}")]
-    Rating,
+    InvalidRating,
     /// The player is on another ticket.
     #[error("this player waits already: take the ticket {0} back first")]
-    Waiting(TicketId),
+    AlreadyWaiting(TicketId),
     /// Nobody else can wait.
     #[error("as many parties wait as may wait: try again in a moment")]
-    Full,
+    QueueFull,
 }
 
 impl Ticket {
     /// Whether all of the party have joined.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
+    pub fn is_party_complete(&self) -> bool {
         self.party.len() >= usize::from(self.party_size)
     }
 
@@ -100,28 +100,28 @@ impl Ticket {
         if self.party.contains(&player) {
             return Ok(());
         }
-        if self.is_whole() {
+        if self.is_party_complete() {
             return Err(TicketRefusal::PartyFull);
         }
         self.party.push(player);
-        if self.is_whole() {
+        if self.is_party_complete() {
             let wait = self.until.since(self.since);
-            (self.since, self.until) = (now, now.after(wait));
+            (self.since, self.until) = (now, now.plus(wait));
         }
         Ok(())
     }
 
     /// Whether it can be taken at all.
-    pub(super) fn check(&self) -> Result<(), TicketRefusal> {
+    pub(super) fn validate(&self) -> Result<(), TicketRefusal> {
         let different: BTreeSet<_> = self.party.iter().collect();
         let is_party = different.len() == self.party.len() && different.contains(&self.owner);
         let size = usize::from(self.party_size);
         if !is_party || size > PARTY_MAX || self.party.len() > size {
-            return Err(TicketRefusal::Party);
+            return Err(TicketRefusal::InvalidParty);
         }
         if !(TICKET_PLAYERS_MIN..=TICKET_PLAYERS_MAX).contains(&self.players) || self.party_size >= self.players {
-            return Err(TicketRefusal::Players);
+            return Err(TicketRefusal::InvalidPlayers);
         }
-        if self.rating > RATING_MAX { Err(TicketRefusal::Rating) } else { Ok(()) }
+        if self.rating > RATING_MAX { Err(TicketRefusal::InvalidRating) } else { Ok(()) }
     }
 }

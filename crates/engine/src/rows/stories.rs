@@ -32,7 +32,7 @@ pub struct GameRow {
 
 /// What somebody is in a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SeatRole {
+pub enum GameRole {
     /// Tells the story.
     Storyteller,
     /// Plays.
@@ -41,7 +41,7 @@ pub enum SeatRole {
     Invited,
 }
 
-impl SeatRole {
+impl GameRole {
     /// Every role.
     pub const ALL: [Self; 3] = [Self::Storyteller, Self::Player, Self::Invited];
 
@@ -68,7 +68,7 @@ pub struct SeatedGame {
     /// The game.
     pub game: GameRow,
     /// What he is in it.
-    pub role: SeatRole,
+    pub role: GameRole,
     /// Whether he won; known once the game has ended.
     pub is_won: Option<bool>,
 }
@@ -100,7 +100,7 @@ impl GameCursor {
 /// A text that is not a [`GameCursor`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a cursor of a list of games: use one that such a list gave")]
-pub struct NotACursor;
+pub struct ParseGameCursorError;
 
 impl fmt::Display for GameCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -109,10 +109,13 @@ impl fmt::Display for GameCursor {
 }
 
 impl FromStr for GameCursor {
-    type Err = NotACursor;
-    fn from_str(text: &str) -> Result<Self, NotACursor> {
-        let (at, id) = text.split_once('_').ok_or(NotACursor)?;
-        Ok(Self { at: UnixMs(at.parse().map_err(|_| NotACursor)?), id: id.parse().map_err(|_| NotACursor)? })
+    type Err = ParseGameCursorError;
+    fn from_str(text: &str) -> Result<Self, ParseGameCursorError> {
+        let (at, id) = text.split_once('_').ok_or(ParseGameCursorError)?;
+        Ok(Self {
+            at: UnixMs(at.parse().map_err(|_| ParseGameCursorError)?),
+            id: id.parse().map_err(|_| ParseGameCursorError)?,
+        })
     }
 }
 
@@ -127,16 +130,16 @@ pub struct TableLogRow {
 
 /// Who answers for a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TableWhere {
+pub enum TableOwner {
     /// A worker whose lease holds.
-    At {
+    Leased {
         /// Who.
         worker: WorkerId,
         /// Where it can be reached: the address in its lease.
         address: String,
     },
     /// Nobody: whoever needs the table may claim it.
-    Nobody,
+    Unowned,
 }
 
 #[cfg(test)]

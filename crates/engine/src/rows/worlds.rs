@@ -160,7 +160,7 @@ pub struct WorldLogPage {
 
 /// A world whose log has entries that are not counted yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WorldBehind {
+pub struct AggregationLag {
     /// Which.
     pub id: WorldId,
     /// Entries that are counted.
@@ -242,7 +242,7 @@ pub struct HuntTotals {
 /// A text that is not a place in a list about hunts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a cursor of a list about hunts: use one that such a list gave")]
-pub struct NotAHuntCursor;
+pub struct ParseHuntCursorError;
 
 impl fmt::Display for HuntCursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -251,9 +251,9 @@ impl fmt::Display for HuntCursor {
 }
 
 impl FromStr for HuntCursor {
-    type Err = NotAHuntCursor;
-    fn from_str(text: &str) -> Result<Self, NotAHuntCursor> {
-        let (ends_at, id) = split(text)?;
+    type Err = ParseHuntCursorError;
+    fn from_str(text: &str) -> Result<Self, ParseHuntCursorError> {
+        let (ends_at, id) = parse_cursor(text)?;
         Ok(Self { ends_at: UnixMs(ends_at), id: WorldId(id) })
     }
 }
@@ -265,17 +265,17 @@ impl fmt::Display for HunterCursor {
 }
 
 impl FromStr for HunterCursor {
-    type Err = NotAHuntCursor;
-    fn from_str(text: &str) -> Result<Self, NotAHuntCursor> {
-        let (points, player) = split(text)?;
+    type Err = ParseHuntCursorError;
+    fn from_str(text: &str) -> Result<Self, ParseHuntCursorError> {
+        let (points, player) = parse_cursor(text)?;
         Ok(Self { points, player: PlayerId(player) })
     }
 }
 
-fn split<T: FromStr>(text: &str) -> Result<(T, u128), NotAHuntCursor> {
-    let (number, id) = text.split_once('_').ok_or(NotAHuntCursor)?;
-    let id: PlayerId = id.parse().map_err(|_| NotAHuntCursor)?;
-    Ok((number.parse().map_err(|_| NotAHuntCursor)?, id.0))
+fn parse_cursor<T: FromStr>(text: &str) -> Result<(T, u128), ParseHuntCursorError> {
+    let (number, id) = text.split_once('_').ok_or(ParseHuntCursorError)?;
+    let id: PlayerId = id.parse().map_err(|_| ParseHuntCursorError)?;
+    Ok((number.parse().map_err(|_| ParseHuntCursorError)?, id.0))
 }
 
 #[cfg(test)]
@@ -283,7 +283,10 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check<T: FromStr<Err = NotAHuntCursor> + fmt::Display + fmt::Debug + PartialEq>(text: &str, want: Option<&T>) {
+    fn check<T: FromStr<Err = ParseHuntCursorError> + fmt::Display + fmt::Debug + PartialEq>(
+        text: &str,
+        want: Option<&T>,
+    ) {
         let read = text.parse::<T>().ok();
         assert_eq!(read.as_ref(), want, "{text}");
         assert!(read.is_none_or(|cursor| cursor.to_string() == text), "{text}");

@@ -15,7 +15,7 @@ pub enum Action {
     /// Choose the card of the story.
     ChooseCard(Card),
     /// Tell the story.
-    Tell(String),
+    TellStory(String),
     /// Ask others to play.
     Invite(Vec<PlayerId>),
     /// Pick a card that might be meant.

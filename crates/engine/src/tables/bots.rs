@@ -22,19 +22,19 @@ pub(super) const JOIN_DELAY: Duration = Duration::from_secs(2);
 /// A least time, and what chance may add to it.
 #[derive(Clone, Copy)]
 pub(super) struct Delay {
-    least_ms: u32,
-    more_ms: u32,
+    min_ms: u32,
+    jitter_ms: u32,
 }
 
 /// Looking through a hand.
-pub(super) const PICK_DELAY: Delay = Delay { least_ms: 2_000, more_ms: 20_000 };
+pub(super) const PICK_DELAY: Delay = Delay { min_ms: 2_000, jitter_ms: 20_000 };
 /// Looking at the board.
-pub(super) const VOTE_DELAY: Delay = Delay { least_ms: 10_000, more_ms: 15_000 };
+pub(super) const VOTE_DELAY: Delay = Delay { min_ms: 10_000, jitter_ms: 15_000 };
 
 impl Delay {
     /// One draw of it.
     pub(super) fn draw(self, dice: &mut impl Dice) -> Duration {
-        Duration::from_millis(u64::from(self.least_ms) + u64::from(dice.below(self.more_ms + 1)))
+        Duration::from_millis(u64::from(self.min_ms) + u64::from(dice.below(self.jitter_ms + 1)))
     }
 }
 
@@ -51,16 +51,16 @@ pub(super) fn free_bot(game: &Game) -> Option<(PlayerId, &'static str)> {
 
 /// What a bot puts beside the storyteller's card: any card of its hand.
 pub(super) fn pick(bot: &Player, seed: Seed, version: u32) -> Option<Card> {
-    any(&bot.hand.iter().collect::<Vec<_>>(), seed, version)
+    pick_random(&bot.hand.iter().collect::<Vec<_>>(), seed, version)
 }
 
 /// What a bot votes for: any card of the board but its own.
 pub(super) fn vote(bot: &Player, board: &[Card], seed: Seed, version: u32) -> Option<Card> {
     let others: Vec<Card> = board.iter().copied().filter(|card| bot.picked != Some(*card)).collect();
-    any(&others, seed, version)
+    pick_random(&others, seed, version)
 }
 
-fn any(cards: &[Card], seed: Seed, version: u32) -> Option<Card> {
+fn pick_random(cards: &[Card], seed: Seed, version: u32) -> Option<Card> {
     let mut dice = Chance::new(seed, version, Purpose::StoriesBotChoice);
     cards.get(dice.below(cards.len() as u32) as usize).copied()
 }

@@ -1,13 +1,13 @@
 //! A change of a table that is decided and not yet saved: what a store has to commit, all of it at once.
 
-use super::entry::{Entry, Logged};
+use super::entry::{Entry, LoggedEntry};
 use super::game::Game;
-use super::life::Phase;
+use super::phase::Phase;
 use super::record::GameRecord;
-use super::state::State;
-use crate::commands::{Base, Index};
+use super::state::TableState;
+use crate::commands::{IndexChange, TableSnapshot};
 use crate::ids::PlayerId;
-use crate::rows::{GameRow, SeatRole, TableLogRow};
+use crate::rows::{GameRole, GameRow, TableLogRow};
 use std::fmt;
 
 /// What is to be committed. Whoever commits it gives it back to [`super::Table::apply`], and tells nobody before.
@@ -20,12 +20,12 @@ pub struct Change {
     /// Entries to be added.
     pub rows: Vec<TableLogRow>,
     /// What follows from them for the lists.
-    pub index: Vec<Index>,
+    pub index_changes: Vec<IndexChange>,
     /// What loads start from from now on, when that moves.
-    pub base: Option<Base>,
+    pub snapshot: Option<TableSnapshot>,
     /// Whether the table acts by itself after it, and so must be owned by somebody.
     pub is_live: bool,
-    pub(super) entries: Vec<Logged>,
+    pub(super) entries: Vec<LoggedEntry>,
 }
 
 impl fmt::Debug for Change {
@@ -39,56 +39,56 @@ impl Change {
     /// Whether there is nothing to commit: the action was allowed and changes nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty() && self.base.is_none()
+        self.rows.is_empty() && self.snapshot.is_none()
     }
 
     /// The rows of these entries.
-    pub(super) fn rows(entries: &[Logged], version: u32) -> Vec<TableLogRow> {
+    pub(super) fn rows(entries: &[LoggedEntry], version: u32) -> Vec<TableLogRow> {
         entries.iter().zip(version..).map(|(logged, version)| TableLogRow { version, bytes: logged.encode() }).collect()
     }
 }
 
 /// What follows from an entry for the lists; `after` is the state after it.
-pub(super) fn index_of(before: &State, entry: &Entry, after: &State) -> Vec<Index> {
+pub(super) fn index_changes_of(before: &TableState, entry: &Entry, after: &TableState) -> Vec<IndexChange> {
     let Some(game) = after.game.as_deref() else { return Vec::new() };
     let mut out = Vec::new();
     match entry {
         Entry::Started { storyteller, .. } => {
-            out.push(game_row(after, game));
-            out.extend(seat(after, storyteller.id, SeatRole::Storyteller));
+            out.push(upsert_game(after, game));
+            out.extend(upsert_seat(after, storyteller.id, GameRole::Storyteller));
         }
         Entry::Joined { who, .. } => {
-            out.push(game_row(after, game));
-            out.extend(seat(after, who.id, SeatRole::Player));
+            out.push(upsert_game(after, game));
+            out.extend(upsert_seat(after, who.id, GameRole::Player));
         }
         Entry::Left { player, .. } => {
             let was_seated = before.live().is_some_and(|game| game.player(*player).is_some());
             if was_seated && game.phase.is_open() {
-                out.push(game_row(after, game));
-                out.extend(unseat(after, *player));
+                out.push(upsert_game(after, game));
+                out.extend(delete_seat(after, *player));
             }
         }
-        Entry::Told { .. } => out.push(game_row(after, game)),
+        Entry::StoryTold { .. } => out.push(upsert_game(after, game)),
         Entry::Invited { players } => {
-            out.extend(players.iter().filter_map(|player| seat(after, *player, SeatRole::Invited)));
+            out.extend(players.iter().filter_map(|player| upsert_seat(after, *player, GameRole::Invited)));
         }
         Entry::VotingOpened { opening } => {
-            out.push(game_row(after, game));
+            out.push(upsert_game(after, game));
             let invited = before.game.iter().flat_map(|game| &game.invited);
-            out.extend(opening.removed.iter().chain(invited).filter_map(|player| unseat(after, *player)));
+            out.extend(opening.removed.iter().chain(invited).filter_map(|player| delete_seat(after, *player)));
         }
         Entry::Completed { .. } | Entry::Canceled { .. } => {
-            out.push(game_row(after, game));
-            out.extend(archive(after, game));
+            out.push(upsert_game(after, game));
+            out.extend(archive_game(after, game));
             out.extend(awards(before.version, after, game));
         }
         Entry::CardChosen { .. }
         | Entry::Picked { .. }
         | Entry::CountdownSet { .. }
         | Entry::Voted { .. }
-        | Entry::Said { .. }
+        | Entry::ChatSent { .. }
         | Entry::BotsSet { .. }
-        | Entry::Named { .. } => {}
+        | Entry::NextStorytellerNamed { .. } => {}
     }
     out
 }
@@ -100,7 +100,7 @@ pub(super) fn is_indexed(entry: &Entry) -> bool {
         Entry::Started { .. }
             | Entry::Joined { .. }
             | Entry::Left { .. }
-            | Entry::Told { .. }
+            | Entry::StoryTold { .. }
             | Entry::Invited { .. }
             | Entry::VotingOpened { .. }
             | Entry::Completed { .. }
@@ -108,9 +108,9 @@ pub(super) fn is_indexed(entry: &Entry) -> bool {
     )
 }
 
-fn game_row(state: &State, game: &Game) -> Index {
+fn upsert_game(state: &TableState, game: &Game) -> IndexChange {
     let storyteller = game.storyteller().unwrap_or(PlayerId(0));
-    Index::Game(GameRow {
+    IndexChange::UpsertGame(GameRow {
         id: state.game_id(),
         storyteller,
         storyteller_name: state.people.get(storyteller).map(|person| person.name.to_string()),
@@ -124,25 +124,29 @@ fn game_row(state: &State, game: &Game) -> Index {
 }
 
 /// Bots have no lists of games.
-fn seat(state: &State, player: PlayerId, role: SeatRole) -> Option<Index> {
-    (!super::bots::is_bot(player)).then(|| Index::Seat { game: state.game_id(), player, role })
+fn upsert_seat(state: &TableState, player: PlayerId, role: GameRole) -> Option<IndexChange> {
+    (!super::bots::is_bot(player)).then(|| IndexChange::UpsertSeat { game: state.game_id(), player, role })
 }
 
-fn unseat(state: &State, player: PlayerId) -> Option<Index> {
-    (!super::bots::is_bot(player)).then(|| Index::Unseat { game: state.game_id(), player })
+fn delete_seat(state: &TableState, player: PlayerId) -> Option<IndexChange> {
+    (!super::bots::is_bot(player)).then(|| IndexChange::DeleteSeat { game: state.game_id(), player })
 }
 
-fn archive(state: &State, game: &Game) -> Option<Index> {
+fn archive_game(state: &TableState, game: &Game) -> Option<IndexChange> {
     let winners = game.players.iter().filter(|player| player.has_won).map(|player| player.id).collect();
-    GameRecord::of(state).map(|record| Index::Archive { game: state.game_id(), record: record.to_bytes(), winners })
+    GameRecord::of(state).map(|record| IndexChange::ArchiveGame {
+        game: state.game_id(),
+        record: record.to_bytes(),
+        winners,
+    })
 }
 
 /// What the game brought: points, and the seed of the cards that they may bring. `version` is that of the entry that counted.
-fn awards(version: u32, state: &State, game: &Game) -> Vec<Index> {
+fn awards(version: u32, state: &TableState, game: &Game) -> Vec<IndexChange> {
     let scored = game.players.iter().enumerate().filter(|(_, player)| !super::bots::is_bot(player.id));
     let award = |(seat, player): (usize, &super::game::Player)| {
         let points = player.points?;
-        Some(Index::Award { player: player.id, points, seed: state.award_seed(version, seat) })
+        Some(IndexChange::Award { player: player.id, points, seed: state.award_seed(version, seat) })
     };
     if game.phase == Phase::Complete { scored.filter_map(award).collect() } else { Vec::new() }
 }

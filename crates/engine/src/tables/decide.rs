@@ -4,12 +4,12 @@
 
 use super::action::Action;
 use super::bots::{self, PICK_DELAY, VOTE_DELAY};
-use super::entry::{Counted, Entry, Opening};
-use super::game::{Because, Game, Player};
-use super::life::{Event, Phase};
+use super::entry::{Entry, PlayerResult, VotingStart};
+use super::game::{Game, Player, TransitionReason};
 use super::people::Newcomer;
+use super::phase::{Phase, PhaseEvent};
 use super::refusal::Refusal;
-use super::state::State;
+use super::state::TableState;
 use crate::ids::PlayerId;
 use crate::limits::{
     CHAT_CHARS_MAX, STORY_CHANGES_MAX, STORY_CHARS_MAX, STORY_COUNTDOWN_MAX, STORY_INVITED_MAX, STORY_LEAVES_FREE,
@@ -22,8 +22,8 @@ use std::time::Duration;
 
 /// What a decision looks at: the table, the time, and who is here.
 #[derive(Clone, Copy)]
-pub(super) struct Scene<'a> {
-    pub(super) state: &'a State,
+pub(super) struct DecisionContext<'a> {
+    pub(super) state: &'a TableState,
     pub(super) now: UnixMs,
     pub(super) is_present: &'a dyn Fn(PlayerId) -> bool,
 }
@@ -37,22 +37,22 @@ const VOTE: &[Phase] = &[Phase::Vote];
 const TIMED: &[Phase] = &[Phase::Invitation, Phase::Vote];
 const LIVE: &[Phase] = &[Phase::Create, Phase::Invitation, Phase::Vote];
 
-impl<'a> Scene<'a> {
+impl<'a> DecisionContext<'a> {
     pub(super) fn decide(self, actor: PlayerId, action: &Action) -> Decided {
         match action {
             Action::Join(newcomer) => self.join(actor, newcomer),
             Action::Leave => self.leave(actor),
             Action::ChooseCard(card) => self.choose_card(actor, *card),
-            Action::Tell(sentence) => self.tell(actor, sentence),
+            Action::TellStory(sentence) => self.tell_story(actor, sentence),
             Action::Invite(players) => self.invite(actor, players),
             Action::Pick(card) => self.pick(actor, *card),
-            Action::OpenVoting => self.open_voting_by_hand(actor),
+            Action::OpenVoting => self.open_voting_requested(actor),
             Action::Vote(card) => self.vote(actor, *card),
-            Action::Complete => self.complete_by_hand(actor),
+            Action::Complete => self.complete_requested(actor),
             Action::SetCountdown(takes) => self.set_countdown(actor, *takes),
             Action::Chat(text) => self.chat(actor, text),
             Action::SetBots(are_on) => self.set_bots(actor, *are_on),
-            Action::Close => Ok(self.state.live().map_or_else(Vec::new, |_| self.cancel(Because::Closed))),
+            Action::Close => Ok(self.state.live().map_or_else(Vec::new, |_| self.cancel(TransitionReason::Closed))),
             Action::NextGame(newcomer) => self.next_game(actor, newcomer),
         }
     }
@@ -76,14 +76,14 @@ impl<'a> Scene<'a> {
         let (id, name) = bots::free_bot(game)?;
         let who = Box::new(Newcomer { id, name: name.into(), standing: stories::Standing::default() });
         let hand = self.hand_for(&who, game);
-        let bot_due = self.now.after(PICK_DELAY.draw(&mut self.dice(Purpose::StoriesBotDelay)));
+        let bot_due = self.now.plus(PICK_DELAY.draw(&mut self.dice(Purpose::StoriesBotDelay)));
         Some(Entry::Joined { who, hand, bot_due: Some(bot_due) })
     }
 
     /// A hand that was left is taken over as it is, the own one first; only when none waits a new one is dealt. So no more hands are
     /// ever dealt than sat there at once, the deck has one for every seat, and whoever comes and goes learns nothing new.
     fn hand_for(self, who: &Newcomer, game: &Game) -> CardSet {
-        game.waiting_hand(who.id).unwrap_or_else(|| self.deal(who, game.dealt()))
+        game.abandoned_hand_for(who.id).unwrap_or_else(|| self.deal(who, game.dealt_cards()))
     }
 
     fn deal(self, who: &Newcomer, dealt: CardSet) -> CardSet {
@@ -96,11 +96,11 @@ impl<'a> Scene<'a> {
             return Err(Refusal::NotAMember);
         }
         let Some(game) = self.state.live() else { return Ok(self.leave_between_games(actor)) };
-        let ends = game.storyteller() == Some(actor) && game.phase.on(Event::StorytellerLeft).is_some();
+        let ends = game.storyteller() == Some(actor) && game.phase.transition(PhaseEvent::StorytellerLeft).is_some();
         if ends {
-            return Ok(self.end_with(Entry::Canceled { because: Because::StorytellerLeft }, Some(actor)));
+            return Ok(self.end_with(Entry::Canceled { because: TransitionReason::StorytellerLeft }, Some(actor)));
         }
-        self.refuse_to_leave_at_once(actor, game)?;
+        self.check_leave_allowed(actor, game)?;
         let taken_back = game.player(actor).filter(|_| game.phase.is_open()).and_then(|player| player.picked);
         let picks = game.picks() - u8::from(taken_back.is_some());
         let stays_ready = picks >= self.state.settings.rules.picked_min;
@@ -108,23 +108,24 @@ impl<'a> Scene<'a> {
     }
 
     /// Anybody may be a new guest every moment: what is bounded is how often seats change hands.
-    fn refuse_to_leave_at_once(self, actor: PlayerId, game: &Game) -> Result<(), Refusal> {
-        let seated = game.player(actor).filter(|_| game.phase.is_open() && game.left().count >= STORY_LEAVES_FREE);
-        let until = seated.map(|player| player.joined_at.after(STORY_SEAT_MIN));
+    fn check_leave_allowed(self, actor: PlayerId, game: &Game) -> Result<(), Refusal> {
+        let seated =
+            game.player(actor).filter(|_| game.phase.is_open() && game.abandoned_hands().count >= STORY_LEAVES_FREE);
+        let until = seated.map(|player| player.joined_at.plus(STORY_SEAT_MIN));
         until.filter(|until| *until > self.now).map_or(Ok(()), |until| Err(Refusal::LeaveTooSoon { until }))
     }
 
     fn leave_between_games(self, actor: PlayerId) -> Vec<Entry> {
         let left = Entry::Left { player: actor, countdown: None };
-        let named = (self.state.next().storyteller == Some(actor)).then(|| {
-            let passed: Vec<_> = self.state.next().passed.iter().copied().chain([actor]).collect();
-            self.name(self.candidate(&passed))
+        let named = (self.state.next_storyteller().storyteller == Some(actor)).then(|| {
+            let passed: Vec<_> = self.state.next_storyteller().passed.iter().copied().chain([actor]).collect();
+            self.name_storyteller(self.next_storyteller_candidate(&passed))
         });
         [left].into_iter().chain(named).collect()
     }
 
     fn choose_card(self, actor: PlayerId, card: Card) -> Decided {
-        let game = self.storytelling(actor, CREATE)?;
+        let game = self.as_storyteller(actor, CREATE)?;
         let storyteller = &game.players[0];
         if !storyteller.hand.contains(card) {
             return Err(Refusal::NotInHand);
@@ -132,22 +133,22 @@ impl<'a> Scene<'a> {
         if storyteller.picked == Some(card) {
             return Ok(Vec::new());
         }
-        may_change(storyteller, storyteller.picked.is_some())?;
+        check_changes_left(storyteller, storyteller.picked.is_some())?;
         let tell_by = game.tell_by.map(|_| self.step_due());
         Ok(vec![Entry::CardChosen { card, tell_by }])
     }
 
-    fn tell(self, actor: PlayerId, sentence: &str) -> Decided {
-        let game = self.storytelling(actor, CREATE)?;
-        if game.winner().is_none() {
+    fn tell_story(self, actor: PlayerId, sentence: &str) -> Decided {
+        let game = self.as_storyteller(actor, CREATE)?;
+        if game.winner_card().is_none() {
             return Err(Refusal::CardNotSet);
         }
-        let sentence = clean("sentence", sentence, STORY_CHARS_MAX)?;
-        Ok(vec![Entry::Told { sentence }])
+        let sentence = normalize_text("sentence", sentence, STORY_CHARS_MAX)?;
+        Ok(vec![Entry::StoryTold { sentence }])
     }
 
     fn invite(self, actor: PlayerId, players: &[PlayerId]) -> Decided {
-        let game = self.storytelling(actor, OPEN)?;
+        let game = self.as_storyteller(actor, OPEN)?;
         let too_many = Refusal::TooManyInvited { max: STORY_INVITED_MAX };
         if players.len() > STORY_INVITED_MAX {
             return Err(too_many);
@@ -161,31 +162,31 @@ impl<'a> Scene<'a> {
         match (new.len(), game.invited.len() + new.len()) {
             (0, _) => Ok(Vec::new()),
             (_, all) if all > STORY_INVITED_MAX => Err(too_many),
-            _ => may_change(&game.players[0], true).map(|()| vec![Entry::Invited { players: new }]),
+            _ => check_changes_left(&game.players[0], true).map(|()| vec![Entry::Invited { players: new }]),
         }
     }
 
     fn pick(self, actor: PlayerId, card: Card) -> Decided {
-        let (game, player) = self.playing(actor, INVITATION, Refusal::StorytellerMayNotPick)?;
+        let (game, player) = self.as_player(actor, INVITATION, Refusal::StorytellerMayNotPick)?;
         if !player.hand.contains(card) {
             return Err(Refusal::NotInHand);
         }
         if player.picked == Some(card) {
             return Ok(Vec::new());
         }
-        may_change(player, player.picked.is_some())?;
-        Ok(vec![self.picked(game, player, card)])
+        check_changes_left(player, player.picked.is_some())?;
+        Ok(vec![self.pick_entry(game, player, card)])
     }
 
     /// A player picks; with the last pick that is needed the countdown starts.
-    pub(super) fn picked(self, game: &Game, player: &Player, card: Card) -> Entry {
+    pub(super) fn pick_entry(self, game: &Game, player: &Player, card: Card) -> Entry {
         let picks = game.picks() + u8::from(player.picked.is_none());
         let is_ready = picks >= self.state.settings.rules.picked_min;
         Entry::Picked { player: player.id, card, countdown: self.countdown(game, is_ready) }
     }
 
     fn vote(self, actor: PlayerId, card: Card) -> Decided {
-        let (game, player) = self.playing(actor, VOTE, Refusal::StorytellerMayNotVote)?;
+        let (game, player) = self.as_player(actor, VOTE, Refusal::StorytellerMayNotVote)?;
         if !game.board.contains(&card) {
             return Err(Refusal::NotOnBoard);
         }
@@ -195,12 +196,12 @@ impl<'a> Scene<'a> {
         if player.vote == Some(card) {
             return Ok(Vec::new());
         }
-        may_change(player, player.vote.is_some())?;
-        Ok(vec![self.voted(game, player, card)])
+        check_changes_left(player, player.vote.is_some())?;
+        Ok(vec![self.vote_entry(game, player, card)])
     }
 
     /// A player votes; with the last vote that is needed the countdown starts.
-    pub(super) fn voted(self, game: &Game, player: &Player, card: Card) -> Entry {
+    pub(super) fn vote_entry(self, game: &Game, player: &Player, card: Card) -> Entry {
         let votes = game.votes() + u8::from(player.vote.is_none());
         let is_ready = votes >= self.state.settings.rules.voted_min;
         Entry::Voted { player: player.id, card, countdown: self.countdown(game, is_ready) }
@@ -209,49 +210,49 @@ impl<'a> Scene<'a> {
     /// The countdown that runs, or the one that starts now because the game has become ready.
     fn countdown(self, game: &Game, is_ready: bool) -> Option<UnixMs> {
         let takes = game.countdown_chosen.unwrap_or(self.state.settings.countdown);
-        is_ready.then(|| game.countdown.unwrap_or(self.now.after(takes)))
+        is_ready.then(|| game.countdown.unwrap_or(self.now.plus(takes)))
     }
 
-    fn open_voting_by_hand(self, actor: PlayerId) -> Decided {
-        let game = self.storytelling(actor, INVITATION)?;
+    fn open_voting_requested(self, actor: PlayerId) -> Decided {
+        let game = self.as_storyteller(actor, INVITATION)?;
         let (have, need) = (game.picks(), self.state.settings.rules.picked_min);
         if have < need {
             return Err(Refusal::TooFewPicks { have, need });
         }
-        Ok(vec![self.open_voting(game, Because::Storyteller)])
+        Ok(vec![self.open_voting(game, TransitionReason::Storyteller)])
     }
 
     /// The picked cards are laid out. Who has not picked is out of the game.
-    pub(super) fn open_voting(self, game: &Game, because: Because) -> Entry {
+    pub(super) fn open_voting(self, game: &Game, because: TransitionReason) -> Entry {
         let picked: CardSet = game.players.iter().filter_map(|player| player.picked).collect();
         let (stay, out): (Vec<&Player>, Vec<&Player>) = game.players.iter().partition(|player| player.picked.is_some());
         let mut dice = self.dice(Purpose::StoriesBotDelay);
         let bots = stay.iter().filter(|player| bots::is_bot(player.id));
-        let opening = Opening {
+        let opening = VotingStart {
             board: stories::board(picked, &mut self.dice(Purpose::StoriesBoard)),
             removed: out.iter().map(|player| player.id).collect(),
-            bots_due: bots.map(|_| self.now.after(VOTE_DELAY.draw(&mut dice))).collect(),
+            bots_due: bots.map(|_| self.now.plus(VOTE_DELAY.draw(&mut dice))).collect(),
             because,
         };
         Entry::VotingOpened { opening: Box::new(opening) }
     }
 
-    fn complete_by_hand(self, actor: PlayerId) -> Decided {
-        let game = self.storytelling(actor, VOTE)?;
+    fn complete_requested(self, actor: PlayerId) -> Decided {
+        let game = self.as_storyteller(actor, VOTE)?;
         let (have, need) = (game.votes(), self.state.settings.rules.voted_min);
         if have < need {
             return Err(Refusal::TooFewVotes { have, need });
         }
-        Ok(self.complete(game, Because::Storyteller))
+        Ok(self.complete(game, TransitionReason::Storyteller))
     }
 
     /// The votes are counted, and the next storyteller is named.
-    pub(super) fn complete(self, game: &Game, because: Because) -> Vec<Entry> {
-        let Some(winner) = game.winner() else { return self.cancel(because) };
+    pub(super) fn complete(self, game: &Game, because: TransitionReason) -> Vec<Entry> {
+        let Some(winner) = game.winner_card() else { return self.cancel(because) };
         let ballots: Vec<Ballot> = game.players.iter().skip(1).map(ballot).collect();
         let scored = stories::score(winner, &ballots);
         let points = [scored.storyteller].into_iter().chain(scored.players);
-        let results = game.players.iter().zip(points).map(|(player, got)| Counted {
+        let results = game.players.iter().zip(points).map(|(player, got)| PlayerResult {
             player: player.id,
             picked: player.picked,
             vote: player.vote,
@@ -262,19 +263,20 @@ impl<'a> Scene<'a> {
     }
 
     /// The game ends without a result, and the next storyteller is named.
-    pub(super) fn cancel(self, because: Because) -> Vec<Entry> {
-        let late = self.state.live().and_then(Game::storyteller).filter(|_| because == Because::StorytellerLate);
+    pub(super) fn cancel(self, because: TransitionReason) -> Vec<Entry> {
+        let late =
+            self.state.live().and_then(Game::storyteller).filter(|_| because == TransitionReason::StorytellerLate);
         self.end_with(Entry::Canceled { because }, late)
     }
 
     fn end_with(self, end: Entry, not_him: Option<PlayerId>) -> Vec<Entry> {
-        let next = self.candidate(not_him.as_slice());
-        let named = next.map(|next| self.name(Some(next)));
+        let next = self.next_storyteller_candidate(not_him.as_slice());
+        let named = next.map(|next| self.name_storyteller(Some(next)));
         [end].into_iter().chain(named).collect()
     }
 
     fn set_countdown(self, actor: PlayerId, takes: Duration) -> Decided {
-        let game = self.storytelling(actor, TIMED)?;
+        let game = self.as_storyteller(actor, TIMED)?;
         let allowed = STORY_TIMEOUT_MIN..=STORY_COUNTDOWN_MAX;
         if !takes.is_zero() && !allowed.contains(&takes) {
             let ms = |span: &Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
@@ -284,9 +286,9 @@ impl<'a> Scene<'a> {
         if game.countdown.is_none() && game.countdown_chosen == chosen {
             return Ok(Vec::new());
         }
-        may_change(&game.players[0], true)?;
+        check_changes_left(&game.players[0], true)?;
         let takes = chosen.unwrap_or(self.state.settings.countdown);
-        let countdown = game.countdown.map(|_| self.now.after(takes));
+        let countdown = game.countdown.map(|_| self.now.plus(takes));
         Ok(vec![Entry::CountdownSet { chosen, countdown }])
     }
 
@@ -294,19 +296,19 @@ impl<'a> Scene<'a> {
         let Some(person) = self.state.people.get(actor).filter(|person| person.is_member) else {
             return Err(Refusal::NotAMember);
         };
-        let text = clean("text", text, CHAT_CHARS_MAX)?;
-        match person.chat_wait(self.now) {
+        let text = normalize_text("text", text, CHAT_CHARS_MAX)?;
+        match person.chat_wait_until(self.now) {
             Some(until) => Err(Refusal::ChatTooFast { until }),
-            None => Ok(vec![Entry::Said { player: actor, text }]),
+            None => Ok(vec![Entry::ChatSent { player: actor, text }]),
         }
     }
 
     fn set_bots(self, actor: PlayerId, are_on: bool) -> Decided {
-        let game = self.storytelling(actor, LIVE)?;
+        let game = self.as_storyteller(actor, LIVE)?;
         if self.state.has_bots == are_on {
             return Ok(Vec::new());
         }
-        may_change(&game.players[0], true)?;
+        check_changes_left(&game.players[0], true)?;
         Ok(vec![Entry::BotsSet { are_on }])
     }
 
@@ -314,7 +316,7 @@ impl<'a> Scene<'a> {
         if let Some(game) = self.state.live() {
             return Err(Refusal::GameIsLive { game: game.number });
         }
-        let next = self.state.next();
+        let next = self.state.next_storyteller();
         if let Some(named) = next.storyteller.filter(|named| *named != actor) {
             return Err(Refusal::NotYourTurn { next: named, until: next.until });
         }
@@ -329,24 +331,24 @@ impl<'a> Scene<'a> {
             hand: self.deal(storyteller, CardSet::EMPTY),
             storyteller: Box::new(storyteller.clone()),
             unseated: self.state.people.members().map(|person| person.id).filter(|id| !stays(*id)).collect(),
-            tell_by: (self.state.number() > 0).then(|| self.step_due()),
+            tell_by: (self.state.game_number() > 0).then(|| self.step_due()),
         }
     }
 
     /// Who should tell next: of those who are here and played, who told longest ago; nobody in `passed`.
-    pub(super) fn candidate(self, passed: &[PlayerId]) -> Option<PlayerId> {
+    pub(super) fn next_storyteller_candidate(self, passed: &[PlayerId]) -> Option<PlayerId> {
         let game = self.state.game.as_ref()?;
         let members = self.state.people.members().filter(|person| !person.is_bot() && !passed.contains(&person.id));
         let here = members.filter(|person| game.player(person.id).is_some() && (self.is_present)(person.id));
-        here.min_by_key(|person| person.last_told).map(|person| person.id)
+        here.min_by_key(|person| person.last_told_game).map(|person| person.id)
     }
 
-    pub(super) fn name(self, next: Option<PlayerId>) -> Entry {
-        Entry::Named { next, until: next.map(|_| self.step_due()) }
+    pub(super) fn name_storyteller(self, next: Option<PlayerId>) -> Entry {
+        Entry::NextStorytellerNamed { next, until: next.map(|_| self.step_due()) }
     }
 
     fn step_due(self) -> UnixMs {
-        self.now.after(self.state.settings.next_storyteller_timeout)
+        self.now.plus(self.state.settings.next_storyteller_timeout)
     }
 
     /// The stream of chance for what the next entry needs: none is ever used twice, because no version comes twice.
@@ -361,7 +363,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The same, for its storyteller.
-    fn storytelling(self, actor: PlayerId, allowed: &'static [Phase]) -> Result<&'a Game, Refusal> {
+    fn as_storyteller(self, actor: PlayerId, allowed: &'static [Phase]) -> Result<&'a Game, Refusal> {
         let game = self.state.game.as_deref().ok_or(Refusal::GameNotLive { game: 0 })?;
         if game.present_storyteller() != Some(actor) {
             return Err(Refusal::NotStoryteller);
@@ -370,7 +372,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The same, for a player who is not its storyteller.
-    fn playing(
+    fn as_player(
         self,
         actor: PlayerId,
         allowed: &'static [Phase],
@@ -386,7 +388,7 @@ impl<'a> Scene<'a> {
 }
 
 /// What somebody does for the first time is no change, and always allowed.
-fn may_change(player: &Player, is_again: bool) -> Result<(), Refusal> {
+fn check_changes_left(player: &Player, is_again: bool) -> Result<(), Refusal> {
     let is_refused = is_again && player.changes >= STORY_CHANGES_MAX;
     if is_refused { Err(Refusal::TooManyChanges { max: STORY_CHANGES_MAX }) } else { Ok(()) }
 }
@@ -396,7 +398,7 @@ fn ballot(player: &Player) -> Ballot {
 }
 
 /// A text as it is kept: control characters become spaces, none at the ends.
-fn clean(what: &'static str, text: &str, max: usize) -> Result<Box<str>, Refusal> {
+fn normalize_text(what: &'static str, text: &str, max: usize) -> Result<Box<str>, Refusal> {
     let text: String = text.chars().map(|char| if char.is_control() { ' ' } else { char }).collect();
     let text = text.trim();
     match text.chars().count() {

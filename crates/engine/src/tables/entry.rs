@@ -3,11 +3,11 @@
 //! An entry says what was decided, dice included: hands as dealt, the board as laid out, timers as points in time. So that
 //! applying it needs no dice, and a later version of the rules does not change what was played.
 
-use super::game::Because;
-use super::pack::{Pack, packed, packed_variants, seal, unseal};
+use super::game::TransitionReason;
+use super::pack::{Pack, decode_versioned, encode_versioned, packed, packed_variants};
 use super::people::Newcomer;
 use crate::ids::PlayerId;
-use crate::matches::entry::{BadEntry, ByteReader};
+use crate::matches::entry::{ByteReader, DecodeError};
 use crate::time::UnixMs;
 use rules::stories::{Card, CardSet};
 use std::time::Duration;
@@ -16,15 +16,15 @@ const FORMAT: u8 = 1;
 
 /// Something that happened at a table, and when.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Logged {
+pub(super) struct LoggedEntry {
     pub(super) at: UnixMs,
     pub(super) entry: Entry,
 }
-packed!(Logged { at, entry });
+packed!(LoggedEntry { at, entry });
 
 /// How a game ended for one of its players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counted {
+pub struct PlayerResult {
     /// Who.
     pub player: PlayerId,
     /// What he picked.
@@ -36,20 +36,20 @@ pub struct Counted {
     /// Whether he won.
     pub has_won: bool,
 }
-packed!(Counted { player, picked, vote, points, has_won });
+packed!(PlayerResult { player, picked, vote, points, has_won });
 
 /// How the vote was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Opening {
+pub(super) struct VotingStart {
     /// The cards, in the order in which they lie.
     pub(super) board: Vec<Card>,
     /// Who had not picked, and does not play any more.
     pub(super) removed: Vec<PlayerId>,
     /// When the bots will vote, in the order of their seats.
     pub(super) bots_due: Vec<UnixMs>,
-    pub(super) because: Because,
+    pub(super) because: TransitionReason,
 }
-packed!(Opening { board, removed, bots_due, because });
+packed!(VotingStart { board, removed, bots_due, because });
 
 /// Something that happened at a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub(super) enum Entry {
     /// The storyteller chose a card; until when he has to tell.
     CardChosen { card: Card, tell_by: Option<UnixMs> },
     /// The storyteller told the story.
-    Told { sentence: Box<str> },
+    StoryTold { sentence: Box<str> },
     /// The storyteller asked these to play; none of them was asked before.
     Invited { players: Vec<PlayerId> },
     /// A player picked a card, perhaps instead of another; the countdown as it is after that.
@@ -71,26 +71,26 @@ pub(super) enum Entry {
     /// The storyteller chose how long countdowns of this phase take; the running one as it is after that.
     CountdownSet { chosen: Option<Duration>, countdown: Option<UnixMs> },
     /// The cards lie open.
-    VotingOpened { opening: Box<Opening> },
+    VotingOpened { opening: Box<VotingStart> },
     /// A player voted, perhaps instead of another vote; the countdown as it is after that.
     Voted { player: PlayerId, card: Card, countdown: Option<UnixMs> },
     /// The votes were counted; in the order of the seats.
-    Completed { results: Vec<Counted>, because: Because },
+    Completed { results: Vec<PlayerResult>, because: TransitionReason },
     /// The game ended without a result.
-    Canceled { because: Because },
+    Canceled { because: TransitionReason },
     /// Somebody said something.
-    Said { player: PlayerId, text: Box<str> },
+    ChatSent { player: PlayerId, text: Box<str> },
     /// The storyteller let bots play, or no more of them.
     BotsSet { are_on: bool },
     /// Who may begin the next game; `None`: anybody.
-    Named { next: Option<PlayerId>, until: Option<UnixMs> },
+    NextStorytellerNamed { next: Option<PlayerId>, until: Option<UnixMs> },
 }
 packed_variants!(Entry {
     1 => Started { storyteller, hand, unseated, tell_by },
     2 => Joined { who, hand, bot_due },
     3 => Left { player, countdown },
     4 => CardChosen { card, tell_by },
-    5 => Told { sentence },
+    5 => StoryTold { sentence },
     6 => Invited { players },
     7 => Picked { player, card, countdown },
     8 => CountdownSet { chosen, countdown },
@@ -98,9 +98,9 @@ packed_variants!(Entry {
     10 => Voted { player, card, countdown },
     11 => Completed { results, because },
     12 => Canceled { because },
-    13 => Said { player, text },
+    13 => ChatSent { player, text },
     14 => BotsSet { are_on },
-    15 => Named { next, until },
+    15 => NextStorytellerNamed { next, until },
 });
 
 impl Entry {
@@ -111,19 +111,19 @@ impl Entry {
 
     /// Whether it is part of a game, and not only of the table: it is an action that keeps a game from being canceled, and stands in the
     /// game's history.
-    pub(super) fn is_of_game(&self) -> bool {
-        !matches!(self, Self::Said { .. } | Self::Named { .. })
+    pub(super) fn belongs_to_game(&self) -> bool {
+        !matches!(self, Self::ChatSent { .. } | Self::NextStorytellerNamed { .. })
     }
 }
 
-impl Logged {
+impl LoggedEntry {
     /// The entry's bytes.
     pub(super) fn encode(&self) -> Vec<u8> {
-        seal(FORMAT, self)
+        encode_versioned(FORMAT, self)
     }
 
     /// The entry of these bytes: all of them, and nothing but the canonical form.
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, BadEntry> {
-        unseal(FORMAT, bytes)
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        decode_versioned(FORMAT, bytes)
     }
 }

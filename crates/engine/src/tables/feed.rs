@@ -3,16 +3,16 @@
 //! An entry gives everybody an event, or only those whom it concerns. A viewer's sequence counts the events that he got: what
 //! everybody got, plus what he got beyond. So it follows from the log alone, has no gaps, and says nothing about what others got.
 
-use super::entry::{Entry, Logged};
-use super::state::State;
-use super::view::{EventKind, cut};
+use super::entry::{Entry, LoggedEntry};
+use super::state::TableState;
+use super::view::{EventKind, visible_event};
 use crate::ids::PlayerId;
 use crate::time::UnixMs;
 use std::collections::VecDeque;
 
 /// Something that happened, as one viewer may know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct TableEvent {
     /// Its place among the events that this viewer got, from 1, without gaps.
     pub seq: u64,
     /// When it was decided.
@@ -25,9 +25,9 @@ pub struct Event {
 
 /// What is new for a viewer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct News {
+pub struct FeedUpdate {
     /// In order; empty when nothing is.
-    pub events: Vec<Event>,
+    pub events: Vec<TableEvent>,
     /// The sequence of the last event that this viewer got: the cursor to go on with.
     pub seq: u64,
     /// When the first of these events was committed, the one that waited longest; `None` without events. Microseconds since the Unix
@@ -39,7 +39,7 @@ pub struct News {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Feed {
     /// What he has not seen yet.
-    News(News),
+    Update(FeedUpdate),
     /// The table does not remember what followed on his cursor, or never gave it: he needs a full view.
     TooOld,
 }
@@ -56,8 +56,8 @@ const NOBODY: PlayerId = PlayerId(0);
 
 /// An entry as it is remembered, with all that is needed to cut it for a viewer later as it would have been cut at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Told {
-    pub(super) logged: Logged,
+pub(super) struct FeedEntry {
+    pub(super) entry: LoggedEntry,
     pub(super) game: u32,
     /// Who told the story then; [`NOBODY`] when he had left.
     storyteller: PlayerId,
@@ -65,19 +65,19 @@ pub(super) struct Told {
     committed_at_us: i64,
 }
 
-impl Told {
+impl FeedEntry {
     /// An entry, told after it was folded into the state.
-    pub(super) fn new(logged: Logged, state: &State, committed_at_us: i64) -> Self {
+    pub(super) fn new(logged: LoggedEntry, state: &TableState, committed_at_us: i64) -> Self {
         let storyteller = state.game.as_ref().and_then(|game| game.present_storyteller()).unwrap_or(NOBODY);
         let audience = match &logged.entry {
-            Entry::Said { .. } => Audience::Only(state.people.members().map(|person| person.id).collect()),
+            Entry::ChatSent { .. } => Audience::Only(state.people.members().map(|person| person.id).collect()),
             Entry::Invited { .. } => Audience::Only([storyteller].into()),
             _ => Audience::Everybody,
         };
-        Self { logged, game: state.number(), storyteller, audience, committed_at_us }
+        Self { entry: logged, game: state.game_number(), storyteller, audience, committed_at_us }
     }
 
-    fn is_for(&self, viewer: Option<PlayerId>) -> bool {
+    fn is_visible_to(&self, viewer: Option<PlayerId>) -> bool {
         match &self.audience {
             Audience::Everybody => true,
             Audience::Only(those) => viewer.is_some_and(|viewer| those.contains(&viewer)),
@@ -85,7 +85,7 @@ impl Told {
     }
 
     /// Counts it for those who got it.
-    pub(super) fn count(&self, state: &mut State) {
+    pub(super) fn count_event(&self, state: &mut TableState) {
         match &self.audience {
             Audience::Everybody => state.public_events += 1,
             Audience::Only(those) => {
@@ -101,62 +101,72 @@ impl Told {
 
 /// The entries since the table's base.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Window {
-    told: VecDeque<Told>,
+pub(super) struct FeedWindow {
+    entries: VecDeque<FeedEntry>,
 }
 
-impl Window {
-    pub(super) fn push(&mut self, told: Told) {
+impl FeedWindow {
+    pub(super) fn push(&mut self, told: FeedEntry) {
         // Most tables are short: room for twice what is there would be the greater part of them.
-        if self.told.len() == self.told.capacity() {
-            self.told.reserve_exact(1 + self.told.len() / 4);
+        if self.entries.len() == self.entries.capacity() {
+            self.entries.reserve_exact(1 + self.entries.len() / 4);
         }
-        self.told.push_back(told);
+        self.entries.push_back(told);
     }
 
     /// Forgets the oldest.
-    pub(super) fn forget(&mut self, count: usize) {
-        self.told.drain(..count.min(self.told.len()));
-        self.told.shrink_to_fit();
+    pub(super) fn drop_oldest(&mut self, count: usize) {
+        self.entries.drain(..count.min(self.entries.len()));
+        self.entries.shrink_to_fit();
     }
 
     /// What a viewer who got `seq` events in all has not seen when he has seen `after`.
     pub(super) fn since(&self, viewer: Option<PlayerId>, after: u64, seq: u64) -> Feed {
         let Some(missing) = seq.checked_sub(after) else { return Feed::TooOld };
-        let newest_first = self.told.iter().rev().filter(|told| told.is_for(viewer));
+        let newest_first = self.entries.iter().rev().filter(|told| told.is_visible_to(viewer));
         let wanted = usize::try_from(missing).unwrap_or(usize::MAX);
-        let mut told: Vec<&Told> = newest_first.take(wanted).collect();
+        let mut told: Vec<&FeedEntry> = newest_first.take(wanted).collect();
         if told.len() < wanted {
             return Feed::TooOld;
         }
         told.reverse();
         let committed_at_us = told.first().map(|told| told.committed_at_us);
-        let events = told.into_iter().zip(after + 1..).map(|(told, seq)| told.event(viewer, seq)).collect();
-        Feed::News(News { events, seq, committed_at_us })
+        let events = told.into_iter().zip(after + 1..).map(|(told, seq)| told.event_for(viewer, seq)).collect();
+        Feed::Update(FeedUpdate { events, seq, committed_at_us })
     }
 }
 
-impl Told {
-    fn event(&self, viewer: Option<PlayerId>, seq: u64) -> Event {
+impl FeedEntry {
+    fn event_for(&self, viewer: Option<PlayerId>, seq: u64) -> TableEvent {
         let storyteller = (self.storyteller != NOBODY).then_some(self.storyteller);
-        Event { seq, at: self.logged.at, game: self.game, kind: cut(&self.logged.entry, storyteller, viewer) }
+        TableEvent {
+            seq,
+            at: self.entry.at,
+            game: self.game,
+            kind: visible_event(&self.entry.entry, storyteller, viewer),
+        }
     }
 
     /// The events of a game's history, as a viewer would have got them, counted from 1.
-    pub(super) fn history(
-        entries: &[Logged],
+    pub(super) fn history_for(
+        entries: &[LoggedEntry],
         game: u32,
         storyteller: Option<PlayerId>,
         viewer: Option<PlayerId>,
-    ) -> Vec<Event> {
-        let is_for = |logged: &&Logged| match &logged.entry {
+    ) -> Vec<TableEvent> {
+        let is_for = |logged: &&LoggedEntry| match &logged.entry {
             Entry::Invited { .. } => viewer.is_some() && viewer == storyteller,
-            Entry::Said { .. } => false,
+            Entry::ChatSent { .. } => false,
             _ => true,
         };
         let kept = entries.iter().filter(is_for);
         kept.zip(1..)
-            .map(|(logged, seq)| Event { seq, at: logged.at, game, kind: cut(&logged.entry, storyteller, viewer) })
+            .map(|(logged, seq)| TableEvent {
+                seq,
+                at: logged.at,
+                game,
+                kind: visible_event(&logged.entry, storyteller, viewer),
+            })
             .collect()
     }
 }

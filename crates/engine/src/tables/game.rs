@@ -1,17 +1,17 @@
 //! One game at a table: its players, what they picked and voted, its timers. Everything in here is the whole truth; who may see
 //! what of it is the business of `view`.
 
-use super::life::Phase;
 use super::pack::{Pack, packed, packed_variants};
+use super::phase::Phase;
 use crate::ids::PlayerId;
-use crate::matches::entry::{BadEntry, ByteReader};
+use crate::matches::entry::{ByteReader, DecodeError};
 use crate::time::UnixMs;
 use rules::stories::{self, Card, CardSet};
 use std::time::Duration;
 
 /// Why a game went on, or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Because {
+pub enum TransitionReason {
     /// The storyteller said so.
     Storyteller,
     /// The countdown ran out.
@@ -25,12 +25,12 @@ pub enum Because {
     /// An operator ended it, or nobody joined and nobody was there.
     Closed,
 }
-packed_variants!(Because {
+packed_variants!(TransitionReason {
     0 => Storyteller {}, 1 => Countdown {}, 2 => Inactivity {}, 3 => StorytellerLeft {}, 4 => StorytellerLate {},
     5 => Closed {},
 });
 
-impl Because {
+impl TransitionReason {
     /// Every reason.
     pub const ALL: [Self; 6] = [
         Self::Storyteller,
@@ -60,8 +60,8 @@ impl Pack for Phase {
         out.push(self.code());
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
-        Self::from_code(u8::get(from)?).ok_or(BadEntry("an unknown phase"))
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
+        Self::from_code(u8::get(from)?).ok_or(DecodeError("an unknown phase"))
     }
 }
 
@@ -89,39 +89,39 @@ packed!(Player { id, hand, picked, vote, has_won, points, has_left, bot_due, joi
 
 /// A hand that was dealt and given back. Its cards do not return to the deck while the game lives.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LeftHand {
+pub(super) struct AbandonedHand {
     /// Who held it last.
-    pub(super) by: PlayerId,
+    pub(super) left_by: PlayerId,
     pub(super) hand: CardSet,
     pub(super) is_used: bool,
 }
-packed!(LeftHand { by, hand, is_used });
+packed!(AbandonedHand { left_by, hand, is_used });
 
 /// What those left who went before the vote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Left {
+pub(super) struct AbandonedHands {
     /// Hands that nobody has taken over, the one that was left first first.
-    pub(super) hands: Vec<LeftHand>,
+    pub(super) hands: Vec<AbandonedHand>,
     /// How many have gone, as far as anybody asks.
     pub(super) count: u8,
 }
-packed!(Left { hands, count });
+packed!(AbandonedHands { hands, count });
 
-impl Left {
+impl AbandonedHands {
     /// Somebody goes.
-    pub(super) fn add(&mut self, hand: LeftHand) {
+    pub(super) fn add(&mut self, hand: AbandonedHand) {
         self.hands.push(hand);
         self.count = self.count.saturating_add(1);
     }
 
     /// Somebody takes this hand over, if it is here.
-    pub(super) fn take(&mut self, hand: CardSet) -> Option<LeftHand> {
+    pub(super) fn take(&mut self, hand: CardSet) -> Option<AbandonedHand> {
         let at = self.hands.iter().position(|left| left.hand == hand)?;
         Some(self.hands.remove(at))
     }
 }
 
-static NOTHING: Left = Left { hands: Vec::new(), count: 0 };
+static NO_ABANDONED_HANDS: AbandonedHands = AbandonedHands { hands: Vec::new(), count: 0 };
 
 impl Player {
     pub(super) fn new(id: PlayerId, hand: CardSet, joined_at: UnixMs) -> Self {
@@ -141,7 +141,7 @@ impl Player {
     }
 
     /// He did something that he may have done before.
-    pub(super) fn changed(&mut self, is_again: bool) {
+    pub(super) fn count_change(&mut self, is_again: bool) {
         self.changes = self.changes.saturating_add(u8::from(is_again));
     }
 }
@@ -155,7 +155,7 @@ pub(super) struct Game {
     /// The phase in which it was canceled.
     pub(super) canceled_in: Option<Phase>,
     /// Why it ended.
-    pub(super) because: Option<Because>,
+    pub(super) because: Option<TransitionReason>,
     pub(super) sentence: Option<Box<str>>,
     /// What lies open, in the order in which it was laid out.
     pub(super) board: Vec<Card>,
@@ -176,7 +176,7 @@ pub(super) struct Game {
     pub(super) created_at: UnixMs,
     pub(super) ended_at: Option<UnixMs>,
     /// What those who left before the vote left; `None` while nobody did.
-    pub(super) left: Option<Box<Left>>,
+    pub(super) abandoned: Option<Box<AbandonedHands>>,
     /// What happened, as packed entries, until the game is archived.
     pub(super) history: Vec<u8>,
 }
@@ -196,14 +196,14 @@ packed!(Game {
     bots_since,
     created_at,
     ended_at,
-    left,
+    abandoned,
     history,
 });
 
 impl Game {
     /// The phase that decides what may be seen: that of a canceled game is the one that it was canceled in, so that its end tells
     /// nobody anything.
-    pub(super) fn seen_phase(&self) -> Phase {
+    pub(super) fn visible_phase(&self) -> Phase {
         self.canceled_in.unwrap_or(self.phase)
     }
 
@@ -217,7 +217,7 @@ impl Game {
     }
 
     /// The storyteller's card.
-    pub(super) fn winner(&self) -> Option<Card> {
+    pub(super) fn winner_card(&self) -> Option<Card> {
         self.players.first().and_then(|player| player.picked)
     }
 
@@ -231,24 +231,24 @@ impl Game {
     }
 
     /// All cards that somebody holds.
-    pub(super) fn in_hands(&self) -> CardSet {
+    pub(super) fn cards_in_hands(&self) -> CardSet {
         self.players.iter().fold(CardSet::EMPTY, |all, player| all.union(player.hand))
     }
 
     /// The same, and those that were left: what the deck does not have any more.
-    pub(super) fn dealt(&self) -> CardSet {
-        self.left().hands.iter().fold(self.in_hands(), |all, left| all.union(left.hand))
+    pub(super) fn dealt_cards(&self) -> CardSet {
+        self.abandoned_hands().hands.iter().fold(self.cards_in_hands(), |all, left| all.union(left.hand))
     }
 
     /// What those left who went before the vote.
-    pub(super) fn left(&self) -> &Left {
-        self.left.as_deref().unwrap_or(&NOTHING)
+    pub(super) fn abandoned_hands(&self) -> &AbandonedHands {
+        self.abandoned.as_deref().unwrap_or(&NO_ABANDONED_HANDS)
     }
 
     /// The hand that waits for this player: his own, else the one that was left first.
-    pub(super) fn waiting_hand(&self, id: PlayerId) -> Option<CardSet> {
-        let hands = &self.left().hands;
-        let own = hands.iter().find(|left| left.by == id);
+    pub(super) fn abandoned_hand_for(&self, id: PlayerId) -> Option<CardSet> {
+        let hands = &self.abandoned_hands().hands;
+        let own = hands.iter().find(|left| left.left_by == id);
         own.or(hands.first()).map(|left| left.hand)
     }
 
@@ -263,7 +263,7 @@ impl Game {
     }
 
     /// Whether the game could go on to its next phase.
-    pub(super) fn is_ready(&self, rules: &stories::Settings) -> bool {
+    pub(super) fn is_ready(&self, rules: &stories::GameSettings) -> bool {
         match self.phase {
             Phase::Invitation => self.picks() >= rules.picked_min,
             Phase::Vote => self.votes() >= rules.voted_min,
@@ -271,7 +271,7 @@ impl Game {
         }
     }
 
-    pub(super) fn has_room(&self, rules: &stories::Settings) -> bool {
+    pub(super) fn has_room(&self, rules: &stories::GameSettings) -> bool {
         self.players.len() < usize::from(rules.players_max)
     }
 }

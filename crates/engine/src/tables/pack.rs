@@ -4,7 +4,7 @@
 //! larger ones 8 bytes little endian, lists and texts begin with their length.
 
 use crate::ids::{PlayerId, TableId};
-use crate::matches::entry::{BadEntry, ByteReader, put_varint};
+use crate::matches::entry::{ByteReader, DecodeError, put_varint};
 use crate::time::UnixMs;
 use rules::chance::Seed;
 use rules::stories::{self, Card, CardSet, Standing};
@@ -19,8 +19,8 @@ pub(crate) trait Pack: Sized {
     /// Reads it.
     ///
     /// # Errors
-    /// [`BadEntry`] when these bytes are not its canonical form.
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry>;
+    /// [`DecodeError`] when these bytes are not its canonical form.
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError>;
 }
 
 /// The bytes of a value.
@@ -31,17 +31,17 @@ pub(crate) fn to_bytes(value: &impl Pack) -> Vec<u8> {
 }
 
 /// A whole value as a byte string of its own, which begins with the number of its format.
-pub(crate) fn seal(format: u8, value: &impl Pack) -> Vec<u8> {
+pub(crate) fn encode_versioned(format: u8, value: &impl Pack) -> Vec<u8> {
     let mut out = vec![format];
     value.put(&mut out);
     out
 }
 
 /// The value of a byte string of [`seal`].
-pub(crate) fn unseal<T: Pack>(format: u8, bytes: &[u8]) -> Result<T, BadEntry> {
+pub(crate) fn decode_versioned<T: Pack>(format: u8, bytes: &[u8]) -> Result<T, DecodeError> {
     let mut from = ByteReader::new(bytes);
     if u8::get(&mut from)? != format {
-        return Err(BadEntry("written in another format: by a newer version?"));
+        return Err(DecodeError("written in another format: by a newer version?"));
     }
     let value = T::get(&mut from)?;
     from.finish()?;
@@ -56,7 +56,7 @@ macro_rules! packed {
                 $(self.$field.put(out);)+
             }
 
-            fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+            fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
                 Ok(Self { $($field: Pack::get(from)?),+ })
             }
         }
@@ -76,10 +76,10 @@ macro_rules! packed_variants {
                 }
             }
 
-            fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+            fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
                 match u8::get(from)? {
                     $($code => Ok(Self::$variant { $($field: Pack::get(from)?),* }),)+
-                    _ => Err(BadEntry(concat!("an unknown kind of ", stringify!($name)))),
+                    _ => Err(DecodeError(concat!("an unknown kind of ", stringify!($name)))),
                 }
             }
         }
@@ -88,7 +88,7 @@ macro_rules! packed_variants {
 
 pub(crate) use {packed, packed_variants};
 
-fn array<const N: usize>(from: &mut ByteReader<'_>) -> Result<[u8; N], BadEntry> {
+fn array<const N: usize>(from: &mut ByteReader<'_>) -> Result<[u8; N], DecodeError> {
     let mut array = [0; N];
     array.copy_from_slice(from.take(N)?);
     Ok(array)
@@ -99,7 +99,7 @@ impl Pack for u8 {
         out.push(*self);
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         array::<1>(from).map(|[byte]| byte)
     }
 }
@@ -109,11 +109,11 @@ impl Pack for bool {
         out.push(u8::from(*self));
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         match u8::get(from)? {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(BadEntry("a truth value that is neither 0 nor 1")),
+            _ => Err(DecodeError("a truth value that is neither 0 nor 1")),
         }
     }
 }
@@ -123,8 +123,8 @@ impl Pack for u32 {
         put_varint(out, u64::from(*self));
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
-        Self::try_from(from.varint()?).map_err(|_| BadEntry("a number beyond 32 bits"))
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
+        Self::try_from(from.varint()?).map_err(|_| DecodeError("a number beyond 32 bits"))
     }
 }
 
@@ -133,7 +133,7 @@ impl Pack for u64 {
         out.extend(self.to_le_bytes());
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         array(from).map(Self::from_le_bytes)
     }
 }
@@ -143,7 +143,7 @@ impl Pack for UnixMs {
         out.extend(self.0.to_le_bytes());
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         array(from).map(|bytes| Self(i64::from_le_bytes(bytes)))
     }
 }
@@ -154,7 +154,7 @@ impl Pack for Duration {
         u64::try_from(self.as_millis()).unwrap_or(u64::MAX).put(out);
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         u64::get(from).map(Self::from_millis)
     }
 }
@@ -164,7 +164,7 @@ impl Pack for Seed {
         self.0.put(out);
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         u64::get(from).map(Self)
     }
 }
@@ -174,7 +174,7 @@ impl Pack for PlayerId {
         out.extend(self.to_bytes());
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         array(from).map(Self::from_bytes)
     }
 }
@@ -184,7 +184,7 @@ impl Pack for TableId {
         out.extend(self.to_bytes());
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         array(from).map(Self::from_bytes)
     }
 }
@@ -195,9 +195,9 @@ impl Pack for Box<str> {
         out.extend(self.as_bytes());
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         let length = u32::get(from)? as usize;
-        let text = str::from_utf8(from.take(length)?).map_err(|_| BadEntry("a text that is not UTF-8"))?;
+        let text = str::from_utf8(from.take(length)?).map_err(|_| DecodeError("a text that is not UTF-8"))?;
         Ok(text.into())
     }
 }
@@ -208,7 +208,7 @@ impl Pack for Arc<str> {
         out.extend(self.as_bytes());
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         Box::<str>::get(from).map(Self::from)
     }
 }
@@ -221,7 +221,7 @@ impl<T: Pack> Pack for Option<T> {
         }
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         if bool::get(from)? { T::get(from).map(Some) } else { Ok(None) }
     }
 }
@@ -231,7 +231,7 @@ impl<T: Pack> Pack for Box<T> {
         T::put(self, out);
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         T::get(from).map(Self::new)
     }
 }
@@ -245,7 +245,7 @@ impl<T: Pack> Pack for Vec<T> {
     }
 
     /// Takes no room ahead of what is really there: a length is only believed as far as items follow.
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         let count = u32::get(from)?;
         let mut items = Self::new();
         for _ in 0..count {
@@ -261,8 +261,8 @@ impl Pack for Card {
         out.push(self.0);
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
-        Self::new(u8::get(from)?).ok_or(BadEntry("a card that does not exist"))
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
+        Self::new(u8::get(from)?).ok_or(DecodeError("a card that does not exist"))
     }
 }
 
@@ -271,13 +271,13 @@ impl Pack for CardSet {
         self.bits().put(out);
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
-        Self::from_bits(u64::get(from)?).ok_or(BadEntry("cards that do not exist"))
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
+        Self::from_bits(u64::get(from)?).ok_or(DecodeError("cards that do not exist"))
     }
 }
 
 packed!(Standing { score, score_prev, levelups, earned, earned_last });
 
 /// Foreign structs with public fields, named by their path.
-type Rules = stories::Settings;
+type Rules = stories::GameSettings;
 packed!(Rules { players_max, hand, deck, picked_min, voted_min });

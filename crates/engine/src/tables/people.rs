@@ -3,8 +3,8 @@
 use super::bots;
 use super::pack::{Pack, packed};
 use crate::ids::PlayerId;
-use crate::limits::{CHAT_BURST, CHAT_EVERY, TABLE_PEOPLE_MAX};
-use crate::matches::entry::{BadEntry, ByteReader};
+use crate::limits::{CHAT_BURST, CHAT_INTERVAL, TABLE_PEOPLE_MAX};
+use crate::matches::entry::{ByteReader, DecodeError};
 use crate::time::UnixMs;
 use rules::stories::Standing;
 use std::time::Duration;
@@ -30,12 +30,12 @@ pub(super) struct Person {
     /// Events that he got beyond those that everybody got.
     pub(super) private_events: u32,
     /// The number of the last game of which he was the storyteller; 0 for none.
-    pub(super) last_told: u32,
+    pub(super) last_told_game: u32,
     /// When his next line of chat is due if he spoke at the steady rate.
     pub(super) chat_due: UnixMs,
     pub(super) is_member: bool,
 }
-packed!(Person { id, name, standing, private_events, last_told, chat_due, is_member });
+packed!(Person { id, name, standing, private_events, last_told_game, chat_due, is_member });
 
 impl Person {
     pub(super) fn is_bot(&self) -> bool {
@@ -43,19 +43,19 @@ impl Person {
     }
 
     /// Until when he has to wait before he may say something; `None` when he may.
-    pub(super) fn chat_wait(&self, now: UnixMs) -> Option<UnixMs> {
-        let may_at = self.chat_due.after(CHAT_EVERY).before(CHAT_EVERY * CHAT_BURST);
+    pub(super) fn chat_wait_until(&self, now: UnixMs) -> Option<UnixMs> {
+        let may_at = self.chat_due.plus(CHAT_INTERVAL).minus(CHAT_INTERVAL * CHAT_BURST);
         (may_at > now).then_some(may_at)
     }
 
     /// He said something.
-    pub(super) fn spoke(&mut self, at: UnixMs) {
-        self.chat_due = self.chat_due.max(at).after(CHAT_EVERY);
+    pub(super) fn record_chat(&mut self, at: UnixMs) {
+        self.chat_due = self.chat_due.max(at).plus(CHAT_INTERVAL);
     }
 }
 
 const _: () = assert!(CHAT_BURST > 0);
-const _: () = assert!(CHAT_EVERY.as_millis() > Duration::ZERO.as_millis());
+const _: () = assert!(CHAT_INTERVAL.as_millis() > Duration::ZERO.as_millis());
 
 /// Those of a table, in the order in which they first came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -83,13 +83,13 @@ impl People {
     }
 
     /// The people of these ids, for a record that outlives the table.
-    pub(super) fn only(&self, ids: impl Iterator<Item = PlayerId>) -> Self {
+    pub(super) fn subset(&self, ids: impl Iterator<Item = PlayerId>) -> Self {
         Self { list: ids.filter_map(|id| self.get(id).cloned()).collect() }
     }
 
     /// Somebody sits down. Whoever was here before goes on counting his events from where he was. When the list is full, it
     /// forgets who came first of those who left: nobody sits down to a game that has players who left.
-    pub(super) fn sit(&mut self, who: &Newcomer) {
+    pub(super) fn seat(&mut self, who: &Newcomer) {
         if let Some(person) = self.get_mut(who.id) {
             person.name = who.name.clone();
             person.standing = who.standing;
@@ -107,7 +107,7 @@ impl People {
             name: who.name.clone(),
             standing: who.standing,
             private_events: 0,
-            last_told: 0,
+            last_told_game: 0,
             chat_due: UnixMs(0),
             is_member: true,
         });

@@ -1,14 +1,14 @@
 //! The record of a game that has ended: what a store keeps, and what anybody's view and the game's history are cut from later.
 
-use super::feed::{Event, Told};
+use super::feed::{FeedEntry, TableEvent};
 use super::game::Game;
-use super::pack::{Pack, packed, seal, unseal};
+use super::pack::{Pack, decode_versioned, encode_versioned, packed};
 use super::people::People;
-use super::settings::Settings;
-use super::state::State;
+use super::settings::TableSettings;
+use super::state::TableState;
 use super::view::{GameView, game_view};
 use crate::ids::{GameId, PlayerId, TableId};
-use crate::matches::entry::{BadEntry, ByteReader};
+use crate::matches::entry::{ByteReader, DecodeError};
 use std::fmt;
 
 const FORMAT: u8 = 2;
@@ -17,7 +17,7 @@ const FORMAT: u8 = 2;
 #[derive(Clone, PartialEq, Eq)]
 pub struct GameRecord {
     table: TableId,
-    settings: Settings,
+    settings: TableSettings,
     game: Game,
     people: People,
 }
@@ -31,24 +31,24 @@ impl fmt::Debug for GameRecord {
 
 impl GameRecord {
     /// The record of the table's game.
-    pub(super) fn of(state: &State) -> Option<Self> {
+    pub(super) fn of(state: &TableState) -> Option<Self> {
         let game = state.game.as_deref()?.clone();
-        let people = state.people.only(game.players.iter().map(|player| player.id));
+        let people = state.people.subset(game.players.iter().map(|player| player.id));
         Some(Self { table: state.id, settings: state.settings, game, people })
     }
 
     /// As it is kept.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        seal(FORMAT, self)
+        encode_versioned(FORMAT, self)
     }
 
     /// The record of these bytes.
     ///
     /// # Errors
-    /// [`BadEntry`] when they are not one.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadEntry> {
-        unseal(FORMAT, bytes)
+    /// [`DecodeError`] when they are not one.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        decode_versioned(FORMAT, bytes)
     }
 
     /// Which game this is.
@@ -66,11 +66,11 @@ impl GameRecord {
     /// What happened, step by step, as this viewer may know it: what his feed said while the game was played, counted from 1.
     ///
     /// # Errors
-    /// [`BadEntry`] when the record was not written by a table.
-    pub fn history(&self, viewer: Option<PlayerId>) -> Result<Vec<Event>, BadEntry> {
+    /// [`DecodeError`] when the record was not written by a table.
+    pub fn history(&self, viewer: Option<PlayerId>) -> Result<Vec<TableEvent>, DecodeError> {
         let entries = super::history::read(&self.game.history)?;
         // Whoever left, and was a visitor at the end, gets what a visitor would.
         let viewer = viewer.filter(|viewer| self.game.player(*viewer).is_some());
-        Ok(Told::history(&entries, self.game.number, self.game.storyteller(), viewer))
+        Ok(FeedEntry::history_for(&entries, self.game.number, self.game.storyteller(), viewer))
     }
 }

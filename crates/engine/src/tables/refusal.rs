@@ -1,16 +1,16 @@
 //! Why an action is refused. A refusal changes nothing, and tells its reader nothing that he must not know.
 
-use super::life::Phase;
+use super::phase::Phase;
 use crate::ids::PlayerId;
 use crate::time::UnixMs;
-use rules::stories::Mistake;
+use rules::stories::ValidationError;
 
 /// What a table refuses.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The table cannot have these settings.
     #[error("these settings cannot be played with")]
-    Settings(Vec<Mistake>),
+    Settings(Vec<ValidationError>),
     /// The game of this number is not the table's current one.
     #[error("game {game} is not the current game of this table")]
     GameNotLive {

@@ -5,16 +5,16 @@ use crate::limits::{
     STORY_COUNTDOWN_DEFAULT, STORY_COUNTDOWN_MAX, STORY_GAME_TIMEOUT_DEFAULT, STORY_GAME_TIMEOUT_MAX,
     STORY_NEXT_STORYTELLER_TIMEOUT_DEFAULT, STORY_NEXT_STORYTELLER_TIMEOUT_MAX, STORY_TIMEOUT_MIN,
 };
-use crate::matches::entry::{BadEntry, ByteReader};
-use rules::span_ms;
-use rules::stories::{self, Mistake};
+use crate::matches::entry::{ByteReader, DecodeError};
+use rules::stories::{self, ValidationError};
+use rules::whole_ms;
 use std::time::Duration;
 
 /// The settings of a table: the same for all of its games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct TableSettings {
     /// The counts of a game.
-    pub rules: stories::Settings,
+    pub rules: stories::GameSettings,
     /// From the moment at which a game could go on until it does so by itself.
     pub countdown: Duration,
     /// After this time without an action a game goes on, or is canceled.
@@ -22,12 +22,12 @@ pub struct Settings {
     /// How long a next storyteller may take for each of his steps: to begin, to choose a card, to tell.
     pub next_storyteller_timeout: Duration,
 }
-packed!(Settings { rules, countdown, game_timeout, next_storyteller_timeout });
+packed!(TableSettings { rules, countdown, game_timeout, next_storyteller_timeout });
 
-impl Default for Settings {
+impl Default for TableSettings {
     fn default() -> Self {
         Self {
-            rules: stories::Settings::default(),
+            rules: stories::GameSettings::default(),
             countdown: STORY_COUNTDOWN_DEFAULT,
             game_timeout: STORY_GAME_TIMEOUT_DEFAULT,
             next_storyteller_timeout: STORY_NEXT_STORYTELLER_TIMEOUT_DEFAULT,
@@ -35,19 +35,19 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl TableSettings {
     /// Everything that is wrong with these settings; nothing, when a table can be opened with them.
     #[must_use]
-    pub fn mistakes(&self) -> Vec<Mistake> {
+    pub fn validation_errors(&self) -> Vec<ValidationError> {
         let span = |field, have: Duration, max: Duration| {
-            Mistake::unless_within(field, span_ms(have), span_ms(STORY_TIMEOUT_MIN), span_ms(max))
+            ValidationError::check_range(field, whole_ms(have), whole_ms(STORY_TIMEOUT_MIN), whole_ms(max))
         };
         let spans = [
             span("countdown_ms", self.countdown, STORY_COUNTDOWN_MAX),
             span("game_timeout_ms", self.game_timeout, STORY_GAME_TIMEOUT_MAX),
             span("next_storyteller_timeout_ms", self.next_storyteller_timeout, STORY_NEXT_STORYTELLER_TIMEOUT_MAX),
         ];
-        self.rules.mistakes().into_iter().chain(spans.into_iter().flatten()).collect()
+        self.rules.validation_errors().into_iter().chain(spans.into_iter().flatten()).collect()
     }
 }
 
@@ -56,20 +56,20 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(settings: Settings, want: &[&str]) {
-        let have: Vec<_> = settings.mistakes().into_iter().map(|wrong| wrong.field).collect();
+    fn check(settings: TableSettings, want: &[&str]) {
+        let have: Vec<_> = settings.validation_errors().into_iter().map(|wrong| wrong.field).collect();
         assert_eq!(have, want, "{settings:?}");
     }
 
     #[test]
     fn every_mistake_is_named() {
-        let usual = Settings::default();
+        let usual = TableSettings::default();
         check(usual, &[]);
-        check(Settings { countdown: Duration::ZERO, ..usual }, &["countdown_ms"]);
-        check(Settings { countdown: STORY_COUNTDOWN_MAX + Duration::from_millis(1), ..usual }, &["countdown_ms"]);
+        check(TableSettings { countdown: Duration::ZERO, ..usual }, &["countdown_ms"]);
+        check(TableSettings { countdown: STORY_COUNTDOWN_MAX + Duration::from_millis(1), ..usual }, &["countdown_ms"]);
         check(
-            Settings {
-                rules: stories::Settings { players_max: 0, hand: 3, ..usual.rules },
+            TableSettings {
+                rules: stories::GameSettings { players_max: 0, hand: 3, ..usual.rules },
                 countdown: Duration::MAX,
                 game_timeout: Duration::MAX,
                 next_storyteller_timeout: Duration::MAX,

@@ -1,22 +1,22 @@
 //! The state of a table after some entries of its log, and how one more entry changes it. No decision falls here.
 
-use super::entry::{Counted, Entry, Logged, Opening};
-use super::game::{Because, Game, LeftHand, Player};
+use super::entry::{Entry, LoggedEntry, PlayerResult, VotingStart};
+use super::game::{AbandonedHand, Game, Player, TransitionReason};
 use super::history;
-use super::life::Phase;
 use super::pack::{Pack, packed, packed_variants};
 use super::people::{Newcomer, People};
-use super::settings::Settings;
+use super::phase::Phase;
+use super::settings::TableSettings;
 use crate::ids::{GameId, PlayerId, TableId};
-use crate::limits::{CHAT_KEPT, CHAT_LINES_MAX};
-use crate::matches::entry::{BadEntry, ByteReader};
+use crate::limits::{CHAT_LINES_MAX, CHAT_RETENTION};
+use crate::matches::entry::{ByteReader, DecodeError};
 use crate::time::UnixMs;
 use rules::chance::Seed;
 use rules::stories::CardSet;
 
 /// Who may begin the next game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Next {
+pub(super) struct NextStoryteller {
     /// `None`: anybody.
     pub(super) storyteller: Option<PlayerId>,
     /// Until when.
@@ -24,23 +24,23 @@ pub(super) struct Next {
     /// Who was named for this game before, and did not begin.
     pub(super) passed: Vec<PlayerId>,
 }
-packed!(Next { storyteller, until, passed });
+packed!(NextStoryteller { storyteller, until, passed });
 
-static ANYBODY: Next = Next { storyteller: None, until: None, passed: Vec::new() };
+static ANYBODY_NEXT: NextStoryteller = NextStoryteller { storyteller: None, until: None, passed: Vec::new() };
 
 /// What a line of the chat is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LineKind {
+pub enum ChatMessageKind {
     /// Somebody said it.
-    Said,
+    Chat,
     /// The house says that a story was told: the text is its sentence.
     StoryTold,
 }
-packed_variants!(LineKind { 0 => Said {}, 1 => StoryTold {} });
+packed_variants!(ChatMessageKind { 0 => Chat {}, 1 => StoryTold {} });
 
 /// A line of the chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
+pub struct ChatMessage {
     /// When.
     pub at: UnixMs,
     /// During, or after, which game.
@@ -48,20 +48,20 @@ pub struct Line {
     /// Who said it, or told the story.
     pub player: PlayerId,
     /// What it is.
-    pub kind: LineKind,
+    pub kind: ChatMessageKind,
     /// As it was written: whoever shows it escapes it.
     pub text: Box<str>,
 }
-packed!(Line { at, game, player, kind, text });
+packed!(ChatMessage { at, game, player, kind, text });
 
 /// Everything that a table is, but what it remembers for readers (see `feed`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct State {
+pub(super) struct TableState {
     pub(super) id: TableId,
     /// Who opened it.
     pub(super) opener: PlayerId,
     pub(super) seed: Seed,
-    pub(super) settings: Settings,
+    pub(super) settings: TableSettings,
     /// Entries so far.
     pub(super) version: u32,
     /// Events so far that everybody got.
@@ -70,20 +70,33 @@ pub(super) struct State {
     pub(super) last_at: UnixMs,
     pub(super) people: People,
     pub(super) game: Option<Box<Game>>,
-    pub(super) next: Option<Box<Next>>,
+    pub(super) next_storyteller: Option<Box<NextStoryteller>>,
     pub(super) has_bots: bool,
-    pub(super) chat: Vec<Line>,
+    pub(super) chat: Vec<ChatMessage>,
 }
-packed!(State { id, opener, seed, settings, version, public_events, last_at, people, game, next, has_bots, chat });
+packed!(TableState {
+    id,
+    opener,
+    seed,
+    settings,
+    version,
+    public_events,
+    last_at,
+    people,
+    game,
+    next_storyteller,
+    has_bots,
+    chat
+});
 
 /// What an entry is refused for that cannot follow on this state.
-type Misfit = &'static str;
+type Mismatch = &'static str;
 
-const NO_GAME: Misfit = "it is part of a game, and there is none";
-const NO_PLAYER: Misfit = "it is about a player who does not play";
+const NO_GAME: Mismatch = "it is part of a game, and there is none";
+const NO_PLAYER: Mismatch = "it is about a player who does not play";
 
-impl State {
-    pub(super) fn new(id: TableId, opener: PlayerId, settings: Settings, seed: Seed, has_bots: bool) -> Self {
+impl TableState {
+    pub(super) fn new(id: TableId, opener: PlayerId, settings: TableSettings, seed: Seed, has_bots: bool) -> Self {
         Self {
             id,
             opener,
@@ -94,7 +107,7 @@ impl State {
             last_at: UnixMs(0),
             people: People::default(),
             game: None,
-            next: None,
+            next_storyteller: None,
             has_bots,
             chat: Vec::new(),
         }
@@ -106,17 +119,17 @@ impl State {
     }
 
     /// Who may begin the next game.
-    pub(super) fn next(&self) -> &Next {
-        self.next.as_deref().unwrap_or(&ANYBODY)
+    pub(super) fn next_storyteller(&self) -> &NextStoryteller {
+        self.next_storyteller.as_deref().unwrap_or(&ANYBODY_NEXT)
     }
 
     /// The number of the game that is played, or of the last one; 0 before the first.
-    pub(super) fn number(&self) -> u32 {
+    pub(super) fn game_number(&self) -> u32 {
         self.game.as_ref().map_or(0, |game| game.number)
     }
 
     pub(super) fn game_id(&self) -> GameId {
-        GameId { table: self.id, number: self.number() }
+        GameId { table: self.id, number: self.game_number() }
     }
 
     /// The seed of what a game brings the player of this seat, should the entry of this version count its votes.
@@ -128,8 +141,8 @@ impl State {
     ///
     /// # Errors
     /// When it cannot follow on this state; the state must not be used any more then.
-    pub(super) fn fold(&mut self, logged: &Logged) -> Result<(), Misfit> {
-        let Logged { at, entry } = logged;
+    pub(super) fn apply(&mut self, logged: &LoggedEntry) -> Result<(), Mismatch> {
+        let LoggedEntry { at, entry } = logged;
         self.last_at = *at;
         let is_progress = self.is_progress(entry);
         match entry {
@@ -138,43 +151,43 @@ impl State {
             }
             Entry::Joined { who, hand, bot_due } => self.join(who, *hand, *bot_due, *at)?,
             Entry::Left { player, countdown } => self.leave(*player, *countdown),
-            Entry::Said { player, text } => self.say(*player, text, *at),
-            Entry::Named { next, until } => self.name(*next, *until),
+            Entry::ChatSent { player, text } => self.add_chat(*player, text, *at),
+            Entry::NextStorytellerNamed { next, until } => self.name_storyteller(*next, *until),
             Entry::Completed { results, because } => self.complete(results, *because, *at)?,
             Entry::Canceled { because } => self.cancel(*because, *at)?,
-            Entry::Told { sentence } => self.tell(sentence, *at)?,
+            Entry::StoryTold { sentence } => self.tell_story(sentence, *at)?,
             Entry::BotsSet { are_on } => {
                 self.has_bots = *are_on;
                 let game = self.game_mut()?;
                 game.bots_since = *at;
-                game.players.first_mut().ok_or(NO_PLAYER)?.changed(true);
+                game.players.first_mut().ok_or(NO_PLAYER)?.count_change(true);
             }
             Entry::CardChosen { .. }
             | Entry::Invited { .. }
             | Entry::Picked { .. }
             | Entry::CountdownSet { .. }
             | Entry::VotingOpened { .. }
-            | Entry::Voted { .. } => fold_game(self.game_mut()?, entry)?,
+            | Entry::Voted { .. } => apply_to_game(self.game_mut()?, entry)?,
         }
-        self.touch(logged, is_progress);
+        self.record_in_history(logged, is_progress);
         self.version += 1;
         Ok(())
     }
 
-    fn game_mut(&mut self) -> Result<&mut Game, Misfit> {
+    fn game_mut(&mut self) -> Result<&mut Game, Mismatch> {
         self.game.as_deref_mut().ok_or(NO_GAME)
     }
 
     fn start(&mut self, who: &Newcomer, hand: CardSet, unseated: &[PlayerId], tell_by: Option<UnixMs>, at: UnixMs) {
-        let number = self.number() + 1;
+        let number = self.game_number() + 1;
         for id in unseated {
             self.people.leave(*id);
         }
-        self.people.sit(who);
+        self.people.seat(who);
         if let Some(person) = self.people.get_mut(who.id) {
-            person.last_told = number;
+            person.last_told_game = number;
         }
-        self.next = None;
+        self.next_storyteller = None;
         self.game = Some(Box::new(Game {
             number,
             phase: Phase::Create,
@@ -191,16 +204,16 @@ impl State {
             bots_since: at,
             created_at: at,
             ended_at: None,
-            left: None,
+            abandoned: None,
             history: Vec::new(),
         }));
     }
 
-    fn join(&mut self, who: &Newcomer, hand: CardSet, bot_due: Option<UnixMs>, at: UnixMs) -> Result<(), Misfit> {
+    fn join(&mut self, who: &Newcomer, hand: CardSet, bot_due: Option<UnixMs>, at: UnixMs) -> Result<(), Mismatch> {
         let game = self.game.as_deref_mut().ok_or(NO_GAME)?;
-        self.people.sit(who);
+        self.people.seat(who);
         game.invited.retain(|id| *id != who.id);
-        let taken = game.left.as_deref_mut().and_then(|left| left.take(hand));
+        let taken = game.abandoned.as_deref_mut().and_then(|left| left.take(hand));
         let is_used = taken.is_some_and(|taken| taken.is_used);
         game.players.reserve_exact(1);
         game.players.push(Player { bot_due, is_used, ..Player::new(who.id, hand, at) });
@@ -216,7 +229,7 @@ impl State {
         if game.phase.is_open() {
             if let Some(seat) = game.players.iter().position(|seat| seat.id == player) {
                 let Player { id: by, hand, is_used, .. } = game.players.remove(seat);
-                game.left.get_or_insert_default().add(LeftHand { by, hand, is_used });
+                game.abandoned.get_or_insert_default().add(AbandonedHand { left_by: by, hand, is_used });
             }
         } else if let Some(seat) = game.player_mut(player) {
             seat.has_left = true;
@@ -224,27 +237,34 @@ impl State {
         game.countdown = countdown;
     }
 
-    fn tell(&mut self, sentence: &str, at: UnixMs) -> Result<(), Misfit> {
+    fn tell_story(&mut self, sentence: &str, at: UnixMs) -> Result<(), Mismatch> {
         let game = self.game.as_deref_mut().ok_or(NO_GAME)?;
         game.phase = Phase::Invitation;
         game.sentence = Some(sentence.into());
         game.tell_by = None;
         game.bots_since = at;
         let player = game.storyteller().ok_or(NO_PLAYER)?;
-        let line = Line { at, game: game.number, player, kind: LineKind::StoryTold, text: sentence.into() };
-        self.keep(line);
+        let line =
+            ChatMessage { at, game: game.number, player, kind: ChatMessageKind::StoryTold, text: sentence.into() };
+        self.push_chat(line);
         Ok(())
     }
 
-    fn say(&mut self, player: PlayerId, text: &str, at: UnixMs) {
+    fn add_chat(&mut self, player: PlayerId, text: &str, at: UnixMs) {
         if let Some(person) = self.people.get_mut(player) {
-            person.spoke(at);
+            person.record_chat(at);
         }
-        self.keep(Line { at, game: self.number(), player, kind: LineKind::Said, text: text.into() });
+        self.push_chat(ChatMessage {
+            at,
+            game: self.game_number(),
+            player,
+            kind: ChatMessageKind::Chat,
+            text: text.into(),
+        });
     }
 
-    fn keep(&mut self, line: Line) {
-        let since = line.at.before(CHAT_KEPT);
+    fn push_chat(&mut self, line: ChatMessage) {
+        let since = line.at.minus(CHAT_RETENTION);
         self.chat.retain(|line| line.at >= since);
         if self.chat.len() >= CHAT_LINES_MAX {
             self.chat.remove(0);
@@ -252,14 +272,14 @@ impl State {
         self.chat.push(line);
     }
 
-    fn name(&mut self, next: Option<PlayerId>, until: Option<UnixMs>) {
-        let named = self.next.get_or_insert_default();
+    fn name_storyteller(&mut self, next: Option<PlayerId>, until: Option<UnixMs>) {
+        let named = self.next_storyteller.get_or_insert_default();
         named.passed.extend(named.storyteller.take());
         named.storyteller = next;
         named.until = until;
     }
 
-    fn complete(&mut self, results: &[Counted], because: Because, at: UnixMs) -> Result<(), Misfit> {
+    fn complete(&mut self, results: &[PlayerResult], because: TransitionReason, at: UnixMs) -> Result<(), Mismatch> {
         let version = self.version;
         let game = self.game.as_deref().ok_or(NO_GAME)?;
         if !game.players.iter().map(|player| player.id).eq(results.iter().map(|result| result.player)) {
@@ -281,21 +301,23 @@ impl State {
         self.end(Phase::Complete, because, at)
     }
 
-    fn cancel(&mut self, because: Because, at: UnixMs) -> Result<(), Misfit> {
+    fn cancel(&mut self, because: TransitionReason, at: UnixMs) -> Result<(), Mismatch> {
         let game = self.game_mut()?;
         game.canceled_in = Some(game.phase);
         let storyteller = game.storyteller();
         self.end(Phase::Canceled, because, at)?;
         match (because, storyteller) {
-            (Because::StorytellerLeft, Some(id)) => self.people.leave(id),
-            (Because::StorytellerLate, Some(id)) => self.next.get_or_insert_default().passed.push(id),
+            (TransitionReason::StorytellerLeft, Some(id)) => self.people.leave(id),
+            (TransitionReason::StorytellerLate, Some(id)) => {
+                self.next_storyteller.get_or_insert_default().passed.push(id)
+            }
             _ => {}
         }
         Ok(())
     }
 
-    fn end(&mut self, phase: Phase, because: Because, at: UnixMs) -> Result<(), Misfit> {
-        self.next = None;
+    fn end(&mut self, phase: Phase, because: TransitionReason, at: UnixMs) -> Result<(), Mismatch> {
+        self.next_storyteller = None;
         let game = self.game_mut()?;
         game.phase = phase;
         game.because = Some(because);
@@ -303,7 +325,7 @@ impl State {
         game.countdown = None;
         game.tell_by = None;
         game.invited = Vec::new();
-        game.left = None;
+        game.abandoned = None;
         for player in &mut game.players {
             player.bot_due = None;
         }
@@ -317,7 +339,7 @@ impl State {
         match entry {
             // Only the storyteller may know of an invitation, and everybody sees when the game ends.
             Entry::Left { .. } | Entry::Invited { .. } => false,
-            Entry::Joined { hand, .. } => !game.left().hands.iter().any(|left| left.hand == *hand),
+            Entry::Joined { hand, .. } => !game.abandoned_hands().hands.iter().any(|left| left.hand == *hand),
             Entry::Picked { player, .. } => game.player(*player).is_some_and(|player| !player.is_used),
             Entry::Voted { player, .. } => game.player(*player).is_some_and(|player| player.vote.is_none()),
             _ => true,
@@ -325,12 +347,12 @@ impl State {
     }
 
     /// Progress keeps its game alive, and every action is written into its history.
-    fn touch(&mut self, logged: &Logged, is_progress: bool) {
+    fn record_in_history(&mut self, logged: &LoggedEntry, is_progress: bool) {
         let timeout = self.settings.game_timeout;
-        let Some(game) = self.game.as_deref_mut().filter(|_| logged.entry.is_of_game()) else { return };
+        let Some(game) = self.game.as_deref_mut().filter(|_| logged.entry.belongs_to_game()) else { return };
         let is_live = game.phase.is_live();
         if is_live && is_progress {
-            game.inactive_at = logged.at.after(timeout);
+            game.inactive_at = logged.at.plus(timeout);
         }
         if is_live || logged.entry.ends_game() {
             history::write(&mut game.history, logged, &game.players);
@@ -339,28 +361,28 @@ impl State {
 }
 
 /// Entries that change nothing but the game.
-fn fold_game(game: &mut Game, entry: &Entry) -> Result<(), Misfit> {
+fn apply_to_game(game: &mut Game, entry: &Entry) -> Result<(), Mismatch> {
     match entry {
         Entry::CardChosen { card, tell_by } => {
             let storyteller = game.players.first_mut().ok_or(NO_PLAYER)?;
             let before = storyteller.picked.replace(*card);
-            storyteller.changed(before.is_some());
+            storyteller.count_change(before.is_some());
             game.board = vec![*card];
             game.tell_by = *tell_by;
         }
         Entry::Invited { players } => {
             game.invited.extend(players);
-            game.players.first_mut().ok_or(NO_PLAYER)?.changed(true);
+            game.players.first_mut().ok_or(NO_PLAYER)?.count_change(true);
         }
         Entry::Picked { player, card, countdown } => {
             let player = game.player_mut(*player).ok_or(NO_PLAYER)?;
             let before = player.picked.replace(*card);
-            player.changed(before.is_some());
+            player.count_change(before.is_some());
             (player.is_used, player.bot_due) = (true, None);
             game.countdown = *countdown;
         }
         Entry::CountdownSet { chosen, countdown } => {
-            game.players.first_mut().ok_or(NO_PLAYER)?.changed(true);
+            game.players.first_mut().ok_or(NO_PLAYER)?.count_change(true);
             game.countdown_chosen = *chosen;
             game.countdown = *countdown;
         }
@@ -368,7 +390,7 @@ fn fold_game(game: &mut Game, entry: &Entry) -> Result<(), Misfit> {
         Entry::Voted { player, card, countdown } => {
             let player = game.player_mut(*player).ok_or(NO_PLAYER)?;
             let before = player.vote.replace(*card);
-            player.changed(before.is_some());
+            player.count_change(before.is_some());
             player.bot_due = None;
             game.countdown = *countdown;
         }
@@ -377,12 +399,12 @@ fn fold_game(game: &mut Game, entry: &Entry) -> Result<(), Misfit> {
     Ok(())
 }
 
-fn open_voting(game: &mut Game, opening: &Opening) {
+fn open_voting(game: &mut Game, opening: &VotingStart) {
     game.phase = Phase::Vote;
     game.board = opening.board.clone();
     game.players.retain(|player| !opening.removed.contains(&player.id));
     game.invited = Vec::new();
-    game.left = None;
+    game.abandoned = None;
     game.countdown = None;
     game.countdown_chosen = None;
     let bots = game.players.iter_mut().filter(|player| super::bots::is_bot(player.id));

@@ -8,24 +8,24 @@
 //!
 //! A load is the same machine fed with the saved rows ([`Table::restore`]): one path folds an entry, live or read, so a table
 //! continues as it was, timers and everybody's sequences included. What a load starts from, the base, follows the log at a
-//! distance: a state is marked at the end of each game, or after [`TABLE_MARK_ENTRIES`], and becomes the base at the
+//! distance: a state is marked at the end of each game, or after [`TABLE_SNAPSHOT_ENTRIES`], and becomes the base at the
 //! next mark. So readers always find what happened in the last game.
 
 use super::action::Action;
-use super::change::{Change, index_of, is_indexed};
-use super::decide::Scene;
-use super::entry::{Entry, Logged};
-use super::feed::{Feed, Told, Window};
-use super::pack::{seal, unseal};
+use super::change::{Change, index_changes_of, is_indexed};
+use super::decide::DecisionContext;
+use super::entry::{Entry, LoggedEntry};
+use super::feed::{Feed, FeedEntry, FeedWindow};
+use super::pack::{decode_versioned, encode_versioned};
 use super::people::Newcomer;
 use super::refusal::Refusal;
-use super::settings::Settings;
-use super::state::State;
+use super::settings::TableSettings;
+use super::state::TableState;
 use super::view::{TableView, table_view};
-use crate::commands::Base;
+use crate::commands::TableSnapshot;
 use crate::ids::{GameId, PlayerId, TableId};
-use crate::limits::TABLE_MARK_ENTRIES;
-use crate::matches::entry::BadEntry;
+use crate::limits::TABLE_SNAPSHOT_ENTRIES;
+use crate::matches::entry::DecodeError;
 use crate::rows::TableLogRow;
 use crate::time::UnixMs;
 use rules::chance::Seed;
@@ -35,17 +35,17 @@ const FORMAT: u8 = 2;
 
 /// A table that cannot be loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Corrupt {
+pub enum TableLoadError {
     /// The base cannot be read.
     #[error("the table's base cannot be read: {0}")]
-    Base(BadEntry),
+    Snapshot(DecodeError),
     /// An entry of the log cannot be read.
     #[error("entry {version} of the table's log cannot be read: {why}")]
     Entry {
         /// Its place in the log.
         version: u32,
         /// What is wrong with it.
-        why: BadEntry,
+        why: DecodeError,
     },
     /// An entry of the log does not follow on what was before.
     #[error("entry {version} of the table's log does not follow: {why}")]
@@ -62,12 +62,12 @@ pub enum Corrupt {
 /// Its `Debug` says which table it is and no more: the seed alone would tell all hands.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Table {
-    state: State,
+    state: TableState,
     /// Entries under the base: the window begins there.
-    base_version: u32,
+    snapshot_version: u32,
     /// The state that becomes the base at the next mark.
-    mark: Option<Box<Base>>,
-    window: Window,
+    pending_snapshot: Option<Box<TableSnapshot>>,
+    window: FeedWindow,
 }
 
 impl fmt::Debug for Table {
@@ -84,20 +84,20 @@ impl Table {
     /// [`Refusal::Settings`].
     pub fn open(
         id: TableId,
-        settings: Settings,
+        settings: TableSettings,
         seed: Seed,
         has_bots: bool,
         opener: &Newcomer,
         now: UnixMs,
     ) -> Result<(Self, Change), Refusal> {
-        let mistakes = settings.mistakes();
+        let mistakes = settings.validation_errors();
         if !mistakes.is_empty() {
             return Err(Refusal::Settings(mistakes));
         }
-        let table = Self::from_state(State::new(id, opener.id, settings, seed, has_bots));
-        let scene = Scene { state: &table.state, now, is_present: &|_| true };
+        let table = Self::from_state(TableState::new(id, opener.id, settings, seed, has_bots));
+        let scene = DecisionContext { state: &table.state, now, is_present: &|_| true };
         let mut change = table.change(vec![scene.start(opener)], now);
-        change.base = Some(table.base_of_now());
+        change.snapshot = Some(table.snapshot_now());
         Ok((table, change))
     }
 
@@ -105,22 +105,22 @@ impl Table {
     ///
     /// # Errors
     /// [`Corrupt`] when they cannot be read, or do not fit.
-    pub fn restore(base: &[u8], rows: &[TableLogRow]) -> Result<Self, Corrupt> {
-        let mut table = Self::from_state(unseal(FORMAT, base).map_err(Corrupt::Base)?);
+    pub fn restore(base: &[u8], rows: &[TableLogRow]) -> Result<Self, TableLoadError> {
+        let mut table = Self::from_state(decode_versioned(FORMAT, base).map_err(TableLoadError::Snapshot)?);
         for row in rows {
             let version = row.version;
             if version != table.version() {
-                return Err(Corrupt::Log { version, why: "it is not the next one" });
+                return Err(TableLoadError::Log { version, why: "it is not the next one" });
             }
-            let logged = Logged::decode(&row.bytes).map_err(|why| Corrupt::Entry { version, why })?;
+            let logged = LoggedEntry::decode(&row.bytes).map_err(|why| TableLoadError::Entry { version, why })?;
             let committed_at_us = logged.at.0.saturating_mul(1_000);
-            table.take(logged, committed_at_us).map_err(|why| Corrupt::Log { version, why })?;
+            table.apply_entry(logged, committed_at_us).map_err(|why| TableLoadError::Log { version, why })?;
         }
         Ok(table)
     }
 
-    fn from_state(state: State) -> Self {
-        Self { base_version: state.version, state, mark: None, window: Window::default() }
+    fn from_state(state: TableState) -> Self {
+        Self { snapshot_version: state.version, state, pending_snapshot: None, window: FeedWindow::default() }
     }
 
     /// What an action leads to. `game` is the number of the game that it is meant for, when it names one. Nothing changes.
@@ -135,10 +135,10 @@ impl Table {
         now: UnixMs,
         is_present: &dyn Fn(PlayerId) -> bool,
     ) -> Result<Change, Refusal> {
-        if let Some(game) = game.filter(|game| *game != self.state.number()) {
+        if let Some(game) = game.filter(|game| *game != self.state.game_number()) {
             return Err(Refusal::GameNotLive { game });
         }
-        let scene = self.scene(now, is_present);
+        let scene = self.context(now, is_present);
         Ok(self.change(scene.decide(actor, action)?, scene.now))
     }
 
@@ -149,7 +149,7 @@ impl Table {
     /// takes the turn of one who is about to.
     #[must_use]
     pub fn tick(&self, now: UnixMs, is_present: &dyn Fn(PlayerId) -> bool) -> Option<Change> {
-        let scene = self.scene(now, is_present);
+        let scene = self.context(now, is_present);
         let entries = scene.tick();
         (!entries.is_empty()).then(|| self.change(entries, scene.now))
     }
@@ -163,12 +163,12 @@ impl Table {
     /// A change without entries that makes the present state the base: for a table that leaves memory. Readers who were behind
     /// will need a full view.
     #[must_use]
-    pub fn retire(&self) -> Change {
+    pub fn snapshot_change(&self) -> Change {
         Change {
             expected_version: self.version(),
             rows: Vec::new(),
-            index: Vec::new(),
-            base: Some(self.base_of_now()),
+            index_changes: Vec::new(),
+            snapshot: Some(self.snapshot_now()),
             is_live: self.live_game().is_some(),
             entries: Vec::new(),
         }
@@ -177,13 +177,13 @@ impl Table {
     /// Takes a change that is committed. It must have been decided on this very state.
     pub fn apply(&mut self, change: &Change, committed_at_us: i64) {
         debug_assert_eq!(change.expected_version, self.version(), "a change is applied to the state it was decided on");
-        if let (true, Some(base)) = (change.entries.is_empty(), &change.base) {
-            self.window.forget((base.version - self.base_version) as usize);
-            self.base_version = base.version;
-            self.mark = None;
+        if let (true, Some(base)) = (change.entries.is_empty(), &change.snapshot) {
+            self.window.drop_oldest((base.version - self.snapshot_version) as usize);
+            self.snapshot_version = base.version;
+            self.pending_snapshot = None;
         }
         for logged in &change.entries {
-            self.take(logged.clone(), committed_at_us).expect("decided on this state, so it follows on it");
+            self.apply_entry(logged.clone(), committed_at_us).expect("decided on this state, so it follows on it");
         }
     }
 
@@ -213,7 +213,7 @@ impl Table {
 
     /// Whether a game is played in which nobody sits but its storyteller, and nobody is asked or awaited.
     #[must_use]
-    pub fn is_alone(&self) -> bool {
+    pub fn has_lone_storyteller(&self) -> bool {
         let is_alone = self.state.live().is_some_and(|game| game.players.len() == 1 && game.invited.is_empty());
         is_alone && !self.state.has_bots
     }
@@ -248,78 +248,79 @@ impl Table {
         u64::from(self.state.public_events) + person.map_or(0, |person| u64::from(person.private_events))
     }
 
-    fn scene<'a>(&'a self, now: UnixMs, is_present: &'a dyn Fn(PlayerId) -> bool) -> Scene<'a> {
-        Scene { state: &self.state, now: now.max(self.state.last_at), is_present }
+    fn context<'a>(&'a self, now: UnixMs, is_present: &'a dyn Fn(PlayerId) -> bool) -> DecisionContext<'a> {
+        DecisionContext { state: &self.state, now: now.max(self.state.last_at), is_present }
     }
 
     fn change(&self, entries: Vec<Entry>, at: UnixMs) -> Change {
-        let entries: Vec<Logged> = entries.into_iter().map(|entry| Logged { at, entry }).collect();
+        let entries: Vec<LoggedEntry> = entries.into_iter().map(|entry| LoggedEntry { at, entry }).collect();
         let mut change = Change {
             expected_version: self.version(),
             rows: Change::rows(&entries, self.version()),
-            index: Vec::new(),
-            base: self.moved_base(&entries),
+            index_changes: Vec::new(),
+            snapshot: self.due_snapshot(&entries),
             is_live: self.live_game().is_some(),
             entries,
         };
-        self.foresee(&mut change);
+        self.derive_index_changes(&mut change);
         change
     }
 
     /// What follows for the lists, by playing the entries on a copy where any of them matters to the lists.
-    fn foresee(&self, change: &mut Change) {
+    fn derive_index_changes(&self, change: &mut Change) {
         if !change.entries.iter().any(|logged| is_indexed(&logged.entry)) {
             return;
         }
         let mut before = self.state.clone();
         for logged in &change.entries {
             let mut after = before.clone();
-            after.fold(logged).expect("decided on this state, so it follows on it");
-            change.index.extend(index_of(&before, &logged.entry, &after));
+            after.apply(logged).expect("decided on this state, so it follows on it");
+            change.index_changes.extend(index_changes_of(&before, &logged.entry, &after));
             before = after;
         }
         change.is_live = before.live().is_some();
     }
 
     /// The base after these entries, when one of them is a mark: the mark before. No change has two.
-    fn moved_base(&self, entries: &[Logged]) -> Option<Base> {
-        let has_mark = entries.iter().zip(self.version() + 1..).any(|(logged, version)| self.is_mark(logged, version));
-        self.mark.as_deref().filter(|_| has_mark).cloned()
+    fn due_snapshot(&self, entries: &[LoggedEntry]) -> Option<TableSnapshot> {
+        let has_mark =
+            entries.iter().zip(self.version() + 1..).any(|(logged, version)| self.is_snapshot_point(logged, version));
+        self.pending_snapshot.as_deref().filter(|_| has_mark).cloned()
     }
 
     /// Whether the state of this version, after this entry, is marked.
-    fn is_mark(&self, logged: &Logged, version: u32) -> bool {
-        let last = self.mark.as_ref().map_or(self.base_version, |mark| mark.version);
-        logged.entry.ends_game() || version - last >= TABLE_MARK_ENTRIES
+    fn is_snapshot_point(&self, logged: &LoggedEntry, version: u32) -> bool {
+        let last = self.pending_snapshot.as_ref().map_or(self.snapshot_version, |mark| mark.version);
+        logged.entry.ends_game() || version - last >= TABLE_SNAPSHOT_ENTRIES
     }
 
     /// Folds one saved entry.
-    fn take(&mut self, logged: Logged, committed_at_us: i64) -> Result<(), &'static str> {
-        self.state.fold(&logged)?;
-        let is_mark = self.is_mark(&logged, self.version());
-        let told = Told::new(logged, &self.state, committed_at_us);
-        told.count(&mut self.state);
+    fn apply_entry(&mut self, logged: LoggedEntry, committed_at_us: i64) -> Result<(), &'static str> {
+        self.state.apply(&logged)?;
+        let is_mark = self.is_snapshot_point(&logged, self.version());
+        let told = FeedEntry::new(logged, &self.state, committed_at_us);
+        told.count_event(&mut self.state);
         self.window.push(told);
         if is_mark {
-            self.set_mark();
+            self.rotate_snapshots();
         }
         Ok(())
     }
 
     /// The mark before becomes the base, and what lies under it is forgotten; the present state is marked.
-    fn set_mark(&mut self) {
+    fn rotate_snapshots(&mut self) {
         if let Some(game) = self.state.game.as_deref_mut().filter(|game| !game.phase.is_live()) {
             // It stands in the game's record.
             game.history = Vec::new();
         }
-        let mark = Box::new(self.base_of_now());
-        if let Some(base) = self.mark.replace(mark) {
-            self.window.forget((base.version - self.base_version) as usize);
-            self.base_version = base.version;
+        let mark = Box::new(self.snapshot_now());
+        if let Some(base) = self.pending_snapshot.replace(mark) {
+            self.window.drop_oldest((base.version - self.snapshot_version) as usize);
+            self.snapshot_version = base.version;
         }
     }
 
-    fn base_of_now(&self) -> Base {
-        Base { version: self.version(), bytes: seal(FORMAT, &self.state) }
+    fn snapshot_now(&self) -> TableSnapshot {
+        TableSnapshot { version: self.version(), bytes: encode_versioned(FORMAT, &self.state) }
     }
 }

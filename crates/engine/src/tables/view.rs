@@ -13,12 +13,12 @@
 //!
 //! A game that is canceled is seen as in the phase in which it was canceled. Who left is anybody else.
 
-use super::entry::{Counted, Entry};
-use super::game::{Because, Game, Player};
-use super::life::Phase;
+use super::entry::{Entry, PlayerResult};
+use super::game::{Game, Player, TransitionReason};
 use super::people::{People, Person};
-use super::settings::Settings;
-use super::state::{Line, State};
+use super::phase::Phase;
+use super::settings::TableSettings;
+use super::state::{ChatMessage, TableState};
 use crate::ids::{GameId, PlayerId, TableId};
 use crate::time::UnixMs;
 use rules::stories::{Card, CardSet, Level, Standing};
@@ -26,7 +26,7 @@ use std::time::Duration;
 
 /// What somebody is at a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Part {
+pub enum ViewerRole {
     /// Tells the story of the game.
     Storyteller,
     /// Plays.
@@ -39,7 +39,7 @@ pub enum Part {
 
 /// What a viewer may know of a card that somebody chose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shown {
+pub enum CardView {
     /// None is chosen.
     Nothing,
     /// One is.
@@ -48,7 +48,7 @@ pub enum Shown {
     Card(Card),
 }
 
-impl Shown {
+impl CardView {
     fn new(card: Option<Card>, is_known: bool) -> Self {
         match card {
             None => Self::Nothing,
@@ -66,9 +66,9 @@ pub struct TableView {
     /// The sequence of the last event that this viewer got: where his feed goes on.
     pub seq: u64,
     /// What the viewer is here.
-    pub part: Part,
+    pub role: ViewerRole,
     /// What is played with.
-    pub settings: Settings,
+    pub settings: TableSettings,
     /// Who sits there, in the order in which they first came.
     pub members: Vec<MemberView>,
     /// The game that is played, or the last one.
@@ -80,7 +80,7 @@ pub struct TableView {
     /// Whether bots sit down to the games.
     pub has_bots: bool,
     /// What was said lately; nothing for those who do not sit there.
-    pub chat: Vec<Line>,
+    pub chat: Vec<ChatMessage>,
 }
 
 /// Somebody who sits at a table.
@@ -106,17 +106,17 @@ pub struct GameView {
     /// The phase in which it was canceled.
     pub canceled_in: Option<Phase>,
     /// Why it ended.
-    pub because: Option<Because>,
-    /// What the viewer is in it: never [`Part::Member`].
-    pub part: Part,
+    pub because: Option<TransitionReason>,
+    /// What the viewer is in it: never [`ViewerRole::Member`].
+    pub role: ViewerRole,
     /// Whose story it is.
     pub storyteller: Option<PlayerId>,
     /// The story.
     pub sentence: Option<Box<str>>,
     /// The storyteller's card.
-    pub winner_card: Shown,
+    pub winner_card: CardView,
     /// All cards in hands; for the storyteller.
-    pub cards: Option<CardSet>,
+    pub dealt: Option<CardSet>,
     /// What lies open, in order; `None` when the viewer may not see it.
     pub board: Option<Vec<Card>>,
     /// Who was asked and has not come yet; for the storyteller.
@@ -138,14 +138,14 @@ pub struct GameView {
     /// How many may play.
     pub players_max: u8,
     /// The viewer's own cards, when he plays.
-    pub mine: Option<Mine>,
+    pub own: Option<OwnCards>,
     /// Who plays, the storyteller first, in the order in which they joined.
     pub players: Vec<PlayerView>,
 }
 
 /// A player's own cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mine {
+pub struct OwnCards {
     /// His hand; what he picked is still in it.
     pub hand: CardSet,
     /// What he picked.
@@ -168,9 +168,9 @@ pub struct PlayerView {
     /// His hand, when the viewer may see it.
     pub hand: Option<CardSet>,
     /// What he picked.
-    pub picked: Shown,
+    pub picked: CardView,
     /// What he voted for.
-    pub vote: Shown,
+    pub vote: CardView,
     /// Whether he won; false before the end.
     pub has_won: bool,
     /// What the game brought him; `None` before the end, and for those who did not vote.
@@ -249,7 +249,7 @@ pub enum EventKind {
         /// Who had not picked, and does not play any more.
         removed: Vec<PlayerId>,
         /// Why.
-        because: Because,
+        because: TransitionReason,
     },
     /// A player voted.
     Voted {
@@ -263,17 +263,17 @@ pub enum EventKind {
     /// The votes were counted.
     Completed {
         /// The storyteller first, in the order in which they joined.
-        results: Vec<Counted>,
+        results: Vec<PlayerResult>,
         /// Why.
-        because: Because,
+        because: TransitionReason,
     },
     /// The game ended without a result.
     Canceled {
         /// Why.
-        because: Because,
+        because: TransitionReason,
     },
     /// Somebody said something; only those who sit at the table get this.
-    Said {
+    ChatSent {
         /// Who.
         player: PlayerId,
         /// What: whoever shows it escapes it.
@@ -294,7 +294,7 @@ pub enum EventKind {
 }
 
 /// What a viewer may know of an entry that concerns him.
-pub(super) fn cut(entry: &Entry, storyteller: Option<PlayerId>, viewer: Option<PlayerId>) -> EventKind {
+pub(super) fn visible_event(entry: &Entry, storyteller: Option<PlayerId>, viewer: Option<PlayerId>) -> EventKind {
     let is_storyteller = viewer.is_some() && viewer == storyteller;
     let knows = |player: &PlayerId| is_storyteller || viewer == Some(*player);
     match entry {
@@ -311,7 +311,7 @@ pub(super) fn cut(entry: &Entry, storyteller: Option<PlayerId>, viewer: Option<P
         },
         Entry::Left { player, countdown } => EventKind::Left { player: *player, countdown: *countdown },
         Entry::CardChosen { card, .. } => EventKind::CardChosen { card: is_storyteller.then_some(*card) },
-        Entry::Told { sentence } => EventKind::StoryTold { sentence: sentence.clone() },
+        Entry::StoryTold { sentence } => EventKind::StoryTold { sentence: sentence.clone() },
         Entry::Invited { players } => EventKind::Invited { players: players.clone() },
         Entry::Picked { player, card, countdown } => {
             EventKind::Picked { player: *player, card: knows(player).then_some(*card), countdown: *countdown }
@@ -327,30 +327,30 @@ pub(super) fn cut(entry: &Entry, storyteller: Option<PlayerId>, viewer: Option<P
         }
         Entry::Completed { results, because } => EventKind::Completed { results: results.clone(), because: *because },
         Entry::Canceled { because } => EventKind::Canceled { because: *because },
-        Entry::Said { player, text } => EventKind::Said { player: *player, text: text.clone() },
+        Entry::ChatSent { player, text } => EventKind::ChatSent { player: *player, text: text.clone() },
         Entry::BotsSet { are_on } => EventKind::BotsSet { are_on: *are_on },
-        Entry::Named { next, until } => EventKind::NextStoryteller { player: *next, until: *until },
+        Entry::NextStorytellerNamed { next, until } => EventKind::NextStoryteller { player: *next, until: *until },
     }
 }
 
 /// What a viewer may know of a table.
-pub(super) fn table_view(state: &State, viewer: Option<PlayerId>, seq: u64) -> TableView {
+pub(super) fn table_view(state: &TableState, viewer: Option<PlayerId>, seq: u64) -> TableView {
     let is_member = viewer.is_some_and(|viewer| state.people.is_member(viewer));
     let game = state.game.as_ref().map(|game| game_view(state.game_id(), &state.settings, game, &state.people, viewer));
-    let part = match game.as_ref().map(|game| game.part) {
-        Some(part @ (Part::Storyteller | Part::Player)) if is_member => part,
-        _ if is_member => Part::Member,
-        _ => Part::Visitor,
+    let part = match game.as_ref().map(|game| game.role) {
+        Some(part @ (ViewerRole::Storyteller | ViewerRole::Player)) if is_member => part,
+        _ if is_member => ViewerRole::Member,
+        _ => ViewerRole::Visitor,
     };
     TableView {
         id: state.id,
         seq,
-        part,
+        role: part,
         settings: state.settings,
         members: state.people.members().map(member_view).collect(),
         game,
-        next_storyteller: state.next().storyteller,
-        next_storyteller_until: state.next().until,
+        next_storyteller: state.next_storyteller().storyteller,
+        next_storyteller_until: state.next_storyteller().until,
         has_bots: state.has_bots,
         chat: if is_member { state.chat.clone() } else { Vec::new() },
     }
@@ -368,26 +368,26 @@ fn member_view(person: &Person) -> MemberView {
 /// What a viewer may know of a game, live or archived.
 pub(super) fn game_view(
     id: GameId,
-    settings: &Settings,
+    settings: &TableSettings,
     game: &Game,
     people: &People,
     viewer: Option<PlayerId>,
 ) -> GameView {
-    let part = part_in(game, viewer);
+    let part = role_in(game, viewer);
     let me = viewer.and_then(|viewer| game.player(viewer));
-    let is_storyteller = part == Part::Storyteller;
+    let is_storyteller = part == ViewerRole::Storyteller;
     let is_live = game.phase.is_live();
     GameView {
         id,
         phase: game.phase,
         canceled_in: game.canceled_in,
         because: game.because,
-        part,
+        role: part,
         storyteller: game.storyteller(),
         sentence: game.sentence.clone(),
-        winner_card: Shown::new(game.winner(), is_storyteller || game.phase == Phase::Complete),
-        cards: is_storyteller.then(|| game.in_hands()),
-        board: (is_storyteller || !game.seen_phase().is_open()).then(|| game.board.clone()),
+        winner_card: CardView::new(game.winner_card(), is_storyteller || game.phase == Phase::Complete),
+        dealt: is_storyteller.then(|| game.cards_in_hands()),
+        board: (is_storyteller || !game.visible_phase().is_open()).then(|| game.board.clone()),
         invited: is_storyteller.then(|| game.invited.clone()),
         is_ready: game.is_ready(&settings.rules),
         countdown: game.countdown,
@@ -397,21 +397,21 @@ pub(super) fn game_view(
         created_at: game.created_at,
         ended_at: game.ended_at,
         players_max: settings.rules.players_max,
-        mine: me.map(|me| Mine { hand: me.hand, picked: me.picked, vote: me.vote }),
+        own: me.map(|me| OwnCards { hand: me.hand, picked: me.picked, vote: me.vote }),
         players: game.players.iter().map(|player| player_view(game, player, people, viewer)).collect(),
     }
 }
 
-fn part_in(game: &Game, viewer: Option<PlayerId>) -> Part {
+fn role_in(game: &Game, viewer: Option<PlayerId>) -> ViewerRole {
     match viewer.and_then(|viewer| game.player(viewer)) {
-        Some(me) if game.storyteller() == Some(me.id) => Part::Storyteller,
-        Some(_) => Part::Player,
-        None => Part::Visitor,
+        Some(me) if game.storyteller() == Some(me.id) => ViewerRole::Storyteller,
+        Some(_) => ViewerRole::Player,
+        None => ViewerRole::Visitor,
     }
 }
 
 fn player_view(game: &Game, player: &Player, people: &People, viewer: Option<PlayerId>) -> PlayerView {
-    let is_storyteller = part_in(game, viewer) == Part::Storyteller;
+    let is_storyteller = role_in(game, viewer) == ViewerRole::Storyteller;
     let is_me = viewer == Some(player.id) && !player.has_left;
     let is_over = game.phase == Phase::Complete;
     let person = people.get(player.id);
@@ -421,8 +421,8 @@ fn player_view(game: &Game, player: &Player, people: &People, viewer: Option<Pla
         is_bot: super::bots::is_bot(player.id),
         has_left: player.has_left,
         hand: (is_storyteller || is_me).then_some(player.hand),
-        picked: Shown::new(player.picked, is_storyteller || is_me || is_over),
-        vote: Shown::new(player.vote, is_storyteller || is_me || is_over),
+        picked: CardView::new(player.picked, is_storyteller || is_me || is_over),
+        vote: CardView::new(player.vote, is_storyteller || is_me || is_over),
         has_won: player.has_won,
         points: player.points,
         level: person.map_or(1, |person| Level::of(person.standing.score).level),

@@ -1,6 +1,6 @@
 //! The cells around a mover, row by row, one word a row: what a viewer sees, and which of it is new to him.
 
-use rules::world::{Bits, Cell};
+use rules::world::{Cell, CellSet};
 
 /// A rectangle around a cell; parts of it may be off the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ impl Area {
     }
 
     /// The area with so many cells more on every side.
-    pub(super) fn wider(self, cells: u8) -> Self {
+    pub(super) fn grown_by(self, cells: u8) -> Self {
         Self { columns: self.columns + cells, rows: self.rows + cells, ..self }
     }
 
@@ -39,18 +39,18 @@ impl Area {
     }
 
     /// What is in a set of cells in row `y`.
-    pub(super) fn row_of(self, bits: &Bits, y: i32) -> u64 {
+    pub(super) fn row_of(self, bits: &CellSet, y: i32) -> u64 {
         bits.window(self.left(), y) & self.mask()
     }
 
     /// The cells of row `y` that this other area has too.
     pub(super) fn shared_with(self, other: Self, y: i32) -> u64 {
         let distance = (y - i32::from(other.centre.y)).unsigned_abs();
-        if distance > u32::from(other.rows) { 0 } else { self.moved_in(other, other.mask()) }
+        if distance > u32::from(other.rows) { 0 } else { self.shifted_from(other, other.mask()) }
     }
 
     /// A row of another area as a row of this one.
-    pub(super) fn moved_in(self, other: Self, row: u64) -> u64 {
+    pub(super) fn shifted_from(self, other: Self, row: u64) -> u64 {
         let shift = other.left() - self.left();
         let moved = if shift >= 0 {
             row.checked_shl(shift.unsigned_abs()).unwrap_or(0)
@@ -86,11 +86,11 @@ impl KnownRows {
     fn row(&self, area: Area, y: i32) -> u64 {
         let Some(known) = self.area else { return 0 };
         let at = usize::try_from(y - i32::from(known.centre.y) + i32::from(known.rows)).ok();
-        at.and_then(|at| self.rows.get(at)).map_or(0, |row| area.moved_in(known, *row))
+        at.and_then(|at| self.rows.get(at)).map_or(0, |row| area.shifted_from(known, *row))
     }
 
     /// Everything that is known in this area is void, and told as gone.
-    pub(super) fn unlearn(&mut self, area: Area, mut off: impl FnMut(Cell)) {
+    pub(super) fn clear_area(&mut self, area: Area, mut off: impl FnMut(Cell)) {
         for y in area.rows() {
             area.cells(y, self.row(area, y)).for_each(&mut off);
         }
@@ -99,7 +99,7 @@ impl KnownRows {
 
     /// From what is known to what is: `on` gets the cells of the area that are set and were not known, `off` those in it that
     /// were known and are not set any more.
-    pub(super) fn learn(&mut self, area: Area, bits: &Bits, mut on: impl FnMut(Cell), mut off: impl FnMut(Cell)) {
+    pub(super) fn update(&mut self, area: Area, bits: &CellSet, mut on: impl FnMut(Cell), mut off: impl FnMut(Cell)) {
         let mut learned = [0_u64; u64::BITS as usize];
         for (at, y) in area.rows().enumerate() {
             let (now, before) = (area.row_of(bits, y), self.row(area, y));
@@ -130,9 +130,9 @@ mod tests {
         })
     }
 
-    fn bits(cells: &[(u16, u16)]) -> Bits {
-        let mut bits = Bits::new(SIZE);
-        cells.iter().for_each(|(x, y)| bits.set(Cell { x: *x, y: *y }));
+    fn bits(cells: &[(u16, u16)]) -> CellSet {
+        let mut bits = CellSet::new(SIZE);
+        cells.iter().for_each(|(x, y)| bits.insert(Cell { x: *x, y: *y }));
         bits
     }
 
@@ -147,8 +147,8 @@ mod tests {
 
         #[test]
         fn shared_cells_are_in_both(one in area(), other in area()) {
-            let mut all = Bits::new(SIZE);
-            (0..SIZE.cells()).for_each(|index| all.set(SIZE.cell(index)));
+            let mut all = CellSet::new(SIZE);
+            (0..SIZE.cells()).for_each(|index| all.insert(SIZE.cell(index)));
             for y in one.rows().filter(|y| (0..i32::from(SIZE.height)).contains(y)) {
                 let shared = one.shared_with(other, y) & one.row_of(&all, y);
                 let have: Vec<Cell> = one.cells(y, shared).collect();
@@ -166,7 +166,7 @@ mod tests {
                 let bits = bits(&cells);
                 picture.retain(|cell| area.has(*cell));
                 let (mut on, mut off) = (Vec::new(), Vec::new());
-                known.learn(area, &bits, |cell| on.push(cell), |cell| off.push(cell));
+                known.update(area, &bits, |cell| on.push(cell), |cell| off.push(cell));
                 for cell in off {
                     prop_assert!(picture.remove(&cell), "{:?} was not known", cell);
                 }

@@ -3,14 +3,14 @@
 //! All that a move needs of a mover is one cache line, and the lists run through the movers themselves: a move allocates nothing
 //! and costs the same in a crowd as alone. Why somebody moves is not known here.
 
-use super::answers::FirstAnswers;
-use super::input::{MoverId, Seat};
-use super::pace::Pace;
-use rules::world::{Bits, Cell, Indicator, Size, Step};
+use super::answers::RecentAnswers;
+use super::input::{MoverId, MoverRef};
+use super::move_limiter::MoveLimiter;
+use rules::world::{Cell, CellSet, Indicator, Size, Step};
 
 /// No slot: the end of a list.
 const NOBODY: u32 = u32::MAX;
-/// No profile, see [`Looks`].
+/// No profile, see [`MoverAppearance`].
 const NO_PROFILE: u32 = (1 << 24) - 1;
 /// Bits of a cell's count; the others say what the one on top looks like.
 const COUNT_BITS: u32 = 24;
@@ -18,9 +18,9 @@ const COUNT_MASK: u32 = (1 << COUNT_BITS) - 1;
 
 /// What a mover looks like, and where the rest of what is known of him is kept: 8 and 24 bits.
 #[derive(Clone, Copy, Debug)]
-struct Looks(u32);
+struct MoverAppearance(u32);
 
-impl Looks {
+impl MoverAppearance {
     fn new(indicator: Indicator, profile: Option<u32>) -> Self {
         Self(profile.unwrap_or(NO_PROFILE) << 8 | u32::from(indicator.code()))
     }
@@ -43,13 +43,13 @@ pub(super) struct Mover {
     cell: Cell,
     next: u32,
     prev: u32,
-    looks: Looks,
+    appearance: MoverAppearance,
     /// When he last changed, see [`Mover::changed_at`].
     changed_us: u32,
     /// The number of his next input.
     pub(super) next_seq: u32,
-    pub(super) pace: Pace,
-    pub(super) answers: FirstAnswers,
+    pub(super) move_limiter: MoveLimiter,
+    pub(super) answers: RecentAnswers,
 }
 
 impl Mover {
@@ -62,11 +62,11 @@ impl Mover {
     }
 
     pub(super) fn indicator(&self) -> Indicator {
-        Indicator::from_code(self.looks.code()).unwrap_or(Indicator::PLAYER)
+        Indicator::from_code(self.appearance.code()).unwrap_or(Indicator::PLAYER)
     }
 
     pub(super) fn profile(&self) -> Option<u32> {
-        self.looks.profile()
+        self.appearance.profile()
     }
 
     /// When he last changed. Kept in 32 bits of microseconds, which is the truth for the last 71 minutes.
@@ -77,12 +77,12 @@ impl Mover {
 
 /// The movers of a cell: the first of a list, and how many there are.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct CellMovers {
     head: u32,
     count_and_top: u32,
 }
 
-impl Place {
+impl CellMovers {
     const EMPTY: Self = Self { head: NOBODY, count_and_top: 0 };
 
     fn count(self) -> u32 {
@@ -92,9 +92,9 @@ impl Place {
 
 /// What a cell looks like from far away: how many stand there, and what the one on top looks like.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Heap(u32);
+pub struct CellSummary(u32);
 
-impl Heap {
+impl CellSummary {
     /// How many stand there.
     #[must_use]
     pub fn count(self) -> u32 {
@@ -114,14 +114,14 @@ pub(super) struct Crowd {
     size: Size,
     movers: Vec<Mover>,
     free: Vec<u32>,
-    places: Vec<Place>,
-    occupied: Bits,
+    cells: Vec<CellMovers>,
+    occupied: CellSet,
 }
 
 impl Crowd {
     pub(super) fn new(size: Size) -> Self {
-        let places = vec![Place::EMPTY; size.cells() as usize];
-        Self { size, movers: Vec::new(), free: Vec::new(), places, occupied: Bits::new(size) }
+        let places = vec![CellMovers::EMPTY; size.cells() as usize];
+        Self { size, movers: Vec::new(), free: Vec::new(), cells: places, occupied: CellSet::new(size) }
     }
 
     /// How many movers there are.
@@ -135,32 +135,32 @@ impl Crowd {
     }
 
     /// Cells on which somebody stands.
-    pub(super) fn occupied(&self) -> &Bits {
+    pub(super) fn occupied(&self) -> &CellSet {
         &self.occupied
     }
 
     /// How many stand on a cell of the grid.
     pub(super) fn count(&self, cell: Cell) -> u32 {
-        self.places[self.size.index(cell)].count()
+        self.cells[self.size.index(cell)].count()
     }
 
     /// All cells, from far away.
-    pub(super) fn heaps(&self, out: &mut Vec<Heap>) {
+    pub(super) fn cell_summaries(&self, out: &mut Vec<CellSummary>) {
         out.clear();
-        out.extend(self.places.iter().map(|place| Heap(place.count_and_top)));
+        out.extend(self.cells.iter().map(|place| CellSummary(place.count_and_top)));
     }
 
     /// Whether this seat is somebody's, and the same one's as when it was given.
-    pub(super) fn has(&self, seat: Seat) -> bool {
+    pub(super) fn contains(&self, seat: MoverRef) -> bool {
         self.movers.get(seat.slot as usize).is_some_and(|mover| mover.id == seat.id && seat.id != MoverId(0))
     }
 
-    pub(super) fn get(&self, seat: Seat) -> Option<&Mover> {
-        self.has(seat).then(|| self.at(seat.slot))
+    pub(super) fn get(&self, seat: MoverRef) -> Option<&Mover> {
+        self.contains(seat).then(|| self.at(seat.slot))
     }
 
-    pub(super) fn get_mut(&mut self, seat: Seat) -> Option<&mut Mover> {
-        if self.has(seat) { self.movers.get_mut(seat.slot as usize) } else { None }
+    pub(super) fn get_mut(&mut self, seat: MoverRef) -> Option<&mut Mover> {
+        if self.contains(seat) { self.movers.get_mut(seat.slot as usize) } else { None }
     }
 
     /// The mover of a slot that is known to be somebody's.
@@ -174,9 +174,9 @@ impl Crowd {
     }
 
     /// The slots of those who stand on a cell of the grid.
-    pub(super) fn on(&self, cell: Cell) -> impl Iterator<Item = u32> + '_ {
+    pub(super) fn movers_on(&self, cell: Cell) -> impl Iterator<Item = u32> + '_ {
         let slot = |slot: u32| (slot != NOBODY).then_some(slot);
-        let first = slot(self.places[self.size.index(cell)].head);
+        let first = slot(self.cells[self.size.index(cell)].head);
         std::iter::successors(first, move |at| slot(self.movers[*at as usize].next))
     }
 
@@ -184,14 +184,14 @@ impl Crowd {
     ///
     /// Each read waits for memory on its own, but reads that do not depend on one another wait together: a batch that is heard in random
     /// order over a million movers would otherwise wait for each in turn. `bench/world` measures it.
-    pub(super) fn touch(&self, moves: impl Iterator<Item = (u32, Step)> + Clone) {
+    pub(super) fn prefetch(&self, moves: impl Iterator<Item = (u32, Step)> + Clone) {
         let mover = |slot: u32| self.movers.get(slot as usize);
         let id = |slot: u32| mover(slot).map_or(0, |mover| mover.id.0);
         let movers = moves.clone().fold(0, |sum, (slot, _)| sum ^ id(slot));
         let around = moves.fold(movers, |sum, (slot, step)| {
             let Some(Mover { cell, next, prev, .. }) = mover(slot) else { return sum };
             let to = self.size.neighbour(*cell, step).unwrap_or(*cell);
-            let head = |cell: Cell| self.places.get(self.size.index(cell)).map_or(NOBODY, |place| place.head);
+            let head = |cell: Cell| self.cells.get(self.size.index(cell)).map_or(NOBODY, |place| place.head);
             sum ^ id(*next) ^ id(*prev) ^ head(*cell) ^ id(head(to))
         });
         std::hint::black_box(around);
@@ -205,17 +205,17 @@ impl Crowd {
         indicator: Indicator,
         profile: Option<u32>,
         now_us: i64,
-    ) -> Seat {
+    ) -> MoverRef {
         let mover = Mover {
             id,
             cell,
             next: NOBODY,
             prev: NOBODY,
-            looks: Looks::new(indicator, profile),
+            appearance: MoverAppearance::new(indicator, profile),
             changed_us: now_us as u32,
             next_seq: 1,
-            pace: Pace::new(now_us),
-            answers: FirstAnswers::default(),
+            move_limiter: MoveLimiter::new(now_us),
+            answers: RecentAnswers::default(),
         };
         let slot = if let Some(slot) = self.free.pop() {
             self.movers[slot as usize] = mover;
@@ -225,12 +225,12 @@ impl Crowd {
             (self.movers.len() - 1) as u32
         };
         self.link(slot, cell);
-        Seat { slot, id }
+        MoverRef { slot, id }
     }
 
     /// Somebody is gone; his slot is given to somebody else.
-    pub(super) fn remove(&mut self, seat: Seat) {
-        if self.has(seat) {
+    pub(super) fn remove(&mut self, seat: MoverRef) {
+        if self.contains(seat) {
             self.unlink(seat.slot);
             self.movers[seat.slot as usize].id = MoverId(0);
             self.free.push(seat.slot);
@@ -238,7 +238,7 @@ impl Crowd {
     }
 
     /// Somebody goes to a cell of the grid.
-    pub(super) fn go(&mut self, slot: u32, to: Cell, at_us: i64) {
+    pub(super) fn move_to(&mut self, slot: u32, to: Cell, at_us: i64) {
         if self.movers[slot as usize].cell != to {
             self.unlink(slot);
             self.link(slot, to);
@@ -247,14 +247,14 @@ impl Crowd {
     }
 
     fn link(&mut self, slot: u32, cell: Cell) {
-        let place = &mut self.places[self.size.index(cell)];
+        let place = &mut self.cells[self.size.index(cell)];
         let (below, count) = (place.head, place.count());
         place.head = slot;
         let mover = &mut self.movers[slot as usize];
         (mover.cell, mover.next, mover.prev) = (cell, below, NOBODY);
-        place.count_and_top = u32::from(mover.looks.code()) << COUNT_BITS | (count + 1);
+        place.count_and_top = u32::from(mover.appearance.code()) << COUNT_BITS | (count + 1);
         if below == NOBODY {
-            self.occupied.set(cell);
+            self.occupied.insert(cell);
         } else {
             self.movers[below as usize].prev = slot;
         }
@@ -265,16 +265,16 @@ impl Crowd {
         if next != NOBODY {
             self.movers[next as usize].prev = prev;
         }
-        let place = &mut self.places[self.size.index(cell)];
+        let place = &mut self.cells[self.size.index(cell)];
         place.count_and_top -= 1;
         if prev != NOBODY {
             self.movers[prev as usize].next = next;
         } else if next != NOBODY {
             place.head = next;
-            place.count_and_top = u32::from(self.movers[next as usize].looks.code()) << COUNT_BITS | place.count();
+            place.count_and_top = u32::from(self.movers[next as usize].appearance.code()) << COUNT_BITS | place.count();
         } else {
-            *place = Place::EMPTY;
-            self.occupied.clear(cell);
+            *place = CellMovers::EMPTY;
+            self.occupied.remove(cell);
         }
     }
 }
@@ -292,21 +292,23 @@ mod tests {
     }
 
     /// What a crowd is, said slowly.
-    fn check(crowd: &Crowd, oracle: &[(Seat, Cell, u8)]) {
+    fn check(crowd: &Crowd, oracle: &[(MoverRef, Cell, u8)]) {
         assert_eq!(crowd.len(), oracle.len());
         for cell in (0..SIZE.cells()).map(|index| SIZE.cell(index)) {
-            let mut have: Vec<Seat> = crowd.on(cell).map(|slot| Seat { slot, id: crowd.at(slot).id() }).collect();
+            let mut have: Vec<MoverRef> =
+                crowd.movers_on(cell).map(|slot| MoverRef { slot, id: crowd.at(slot).id() }).collect();
             have.sort_unstable();
-            let mut want: Vec<Seat> = oracle.iter().filter(|(_, at, _)| *at == cell).map(|(seat, ..)| *seat).collect();
+            let mut want: Vec<MoverRef> =
+                oracle.iter().filter(|(_, at, _)| *at == cell).map(|(seat, ..)| *seat).collect();
             want.sort_unstable();
             assert_eq!(have, want);
             assert_eq!(crowd.count(cell) as usize, want.len());
-            assert_eq!(crowd.occupied().has(cell), !want.is_empty());
+            assert_eq!(crowd.occupied().contains(cell), !want.is_empty());
         }
         let mut heaps = Vec::new();
-        crowd.heaps(&mut heaps);
+        crowd.cell_summaries(&mut heaps);
         for (index, heap) in (0..).zip(&heaps) {
-            let top = crowd.on(SIZE.cell(index)).next().map(|slot| crowd.at(slot).indicator());
+            let top = crowd.movers_on(SIZE.cell(index)).next().map(|slot| crowd.at(slot).indicator());
             assert_eq!((heap.top(), heap.count()), (top, crowd.count(SIZE.cell(index))));
         }
     }
@@ -317,7 +319,7 @@ mod tests {
             steps in proptest::collection::vec((0_u8..4, any::<prop::sample::Index>(), 0_u32..SIZE.cells(), 8_u8..20), 0..80),
         ) {
             let mut crowd = Crowd::new(SIZE);
-            let mut oracle: Vec<(Seat, Cell, u8)> = Vec::new();
+            let mut oracle: Vec<(MoverRef, Cell, u8)> = Vec::new();
             for (number, (kind, which, index, face)) in (1..).zip(steps) {
                 let cell = SIZE.cell(index);
                 if kind == 0 || oracle.is_empty() {
@@ -326,10 +328,10 @@ mod tests {
                 } else if kind == 1 {
                     let (seat, ..) = oracle.swap_remove(which.index(oracle.len()));
                     crowd.remove(seat);
-                    prop_assert!(!crowd.has(seat));
+                    prop_assert!(!crowd.contains(seat));
                 } else {
                     let at = which.index(oracle.len());
-                    crowd.go(oracle[at].0.slot, cell, 0);
+                    crowd.move_to(oracle[at].0.slot, cell, 0);
                     oracle[at].1 = cell;
                 }
                 check(&crowd, &oracle);
@@ -346,8 +348,8 @@ mod tests {
         let second = crowd.add(MoverId(2), cell, Indicator::PLAYER, None, 0);
         assert_eq!(second.slot, first.slot);
         assert!(crowd.get(first).is_none() && crowd.get(second).is_some());
-        assert!(crowd.get(Seat { slot: 7, id: MoverId(1) }).is_none());
-        assert!(crowd.get(Seat { slot: first.slot, id: MoverId(0) }).is_none());
+        assert!(crowd.get(MoverRef { slot: 7, id: MoverId(1) }).is_none());
+        assert!(crowd.get(MoverRef { slot: first.slot, id: MoverId(0) }).is_none());
     }
 
     #[test]

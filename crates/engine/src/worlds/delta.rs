@@ -1,13 +1,13 @@
 //! What a viewer is told: the difference between what he knows and what is. Buffers are kept and filled again.
 
 use super::input::MoverId;
-use super::rounds::RoundShown;
+use super::rounds::RoundStatus;
 use rules::world::{Cell, Indicator};
 use std::sync::Arc;
 
 /// A mover that comes into sight.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entered {
+pub struct EnteredMover {
     /// Who.
     pub id: MoverId,
     /// Where he stands.
@@ -36,7 +36,7 @@ pub struct ViewDelta {
     /// Rows above and below that he sees now.
     pub radius_y: u8,
     /// Movers that came into sight.
-    pub entered: Vec<Entered>,
+    pub entered: Vec<EnteredMover>,
     /// Movers that he knows and that stand elsewhere now.
     pub moved: Vec<(MoverId, Cell)>,
     /// Movers that he does not see any more.
@@ -54,7 +54,7 @@ pub struct ViewDelta {
     /// Movers within the radius that he is not told of, because they are too many.
     pub crowd: u32,
     /// The round, if what he knows of it changed.
-    pub round: Option<RoundShown>,
+    pub round: Option<RoundStatus>,
     /// His own score, if it changed.
     pub score: Option<u32>,
     /// When the oldest of these changes came to a door: microseconds, as [`super::Input::at_us`]; `None` when it was nobody else's.

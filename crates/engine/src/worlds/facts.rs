@@ -4,8 +4,8 @@
 
 use super::input::MoverId;
 use crate::ids::PlayerId;
-use crate::matches::entry::{BadEntry, ByteReader};
-use crate::tables::pack::{Pack, packed, packed_variants, seal, unseal};
+use crate::matches::entry::{ByteReader, DecodeError};
+use crate::tables::pack::{Pack, decode_versioned, encode_versioned, packed, packed_variants};
 use crate::time::UnixMs;
 use rules::world::{Cell, PowerUp};
 use std::sync::Arc;
@@ -42,13 +42,13 @@ packed!(Claim { hunter, seq, round, item, cell });
 
 /// What somebody had when a round ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scored {
+pub struct HunterScore {
     /// Who.
     pub hunter: Hunter,
     /// How many points.
     pub points: u32,
 }
-packed!(Scored { hunter, points });
+packed!(HunterScore { hunter, points });
 
 /// Something hard that happened in a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ pub enum Fact {
         /// When.
         at: UnixMs,
         /// The best of those with points, best first: at most [`crate::limits::ROUND_SCORES_MAX`].
-        scores: Vec<Scored>,
+        scores: Vec<HunterScore>,
         /// How many had points.
         hunters: u32,
         /// The points of all of them.
@@ -109,15 +109,15 @@ impl Fact {
     /// The bytes of a row.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        seal(FORMAT, self)
+        encode_versioned(FORMAT, self)
     }
 
     /// The fact of a row: all of its bytes, and nothing but the canonical form.
     ///
     /// # Errors
-    /// [`BadEntry`] when they are not that.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, BadEntry> {
-        unseal(FORMAT, bytes)
+    /// [`DecodeError`] when they are not that.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, DecodeError> {
+        decode_versioned(FORMAT, bytes)
     }
 
     /// When it happened.
@@ -137,7 +137,7 @@ impl Pack for MoverId {
         self.0.put(out);
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         u32::get(from).map(Self)
     }
 }
@@ -148,8 +148,8 @@ impl Pack for Cell {
         u32::from(self.y).put(out);
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
-        let mut side = || u16::try_from(u32::get(from)?).map_err(|_| BadEntry("a cell beyond any grid"));
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
+        let mut side = || u16::try_from(u32::get(from)?).map_err(|_| DecodeError("a cell beyond any grid"));
         Ok(Self { x: side()?, y: side()? })
     }
 }
@@ -159,7 +159,7 @@ impl Pack for PowerUp {
         out.push(self.code());
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
-        Self::from_code(u8::get(from)?).ok_or(BadEntry("a power-up that does not exist"))
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
+        Self::from_code(u8::get(from)?).ok_or(DecodeError("a power-up that does not exist"))
     }
 }

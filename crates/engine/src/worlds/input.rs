@@ -11,7 +11,7 @@ pub struct MoverId(pub u32);
 /// The address of a mover in the memory of a loaded world: found at once, and checked against the id, so that a stale one finds
 /// nobody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Seat {
+pub struct MoverRef {
     /// Where he is kept.
     pub slot: u32,
     /// Who he is.
@@ -22,7 +22,7 @@ pub struct Seat {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
     /// Who.
-    pub seat: Seat,
+    pub mover: MoverRef,
     /// The number of the input among his own, without gaps, from what [`super::Registered`] said.
     pub seq: u32,
     /// Comes back with the answer; only the door knows what it means.
@@ -30,12 +30,12 @@ pub struct Input {
     /// When the door took it: microseconds of the clock that `now_us` is read from.
     pub at_us: i64,
     /// What.
-    pub what: What,
+    pub kind: InputKind,
 }
 
 /// What a mover may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum InputKind {
     /// Goes to a neighbouring cell, or stays.
     Step(Step),
     /// Digs the chest of his cell; with a magnet the nearest one in reach.
@@ -50,7 +50,7 @@ pub struct Answer {
     /// The input's.
     pub tag: u64,
     /// The input's.
-    pub seat: Seat,
+    pub mover: MoverRef,
     /// The input's.
     pub seq: u32,
     /// What became of it.

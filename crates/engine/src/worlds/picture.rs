@@ -3,19 +3,19 @@
 //!
 //! A copy is what one pass over the cells gives; cutting is the readers' own time. It knows no movers by name.
 
-use super::crowd::Heap;
-use super::facts::Scored;
+use super::crowd::CellSummary;
+use super::facts::HunterScore;
 use super::hunt::item_at;
-use super::rounds::RoundShown;
+use super::rounds::RoundStatus;
 use super::world::{World, WorldStats};
 use crate::limits::{DENSITY_BINS_MAX, PICTURE_SCORES_MAX, SECTION_CELLS_MAX};
-use rules::world::{Bits, Cell, Indicator, Placed, Size};
+use rules::world::{Cell, CellSet, Indicator, PlacedItem, Size};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// A rectangle of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Region {
+pub struct CellRect {
     /// The leftmost column.
     pub x: u16,
     /// The topmost row.
@@ -26,7 +26,7 @@ pub struct Region {
     pub height: u16,
 }
 
-impl Region {
+impl CellRect {
     /// A whole grid.
     #[must_use]
     pub fn whole(size: Size) -> Self {
@@ -34,7 +34,7 @@ impl Region {
     }
 
     /// As much of it as is on a grid.
-    fn on(self, size: Size) -> Self {
+    fn clipped_to(self, size: Size) -> Self {
         let (x, y) = (self.x.min(size.width), self.y.min(size.height));
         Self { x, y, width: self.width.min(size.width - x), height: self.height.min(size.height - y) }
     }
@@ -59,7 +59,7 @@ pub enum Detail {
 
 /// What a picture does not give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TooLarge {
+pub enum PictureError {
     /// A section of too many cells.
     #[error("a section has at most {max} cells, and this one would have {have}: ask for several")]
     Section {
@@ -84,7 +84,7 @@ pub struct Section {
     /// The world's tick.
     pub tick: u32,
     /// Which, cut to the grid.
-    pub region: Region,
+    pub region: CellRect,
     /// Cells with trees.
     pub trees: Vec<Cell>,
     /// Cells with movers: how many, and what the one on top looks like.
@@ -101,7 +101,7 @@ pub struct Density {
     /// The world's tick.
     pub tick: u32,
     /// Which region, cut to the grid.
-    pub region: Region,
+    pub region: CellRect,
     /// Cells on each side of a bin.
     pub bin: u16,
     /// Bins side by side.
@@ -118,13 +118,13 @@ pub struct Density {
 #[derive(Clone, Debug)]
 pub struct Picture {
     size: Size,
-    heaps: Vec<Heap>,
-    trees: Arc<Bits>,
-    life: Option<Bits>,
-    items: Option<(Arc<[Placed]>, Bits)>,
+    cell_summaries: Vec<CellSummary>,
+    trees: Arc<CellSet>,
+    life: Option<CellSet>,
+    items: Option<(Arc<[PlacedItem]>, CellSet)>,
     stats: WorldStats,
-    round: Option<RoundShown>,
-    best: Vec<Scored>,
+    round: Option<RoundStatus>,
+    top_scores: Vec<HunterScore>,
 }
 
 impl World {
@@ -133,27 +133,27 @@ impl World {
     pub fn new_picture(&self) -> Picture {
         let mut picture = Picture {
             size: self.settings.size,
-            heaps: Vec::new(),
+            cell_summaries: Vec::new(),
             trees: Arc::clone(&self.trees),
             life: None,
             items: None,
             stats: WorldStats::default(),
             round: None,
-            best: Vec::new(),
+            top_scores: Vec::new(),
         };
-        self.picture(&mut picture);
+        self.fill_picture(&mut picture);
         picture
     }
 
     /// Fills a copy with the moment.
-    pub fn picture(&self, out: &mut Picture) {
+    pub fn fill_picture(&self, out: &mut Picture) {
         out.size = self.settings.size;
-        self.crowd.heaps(&mut out.heaps);
+        self.crowd.cell_summaries(&mut out.cell_summaries);
         out.trees = Arc::clone(&self.trees);
         out.life = self.life.as_ref().map(|life| life.alive().clone());
-        out.items = self.hunt.as_ref().map(|hunt| (Arc::clone(hunt.placed()), hunt.lying().clone()));
+        out.items = self.hunt.as_ref().map(|hunt| (Arc::clone(hunt.placed()), hunt.visible_items().clone()));
         (out.stats, out.round) = (self.stats(), self.round());
-        out.best = self.hunt.as_ref().map(|hunt| hunt.best(PICTURE_SCORES_MAX)).unwrap_or_default();
+        out.top_scores = self.hunt.as_ref().map(|hunt| hunt.top_scores(PICTURE_SCORES_MAX)).unwrap_or_default();
     }
 }
 
@@ -172,25 +172,25 @@ impl Picture {
 
     /// The round; `None` in a world without a hunt.
     #[must_use]
-    pub fn round(&self) -> Option<RoundShown> {
+    pub fn round(&self) -> Option<RoundStatus> {
         self.round
     }
 
     /// The best of the round, best first: at most [`PICTURE_SCORES_MAX`].
     #[must_use]
-    pub fn best(&self) -> &[Scored] {
-        &self.best
+    pub fn top_scores(&self) -> &[HunterScore] {
+        &self.top_scores
     }
 
     /// What is in a region.
     ///
     /// # Errors
-    /// [`TooLarge::Section`].
-    pub fn section(&self, region: Region, detail: Detail) -> Result<Section, TooLarge> {
-        let region = region.on(self.size);
+    /// [`PictureError::Section`].
+    pub fn section(&self, region: CellRect, detail: Detail) -> Result<Section, PictureError> {
+        let region = region.clipped_to(self.size);
         let have = u32::from(region.width) * u32::from(region.height);
         if have > SECTION_CELLS_MAX {
-            return Err(TooLarge::Section { have, max: SECTION_CELLS_MAX });
+            return Err(PictureError::Section { have, max: SECTION_CELLS_MAX });
         }
         let mut section = Section {
             tick: self.stats.tick,
@@ -213,7 +213,7 @@ impl Picture {
 
     fn add_movers(&self, movers: &mut Vec<(Cell, Indicator, u32)>, y: u16, columns: Range<u16>) {
         let first = self.size.index(Cell { x: columns.start, y });
-        let row = self.heaps.get(first..first + columns.len()).unwrap_or(&[]);
+        let row = self.cell_summaries.get(first..first + columns.len()).unwrap_or(&[]);
         let heaps = columns.zip(row).filter(|(_, heap)| heap.count() > 0);
         movers.extend(heaps.filter_map(|(x, heap)| Some((Cell { x, y }, heap.top()?, heap.count()))));
     }
@@ -227,19 +227,19 @@ impl Picture {
     /// How many movers are where in a region, in bins of `bin` cells on each side; 0: as small as may be.
     ///
     /// # Errors
-    /// [`TooLarge::Bins`].
-    pub fn density(&self, region: Region, bin: u16) -> Result<Density, TooLarge> {
-        let region = region.on(self.size);
+    /// [`PictureError::Bins`].
+    pub fn density(&self, region: CellRect, bin: u16) -> Result<Density, PictureError> {
+        let region = region.clipped_to(self.size);
         let least = region.width.max(region.height).div_ceil(DENSITY_BINS_MAX).max(1);
         let bin = if bin == 0 { least } else { bin };
         if bin < least {
-            return Err(TooLarge::Bins { max: DENSITY_BINS_MAX, least });
+            return Err(PictureError::Bins { max: DENSITY_BINS_MAX, least });
         }
         let (columns, rows) = (region.width.div_ceil(bin), region.height.div_ceil(bin));
         let mut counts = vec![0; usize::from(columns) * usize::from(rows)];
         for y in 0..region.height {
             let first = self.size.index(Cell { x: region.x, y: region.y + y });
-            let row = self.heaps.get(first..first + usize::from(region.width)).unwrap_or(&[]);
+            let row = self.cell_summaries.get(first..first + usize::from(region.width)).unwrap_or(&[]);
             let bins = &mut counts[usize::from(y / bin) * usize::from(columns)..];
             for (cells, count) in row.chunks(usize::from(bin)).zip(bins) {
                 *count += cells.iter().map(|heap| heap.count()).sum::<u32>();
@@ -250,9 +250,9 @@ impl Picture {
 }
 
 /// The cells of a part of a row that are set, from left to right: whole words without one are passed over.
-fn set_in_row(bits: &Bits, y: u16, columns: Range<u16>) -> impl Iterator<Item = Cell> {
+fn set_in_row(bits: &CellSet, y: u16, columns: Range<u16>) -> impl Iterator<Item = Cell> {
     let (first, end) = (usize::from(columns.start), usize::from(columns.end));
-    let row = &bits.words()[usize::from(y) * bits.row_words()..][..bits.row_words()];
+    let row = &bits.words()[usize::from(y) * bits.words_per_row()..][..bits.words_per_row()];
     let words = first / WORD_BITS..if first < end { end.div_ceil(WORD_BITS) } else { first / WORD_BITS };
     words.flat_map(move |at| {
         let (from, to) = (first.saturating_sub(at * WORD_BITS), (end - at * WORD_BITS).min(WORD_BITS));
@@ -277,12 +277,12 @@ mod tests {
         #[test]
         fn what_is_set_in_a_row_is_what_each_cell_says(width in 1..200_u16, x in 0..200_u16, w in 0..200_u16, set in proptest::collection::vec((0..200_u16, 0..3_u16), 0..40)) {
             let size = Size { width, height: 3 };
-            let mut bits = Bits::new(size);
-            set.iter().map(|(x, y)| Cell { x: x % width, y: *y }).for_each(|cell| bits.set(cell));
-            let region = Region { x, y: 1, width: w, height: 1 }.on(size);
+            let mut bits = CellSet::new(size);
+            set.iter().map(|(x, y)| Cell { x: x % width, y: *y }).for_each(|cell| bits.insert(cell));
+            let region = CellRect { x, y: 1, width: w, height: 1 }.clipped_to(size);
             for y in region.rows() {
                 let found: Vec<_> = set_in_row(&bits, y, region.columns()).collect();
-                let want: Vec<_> = region.columns().map(|x| Cell { x, y }).filter(|cell| bits.has(*cell)).collect();
+                let want: Vec<_> = region.columns().map(|x| Cell { x, y }).filter(|cell| bits.contains(*cell)).collect();
                 prop_assert_eq!(found, want);
             }
         }

@@ -1,7 +1,7 @@
 //! What is known of a mover beyond where he stands: only of those who have a name, a score or a view.
 
 use super::facts::Hunter;
-use super::input::{MoverId, Seat};
+use super::input::{MoverId, MoverRef};
 use super::viewer::Viewer;
 use crate::ids::PlayerId;
 use rules::world::PowerUp;
@@ -11,27 +11,27 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     /// Whose it is.
-    pub(super) seat: Seat,
+    pub(super) mover: MoverRef,
     pub(super) player: Option<PlayerId>,
     pub(super) name: Option<Arc<str>>,
     /// Whether he may come back, see [`super::Registration::is_lasting`].
-    pub(super) is_lasting: bool,
+    pub(super) is_resumable: bool,
     /// Since when nobody speaks for him.
-    pub(super) lost_us: Option<i64>,
+    pub(super) disconnected_at_us: Option<i64>,
     /// Until when each power-up helps: microseconds.
-    pub(super) helped_until_us: [i64; PowerUp::ALL.len()],
+    pub(super) power_ups_until_us: [i64; PowerUp::ALL.len()],
     pub(super) viewer: Option<Box<Viewer>>,
 }
 
 impl Profile {
     /// Whether a power-up helps him now.
-    pub(super) fn has(&self, kind: PowerUp, now_us: i64) -> bool {
-        now_us < self.helped_until_us[usize::from(kind.code())]
+    pub(super) fn has_power_up(&self, kind: PowerUp, now_us: i64) -> bool {
+        now_us < self.power_ups_until_us[usize::from(kind.code())]
     }
 
     /// As the log names him.
     pub(super) fn hunter(&self) -> Hunter {
-        Hunter { mover: self.seat.id, player: self.player, name: self.name.clone().unwrap_or_default() }
+        Hunter { mover: self.mover.id, player: self.player, name: self.name.clone().unwrap_or_default() }
     }
 }
 

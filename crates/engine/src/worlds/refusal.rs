@@ -8,7 +8,7 @@ pub enum Refusal {
     Blocked,
     /// The grid ends there.
     #[error("the world ends there")]
-    Bounds,
+    OutOfBounds,
     /// His last moves were too close together.
     #[error("you move too fast: wait a moment")]
     TooFast,
@@ -29,7 +29,7 @@ pub enum Refusal {
     },
     /// Nobody has this seat: he left, or was gone for longer than his grace.
     #[error("there is no such mover: register again")]
-    Unknown,
+    UnknownMover,
     /// There is no hunt in this world.
     #[error("this world has no hunt")]
     NoHunt,
@@ -38,10 +38,10 @@ pub enum Refusal {
     RoundOver,
     /// No cell is free, or as many movers are here as may be.
     #[error("the world is full: come back later")]
-    Full,
+    WorldFull,
     /// The view asked for is larger or more frequent than views may be.
     #[error("a view's radius is 1 to {radius_max} and its rate 1 to {per_s_max} a second")]
-    View {
+    ViewTooLarge {
         /// The largest radius, in cells.
         radius_max: u8,
         /// The highest rate, a second.
@@ -55,17 +55,17 @@ impl Refusal {
     pub fn code(self) -> &'static str {
         match self {
             Self::Blocked => "blocked",
-            Self::Bounds => "bounds",
+            Self::OutOfBounds => "bounds",
             Self::TooFast => "too_fast",
             Self::Occupied => "occupied",
             Self::Taken => "taken",
             Self::NothingHere => "nothing_here",
             Self::OutOfOrder { .. } => "out_of_order",
-            Self::Unknown => "unknown_mover",
+            Self::UnknownMover => "unknown_mover",
             Self::NoHunt => "no_hunt",
             Self::RoundOver => "round_over",
-            Self::Full => "world_full",
-            Self::View { .. } => "view_too_large",
+            Self::WorldFull => "world_full",
+            Self::ViewTooLarge { .. } => "view_too_large",
         }
     }
 }

@@ -1,6 +1,6 @@
 //! How somebody comes into a world: what he looks like, what he wants to see, and whether he was here before.
 
-use super::input::{MoverId, Seat};
+use super::input::{MoverId, MoverRef};
 use super::refusal::Refusal;
 use crate::ids::PlayerId;
 use crate::limits::{VIEW_PER_S_MAX, VIEW_RADIUS_MAX};
@@ -22,12 +22,16 @@ impl ViewOptions {
     /// The options, if views may be so large and so frequent.
     ///
     /// # Errors
-    /// [`Refusal::View`].
-    pub fn checked(self) -> Result<Self, Refusal> {
+    /// [`Refusal::ViewTooLarge`].
+    pub fn validated(self) -> Result<Self, Refusal> {
         let is_radius = |radius| (1..=VIEW_RADIUS_MAX).contains(&radius);
         let is_fine =
             is_radius(self.radius_x) && is_radius(self.radius_y) && (1..=VIEW_PER_S_MAX).contains(&self.per_s);
-        if is_fine { Ok(self) } else { Err(Refusal::View { radius_max: VIEW_RADIUS_MAX, per_s_max: VIEW_PER_S_MAX }) }
+        if is_fine {
+            Ok(self)
+        } else {
+            Err(Refusal::ViewTooLarge { radius_max: VIEW_RADIUS_MAX, per_s_max: VIEW_PER_S_MAX })
+        }
     }
 }
 
@@ -45,7 +49,7 @@ pub struct Registration {
     /// What others read over his head. Whoever calls has cut it to its limit.
     pub name: Option<Arc<str>>,
     /// Whether he may come back with his key. Actors of the house do not: they cost less, and no snapshot holds them.
-    pub is_lasting: bool,
+    pub is_resumable: bool,
     /// Who he was before, and the key that he got then. A key that does not fit makes him a newcomer.
     pub resume: Option<(MoverId, u64)>,
 }
@@ -54,7 +58,7 @@ pub struct Registration {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Registered {
     /// His address.
-    pub seat: Seat,
+    pub mover: MoverRef,
     /// With it and his id he may come back; 0 for those who may not.
     pub key: u64,
     /// Where he stands.

@@ -1,6 +1,6 @@
 //! The rounds of a hunt as everybody sees them.
 
-use super::facts::Scored;
+use super::facts::HunterScore;
 use crate::time::UnixMs;
 
 /// How far a hunt is.
@@ -38,7 +38,7 @@ impl RoundPhase {
 
 /// What everybody knows of the round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RoundShown {
+pub struct RoundStatus {
     /// Its number, from 1; the one to come while none runs. 0 in a world without a hunt.
     pub number: u32,
     /// How far it is.
@@ -51,18 +51,18 @@ pub struct RoundShown {
 
 /// News of the hunt for everybody: only what is committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum HuntEvent {
     /// A round began.
-    Began(RoundShown),
+    Began(RoundStatus),
     /// A round ended; the round to come, if there is one, stands beside the scores of the one that ended.
     Ended {
         /// The one that ended.
         number: u32,
         /// The best of it, best first.
-        scores: Vec<Scored>,
+        scores: Vec<HunterScore>,
         /// What comes.
-        next: RoundShown,
+        next: RoundStatus,
     },
     /// The hunt was over between two rounds.
-    Over(RoundShown),
+    Over(RoundStatus),
 }

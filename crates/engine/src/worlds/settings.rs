@@ -1,26 +1,26 @@
 //! The settings of a world as bytes: `format:u8=1 fields` (see `tables::pack`).
 
-use crate::matches::entry::{BadEntry, ByteReader};
-use crate::tables::pack::{Pack, packed, seal, unseal};
-use rules::world::{HuntSettings, LifeSettings, Settings, Sharing, Size};
+use crate::matches::entry::{ByteReader, DecodeError};
+use crate::tables::pack::{Pack, decode_versioned, encode_versioned, packed};
+use rules::world::{HuntSettings, LifeSettings, Sharing, Size, WorldSettings};
 
 const FORMAT: u8 = 1;
 
 /// The bytes of a world's settings, as stores keep them.
 #[must_use]
-pub fn settings_to_bytes(settings: &Settings) -> Vec<u8> {
-    seal(FORMAT, settings)
+pub fn settings_to_bytes(settings: &WorldSettings) -> Vec<u8> {
+    encode_versioned(FORMAT, settings)
 }
 
 /// The settings of these bytes: all of them, and nothing but the canonical form.
 ///
 /// # Errors
-/// [`BadEntry`] when they are not that. Whether a world can be laid out by them is not asked.
-pub fn settings_from_bytes(bytes: &[u8]) -> Result<Settings, BadEntry> {
-    unseal(FORMAT, bytes)
+/// [`DecodeError`] when they are not that. Whether a world can be laid out by them is not asked.
+pub fn settings_from_bytes(bytes: &[u8]) -> Result<WorldSettings, DecodeError> {
+    decode_versioned(FORMAT, bytes)
 }
 
-packed!(Settings { size, tree_permille, sharing, life, hunt, move_min });
+packed!(WorldSettings { size, tree_permille, sharing, life, hunt, move_min });
 packed!(Size { width, height });
 packed!(LifeSettings { generation, start_permille });
 packed!(HuntSettings { chests, power_ups, points_max, round, pause, rounds, power_up });
@@ -30,8 +30,8 @@ impl Pack for u16 {
         u32::from(*self).put(out);
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
-        Self::try_from(u32::get(from)?).map_err(|_| BadEntry("a number beyond 16 bits"))
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
+        Self::try_from(u32::get(from)?).map_err(|_| DecodeError("a number beyond 16 bits"))
     }
 }
 
@@ -40,7 +40,7 @@ impl Pack for Sharing {
         (*self == Self::One).put(out);
     }
 
-    fn get(from: &mut ByteReader<'_>) -> Result<Self, BadEntry> {
+    fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError> {
         bool::get(from).map(|is_one| if is_one { Self::One } else { Self::Many })
     }
 }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(settings: Settings) {
+    fn check(settings: WorldSettings) {
         let bytes = settings_to_bytes(&settings);
         assert_eq!(settings_from_bytes(&bytes), Ok(settings));
         for length in 0..bytes.len() {
@@ -62,11 +62,11 @@ mod tests {
 
     #[test]
     fn settings_become_bytes_and_back() {
-        check(Settings::default());
-        check(Settings { sharing: Sharing::One, life: Some(LifeSettings::default()), ..Settings::default() });
-        check(Settings {
+        check(WorldSettings::default());
+        check(WorldSettings { sharing: Sharing::One, life: Some(LifeSettings::default()), ..WorldSettings::default() });
+        check(WorldSettings {
             hunt: Some(HuntSettings { chests: 70_000, ..HuntSettings::default() }),
-            ..Settings::default()
+            ..WorldSettings::default()
         });
     }
 }

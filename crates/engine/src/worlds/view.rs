@@ -4,19 +4,19 @@
 
 use super::area::Area;
 use super::crowd::Crowd;
-use super::delta::{Entered, ViewDelta};
-use super::input::Seat;
+use super::delta::{EnteredMover, ViewDelta};
+use super::input::MoverRef;
 use super::profiles::{HunterKey, Profile, Profiles};
-use super::rounds::RoundShown;
-use super::sight::look;
+use super::rounds::RoundStatus;
 use super::viewer::{KnownMover, Viewer};
+use super::visibility::select_visible;
 use super::world::World;
 use crate::limits::{VIEW_MARGIN_CELLS, VIEW_RADIUS_MAX};
 use rules::world::{Cell, FARSIGHT_CELLS, Indicator, PowerUp};
 
 /// Memory that views are cut in, used again for each.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Scratch {
+pub(super) struct ViewScratch {
     seen: Vec<u32>,
     movers: Vec<KnownMover>,
 }
@@ -26,7 +26,7 @@ impl World {
     /// ([`World::watch`]). False, and nothing in `out` that would have to be told, when there is nothing new, or nobody looks. That he
     /// stands elsewhere himself is new, also where nothing else is: what he keeps of the ground is what is near the middle of
     /// his last view, and what goes beyond that is not told.
-    pub fn view(&mut self, seat: Seat, now_us: i64, out: &mut ViewDelta) -> bool {
+    pub fn view(&mut self, seat: MoverRef, now_us: i64, out: &mut ViewDelta) -> bool {
         out.clear();
         let Some(mover) = self.crowd.get(seat) else { return false };
         let (profile, cell) = (mover.profile(), mover.cell());
@@ -35,7 +35,7 @@ impl World {
         let mut scratch = std::mem::take(&mut self.scratch);
         let stood = viewer.area.map(|area| area.centre);
         if let Some(profile) = self.profiles.get(profile) {
-            let area = area_of(profile, &viewer, cell, now_us);
+            let area = view_area(profile, &viewer, cell, now_us);
             (out.tick, out.centre, out.radius_x, out.radius_y) = (self.tick, cell, area.columns, area.rows);
             if viewer.area.is_none_or(|before| (before.columns, before.rows) != (area.columns, area.rows)) {
                 viewer.forget();
@@ -58,52 +58,52 @@ impl World {
     fn cut_movers(
         &self,
         viewer: &mut Viewer,
-        scratch: &mut Scratch,
-        seat: Seat,
+        scratch: &mut ViewScratch,
+        seat: MoverRef,
         area: Area,
         now_us: i64,
         out: &mut ViewDelta,
     ) {
-        let Scratch { seen, movers } = scratch;
-        out.crowd = look(&self.crowd, area, &viewer.movers, seen);
+        let ViewScratch { seen, movers } = scratch;
+        out.crowd = select_visible(&self.crowd, area, &viewer.movers, seen);
         seen.retain(|slot| *slot != seat.slot);
-        let told = Told { crowd: &self.crowd, profiles: &self.profiles, before: viewer.area, now_us };
-        told.movers(&viewer.movers, seen, movers, out);
+        let told = MoverDiff { crowd: &self.crowd, profiles: &self.profiles, before: viewer.area, now_us };
+        told.compare(&viewer.movers, seen, movers, out);
         std::mem::swap(&mut viewer.movers, movers);
     }
 
     /// Trees and bacteria.
     fn cut_ground(&self, viewer: &mut Viewer, area: Area, out: &mut ViewDelta) {
-        let ground = area.wider(VIEW_MARGIN_CELLS);
+        let ground = area.grown_by(VIEW_MARGIN_CELLS);
         // Trees do not come and go: who stands where he stood knows them.
         let rows = ground.rows().take_while(|_| viewer.area != Some(area));
         for y in rows {
-            let known = viewer.area.map_or(0, |before| ground.shared_with(before.wider(VIEW_MARGIN_CELLS), y));
+            let known = viewer.area.map_or(0, |before| ground.shared_with(before.grown_by(VIEW_MARGIN_CELLS), y));
             out.trees.extend(ground.cells(y, ground.row_of(&self.trees, y) & !known));
         }
         if let Some(life) = &self.life {
             let ViewDelta { life_on, life_off, .. } = out;
-            viewer.life.learn(ground, life.alive(), |cell| life_on.push(cell), |cell| life_off.push(cell));
+            viewer.life.update(ground, life.alive(), |cell| life_on.push(cell), |cell| life_off.push(cell));
         }
     }
 
     /// Items, the round and the viewer's own score.
     fn cut_hunt(&self, viewer: &mut Viewer, profile: &Profile, area: Area, out: &mut ViewDelta) {
         let Some(hunt) = &self.hunt else { return };
-        let ground = area.wider(VIEW_MARGIN_CELLS);
+        let ground = area.grown_by(VIEW_MARGIN_CELLS);
         let ViewDelta { items_in, items_gone, .. } = out;
-        let shown = hunt.shown();
+        let shown = hunt.round();
         if viewer.round.is_some_and(|round| round.number != shown.number) {
-            viewer.items.unlearn(ground, |cell| items_gone.push(cell));
+            viewer.items.clear_area(ground, |cell| items_gone.push(cell));
         }
         let indicator = |cell| hunt.item_at(cell).map_or(Indicator::CHEST, |(_, item)| item.into());
         let on = |cell: Cell| items_in.push((cell, indicator(cell)));
-        viewer.items.learn(ground, hunt.lying(), on, |cell| items_gone.push(cell));
-        if viewer.round.is_none_or(|round| is_another(round, shown)) {
+        viewer.items.update(ground, hunt.visible_items(), on, |cell| items_gone.push(cell));
+        if viewer.round.is_none_or(|round| has_round_changed(round, shown)) {
             out.round = Some(shown);
             viewer.round = Some(shown);
         }
-        let score = hunt.score(HunterKey::of(profile.seat.id, profile.player));
+        let score = hunt.score(HunterKey::of(profile.mover.id, profile.player));
         if score != viewer.score || out.is_full {
             out.score = Some(score);
             viewer.score = score;
@@ -112,28 +112,28 @@ impl World {
 }
 
 /// Whether more of the round changed than the chests that are left: those alone are no news.
-fn is_another(known: RoundShown, shown: RoundShown) -> bool {
-    RoundShown { chests_left: shown.chests_left, ..known } != shown
+fn has_round_changed(known: RoundStatus, shown: RoundStatus) -> bool {
+    RoundStatus { chests_left: shown.chests_left, ..known } != shown
 }
 
 /// What a viewer sees now: with farsight, more.
-fn area_of(profile: &Profile, viewer: &Viewer, centre: Cell, now_us: i64) -> Area {
-    let more = if profile.has(PowerUp::Farsight, now_us) { FARSIGHT_CELLS } else { 0 };
+fn view_area(profile: &Profile, viewer: &Viewer, centre: Cell, now_us: i64) -> Area {
+    let more = if profile.has_power_up(PowerUp::Farsight, now_us) { FARSIGHT_CELLS } else { 0 };
     let radius = |radius: u8| radius.saturating_add(more).min(VIEW_RADIUS_MAX);
     Area { centre, columns: radius(viewer.options.radius_x), rows: radius(viewer.options.radius_y) }
 }
 
 /// What the movers of a view are compared in.
-struct Told<'a> {
+struct MoverDiff<'a> {
     crowd: &'a Crowd,
     profiles: &'a Profiles,
     before: Option<Area>,
     now_us: i64,
 }
 
-impl Told<'_> {
+impl MoverDiff<'_> {
     /// Goes through those who are known and those who are in sight, both by slot, and writes down who is known after it.
-    fn movers(&self, known: &[KnownMover], seen: &[u32], after: &mut Vec<KnownMover>, out: &mut ViewDelta) {
+    fn compare(&self, known: &[KnownMover], seen: &[u32], after: &mut Vec<KnownMover>, out: &mut ViewDelta) {
         after.clear();
         let mut known = known.iter().peekable();
         for slot in seen.iter().copied() {
@@ -142,12 +142,12 @@ impl Told<'_> {
             }
             let now = self.now(slot);
             match known.next_if(|known| known.slot == slot) {
-                Some(same) if same.id == now.id => self.stays(*same, now, out),
+                Some(same) if same.id == now.id => self.mover_stays(*same, now, out),
                 Some(other) => {
                     out.left.push(other.id);
-                    self.enters(now, out);
+                    self.mover_enters(now, out);
                 }
-                None => self.enters(now, out),
+                None => self.mover_enters(now, out),
             }
             after.push(now);
         }
@@ -159,24 +159,24 @@ impl Told<'_> {
         KnownMover { slot, id: mover.id(), cell: mover.cell() }
     }
 
-    fn stays(&self, before: KnownMover, now: KnownMover, out: &mut ViewDelta) {
+    fn mover_stays(&self, before: KnownMover, now: KnownMover, out: &mut ViewDelta) {
         if before.cell != now.cell {
             out.moved.push((now.id, now.cell));
-            self.date(now.slot, out);
+            self.note_change_time(now.slot, out);
         }
     }
 
-    fn enters(&self, now: KnownMover, out: &mut ViewDelta) {
+    fn mover_enters(&self, now: KnownMover, out: &mut ViewDelta) {
         let mover = self.crowd.at(now.slot);
         let name = self.profiles.get(mover.profile()).and_then(|profile| profile.name.clone());
-        out.entered.push(Entered { id: now.id, cell: now.cell, indicator: mover.indicator(), name });
+        out.entered.push(EnteredMover { id: now.id, cell: now.cell, indicator: mover.indicator(), name });
         // On ground that was in sight before, it was the mover who came, and not the viewer.
         if self.before.is_some_and(|before| before.has(now.cell)) {
-            self.date(now.slot, out);
+            self.note_change_time(now.slot, out);
         }
     }
 
-    fn date(&self, slot: u32, out: &mut ViewDelta) {
+    fn note_change_time(&self, slot: u32, out: &mut ViewDelta) {
         let at_us = self.crowd.at(slot).changed_at(self.now_us);
         out.oldest_change_us = Some(out.oldest_change_us.map_or(at_us, |oldest| oldest.min(at_us)));
     }

@@ -3,7 +3,7 @@
 use super::area::{Area, KnownRows};
 use super::input::MoverId;
 use super::registration::ViewOptions;
-use super::rounds::RoundShown;
+use super::rounds::RoundStatus;
 use rules::world::Cell;
 
 /// A mover as he was last told to the viewer.
@@ -25,7 +25,7 @@ pub(super) struct Viewer {
     pub(super) items: KnownRows,
     pub(super) life: KnownRows,
     pub(super) crowd: u32,
-    pub(super) round: Option<RoundShown>,
+    pub(super) round: Option<RoundStatus>,
     pub(super) score: u32,
 }
 

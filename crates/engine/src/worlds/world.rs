@@ -1,20 +1,20 @@
 //! A world in memory: what it is made of, how it is opened, and what time does to it.
 
+use super::batch_order::BatchOrder;
+use super::claim_log::ClaimLog;
 use super::crowd::Crowd;
 use super::hunt::Hunt;
-use super::input::{MoverId, Seat};
-use super::log::Log;
-use super::order::Order;
+use super::input::{MoverId, MoverRef};
 use super::profiles::Profiles;
-use super::rounds::{News, RoundPhase, RoundShown};
-use super::view::Scratch;
+use super::rounds::{HuntEvent, RoundPhase, RoundStatus};
+use super::view::ViewScratch;
 use crate::ids::WorldId;
 use crate::limits::MOVER_GRACE;
-use crate::matches::entry::BadEntry;
+use crate::matches::entry::DecodeError;
 use crate::time::UnixMs;
-use rules::Mistake;
+use rules::ValidationError;
 use rules::chance::Seed;
-use rules::world::{Bits, Cell, Life, Settings, sown, trees};
+use rules::world::{Cell, CellSet, Life, WorldSettings, initial_bacteria, place_trees};
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
@@ -22,11 +22,11 @@ use std::time::Duration;
 
 /// What a world is opened with: how its row has it, and the epoch of the claim under which this process has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Opening {
+pub struct WorldParams {
     /// Which.
     pub id: WorldId,
     /// How it is laid out.
-    pub settings: Settings,
+    pub settings: WorldSettings,
     /// What chance did.
     pub seed: Seed,
     /// Rises with every claim.
@@ -37,20 +37,20 @@ pub struct Opening {
 
 /// A world that cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Corrupt {
+pub enum WorldLoadError {
     /// A world cannot have these settings.
     #[error("a world cannot be laid out by its settings: {0:?}")]
-    Settings(Vec<Mistake>),
+    Settings(Vec<ValidationError>),
     /// The snapshot cannot be read.
     #[error("the world's snapshot cannot be read: {0}")]
-    Snapshot(BadEntry),
+    Snapshot(DecodeError),
     /// A row of the log cannot be read.
     #[error("row {version} of the world's log cannot be read: {why}")]
     Row {
         /// Its place in the log.
         version: u32,
         /// What is wrong with it.
-        why: BadEntry,
+        why: DecodeError,
     },
     /// A row of the log does not follow on what was before.
     #[error("row {version} of the world's log does not follow: {why}")]
@@ -95,20 +95,20 @@ pub struct WorldStats {
 #[derive(Clone)]
 pub struct World {
     pub(super) id: WorldId,
-    pub(super) settings: Settings,
+    pub(super) settings: WorldSettings,
     pub(super) seed: Seed,
     pub(super) epoch: u32,
-    pub(super) trees: Arc<Bits>,
+    pub(super) trees: Arc<CellSet>,
     pub(super) trees_count: u32,
     pub(super) life: Option<Life>,
     pub(super) hunt: Option<Hunt>,
     pub(super) crowd: Crowd,
     pub(super) profiles: Profiles,
     /// Where those are who may come back.
-    pub(super) lasting: BTreeMap<MoverId, u32>,
+    pub(super) resumable: BTreeMap<MoverId, u32>,
     /// Whose client is gone, and since when; in the order of time. Who has come back meanwhile stands here still.
-    pub(super) lost: VecDeque<(i64, Seat)>,
-    pub(super) log: Log,
+    pub(super) disconnected: VecDeque<(i64, MoverRef)>,
+    pub(super) log: ClaimLog,
     pub(super) ids_next: u32,
     /// The number from which on nobody may come in before another snapshot is kept.
     pub(super) ids_end: u32,
@@ -119,8 +119,8 @@ pub struct World {
     pub(super) tick: u32,
     pub(super) has_changed: bool,
     pub(super) stats: WorldStats,
-    pub(super) order: Order,
-    pub(super) scratch: Scratch,
+    pub(super) order: BatchOrder,
+    pub(super) scratch: ViewScratch,
 }
 
 impl fmt::Debug for World {
@@ -131,27 +131,27 @@ impl fmt::Debug for World {
 
 impl World {
     /// A world as it is laid out, before anybody came.
-    pub(super) fn new(opening: Opening) -> Result<Self, Corrupt> {
-        let Opening { id, settings, seed, epoch, ends_at } = opening;
-        let mistakes = settings.mistakes();
+    pub(super) fn new(opening: WorldParams) -> Result<Self, WorldLoadError> {
+        let WorldParams { id, settings, seed, epoch, ends_at } = opening;
+        let mistakes = settings.validation_errors();
         if !mistakes.is_empty() {
-            return Err(Corrupt::Settings(mistakes));
+            return Err(WorldLoadError::Settings(mistakes));
         }
-        let trees = Arc::new(trees(seed, settings.size, settings.tree_permille));
+        let trees = Arc::new(place_trees(seed, settings.size, settings.tree_permille));
         Ok(Self {
             id,
             settings,
             seed,
             epoch,
             trees_count: trees.count(),
-            life: settings.life.map(|life| Life::new(sown(seed, &trees, life.start_permille))),
+            life: settings.life.map(|life| Life::new(initial_bacteria(seed, &trees, life.start_permille))),
             hunt: settings.hunt.map(|hunt| Hunt::new(hunt, seed, Arc::clone(&trees), ends_at)),
             trees,
             crowd: Crowd::new(settings.size),
             profiles: Profiles::default(),
-            lasting: BTreeMap::new(),
-            lost: VecDeque::new(),
-            log: Log::new(0),
+            resumable: BTreeMap::new(),
+            disconnected: VecDeque::new(),
+            log: ClaimLog::new(0),
             ids_next: 1,
             ids_end: 1,
             generation_due_us: None,
@@ -161,8 +161,8 @@ impl World {
             tick: 0,
             has_changed: false,
             stats: WorldStats::default(),
-            order: Order::default(),
-            scratch: Scratch::default(),
+            order: BatchOrder::default(),
+            scratch: ViewScratch::default(),
         })
     }
 
@@ -174,7 +174,7 @@ impl World {
 
     /// How it is laid out.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
+    pub fn settings(&self) -> &WorldSettings {
         &self.settings
     }
 
@@ -192,20 +192,20 @@ impl World {
 
     /// Whether this seat is somebody's.
     #[must_use]
-    pub fn has_seat(&self, seat: Seat) -> bool {
-        self.crowd.has(seat)
+    pub fn contains(&self, seat: MoverRef) -> bool {
+        self.crowd.contains(seat)
     }
 
     /// Where somebody stands.
     #[must_use]
-    pub fn cell_of(&self, seat: Seat) -> Option<Cell> {
+    pub fn cell_of(&self, seat: MoverRef) -> Option<Cell> {
         self.crowd.get(seat).map(super::crowd::Mover::cell)
     }
 
     /// The round, as everybody may know it; `None` in a world without a hunt.
     #[must_use]
-    pub fn round(&self) -> Option<RoundShown> {
-        self.hunt.as_ref().map(Hunt::shown)
+    pub fn round(&self) -> Option<RoundStatus> {
+        self.hunt.as_ref().map(Hunt::round)
     }
 
     /// What the world counts.
@@ -217,7 +217,7 @@ impl World {
             claims_version: self.log.committed(),
             claims_pending: self.log.pending(),
             bacteria: self.life.as_ref().map_or(0, |life| life.alive().count()),
-            lasting: self.lasting.len(),
+            lasting: self.resumable.len(),
             ..self.stats
         }
     }
@@ -226,17 +226,18 @@ impl World {
     pub fn sow(&mut self, cells: &[Cell]) -> usize {
         let Some(life) = &mut self.life else { return 0 };
         let (trees, crowd, size) = (&self.trees, &self.crowd, self.settings.size);
-        let free = cells.iter().filter(|cell| size.contains(**cell) && !trees.has(**cell) && crowd.count(**cell) == 0);
+        let free =
+            cells.iter().filter(|cell| size.contains(**cell) && !trees.contains(**cell) && crowd.count(**cell) == 0);
         self.has_changed = true;
         free.map(|cell| life.sow(*cell)).count()
     }
 
-    /// What time brings, but for [`World::grow`]: movers whose grace is over go (and are named in `gone`), rounds begin and end, and
+    /// What time brings, but for [`World::advance_generation`]: movers whose grace is over go (and are named in `gone`), rounds begin and end, and
     /// so does the world.
-    pub fn tick(&mut self, now_us: i64, gone: &mut Vec<Seat>) {
+    pub fn tick(&mut self, now_us: i64, gone: &mut Vec<MoverRef>) {
         self.tick = self.tick.wrapping_add(1);
-        self.end_graces(now_us, gone);
-        self.turn_round(now_us);
+        self.expire_graces(now_us, gone);
+        self.advance_round(now_us);
         self.is_over |= self.is_rounds_over() && self.ends_us.is_some_and(|ends_us| ends_us <= now_us);
     }
 
@@ -250,10 +251,10 @@ impl World {
         self.hunt.as_ref().is_none_or(|hunt| hunt.phase == RoundPhase::Over)
     }
 
-    /// When [`World::tick`] has something to do beside counting, or [`World::grow`]: microseconds, perhaps in the past.
+    /// When [`World::tick`] has something to do beside counting, or [`World::advance_generation`]: microseconds, perhaps in the past.
     #[must_use]
     pub fn next_due(&self) -> Option<i64> {
-        let grace = self.lost.front().map(|(since, _)| since + span_us(MOVER_GRACE));
+        let grace = self.disconnected.front().map(|(since, _)| since + span_us(MOVER_GRACE));
         let life = self.life.as_ref().and(self.generation_due_us);
         let round =
             self.hunt.as_ref().and_then(|hunt| hunt.next_due(self.has_movers())).map(|at| at.0.saturating_mul(1_000));
@@ -261,14 +262,14 @@ impl World {
         [grace, life, round, end].into_iter().flatten().min()
     }
 
-    fn end_graces(&mut self, now_us: i64, gone: &mut Vec<Seat>) {
-        while let Some((since, seat)) = self.lost.front().copied() {
+    fn expire_graces(&mut self, now_us: i64, gone: &mut Vec<MoverRef>) {
+        while let Some((since, seat)) = self.disconnected.front().copied() {
             if now_us - since < span_us(MOVER_GRACE) {
                 break;
             }
-            self.lost.pop_front();
+            self.disconnected.pop_front();
             let profile = self.crowd.get(seat).and_then(super::crowd::Mover::profile);
-            if self.profiles.get(profile).is_some_and(|profile| profile.lost_us == Some(since)) {
+            if self.profiles.get(profile).is_some_and(|profile| profile.disconnected_at_us == Some(since)) {
                 self.leave(seat);
                 gone.push(seat);
             }
@@ -276,32 +277,32 @@ impl World {
     }
 
     /// Bacteria grow and die: one generation, if it is due; one that comes late is not made up for. Gives whether there was one.
-    pub fn grow(&mut self, now_us: i64) -> bool {
+    pub fn advance_generation(&mut self, now_us: i64) -> bool {
         let (Some(life), Some(settings)) = (&mut self.life, self.settings.life) else { return false };
         let Some(due) = self.generation_due_us.filter(|due| *due <= now_us) else { return false };
         let (trees, occupied) = (self.trees.words(), self.crowd.occupied().words());
-        life.generation(|word| trees[word] | occupied[word]);
+        life.next_generation(|word| trees[word] | occupied[word]);
         self.generation_due_us = Some((due + span_us(settings.generation)).max(now_us + 1));
         self.has_changed = true;
         true
     }
 
     /// Decides that the round begins or ends, if it is time. It is shown when it is committed.
-    fn turn_round(&mut self, now_us: i64) {
+    fn advance_round(&mut self, now_us: i64) {
         let is_anybody_here = self.has_movers();
         let Some(hunt) = &mut self.hunt else { return };
         let now = UnixMs(now_us.div_euclid(1_000));
         hunt.close(now);
-        if let Some(fact) = hunt.due(now, is_anybody_here) {
-            hunt.turning = Some(self.log.next_group());
-            self.log.decide(fact, None);
+        if let Some(fact) = hunt.due_fact(now, is_anybody_here) {
+            hunt.round_change_group = Some(self.log.next_group());
+            self.log.push(fact, None);
         }
     }
 
     /// What there is to tell everybody of the hunt since the last call.
-    pub fn take_news(&mut self, out: &mut Vec<News>) {
+    pub fn take_events(&mut self, out: &mut Vec<HuntEvent>) {
         if let Some(hunt) = &mut self.hunt {
-            out.append(&mut hunt.news);
+            out.append(&mut hunt.events);
         }
     }
 }

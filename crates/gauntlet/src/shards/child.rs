@@ -13,7 +13,7 @@ use tokio::process::{Child as Process, ChildStdout, Command};
 use tokio::time::timeout;
 
 /// How long a shard that was asked to leave may take: what a server takes at most, and a little for a busy machine.
-const LEAVE_MAX: Duration = engine::limits::DRAIN_MAX.saturating_add(Duration::from_secs(5));
+const STOP_TIMEOUT: Duration = engine::limits::DRAIN_MAX.saturating_add(Duration::from_secs(5));
 
 /// A running process of a shard.
 pub(super) struct Child {
@@ -34,7 +34,7 @@ impl Child {
         let mut process = command.spawn()?;
         let (output, errors) = (process.stdout.take(), process.stderr.take());
         let pipe = || io::Error::other("a pipe to the shard is missing");
-        tokio::spawn(pass_on(number, errors.ok_or_else(pipe)?));
+        tokio::spawn(forward_stderr(number, errors.ok_or_else(pipe)?));
         Ok(Self { process, lines: BufReader::new(output.ok_or_else(pipe)?).lines() })
     }
 
@@ -43,7 +43,7 @@ impl Child {
     }
 
     /// Where it serves, once it says so; `None` when it ends without having said it.
-    pub(super) async fn address(&mut self) -> Option<SocketAddr> {
+    pub(super) async fn wait_for_address(&mut self) -> Option<SocketAddr> {
         while let Ok(Some(line)) = self.lines.next_line().await {
             if let Some(address) = address_in(&line) {
                 return Some(address);
@@ -53,22 +53,22 @@ impl Child {
     }
 
     /// How it ended, when it has. Losing the race in a `select!` loses nothing.
-    pub(super) async fn ended(&mut self) -> io::Result<ExitStatus> {
+    pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.process.wait().await
     }
 
     /// Asks it to leave, and waits; ends it when it stays.
-    pub(super) async fn leave(mut self) {
-        signal(self.pid(), Signal::TERM);
-        if timeout(LEAVE_MAX, self.process.wait()).await.is_err() {
-            tracing::error!(pid = self.pid(), "a shard did not leave within {LEAVE_MAX:?}, and is ended");
+    pub(super) async fn stop(mut self) {
+        send_signal(self.pid(), Signal::TERM);
+        if timeout(STOP_TIMEOUT, self.process.wait()).await.is_err() {
+            tracing::error!(pid = self.pid(), "a shard did not leave within {STOP_TIMEOUT:?}, and is ended");
             let _ = self.process.kill().await;
         }
     }
 }
 
 /// Hands a signal on. A process that has ended does not hear it.
-pub(super) fn signal(pid: Option<u32>, signal: Signal) {
+pub(super) fn send_signal(pid: Option<u32>, signal: Signal) {
     if let Some(pid) = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) {
         let _ = kill_process(pid, signal);
     }
@@ -80,13 +80,13 @@ fn address_in(line: &str) -> Option<SocketAddr> {
 }
 
 /// What a shard says on its error output, with its number before it; lines of JSON stay what they are.
-async fn pass_on(number: usize, errors: impl AsyncRead + Unpin) {
+async fn forward_stderr(number: usize, errors: impl AsyncRead + Unpin) {
     let mut lines = BufReader::new(errors).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         if line.starts_with('{') {
-            crate::output::note(line);
+            crate::output::print_note(line);
         } else {
-            crate::output::note(format_args!("shard {number}: {line}"));
+            crate::output::print_note(format_args!("shard {number}: {line}"));
         }
     }
 }

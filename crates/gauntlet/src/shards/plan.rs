@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// Settings that differ from shard to shard, or that make a process the supervisor.
-const OWN: [&str; 4] = ["port", "ops-port", "data", "shards"];
+const PER_SHARD_FLAGS: [&str; 4] = ["port", "ops-port", "data", "shards"];
 
 /// One shard, before it has ever run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Plan {
+pub(super) struct ShardPlan {
     /// From 1.
     pub(super) number: usize,
     /// Where it listens; port 0 is any free one, and once it has one it keeps that.
@@ -18,47 +18,51 @@ pub(super) struct Plan {
     /// Where it answers the supervisor, if operators have a port of their own.
     pub(super) ops: Option<SocketAddr>,
     data: PathBuf,
-    words: Vec<OsString>,
+    args: Vec<OsString>,
 }
 
-impl Plan {
+impl ShardPlan {
     /// One plan for each shard: ports behind the supervisor's, files beside the one that is named. `given` are the flags that
     /// were typed, and `file` the configuration that was named; the environment is passed on as it is.
     pub(super) fn of(config: &Config, file: Option<&Path>, given: &[(&'static str, String)]) -> Vec<Self> {
-        let flags = given.iter().filter(|(name, _)| !OWN.contains(name));
+        let flags = given.iter().filter(|(name, _)| !PER_SHARD_FLAGS.contains(name));
         let mut words: Vec<OsString> = flags.map(|(name, value)| format!("--{name}={value}").into()).collect();
-        words.extend(file.map(|file| with("--config=", file)));
+        words.extend(file.map(|file| flag_with_path("--config=", file)));
         let plan = |number: usize| Self {
             number,
-            address: SocketAddr::new(config.address.ip(), port(config.address.port(), number)),
-            ops: config.ops_port.map(|ops| SocketAddr::new(config.ops_address.ip(), port(ops, number))),
-            data: beside(&config.data, number),
-            words: words.clone(),
+            address: SocketAddr::new(config.address.ip(), shard_port(config.address.port(), number)),
+            ops: config.ops_port.map(|ops| SocketAddr::new(config.ops_address.ip(), shard_port(ops, number))),
+            data: shard_path(&config.data, number),
+            args: words.clone(),
         };
         (1..=config.shards).map(plan).collect()
     }
 
     /// The words behind the program's name.
-    pub(super) fn words(&self) -> Vec<OsString> {
+    pub(super) fn args(&self) -> Vec<OsString> {
         let own = ["serve".into(), "--shards=1".into(), format!("--port={}", self.address.port()).into()];
         let ops = self.ops.map(|ops| format!("--ops-port={}", ops.port()).into());
-        own.into_iter().chain(ops).chain([with("--data=", &self.data)]).chain(self.words.iter().cloned()).collect()
+        own.into_iter()
+            .chain(ops)
+            .chain([flag_with_path("--data=", &self.data)])
+            .chain(self.args.iter().cloned())
+            .collect()
     }
 }
 
-fn with(flag: &str, path: &Path) -> OsString {
+fn flag_with_path(flag: &str, path: &Path) -> OsString {
     let mut word = OsString::from(flag);
     word.push(path);
     word
 }
 
 /// That they fit below the highest port was checked with the configuration.
-fn port(supervisor: u16, number: usize) -> u16 {
+fn shard_port(supervisor: u16, number: usize) -> u16 {
     if supervisor == 0 { 0 } else { supervisor.saturating_add(u16::try_from(number).unwrap_or(u16::MAX)) }
 }
 
 /// `games.db` becomes `games-shard-3.db`.
-fn beside(data: &Path, number: usize) -> PathBuf {
+fn shard_path(data: &Path, number: usize) -> PathBuf {
     let mut name = data.file_stem().unwrap_or_default().to_owned();
     name.push(format!("-shard-{number}"));
     if let Some(ending) = data.extension() {
@@ -78,8 +82,9 @@ mod tests {
         config.address.set_port(port);
         (config.data, config.shards) = (data.into(), want.len());
         let given: Vec<_> = given.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
-        let plans = Plan::of(&config, file.map(Path::new), &given);
-        let line = |plan: &Plan| plan.words().iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
+        let plans = ShardPlan::of(&config, file.map(Path::new), &given);
+        let line =
+            |plan: &ShardPlan| plan.args().iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
         assert_eq!(plans.iter().map(line).collect::<Vec<_>>(), want);
     }
 
@@ -102,9 +107,10 @@ mod tests {
     fn each_shard_has_its_own_port_for_operators() {
         let mut config = Config::default();
         (config.ops_port, config.shards) = (Some(4100), 2);
-        let plans = Plan::of(&config, None, &[("ops-port", "4100".to_owned()), ("ops-interface", "::1".to_owned())]);
+        let plans =
+            ShardPlan::of(&config, None, &[("ops-port", "4100".to_owned()), ("ops-interface", "::1".to_owned())]);
         assert_eq!(plans[1].ops, Some("127.0.0.1:4102".parse().unwrap()));
-        let words: Vec<_> = plans[1].words().into_iter().map(|word| word.into_string().unwrap()).collect();
+        let words: Vec<_> = plans[1].args().into_iter().map(|word| word.into_string().unwrap()).collect();
         let want =
             ["--port=4002", "--ops-port=4102", "--data=gauntlet-data/gauntlet-shard-2.db", "--ops-interface=::1"];
         assert_eq!(words[2..], want);

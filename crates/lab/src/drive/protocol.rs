@@ -121,5 +121,5 @@ impl Body {
 
 /// The refusal of a body that is too long.
 pub(crate) fn too_large() -> Failure {
-    Failure::new(Trouble::TooLarge, format!("an answer of more than {ANSWER_BYTES_MAX} bytes"))
+    Failure::new(Trouble::PictureError, format!("an answer of more than {ANSWER_BYTES_MAX} bytes"))
 }

@@ -91,7 +91,7 @@ pub enum Trouble {
     /// The time was over.
     Timeout(Awaited),
     /// A longer answer than the lab reads.
-    TooLarge,
+    PictureError,
     /// A status that is neither expected nor a denial.
     Status(u16),
     /// Bytes that are no answer in HTTP.
@@ -135,7 +135,7 @@ impl Display for Trouble {
             Self::Timeout(Awaited::Tls) => "timeout_tls",
             Self::Timeout(Awaited::FirstByte) => "timeout_first_byte",
             Self::Timeout(Awaited::Body) => "timeout_body",
-            Self::TooLarge => "too_large",
+            Self::PictureError => "too_large",
             Self::Status(status) => return write!(f, "status_{status}"),
             Self::Malformed => "malformed",
             Self::BadChunk => "bad_chunk",

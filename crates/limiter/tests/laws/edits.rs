@@ -16,7 +16,7 @@ fn used_units_stay<S: State>(old: Quota, limit: u64, calls: &[Call]) -> Result<(
     let new = quota(limit, old.window_ns());
     let (mut state, now) = lived::<S>(old, calls);
     let before = used(&state, now, old);
-    state.requote(now, old, new);
+    state.change_quota(now, old, new);
     let after = used(&state, now, new);
     prop_assert!(
         after >= before.min(limit) && after <= (before + 1).min(limit),
@@ -30,7 +30,7 @@ fn used_units_stay<S: State>(old: Quota, limit: u64, calls: &[Call]) -> Result<(
 fn a_lower_limit_locks_nobody_out<S: State>(old: Quota, limit: u64, calls: &[Call]) -> Result<(), TestCaseError> {
     let new = quota(limit.min(old.limit()), old.window_ns());
     let (mut state, now) = lived::<S>(old, calls);
-    state.requote(now, old, new);
+    state.change_quota(now, old, new);
     if let Decision::NotUntil { at } = state.decide(now, new, 1) {
         prop_assert!(at.0 - now.0 <= 2 * new.window_ns(), "{} ns of windows of {} ns", at.0 - now.0, new.window_ns());
     }
@@ -44,9 +44,9 @@ fn there_and_back<S: State>(old: Quota, other: Quota, calls: &[Call]) -> Result<
     if other.limit() <= used(&state, now, old) {
         return Ok(());
     }
-    state.requote(now, old, other);
+    state.change_quota(now, old, other);
     // Under a shorter window, stamps of a log that have expired there are gone; there is no call between.
-    state.requote(now, other, old);
+    state.change_quota(now, other, old);
     prop_assert!(remaining(state.decide(now, old, 0)).unwrap() <= before || other.window_ns() < old.window_ns());
     Ok(())
 }

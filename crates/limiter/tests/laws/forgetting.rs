@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use limiter::{Capacity, Decision, Gcra, Keyed, Log, Moment, Quota, Room, State, WhenFull};
+use limiter::{Budget, Capacity, Decision, Gcra, Keyed, Log, Moment, Quota, State, WhenFull};
 use proptest::prelude::*;
 
 use crate::for_each_algorithm;
@@ -64,7 +64,7 @@ fn sweeps_change_no_decision<S: State>(steps: &[(u64, Step)]) -> Result<(), Test
 
 /// Never more than there is room for; and when all is over, nothing is held.
 fn room_is_exact<S: State>(steps: &[(u64, Step)], when_full: WhenFull) -> Result<(), TestCaseError> {
-    let room = Arc::new(Room::new(Capacity { keys_max: 6, stamps_max: 20 }));
+    let room = Arc::new(Budget::new(Capacity { keys_max: 6, timestamps_max: 20 }));
     let keyed = keyed_in::<S>(quota(4, 100), Arc::clone(&room), when_full);
     let mut now = Moment(1_000);
     for (gap, step) in steps {
@@ -74,12 +74,12 @@ fn room_is_exact<S: State>(steps: &[(u64, Step)], when_full: WhenFull) -> Result
         }
         let decision = live(&keyed, step, now);
         prop_assert!(decision != Some(Decision::Full) || when_full == WhenFull::Deny);
-        prop_assert!(room.keys() <= 6 && room.stamps() <= 20, "{:?}", room);
-        prop_assert_eq!((room.keys(), room.stamps()), (keyed.keys(), keyed.stamps()));
+        prop_assert!(room.keys() <= 6 && room.timestamps() <= 20, "{:?}", room);
+        prop_assert_eq!((room.keys(), room.timestamps()), (keyed.keys(), keyed.timestamps()));
     }
     let forgotten = keyed.keys();
     prop_assert_eq!(keyed.sweep(keyed.shards(), later(now, 1_000_000)), forgotten);
-    prop_assert_eq!((room.keys(), room.stamps()), (0, 0));
+    prop_assert_eq!((room.keys(), room.timestamps()), (0, 0));
     Ok(())
 }
 
@@ -103,7 +103,7 @@ fn full_is_full() {
         (WhenFull::Deny, Decision::Full),
         (WhenFull::Admit, Decision::Allow { remaining: 1, whole_at: Moment(11_000) }),
     ] {
-        let room = Arc::new(Room::new(Capacity { keys_max: 2, stamps_max: 0 }));
+        let room = Arc::new(Budget::new(Capacity { keys_max: 2, timestamps_max: 0 }));
         let keyed = keyed_in::<Gcra>(quota(2, 2_000), Arc::clone(&room), when_full);
         let now = Moment(10_000);
         assert!(keyed.check(b"one", 1, now).is_allowed());
@@ -122,7 +122,7 @@ fn full_is_full() {
 /// A full shard makes room of its own idle keys, without anybody sweeping: only a key whose shard has none finds no place.
 #[test]
 fn idle_keys_make_way() {
-    let room = Arc::new(Room::new(Capacity { keys_max: 10_000, stamps_max: 0 }));
+    let room = Arc::new(Budget::new(Capacity { keys_max: 10_000, timestamps_max: 0 }));
     let keyed = keyed_in::<Gcra>(quota(1, 1_000), Arc::clone(&room), WhenFull::Deny);
     let admitted = |round: u64| {
         let now = Moment(1_000_000 + round * 2_000);
@@ -138,15 +138,15 @@ fn idle_keys_make_way() {
 /// Stamps are room as well: a log that finds none is denied and stores nothing.
 #[test]
 fn stamps_are_room() {
-    let room = Arc::new(Room::new(Capacity { keys_max: 10, stamps_max: 10 }));
+    let room = Arc::new(Budget::new(Capacity { keys_max: 10, timestamps_max: 10 }));
     let keyed = keyed_in::<Log>(quota(1_000_000, 1_000), Arc::clone(&room), WhenFull::Deny);
     assert_eq!(keyed.check(b"many", 500_000, Moment(5_000)), Decision::Full);
-    assert_eq!((room.keys(), room.stamps()), (0, 0));
+    assert_eq!((room.keys(), room.timestamps()), (0, 0));
     assert!(keyed.check(b"some", 8, Moment(5_000)).is_allowed());
     assert_eq!(keyed.check(b"more", 8, Moment(5_000)), Decision::Full);
     assert_eq!(keyed.sweep(keyed.shards(), Moment(6_000)), 1);
     assert!(keyed.check(b"more", 8, Moment(6_000)).is_allowed());
-    assert_eq!((room.keys(), room.stamps()), (1, 8));
+    assert_eq!((room.keys(), room.timestamps()), (1, 8));
 }
 
 /// A window longer than everybody else's survives every sweep.
@@ -164,10 +164,10 @@ fn a_longer_window_survives_sweeps() {
 /// What counts no longer gives its room back.
 #[test]
 fn room_comes_back_when_counts_go() {
-    let room = Arc::new(Room::new(Capacity { keys_max: 10, stamps_max: 100 }));
+    let room = Arc::new(Budget::new(Capacity { keys_max: 10, timestamps_max: 100 }));
     let keyed = keyed_in::<Log>(quota(5, 1_000), Arc::clone(&room), WhenFull::Deny);
     assert!(keyed.check(b"key", 3, Moment(5_000)).is_allowed());
-    assert!(room.keys() == 1 && room.stamps() >= 3);
+    assert!(room.keys() == 1 && room.timestamps() >= 3);
     drop(keyed);
-    assert_eq!((room.keys(), room.stamps()), (0, 0));
+    assert_eq!((room.keys(), room.timestamps()), (0, 0));
 }

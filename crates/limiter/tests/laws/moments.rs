@@ -58,10 +58,10 @@ fn take_is_decide<S: State>(quota: Quota, calls: &[Call]) -> Result<(), TestCase
     let (mut one, mut other) = (S::default(), S::default());
     for (now, cost) in moments(calls) {
         let decision = limiter::decide(&mut one, now, quota, cost);
-        match other.take(now, quota, cost) {
+        match other.decide_and_charge(now, quota, cost) {
             Some(taken) => prop_assert_eq!(taken, decision),
             None => {
-                prop_assert!(other.stamps_wanted(quota, cost) > 0);
+                prop_assert!(other.timestamps_needed(quota, cost) > 0);
                 other.charge(now, quota, cost);
             }
         }
@@ -75,11 +75,11 @@ fn memory_is_as_said<S: State>(quota: Quota, calls: &[Call]) -> Result<(), TestC
     let mut state = S::default();
     for (now, cost) in moments(calls) {
         if state.decide(now, quota, cost).is_allowed() && cost > 0 {
-            let (before, wanted) = (state.stamps(), state.stamps_wanted(quota, cost));
+            let (before, wanted) = (state.timestamps_held(), state.timestamps_needed(quota, cost));
             state.charge(now, quota, cost);
-            prop_assert!(state.stamps() <= before + wanted);
+            prop_assert!(state.timestamps_held() <= before + wanted);
             prop_assert!(wanted as u64 <= (cost + 1).max(4).max(before as u64 / 8), "{wanted} more than {before}");
-            prop_assert!(state.stamps() <= quota.limit() as usize, "{} stamps", state.stamps());
+            prop_assert!(state.timestamps_held() <= quota.limit() as usize, "{} stamps", state.timestamps_held());
         }
     }
     Ok(())

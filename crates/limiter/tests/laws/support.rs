@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use limiter::{Capacity, Decision, Keyed, Moment, Quota, Room, Seed, State, WhenFull};
+use limiter::{Budget, Capacity, Decision, Keyed, Moment, Quota, Seed, State, WhenFull};
 use proptest::prelude::*;
 
 /// A call: so much later than the one before, for so many units.
@@ -64,11 +64,11 @@ pub(crate) fn remaining(decision: Decision) -> Option<u64> {
 
 /// Many keys with room for all of them.
 pub(crate) fn keyed<S: State>(quota: Quota) -> Keyed<S> {
-    let room = Arc::new(Room::new(Capacity { keys_max: 1_000_000, stamps_max: 10_000_000 }));
+    let room = Arc::new(Budget::new(Capacity { keys_max: 1_000_000, timestamps_max: 10_000_000 }));
     keyed_in(quota, room, WhenFull::Deny)
 }
 
-pub(crate) fn keyed_in<S: State>(quota: Quota, room: Arc<Room>, when_full: WhenFull) -> Keyed<S> {
+pub(crate) fn keyed_in<S: State>(quota: Quota, room: Arc<Budget>, when_full: WhenFull) -> Keyed<S> {
     Keyed::new(quota, room, when_full, Seed::new(*b"a seed that is the same each run"))
 }
 

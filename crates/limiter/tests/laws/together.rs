@@ -136,7 +136,7 @@ fn hits(question: &[(usize, usize, u64)]) -> Vec<Hit<'static>> {
 }
 
 fn limiter(policies: &[Policy]) -> Limiter {
-    let limiter = Limiter::new(Capacity { keys_max: 100_000, stamps_max: 100_000 }, Seed::new([9; 32]));
+    let limiter = Limiter::new(Capacity { keys_max: 100_000, timestamps_max: 100_000 }, Seed::new([9; 32]));
     limiter.set_policies(policies.to_vec(), Moment::ZERO).unwrap();
     limiter
 }
@@ -162,7 +162,7 @@ proptest! {
             now = Moment(now.0 + gap);
             let hits = hits(question);
             let ruling = limiter.check(&hits, now);
-            let told = ruling.parts.iter().map(|part| (part.hit, part.policy.name.clone(), part.decision)).collect();
+            let told = ruling.decisions.iter().map(|part| (part.hit, part.policy.name.clone(), part.decision)).collect();
             prop_assert_eq!((ruling.outcome, told), model.check(&hits, now), "{:?} at {:?}", hits, now);
             if gap % 5 == 0 {
                 limiter.sweep(7, now);

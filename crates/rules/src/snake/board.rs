@@ -113,11 +113,11 @@ impl Seat {
 
 /// What one bot ordered for one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Order {
+pub struct MoveOrder {
     /// For whom.
     pub seat: Seat,
     /// Where to; `None` is an answer that is not one of the four words, which makes the snake go straight on.
-    pub step: Option<Move>,
+    pub direction: Option<Move>,
 }
 
 /// Why a snake left the game.

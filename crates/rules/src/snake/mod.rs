@@ -4,7 +4,7 @@
 //! tests. The quirks of the official command line program (one question after the end, another language's random numbers)
 //! are not rules and not here.
 //!
-//! Life of a game: [`Rules::check`] what was asked for, [`setup`] the board, then one [`turn`] after the other until
+//! Life of a game: [`Rules::validate`] what was asked for, [`setup`] the board, then one [`turn`] after the other until
 //! [`is_over`], then [`outcome()`].
 
 mod board;
@@ -14,20 +14,20 @@ mod maps;
 mod outcome;
 mod pipeline;
 mod placement;
-mod rulebook;
+mod ruleset;
 mod stages;
 
 pub use board::{
-    Board, Cause, Elimination, HEALTH_MAX, Move, Order, Point, SIDE_MAX, SNAKES_MAX, START_LENGTH, Seat, Snake,
+    Board, Cause, Elimination, HEALTH_MAX, Move, MoveOrder, Point, SIDE_MAX, SNAKES_MAX, START_LENGTH, Seat, Snake,
 };
 pub use encode::{DecodeError, ENCODING_VERSION, state_hash};
 pub use error::RuleError;
 pub use maps::Map;
 pub use outcome::{Outcome, outcome};
-pub use rulebook::{Rules, Ruleset, Settings};
+pub use ruleset::{Rules, Ruleset, Settings};
 
 use crate::chance::Seed;
-use pipeline::{Call, Played};
+use pipeline::{StageContext, TurnOutcome};
 
 /// The version of the rules in this crate. It rises whenever the same seed and orders would give another board, so that a stored
 /// match is replayed only by the rules that played it.
@@ -36,7 +36,7 @@ pub const RULES_VERSION: u16 = 1;
 /// The board before the first turn.
 ///
 /// Plays any board within [`SIDE_MAX`] and [`SNAKES_MAX`], as the official program does; whether the map takes such a board is the
-/// question of [`Rules::check`].
+/// question of [`Rules::validate`].
 ///
 /// # Errors
 /// [`RuleError::BeyondLimits`], or there is no room for the snakes or for the food of the start.
@@ -47,8 +47,8 @@ pub fn setup(rules: &Rules, width: u8, height: u8, snakes: u8, seed: Seed) -> Re
     }
     let mut board = Board::new(width, height);
     maps::setup_board(rules, &mut board, snakes, seed)?;
-    let call = Call { settings: &rules.settings, orders: &[], seed };
-    pipeline::of(rules).run(&mut board, &call)?;
+    let call = StageContext { settings: &rules.settings, orders: &[], seed };
+    pipeline::pipeline_for(rules).run(&mut board, &call)?;
     Ok(board)
 }
 
@@ -62,13 +62,13 @@ pub fn setup(rules: &Rules, width: u8, height: u8, snakes: u8, seed: Seed) -> Re
 /// # Errors
 /// [`RuleError::GameIsOver`]; [`RuleError::MoveMissing`] and [`RuleError::BodyMissing`] for living snakes;
 /// [`RuleError::ShrinkTooOften`]. The given board is untouched in any case.
-pub fn turn(rules: &Rules, board: &Board, orders: &[Order], seed: Seed) -> Result<Board, RuleError> {
+pub fn turn(rules: &Rules, board: &Board, orders: &[MoveOrder], seed: Seed) -> Result<Board, RuleError> {
     let mut next = board.clone();
     maps::pre_update(rules, &mut next);
-    let call = Call { settings: &rules.settings, orders, seed };
-    match pipeline::of(rules).run(&mut next, &call)? {
-        Played::GameWasOver => return Err(RuleError::GameIsOver),
-        Played::Yes => {}
+    let call = StageContext { settings: &rules.settings, orders, seed };
+    match pipeline::pipeline_for(rules).run(&mut next, &call)? {
+        TurnOutcome::AlreadyOver => return Err(RuleError::GameIsOver),
+        TurnOutcome::Played => {}
     }
     maps::post_update(rules, &mut next, seed)?;
     next.turn = next.turn_in_play();
@@ -78,5 +78,5 @@ pub fn turn(rules: &Rules, board: &Board, orders: &[Order], seed: Seed) -> Resul
 /// Whether the game has ended: there is nobody left to ask for a move that could matter.
 #[must_use]
 pub fn is_over(rules: &Rules, board: &Board) -> bool {
-    (pipeline::of(rules).game_over.test)(board)
+    (pipeline::pipeline_for(rules).game_over.test)(board)
 }

@@ -4,13 +4,13 @@
 //! it changes nothing. A stage that fails stops the turn; the caller's board is untouched because stages work on a copy.
 
 use super::stages::{constrictor, elimination, game_over, health, movement, royale};
-use super::{Board, Order, RuleError, Rules, Ruleset, Settings};
+use super::{Board, MoveOrder, RuleError, Rules, Ruleset, Settings};
 use crate::chance::Seed;
 
 /// What a stage may look at besides the board.
-pub(crate) struct Call<'a> {
+pub(crate) struct StageContext<'a> {
     pub(crate) settings: &'a Settings,
-    pub(crate) orders: &'a [Order],
+    pub(crate) orders: &'a [MoveOrder],
     pub(crate) seed: Seed,
 }
 
@@ -19,7 +19,7 @@ pub(crate) struct Stage {
     name: &'static str,
     /// Whether it also runs when the board is being set up: before the first turn, without orders.
     runs_at_setup: bool,
-    run: fn(&mut Board, &Call<'_>) -> Result<(), RuleError>,
+    run: fn(&mut Board, &StageContext<'_>) -> Result<(), RuleError>,
 }
 
 impl Stage {
@@ -43,11 +43,11 @@ pub(crate) struct Pipeline {
 
 /// Whether the turn was played.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Played {
+pub(crate) enum TurnOutcome {
     /// All stages ran.
-    Yes,
+    Played,
     /// The game was over already; nothing was changed.
-    GameWasOver,
+    AlreadyOver,
 }
 
 const LAST_SNAKE_WINS: GameOver = GameOver { name: "game_over.standard", test: game_over::one_or_none_left };
@@ -70,7 +70,7 @@ static CONSTRICTOR: [Stage; 7] = [MOVE, STARVE, HURT, FEED, ELIMINATE, NO_FOOD, 
 static WRAPPED_CONSTRICTOR: [Stage; 7] = [MOVE_AND_WRAP, STARVE, HURT, FEED, ELIMINATE, NO_FOOD, GROW];
 
 /// The stages of these rules.
-pub(crate) fn of(rules: &Rules) -> Pipeline {
+pub(crate) fn pipeline_for(rules: &Rules) -> Pipeline {
     let stages: &'static [Stage] = match rules.ruleset {
         Ruleset::Standard | Ruleset::Solo => &STANDARD,
         Ruleset::Royale => &ROYALE,
@@ -86,22 +86,25 @@ impl Pipeline {
     /// Runs the stages in their order on a board that the caller may throw away.
     ///
     /// Turn 0 without orders means that the board is being set up: only the stages marked for it run.
-    pub(crate) fn run(&self, board: &mut Board, call: &Call<'_>) -> Result<Played, RuleError> {
+    pub(crate) fn run(&self, board: &mut Board, call: &StageContext<'_>) -> Result<TurnOutcome, RuleError> {
         if (self.game_over.test)(board) {
-            return Ok(Played::GameWasOver);
+            return Ok(TurnOutcome::AlreadyOver);
         }
         let at_setup = board.turn == 0 && call.orders.is_empty();
         for stage in self.stages.iter().filter(|stage| stage.runs_at_setup || !at_setup) {
             (stage.run)(board, call)?;
         }
-        Ok(Played::Yes)
+        Ok(TurnOutcome::Played)
     }
 }
 
-const fn stage(name: &'static str, run: fn(&mut Board, &Call<'_>) -> Result<(), RuleError>) -> Stage {
+const fn stage(name: &'static str, run: fn(&mut Board, &StageContext<'_>) -> Result<(), RuleError>) -> Stage {
     Stage { name, runs_at_setup: false, run }
 }
 
-const fn stage_also_at_setup(name: &'static str, run: fn(&mut Board, &Call<'_>) -> Result<(), RuleError>) -> Stage {
+const fn stage_also_at_setup(
+    name: &'static str,
+    run: fn(&mut Board, &StageContext<'_>) -> Result<(), RuleError>,
+) -> Stage {
     Stage { name, runs_at_setup: true, run }
 }

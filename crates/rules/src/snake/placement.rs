@@ -74,7 +74,7 @@ fn place_snakes_randomly(board: &mut Board, count: u8, dice: &mut impl Dice) -> 
     for _ in 0..count {
         let mut free = free_cells(board, Reach::Bodies);
         free.retain(|cell| (cell.x + cell.y) % 2 == 0 && *cell != centre(board));
-        let start = pick(&free, dice).ok_or(RuleError::NoRoomForSnake)?;
+        let start = pick_random(&free, dice).ok_or(RuleError::NoRoomForSnake)?;
         board.snakes.push(Snake::at(start));
     }
     Ok(())
@@ -111,7 +111,7 @@ fn place_food_beside_snakes(board: &mut Board, dice: &mut impl Dice) -> Result<(
         let Some(head) = board.snakes[seat].head() else { continue };
         let diagonals = [(-1, -1), (-1, 1), (1, -1), (1, 1)].map(|(dx, dy)| Point::new(head.x + dx, head.y + dy));
         let good: Vec<Point> = diagonals.into_iter().filter(|cell| is_good_start_food(board, head, *cell)).collect();
-        let food = pick(&good, dice).ok_or(RuleError::NoRoomForFood)?;
+        let food = pick_random(&good, dice).ok_or(RuleError::NoRoomForFood)?;
         board.food.push(food);
     }
     Ok(())
@@ -161,7 +161,7 @@ fn free_cells(board: &Board, reach: Reach) -> Vec<Point> {
     board.cells().zip(taken).filter(|(_, taken)| !taken).map(|(cell, _)| cell).collect()
 }
 
-fn pick(cells: &[Point], dice: &mut impl Dice) -> Option<Point> {
+fn pick_random(cells: &[Point], dice: &mut impl Dice) -> Option<Point> {
     if cells.is_empty() {
         return None;
     }

@@ -1,14 +1,14 @@
 //! Which cards go where by chance: a hand for who sits down, and the order of the board.
 
 use super::card::{Card, CardSet};
-use super::settings::Settings;
+use super::settings::GameSettings;
 use crate::chance::Dice;
 
 /// A hand for somebody who sits down: from the base deck and the cards that he has earned, without those in other hands.
 ///
-/// Where fewer cards are left than a hand has, it is smaller; [`Settings::mistakes`] keeps that from happening.
+/// Where fewer cards are left than a hand has, it is smaller; [`Settings::validation_errors`] keeps that from happening.
 #[must_use]
-pub fn deal(settings: &Settings, earned: CardSet, in_hands: CardSet, dice: &mut impl Dice) -> CardSet {
+pub fn deal(settings: &GameSettings, earned: CardSet, in_hands: CardSet, dice: &mut impl Dice) -> CardSet {
     let mut deck: Vec<Card> = CardSet::base(settings.deck).union(earned).without(in_hands).iter().collect();
     let count = usize::from(settings.hand).min(deck.len());
     dice.shuffle_front(&mut deck, count);
@@ -40,8 +40,8 @@ mod tests {
             seed in any::<u64>(), players_max in 3u8..=12, earned in prop::collection::vec(earned(), 24),
             leaving in prop::collection::vec(any::<prop::sample::Index>(), 12),
         ) {
-            let settings = Settings { players_max, hand: 36 / players_max, ..Settings::default() };
-            prop_assert!(settings.mistakes().is_empty());
+            let settings = GameSettings { players_max, hand: 36 / players_max, ..GameSettings::default() };
+            prop_assert!(settings.validation_errors().is_empty());
             let mut hands: Vec<CardSet> = Vec::new();
             for (turn, earned) in earned.into_iter().enumerate() {
                 if hands.len() == usize::from(players_max) {
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_deck_that_runs_out_gives_what_is_left() {
-        let settings = Settings { hand: 6, deck: 9, ..Settings::default() };
+        let settings = GameSettings { hand: 6, deck: 9, ..GameSettings::default() };
         let mut dice = Chance::new(Seed(1), 0, Purpose::StoriesDeal);
         assert_eq!(deal(&settings, CardSet::EMPTY, CardSet::base(5), &mut dice).len(), 4);
         assert!(deal(&settings, CardSet::EMPTY, CardSet::base(9), &mut dice).is_empty());

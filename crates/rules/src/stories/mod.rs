@@ -11,10 +11,10 @@ mod score;
 mod settings;
 mod standing;
 
-pub use crate::mistake::Mistake;
+pub use crate::validation::ValidationError;
 pub use card::{BASE_CARDS, CARDS, Card, CardSet};
 pub use deal::{board, deal};
 pub use level::{Level, points_to_reach};
-pub use score::{Ballot, Points, Scored, score};
-pub use settings::Settings;
+pub use score::{Ballot, GameScore, PlayerScore, score};
+pub use settings::GameSettings;
 pub use standing::Standing;

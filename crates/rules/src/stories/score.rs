@@ -18,7 +18,7 @@ pub struct Ballot {
 
 /// What a game brought one player.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Points {
+pub struct PlayerScore {
     /// Points; `None` for a player who did not vote: his standing does not change.
     pub points: Option<u32>,
     /// Whether he is one of the winners.
@@ -27,11 +27,11 @@ pub struct Points {
 
 /// What a game brought everybody.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Scored {
+pub struct GameScore {
     /// The storyteller.
-    pub storyteller: Points,
+    pub storyteller: PlayerScore,
     /// The others, in the order of their ballots.
-    pub players: Vec<Points>,
+    pub players: Vec<PlayerScore>,
 }
 
 const STORYTELLER_WON: u32 = 10;
@@ -43,21 +43,21 @@ const PLAYER_EACH_MISLED: u32 = 2;
 
 /// Counts the votes. A vote for a card that nobody picked has failed and pays nobody; a vote for one's own card pays nobody either.
 #[must_use]
-pub fn score(winner: Card, ballots: &[Ballot]) -> Scored {
+pub fn score(winner: Card, ballots: &[Ballot]) -> GameScore {
     let voters = ballots.iter().filter(|ballot| ballot.vote.is_some()).count();
     let guessed = ballots.iter().filter(|ballot| ballot.vote == Some(winner)).count();
     let is_won = 0 < guessed && guessed < voters;
     let storyteller =
         if is_won { STORYTELLER_WON + STORYTELLER_EACH_FAILED * (voters - guessed) as u32 } else { STORYTELLER_LOST };
     let player = |(seat, ballot): (usize, &Ballot)| {
-        let Some(vote) = ballot.vote else { return Points::default() };
+        let Some(vote) = ballot.vote else { return PlayerScore::default() };
         let has_won = !is_won || vote == winner;
         let own = if has_won { PLAYER_WON } else { PLAYER_FAILED };
         let points = own + PLAYER_EACH_MISLED * misled(winner, ballots, seat);
-        Points { points: Some(points), has_won }
+        PlayerScore { points: Some(points), has_won }
     };
-    Scored {
-        storyteller: Points { points: Some(storyteller), has_won: is_won },
+    GameScore {
+        storyteller: PlayerScore { points: Some(storyteller), has_won: is_won },
         players: ballots.iter().enumerate().map(player).collect(),
     }
 }

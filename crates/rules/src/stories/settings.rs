@@ -1,11 +1,11 @@
 //! How many of everything a game has, and within which limits that may be chosen.
 
 use super::card::BASE_CARDS;
-use crate::mistake::Mistake;
+use crate::validation::ValidationError;
 
 /// The counts of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct GameSettings {
     /// Players of a game, the storyteller included.
     pub players_max: u8,
     /// Cards of a hand.
@@ -18,14 +18,14 @@ pub struct Settings {
     pub voted_min: u8,
 }
 
-impl Default for Settings {
+impl Default for GameSettings {
     /// Six players with six cards each, which is the whole deck of 36; three picks, two votes.
     fn default() -> Self {
         Self { players_max: 6, hand: 6, deck: BASE_CARDS, picked_min: 3, voted_min: 2 }
     }
 }
 
-impl Settings {
+impl GameSettings {
     /// Most players of a game: with more, a hand would have fewer than three cards.
     pub const PLAYERS_MAX: u8 = BASE_CARDS / Self::HAND_MIN;
     /// Fewest players of a game: a storyteller and two who may be right or wrong.
@@ -37,11 +37,11 @@ impl Settings {
     ///
     /// The deck holds a hand for every player, so that nobody who finds a free seat is left without cards.
     #[must_use]
-    pub fn mistakes(&self) -> Vec<Mistake> {
+    pub fn validation_errors(&self) -> Vec<ValidationError> {
         let players = self.players_max.clamp(Self::PLAYERS_MIN, Self::PLAYERS_MAX);
         let deck = self.deck.clamp(players * Self::HAND_MIN, BASE_CARDS);
         let check = |field, have: u8, min: u8, max: u8| {
-            Mistake::unless_within(field, u64::from(have), u64::from(min), u64::from(max))
+            ValidationError::check_range(field, u64::from(have), u64::from(min), u64::from(max))
         };
         [
             check("players_max", self.players_max, Self::PLAYERS_MIN, Self::PLAYERS_MAX),
@@ -61,25 +61,31 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(settings: Settings, want: &[(&str, u64, u64, u64)]) {
-        let have: Vec<_> =
-            settings.mistakes().into_iter().map(|wrong| (wrong.field, wrong.have, wrong.min, wrong.max)).collect();
+    fn check(settings: GameSettings, want: &[(&str, u64, u64, u64)]) {
+        let have: Vec<_> = settings
+            .validation_errors()
+            .into_iter()
+            .map(|wrong| (wrong.field, wrong.actual, wrong.min, wrong.max))
+            .collect();
         assert_eq!(have, want, "{settings:?}");
     }
 
     #[test]
     fn limits_depend_on_each_other() {
-        let usual = Settings::default();
+        let usual = GameSettings::default();
         check(usual, &[]);
-        check(Settings { players_max: 12, hand: 3, ..usual }, &[]);
-        check(Settings { players_max: 3, hand: 12, ..usual }, &[]);
-        check(Settings { hand: 7, ..usual }, &[("hand", 7, 3, 6)]);
-        check(Settings { players_max: 7, ..usual }, &[("hand", 6, 3, 5)]);
-        check(Settings { deck: 35, ..usual }, &[("hand", 6, 3, 5)]);
-        check(Settings { deck: 37, ..usual }, &[("deck", 37, 18, 36)]);
-        check(Settings { picked_min: 7, voted_min: 6, ..usual }, &[("picked_min", 7, 2, 6), ("voted_min", 6, 1, 5)]);
+        check(GameSettings { players_max: 12, hand: 3, ..usual }, &[]);
+        check(GameSettings { players_max: 3, hand: 12, ..usual }, &[]);
+        check(GameSettings { hand: 7, ..usual }, &[("hand", 7, 3, 6)]);
+        check(GameSettings { players_max: 7, ..usual }, &[("hand", 6, 3, 5)]);
+        check(GameSettings { deck: 35, ..usual }, &[("hand", 6, 3, 5)]);
+        check(GameSettings { deck: 37, ..usual }, &[("deck", 37, 18, 36)]);
         check(
-            Settings { players_max: 0, hand: 0, deck: 0, picked_min: 0, voted_min: 0 },
+            GameSettings { picked_min: 7, voted_min: 6, ..usual },
+            &[("picked_min", 7, 2, 6), ("voted_min", 6, 1, 5)],
+        );
+        check(
+            GameSettings { players_max: 0, hand: 0, deck: 0, picked_min: 0, voted_min: 0 },
             &[
                 ("players_max", 0, 3, 12),
                 ("deck", 0, 9, 36),
@@ -89,7 +95,7 @@ mod tests {
             ],
         );
         check(
-            Settings { players_max: 255, hand: 255, deck: 255, picked_min: 255, voted_min: 255 },
+            GameSettings { players_max: 255, hand: 255, deck: 255, picked_min: 255, voted_min: 255 },
             &[
                 ("players_max", 255, 3, 12),
                 ("deck", 255, 36, 36),

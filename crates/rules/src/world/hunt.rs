@@ -2,10 +2,10 @@
 //!
 //! Who gets what when several grab at once is not decided here: that takes an order and a log.
 
-use super::bits::Bits;
+use super::cell_set::CellSet;
 use super::grid::Cell;
 use crate::chance::{Chance, Dice, Purpose, Seed};
-use crate::mistake::{Mistake, span_ms};
+use crate::validation::{ValidationError, whole_ms};
 use std::time::Duration;
 
 /// Cells by which a magnet reaches beyond the own one.
@@ -66,7 +66,7 @@ pub enum Item {
 
 /// An item where it lies. At most one lies on a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedItem {
     /// Where.
     pub cell: Cell,
     /// What.
@@ -114,18 +114,18 @@ impl HuntSettings {
     /// Everything that is wrong with these settings in a world of so many cells: there is something to hunt for, and no more
     /// than one item a cell.
     #[must_use]
-    pub fn mistakes(&self, cells: u32) -> Vec<Mistake> {
+    pub fn validation_errors(&self, cells: u32) -> Vec<ValidationError> {
         let room = u64::from(cells.min(Self::ITEMS_MAX));
         let chests = u64::from(self.chests);
-        let check = Mistake::unless_within;
+        let check = ValidationError::check_range;
         [
             check("chests", chests, 0, room),
             check("power_ups", u64::from(self.power_ups), u64::from(chests == 0), room.saturating_sub(chests)),
             check("points_max", u64::from(self.points_max), 1, 1_000),
-            check("round_ms", span_ms(self.round), 100, 7 * 24 * 3_600_000),
-            check("pause_ms", span_ms(self.pause), 0, 24 * 3_600_000),
+            check("round_ms", whole_ms(self.round), 100, 7 * 24 * 3_600_000),
+            check("pause_ms", whole_ms(self.pause), 0, 24 * 3_600_000),
             check("rounds", u64::from(self.rounds), 0, 1_000_000),
-            check("power_up_ms", span_ms(self.power_up), 100, 3_600_000),
+            check("power_up_ms", whole_ms(self.power_up), 100, 3_600_000),
         ]
         .into_iter()
         .flatten()
@@ -136,21 +136,21 @@ impl HuntSettings {
 /// What lies where in a round, in the order of the cells: every choice of cells without trees is equally likely, and a cell has
 /// one item. Where there are fewer such cells than items, power-ups are left out first.
 #[must_use]
-pub fn place(seed: Seed, round: u32, settings: &HuntSettings, trees: &Bits) -> Vec<Placed> {
+pub fn place_items(seed: Seed, round: u32, settings: &HuntSettings, trees: &CellSet) -> Vec<PlacedItem> {
     let size = trees.size();
     let mut dice = Chance::new(seed, round, Purpose::HuntItems);
     let mut cells = Vec::with_capacity((size.cells() - trees.count()) as usize);
-    cells.extend(trees.others());
+    cells.extend(trees.complement());
     let items = settings.chests.saturating_add(settings.power_ups) as usize;
     dice.shuffle_front(&mut cells, items);
     cells.truncate(items);
-    let mut placed: Vec<Placed> = (0_u32..)
+    let mut placed: Vec<PlacedItem> = (0_u32..)
         .zip(cells)
         .map(|(number, cell)| {
             let points = 1 + dice.below(u32::from(settings.points_max)) as u16;
             let kind = PowerUp::ALL[(number % 3) as usize];
             let item = if number < settings.chests { Item::Chest { points } } else { Item::PowerUp(kind) };
-            Placed { cell, item }
+            PlacedItem { cell, item }
         })
         .collect();
     placed.sort_unstable_by_key(|placed| size.index(placed.cell));
@@ -160,7 +160,7 @@ pub fn place(seed: Seed, round: u32, settings: &HuntSettings, trees: &Bits) -> V
 #[cfg(test)]
 mod tests {
     use super::super::grid::Size;
-    use super::super::terrain::trees;
+    use super::super::terrain::place_trees;
     use super::*;
 
     const SIZE: Size = Size { width: 40, height: 30 };
@@ -171,8 +171,11 @@ mod tests {
 
     #[track_caller]
     fn check(settings: HuntSettings, want: &[(&str, u64, u64)]) {
-        let have: Vec<_> =
-            settings.mistakes(SIZE.cells()).into_iter().map(|wrong| (wrong.field, wrong.min, wrong.max)).collect();
+        let have: Vec<_> = settings
+            .validation_errors(SIZE.cells())
+            .into_iter()
+            .map(|wrong| (wrong.field, wrong.min, wrong.max))
+            .collect();
         assert_eq!(have, want, "{settings:?}");
     }
 
@@ -192,11 +195,11 @@ mod tests {
 
     #[test]
     fn a_round_lies_where_its_seed_says_one_item_a_cell_and_none_on_a_tree() {
-        let trees = trees(Seed(4), SIZE, 300);
-        let placed = place(Seed(4), 1, &small(), &trees);
+        let trees = place_trees(Seed(4), SIZE, 300);
+        let placed = place_items(Seed(4), 1, &small(), &trees);
         assert_eq!(placed.len(), 59);
         assert!(placed.windows(2).all(|pair| SIZE.index(pair[0].cell) < SIZE.index(pair[1].cell)));
-        assert!(placed.iter().all(|placed| !trees.has(placed.cell)));
+        assert!(placed.iter().all(|placed| !trees.contains(placed.cell)));
         let power_ups = |kind| placed.iter().filter(|placed| placed.item == Item::PowerUp(kind)).count();
         assert_eq!(PowerUp::ALL.map(power_ups), [3, 3, 3]);
         assert!(
@@ -206,17 +209,17 @@ mod tests {
         let chest = |points| Item::Chest { points };
         let golden = [(8, 1, chest(2)), (23, 1, chest(4)), (17, 2, chest(10)), (30, 2, chest(4))];
         assert_eq!(first.collect::<Vec<_>>(), golden, "rounds that are running depend on it: it may never change");
-        assert_eq!(placed, place(Seed(4), 1, &small(), &trees));
-        assert_ne!(placed, place(Seed(4), 2, &small(), &trees));
+        assert_eq!(placed, place_items(Seed(4), 1, &small(), &trees));
+        assert_ne!(placed, place_items(Seed(4), 2, &small(), &trees));
     }
 
     #[test]
     fn where_little_is_free_power_ups_are_left_out() {
         let size = Size { width: 8, height: 8 };
-        let mut trees = trees(Seed(1), size, 1_000);
-        (0..5).for_each(|x| trees.clear(Cell { x, y: 3 }));
+        let mut trees = place_trees(Seed(1), size, 1_000);
+        (0..5).for_each(|x| trees.remove(Cell { x, y: 3 }));
         let settings = HuntSettings { chests: 4, power_ups: 4, ..small() };
-        let placed = place(Seed(1), 1, &settings, &trees);
+        let placed = place_items(Seed(1), 1, &settings, &trees);
         let chests = placed.iter().filter(|placed| matches!(placed.item, Item::Chest { .. })).count();
         assert_eq!((placed.len(), chests), (5, 4));
     }

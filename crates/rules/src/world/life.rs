@@ -4,9 +4,9 @@
 //! A generation is worked out for 64 cells at a time: neighbours are counted by adding shifted rows bit by bit, without
 //! carrying beyond what the rules ask for. Rules: Gardner, "Mathematical Games", Scientific American 223 (4), 1970.
 
-use super::bits::Bits;
+use super::cell_set::CellSet;
 use super::grid::{Cell, Size};
-use crate::mistake::{Mistake, span_ms};
+use crate::validation::{ValidationError, whole_ms};
 use std::time::Duration;
 
 /// How bacteria live in a world.
@@ -28,9 +28,9 @@ impl Default for LifeSettings {
 impl LifeSettings {
     /// Everything that is wrong with these settings.
     #[must_use]
-    pub fn mistakes(&self) -> Vec<Mistake> {
-        let spans = Mistake::unless_within("generation_ms", span_ms(self.generation), 50, 3_600_000);
-        let start = Mistake::unless_within("start_permille", u64::from(self.start_permille), 0, 1_000);
+    pub fn validation_errors(&self) -> Vec<ValidationError> {
+        let spans = ValidationError::check_range("generation_ms", whole_ms(self.generation), 50, 3_600_000);
+        let start = ValidationError::check_range("start_permille", u64::from(self.start_permille), 0, 1_000);
         spans.into_iter().chain(start).collect()
     }
 }
@@ -45,7 +45,7 @@ struct Sum {
 /// The bacteria of a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Life {
-    alive: Bits,
+    alive: CellSet,
     sums: [Vec<Sum>; 3],
     row: Vec<u64>,
 }
@@ -53,37 +53,37 @@ pub struct Life {
 impl Life {
     /// These cells are alive.
     #[must_use]
-    pub fn new(alive: Bits) -> Self {
-        let sums = || vec![Sum::default(); alive.row_words()];
-        Self { sums: [sums(), sums(), sums()], row: vec![0; alive.row_words()], alive }
+    pub fn new(alive: CellSet) -> Self {
+        let sums = || vec![Sum::default(); alive.words_per_row()];
+        Self { sums: [sums(), sums(), sums()], row: vec![0; alive.words_per_row()], alive }
     }
 
     /// Nothing is alive.
     #[must_use]
-    pub fn none(size: Size) -> Self {
-        Self::new(Bits::new(size))
+    pub fn empty(size: Size) -> Self {
+        Self::new(CellSet::new(size))
     }
 
     /// Where bacteria live.
     #[must_use]
-    pub fn alive(&self) -> &Bits {
+    pub fn alive(&self) -> &CellSet {
         &self.alive
     }
 
     /// Puts a bacterium there.
     pub fn sow(&mut self, cell: Cell) {
-        self.alive.set(cell);
+        self.alive.insert(cell);
     }
 
     /// The bacterium there dies: somebody steps on it.
     pub fn trample(&mut self, cell: Cell) {
-        self.alive.clear(cell);
+        self.alive.remove(cell);
     }
 
     /// The next generation. `blocked` gives, for the number of a word of a set of the same grid, the cells on which nothing lives.
-    pub fn generation(&mut self, blocked: impl Fn(usize) -> u64) {
+    pub fn next_generation(&mut self, blocked: impl Fn(usize) -> u64) {
         let rows = usize::from(self.alive.size().height);
-        let row_words = self.alive.row_words();
+        let row_words = self.alive.words_per_row();
         self.sums[0].fill(Sum::default());
         sum_row(row_of(&self.alive, 0), &mut self.sums[1]);
         for y in 0..rows {
@@ -123,8 +123,8 @@ impl Life {
     }
 }
 
-fn row_of(bits: &Bits, y: usize) -> &[u64] {
-    let row_words = bits.row_words();
+fn row_of(bits: &CellSet, y: usize) -> &[u64] {
+    let row_words = bits.words_per_row();
     bits.words().get(y * row_words..(y + 1) * row_words).unwrap_or(&[])
 }
 
@@ -144,21 +144,22 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn drawn(size: Size, picture: &[(u16, u16)]) -> Bits {
-        let mut bits = Bits::new(size);
-        picture.iter().for_each(|(x, y)| bits.set(Cell { x: *x, y: *y }));
+    fn drawn(size: Size, picture: &[(u16, u16)]) -> CellSet {
+        let mut bits = CellSet::new(size);
+        picture.iter().for_each(|(x, y)| bits.insert(Cell { x: *x, y: *y }));
         bits
     }
 
     /// The rules, cell by cell.
-    fn oracle(alive: &Bits, blocked: &Bits) -> Bits {
+    fn oracle(alive: &CellSet, blocked: &CellSet) -> CellSet {
         let size = alive.size();
-        let mut next = Bits::new(size);
+        let mut next = CellSet::new(size);
         for cell in (0..size.cells()).map(|index| size.cell(index)) {
             let around = super::super::Step::ALL.into_iter().skip(1);
-            let count = around.filter_map(|step| size.neighbour(cell, step)).filter(|other| alive.has(*other)).count();
-            if (count == 3 || count == 2 && alive.has(cell)) && !blocked.has(cell) {
-                next.set(cell);
+            let count =
+                around.filter_map(|step| size.neighbour(cell, step)).filter(|other| alive.contains(*other)).count();
+            if (count == 3 || count == 2 && alive.contains(cell)) && !blocked.contains(cell) {
+                next.insert(cell);
             }
         }
         next
@@ -172,13 +173,13 @@ mod tests {
             use crate::chance::{Chance, Dice, Purpose, Seed};
             let size = Size { width, height };
             let mut dice = Chance::new(Seed(seed), 0, Purpose::WorldLife);
-            let blocked = super::super::trees(Seed(seed), size, blocked);
-            let mut alive = Bits::new(size);
-            (0..size.cells()).filter(|_| dice.below(1_000) < share).for_each(|index| alive.set(size.cell(index)));
+            let blocked = super::super::place_trees(Seed(seed), size, blocked);
+            let mut alive = CellSet::new(size);
+            (0..size.cells()).filter(|_| dice.below(1_000) < share).for_each(|index| alive.insert(size.cell(index)));
             let mut life = Life::new(alive.clone());
             for _ in 0..3 {
                 alive = oracle(&alive, &blocked);
-                life.generation(|word| blocked.words()[word]);
+                life.next_generation(|word| blocked.words()[word]);
                 prop_assert_eq!(life.alive(), &alive);
             }
         }
@@ -190,7 +191,7 @@ mod tests {
         let glider = [(1, 0), (2, 1), (0, 2), (1, 2), (2, 2)];
         let mut life = Life::new(drawn(size, &glider));
         for _ in 0..4 * 130 {
-            life.generation(|_| 0);
+            life.next_generation(|_| 0);
         }
         let moved: Vec<_> = glider.iter().map(|(x, y)| (x + 130, y + 130)).collect();
         assert_eq!(life.alive(), &drawn(size, &moved));
@@ -202,16 +203,16 @@ mod tests {
         let blinker = drawn(size, &[(3, 4), (4, 4), (5, 4)]);
         let tree = drawn(size, &[(4, 3)]);
         let mut life = Life::new(blinker);
-        life.generation(|word| tree.words()[word]);
+        life.next_generation(|word| tree.words()[word]);
         assert_eq!(life.alive(), &drawn(size, &[(4, 4), (4, 5)]));
     }
 
     #[test]
     fn whoever_steps_on_a_bacterium_kills_it() {
-        let mut life = Life::none(Size { width: 3, height: 3 });
+        let mut life = Life::empty(Size { width: 3, height: 3 });
         let cell = Cell { x: 1, y: 1 };
         life.sow(cell);
-        assert!(life.alive().has(cell));
+        assert!(life.alive().contains(cell));
         life.trample(cell);
         assert_eq!(life.alive().count(), 0);
     }

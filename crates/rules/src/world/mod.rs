@@ -4,7 +4,7 @@
 //! of [`Life`] does, what lies where in a round of a hunt ([`place`]). Who moves, in which order and how often is not known
 //! here, nor are time, names and viewers.
 
-mod bits;
+mod cell_set;
 mod grid;
 mod hunt;
 mod indicator;
@@ -12,10 +12,10 @@ mod life;
 mod settings;
 mod terrain;
 
-pub use bits::Bits;
+pub use cell_set::CellSet;
 pub use grid::{Cell, Size, Step};
-pub use hunt::{FARSIGHT_CELLS, HuntSettings, Item, MAGNET_REACH, Placed, PowerUp, place};
+pub use hunt::{FARSIGHT_CELLS, HuntSettings, Item, MAGNET_REACH, PlacedItem, PowerUp, place_items};
 pub use indicator::{INDICATORS, Indicator};
 pub use life::{Life, LifeSettings};
-pub use settings::{Settings, Sharing};
-pub use terrain::{nearest, sown, spawn, trees};
+pub use settings::{Sharing, WorldSettings};
+pub use terrain::{initial_bacteria, nearest_free, place_trees, spawn_cell};

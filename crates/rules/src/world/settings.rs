@@ -3,7 +3,7 @@
 use super::grid::Size;
 use super::hunt::HuntSettings;
 use super::life::LifeSettings;
-use crate::mistake::{Mistake, span_ms};
+use crate::validation::{ValidationError, whole_ms};
 use std::time::Duration;
 
 /// Whether movers stand in each other's way.
@@ -17,7 +17,7 @@ pub enum Sharing {
 
 /// How a world is laid out and what goes on in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
+pub struct WorldSettings {
     /// Columns and rows.
     pub size: Size,
     /// Cells of a thousand that are trees.
@@ -32,7 +32,7 @@ pub struct Settings {
     pub move_min: Duration,
 }
 
-impl Default for Settings {
+impl Default for WorldSettings {
     /// A million cells, one in twenty a tree, no life, no hunt, twenty moves a second at most.
     fn default() -> Self {
         Self {
@@ -46,7 +46,7 @@ impl Default for Settings {
     }
 }
 
-impl Settings {
+impl WorldSettings {
     /// Fewest columns and rows.
     pub const SIDE_MIN: u16 = 8;
     /// Most columns and rows: sixteen million cells, some hundred megabytes when loaded.
@@ -56,18 +56,18 @@ impl Settings {
 
     /// Everything that is wrong with these settings; nothing, when a world can be laid out by them.
     #[must_use]
-    pub fn mistakes(&self) -> Vec<Mistake> {
+    pub fn validation_errors(&self) -> Vec<ValidationError> {
         let check = |field, have: u16, min: u16, max: u16| {
-            Mistake::unless_within(field, u64::from(have), u64::from(min), u64::from(max))
+            ValidationError::check_range(field, u64::from(have), u64::from(min), u64::from(max))
         };
         let own = [
             check("width", self.size.width, Self::SIDE_MIN, Self::SIDE_MAX),
             check("height", self.size.height, Self::SIDE_MIN, Self::SIDE_MAX),
             check("tree_permille", self.tree_permille, 0, Self::TREE_PERMILLE_MAX),
-            Mistake::unless_within("move_min_ms", span_ms(self.move_min), 0, 60_000),
+            ValidationError::check_range("move_min_ms", whole_ms(self.move_min), 0, 60_000),
         ];
-        let life = self.life.map(|life| life.mistakes()).unwrap_or_default();
-        let hunt = self.hunt.map(|hunt| hunt.mistakes(self.size.cells())).unwrap_or_default();
+        let life = self.life.map(|life| life.validation_errors()).unwrap_or_default();
+        let hunt = self.hunt.map(|hunt| hunt.validation_errors(self.size.cells())).unwrap_or_default();
         own.into_iter().flatten().chain(life).chain(hunt).collect()
     }
 }
@@ -77,22 +77,22 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(settings: Settings, want: &[&str]) {
-        let have: Vec<_> = settings.mistakes().into_iter().map(|wrong| wrong.field).collect();
+    fn check(settings: WorldSettings, want: &[&str]) {
+        let have: Vec<_> = settings.validation_errors().into_iter().map(|wrong| wrong.field).collect();
         assert_eq!(have, want, "{settings:?}");
     }
 
     #[test]
     fn every_mistake_is_named() {
-        let usual = Settings::default();
+        let usual = WorldSettings::default();
         check(usual, &[]);
-        check(Settings { life: Some(LifeSettings::default()), hunt: Some(HuntSettings::default()), ..usual }, &[]);
-        check(Settings { size: Size { width: 7, height: 4_097 }, ..usual }, &["width", "height"]);
-        check(Settings { tree_permille: 701, ..usual }, &["tree_permille"]);
-        check(Settings { move_min: Duration::MAX, ..usual }, &["move_min_ms"]);
+        check(WorldSettings { life: Some(LifeSettings::default()), hunt: Some(HuntSettings::default()), ..usual }, &[]);
+        check(WorldSettings { size: Size { width: 7, height: 4_097 }, ..usual }, &["width", "height"]);
+        check(WorldSettings { tree_permille: 701, ..usual }, &["tree_permille"]);
+        check(WorldSettings { move_min: Duration::MAX, ..usual }, &["move_min_ms"]);
         let life = LifeSettings { generation: Duration::ZERO, start_permille: 1_001 };
-        check(Settings { life: Some(life), ..usual }, &["generation_ms", "start_permille"]);
+        check(WorldSettings { life: Some(life), ..usual }, &["generation_ms", "start_permille"]);
         let small = Size { width: 10, height: 10 };
-        check(Settings { size: small, hunt: Some(HuntSettings::default()), ..usual }, &["chests", "power_ups"]);
+        check(WorldSettings { size: small, hunt: Some(HuntSettings::default()), ..usual }, &["chests", "power_ups"]);
     }
 }

@@ -1,6 +1,6 @@
 //! What the seed lays out before anybody comes: trees, the first bacteria, and where a mover appears.
 
-use super::bits::Bits;
+use super::cell_set::CellSet;
 use super::grid::{Cell, Size};
 use crate::chance::{Chance, Dice, Purpose, Seed};
 
@@ -10,31 +10,31 @@ const SPAWN_DRAWS: u32 = 64;
 
 /// Where the trees stand: every cell is one with the same chance.
 #[must_use]
-pub fn trees(seed: Seed, size: Size, tree_permille: u16) -> Bits {
+pub fn place_trees(seed: Seed, size: Size, tree_permille: u16) -> CellSet {
     scattered(&mut Chance::new(seed, 0, Purpose::WorldTrees), size, tree_permille, |_| true)
 }
 
 /// Where bacteria live at first: every cell without a tree with the same chance.
 #[must_use]
-pub fn sown(seed: Seed, trees: &Bits, start_permille: u16) -> Bits {
+pub fn initial_bacteria(seed: Seed, trees: &CellSet, start_permille: u16) -> CellSet {
     let mut chance = Chance::new(seed, 0, Purpose::WorldLife);
-    scattered(&mut chance, trees.size(), start_permille, |cell| !trees.has(cell))
+    scattered(&mut chance, trees.size(), start_permille, |cell| !trees.contains(cell))
 }
 
 /// One draw for every cell, so that what is allowed does not move what comes later.
-fn scattered(dice: &mut impl Dice, size: Size, permille: u16, is_allowed: impl Fn(Cell) -> bool) -> Bits {
-    let mut bits = Bits::new(size);
+fn scattered(dice: &mut impl Dice, size: Size, permille: u16, is_allowed: impl Fn(Cell) -> bool) -> CellSet {
+    let mut bits = CellSet::new(size);
     for index in 0..size.cells() {
         let cell = size.cell(index);
         if dice.below(1_000) < u32::from(permille) && is_allowed(cell) {
-            bits.set(cell);
+            bits.insert(cell);
         }
     }
     bits
 }
 
 /// Where somebody appears who has no wish: a free cell, all equally likely; `None` when no cell is free.
-pub fn spawn(dice: &mut impl Dice, size: Size, is_free: impl Fn(Cell) -> bool) -> Option<Cell> {
+pub fn spawn_cell(dice: &mut impl Dice, size: Size, is_free: impl Fn(Cell) -> bool) -> Option<Cell> {
     let cells = size.cells();
     let drawn = (0..SPAWN_DRAWS).map(|_| size.cell(dice.below(cells))).find(|cell| is_free(*cell));
     drawn.or_else(|| {
@@ -46,7 +46,7 @@ pub fn spawn(dice: &mut impl Dice, size: Size, is_free: impl Fn(Cell) -> bool) -
 /// The free cell that is fewest steps away from one of the grid, if any is free. `free` gives, for the number of a word of a set of the same
 /// grid, the free cells among its own: rows are looked through word by word, so that a crowd around the wish costs little.
 #[must_use]
-pub fn nearest(size: Size, to: Cell, free: impl Fn(usize) -> u64) -> Option<Cell> {
+pub fn nearest_free(size: Size, to: Cell, free: impl Fn(usize) -> u64) -> Option<Cell> {
     let row_words = usize::from(size.width).div_ceil(WORD_BITS);
     let (middle, bit) = (usize::from(to.x) / WORD_BITS, usize::from(to.x) % WORD_BITS);
     let mut best: Option<Cell> = None;
@@ -88,30 +88,30 @@ mod tests {
 
     #[test]
     fn trees_are_as_many_as_asked_for_and_the_seed_says_where() {
-        assert_eq!(trees(Seed(1), SIZE, 0).count(), 0);
-        assert_eq!(trees(Seed(1), SIZE, 1_000).count(), 10_000);
+        assert_eq!(place_trees(Seed(1), SIZE, 0).count(), 0);
+        assert_eq!(place_trees(Seed(1), SIZE, 1_000).count(), 10_000);
         // Standard deviation: sqrt(10000 * 0.05 * 0.95) = 21.8; five of them.
-        assert!(trees(Seed(1), SIZE, 50).count().abs_diff(500) < 109);
-        assert_eq!(trees(Seed(1), SIZE, 50), trees(Seed(1), SIZE, 50));
-        assert_ne!(trees(Seed(1), SIZE, 50), trees(Seed(2), SIZE, 50));
+        assert!(place_trees(Seed(1), SIZE, 50).count().abs_diff(500) < 109);
+        assert_eq!(place_trees(Seed(1), SIZE, 50), place_trees(Seed(1), SIZE, 50));
+        assert_ne!(place_trees(Seed(1), SIZE, 50), place_trees(Seed(2), SIZE, 50));
     }
 
     #[test]
     fn bacteria_begin_only_where_no_tree_stands() {
-        let trees = trees(Seed(3), SIZE, 400);
-        let sown = sown(Seed(3), &trees, 500);
+        let trees = place_trees(Seed(3), SIZE, 400);
+        let sown = initial_bacteria(Seed(3), &trees, 500);
         assert!(sown.count() > 2_500);
-        assert!(sown.iter().all(|cell| !trees.has(cell)));
+        assert!(sown.iter().all(|cell| !trees.contains(cell)));
     }
 
     #[test]
     fn a_spawn_is_free_even_when_only_one_cell_is() {
         let only = Cell { x: 3, y: 7 };
         let chance = || Chance::new(Seed(5), 1, Purpose::WorldSpawn);
-        assert_eq!(spawn(&mut chance(), SIZE, |cell| cell == only), Some(only));
-        assert_eq!(spawn(&mut Greatest, SIZE, |cell| cell == only), Some(only));
-        assert_eq!(spawn(&mut chance(), SIZE, |_| false), None);
-        assert_eq!(spawn(&mut chance(), SIZE, |_| true), spawn(&mut chance(), SIZE, |_| true));
+        assert_eq!(spawn_cell(&mut chance(), SIZE, |cell| cell == only), Some(only));
+        assert_eq!(spawn_cell(&mut Greatest, SIZE, |cell| cell == only), Some(only));
+        assert_eq!(spawn_cell(&mut chance(), SIZE, |_| false), None);
+        assert_eq!(spawn_cell(&mut chance(), SIZE, |_| true), spawn_cell(&mut chance(), SIZE, |_| true));
     }
 
     proptest! {
@@ -121,10 +121,10 @@ mod tests {
             taken_permille in 0_u16..=1_000, seed in any::<u64>(),
         ) {
             let (size, to) = (Size { width, height }, Cell { x: x % width, y: y % height });
-            let taken = trees(Seed(seed), size, taken_permille);
-            let found = nearest(size, to, |word| !taken.words()[word] & taken.on_grid(word));
-            prop_assert!(found.is_none_or(|cell| size.contains(cell) && !taken.has(cell)));
-            let least = taken.others().map(|cell| cell.distance(to)).min();
+            let taken = place_trees(Seed(seed), size, taken_permille);
+            let found = nearest_free(size, to, |word| !taken.words()[word] & taken.on_grid(word));
+            prop_assert!(found.is_none_or(|cell| size.contains(cell) && !taken.contains(cell)));
+            let least = taken.complement().map(|cell| cell.distance(to)).min();
             prop_assert_eq!(found.map(|cell| cell.distance(to)), least);
         }
     }

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use rules::chance::Seed;
 use rules::snake::{
-    Board, HEALTH_MAX, Map, Move, Order, Point, Rules, Ruleset, Seat, Settings, Snake, is_over, outcome, setup,
+    Board, HEALTH_MAX, Map, Move, MoveOrder, Point, Rules, Ruleset, Seat, Settings, Snake, is_over, outcome, setup,
     state_hash, turn,
 };
 
@@ -48,8 +48,8 @@ fn any_match() -> impl Strategy<Value = Match> {
     })
 }
 
-fn orders(steps: &Steps) -> Vec<Order> {
-    steps.iter().enumerate().map(|(seat, step)| Order { seat: Seat(seat as u8), step: *step }).collect()
+fn orders(steps: &Steps) -> Vec<MoveOrder> {
+    steps.iter().enumerate().map(|(seat, step)| MoveOrder { seat: Seat(seat as u8), direction: *step }).collect()
 }
 
 impl Match {
@@ -155,7 +155,7 @@ proptest! {
         game in any_match(),
         wild in prop::collection::vec((0..20_u8, any_step()), 0..60),
     ) {
-        let orders: Vec<Order> = wild.into_iter().map(|(seat, step)| Order { seat: Seat(seat), step }).collect();
+        let orders: Vec<MoveOrder> = wild.into_iter().map(|(seat, step)| MoveOrder { seat: Seat(seat), direction: step }).collect();
         for board in game.play() {
             let _ = turn(&game.rules, &board, &orders, game.seed);
         }
@@ -196,7 +196,7 @@ proptest! {
         let mut seen = game.start();
         for steps in &game.steps {
             // An invalid answer goes up from a stacked start, which has no mirror image but itself.
-            let mirrored_orders: Vec<Order> = orders(steps).into_iter().map(mirrored_order).collect();
+            let mirrored_orders: Vec<MoveOrder> = orders(steps).into_iter().map(mirrored_order).collect();
             let straight = turn(&rules, &seen, &orders(steps), game.seed);
             let crooked = turn(&rules, &mirrored(&seen), &mirrored_orders, game.seed);
             prop_assert_eq!(straight.clone().map(|board| mirrored(&board)), crooked);
@@ -206,13 +206,13 @@ proptest! {
     }
 }
 
-fn mirrored_order(order: Order) -> Order {
-    let step = order.step.map(|step| match step {
+fn mirrored_order(order: MoveOrder) -> MoveOrder {
+    let step = order.direction.map(|step| match step {
         Move::Left => Move::Right,
         Move::Right => Move::Left,
         Move::Up | Move::Down => step,
     });
-    Order { step, ..order }
+    MoveOrder { direction: step, ..order }
 }
 
 fn mirrored(board: &Board) -> Board {

@@ -7,7 +7,7 @@
 //! an edge, the next point is written out. An eliminated snake is `A x:cause:by:turn 90 3,3 DD`, with `-` for nobody.
 //! `2,2*3` is three entries for one cell.
 
-use rules::snake::{Board, Cause, Elimination, Move, Order, Point, Seat, Snake};
+use rules::snake::{Board, Cause, Elimination, Move, MoveOrder, Point, Seat, Snake};
 
 pub(crate) fn board(text: &str) -> Board {
     let mut parts = text.split('|').map(str::trim);
@@ -41,11 +41,11 @@ pub(crate) fn text(board: &Board) -> String {
 }
 
 /// `A:up B:left C:?` — `?` is an answer which is no move.
-pub(crate) fn orders(text: &str) -> Vec<Order> {
+pub(crate) fn orders(text: &str) -> Vec<MoveOrder> {
     let order = |word: &str| {
         let (seat, step) = word.split_once(':').unwrap();
         assert!(step == "?" || Move::parse(step).is_some(), "{step} is no move and not ?");
-        Order { seat: Seat(seat.as_bytes()[0] - b'A'), step: Move::parse(step) }
+        MoveOrder { seat: Seat(seat.as_bytes()[0] - b'A'), direction: Move::parse(step) }
     };
     text.split_whitespace().map(order).collect()
 }

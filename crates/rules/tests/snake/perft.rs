@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use super::notation;
 use rules::chance::Seed;
-use rules::snake::{Board, Map, Move, Order, Rules, Ruleset, Seat, Settings, turn};
+use rules::snake::{Board, Map, Move, MoveOrder, Rules, Ruleset, Seat, Settings, turn};
 
 const DUEL: &str = "t0 7x7 | A 100 1,1 .. | B 100 5,5 .. | food 3,3 1,2";
 const BRAWL: &str = "t9 5x5 | A 3 1,1 UUR | B 40 3,3 DDL | food 2,2";
@@ -48,11 +48,11 @@ fn children(rules: &Rules, level: &[Board]) -> Vec<Board> {
     found.into_values().collect()
 }
 
-fn all_orders(board: &Board) -> Vec<Vec<Order>> {
+fn all_orders(board: &Board) -> Vec<Vec<MoveOrder>> {
     let mut all = vec![Vec::new()];
     for seat in (0..board.snakes.len()).map(|seat| Seat(seat as u8)) {
-        let extended = |orders: &Vec<Order>, step| {
-            let order = Order { seat, step: Some(step) };
+        let extended = |orders: &Vec<MoveOrder>, step| {
+            let order = MoveOrder { seat, direction: Some(step) };
             orders.iter().copied().chain([order]).collect()
         };
         all = all.iter().flat_map(|orders| Move::ALL.map(|step| extended(orders, step))).collect();

@@ -2,12 +2,12 @@
 //! written down and read back; and a few matches are pinned by the hash of their last board.
 
 use rules::chance::{Chance, Dice, Purpose, Seed};
-use rules::snake::{Board, Map, Move, Order, Rules, Ruleset, Seat, Settings, is_over, setup, state_hash, turn};
+use rules::snake::{Board, Map, Move, MoveOrder, Rules, Ruleset, Seat, Settings, is_over, setup, state_hash, turn};
 
 const TURNS_MAX: u32 = 300;
 
 /// Moves into a free cell where there is one, by chance; sometimes no move at all. A pure function of board, seat and seed.
-fn bot(board: &Board, seat: Seat, seed: Seed) -> Order {
+fn bot(board: &Board, seat: Seat, seed: Seed) -> MoveOrder {
     let mut dice = Chance::new(Seed(seed.0 ^ (u64::from(seat.0) << 32)), board.turn, Purpose::Food);
     let mut steps = Move::ALL;
     dice.shuffle(&mut steps);
@@ -17,10 +17,10 @@ fn bot(board: &Board, seat: Seat, seed: Seed) -> Order {
         board.contains(next) && board.living().all(|(_, snake)| !snake.body.contains(&next))
     };
     let step = steps.into_iter().find(is_free).filter(|_| dice.below(50) > 0);
-    Order { seat, step }
+    MoveOrder { seat, direction: step }
 }
 
-fn orders(board: &Board, seed: Seed) -> Vec<Order> {
+fn orders(board: &Board, seed: Seed) -> Vec<MoveOrder> {
     board.living().map(|(seat, _)| bot(board, seat, seed)).collect()
 }
 

@@ -7,7 +7,7 @@ const SEED: Seed = Seed(3);
 
 #[track_caller]
 fn check(rules: Rules, width: u8, height: u8, snakes: u8, expect: &str) {
-    let have = rules.check(width, height, snakes).map_or_else(|refusal| refusal.to_string(), |()| "ok".to_owned());
+    let have = rules.validate(width, height, snakes).map_or_else(|refusal| refusal.to_string(), |()| "ok".to_owned());
     assert_eq!(have, expect);
 }
 
@@ -66,7 +66,7 @@ fn every_board_that_may_be_created_can_be_set_up() {
     for map in Map::ALL {
         for (side, snakes) in (7..=25).step_by(2).flat_map(|side| map.players().map(move |snakes| (side, snakes))) {
             let rules = Rules { map, ..Rules::default() };
-            assert_eq!(rules.check(side, side, snakes), Ok(()));
+            assert_eq!(rules.validate(side, side, snakes), Ok(()));
             let board = setup(&rules, side, side, snakes, SEED).unwrap();
             assert_eq!(board.snakes.len(), usize::from(snakes), "{map:?} {side} {snakes}");
             assert_eq!(board.food.is_empty(), map == Map::Empty, "{map:?} {side} {snakes}");

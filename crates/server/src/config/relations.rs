@@ -54,7 +54,7 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
         config.http_connections_max = connections_max(config);
     }
     if is_auto("stories.keepers") {
-        config.stories_keepers = config.threads.min(engine::limits::TABLE_KEEPERS_MAX);
+        config.stories_keepers = config.threads.min(engine::limits::TABLE_OWNER_TASKS_MAX);
     }
     if is_auto("stories.waiters_max") {
         config.stories_waiters_max = config.http_connections_max.min(engine::limits::TABLE_WAITERS_MAX);
@@ -63,7 +63,7 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
         config.stories_waiters_per_address_max = (config.stories_waiters_max / ADDRESSES_AT_LEAST).max(1);
     }
     if is_auto("worlds.tellers") {
-        config.worlds_tellers = (config.threads / 2).clamp(1, engine::limits::WORLD_TELLERS_MAX);
+        config.worlds_tellers = (config.threads / 2).clamp(1, engine::limits::WORLD_SENDER_THREADS_MAX);
     }
     if is_auto("spectators.max") {
         config.spectators_max = (config.http_connections_max / 2).min(engine::limits::SPECTATORS_MAX);

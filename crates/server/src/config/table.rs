@@ -5,7 +5,7 @@
 use super::Config;
 use super::slot::Slot;
 use engine::limits;
-use rules::world::Settings;
+use rules::world::WorldSettings;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
@@ -173,10 +173,10 @@ pub const SETTINGS: &[Setting] = &[
     row("http.bodies_bytes_per_address_max", "http-bodies-bytes-per-address-max", ("bytes", limits::REQUEST_BODY_BYTES_MAX as u64..=limits::BODIES_BYTES_MAX as u64), "",
         |c| Slot::Size(&mut c.http_bodies_bytes_per_address_max),
         "The same of one address, or one network of IPv6 (/64).").or_auto("a quarter of http.bodies_bytes_max"),
-    row("http.answer_bytes_max", "http-answer-bytes-max", ("bytes", 4 * limits::REPLAY_ANSWER_BYTES as u64..=limits::ANSWER_BYTES_MAX as u64), "67108864",
+    row("http.answer_bytes_max", "http-answer-bytes-max", ("bytes", 4 * limits::REPLAY_RESPONSE_BYTES as u64..=limits::RESPONSE_BYTES_MAX as u64), "67108864",
         |c| Slot::Size(&mut c.http_answer_bytes_max),
         "Large answers (over 16 KiB) that are under way at the same time, in bytes; a replay counts for 262144, however long it is. Whole answers have these, and replays have as many apart. Beyond it, answers are refused with 503, or the address that has most gives way."),
-    row("http.answer_bytes_per_address_max", "http-answer-bytes-per-address-max", ("bytes", limits::REPLAY_ANSWER_BYTES as u64..=limits::ANSWER_BYTES_MAX as u64), "",
+    row("http.answer_bytes_per_address_max", "http-answer-bytes-per-address-max", ("bytes", limits::REPLAY_RESPONSE_BYTES as u64..=limits::RESPONSE_BYTES_MAX as u64), "",
         |c| Slot::Size(&mut c.http_answer_bytes_per_address_max),
         "The same to one address, or one network of IPv6 (/64).").or_auto("a quarter of http.answer_bytes_max"),
     row("http.answer_stall_ms", "http-answer-stall-ms", ("milliseconds", 50..=HOUR_MS), "30000",
@@ -225,12 +225,12 @@ pub const SETTINGS: &[Setting] = &[
     row("limiter.keys_max", "limiter-keys-max", ("keys", 1_024..=limits::LIMIT_KEYS_MAX as u64), "2000000",
         |c| Slot::Size(&mut c.limiter_keys_max),
         "Keys that are counted at the same time, each at most 64 bytes and itself: so many for the gateway, for other policies, and for /api/v1."),
-    row("limiter.stamps_max", "limiter-stamps-max", ("time stamps", 1_024..=limits::LIMIT_STAMPS_MAX as u64), "50000000",
+    row("limiter.stamps_max", "limiter-stamps-max", ("time stamps", 1_024..=limits::LIMIT_TIMESTAMPS_MAX as u64), "50000000",
         |c| Slot::Size(&mut c.limiter_stamps_max),
         "Time stamps that exact logs keep at the same time, over all policies; each takes 8 bytes."),
     row("limiter.shadow", "limiter-shadow", ("", ANY), "false", |c| Slot::Switch(&mut c.limiter_shadow),
         "The rate limiter decides and counts, and refuses nobody: for trying policies out."),
-    row("stories.keepers", "stories-keepers", ("keepers", 1..=limits::TABLE_KEEPERS_MAX as u64), "",
+    row("stories.keepers", "stories-keepers", ("keepers", 1..=limits::TABLE_OWNER_TASKS_MAX as u64), "",
         |c| Slot::Size(&mut c.stories_keepers),
         "Tasks among which card tables are divided.").or_auto("one for each of server.threads"),
     row("stories.tables_max", "stories-tables-max", ("tables", 1..=limits::TABLES_MAX as u64), "250000",
@@ -275,7 +275,7 @@ pub const SETTINGS: &[Setting] = &[
     row("worlds.mailbox_max", "worlds-mailbox-max", ("inputs", 1_024..=limits::WORLD_MAILBOX_MAX as u64), "65536",
         |c| Slot::Size(&mut c.worlds_mailbox_max),
         "Inputs that wait for one world; further ones are refused as busy."),
-    row("worlds.tellers", "worlds-tellers", ("threads", 1..=limits::WORLD_TELLERS_MAX as u64), "",
+    row("worlds.tellers", "worlds-tellers", ("threads", 1..=limits::WORLD_SENDER_THREADS_MAX as u64), "",
         |c| Slot::Size(&mut c.worlds_tellers),
         "Threads that tell movers what became of them, and show them around.").or_auto("one for every two of server.threads"),
     row("worlds.snapshot_ms", "worlds-snapshot-ms", ("milliseconds", 100..=HOUR_MS), "5000",
@@ -293,7 +293,7 @@ pub const SETTINGS: &[Setting] = &[
     row("worlds.actor_start_delay_ms", "actor-start-delay-ms", ("milliseconds", 0..=ms(limits::ACTOR_START_DELAY_MAX)), "0",
         |c| Slot::Millis(&mut c.worlds_actor_start_delay),
         "Pause before each of these actors comes in; 0 lets them come as fast as the world takes them in."),
-    row("worlds.actor_spawn", "actor-spawn", ("x,y", 0..=Settings::SIDE_MAX as u64 - 1), "off",
+    row("worlds.actor_spawn", "actor-spawn", ("x,y", 0..=WorldSettings::SIDE_MAX as u64 - 1), "off",
         |c| Slot::CellOrOff(&mut c.worlds_actor_spawn),
         "Cell of the plaza on which these actors come in, all of them, or on the nearest one without a tree; off lets each come in anywhere."),
     row("worlds.actor_period_ms", "actor-period-ms",
@@ -335,7 +335,7 @@ pub const SETTINGS: &[Setting] = &[
     row("quotas.worlds_per_address_max", "quotas-worlds-per-address-max", ("worlds", QUOTA), "64",
         |c| Slot::Size(&mut c.quotas_worlds_per_address_max),
         "Worlds in memory that they brought in; built-in worlds and those of operators are not counted."),
-    row("quotas.unjoined_ms", "quotas-unjoined-ms", ("milliseconds", 1_000..=ms(limits::HUNT_UNJOINED_MAX)), "1800000",
+    row("quotas.unjoined_ms", "quotas-unjoined-ms", ("milliseconds", 1_000..=ms(limits::HUNT_UNJOINED_TIMEOUT_MAX)), "1800000",
         |c| Slot::Millis(&mut c.quotas_unjoined),
         "Time after which a hunt ends that nobody joined but its maker, and that nobody was in."),
     row("retention.keep_for", "keep-for", ("", 60..=CENTURY_S), "off", |c| Slot::Span(&mut c.keep_for),

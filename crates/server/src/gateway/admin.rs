@@ -91,7 +91,7 @@ async fn create_account(
     let now = app.clock.now();
     let account = Account { id: AccountId::new(now, random_bytes()), name, created_at: now };
     let id = match app.store.commit(Command::EnsureAccount(account.clone())).await? {
-        Outcome::AccountIs(id) => id,
+        Outcome::Account(id) => id,
         refusal => return Err(ApiError::refused(&refusal, Thing::Account)),
     };
     if id == account.id {

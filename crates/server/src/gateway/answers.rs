@@ -15,7 +15,7 @@ use crate::metrics::Metrics;
 use axum::extract::{ConnectInfo, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use engine::limits::REPLAY_ANSWER_BYTES;
+use engine::limits::REPLAY_RESPONSE_BYTES;
 use hyper::body::Body as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ impl Answers {
     /// # Errors
     /// [`ApiError::TooManyAnswers`] when the address has its share, [`ApiError::AnswersFull`] when all is taken.
     pub(crate) fn reserve_replay(&self, account: &Account) -> Result<Reservation, ApiError> {
-        self.replays.reserve(account, REPLAY_ANSWER_BYTES).map_err(refusal)
+        self.replays.reserve(account, REPLAY_RESPONSE_BYTES).map_err(refusal)
     }
 }
 

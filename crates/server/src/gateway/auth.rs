@@ -16,7 +16,7 @@ use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use engine::ids::{AccountId, TokenId};
-use engine::rows::{Purpose, Role, Token};
+use engine::rows::{Role, Token, TokenPurpose};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt;
@@ -45,7 +45,7 @@ pub struct Caller {
     /// Which token it was; `None` is the bootstrap token, which stands in no store.
     pub token: Option<TokenId>,
     /// What the token is for.
-    pub purpose: Purpose,
+    pub purpose: TokenPurpose,
 }
 
 /// Who sent a request, as far as can be told.
@@ -263,7 +263,7 @@ async fn authenticate(digest: [u8; 32], cache: Option<&TokenCache>, app: &App) -
         && is_equal_in_constant_time(&bootstrap.digest, &digest)
     {
         let account = bootstrap.account;
-        return Identity::Known(Caller { account, role: Role::Admin, token: None, purpose: Purpose::Use });
+        return Identity::Known(Caller { account, role: Role::Admin, token: None, purpose: TokenPurpose::Use });
     }
     if let Some(caller) = cache.and_then(|cache| cache.get(&digest, Instant::now())) {
         return Identity::Known(caller);
@@ -379,7 +379,7 @@ mod tests {
     }
 
     fn caller() -> Caller {
-        Caller { account: AccountId(1), role: Role::Player, token: Some(TokenId(2)), purpose: Purpose::Use }
+        Caller { account: AccountId(1), role: Role::Player, token: Some(TokenId(2)), purpose: TokenPurpose::Use }
     }
 
     #[test]

@@ -3,15 +3,15 @@
 
 use super::problem::{ApiError, ApiResult};
 use engine::limits::{HUNT_OPEN_MAX, HUNT_OPEN_MIN};
-use rules::world::Settings;
+use rules::world::WorldSettings;
 use std::time::Duration;
 
 /// The settings, if a world can be laid out by them.
 ///
 /// # Errors
 /// All that is wrong with them at once.
-pub(super) fn laid_out(settings: Settings) -> ApiResult<Settings> {
-    let mistakes = settings.mistakes();
+pub(super) fn laid_out(settings: WorldSettings) -> ApiResult<WorldSettings> {
+    let mistakes = settings.validation_errors();
     let Some(first) = mistakes.first() else { return Ok(settings) };
     let reasons = mistakes.iter().map(|wrong| format!("{} must be from {} to {}", wrong.field, wrong.min, wrong.max));
     Err(ApiError::bad_value(format!("/{}", first.field), reasons.collect::<Vec<_>>().join("; ")))

@@ -31,7 +31,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use engine::limits::{
-    FEED_HEARTBEAT_EVERY, FORWARD_ANSWER_MAX, FORWARD_BODY_BYTES_MAX, FORWARD_CONNECT_MAX, POLL_WAIT_MAX,
+    FEED_HEARTBEAT_INTERVAL, FORWARD_BODY_BYTES_MAX, FORWARD_CONNECT_TIMEOUT, FORWARD_RESPONSE_TIMEOUT, POLL_WAIT_MAX,
 };
 use http_body_util::Full;
 use hyper::client::conn::http1;
@@ -188,7 +188,7 @@ impl Errand {
     async fn run(self, app: App, address: String) -> Response {
         match self.can_park.filter(|_| self.kind == Kind::Poll) {
             Some(can_park) => {
-                let deadline = Instant::now() + POLL_WAIT_MAX + FORWARD_ANSWER_MAX;
+                let deadline = Instant::now() + POLL_WAIT_MAX + FORWARD_RESPONSE_TIMEOUT;
                 Park::poll(can_park, deadline, Polling::new(self.about, self.answer(app, address)))
             }
             None => self.answer(app, address).await,
@@ -220,7 +220,7 @@ impl Errand {
         let request = self.request(app, address, upgrade.is_some()).await?;
         let (mut sender, connection) = connect(address).await?;
         let parked = kind == Kind::Poll && can_park.is_some();
-        let answer_max = FORWARD_ANSWER_MAX + if parked { POLL_WAIT_MAX } else { Default::default() };
+        let answer_max = FORWARD_RESPONSE_TIMEOUT + if parked { POLL_WAIT_MAX } else { Default::default() };
         // Nothing is done by waiting: what is lost there is asked again.
         let lost = if kind == Kind::Plain { ForwardError::Silent } else { ForwardError::Interrupted };
         let answer = timeout(answer_max, sender.send_request(request)).await;
@@ -241,7 +241,7 @@ impl Errand {
             Some(can_park) if kind == Kind::Stream && answer.status() == StatusCode::OK => {
                 let (parts, body) = answer.into_parts();
                 let passing = Passing::new(body, connection, place);
-                Ok(Park::stream(can_park, Response::from_parts(parts, ()), FEED_HEARTBEAT_EVERY, passing))
+                Ok(Park::stream(can_park, Response::from_parts(parts, ()), FEED_HEARTBEAT_INTERVAL, passing))
             }
             _ => Ok(answer.map(|body| body::holding(body, (connection, place)))),
         }
@@ -284,7 +284,8 @@ async fn connect(address: &str) -> Result<(http1::SendRequest<Full<Bytes>>, Driv
         let _ = stream.set_nodelay(true);
         http1::handshake(TokioIo::new(stream)).await.map_err(|_| ForwardError::Unreachable)
     };
-    let (sender, connection) = timeout(FORWARD_CONNECT_MAX, connect).await.map_err(|_| ForwardError::Unreachable)??;
+    let (sender, connection) =
+        timeout(FORWARD_CONNECT_TIMEOUT, connect).await.map_err(|_| ForwardError::Unreachable)??;
     let driver = tokio::spawn(async move {
         // Why it ended, whoever waits for the answer will see.
         let _ = connection.with_upgrades().await;

@@ -9,8 +9,8 @@ use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use engine::commands::{Command, Outcome};
 use engine::ids::PlayerId;
-use engine::limits::{GUEST_NAME_CHARS_MAX, GUEST_TOKEN_KEPT};
-use engine::rows::Purpose;
+use engine::limits::{GUEST_NAME_CHARS_MAX, GUEST_TOKEN_LIFETIME};
+use engine::rows::TokenPurpose;
 use engine::time::UnixMs;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
@@ -45,7 +45,7 @@ pub struct Guest {
     /// What they call themselves; other guests may do so too.
     pub name: String,
     /// What they came for: guests whom a load test made are told apart by the rate limiter.
-    pub purpose: Purpose,
+    pub purpose: TokenPurpose,
     /// When the token ends.
     pub expires_at: UnixMs,
 }
@@ -53,8 +53,8 @@ pub struct Guest {
 impl Guest {
     /// A new guest of this name.
     #[must_use]
-    pub fn new(name: String, purpose: Purpose, now: UnixMs) -> Self {
-        Self { player: PlayerId::new(now, random_bytes()), name, purpose, expires_at: now.after(GUEST_TOKEN_KEPT) }
+    pub fn new(name: String, purpose: TokenPurpose, now: UnixMs) -> Self {
+        Self { player: PlayerId::new(now, random_bytes()), name, purpose, expires_at: now.plus(GUEST_TOKEN_LIFETIME) }
     }
 }
 
@@ -144,7 +144,7 @@ impl Guests {
         let ensure = async || {
             let command = Command::EnsureSecret { name: KEY_NAME.to_owned(), bytes: random_bytes::<32>().to_vec() };
             match store.commit(command).await? {
-                Outcome::SecretIs(bytes) => bytes.try_into().map_err(|_| not_a_key()),
+                Outcome::Secret(bytes) => bytes.try_into().map_err(|_| not_a_key()),
                 _ => Err(not_a_key()),
             }
         };
@@ -173,15 +173,15 @@ fn read(said: &[u8]) -> Option<Guest> {
     Some(Guest {
         player: PlayerId::from_bytes(*id),
         name: String::from_utf8(name.to_vec()).ok()?,
-        purpose: Purpose::ALL.into_iter().find(|known| purpose_code(*known) == purpose)?,
+        purpose: TokenPurpose::ALL.into_iter().find(|known| purpose_code(*known) == purpose)?,
         expires_at: UnixMs(i64::from_be_bytes(*until)),
     })
 }
 
-fn purpose_code(purpose: Purpose) -> u8 {
+fn purpose_code(purpose: TokenPurpose) -> u8 {
     match purpose {
-        Purpose::Use => 0,
-        Purpose::LoadTest => 1,
+        TokenPurpose::Use => 0,
+        TokenPurpose::LoadTest => 1,
     }
 }
 
@@ -200,7 +200,7 @@ mod tests {
     }
 
     fn ann() -> Guest {
-        Guest::new("Änn 🎴".to_owned(), Purpose::LoadTest, NOW)
+        Guest::new("Änn 🎴".to_owned(), TokenPurpose::LoadTest, NOW)
     }
 
     #[tokio::test]

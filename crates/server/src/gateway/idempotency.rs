@@ -35,7 +35,7 @@ impl Key {
 
     async fn answered(&self, app: &App, account: AccountId) -> ApiResult<Option<Vec<u8>>> {
         let key = self.key.clone();
-        let known = app.store.read(move |reader| reader.idempotent_answer(account, &key)).await?;
+        let known = app.store.read(move |reader| reader.idempotent_response(account, &key)).await?;
         match known {
             None => Ok(None),
             Some((fingerprint, answer)) if fingerprint == self.fingerprint => Ok(Some(answer)),
@@ -45,7 +45,7 @@ impl Key {
 
     /// What the store is to remember.
     pub(super) fn with_answer(self, answer: Vec<u8>) -> Idempotency {
-        Idempotency { key: self.key, fingerprint: self.fingerprint, answer }
+        Idempotency { key: self.key, fingerprint: self.fingerprint, response: answer }
     }
 }
 

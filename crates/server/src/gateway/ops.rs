@@ -19,7 +19,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Json, Router};
-use engine::rows::Counts;
+use engine::rows::MatchCounts;
 use ready::Probe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -80,7 +80,7 @@ async fn get_metrics(State(app): State<App>) -> impl IntoResponse {
     let mut page = app.metrics.page();
     let waiting = Some(app.store.commands_waiting());
     page.number("gauntlet_store_commands_waiting", "Commands that wait for the store's writer.", "gauge", waiting);
-    let missing = app.store.readers_missing().map_or(0, |(count, _)| count);
+    let missing = app.store.missing_readers().map_or(0, |(count, _)| count);
     page.number(
         "gauntlet_store_readers_missing",
         "Readers of the store that cannot be opened now.",
@@ -88,7 +88,7 @@ async fn get_metrics(State(app): State<App>) -> impl IntoResponse {
         Some(missing),
     );
     let now = app.clock.now();
-    let stats = timeout(STORE_FIGURES_WAIT, app.store.read(move |reader| reader.stats(now))).await;
+    let stats = timeout(STORE_FIGURES_WAIT, app.store.read(move |reader| reader.match_stats(now))).await;
     if let Ok(Ok(stats)) = stats {
         put_store_figures(&mut page, &stats.counts, stats.orphaned);
     }
@@ -97,7 +97,7 @@ async fn get_metrics(State(app): State<App>) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], page.into_text())
 }
 
-fn put_store_figures(page: &mut Page, counts: &Counts, orphaned: u64) {
+fn put_store_figures(page: &mut Page, counts: &MatchCounts, orphaned: u64) {
     let by_state = [
         ("waiting", counts.waiting),
         ("running", counts.running),
@@ -150,7 +150,7 @@ async fn get_readiness(State(app): State<App>, Extension(probe): Extension<Probe
 ))]
 async fn get_stats(State(app): State<App>, Operator(_): Operator) -> ApiResult<Json<AdminStats>> {
     let now = app.clock.now();
-    let stats = app.store.read(move |reader| reader.stats(now)).await?;
+    let stats = app.store.read(move |reader| reader.match_stats(now)).await?;
     Ok(Json(stats::view(&stats, &app, Own::read(), Instant::now())))
 }
 

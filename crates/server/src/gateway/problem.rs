@@ -18,7 +18,7 @@ use crate::worlds::VisitError;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use engine::commands::Outcome;
-use engine::matches::life::State;
+use engine::matches::lifecycle::MatchState;
 use engine::rows::Role;
 use engine::tables::Refusal;
 use rules::snake::RuleError;
@@ -196,7 +196,7 @@ pub enum ApiError {
     SetInFile(Thing),
     /// The game is in a state in which this cannot happen.
     #[error("this cannot be done with a game that is {}", .0.name())]
-    WrongState(State),
+    WrongState(MatchState),
     /// The key was used before, for another request.
     #[error("this Idempotency-Key was used before for another request: send a new key with a new request")]
     KeyReused,
@@ -322,29 +322,29 @@ impl ApiError {
     #[must_use]
     pub fn refused(outcome: &Outcome, thing: Thing) -> Self {
         match outcome {
-            Outcome::Missing => Self::Missing(thing),
+            Outcome::NotFound => Self::Missing(thing),
             Outcome::Duplicate => Self::DuplicateName(thing),
-            Outcome::TooMany => Self::TooMany(thing),
+            Outcome::LimitReached => Self::TooMany(thing),
             Outcome::Full => Self::ServerFull(thing),
             Outcome::WrongState(state) => Self::WrongState(*state),
             Outcome::KeyReused => Self::KeyReused,
             Outcome::Done
-            | Outcome::AccountIs(_)
+            | Outcome::Account(_)
             | Outcome::Replayed(_)
-            | Outcome::Claimed(_)
+            | Outcome::MatchesClaimed(_)
             | Outcome::Retired(_)
             | Outcome::Fenced
-            | Outcome::VersionIs(_)
+            | Outcome::VersionConflict(_)
             | Outcome::LeaseLost
-            | Outcome::Shared
+            | Outcome::SharedDatabase
             | Outcome::TableClaimed(_)
             | Outcome::TableElsewhere { .. }
             | Outcome::TablesClaimed(_)
-            | Outcome::SecretIs(_)
-            | Outcome::WorldIs(_)
+            | Outcome::Secret(_)
+            | Outcome::World(_)
             | Outcome::WorldClaimed(_)
             | Outcome::WorldElsewhere { .. }
-            | Outcome::DeskOf(_)
+            | Outcome::QueueOwnedBy(_)
             | Outcome::NotOpen => Self::Unforeseen(format!("a command about a {thing} came to {outcome:?}")),
         }
     }

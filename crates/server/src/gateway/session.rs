@@ -15,7 +15,7 @@ use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use engine::limits::SESSION_KEPT;
+use engine::limits::SESSION_LIFETIME;
 use engine::rows::Role;
 use std::convert::Infallible;
 use utoipa_axum::router::OpenApiRouter;
@@ -60,7 +60,7 @@ async fn begin_session(
     let view = view(&who);
     let kept_s = match view.expires_at {
         Some(until) => u64::try_from(until.0 - app.clock.now().0).unwrap_or(0) / 1_000,
-        None => SESSION_KEPT.as_secs(),
+        None => SESSION_LIFETIME.as_secs(),
     };
     let cookie = set_cookie(&secret, kept_s, is_secure)?;
     Ok((HeaderMap::from_iter([(header::SET_COOKIE, cookie)]), Answer(view)))

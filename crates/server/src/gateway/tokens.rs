@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, TokenId};
-use engine::rows::{Purpose, Role, Token};
+use engine::rows::{Role, Token, TokenPurpose};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{CreateToken, TokenCreated, TokenView};
@@ -81,10 +81,10 @@ async fn delete_token(
 
 /// A token stands above nobody's own: neither made nor deleted by a weaker one. Tokens for load tests, which the limiter's
 /// policies for users do not hold, are the operators' business.
-fn may_handle(caller: Caller, role: Role, purpose: Purpose) -> ApiResult<()> {
+fn may_handle(caller: Caller, role: Role, purpose: TokenPurpose) -> ApiResult<()> {
     let need = match purpose {
-        Purpose::Use => role,
-        Purpose::LoadTest => role.max(Role::Operator),
+        TokenPurpose::Use => role,
+        TokenPurpose::LoadTest => role.max(Role::Operator),
     };
     if need > caller.role { Err(ApiError::RoleTooWeak { need, have: caller.role }) } else { Ok(()) }
 }
@@ -93,7 +93,7 @@ fn may_handle(caller: Caller, role: Role, purpose: Purpose) -> ApiResult<()> {
 pub(super) struct Wanted {
     name: String,
     role: Role,
-    purpose: Purpose,
+    purpose: TokenPurpose,
 }
 
 impl Wanted {
@@ -104,12 +104,12 @@ impl Wanted {
     }
 }
 
-fn purpose(name: Option<&str>) -> ApiResult<Purpose> {
+fn purpose(name: Option<&str>) -> ApiResult<TokenPurpose> {
     let Some(name) = name else {
-        return Ok(Purpose::Use);
+        return Ok(TokenPurpose::Use);
     };
-    Purpose::from_name(name).ok_or_else(|| {
-        let names = Purpose::ALL.map(Purpose::name).join(", ");
+    TokenPurpose::from_name(name).ok_or_else(|| {
+        let names = TokenPurpose::ALL.map(TokenPurpose::name).join(", ");
         ApiError::bad_value("/purpose", format!("there is no such purpose: expected one of {names}"))
     })
 }
@@ -143,7 +143,7 @@ pub(super) async fn make(
     let created = TokenCreated { token: view(&token), secret };
     match app.store.commit(Command::CreateToken(token)).await? {
         Outcome::Done => Ok((StatusCode::CREATED, Answer(created))),
-        Outcome::Missing => Err(ApiError::Missing(Thing::Account)),
+        Outcome::NotFound => Err(ApiError::Missing(Thing::Account)),
         refusal => Err(ApiError::refused(&refusal, Thing::Token)),
     }
 }

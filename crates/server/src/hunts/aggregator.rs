@@ -7,10 +7,10 @@
 use crate::app::App;
 use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome, WorldCommand};
-use engine::hunts::count;
+use engine::hunts::aggregate_claims;
 use engine::ids::WorldId;
-use engine::limits::{AGGREGATE_ROWS_MAX, HUNT_CLAIMS_BEHIND_MAX, HUNT_COUNT_PAUSE_MAX, HUNT_NOTICES_MAX};
-use engine::rows::WorldBehind;
+use engine::limits::{AGGREGATE_ROWS_MAX, HUNT_CLAIMS_UNCOUNTED_MAX, HUNT_COUNT_PAUSE_MAX, HUNT_NOTICES_MAX};
+use engine::rows::AggregationLag;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -49,7 +49,7 @@ struct Pause {
 }
 
 impl Pause {
-    const MAX: Self = Self { lasts: HUNT_COUNT_PAUSE_MAX, behind: HUNT_CLAIMS_BEHIND_MAX };
+    const MAX: Self = Self { lasts: HUNT_COUNT_PAUSE_MAX, behind: HUNT_CLAIMS_UNCOUNTED_MAX };
 
     fn is_too_much(self, max: Self) -> bool {
         self.lasts >= max.lasts || self.behind >= max.behind
@@ -185,8 +185,8 @@ impl Aggregator<'_> {
     }
 
     /// The logs that are not counted to their end.
-    async fn look(&self) -> Result<Vec<WorldBehind>, StoreError> {
-        let behind = self.app.store.read(|reader| reader.worlds_behind(SWEEP_MAX)).await?;
+    async fn look(&self) -> Result<Vec<AggregationLag>, StoreError> {
+        let behind = self.app.store.read(|reader| reader.aggregation_lags(SWEEP_MAX)).await?;
         self.app.metrics.hunt_claims_behind(entries(&behind));
         Ok(behind)
     }
@@ -241,7 +241,7 @@ impl Aggregator<'_> {
         if page.rows.is_empty() {
             return Ok(true);
         }
-        match count(id, cursor, &page.rows) {
+        match aggregate_claims(id, cursor, &page.rows) {
             Ok(aggregate) => {
                 let is_last = aggregate.to_version >= page.version;
                 let outcome = self.app.store.commit(Command::World(WorldCommand::Aggregate(aggregate))).await?;
@@ -265,8 +265,8 @@ impl Aggregator<'_> {
                 is_last
             }
             // Another node was first.
-            Outcome::VersionIs(_) => false,
-            Outcome::Missing => true,
+            Outcome::VersionConflict(_) => false,
+            Outcome::NotFound => true,
             other => {
                 tracing::error!(world = %id, outcome = ?other, "the store answered a count with something else");
                 true
@@ -276,7 +276,7 @@ impl Aggregator<'_> {
 }
 
 /// How much is left to be counted.
-pub(crate) fn entries(behind: &[WorldBehind]) -> u64 {
+pub(crate) fn entries(behind: &[AggregationLag]) -> u64 {
     behind.iter().map(|world| u64::from(world.version.saturating_sub(world.aggregated_version))).sum()
 }
 
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_stop_is_too_long_by_time_or_by_claims() {
-        let (most_s, most) = (HUNT_COUNT_PAUSE_MAX.as_secs(), HUNT_CLAIMS_BEHIND_MAX);
+        let (most_s, most) = (HUNT_COUNT_PAUSE_MAX.as_secs(), HUNT_CLAIMS_UNCOUNTED_MAX);
         check(0, 0, false);
         check(most_s - 1, most - 1, false);
         check(most_s, 0, true);

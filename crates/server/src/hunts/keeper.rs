@@ -72,7 +72,7 @@ pub async fn enter(
             }
         }
         let now = app.clock.now();
-        let keeper = app.store.read(move |reader| reader.desk(now)).await?;
+        let keeper = app.store.read(move |reader| reader.matchmaking_queue_owner(now)).await?;
         // At our own address it is this process in a moment, or one before it whose lease has not ended yet.
         if let Some(keeper) = keeper.filter(|keeper| keeper.address != app.address()) {
             return Ok(Err(NotTaken::Elsewhere { address: keeper.address }));
@@ -125,7 +125,9 @@ pub async fn whereabouts(app: &App, id: TicketId, player: PlayerId) -> Result<Wh
         }
         let now = app.clock.now();
         // In this order: once another keeps the desk, nothing is saved for this ticket any more.
-        let read = app.store.read(move |reader| Ok((reader.desk(now)?, reader.hunt_of_ticket(id, player)?)));
+        let read = app
+            .store
+            .read(move |reader| Ok((reader.matchmaking_queue_owner(now)?, reader.hunt_of_ticket(id, player)?)));
         match read.await? {
             (_, Some(hunt)) => return Ok(Whereabouts::Matched(Box::new(hunt))),
             (Some(keeper), None) if !is_taken_under(id, keeper.worker) => return Ok(Whereabouts::Lost),
@@ -181,9 +183,9 @@ async fn keep(app: &App, worker: WorkerId) {
 }
 
 async fn is_ours(app: &App, worker: WorkerId) -> bool {
-    let keep = WorldCommand::KeepDesk { worker, now: app.clock.now() };
+    let keep = WorldCommand::AcquireQueue { worker, now: app.clock.now() };
     match app.store.commit(Command::World(keep)).await {
-        Ok(Outcome::DeskOf(keeper)) => keeper.worker == worker,
+        Ok(Outcome::QueueOwnedBy(keeper)) => keeper.worker == worker,
         Ok(Outcome::LeaseLost) | Err(_) => false,
         Ok(other) => {
             tracing::error!(outcome = ?other, "the store answered a question for the desk with something else");

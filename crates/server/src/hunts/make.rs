@@ -6,7 +6,7 @@ use engine::rows::{Admission, WorldKind, WorldRow};
 use engine::time::UnixMs;
 use engine::worlds::settings_to_bytes;
 use rules::chance::Seed;
-use rules::world::{HuntSettings, Settings, Size};
+use rules::world::{HuntSettings, Size, WorldSettings};
 use std::time::Duration;
 
 /// Time that players have to come in beyond the rounds of a matched hunt.
@@ -18,7 +18,7 @@ pub struct Wanted {
     /// What it shall be called; a name of its own when absent.
     pub name: Option<WorldName>,
     /// Its rules.
-    pub settings: Settings,
+    pub settings: WorldSettings,
     /// Who makes it.
     pub creator: Option<PlayerId>,
     /// When it is over.
@@ -51,7 +51,7 @@ pub fn hunt(wanted: Wanted, now: UnixMs) -> WorldRow {
 /// A hunt of those who were matched: small enough that they meet, three short rounds.
 pub(super) fn matched(players: u8, now: UnixMs) -> WorldRow {
     let settings = settings_of(players);
-    let ends_at = now.after(length(&settings) + COMING);
+    let ends_at = now.plus(length(&settings) + COMING);
     let (name, creator, admission) = (None, None, Admission::Matched);
     hunt(Wanted { name, settings, creator, ends_at, admission, players_max: u32::from(players) }, now)
 }
@@ -63,7 +63,7 @@ pub(super) fn matched_open() -> Duration {
 
 /// The rules of a hunt of so many who were matched: so much room and so much to find for each.
 #[must_use]
-pub fn settings_of(players: u8) -> Settings {
+pub fn settings_of(players: u8) -> WorldSettings {
     let players = u32::from(players);
     let side = 48 + 4 * players as u16;
     let hunt = HuntSettings {
@@ -74,10 +74,10 @@ pub fn settings_of(players: u8) -> Settings {
         rounds: 3,
         ..HuntSettings::default()
     };
-    Settings { size: Size { width: side, height: side }, hunt: Some(hunt), ..Settings::default() }
+    WorldSettings { size: Size { width: side, height: side }, hunt: Some(hunt), ..WorldSettings::default() }
 }
 
-fn length(settings: &Settings) -> Duration {
+fn length(settings: &WorldSettings) -> Duration {
     settings.hunt.map_or(Duration::ZERO, |hunt| (hunt.round + hunt.pause) * hunt.rounds)
 }
 
@@ -90,13 +90,13 @@ mod tests {
     #[test]
     fn hunts_of_the_matched_can_be_laid_out() {
         for players in TICKET_PLAYERS_MIN..=TICKET_PLAYERS_MAX {
-            assert_eq!(settings_of(players).mistakes(), [], "{players} players");
+            assert_eq!(settings_of(players).validation_errors(), [], "{players} players");
         }
         let now = UnixMs(1_700_000_000_000);
         let row = matched(4, now);
         assert_eq!(settings_from_bytes(&row.settings), Ok(settings_of(4)));
         assert_eq!(row.ends_at, Some(UnixMs(now.0 + 3 * 130_000 + 60_000)));
-        assert_eq!(row.ends_at, Some(now.after(matched_open())));
+        assert_eq!(row.ends_at, Some(now.plus(matched_open())));
         assert_eq!((row.admission, row.players_max), (Admission::Matched, 4));
         assert!(row.name.as_str().starts_with("hunt-"));
     }

@@ -85,13 +85,13 @@ impl Match {
         let members: Vec<_> = self.tickets.iter().flat_map(on).collect();
         let leave = |(player, _): &(PlayerId, TicketId)| WorldCommand::Leave { id: row.id, player: *player };
         let leaves: Vec<_> = members.iter().filter(|_| self.is_dissolved).map(leave).collect();
-        let make = WorldCommand::Match { row, members, keeper };
+        let make = WorldCommand::CreateMatchedHunt { row, members, keeper };
         [make].into_iter().chain(leaves).map(Command::World).collect()
     }
 
     fn saved(&self, outcome: Option<&Outcome>) -> Saved {
         match outcome {
-            Some(Outcome::WorldIs(made)) if made.id == self.hunt.id => Saved::Yes,
+            Some(Outcome::World(made)) if made.id == self.hunt.id => Saved::Yes,
             Some(Outcome::LeaseLost) => Saved::NotOurs,
             Some(_) => Saved::No,
             None => Saved::Unknown,

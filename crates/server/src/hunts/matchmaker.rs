@@ -14,8 +14,8 @@ use crate::metrics::Metrics;
 use crate::quotas::{Exceeded, Kind};
 use crate::shares::{Share, Shares};
 use engine::ids::{PlayerId, TicketId, WorkerId, WorldName};
-use engine::limits::{TICKET_KEPT, TICKET_PLAYERS_MIN, TICKETS_KNOWN_MAX, TICKETS_MAX};
-use engine::matchmaking::{Ended, Pool, Terms, Ticket, TicketRefusal};
+use engine::limits::{TICKET_PLAYERS_MIN, TICKET_RETENTION, TICKETS_KNOWN_MAX, TICKETS_MAX};
+use engine::matchmaking::{MatchingRules, Ticket, TicketEnd, TicketPool, TicketRefusal};
 use engine::time::UnixMs;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -76,7 +76,11 @@ impl Standing {
     /// The name on the wire.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        if self.state == TicketState::Waiting && !self.ticket.is_whole() { "gathering" } else { self.state.name() }
+        if self.state == TicketState::Waiting && !self.ticket.is_party_complete() {
+            "gathering"
+        } else {
+            self.state.name()
+        }
     }
 }
 
@@ -136,7 +140,7 @@ pub struct Matchmaker {
 
 #[derive(Default)]
 struct Desk {
-    pool: Pool,
+    pool: TicketPool,
     known: BTreeMap<TicketId, Known>,
     /// Tickets that have not ended, by those on them.
     open: BTreeMap<PlayerId, TicketId>,
@@ -167,7 +171,7 @@ struct Known {
 
 impl Matchmaker {
     pub(super) fn new(per_address_max: usize, metrics: Arc<Metrics>) -> Self {
-        let desk = Desk { pool: Pool::new(Terms::default()), ..Desk::default() };
+        let desk = Desk { pool: TicketPool::new(MatchingRules::default()), ..Desk::default() };
         let shares = Arc::default();
         Self {
             desk: Mutex::new(desk),
@@ -292,8 +296,8 @@ impl Matchmaker {
         let mut matches = std::mem::take(&mut desk.unsaved);
         for ended in if has_room { desk.pool.step(now) } else { desk.pool.expire(now) } {
             match ended {
-                Ended::TimedOut(ticket) => desk.end(ticket.id, TicketState::TimedOut, now, &self.metrics),
-                Ended::Matched(tickets) => matches.push(Match::new(tickets, keeper, date)),
+                TicketEnd::TimedOut(ticket) => desk.end(ticket.id, TicketState::TimedOut, now, &self.metrics),
+                TicketEnd::Matched(tickets) => matches.push(Match::new(tickets, keeper, date)),
             }
         }
         matches
@@ -371,10 +375,10 @@ impl Desk {
         self.check_is_free(ticket.owner, None, last)?;
         // Those included whose hunt is being saved. Tickets that have ended take nobody's place.
         if self.open.len() >= TICKETS_MAX {
-            return Err(TicketRefusal::Full.into());
+            return Err(TicketRefusal::QueueFull.into());
         }
         let share = share?;
-        self.pool.enter(ticket.clone())?;
+        self.pool.add(ticket.clone())?;
         let id = ticket.id;
         self.open.insert(ticket.owner, id);
         let standing = watch::Sender::new(Standing { ticket: Arc::new(ticket), state: TicketState::Waiting });
@@ -409,7 +413,7 @@ impl Desk {
     fn check_is_free(&self, player: PlayerId, on: Option<TicketId>, last: Option<TicketId>) -> Result<(), NotTaken> {
         // Also while its hunt is being saved, when the pool does not know it.
         if let Some(id) = self.open.get(&player).filter(|id| Some(**id) != on) {
-            return Err(TicketRefusal::Waiting(*id).into());
+            return Err(TicketRefusal::AlreadyWaiting(*id).into());
         }
         if self.matched.get(&player).copied() == last { Ok(()) } else { Err(NotTaken::JustMatched) }
     }
@@ -418,7 +422,7 @@ impl Desk {
     fn put_back(&mut self, tickets: Vec<Ticket>, now: UnixMs, metrics: &Metrics) {
         for ticket in tickets {
             if self.is_wanted(ticket.id) {
-                self.pool.put_back(vec![ticket]);
+                self.pool.reinsert(vec![ticket]);
             } else {
                 self.end(ticket.id, TicketState::Cancelled, now, metrics);
             }
@@ -470,7 +474,7 @@ impl Desk {
         let party = known.standing.borrow().ticket.party.clone();
         let share = known.share.take();
         if let TicketState::Matched(_) = state {
-            self.playing.extend(share.map(|share| (now.after(make::matched_open()), share)));
+            self.playing.extend(share.map(|share| (now.plus(make::matched_open()), share)));
             self.matched.extend(party.iter().map(|player| (*player, id)));
         }
         known.standing.send_modify(|standing| standing.state = state);
@@ -482,7 +486,7 @@ impl Desk {
     /// Forgets tickets that ended long ago, or before more others than are kept.
     fn forget(&mut self, now: UnixMs) {
         while let Some(&(ended_at, id)) = self.ended.front()
-            && (ended_at.after(TICKET_KEPT) <= now || self.ended.len() > TICKETS_KNOWN_MAX - TICKETS_MAX)
+            && (ended_at.plus(TICKET_RETENTION) <= now || self.ended.len() > TICKETS_KNOWN_MAX - TICKETS_MAX)
         {
             self.ended.pop_front();
             let Some(known) = self.known.remove(&id) else { continue };

@@ -2,7 +2,7 @@
 //! revision 11), and `Retry-After`. Policies in shadow are not shown: they change nothing for the caller.
 
 use http::{HeaderMap, HeaderName, HeaderValue, header};
-use limiter::{Decision, Moment, Outcome, Part, Quota, Ruling};
+use limiter::{CheckResult, Decision, Moment, Outcome, PolicyDecision, Quota};
 use std::fmt::Write;
 
 /// The header that names the policies: `"burst";q=100;w=60`.
@@ -30,7 +30,7 @@ pub struct RateHeaders {
 impl RateHeaders {
     /// The headers of a ruling, read at `now` or a moment later.
     #[must_use]
-    pub fn of(ruling: &Ruling, now: Moment) -> Self {
+    pub fn of(ruling: &CheckResult, now: Moment) -> Self {
         let mut headers = Self { retry_after_s: retry_after_s(&ruling.outcome, now), ..Self::default() };
         let named = named(ruling);
         for part in &named {
@@ -89,8 +89,8 @@ fn seconds_until(at: Moment, now: Moment) -> u64 {
 
 /// The parts that headers show: one of each policy that is not in shadow (the tightest, where several of its keys take part),
 /// the tightest policies first where there are too many.
-fn named(ruling: &Ruling) -> Vec<&Part> {
-    let mut parts: Vec<&Part> = ruling.parts.iter().filter(|part| !part.policy.is_shadow).collect();
+fn named(ruling: &CheckResult) -> Vec<&PolicyDecision> {
+    let mut parts: Vec<&PolicyDecision> = ruling.decisions.iter().filter(|part| !part.policy.is_shadow).collect();
     if parts.len() > 1 {
         parts.sort_by_key(|part| tightness(&part.decision, part.quota));
         let mut seen: Vec<&str> = Vec::new();

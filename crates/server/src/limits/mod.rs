@@ -20,7 +20,7 @@ use crate::clock::random_bytes;
 use crate::config::Config;
 use crate::metrics::{Decided, Metrics, OWN_CLASSES, Page};
 use limiter::limits::LIMIT_MAX;
-use limiter::{Capacity, Decision, Hit, Limiter, Moment, Part, Policy, Quota, Ruling, Seed};
+use limiter::{Capacity, CheckResult, Decision, Hit, Limiter, Moment, Policy, PolicyDecision, Quota, Seed};
 use rules::{Book, Change, ChangeError, Message, REFERENCE};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -74,7 +74,7 @@ impl Limits {
     /// The same, on a clock of the caller's.
     #[must_use]
     pub fn with_clock(config: &Config, metrics: Arc<Metrics>, clock: LimitClock) -> Self {
-        let capacity = Capacity { keys_max: config.limiter_keys_max, stamps_max: config.limiter_stamps_max };
+        let capacity = Capacity { keys_max: config.limiter_keys_max, timestamps_max: config.limiter_stamps_max };
         let limiter = || Limiter::new(capacity, Seed::new(random_bytes()));
         let reference = Reference::new(capacity, &metrics, config.limiter_shadow);
         let (to_keeper, inbox) = mpsc::channel(rules::WAITING_MAX);
@@ -108,24 +108,25 @@ impl Limits {
 
     /// Judges these hits together, all or nothing, under every policy that they match, and counts what was decided. The hits of
     /// one question are all the gateway's own, or all from outside: the first one's class says which.
-    pub fn check(&self, hits: &[Hit<'_>]) -> Ruling {
+    pub fn check(&self, hits: &[Hit<'_>]) -> CheckResult {
         self.check_with(hits, &[])
     }
 
     /// The same for hits that bring quotas along, in their order: see [`Limiter::check_with`].
-    pub fn check_with(&self, hits: &[Hit<'_>], brought: &[Option<Quota>]) -> Ruling {
+    pub fn check_with(&self, hits: &[Hit<'_>], brought: &[Option<Quota>]) -> CheckResult {
         let began = Instant::now();
         let limiter = self.of_class(hits.first().map_or("", |hit| hit.class));
         let ruling = limiter.check_with(hits, brought, self.clock.at(began));
-        if !ruling.parts.is_empty() {
-            let said = ruling.parts.iter().map(|part| (&*part.policy.name, hits[part.hit].class, Self::decided(part)));
+        if !ruling.decisions.is_empty() {
+            let said =
+                ruling.decisions.iter().map(|part| (&*part.policy.name, hits[part.hit].class, Self::decided(part)));
             self.metrics.decisions().count(said);
             self.metrics.limiter_decided(began.elapsed());
         }
         ruling
     }
 
-    fn decided(part: &Part) -> Decided {
+    fn decided(part: &PolicyDecision) -> Decided {
         match part.decision {
             Decision::Allow { .. } => Decided::Allowed,
             _ if part.policy.is_shadow => Decided::Shadow,
@@ -162,7 +163,7 @@ impl Limits {
     /// Time stamps that the exact logs of policies may keep together.
     #[must_use]
     pub fn stamps_max(&self) -> usize {
-        self.outside.room().capacity().stamps_max
+        self.outside.budget().capacity().timestamps_max
     }
 
     /// Whether the whole limiter only decides and counts.
@@ -179,7 +180,7 @@ impl Limits {
     /// Keys counted now, by policy.
     #[must_use]
     pub fn keys_by_policy(&self) -> BTreeMap<Box<str>, u64> {
-        let census = self.limiters().into_iter().flat_map(Limiter::census);
+        let census = self.limiters().into_iter().flat_map(Limiter::stats);
         census.map(|census| (census.policy, census.keys as u64)).collect()
     }
 
@@ -320,7 +321,7 @@ impl Limits {
 
     /// Keys held by all limiters together.
     fn keys(&self) -> usize {
-        self.limiters().iter().map(|limiter| limiter.room().keys()).sum::<usize>() + self.reference.keys()
+        self.limiters().iter().map(|limiter| limiter.budget().keys()).sum::<usize>() + self.reference.keys()
     }
 
     /// A whole round at once: for tests and for whoever has the time.
@@ -340,15 +341,15 @@ impl Limits {
 
     /// Writes the figures that only the limiter knows.
     pub fn put_figures(&self, page: &mut Page) {
-        let mut census: Vec<_> = self.limiters().into_iter().flat_map(Limiter::census).collect();
+        let mut census: Vec<_> = self.limiters().into_iter().flat_map(Limiter::stats).collect();
         census.push(self.reference.census());
-        let mut family = |name: &str, help: &str, kind: &str, of: &dyn Fn(&limiter::Census) -> u64| {
+        let mut family = |name: &str, help: &str, kind: &str, of: &dyn Fn(&limiter::PolicyStats) -> u64| {
             page.head(name, help, kind);
             census.iter().for_each(|census| page.sample(name, &[("policy", &*census.policy)], of(census)));
         };
         family("gauntlet_limiter_keys", "Keys that a policy counts now.", "gauge", &|census| census.keys as u64);
         family("gauntlet_limiter_stamps", "Time stamps that a policy's exact logs keep now.", "gauge", &|census| {
-            census.stamps as u64
+            census.timestamps as u64
         });
         let help = "Idle keys that were forgotten.";
         family("gauntlet_limiter_forgotten_total", help, "counter", &|census| census.forgotten);

@@ -6,7 +6,7 @@ use super::headers::RETRY_WHEN_FULL_S;
 use super::rules::{self, REFERENCE};
 use crate::clock::random_bytes;
 use crate::metrics::{Decided, Metrics, Verdicts};
-use limiter::{Capacity, Census, Decision, Keyed, Log, Moment, Quota, Room, Seed, TooManyOverrides, WhenFull};
+use limiter::{Budget, Capacity, Decision, Keyed, Log, Moment, PolicyStats, Quota, Seed, TooManyOverrides, WhenFull};
 use std::sync::Arc;
 use std::time::Duration;
 use wire::api::LimitQuota;
@@ -46,7 +46,7 @@ pub struct Reference {
 impl Reference {
     /// Nobody has used anything. The room is these clients' own: they cannot use up what policies count in.
     pub(super) fn new(capacity: Capacity, metrics: &Metrics, is_shadow: bool) -> Self {
-        let room = Arc::new(Room::new(capacity));
+        let room = Arc::new(Budget::new(capacity));
         let clients = Keyed::new(default_quota(), room, WhenFull::Deny, Seed::new(random_bytes()));
         Self { clients, verdicts: metrics.decisions().of(REFERENCE, CLASS), is_shadow }
     }
@@ -98,8 +98,8 @@ impl Reference {
         self.clients.sweep(shards, now)
     }
 
-    pub(super) fn census(&self) -> Census {
-        self.clients.census(REFERENCE)
+    pub(super) fn census(&self) -> PolicyStats {
+        self.clients.stats(REFERENCE)
     }
 }
 

@@ -3,17 +3,17 @@
 use super::kinds::Counter;
 use super::text::{Exposed, Page};
 use crate::quotas::Kind;
-use engine::matches::entry::Class;
+use engine::matches::entry::AnswerClass;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// Bots' answers by class.
 #[derive(Debug, Default)]
-pub(super) struct ByClass([Counter; Class::ALL.len()]);
+pub(super) struct ByClass([Counter; AnswerClass::ALL.len()]);
 
 impl ByClass {
-    pub(super) fn inc(&self, class: Class) {
-        if let Some(at) = Class::ALL.into_iter().position(|known| known == class) {
+    pub(super) fn inc(&self, class: AnswerClass) {
+        if let Some(at) = AnswerClass::ALL.into_iter().position(|known| known == class) {
             self.0[at].inc();
         }
     }
@@ -22,8 +22,8 @@ impl ByClass {
 impl Exposed for ByClass {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
         page.head(name, help, "counter");
-        for (class, counter) in Class::ALL.into_iter().zip(&self.0) {
-            if !matches!(class, Class::Valid | Class::Late) {
+        for (class, counter) in AnswerClass::ALL.into_iter().zip(&self.0) {
+            if !matches!(class, AnswerClass::Valid | AnswerClass::Late) {
                 page.sample(name, &[("class", class.name())], counter.get());
             }
         }

@@ -33,7 +33,7 @@ pub use shed::Overload;
 pub use text::{CONTENT_TYPE, Page};
 pub use worlds::WorldFigures;
 
-use engine::matches::entry::Class;
+use engine::matches::entry::AnswerClass;
 use labelled::{ByClass, ByKind, ByRoute};
 use recent::Recent;
 use shed::ByOverload;
@@ -246,7 +246,7 @@ impl Metrics {
     }
 
     /// A call of /move ended.
-    pub fn answered(&self, class: Class, latency_ms: u16) {
+    pub fn answered(&self, class: AnswerClass, latency_ms: u16) {
         self.figures.bot_calls.inc();
         self.figures.bot_call.observe(Duration::from_millis(u64::from(latency_ms)));
         self.figures.broken_moves.inc(class);

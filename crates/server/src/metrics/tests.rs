@@ -106,9 +106,9 @@ fn what_is_told_is_on_the_page() {
     );
     check(
         |metrics| {
-            metrics.answered(Class::Valid, 200);
-            metrics.answered(Class::Late, 500);
-            metrics.answered(Class::Malformed, 1);
+            metrics.answered(AnswerClass::Valid, 200);
+            metrics.answered(AnswerClass::Late, 500);
+            metrics.answered(AnswerClass::Malformed, 1);
         },
         &[
             ("gauntlet_bot_calls_total", 3.0),

@@ -10,7 +10,7 @@ use crate::gateway::ops::PROCESS_ID;
 use crate::lease::Tenant;
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
-use engine::limits::{FORWARD_CONNECT_MAX, LEASE, LEASE_RENEW_EVERY};
+use engine::limits::{FORWARD_CONNECT_TIMEOUT, LEASE_DURATION, LEASE_RENEW_INTERVAL};
 use engine::time::UnixMs;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -20,9 +20,9 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
 /// How often the leases are read while other processes have some at this address.
-const LOOK_EVERY: Duration = Duration::from_millis(LEASE_RENEW_EVERY.as_millis() as u64 / 4);
+const LOOK_EVERY: Duration = Duration::from_millis(LEASE_RENEW_INTERVAL.as_millis() as u64 / 4);
 /// A lease that holds for longer than this after it was first seen has been renewed, or another has followed it.
-const WATCH_MAX: Duration = LEASE.saturating_add(LEASE_RENEW_EVERY);
+const WATCH_MAX: Duration = LEASE_DURATION.saturating_add(LEASE_RENEW_INTERVAL);
 /// Time in which the process at the address must say who it is.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
 /// Most bytes that are read of its response: the process id is in the head.
@@ -147,7 +147,7 @@ impl<'a> AddressClaim<'a> {
 
     async fn write_lease(&self, address: &str) -> Result<(), StoreError> {
         let now = self.app.now();
-        let (worker, address, until) = (self.worker, address.to_owned(), now.after(LEASE));
+        let (worker, address, until) = (self.worker, address.to_owned(), now.plus(LEASE_DURATION));
         match self.app.commit(Command::RenewLease { worker, address, now, until }).await? {
             Outcome::Done => Ok(()),
             Outcome::LeaseLost => {
@@ -175,7 +175,7 @@ fn log_wait(address: &str, leases: &[(WorkerId, UnixMs)], now: UnixMs) {
 
 /// Asks at `address` which process it is.
 async fn answer_at(address: &str) -> Answer {
-    let Ok(Ok(mut stream)) = timeout(FORWARD_CONNECT_MAX, TcpStream::connect(address)).await else {
+    let Ok(Ok(mut stream)) = timeout(FORWARD_CONNECT_TIMEOUT, TcpStream::connect(address)).await else {
         return Answer::Nothing;
     };
     let mut response = Vec::new();

@@ -15,7 +15,7 @@ use crate::metrics::Metrics;
 use engine::ids::WorldId;
 use engine::limits::QUOTA_ADDRESSES_MAX;
 use engine::time::UnixMs;
-use limiter::{Capacity, Decision, Gcra, Keyed, Moment, Quota, Room, Seed, WhenFull};
+use limiter::{Budget, Capacity, Decision, Gcra, Keyed, Moment, Quota, Seed, WhenFull};
 use live_hunts::LiveHunts;
 use std::fmt;
 use std::net::IpAddr;
@@ -243,7 +243,7 @@ impl Quotas {
 
 impl Made {
     fn new(kind: Kind, max: usize, seed: [u8; 32]) -> Self {
-        let room = Arc::new(Room::new(Capacity { keys_max: QUOTA_ADDRESSES_MAX, stamps_max: 0 }));
+        let room = Arc::new(Budget::new(Capacity { keys_max: QUOTA_ADDRESSES_MAX, timestamps_max: 0 }));
         let quota = Quota::new(max as u64, HOUR).expect("the table of settings allows no limit of zero");
         // Further addresses are let in uncounted: what they make is bounded for all together elsewhere.
         Self { kind, max, by_address: Keyed::new(quota, room, WhenFull::Admit, Seed::new(seed)) }

@@ -3,15 +3,15 @@
 use super::ask::UNITS;
 use crate::limits::headers::{RATE_LIMIT, RATE_LIMIT_POLICY, RateHeaders};
 use http::header::RETRY_AFTER;
-use limiter::{Decision, Moment, Outcome, Part, Ruling};
+use limiter::{CheckResult, Decision, Moment, Outcome, PolicyDecision};
 use wire::rls::{Code, DescriptorStatus, HeaderValue, RateLimit, RateLimitResponse, Unit};
 
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// The answer to a request of so many descriptors, `now` being the moment of the ruling or a later one.
-pub(super) fn response(ruling: &Ruling, descriptors: usize, now: Moment) -> RateLimitResponse {
+pub(super) fn response(ruling: &CheckResult, descriptors: usize, now: Moment) -> RateLimitResponse {
     let is_allowed = matches!(ruling.outcome, Outcome::Allowed);
-    let parts = |place| ruling.parts.iter().filter(move |part| part.hit == place);
+    let parts = |place| ruling.decisions.iter().filter(move |part| part.hit == place);
     let statuses = (0..descriptors).map(|place| status(parts(place), is_allowed, now));
     RateLimitResponse {
         overall_code: code(is_allowed).into(),
@@ -26,7 +26,7 @@ fn code(is_allowed: bool) -> Code {
 
 /// What became of one descriptor: the word of the policy that is hardest on it, if any has one. In a request that is allowed
 /// none is over its limit, whatever a limiter in shadow would have said.
-fn status<'a>(parts: impl Iterator<Item = &'a Part>, is_allowed: bool, now: Moment) -> DescriptorStatus {
+fn status<'a>(parts: impl Iterator<Item = &'a PolicyDecision>, is_allowed: bool, now: Moment) -> DescriptorStatus {
     let Some(part) = parts.filter(|part| !part.policy.is_shadow).min_by_key(|part| room_left(&part.decision)) else {
         return DescriptorStatus { code: Code::Ok.into(), ..DescriptorStatus::default() };
     };
@@ -53,7 +53,7 @@ fn room_left(decision: &Decision) -> (u8, u64) {
     }
 }
 
-fn limit(part: &Part) -> RateLimit {
+fn limit(part: &PolicyDecision) -> RateLimit {
     let window_ns = part.quota.window_ns();
     let unit =
         UNITS.iter().find(|(_, seconds)| seconds * NS_PER_S == window_ns).map_or(Unit::Unknown, |(unit, _)| *unit);
@@ -68,7 +68,7 @@ fn saturated(units: u64) -> u32 {
     u32::try_from(units).unwrap_or(u32::MAX)
 }
 
-fn headers(ruling: &Ruling, now: Moment) -> Vec<HeaderValue> {
+fn headers(ruling: &CheckResult, now: Moment) -> Vec<HeaderValue> {
     let RateHeaders { policy, limit, retry_after_s } = RateHeaders::of(ruling, now);
     let retry_after = retry_after_s.map(|seconds| seconds.to_string()).unwrap_or_default();
     let headers = [(RATE_LIMIT_POLICY, policy), (RATE_LIMIT, limit), (RETRY_AFTER, retry_after)];

@@ -5,9 +5,9 @@ use crate::lease::Tenant;
 use crate::metrics::Metrics;
 use bytes::Bytes;
 use engine::ids::MatchId;
-use engine::matches::entry::{Class, Face};
-use engine::matches::machine::Heard;
-use engine::rows::LogRow;
+use engine::matches::entry::{AnswerClass, Face};
+use engine::matches::machine::MoveAnswer;
+use engine::rows::MatchLogRow;
 use std::time::Duration;
 use store::StoreError;
 
@@ -51,7 +51,7 @@ pub struct Call {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// What kind of answer.
-    pub class: Class,
+    pub class: AnswerClass,
     /// From sending to the end of the answer, in milliseconds, at most the timeout.
     pub latency_ms: u16,
     /// The move, of a valid answer to [`Path::Move`].
@@ -60,7 +60,7 @@ pub struct Answer {
     pub shout: String,
 }
 
-impl From<Answer> for Heard {
+impl From<Answer> for MoveAnswer {
     fn from(answer: Answer) -> Self {
         Self { class: answer.class, mv: answer.mv, latency_ms: answer.latency_ms, shout: answer.shout }
     }
@@ -69,7 +69,7 @@ impl From<Answer> for Heard {
 /// The world of a runner, beyond what its lease needs.
 pub trait Outside: Tenant {
     /// The whole log of a match.
-    fn log(&self, id: MatchId) -> impl Future<Output = Result<Vec<LogRow>, StoreError>> + Send;
+    fn log(&self, id: MatchId) -> impl Future<Output = Result<Vec<MatchLogRow>, StoreError>> + Send;
     /// What a bot looks like; the defaults when it does not say in time.
     fn face(&self, url: String) -> impl Future<Output = Face> + Send;
     /// Calls a bot. Never fails: whatever goes wrong is a class of answer.

@@ -8,7 +8,7 @@ use crate::metrics::Metrics;
 use engine::commands::{Command, Outcome};
 use engine::ids::MatchId;
 use engine::matches::entry::Face;
-use engine::rows::LogRow;
+use engine::rows::MatchLogRow;
 use engine::time::UnixMs;
 use std::time::Duration;
 use store::StoreError;
@@ -65,8 +65,8 @@ impl Tenant for Real {
 }
 
 impl Outside for Real {
-    async fn log(&self, id: MatchId) -> Result<Vec<LogRow>, StoreError> {
-        let page = self.app.store.read(move |reader| reader.log(id, 0, usize::MAX)).await?;
+    async fn log(&self, id: MatchId) -> Result<Vec<MatchLogRow>, StoreError> {
+        let page = self.app.store.read(move |reader| reader.match_log(id, 0, usize::MAX)).await?;
         Ok(page.map(|page| page.rows).unwrap_or_default())
     }
 

@@ -4,12 +4,12 @@
 use super::outside::{Call, Outside, Path};
 use super::view::View;
 use crate::lease::Lease;
-use engine::commands::{Append, Claimed, Command, Outcome};
+use engine::commands::{ClaimedMatch, Command, MatchAppend, Outcome};
 use engine::limits::FAILURE_BYTES_MAX;
 use engine::matches::archive;
 use engine::matches::entry::Notice;
-use engine::matches::machine::{Broken, Heard, Machine, Next, Seats, Step};
-use engine::rows::LogRow;
+use engine::matches::machine::{MatchError, MatchMachine, MoveAnswer, NextAction, PendingStep, SeatSet};
+use engine::rows::MatchLogRow;
 use engine::time::UnixMs;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::time::Duration;
@@ -32,19 +32,19 @@ pub(super) enum Ending {
 /// Why a room stops before its match is over.
 enum Stop {
     Ended(Ending),
-    Broken(Broken),
+    Broken(MatchError),
     /// The log is not what this room believes (an unsure commit may have succeeded): read it again.
     Reload,
 }
 
-impl From<Broken> for Stop {
-    fn from(broken: Broken) -> Self {
+impl From<MatchError> for Stop {
+    fn from(broken: MatchError) -> Self {
         Self::Broken(broken)
     }
 }
 
 /// Plays a claimed match to its end.
-pub(super) async fn play<O: Outside>(outside: O, lease: Lease, claimed: Claimed) -> Ending {
+pub(super) async fn play<O: Outside>(outside: O, lease: Lease, claimed: ClaimedMatch) -> Ending {
     let mut resumes_from_log = claimed.version > 0;
     loop {
         let mut room = match Room::enter(&outside, &lease, &claimed, resumes_from_log).await {
@@ -63,7 +63,7 @@ pub(super) async fn play<O: Outside>(outside: O, lease: Lease, claimed: Claimed)
 }
 
 /// What a stop means for the match; `None`: go on with the log as it is.
-async fn room_stopped<O: Outside>(outside: &O, lease: &Lease, claimed: &Claimed, stop: Stop) -> Option<Ending> {
+async fn room_stopped<O: Outside>(outside: &O, lease: &Lease, claimed: &ClaimedMatch, stop: Stop) -> Option<Ending> {
     match stop {
         Stop::Ended(ending) => Some(ending),
         Stop::Reload => None,
@@ -72,12 +72,12 @@ async fn room_stopped<O: Outside>(outside: &O, lease: &Lease, claimed: &Claimed,
 }
 
 /// Ends a broken match, its log kept for study.
-async fn fail<O: Outside>(outside: &O, lease: &Lease, claimed: &Claimed, broken: &Broken) -> Ending {
+async fn fail<O: Outside>(outside: &O, lease: &Lease, claimed: &ClaimedMatch, broken: &MatchError) -> Ending {
     let id = claimed.spec.id;
     let mut reason = broken.to_string();
     reason.truncate(reason.floor_char_boundary(FAILURE_BYTES_MAX));
     tracing::error!(match.id = %id, reason, "a match is broken");
-    let command = Command::Fail { id, epoch: claimed.epoch, reason, now: outside.now() };
+    let command = Command::FailMatch { id, epoch: claimed.epoch, reason, now: outside.now() };
     match save(outside, lease, command).await {
         Ok(Outcome::Done) => {
             outside.metrics().match_failed();
@@ -113,21 +113,21 @@ struct Room<'a, O> {
     outside: &'a O,
     lease: &'a Lease,
     epoch: u32,
-    machine: Machine,
+    machine: MatchMachine,
     /// The log so far: packed for the archive at the end.
-    log: Vec<LogRow>,
+    log: Vec<MatchLogRow>,
     /// When the first /start was about to be sent, if this room sent it.
     started_at: Option<UnixMs>,
 }
 
 impl<'a, O: Outside> Room<'a, O> {
-    async fn enter(outside: &'a O, lease: &'a Lease, claimed: &Claimed, has_log: bool) -> Result<Self, Stop> {
+    async fn enter(outside: &'a O, lease: &'a Lease, claimed: &ClaimedMatch, has_log: bool) -> Result<Self, Stop> {
         let spec = claimed.spec.clone();
         let log = match has_log {
             true => retry(lease, || outside.log(spec.id)).await.map_err(Stop::Ended)?,
             false => Vec::new(),
         };
-        let machine = Machine::resume(spec, &log)?;
+        let machine = MatchMachine::resume(spec, &log)?;
         Ok(Self { outside, lease, epoch: claimed.epoch, machine, log, started_at: None })
     }
 
@@ -137,11 +137,11 @@ impl<'a, O: Outside> Room<'a, O> {
             if !self.lease.holds() {
                 return Stop::Ended(Ending::LeaseLost);
             }
-            let done = match self.machine.next() {
-                Next::Open => self.open().await,
-                Next::Notify { notice, seats } => self.notify(notice, seats).await,
-                Next::Ask { seats } => self.ask(seats).await,
-                Next::Finish => return self.finish().await,
+            let done = match self.machine.next_action() {
+                NextAction::Open => self.open().await,
+                NextAction::Notify { notice, seats } => self.notify(notice, seats).await,
+                NextAction::RequestMoves { seats } => self.ask(seats).await,
+                NextAction::Finish => return self.finish().await,
             };
             if let Err(stop) = done {
                 return stop;
@@ -152,7 +152,7 @@ impl<'a, O: Outside> Room<'a, O> {
     async fn open(&mut self) -> Result<(), Stop> {
         let seats = self.machine.spec().seats.iter();
         let faces = futures_util::future::join_all(seats.map(|seat| self.outside.face(seat.url.clone()))).await;
-        let step = self.machine.opened(faces);
+        let step = self.machine.record_opened(faces);
         let started_at = self.outside.now();
         self.append(step, Some(started_at)).await?;
         self.started_at = Some(started_at);
@@ -161,7 +161,7 @@ impl<'a, O: Outside> Room<'a, O> {
     }
 
     /// Tells bots of the start or the end; each answer is saved as it comes, so that no bot is told twice.
-    async fn notify(&mut self, notice: Notice, seats: Seats) -> Result<(), Stop> {
+    async fn notify(&mut self, notice: Notice, seats: SeatSet) -> Result<(), Stop> {
         let path = match notice {
             Notice::Start => Path::Start,
             Notice::End => Path::End,
@@ -171,15 +171,15 @@ impl<'a, O: Outside> Room<'a, O> {
         let mut answers: FuturesUnordered<_> =
             calls.map(|(seat, call)| async move { (seat, outside.call(call).await) }).collect();
         while let Some((seat, answer)) = answers.next().await {
-            let step = self.machine.delivered(notice, seat, answer.class, answer.latency_ms);
+            let step = self.machine.record_delivery(notice, seat, answer.class, answer.latency_ms);
             self.append(step, None).await?;
         }
         Ok(())
     }
 
     /// Asks the living for their moves and plays the turn.
-    async fn ask(&mut self, seats: Seats) -> Result<(), Stop> {
-        let mut heard: Vec<Option<Heard>> = vec![None; self.machine.spec().seats.len()];
+    async fn ask(&mut self, seats: SeatSet) -> Result<(), Stop> {
+        let mut heard: Vec<Option<MoveAnswer>> = vec![None; self.machine.spec().seats.len()];
         let outside = self.outside;
         let calls = self.calls(seats, Path::Move).into_iter();
         let calls = calls.map(|(seat, call)| async move { (seat, outside.call(call).await) });
@@ -187,7 +187,7 @@ impl<'a, O: Outside> Room<'a, O> {
             self.outside.metrics().answered(answer.class, answer.latency_ms);
             heard[seat] = Some(answer.into());
         }
-        let step = self.machine.turn(heard)?;
+        let step = self.machine.play_turn(heard)?;
         let late = step.row.late_moves - self.machine.late_moves();
         self.append(step, None).await?;
         self.outside.metrics().turn_saved(late);
@@ -197,7 +197,7 @@ impl<'a, O: Outside> Room<'a, O> {
     async fn finish(&mut self) -> Stop {
         let spec = self.machine.spec();
         let now = self.outside.now();
-        let finish = Command::Finish {
+        let finish = Command::FinishMatch {
             append: self.append_command(Vec::new(), None),
             result: self.machine.result(),
             archive: archive::pack(&self.log),
@@ -212,15 +212,15 @@ impl<'a, O: Outside> Room<'a, O> {
                 self.outside.saved(spec.id, u32::MAX);
                 Stop::Ended(Ending::Finished)
             }
-            Ok(Outcome::VersionIs(_)) => Stop::Reload,
+            Ok(Outcome::VersionConflict(_)) => Stop::Reload,
             Ok(_) => Stop::Ended(Ending::Fenced),
             Err(ending) => Stop::Ended(ending),
         }
     }
 
     /// Save, then tell, then go on.
-    async fn append(&mut self, step: Step, started_at: Option<UnixMs>) -> Result<(), Stop> {
-        let command = Command::Append(self.append_command(vec![step.row.clone()], started_at));
+    async fn append(&mut self, step: PendingStep, started_at: Option<UnixMs>) -> Result<(), Stop> {
+        let command = Command::AppendMatch(self.append_command(vec![step.row.clone()], started_at));
         match save(self.outside, self.lease, command).await {
             Ok(Outcome::Done) => {
                 self.log.push(step.row.clone());
@@ -228,18 +228,18 @@ impl<'a, O: Outside> Room<'a, O> {
                 self.outside.saved(self.machine.spec().id, self.machine.version());
                 Ok(())
             }
-            Ok(Outcome::VersionIs(_)) => Err(Stop::Reload),
+            Ok(Outcome::VersionConflict(_)) => Err(Stop::Reload),
             Ok(_) => Err(Stop::Ended(Ending::Fenced)),
             Err(ending) => Err(Stop::Ended(ending)),
         }
     }
 
-    fn append_command(&self, rows: Vec<LogRow>, started_at: Option<UnixMs>) -> Append {
+    fn append_command(&self, rows: Vec<MatchLogRow>, started_at: Option<UnixMs>) -> MatchAppend {
         let expected_version = self.machine.version();
-        Append { id: self.machine.spec().id, epoch: self.epoch, rows, expected_version, started_at }
+        MatchAppend { id: self.machine.spec().id, epoch: self.epoch, rows, expected_version, started_at }
     }
 
-    fn calls(&self, seats: Seats, path: Path) -> Vec<(usize, Call)> {
+    fn calls(&self, seats: SeatSet, path: Path) -> Vec<(usize, Call)> {
         let view = View::new(&self.machine);
         let spec = self.machine.spec();
         let timeout = Duration::from_millis(u64::from(spec.timeout_ms));

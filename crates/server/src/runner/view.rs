@@ -4,8 +4,8 @@
 //! that wait off the board stay hidden. Everything is a function of the machine, so a resumed match sends the same bytes.
 
 use bytes::Bytes;
-use engine::matches::entry::Class;
-use engine::matches::machine::Machine;
+use engine::matches::entry::AnswerClass;
+use engine::matches::machine::MatchMachine;
 use rules::snake::Point;
 use std::borrow::Cow;
 use wire::webhook::{
@@ -19,7 +19,7 @@ const SOURCE: &str = "custom";
 
 /// A machine's moment, ready to be told to each of its seats.
 pub struct View<'a> {
-    machine: &'a Machine,
+    machine: &'a MatchMachine,
     game: Game<'a>,
     board: Board<'a>,
     /// Where each seat stands in `board.snakes`; `None` for those that are out.
@@ -29,7 +29,7 @@ pub struct View<'a> {
 impl<'a> View<'a> {
     /// The view of this moment.
     #[must_use]
-    pub fn new(machine: &'a Machine) -> Self {
+    pub fn new(machine: &'a MatchMachine) -> Self {
         let now = machine.board();
         let mut snakes = Vec::with_capacity(now.snakes.len());
         let places = (0..now.snakes.len()).map(|seat| {
@@ -67,7 +67,7 @@ impl<'a> View<'a> {
     }
 }
 
-fn game_of(machine: &Machine) -> Game<'_> {
+fn game_of(machine: &MatchMachine) -> Game<'_> {
     let spec = machine.spec();
     let settings = spec.rules.settings;
     let number = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
@@ -93,10 +93,11 @@ fn game_of(machine: &Machine) -> Game<'_> {
 }
 
 /// A seat's snake, alive or out.
-fn snake_of(machine: &Machine, seat: usize) -> Snake<'_> {
+fn snake_of(machine: &MatchMachine, seat: usize) -> Snake<'_> {
     let (spec, snake) = (machine.spec(), &machine.board().snakes[seat]);
-    let last = machine.last(seat);
-    let latency_ms = last.map_or(0, |last| if last.class == Class::Late { spec.timeout_ms } else { last.latency_ms });
+    let last = machine.last_move(seat);
+    let latency_ms =
+        last.map_or(0, |last| if last.class == AnswerClass::Late { spec.timeout_ms } else { last.latency_ms });
     let face = machine.faces().get(seat);
     Snake {
         id: spec.snake_id(seat).to_string().into(),

@@ -6,9 +6,9 @@ use super::room::{self, Ending};
 use crate::app::Drain;
 use crate::config::Config;
 use crate::lease::{Keeper, Lease, Seat};
-use engine::commands::{Claimed, Command, Outcome};
+use engine::commands::{ClaimedMatch, Command, Outcome};
 use engine::ids::{MatchId, WorkerId};
-use engine::limits::{CLAIM_GAP, CLAIM_MAX};
+use engine::limits::{CLAIM_INTERVAL_MIN, CLAIM_MAX};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use store::StoreError;
@@ -109,19 +109,19 @@ impl<O: Outside> Life<O> {
                 () = sleep_until(look_at), if space > 0 => {
                     last_claim = Instant::now();
                     match self.claim(space.min(self.settings.claim_size)).await {
-                        Ok(is_more) if is_more => look_at = last_claim + CLAIM_GAP,
+                        Ok(is_more) if is_more => look_at = last_claim + CLAIM_INTERVAL_MIN,
                         Ok(_) => look_at = Instant::now() + self.settings.claim_period,
                         Err(LeaseIsLost) => return End::LeaseLost,
                     }
                 }
-                () = self.outside.queue_rung(), if space > 0 => look_at = look_at.min(last_claim + CLAIM_GAP),
+                () = self.outside.queue_rung(), if space > 0 => look_at = look_at.min(last_claim + CLAIM_INTERVAL_MIN),
             }
         }
     }
 
     /// One claim. Whether there may be more to claim at once.
     async fn claim(&mut self, max: usize) -> Result<bool, LeaseIsLost> {
-        let claim = Command::Claim {
+        let claim = Command::ClaimMatches {
             worker: self.worker,
             number: self.claim_number,
             now: self.outside.now(),
@@ -129,7 +129,7 @@ impl<O: Outside> Life<O> {
             attempts_max: self.settings.attempts_max,
         };
         match self.outside.commit(claim).await {
-            Ok(Outcome::Claimed(claims)) => {
+            Ok(Outcome::MatchesClaimed(claims)) => {
                 self.claim_number += 1;
                 let is_more = claims.len() == max;
                 self.resumed += claims.iter().filter(|claimed| claimed.version > 0).count();
@@ -154,7 +154,7 @@ impl<O: Outside> Life<O> {
         }
     }
 
-    fn open_room(&mut self, claimed: Claimed) {
+    fn open_room(&mut self, claimed: ClaimedMatch) {
         let held = Held { id: claimed.spec.id, epoch: claimed.epoch };
         self.outside.metrics().match_claimed(claimed.version > 0);
         let room = room::play(self.outside.clone(), self.lease.clone(), claimed);
@@ -200,7 +200,7 @@ impl<O: Outside> Life<O> {
     }
 
     async fn release(&self, held: Held, is_refunded: bool) {
-        let release = Command::Release { id: held.id, epoch: held.epoch, is_refunded };
+        let release = Command::ReleaseMatch { id: held.id, epoch: held.epoch, is_refunded };
         for pause_ms in [20, 100, 500] {
             if self.outside.commit(release.clone()).await.is_ok() {
                 return;

@@ -13,7 +13,7 @@ use axum::body::{Body, Bytes};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use engine::ids::MatchId;
-use engine::limits::REPLAY_ANSWER_BYTES;
+use engine::limits::REPLAY_RESPONSE_BYTES;
 use engine::rows::MatchRow;
 use futures_util::stream::try_unfold;
 use serde::Serialize;
@@ -77,7 +77,7 @@ impl Wanted {
         Ok((
             [(header::CONTENT_TYPE, "application/json")],
             Extension(Uncounted),
-            Extension(Keeps(REPLAY_ANSWER_BYTES)),
+            Extension(Keeps(REPLAY_RESPONSE_BYTES)),
             body,
         )
             .into_response())

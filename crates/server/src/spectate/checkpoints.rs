@@ -4,7 +4,7 @@
 use crate::metrics::AnswerFigures;
 use engine::ids::MatchId;
 use engine::limits::REPLAY_CHECKPOINT_TURNS;
-use engine::matches::machine::Machine;
+use engine::matches::machine::MatchMachine;
 use engine::matches::spec::SeatSpec;
 use std::collections::{BTreeMap, HashMap};
 use std::mem::size_of;
@@ -29,7 +29,7 @@ struct Kept {
 #[derive(Default)]
 struct States {
     /// By turns played.
-    by_turn: BTreeMap<u32, Arc<Machine>>,
+    by_turn: BTreeMap<u32, Arc<MatchMachine>>,
     bytes: usize,
     last_use: u64,
 }
@@ -40,7 +40,7 @@ impl Checkpoints {
     }
 
     /// The last state of a match before this turn.
-    pub(super) fn before(&self, id: MatchId, turn: u32) -> Option<Arc<Machine>> {
+    pub(super) fn before(&self, id: MatchId, turn: u32) -> Option<Arc<MatchMachine>> {
         let mut kept = self.kept();
         kept.touch(id);
         let (_, machine) = kept.matches.get(&id)?.by_turn.range(..turn).next_back()?;
@@ -48,7 +48,7 @@ impl Checkpoints {
     }
 
     /// Keeps this state, which a turn has just led to, if it is one of those that are kept: the state just before every page.
-    pub(super) fn offer(&self, machine: &Machine) {
+    pub(super) fn offer(&self, machine: &MatchMachine) {
         let (id, turn) = (machine.spec().id, machine.turns());
         if !(turn + 1).is_multiple_of(REPLAY_CHECKPOINT_TURNS) || self.has(id, turn) {
             return;
@@ -82,7 +82,7 @@ impl Kept {
         }
     }
 
-    fn put(&mut self, id: MatchId, turn: u32, machine: Arc<Machine>, bytes: usize) {
+    fn put(&mut self, id: MatchId, turn: u32, machine: Arc<MatchMachine>, bytes: usize) {
         let states = self.matches.entry(id).or_default();
         if states.by_turn.insert(turn, machine).is_none() {
             states.bytes += bytes;
@@ -100,31 +100,31 @@ impl Kept {
 }
 
 /// About what a state takes, in bytes.
-fn weight(machine: &Machine) -> usize {
+fn weight(machine: &MatchMachine) -> usize {
     let (spec, board) = (machine.spec(), machine.board());
     let seat = |seat: &SeatSpec| size_of::<SeatSpec>() + seat.name.len() + seat.url.len();
     let seats: usize = spec.seats.iter().map(seat).sum();
     let points: usize = board.snakes.iter().map(|snake| snake.body.capacity()).sum();
     let points = points + board.food.capacity() + board.hazards.capacity();
     let faces: usize = machine.faces().iter().map(|face| face.color.len() + face.head.len() + face.tail.len()).sum();
-    let last: usize = (0..spec.seats.len()).filter_map(|at| machine.last(at)).map(|last| last.shout.len()).sum();
+    let last: usize = (0..spec.seats.len()).filter_map(|at| machine.last_move(at)).map(|last| last.shout.len()).sum();
     // Each seat has a snake, a face and a last move; the rest is bookkeeping.
     const OF_SEAT: usize = 256;
-    size_of::<Machine>() + seats + spec.seats.len() * OF_SEAT + 2 * points + faces + last + OF_SEAT
+    size_of::<MatchMachine>() + seats + spec.seats.len() * OF_SEAT + 2 * points + faces + last + OF_SEAT
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use engine::ids::BotId;
-    use engine::matches::entry::{Class, Notice};
+    use engine::matches::entry::{AnswerClass, Notice};
     use engine::matches::spec::MatchSpec;
     use rules::chance::Seed;
     use rules::snake::{Map, Rules, Ruleset, Settings};
 
     /// A match that has come to this turn.
-    fn at(id: u128, turn: u32) -> Machine {
-        let mut machine = Machine::new(MatchSpec {
+    fn at(id: u128, turn: u32) -> MatchMachine {
+        let mut machine = MatchMachine::new(MatchSpec {
             id: MatchId(id),
             rules: Rules::for_snakes(Ruleset::Solo, Map::Standard, Settings::default(), 1),
             width: 25,
@@ -135,10 +135,10 @@ mod tests {
             seats: vec![SeatSpec { bot: BotId(1), name: "bot".to_owned(), url: "http://nowhere.example".to_owned() }],
         })
         .unwrap();
-        machine.accept(machine.opened(Vec::new()));
-        machine.accept(machine.delivered(Notice::Start, 0, Class::Valid, 1));
+        machine.accept(machine.record_opened(Vec::new()));
+        machine.accept(machine.record_delivery(Notice::Start, 0, AnswerClass::Valid, 1));
         while machine.turns() < turn {
-            machine.accept(machine.turn(Vec::new()).unwrap());
+            machine.accept(machine.play_turn(Vec::new()).unwrap());
         }
         machine
     }

@@ -10,7 +10,7 @@ use axum::extract::State as Shared;
 use axum::response::Response;
 use engine::ids::MatchId;
 use engine::limits::FRAMES_PAGE_MAX;
-use engine::matches::life::State;
+use engine::matches::lifecycle::MatchState;
 use engine::matches::spec::MatchSpec;
 use serde::Deserialize;
 use wire::viewer::{FramesReply, Game, GameReply, RulesetName};
@@ -69,13 +69,13 @@ pub(crate) async fn list_frames(
 }
 
 /// A game's description for viewers.
-fn game(spec: &MatchSpec, state: State) -> Game {
+fn game(spec: &MatchSpec, state: MatchState) -> Game {
     let status = match state {
-        State::Waiting => "pending",
-        State::Running => "running",
-        State::Finished => "complete",
-        State::Failed => "error",
-        State::Cancelled => "stopped",
+        MatchState::Waiting => "pending",
+        MatchState::Running => "running",
+        MatchState::Finished => "complete",
+        MatchState::Failed => "error",
+        MatchState::Cancelled => "stopped",
     };
     let ruleset = spec.rules.ruleset.name().to_owned();
     Game {

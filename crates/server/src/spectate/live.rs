@@ -11,7 +11,7 @@ use axum::extract::State as Shared;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::response::Response;
 use engine::ids::MatchId;
-use engine::matches::life::State;
+use engine::matches::lifecycle::MatchState;
 use engine::matches::spec::MatchSpec;
 use std::time::Duration;
 use tokio::time::{Instant, Interval, interval_at, sleep, timeout};
@@ -107,11 +107,11 @@ fn error_and_end(why: &str) -> Vec<Event> {
 }
 
 /// Why a game that has ended has no result, if it has none.
-fn without_result(state: State) -> Option<&'static str> {
+fn without_result(state: MatchState) -> Option<&'static str> {
     match state {
-        State::Waiting | State::Running | State::Finished => None,
-        State::Cancelled => Some("this game was cancelled: it has no result"),
-        State::Failed => Some("this game failed: it has no result"),
+        MatchState::Waiting | MatchState::Running | MatchState::Finished => None,
+        MatchState::Cancelled => Some("this game was cancelled: it has no result"),
+        MatchState::Failed => Some("this game failed: it has no result"),
     }
 }
 

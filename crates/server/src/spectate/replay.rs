@@ -10,10 +10,10 @@ use crate::config::Config;
 use crate::fair::FairPermits;
 use crate::metrics::{AnswerFigures, Metrics};
 use engine::limits::{REPLAY_CHUNK_BYTES, REPLAY_LOG_BYTES_MAX, REPLAY_SLICE_ENTRIES};
-use engine::matches::life::State;
-use engine::matches::machine::Broken;
+use engine::matches::lifecycle::MatchState;
+use engine::matches::machine::MatchError;
 use engine::matches::spec::MatchSpec;
-use engine::rows::{LogPage, LogRow};
+use engine::rows::{MatchLogPage, MatchLogRow};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -45,10 +45,10 @@ struct Cursor {
     /// How a frame is written.
     encode: fn(Frame) -> String,
     /// Entries that were read and not played yet.
-    rows: VecDeque<LogRow>,
+    rows: VecDeque<MatchLogRow>,
     /// How long the log was when it was read last, and the match's state.
     version: u32,
-    state: State,
+    state: MatchState,
 }
 
 /// What one slice of a replay came to.
@@ -65,7 +65,7 @@ pub(super) enum After {
     /// Nothing: every wanted frame was shown.
     Done,
     /// Nothing yet, or nothing ever if the match has ended: the whole log was played, and this was the match's state.
-    CaughtUp(State),
+    CaughtUp(MatchState),
     /// The match was retired meanwhile.
     Gone,
     /// The log does not replay.
@@ -77,7 +77,7 @@ impl Replays {
     /// When a process that begins is given no threads.
     pub(crate) fn new(store: &Store, config: &Config, metrics: &Metrics) -> Arc<Self> {
         let (threads, figures) = (config.replays_threads.max(1), metrics.answers().clone());
-        let readers = store.readers_apart(threads, figures.clone()).expect("a process that begins finds threads");
+        let readers = store.dedicated_readers(threads, figures.clone()).expect("a process that begins finds threads");
         let checkpoints = Arc::new(Checkpoints::new(config.replays_cache_bytes, figures.clone()));
         Arc::new(Self { readers, permits: FairPermits::new(threads), checkpoints, figures })
     }
@@ -107,9 +107,9 @@ impl Replays {
         spec: MatchSpec,
         turns: Range<u32>,
         encode: fn(Frame) -> String,
-    ) -> Result<Replay, Broken> {
+    ) -> Result<Replay, MatchError> {
         let (tape, rows) = (Tape::new(spec)?, VecDeque::new());
-        let cursor = Cursor { tape, turns, encode, rows, version: 0, state: State::Waiting };
+        let cursor = Cursor { tape, turns, encode, rows, version: 0, state: MatchState::Waiting };
         Ok(Replay { replays: self.clone(), address, cursor: Arc::new(Mutex::new(cursor)) })
     }
 }
@@ -134,7 +134,7 @@ impl Cursor {
         self.seek(&replays.checkpoints);
         if self.rows.is_empty() {
             let id = self.tape.machine().spec().id;
-            let Some(page) = reader.log(id, self.tape.version(), REPLAY_SLICE_ENTRIES)? else {
+            let Some(page) = reader.match_log(id, self.tape.version(), REPLAY_SLICE_ENTRIES)? else {
                 return Ok(Slice { frames: Vec::new(), after: After::Gone });
             };
             self.take(page);
@@ -161,10 +161,10 @@ impl Cursor {
     }
 
     /// Keeps as many entries as may be; the others are read again.
-    fn take(&mut self, page: LogPage) {
+    fn take(&mut self, page: MatchLogPage) {
         (self.version, self.state) = (page.version, page.state);
         let mut bytes = 0;
-        let fits = |row: &LogRow| {
+        let fits = |row: &MatchLogRow| {
             bytes += row.bytes.len();
             bytes == row.bytes.len() || bytes <= REPLAY_LOG_BYTES_MAX
         };
@@ -172,7 +172,7 @@ impl Cursor {
     }
 
     /// Plays what is there, until enough frames were made. What follows, if it is known already.
-    fn play(&mut self, replays: &Replays, frames: &mut Vec<String>) -> Result<Option<After>, Broken> {
+    fn play(&mut self, replays: &Replays, frames: &mut Vec<String>) -> Result<Option<After>, MatchError> {
         let mut bytes = 0;
         while bytes < REPLAY_CHUNK_BYTES
             && let Some(row) = self.rows.pop_front()

@@ -1,30 +1,30 @@
 //! A match's log played back as frames.
 
-use engine::matches::entry::Class;
-use engine::matches::machine::{Broken, Machine};
+use engine::matches::entry::AnswerClass;
+use engine::matches::machine::{MatchError, MatchMachine};
 use engine::matches::spec::MatchSpec;
-use engine::rows::LogRow;
+use engine::rows::MatchLogRow;
 use rules::snake::Point;
 use wire::viewer::{Cell, Death, Frame, Snake};
 
 /// A machine that is fed with saved rows and shows what each of them led to.
 pub(super) struct Tape {
-    machine: Machine,
+    machine: MatchMachine,
 }
 
 impl Tape {
     /// A tape at its beginning.
-    pub(super) fn new(spec: MatchSpec) -> Result<Self, Broken> {
-        Ok(Self { machine: Machine::new(spec)? })
+    pub(super) fn new(spec: MatchSpec) -> Result<Self, MatchError> {
+        Ok(Self { machine: MatchMachine::new(spec)? })
     }
 
     /// A tape that goes on from here.
-    pub(super) fn from(machine: Machine) -> Self {
+    pub(super) fn from(machine: MatchMachine) -> Self {
         Self { machine }
     }
 
     /// What it has come to.
-    pub(super) fn machine(&self) -> &Machine {
+    pub(super) fn machine(&self) -> &MatchMachine {
         &self.machine
     }
 
@@ -34,7 +34,7 @@ impl Tape {
     }
 
     /// Plays one row. Whether it makes a frame visible: the start position, or a turn.
-    pub(super) fn play(&mut self, row: &LogRow) -> Result<bool, Broken> {
+    pub(super) fn play(&mut self, row: &MatchLogRow) -> Result<bool, MatchError> {
         let turn_before = self.machine.turns();
         self.machine.replay(row)?;
         Ok(row.version == 0 || self.machine.turns() > turn_before)
@@ -46,7 +46,7 @@ impl Tape {
     }
 }
 
-fn frame(machine: &Machine) -> Frame {
+fn frame(machine: &MatchMachine) -> Frame {
     let board = machine.board();
     Frame {
         turn: board.turn,
@@ -56,8 +56,8 @@ fn frame(machine: &Machine) -> Frame {
     }
 }
 
-fn snake(machine: &Machine, seat: usize) -> Snake {
-    let (spec, snake, last) = (machine.spec(), &machine.board().snakes[seat], machine.last(seat));
+fn snake(machine: &MatchMachine, seat: usize) -> Snake {
+    let (spec, snake, last) = (machine.spec(), &machine.board().snakes[seat], machine.last_move(seat));
     let id_of =
         |seat: Option<rules::snake::Seat>| seat.map(|seat| spec.snake_id(seat.index()).to_string()).unwrap_or_default();
     let face = machine.faces().get(seat).cloned().unwrap_or_default();
@@ -80,7 +80,7 @@ fn snake(machine: &Machine, seat: usize) -> Snake {
         api_version: "1".to_owned(),
         author: String::new(),
         status_code: 0,
-        error: last.filter(|last| last.class != Class::Valid).map_or("", |last| last.class.name()).to_owned(),
+        error: last.filter(|last| last.class != AnswerClass::Valid).map_or("", |last| last.class.name()).to_owned(),
         is_bot: false,
         is_environment: false,
         eliminated_cause: death.as_ref().map(|death| death.cause.clone()).unwrap_or_default(),

@@ -13,7 +13,7 @@ use crate::app::Drain;
 use crate::lease::{self, Lease};
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
-use engine::limits::{CLAIM_GAP, TABLE_CLAIM_MAX, TABLE_DRAIN_LINGER};
+use engine::limits::{CLAIM_INTERVAL_MIN, TABLE_CLAIM_MAX, TABLE_DRAIN_LINGER};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -89,7 +89,7 @@ impl<O: Outside> Life<O> {
                 () = drain.begun() => return self.leave().await,
                 Some(ended) = self.keepers.join_next() => return last_of(&ended),
                 () = sleep_until(look_at) => match self.claim().await {
-                    Ok(true) => look_at = Instant::now() + CLAIM_GAP,
+                    Ok(true) => look_at = Instant::now() + CLAIM_INTERVAL_MIN,
                     Ok(false) => look_at = Instant::now() + self.shared.settings.claim_period,
                     Err(last) => return last,
                 },

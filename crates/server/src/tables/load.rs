@@ -4,7 +4,7 @@
 use super::outside::Outside;
 use engine::commands::{ClaimedTable, Command, Outcome};
 use engine::ids::{TableId, WorkerId};
-use engine::rows::TableWhere;
+use engine::rows::TableOwner;
 use store::StoreError;
 
 /// What came of a claim.
@@ -36,10 +36,10 @@ pub(super) async fn claim<O: Outside>(
     if asks_first {
         match outside.owner(id).await {
             Ok(None) => return Ok(Claim::Missing),
-            Ok(Some(TableWhere::At { worker: other, address })) if other != worker => {
+            Ok(Some(TableOwner::Leased { worker: other, address })) if other != worker => {
                 return Ok(Claim::Elsewhere(address));
             }
-            Ok(Some(TableWhere::At { .. } | TableWhere::Nobody)) => {}
+            Ok(Some(TableOwner::Leased { .. } | TableOwner::Unowned)) => {}
             Err(why) => return Err(Unheard { why, may_be_ours: false }),
         }
     }
@@ -52,7 +52,7 @@ pub(super) async fn claim<O: Outside>(
         Outcome::TableClaimed(claimed) => Ok(Claim::Ours(Box::new(claimed))),
         Outcome::TableElsewhere { address } => Ok(Claim::Elsewhere(address)),
         Outcome::LeaseLost => Ok(Claim::LeaseLost),
-        Outcome::Missing => Ok(Claim::Missing),
+        Outcome::NotFound => Ok(Claim::Missing),
         other => {
             tracing::error!(table.id = %id, outcome = ?other, "the store answered a claim of a table with something else");
             let why = StoreError::Unavailable { why: "the store answered with something else".to_owned() };

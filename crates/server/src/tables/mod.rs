@@ -34,7 +34,7 @@ use bytes::Bytes;
 use engine::commands::Idempotency;
 use engine::ids::{PlayerId, TableId};
 use engine::limits::TABLE_MAILBOX_MAX;
-use engine::tables::{Action, Newcomer, News, Refusal, TableView};
+use engine::tables::{Action, FeedUpdate, Newcomer, Refusal, TableView};
 use message::{Message, Reply, Request};
 use openers::Openers;
 use room::Hall;
@@ -93,7 +93,7 @@ pub struct Opening {
     /// Whether it may take one of the tables that are reserved for operators.
     pub is_operator: bool,
     /// What is played.
-    pub settings: engine::tables::Settings,
+    pub settings: engine::tables::TableSettings,
     /// Whether bots may sit down.
     pub bots: bool,
     /// What to remember about the request, when it came with an idempotency key.
@@ -138,7 +138,7 @@ pub struct Seen {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Feed {
     /// What he has not seen yet, be it nothing.
-    News(News),
+    News(FeedUpdate),
     /// The table does not remember what followed on his cursor, or never gave it: this is the table as it is.
     TooOld(Box<TableView>),
 }

@@ -8,7 +8,7 @@ use crate::metrics::Metrics;
 use crate::quotas::Kind;
 use crate::shares::{Share, Shares};
 use engine::ids::PlayerId;
-use engine::limits::TABLE_UNSURE_MAX;
+use engine::limits::TABLE_UNKNOWN_OPENINGS_MAX;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use store::StoreError;
@@ -58,8 +58,9 @@ impl Openers {
 
     /// Counts a table that is to be opened, if he may have one more, and his address, too.
     pub(super) fn open(self: &Arc<Self>, player: PlayerId, address: Option<AddressKey>) -> Result<Opener, TableError> {
-        if self.unsure.load(Ordering::Relaxed) >= TABLE_UNSURE_MAX {
-            let why = format!("of {TABLE_UNSURE_MAX} openings of tables nobody knows whether they were saved");
+        if self.unsure.load(Ordering::Relaxed) >= TABLE_UNKNOWN_OPENINGS_MAX {
+            let why =
+                format!("of {TABLE_UNKNOWN_OPENINGS_MAX} openings of tables nobody knows whether they were saved");
             return Err(TableError::Store(StoreError::Unavailable { why }));
         }
         let max = self.per_address_max;

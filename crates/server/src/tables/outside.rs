@@ -4,7 +4,7 @@
 use crate::lease::Tenant;
 use engine::commands::{Command, Outcome};
 use engine::ids::TableId;
-use engine::rows::TableWhere;
+use engine::rows::TableOwner;
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use store::StoreError;
@@ -23,7 +23,7 @@ pub trait Outside: Tenant {
     /// Saves these commands in one commit.
     fn commit_all(&self, commands: Vec<Command>) -> impl Future<Output = Result<Committed, StoreError>> + Send;
     /// Who answers for a table; `None` for one that nobody knows.
-    fn owner(&self, id: TableId) -> impl Future<Output = Result<Option<TableWhere>, StoreError>> + Send;
+    fn owner(&self, id: TableId) -> impl Future<Output = Result<Option<TableOwner>, StoreError>> + Send;
     /// What decides everything that is left to chance at a new table.
     fn seed(&self) -> Seed;
     /// The time by which everything at a table is counted: its timers, and how long it stays in memory. It begins with the date, and goes

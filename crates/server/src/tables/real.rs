@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::clock::random_bytes;
 use engine::commands::Command;
 use engine::ids::TableId;
-use engine::rows::TableWhere;
+use engine::rows::TableOwner;
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use store::StoreError;
@@ -17,7 +17,7 @@ impl Outside for App {
         Ok(Committed { outcomes, at_us: self.now_us().saturating_sub(since_us) })
     }
 
-    async fn owner(&self, id: TableId) -> Result<Option<TableWhere>, StoreError> {
+    async fn owner(&self, id: TableId) -> Result<Option<TableOwner>, StoreError> {
         let now = self.clock.now();
         self.store.read(move |reader| reader.table_owner(id, now)).await
     }

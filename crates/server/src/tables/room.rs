@@ -8,7 +8,7 @@ use super::{Feed, FeedAnswer, TableError, Waiter};
 use crate::metrics::Metrics;
 use engine::ids::{PlayerId, TableId};
 use engine::limits::TABLE_PRESENT_MAX;
-use engine::tables::News;
+use engine::tables::FeedUpdate;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -315,7 +315,7 @@ impl Waiting {
                 let state = room.lock();
                 match &state.seats[*at as usize] {
                     Seat::Waits { after, .. } => {
-                        let feed = Feed::News(News { events: Vec::new(), seq: *after, committed_at_us: None });
+                        let feed = Feed::News(FeedUpdate { events: Vec::new(), seq: *after, committed_at_us: None });
                         Some(Arc::new(FeedAnswer::new(feed, room.online_of(&state))))
                     }
                     Seat::Answered { answer, .. } => answer.as_ref().ok().cloned(),

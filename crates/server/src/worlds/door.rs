@@ -10,10 +10,10 @@ use crate::lease::Lease;
 use crate::metrics::Metrics;
 use engine::commands::Outcome;
 use engine::ids::{WorldId, WorldName};
-use engine::limits::{WORLD_ORDERS_MAX, WORLD_TOLD_AT_ONCE_MAX};
+use engine::limits::{WORLD_CONTROL_MESSAGES_MAX, WORLD_INLINE_SENDS_MAX};
 use engine::rows::WorldRow;
-use engine::worlds::{Input, Picture, Refusal, Registered, Registration, Seat, ViewOptions};
-use rules::world::{Cell, Settings};
+use engine::worlds::{Input, MoverRef, Picture, Refusal, Registered, Registration, ViewOptions};
+use rules::world::{Cell, WorldSettings};
 use std::sync::atomic::AtomicI64;
 use std::sync::{Arc, OnceLock};
 use store::StoreError;
@@ -27,7 +27,7 @@ pub struct Facts {
     /// What it is called.
     pub name: WorldName,
     /// Its rules.
-    pub settings: Settings,
+    pub settings: WorldSettings,
     /// All that is kept of it beside what happens in it: who may come in, for one.
     pub row: WorldRow,
 }
@@ -76,7 +76,7 @@ pub(super) enum Order {
     /// One actor of a crew comes in; its crew is told under this number.
     Actor { crew: u16, actor: u32, registration: Box<Registration> },
     /// One actor goes.
-    Dismiss(Seat),
+    Dismiss(MoverRef),
     /// What came of saving claims.
     Claimed(Result<Outcome, StoreError>),
     /// What came of saving a snapshot.
@@ -96,7 +96,7 @@ pub(super) type Reply = oneshot::Sender<Result<(Registered, Place), RegisterErro
 /// Who sits in a seat, and since which registration: a mover that came back is not the one whose old connection ends late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Hold {
-    pub(super) seat: Seat,
+    pub(super) seat: MoverRef,
     pub(super) number: u32,
 }
 
@@ -158,7 +158,7 @@ impl Door {
     /// Why some were not taken; those stay in the list.
     pub fn send(&self, inputs: &mut Vec<Input>) -> Result<(), SendError> {
         let mailbox = &self.inside.mailbox;
-        if self.put_by(inputs, |inputs| mailbox.tray.put_or_borrow(inputs, WORLD_TOLD_AT_ONCE_MAX))? == Put::Lent {
+        if self.put_by(inputs, |inputs| mailbox.tray.put_or_borrow(inputs, WORLD_INLINE_SENDS_MAX))? == Put::Lent {
             lending::round_aside(mailbox);
         }
         Ok(())
@@ -272,7 +272,7 @@ impl Door {
     }
 
     /// Takes an actor out.
-    pub(super) fn dismiss_actor(&self, seat: Seat) {
+    pub(super) fn dismiss_actor(&self, seat: MoverRef) {
         // In a world that is gone nobody stands.
         let _ = self.inside.mailbox.tray.order(Order::Dismiss(seat));
     }
@@ -304,7 +304,7 @@ impl Mailbox {
         if self.is_refusing() {
             return Err(Refused::Closed);
         }
-        self.tray.order_within(order, WORLD_ORDERS_MAX).map_err(|(why, _)| why)
+        self.tray.order_within(order, WORLD_CONTROL_MESSAGES_MAX).map_err(|(why, _)| why)
     }
 
     /// Why it was closed.
@@ -320,7 +320,7 @@ impl Place {
 
     /// Where the mover sits.
     #[must_use]
-    pub fn seat(&self) -> Seat {
+    pub fn seat(&self) -> MoverRef {
         self.hold.seat
     }
 

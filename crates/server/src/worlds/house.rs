@@ -8,7 +8,7 @@ use engine::ids::{WorldId, WorldName};
 use engine::rows::{Admission, WorldKind, WorldRow};
 use engine::worlds::{settings_from_bytes, settings_to_bytes};
 use rules::chance::Seed;
-use rules::world::{HuntSettings, Settings};
+use rules::world::{HuntSettings, WorldSettings};
 use store::StoreError;
 
 /// The world in which actors of the house move.
@@ -32,14 +32,14 @@ pub enum FurnishError {
 /// # Errors
 /// See [`FurnishError`].
 pub async fn ensure(app: &App) -> Result<(), FurnishError> {
-    let hunt = Settings { hunt: Some(HuntSettings::default()), ..Settings::default() };
+    let hunt = WorldSettings { hunt: Some(HuntSettings::default()), ..WorldSettings::default() };
     let hunt = row(app, name(HUNT), WorldKind::Hunt, &hunt);
-    let rows = [row(app, plaza(), WorldKind::World, &Settings::default()), hunt];
+    let rows = [row(app, plaza(), WorldKind::World, &WorldSettings::default()), hunt];
     let ensure = |row| Command::World(WorldCommand::Ensure { row, members: Vec::new() });
     for outcome in app.store.commit_all(rows.map(ensure).into()).await? {
         match outcome {
-            Outcome::WorldIs(row) if row.name == plaza() => check_actors(app, &row)?,
-            Outcome::WorldIs(_) => {}
+            Outcome::World(row) if row.name == plaza() => check_actors(app, &row)?,
+            Outcome::World(_) => {}
             other => tracing::error!(outcome = ?other, "a world of the house could not be made"),
         }
     }
@@ -63,7 +63,7 @@ fn name(text: &str) -> WorldName {
 }
 
 /// A world for everybody that stays, with a seed of its own.
-pub fn row(app: &App, name: WorldName, kind: WorldKind, settings: &Settings) -> WorldRow {
+pub fn row(app: &App, name: WorldName, kind: WorldKind, settings: &WorldSettings) -> WorldRow {
     let now = app.clock.now();
     WorldRow {
         id: WorldId::new(now, random_bytes()),

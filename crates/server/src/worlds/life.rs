@@ -16,7 +16,7 @@ use engine::commands::{ClaimedWorld, Command, Outcome, WorldCommand};
 use engine::ids::{WorkerId, WorldId, WorldName};
 use engine::rows::{WorldEntry, WorldRow};
 use engine::time::UnixMs;
-use engine::worlds::{Opening, World, settings_from_bytes};
+use engine::worlds::{World, WorldParams, settings_from_bytes};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -286,7 +286,7 @@ impl<O: Outside> Life<O> {
                 _ => VisitError::Busy,
             },
             Ok(Outcome::WorldElsewhere { address }) => self.elsewhere(address),
-            Ok(Outcome::Missing) => VisitError::NoSuchWorld,
+            Ok(Outcome::NotFound) => VisitError::NoSuchWorld,
             Ok(Outcome::LeaseLost) => {
                 self.lost(asked_by);
                 VisitError::Busy
@@ -527,7 +527,7 @@ fn make<O: Outside>(
     // Its end is a date, and everything in it goes by the steady time, which nobody sets.
     let now_us = outside.now_us();
     let ends_at = row.ends_at.map(|ends_at| UnixMs(ends_at.0 - outside.now().0 + now_us.div_euclid(1_000)));
-    let opening = Opening { id: row.id, settings, seed: row.seed, epoch: claimed.epoch, ends_at };
+    let opening = WorldParams { id: row.id, settings, seed: row.seed, epoch: claimed.epoch, ends_at };
     let world = World::open(opening, claimed.snapshot.as_deref(), &claimed.rows, now_us);
     let world = world.map_err(|why| damaged(&row.name, &why))?;
     let (stands_for, kept) =

@@ -40,7 +40,7 @@ use crate::quotas::Kind;
 use crate::shares::{Share, Shares};
 use door::Order;
 use engine::ids::{WorldId, WorldName};
-use engine::limits::{WORLD_OPENINGS_MAX, WORLD_PICTURES_READ_AT_ONCE, WORLD_VISIT_MAX};
+use engine::limits::{WORLD_LOADS_WAITING_MAX, WORLD_PICTURES_READ_AT_ONCE, WORLD_VISIT_TIMEOUT};
 use engine::rows::WorldRow;
 use engine::worlds::Picture;
 use life::Message;
@@ -195,7 +195,7 @@ impl Worlds {
     /// # Errors
     /// See [`VisitError`].
     pub async fn visit_from(&self, name: &WorldName, address: Option<AddressKey>) -> Result<Door, VisitError> {
-        timeout(WORLD_VISIT_MAX, self.visit_patiently(name, address)).await.unwrap_or(Err(VisitError::Busy))
+        timeout(WORLD_VISIT_TIMEOUT, self.visit_patiently(name, address)).await.unwrap_or(Err(VisitError::Busy))
     }
 
     /// Drops a world that is in this process's memory, and that the store has fenced: whoever is in it is told to connect again.
@@ -213,7 +213,7 @@ impl Worlds {
     pub async fn finish(&self, row: WorldRow) -> Result<(), VisitError> {
         let (id, name) = (row.id, row.name.clone());
         let Some(mut opening) = self.shared.begin_to_finish(row) else { return Ok(()) };
-        let settled = timeout(WORLD_VISIT_MAX, opening.wait_for(Option::is_some)).await;
+        let settled = timeout(WORLD_VISIT_TIMEOUT, opening.wait_for(Option::is_some)).await;
         let settled = settled.map_or(Err(VisitError::Busy), |settled| {
             settled.map_or(Err(VisitError::Busy), |settled| settled.clone().unwrap_or(Err(VisitError::Busy)))
         });
@@ -344,7 +344,7 @@ impl Shared {
         if self.is_leaving.load(Ordering::Acquire) {
             return Err(VisitError::Draining);
         }
-        if entries.len() >= self.settings.loaded_max + WORLD_OPENINGS_MAX {
+        if entries.len() >= self.settings.loaded_max + WORLD_LOADS_WAITING_MAX {
             return Err(VisitError::Busy);
         }
         let (sender, opening) = watch::channel(None);

@@ -2,7 +2,7 @@
 //!
 //! Knows no wire and no socket: an outlet encodes for itself, on a teller's thread, so that the writer only hands values over.
 
-use engine::worlds::{Answer, News, ViewDelta, ViewOptions};
+use engine::worlds::{Answer, HuntEvent, ViewDelta, ViewOptions};
 
 /// One thing that somebody is told.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +12,7 @@ pub enum Tiding<'a> {
     /// What he sees now and did not see before.
     View(&'a ViewDelta),
     /// What everybody is told: a round began, or is over.
-    News(&'a News),
+    News(&'a HuntEvent),
     /// What he is shown from now on: the next view is the first one cut so.
     Watched(Option<ViewOptions>),
 }

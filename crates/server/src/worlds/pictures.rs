@@ -2,7 +2,7 @@
 //! are fresh; when nobody has looked for a while none is made, and the first who looks again waits for one: a tick, and no longer
 //! for a writer that does not come round to it. Then the last one has to do, which says how old it is by its tick.
 
-use engine::limits::{WORLD_LOOKED_LATELY, WORLD_PICTURE_EVERY, WORLD_VISIT_MAX};
+use engine::limits::{WORLD_PICTURE_DEMAND_WINDOW, WORLD_PICTURE_INTERVAL, WORLD_VISIT_TIMEOUT};
 use engine::worlds::{Picture, World};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,7 +47,7 @@ impl Pictures {
         self.is_wanted.store(true, Ordering::Relaxed);
         let last = news.borrow_and_update().clone();
         if let Some(published) = &last
-            && published.at.elapsed() < WORLD_PICTURE_EVERY * 2
+            && published.at.elapsed() < WORLD_PICTURE_INTERVAL * 2
         {
             return Some(published.picture.clone());
         }
@@ -56,7 +56,7 @@ impl Pictures {
             return None;
         }
         // Who has never been shown anything has nothing to go by.
-        let patience = if last.is_some() { WORLD_PICTURE_EVERY } else { WORLD_VISIT_MAX };
+        let patience = if last.is_some() { WORLD_PICTURE_INTERVAL } else { WORLD_VISIT_TIMEOUT };
         match timeout(patience, news.changed()).await {
             Ok(Ok(())) => news.borrow_and_update().as_ref().map(|published| published.picture.clone()),
             // The writer is gone.
@@ -82,7 +82,7 @@ impl Pictures {
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let picture = match spare.take().and_then(Arc::into_inner) {
             Some(mut old) => {
-                world.picture(&mut old);
+                world.fill_picture(&mut old);
                 old
             }
             None => world.new_picture(),
@@ -118,7 +118,7 @@ impl Exposure {
     /// When the next one is due, if anybody has looked lately.
     pub(super) fn due(&self) -> Option<Instant> {
         let looked_at = self.looked_at?;
-        Some(self.last.map_or(looked_at, |last| last + WORLD_PICTURE_EVERY))
+        Some(self.last.map_or(looked_at, |last| last + WORLD_PICTURE_INTERVAL))
     }
 
     /// Whether to publish now.
@@ -129,7 +129,7 @@ impl Exposure {
         if pictures.take_wanted() {
             self.looked_at = Some(now);
         }
-        let is_looked_at = self.looked_at.is_some_and(|at| now.duration_since(at) < WORLD_LOOKED_LATELY);
+        let is_looked_at = self.looked_at.is_some_and(|at| now.duration_since(at) < WORLD_PICTURE_DEMAND_WINDOW);
         if is_looked_at {
             self.last = Some(now);
         } else {

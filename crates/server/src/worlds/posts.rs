@@ -6,7 +6,7 @@
 use super::door::Hold;
 use super::outlet::Outlet;
 use super::ring::Ring;
-use engine::worlds::Seat;
+use engine::worlds::MoverRef;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ impl Posts {
     }
 
     /// Gives a mover an outlet that has heard all news below a number; the one that it had comes back with its line.
-    pub(super) fn take(&mut self, seat: Seat, outlet: Arc<dyn Outlet>, heard: u64) -> (Hold, Option<(u32, Post)>) {
+    pub(super) fn take(&mut self, seat: MoverRef, outlet: Arc<dyn Outlet>, heard: u64) -> (Hold, Option<(u32, Post)>) {
         let before = self.line(seat).and_then(|line| self.clear(line).map(|post| (line, post)));
         self.holds = self.holds.wrapping_add(1);
         let hold = Hold { seat, number: self.holds };
@@ -110,7 +110,7 @@ impl Posts {
     }
 
     /// Takes the outlet of a mover that is gone.
-    pub(super) fn drop_seat(&mut self, seat: Seat) -> Option<(u32, Post)> {
+    pub(super) fn drop_seat(&mut self, seat: MoverRef) -> Option<(u32, Post)> {
         let line = self.line(seat)?;
         self.clear(line).map(|post| (line, post))
     }
@@ -141,7 +141,7 @@ impl Posts {
     }
 
     /// The line of a mover, if it has an outlet.
-    pub(super) fn line(&self, seat: Seat) -> Option<u32> {
+    pub(super) fn line(&self, seat: MoverRef) -> Option<u32> {
         let line = *self.line_by_slot.get(seat.slot as usize)?;
         self.post(line).filter(|post| post.hold.seat == seat).map(|_| line)
     }

@@ -1,7 +1,7 @@
 //! How much the worlds of one process take on.
 
 use crate::config::Config;
-use engine::limits::WORLD_LEAVE_MAX;
+use engine::limits::WORLD_DRAIN_MAX;
 use std::time::Duration;
 
 /// The settings of a process's worlds.
@@ -42,7 +42,7 @@ impl Settings {
             snapshot_every: config.worlds_snapshot_every,
             silent: config.worlds_silent,
             idle: config.worlds_idle,
-            leave_max: WORLD_LEAVE_MAX,
+            leave_max: WORLD_DRAIN_MAX,
             actor_threads: config.worlds_actor_threads,
         }
     }

@@ -8,8 +8,8 @@
 use super::outlet::{Ending, Outlet, Tiding};
 use super::tray::Tray;
 use crate::metrics::Metrics;
-use engine::limits::{WORLD_NEWS_AT_ONCE, WORLD_TOLD_AT_ONCE_MAX, WORLD_UNTOLD_MAX};
-use engine::worlds::{Answer, News, ViewDelta, ViewOptions};
+use engine::limits::{WORLD_EVENTS_PER_SLICE, WORLD_INLINE_SENDS_MAX, WORLD_UNSENT_MAX};
+use engine::worlds::{Answer, HuntEvent, ViewDelta, ViewOptions};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,7 +28,7 @@ enum Note {
     Answer(Answer),
     /// The view at this place of the sheaf.
     View(usize),
-    News(Arc<News>),
+    News(Arc<HuntEvent>),
     Watched(Option<ViewOptions>),
     End(Ending),
 }
@@ -87,12 +87,12 @@ impl Tellers {
 
     /// Whether so much waits to be told that nobody should ask for more.
     pub(super) fn are_behind(&self) -> bool {
-        self.0.tellers.iter().any(|teller| teller.untold.load(Ordering::Relaxed) > WORLD_UNTOLD_MAX)
+        self.0.tellers.iter().any(|teller| teller.untold.load(Ordering::Relaxed) > WORLD_UNSENT_MAX)
     }
 
     /// Whether hardly anything waits to be told.
     fn are_ready(&self) -> bool {
-        self.0.tellers.iter().all(|teller| teller.untold.load(Ordering::Relaxed) < WORLD_NEWS_AT_ONCE as usize)
+        self.0.tellers.iter().all(|teller| teller.untold.load(Ordering::Relaxed) < WORLD_EVENTS_PER_SLICE as usize)
     }
 
     /// A writer's side.
@@ -136,7 +136,7 @@ impl Pen {
     }
 
     /// Tells news.
-    pub(super) fn news(&mut self, line: u32, outlet: &Arc<dyn Outlet>, news: &Arc<News>) {
+    pub(super) fn news(&mut self, line: u32, outlet: &Arc<dyn Outlet>, news: &Arc<HuntEvent>) {
         self.note(line, outlet, Note::News(news.clone()));
     }
 
@@ -158,12 +158,12 @@ impl Pen {
     /// Whether the teller of this outlet has so much to tell that another view would only wait.
     pub(super) fn is_behind(&self, line: u32) -> bool {
         let teller = &self.tellers.0.tellers[self.at(line)];
-        teller.untold.load(Ordering::Relaxed) > WORLD_UNTOLD_MAX / 2
+        teller.untold.load(Ordering::Relaxed) > WORLD_UNSENT_MAX / 2
     }
 
     /// Hands everything over, or tells it, where it is little.
     pub(super) fn flush(&mut self) {
-        let mut room = WORLD_TOLD_AT_ONCE_MAX;
+        let mut room = WORLD_INLINE_SENDS_MAX;
         for at in 0..self.sheaves.len() {
             let (sheaf, teller) = (&mut self.sheaves[at], &self.tellers.0.tellers[at]);
             let notes = sheaf.notes.len();

@@ -1,9 +1,9 @@
 //! Defects of another server of this API that an API can have: none of them here.
 
 use crate::house::House;
-use engine::commands::{Append, Command, Outcome};
+use engine::commands::{Command, MatchAppend, Outcome};
 use engine::matches::archive;
-use engine::matches::outcome::MatchResult;
+use engine::matches::result::MatchResult;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +19,8 @@ async fn the_average_duration_is_that_of_the_games() {
         house.game().await;
         let id = house.claim().await[0];
         let now = house.app.clock.now();
-        let started_at = Some(now.before(Duration::from_secs(seconds)));
-        let append = Append { id, epoch: 1, rows: Vec::new(), expected_version: 0, started_at };
+        let started_at = Some(now.minus(Duration::from_secs(seconds)));
+        let append = MatchAppend { id, epoch: 1, rows: Vec::new(), expected_version: 0, started_at };
         let result = MatchResult {
             winner: None,
             is_draw: false,
@@ -29,7 +29,7 @@ async fn the_average_duration_is_that_of_the_games() {
             turns: 0,
             late_moves: 0,
         };
-        let finish = Command::Finish { append, result, archive: archive::pack(&[]), now };
+        let finish = Command::FinishMatch { append, result, archive: archive::pack(&[]), now };
         assert_eq!(house.commit(finish).await, Outcome::Done);
     }
     let stats = stats().await.body;
@@ -54,7 +54,7 @@ async fn failed_games_are_counted_and_explained() {
     let house = House::open().await;
     house.game().await;
     let id = house.claim().await[0];
-    let fail = Command::Fail { id, epoch: 1, reason: "poison".to_owned(), now: house.app.clock.now() };
+    let fail = Command::FailMatch { id, epoch: 1, reason: "poison".to_owned(), now: house.app.clock.now() };
     assert_eq!(house.commit(fail).await, Outcome::Done);
     let stats = house.call("GET /api/admin/stats").by("operator").check("200").await.body;
     assert_eq!(stats["game_counts"]["failed"], 1, "{stats}");

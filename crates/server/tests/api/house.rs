@@ -6,7 +6,7 @@ use axum::http::request::Builder;
 use axum::http::{HeaderMap, Method, Request, Response, StatusCode, header};
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, BotId, MatchId, TableId, TokenId, WorkerId};
-use engine::rows::{Account, Bot, Purpose, Role, Token};
+use engine::rows::{Account, Bot, Role, Token, TokenPurpose};
 use engine::time::UnixMs;
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -93,13 +93,13 @@ impl House {
         self.wait_for_tables().await;
         for (id, name) in [(ANN, "ann"), (BOB, "bob"), (HOUSE, "house")] {
             let account = Account { id, name: name.to_owned(), created_at: UnixMs(0) };
-            assert_eq!(self.commit(Command::EnsureAccount(account)).await, Outcome::AccountIs(id));
+            assert_eq!(self.commit(Command::EnsureAccount(account)).await, Outcome::Account(id));
         }
         for (number, role) in Role::ALL.into_iter().enumerate() {
-            self.add_token(TokenId(number as u128), ANN, role, Purpose::Use, role.name()).await;
+            self.add_token(TokenId(number as u128), ANN, role, TokenPurpose::Use, role.name()).await;
         }
-        self.add_token(TokenId(8), ANN, Role::Player, Purpose::LoadTest, LOAD_TEST).await;
-        self.add_token(TokenId(9), BOB, Role::Player, Purpose::Use, "bob").await;
+        self.add_token(TokenId(8), ANN, Role::Player, TokenPurpose::LoadTest, LOAD_TEST).await;
+        self.add_token(TokenId(9), BOB, Role::Player, TokenPurpose::Use, "bob").await;
         for (id, account, is_public) in [(ANNS, ANN, false), (BOBS_PUBLIC, BOB, true), (BOBS_PRIVATE, BOB, false)] {
             let (name, url) = (format!("bot {:x}", id.0), "http://127.0.0.1:4100/hungry".to_owned());
             let bot = Bot { id, account, name, url, is_public, created_at: UnixMs(0), updated_at: UnixMs(0) };
@@ -107,7 +107,7 @@ impl House {
         }
     }
 
-    async fn add_token(&self, id: TokenId, account: AccountId, role: Role, purpose: Purpose, secret: &str) {
+    async fn add_token(&self, id: TokenId, account: AccountId, role: Role, purpose: TokenPurpose, secret: &str) {
         let (name, digest) = (secret.to_owned(), digest(secret));
         let token = Token { id, account, name, role, purpose, digest, created_at: UnixMs(0) };
         self.put(Command::CreateToken(token)).await;
@@ -151,10 +151,10 @@ impl House {
     pub(crate) async fn claim(&self) -> Vec<MatchId> {
         let now = self.app.clock.now();
         let number = self.claims.fetch_add(1, Ordering::Relaxed) + 1;
-        let (worker, until, address) = (WORKER, now.after(Duration::from_secs(60)), "127.0.0.1:4000".to_owned());
+        let (worker, until, address) = (WORKER, now.plus(Duration::from_secs(60)), "127.0.0.1:4000".to_owned());
         assert_eq!(self.commit(Command::RenewLease { worker, address, now, until }).await, Outcome::Done);
-        match self.commit(Command::Claim { worker, number, now, max: 1_000, attempts_max: 5 }).await {
-            Outcome::Claimed(claimed) => claimed.into_iter().map(|claimed| claimed.spec.id).collect(),
+        match self.commit(Command::ClaimMatches { worker, number, now, max: 1_000, attempts_max: 5 }).await {
+            Outcome::MatchesClaimed(claimed) => claimed.into_iter().map(|claimed| claimed.spec.id).collect(),
             other => panic!("a claim came to {other:?}"),
         }
     }

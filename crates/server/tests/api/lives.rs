@@ -1,12 +1,12 @@
 //! A match's life as the API shows it: claimed, played, finished, failed, requeued, called off.
 
 use crate::house::{ANNS, BOBS_PUBLIC, House, WORKER};
-use engine::commands::{Append, Command, Outcome};
+use engine::commands::{Command, MatchAppend, Outcome};
 use engine::ids::MatchId;
 use engine::matches::archive;
 use engine::matches::entry::{Entry, Face};
-use engine::matches::outcome::MatchResult;
-use engine::rows::LogRow;
+use engine::matches::result::MatchResult;
+use engine::rows::MatchLogRow;
 use rules::snake::{Cause, RULES_VERSION};
 use serde_json::{Value, json};
 
@@ -16,9 +16,9 @@ async fn two_snakes(house: &House) -> MatchId {
     created["id"].as_str().unwrap().parse().unwrap()
 }
 
-fn opened() -> LogRow {
+fn opened() -> MatchLogRow {
     let entry = Entry::Opened { rules_version: RULES_VERSION, faces: vec![Face::default(); 2] };
-    LogRow { version: 0, turns: 0, late_moves: 0, bytes: entry.encode() }
+    MatchLogRow { version: 0, turns: 0, late_moves: 0, bytes: entry.encode() }
 }
 
 /// Claims the only match and ends it with these placements.
@@ -27,11 +27,11 @@ async fn finish(house: &House, id: MatchId, winner: Option<u8>, placements: Vec<
     let now = house.app.clock.now();
     let rows = vec![opened()];
     let archive = archive::pack(&rows);
-    let append = Append { id, epoch: 1, rows, expected_version: 0, started_at: Some(now) };
+    let append = MatchAppend { id, epoch: 1, rows, expected_version: 0, started_at: Some(now) };
     let causes =
         placements.iter().map(|place| (*place > 1 || winner.is_none()).then_some(Cause::HeadCollision)).collect();
     let result = MatchResult { winner, is_draw: winner.is_none(), placements, causes, turns: 0, late_moves: 0 };
-    assert_eq!(house.commit(Command::Finish { append, result, archive, now }).await, Outcome::Done);
+    assert_eq!(house.commit(Command::FinishMatch { append, result, archive, now }).await, Outcome::Done);
 }
 
 async fn details(house: &House, id: MatchId) -> Value {
@@ -70,12 +70,12 @@ async fn a_failed_game_is_inspected_and_gets_another_chance() {
     let id = two_snakes(&house).await;
     assert_eq!(house.claim().await, [id]);
     let now = house.app.clock.now();
-    let append = Append { id, epoch: 1, rows: vec![opened()], expected_version: 0, started_at: Some(now) };
-    assert_eq!(house.commit(Command::Append(append)).await, Outcome::Done);
+    let append = MatchAppend { id, epoch: 1, rows: vec![opened()], expected_version: 0, started_at: Some(now) };
+    assert_eq!(house.commit(Command::AppendMatch(append)).await, Outcome::Done);
     let inspect = || house.call(&format!("GET /api/admin/games/{id}")).by("operator").check("200");
     let running = inspect().await.body;
     assert_eq!(running["worker"], json!({"id": WORKER.to_string(), "address": "127.0.0.1:4000"}));
-    let fail = Command::Fail { id, epoch: 1, reason: "poison".to_owned(), now };
+    let fail = Command::FailMatch { id, epoch: 1, reason: "poison".to_owned(), now };
     assert_eq!(house.commit(fail).await, Outcome::Done);
     let failed = inspect().await.body;
     assert_eq!(
@@ -126,7 +126,7 @@ async fn a_game_names_the_node_that_holds_it_or_held_it_last() {
     let now = house.app.clock.now();
     assert_eq!(house.commit(Command::EndLease { worker: WORKER }).await, Outcome::Done);
     check_node(&house, id, "running", node.clone()).await;
-    let fail = Command::Fail { id, epoch: 1, reason: "poison".to_owned(), now };
+    let fail = Command::FailMatch { id, epoch: 1, reason: "poison".to_owned(), now };
     assert_eq!(house.commit(fail).await, Outcome::Done);
     check_node(&house, id, "failed", node.clone()).await;
     let requeued = house.call(&format!("POST /api/admin/games/{id}/requeue")).by("operator").check("200").await.body;

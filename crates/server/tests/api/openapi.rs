@@ -2,7 +2,7 @@
 
 use crate::house::House;
 use engine::limits;
-use rules::world::Settings as Rules;
+use rules::world::WorldSettings as Rules;
 use serde_json::{Value, json};
 
 const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/openapi.json");
@@ -93,7 +93,7 @@ fn the_documents_figures_are_the_engines_limits() {
     check(&document, "CreateWorld/properties/tree_permille/default", Rules::default().tree_permille);
     check(&document, "CreateWorld/properties/move_min_ms/default", Rules::default().move_min.as_millis() as u64);
     check(&document, "CreateWorld/properties/open_ms/maximum", limits::HUNT_OPEN_MAX.as_millis() as u64);
-    check(&document, "SowLife/properties/cells/maxItems", 2 * limits::WORLD_SOWN_MAX);
+    check(&document, "SowLife/properties/cells/maxItems", 2 * limits::WORLD_SOW_CELLS_MAX);
     check(&document, "CreateTicket/properties/party_size/maximum", limits::PARTY_MAX);
     check(&document, "CreateTicket/properties/players/minimum", limits::TICKET_PLAYERS_MIN);
     check(&document, "CreateTicket/properties/players/maximum", limits::TICKET_PLAYERS_MAX);
@@ -103,7 +103,7 @@ fn the_documents_figures_are_the_engines_limits() {
     check(&document, "CreateTicket/properties/wait_ms/maximum", limits::TICKET_WAIT_MAX.as_millis() as u64);
     check(&document, "CreateTicket/properties/wait_ms/default", limits::TICKET_WAIT_DEFAULT.as_millis() as u64);
     check(&document, "ShowCard/properties/card/maximum", rules::stories::CARDS);
-    let settings = engine::tables::Settings::default();
+    let settings = engine::tables::TableSettings::default();
     let defaults = [
         ("players_max", u64::from(settings.rules.players_max)),
         ("hand", settings.rules.hand.into()),

@@ -7,7 +7,7 @@ use engine::ids::{PlayerId, WorldId};
 use engine::limits::{AGGREGATE_ROWS_MAX, HUNT_NOTICES_MAX};
 use engine::rows::{WorldKind, WorldLogRow, WorldRow};
 use engine::time::UnixMs;
-use engine::worlds::{Claim, Fact, Hunter, MoverId, Scored};
+use engine::worlds::{Claim, Fact, Hunter, HunterScore, MoverId};
 use rules::chance::Seed;
 use rules::world::Cell;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ impl<'a> Writer<'a> {
             players_max: 0,
         };
         house.commit(Command::World(WorldCommand::Ensure { row, members: Vec::new() })).await;
-        let (worker, until, address) = (WORKER, now.after(Duration::from_secs(600)), "127.0.0.1:4000".to_owned());
+        let (worker, until, address) = (WORKER, now.plus(Duration::from_secs(600)), "127.0.0.1:4000".to_owned());
         house.commit(Command::RenewLease { worker, address, now, until }).await;
         let Outcome::WorldClaimed(claimed) =
             house.commit(Command::World(WorldCommand::Claim { id, worker, now })).await
@@ -95,7 +95,7 @@ async fn claims_are_on_the_leaderboard_a_moment_later() {
     let mut writer = Writer::of(&house, 1).await;
     assert_eq!(leaders(&house).await, []);
     writer.save(&[dug(ANN.into(), 3), dug(BOB.into(), 9), dug(ANN.into(), 4)]).await;
-    let score = |player: PlayerId, points| Scored { hunter: hunter(player), points };
+    let score = |player: PlayerId, points| HunterScore { hunter: hunter(player), points };
     let scores = vec![score(BOB.into(), 9), score(ANN.into(), 7)];
     writer.save(&[Fact::RoundEnded { number: 1, at: UnixMs(5), scores, hunters: 2, points: 16 }]).await;
     counted(&house, 4).await;

@@ -64,7 +64,7 @@ impl Gated {
 impl Backend for Writer {
     fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
         let is_hunt = |command: &Command| {
-            matches!(command, Command::World(WorldCommand::Ensure { .. } | WorldCommand::Match { .. }))
+            matches!(command, Command::World(WorldCommand::Ensure { .. } | WorldCommand::CreateMatchedHunt { .. }))
         };
         if commands.iter().any(is_hunt) {
             self.database.stood.send_modify(|stood| *stood += u32::from(*self.database.gate.borrow() == Gate::Shut));

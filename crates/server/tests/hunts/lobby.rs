@@ -9,7 +9,7 @@ use engine::rows::{Admission, WorldKind, WorldRow};
 use engine::time::UnixMs;
 use engine::worlds::settings_to_bytes;
 use rules::chance::Seed;
-use rules::world::Settings;
+use rules::world::WorldSettings;
 use serde_json::{Value, json};
 
 async fn make(house: &House, token: &str, wanted: Value, want: &str) -> Value {
@@ -117,7 +117,7 @@ async fn worlds_are_listed_to_those_who_may_enter() {
         id: WorldId(1),
         name: "over".parse().unwrap(),
         kind: WorldKind::Hunt,
-        settings: settings_to_bytes(&Settings::default()),
+        settings: settings_to_bytes(&WorldSettings::default()),
         seed: Seed(7),
         creator: None,
         created_at: UnixMs(0),

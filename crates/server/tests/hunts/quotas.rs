@@ -184,7 +184,7 @@ async fn what_nobody_joined_ends_early() {
     make("next", "429 address_quota").await;
     // The store is told so, as the chore does after half an hour.
     let now = house.app.clock.now();
-    let end = WorldCommand::EndUnjoined { now, made_before: now.after(Duration::from_secs(1)), max: 9 };
+    let end = WorldCommand::EndUnjoined { now, made_before: now.plus(Duration::from_secs(1)), max: 9 };
     house.commit(Command::World(end)).await;
     make("next", "201").await;
 }

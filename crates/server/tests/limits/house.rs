@@ -56,7 +56,7 @@ impl House {
         let metrics = Arc::new(Metrics::default());
         let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
         let account = Account { id: AccountId(1), name: "house".to_owned(), created_at: UnixMs(0) };
-        assert_eq!(store.commit(Command::EnsureAccount(account)).await.unwrap(), Outcome::AccountIs(AccountId(1)));
+        assert_eq!(store.commit(Command::EnsureAccount(account)).await.unwrap(), Outcome::Account(AccountId(1)));
         let clock = LimitClock::manual();
         let limits = Arc::new(Limits::with_clock(&config, metrics.clone(), clock.clone()));
         let bootstrap = Some(Bootstrap::new(TOKEN, AccountId(1)));

@@ -4,7 +4,7 @@ use super::scribe::Scribe;
 use axum::extract::ConnectInfo;
 use engine::commands::{Command, CreateMatches, Outcome};
 use engine::ids::{AccountId, BotId, MatchId};
-use engine::matches::life::State;
+use engine::matches::lifecycle::MatchState;
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::rows::Account;
 use engine::time::UnixMs;
@@ -81,7 +81,7 @@ impl House {
         let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
         let app = App::new(store, Arc::new(config), metrics, Some(Bootstrap::new(TOKEN, OWNER)));
         let account = Account { id: OWNER, name: "owner".to_owned(), created_at: UnixMs(0) };
-        assert_eq!(app.store.commit(Command::EnsureAccount(account)).await, Ok(Outcome::AccountIs(OWNER)));
+        assert_eq!(app.store.commit(Command::EnsureAccount(account)).await, Ok(Outcome::Account(OWNER)));
         let address = let_in(&app);
         Self { app, address }
     }
@@ -136,7 +136,7 @@ impl House {
     }
 
     /// Waits until a match is in this state.
-    pub(crate) async fn wait_for(&self, id: MatchId, state: State) {
+    pub(crate) async fn wait_for(&self, id: MatchId, state: MatchState) {
         self.until(&format!("match {id} is {}", state.name()), async || {
             let found = self.app.store.read(move |reader| reader.match_by_id(id)).await.unwrap();
             found.unwrap().status.state == state

@@ -4,7 +4,7 @@ use super::bots::Bots;
 use super::house::{House, Shared};
 use super::scribe::Scribe;
 use super::viewer::Viewer;
-use engine::matches::life::State;
+use engine::matches::lifecycle::MatchState;
 use std::sync::Arc;
 use store::Database;
 use store::memory::MemoryDatabase;
@@ -43,7 +43,7 @@ async fn a_viewer_that_does_not_read_for_a_while_is_caught_up() {
     house.wait_for_watched(1).await;
     house.play();
     let fast = fast.hear_out().await;
-    house.wait_for(id, State::Finished).await;
+    house.wait_for(id, MatchState::Finished).await;
     let bytes: usize = fast.frames.iter().map(|frame| frame.to_string().len()).sum();
     assert!(bytes > 60_000, "{bytes} bytes do not fit into the buffers of the slow one's connection");
     let slow = slow.hear_out().await;

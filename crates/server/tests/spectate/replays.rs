@@ -3,7 +3,7 @@
 use super::house::House;
 use super::viewer::Viewer;
 use axum::body::{Body, Bytes};
-use engine::limits::{REPLAY_ANSWER_BYTES, REPLAY_CHECKPOINT_TURNS, REPLAY_SLICE_ENTRIES};
+use engine::limits::{REPLAY_CHECKPOINT_TURNS, REPLAY_RESPONSE_BYTES, REPLAY_SLICE_ENTRIES};
 use http::Response;
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -84,14 +84,14 @@ async fn details_are_made_as_they_are_taken() {
     for _ in 0..16 {
         answers.push(house.ask(&path, ANN).await);
         let first = piece(answers.last_mut().unwrap()).await;
-        assert!(first.len() < REPLAY_ANSWER_BYTES, "{} bytes at once", first.len());
+        assert!(first.len() < REPLAY_RESPONSE_BYTES, "{} bytes at once", first.len());
     }
-    assert_eq!(house.sample(HELD), (answers.len() * REPLAY_ANSWER_BYTES) as u64);
+    assert_eq!(house.sample(HELD), (answers.len() * REPLAY_RESPONSE_BYTES) as u64);
     let most = (answers.len() * 2 * REPLAY_SLICE_ENTRIES) as u64;
     let replayed = house.sample(REPLAYED);
     assert!((1..=most).contains(&replayed), "{replayed} entries for what nobody has taken");
     let rest = answers.pop().unwrap().into_body().collect().await.unwrap().to_bytes();
-    assert!(rest.len() > 2 * REPLAY_ANSWER_BYTES, "{} bytes are no long answer", rest.len());
+    assert!(rest.len() > 2 * REPLAY_RESPONSE_BYTES, "{} bytes are no long answer", rest.len());
     drop(answers);
     assert_eq!(house.sample(HELD), 0, "what is over holds nothing");
 }
@@ -110,7 +110,7 @@ async fn hold(house: &House, path: &str, address: [u8; 4]) -> Result<Response<Bo
 
 #[tokio::test]
 async fn whoever_comes_when_all_is_taken_is_turned_away_and_one_address_cannot_take_all() {
-    let room_for = |answers: usize| answers * REPLAY_ANSWER_BYTES;
+    let room_for = |answers: usize| answers * REPLAY_RESPONSE_BYTES;
     let house = House::open_with(Arc::new(MemoryDatabase::new()), |config| {
         (config.http_answer_bytes_max, config.http_answer_bytes_per_address_max) = (room_for(3), room_for(2));
     })

@@ -1,12 +1,12 @@
 //! A match played without a runner: its log is written entry by entry, and no bell ever rings.
 
 use super::house::House;
-use engine::commands::{Append, Claimed, Command, Outcome};
+use engine::commands::{ClaimedMatch, Command, MatchAppend, Outcome};
 use engine::ids::WorkerId;
 use engine::matches::archive;
-use engine::matches::entry::Class;
-use engine::matches::machine::{Heard, Machine, Next, Step};
-use engine::rows::LogRow;
+use engine::matches::entry::AnswerClass;
+use engine::matches::machine::{MatchMachine, MoveAnswer, NextAction, PendingStep};
+use engine::rows::MatchLogRow;
 use rules::snake::{Move, Point};
 use std::time::Duration;
 
@@ -16,21 +16,21 @@ const WORKER: WorkerId = WorkerId(0xf);
 pub(crate) struct Scribe<'a> {
     house: &'a House,
     epoch: u32,
-    machine: Machine,
-    log: Vec<LogRow>,
+    machine: MatchMachine,
+    log: Vec<MatchLogRow>,
 }
 
 impl<'a> Scribe<'a> {
     /// Takes the only match that waits.
     pub(crate) async fn take(house: &'a House) -> Self {
         let now = house.app.clock.now();
-        let (worker, until) = (WORKER, now.after(Duration::from_secs(600)));
+        let (worker, until) = (WORKER, now.plus(Duration::from_secs(600)));
         let lease = Command::RenewLease { worker, address: "127.0.0.1:1".to_owned(), now, until };
         assert_eq!(house.app.store.commit(lease).await, Ok(Outcome::Done));
-        let claim = Command::Claim { worker, number: 1, now, max: 1, attempts_max: 5 };
-        let Ok(Outcome::Claimed(mut claimed)) = house.app.store.commit(claim).await else { panic!("no claim") };
-        let Claimed { spec, epoch, .. } = claimed.remove(0);
-        Self { house, epoch, machine: Machine::new(spec).unwrap(), log: Vec::new() }
+        let claim = Command::ClaimMatches { worker, number: 1, now, max: 1, attempts_max: 5 };
+        let Ok(Outcome::MatchesClaimed(mut claimed)) = house.app.store.commit(claim).await else { panic!("no claim") };
+        let ClaimedMatch { spec, epoch, .. } = claimed.remove(0);
+        Self { house, epoch, machine: MatchMachine::new(spec).unwrap(), log: Vec::new() }
     }
 
     /// Plays so many turns more, everybody in circles.
@@ -52,62 +52,66 @@ impl<'a> Scribe<'a> {
         assert_eq!(self.machine.turns(), turns, "the snake lives so long");
         let started_at = Some(self.house.app.clock.now());
         let (id, epoch, rows) = (self.machine.spec().id, self.epoch, self.log.clone());
-        self.commit(Command::Append(Append { id, epoch, rows, expected_version, started_at })).await;
+        self.commit(Command::AppendMatch(MatchAppend { id, epoch, rows, expected_version, started_at })).await;
     }
 
     /// Plays to the end.
     pub(crate) async fn finish(mut self) {
-        while self.machine.next() != Next::Finish {
+        while self.machine.next_action() != NextAction::Finish {
             self.write_next().await;
         }
         let (result, archive, now) = (self.machine.result(), archive::pack(&self.log), self.house.app.clock.now());
         let append = self.append(Vec::new());
-        self.commit(Command::Finish { append, result, archive, now }).await;
+        self.commit(Command::FinishMatch { append, result, archive, now }).await;
     }
 
     /// The match is broken.
     pub(crate) async fn fail(self) {
         let (id, now) = (self.machine.spec().id, self.house.app.clock.now());
-        self.commit(Command::Fail { id, epoch: self.epoch, reason: "poison".to_owned(), now }).await;
+        self.commit(Command::FailMatch { id, epoch: self.epoch, reason: "poison".to_owned(), now }).await;
     }
 
     /// Writes something that is no entry.
     pub(crate) async fn scrawl(&mut self) {
-        let row =
-            LogRow { version: self.machine.version(), turns: self.machine.turns(), late_moves: 0, bytes: vec![0xff] };
-        self.commit(Command::Append(self.append(vec![row]))).await;
+        let row = MatchLogRow {
+            version: self.machine.version(),
+            turns: self.machine.turns(),
+            late_moves: 0,
+            bytes: vec![0xff],
+        };
+        self.commit(Command::AppendMatch(self.append(vec![row]))).await;
     }
 
     async fn write_next(&mut self) {
         let step = self.next_step();
-        self.commit(Command::Append(self.append(vec![step.row.clone()]))).await;
+        self.commit(Command::AppendMatch(self.append(vec![step.row.clone()]))).await;
         self.log.push(step.row.clone());
         self.machine.accept(step);
     }
 
-    fn next_step(&self) -> Step {
-        match self.machine.next() {
-            Next::Open => self.machine.opened(Vec::new()),
-            Next::Notify { notice, seats } => {
-                self.machine.delivered(notice, seats.iter().next().unwrap(), Class::Valid, 1)
+    fn next_step(&self) -> PendingStep {
+        match self.machine.next_action() {
+            NextAction::Open => self.machine.record_opened(Vec::new()),
+            NextAction::Notify { notice, seats } => {
+                self.machine.record_delivery(notice, seats.iter().next().unwrap(), AnswerClass::Valid, 1)
             }
-            Next::Ask { .. } => {
+            NextAction::RequestMoves { .. } => {
                 let spec = self.machine.spec();
                 let mv = match spec.seats.len() {
                     1 => around(self.machine.board().snakes[0].body[0], spec.width as i8, spec.height as i8),
                     _ => [Move::Up, Move::Right, Move::Down, Move::Left][self.machine.turns() as usize % 4],
                 };
-                let heard = Heard { class: Class::Valid, mv: Some(mv), latency_ms: 1, shout: String::new() };
-                self.machine.turn(vec![Some(heard); self.machine.spec().seats.len()]).unwrap()
+                let heard = MoveAnswer { class: AnswerClass::Valid, mv: Some(mv), latency_ms: 1, shout: String::new() };
+                self.machine.play_turn(vec![Some(heard); self.machine.spec().seats.len()]).unwrap()
             }
-            Next::Finish => panic!("nothing comes after the end"),
+            NextAction::Finish => panic!("nothing comes after the end"),
         }
     }
 
-    fn append(&self, rows: Vec<LogRow>) -> Append {
+    fn append(&self, rows: Vec<MatchLogRow>) -> MatchAppend {
         let (id, expected_version) = (self.machine.spec().id, self.machine.version());
         let started_at = (expected_version == 0).then(|| self.house.app.clock.now());
-        Append { id, epoch: self.epoch, rows, expected_version, started_at }
+        MatchAppend { id, epoch: self.epoch, rows, expected_version, started_at }
     }
 
     async fn commit(&self, command: Command) {

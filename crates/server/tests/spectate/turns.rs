@@ -3,7 +3,7 @@
 use super::bots::Bots;
 use super::house::House;
 use super::viewer::Viewer;
-use engine::matches::life::State;
+use engine::matches::lifecycle::MatchState;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ async fn check(pause_ms: u32, timeout_ms: u16, error: &str, latency: Option<&str
     let (house, bots) = (House::open().await, Bots::open().await);
     let id = house.create(&bots.urls(&[&format!("drip-{pause_ms}")]), timeout_ms).await.id;
     house.play();
-    house.wait_for(id, State::Finished).await;
+    house.wait_for(id, MatchState::Finished).await;
     let frames = house.pages(id, 100).await;
     assert!(frames.len() > 1, "at least one turn was played");
     for frame in &frames[1..] {

@@ -4,7 +4,7 @@
 use crate::house::House;
 use crate::lines::{Socket, Stream, listen_at};
 use engine::ids::PlayerId;
-use engine::rows::Purpose;
+use engine::rows::TokenPurpose;
 use serde_json::{Value, json};
 use server::gateway::guests::Guest;
 use std::net::SocketAddr;
@@ -157,8 +157,8 @@ async fn a_guests_feeds_end_with_the_token() {
     let opened = node.house.call("POST /api/stories/games").json(&json!({})).check("201").await.body;
     let table = format!("/api/stories/tables/{}", opened["table"].as_str().unwrap());
     let app = &node.house.app;
-    let expires_at = app.clock.now().after(Duration::from_secs(3));
-    let guest = Guest { player: PlayerId(7), name: "Gus".to_owned(), purpose: Purpose::Use, expires_at };
+    let expires_at = app.clock.now().plus(Duration::from_secs(3));
+    let guest = Guest { player: PlayerId(7), name: "Gus".to_owned(), purpose: TokenPurpose::Use, expires_at };
     let token = app.guests.token(&app.store, &guest).await.unwrap();
     Feeds::open(&node, &table, 1, &token).await.end("token_expired").await;
 }

@@ -9,7 +9,7 @@ use engine::worlds::settings_to_bytes;
 use futures_util::{SinkExt, StreamExt};
 use prost::Message;
 use rules::chance::Seed;
-use rules::world::{HuntSettings, Settings, Size};
+use rules::world::{HuntSettings, Size, WorldSettings};
 use server::config::Config;
 use server::gateway::listener::{self, AddressLimit, Limits, Shares};
 use std::net::SocketAddr;
@@ -23,7 +23,9 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{self, Utf8Bytes};
 use tokio_tungstenite::{WebSocketStream, client_async};
 use wire::delimited;
-use wire::world::{Asked, Cell, ClientFrame, Hello, Move, Register, Registered, Said, ServerFrame, ViewOptions};
+use wire::world::{
+    Cell, ClientFrame, ClientMessage, Hello, Move, Register, Registered, ServerFrame, ServerMessage, ViewOptions,
+};
 
 /// What is waited for and has not come after this time does not come any more.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -39,7 +41,7 @@ pub(crate) struct Open {
 }
 
 /// A world as it is kept.
-fn world(id: u128, name: &str, kind: WorldKind, settings: &Settings) -> WorldRow {
+fn world(id: u128, name: &str, kind: WorldKind, settings: &WorldSettings) -> WorldRow {
     WorldRow {
         id: WorldId(id),
         name: name.parse().unwrap(),
@@ -66,17 +68,17 @@ pub(crate) async fn open_with(configure: impl FnOnce(&mut Config)) -> Open {
         configure(config);
     };
     let house = House::open_with(Arc::new(MemoryDatabase::new()), configure).await;
-    let meadow = Settings {
+    let meadow = WorldSettings {
         size: Size { width: 100, height: 100 },
         tree_permille: 0,
         move_min: Duration::ZERO,
-        ..Settings::default()
+        ..WorldSettings::default()
     };
     let hunt = HuntSettings { chests: 64, power_ups: 0, ..HuntSettings::default() };
-    let orchard = Settings { size: Size { width: 8, height: 8 }, hunt: Some(hunt), ..meadow };
+    let orchard = WorldSettings { size: Size { width: 8, height: 8 }, hunt: Some(hunt), ..meadow };
     for row in [world(7, MEADOW, WorldKind::World, &meadow), world(8, ORCHARD, WorldKind::Hunt, &orchard)] {
         let made = house.commit(Command::World(WorldCommand::Ensure { row, members: Vec::new() })).await;
-        assert!(matches!(made, Outcome::WorldIs(_)), "{made:?}");
+        assert!(matches!(made, Outcome::World(_)), "{made:?}");
     }
     tokio::spawn(server::worlds::run(house.app.clone()));
     let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -104,20 +106,20 @@ impl Tcp {
         self.stream.write_all(bytes).await.unwrap();
     }
 
-    pub(crate) async fn send(&mut self, asked: Asked) {
+    pub(crate) async fn send(&mut self, asked: ClientMessage) {
         self.send_bytes(&ClientFrame { what: Some(asked) }.encode_length_delimited_to_vec()).await;
     }
 
     /// The same for several, in one piece.
-    pub(crate) async fn send_all(&mut self, asked: &[Asked]) {
-        let frame = |asked: &Asked| ClientFrame { what: Some(asked.clone()) }.encode_length_delimited_to_vec();
+    pub(crate) async fn send_all(&mut self, asked: &[ClientMessage]) {
+        let frame = |asked: &ClientMessage| ClientFrame { what: Some(asked.clone()) }.encode_length_delimited_to_vec();
         self.send_bytes(&asked.iter().flat_map(frame).collect::<Vec<u8>>()).await;
     }
 
     /// The next frame; `None` at the end of the connection.
-    pub(crate) async fn next(&mut self) -> Option<Said> {
+    pub(crate) async fn next(&mut self) -> Option<ServerMessage> {
         loop {
-            if let Some(place) = delimited::first(&self.unread, usize::MAX).unwrap() {
+            if let Some(place) = delimited::first_frame(&self.unread, usize::MAX).unwrap() {
                 let end = place.end;
                 let frame = ServerFrame::decode(&self.unread[place]).unwrap();
                 self.unread.drain(..end);
@@ -132,7 +134,7 @@ impl Tcp {
     }
 
     /// The next frame that this finds something in.
-    pub(crate) async fn until<T>(&mut self, find: impl Fn(&Said) -> Option<T>) -> T {
+    pub(crate) async fn until<T>(&mut self, find: impl Fn(&ServerMessage) -> Option<T>) -> T {
         loop {
             let said = self.next().await.expect("the connection goes on");
             if let Some(found) = find(&said) {
@@ -145,17 +147,17 @@ impl Tcp {
     pub(crate) async fn enter(address: SocketAddr, register: Register) -> (Self, Registered) {
         let mut client = Self::connect(address).await;
         client.send(hello()).await;
-        assert!(matches!(client.next().await, Some(Said::Welcome(_))));
-        client.send(Asked::Register(register)).await;
+        assert!(matches!(client.next().await, Some(ServerMessage::Welcome(_))));
+        client.send(ClientMessage::Register(register)).await;
         match client.next().await {
-            Some(Said::Registered(registered)) => (client, registered),
+            Some(ServerMessage::Registered(registered)) => (client, registered),
             other => panic!("not registered: {other:?}"),
         }
     }
 }
 
-pub(crate) fn hello() -> Asked {
-    Asked::Hello(Hello { version: 1, capabilities: vec!["reasons".to_owned()] })
+pub(crate) fn hello() -> ClientMessage {
+    ClientMessage::Hello(Hello { version: 1, capabilities: vec!["reasons".to_owned()] })
 }
 
 pub(crate) fn at(x: u32, y: u32) -> Register {
@@ -166,8 +168,8 @@ pub(crate) fn viewing(register: Register) -> Register {
     Register { view: Some(ViewOptions { radius_x: 5, radius_y: 5, per_s: 20 }), ..register }
 }
 
-pub(crate) fn step(seq: u32, step: wire::world::Step) -> Asked {
-    Asked::Move(Move { seq, step: step.into() })
+pub(crate) fn step(seq: u32, step: wire::world::Step) -> ClientMessage {
+    ClientMessage::Move(Move { seq, step: step.into() })
 }
 
 /// A client over a WebSocket.
@@ -186,7 +188,7 @@ impl Socket {
         self.0.send(message).await.unwrap();
     }
 
-    pub(crate) async fn send_json(&mut self, asked: &Asked) {
+    pub(crate) async fn send_json(&mut self, asked: &ClientMessage) {
         self.send(tungstenite::Message::Text(Utf8Bytes::from(serde_json::to_string(asked).unwrap()))).await;
     }
 
@@ -196,7 +198,7 @@ impl Socket {
     }
 
     /// The next frame, as JSON.
-    pub(crate) async fn next_json(&mut self) -> Said {
+    pub(crate) async fn next_json(&mut self) -> ServerMessage {
         let message = self.next().await.expect("the connection goes on");
         serde_json::from_str(message.to_text().unwrap()).unwrap()
     }

@@ -1,43 +1,48 @@
 //! Two clients see each other, whatever they speak; movers outlive a broken connection and nothing else.
 
 use crate::client::{ORCHARD, Socket, Tcp, at, hello, open, step, viewing};
-use engine::rows::Purpose;
+use engine::rows::TokenPurpose;
 use prost::Message;
 use server::gateway::guests::Guest;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite;
 use wire::world::{
-    Asked, ClientFrame, Leave, Register, Registered, Resume, Said, ServerFrame, Step, ViewOptions, Watch,
+    ClientFrame, ClientMessage, Leave, Register, Registered, Resume, ServerFrame, ServerMessage, Step, ViewOptions,
+    Watch,
 };
 
 #[tokio::test]
 async fn everybody_sees_everybody_whatever_they_speak() {
     let open = open().await;
-    let guest = Guest::new("Änn".to_owned(), Purpose::Use, open.house.app.clock.now());
+    let guest = Guest::new("Änn".to_owned(), TokenPurpose::Use, open.house.app.clock.now());
     let token = open.house.app.guests.token(&open.house.app.store, &guest).await.unwrap();
     let (mut watcher, _) = Tcp::enter(open.address, viewing(at(10, 10))).await;
 
     let mut walker = Socket::connect(open.address, &token).await;
     walker.send_json(&hello()).await;
-    let Said::Welcome(welcome) = walker.next_json().await else { panic!("no welcome") };
+    let ServerMessage::Welcome(welcome) = walker.next_json().await else { panic!("no welcome") };
     assert_eq!((welcome.capabilities.as_slice(), welcome.indicators[0].as_str()), (&["reasons".to_owned()][..], "😁"));
-    walker.send_json(&Asked::Register(Register { world: String::new(), indicator: 9, ..viewing(at(12, 10)) })).await;
-    let Said::Registered(registered) = walker.next_json().await else { panic!("not registered") };
+    walker
+        .send_json(&ClientMessage::Register(Register { world: String::new(), indicator: 9, ..viewing(at(12, 10)) }))
+        .await;
+    let ServerMessage::Registered(registered) = walker.next_json().await else { panic!("not registered") };
 
-    let seen =
-        watcher.until(|said| if let Said::View(view) = said { view.entered.first().cloned() } else { None }).await;
+    let seen = watcher
+        .until(|said| if let ServerMessage::View(view) = said { view.entered.first().cloned() } else { None })
+        .await;
     assert_eq!((seen.id, seen.x, seen.y, seen.indicator, seen.name.as_str()), (registered.id, 12, 10, 9, "Änn"));
     walker.send_json(&step(registered.next_seq, Step::Nw)).await;
-    let moved =
-        watcher.until(|said| if let Said::View(view) = said { view.moved.first().copied() } else { None }).await;
+    let moved = watcher
+        .until(|said| if let ServerMessage::View(view) = said { view.moved.first().copied() } else { None })
+        .await;
     assert_eq!((moved.id, moved.x, moved.y), (registered.id, 11, 9));
 
     // The binary language on the same kind of connection: the first message decides.
     let mut binary = Socket::connect(open.address, "").await;
     binary.send(tungstenite::Message::binary(ClientFrame { what: Some(hello()) }.encode_to_vec())).await;
     let Some(tungstenite::Message::Binary(frame)) = binary.next().await else { panic!("not answered in kind") };
-    assert!(matches!(ServerFrame::decode(frame).unwrap().what, Some(Said::Welcome(_))));
+    assert!(matches!(ServerFrame::decode(frame).unwrap().what, Some(ServerMessage::Welcome(_))));
     binary.send(tungstenite::Message::Ping(b"?".to_vec().into())).await;
     assert_eq!(binary.next().await, Some(tungstenite::Message::Pong(b"?".to_vec().into())));
 }
@@ -50,10 +55,12 @@ async fn inputs_are_answered_in_their_order_and_refusals_say_why() {
     for (number, to) in [(seq, Step::E), (seq + 1, Step::N), (seq + 7, Step::S), (seq + 2, Step::S)] {
         client.send(step(number, to)).await;
     }
-    client.send(Asked::Dig(wire::world::Dig { seq: seq + 3 })).await;
+    client.send(ClientMessage::Dig(wire::world::Dig { seq: seq + 3 })).await;
     let mut refused = async || match client.next().await {
-        Some(Said::Refused(refused)) => (refused.seq, refused.code, refused.expected_seq, !refused.reason.is_empty()),
-        Some(Said::Moved(moved)) => (moved.seq, format!("{},{}", moved.x, moved.y), 0, true),
+        Some(ServerMessage::Refused(refused)) => {
+            (refused.seq, refused.code, refused.expected_seq, !refused.reason.is_empty())
+        }
+        Some(ServerMessage::Moved(moved)) => (moved.seq, format!("{},{}", moved.x, moved.y), 0, true),
         other => panic!("{other:?}"),
     };
     let mut answers = Vec::new();
@@ -84,10 +91,10 @@ async fn a_mover_is_taken_up_on_another_connection_and_the_old_one_ends() {
     let (mut old, first) = Tcp::enter(open.address, at(20, 20)).await;
     let (mut new, second) = Tcp::enter(open.address, resuming(&first)).await;
     assert!(second.is_resumed && second.id == first.id && (second.x, second.y) == (20, 20), "{second:?}");
-    let Some(Said::Error(error)) = old.next().await else { panic!("the old connection is told") };
+    let Some(ServerMessage::Error(error)) = old.next().await else { panic!("the old connection is told") };
     assert_eq!((error.code.as_str(), error.close, old.next().await), ("replaced", 1008, None));
     new.send(step(second.next_seq, Step::E)).await;
-    assert!(matches!(new.next().await, Some(Said::Moved(moved)) if (moved.x, moved.y) == (21, 20)));
+    assert!(matches!(new.next().await, Some(ServerMessage::Moved(moved)) if (moved.x, moved.y) == (21, 20)));
     drop(new);
     // The connection broke: the mover is still there.
     let (_, third) = Tcp::enter(open.address, resuming(&second)).await;
@@ -101,11 +108,13 @@ async fn who_leaves_is_gone() {
     let (mut leaver, registered) = Tcp::enter(open.address, at(11, 11)).await;
     let id = registered.id;
     watcher
-        .until(|said| matches!(said, Said::View(view) if view.entered.iter().any(|one| one.id == id)).then_some(()))
+        .until(|said| {
+            matches!(said, ServerMessage::View(view) if view.entered.iter().any(|one| one.id == id)).then_some(())
+        })
         .await;
-    leaver.send(Asked::Leave(Leave {})).await;
+    leaver.send(ClientMessage::Leave(Leave {})).await;
     assert_eq!(leaver.next().await, None);
-    watcher.until(|said| matches!(said, Said::View(view) if view.left.contains(&id)).then_some(())).await;
+    watcher.until(|said| matches!(said, ServerMessage::View(view) if view.left.contains(&id)).then_some(())).await;
     let (_, again) = Tcp::enter(open.address, resuming(&registered)).await;
     assert!(!again.is_resumed, "{again:?}");
 }
@@ -117,18 +126,20 @@ async fn what_was_said_before_leaving_is_done() {
     let orchard = |x, y| Register { world: ORCHARD.to_owned(), ..at(x, y) };
     let view = Some(ViewOptions { radius_x: 8, radius_y: 8, per_s: 20 });
     let (mut watcher, _) = Tcp::enter(open.address, Register { view, ..orchard(0, 0) }).await;
-    watcher.until(|said| matches!(said, Said::View(view) if view.items.len() == 64).then_some(())).await;
+    watcher.until(|said| matches!(said, ServerMessage::View(view) if view.items.len() == 64).then_some(())).await;
     for y in 0..8 {
         for x in 0..8 {
             let (mut digger, registered) = Tcp::enter(open.address, orchard(x, y)).await;
-            let dig = Asked::Dig(wire::world::Dig { seq: registered.next_seq });
-            digger.send_all(&[dig, Asked::Leave(Leave {})]).await;
+            let dig = ClientMessage::Dig(wire::world::Dig { seq: registered.next_seq });
+            digger.send_all(&[dig, ClientMessage::Leave(Leave {})]).await;
             assert_eq!(digger.next().await, None);
         }
     }
     let mut gone = 0;
     while gone < 64 {
-        let more = |said: &Said| if let Said::View(view) = said { Some(view.items_gone.len() / 2) } else { None };
+        let more = |said: &ServerMessage| {
+            if let ServerMessage::View(view) = said { Some(view.items_gone.len() / 2) } else { None }
+        };
         gone += watcher.until(more).await;
     }
 }
@@ -139,15 +150,16 @@ async fn what_is_shown_can_be_changed() {
     let (mut client, _) = Tcp::enter(open.address, at(30, 30)).await;
     let view = viewing(at(0, 0)).view;
     // Who names no rate is told which one is in force.
-    client.send(Asked::Watch(Watch { view: view.map(|view| ViewOptions { per_s: 0, ..view }) })).await;
+    client.send(ClientMessage::Watch(Watch { view: view.map(|view| ViewOptions { per_s: 0, ..view }) })).await;
     let in_force = view.map(|view| ViewOptions { per_s: 5, ..view });
-    assert_eq!(client.next().await, Some(Said::Watched(wire::world::Watched { view: in_force })));
-    let Some(Said::View(shown)) = client.next().await else { panic!("a view follows") };
+    assert_eq!(client.next().await, Some(ServerMessage::Watched(wire::world::Watched { view: in_force })));
+    let Some(ServerMessage::View(shown)) = client.next().await else { panic!("a view follows") };
     assert!(shown.is_full && (shown.x, shown.y, shown.radius_x) == (30, 30, 5), "{shown:?}");
     let wide = view.map(|view| ViewOptions { radius_x: 1_000, ..view });
-    client.send(Asked::Watch(Watch { view: wide })).await;
-    let refused =
-        client.until(|said| if let Said::Refused(refused) = said { Some(refused.clone()) } else { None }).await;
+    client.send(ClientMessage::Watch(Watch { view: wide })).await;
+    let refused = client
+        .until(|said| if let ServerMessage::Refused(refused) = said { Some(refused.clone()) } else { None })
+        .await;
     assert_eq!((refused.seq, refused.code.as_str()), (0, "view_too_large"));
 }
 

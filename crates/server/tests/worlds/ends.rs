@@ -7,16 +7,17 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
-use wire::world::{Asked, Hello, Register, Said, Step};
+use wire::world::{ClientMessage, Hello, Register, ServerMessage, Step};
 
 /// Whoever says this hears of this error, and then nothing.
-async fn check(said: Vec<Asked>, code: &str, close: u32) {
+async fn check(said: Vec<ClientMessage>, code: &str, close: u32) {
     let open = open().await;
     let mut client = Tcp::connect(open.address).await;
     for asked in said {
         client.send(asked).await;
     }
-    let error = client.until(|said| if let Said::Error(error) = said { Some(error.clone()) } else { None }).await;
+    let error =
+        client.until(|said| if let ServerMessage::Error(error) = said { Some(error.clone()) } else { None }).await;
     assert_eq!((error.code.as_str(), error.close), (code, close), "{error:?}");
     assert_eq!(client.next().await, None, "{code}");
     let ended = format!("gauntlet_world_connections_ended_total{{code=\"{code}\"}}");
@@ -25,20 +26,21 @@ async fn check(said: Vec<Asked>, code: &str, close: u32) {
 
 #[tokio::test]
 async fn connections_end_with_one_error() {
-    let register = |register| Asked::Register(register);
+    let register = |register| ClientMessage::Register(register);
     check(vec![step(1, Step::N)], "out_of_turn", 1002).await;
     check(vec![hello(), hello()], "out_of_turn", 1002).await;
     check(vec![hello(), register(at(1, 1)), register(at(1, 1))], "out_of_turn", 1002).await;
     // The first byte of its length is none that HTTP begins with: the client is told in its own language.
-    check(vec![Asked::Hello(Hello { version: 1, capabilities: vec!["c".repeat(200)] })], "oversized", 1009).await;
-    check(vec![Asked::Hello(Hello { version: 2, ..Hello::default() })], "version", 1002).await;
+    check(vec![ClientMessage::Hello(Hello { version: 1, capabilities: vec!["c".repeat(200)] })], "oversized", 1009)
+        .await;
+    check(vec![ClientMessage::Hello(Hello { version: 2, ..Hello::default() })], "version", 1002).await;
     check(vec![hello(), register(Register { world: "nowhere".to_owned(), ..at(1, 1) })], "no_such_world", 1008).await;
     check(vec![hello(), register(Register { world: "No Name".to_owned(), ..at(1, 1) })], "no_such_world", 1008).await;
     check(vec![hello(), register(Register { token: "gst_forged".to_owned(), ..at(1, 1) })], "token_unknown", 1008)
         .await;
     check(vec![hello(), register(Register { token: "gnt_none".to_owned(), ..at(1, 1) })], "token_unknown", 1008).await;
     check(
-        vec![hello(), register(at(1, 1)), step(1, Step::N), Asked::Move(wire::world::Move { seq: 2, step: 9 })],
+        vec![hello(), register(at(1, 1)), step(1, Step::N), ClientMessage::Move(wire::world::Move { seq: 2, step: 9 })],
         "malformed",
         1002,
     )
@@ -50,17 +52,17 @@ async fn a_registration_that_is_refused_may_be_mended() {
     let open = open().await;
     let mut client = Tcp::connect(open.address).await;
     client.send(hello()).await;
-    client.send(Asked::Register(Register { indicator: 2, ..at(1, 1) })).await;
+    client.send(ClientMessage::Register(Register { indicator: 2, ..at(1, 1) })).await;
     let far = wire::world::ViewOptions { radius_x: 70_000, radius_y: 1, per_s: 5 };
-    client.send(Asked::Register(Register { view: Some(far), ..at(1, 1) })).await;
-    client.send(Asked::Register(at(1, 1))).await;
+    client.send(ClientMessage::Register(Register { view: Some(far), ..at(1, 1) })).await;
+    client.send(ClientMessage::Register(at(1, 1))).await;
     client.send(step(1, Step::E)).await;
     let mut codes = Vec::new();
     loop {
         match client.next().await.unwrap() {
-            Said::Refused(refused) => codes.push(refused.code),
-            Said::Moved(moved) => break assert_eq!((moved.x, moved.y), (2, 1)),
-            Said::Welcome(_) | Said::Registered(_) => {}
+            ServerMessage::Refused(refused) => codes.push(refused.code),
+            ServerMessage::Moved(moved) => break assert_eq!((moved.x, moved.y), (2, 1)),
+            ServerMessage::Welcome(_) | ServerMessage::Registered(_) => {}
             other => panic!("{other:?}"),
         }
     }
@@ -82,11 +84,11 @@ async fn a_server_that_leaves_says_so_to_everybody() {
     let (mut mover, _) = Tcp::enter(open.address, at(1, 1)).await;
     let mut socket = Socket::connect(open.address, "").await;
     socket.send_json(&hello()).await;
-    assert!(matches!(socket.next_json().await, Said::Welcome(_)));
+    assert!(matches!(socket.next_json().await, ServerMessage::Welcome(_)));
     open.house.app.drain.begin();
-    let Some(Said::Error(error)) = mover.next().await else { panic!("no error") };
+    let Some(ServerMessage::Error(error)) = mover.next().await else { panic!("no error") };
     assert_eq!((error.code.as_str(), error.close, mover.next().await), ("draining", 1012, None));
-    assert!(matches!(socket.next_json().await, Said::Error(error) if error.code == "draining"));
+    assert!(matches!(socket.next_json().await, ServerMessage::Error(error) if error.code == "draining"));
     let Some(Message::Close(Some(close))) = socket.next().await else { panic!("no close") };
     assert_eq!((u16::from(close.code), close.reason.as_str()), (1012, "draining"));
 }
@@ -96,10 +98,10 @@ async fn a_page_of_another_world_is_told_so() {
     let open = open().await;
     let mut socket = Socket::connect(open.address, "").await;
     socket.send_json(&hello()).await;
-    socket.send_json(&Asked::Register(Register { world: "plaza".to_owned(), ..Register::default() })).await;
-    assert!(matches!(socket.next_json().await, Said::Welcome(_)));
+    socket.send_json(&ClientMessage::Register(Register { world: "plaza".to_owned(), ..Register::default() })).await;
+    assert!(matches!(socket.next_json().await, ServerMessage::Welcome(_)));
     assert!(
-        matches!(socket.next_json().await, Said::Error(error) if error.code == "no_such_world"),
+        matches!(socket.next_json().await, ServerMessage::Error(error) if error.code == "no_such_world"),
         "{MEADOW} is meant"
     );
 }
@@ -116,15 +118,15 @@ async fn a_deleted_token_ends_its_connections() {
     let mut sockets = [Socket::connect(open.address, token).await, Socket::connect(open.address, token).await];
     for socket in &mut sockets {
         socket.send_json(&hello()).await;
-        assert!(matches!(socket.next_json().await, Said::Welcome(_)));
+        assert!(matches!(socket.next_json().await, ServerMessage::Welcome(_)));
     }
-    sockets[0].send_json(&Asked::Register(Register { world: String::new(), ..at(5, 5) })).await;
-    assert!(matches!(sockets[0].next_json().await, Said::Registered(_)));
+    sockets[0].send_json(&ClientMessage::Register(Register { world: String::new(), ..at(5, 5) })).await;
+    assert!(matches!(sockets[0].next_json().await, ServerMessage::Registered(_)));
     open.house.call(&format!("DELETE /api/tokens/{id}")).check("204").await;
-    let Some(Said::Error(error)) = tcp.next().await else { panic!("no error") };
+    let Some(ServerMessage::Error(error)) = tcp.next().await else { panic!("no error") };
     assert_eq!((error.code.as_str(), error.close, tcp.next().await), ("token_unknown", 1008, None));
     for mut socket in sockets {
-        assert!(matches!(socket.next_json().await, Said::Error(error) if error.code == "token_unknown"));
+        assert!(matches!(socket.next_json().await, ServerMessage::Error(error) if error.code == "token_unknown"));
         let Some(Message::Close(Some(close))) = socket.next().await else { panic!("no close") };
         assert_eq!((u16::from(close.code), close.reason.as_str()), (1008, "token_unknown"));
     }
@@ -134,7 +136,7 @@ async fn a_deleted_token_ends_its_connections() {
     let (_again, registered) = Tcp::enter(open.address, Register { resume, ..at(1, 1) }).await;
     assert!(!registered.is_resumed && registered.id != mover.id, "{registered:?}");
     nobody.send(step(1, Step::E)).await;
-    assert!(matches!(nobody.next().await, Some(Said::Moved(_))));
+    assert!(matches!(nobody.next().await, Some(ServerMessage::Moved(_))));
 }
 
 #[tokio::test]
@@ -143,18 +145,18 @@ async fn who_says_hello_and_does_not_register_is_ended_after_the_time_of_a_head(
     let (mut viewer, _) = Tcp::enter(open.address, at(1, 1)).await;
     let mut client = Tcp::connect(open.address).await;
     client.send(hello()).await;
-    assert!(matches!(client.next().await, Some(Said::Welcome(_))));
-    let Some(Said::Error(error)) = client.next().await else { panic!("no error") };
+    assert!(matches!(client.next().await, Some(ServerMessage::Welcome(_))));
+    let Some(ServerMessage::Error(error)) = client.next().await else { panic!("no error") };
     assert_eq!((error.code.as_str(), error.close), ("too_slow", 1008));
     assert_eq!(error.reason, "nobody registered within 200 ms: connect when somebody moves");
     assert_eq!(client.next().await, None);
     let mut socket = Socket::connect(open.address, "").await;
     socket.send_json(&hello()).await;
-    assert!(matches!(socket.next_json().await, Said::Welcome(_)));
-    assert!(matches!(socket.next_json().await, Said::Error(error) if error.code == "too_slow"));
+    assert!(matches!(socket.next_json().await, ServerMessage::Welcome(_)));
+    assert!(matches!(socket.next_json().await, ServerMessage::Error(error) if error.code == "too_slow"));
     // Who has registered may be silent.
     viewer.send(step(1, Step::E)).await;
-    assert!(matches!(viewer.next().await, Some(Said::Moved(_))));
+    assert!(matches!(viewer.next().await, Some(ServerMessage::Moved(_))));
 }
 
 /// At this cell with an account's token.
@@ -180,7 +182,7 @@ async fn a_mover_without_a_token_gives_way_and_one_with_an_account_does_not() {
     while nobody.next().await.is_some() {}
     assert_eq!(open.house.sample("gauntlet_http_connections_closed_for_room_total"), 1);
     viewer.send(step(1, Step::E)).await;
-    viewer.until(|said| matches!(said, Said::Moved(_)).then_some(())).await;
+    viewer.until(|said| matches!(said, ServerMessage::Moved(_)).then_some(())).await;
 }
 
 #[tokio::test]
@@ -190,10 +192,10 @@ async fn whoever_registered_stays_when_there_is_no_room_and_a_refusal_comes_as_a
     let (mut other, _) = Tcp::enter(open.address, known(2, 2)).await;
     let mut refused = Tcp::connect(open.address).await;
     refused.send(hello()).await;
-    let Some(Said::Error(error)) = refused.next().await else { panic!("no error") };
+    let Some(ServerMessage::Error(error)) = refused.next().await else { panic!("no error") };
     assert_eq!((error.code.as_str(), error.close), ("connections_full", 1013));
     assert_eq!((refused.next().await, status(&open).await.as_str()), (None, "503"));
-    other.send(Asked::Leave(wire::world::Leave {})).await;
+    other.send(ClientMessage::Leave(wire::world::Leave {})).await;
     while other.next().await.is_some() {}
     // A hello without a registration gives way as soon as it has been silent for a while; a mover does not.
     let mut opening = Tcp::connect(open.address).await;
@@ -202,7 +204,7 @@ async fn whoever_registered_stays_when_there_is_no_room_and_a_refusal_comes_as_a
     while opening.next().await.is_some() {}
     assert!(open.house.sample("gauntlet_http_connections_closed_for_room_total") <= 1);
     viewer.send(step(1, Step::E)).await;
-    viewer.until(|said| matches!(said, Said::Moved(_)).then_some(())).await;
+    viewer.until(|said| matches!(said, ServerMessage::Moved(_)).then_some(())).await;
 }
 
 /// What a proxy at 127.0.0.9 hears when it asks for a WebSocket for this client, and its connection.

@@ -2,7 +2,7 @@
 
 use crate::client::{Tcp, open};
 use serde_json::Value;
-use wire::world::Said;
+use wire::world::ServerMessage;
 
 const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/world.md"));
 
@@ -38,7 +38,7 @@ async fn the_example_is_true() {
             continue;
         }
         let want: Value = serde_json::from_str(what).unwrap();
-        let said: Said = client.next().await.expect("the connection goes on");
+        let said: ServerMessage = client.next().await.expect("the connection goes on");
         let have = serde_json::to_value(&said).unwrap();
         assert!(holds(&have, &want), "{have}\nis not {want}");
     }

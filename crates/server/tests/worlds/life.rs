@@ -4,7 +4,7 @@ use crate::client::{Open, PATIENCE, Tcp, open, step};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use tokio::time::timeout;
-use wire::world::{Cell, Register, Registered, Said, Step, ViewOptions};
+use wire::world::{Cell, Register, Registered, ServerMessage, Step, ViewOptions};
 
 const SIDE: u16 = 24;
 /// Each of the four shapes of a glider that flies to the south-east, on the rows and columns from its own first ones.
@@ -45,7 +45,7 @@ async fn walk(walkers: &mut [(Tcp, Registered)], round: u32) {
     for (client, registered) in walkers {
         let to = if round.is_multiple_of(2) { Step::N } else { Step::S };
         client.send(step(registered.next_seq + round, to)).await;
-        assert!(matches!(client.next().await, Some(Said::Moved(_))));
+        assert!(matches!(client.next().await, Some(ServerMessage::Moved(_))));
     }
 }
 
@@ -95,7 +95,7 @@ async fn who_looks_is_shown_what_lives_around() {
     assert_eq!(sown.body, json!({"sown": 4}));
     let life = watcher
         .until(|said| match said {
-            Said::View(view) if !view.life.is_empty() => Some(view.life.clone()),
+            ServerMessage::View(view) if !view.life.is_empty() => Some(view.life.clone()),
             _ => None,
         })
         .await;

@@ -4,10 +4,10 @@ use crate::client::{Tcp, open, step};
 use engine::rows::WorldKind;
 use engine::time::UnixMs;
 use engine::worlds::settings_from_bytes;
-use rules::world::{LifeSettings, Settings, Sharing, Size};
+use rules::world::{LifeSettings, Sharing, Size, WorldSettings};
 use serde_json::{Value, json};
 use std::time::Duration;
-use wire::world::{Cell, Register, Said, Step};
+use wire::world::{Cell, Register, ServerMessage, Step};
 
 #[tokio::test]
 async fn what_is_chosen_is_what_is_kept() {
@@ -23,7 +23,7 @@ async fn what_is_chosen_is_what_is_kept() {
     let name = "pond".parse().unwrap();
     let entry = open.house.app.store.read(move |reader| reader.world_named(&name, UnixMs(0))).await;
     let row = entry.unwrap().unwrap().row;
-    let want = Settings {
+    let want = WorldSettings {
         size: Size { width: 60, height: 40 },
         tree_permille: 7,
         sharing: Sharing::One,
@@ -32,7 +32,7 @@ async fn what_is_chosen_is_what_is_kept() {
         move_min: Duration::ZERO,
     };
     assert_eq!((row.kind, settings_from_bytes(&row.settings)), (WorldKind::World, Ok(want)));
-    assert_eq!(row.ends_at, Some(row.created_at.after(Duration::from_secs(60))));
+    assert_eq!(row.ends_at, Some(row.created_at.plus(Duration::from_secs(60))));
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn where_one_stands_no_other_comes_when_that_is_the_rule() {
     let (mut second, registered) = Tcp::enter(open.address, at(4)).await;
     second.send(step(registered.next_seq, Step::W)).await;
     match second.next().await {
-        Some(Said::Refused(refused)) => assert_eq!(refused.code, "occupied"),
+        Some(ServerMessage::Refused(refused)) => assert_eq!(refused.code, "occupied"),
         other => panic!("not refused: {other:?}"),
     }
 }

@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::protocol::Role;
 use tokio_tungstenite::tungstenite::{self, WebSocket};
-use wire::world::{Asked, ClientFrame};
+use wire::world::{ClientFrame, ClientMessage};
 
 /// Longest body of a ping: of all frames that are answered, most bytes for one frame of the rate that a connection has.
 const PING_BYTES: usize = 125;
@@ -50,7 +50,7 @@ fn frames(pings: usize) -> Vec<u8> {
 fn delimited(registrations: usize) -> Vec<u8> {
     let nowhere = wire::world::Register { indicator: u32::MAX, ..at(1, 1) };
     let asked = std::iter::once(hello())
-        .chain(std::iter::repeat_n(Asked::Register(nowhere), registrations))
+        .chain(std::iter::repeat_n(ClientMessage::Register(nowhere), registrations))
         .chain(std::iter::once(hello()));
     asked.flat_map(|asked| ClientFrame { what: Some(asked) }.encode_length_delimited_to_vec()).collect()
 }

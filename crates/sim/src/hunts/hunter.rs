@@ -1,6 +1,6 @@
 //! Hunters, and what they were told: the oracle of a simulated hunt.
 
-use engine::worlds::{Answer, Done, Fact, Input, MoverId, Refusal, Registered, What};
+use engine::worlds::{Answer, Done, Fact, Input, InputKind, MoverId, Refusal, Registered};
 use rules::world::Step;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,40 +9,40 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Hunter {
     /// At which node he is.
     pub(super) node: Option<usize>,
-    pub(super) came: Option<Registered>,
+    pub(super) registered: Option<Registered>,
     seq: u32,
     /// What he was not answered yet.
-    open: Option<What>,
+    unanswered: Option<InputKind>,
     pub(super) repeated: u32,
 }
 
 impl Hunter {
     /// He is in, perhaps again: what he was not answered he asks again, if the world has not gone back behind it.
-    pub(super) fn arrive(&mut self, node: usize, came: Registered) {
-        let is_same = self.came.is_some_and(|before| before.seat.id == came.seat.id);
+    pub(super) fn register(&mut self, node: usize, came: Registered) {
+        let is_same = self.registered.is_some_and(|before| before.mover.id == came.mover.id);
         if !is_same || came.next_seq < self.seq {
-            (self.seq, self.open) = (came.next_seq, None);
+            (self.seq, self.unanswered) = (came.next_seq, None);
         }
-        (self.node, self.came) = (Some(node), Some(came));
+        (self.node, self.registered) = (Some(node), Some(came));
     }
 
     /// His next input.
     pub(super) fn next(&mut self, wish: u64, now_us: i64) -> Option<Input> {
-        self.repeated += u32::from(self.open.is_some());
-        let what = *self.open.get_or_insert(match wish % 4 {
-            0 => What::Dig,
-            1 => What::Grab,
-            _ => What::Step(Step::ALL[(wish / 4 % 9) as usize]),
+        self.repeated += u32::from(self.unanswered.is_some());
+        let what = *self.unanswered.get_or_insert(match wish % 4 {
+            0 => InputKind::Dig,
+            1 => InputKind::Grab,
+            _ => InputKind::Step(Step::ALL[(wish / 4 % 9) as usize]),
         });
-        Some(Input { seat: self.came?.seat, seq: self.seq, tag: 0, at_us: now_us, what })
+        Some(Input { mover: self.registered?.mover, seq: self.seq, tag: 0, at_us: now_us, kind: what })
     }
 
-    fn hear(&mut self, answer: &Answer) {
-        let is_awaited = self.open.is_some() && self.seq == answer.seq;
+    fn receive(&mut self, answer: &Answer) {
+        let is_awaited = self.unanswered.is_some() && self.seq == answer.seq;
         match answer.result {
-            Err(Refusal::OutOfOrder { expected }) => (self.seq, self.open) = (expected, None),
-            Err(Refusal::Unknown) => self.node = None,
-            _ if is_awaited => (self.seq, self.open) = (answer.seq + 1, None),
+            Err(Refusal::OutOfOrder { expected }) => (self.seq, self.unanswered) = (expected, None),
+            Err(Refusal::UnknownMover) => self.node = None,
+            _ if is_awaited => (self.seq, self.unanswered) = (answer.seq + 1, None),
             _ => {}
         }
     }
@@ -50,22 +50,22 @@ impl Hunter {
 
 /// What everybody was told, for ever.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct ReceivedAnswers {
     won: BTreeMap<(MoverId, u32), Done>,
-    numbers: BTreeSet<MoverId>,
+    ids: BTreeSet<MoverId>,
 }
 
-impl Told {
+impl ReceivedAnswers {
     /// A newcomer's number is nobody else's, dead or alive.
-    pub(super) fn newcomer(&mut self, id: MoverId) {
-        assert!(self.numbers.insert(id), "{id:?} was given to somebody else before");
+    pub(super) fn check_new_id(&mut self, id: MoverId) {
+        assert!(self.ids.insert(id), "{id:?} was given to somebody else before");
     }
 
     /// `is_latest`: whether nobody has claimed the world since this node did. One that is behind may still move people about, as
     /// positions are soft; in a server its own clock ends that with its lease. Nothing hard comes from it.
-    pub(super) fn hear(&mut self, node: usize, is_latest: bool, hunters: &mut [Hunter], answers: &[Answer]) {
+    pub(super) fn receive(&mut self, node: usize, is_latest: bool, hunters: &mut [Hunter], answers: &[Answer]) {
         for answer in answers {
-            let key = (answer.seat.id, answer.seq);
+            let key = (answer.mover.id, answer.seq);
             match answer.result {
                 Ok(done @ (Done::Dug { .. } | Done::Grabbed { .. })) => {
                     let before = self.won.insert(key, done);
@@ -74,10 +74,10 @@ impl Told {
                 _ => assert!(!is_latest || !self.won.contains_key(&key), "{key:?} had won, and is told {answer:?}"),
             }
             let is_his = |hunter: &&mut Hunter| {
-                hunter.node == Some(node) && hunter.came.is_some_and(|came| came.seat == answer.seat)
+                hunter.node == Some(node) && hunter.registered.is_some_and(|came| came.mover == answer.mover)
             };
             if let Some(hunter) = hunters.iter_mut().find(is_his) {
-                hunter.hear(answer);
+                hunter.receive(answer);
             }
         }
     }

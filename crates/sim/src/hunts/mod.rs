@@ -8,4 +8,4 @@ mod hunter;
 mod node;
 mod run;
 
-pub use run::{Report, run};
+pub use run::{HuntReport, run};

@@ -7,44 +7,44 @@ use store::contract::Backend;
 
 /// How a commit goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(super) enum CommitFate {
     /// At once.
     Saved,
     /// It is not saved, and the node does not know.
     Lost,
     /// It is saved, and the node does not know.
-    Unknown,
+    SavedUnreported,
     /// It arrives when the node commits next.
     Late,
 }
 
 /// What became of the world in a node's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
-    Still,
+pub(super) enum SaveResult {
+    Saved,
     /// It left memory: nobody knows whether it was saved.
-    Doubtful,
+    Unknown,
     /// It left memory: somebody else has it.
     Fenced,
 }
 
 /// A world in memory.
-pub(super) struct Held {
+pub(super) struct LoadedWorld {
     pub(super) world: World,
     pub(super) epoch: u32,
-    late: Option<WorldAppend>,
+    delayed: Option<WorldAppend>,
 }
 
 pub(super) struct Node {
     pub(super) worker: WorkerId,
-    pub(super) held: Option<Held>,
+    pub(super) held: Option<LoadedWorld>,
     /// Steps for which it does not renew its lease.
     pub(super) asleep: u32,
 }
 
 impl Node {
     pub(super) fn hold(&mut self, world: World, epoch: u32) {
-        self.held = Some(Held { world, epoch, late: None });
+        self.held = Some(LoadedWorld { world, epoch, delayed: None });
     }
 
     /// Commits what is decided.
@@ -52,33 +52,33 @@ impl Node {
         &mut self,
         store: &mut dyn Backend,
         id: WorldId,
-        fate: Fate,
+        fate: CommitFate,
         now_us: i64,
         out: &mut Vec<Answer>,
-    ) -> Kept {
-        let Some(held) = &mut self.held else { return Kept::Still };
-        let append = held.late.take().or_else(|| {
+    ) -> SaveResult {
+        let Some(held) = &mut self.held else { return SaveResult::Saved };
+        let append = held.delayed.take().or_else(|| {
             let pending = held.world.take_claims()?;
             Some(WorldAppend { id, epoch: held.epoch, expected_version: pending.expected_version, rows: pending.rows })
         });
-        let Some(append) = append else { return Kept::Still };
+        let Some(append) = append else { return SaveResult::Saved };
         let version = append.expected_version + append.rows.len() as u32;
         let kept = match fate {
-            Fate::Late => {
-                held.late = Some(append);
-                return Kept::Still;
+            CommitFate::Late => {
+                held.delayed = Some(append);
+                return SaveResult::Saved;
             }
-            Fate::Lost => Kept::Doubtful,
-            Fate::Unknown => {
-                let _ = commit(store, WorldCommand::Append(append));
-                Kept::Doubtful
+            CommitFate::Lost => SaveResult::Unknown,
+            CommitFate::SavedUnreported => {
+                let _ = commit_world(store, WorldCommand::Append(append));
+                SaveResult::Unknown
             }
-            Fate::Saved => match commit(store, WorldCommand::Append(append)) {
+            CommitFate::Saved => match commit_world(store, WorldCommand::Append(append)) {
                 Outcome::Done => {
                     held.world.committed(version, now_us, out).expect("what a world decided follows on what it had");
-                    return Kept::Still;
+                    return SaveResult::Saved;
                 }
-                Outcome::Fenced | Outcome::VersionIs(_) => Kept::Fenced,
+                Outcome::Fenced | Outcome::VersionConflict(_) => SaveResult::Fenced,
                 other => unreachable!("an append is answered {other:?}"),
             },
         };
@@ -87,30 +87,30 @@ impl Node {
     }
 
     /// Keeps what is soft.
-    pub(super) fn snapshot(&mut self, store: &mut dyn Backend, id: WorldId) -> Kept {
-        let Some(held) = &mut self.held else { return Kept::Still };
+    pub(super) fn snapshot(&mut self, store: &mut dyn Backend, id: WorldId) -> SaveResult {
+        let Some(held) = &mut self.held else { return SaveResult::Saved };
         let snapshot = held.world.snapshot(false);
-        let (claims_version, mark, bytes) = (snapshot.claims_version, snapshot.mark, snapshot.into_bytes());
-        match commit(store, WorldCommand::Snapshot { id, epoch: held.epoch, claims_version, bytes }) {
+        let (claims_version, mark, bytes) = (snapshot.claims_version, snapshot.id_watermark, snapshot.into_bytes());
+        match commit_world(store, WorldCommand::Snapshot { id, epoch: held.epoch, claims_version, bytes }) {
             Outcome::Done => {
-                held.world.kept(mark);
-                Kept::Still
+                held.world.snapshot_saved(mark);
+                SaveResult::Saved
             }
             _ => {
                 self.held = None;
-                Kept::Fenced
+                SaveResult::Fenced
             }
         }
     }
 }
 
 /// One command, and what became of it.
-pub(super) fn commit(store: &mut dyn Backend, command: WorldCommand) -> Outcome {
-    one(store, Command::World(command))
+pub(super) fn commit_world(store: &mut dyn Backend, command: WorldCommand) -> Outcome {
+    commit_one(store, Command::World(command))
 }
 
 /// One command, and what became of it.
-pub(super) fn one(store: &mut dyn Backend, command: Command) -> Outcome {
+pub(super) fn commit_one(store: &mut dyn Backend, command: Command) -> Outcome {
     let outcomes = store.commit(&[command]).expect("a store in memory is always there");
     outcomes.into_iter().next().expect("a command has an outcome")
 }

@@ -1,16 +1,18 @@
 //! One simulated hunt from its seed to its verdict.
 
-use super::hunter::{Hunter, Told};
-use super::node::{Fate, Kept, Node, commit, one};
-use crate::chance::Dice;
+use super::hunter::{Hunter, ReceivedAnswers};
+use super::node::{CommitFate, Node, SaveResult, commit_one, commit_world};
+use crate::dice::Dice;
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::{WorkerId, WorldId, WorldName};
-use engine::limits::LEASE;
+use engine::limits::LEASE_DURATION;
 use engine::rows::{Admission, WorldKind, WorldRow};
 use engine::time::UnixMs;
-use engine::worlds::{Fact, Input, Opening, Registration, What, World, settings_from_bytes, settings_to_bytes};
+use engine::worlds::{
+    Fact, Input, InputKind, Registration, World, WorldParams, settings_from_bytes, settings_to_bytes,
+};
 use rules::chance::Seed;
-use rules::world::{HuntSettings, Indicator, Settings, Size, Step};
+use rules::world::{HuntSettings, Indicator, Size, Step, WorldSettings};
 use std::time::Duration;
 use store::contract::{Backend, Database};
 use store::memory::MemoryDatabase;
@@ -23,7 +25,7 @@ const WORLD: WorldId = WorldId(7);
 
 /// What a simulation did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct HuntReport {
     /// Claims in the log.
     pub claims: u32,
     /// Times that a node opened the world.
@@ -31,7 +33,7 @@ pub struct Report {
     /// Commits that somebody else's claim of the world refused.
     pub fenced: u32,
     /// Commits of which the node never heard.
-    pub doubtful: u32,
+    pub unknown: u32,
     /// Nodes that died.
     pub killed: u32,
     /// Inputs that were sent again.
@@ -45,8 +47,8 @@ struct Hunt {
     workers: u64,
     nodes: Vec<Node>,
     hunters: Vec<Hunter>,
-    told: Told,
-    report: Report,
+    received: ReceivedAnswers,
+    report: HuntReport,
 }
 
 /// Runs the hunt of a seed.
@@ -54,7 +56,7 @@ struct Hunt {
 /// # Panics
 /// When anything that must be true is not; the seed is printed first.
 #[must_use]
-pub fn run(seed: u64) -> Report {
+pub fn run(seed: u64) -> HuntReport {
     println!("simulating a hunt with seed {seed}");
     let database = MemoryDatabase::new();
     let store = database.writer().expect("a store in memory is always there");
@@ -65,10 +67,10 @@ pub fn run(seed: u64) -> Report {
         workers: 0,
         nodes: Vec::new(),
         hunters: std::iter::repeat_with(Hunter::default).take(HUNTERS).collect(),
-        told: Told::default(),
-        report: Report::default(),
+        received: ReceivedAnswers::default(),
+        report: HuntReport::default(),
     };
-    hunt.begin(seed);
+    hunt.create(seed);
     for _ in 0..STEPS {
         hunt.step();
     }
@@ -77,21 +79,21 @@ pub fn run(seed: u64) -> Report {
     let rows = log.expect("a store in memory is always there").expect("the world is there").rows;
     let facts: Vec<Fact> =
         rows.iter().map(|row| Fact::from_bytes(&row.bytes).expect("the log has what was written")).collect();
-    hunt.report.claims = hunt.told.check(&facts);
+    hunt.report.claims = hunt.received.check(&facts);
     hunt.report.repeated = hunt.hunters.iter().map(|hunter| hunter.repeated).sum();
     hunt.report
 }
 
 /// A small meadow with an item on every cell, and a round that outlasts the simulation.
-fn settings() -> Settings {
+fn settings() -> WorldSettings {
     let (round, pause) = (Duration::from_secs(7 * 24 * 3_600), Duration::ZERO);
     let hunt = HuntSettings { chests: 300, power_ups: 100, round, pause, ..HuntSettings::default() };
     let size = Size { width: 20, height: 20 };
-    Settings { size, tree_permille: 0, hunt: Some(hunt), move_min: Duration::ZERO, ..Settings::default() }
+    WorldSettings { size, tree_permille: 0, hunt: Some(hunt), move_min: Duration::ZERO, ..WorldSettings::default() }
 }
 
 impl Hunt {
-    fn begin(&mut self, seed: u64) {
+    fn create(&mut self, seed: u64) {
         let row = WorldRow {
             id: WORLD,
             name: "meadow".parse::<WorldName>().expect("a meadow is a name"),
@@ -104,8 +106,8 @@ impl Hunt {
             admission: Admission::Everybody,
             players_max: 0,
         };
-        let made = commit(&mut *self.store, WorldCommand::Ensure { row, members: Vec::new() });
-        assert!(matches!(made, Outcome::WorldIs(_)), "{made:?}");
+        let made = commit_world(&mut *self.store, WorldCommand::Ensure { row, members: Vec::new() });
+        assert!(matches!(made, Outcome::World(_)), "{made:?}");
         for _ in 0..NODES {
             let node = self.new_node();
             self.nodes.push(node);
@@ -130,40 +132,40 @@ impl Hunt {
         self.tick();
         let node = self.dice.below(NODES as u64) as usize;
         match self.dice.below(100) {
-            0..=69 => self.ask(),
+            0..=69 => self.send_input(),
             70..=91 => {
                 let fate = match self.dice.below(100) {
-                    0..=2 => Fate::Lost,
-                    3..=5 => Fate::Unknown,
-                    6..=13 => Fate::Late,
-                    _ => Fate::Saved,
+                    0..=2 => CommitFate::Lost,
+                    3..=5 => CommitFate::SavedUnreported,
+                    6..=13 => CommitFate::Late,
+                    _ => CommitFate::Saved,
                 };
                 self.save(node, fate);
             }
             92..=94 => {
                 let kept = self.nodes[node].snapshot(&mut *self.store, WORLD);
-                self.settle(node, kept);
+                self.record_save(node, kept);
             }
             95 => self.kill(node),
             96 => self.nodes[node].asleep = 60,
-            97 => self.now_us += LEASE.as_micros() as i64 + 1_000,
-            _ => self.lose_somebody(),
+            97 => self.now_us += LEASE_DURATION.as_micros() as i64 + 1_000,
+            _ => self.disconnect_one(),
         }
     }
 
     /// Who is awake renews his lease; who sleeps goes on in the belief that he has his world.
     fn renew(&mut self) {
-        let (now, until) = (self.now(), self.now().after(LEASE));
+        let (now, until) = (self.now(), self.now().plus(LEASE_DURATION));
         for at in 0..NODES {
             if self.nodes[at].asleep > 0 {
                 self.nodes[at].asleep -= 1;
                 continue;
             }
             let renew = |worker| Command::RenewLease { worker, address: format!("node-{at}.example:4000"), now, until };
-            if one(&mut *self.store, renew(self.nodes[at].worker)) != Outcome::Done {
+            if commit_one(&mut *self.store, renew(self.nodes[at].worker)) != Outcome::Done {
                 // A lease that has ended is over: the node goes on as another worker, with what it has in memory.
                 self.nodes[at].worker = self.new_node().worker;
-                one(&mut *self.store, renew(self.nodes[at].worker));
+                commit_one(&mut *self.store, renew(self.nodes[at].worker));
             }
         }
     }
@@ -175,7 +177,7 @@ impl Hunt {
     }
 
     /// A hunter asks what he wants, once more if he was not answered; one who is nowhere looks for the world first.
-    fn ask(&mut self) {
+    fn send_input(&mut self) {
         let who = self.dice.below(HUNTERS as u64) as usize;
         let wish = self.dice.next();
         let Some(node) = self.hunters[who].node.or_else(|| self.visit(who)) else { return };
@@ -190,7 +192,7 @@ impl Hunt {
         if let Some(held) = &mut self.nodes[node].held {
             held.world.apply(&[input], self.now_us, &mut out);
         }
-        self.told.hear(node, is_latest, &mut self.hunters, &out);
+        self.received.receive(node, is_latest, &mut self.hunters, &out);
     }
 
     fn is_latest(&self, node: usize) -> bool {
@@ -201,35 +203,35 @@ impl Hunt {
     fn visit(&mut self, who: usize) -> Option<usize> {
         let asked = self.dice.below(NODES as u64) as usize;
         let node = if self.nodes[asked].held.is_some() { asked } else { self.claim(asked)? };
-        let is_new = self.hunters[who].came.is_none() || self.dice.strikes(50);
-        let resume = self.hunters[who].came.filter(|_| !is_new).map(|came| (came.seat.id, came.key));
+        let is_new = self.hunters[who].registered.is_none() || self.dice.bool_per_mille(50);
+        let resume = self.hunters[who].registered.filter(|_| !is_new).map(|came| (came.mover.id, came.key));
         let registration = Registration {
             indicator: Indicator::PLAYER,
             at: None,
             view: None,
             player: None,
             name: None,
-            is_lasting: true,
+            is_resumable: true,
             resume,
         };
         let held = self.nodes[node].held.as_mut()?;
         let came = held.world.register(&registration, self.now_us).expect("a meadow has room");
         if !came.is_resumed {
-            self.told.newcomer(came.seat.id);
+            self.received.check_new_id(came.mover.id);
         }
-        self.hunters[who].arrive(node, came);
+        self.hunters[who].register(node, came);
         Some(node)
     }
 
     /// The node that has the world after it was asked for here, if it can be reached.
     fn claim(&mut self, asked: usize) -> Option<usize> {
         let (worker, now) = (self.nodes[asked].worker, self.now());
-        match commit(&mut *self.store, WorldCommand::Claim { id: WORLD, worker, now }) {
+        match commit_world(&mut *self.store, WorldCommand::Claim { id: WORLD, worker, now }) {
             Outcome::WorldClaimed(claimed) => {
                 let settings =
                     settings_from_bytes(&claimed.row.settings).expect("the settings are as they were written");
                 let opening =
-                    Opening { id: WORLD, settings, seed: claimed.row.seed, epoch: claimed.epoch, ends_at: None };
+                    WorldParams { id: WORLD, settings, seed: claimed.row.seed, epoch: claimed.epoch, ends_at: None };
                 let world = World::open(opening, claimed.snapshot.as_deref(), &claimed.rows, self.now_us);
                 self.nodes[asked].hold(world.expect("a world that was saved can be opened"), claimed.epoch);
                 self.report.opened += 1;
@@ -244,66 +246,71 @@ impl Hunt {
         }
     }
 
-    fn save(&mut self, node: usize, fate: Fate) {
+    fn save(&mut self, node: usize, fate: CommitFate) {
         let mut out = Vec::new();
         let is_latest = self.is_latest(node);
         let kept = self.nodes[node].save(&mut *self.store, WORLD, fate, self.now_us, &mut out);
-        self.told.hear(node, is_latest, &mut self.hunters, &out);
-        self.settle(node, kept);
+        self.received.receive(node, is_latest, &mut self.hunters, &out);
+        self.record_save(node, kept);
     }
 
     /// Who was at a node that lost its world looks for it anew.
-    fn settle(&mut self, node: usize, kept: Kept) {
-        self.report.fenced += u32::from(kept == Kept::Fenced);
-        self.report.doubtful += u32::from(kept == Kept::Doubtful);
-        if kept != Kept::Still {
-            self.scatter(node);
+    fn record_save(&mut self, node: usize, kept: SaveResult) {
+        self.report.fenced += u32::from(kept == SaveResult::Fenced);
+        self.report.unknown += u32::from(kept == SaveResult::Unknown);
+        if kept != SaveResult::Saved {
+            self.disconnect_all(node);
         }
     }
 
-    fn scatter(&mut self, node: usize) {
+    fn disconnect_all(&mut self, node: usize) {
         let there = self.hunters.iter_mut().filter(|hunter| hunter.node == Some(node));
         there.for_each(|hunter| hunter.node = None);
     }
 
     fn kill(&mut self, node: usize) {
-        if self.dice.strikes(500) {
-            one(&mut *self.store, Command::EndLease { worker: self.nodes[node].worker });
+        if self.dice.bool_per_mille(500) {
+            commit_one(&mut *self.store, Command::EndLease { worker: self.nodes[node].worker });
         }
         self.report.killed += 1;
         self.nodes[node] = self.new_node();
-        self.scatter(node);
+        self.disconnect_all(node);
     }
 
     /// A hunter's connection breaks; his node may hear of it.
-    fn lose_somebody(&mut self) {
+    fn disconnect_one(&mut self) {
         let who = self.dice.below(HUNTERS as u64) as usize;
         let Some(node) = self.hunters[who].node.take() else { return };
-        if let (Some(held), Some(came)) = (&mut self.nodes[node].held, self.hunters[who].came)
-            && self.dice.strikes(500)
+        if let (Some(held), Some(came)) = (&mut self.nodes[node].held, self.hunters[who].registered)
+            && self.dice.bool_per_mille(500)
         {
-            held.world.lost(came.seat, self.now_us);
+            held.world.connection_lost(came.mover, self.now_us);
         }
     }
 
     /// Nothing goes wrong any more: what is decided is saved, and everybody is heard.
     fn heal(&mut self) {
-        self.now_us += LEASE.as_micros() as i64 + 1_000;
+        self.now_us += LEASE_DURATION.as_micros() as i64 + 1_000;
         for node in 0..NODES {
             self.nodes[node].asleep = 0;
-            self.save(node, Fate::Saved);
-            self.save(node, Fate::Saved);
+            self.save(node, CommitFate::Saved);
+            self.save(node, CommitFate::Saved);
         }
         for node in 0..NODES {
             self.nodes[node].held = None;
-            self.scatter(node);
+            self.disconnect_all(node);
         }
         self.renew();
         for who in 0..HUNTERS {
             let node = (0..100).find_map(|_| self.visit(who)).expect("the world can be found");
-            let came = self.hunters[who].came.expect("who visits has come");
-            let stay =
-                Input { seat: came.seat, seq: came.next_seq, tag: 0, at_us: self.now_us, what: What::Step(Step::Stay) };
+            let came = self.hunters[who].registered.expect("who visits has come");
+            let stay = Input {
+                mover: came.mover,
+                seq: came.next_seq,
+                tag: 0,
+                at_us: self.now_us,
+                kind: InputKind::Step(Step::Stay),
+            };
             let mut out = Vec::new();
             let held = self.nodes[node].held.as_mut().expect("a world that was found is there");
             held.world.apply(&[stay], self.now_us, &mut out);

@@ -4,13 +4,13 @@
 //! What must be true stands in `verdict`: what was acknowledged is in the log exactly once; what anybody saw is what the log says
 //! he was to see, in order, without gaps and doubles, and was committed by then; and every game comes to its end.
 
+mod history;
 mod log;
+mod observations;
 mod plan;
 mod players;
 mod run;
-mod seen;
-mod touch;
-mod verdict;
+mod workload;
 
-pub use plan::Plan;
-pub use run::{Report, run};
+pub use plan::TablePlan;
+pub use run::{TableReport, run};

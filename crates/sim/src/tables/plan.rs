@@ -1,27 +1,27 @@
 //! What a simulation of tables will be like, all of it drawn from the seed.
 
-use crate::chance::Dice;
+use crate::dice::Dice;
 use crate::faults::Faults;
-use engine::tables::Settings;
+use engine::tables::TableSettings;
 use std::time::Duration;
 
 /// The options of one simulation.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct TablePlan {
     /// Where all chance comes from.
     pub seed: u64,
     /// Processes that share the store.
     pub nodes: usize,
     /// Whether one process has the store for itself: the next one comes when it has gone.
-    pub is_own: bool,
+    pub has_exclusive_store: bool,
     /// Keepers of each process.
-    pub keepers: usize,
+    pub owner_tasks: usize,
     /// Tables, each opened by a player of its own.
     pub tables: usize,
     /// Players that may come to any table.
     pub players: usize,
     /// What is played.
-    pub settings: Settings,
+    pub settings: TableSettings,
     /// Whether bots may play.
     pub bots: bool,
     /// How long a player counts as present after his last poll.
@@ -34,44 +34,44 @@ pub struct Plan {
     pub faults: Faults,
 }
 
-impl Plan {
+impl TablePlan {
     /// The plan that this seed stands for.
     #[must_use]
     pub fn of_seed(seed: u64) -> Self {
         let mut dice = Dice::new(seed ^ 0x7ab1e5);
-        let settings = Settings {
+        let settings = TableSettings {
             countdown: Duration::from_millis(1_000 + dice.below(5_000)),
             game_timeout: Duration::from_millis(8_000 + dice.below(20_000)),
             next_storyteller_timeout: Duration::from_millis(2_000 + dice.below(8_000)),
-            ..Settings::default()
+            ..TableSettings::default()
         };
         Self {
             seed,
             nodes: 1 + dice.below(3) as usize,
-            is_own: false,
-            keepers: 1 + dice.below(3) as usize,
+            has_exclusive_store: false,
+            owner_tasks: 1 + dice.below(3) as usize,
             tables: 1 + dice.below(3) as usize,
             players: 3 + dice.below(5) as usize,
             settings,
-            bots: dice.strikes(500),
+            bots: dice.bool_per_mille(500),
             presence_grace: Duration::from_millis(500 + dice.below(5_000)),
             healed_for: Duration::from_secs(15),
-            ends_abandoned: dice.strikes(500),
+            ends_abandoned: dice.bool_per_mille(500),
             faults: Faults::of(&mut dice),
         }
     }
 
     /// The same tables in a world without faults.
     #[must_use]
-    pub fn calm(mut self) -> Self {
+    pub fn without_faults(mut self) -> Self {
         self.faults.faulty_for = Duration::ZERO;
         self
     }
 
     /// The same for one process that has the store for itself.
     #[must_use]
-    pub fn own(mut self) -> Self {
-        (self.is_own, self.nodes) = (true, 1);
+    pub fn with_exclusive_store(mut self) -> Self {
+        (self.has_exclusive_store, self.nodes) = (true, 1);
         self
     }
 }

@@ -1,14 +1,14 @@
 //! One simulation from its plan to its verdict.
 
-use super::plan::Plan;
+use super::history;
+use super::plan::TablePlan;
 use super::players::Player;
-use super::touch::{AtTables, Door};
-use super::verdict;
-use crate::chance::Dice;
-use crate::process::{Process, open, outages, stalls, trouble};
-use crate::world::{Freeze, Node, World};
+use super::workload::{NodeEndpoint, TableWorkload};
+use crate::dice::Dice;
+use crate::processes::{Process, acquire_store, inject_outages, inject_process_faults, inject_stalls};
+use crate::world::{Freeze, Node, SimWorld};
 use engine::ids::TableId;
-use engine::limits::LEASE;
+use engine::limits::LEASE_DURATION;
 use server::app::Drain;
 use server::tables::{Settings, Tables, run_with};
 use std::cell::Cell;
@@ -19,19 +19,19 @@ use tokio::time::sleep;
 
 /// After the last player has gone, every game has ended within its own time and this: a lease that has to end, a claim, and the
 /// timers of each phase.
-const ENDED_WITHIN: Duration = LEASE.saturating_mul(3);
+const END_TIMEOUT: Duration = LEASE_DURATION.saturating_mul(3);
 
 /// What a simulation did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct TableReport {
     /// A hash of everything that was committed, in order.
     pub trace: u64,
     /// Processes that were killed, drained or frozen.
-    pub troubles: u32,
+    pub process_faults: u32,
     /// Times that the disk stalled.
     pub stalls: u32,
     /// Lives of tables: each had a lease of its own.
-    pub lives: usize,
+    pub workers: usize,
     /// Claims of tables that were answered.
     pub claims: u32,
     /// Entries in the logs of all tables.
@@ -53,16 +53,16 @@ pub struct Report {
 /// # Panics
 /// When anything that must be true is not; the plan is printed first.
 #[must_use]
-pub fn run(plan: Plan) -> Report {
+pub fn run(plan: TablePlan) -> TableReport {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
     let runtime = runtime.expect("a runtime without input and output can be built");
     println!("simulating tables {plan:?}");
     runtime.block_on(simulate(plan))
 }
 
-async fn simulate(plan: Plan) -> Report {
+async fn simulate(plan: TablePlan) -> TableReport {
     let world = world(plan);
-    let plan = &world.story.plan;
+    let plan = &world.workload.plan;
     let count = Cell::new(0);
     let start = || {
         count.set(count.get() + 1);
@@ -70,45 +70,57 @@ async fn simulate(plan: Plan) -> Report {
     };
     let mut nodes: Vec<Process> = (0..plan.nodes).map(|_| start()).collect();
     let players = players(&world);
-    let outages = tokio::spawn(outages(world.clone()));
-    let stalling = tokio::spawn(stalls(world.clone()));
-    let troubles = trouble(&world, &mut nodes, &start).await;
+    let outages = tokio::spawn(inject_outages(world.clone()));
+    let stalling = tokio::spawn(inject_stalls(world.clone()));
+    let troubles = inject_process_faults(&world, &mut nodes, &start).await;
     outages.abort();
     stalling.abort();
     world.set_store_up(true);
     world.set_stalled(false);
     nodes.iter().for_each(Process::thaw);
     for player in players {
-        check(player.await);
+        propagate_panic(player.await);
     }
-    let lives = world.lives();
+    let lives = world.worker_count();
     let mut abandoned = 0;
     if plan.ends_abandoned {
         // Nobody asks for anything any more: what nobody owns must be found by those who look for it.
         for node in nodes.drain(..) {
             node.kill().await;
         }
-        abandoned = world.oracle(|log| log.tables.values().filter(|story| story.is_live).count() as u32);
+        abandoned = world.with_oracle(|log| log.tables.values().filter(|story| story.is_live).count() as u32);
         nodes.push(start());
     }
     let settings = &plan.settings;
     // Create, invitation and vote each take at most the game's time, or the countdown's.
-    sleep((settings.game_timeout + settings.next_storyteller_timeout + settings.countdown) * 4 + ENDED_WITHIN).await;
+    sleep((settings.game_timeout + settings.next_storyteller_timeout + settings.countdown) * 4 + END_TIMEOUT).await;
     for node in nodes {
-        node.stop_cleanly().await;
+        node.drain().await;
     }
-    let heard = verdict::check(&world);
-    let (claims, entries) = world.oracle(|log| {
+    let heard = history::check(&world);
+    let (claims, entries) = world.with_oracle(|log| {
         let entries = log.tables.values().map(|story| story.rows.len() as u32).sum();
         (log.claims, entries)
     });
     let elapsed_ms = world.elapsed().as_millis() as u64;
-    let verdict::Heard { events, unknown, too_old } = heard;
+    let history::ObservationTotals { events, unknown, too_old } = heard;
     let (trace, stalls) = (world.trace(), world.stalls());
-    Report { trace, troubles, stalls, lives, claims, entries, events, unknown, abandoned, too_old, elapsed_ms }
+    TableReport {
+        trace,
+        process_faults: troubles,
+        stalls,
+        workers: lives,
+        claims,
+        entries,
+        events,
+        unknown,
+        abandoned,
+        too_old,
+        elapsed_ms,
+    }
 }
 
-fn world(plan: Plan) -> Arc<World<AtTables>> {
+fn world(plan: TablePlan) -> Arc<SimWorld<TableWorkload>> {
     let mut dice = Dice::new(plan.seed ^ 0x1d5);
     let id = |at: usize| {
         let mut random = [0; 10];
@@ -117,17 +129,17 @@ fn world(plan: Plan) -> Arc<World<AtTables>> {
         TableId::new(engine::time::UnixMs(1_700_000_000_000), random)
     };
     let ids = (0..plan.tables).map(id).collect();
-    let (seed, faults, is_own) = (plan.seed, plan.faults.clone(), plan.is_own);
-    World::new(AtTables::new(plan, ids), seed, faults, is_own)
+    let (seed, faults, is_own) = (plan.seed, plan.faults.clone(), plan.has_exclusive_store);
+    SimWorld::new(TableWorkload::new(plan, ids), seed, faults, is_own)
 }
 
-fn start(world: &Arc<World<AtTables>>, number: usize) -> Process {
+fn start(world: &Arc<SimWorld<TableWorkload>>, number: usize) -> Process {
     let freeze = Arc::<Freeze>::default();
     let address = format!("node-{number}.example:4000");
     let node = Node::new(world.clone(), address.clone(), freeze.clone());
-    let plan = &world.story.plan;
+    let plan = &world.workload.plan;
     let settings = Settings {
-        keepers: plan.keepers,
+        keepers: plan.owner_tasks,
         tables_max: 100,
         tables_per_player_max: 100,
         tables_per_address_max: 100,
@@ -141,10 +153,10 @@ fn start(world: &Arc<World<AtTables>>, number: usize) -> Process {
     let tables = Tables::new(settings, node.metrics.clone());
     let drain = Drain::default();
     let (leave, world) = (drain.clone(), world.clone());
-    world.story.open_door(Door { address: address.clone(), tables: tables.clone() });
+    world.workload.add_endpoint(NodeEndpoint { address: address.clone(), tables: tables.clone() });
     let life = async move {
-        let door = OpenDoor { world, address, tables: tables.clone() };
-        open(&node, &leave).await;
+        let door = EndpointGuard { world, address, tables: tables.clone() };
+        acquire_store(&node, &leave).await;
         run_with(node, tables, leave).await;
         drop(door);
     };
@@ -152,38 +164,38 @@ fn start(world: &Arc<World<AtTables>>, number: usize) -> Process {
 }
 
 /// A process can be reached until it ends, in whatever way.
-struct OpenDoor {
-    world: Arc<World<AtTables>>,
+struct EndpointGuard {
+    world: Arc<SimWorld<TableWorkload>>,
     address: String,
     tables: Tables,
 }
 
-impl Drop for OpenDoor {
+impl Drop for EndpointGuard {
     fn drop(&mut self) {
         let _ = &self.tables;
-        self.world.story.close_door(&self.address);
+        self.world.workload.remove_endpoint(&self.address);
     }
 }
 
-fn players(world: &Arc<World<AtTables>>) -> Vec<JoinHandle<()>> {
-    let plan = &world.story.plan;
+fn players(world: &Arc<SimWorld<TableWorkload>>) -> Vec<JoinHandle<()>> {
+    let plan = &world.workload.plan;
     let until = plan.faults.faulty_for + plan.healed_for;
     let sitting = (0..plan.players).map(|number| {
         let mut player = Player::new(world.clone(), Some(number as u128 + 1));
-        let own = world.story.ids.get(number).copied();
+        let own = world.workload.ids.get(number).copied();
         tokio::spawn(async move {
             if let Some(table) = own {
                 player.open(table).await;
             }
-            player.live(until).await;
+            player.run(until).await;
         })
     });
     let looking = Player::new(world.clone(), None);
-    sitting.chain([tokio::spawn(looking.live(until))]).collect()
+    sitting.chain([tokio::spawn(looking.run(until))]).collect()
 }
 
 /// A broken assertion of a player's is one of the simulation's.
-fn check(ended: Result<(), tokio::task::JoinError>) {
+fn propagate_panic(ended: Result<(), tokio::task::JoinError>) {
     if let Err(error) = ended {
         std::panic::resume_unwind(error.into_panic());
     }

@@ -1,6 +1,6 @@
 //! What the tests of every story share: which seeds are taken, and the delays that bring an append behind its lease.
 
-use engine::limits::LEASE;
+use engine::limits::LEASE_DURATION;
 use sim::Faults;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -16,7 +16,7 @@ pub(crate) fn fresh_seeds(usually: u64) -> impl Iterator<Item = u64> {
 /// epoch refuses them.
 pub(crate) fn delay_appends_beyond_the_lease(faults: &mut Faults) {
     faults.commit_delayed_per_mille = 60;
-    faults.delay_min = LEASE;
-    faults.delay_max = LEASE + Duration::from_millis(1_200);
-    faults.trouble_every = Some(Duration::from_secs(2));
+    faults.delay_min = LEASE_DURATION;
+    faults.delay_max = LEASE_DURATION + Duration::from_millis(1_200);
+    faults.process_fault_interval = Some(Duration::from_secs(2));
 }

@@ -1,9 +1,9 @@
 //! Rows about tables and their games, read like the others.
 
-use super::{Columns, named};
+use super::{Columns, require_known};
 use crate::contract::{RecordedGame, StoreError};
 use engine::ids::{GameId, PlayerId, TableId, WorkerId};
-use engine::rows::{GameRow, SeatRole, SeatedGame, TableLogRow, TableWhere};
+use engine::rows::{GameRole, GameRow, SeatedGame, TableLogRow, TableOwner};
 use engine::tables::{Phase, Standing};
 use rules::stories::CardSet;
 
@@ -22,7 +22,7 @@ pub(crate) fn game(row: &mut impl Columns) -> Result<GameRow, StoreError> {
         storyteller_name: row.maybe_text()?,
         phase: {
             let name = row.text()?;
-            named(Phase::from_name(&name), "phase", &name)?
+            require_known(Phase::from_name(&name), "phase", &name)?
         },
         sentence: row.maybe_text()?,
         players: row.number()?,
@@ -39,7 +39,7 @@ pub(crate) fn game_with_record(row: &mut impl Columns) -> Result<RecordedGame, S
 pub(crate) fn seated_game(row: &mut impl Columns) -> Result<SeatedGame, StoreError> {
     let game = game(row)?;
     let role = row.text()?;
-    Ok(SeatedGame { game, role: named(SeatRole::from_name(&role), "role", &role)?, is_won: row.maybe_flag()? })
+    Ok(SeatedGame { game, role: require_known(GameRole::from_name(&role), "role", &role)?, is_won: row.maybe_flag()? })
 }
 
 pub(crate) fn standing(row: &mut impl Columns) -> Result<(PlayerId, Standing), StoreError> {
@@ -47,7 +47,7 @@ pub(crate) fn standing(row: &mut impl Columns) -> Result<(PlayerId, Standing), S
     let (score, score_prev, levelups) = (row.number()?, row.number()?, row.number()?);
     let mut cards = || {
         let bits = row.bits()?;
-        named(CardSet::from_bits(bits), "set of cards", &bits)
+        require_known(CardSet::from_bits(bits), "set of cards", &bits)
     };
     Ok((player, Standing { score, score_prev, levelups, earned: cards()?, earned_last: cards()? }))
 }
@@ -57,12 +57,12 @@ pub(crate) fn table_log_row(row: &mut impl Columns) -> Result<TableLogRow, Store
 }
 
 /// `worker, address` of a table's owner; without an address its lease does not hold.
-pub(crate) fn table_where(row: &mut impl Columns) -> Result<TableWhere, StoreError> {
+pub(crate) fn table_owner(row: &mut impl Columns) -> Result<TableOwner, StoreError> {
     let worker = row.maybe_id()?.map(WorkerId);
     let address = row.maybe_text()?;
     Ok(match (worker, address) {
-        (Some(worker), Some(address)) => TableWhere::At { worker, address },
-        (Some(_) | None, _) => TableWhere::Nobody,
+        (Some(worker), Some(address)) => TableOwner::Leased { worker, address },
+        (Some(_) | None, _) => TableOwner::Unowned,
     })
 }
 
@@ -71,8 +71,8 @@ pub(crate) fn claimed_row(row: &mut impl Columns) -> Result<engine::commands::Cl
     Ok(engine::commands::ClaimedTable {
         id: TableId(row.id()?),
         epoch: row.number()?,
-        base_version: row.number()?,
-        base: row.maybe_bytes()?.unwrap_or_default(),
+        snapshot_version: row.number()?,
+        snapshot: row.maybe_bytes()?.unwrap_or_default(),
         rows: Vec::new(),
     })
 }

@@ -1,12 +1,13 @@
 //! Rows about worlds, read like the others.
 
-use super::{Columns, named};
+use super::{Columns, require_known};
 use crate::contract::StoreError;
-use crate::laws::worlds::Versions;
+use crate::semantics::worlds::WorldVersions;
 use engine::commands::ClaimedWorld;
 use engine::ids::{PlayerId, WorkerId, WorldId};
 use engine::rows::{
-    Admission, HuntTotals, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldKind, WorldLogRow, WorldOwner, WorldRow,
+    Admission, AggregationLag, HuntTotals, HunterRow, RoundRow, WorldEntry, WorldKind, WorldLogRow, WorldOwner,
+    WorldRow,
 };
 use engine::time::UnixMs;
 use rules::chance::Seed;
@@ -25,11 +26,11 @@ pub(crate) fn world(row: &mut impl Columns) -> Result<WorldRow, StoreError> {
         id: WorldId(row.id()?),
         name: {
             let name = row.text()?;
-            named(name.parse().ok(), "world that may be called", &name)?
+            require_known(name.parse().ok(), "world that may be called", &name)?
         },
         kind: {
             let name = row.text()?;
-            named(WorldKind::from_name(&name), "kind of world", &name)?
+            require_known(WorldKind::from_name(&name), "kind of world", &name)?
         },
         settings: row.bytes()?,
         seed: Seed(row.bits()?),
@@ -38,7 +39,7 @@ pub(crate) fn world(row: &mut impl Columns) -> Result<WorldRow, StoreError> {
         ends_at: Some(row.time()?).filter(|ends_at| *ends_at != UnixMs(i64::MAX)),
         admission: {
             let name = row.text()?;
-            named(Admission::from_name(&name), "admission", &name)?
+            require_known(Admission::from_name(&name), "admission", &name)?
         },
         players_max: row.number()?,
     })
@@ -53,7 +54,7 @@ pub(crate) fn entry(row: &mut impl Columns) -> Result<WorldEntry, StoreError> {
 }
 
 /// `worker, address`.
-pub(crate) fn keeper(row: &mut impl Columns) -> Result<WorldOwner, StoreError> {
+pub(crate) fn owner(row: &mut impl Columns) -> Result<WorldOwner, StoreError> {
     Ok(WorldOwner { worker: WorkerId(row.id()?), address: row.text()? })
 }
 
@@ -69,9 +70,9 @@ pub(crate) fn claimed(row: &mut impl Columns) -> Result<ClaimedWorld, StoreError
 }
 
 /// `epoch, snapshot_version, aggregated_version` and the number of entries.
-pub(crate) fn held(row: &mut impl Columns) -> Result<(u32, Versions), StoreError> {
+pub(crate) fn log_state(row: &mut impl Columns) -> Result<(u32, WorldVersions), StoreError> {
     let epoch = row.number()?;
-    Ok((epoch, Versions { snapshot: row.number()?, aggregated: row.number()?, log: row.number()? }))
+    Ok((epoch, WorldVersions { snapshot: row.number()?, aggregated: row.number()?, log: row.number()? }))
 }
 
 pub(crate) fn log_row(row: &mut impl Columns) -> Result<WorldLogRow, StoreError> {
@@ -79,8 +80,8 @@ pub(crate) fn log_row(row: &mut impl Columns) -> Result<WorldLogRow, StoreError>
 }
 
 /// `id, aggregated_version` and the number of entries.
-pub(crate) fn behind(row: &mut impl Columns) -> Result<WorldBehind, StoreError> {
-    Ok(WorldBehind { id: WorldId(row.id()?), aggregated_version: row.number()?, version: row.number()? })
+pub(crate) fn aggregation_lag(row: &mut impl Columns) -> Result<AggregationLag, StoreError> {
+    Ok(AggregationLag { id: WorldId(row.id()?), aggregated_version: row.number()?, version: row.number()? })
 }
 
 pub(crate) fn hunter(row: &mut impl Columns) -> Result<HunterRow, StoreError> {

@@ -1,15 +1,15 @@
 //! Rules of the rate limiter that were set while the server ran.
 
-use super::tables::Tables;
+use super::data::MemoryData;
 use engine::commands::Outcome;
 use engine::limits::{LIMIT_OVERRIDES_MAX, LIMIT_POLICY_ROWS_MAX};
 use engine::rows::{LimitOverride, LimitPolicy, LimitRules};
 
-impl Tables {
+impl MemoryData {
     pub(super) fn put_limit_policy(&mut self, policy: &LimitPolicy) -> Outcome {
         let is_new = !self.limit_policies.contains_key(&policy.name);
         if is_new && self.limit_policies.len() >= LIMIT_POLICY_ROWS_MAX {
-            return Outcome::TooMany;
+            return Outcome::LimitReached;
         }
         self.limit_policies.insert(policy.name.clone(), policy.clone());
         self.limit_rules_changed()
@@ -20,7 +20,7 @@ impl Tables {
         self.limit_policies.remove(name);
         self.limit_overrides.retain(|(policy, _), _| policy != name);
         if self.limit_policies.len() + self.limit_overrides.len() == before {
-            return Outcome::Missing;
+            return Outcome::NotFound;
         }
         self.limit_rules_changed()
     }
@@ -29,7 +29,7 @@ impl Tables {
         let place = (quota.policy.clone(), quota.key.clone());
         let is_new = !self.limit_overrides.contains_key(&place);
         if is_new && self.limit_overrides.len() >= LIMIT_OVERRIDES_MAX {
-            return Outcome::TooMany;
+            return Outcome::LimitReached;
         }
         self.limit_overrides.insert(place, quota.clone());
         self.limit_rules_changed()
@@ -37,7 +37,7 @@ impl Tables {
 
     pub(super) fn delete_limit_override(&mut self, policy: &str, key: &[u8]) -> Outcome {
         if self.limit_overrides.remove(&(policy.to_owned(), key.to_owned())).is_none() {
-            return Outcome::Missing;
+            return Outcome::NotFound;
         }
         self.limit_rules_changed()
     }

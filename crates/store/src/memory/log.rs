@@ -1,39 +1,39 @@
 //! What the writer of a match may do: add to its log, end it, give it up. Every one checks the fences first.
 
-use super::tables::{Log, MatchEntry, Tables};
+use super::data::{MatchEntry, MatchLog, MemoryData};
 use crate::contract::StoreError;
-use crate::tally::Tally;
-use crate::{laws, packing};
-use engine::commands::{Append, Outcome};
+use crate::counters::CounterChanges;
+use crate::{archives, semantics};
+use engine::commands::{MatchAppend, Outcome};
 use engine::ids::MatchId;
-use engine::matches::life::Event;
-use engine::matches::outcome::MatchResult;
+use engine::matches::lifecycle::MatchEvent;
+use engine::matches::result::MatchResult;
 use engine::time::UnixMs;
 
-impl Tables {
-    pub(super) fn append(&mut self, append: &Append) -> Outcome {
+impl MemoryData {
+    pub(super) fn append(&mut self, append: &MatchAppend) -> Outcome {
         let added = self.change(append.id, |entry| {
-            laws::may_append(entry.row.status.state, entry.row.status.epoch, append.epoch)?;
+            semantics::check_writer(entry.row.status.state, entry.row.status.epoch, append.epoch)?;
             add(entry, append)
         });
-        told(added)
+        outcome_or_fenced(added)
     }
 
     pub(super) fn finish(
         &mut self,
-        append: &Append,
+        append: &MatchAppend,
         result: &MatchResult,
         archive: &[u8],
         now: UnixMs,
     ) -> Result<Outcome, StoreError> {
-        let archive = packing::stored(archive)?.into_owned();
+        let archive = archives::compressed(archive)?.into_owned();
         let bytes = archive.len() as u64;
         let finished = self.change(append.id, |entry| {
             let (state, epoch) = (entry.row.status.state, entry.row.status.epoch);
-            let next = laws::step_by_writer(state, epoch, Event::Finish, append.epoch)?;
+            let next = semantics::writer_transition(state, epoch, MatchEvent::Finish, append.epoch)?;
             add(entry, append)?;
             entry.move_to(next, now);
-            entry.log = Log::Archived(archive);
+            entry.log = MatchLog::Archived(archive);
             entry.row.status.turns = result.turns;
             entry.row.status.late_moves = result.late_moves;
             entry.row.result = Some(result.clone());
@@ -41,58 +41,59 @@ impl Tables {
         });
         if let Some(Ok(started_at)) = finished {
             self.archive_bytes += bytes;
-            self.count_finished(started_at, now);
+            self.record_finished(started_at, now);
         }
-        Ok(told(finished.map(|finished| finished.map(drop))))
+        Ok(outcome_or_fenced(finished.map(|finished| finished.map(drop))))
     }
 
-    fn count_finished(&mut self, started_at: Option<UnixMs>, now: UnixMs) {
-        let mut tally = Tally::default();
-        tally.finished(started_at, now);
+    fn record_finished(&mut self, started_at: Option<UnixMs>, now: UnixMs) {
+        let mut tally = CounterChanges::default();
+        tally.record_finished(started_at, now);
         for (minute, figures) in tally.minutes {
             let kept = self.minutes.entry(minute).or_default();
             kept.finished += figures.finished;
-            kept.timed += figures.timed;
+            kept.with_duration += figures.with_duration;
             kept.duration_ms += figures.duration_ms;
         }
     }
 
     pub(super) fn fail(&mut self, id: MatchId, epoch: u32, reason: &str, now: UnixMs) -> Outcome {
         let failed = self.change(id, |entry| {
-            let next = laws::step_by_writer(entry.row.status.state, entry.row.status.epoch, Event::Fail, epoch)?;
+            let next =
+                semantics::writer_transition(entry.row.status.state, entry.row.status.epoch, MatchEvent::Fail, epoch)?;
             entry.move_to(next, now);
-            entry.row.status.failure = Some(laws::kept_reason(reason));
+            entry.row.status.failure = Some(semantics::stored_reason(reason));
             Ok(())
         });
-        told(failed)
+        outcome_or_fenced(failed)
     }
 
     /// A match that was given up already stays as it is: a repeated release refunds nothing twice.
     pub(super) fn release(&mut self, id: MatchId, epoch: u32, is_refunded: bool) -> Outcome {
         let released = self.change(id, |entry| {
             let status = &mut entry.row.status;
-            status.state = laws::step_by_writer(status.state, status.epoch, Event::Release, epoch)?;
+            status.state = semantics::writer_transition(status.state, status.epoch, MatchEvent::Release, epoch)?;
             if status.worker.take().is_some() {
-                status.attempts_charged = laws::attempts_after_release(status.attempts_charged, is_refunded);
+                status.attempts_charged = semantics::attempts_after_release(status.attempts_charged, is_refunded);
             }
             Ok(())
         });
-        told(released)
+        outcome_or_fenced(released)
     }
 }
 
-fn add(entry: &mut MatchEntry, append: &Append) -> Result<(), Outcome> {
-    laws::continues(append, entry.row.status.version)?;
-    if let Log::Live(rows) = &mut entry.log {
+fn add(entry: &mut MatchEntry, append: &MatchAppend) -> Result<(), Outcome> {
+    semantics::check_append(append, entry.row.status.version)?;
+    if let MatchLog::Live(rows) = &mut entry.log {
         rows.extend(append.rows.iter().cloned());
     }
-    entry.follow_log();
+    entry.sync_status();
     entry.row.status.started_at = entry.row.status.started_at.or(append.started_at);
     Ok(())
 }
 
 /// A writer whose match is gone is fenced like one whose match is another's.
-fn told(done: Option<Result<(), Outcome>>) -> Outcome {
+fn outcome_or_fenced(done: Option<Result<(), Outcome>>) -> Outcome {
     match done {
         Some(Ok(())) => Outcome::Done,
         Some(Err(refusal)) => refusal,

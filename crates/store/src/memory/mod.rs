@@ -2,36 +2,36 @@
 //! are tested against this one; the simulator runs on it. Nothing lasts longer than the process.
 
 mod accounts;
+mod data;
 mod limit_rules;
 mod log;
 mod queue;
 mod reads;
 mod retire;
 mod stories;
-mod tables;
 mod worlds;
 
 use crate::contract::{
-    Backend, BotFilter, Database, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError,
+    Backend, BotFilter, Database, MatchFilter, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
 };
+use data::MemoryData;
 use engine::commands::{Command, Outcome};
 use engine::ids::{
     AccountId, BotId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId, WorldName,
 };
 use engine::rows::{
-    Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
-    MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry, WorldLogPage,
-    WorldOwner, WorldRow,
+    Account, AggregationLag, Bot, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules,
+    MatchCounts, MatchLogPage, MatchRow, MatchStats, MatchStatus, RoundRow, SeatedGame, TableOwner, Token, WorldEntry,
+    WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tables::Tables;
 
 /// A database in memory. Clones are handles of the same data; [`MemoryDatabase::snapshot`] makes independent data.
 #[derive(Clone, Default)]
 pub struct MemoryDatabase {
-    tables: Arc<Mutex<Tables>>,
+    tables: Arc<Mutex<MemoryData>>,
 }
 
 impl MemoryDatabase {
@@ -48,18 +48,18 @@ impl MemoryDatabase {
     }
 
     /// A panic under this lock is a panic inside one command; the maps themselves are sound.
-    fn lock(&self) -> MutexGuard<'_, Tables> {
+    fn lock(&self) -> MutexGuard<'_, MemoryData> {
         self.tables.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Database for MemoryDatabase {
     fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
-        Ok(Box::new(Handle(self.clone())))
+        Ok(Box::new(MemoryHandle(self.clone())))
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
-        Ok(Box::new(Handle(self.clone())))
+        Ok(Box::new(MemoryHandle(self.clone())))
     }
 
     fn is_shared(&self) -> bool {
@@ -71,16 +71,16 @@ impl Database for MemoryDatabase {
     }
 }
 
-struct Handle(MemoryDatabase);
+struct MemoryHandle(MemoryDatabase);
 
-impl Backend for Handle {
+impl Backend for MemoryHandle {
     fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
         let mut tables = self.0.lock();
         commands.iter().map(|command| tables.apply(command)).collect()
     }
 }
 
-impl Tables {
+impl MemoryData {
     fn apply(&mut self, command: &Command) -> Result<Outcome, StoreError> {
         Ok(match command {
             Command::EnsureAccount(account) => self.ensure_account(account),
@@ -95,14 +95,14 @@ impl Tables {
             Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
             Command::EndLease { worker } => self.end_lease(*worker),
             Command::EndAllLeases => self.end_all_leases(),
-            Command::Claim { worker, number, now, max, attempts_max } => {
+            Command::ClaimMatches { worker, number, now, max, attempts_max } => {
                 self.claim(*worker, *number, *now, *max, *attempts_max)
             }
-            Command::Append(append) => self.append(append),
-            Command::Finish { append, result, archive, now } => self.finish(append, result, archive, *now)?,
-            Command::Fail { id, epoch, reason, now } => self.fail(*id, *epoch, reason, *now),
-            Command::Release { id, epoch, is_refunded } => self.release(*id, *epoch, *is_refunded),
-            Command::Retire { now, keep_for, keep_archive_bytes, max } => {
+            Command::AppendMatch(append) => self.append(append),
+            Command::FinishMatch { append, result, archive, now } => self.finish(append, result, archive, *now)?,
+            Command::FailMatch { id, epoch, reason, now } => self.fail(*id, *epoch, reason, *now),
+            Command::ReleaseMatch { id, epoch, is_refunded } => self.release(*id, *epoch, *is_refunded),
+            Command::RetireMatches { now, keep_for, keep_archive_bytes, max } => {
                 self.retire(*now, *keep_for, *keep_archive_bytes, *max)
             }
             Command::PutLimitPolicy(policy) => self.put_limit_policy(policy),
@@ -121,7 +121,7 @@ impl Tables {
     }
 }
 
-impl Reader for Handle {
+impl Reader for MemoryHandle {
     fn token(&mut self, digest: &[u8; 32]) -> Result<Option<Token>, StoreError> {
         Ok(self.0.lock().token(digest))
     }
@@ -152,11 +152,11 @@ impl Reader for Handle {
     fn statuses(&mut self, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError> {
         Ok(self.0.lock().statuses(ids))
     }
-    fn log(&mut self, id: MatchId, from: u32, limit: usize) -> Result<Option<LogPage>, StoreError> {
+    fn match_log(&mut self, id: MatchId, from: u32, limit: usize) -> Result<Option<MatchLogPage>, StoreError> {
         self.0.lock().log_page(id, from, limit)
     }
-    fn idempotent_answer(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
-        Ok(self.0.lock().idempotent_answer(account, key))
+    fn idempotent_response(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedResponse>, StoreError> {
+        Ok(self.0.lock().idempotent_response(account, key))
     }
     fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError> {
         Ok(self.0.lock().lease_address(worker, now))
@@ -164,10 +164,10 @@ impl Reader for Handle {
     fn leases_at(&mut self, address: &str, now: UnixMs) -> Result<Vec<(WorkerId, UnixMs)>, StoreError> {
         Ok(self.0.lock().leases_at(address, now))
     }
-    fn counts(&mut self) -> Result<Counts, StoreError> {
+    fn match_counts(&mut self) -> Result<MatchCounts, StoreError> {
         Ok(self.0.lock().counts())
     }
-    fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError> {
+    fn match_stats(&mut self, now: UnixMs) -> Result<MatchStats, StoreError> {
         Ok(self.0.lock().stats(now))
     }
     fn limit_rules(&mut self) -> Result<LimitRules, StoreError> {
@@ -179,13 +179,13 @@ impl Reader for Handle {
     fn secret(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
         Ok(self.0.lock().secrets.get(name).cloned())
     }
-    fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableWhere>, StoreError> {
+    fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableOwner>, StoreError> {
         Ok(self.0.lock().table_owner(id, now))
     }
     fn story_game(&mut self, id: GameId) -> Result<Option<RecordedGame>, StoreError> {
         Ok(self.0.lock().stories.game(id))
     }
-    fn story_games_of(&mut self, filter: &SeatFilter) -> Result<Vec<SeatedGame>, StoreError> {
+    fn story_games_of(&mut self, filter: &PlayerGamesFilter) -> Result<Vec<SeatedGame>, StoreError> {
         Ok(self.0.lock().stories.games_of(filter))
     }
     fn story_lobby(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError> {
@@ -197,8 +197,12 @@ impl Reader for Handle {
     fn standings(&mut self, players: &[PlayerId]) -> Result<Vec<(PlayerId, Standing)>, StoreError> {
         Ok(self.0.lock().stories.standings(players))
     }
-    fn story_answer(&mut self, player: PlayerId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
-        Ok(self.0.lock().stories.answer(player, key))
+    fn story_idempotent_response(
+        &mut self,
+        player: PlayerId,
+        key: &str,
+    ) -> Result<Option<RememberedResponse>, StoreError> {
+        Ok(self.0.lock().stories.idempotent_response(player, key))
     }
     fn worlds(
         &mut self,
@@ -218,8 +222,8 @@ impl Reader for Handle {
     fn world_log(&mut self, id: WorldId, from: u32, limit: usize) -> Result<Option<WorldLogPage>, StoreError> {
         Ok(self.0.lock().worlds.log_page(id, from, limit))
     }
-    fn worlds_behind(&mut self, limit: usize) -> Result<Vec<WorldBehind>, StoreError> {
-        Ok(self.0.lock().worlds.behind(limit))
+    fn aggregation_lags(&mut self, limit: usize) -> Result<Vec<AggregationLag>, StoreError> {
+        Ok(self.0.lock().worlds.aggregation_lags(limit))
     }
     fn has_joined(&mut self, id: WorldId, player: PlayerId) -> Result<bool, StoreError> {
         Ok(self.0.lock().worlds.has_joined(id, player))
@@ -235,7 +239,7 @@ impl Reader for Handle {
     ) -> Result<Vec<WorldEntry>, StoreError> {
         Ok(self.0.lock().hunt_lobby(before, limit, now))
     }
-    fn hunts_unfinished(
+    fn unfinished_hunts(
         &mut self,
         after: Option<HuntCursor>,
         limit: usize,
@@ -258,13 +262,13 @@ impl Reader for Handle {
     fn hunt_rounds(&mut self, id: WorldId, before: Option<u32>, limit: usize) -> Result<Vec<RoundRow>, StoreError> {
         Ok(self.0.lock().worlds.rounds(id, before, limit))
     }
-    fn desk(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
-        Ok(self.0.lock().desk(now))
+    fn matchmaking_queue_owner(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
+        Ok(self.0.lock().queue_owner(now))
     }
     fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError> {
         Ok(self.0.lock().worlds.totals())
     }
-    fn clock(&mut self) -> Result<Option<UnixMs>, StoreError> {
+    fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError> {
         Ok(None)
     }
     fn probe(&mut self) -> Result<(), StoreError> {

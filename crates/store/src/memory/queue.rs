@@ -1,26 +1,26 @@
 //! How matches enter the queue, leave it, and change hands.
 
-use super::tables::{AnswerEntry, Log, MatchEntry, Tables, WorkerEntry};
-use crate::laws::{self, Claimant};
-use crate::tally::minute_of;
-use engine::commands::{Claimed, CreateMatches, Outcome};
+use super::data::{MatchEntry, MatchLog, MemoryData, ResponseEntry, WorkerEntry};
+use crate::counters::minute_of;
+use crate::semantics::{self, MatchClaimant};
+use engine::commands::{ClaimedMatch, CreateMatches, Outcome};
 use engine::ids::{AccountId, MatchId, WorkerId};
-use engine::limits::IDEMPOTENCY_KEPT;
-use engine::matches::life::{Event, State};
+use engine::limits::IDEMPOTENCY_RETENTION;
+use engine::matches::lifecycle::{MatchEvent, MatchState};
 use engine::matches::spec::MatchSpec;
 use engine::rows::{MatchRow, MatchStatus};
 use engine::time::UnixMs;
 
-impl Tables {
+impl MemoryData {
     pub(super) fn create_matches(&mut self, create: &CreateMatches) -> Outcome {
         if !self.accounts.contains_key(&create.account) {
-            return Outcome::Missing;
+            return Outcome::NotFound;
         }
-        if let Some(outcome) = self.answered_before(create) {
+        if let Some(outcome) = self.replayed_response(create) {
             return outcome;
         }
         let is_known = |spec: &MatchSpec| self.matches.contains_key(&spec.id);
-        if laws::has_repeated_id(&create.matches) || create.matches.iter().any(is_known) {
+        if semantics::has_repeated_id(&create.matches) || create.matches.iter().any(is_known) {
             return Outcome::Duplicate;
         }
         for spec in &create.matches {
@@ -28,41 +28,44 @@ impl Tables {
             self.insert(new_entry(spec, create.account, fair_tag, create.now));
         }
         self.minutes.entry(minute_of(create.now)).or_default().created += create.matches.len() as u64;
-        self.remember_answer(create);
+        self.remember_response(create);
         Outcome::Done
     }
 
-    fn answered_before(&self, create: &CreateMatches) -> Option<Outcome> {
+    fn replayed_response(&self, create: &CreateMatches) -> Option<Outcome> {
         let asked = create.idempotency.as_ref()?;
-        let known = self.answers.get(&(create.account, asked.key.clone()))?;
-        if known.created_at.after(IDEMPOTENCY_KEPT) <= create.now {
+        let known = self.responses.get(&(create.account, asked.key.clone()))?;
+        if known.created_at.plus(IDEMPOTENCY_RETENTION) <= create.now {
             return None;
         }
         let is_same = known.fingerprint == asked.fingerprint;
-        Some(if is_same { Outcome::Replayed(known.answer.clone()) } else { Outcome::KeyReused })
+        Some(if is_same { Outcome::Replayed(known.response.clone()) } else { Outcome::KeyReused })
     }
 
-    fn remember_answer(&mut self, create: &CreateMatches) {
+    fn remember_response(&mut self, create: &CreateMatches) {
         if let Some(asked) = &create.idempotency {
-            let entry =
-                AnswerEntry { fingerprint: asked.fingerprint, answer: asked.answer.clone(), created_at: create.now };
-            self.answers.insert((create.account, asked.key.clone()), entry);
+            let entry = ResponseEntry {
+                fingerprint: asked.fingerprint,
+                response: asked.response.clone(),
+                created_at: create.now,
+            };
+            self.responses.insert((create.account, asked.key.clone()), entry);
         }
     }
 
     fn next_fair_tag(&mut self, account: AccountId) -> u64 {
         let virtual_time = self.virtual_time;
         self.accounts.get_mut(&account).map_or(virtual_time, |entry| {
-            entry.fair_tag = laws::fair_tag(virtual_time, entry.fair_tag);
+            entry.fair_tag = semantics::next_fair_tag(virtual_time, entry.fair_tag);
             entry.fair_tag
         })
     }
 
     pub(super) fn cancel(&mut self, id: MatchId, account: Option<AccountId>, now: UnixMs) -> Outcome {
         let is_theirs = |entry: &&MatchEntry| account.is_none_or(|account| account == entry.row.account);
-        let Some(entry) = self.matches.get(&id).filter(is_theirs) else { return Outcome::Missing };
+        let Some(entry) = self.matches.get(&id).filter(is_theirs) else { return Outcome::NotFound };
         let state = entry.row.status.state;
-        let Some(next) = state.on(Event::Cancel) else { return Outcome::WrongState(state) };
+        let Some(next) = state.transition(MatchEvent::Cancel) else { return Outcome::WrongState(state) };
         self.change(id, |entry| {
             entry.move_to(next, now);
             entry.row.status.epoch += 1;
@@ -71,9 +74,9 @@ impl Tables {
     }
 
     pub(super) fn requeue(&mut self, id: MatchId, now: UnixMs) -> Outcome {
-        let Some(entry) = self.matches.get(&id) else { return Outcome::Missing };
+        let Some(entry) = self.matches.get(&id) else { return Outcome::NotFound };
         let (state, account) = (entry.row.status.state, entry.row.account);
-        let Some(next) = state.on(Event::Requeue) else { return Outcome::WrongState(state) };
+        let Some(next) = state.transition(MatchEvent::Requeue) else { return Outcome::WrongState(state) };
         let fair_tag = self.next_fair_tag(account);
         self.change(id, |entry| {
             entry.move_to(next, now);
@@ -120,9 +123,9 @@ impl Tables {
         attempts_max: u32,
     ) -> Outcome {
         let Some(node) = self.lease_address(worker, now) else { return Outcome::LeaseLost };
-        let by = Claimant { worker, number, node: &node };
+        let by = MatchClaimant { worker, number, node: &node };
         if self.workers.get(&by.worker).is_none_or(|entry| by.number <= entry.claims) {
-            return Outcome::Claimed(self.claimed_before(by));
+            return Outcome::MatchesClaimed(self.claimed_before(by));
         }
         let mut claimed = Vec::new();
         for id in self.orphans(now) {
@@ -140,23 +143,29 @@ impl Tables {
         if !claimed.is_empty() {
             self.workers.entry(by.worker).and_modify(|entry| entry.claims = by.number);
         }
-        Outcome::Claimed(claimed)
+        Outcome::MatchesClaimed(claimed)
     }
 
     /// What the claim of this number took and its worker still holds.
-    fn claimed_before(&self, by: Claimant<'_>) -> Vec<Claimed> {
+    fn claimed_before(&self, by: MatchClaimant<'_>) -> Vec<ClaimedMatch> {
         let held = self.running.range((Some(by.worker), MatchId(0))..=(Some(by.worker), MatchId(u128::MAX)));
         held.filter_map(|(_, id)| self.matches.get(id)).filter(|entry| entry.claim == by.number).map(claimed).collect()
     }
 
     /// `None` for an orphan that is out of attempts: it failed instead.
-    fn claim_orphan(&mut self, id: MatchId, by: Claimant<'_>, now: UnixMs, attempts_max: u32) -> Option<Claimed> {
+    fn claim_orphan(
+        &mut self,
+        id: MatchId,
+        by: MatchClaimant<'_>,
+        now: UnixMs,
+        attempts_max: u32,
+    ) -> Option<ClaimedMatch> {
         self.change(id, |entry| {
             if attempts(entry) <= attempts_max {
                 return Some(take(entry, by, now));
             }
-            entry.move_to(State::Failed, now);
-            entry.row.status.failure = Some(laws::out_of_attempts(attempts_max, entry.row.status.version));
+            entry.move_to(MatchState::Failed, now);
+            entry.row.status.failure = Some(semantics::out_of_attempts(attempts_max, entry.row.status.version));
             None
         })
         .flatten()
@@ -165,13 +174,13 @@ impl Tables {
 
 fn attempts(entry: &MatchEntry) -> u32 {
     let status = &entry.row.status;
-    laws::attempts_after_claim(status.attempts_charged, entry.claimed_version, status.version)
+    semantics::attempts_after_claim(status.attempts_charged, entry.claimed_version, status.version)
 }
 
-fn take(entry: &mut MatchEntry, by: Claimant<'_>, now: UnixMs) -> Claimed {
+fn take(entry: &mut MatchEntry, by: MatchClaimant<'_>, now: UnixMs) -> ClaimedMatch {
     let attempts_charged = attempts(entry);
-    if entry.row.status.state != State::Running {
-        entry.move_to(State::Running, now);
+    if entry.row.status.state != MatchState::Running {
+        entry.move_to(MatchState::Running, now);
     }
     entry.claimed_version = entry.row.status.version;
     entry.claim = by.number;
@@ -183,15 +192,15 @@ fn take(entry: &mut MatchEntry, by: Claimant<'_>, now: UnixMs) -> Claimed {
     claimed(entry)
 }
 
-fn claimed(entry: &MatchEntry) -> Claimed {
+fn claimed(entry: &MatchEntry) -> ClaimedMatch {
     let MatchStatus { epoch, version, attempts_charged, .. } = entry.row.status;
-    Claimed { spec: entry.row.spec.clone(), epoch, version, attempts_charged }
+    ClaimedMatch { spec: entry.row.spec.clone(), epoch, version, attempts_charged }
 }
 
 fn new_entry(spec: &MatchSpec, account: AccountId, fair_tag: u64, now: UnixMs) -> MatchEntry {
     let status = MatchStatus {
         id: spec.id,
-        state: State::Waiting,
+        state: MatchState::Waiting,
         created_at: now,
         updated_at: now,
         enqueued_at: now,
@@ -207,5 +216,5 @@ fn new_entry(spec: &MatchSpec, account: AccountId, fair_tag: u64, now: UnixMs) -
         node: None,
     };
     let row = MatchRow { spec: spec.clone(), account, status, result: None };
-    MatchEntry { row, fair_tag, claimed_version: 0, claim: 0, log: Log::Live(Vec::new()) }
+    MatchEntry { row, fair_tag, claimed_version: 0, claim: 0, log: MatchLog::Live(Vec::new()) }
 }

@@ -1,16 +1,19 @@
 //! What readers are shown. Counts are counted here: the other stores keep counters, and are held against these counts.
 
-use super::tables::{Log, MatchEntry, Tables};
+use super::data::{MatchEntry, MatchLog, MemoryData};
+use crate::archives;
 use crate::contract::{BotFilter, MatchFilter, StoreError};
-use crate::packing;
-use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before, mean};
+use crate::counters::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, StatsWindows, day_before, mean};
 use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
-use engine::matches::life::State;
-use engine::rows::{Account, Bot, Counts, LogPage, LogRow, MatchRow, MatchStatus, Recent, RecentFailure, Stats, Token};
+use engine::matches::lifecycle::MatchState;
+use engine::rows::{
+    Account, Bot, MatchCounts, MatchLogPage, MatchLogRow, MatchRow, MatchStats, MatchStatus, RecentFailure, Token,
+    WindowCounts,
+};
 use engine::time::UnixMs;
 use std::collections::BTreeMap;
 
-impl Tables {
+impl MemoryData {
     pub(super) fn token(&self, digest: &[u8; 32]) -> Option<Token> {
         self.tokens.values().find(|token| token.digest == *digest).cloned()
     }
@@ -58,15 +61,15 @@ impl Tables {
         ids.iter().filter_map(|id| self.matches.get(id)).map(|entry| entry.row.status.clone()).collect()
     }
 
-    pub(super) fn log_page(&self, id: MatchId, from: u32, limit: usize) -> Result<Option<LogPage>, StoreError> {
+    pub(super) fn log_page(&self, id: MatchId, from: u32, limit: usize) -> Result<Option<MatchLogPage>, StoreError> {
         let Some(entry) = self.matches.get(&id) else { return Ok(None) };
         let rows = log_page(entry, from, limit)?;
-        Ok(Some(LogPage { state: entry.row.status.state, version: entry.row.status.version, rows }))
+        Ok(Some(MatchLogPage { state: entry.row.status.state, version: entry.row.status.version, rows }))
     }
 
-    pub(super) fn idempotent_answer(&self, account: AccountId, key: &str) -> Option<([u8; 32], Vec<u8>)> {
-        let entry = self.answers.get(&(account, key.to_owned()))?;
-        Some((entry.fingerprint, entry.answer.clone()))
+    pub(super) fn idempotent_response(&self, account: AccountId, key: &str) -> Option<([u8; 32], Vec<u8>)> {
+        let entry = self.responses.get(&(account, key.to_owned()))?;
+        Some((entry.fingerprint, entry.response.clone()))
     }
 
     pub(super) fn lease_address(&self, worker: WorkerId, now: UnixMs) -> Option<String> {
@@ -82,14 +85,15 @@ impl Tables {
         found
     }
 
-    pub(super) fn stats(&self, now: UnixMs) -> Stats {
-        let windows = Windows::until(now);
-        let mut stats = Stats { counts: self.counts(), orphaned: self.orphans(now).len() as u64, ..Stats::default() };
-        let (mut timed, mut duration_ms) = (Recent::default(), Recent::default());
+    pub(super) fn stats(&self, now: UnixMs) -> MatchStats {
+        let windows = StatsWindows::ending_at(now);
+        let mut stats =
+            MatchStats { counts: self.counts(), orphaned: self.orphans(now).len() as u64, ..MatchStats::default() };
+        let (mut timed, mut duration_ms) = (WindowCounts::default(), WindowCounts::default());
         for (&minute, figures) in &self.minutes {
             windows.add(&mut stats.created, minute, figures.created);
             windows.add(&mut stats.finished, minute, figures.finished);
-            windows.add(&mut timed, minute, figures.timed);
+            windows.add(&mut timed, minute, figures.with_duration);
             windows.add(&mut duration_ms, minute, figures.duration_ms);
         }
         stats.duration_ms_avg = mean(duration_ms.last_24h, timed.last_24h);
@@ -97,14 +101,15 @@ impl Tables {
         stats
     }
 
-    pub(super) fn counts(&self) -> Counts {
-        let count = |state: State| self.matches.values().filter(|entry| entry.row.status.state == state).count() as u64;
-        Counts {
-            waiting: count(State::Waiting),
-            running: count(State::Running),
-            finished: count(State::Finished),
-            failed: count(State::Failed),
-            cancelled: count(State::Cancelled),
+    pub(super) fn counts(&self) -> MatchCounts {
+        let count =
+            |state: MatchState| self.matches.values().filter(|entry| entry.row.status.state == state).count() as u64;
+        MatchCounts {
+            waiting: count(MatchState::Waiting),
+            running: count(MatchState::Running),
+            finished: count(MatchState::Finished),
+            failed: count(MatchState::Failed),
+            cancelled: count(MatchState::Cancelled),
         }
     }
 
@@ -124,9 +129,11 @@ impl Tables {
     }
 }
 
-fn log_page(entry: &MatchEntry, from: u32, limit: usize) -> Result<Vec<LogRow>, StoreError> {
+fn log_page(entry: &MatchEntry, from: u32, limit: usize) -> Result<Vec<MatchLogRow>, StoreError> {
     match &entry.log {
-        Log::Live(rows) => Ok(rows.iter().skip(from as usize).take(limit).cloned().collect()),
-        Log::Archived(archive) => packing::rows(entry.row.spec.id, archive, entry.row.status.version, from, limit),
+        MatchLog::Live(rows) => Ok(rows.iter().skip(from as usize).take(limit).cloned().collect()),
+        MatchLog::Archived(archive) => {
+            archives::decode_rows(entry.row.spec.id, archive, entry.row.status.version, from, limit)
+        }
     }
 }

@@ -1,12 +1,12 @@
 //! Tables at which stories are told, their games, and who sits where.
 
-use super::tables::{AnswerEntry, Tables};
-use crate::contract::{RecordedGame, SeatFilter};
-use crate::laws::{self, KEYS_RETIRED_MAX};
-use engine::commands::{ClaimedTable, Idempotency, Index, OpenTable, Outcome, TableAppend};
+use super::data::{MemoryData, ResponseEntry};
+use crate::contract::{PlayerGamesFilter, RecordedGame};
+use crate::semantics::{self, IDEMPOTENCY_KEYS_RETIRED_MAX};
+use engine::commands::{ClaimedTable, Idempotency, IndexChange, OpenTable, Outcome, TableAppend};
 use engine::ids::{GameId, PlayerId, TableId, WorkerId};
-use engine::limits::IDEMPOTENCY_KEPT;
-use engine::rows::{GameCursor, GameRow, SeatRole, SeatedGame, TableLogRow, TableWhere};
+use engine::limits::IDEMPOTENCY_RETENTION;
+use engine::rows::{GameCursor, GameRole, GameRow, SeatedGame, TableLogRow, TableOwner};
 use engine::tables::Standing;
 use engine::time::UnixMs;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub(super) struct Stories {
     tables: BTreeMap<TableId, TableEntry>,
     games: BTreeMap<GameId, GameEntry>,
     standings: BTreeMap<PlayerId, Standing>,
-    answers: BTreeMap<(PlayerId, String), AnswerEntry>,
+    responses: BTreeMap<(PlayerId, String), ResponseEntry>,
 }
 
 #[derive(Clone)]
@@ -27,8 +27,8 @@ struct TableEntry {
     epoch: u32,
     /// The number of its worker's claim of many that took it.
     claim: u64,
-    base: Vec<u8>,
-    base_version: u32,
+    snapshot: Vec<u8>,
+    snapshot_version: u32,
     rows: Vec<TableLogRow>,
     is_live: bool,
 }
@@ -42,26 +42,26 @@ struct GameEntry {
 
 #[derive(Clone)]
 struct SeatEntry {
-    role: SeatRole,
+    role: GameRole,
     is_ended: bool,
     is_won: Option<bool>,
 }
 
 impl TableEntry {
     fn version(&self) -> u32 {
-        self.base_version + self.rows.len() as u32
+        self.snapshot_version + self.rows.len() as u32
     }
 
     fn may_append(&self, append: &TableAppend) -> Result<(), Outcome> {
-        laws::may_append_table(self.epoch, append)?;
-        laws::continues_table(append, self.base_version, self.version())
+        semantics::check_table_writer(self.epoch, append)?;
+        semantics::check_table_append(append, self.snapshot_version, self.version())
     }
 
     fn add(&mut self, append: &TableAppend) {
         self.rows.extend(append.rows.iter().cloned());
-        if let Some(base) = &append.base {
-            self.base = base.bytes.clone();
-            self.base_version = base.version;
+        if let Some(base) = &append.snapshot {
+            self.snapshot = base.bytes.clone();
+            self.snapshot_version = base.version;
             self.rows.retain(|row| row.version >= base.version);
         }
         self.is_live = append.is_live;
@@ -75,24 +75,30 @@ impl TableEntry {
     }
 
     fn claimed(&self, id: TableId) -> ClaimedTable {
-        let &Self { epoch, base_version, .. } = self;
-        ClaimedTable { id, epoch, base: self.base.clone(), base_version, rows: self.rows.clone() }
+        let &Self { epoch, snapshot_version: base_version, .. } = self;
+        ClaimedTable {
+            id,
+            epoch,
+            snapshot: self.snapshot.clone(),
+            snapshot_version: base_version,
+            rows: self.rows.clone(),
+        }
     }
 }
 
 impl Stories {
-    fn put_index(&mut self, index: &[Index]) {
-        for change in laws::in_order(index) {
+    fn put_index(&mut self, index: &[IndexChange]) {
+        for change in semantics::in_index_order(index) {
             match change {
-                Index::Game(row) => self.put_game(row),
-                Index::Seat { game, player, role } => self.seat(*game, *player, *role),
-                Index::Unseat { game, player } => {
+                IndexChange::UpsertGame(row) => self.put_game(row),
+                IndexChange::UpsertSeat { game, player, role } => self.seat(*game, *player, *role),
+                IndexChange::DeleteSeat { game, player } => {
                     if let Some(entry) = self.games.get_mut(game) {
                         entry.seats.remove(player);
                     }
                 }
-                Index::Archive { game, record, winners } => self.archive(*game, record, winners),
-                Index::Award { player, points, seed } => {
+                IndexChange::ArchiveGame { game, record, winners } => self.archive(*game, record, winners),
+                IndexChange::Award { player, points, seed } => {
                     let standing = self.standings.entry(*player).or_default();
                     *standing = standing.award(*points, *seed);
                 }
@@ -101,7 +107,7 @@ impl Stories {
     }
 
     fn put_game(&mut self, row: &GameRow) {
-        let kept = |text: &Option<String>| text.as_deref().map(laws::kept_text);
+        let kept = |text: &Option<String>| text.as_deref().map(semantics::stored_text);
         let (sentence, storyteller_name) = (kept(&row.sentence), kept(&row.storyteller_name));
         let row = GameRow { sentence, storyteller_name, ..row.clone() };
         match self.games.get_mut(&row.id) {
@@ -115,7 +121,7 @@ impl Stories {
         }
     }
 
-    fn seat(&mut self, game: GameId, player: PlayerId, role: SeatRole) {
+    fn seat(&mut self, game: GameId, player: PlayerId, role: GameRole) {
         let Some(entry) = self.games.get_mut(&game) else { return };
         let is_ended = entry.row.ended_at.is_some();
         entry.seats.entry(player).or_insert(SeatEntry { role, is_ended, is_won: None }).role = role;
@@ -124,31 +130,32 @@ impl Stories {
     fn archive(&mut self, game: GameId, record: &[u8], winners: &[PlayerId]) {
         let Some(entry) = self.games.get_mut(&game) else { return };
         entry.record = Some(record.to_vec());
-        entry.seats.retain(|_, seat| seat.role != SeatRole::Invited);
+        entry.seats.retain(|_, seat| seat.role != GameRole::Invited);
         for (player, seat) in &mut entry.seats {
             seat.is_ended = true;
             seat.is_won = Some(winners.contains(player));
         }
     }
 
-    fn answered_before(&self, asked: &Option<(PlayerId, Idempotency)>, now: UnixMs) -> Option<Outcome> {
+    fn replayed_response(&self, asked: &Option<(PlayerId, Idempotency)>, now: UnixMs) -> Option<Outcome> {
         let (player, asked) = asked.as_ref()?;
-        let known = self.answers.get(&(*player, asked.key.clone()))?;
-        if known.created_at.after(IDEMPOTENCY_KEPT) <= now {
+        let known = self.responses.get(&(*player, asked.key.clone()))?;
+        if known.created_at.plus(IDEMPOTENCY_RETENTION) <= now {
             return None;
         }
         let is_same = known.fingerprint == asked.fingerprint;
-        Some(if is_same { Outcome::Replayed(known.answer.clone()) } else { Outcome::KeyReused })
+        Some(if is_same { Outcome::Replayed(known.response.clone()) } else { Outcome::KeyReused })
     }
 
-    fn remember_answer(&mut self, asked: &Option<(PlayerId, Idempotency)>, now: UnixMs) {
+    fn remember_response(&mut self, asked: &Option<(PlayerId, Idempotency)>, now: UnixMs) {
         if let Some((player, asked)) = asked {
-            let (fingerprint, answer) = (asked.fingerprint, asked.answer.clone());
-            self.answers.insert((*player, asked.key.clone()), AnswerEntry { fingerprint, answer, created_at: now });
+            let (fingerprint, answer) = (asked.fingerprint, asked.response.clone());
+            self.responses
+                .insert((*player, asked.key.clone()), ResponseEntry { fingerprint, response: answer, created_at: now });
         }
     }
 
-    fn listed(
+    fn page(
         &self,
         cursor: impl Fn(&GameRow) -> Option<GameCursor>,
         before: Option<GameCursor>,
@@ -164,11 +171,11 @@ impl Stories {
         self.games.get(&id).map(|entry| (entry.row.clone(), entry.record.clone()))
     }
 
-    pub(super) fn games_of(&self, filter: &SeatFilter) -> Vec<SeatedGame> {
+    pub(super) fn games_of(&self, filter: &PlayerGamesFilter) -> Vec<SeatedGame> {
         let seat =
             |id: GameId| self.games[&id].seats.get(&filter.player).filter(|seat| seat.is_ended == filter.is_ended);
         let cursor = |row: &GameRow| seat(row.id).map(|_| GameCursor::by_creation(row));
-        let listed = self.listed(cursor, filter.before, filter.limit).into_iter();
+        let listed = self.page(cursor, filter.before, filter.limit).into_iter();
         let seated = listed.filter_map(|entry| {
             let seat = seat(entry.row.id)?;
             Some(SeatedGame { game: entry.row.clone(), role: seat.role, is_won: seat.is_won })
@@ -179,11 +186,11 @@ impl Stories {
     pub(super) fn lobby(&self, before: Option<GameCursor>, limit: usize) -> Vec<GameRow> {
         let is_open = |row: &GameRow| row.phase.is_open() && row.players < row.players_max;
         let cursor = |row: &GameRow| is_open(row).then(|| GameCursor::by_creation(row));
-        self.listed(cursor, before, limit).into_iter().map(|entry| entry.row.clone()).collect()
+        self.page(cursor, before, limit).into_iter().map(|entry| entry.row.clone()).collect()
     }
 
     pub(super) fn history(&self, before: Option<GameCursor>, limit: usize) -> Vec<GameRow> {
-        self.listed(GameCursor::by_end, before, limit).into_iter().map(|entry| entry.row.clone()).collect()
+        self.page(GameCursor::by_end, before, limit).into_iter().map(|entry| entry.row.clone()).collect()
     }
 
     pub(super) fn standings(&self, players: &[PlayerId]) -> Vec<(PlayerId, Standing)> {
@@ -191,18 +198,18 @@ impl Stories {
         self.standings.iter().filter(|(player, _)| is_asked(player)).map(|(player, at)| (*player, *at)).collect()
     }
 
-    pub(super) fn answer(&self, player: PlayerId, key: &str) -> Option<([u8; 32], Vec<u8>)> {
-        let entry = self.answers.get(&(player, key.to_owned()))?;
-        Some((entry.fingerprint, entry.answer.clone()))
+    pub(super) fn idempotent_response(&self, player: PlayerId, key: &str) -> Option<([u8; 32], Vec<u8>)> {
+        let entry = self.responses.get(&(player, key.to_owned()))?;
+        Some((entry.fingerprint, entry.response.clone()))
     }
 
-    fn retire_answers(&mut self, now: UnixMs) {
-        let is_old = |created_at: UnixMs| created_at.after(IDEMPOTENCY_KEPT) <= now;
-        let mut old: Vec<_> = self.answers.iter().filter(|(_, entry)| is_old(entry.created_at)).collect();
+    fn retire_responses(&mut self, now: UnixMs) {
+        let is_old = |created_at: UnixMs| created_at.plus(IDEMPOTENCY_RETENTION) <= now;
+        let mut old: Vec<_> = self.responses.iter().filter(|(_, entry)| is_old(entry.created_at)).collect();
         old.sort_by_key(|(key, entry)| (entry.created_at, (*key).clone()));
-        let old: Vec<_> = old.into_iter().take(KEYS_RETIRED_MAX).map(|(key, _)| key.clone()).collect();
+        let old: Vec<_> = old.into_iter().take(IDEMPOTENCY_KEYS_RETIRED_MAX).map(|(key, _)| key.clone()).collect();
         for key in old {
-            self.answers.remove(&key);
+            self.responses.remove(&key);
         }
     }
 
@@ -212,28 +219,35 @@ impl Stories {
     }
 }
 
-impl Tables {
+impl MemoryData {
     pub(super) fn open_table(&mut self, open: &OpenTable) -> Outcome {
         let OpenTable { worker, now, idempotency, append } = open;
         if !self.lease_holds(*worker, *now) {
             return Outcome::LeaseLost;
         }
-        if let Some(outcome) = self.stories.answered_before(idempotency, *now) {
+        if let Some(outcome) = self.stories.replayed_response(idempotency, *now) {
             return outcome;
         }
         if self.stories.tables.contains_key(&append.id) {
             return Outcome::Duplicate;
         }
-        if let Err(refusal) = laws::opens_table(append) {
+        if let Err(refusal) = semantics::check_table_opening(append) {
             return refusal;
         }
         let (base, rows) = (Vec::new(), Vec::new());
-        let mut entry =
-            TableEntry { worker: Some(*worker), epoch: 1, claim: 0, base, base_version: 0, rows, is_live: false };
+        let mut entry = TableEntry {
+            worker: Some(*worker),
+            epoch: 1,
+            claim: 0,
+            snapshot: base,
+            snapshot_version: 0,
+            rows,
+            is_live: false,
+        };
         entry.add(append);
         self.stories.tables.insert(append.id, entry);
-        self.stories.put_index(&append.index);
-        self.stories.remember_answer(idempotency, *now);
+        self.stories.put_index(&append.index_changes);
+        self.stories.remember_response(idempotency, *now);
         Outcome::Done
     }
 
@@ -243,7 +257,7 @@ impl Tables {
             return refusal;
         }
         entry.add(append);
-        self.stories.put_index(&append.index);
+        self.stories.put_index(&append.index_changes);
         Outcome::Done
     }
 
@@ -252,11 +266,13 @@ impl Tables {
             return Outcome::LeaseLost;
         }
         match self.table_owner(id, now) {
-            None => Outcome::Missing,
-            Some(TableWhere::At { worker: other, address }) if other != worker => Outcome::TableElsewhere { address },
-            Some(TableWhere::At { .. } | TableWhere::Nobody) => {
+            None => Outcome::NotFound,
+            Some(TableOwner::Leased { worker: other, address }) if other != worker => {
+                Outcome::TableElsewhere { address }
+            }
+            Some(TableOwner::Leased { .. } | TableOwner::Unowned) => {
                 let taken = self.stories.tables.get_mut(&id).map(|entry| entry.take(id, worker, 0));
-                taken.map_or(Outcome::Missing, Outcome::TableClaimed)
+                taken.map_or(Outcome::NotFound, Outcome::TableClaimed)
             }
         }
     }
@@ -296,17 +312,17 @@ impl Tables {
         }
     }
 
-    pub(super) fn table_owner(&self, id: TableId, now: UnixMs) -> Option<TableWhere> {
+    pub(super) fn table_owner(&self, id: TableId, now: UnixMs) -> Option<TableOwner> {
         let worker = self.stories.tables.get(&id)?.worker;
         let owner =
-            worker.and_then(|worker| Some(TableWhere::At { worker, address: self.lease_address(worker, now)? }));
-        Some(owner.unwrap_or(TableWhere::Nobody))
+            worker.and_then(|worker| Some(TableOwner::Leased { worker, address: self.lease_address(worker, now)? }));
+        Some(owner.unwrap_or(TableOwner::Unowned))
     }
 
     pub(super) fn retire_games(&mut self, now: UnixMs, keep_for: Option<Duration>, max: usize) -> Outcome {
-        self.stories.retire_answers(now);
+        self.stories.retire_responses(now);
         let Some(keep_for) = keep_for else { return Outcome::Retired(0) };
-        let is_old = |row: &GameRow| row.ended_at.is_some_and(|ended_at| ended_at < now.before(keep_for));
+        let is_old = |row: &GameRow| row.ended_at.is_some_and(|ended_at| ended_at < now.minus(keep_for));
         let old = self.stories.games.values().filter(|entry| is_old(&entry.row));
         let mut old: Vec<_> = old.map(|entry| (entry.row.ended_at, entry.row.id)).collect();
         old.sort_unstable();

@@ -1,12 +1,12 @@
 //! Worlds: who owns them, their claim logs, who joined, and what was counted.
 
-use super::tables::Tables;
-use crate::laws;
-use crate::laws::worlds::Versions;
+use super::data::MemoryData;
+use crate::semantics;
+use crate::semantics::worlds::WorldVersions;
 use engine::commands::{Aggregate, ClaimedWorld, HunterDelta, Outcome, WorldAppend, WorldCommand};
 use engine::ids::{PlayerId, TicketId, WorkerId, WorldId, WorldName};
 use engine::rows::{
-    Admission, HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldKind,
+    Admission, AggregationLag, HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldEntry, WorldKind,
     WorldLogPage, WorldLogRow, WorldOwner, WorldRow,
 };
 use engine::time::UnixMs;
@@ -16,21 +16,21 @@ use std::time::Duration;
 /// Everything about worlds.
 #[derive(Clone, Default)]
 pub(super) struct Worlds {
-    worlds: BTreeMap<WorldId, Entry>,
+    worlds: BTreeMap<WorldId, WorldRecord>,
     hunters: BTreeMap<PlayerId, HunterRow>,
     totals: HuntTotals,
     /// Who keeps the matchmakers' desk, or kept it last.
-    desk: Option<WorkerId>,
+    queue_owner: Option<WorkerId>,
 }
 
 #[derive(Clone)]
-struct Entry {
+struct WorldRecord {
     row: WorldRow,
     worker: Option<WorkerId>,
     epoch: u32,
     is_finished: bool,
     snapshot: Option<Vec<u8>>,
-    versions: Versions,
+    versions: WorldVersions,
     /// Those that somebody still needs.
     rows: Vec<WorldLogRow>,
     members: BTreeMap<PlayerId, UnixMs>,
@@ -39,7 +39,7 @@ struct Entry {
     rounds: BTreeMap<u32, RoundRow>,
 }
 
-impl Entry {
+impl WorldRecord {
     fn new(row: &WorldRow, members: &[PlayerId]) -> Self {
         Self {
             row: row.clone(),
@@ -47,7 +47,7 @@ impl Entry {
             epoch: 0,
             is_finished: false,
             snapshot: None,
-            versions: Versions::default(),
+            versions: WorldVersions::default(),
             rows: Vec::new(),
             members: members.iter().map(|player| (*player, row.created_at)).collect(),
             tickets: BTreeMap::new(),
@@ -59,7 +59,7 @@ impl Entry {
         self.members.len() as u32
     }
 
-    fn forget_what_nobody_needs(&mut self) {
+    fn trim_log(&mut self) {
         let first = self.versions.first_needed();
         self.rows.retain(|row| row.version >= first);
     }
@@ -77,30 +77,30 @@ impl Entry {
 }
 
 impl Worlds {
-    fn named(&self, name: &WorldName) -> Option<&Entry> {
+    fn named(&self, name: &WorldName) -> Option<&WorldRecord> {
         self.worlds.values().find(|entry| entry.row.name == *name)
     }
 
-    fn fenced(&mut self, id: WorldId, epoch: u32) -> Result<&mut Entry, Outcome> {
+    fn fenced(&mut self, id: WorldId, epoch: u32) -> Result<&mut WorldRecord, Outcome> {
         self.worlds.get_mut(&id).filter(|entry| entry.epoch == epoch && epoch > 0).ok_or(Outcome::Fenced)
     }
 
     fn ensure(&mut self, row: &WorldRow, members: &[PlayerId]) -> Result<Outcome, Outcome> {
         if let Some(known) = self.named(&row.name) {
-            return Ok(Outcome::WorldIs(Box::new(known.row.clone())));
+            return Ok(Outcome::World(Box::new(known.row.clone())));
         }
         if self.worlds.contains_key(&row.id) {
             return Err(Outcome::Duplicate);
         }
         let live = || self.worlds.values().filter(|entry| !entry.row.is_over(row.created_at));
-        let existing = laws::worlds::Existing {
+        let existing = semantics::worlds::WorldCounts {
             live: live().count(),
             all: self.worlds.len(),
-            of_creator: live().filter(|entry| entry.row.creator == row.creator).count(),
+            by_creator: live().filter(|entry| entry.row.creator == row.creator).count(),
         };
-        laws::worlds::may_make(row, existing)?;
-        self.worlds.insert(row.id, Entry::new(row, members));
-        Ok(Outcome::WorldIs(Box::new(row.clone())))
+        semantics::worlds::check_creation(row, existing)?;
+        self.worlds.insert(row.id, WorldRecord::new(row, members));
+        Ok(Outcome::World(Box::new(row.clone())))
     }
 
     fn match_players(
@@ -109,7 +109,7 @@ impl Worlds {
         members: &[(PlayerId, TicketId)],
         keeper: WorkerId,
     ) -> Result<Outcome, Outcome> {
-        if self.desk != Some(keeper) {
+        if self.queue_owner != Some(keeper) {
             return Err(Outcome::LeaseLost);
         }
         let players: Vec<_> = members.iter().map(|(player, _)| *player).collect();
@@ -122,7 +122,7 @@ impl Worlds {
     }
 
     fn end(&mut self, id: WorldId, now: UnixMs) -> Result<Outcome, Outcome> {
-        let entry = self.worlds.get_mut(&id).ok_or(Outcome::Missing)?;
+        let entry = self.worlds.get_mut(&id).ok_or(Outcome::NotFound)?;
         if !entry.row.is_over(now) {
             entry.row.ends_at = Some(now);
             (entry.worker, entry.epoch) = (None, entry.epoch + 1);
@@ -131,7 +131,7 @@ impl Worlds {
     }
 
     fn end_unjoined(&mut self, now: UnixMs, made_before: UnixMs, max: usize) -> Result<Outcome, Outcome> {
-        let is_unjoined = |entry: &&Entry| {
+        let is_unjoined = |entry: &&WorldRecord| {
             let is_players = entry.row.creator.is_some() && !entry.row.is_over(now);
             is_players && entry.epoch == 0 && entry.players() <= 1 && entry.row.created_at < made_before
         };
@@ -147,7 +147,7 @@ impl Worlds {
 
     fn append(&mut self, append: &WorldAppend) -> Result<Outcome, Outcome> {
         let entry = self.fenced(append.id, append.epoch)?;
-        laws::worlds::continues(append, entry.versions.log)?;
+        semantics::worlds::check_world_append(append, entry.versions.log)?;
         entry.rows.extend(append.rows.iter().cloned());
         entry.versions.log += append.rows.len() as u32;
         Ok(Outcome::Done)
@@ -155,34 +155,34 @@ impl Worlds {
 
     fn snapshot(&mut self, id: WorldId, epoch: u32, claims_version: u32, bytes: &[u8]) -> Result<Outcome, Outcome> {
         let entry = self.fenced(id, epoch)?;
-        laws::worlds::may_snapshot(claims_version, entry.versions)?;
+        semantics::worlds::check_snapshot(claims_version, entry.versions)?;
         entry.versions.snapshot = claims_version;
         entry.snapshot = Some(bytes.to_vec());
-        entry.forget_what_nobody_needs();
+        entry.trim_log();
         Ok(Outcome::Done)
     }
 
     fn join(&mut self, id: WorldId, player: PlayerId, now: UnixMs) -> Result<Outcome, Outcome> {
-        let entry = self.worlds.get_mut(&id).ok_or(Outcome::Missing)?;
+        let entry = self.worlds.get_mut(&id).ok_or(Outcome::NotFound)?;
         let has_joined = entry.members.contains_key(&player);
-        laws::worlds::may_join(&entry.row, entry.players(), has_joined, now)?;
+        semantics::worlds::check_join(&entry.row, entry.players(), has_joined, now)?;
         entry.members.entry(player).or_insert(now);
         Ok(Outcome::Done)
     }
 
     fn leave(&mut self, id: WorldId, player: PlayerId) -> Result<Outcome, Outcome> {
-        let entry = self.worlds.get_mut(&id).ok_or(Outcome::Missing)?;
+        let entry = self.worlds.get_mut(&id).ok_or(Outcome::NotFound)?;
         entry.tickets.remove(&player);
-        entry.members.remove(&player).map(|_| Outcome::Done).ok_or(Outcome::Missing)
+        entry.members.remove(&player).map(|_| Outcome::Done).ok_or(Outcome::NotFound)
     }
 
     fn aggregate(&mut self, aggregate: &Aggregate) -> Result<Outcome, Outcome> {
-        let entry = self.worlds.get_mut(&aggregate.id).ok_or(Outcome::Missing)?;
-        laws::worlds::may_aggregate(aggregate, entry.versions)?;
+        let entry = self.worlds.get_mut(&aggregate.id).ok_or(Outcome::NotFound)?;
+        semantics::worlds::check_aggregate(aggregate, entry.versions)?;
         entry.versions.aggregated = aggregate.to_version;
-        entry.forget_what_nobody_needs();
+        entry.trim_log();
         for round in &aggregate.rounds {
-            let winner_name = laws::kept_text(&round.winner_name);
+            let winner_name = semantics::stored_text(&round.winner_name);
             let known = entry.rounds.insert(round.number, RoundRow { winner_name, ..round.clone() });
             self.totals.rounds += u64::from(known.is_none());
         }
@@ -199,9 +199,9 @@ impl Worlds {
         let (hunters, totals) = (&mut self.hunters, &mut self.totals);
         let hunter = hunters.entry(delta.player).or_insert_with(|| {
             totals.hunters += 1;
-            laws::worlds::unknown_hunter(delta.player)
+            semantics::worlds::new_hunter(delta.player)
         });
-        laws::worlds::count(hunter, delta);
+        semantics::worlds::add_delta(hunter, delta);
     }
 
     pub(super) fn has_joined(&self, id: WorldId, player: PlayerId) -> bool {
@@ -214,7 +214,7 @@ impl Worlds {
     }
 
     pub(super) fn hunt_of_player(&self, player: PlayerId, now: UnixMs) -> Option<WorldRow> {
-        let is_his = |entry: &&Entry| entry.tickets.contains_key(&player) && !entry.row.is_over(now);
+        let is_his = |entry: &&WorldRecord| entry.tickets.contains_key(&player) && !entry.row.is_over(now);
         self.worlds.values().find(is_his).map(|entry| entry.row.clone())
     }
 
@@ -225,13 +225,13 @@ impl Worlds {
     pub(super) fn log_page(&self, id: WorldId, from: u32, limit: usize) -> Option<WorldLogPage> {
         let entry = self.worlds.get(&id)?;
         let rows = entry.rows.iter().filter(|row| row.version >= from).take(limit).cloned().collect();
-        let Versions { log, aggregated, .. } = entry.versions;
+        let WorldVersions { log, aggregated, .. } = entry.versions;
         Some(WorldLogPage { rows, version: log, aggregated_version: aggregated })
     }
 
-    pub(super) fn behind(&self, limit: usize) -> Vec<WorldBehind> {
-        let is_behind = |(_, entry): &(&WorldId, &Entry)| entry.versions.aggregated < entry.versions.log;
-        let behind = self.worlds.iter().filter(is_behind).map(|(id, entry)| WorldBehind {
+    pub(super) fn aggregation_lags(&self, limit: usize) -> Vec<AggregationLag> {
+        let is_behind = |(_, entry): &(&WorldId, &WorldRecord)| entry.versions.aggregated < entry.versions.log;
+        let behind = self.worlds.iter().filter(is_behind).map(|(id, entry)| AggregationLag {
             id: *id,
             aggregated_version: entry.versions.aggregated,
             version: entry.versions.log,
@@ -260,14 +260,14 @@ impl Worlds {
     }
 }
 
-impl Tables {
+impl MemoryData {
     pub(super) fn world(&mut self, command: &WorldCommand) -> Outcome {
         let worlds = &mut self.worlds;
         let outcome = match command {
             WorldCommand::Ensure { row, members } => worlds.ensure(row, members),
             WorldCommand::Claim { id, worker, now } => self.claim_world(*id, *worker, *now),
-            WorldCommand::KeepDesk { worker, now } => Ok(self.keep_desk(*worker, *now)),
-            WorldCommand::Match { row, members, keeper } => worlds.match_players(row, members, *keeper),
+            WorldCommand::AcquireQueue { worker, now } => Ok(self.acquire_queue(*worker, *now)),
+            WorldCommand::CreateMatchedHunt { row, members, keeper } => worlds.match_players(row, members, *keeper),
             WorldCommand::Append(append) => worlds.append(append),
             WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
                 worlds.snapshot(*id, *epoch, *claims_version, bytes)
@@ -293,27 +293,27 @@ impl Tables {
         if !self.lease_holds(worker, now) {
             return Err(Outcome::LeaseLost);
         }
-        let owner = self.world_entry(id, now).ok_or(Outcome::Missing)?.owner;
+        let owner = self.world_entry(id, now).ok_or(Outcome::NotFound)?.owner;
         if let Some(WorldOwner { address, .. }) = owner.filter(|owner| owner.worker != worker) {
             return Ok(Outcome::WorldElsewhere { address });
         }
-        let entry = self.worlds.worlds.get_mut(&id).ok_or(Outcome::Missing)?;
+        let entry = self.worlds.worlds.get_mut(&id).ok_or(Outcome::NotFound)?;
         entry.worker = Some(worker);
         entry.epoch += 1;
         Ok(Outcome::WorldClaimed(Box::new(entry.claimed())))
     }
 
-    fn keep_desk(&mut self, worker: WorkerId, now: UnixMs) -> Outcome {
+    fn acquire_queue(&mut self, worker: WorkerId, now: UnixMs) -> Outcome {
         let Some(address) = self.lease_address(worker, now) else { return Outcome::LeaseLost };
-        if let Some(keeper) = self.desk(now) {
-            return Outcome::DeskOf(keeper);
+        if let Some(keeper) = self.queue_owner(now) {
+            return Outcome::QueueOwnedBy(keeper);
         }
-        self.worlds.desk = Some(worker);
-        Outcome::DeskOf(WorldOwner { worker, address })
+        self.worlds.queue_owner = Some(worker);
+        Outcome::QueueOwnedBy(WorldOwner { worker, address })
     }
 
-    pub(super) fn desk(&self, now: UnixMs) -> Option<WorldOwner> {
-        let worker = self.worlds.desk?;
+    pub(super) fn queue_owner(&self, now: UnixMs) -> Option<WorldOwner> {
+        let worker = self.worlds.queue_owner?;
         Some(WorldOwner { worker, address: self.lease_address(worker, now)? })
     }
 
@@ -322,8 +322,8 @@ impl Tables {
         over.retain(|ends_at| *ends_at <= now);
         over.sort_unstable_by_key(|ends_at| std::cmp::Reverse(*ends_at));
         let last = over.get(keep_max).map(|ends_at| UnixMs(ends_at.0.saturating_add(1)));
-        let ended_before = last.map_or(now.before(keep_for), |last| last.max(now.before(keep_for)));
-        let is_old = |entry: &&Entry| {
+        let ended_before = last.map_or(now.minus(keep_for), |last| last.max(now.minus(keep_for)));
+        let is_old = |entry: &&WorldRecord| {
             let is_counted = entry.versions.aggregated == entry.versions.log;
             let is_owned = entry.worker.is_some_and(|worker| self.lease_holds(worker, now));
             entry.row.ends_at.is_some_and(|ends_at| ends_at < ended_before) && is_counted && !is_owned
@@ -338,7 +338,7 @@ impl Tables {
         Outcome::Retired(old.len())
     }
 
-    fn entry_of(&self, entry: &Entry, now: UnixMs) -> WorldEntry {
+    fn entry_of(&self, entry: &WorldRecord, now: UnixMs) -> WorldEntry {
         let address = |worker| Some(WorldOwner { worker, address: self.lease_address(worker, now)? });
         WorldEntry { row: entry.row.clone(), owner: entry.worker.and_then(address), players: entry.players() }
     }
@@ -357,11 +357,11 @@ impl Tables {
         limit: usize,
         (viewer, now): (Option<PlayerId>, UnixMs),
     ) -> Vec<WorldEntry> {
-        let may_enter = |entry: &Entry| {
+        let may_enter = |entry: &WorldRecord| {
             let has_joined = || viewer.is_some_and(|viewer| entry.members.contains_key(&viewer));
             entry.row.admission == Admission::Everybody || has_joined()
         };
-        let is_listed = |(id, entry): &(&WorldId, &Entry)| {
+        let is_listed = |(id, entry): &(&WorldId, &WorldRecord)| {
             after.is_none_or(|after| **id > after) && !entry.row.is_over(now) && may_enter(entry)
         };
         let entries = self.worlds.worlds.iter().filter(is_listed);
@@ -369,7 +369,7 @@ impl Tables {
     }
 
     pub(super) fn hunts_unfinished(&self, after: Option<HuntCursor>, limit: usize, now: UnixMs) -> Vec<WorldRow> {
-        let is_asked = |entry: &&Entry| {
+        let is_asked = |entry: &&WorldRecord| {
             let is_owned = entry.worker.is_some_and(|worker| self.lease_holds(worker, now));
             let was_played = entry.row.kind == WorldKind::Hunt && entry.epoch > 0;
             was_played
@@ -384,7 +384,7 @@ impl Tables {
     }
 
     pub(super) fn hunt_lobby(&self, before: Option<HuntCursor>, limit: usize, now: UnixMs) -> Vec<WorldEntry> {
-        let is_asked = |entry: &&Entry| {
+        let is_asked = |entry: &&WorldRecord| {
             let is_open = entry.row.kind == WorldKind::Hunt && !entry.row.is_over(now);
             is_open && before.is_none_or(|before| HuntCursor::of(&entry.row) < before)
         };

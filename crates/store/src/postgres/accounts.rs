@@ -1,7 +1,7 @@
 //! Accounts, tokens, bots and secrets. The account's row is locked before, so what is checked here stays true until the commit.
 
 use super::batch::Batch;
-use super::session::{PgId, Trouble};
+use super::session::{PgId, StatementError};
 use crate::columns::Columns;
 use engine::commands::Outcome;
 use engine::ids::{AccountId, BotId, TokenId};
@@ -9,23 +9,23 @@ use engine::limits::{BOTS_PER_ACCOUNT_MAX, TOKENS_PER_ACCOUNT_MAX};
 use engine::rows::{Account, Bot, Token};
 
 impl Batch<'_> {
-    pub(super) fn ensure_account(&mut self, account: &Account) -> Result<Outcome, Trouble> {
+    pub(super) fn ensure_account(&mut self, account: &Account) -> Result<Outcome, StatementError> {
         self.session.run(
             "INSERT INTO accounts (id, name, created_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
             &[&PgId(account.id.0), &account.name, &account.created_at.0],
         )?;
         let named = "SELECT id FROM accounts WHERE name = $1";
         let id = self.session.first(named, &[&account.name], |row| row.id())?;
-        Ok(id.map_or(Outcome::Duplicate, |id| Outcome::AccountIs(AccountId(id))))
+        Ok(id.map_or(Outcome::Duplicate, |id| Outcome::Account(AccountId(id))))
     }
 
-    fn has_account(&mut self, id: AccountId) -> Result<bool, Trouble> {
+    fn has_account(&mut self, id: AccountId) -> Result<bool, StatementError> {
         self.session.exists("SELECT 1 FROM accounts WHERE id = $1", &[&PgId(id.0)])
     }
 
-    pub(super) fn create_token(&mut self, token: &Token) -> Result<Outcome, Trouble> {
+    pub(super) fn create_token(&mut self, token: &Token) -> Result<Outcome, StatementError> {
         if !self.has_account(token.account)? {
-            return Ok(Outcome::Missing);
+            return Ok(Outcome::NotFound);
         }
         let digest = token.digest.as_slice();
         let known = "SELECT 1 FROM tokens WHERE id = $1 OR digest = $2";
@@ -35,7 +35,7 @@ impl Batch<'_> {
         let live = "SELECT count(*) FROM tokens WHERE account = $1";
         let live = self.session.first(live, &[&PgId(token.account.0)], |row| row.number::<usize>())?;
         if live.unwrap_or_default() >= TOKENS_PER_ACCOUNT_MAX {
-            return Ok(Outcome::TooMany);
+            return Ok(Outcome::LimitReached);
         }
         self.session.run(
             "INSERT INTO tokens (id, account, name, role, purpose, digest, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
@@ -52,23 +52,23 @@ impl Batch<'_> {
         Ok(Outcome::Done)
     }
 
-    pub(super) fn delete_token(&mut self, id: TokenId, account: Option<AccountId>) -> Result<Outcome, Trouble> {
+    pub(super) fn delete_token(&mut self, id: TokenId, account: Option<AccountId>) -> Result<Outcome, StatementError> {
         let account = account.map(|account| PgId(account.0));
         let sql = "DELETE FROM tokens WHERE id = $1 AND account = coalesce($2, account)";
         let forgotten = self.session.run(sql, &[&PgId(id.0), &account])?;
-        Ok(if forgotten > 0 { Outcome::Done } else { Outcome::Missing })
+        Ok(if forgotten > 0 { Outcome::Done } else { Outcome::NotFound })
     }
 
-    pub(super) fn create_bot(&mut self, bot: &Bot) -> Result<Outcome, Trouble> {
+    pub(super) fn create_bot(&mut self, bot: &Bot) -> Result<Outcome, StatementError> {
         let known = "SELECT bots, EXISTS (SELECT 1 FROM bots WHERE id = $2 OR (account = $1 AND name = $3))
                      FROM accounts WHERE id = $1";
         let known = self.session.first(known, &[&PgId(bot.account.0), &PgId(bot.id.0), &bot.name], |row| {
             Ok((row.number::<usize>()?, row.flag()?))
         })?;
         match known {
-            None => return Ok(Outcome::Missing),
+            None => return Ok(Outcome::NotFound),
             Some((_, true)) => return Ok(Outcome::Duplicate),
-            Some((BOTS_PER_ACCOUNT_MAX.., false)) => return Ok(Outcome::TooMany),
+            Some((BOTS_PER_ACCOUNT_MAX.., false)) => return Ok(Outcome::LimitReached),
             Some((_, false)) => {}
         }
         self.session.run(
@@ -88,10 +88,10 @@ impl Batch<'_> {
         Ok(Outcome::Done)
     }
 
-    pub(super) fn update_bot(&mut self, bot: &Bot) -> Result<Outcome, Trouble> {
+    pub(super) fn update_bot(&mut self, bot: &Bot) -> Result<Outcome, StatementError> {
         let theirs = "SELECT 1 FROM bots WHERE id = $1 AND account = $2";
         if !self.session.exists(theirs, &[&PgId(bot.id.0), &PgId(bot.account.0)])? {
-            return Ok(Outcome::Missing);
+            return Ok(Outcome::NotFound);
         }
         let rival = "SELECT 1 FROM bots WHERE account = $1 AND name = $2 AND id <> $3";
         if self.session.exists(rival, &[&PgId(bot.account.0), &bot.name, &PgId(bot.id.0)])? {
@@ -104,20 +104,20 @@ impl Batch<'_> {
         Ok(Outcome::Done)
     }
 
-    pub(super) fn delete_bot(&mut self, id: BotId, account: AccountId) -> Result<Outcome, Trouble> {
+    pub(super) fn delete_bot(&mut self, id: BotId, account: AccountId) -> Result<Outcome, StatementError> {
         let sql = "DELETE FROM bots WHERE id = $1 AND account = $2";
         if self.session.run(sql, &[&PgId(id.0), &PgId(account.0)])? == 0 {
-            return Ok(Outcome::Missing);
+            return Ok(Outcome::NotFound);
         }
         self.session.run("UPDATE accounts SET bots = bots - 1 WHERE id = $1", &[&PgId(account.0)])?;
         Ok(Outcome::Done)
     }
 
     /// Who comes second waits for the first one's commit, and finds what that one kept.
-    pub(super) fn ensure_secret(&mut self, name: &str, bytes: &[u8]) -> Result<Outcome, Trouble> {
+    pub(super) fn ensure_secret(&mut self, name: &str, bytes: &[u8]) -> Result<Outcome, StatementError> {
         let keep = "INSERT INTO secrets (name, data) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING";
         self.session.run(keep, &[&name, &bytes])?;
         let kept = super::stories::secret(self.session, name)?;
-        Ok(Outcome::SecretIs(kept.unwrap_or_default()))
+        Ok(Outcome::Secret(kept.unwrap_or_default()))
     }
 }

@@ -1,12 +1,12 @@
 //! Appends of a batch in three round trips, however many they are: look at all the matches, decide here, write all the rows.
 
 use super::batch::Batch;
-use super::session::{PgId, Trouble};
+use super::session::{PgId, StatementError};
 use crate::columns::{self, Columns, LogEnd};
-use crate::laws;
-use engine::commands::{Append, Outcome};
+use crate::semantics;
+use engine::commands::{MatchAppend, Outcome};
 use engine::ids::MatchId;
-use engine::matches::life::State;
+use engine::matches::lifecycle::MatchState;
 use engine::time::UnixMs;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,8 +27,8 @@ const WRITE_STARTS: &str = "UPDATE matches SET started_at = ($2::bigint[])[array
 pub(crate) const KEPT: [&str; 4] = [LOCK, HELD, WRITE_ROWS, WRITE_STARTS];
 
 /// What a writer's commands are held against.
-pub(super) struct Held {
-    pub(super) state: State,
+pub(super) struct WriteFence {
+    pub(super) state: MatchState,
     pub(super) epoch: u32,
     pub(super) started_at: Option<UnixMs>,
     pub(super) end: LogEnd,
@@ -36,7 +36,7 @@ pub(super) struct Held {
 
 /// The rows to write, column by column.
 #[derive(Default)]
-struct Rows<'a> {
+struct LogRowColumns<'a> {
     ids: Vec<PgId>,
     versions: Vec<i64>,
     turns: Vec<i64>,
@@ -44,8 +44,8 @@ struct Rows<'a> {
     data: Vec<&'a [u8]>,
 }
 
-impl<'a> Rows<'a> {
-    fn add(&mut self, append: &'a Append) {
+impl<'a> LogRowColumns<'a> {
+    fn add(&mut self, append: &'a MatchAppend) {
         for row in &append.rows {
             self.ids.push(PgId(append.id.0));
             self.versions.push(row.version.into());
@@ -57,10 +57,10 @@ impl<'a> Rows<'a> {
 }
 
 impl Batch<'_> {
-    pub(super) fn append_all(&mut self, appends: &[&Append]) -> Result<Vec<Outcome>, Trouble> {
+    pub(super) fn append_all(&mut self, appends: &[&MatchAppend]) -> Result<Vec<Outcome>, StatementError> {
         let ids: BTreeSet<MatchId> = appends.iter().map(|append| append.id).collect();
-        let mut held = self.held(&ids)?;
-        let mut rows = Rows::default();
+        let mut held = self.write_fences(&ids)?;
+        let mut rows = LogRowColumns::default();
         let mut starts = BTreeMap::new();
         let outcomes = appends.iter().map(|append| {
             let Some(held) = held.get_mut(&append.id) else { return Outcome::Fenced };
@@ -83,18 +83,21 @@ impl Batch<'_> {
 
     /// The matches as they are now. Their rows are locked, and this asks in a statement of its own: one that had to wait for a lock
     /// would see the log of before.
-    pub(super) fn held(&mut self, ids: &BTreeSet<MatchId>) -> Result<BTreeMap<MatchId, Held>, Trouble> {
+    pub(super) fn write_fences(
+        &mut self,
+        ids: &BTreeSet<MatchId>,
+    ) -> Result<BTreeMap<MatchId, WriteFence>, StatementError> {
         let ids: Vec<PgId> = ids.iter().map(|id| PgId(id.0)).collect();
         let held = self.session.all(HELD, &[&ids], |row| {
             let id = MatchId(row.id()?);
             let (state, epoch, started_at) = (columns::state(row)?, row.number()?, row.maybe_time()?);
             let end = LogEnd { version: row.number()?, turns: row.number()?, late_moves: row.number()? };
-            Ok((id, Held { state, epoch, started_at, end }))
+            Ok((id, WriteFence { state, epoch, started_at, end }))
         })?;
         Ok(held.into_iter().collect())
     }
 
-    fn write_rows(&mut self, rows: &Rows<'_>) -> Result<(), Trouble> {
+    fn write_rows(&mut self, rows: &LogRowColumns<'_>) -> Result<(), StatementError> {
         if rows.ids.is_empty() {
             return Ok(());
         }
@@ -102,7 +105,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn write_starts(&mut self, starts: &BTreeMap<MatchId, UnixMs>) -> Result<(), Trouble> {
+    fn write_starts(&mut self, starts: &BTreeMap<MatchId, UnixMs>) -> Result<(), StatementError> {
         if starts.is_empty() {
             return Ok(());
         }
@@ -112,7 +115,7 @@ impl Batch<'_> {
     }
 }
 
-fn may_append(held: &Held, append: &Append) -> Result<(), Outcome> {
-    laws::may_append(held.state, held.epoch, append.epoch)?;
-    laws::continues(append, held.end.version)
+fn may_append(held: &WriteFence, append: &MatchAppend) -> Result<(), Outcome> {
+    semantics::check_writer(held.state, held.epoch, append.epoch)?;
+    semantics::check_append(append, held.end.version)
 }

@@ -1,51 +1,55 @@
 //! The writer: one transaction a batch, done again when another node was in the way.
 
 use super::appends::{KEPT, LOCK};
-use super::plan::{self, Run};
-use super::session::{PgId, Session, Trouble};
+use super::batch_plan::{self, CommandRun};
+use super::session::{PgId, Session, StatementError};
 use super::stories::{self, Awards};
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
-use crate::tally::Tally;
+use crate::counters::CounterChanges;
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, MatchId, TableId};
 use std::collections::BTreeSet;
 
 /// "Keys": the class of the advisory locks of idempotency keys.
-const KEYS: i32 = 0x4b65_7973;
+const IDEMPOTENCY_LOCK_CLASS: i32 = 0x4b65_7973;
 /// How often a batch is done again before its callers are told. Locks are taken in one order, so even once is rare.
 const CONFLICTS_MAX: u32 = 10;
 
-pub(super) struct Writer {
+pub(super) struct PostgresWriter {
     pub(super) session: Session,
 }
 
-impl Writer {
+impl PostgresWriter {
     pub(super) fn new(session: Session) -> Self {
         Self { session }
     }
 
-    fn try_once(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, Trouble> {
+    fn try_once(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StatementError> {
         self.session.begin(if begins_with_appends(commands) { &KEPT } else { &[] })?;
         let session = &mut self.session;
-        let mut batch =
-            Batch { session, tally: Tally::default(), virtual_time_reached: None, awards: Awards::default() };
+        let mut batch = Batch {
+            session,
+            counters: CounterChanges::default(),
+            virtual_time_reached: None,
+            awards: Awards::default(),
+        };
         batch.lock(commands)?;
         let outcomes = batch.apply_all(commands)?;
         batch.write_awards()?;
-        batch.write_figures()?;
+        batch.write_counters()?;
         self.session.script("COMMIT")?;
         Ok(outcomes)
     }
 }
 
-impl Backend for Writer {
+impl Backend for PostgresWriter {
     fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
         let mut conflicts = 0;
         loop {
             match self.try_once(commands) {
                 Ok(outcomes) => return Ok(outcomes),
-                Err(Trouble::Conflict(_)) if conflicts < CONFLICTS_MAX => conflicts += 1,
+                Err(StatementError::Conflict(_)) if conflicts < CONFLICTS_MAX => conflicts += 1,
                 Err(trouble) => {
                     // On a lost connection this fails too, and the database rolls back by itself.
                     let _ = self.session.script("ROLLBACK");
@@ -60,7 +64,7 @@ impl Backend for Writer {
 /// One transaction on its way.
 pub(super) struct Batch<'s> {
     pub(super) session: &'s mut Session,
-    pub(super) tally: Tally,
+    pub(super) counters: CounterChanges,
     /// The highest tag that was claimed in this batch.
     pub(super) virtual_time_reached: Option<u64>,
     /// What players were awarded so far: written at the end.
@@ -70,10 +74,10 @@ pub(super) struct Batch<'s> {
 impl Batch<'_> {
     /// Takes the locks that commands need on what they name, in one order for all nodes. What a claim or a retirement takes, it
     /// takes without waiting.
-    fn lock(&mut self, commands: &[Command]) -> Result<(), Trouble> {
+    fn lock(&mut self, commands: &[Command]) -> Result<(), StatementError> {
         let is_creation = |command: &&Command| matches!(command, Command::CreateMatches(_));
         let matches: BTreeSet<MatchId> =
-            commands.iter().filter(|command| !is_creation(command)).flat_map(plan::touched).collect();
+            commands.iter().filter(|command| !is_creation(command)).flat_map(batch_plan::touched).collect();
         let matches: Vec<PgId> = matches.into_iter().map(|id| PgId(id.0)).collect();
         if commands.iter().any(is_about_limits) {
             self.session.run("SELECT 1 FROM limit_figures WHERE id = 1 FOR NO KEY UPDATE", &[])?;
@@ -87,7 +91,7 @@ impl Batch<'_> {
         self.lock_worlds(commands)
     }
 
-    fn lock_tables(&mut self, commands: &[Command]) -> Result<(), Trouble> {
+    fn lock_tables(&mut self, commands: &[Command]) -> Result<(), StatementError> {
         let tables: BTreeSet<TableId> = commands.iter().filter_map(table_of).collect();
         let tables: Vec<PgId> = tables.into_iter().map(|id| PgId(id.0)).collect();
         if !tables.is_empty() {
@@ -98,7 +102,7 @@ impl Batch<'_> {
     }
 
     /// A key that nobody used yet has no row to lock: two nodes that are asked the same at once take turns by its hash.
-    fn lock_keys(&mut self, commands: &[Command]) -> Result<(), Trouble> {
+    fn lock_keys(&mut self, commands: &[Command]) -> Result<(), StatementError> {
         let asked = commands.iter().filter_map(|command| match command {
             Command::OpenTable(open) => open.idempotency.as_ref(),
             _ => None,
@@ -109,12 +113,12 @@ impl Batch<'_> {
             let sql = "SELECT pg_advisory_xact_lock($3, hash)::text FROM (
                          SELECT DISTINCT hashtext(player::text || key) AS hash
                          FROM unnest($1::uuid[], $2::text[]) AS asked (player, key) ORDER BY hash) AS hashes";
-            self.session.run(sql, &[&players, &keys, &KEYS])?;
+            self.session.run(sql, &[&players, &keys, &IDEMPOTENCY_LOCK_CLASS])?;
         }
         Ok(())
     }
 
-    fn lock_accounts(&mut self, commands: &[Command]) -> Result<(), Trouble> {
+    fn lock_accounts(&mut self, commands: &[Command]) -> Result<(), StatementError> {
         let named: BTreeSet<AccountId> = commands.iter().filter_map(account_of).collect();
         let mut accounts: Vec<PgId> = named.into_iter().map(|id| PgId(id.0)).collect();
         let requeued = |command: &Command| match command {
@@ -133,29 +137,29 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn apply_all(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, Trouble> {
+    fn apply_all(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StatementError> {
         let mut outcomes = vec![Outcome::Done; commands.len()];
-        for run in plan::plan(commands) {
+        for run in batch_plan::plan(commands) {
             match run {
-                Run::One(at) => outcomes[at] = self.apply(&commands[at])?,
-                Run::Appends(places) => {
+                CommandRun::One(at) => outcomes[at] = self.apply(&commands[at])?,
+                CommandRun::Appends(places) => {
                     let appends: Vec<_> = places.iter().filter_map(|at| as_append(&commands[*at])).collect();
-                    put(&mut outcomes, &places, self.append_all(&appends)?);
+                    scatter_outcomes(&mut outcomes, &places, self.append_all(&appends)?);
                 }
-                Run::Tables(places) => {
+                CommandRun::Tables(places) => {
                     let writes: Vec<_> = places.iter().map(|at| &commands[*at]).collect();
-                    put(&mut outcomes, &places, self.write_tables(&writes)?);
+                    scatter_outcomes(&mut outcomes, &places, self.write_tables(&writes)?);
                 }
-                Run::Creations(places) => {
+                CommandRun::Creations(places) => {
                     let creations: Vec<_> = places.iter().filter_map(|at| as_creation(&commands[*at])).collect();
-                    put(&mut outcomes, &places, self.create_all(&creations)?);
+                    scatter_outcomes(&mut outcomes, &places, self.create_all(&creations)?);
                 }
             }
         }
         Ok(outcomes)
     }
 
-    fn apply(&mut self, command: &Command) -> Result<Outcome, Trouble> {
+    fn apply(&mut self, command: &Command) -> Result<Outcome, StatementError> {
         match command {
             Command::EnsureAccount(account) => self.ensure_account(account),
             Command::CreateToken(token) => self.create_token(token),
@@ -163,20 +167,20 @@ impl Batch<'_> {
             Command::CreateBot(bot) => self.create_bot(bot),
             Command::UpdateBot(bot) => self.update_bot(bot),
             Command::DeleteBot { id, account } => self.delete_bot(*id, *account),
-            Command::CreateMatches(create) => self.create_all(&[create]).map(only),
+            Command::CreateMatches(create) => self.create_all(&[create]).map(single_outcome),
             Command::CancelMatch { id, account, now } => self.cancel(*id, *account, *now),
             Command::RequeueMatch { id, now } => self.requeue(*id, *now),
             Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
             Command::EndLease { worker } => self.end_lease(*worker),
-            Command::EndAllLeases => Ok(Outcome::Shared),
-            Command::Claim { worker, number, now, max, attempts_max } => {
+            Command::EndAllLeases => Ok(Outcome::SharedDatabase),
+            Command::ClaimMatches { worker, number, now, max, attempts_max } => {
                 self.claim(*worker, *number, *now, *max, *attempts_max)
             }
-            Command::Append(append) => self.append_all(&[append]).map(only),
-            Command::Finish { append, result, archive, now } => self.finish(append, result, archive, *now),
-            Command::Fail { id, epoch, reason, now } => self.fail(*id, *epoch, reason, *now),
-            Command::Release { id, epoch, is_refunded } => self.release(*id, *epoch, *is_refunded),
-            Command::Retire { now, keep_for, keep_archive_bytes, max } => {
+            Command::AppendMatch(append) => self.append_all(&[append]).map(single_outcome),
+            Command::FinishMatch { append, result, archive, now } => self.finish(append, result, archive, *now),
+            Command::FailMatch { id, epoch, reason, now } => self.fail(*id, *epoch, reason, *now),
+            Command::ReleaseMatch { id, epoch, is_refunded } => self.release(*id, *epoch, *is_refunded),
+            Command::RetireMatches { now, keep_for, keep_archive_bytes, max } => {
                 self.retire(*now, *keep_for, *keep_archive_bytes, *max)
             }
             Command::PutLimitPolicy(policy) => self.put_limit_policy(policy),
@@ -184,7 +188,7 @@ impl Batch<'_> {
             Command::PutLimitOverride(quota) => self.put_limit_override(quota),
             Command::DeleteLimitOverride { policy, key } => self.delete_limit_override(policy, key),
             Command::OpenTable(_) | Command::AppendTable(_) | Command::ReleaseTable { .. } => {
-                self.write_tables(&[command]).map(only)
+                self.write_tables(&[command]).map(single_outcome)
             }
             Command::ClaimTable { id, worker, now } => self.claim_table(*id, *worker, *now),
             Command::ClaimTables { worker, number, now, max } => self.claim_tables(*worker, *number, *now, *max),
@@ -195,19 +199,19 @@ impl Batch<'_> {
     }
 
     /// A figure without this batch's changes.
-    pub(super) fn figure(&mut self, name: &str) -> Result<i64, Trouble> {
+    pub(super) fn counter(&mut self, name: &str) -> Result<i64, StatementError> {
         let value = self.session.first("SELECT value FROM tally WHERE name = $1", &[&name], |row| row.int())?;
         Ok(value.unwrap_or_default())
     }
 
-    pub(super) fn virtual_time(&mut self) -> Result<u64, Trouble> {
+    pub(super) fn virtual_time(&mut self) -> Result<u64, StatementError> {
         let reached = self.virtual_time_reached;
-        Ok(reached.unwrap_or_default().max(self.figure("virtual_time")? as u64))
+        Ok(reached.unwrap_or_default().max(self.counter("virtual_time")? as u64))
     }
 
     /// Last of all, so that nodes hold the rows that everybody writes for the moment of the commit only.
-    fn write_figures(&mut self) -> Result<(), Trouble> {
-        let (names, changes): (Vec<&str>, Vec<i64>) = self.tally.changes().unzip();
+    fn write_counters(&mut self) -> Result<(), StatementError> {
+        let (names, changes): (Vec<&str>, Vec<i64>) = self.counters.changes().unzip();
         let virtual_time = self.virtual_time_reached.unwrap_or_default() as i64;
         if !names.is_empty() || virtual_time > 0 {
             let lock = "SELECT 1 FROM tally WHERE name = ANY ($1) OR (name = 'virtual_time' AND $2::bigint > 0)
@@ -224,8 +228,8 @@ impl Batch<'_> {
         self.write_minutes()
     }
 
-    fn write_minutes(&mut self) -> Result<(), Trouble> {
-        for (minute, figures) in &self.tally.minutes {
+    fn write_minutes(&mut self) -> Result<(), StatementError> {
+        for (minute, figures) in &self.counters.minutes {
             self.session.run(
                 "INSERT INTO minutes AS m (minute, created, finished, timed, duration_ms) VALUES ($1, $2, $3, $4, $5)
                  ON CONFLICT (minute) DO UPDATE SET
@@ -235,7 +239,7 @@ impl Batch<'_> {
                     minute,
                     &(figures.created as i64),
                     &(figures.finished as i64),
-                    &(figures.timed as i64),
+                    &(figures.with_duration as i64),
                     &(figures.duration_ms as i64),
                 ],
             )?;
@@ -249,12 +253,12 @@ fn begins_with_appends(commands: &[Command]) -> bool {
     let locks_more = |command: &Command| {
         !matches!(
             command,
-            Command::Append(_)
-                | Command::Finish { .. }
-                | Command::Fail { .. }
-                | Command::Release { .. }
+            Command::AppendMatch(_)
+                | Command::FinishMatch { .. }
+                | Command::FailMatch { .. }
+                | Command::ReleaseMatch { .. }
                 | Command::RenewLease { .. }
-                | Command::Claim { .. }
+                | Command::ClaimMatches { .. }
         )
     };
     commands.iter().any(|command| as_append(command).is_some()) && !commands.iter().any(locks_more)
@@ -290,20 +294,20 @@ fn is_about_limits(command: &Command) -> bool {
     )
 }
 
-fn as_append(command: &Command) -> Option<&engine::commands::Append> {
-    if let Command::Append(append) = command { Some(append) } else { None }
+fn as_append(command: &Command) -> Option<&engine::commands::MatchAppend> {
+    if let Command::AppendMatch(append) = command { Some(append) } else { None }
 }
 
 fn as_creation(command: &Command) -> Option<&engine::commands::CreateMatches> {
     if let Command::CreateMatches(create) = command { Some(create) } else { None }
 }
 
-fn put(outcomes: &mut [Outcome], places: &[usize], of_run: Vec<Outcome>) {
+fn scatter_outcomes(outcomes: &mut [Outcome], places: &[usize], of_run: Vec<Outcome>) {
     for (at, outcome) in places.iter().zip(of_run) {
         outcomes[*at] = outcome;
     }
 }
 
-fn only(outcomes: Vec<Outcome>) -> Outcome {
+fn single_outcome(outcomes: Vec<Outcome>) -> Outcome {
     outcomes.into_iter().next().unwrap_or(Outcome::Done)
 }

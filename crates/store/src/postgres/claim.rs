@@ -2,12 +2,12 @@
 //! waits and no match is taken twice.
 
 use super::batch::Batch;
-use super::session::{PgId, Trouble};
+use super::session::{PgId, StatementError};
 use crate::columns::{self, Columns, LogEnd};
-use crate::laws::{self, Claimant};
-use engine::commands::{Claimed, Outcome};
+use crate::semantics::{self, MatchClaimant};
+use engine::commands::{ClaimedMatch, Outcome};
 use engine::ids::{MatchId, WorkerId};
-use engine::matches::life::{Event, State};
+use engine::matches::lifecycle::{MatchEvent, MatchState};
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::time::UnixMs;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ const WAITING: &str = "
 /// What a claim must know of a match.
 struct Candidate {
     id: MatchId,
-    state: State,
+    state: MatchState,
     charged: u32,
     claimed_version: u32,
     tag: u64,
@@ -63,7 +63,7 @@ impl Batch<'_> {
         address: &str,
         now: UnixMs,
         until: UnixMs,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<Outcome, StatementError> {
         let written = self.session.run(
             "INSERT INTO workers AS w (id, address, lease_until, is_given_up) VALUES ($1, $2, $3, false)
              ON CONFLICT (id) DO UPDATE SET address = excluded.address, lease_until = excluded.lease_until
@@ -73,7 +73,7 @@ impl Batch<'_> {
         Ok(if written == 1 { Outcome::Done } else { Outcome::LeaseLost })
     }
 
-    pub(super) fn end_lease(&mut self, worker: WorkerId) -> Result<Outcome, Trouble> {
+    pub(super) fn end_lease(&mut self, worker: WorkerId) -> Result<Outcome, StatementError> {
         self.session.run("UPDATE workers SET is_given_up = true WHERE id = $1", &[&PgId(worker.0)])?;
         Ok(Outcome::Done)
     }
@@ -85,13 +85,13 @@ impl Batch<'_> {
         now: UnixMs,
         max: usize,
         attempts_max: u32,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<Outcome, StatementError> {
         let node = self.session.first(LEASE_ADDRESS, &[&PgId(worker.0), &now.0], |row| row.text())?;
         let Some(node) = node else { return Ok(Outcome::LeaseLost) };
-        let by = Claimant { worker, number, node: &node };
+        let by = MatchClaimant { worker, number, node: &node };
         let counted = "SELECT 1 FROM workers WHERE id = $1 AND claims >= $2";
         if self.session.exists(counted, &[&PgId(by.worker.0), &(by.number as i64)])? {
-            return self.claimed_before(by).map(Outcome::Claimed);
+            return self.claimed_before(by).map(Outcome::MatchesClaimed);
         }
         let mut claimed = Vec::new();
         self.claim_orphans(&mut claimed, by, now, max, attempts_max)?;
@@ -101,18 +101,18 @@ impl Batch<'_> {
             let count = "UPDATE workers SET claims = $2 WHERE id = $1";
             self.session.run(count, &[&PgId(by.worker.0), &(by.number as i64)])?;
         }
-        Ok(Outcome::Claimed(claimed))
+        Ok(Outcome::MatchesClaimed(claimed))
     }
 
     /// What the claim of this number took and its worker still holds.
-    fn claimed_before(&mut self, by: Claimant<'_>) -> Result<Vec<Claimed>, Trouble> {
+    fn claimed_before(&mut self, by: MatchClaimant<'_>) -> Result<Vec<ClaimedMatch>, StatementError> {
         let held = self.session.all(CLAIMED_BEFORE, &[&PgId(by.worker.0), &(by.number as i64)], |row| {
             Ok((MatchId(row.id()?), row.number()?, row.number()?, row.number()?))
         })?;
         let ids: Vec<_> = held.iter().map(|(id, ..)| PgId(id.0)).collect();
         let mut specs = self.specs(&ids)?;
         let claimed = held.into_iter().filter_map(|(id, epoch, version, attempts_charged)| {
-            Some(Claimed { spec: specs.remove(&id)?, epoch, version, attempts_charged })
+            Some(ClaimedMatch { spec: specs.remove(&id)?, epoch, version, attempts_charged })
         });
         Ok(claimed.collect())
     }
@@ -120,12 +120,12 @@ impl Batch<'_> {
     /// In rounds, because orphans that are out of attempts do not count; each round locks no more than it may claim.
     fn claim_orphans(
         &mut self,
-        claimed: &mut Vec<Claimed>,
-        by: Claimant<'_>,
+        claimed: &mut Vec<ClaimedMatch>,
+        by: MatchClaimant<'_>,
         now: UnixMs,
         max: usize,
         attempts_max: u32,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), StatementError> {
         let lost = self.session.all(LOST_HOLDERS, &[&now.0], |row| row.id().map(PgId))?;
         while claimed.len() < max {
             let limit = (max - claimed.len()) as i64;
@@ -137,45 +137,45 @@ impl Batch<'_> {
             let mut taken = Vec::new();
             for orphan in orphans {
                 let end = ends.get(&orphan.id).copied().unwrap_or_default();
-                let attempts = laws::attempts_after_claim(orphan.charged, orphan.claimed_version, end.version);
+                let attempts = semantics::attempts_after_claim(orphan.charged, orphan.claimed_version, end.version);
                 if attempts > attempts_max {
-                    let reason = laws::out_of_attempts(attempts_max, end.version);
-                    self.end_failed(orphan.id, State::Failed, &reason, end, now)?;
+                    let reason = semantics::out_of_attempts(attempts_max, end.version);
+                    self.end_failed(orphan.id, MatchState::Failed, &reason, end, now)?;
                 } else {
                     taken.push(Taken { id: orphan.id, attempts, version: end.version });
                 }
             }
-            claimed.extend(self.take(&taken, State::Running, by, now)?);
+            claimed.extend(self.take(&taken, MatchState::Running, by, now)?);
         }
         Ok(())
     }
 
     fn claim_waiting(
         &mut self,
-        claimed: &mut Vec<Claimed>,
-        by: Claimant<'_>,
+        claimed: &mut Vec<ClaimedMatch>,
+        by: MatchClaimant<'_>,
         now: UnixMs,
         max: usize,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), StatementError> {
         let limit = (max - claimed.len()) as i64;
         let waiting = self.session.all(WAITING, &[&limit], candidate)?;
         let ends = self.log_ends(waiting.iter().map(|candidate| candidate.id))?;
         let taken = waiting.iter().map(|candidate| {
             let version = ends.get(&candidate.id).map_or(0, |end| end.version);
-            let attempts = laws::attempts_after_claim(candidate.charged, candidate.claimed_version, version);
+            let attempts = semantics::attempts_after_claim(candidate.charged, candidate.claimed_version, version);
             Taken { id: candidate.id, attempts, version }
         });
         let taken: Vec<_> = taken.collect();
         let tags = waiting.iter().map(|candidate| candidate.tag);
         self.virtual_time_reached = tags.chain(self.virtual_time_reached).max();
-        claimed.extend(self.take(&taken, State::Waiting, by, now)?);
+        claimed.extend(self.take(&taken, MatchState::Waiting, by, now)?);
         for candidate in &waiting {
-            self.tally.moved(Some(candidate.state), candidate.state.on(Event::Claim));
+            self.counters.record_transition(Some(candidate.state), candidate.state.transition(MatchEvent::Claim));
         }
         Ok(())
     }
 
-    fn log_ends(&mut self, ids: impl Iterator<Item = MatchId>) -> Result<BTreeMap<MatchId, LogEnd>, Trouble> {
+    fn log_ends(&mut self, ids: impl Iterator<Item = MatchId>) -> Result<BTreeMap<MatchId, LogEnd>, StatementError> {
         let ids: Vec<PgId> = ids.map(|id| PgId(id.0)).collect();
         let sql = "SELECT id, last.version, last.turns, last.late_moves FROM unnest($1::uuid[]) AS asked (id)
                    CROSS JOIN LATERAL (SELECT version, turns, late_moves FROM match_log
@@ -185,14 +185,20 @@ impl Batch<'_> {
     }
 
     /// Writes the claim of matches in this state, and reads what is played, in the order given.
-    fn take(&mut self, taken: &[Taken], from: State, by: Claimant<'_>, now: UnixMs) -> Result<Vec<Claimed>, Trouble> {
+    fn take(
+        &mut self,
+        taken: &[Taken],
+        from: MatchState,
+        by: MatchClaimant<'_>,
+        now: UnixMs,
+    ) -> Result<Vec<ClaimedMatch>, StatementError> {
         if taken.is_empty() {
             return Ok(Vec::new());
         }
         let ids: Vec<_> = taken.iter().map(|taken| PgId(taken.id.0)).collect();
         let attempts: Vec<_> = taken.iter().map(|taken| i64::from(taken.attempts)).collect();
         let versions: Vec<_> = taken.iter().map(|taken| i64::from(taken.version)).collect();
-        let next = from.on(Event::Claim).unwrap_or(State::Running);
+        let next = from.transition(MatchEvent::Claim).unwrap_or(MatchState::Running);
         let updated_at = (from != next).then_some(now.0);
         let epochs = self.session.all(
             "UPDATE matches SET state = $4, worker = $5, epoch = epoch + 1, fair_tag = NULL,
@@ -216,12 +222,12 @@ impl Batch<'_> {
         let mut specs = self.specs(&ids)?;
         let claimed = taken.iter().filter_map(|taken| {
             let &Taken { id, attempts: attempts_charged, version } = taken;
-            Some(Claimed { spec: specs.remove(&id)?, epoch: *epochs.get(&id)?, version, attempts_charged })
+            Some(ClaimedMatch { spec: specs.remove(&id)?, epoch: *epochs.get(&id)?, version, attempts_charged })
         });
         Ok(claimed.collect())
     }
 
-    fn specs(&mut self, ids: &Vec<PgId>) -> Result<BTreeMap<MatchId, MatchSpec>, Trouble> {
+    fn specs(&mut self, ids: &Vec<PgId>) -> Result<BTreeMap<MatchId, MatchSpec>, StatementError> {
         let sql = format!("SELECT {} FROM matches WHERE id = ANY ($1)", columns::SPEC);
         let specs = self.session.all(&sql, &[ids], |row| columns::spec(row))?;
         let mut specs: BTreeMap<_, _> = specs.into_iter().map(|spec| (spec.id, spec)).collect();

@@ -1,32 +1,32 @@
 //! Creations of a batch in few round trips, however many they are: look at accounts, keys and ids, decide here, write everything.
 
 use super::batch::Batch;
-use super::session::{PgId, Trouble};
+use super::session::{PgId, StatementError};
 use crate::columns::{self, Columns};
-use crate::laws;
+use crate::semantics;
 use engine::commands::{CreateMatches, Outcome};
 use engine::ids::{AccountId, MatchId};
-use engine::limits::IDEMPOTENCY_KEPT;
+use engine::limits::IDEMPOTENCY_RETENTION;
 use engine::matches::spec::MatchSpec;
 use engine::time::UnixMs;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What decides about creations; it follows them as they are accepted.
-struct Desk {
+struct CreationState {
     last_tags: BTreeMap<AccountId, u64>,
-    answers: BTreeMap<(AccountId, String), Answer>,
+    responses: BTreeMap<(AccountId, String), RememberedKey>,
     ids: BTreeSet<MatchId>,
     virtual_time: u64,
 }
 
-struct Answer {
+struct RememberedKey {
     fingerprint: [u8; 32],
-    answer: Vec<u8>,
+    response: Vec<u8>,
     created_at: UnixMs,
 }
 
 /// A match to be written.
-struct Accepted<'a> {
+struct AcceptedMatch<'a> {
     spec: &'a MatchSpec,
     account: AccountId,
     tag: u64,
@@ -34,8 +34,8 @@ struct Accepted<'a> {
 }
 
 impl Batch<'_> {
-    pub(super) fn create_all(&mut self, creations: &[&CreateMatches]) -> Result<Vec<Outcome>, Trouble> {
-        let mut desk = self.desk(creations)?;
+    pub(super) fn create_all(&mut self, creations: &[&CreateMatches]) -> Result<Vec<Outcome>, StatementError> {
+        let mut desk = self.load_creation_state(creations)?;
         let mut accepted = Vec::new();
         let mut remembered = Vec::new();
         let outcomes = creations.iter().map(|create| {
@@ -43,7 +43,7 @@ impl Batch<'_> {
             if outcome == Outcome::Done {
                 accepted.extend(desk.accept(create));
                 remembered.extend(create.idempotency.is_some().then_some(*create));
-                self.tally.created(create.matches.len(), create.now);
+                self.counters.record_created(create.matches.len(), create.now);
             }
             outcome
         });
@@ -51,11 +51,11 @@ impl Batch<'_> {
         self.write_matches(&accepted)?;
         self.write_seats(&accepted)?;
         self.write_tags(&desk.last_tags)?;
-        self.write_answers(&remembered)?;
+        self.write_responses(&remembered)?;
         Ok(outcomes)
     }
 
-    fn desk(&mut self, creations: &[&CreateMatches]) -> Result<Desk, Trouble> {
+    fn load_creation_state(&mut self, creations: &[&CreateMatches]) -> Result<CreationState, StatementError> {
         let accounts: Vec<PgId> = creations.iter().map(|create| PgId(create.account.0)).collect();
         let tags = "SELECT id, fair_tag FROM accounts WHERE id = ANY ($1)";
         let last_tags = self.session.all(tags, &[&accounts], |row| Ok((AccountId(row.id()?), row.number()?)))?;
@@ -63,15 +63,18 @@ impl Batch<'_> {
         let ids: Vec<PgId> = specs.map(|spec| PgId(spec.id.0)).collect();
         let known = "SELECT id FROM matches WHERE id = ANY ($1)";
         let ids = self.session.all(known, &[&ids], |row| row.id().map(MatchId))?;
-        Ok(Desk {
+        Ok(CreationState {
             last_tags: last_tags.into_iter().collect(),
-            answers: self.answers(creations)?,
+            responses: self.remembered_keys(creations)?,
             ids: ids.into_iter().collect(),
             virtual_time: self.virtual_time()?,
         })
     }
 
-    fn answers(&mut self, creations: &[&CreateMatches]) -> Result<BTreeMap<(AccountId, String), Answer>, Trouble> {
+    fn remembered_keys(
+        &mut self,
+        creations: &[&CreateMatches],
+    ) -> Result<BTreeMap<(AccountId, String), RememberedKey>, StatementError> {
         let keyed = creations.iter().filter_map(|create| Some((create.account, create.idempotency.as_ref()?)));
         let (accounts, keys): (Vec<PgId>, Vec<&str>) =
             keyed.map(|(account, asked)| (PgId(account.0), asked.key.as_str())).unzip();
@@ -83,12 +86,12 @@ impl Batch<'_> {
         let answers = self.session.all(sql, &[&accounts, &keys], |row| {
             let key = (AccountId(row.id()?), row.text()?);
             let fingerprint = columns::digest(row.bytes()?)?;
-            Ok((key, Answer { fingerprint, answer: row.bytes()?, created_at: row.time()? }))
+            Ok((key, RememberedKey { fingerprint, response: row.bytes()?, created_at: row.time()? }))
         })?;
         Ok(answers.into_iter().collect())
     }
 
-    fn write_matches(&mut self, accepted: &[Accepted<'_>]) -> Result<(), Trouble> {
+    fn write_matches(&mut self, accepted: &[AcceptedMatch<'_>]) -> Result<(), StatementError> {
         if accepted.is_empty() {
             return Ok(());
         }
@@ -97,7 +100,7 @@ impl Batch<'_> {
         let rulesets: Vec<_> = accepted.iter().map(|a| a.spec.rules.ruleset.name()).collect();
         let maps: Vec<_> = accepted.iter().map(|a| a.spec.rules.map.name()).collect();
         let solos: Vec<_> = accepted.iter().map(|a| a.spec.rules.solo).collect();
-        let column = |number: fn(&Accepted<'_>) -> i64| accepted.iter().map(number).collect::<Vec<i64>>();
+        let column = |number: fn(&AcceptedMatch<'_>) -> i64| accepted.iter().map(number).collect::<Vec<i64>>();
         self.session.run(
             "INSERT INTO matches (id, account, ruleset, map, is_solo, food_spawn_chance, minimum_food,
                hazard_damage_per_turn, shrink_every_n_turns, width, height, seed, timeout_ms, turns_max,
@@ -129,12 +132,12 @@ impl Batch<'_> {
             ],
         )?;
         for _ in accepted {
-            self.tally.moved(None, Some(engine::matches::life::State::Waiting));
+            self.counters.record_transition(None, Some(engine::matches::lifecycle::MatchState::Waiting));
         }
         Ok(())
     }
 
-    fn write_seats(&mut self, accepted: &[Accepted<'_>]) -> Result<(), Trouble> {
+    fn write_seats(&mut self, accepted: &[AcceptedMatch<'_>]) -> Result<(), StatementError> {
         let seats =
             accepted.iter().flat_map(|a| a.spec.seats.iter().enumerate().map(|(seat, by)| (a.spec.id, seat, by)));
         let seats: Vec<_> = seats.collect();
@@ -154,7 +157,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn write_tags(&mut self, last_tags: &BTreeMap<AccountId, u64>) -> Result<(), Trouble> {
+    fn write_tags(&mut self, last_tags: &BTreeMap<AccountId, u64>) -> Result<(), StatementError> {
         let (ids, tags): (Vec<PgId>, Vec<i64>) = last_tags.iter().map(|(id, tag)| (PgId(id.0), *tag as i64)).unzip();
         self.session.run(
             "UPDATE accounts SET fair_tag = tag FROM unnest($1::uuid[], $2::bigint[]) AS last (account, tag)
@@ -164,7 +167,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn write_answers(&mut self, remembered: &[&CreateMatches]) -> Result<(), Trouble> {
+    fn write_responses(&mut self, remembered: &[&CreateMatches]) -> Result<(), StatementError> {
         for create in remembered {
             if let Some(asked) = &create.idempotency {
                 self.session.run(
@@ -172,7 +175,13 @@ impl Batch<'_> {
                      VALUES ($1, $2, $3, $4, $5)
                      ON CONFLICT (account, key) DO UPDATE SET fingerprint = excluded.fingerprint,
                        answer = excluded.answer, created_at = excluded.created_at",
-                    &[&PgId(create.account.0), &asked.key, &asked.fingerprint.as_slice(), &asked.answer, &create.now.0],
+                    &[
+                        &PgId(create.account.0),
+                        &asked.key,
+                        &asked.fingerprint.as_slice(),
+                        &asked.response,
+                        &create.now.0,
+                    ],
                 )?;
             }
         }
@@ -180,44 +189,45 @@ impl Batch<'_> {
     }
 }
 
-impl Desk {
+impl CreationState {
     fn decide(&self, create: &CreateMatches) -> Outcome {
         if !self.last_tags.contains_key(&create.account) {
-            return Outcome::Missing;
+            return Outcome::NotFound;
         }
-        if let Some(outcome) = self.answered_before(create) {
+        if let Some(outcome) = self.replayed_response(create) {
             return outcome;
         }
         let is_known = |spec: &MatchSpec| self.ids.contains(&spec.id);
-        if laws::has_repeated_id(&create.matches) || create.matches.iter().any(is_known) {
+        if semantics::has_repeated_id(&create.matches) || create.matches.iter().any(is_known) {
             return Outcome::Duplicate;
         }
         Outcome::Done
     }
 
-    fn answered_before(&self, create: &CreateMatches) -> Option<Outcome> {
+    fn replayed_response(&self, create: &CreateMatches) -> Option<Outcome> {
         let asked = create.idempotency.as_ref()?;
-        let known = self.answers.get(&(create.account, asked.key.clone()))?;
-        if known.created_at.after(IDEMPOTENCY_KEPT) <= create.now {
+        let known = self.responses.get(&(create.account, asked.key.clone()))?;
+        if known.created_at.plus(IDEMPOTENCY_RETENTION) <= create.now {
             return None;
         }
         let is_same = known.fingerprint == asked.fingerprint;
-        Some(if is_same { Outcome::Replayed(known.answer.clone()) } else { Outcome::KeyReused })
+        Some(if is_same { Outcome::Replayed(known.response.clone()) } else { Outcome::KeyReused })
     }
 
-    fn accept<'a>(&mut self, create: &'a CreateMatches) -> Vec<Accepted<'a>> {
+    fn accept<'a>(&mut self, create: &'a CreateMatches) -> Vec<AcceptedMatch<'a>> {
         let &CreateMatches { account, now, .. } = create;
         if let Some(asked) = &create.idempotency {
-            let answer = Answer { fingerprint: asked.fingerprint, answer: asked.answer.clone(), created_at: now };
-            self.answers.insert((account, asked.key.clone()), answer);
+            let answer =
+                RememberedKey { fingerprint: asked.fingerprint, response: asked.response.clone(), created_at: now };
+            self.responses.insert((account, asked.key.clone()), answer);
         }
         let virtual_time = self.virtual_time;
         let last_tag = self.last_tags.entry(account).or_default();
         let ids = &mut self.ids;
         let accepted = create.matches.iter().map(|spec| {
-            *last_tag = laws::fair_tag(virtual_time, *last_tag);
+            *last_tag = semantics::next_fair_tag(virtual_time, *last_tag);
             ids.insert(spec.id);
-            Accepted { spec, account, tag: *last_tag, now }
+            AcceptedMatch { spec, account, tag: *last_tag, now }
         });
         accepted.collect()
     }

@@ -1,11 +1,11 @@
 //! The schema, step by step. Nodes that start together take turns by an advisory lock.
 
-use super::session::{Session, Trouble};
+use super::session::{Session, StatementError};
 use crate::columns::Columns;
 use crate::contract::StoreError;
 
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
-const STEPS: [&str; 10] = [
+const MIGRATIONS: [&str; 10] = [
     include_str!("../../migrations/postgres/0001_first.sql"),
     include_str!("../../migrations/postgres/0002_node.sql"),
     include_str!("../../migrations/postgres/0003_limits.sql"),
@@ -17,13 +17,13 @@ const STEPS: [&str; 10] = [
     include_str!("../../migrations/postgres/0009_tickets.sql"),
     include_str!("../../migrations/postgres/0010_unjoined_worlds.sql"),
 ];
-const KNOWN: i64 = STEPS.len() as i64;
+const VERSION_KNOWN: i64 = MIGRATIONS.len() as i64;
 /// "Gntl": the advisory lock of whoever changes the schema.
 const LOCK: i64 = 0x476e_746c;
 
 /// Brings the database to the newest version that this program knows.
 pub(super) fn migrate(session: &mut Session) -> Result<(), StoreError> {
-    if version(session)? == KNOWN {
+    if version(session)? == VERSION_KNOWN {
         return Ok(());
     }
     session.script("BEGIN")?;
@@ -32,14 +32,14 @@ pub(super) fn migrate(session: &mut Session) -> Result<(), StoreError> {
     migrated.map_err(StoreError::from)
 }
 
-fn migrate_in_turn(session: &mut Session) -> Result<(), Trouble> {
+fn migrate_in_turn(session: &mut Session) -> Result<(), StatementError> {
     session.script(&format!("SET LOCAL lock_timeout = '60s'; SELECT pg_advisory_xact_lock({LOCK})"))?;
     let version = version(session)?;
     if version == 0 {
         session
             .script("CREATE TABLE gauntlet_schema (version BIGINT NOT NULL); INSERT INTO gauntlet_schema VALUES (0)")?;
     }
-    for (step, number) in STEPS.iter().zip(1_i64..).filter(|(_, number)| *number > version) {
+    for (step, number) in MIGRATIONS.iter().zip(1_i64..).filter(|(_, number)| *number > version) {
         session.script(step)?;
         session.run("UPDATE gauntlet_schema SET version = $1", &[&number])?;
     }
@@ -49,38 +49,39 @@ fn migrate_in_turn(session: &mut Session) -> Result<(), Trouble> {
 /// Refuses a database that a reader could not understand.
 pub(super) fn check(session: &mut Session) -> Result<(), StoreError> {
     match version(session)? {
-        KNOWN => Ok(()),
+        VERSION_KNOWN => Ok(()),
         older => {
-            let why = format!("the database is at schema version {older} of {KNOWN}: its writer has not been opened");
+            let why =
+                format!("the database is at schema version {older} of {VERSION_KNOWN}: its writer has not been opened");
             Err(StoreError::Unavailable { why })
         }
     }
 }
 
 /// 0 for an empty database.
-fn version(session: &mut Session) -> Result<i64, Trouble> {
+fn version(session: &mut Session) -> Result<i64, StatementError> {
     let ours = "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'gauntlet_schema'";
     if !session.exists(ours, &[])? {
         let others =
             "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename LIMIT 1";
         return match session.first(others, &[], |row| row.text())? {
             None => Ok(0),
-            Some(table) => Err(wrong(format!(
+            Some(table) => Err(wrong_schema(format!(
                 "the database holds tables of another program (such as {table}) and no schema version of ours; name an \
                  empty database"
             ))),
         };
     }
     let version = session.first("SELECT version FROM gauntlet_schema", &[], |row| row.int())?.unwrap_or_default();
-    if version > KNOWN {
-        return Err(wrong(format!(
-            "the database has schema version {version}, and this program knows versions up to {KNOWN}: it was written by \
+    if version > VERSION_KNOWN {
+        return Err(wrong_schema(format!(
+            "the database has schema version {version}, and this program knows versions up to {VERSION_KNOWN}: it was written by \
              a newer program; run that one, or restore a backup from before the upgrade"
         )));
     }
     Ok(version)
 }
 
-fn wrong(why: String) -> Trouble {
-    Trouble::Store(StoreError::WrongSchema { why })
+fn wrong_schema(why: String) -> StatementError {
+    StatementError::Store(StoreError::WrongSchema { why })
 }

@@ -8,16 +8,16 @@
 mod accounts;
 mod appends;
 mod batch;
+mod batch_plan;
+mod cancellation;
 mod claim;
 mod connection;
 mod creations;
-mod ends;
-mod life;
+mod finish;
 mod limit_rules;
 mod migrate;
-mod plan;
 #[cfg(test)]
-mod plans;
+mod query_plans;
 mod reader;
 mod retire;
 mod session;
@@ -54,7 +54,7 @@ impl Database for PostgresDatabase {
     fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
         let mut session = connection::open(&self.config)?;
         migrate::migrate(&mut session)?;
-        Ok(Box::new(batch::Writer::new(session)))
+        Ok(Box::new(batch::PostgresWriter::new(session)))
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {

@@ -2,21 +2,23 @@
 
 use super::claim::{LEASE_ADDRESS, LOST_HOLDERS};
 use super::limit_rules;
-use super::session::{PgId, Session, Trouble};
+use super::session::{PgId, Session, StatementError};
 use super::stories;
 use super::worlds;
-use crate::columns::{self, BareMatch, Columns, SeatRow};
-use crate::contract::{BotFilter, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError};
-use crate::packing;
-use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
+use crate::archives;
+use crate::columns::{self, Columns, MatchWithoutSeats, SeatRow};
+use crate::contract::{
+    BotFilter, MatchFilter, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
+};
+use crate::counters::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, StatsWindows, day_before};
 use engine::ids::{
     AccountId, BotId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId, WorldName,
 };
-use engine::matches::life::State;
+use engine::matches::lifecycle::MatchState;
 use engine::rows::{
-    Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
-    LogRow, MatchRow, MatchStatus, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind, WorldEntry,
-    WorldLogPage, WorldOwner, WorldRow,
+    Account, AggregationLag, Bot, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules,
+    MatchCounts, MatchLogPage, MatchLogRow, MatchRow, MatchStats, MatchStatus, RoundRow, SeatedGame, TableOwner, Token,
+    WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -49,7 +51,7 @@ impl PostgresReader {
     }
 
     /// Several questions about one moment.
-    fn snapshot<T>(&mut self, ask: impl FnOnce(&mut Session) -> Result<T, Trouble>) -> Result<T, StoreError> {
+    fn snapshot<T>(&mut self, ask: impl FnOnce(&mut Session) -> Result<T, StatementError>) -> Result<T, StoreError> {
         self.session.script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
         let answer = ask(&mut self.session);
         self.session.script("ROLLBACK")?;
@@ -103,7 +105,7 @@ impl Reader for PostgresReader {
         let sql = format!("{} WHERE id = $1", select_matches());
         let rows = self.snapshot(|session| {
             let rows = session.all(&sql, &[&PgId(id.0)], |row| columns::bare_match(row))?;
-            seated(session, rows)
+            with_seats(session, rows)
         })?;
         Ok(rows.into_iter().next())
     }
@@ -116,7 +118,7 @@ impl Reader for PostgresReader {
         self.snapshot(|session| {
             let page: [&(dyn ::postgres::types::ToSql + Sync); 4] = [&before, &(filter.limit as i64), &account, &bot];
             let rows = session.all(&sql, &page, |row| columns::bare_match(row))?;
-            seated(session, rows)
+            with_seats(session, rows)
         })
     }
 
@@ -124,19 +126,21 @@ impl Reader for PostgresReader {
         Ok(statuses(&mut self.session, ids)?)
     }
 
-    fn log(&mut self, id: MatchId, from: u32, limit: usize) -> Result<Option<LogPage>, StoreError> {
+    fn match_log(&mut self, id: MatchId, from: u32, limit: usize) -> Result<Option<MatchLogPage>, StoreError> {
         self.snapshot(|session| {
             let status = statuses(session, &[id])?.into_iter().next();
             let Some(MatchStatus { state, version, .. }) = status else { return Ok(None) };
             let rows = match state {
-                State::Finished => archived(session, id, version, (from, limit))?,
-                State::Waiting | State::Running | State::Failed | State::Cancelled => live(session, id, from, limit)?,
+                MatchState::Finished => archived_log(session, id, version, (from, limit))?,
+                MatchState::Waiting | MatchState::Running | MatchState::Failed | MatchState::Cancelled => {
+                    live_log(session, id, from, limit)?
+                }
             };
-            Ok(Some(LogPage { state, version, rows }))
+            Ok(Some(MatchLogPage { state, version, rows }))
         })
     }
 
-    fn idempotent_answer(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
+    fn idempotent_response(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedResponse>, StoreError> {
         let sql = "SELECT fingerprint, answer FROM idempotency_keys WHERE account = $1 AND key = $2";
         let read = |row: &mut super::session::PgColumns<'_>| Ok((columns::digest(row.bytes()?)?, row.bytes()?));
         Ok(self.session.first(sql, &[&PgId(account.0), &key], read)?)
@@ -152,14 +156,14 @@ impl Reader for PostgresReader {
         Ok(self.session.all(sql, &[&address, &now.0], |row| Ok((WorkerId(row.id()?), row.time()?)))?)
     }
 
-    fn counts(&mut self) -> Result<Counts, StoreError> {
+    fn match_counts(&mut self) -> Result<MatchCounts, StoreError> {
         Ok(counts(&mut self.session)?)
     }
 
-    fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError> {
-        let Windows { hour, day, week } = Windows::until(now);
+    fn match_stats(&mut self, now: UnixMs) -> Result<MatchStats, StoreError> {
+        let StatsWindows { hour, day, week } = StatsWindows::ending_at(now);
         self.snapshot(|session| {
-            let windows = session.first(WINDOWS, &[&hour, &day, &week], |row| columns::windows(row))?;
+            let windows = session.first(WINDOWS, &[&hour, &day, &week], |row| columns::recent_stats(row))?;
             let mut stats = windows.unwrap_or_default();
             stats.counts = counts(session)?;
             let lost = session.all(LOST_HOLDERS, &[&now.0], |row| row.id().map(PgId))?;
@@ -184,7 +188,7 @@ impl Reader for PostgresReader {
         Ok(stories::secret(&mut self.session, name)?)
     }
 
-    fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableWhere>, StoreError> {
+    fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableOwner>, StoreError> {
         Ok(stories::owner(&mut self.session, id, now)?)
     }
 
@@ -192,7 +196,7 @@ impl Reader for PostgresReader {
         Ok(stories::game(&mut self.session, id)?)
     }
 
-    fn story_games_of(&mut self, filter: &SeatFilter) -> Result<Vec<SeatedGame>, StoreError> {
+    fn story_games_of(&mut self, filter: &PlayerGamesFilter) -> Result<Vec<SeatedGame>, StoreError> {
         Ok(stories::games_of(&mut self.session, filter)?)
     }
 
@@ -208,8 +212,12 @@ impl Reader for PostgresReader {
         Ok(stories::standings(&mut self.session, players)?)
     }
 
-    fn story_answer(&mut self, player: PlayerId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
-        Ok(stories::answer(&mut self.session, player, key)?)
+    fn story_idempotent_response(
+        &mut self,
+        player: PlayerId,
+        key: &str,
+    ) -> Result<Option<RememberedResponse>, StoreError> {
+        Ok(stories::idempotent_response(&mut self.session, player, key)?)
     }
 
     fn worlds(
@@ -234,8 +242,8 @@ impl Reader for PostgresReader {
         self.snapshot(|session| worlds::log_page(session, id, from, limit))
     }
 
-    fn worlds_behind(&mut self, limit: usize) -> Result<Vec<WorldBehind>, StoreError> {
-        Ok(worlds::behind(&mut self.session, limit)?)
+    fn aggregation_lags(&mut self, limit: usize) -> Result<Vec<AggregationLag>, StoreError> {
+        Ok(worlds::aggregation_lags(&mut self.session, limit)?)
     }
 
     fn has_joined(&mut self, id: WorldId, player: PlayerId) -> Result<bool, StoreError> {
@@ -255,7 +263,7 @@ impl Reader for PostgresReader {
         Ok(worlds::lobby(&mut self.session, before, limit, now)?)
     }
 
-    fn hunts_unfinished(
+    fn unfinished_hunts(
         &mut self,
         after: Option<HuntCursor>,
         limit: usize,
@@ -284,15 +292,15 @@ impl Reader for PostgresReader {
         Ok(worlds::rounds(&mut self.session, id, before, limit)?)
     }
 
-    fn desk(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
-        Ok(worlds::desk(&mut self.session, now)?)
+    fn matchmaking_queue_owner(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
+        Ok(worlds::queue_owner(&mut self.session, now)?)
     }
 
     fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError> {
         Ok(worlds::totals(&mut self.session)?)
     }
 
-    fn clock(&mut self) -> Result<Option<UnixMs>, StoreError> {
+    fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError> {
         let sql = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint";
         Ok(self.session.first(sql, &[], |row| row.time())?)
     }
@@ -318,7 +326,7 @@ fn matches_where(filter: &MatchFilter) -> String {
     format!("WHERE {cursor} AND {account} AND {bot} ORDER BY id DESC LIMIT $2")
 }
 
-fn seated(session: &mut Session, rows: Vec<BareMatch>) -> Result<Vec<MatchRow>, Trouble> {
+fn with_seats(session: &mut Session, rows: Vec<MatchWithoutSeats>) -> Result<Vec<MatchRow>, StatementError> {
     let ids: Vec<PgId> = rows.iter().map(|row| PgId(row.status.id.0)).collect();
     let sql = format!("SELECT {} FROM seats WHERE match_id = ANY ($1) ORDER BY match_id, seat", columns::SEAT);
     let mut seats = BTreeMap::<MatchId, Vec<SeatRow>>::new();
@@ -332,7 +340,7 @@ fn seated(session: &mut Session, rows: Vec<BareMatch>) -> Result<Vec<MatchRow>, 
     Ok(seated.collect())
 }
 
-fn statuses(session: &mut Session, ids: &[MatchId]) -> Result<Vec<MatchStatus>, Trouble> {
+fn statuses(session: &mut Session, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StatementError> {
     let ids: Vec<PgId> = ids.iter().map(|id| PgId(id.0)).collect();
     let sql = format!(
         "SELECT {} FROM unnest($1::uuid[]) WITH ORDINALITY AS asked (asked_id, place)
@@ -342,7 +350,7 @@ fn statuses(session: &mut Session, ids: &[MatchId]) -> Result<Vec<MatchStatus>, 
     session.all(&sql, &[&ids], |row| columns::status(row).map(|(status, _)| status))
 }
 
-fn live(session: &mut Session, id: MatchId, from: u32, limit: usize) -> Result<Vec<LogRow>, Trouble> {
+fn live_log(session: &mut Session, id: MatchId, from: u32, limit: usize) -> Result<Vec<MatchLogRow>, StatementError> {
     let sql = format!(
         "SELECT {} FROM match_log WHERE match_id = $1 AND version >= $2 ORDER BY version LIMIT $3",
         columns::LOG
@@ -351,20 +359,20 @@ fn live(session: &mut Session, id: MatchId, from: u32, limit: usize) -> Result<V
     session.all(&sql, &[&PgId(id.0), &i64::from(from), &limit], |row| columns::log_row(row))
 }
 
-fn archived(
+fn archived_log(
     session: &mut Session,
     id: MatchId,
     version: u32,
     (from, limit): (u32, usize),
-) -> Result<Vec<LogRow>, Trouble> {
+) -> Result<Vec<MatchLogRow>, StatementError> {
     let sql = "SELECT data FROM match_archive WHERE match_id = $1";
     let stored = session.first(sql, &[&PgId(id.0)], |row| row.bytes())?;
     let stored =
         stored.ok_or_else(|| StoreError::Corrupt { why: format!("match {id} finished without an archive") })?;
-    Ok(packing::rows(id, &stored, version, from, limit)?)
+    Ok(archives::decode_rows(id, &stored, version, from, limit)?)
 }
 
-fn counts(session: &mut Session) -> Result<Counts, Trouble> {
+fn counts(session: &mut Session) -> Result<MatchCounts, StatementError> {
     let figures = session.all("SELECT name, value FROM tally", &[], |row| Ok((row.text()?, row.number()?)))?;
     Ok(columns::counts(&figures))
 }

@@ -1,13 +1,13 @@
 //! Forgetting what is old, a little at a time. Rows that another node holds are left for the next call.
 
 use super::batch::Batch;
-use super::session::{PgId, Trouble};
+use super::session::{PgId, StatementError};
 use crate::columns::{self, Columns};
-use crate::laws::{KEYS_RETIRED_MAX, WORKER_KEPT};
-use crate::tally::{ARCHIVE_BYTES, MINUTES_KEPT, minute_of};
+use crate::counters::{ARCHIVE_BYTES_COUNTER, MINUTES_RETENTION, minute_of};
+use crate::semantics::{IDEMPOTENCY_KEYS_RETIRED_MAX, WORKER_RETENTION};
 use engine::commands::Outcome;
-use engine::limits::IDEMPOTENCY_KEPT;
-use engine::matches::life::State;
+use engine::limits::IDEMPOTENCY_RETENTION;
+use engine::matches::lifecycle::MatchState;
 use engine::time::UnixMs;
 use std::time::Duration;
 
@@ -27,11 +27,11 @@ impl Batch<'_> {
         keep_for: Option<Duration>,
         keep_archive_bytes: Option<u64>,
         max: usize,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<Outcome, StatementError> {
         self.retire_small_things(now)?;
         let mut retired = 0;
         if let Some(keep_for) = keep_for {
-            retired += self.retire_older_than(now.before(keep_for), max)?;
+            retired += self.retire_older_than(now.minus(keep_for), max)?;
         }
         if let Some(keep) = keep_archive_bytes {
             retired += self.retire_archives_beyond(keep, max - retired)?;
@@ -39,21 +39,21 @@ impl Batch<'_> {
         Ok(Outcome::Retired(retired))
     }
 
-    fn retire_small_things(&mut self, now: UnixMs) -> Result<(), Trouble> {
+    fn retire_small_things(&mut self, now: UnixMs) -> Result<(), StatementError> {
         self.session.run(
             "DELETE FROM idempotency_keys WHERE (account, key) IN (
                SELECT account, key FROM idempotency_keys WHERE created_at <= $1
                ORDER BY created_at, account, key LIMIT $2 FOR UPDATE SKIP LOCKED)",
-            &[&now.before(IDEMPOTENCY_KEPT).0, &(KEYS_RETIRED_MAX as i64)],
+            &[&now.minus(IDEMPOTENCY_RETENTION).0, &(IDEMPOTENCY_KEYS_RETIRED_MAX as i64)],
         )?;
-        self.session.run("DELETE FROM workers WHERE lease_until <= $1", &[&now.before(WORKER_KEPT).0])?;
-        self.session.run("DELETE FROM minutes WHERE minute < $1", &[&minute_of(now.before(MINUTES_KEPT))])?;
+        self.session.run("DELETE FROM workers WHERE lease_until <= $1", &[&now.minus(WORKER_RETENTION).0])?;
+        self.session.run("DELETE FROM minutes WHERE minute < $1", &[&minute_of(now.minus(MINUTES_RETENTION))])?;
         Ok(())
     }
 
-    fn retire_older_than(&mut self, end: UnixMs, max: usize) -> Result<usize, Trouble> {
+    fn retire_older_than(&mut self, end: UnixMs, max: usize) -> Result<usize, StatementError> {
         let mut oldest = Vec::new();
-        for state in State::ALL.into_iter().filter(|state| state.is_ended()) {
+        for state in MatchState::ALL.into_iter().filter(|state| state.is_ended()) {
             let of_state = self
                 .session
                 .all(OLDEST, &[&state.name(), &end.0, &(max as i64)], |row| Ok((row.time()?, PgId(row.id()?))))?;
@@ -65,10 +65,11 @@ impl Batch<'_> {
         self.forget(&ids)
     }
 
-    fn retire_archives_beyond(&mut self, keep_bytes: u64, max: usize) -> Result<usize, Trouble> {
-        let change = self.tally.changes().find(|(name, _)| *name == ARCHIVE_BYTES).map_or(0, |(_, change)| change);
+    fn retire_archives_beyond(&mut self, keep_bytes: u64, max: usize) -> Result<usize, StatementError> {
+        let change =
+            self.counters.changes().find(|(name, _)| *name == ARCHIVE_BYTES_COUNTER).map_or(0, |(_, change)| change);
         let keep_bytes = i64::try_from(keep_bytes).unwrap_or(i64::MAX);
-        let mut excess = self.figure(ARCHIVE_BYTES)? + change - keep_bytes;
+        let mut excess = self.counter(ARCHIVE_BYTES_COUNTER)? + change - keep_bytes;
         if excess <= 0 {
             return Ok(0);
         }
@@ -82,17 +83,17 @@ impl Batch<'_> {
         self.forget(&ids)
     }
 
-    fn forget(&mut self, ids: &Vec<PgId>) -> Result<usize, Trouble> {
+    fn forget(&mut self, ids: &Vec<PgId>) -> Result<usize, StatementError> {
         let archives = "DELETE FROM match_archive WHERE match_id = ANY ($1) RETURNING length(data)::bigint";
         for bytes in self.session.all(archives, &[ids], |row| row.int())? {
-            self.tally.unarchived(bytes);
+            self.counters.record_unarchived(bytes);
         }
         self.session.run("DELETE FROM match_log WHERE match_id = ANY ($1)", &[ids])?;
         self.session.run("DELETE FROM seats WHERE match_id = ANY ($1)", &[ids])?;
         let rows = "DELETE FROM matches WHERE id = ANY ($1) RETURNING state";
         let states = self.session.all(rows, &[ids], |row| columns::state(row))?;
         for state in &states {
-            self.tally.moved(Some(*state), None);
+            self.counters.record_transition(Some(*state), None);
         }
         Ok(states.len())
     }

@@ -14,31 +14,31 @@ pub(super) type Params<'p> = &'p [&'p (dyn ToSql + Sync)];
 
 /// Why a statement did not happen.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(super) enum StatementError {
     /// Another node was in the way; the whole batch may be done again.
     Conflict(String),
     /// Anything else.
     Store(StoreError),
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for StatementError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-impl From<Trouble> for StoreError {
-    fn from(trouble: Trouble) -> Self {
+impl From<StatementError> for StoreError {
+    fn from(trouble: StatementError) -> Self {
         match trouble {
-            Trouble::Conflict(why) => Self::Unavailable { why },
-            Trouble::Store(error) => error,
+            StatementError::Conflict(why) => Self::Unavailable { why },
+            StatementError::Store(error) => error,
         }
     }
 }
 
-impl From<&::postgres::Error> for Trouble {
+impl From<&::postgres::Error> for StatementError {
     fn from(error: &::postgres::Error) -> Self {
-        let why = said(error);
+        let why = error_text(error);
         let Some(state) = error.code() else { return Self::Store(StoreError::Unavailable { why }) };
         match state {
             &SqlState::T_R_SERIALIZATION_FAILURE | &SqlState::T_R_DEADLOCK_DETECTED => Self::Conflict(why),
@@ -53,7 +53,7 @@ impl From<&::postgres::Error> for Trouble {
 }
 
 /// The database's own words, or the chain of causes. Neither holds the address or the password.
-fn said(error: &::postgres::Error) -> String {
+fn error_text(error: &::postgres::Error) -> String {
     if let Some(db) = error.as_db_error() {
         return format!("{} (SQLSTATE {})", db.message(), db.code().code());
     }
@@ -89,7 +89,7 @@ impl Session {
 
     /// Begins a transaction that keeps the plans of these statements until it sends another one (docs/decisions/0041).
     #[cfg_attr(feature = "testing", track_caller)]
-    pub(super) fn begin(&mut self, kept: &'static [&'static str]) -> Result<(), Trouble> {
+    pub(super) fn begin(&mut self, kept: &'static [&'static str]) -> Result<(), StatementError> {
         self.script(if kept.is_empty() { BEGIN } else { BEGIN_WITH_PLANS })?;
         self.kept = kept;
         Ok(())
@@ -97,33 +97,33 @@ impl Session {
 
     /// Several statements without values.
     #[cfg_attr(feature = "testing", track_caller)]
-    pub(super) fn script(&mut self, sql: &str) -> Result<(), Trouble> {
+    pub(super) fn script(&mut self, sql: &str) -> Result<(), StatementError> {
         #[cfg(feature = "testing")]
-        crate::testing::sent::note(sql);
-        self.client.batch_execute(sql).map_err(|error| Trouble::from(&error))
+        crate::testing::statements::record(sql);
+        self.client.batch_execute(sql).map_err(|error| StatementError::from(&error))
     }
 
     #[cfg_attr(feature = "testing", track_caller)]
-    fn prepared(&mut self, sql: &str) -> Result<Statement, Trouble> {
+    fn prepared(&mut self, sql: &str) -> Result<Statement, StatementError> {
         #[cfg(feature = "testing")]
-        crate::testing::sent::note(sql);
+        crate::testing::statements::record(sql);
         if !self.kept.is_empty() && !self.kept.contains(&sql) {
-            self.client.batch_execute(WITHOUT_PLANS).map_err(|error| Trouble::from(&error))?;
+            self.client.batch_execute(WITHOUT_PLANS).map_err(|error| StatementError::from(&error))?;
             self.kept = &[];
         }
         if let Some(statement) = self.prepared.get(sql) {
             return Ok(statement.clone());
         }
-        let statement = self.client.prepare(sql).map_err(|error| Trouble::from(&error))?;
+        let statement = self.client.prepare(sql).map_err(|error| StatementError::from(&error))?;
         self.prepared.insert(sql.to_owned(), statement.clone());
         Ok(statement)
     }
 
     /// Runs a statement; how many rows it changed.
     #[cfg_attr(feature = "testing", track_caller)]
-    pub(super) fn run(&mut self, sql: &str, params: Params<'_>) -> Result<u64, Trouble> {
+    pub(super) fn run(&mut self, sql: &str, params: Params<'_>) -> Result<u64, StatementError> {
         let statement = self.prepared(sql)?;
-        self.client.execute(&statement, params).map_err(|error| Trouble::from(&error))
+        self.client.execute(&statement, params).map_err(|error| StatementError::from(&error))
     }
 
     /// All rows of a query.
@@ -133,11 +133,11 @@ impl Session {
         sql: &str,
         params: Params<'_>,
         mut read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
-    ) -> Result<Vec<T>, Trouble> {
+    ) -> Result<Vec<T>, StatementError> {
         let statement = self.prepared(sql)?;
-        let rows = self.client.query(&statement, params).map_err(|error| Trouble::from(&error))?;
+        let rows = self.client.query(&statement, params).map_err(|error| StatementError::from(&error))?;
         let read = |row: &Row| read(&mut PgColumns { row, next: 0 });
-        rows.iter().map(read).collect::<Result<_, _>>().map_err(Trouble::Store)
+        rows.iter().map(read).collect::<Result<_, _>>().map_err(StatementError::Store)
     }
 
     /// The first row of a query, if there is one.
@@ -147,13 +147,13 @@ impl Session {
         sql: &str,
         params: Params<'_>,
         read: impl FnMut(&mut PgColumns<'_>) -> Result<T, StoreError>,
-    ) -> Result<Option<T>, Trouble> {
+    ) -> Result<Option<T>, StatementError> {
         Ok(self.all(sql, params, read)?.into_iter().next())
     }
 
     /// Whether a query has any row.
     #[cfg_attr(feature = "testing", track_caller)]
-    pub(super) fn exists(&mut self, sql: &str, params: Params<'_>) -> Result<bool, Trouble> {
+    pub(super) fn exists(&mut self, sql: &str, params: Params<'_>) -> Result<bool, StatementError> {
         Ok(self.first(sql, params, |_| Ok(()))?.is_some())
     }
 }

@@ -12,13 +12,13 @@ impl Batch<'_> {
     pub(super) fn ensure_account(&mut self, account: &Account) -> Result<Outcome, StoreError> {
         let named = "SELECT id FROM accounts WHERE name = ?1";
         if let Some(id) = self.session.first(named, [&account.name], |row| row.id())? {
-            return Ok(Outcome::AccountIs(AccountId(id)));
+            return Ok(Outcome::Account(AccountId(id)));
         }
         let added = self.session.run(
             "INSERT INTO accounts (id, name, created_at) VALUES (?1, ?2, ?3) ON CONFLICT (id) DO NOTHING",
             (account.id.to_bytes(), &account.name, account.created_at.0),
         )?;
-        Ok(if added == 1 { Outcome::AccountIs(account.id) } else { Outcome::Duplicate })
+        Ok(if added == 1 { Outcome::Account(account.id) } else { Outcome::Duplicate })
     }
 
     pub(super) fn has_account(&self, id: AccountId) -> Result<bool, StoreError> {
@@ -27,7 +27,7 @@ impl Batch<'_> {
 
     pub(super) fn create_token(&mut self, token: &Token) -> Result<Outcome, StoreError> {
         if !self.has_account(token.account)? {
-            return Ok(Outcome::Missing);
+            return Ok(Outcome::NotFound);
         }
         let known = "SELECT 1 FROM tokens WHERE id = ?1 OR digest = ?2";
         if self.session.exists(known, (token.id.to_bytes(), token.digest))? {
@@ -36,7 +36,7 @@ impl Batch<'_> {
         let live = "SELECT count(*) FROM tokens WHERE account = ?1";
         let live = self.session.first(live, [token.account.to_bytes()], |row| row.number::<usize>())?;
         if live.unwrap_or_default() >= TOKENS_PER_ACCOUNT_MAX {
-            return Ok(Outcome::TooMany);
+            return Ok(Outcome::LimitReached);
         }
         self.session.run(
             "INSERT INTO tokens (id, account, name, role, purpose, digest, created_at)
@@ -64,7 +64,7 @@ impl Batch<'_> {
 
     pub(super) fn create_bot(&mut self, bot: &Bot) -> Result<Outcome, StoreError> {
         if !self.has_account(bot.account)? {
-            return Ok(Outcome::Missing);
+            return Ok(Outcome::NotFound);
         }
         let known = self.session.exists("SELECT 1 FROM bots WHERE id = ?1", [bot.id.to_bytes()])?;
         if known || self.is_bot_name_taken(bot)? {
@@ -72,7 +72,7 @@ impl Batch<'_> {
         }
         let counted = "UPDATE accounts SET bots = bots + 1 WHERE id = ?1 AND bots < ?2";
         if self.session.run(counted, (bot.account.to_bytes(), BOTS_PER_ACCOUNT_MAX as i64))? == 0 {
-            return Ok(Outcome::TooMany);
+            return Ok(Outcome::LimitReached);
         }
         self.session.run(
             "INSERT INTO bots (id, account, name, url, is_public, created_at, updated_at)
@@ -93,7 +93,7 @@ impl Batch<'_> {
     pub(super) fn update_bot(&mut self, bot: &Bot) -> Result<Outcome, StoreError> {
         let theirs = "SELECT 1 FROM bots WHERE id = ?1 AND account = ?2";
         if !self.session.exists(theirs, (bot.id.to_bytes(), bot.account.to_bytes()))? {
-            return Ok(Outcome::Missing);
+            return Ok(Outcome::NotFound);
         }
         if self.is_bot_name_taken(bot)? {
             return Ok(Outcome::Duplicate);
@@ -116,10 +116,10 @@ impl Batch<'_> {
 
     pub(super) fn ensure_secret(&self, name: &str, bytes: &[u8]) -> Result<Outcome, StoreError> {
         if let Some(known) = super::stories::secret(self.session, name)? {
-            return Ok(Outcome::SecretIs(known));
+            return Ok(Outcome::Secret(known));
         }
         self.session.run("INSERT INTO secrets (name, data) VALUES (?1, ?2)", (name, bytes))?;
-        Ok(Outcome::SecretIs(bytes.to_vec()))
+        Ok(Outcome::Secret(bytes.to_vec()))
     }
 
     fn is_bot_name_taken(&self, bot: &Bot) -> Result<bool, StoreError> {
@@ -131,5 +131,5 @@ impl Batch<'_> {
 }
 
 pub(super) fn done_or_missing(changed: usize) -> Outcome {
-    if changed > 0 { Outcome::Done } else { Outcome::Missing }
+    if changed > 0 { Outcome::Done } else { Outcome::NotFound }
 }

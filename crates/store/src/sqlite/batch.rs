@@ -3,10 +3,10 @@
 
 use super::checkpoint::Checkpointer;
 use super::connection::OrStoreError;
-use super::rows::Session;
+use super::session::Session;
 use crate::columns::Columns;
 use crate::contract::{Backend, StoreError};
-use crate::tally::Tally;
+use crate::counters::CounterChanges;
 use engine::commands::{Command, Outcome};
 use rusqlite::{Connection, TransactionBehavior};
 use std::path::Path;
@@ -16,14 +16,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// SQLite's own limit on the pages of a file.
 const PAGES_MAX: u32 = 0xffff_fffe;
 
-pub(super) struct Writer {
+pub(super) struct SqliteWriter {
     db: Connection,
     checkpointer: Checkpointer,
     pages_max: Arc<AtomicU32>,
     pages_max_in_force: u32,
 }
 
-impl Writer {
+impl SqliteWriter {
     pub(super) fn new(db: Connection, file: &Path, pages_max: Arc<AtomicU32>) -> Self {
         Self { db, checkpointer: Checkpointer::start(file), pages_max, pages_max_in_force: 0 }
     }
@@ -44,14 +44,17 @@ pub(super) fn limit_pages(db: &Connection, pages_max: u32) -> Result<(), StoreEr
     db.execute_batch(&format!("PRAGMA max_page_count = {pages_max}")).or_store_error()
 }
 
-impl Backend for Writer {
+impl Backend for SqliteWriter {
     fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError> {
         self.limit_pages()?;
         let transaction = self.db.transaction_with_behavior(TransactionBehavior::Immediate).or_store_error()?;
-        let mut batch =
-            Batch { session: Session { db: &transaction }, tally: Tally::default(), virtual_time_reached: None };
+        let mut batch = Batch {
+            session: Session { db: &transaction },
+            counters: CounterChanges::default(),
+            virtual_time_reached: None,
+        };
         let outcomes = commands.iter().map(|command| batch.apply(command)).collect::<Result<_, _>>()?;
-        batch.write_figures()?;
+        batch.write_counters()?;
         transaction.commit().or_store_error()?;
         self.checkpointer.after_commit(&self.db);
         Ok(outcomes)
@@ -61,7 +64,7 @@ impl Backend for Writer {
 /// One transaction on its way.
 pub(super) struct Batch<'c> {
     pub(super) session: Session<'c>,
-    pub(super) tally: Tally,
+    pub(super) counters: CounterChanges,
     /// The highest tag that was claimed in this batch.
     pub(super) virtual_time_reached: Option<u64>,
 }
@@ -81,14 +84,14 @@ impl Batch<'_> {
             Command::RenewLease { worker, address, now, until } => self.renew_lease(*worker, address, *now, *until),
             Command::EndLease { worker } => self.end_lease(*worker),
             Command::EndAllLeases => self.end_all_leases(),
-            Command::Claim { worker, number, now, max, attempts_max } => {
+            Command::ClaimMatches { worker, number, now, max, attempts_max } => {
                 self.claim(*worker, *number, *now, *max, *attempts_max)
             }
-            Command::Append(append) => self.append(append),
-            Command::Finish { append, result, archive, now } => self.finish(append, result, archive, *now),
-            Command::Fail { id, epoch, reason, now } => self.fail(*id, *epoch, reason, *now),
-            Command::Release { id, epoch, is_refunded } => self.release(*id, *epoch, *is_refunded),
-            Command::Retire { now, keep_for, keep_archive_bytes, max } => {
+            Command::AppendMatch(append) => self.append(append),
+            Command::FinishMatch { append, result, archive, now } => self.finish(append, result, archive, *now),
+            Command::FailMatch { id, epoch, reason, now } => self.fail(*id, *epoch, reason, *now),
+            Command::ReleaseMatch { id, epoch, is_refunded } => self.release(*id, *epoch, *is_refunded),
+            Command::RetireMatches { now, keep_for, keep_archive_bytes, max } => {
                 self.retire(*now, *keep_for, *keep_archive_bytes, *max)
             }
             Command::PutLimitPolicy(policy) => self.put_limit_policy(policy),
@@ -107,7 +110,7 @@ impl Batch<'_> {
     }
 
     /// A figure as it was before this batch.
-    pub(super) fn figure(&self, name: &str) -> Result<i64, StoreError> {
+    pub(super) fn counter(&self, name: &str) -> Result<i64, StoreError> {
         let value = self.session.first("SELECT value FROM tally WHERE name = ?1", [name], |row| row.int())?;
         Ok(value.unwrap_or_default())
     }
@@ -115,18 +118,18 @@ impl Batch<'_> {
     pub(super) fn virtual_time(&self) -> Result<u64, StoreError> {
         match self.virtual_time_reached {
             Some(reached) => Ok(reached),
-            None => Ok(self.figure("virtual_time")? as u64),
+            None => Ok(self.counter("virtual_time")? as u64),
         }
     }
 
-    fn write_figures(&self) -> Result<(), StoreError> {
-        for (name, change) in self.tally.changes() {
+    fn write_counters(&self) -> Result<(), StoreError> {
+        for (name, change) in self.counters.changes() {
             self.session.run("UPDATE tally SET value = value + ?2 WHERE name = ?1", (name, change))?;
         }
         if let Some(reached) = self.virtual_time_reached {
             self.session.run("UPDATE tally SET value = ?1 WHERE name = 'virtual_time'", [reached as i64])?;
         }
-        for (minute, figures) in &self.tally.minutes {
+        for (minute, figures) in &self.counters.minutes {
             self.session.run(
                 "INSERT INTO minutes (minute, created, finished, timed, duration_ms) VALUES (?1, ?2, ?3, ?4, ?5)
                  ON CONFLICT (minute) DO UPDATE SET
@@ -136,7 +139,7 @@ impl Batch<'_> {
                     minute,
                     figures.created as i64,
                     figures.finished as i64,
-                    figures.timed as i64,
+                    figures.with_duration as i64,
                     figures.duration_ms as i64,
                 ),
             )?;

@@ -5,7 +5,7 @@
 //! next commit can begin it anew.
 
 use super::connection::{self, Access};
-use super::rows::Session;
+use super::session::Session;
 use crate::columns::Columns;
 use crate::contract::StoreError;
 use rusqlite::Connection;
@@ -82,7 +82,7 @@ fn open(file: &Path) -> Result<Connection, StoreError> {
 
 /// `NOOP` only looks (SQLite 3.51 and newer); `PASSIVE` copies what it can without waiting for anybody.
 fn checkpoint(db: &Connection, mode: &str) -> Result<Wal, StoreError> {
-    let read = |row: &mut super::rows::SqliteColumns<'_>| {
+    let read = |row: &mut super::session::SqliteColumns<'_>| {
         row.int()?;
         Ok(Wal { pages: row.int()?, copied: row.int()? })
     };

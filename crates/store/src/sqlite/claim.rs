@@ -6,10 +6,10 @@
 use super::batch::Batch;
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
-use crate::laws::{self, Claimant};
-use engine::commands::{Claimed, Outcome};
+use crate::semantics::{self, MatchClaimant};
+use engine::commands::{ClaimedMatch, Outcome};
 use engine::ids::{MatchId, WorkerId};
-use engine::matches::life::{Event, State};
+use engine::matches::lifecycle::{MatchEvent, MatchState};
 use engine::matches::spec::MatchSpec;
 use engine::time::UnixMs;
 
@@ -40,7 +40,7 @@ pub(super) const WAITING: &str = "
 /// What a claim must know of a match.
 struct Candidate {
     id: MatchId,
-    state: State,
+    state: MatchState,
     attempts: u32,
     end: columns::LogEnd,
 }
@@ -83,10 +83,10 @@ impl Batch<'_> {
     ) -> Result<Outcome, StoreError> {
         let node = self.session.first(LEASE_ADDRESS, (worker.to_bytes(), now.0), |row| row.text())?;
         let Some(node) = node else { return Ok(Outcome::LeaseLost) };
-        let by = Claimant { worker, number, node: &node };
+        let by = MatchClaimant { worker, number, node: &node };
         let numbered = (by.worker.to_bytes(), by.number as i64);
         if self.session.exists("SELECT 1 FROM workers WHERE id = ?1 AND claims >= ?2", numbered)? {
-            return self.claimed_before(by).map(Outcome::Claimed);
+            return self.claimed_before(by).map(Outcome::MatchesClaimed);
         }
         let mut claimed = Vec::new();
         self.claim_orphans(&mut claimed, by, now, max, attempts_max)?;
@@ -95,16 +95,16 @@ impl Batch<'_> {
         if !claimed.is_empty() {
             self.session.run("UPDATE workers SET claims = ?2 WHERE id = ?1", numbered)?;
         }
-        Ok(Outcome::Claimed(claimed))
+        Ok(Outcome::MatchesClaimed(claimed))
     }
 
-    fn claimed_before(&self, by: Claimant<'_>) -> Result<Vec<Claimed>, StoreError> {
+    fn claimed_before(&self, by: MatchClaimant<'_>) -> Result<Vec<ClaimedMatch>, StoreError> {
         let key = (by.worker.to_bytes(), by.number as i64);
         let held =
             self.session.all(CLAIMED_BEFORE, key, |row| Ok((MatchId(row.id()?), row.number()?, row.number()?)))?;
         let claimed = |(id, epoch, attempts_charged)| {
             let version = self.session.log_end(id)?.version;
-            Ok(Claimed { spec: self.spec(id)?, epoch, version, attempts_charged })
+            Ok(ClaimedMatch { spec: self.spec(id)?, epoch, version, attempts_charged })
         };
         held.into_iter().map(claimed).collect()
     }
@@ -112,8 +112,8 @@ impl Batch<'_> {
     /// In rounds, because orphans that are out of attempts do not count; each round reads no more than it may claim.
     fn claim_orphans(
         &mut self,
-        claimed: &mut Vec<Claimed>,
-        by: Claimant<'_>,
+        claimed: &mut Vec<ClaimedMatch>,
+        by: MatchClaimant<'_>,
         now: UnixMs,
         max: usize,
         attempts_max: u32,
@@ -126,7 +126,7 @@ impl Batch<'_> {
             for id in orphans {
                 let candidate = self.candidate(id)?;
                 if candidate.attempts > attempts_max {
-                    self.give_up(&candidate, attempts_max, now)?;
+                    self.fail_out_of_attempts(&candidate, attempts_max, now)?;
                 } else {
                     claimed.push(self.take(&candidate, by, now)?);
                 }
@@ -150,8 +150,8 @@ impl Batch<'_> {
 
     fn claim_waiting(
         &mut self,
-        claimed: &mut Vec<Claimed>,
-        by: Claimant<'_>,
+        claimed: &mut Vec<ClaimedMatch>,
+        by: MatchClaimant<'_>,
         now: UnixMs,
         max: usize,
     ) -> Result<(), StoreError> {
@@ -172,15 +172,15 @@ impl Batch<'_> {
         let by_id = "SELECT state, attempts_charged, claimed_version FROM matches WHERE id = ?1";
         let candidate = self.session.first(by_id, [id.to_bytes()], |row| {
             let state = columns::state(row)?;
-            let attempts = laws::attempts_after_claim(row.number()?, row.number()?, end.version);
+            let attempts = semantics::attempts_after_claim(row.number()?, row.number()?, end.version);
             Ok(Candidate { id, state, attempts, end })
         })?;
         candidate.ok_or_else(|| StoreError::Corrupt { why: format!("an index knows match {id}, its table does not") })
     }
 
-    fn take(&mut self, candidate: &Candidate, by: Claimant<'_>, now: UnixMs) -> Result<Claimed, StoreError> {
+    fn take(&mut self, candidate: &Candidate, by: MatchClaimant<'_>, now: UnixMs) -> Result<ClaimedMatch, StoreError> {
         let &Candidate { id, state, attempts: attempts_charged, end } = candidate;
-        let next = state.on(Event::Claim).unwrap_or(State::Running);
+        let next = state.transition(MatchEvent::Claim).unwrap_or(MatchState::Running);
         let updated_at = (state != next).then_some(now.0);
         let epoch = self.session.first(
             "UPDATE matches SET state = ?2, worker = ?3, epoch = epoch + 1, fair_tag = NULL,
@@ -198,9 +198,9 @@ impl Batch<'_> {
             ),
             |row| row.number(),
         )?;
-        self.tally.moved(Some(state), Some(next));
+        self.counters.record_transition(Some(state), Some(next));
         let epoch = epoch.unwrap_or_default();
-        Ok(Claimed { spec: self.spec(id)?, epoch, version: end.version, attempts_charged })
+        Ok(ClaimedMatch { spec: self.spec(id)?, epoch, version: end.version, attempts_charged })
     }
 
     fn spec(&self, id: MatchId) -> Result<MatchSpec, StoreError> {
@@ -211,8 +211,13 @@ impl Batch<'_> {
         Ok(spec)
     }
 
-    fn give_up(&mut self, candidate: &Candidate, attempts_max: u32, now: UnixMs) -> Result<(), StoreError> {
-        let reason = laws::out_of_attempts(attempts_max, candidate.end.version);
-        self.end_failed(candidate.id, State::Failed, &reason, now)
+    fn fail_out_of_attempts(
+        &mut self,
+        candidate: &Candidate,
+        attempts_max: u32,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let reason = semantics::out_of_attempts(attempts_max, candidate.end.version);
+        self.end_failed(candidate.id, MatchState::Failed, &reason, now)
     }
 }

@@ -12,7 +12,7 @@ const VERSION_MIN: i32 = 3_051_003;
 /// How long a transaction waits for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Statements kept ready: all that we have.
-const STATEMENTS_KEPT: usize = 192;
+const STATEMENT_CACHE_SIZE: usize = 192;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
@@ -36,7 +36,7 @@ pub(super) fn open(file: &Path, access: Access) -> Result<Connection, StoreError
         };
     let db = Connection::open_with_flags(file, flags).map_err(|error| opening(file, &error))?;
     db.busy_timeout(BUSY_TIMEOUT).or_store_error()?;
-    db.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    db.set_prepared_statement_cache_capacity(STATEMENT_CACHE_SIZE);
     // A plan must not depend on what is bound: otherwise SQLite prepares a statement anew whenever it is asked about another
     // player, which was a third of a read.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).or_store_error()?;

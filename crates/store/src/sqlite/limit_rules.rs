@@ -1,7 +1,7 @@
 //! Rules of the rate limiter that were set while the server ran.
 
 use super::batch::Batch;
-use super::rows::Session;
+use super::session::Session;
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
 use engine::commands::Outcome;
@@ -16,7 +16,7 @@ impl Batch<'_> {
         if self.session.run(changed, (&policy.name, &policy.definition))? == 0 {
             let counted = "UPDATE limit_figures SET policies = policies + 1 WHERE id = 1 AND policies < ?1";
             if self.session.run(counted, [LIMIT_POLICY_ROWS_MAX as i64])? == 0 {
-                return Ok(Outcome::TooMany);
+                return Ok(Outcome::LimitReached);
             }
             let added = "INSERT INTO limit_policies (name, definition) VALUES (?1, ?2)";
             self.session.run(added, (&policy.name, &policy.definition))?;
@@ -36,7 +36,7 @@ impl Batch<'_> {
         if self.session.run(changed, values)? == 0 {
             let counted = "UPDATE limit_figures SET overrides = overrides + 1 WHERE id = 1 AND overrides < ?1";
             if self.session.run(counted, [LIMIT_OVERRIDES_MAX as i64])? == 0 {
-                return Ok(Outcome::TooMany);
+                return Ok(Outcome::LimitReached);
             }
             let added = "INSERT INTO limit_overrides (policy, key, quota, window_ms) VALUES (?1, ?2, ?3, ?4)";
             self.session.run(added, values)?;
@@ -52,7 +52,7 @@ impl Batch<'_> {
 
     fn limit_rules_forgotten(&mut self, policies: usize, overrides: usize) -> Result<Outcome, StoreError> {
         if policies + overrides == 0 {
-            return Ok(Outcome::Missing);
+            return Ok(Outcome::NotFound);
         }
         let counted = "UPDATE limit_figures SET policies = policies - ?1, overrides = overrides - ?2 WHERE id = 1";
         self.session.run(counted, (policies as i64, overrides as i64))?;

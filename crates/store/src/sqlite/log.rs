@@ -3,12 +3,12 @@
 use super::batch::Batch;
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
-use crate::{laws, packing};
-use engine::commands::{Append, Outcome};
+use crate::{archives, semantics};
+use engine::commands::{MatchAppend, Outcome};
 use engine::ids::MatchId;
-use engine::matches::life::{Event, State};
-use engine::matches::outcome::MatchResult;
-use engine::rows::LogRow;
+use engine::matches::lifecycle::{MatchEvent, MatchState};
+use engine::matches::result::MatchResult;
+use engine::rows::MatchLogRow;
 use engine::time::UnixMs;
 use rules::snake::Cause;
 
@@ -23,15 +23,15 @@ pub(super) const APPEND: &str = "
     ON CONFLICT (match_id, version) DO NOTHING";
 
 /// What a writer's commands are held against.
-struct Held {
-    state: State,
+struct WriteFence {
+    state: MatchState,
     epoch: u32,
     started_at: Option<UnixMs>,
 }
 
 impl Batch<'_> {
-    pub(super) fn append(&mut self, append: &Append) -> Result<Outcome, StoreError> {
-        if let Err(refusal) = laws::continues(append, append.expected_version) {
+    pub(super) fn append(&mut self, append: &MatchAppend) -> Result<Outcome, StoreError> {
+        if let Err(refusal) = semantics::check_append(append, append.expected_version) {
             return self.refusal(append, refusal);
         }
         let Some((first, rest)) = append.rows.split_first() else { return self.append_nothing(append) };
@@ -45,14 +45,14 @@ impl Batch<'_> {
         Ok(Outcome::Done)
     }
 
-    fn add(&self, append: &Append, row: &LogRow) -> Result<bool, StoreError> {
+    fn add(&self, append: &MatchAppend, row: &MatchLogRow) -> Result<bool, StoreError> {
         let added = self
             .session
             .run(APPEND, (append.id.to_bytes(), row.version, row.turns, row.late_moves, &row.bytes, append.epoch))?;
         Ok(added == 1)
     }
 
-    fn append_nothing(&mut self, append: &Append) -> Result<Outcome, StoreError> {
+    fn append_nothing(&mut self, append: &MatchAppend) -> Result<Outcome, StoreError> {
         if let Err(refusal) = self.check(append)? {
             return Ok(refusal);
         }
@@ -60,7 +60,7 @@ impl Batch<'_> {
         Ok(Outcome::Done)
     }
 
-    fn start(&self, append: &Append) -> Result<(), StoreError> {
+    fn start(&self, append: &MatchAppend) -> Result<(), StoreError> {
         if let Some(started_at) = append.started_at {
             self.session.run(
                 "UPDATE matches SET started_at = coalesce(started_at, ?2) WHERE id = ?1",
@@ -71,45 +71,50 @@ impl Batch<'_> {
     }
 
     /// The precise refusal of an append that did not happen.
-    fn refusal(&self, append: &Append, otherwise: Outcome) -> Result<Outcome, StoreError> {
+    fn refusal(&self, append: &MatchAppend, otherwise: Outcome) -> Result<Outcome, StoreError> {
         Ok(self.check(append)?.err().unwrap_or(otherwise))
     }
 
-    fn check(&self, append: &Append) -> Result<Result<(), Outcome>, StoreError> {
-        let Some(held) = self.held(append.id)? else { return Ok(Err(Outcome::Fenced)) };
-        if let Err(refusal) = laws::may_append(held.state, held.epoch, append.epoch) {
+    fn check(&self, append: &MatchAppend) -> Result<Result<(), Outcome>, StoreError> {
+        let Some(held) = self.write_fence(append.id)? else { return Ok(Err(Outcome::Fenced)) };
+        if let Err(refusal) = semantics::check_writer(held.state, held.epoch, append.epoch) {
             return Ok(Err(refusal));
         }
-        Ok(laws::continues(append, self.session.log_end(append.id)?.version))
+        Ok(semantics::check_append(append, self.session.log_end(append.id)?.version))
     }
 
-    fn held(&self, id: MatchId) -> Result<Option<Held>, StoreError> {
+    fn write_fence(&self, id: MatchId) -> Result<Option<WriteFence>, StoreError> {
         let by_id = "SELECT state, epoch, started_at FROM matches WHERE id = ?1";
         self.session.first(by_id, [id.to_bytes()], |row| {
-            Ok(Held { state: columns::state(row)?, epoch: row.number()?, started_at: row.maybe_time()? })
+            Ok(WriteFence { state: columns::state(row)?, epoch: row.number()?, started_at: row.maybe_time()? })
         })
     }
 
     /// Where an event of its writer leads a match, or the refusal.
-    fn step(&self, id: MatchId, event: Event, epoch: u32) -> Result<Result<(Held, State), Outcome>, StoreError> {
-        let Some(held) = self.held(id)? else { return Ok(Err(Outcome::Fenced)) };
-        let next = laws::step_by_writer(held.state, held.epoch, event, epoch);
+    fn transition(
+        &self,
+        id: MatchId,
+        event: MatchEvent,
+        epoch: u32,
+    ) -> Result<Result<(WriteFence, MatchState), Outcome>, StoreError> {
+        let Some(held) = self.write_fence(id)? else { return Ok(Err(Outcome::Fenced)) };
+        let next = semantics::writer_transition(held.state, held.epoch, event, epoch);
         Ok(next.map(|next| (held, next)))
     }
 
     /// The last entries go straight into the archive: nobody would read them from the log.
     pub(super) fn finish(
         &mut self,
-        append: &Append,
+        append: &MatchAppend,
         result: &MatchResult,
         archive: &[u8],
         now: UnixMs,
     ) -> Result<Outcome, StoreError> {
-        let (held, next) = match self.step(append.id, Event::Finish, append.epoch)? {
+        let (held, next) = match self.transition(append.id, MatchEvent::Finish, append.epoch)? {
             Ok(step) => step,
             Err(refusal) => return Ok(refusal),
         };
-        if let Err(refusal) = laws::continues(append, self.session.log_end(append.id)?.version) {
+        if let Err(refusal) = semantics::check_append(append, self.session.log_end(append.id)?.version) {
             return Ok(refusal);
         }
         let started_at = held.started_at.or(append.started_at);
@@ -132,12 +137,12 @@ impl Batch<'_> {
             ),
         )?;
         self.seat_results(append.id, result)?;
-        let archive = packing::stored(archive)?;
+        let archive = archives::compressed(archive)?;
         self.session.run("DELETE FROM match_log WHERE match_id = ?1", [id])?;
         self.session.run("INSERT INTO match_archive (match_id, data) VALUES (?1, ?2)", (id, &*archive))?;
-        self.tally.moved(Some(held.state), Some(next));
-        self.tally.finished(started_at, now);
-        self.tally.archived(archive.len());
+        self.counters.record_transition(Some(held.state), Some(next));
+        self.counters.record_finished(started_at, now);
+        self.counters.record_archived(archive.len());
         Ok(Outcome::Done)
     }
 
@@ -152,7 +157,7 @@ impl Batch<'_> {
     }
 
     pub(super) fn fail(&mut self, id: MatchId, epoch: u32, reason: &str, now: UnixMs) -> Result<Outcome, StoreError> {
-        match self.step(id, Event::Fail, epoch)? {
+        match self.transition(id, MatchEvent::Fail, epoch)? {
             Ok((_, next)) => {
                 self.end_failed(id, next, reason, now)?;
                 Ok(Outcome::Done)
@@ -162,21 +167,35 @@ impl Batch<'_> {
     }
 
     /// Ends a running match as failed; its log stays as it is.
-    pub(super) fn end_failed(&mut self, id: MatchId, next: State, reason: &str, now: UnixMs) -> Result<(), StoreError> {
+    pub(super) fn end_failed(
+        &mut self,
+        id: MatchId,
+        next: MatchState,
+        reason: &str,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
         let end = self.session.log_end(id)?;
         self.session.run(
             "UPDATE matches SET state = ?2, worker = NULL, failure = ?3, updated_at = ?4, ended_at = ?4,
                version = ?5, turns = ?6, late_moves = ?7
              WHERE id = ?1",
-            (id.to_bytes(), next.name(), laws::kept_reason(reason), now.0, end.version, end.turns, end.late_moves),
+            (
+                id.to_bytes(),
+                next.name(),
+                semantics::stored_reason(reason),
+                now.0,
+                end.version,
+                end.turns,
+                end.late_moves,
+            ),
         )?;
-        self.tally.moved(Some(State::Running), Some(next));
+        self.counters.record_transition(Some(MatchState::Running), Some(next));
         Ok(())
     }
 
     /// A match that was given up already stays as it is: a repeated release refunds nothing twice.
     pub(super) fn release(&mut self, id: MatchId, epoch: u32, is_refunded: bool) -> Result<Outcome, StoreError> {
-        let next = match self.step(id, Event::Release, epoch)? {
+        let next = match self.transition(id, MatchEvent::Release, epoch)? {
             Ok((_, next)) => next,
             Err(refusal) => return Ok(refusal),
         };
@@ -184,7 +203,7 @@ impl Batch<'_> {
         if let Some(charged) = self.session.first(of_somebody, [id.to_bytes()], |row| row.number())? {
             self.session.run(
                 "UPDATE matches SET state = ?2, worker = NULL, attempts_charged = ?3 WHERE id = ?1",
-                (id.to_bytes(), next.name(), laws::attempts_after_release(charged, is_refunded)),
+                (id.to_bytes(), next.name(), semantics::attempts_after_release(charged, is_refunded)),
             )?;
         }
         Ok(Outcome::Done)

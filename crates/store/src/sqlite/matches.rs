@@ -4,47 +4,47 @@ use super::batch::Batch;
 use super::connection::OrStoreError;
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
-use crate::laws;
+use crate::semantics;
 use engine::commands::{CreateMatches, Outcome};
 use engine::ids::{AccountId, MatchId};
-use engine::limits::IDEMPOTENCY_KEPT;
-use engine::matches::life::{Event, State};
+use engine::limits::IDEMPOTENCY_RETENTION;
+use engine::matches::lifecycle::{MatchEvent, MatchState};
 use engine::matches::spec::MatchSpec;
 use engine::time::UnixMs;
 use rusqlite::params;
 
 /// What decides about a match that is called off or put back.
-struct Known {
-    state: State,
+struct MatchOwner {
+    state: MatchState,
     account: AccountId,
 }
 
 impl Batch<'_> {
     pub(super) fn create_matches(&mut self, create: &CreateMatches) -> Result<Outcome, StoreError> {
         if !self.has_account(create.account)? {
-            return Ok(Outcome::Missing);
+            return Ok(Outcome::NotFound);
         }
-        if let Some(outcome) = self.answered_before(create)? {
+        if let Some(outcome) = self.replayed_response(create)? {
             return Ok(outcome);
         }
-        if laws::has_repeated_id(&create.matches) || self.knows_any(&create.matches)? {
+        if semantics::has_repeated_id(&create.matches) || self.knows_any(&create.matches)? {
             return Ok(Outcome::Duplicate);
         }
         let mut last_tag = self.last_tag(create.account)?;
         let virtual_time = self.virtual_time()?;
         for spec in &create.matches {
-            last_tag = laws::fair_tag(virtual_time, last_tag);
+            last_tag = semantics::next_fair_tag(virtual_time, last_tag);
             self.insert(spec, create.account, last_tag, create.now)?;
         }
         self.set_last_tag(create.account, last_tag)?;
-        self.tally.created(create.matches.len(), create.now);
-        self.remember_answer(create)?;
+        self.counters.record_created(create.matches.len(), create.now);
+        self.remember_response(create)?;
         Ok(Outcome::Done)
     }
 
-    fn answered_before(&self, create: &CreateMatches) -> Result<Option<Outcome>, StoreError> {
+    fn replayed_response(&self, create: &CreateMatches) -> Result<Option<Outcome>, StoreError> {
         let Some(asked) = &create.idempotency else { return Ok(None) };
-        let forgotten_before = create.now.before(IDEMPOTENCY_KEPT);
+        let forgotten_before = create.now.minus(IDEMPOTENCY_RETENTION);
         self.session.first(
             "SELECT fingerprint, answer FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at > ?3",
             (create.account.to_bytes(), &asked.key, forgotten_before.0),
@@ -55,12 +55,12 @@ impl Batch<'_> {
         )
     }
 
-    fn remember_answer(&self, create: &CreateMatches) -> Result<(), StoreError> {
+    fn remember_response(&self, create: &CreateMatches) -> Result<(), StoreError> {
         let Some(asked) = &create.idempotency else { return Ok(()) };
         self.session.run(
             "INSERT OR REPLACE INTO idempotency_keys (account, key, fingerprint, answer, created_at)
              VALUES (?1, ?2, ?3, ?4, ?5)",
-            (create.account.to_bytes(), &asked.key, asked.fingerprint, &asked.answer, create.now.0),
+            (create.account.to_bytes(), &asked.key, asked.fingerprint, &asked.response, create.now.0),
         )?;
         Ok(())
     }
@@ -111,12 +111,12 @@ impl Batch<'_> {
             spec.seed.0 as i64,
             spec.timeout_ms,
             spec.turns_max,
-            State::Waiting.name(),
+            MatchState::Waiting.name(),
             tag as i64,
             now.0,
         ];
         insert.execute(row).or_store_error()?;
-        self.tally.moved(None, Some(State::Waiting));
+        self.counters.record_transition(None, Some(MatchState::Waiting));
         self.insert_seats(spec)
     }
 
@@ -136,9 +136,11 @@ impl Batch<'_> {
         account: Option<AccountId>,
         now: UnixMs,
     ) -> Result<Outcome, StoreError> {
-        let is_theirs = |known: &Known| account.is_none_or(|account| account == known.account);
-        let Some(known) = self.known(id)?.filter(is_theirs) else { return Ok(Outcome::Missing) };
-        let Some(next) = known.state.on(Event::Cancel) else { return Ok(Outcome::WrongState(known.state)) };
+        let is_theirs = |known: &MatchOwner| account.is_none_or(|account| account == known.account);
+        let Some(known) = self.match_owner(id)?.filter(is_theirs) else { return Ok(Outcome::NotFound) };
+        let Some(next) = known.state.transition(MatchEvent::Cancel) else {
+            return Ok(Outcome::WrongState(known.state));
+        };
         let end = self.session.log_end(id)?;
         self.session.run(
             "UPDATE matches SET state = ?2, epoch = epoch + 1, worker = NULL, fair_tag = NULL, failure = NULL,
@@ -146,14 +148,16 @@ impl Batch<'_> {
              WHERE id = ?1",
             (id.to_bytes(), next.name(), now.0, end.version, end.turns, end.late_moves),
         )?;
-        self.tally.moved(Some(known.state), Some(next));
+        self.counters.record_transition(Some(known.state), Some(next));
         Ok(Outcome::Done)
     }
 
     pub(super) fn requeue(&mut self, id: MatchId, now: UnixMs) -> Result<Outcome, StoreError> {
-        let Some(known) = self.known(id)? else { return Ok(Outcome::Missing) };
-        let Some(next) = known.state.on(Event::Requeue) else { return Ok(Outcome::WrongState(known.state)) };
-        let tag = laws::fair_tag(self.virtual_time()?, self.last_tag(known.account)?);
+        let Some(known) = self.match_owner(id)? else { return Ok(Outcome::NotFound) };
+        let Some(next) = known.state.transition(MatchEvent::Requeue) else {
+            return Ok(Outcome::WrongState(known.state));
+        };
+        let tag = semantics::next_fair_tag(self.virtual_time()?, self.last_tag(known.account)?);
         self.set_last_tag(known.account, tag)?;
         self.session.run(
             "UPDATE matches SET state = ?2, fair_tag = ?3, attempts_charged = 0, updated_at = ?4, enqueued_at = ?4,
@@ -161,14 +165,14 @@ impl Batch<'_> {
              WHERE id = ?1",
             (id.to_bytes(), next.name(), tag as i64, now.0),
         )?;
-        self.tally.moved(Some(known.state), Some(next));
+        self.counters.record_transition(Some(known.state), Some(next));
         Ok(Outcome::Done)
     }
 
-    fn known(&self, id: MatchId) -> Result<Option<Known>, StoreError> {
+    fn match_owner(&self, id: MatchId) -> Result<Option<MatchOwner>, StoreError> {
         let by_id = "SELECT state, account FROM matches WHERE id = ?1";
         self.session.first(by_id, [id.to_bytes()], |row| {
-            Ok(Known { state: columns::state(row)?, account: AccountId(row.id()?) })
+            Ok(MatchOwner { state: columns::state(row)?, account: AccountId(row.id()?) })
         })
     }
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 /// "Gntl": marks a file as one of ours.
 const APPLICATION_ID: i32 = 0x476e_746c;
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
-const STEPS: [&str; 9] = [
+const MIGRATIONS: [&str; 9] = [
     include_str!("../../migrations/sqlite/0001_first.sql"),
     include_str!("../../migrations/sqlite/0002_node.sql"),
     include_str!("../../migrations/sqlite/0003_limits.sql"),
@@ -19,7 +19,7 @@ const STEPS: [&str; 9] = [
     include_str!("../../migrations/sqlite/0008_unfinished_hunts.sql"),
     include_str!("../../migrations/sqlite/0009_tickets.sql"),
 ];
-const KNOWN: i32 = STEPS.len() as i32;
+const VERSION_KNOWN: i32 = MIGRATIONS.len() as i32;
 
 /// Brings the file to the newest version that this program knows.
 pub(super) fn migrate(db: &mut Connection, file: &Path) -> Result<(), StoreError> {
@@ -27,7 +27,7 @@ pub(super) fn migrate(db: &mut Connection, file: &Path) -> Result<(), StoreError
     prepare_to_write(db)?;
     let transaction = db.transaction_with_behavior(TransactionBehavior::Immediate).or_store_error()?;
     let version = version(&transaction, file)?;
-    for (step, number) in STEPS.iter().zip(1..).filter(|(_, number)| *number > version) {
+    for (step, number) in MIGRATIONS.iter().zip(1..).filter(|(_, number)| *number > version) {
         transaction.execute_batch(step).or_store_error()?;
         transaction.pragma_update(None, "user_version", number).or_store_error()?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID).or_store_error()?;
@@ -38,10 +38,12 @@ pub(super) fn migrate(db: &mut Connection, file: &Path) -> Result<(), StoreError
 /// Refuses a file that a reader could not understand.
 pub(super) fn check(db: &Connection, file: &Path) -> Result<(), StoreError> {
     match version(db, file)? {
-        KNOWN => Ok(()),
+        VERSION_KNOWN => Ok(()),
         older => {
-            let why =
-                format!("{} is at schema version {older} of {KNOWN}: its writer has not been opened", file.display());
+            let why = format!(
+                "{} is at schema version {older} of {VERSION_KNOWN}: its writer has not been opened",
+                file.display()
+            );
             Err(StoreError::Unavailable { why })
         }
     }
@@ -62,9 +64,9 @@ fn version(db: &Connection, file: &Path) -> Result<i32, StoreError> {
         );
         return Err(StoreError::WrongSchema { why });
     }
-    if version > KNOWN {
+    if version > VERSION_KNOWN {
         let why = format!(
-            "{} has schema version {version}, and this program knows versions up to {KNOWN}: it was written by a newer \
+            "{} has schema version {version}, and this program knows versions up to {VERSION_KNOWN}: it was written by a newer \
              program; run that one, or restore a backup from before the upgrade",
             file.display()
         );

@@ -12,10 +12,10 @@ mod log;
 mod matches;
 mod migrate;
 #[cfg(test)]
-mod plans;
+mod query_plans;
 mod reader;
 mod retire;
-mod rows;
+mod session;
 mod stories;
 mod worlds;
 
@@ -52,10 +52,10 @@ impl SqliteDatabase {
     /// # Errors
     /// As for [`Database::reader`].
     #[cfg(any(test, feature = "testing"))]
-    pub fn story_plans(&self) -> Result<Vec<(&'static str, Vec<String>)>, StoreError> {
+    pub fn story_query_plans(&self) -> Result<Vec<(&'static str, Vec<String>)>, StoreError> {
         let db = connection::open(&self.file, Access::Read)?;
         migrate::check(&db, &self.file)?;
-        let plans = stories::questions().into_iter().map(|(name, sql)| Ok((name, rows::plan(&db, &sql)?)));
+        let plans = stories::queries().into_iter().map(|(name, sql)| Ok((name, session::plan(&db, &sql)?)));
         plans.collect()
     }
 }
@@ -64,7 +64,7 @@ impl Database for SqliteDatabase {
     fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
         let mut db = connection::open(&self.file, Access::Write)?;
         migrate::migrate(&mut db, &self.file)?;
-        Ok(Box::new(batch::Writer::new(db, &self.file, Arc::clone(&self.pages_max))))
+        Ok(Box::new(batch::SqliteWriter::new(db, &self.file, Arc::clone(&self.pages_max))))
     }
 
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {

@@ -4,21 +4,23 @@ use super::batch::limit_pages;
 use super::claim::LEASE_ADDRESS;
 use super::connection::{self, Access, OrStoreError};
 use super::limit_rules;
-use super::rows::Session;
+use super::session::Session;
 use super::stories;
 use super::worlds;
-use crate::columns::{self, BareMatch, Columns};
-use crate::contract::{BotFilter, MatchFilter, Reader, RecordedGame, RememberedAnswer, SeatFilter, StoreError};
-use crate::packing;
-use crate::tally::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, Windows, day_before};
+use crate::archives;
+use crate::columns::{self, Columns, MatchWithoutSeats};
+use crate::contract::{
+    BotFilter, MatchFilter, PlayerGamesFilter, Reader, RecordedGame, RememberedResponse, StoreError,
+};
+use crate::counters::{FAILURES_SCANNED_MAX, FAILURES_SHOWN_MAX, StatsWindows, day_before};
 use engine::ids::{
     AccountId, BotId, GameId, MatchId, PlayerId, TableId, TicketId, TokenId, WorkerId, WorldId, WorldName,
 };
-use engine::matches::life::State;
+use engine::matches::lifecycle::MatchState;
 use engine::rows::{
-    Account, Bot, Counts, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules, LogPage,
-    LogRow, MatchRow, MatchStatus, RecentFailure, RoundRow, SeatedGame, Stats, TableWhere, Token, WorldBehind,
-    WorldEntry, WorldLogPage, WorldOwner, WorldRow,
+    Account, AggregationLag, Bot, GameCursor, GameRow, HuntCursor, HuntTotals, HunterCursor, HunterRow, LimitRules,
+    MatchCounts, MatchLogPage, MatchLogRow, MatchRow, MatchStats, MatchStatus, RecentFailure, RoundRow, SeatedGame,
+    TableOwner, Token, WorldEntry, WorldLogPage, WorldOwner, WorldRow,
 };
 use engine::tables::Standing;
 use engine::time::UnixMs;
@@ -135,18 +137,20 @@ impl Reader for SqliteReader {
         self.snapshot(|session| ids.iter().filter_map(|id| status(session, *id).transpose()).collect())
     }
 
-    fn log(&mut self, id: MatchId, from: u32, limit: usize) -> Result<Option<LogPage>, StoreError> {
+    fn match_log(&mut self, id: MatchId, from: u32, limit: usize) -> Result<Option<MatchLogPage>, StoreError> {
         self.snapshot(|session| {
             let Some(MatchStatus { state, version, .. }) = status(session, id)? else { return Ok(None) };
             let rows = match state {
-                State::Finished => archived(session, id, version, (from, limit))?,
-                State::Waiting | State::Running | State::Failed | State::Cancelled => live(session, id, from, limit)?,
+                MatchState::Finished => archived_log(session, id, version, (from, limit))?,
+                MatchState::Waiting | MatchState::Running | MatchState::Failed | MatchState::Cancelled => {
+                    live_log(session, id, from, limit)?
+                }
             };
-            Ok(Some(LogPage { state, version, rows }))
+            Ok(Some(MatchLogPage { state, version, rows }))
         })
     }
 
-    fn idempotent_answer(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
+    fn idempotent_response(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedResponse>, StoreError> {
         let sql = "SELECT fingerprint, answer FROM idempotency_keys WHERE account = ?1 AND key = ?2";
         self.session().first(sql, (account.to_bytes(), key), |row| Ok((columns::digest(row.bytes()?)?, row.bytes()?)))
     }
@@ -161,11 +165,11 @@ impl Reader for SqliteReader {
         self.session().all(sql, (address, now.0), |row| Ok((WorkerId(row.id()?), row.time()?)))
     }
 
-    fn counts(&mut self) -> Result<Counts, StoreError> {
+    fn match_counts(&mut self) -> Result<MatchCounts, StoreError> {
         counts(self.session())
     }
 
-    fn stats(&mut self, now: UnixMs) -> Result<Stats, StoreError> {
+    fn match_stats(&mut self, now: UnixMs) -> Result<MatchStats, StoreError> {
         self.snapshot(|session| {
             let mut stats = windows(session, now)?;
             stats.counts = counts(session)?;
@@ -187,7 +191,7 @@ impl Reader for SqliteReader {
         stories::secret(self.session(), name)
     }
 
-    fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableWhere>, StoreError> {
+    fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableOwner>, StoreError> {
         stories::owner(self.session(), id, now)
     }
 
@@ -195,7 +199,7 @@ impl Reader for SqliteReader {
         stories::game(self.session(), id)
     }
 
-    fn story_games_of(&mut self, filter: &SeatFilter) -> Result<Vec<SeatedGame>, StoreError> {
+    fn story_games_of(&mut self, filter: &PlayerGamesFilter) -> Result<Vec<SeatedGame>, StoreError> {
         stories::games_of(self.session(), filter)
     }
 
@@ -211,8 +215,12 @@ impl Reader for SqliteReader {
         self.snapshot(|session| stories::standings(session, players))
     }
 
-    fn story_answer(&mut self, player: PlayerId, key: &str) -> Result<Option<RememberedAnswer>, StoreError> {
-        stories::answer(self.session(), player, key)
+    fn story_idempotent_response(
+        &mut self,
+        player: PlayerId,
+        key: &str,
+    ) -> Result<Option<RememberedResponse>, StoreError> {
+        stories::idempotent_response(self.session(), player, key)
     }
 
     fn worlds(
@@ -237,8 +245,8 @@ impl Reader for SqliteReader {
         self.snapshot(|session| worlds::log_page(session, id, from, limit))
     }
 
-    fn worlds_behind(&mut self, limit: usize) -> Result<Vec<WorldBehind>, StoreError> {
-        worlds::behind(self.session(), limit)
+    fn aggregation_lags(&mut self, limit: usize) -> Result<Vec<AggregationLag>, StoreError> {
+        worlds::aggregation_lags(self.session(), limit)
     }
 
     fn has_joined(&mut self, id: WorldId, player: PlayerId) -> Result<bool, StoreError> {
@@ -258,7 +266,7 @@ impl Reader for SqliteReader {
         worlds::lobby(self.session(), before, limit, now)
     }
 
-    fn hunts_unfinished(
+    fn unfinished_hunts(
         &mut self,
         after: Option<HuntCursor>,
         limit: usize,
@@ -287,15 +295,15 @@ impl Reader for SqliteReader {
         worlds::rounds(self.session(), id, before, limit)
     }
 
-    fn desk(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
-        worlds::desk(self.session(), now)
+    fn matchmaking_queue_owner(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
+        worlds::queue_owner(self.session(), now)
     }
 
     fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError> {
         worlds::totals(self.session())
     }
 
-    fn clock(&mut self) -> Result<Option<UnixMs>, StoreError> {
+    fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError> {
         Ok(None)
     }
 
@@ -348,13 +356,13 @@ fn match_row(session: Session<'_>, id: MatchId) -> Result<Option<MatchRow>, Stor
     let (spec, status, result) = (columns::SPEC, columns::STATUS, columns::RESULT);
     let sql = format!("SELECT {spec}, {status}, {result} FROM matches WHERE id = ?1");
     let row = session.first(&sql, [id.to_bytes()], |row| columns::bare_match(row))?;
-    row.map(|row| completed(session, row)).transpose()
+    row.map(|row| with_seats(session, row)).transpose()
 }
 
-fn completed(session: Session<'_>, mut row: BareMatch) -> Result<MatchRow, StoreError> {
+fn with_seats(session: Session<'_>, mut row: MatchWithoutSeats) -> Result<MatchRow, StoreError> {
     let id = row.status.id;
     if row.is_log_live {
-        columns::follow(&mut row.status, session.log_end(id)?);
+        columns::fill_log_end(&mut row.status, session.log_end(id)?);
     }
     Ok(row.seated(session.seats(id)?))
 }
@@ -370,12 +378,12 @@ fn status(session: Session<'_>, id: MatchId) -> Result<Option<MatchStatus>, Stor
         return Ok(None);
     };
     if is_log_live {
-        columns::follow(&mut status, session.log_end(id)?);
+        columns::fill_log_end(&mut status, session.log_end(id)?);
     }
     Ok(Some(status))
 }
 
-fn live(session: Session<'_>, id: MatchId, from: u32, limit: usize) -> Result<Vec<LogRow>, StoreError> {
+fn live_log(session: Session<'_>, id: MatchId, from: u32, limit: usize) -> Result<Vec<MatchLogRow>, StoreError> {
     let sql = format!(
         "SELECT {} FROM match_log WHERE match_id = ?1 AND version >= ?2 ORDER BY version LIMIT ?3",
         columns::LOG
@@ -384,26 +392,26 @@ fn live(session: Session<'_>, id: MatchId, from: u32, limit: usize) -> Result<Ve
     session.all(&sql, (id.to_bytes(), from, limit), |row| columns::log_row(row))
 }
 
-fn archived(
+fn archived_log(
     session: Session<'_>,
     id: MatchId,
     version: u32,
     (from, limit): (u32, usize),
-) -> Result<Vec<LogRow>, StoreError> {
+) -> Result<Vec<MatchLogRow>, StoreError> {
     let archive = "SELECT data FROM match_archive WHERE match_id = ?1";
     let stored = session.first(archive, [id.to_bytes()], |row| row.bytes())?;
     let stored =
         stored.ok_or_else(|| StoreError::Corrupt { why: format!("match {id} finished without an archive") })?;
-    packing::rows(id, &stored, version, from, limit)
+    archives::decode_rows(id, &stored, version, from, limit)
 }
 
-fn windows(session: Session<'_>, now: UnixMs) -> Result<Stats, StoreError> {
-    let Windows { hour, day, week } = Windows::until(now);
-    let sums = session.first(WINDOWS, (hour, day, week), |row| columns::windows(row))?;
+fn windows(session: Session<'_>, now: UnixMs) -> Result<MatchStats, StoreError> {
+    let StatsWindows { hour, day, week } = StatsWindows::ending_at(now);
+    let sums = session.first(WINDOWS, (hour, day, week), |row| columns::recent_stats(row))?;
     Ok(sums.unwrap_or_default())
 }
 
-fn counts(session: Session<'_>) -> Result<Counts, StoreError> {
+fn counts(session: Session<'_>) -> Result<MatchCounts, StoreError> {
     let figures = session.all(COUNTS, [], |row| Ok((row.text()?, row.number()?)))?;
     Ok(columns::counts(&figures))
 }

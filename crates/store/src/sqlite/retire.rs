@@ -3,12 +3,12 @@
 use super::batch::Batch;
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
-use crate::laws::{KEYS_RETIRED_MAX, WORKER_KEPT};
-use crate::tally::{ARCHIVE_BYTES, MINUTES_KEPT, minute_of};
+use crate::counters::{ARCHIVE_BYTES_COUNTER, MINUTES_RETENTION, minute_of};
+use crate::semantics::{IDEMPOTENCY_KEYS_RETIRED_MAX, WORKER_RETENTION};
 use engine::commands::Outcome;
 use engine::ids::MatchId;
-use engine::limits::IDEMPOTENCY_KEPT;
-use engine::matches::life::State;
+use engine::limits::IDEMPOTENCY_RETENTION;
+use engine::matches::lifecycle::MatchState;
 use engine::time::UnixMs;
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Batch<'_> {
         self.retire_small_things(now)?;
         let mut retired = 0;
         if let Some(keep_for) = keep_for {
-            retired += self.retire_older_than(now.before(keep_for), max)?;
+            retired += self.retire_older_than(now.minus(keep_for), max)?;
         }
         if let Some(keep) = keep_archive_bytes {
             retired += self.retire_archives_beyond(keep, max - retired)?;
@@ -43,16 +43,16 @@ impl Batch<'_> {
             "DELETE FROM idempotency_keys WHERE (account, key) IN (
                SELECT account, key FROM idempotency_keys WHERE created_at <= ?1
                ORDER BY created_at, account, key LIMIT ?2)",
-            (now.before(IDEMPOTENCY_KEPT).0, KEYS_RETIRED_MAX as i64),
+            (now.minus(IDEMPOTENCY_RETENTION).0, IDEMPOTENCY_KEYS_RETIRED_MAX as i64),
         )?;
-        self.session.run("DELETE FROM workers WHERE lease_until <= ?1", [now.before(WORKER_KEPT).0])?;
-        self.session.run("DELETE FROM minutes WHERE minute < ?1", [minute_of(now.before(MINUTES_KEPT))])?;
+        self.session.run("DELETE FROM workers WHERE lease_until <= ?1", [now.minus(WORKER_RETENTION).0])?;
+        self.session.run("DELETE FROM minutes WHERE minute < ?1", [minute_of(now.minus(MINUTES_RETENTION))])?;
         Ok(())
     }
 
     fn retire_older_than(&mut self, end: UnixMs, max: usize) -> Result<usize, StoreError> {
         let mut oldest = Vec::new();
-        for state in State::ALL.into_iter().filter(|state| state.is_ended()) {
+        for state in MatchState::ALL.into_iter().filter(|state| state.is_ended()) {
             let of_state = self.session.all(OLDEST, (state.name(), end.0, max as i64), |row| {
                 let id = MatchId(row.id()?);
                 Ok((row.time()?, id))
@@ -68,9 +68,10 @@ impl Batch<'_> {
     }
 
     fn retire_archives_beyond(&mut self, keep_bytes: u64, max: usize) -> Result<usize, StoreError> {
-        let change = self.tally.changes().find(|(name, _)| *name == ARCHIVE_BYTES).map_or(0, |(_, change)| change);
+        let change =
+            self.counters.changes().find(|(name, _)| *name == ARCHIVE_BYTES_COUNTER).map_or(0, |(_, change)| change);
         let keep_bytes = i64::try_from(keep_bytes).unwrap_or(i64::MAX);
-        let mut excess = self.figure(ARCHIVE_BYTES)? + change - keep_bytes;
+        let mut excess = self.counter(ARCHIVE_BYTES_COUNTER)? + change - keep_bytes;
         if excess <= 0 {
             return Ok(0);
         }
@@ -91,13 +92,13 @@ impl Batch<'_> {
         let bytes = id.to_bytes();
         let archive = "DELETE FROM match_archive WHERE match_id = ?1 RETURNING length(data)";
         if let Some(length) = self.session.first(archive, [bytes], |row| row.int())? {
-            self.tally.unarchived(length);
+            self.counters.record_unarchived(length);
         }
         self.session.run("DELETE FROM match_log WHERE match_id = ?1", [bytes])?;
         self.session.run("DELETE FROM seats WHERE match_id = ?1", [bytes])?;
         let row = "DELETE FROM matches WHERE id = ?1 RETURNING state";
         let state = self.session.first(row, [bytes], |row| columns::state(row))?;
-        self.tally.moved(state, None);
+        self.counters.record_transition(state, None);
         Ok(())
     }
 }

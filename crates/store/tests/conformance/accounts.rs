@@ -7,11 +7,11 @@ use engine::rows::{Account, Bot};
 use store::{BotFilter, Database};
 
 pub(crate) fn an_account_is_made_once(database: &dyn Database) {
-    let mut held = Held::new(database);
+    let mut held = StoreFixture::new(database);
     let again = Account { id: account_id(9), ..account(1) };
-    held.did(Command::EnsureAccount(again), Outcome::AccountIs(account_id(1)));
+    held.assert_outcome(Command::EnsureAccount(again), Outcome::Account(account_id(1)));
     let other_name = Account { name: "other".to_owned(), ..account(1) };
-    held.did(Command::EnsureAccount(other_name), Outcome::Duplicate);
+    held.assert_outcome(Command::EnsureAccount(other_name), Outcome::Duplicate);
     assert_eq!(held.reader.account_named("account-1"), Ok(Some(account(1))));
     assert_eq!(held.reader.account_named("other"), Ok(None));
     assert_eq!(held.reader.account(account_id(1)), Ok(Some(account(1))));
@@ -19,11 +19,11 @@ pub(crate) fn an_account_is_made_once(database: &dyn Database) {
 }
 
 pub(crate) fn tokens_are_found_by_digest_only(database: &dyn Database) {
-    let mut held = Held::new(database);
-    held.did(Command::CreateToken(token(1, 7)), Outcome::Missing);
-    held.did(Command::CreateToken(token(1, 1)), Outcome::Done);
-    held.did(Command::CreateToken(token(1, 1)), Outcome::Duplicate);
-    held.did(Command::CreateToken(token(2, 1)), Outcome::Done);
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(Command::CreateToken(token(1, 7)), Outcome::NotFound);
+    held.assert_outcome(Command::CreateToken(token(1, 1)), Outcome::Done);
+    held.assert_outcome(Command::CreateToken(token(1, 1)), Outcome::Duplicate);
+    held.assert_outcome(Command::CreateToken(token(2, 1)), Outcome::Done);
     assert_eq!(held.reader.token(&token(1, 1).digest), Ok(Some(token(1, 1))));
     assert_eq!(held.reader.token(&[0; 32]), Ok(None));
     assert_eq!(held.reader.tokens(account_id(1)), Ok(vec![token(2, 1), token(1, 1)]), "newest first");
@@ -31,36 +31,36 @@ pub(crate) fn tokens_are_found_by_digest_only(database: &dyn Database) {
     existing.sort_unstable();
     assert_eq!(existing, [1, 2].map(token_id));
     let delete = |account| Command::DeleteToken { id: token_id(1), account };
-    held.did(delete(Some(account_id(2))), Outcome::Missing);
-    held.did(delete(Some(account_id(1))), Outcome::Done);
-    held.did(delete(None), Outcome::Missing);
+    held.assert_outcome(delete(Some(account_id(2))), Outcome::NotFound);
+    held.assert_outcome(delete(Some(account_id(1))), Outcome::Done);
+    held.assert_outcome(delete(None), Outcome::NotFound);
     assert_eq!(held.reader.existing_tokens(&[1, 2].map(token_id)), Ok(vec![token_id(2)]));
     assert_eq!(held.reader.existing_tokens(&[]), Ok(vec![]));
-    held.did(Command::DeleteToken { id: token_id(2), account: None }, Outcome::Done);
+    held.assert_outcome(Command::DeleteToken { id: token_id(2), account: None }, Outcome::Done);
     assert_eq!(held.reader.tokens(account_id(1)), Ok(vec![]));
 }
 
 pub(crate) fn tokens_are_bounded(database: &dyn Database) {
-    let mut held = Held::new(database);
+    let mut held = StoreFixture::new(database);
     let max = TOKENS_PER_ACCOUNT_MAX as u128;
     let commands: Vec<_> = (0..=max).map(|n| Command::CreateToken(token(n, 1))).collect();
     let outcomes = held.commit(&commands);
     assert!(outcomes[..max as usize].iter().all(|outcome| *outcome == Outcome::Done));
-    assert_eq!(outcomes[max as usize], Outcome::TooMany);
-    held.did(Command::DeleteToken { id: token_id(0), account: None }, Outcome::Done);
-    held.did(Command::CreateToken(token(max, 1)), Outcome::Done);
+    assert_eq!(outcomes[max as usize], Outcome::LimitReached);
+    held.assert_outcome(Command::DeleteToken { id: token_id(0), account: None }, Outcome::Done);
+    held.assert_outcome(Command::CreateToken(token(max, 1)), Outcome::Done);
 }
 
 pub(crate) fn bots_have_one_name_each(database: &dyn Database) {
-    let mut held = Held::new(database);
-    held.did(Command::EnsureAccount(account(2)), Outcome::AccountIs(account_id(2)));
-    held.did(Command::CreateBot(bot(1, 7)), Outcome::Missing);
-    held.did(Command::CreateBot(bot(1, 1)), Outcome::Done);
-    held.did(Command::CreateBot(bot(1, 1)), Outcome::Duplicate);
-    held.did(Command::CreateBot(Bot { name: "bot-1".to_owned(), ..bot(2, 1) }), Outcome::Duplicate);
-    held.did(Command::CreateBot(Bot { name: "bot-1".to_owned(), ..bot(3, 2) }), Outcome::Done);
-    held.did(Command::CreateBot(bot(4, 1)), Outcome::Done);
-    held.did(Command::UpdateBot(Bot { name: "bot-1".to_owned(), ..bot(4, 1) }), Outcome::Duplicate);
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(Command::EnsureAccount(account(2)), Outcome::Account(account_id(2)));
+    held.assert_outcome(Command::CreateBot(bot(1, 7)), Outcome::NotFound);
+    held.assert_outcome(Command::CreateBot(bot(1, 1)), Outcome::Done);
+    held.assert_outcome(Command::CreateBot(bot(1, 1)), Outcome::Duplicate);
+    held.assert_outcome(Command::CreateBot(Bot { name: "bot-1".to_owned(), ..bot(2, 1) }), Outcome::Duplicate);
+    held.assert_outcome(Command::CreateBot(Bot { name: "bot-1".to_owned(), ..bot(3, 2) }), Outcome::Done);
+    held.assert_outcome(Command::CreateBot(bot(4, 1)), Outcome::Done);
+    held.assert_outcome(Command::UpdateBot(Bot { name: "bot-1".to_owned(), ..bot(4, 1) }), Outcome::Duplicate);
     let changed = Bot {
         name: "renamed".to_owned(),
         url: "http://elsewhere".to_owned(),
@@ -68,30 +68,30 @@ pub(crate) fn bots_have_one_name_each(database: &dyn Database) {
         updated_at: at(99),
         ..bot(4, 1)
     };
-    held.did(Command::UpdateBot(Bot { created_at: at(98), ..changed.clone() }), Outcome::Done);
+    held.assert_outcome(Command::UpdateBot(Bot { created_at: at(98), ..changed.clone() }), Outcome::Done);
     assert_eq!(held.reader.bots_by_id(&[bot_id(4)]), Ok(vec![changed.clone()]), "all but its age can change");
-    held.did(Command::UpdateBot(changed), Outcome::Done);
+    held.assert_outcome(Command::UpdateBot(changed), Outcome::Done);
 }
 
 pub(crate) fn bots_belong_to_their_account(database: &dyn Database) {
-    let mut held = Held::new(database);
-    held.did(Command::CreateBot(bot(1, 1)), Outcome::Done);
-    held.did(Command::UpdateBot(bot(1, 2)), Outcome::Missing);
-    held.did(Command::DeleteBot { id: bot_id(1), account: account_id(2) }, Outcome::Missing);
-    held.did(Command::DeleteBot { id: bot_id(1), account: account_id(1) }, Outcome::Done);
-    held.did(Command::DeleteBot { id: bot_id(1), account: account_id(1) }, Outcome::Missing);
-    held.did(Command::UpdateBot(bot(1, 1)), Outcome::Missing);
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(Command::CreateBot(bot(1, 1)), Outcome::Done);
+    held.assert_outcome(Command::UpdateBot(bot(1, 2)), Outcome::NotFound);
+    held.assert_outcome(Command::DeleteBot { id: bot_id(1), account: account_id(2) }, Outcome::NotFound);
+    held.assert_outcome(Command::DeleteBot { id: bot_id(1), account: account_id(1) }, Outcome::Done);
+    held.assert_outcome(Command::DeleteBot { id: bot_id(1), account: account_id(1) }, Outcome::NotFound);
+    held.assert_outcome(Command::UpdateBot(bot(1, 1)), Outcome::NotFound);
     assert_eq!(held.reader.bots_by_id(&[bot_id(1)]), Ok(vec![]));
 }
 
 pub(crate) fn bots_are_bounded(database: &dyn Database) {
-    let mut held = Held::new(database);
+    let mut held = StoreFixture::new(database);
     let max = BOTS_PER_ACCOUNT_MAX as u128;
     // A store that keeps maps looks through all of them: the limit is reached in one batch, and only once.
     let commands: Vec<_> = (0..=max).map(|n| Command::CreateBot(bot(n, 1))).collect();
     let outcomes = held.commit(&commands);
     assert_eq!(outcomes.iter().filter(|outcome| **outcome == Outcome::Done).count(), max as usize);
-    assert_eq!(outcomes[max as usize], Outcome::TooMany);
+    assert_eq!(outcomes[max as usize], Outcome::LimitReached);
     let page = BotFilter { account: account_id(1), before: Some(bot_id(3)), limit: 2 };
     assert_eq!(held.reader.bots(&page), Ok(vec![bot(2, 1), bot(1, 1)]));
     let newest = BotFilter { account: account_id(1), before: None, limit: 1 };

@@ -2,17 +2,17 @@
 
 use crate::fixtures::*;
 use engine::commands::Outcome;
-use engine::limits::{BULK_GAMES_MAX, IDEMPOTENCY_KEPT};
-use engine::matches::life::State;
+use engine::limits::{BULK_GAMES_MAX, IDEMPOTENCY_RETENTION};
+use engine::matches::lifecycle::MatchState;
 use engine::rows::{MatchRow, MatchStatus};
 use store::{Database, MatchFilter};
 
 pub(crate) fn a_match_is_read_back_as_it_was_created(database: &dyn Database) {
-    let mut held = Held::new(database);
-    held.did(create(1, [1, 2], at(5)), Outcome::Done);
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(create(1, [1, 2], at(5)), Outcome::Done);
     let status = MatchStatus {
         id: match_id(2),
-        state: State::Waiting,
+        state: MatchState::Waiting,
         created_at: at(5),
         updated_at: at(5),
         enqueued_at: at(5),
@@ -34,52 +34,52 @@ pub(crate) fn a_match_is_read_back_as_it_was_created(database: &dyn Database) {
 }
 
 pub(crate) fn creation_is_all_or_none(database: &dyn Database) {
-    let mut held = Held::new(database);
-    held.did(create(7, [1], at(0)), Outcome::Missing);
-    held.did(create(1, [1, 2, 1], at(0)), Outcome::Duplicate);
-    held.did(create(1, [3], at(0)), Outcome::Done);
-    held.did(create(1, [4, 3], at(0)), Outcome::Duplicate);
-    held.did(create(1, [], at(0)), Outcome::Done);
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(create(7, [1], at(0)), Outcome::NotFound);
+    held.assert_outcome(create(1, [1, 2, 1], at(0)), Outcome::Duplicate);
+    held.assert_outcome(create(1, [3], at(0)), Outcome::Done);
+    held.assert_outcome(create(1, [4, 3], at(0)), Outcome::Duplicate);
+    held.assert_outcome(create(1, [], at(0)), Outcome::Done);
     assert_eq!(held.listed(&MatchFilter { limit: 10, ..MatchFilter::default() }), [3]);
     assert_eq!(held.stats(at(0)).created.last_hour, 1);
     assert_eq!(held.stats(at(0)).counts.waiting, 1);
 }
 
 pub(crate) fn a_key_repeats_its_answer(database: &dyn Database) {
-    let mut held = Held::new(database);
-    assert_eq!(held.reader.idempotent_answer(account_id(1), "k"), Ok(None));
-    held.did(create_with_key("k", 1, [1], at(0)), Outcome::Done);
-    held.did(create_with_key("k", 1, [2], at(1)), Outcome::Replayed(vec![1, 1, 2]));
-    held.did(create_with_key("k", 2, [3], at(1)), Outcome::KeyReused);
-    held.did(create_with_key("K", 2, [4], at(1)), Outcome::Done);
-    held.did(create_with_key("refused", 3, [4], at(1)), Outcome::Duplicate);
+    let mut held = StoreFixture::new(database);
+    assert_eq!(held.reader.idempotent_response(account_id(1), "k"), Ok(None));
+    held.assert_outcome(create_with_key("k", 1, [1], at(0)), Outcome::Done);
+    held.assert_outcome(create_with_key("k", 1, [2], at(1)), Outcome::Replayed(vec![1, 1, 2]));
+    held.assert_outcome(create_with_key("k", 2, [3], at(1)), Outcome::KeyReused);
+    held.assert_outcome(create_with_key("K", 2, [4], at(1)), Outcome::Done);
+    held.assert_outcome(create_with_key("refused", 3, [4], at(1)), Outcome::Duplicate);
     assert_eq!(held.listed(&MatchFilter { limit: 10, ..MatchFilter::default() }), [4, 1]);
-    assert_eq!(held.reader.idempotent_answer(account_id(1), "k"), Ok(Some(([1; 32], vec![1, 1, 2]))));
-    assert_eq!(held.reader.idempotent_answer(account_id(2), "k"), Ok(None));
-    assert_eq!(held.reader.idempotent_answer(account_id(1), "refused"), Ok(None), "a refusal is not an answer");
+    assert_eq!(held.reader.idempotent_response(account_id(1), "k"), Ok(Some(([1; 32], vec![1, 1, 2]))));
+    assert_eq!(held.reader.idempotent_response(account_id(2), "k"), Ok(None));
+    assert_eq!(held.reader.idempotent_response(account_id(1), "refused"), Ok(None), "a refusal is not an answer");
     let both = held.commit(&[create_with_key("twice", 5, [5], at(2)), create_with_key("twice", 5, [6], at(2))]);
     assert_eq!(both, [Outcome::Done, Outcome::Replayed(vec![5, 1, 2])], "also within one batch");
 }
 
 pub(crate) fn a_key_is_forgotten_in_time(database: &dyn Database) {
-    let mut held = Held::new(database);
-    let kept_ms = IDEMPOTENCY_KEPT.as_millis() as i64;
-    held.did(create_with_key("k", 1, [1], at(0)), Outcome::Done);
-    held.did(create_with_key("k", 1, [2], at(kept_ms - 1)), Outcome::Replayed(vec![1, 1, 2]));
-    held.did(create_with_key("k", 2, [3], at(kept_ms)), Outcome::Done);
-    held.did(create_with_key("k", 2, [4], at(kept_ms + 1)), Outcome::Replayed(vec![2, 1, 2]));
-    held.did(crate::retire::call(at(2 * kept_ms - 1), None, None, 10), Outcome::Retired(0));
-    assert!(held.reader.idempotent_answer(account_id(1), "k").is_ok_and(|answer| answer.is_some()));
-    held.did(crate::retire::call(at(2 * kept_ms), None, None, 10), Outcome::Retired(0));
-    assert_eq!(held.reader.idempotent_answer(account_id(1), "k"), Ok(None));
+    let mut held = StoreFixture::new(database);
+    let kept_ms = IDEMPOTENCY_RETENTION.as_millis() as i64;
+    held.assert_outcome(create_with_key("k", 1, [1], at(0)), Outcome::Done);
+    held.assert_outcome(create_with_key("k", 1, [2], at(kept_ms - 1)), Outcome::Replayed(vec![1, 1, 2]));
+    held.assert_outcome(create_with_key("k", 2, [3], at(kept_ms)), Outcome::Done);
+    held.assert_outcome(create_with_key("k", 2, [4], at(kept_ms + 1)), Outcome::Replayed(vec![2, 1, 2]));
+    held.assert_outcome(crate::retire::call(at(2 * kept_ms - 1), None, None, 10), Outcome::Retired(0));
+    assert!(held.reader.idempotent_response(account_id(1), "k").is_ok_and(|answer| answer.is_some()));
+    held.assert_outcome(crate::retire::call(at(2 * kept_ms), None, None, 10), Outcome::Retired(0));
+    assert_eq!(held.reader.idempotent_response(account_id(1), "k"), Ok(None));
 }
 
 pub(crate) fn a_thousand_matches_are_one_command(database: &dyn Database) {
-    let mut held = Held::new(database);
+    let mut held = StoreFixture::new(database);
     let all = BULK_GAMES_MAX as u128;
-    held.did(create(1, 1..=all, at(0)), Outcome::Done);
+    held.assert_outcome(create(1, 1..=all, at(0)), Outcome::Done);
     assert_eq!(held.stats(at(0)).counts.waiting, all as u64);
-    held.did(lease(1, at(0)), Outcome::Done);
+    held.assert_outcome(lease(1, at(0)), Outcome::Done);
     let claimed = held.claimed(claim(1, at(0), 2 * BULK_GAMES_MAX));
     assert!(claimed.iter().map(|claimed| claimed.spec.clone()).eq((1..=all).map(spec)), "all, whole, in order");
     assert_eq!(held.stats(at(0)).counts.running, all as u64);

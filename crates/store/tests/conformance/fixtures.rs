@@ -1,13 +1,14 @@
 //! Small, readable things to store, and a store held by its two ends.
 
-use engine::commands::{Append, Claimed, Command, CreateMatches, Idempotency, Outcome};
+use engine::commands::{ClaimedMatch, Command, CreateMatches, Idempotency, MatchAppend, Outcome};
 use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
 use engine::matches::archive;
-use engine::matches::life::State;
-use engine::matches::outcome::MatchResult;
+use engine::matches::lifecycle::MatchState;
+use engine::matches::result::MatchResult;
 use engine::matches::spec::{MatchSpec, SeatSpec};
 use engine::rows::{
-    Account, Bot, LimitOverride, LimitPolicy, LogPage, LogRow, MatchStatus, Purpose, Role, Stats, Token,
+    Account, Bot, LimitOverride, LimitPolicy, MatchLogPage, MatchLogRow, MatchStats, MatchStatus, Role, Token,
+    TokenPurpose,
 };
 use engine::time::UnixMs;
 use rules::chance::Seed;
@@ -48,7 +49,7 @@ pub(crate) fn token(n: u128, account: u128) -> Token {
     let mut digest = [0x5a; 32];
     digest[..16].copy_from_slice(&n.to_be_bytes());
     let role = Role::ALL[n as usize % Role::ALL.len()];
-    let purpose = Purpose::ALL[n as usize / 2 % Purpose::ALL.len()];
+    let purpose = TokenPurpose::ALL[n as usize / 2 % TokenPurpose::ALL.len()];
     let name = format!("token-{n}");
     Token { id: token_id(n), account: account_id(account), name, role, purpose, digest, created_at: at(n as i64) }
 }
@@ -101,7 +102,7 @@ pub(crate) fn create(account: u128, matches: impl IntoIterator<Item = u128>, now
 }
 
 pub(crate) fn create_with_key(key: &str, request: u8, matches: impl IntoIterator<Item = u128>, now: UnixMs) -> Command {
-    let idempotency = Idempotency { key: key.to_owned(), fingerprint: [request; 32], answer: vec![request, 1, 2] };
+    let idempotency = Idempotency { key: key.to_owned(), fingerprint: [request; 32], response: vec![request, 1, 2] };
     let matches = matches.into_iter().map(spec).collect();
     let account = account_id(1);
     Command::CreateMatches(CreateMatches { account, idempotency: Some(idempotency), matches, now })
@@ -116,7 +117,7 @@ pub(crate) fn lease(worker: u128, now: UnixMs) -> Command {
 pub(crate) fn claim(worker: u128, now: UnixMs, max: usize) -> Command {
     static CLAIMS: AtomicU64 = AtomicU64::new(0);
     let number = 1 + CLAIMS.fetch_add(1, Ordering::Relaxed);
-    Command::Claim { worker: worker_id(worker), number, now, max, attempts_max: ATTEMPTS_MAX }
+    Command::ClaimMatches { worker: worker_id(worker), number, now, max, attempts_max: ATTEMPTS_MAX }
 }
 
 pub(crate) fn cancel(n: u128, now: UnixMs) -> Command {
@@ -128,26 +129,31 @@ pub(crate) fn requeue(n: u128, now: UnixMs) -> Command {
 }
 
 pub(crate) fn fail(n: u128, epoch: u32, now: UnixMs) -> Command {
-    Command::Fail { id: match_id(n), epoch, reason: "the board caught fire".to_owned(), now }
+    Command::FailMatch { id: match_id(n), epoch, reason: "the board caught fire".to_owned(), now }
 }
 
 pub(crate) fn release(n: u128, epoch: u32, is_refunded: bool) -> Command {
-    Command::Release { id: match_id(n), epoch, is_refunded }
+    Command::ReleaseMatch { id: match_id(n), epoch, is_refunded }
 }
 
 /// Entry `version` of any log. The first is the opening and plays no turn.
-pub(crate) fn entry(version: u32) -> LogRow {
-    LogRow { version, turns: version, late_moves: version / 2, bytes: vec![version as u8; 1 + version as usize % 90] }
+pub(crate) fn entry(version: u32) -> MatchLogRow {
+    MatchLogRow {
+        version,
+        turns: version,
+        late_moves: version / 2,
+        bytes: vec![version as u8; 1 + version as usize % 90],
+    }
 }
 
-pub(crate) fn append_rows(n: u128, epoch: u32, from: u32, count: u32) -> Append {
+pub(crate) fn append_rows(n: u128, epoch: u32, from: u32, count: u32) -> MatchAppend {
     let rows = (from..from + count).map(entry).collect();
     let started_at = (from == 0).then(|| at(77));
-    Append { id: match_id(n), epoch, rows, expected_version: from, started_at }
+    MatchAppend { id: match_id(n), epoch, rows, expected_version: from, started_at }
 }
 
 pub(crate) fn append(n: u128, epoch: u32, from: u32, count: u32) -> Command {
-    Command::Append(append_rows(n, epoch, from, count))
+    Command::AppendMatch(append_rows(n, epoch, from, count))
 }
 
 pub(crate) fn result(turns: u32) -> MatchResult {
@@ -166,22 +172,22 @@ pub(crate) fn finish(n: u128, epoch: u32, from: u32, count: u32, now: UnixMs) ->
     let whole: Vec<_> = (0..from + count).map(entry).collect();
     let last = whole.last().map_or(0, |row| row.turns);
     let archive = archive::pack(&whole);
-    Command::Finish { append: append_rows(n, epoch, from, count), result: result(last), archive, now }
+    Command::FinishMatch { append: append_rows(n, epoch, from, count), result: result(last), archive, now }
 }
 
 /// A store by its two ends.
-pub(crate) struct Held {
+pub(crate) struct StoreFixture {
     pub(crate) writer: Box<dyn Backend>,
     pub(crate) reader: Box<dyn Reader>,
 }
 
-impl Held {
+impl StoreFixture {
     /// With account 1 in it.
     pub(crate) fn new(database: &dyn Database) -> Self {
         let writer = database.writer().expect("the database can be opened");
         let reader = database.reader().expect("the database can be read");
         let mut held = Self { writer, reader };
-        held.did(Command::EnsureAccount(account(1)), Outcome::AccountIs(account_id(1)));
+        held.assert_outcome(Command::EnsureAccount(account(1)), Outcome::Account(account_id(1)));
         held
     }
 
@@ -189,28 +195,28 @@ impl Held {
         self.writer.commit(commands).expect("the store is there")
     }
 
-    pub(crate) fn tell(&mut self, command: Command) -> Outcome {
+    pub(crate) fn commit_one(&mut self, command: Command) -> Outcome {
         self.commit(&[command]).remove(0)
     }
 
     #[track_caller]
     #[expect(clippy::needless_pass_by_value, reason = "rows read better without ampersands")]
-    pub(crate) fn did(&mut self, command: Command, want: Outcome) {
+    pub(crate) fn assert_outcome(&mut self, command: Command, want: Outcome) {
         let said = format!("{command:?}");
-        assert_eq!(self.tell(command), want, "{said}");
+        assert_eq!(self.commit_one(command), want, "{said}");
     }
 
     #[track_caller]
-    pub(crate) fn claimed(&mut self, command: Command) -> Vec<Claimed> {
-        match self.tell(command) {
-            Outcome::Claimed(claimed) => claimed,
+    pub(crate) fn claimed(&mut self, command: Command) -> Vec<ClaimedMatch> {
+        match self.commit_one(command) {
+            Outcome::MatchesClaimed(claimed) => claimed,
             other => panic!("not claimed: {other:?}"),
         }
     }
 
     /// Numbers, epochs and attempts of what a claim takes.
     #[track_caller]
-    pub(crate) fn takes(&mut self, command: Command, want: &[(u128, u32, u32)]) {
+    pub(crate) fn assert_claims(&mut self, command: Command, want: &[(u128, u32, u32)]) {
         let claimed = self.claimed(command);
         let got: Vec<_> = claimed.iter().map(|c| (c.spec.id.0 - 0xc000, c.epoch, c.attempts_charged)).collect();
         assert_eq!(got, want, "(match, epoch, attempts)");
@@ -219,9 +225,9 @@ impl Held {
     /// Match `n` running in the hands of worker 1, epoch 1.
     #[track_caller]
     pub(crate) fn run(&mut self, n: u128) {
-        self.did(create(1, [n], at(0)), Outcome::Done);
-        self.did(lease(1, at(0)), Outcome::Done);
-        self.takes(claim(1, at(0), 1), &[(n, 1, 1)]);
+        self.assert_outcome(create(1, [n], at(0)), Outcome::Done);
+        self.assert_outcome(lease(1, at(0)), Outcome::Done);
+        self.assert_claims(claim(1, at(0), 1), &[(n, 1, 1)]);
     }
 
     #[track_caller]
@@ -231,17 +237,17 @@ impl Held {
     }
 
     #[track_caller]
-    pub(crate) fn is_in(&mut self, n: u128, want: State) {
+    pub(crate) fn is_in(&mut self, n: u128, want: MatchState) {
         assert_eq!(self.status(n).state, want, "match {n}");
     }
 
-    pub(crate) fn log(&mut self, n: u128) -> LogPage {
-        let page = self.reader.log(match_id(n), 0, usize::MAX).expect("the store is there");
+    pub(crate) fn log(&mut self, n: u128) -> MatchLogPage {
+        let page = self.reader.match_log(match_id(n), 0, usize::MAX).expect("the store is there");
         page.expect("the match is known")
     }
 
-    pub(crate) fn stats(&mut self, now: UnixMs) -> Stats {
-        self.reader.stats(now).expect("the store is there")
+    pub(crate) fn stats(&mut self, now: UnixMs) -> MatchStats {
+        self.reader.match_stats(now).expect("the store is there")
     }
 
     /// Numbers of the matches that a filter shows.

@@ -25,7 +25,7 @@ mod worlds;
 
 use store::memory::MemoryDatabase;
 use store::sqlite::SqliteDatabase;
-use store::testing::{Cluster, TempDir};
+use store::testing::{PostgresCluster, TempDir};
 
 /// One test for every law and store.
 macro_rules! laws {
@@ -36,10 +36,10 @@ macro_rules! laws {
             crate::$theme::$law(&crate::SqliteDatabase::new(dir.path().join("store.db")));
         })* })* }
         mod postgres { $(mod $theme { $(#[test] fn $law() {
-            crate::$theme::$law(&crate::Cluster::shared().new_database());
+            crate::$theme::$law(&crate::PostgresCluster::shared().new_database());
         })* })* }
         /// All of them, one after the other, on databases of this cluster.
-        fn all_laws(cluster: &crate::Cluster) {
+        fn all_laws(cluster: &crate::PostgresCluster) {
             $($(crate::$theme::$law(&cluster.new_database());)*)*
         }
     };

@@ -2,7 +2,7 @@
 
 use crate::fixtures::*;
 use crate::story_model::{self, Known};
-use engine::commands::{Append, Command, Outcome};
+use engine::commands::{Command, MatchAppend, Outcome};
 use engine::rows::MatchStatus;
 use engine::time::UnixMs;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use std::time::Duration;
 use store::memory::MemoryDatabase;
 use store::sqlite::SqliteDatabase;
-use store::testing::{Cluster, TempDir};
+use store::testing::{PostgresCluster, TempDir};
 use store::{BotFilter, Database, MatchFilter, Reader};
 
 const MATCHES: u128 = 6;
@@ -110,7 +110,7 @@ fn command(step: &Step, statuses: &[MatchStatus], tables: &Known, now: UnixMs) -
         Step::Claim { worker, max } => claim(worker, now, max),
         Step::Append { n, rows, epoch_off, version_off } => {
             let append = append_rows(n, epoch(n, epoch_off), version(n, version_off), rows);
-            Command::Append(Append { started_at: append.started_at.map(|_| now), ..append })
+            Command::AppendMatch(MatchAppend { started_at: append.started_at.map(|_| now), ..append })
         }
         Step::Finish { n, rows, epoch_off, version_off } => {
             finish(n, epoch(n, epoch_off), version(n, version_off), rows, now)
@@ -134,12 +134,12 @@ fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
     let mut all = Vec::new();
     let mut say = |what: &dyn std::fmt::Debug| all.push(format!("{what:?}"));
     say(&reader.limit_rules());
-    say(&reader.stats(now));
+    say(&reader.match_stats(now));
     say(&reader.statuses(&ids));
     for id in ids {
         say(&reader.match_by_id(id));
-        say(&reader.log(id, 0, 100));
-        say(&reader.log(id, 2, 3));
+        say(&reader.match_log(id, 0, 100));
+        say(&reader.match_log(id, 2, 3));
     }
     for account in [None, Some(account_id(1)), Some(account_id(2))] {
         for bot in [None, Some(bot_id(1)), Some(bot_id(3))] {
@@ -150,7 +150,7 @@ fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
         say(&reader.account_named(&account(n).name));
         say(&reader.tokens(account_id(n)));
         say(&reader.bots(&BotFilter { account: account_id(n), before: None, limit: 9 }));
-        say(&reader.idempotent_answer(account_id(n), "key-0"));
+        say(&reader.idempotent_response(account_id(n), "key-0"));
     }
     for worker in 0..WORKERS {
         say(&reader.lease_address(worker_id(worker), now));
@@ -161,11 +161,11 @@ fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
 
 fn check(database: &dyn Database, life: &[(i64, Vec<Step>)]) -> Result<(), TestCaseError> {
     let model = MemoryDatabase::new();
-    let (mut held, mut want) = (Held::new(database), Held::new(&model));
+    let (mut held, mut want) = (StoreFixture::new(database), StoreFixture::new(&model));
     let ids: Vec<_> = (0..MATCHES + 4).map(match_id).collect();
     let (mut now, mut tables) = (at(0), Known::default());
     for (pause_ms, steps) in life {
-        now = now.after(Duration::from_millis(*pause_ms as u64));
+        now = now.plus(Duration::from_millis(*pause_ms as u64));
         let statuses = want.reader.statuses(&ids).expect("the model is there");
         let commands: Vec<_> = steps.iter().map(|step| command(step, &statuses, &tables, now)).collect();
         let wanted: Vec<Outcome> = want.commit(&commands);
@@ -199,17 +199,17 @@ fn sqlite_lives_as_memory_does() {
 
 #[test]
 fn postgres_lives_as_memory_does() {
-    check_many(25, || Box::new(Cluster::shared().new_database()));
+    check_many(25, || Box::new(PostgresCluster::shared().new_database()));
 }
 
 /// The comparison itself can fail: a store that forgets one entry is found out.
 #[test]
 fn a_store_that_forgets_is_found_out() {
     let (model, other) = (MemoryDatabase::new(), MemoryDatabase::new());
-    let (mut want, mut held) = (Held::new(&model), Held::new(&other));
+    let (mut want, mut held) = (StoreFixture::new(&model), StoreFixture::new(&other));
     for held in [&mut want, &mut held] {
         held.run(1);
     }
-    want.did(append(1, 1, 0, 1), Outcome::Done);
+    want.assert_outcome(append(1, 1, 0, 1), Outcome::Done);
     assert_ne!(everything(&mut *held.reader, at(1)), everything(&mut *want.reader, at(1)));
 }

@@ -8,7 +8,7 @@
 use postgres::{Client, NoTls};
 use std::collections::BTreeSet;
 use std::path::Path;
-use store::testing::{Cluster, sent};
+use store::testing::{PostgresCluster, statements};
 
 /// Tables with few rows whatever happens: each has one for each name, minute, policy or process of a bounded time, or one row.
 const SMALL: [&str; 10] = [
@@ -113,7 +113,7 @@ struct Database {
 
 impl Database {
     /// An empty one, analysed, that will not be analysed again by itself.
-    fn new(cluster: &Cluster) -> Self {
+    fn new(cluster: &PostgresCluster) -> Self {
         let url = cluster.new_database_url();
         let database = store::postgres::PostgresDatabase::new(&url).unwrap();
         drop(store::Database::writer(&database).unwrap());
@@ -298,9 +298,9 @@ fn is_planned(sql: &str) -> bool {
 
 #[test]
 fn no_statement_reads_a_growing_table_from_end_to_end() {
-    let cluster = Cluster::start();
+    let cluster = PostgresCluster::start();
     crate::all_laws(&cluster);
-    let sent = sent::statements();
+    let sent = statements::statements();
 
     let reached: BTreeSet<(String, u32)> = sent
         .values()
@@ -327,13 +327,13 @@ fn no_statement_reads_a_growing_table_from_end_to_end() {
     assert!(planned.len() > 50, "{} statements are all", planned.len());
     database.drop_constraints();
     database.client.batch_execute("VACUUM ANALYZE").unwrap();
-    let mut ours = Used::new(&database.url, sent::SETTINGS, sent::BEGIN, &planned);
-    let mut kept: BTreeSet<String> = sent::KEPT.iter().map(|sql| (*sql).to_owned()).collect();
+    let mut ours = Used::new(&database.url, statements::SETTINGS, statements::BEGIN, &planned);
+    let mut kept: BTreeSet<String> = statements::KEPT.iter().map(|sql| (*sql).to_owned()).collect();
     // None of them refers to anything today.
     kept.extend(references);
     assert!(kept.is_subset(&planned), "these are not sent any more: {:#?}", kept.difference(&planned));
-    let mut with_plans = Used::new(&database.url, sent::SETTINGS, sent::BEGIN_WITH_PLANS, &kept);
-    let mut others = Used::new(&database.url, "", sent::BEGIN, &planned);
+    let mut with_plans = Used::new(&database.url, statements::SETTINGS, statements::BEGIN_WITH_PLANS, &kept);
+    let mut others = Used::new(&database.url, "", statements::BEGIN, &planned);
     database.fill();
     let mut wrong = ours.wrong("full, and statistics say empty", &database.small);
     wrong.push_str(&with_plans.wrong("full, planned while it was empty", &database.small));

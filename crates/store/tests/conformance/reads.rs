@@ -2,7 +2,7 @@
 
 use crate::fixtures::*;
 use engine::commands::{Command, Outcome};
-use engine::matches::life::State;
+use engine::matches::lifecycle::MatchState;
 use store::{Database, MatchFilter};
 
 fn filter(account: Option<u128>, bot: Option<u128>, before: Option<u128>, limit: usize) -> MatchFilter {
@@ -10,8 +10,8 @@ fn filter(account: Option<u128>, bot: Option<u128>, before: Option<u128>, limit:
 }
 
 pub(crate) fn lists_are_newest_first_and_paged(database: &dyn Database) {
-    let mut held = Held::new(database);
-    held.did(create(1, [2, 5, 1, 4, 3], at(0)), Outcome::Done);
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(create(1, [2, 5, 1, 4, 3], at(0)), Outcome::Done);
     assert_eq!(held.listed(&filter(None, None, None, 2)), [5, 4]);
     assert_eq!(held.listed(&filter(None, None, Some(4), 2)), [3, 2]);
     assert_eq!(held.listed(&filter(None, None, Some(2), 2)), [1]);
@@ -20,11 +20,11 @@ pub(crate) fn lists_are_newest_first_and_paged(database: &dyn Database) {
 }
 
 pub(crate) fn lists_are_filtered_by_account_and_bot(database: &dyn Database) {
-    let mut held = Held::new(database);
-    held.did(Command::EnsureAccount(account(2)), Outcome::AccountIs(account_id(2)));
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(Command::EnsureAccount(account(2)), Outcome::Account(account_id(2)));
     // Every match seats bot 1, and bot 2, 3 or 4 by its number.
-    held.did(create(1, [1, 2, 3, 6], at(0)), Outcome::Done);
-    held.did(create(2, [4, 5, 7], at(0)), Outcome::Done);
+    held.assert_outcome(create(1, [1, 2, 3, 6], at(0)), Outcome::Done);
+    held.assert_outcome(create(2, [4, 5, 7], at(0)), Outcome::Done);
     let mut rows = [
         (filter(Some(1), None, None, 9), vec![6, 3, 2, 1]),
         (filter(Some(2), None, Some(7), 1), vec![5]),
@@ -42,8 +42,8 @@ pub(crate) fn lists_are_filtered_by_account_and_bot(database: &dyn Database) {
 }
 
 pub(crate) fn statuses_come_in_the_order_asked(database: &dyn Database) {
-    let mut held = Held::new(database);
-    held.did(create(1, [1, 2, 3], at(0)), Outcome::Done);
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(create(1, [1, 2, 3], at(0)), Outcome::Done);
     let asked = [3, 9, 1, 3].map(match_id);
     let statuses = held.reader.statuses(&asked).expect("the store is there");
     let ids: Vec<_> = statuses.iter().map(|status| status.id).collect();
@@ -52,12 +52,12 @@ pub(crate) fn statuses_come_in_the_order_asked(database: &dyn Database) {
 }
 
 pub(crate) fn a_log_is_paged(database: &dyn Database) {
-    let mut held = Held::new(database);
+    let mut held = StoreFixture::new(database);
     held.run(1);
-    held.did(append(1, 1, 0, 10), Outcome::Done);
-    for state in [State::Running, State::Finished] {
+    held.assert_outcome(append(1, 1, 0, 10), Outcome::Done);
+    for state in [MatchState::Running, MatchState::Finished] {
         let mut check = |from: u32, limit: usize, want: std::ops::Range<u32>| {
-            let page = held.reader.log(match_id(1), from, limit).expect("there").expect("known");
+            let page = held.reader.match_log(match_id(1), from, limit).expect("there").expect("known");
             assert_eq!((page.state, page.version), (state, 10));
             assert!(page.rows.into_iter().eq(want.map(entry)), "{state:?} from {from}, {limit} rows");
         };
@@ -67,27 +67,27 @@ pub(crate) fn a_log_is_paged(database: &dyn Database) {
         check(10, 5, 10..10);
         check(u32::MAX, 5, 0..0);
         check(4, 0, 0..0);
-        if state == State::Running {
-            held.did(finish(1, 1, 10, 0, at(1)), Outcome::Done);
+        if state == MatchState::Running {
+            held.assert_outcome(finish(1, 1, 10, 0, at(1)), Outcome::Done);
         }
     }
-    assert_eq!(held.reader.log(match_id(9), 0, 1), Ok(None));
+    assert_eq!(held.reader.match_log(match_id(9), 0, 1), Ok(None));
 }
 
 pub(crate) fn addresses_are_those_of_living_leases(database: &dyn Database) {
-    let mut held = Held::new(database);
+    let mut held = StoreFixture::new(database);
     let address = Ok(Some("10.0.0.1:4000".to_owned()));
     assert_eq!(held.reader.lease_address(worker_id(1), at(0)), Ok(None));
-    held.did(lease(1, at(0)), Outcome::Done);
+    held.assert_outcome(lease(1, at(0)), Outcome::Done);
     assert_eq!(held.reader.lease_address(worker_id(1), at(4_999)), address);
     assert_eq!(held.reader.lease_address(worker_id(1), at(5_000)), Ok(None));
-    held.did(Command::EndLease { worker: worker_id(1) }, Outcome::Done);
+    held.assert_outcome(Command::EndLease { worker: worker_id(1) }, Outcome::Done);
     assert_eq!(held.reader.lease_address(worker_id(1), at(1)), Ok(None));
 }
 
 pub(crate) fn leases_of_one_address_are_found(database: &dyn Database) {
-    let mut held = Held::new(database);
-    let check = |held: &mut Held, now: i64, want: &[(u128, i64)]| {
+    let mut held = StoreFixture::new(database);
+    let check = |held: &mut StoreFixture, now: i64, want: &[(u128, i64)]| {
         let want = want.iter().map(|(worker, until)| (worker_id(*worker), at(*until))).collect();
         assert_eq!(held.reader.leases_at("10.0.0.1:4000", at(now)), Ok(want), "at {now}");
     };
@@ -98,28 +98,28 @@ pub(crate) fn leases_of_one_address_are_found(database: &dyn Database) {
         until: at(until),
     };
     check(&mut held, 0, &[]);
-    held.did(renew(1, "10.0.0.1:4000", 5_000), Outcome::Done);
-    held.did(renew(2, "10.0.0.2:4000", 9_000), Outcome::Done);
-    held.did(renew(3, "10.0.0.1:4000", 6_000), Outcome::Done);
+    held.assert_outcome(renew(1, "10.0.0.1:4000", 5_000), Outcome::Done);
+    held.assert_outcome(renew(2, "10.0.0.2:4000", 9_000), Outcome::Done);
+    held.assert_outcome(renew(3, "10.0.0.1:4000", 6_000), Outcome::Done);
     check(&mut held, 1_000, &[(1, 5_000), (3, 6_000)]);
     check(&mut held, 5_000, &[(3, 6_000)]);
-    held.did(Command::EndLease { worker: worker_id(3) }, Outcome::Done);
+    held.assert_outcome(Command::EndLease { worker: worker_id(3) }, Outcome::Done);
     check(&mut held, 1_000, &[(1, 5_000)]);
 }
 
 pub(crate) fn a_probe_leaves_nothing(database: &dyn Database) {
-    let mut held = Held::new(database);
-    held.did(create(1, [1], at(0)), Outcome::Done);
+    let mut held = StoreFixture::new(database);
+    held.assert_outcome(create(1, [1], at(0)), Outcome::Done);
     let before = held.stats(at(0));
     assert_eq!(held.reader.probe(), Ok(()));
     assert_eq!(held.reader.probe(), Ok(()));
     assert_eq!(held.stats(at(0)), before);
-    held.did(create(1, [2], at(0)), Outcome::Done);
+    held.assert_outcome(create(1, [2], at(0)), Outcome::Done);
 }
 
 pub(crate) fn the_clock_of_the_database_goes_forward(database: &dyn Database) {
-    let mut held = Held::new(database);
-    let (first, second) = (held.reader.clock().unwrap(), held.reader.clock().unwrap());
+    let mut held = StoreFixture::new(database);
+    let (first, second) = (held.reader.database_time().unwrap(), held.reader.database_time().unwrap());
     assert_eq!(first.is_some(), database.is_shared(), "who is alone needs no clock but his own");
     assert!(first <= second);
 }

@@ -1,15 +1,17 @@
 //! Small, readable things about tables and their games to store.
 
-use crate::fixtures::{Held, at, lease, worker_id};
-use engine::commands::{Base, ClaimedTable, Command, Idempotency, Index, OpenTable, Outcome, TableAppend};
+use crate::fixtures::{StoreFixture, at, lease, worker_id};
+use engine::commands::{
+    ClaimedTable, Command, Idempotency, IndexChange, OpenTable, Outcome, TableAppend, TableSnapshot,
+};
 use engine::ids::{GameId, PlayerId, TableId};
-use engine::rows::{GameCursor, GameRow, SeatRole, TableLogRow};
+use engine::rows::{GameCursor, GameRole, GameRow, TableLogRow};
 use engine::tables::Phase;
 use engine::time::UnixMs;
 use rules::chance::Seed;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use store::SeatFilter;
+use store::PlayerGamesFilter;
 
 pub(crate) fn player_id(n: u128) -> PlayerId {
     PlayerId(0xf000 + n)
@@ -26,20 +28,20 @@ pub(crate) fn table_row(version: u32) -> TableLogRow {
     TableLogRow { version, bytes: vec![version as u8; 1 + version as usize % 70] }
 }
 
-pub(crate) fn base(version: u32, size: usize) -> Base {
-    Base { version, bytes: vec![0xba; size] }
+pub(crate) fn base(version: u32, size: usize) -> TableSnapshot {
+    TableSnapshot { version, bytes: vec![0xba; size] }
 }
 
 /// Entries for a live table's log that change no list.
 pub(crate) fn entries(table: u128, epoch: u32, from: u32, count: u32) -> TableAppend {
     let rows = (from..from + count).map(table_row).collect();
     let id = table_id(table);
-    TableAppend { id, epoch, expected_version: from, rows, index: Vec::new(), base: None, is_live: true }
+    TableAppend { id, epoch, expected_version: from, rows, index_changes: Vec::new(), snapshot: None, is_live: true }
 }
 
 /// One entry, and what follows from it.
-pub(crate) fn entry_with(table: u128, from: u32, index: Vec<Index>) -> Command {
-    Command::AppendTable(TableAppend { index, ..entries(table, 1, from, 1) })
+pub(crate) fn entry_with(table: u128, from: u32, index: Vec<IndexChange>) -> Command {
+    Command::AppendTable(TableAppend { index_changes: index, ..entries(table, 1, from, 1) })
 }
 
 /// A game of six in its invitation, opened by player 1 at a time that its number and its table give.
@@ -61,31 +63,32 @@ pub(crate) fn in_phase(game: GameRow, phase: Phase, ended_at: Option<UnixMs>) ->
     GameRow { phase, ended_at, ..game }
 }
 
-pub(crate) fn seat(game: GameId, player: u128, role: SeatRole) -> Index {
-    Index::Seat { game, player: player_id(player), role }
+pub(crate) fn seat(game: GameId, player: u128, role: GameRole) -> IndexChange {
+    IndexChange::UpsertSeat { game, player: player_id(player), role }
 }
 
-pub(crate) fn unseat(game: GameId, player: u128) -> Index {
-    Index::Unseat { game, player: player_id(player) }
+pub(crate) fn unseat(game: GameId, player: u128) -> IndexChange {
+    IndexChange::DeleteSeat { game, player: player_id(player) }
 }
 
-pub(crate) fn archive(game: GameId, winners: &[u128]) -> Index {
+pub(crate) fn archive(game: GameId, winners: &[u128]) -> IndexChange {
     let winners = winners.iter().copied().map(player_id).collect();
-    Index::Archive { game, record: vec![0xac, game.number as u8], winners }
+    IndexChange::ArchiveGame { game, record: vec![0xac, game.number as u8], winners }
 }
 
-pub(crate) fn award(player: u128, points: u32) -> Index {
-    Index::Award { player: player_id(player), points, seed: Seed(points.into()) }
+pub(crate) fn award(player: u128, points: u32) -> IndexChange {
+    IndexChange::Award { player: player_id(player), points, seed: Seed(points.into()) }
 }
 
 /// Game 1 and its storyteller.
-pub(crate) fn first_game(table: u128) -> Vec<Index> {
-    vec![Index::Game(game(table, 1)), seat(game_id(table, 1), 1, SeatRole::Storyteller)]
+pub(crate) fn first_game(table: u128) -> Vec<IndexChange> {
+    vec![IndexChange::UpsertGame(game(table, 1)), seat(game_id(table, 1), 1, GameRole::Storyteller)]
 }
 
 /// A live table with a base of its own, two entries and a game.
 pub(crate) fn opening(worker: u128, table: u128, now: UnixMs) -> OpenTable {
-    let append = TableAppend { index: first_game(table), base: Some(base(0, 9)), ..entries(table, 1, 0, 2) };
+    let append =
+        TableAppend { index_changes: first_game(table), snapshot: Some(base(0, 9)), ..entries(table, 1, 0, 2) };
     OpenTable { worker: worker_id(worker), now, idempotency: None, append }
 }
 
@@ -94,7 +97,7 @@ pub(crate) fn open(worker: u128, table: u128, now: UnixMs) -> Command {
 }
 
 pub(crate) fn open_with_key(player: u128, key: &str, request: u8, table: u128, now: UnixMs) -> Command {
-    let asked = Idempotency { key: key.to_owned(), fingerprint: [request; 32], answer: vec![request, 3] };
+    let asked = Idempotency { key: key.to_owned(), fingerprint: [request; 32], response: vec![request, 3] };
     Command::OpenTable(OpenTable { idempotency: Some((player_id(player), asked)), ..opening(1, table, now) })
 }
 
@@ -117,17 +120,17 @@ pub(crate) fn retire_games(now: UnixMs, keep_ms: Option<u64>, max: usize) -> Com
     Command::RetireGames { now, keep_for: keep_ms.map(Duration::from_millis), max }
 }
 
-pub(crate) fn seats_of(player: u128, is_ended: bool, before: Option<GameCursor>, limit: usize) -> SeatFilter {
-    SeatFilter { player: player_id(player), is_ended, before, limit }
+pub(crate) fn seats_of(player: u128, is_ended: bool, before: Option<GameCursor>, limit: usize) -> PlayerGamesFilter {
+    PlayerGamesFilter { player: player_id(player), is_ended, before, limit }
 }
 
-impl Held {
+impl StoreFixture {
     /// With worker 1 and these tables in its hands, epoch 1.
     #[track_caller]
     pub(crate) fn open_tables(&mut self, tables: &[u128]) {
-        self.did(lease(1, at(0)), Outcome::Done);
+        self.assert_outcome(lease(1, at(0)), Outcome::Done);
         for table in tables {
-            self.did(open(1, *table, at(0)), Outcome::Done);
+            self.assert_outcome(open(1, *table, at(0)), Outcome::Done);
         }
     }
 
@@ -135,8 +138,8 @@ impl Held {
     #[track_caller]
     pub(crate) fn taken_over(&mut self, table: u128) -> ClaimedTable {
         let later = at(1_000_000);
-        self.did(lease(9, later), Outcome::Done);
-        match self.tell(claim_table(9, table, later)) {
+        self.assert_outcome(lease(9, later), Outcome::Done);
+        match self.commit_one(claim_table(9, table, later)) {
             Outcome::TableClaimed(claimed) => claimed,
             other => panic!("not claimed: {other:?}"),
         }
@@ -145,7 +148,7 @@ impl Held {
     /// Numbers and epochs of the tables that a claim takes.
     #[track_caller]
     pub(crate) fn takes_tables(&mut self, command: Command, want: &[(u128, u32)]) {
-        let claimed = match self.tell(command) {
+        let claimed = match self.commit_one(command) {
             Outcome::TablesClaimed(claimed) => claimed,
             Outcome::TableClaimed(claimed) => vec![claimed],
             other => panic!("not claimed: {other:?}"),
@@ -155,7 +158,7 @@ impl Held {
     }
 
     /// Tables and numbers of a player's games.
-    pub(crate) fn games_of(&mut self, filter: &SeatFilter) -> Vec<(u128, u32)> {
+    pub(crate) fn games_of(&mut self, filter: &PlayerGamesFilter) -> Vec<(u128, u32)> {
         let games = self.reader.story_games_of(filter).expect("the store is there");
         games.iter().map(|seated| place(&seated.game)).collect()
     }

@@ -3,8 +3,8 @@
 
 use crate::fixtures::*;
 use crate::stories::*;
-use engine::commands::{Command, Index, OpenTable, Outcome, TableAppend};
-use engine::rows::{GameCursor, GameRow, SeatRole};
+use engine::commands::{Command, IndexChange, OpenTable, Outcome, TableAppend};
+use engine::rows::{GameCursor, GameRole, GameRow};
 use engine::tables::Phase;
 use engine::time::UnixMs;
 use proptest::prelude::*;
@@ -116,7 +116,7 @@ impl Known {
     }
 
     fn claimed(&mut self, number: u128, table: &engine::commands::ClaimedTable) {
-        self.tables.insert(number, (table.epoch, table.base_version + table.rows.len() as u32));
+        self.tables.insert(number, (table.epoch, table.snapshot_version + table.rows.len() as u32));
     }
 
     fn epoch(&self, table: u128) -> u32 {
@@ -159,19 +159,19 @@ fn append(table: u128, epoch: u32, from: u32, added: &Added, now: UnixMs) -> Tab
     let index = added.changes.iter().map(|change| index(table, change, now)).collect();
     let base = added.base.map(|moved| base(from + moved, 1 + moved as usize));
     let (epoch, is_live) = (epoch + added.epoch_off, added.is_live);
-    TableAppend { index, base, is_live, ..entries(table, epoch, from, added.rows) }
+    TableAppend { index_changes: index, snapshot: base, is_live, ..entries(table, epoch, from, added.rows) }
 }
 
-fn index(table: u128, change: &Change, now: UnixMs) -> Index {
+fn index(table: u128, change: &Change, now: UnixMs) -> IndexChange {
     match change {
         Change::Game { number, phase, players } => {
             let phase = Phase::ALL[*phase];
             let ended_at = (!phase.is_live()).then_some(now);
             let sentence = (*players > 0).then(|| format!("{now:?}\0"));
             let row = in_phase(game(table, *number), phase, ended_at);
-            Index::Game(GameRow { players: *players, players_max: 2, sentence, created_at: now, ..row })
+            IndexChange::UpsertGame(GameRow { players: *players, players_max: 2, sentence, created_at: now, ..row })
         }
-        Change::Seat { number, player, role } => seat(game_id(table, *number), *player, SeatRole::ALL[*role]),
+        Change::Seat { number, player, role } => seat(game_id(table, *number), *player, GameRole::ALL[*role]),
         Change::Unseat { number, player } => unseat(game_id(table, *number), *player),
         Change::Archive { number, winners } => archive(game_id(table, *number), winners),
         Change::Award { player, points } => award(*player, *points),
@@ -207,7 +207,7 @@ pub(crate) fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
     });
     say(&standings);
     for player in 0..2 {
-        say(&reader.story_answer(player_id(player), "key"));
+        say(&reader.story_idempotent_response(player_id(player), "key"));
     }
     say(&[reader.secret("secret-0"), reader.secret("secret-1")]);
     all

@@ -1,6 +1,6 @@
 //! Small, readable things about worlds and hunts to store.
 
-use crate::fixtures::{Held, at, lease, worker_id};
+use crate::fixtures::{StoreFixture, at, lease, worker_id};
 use crate::stories::player_id;
 use engine::commands::{Aggregate, ClaimedWorld, Command, HuntDelta, HunterDelta, Outcome, WorldAppend, WorldCommand};
 use engine::ids::{WorldId, WorldName};
@@ -45,7 +45,7 @@ pub(crate) fn ensure(row: &WorldRow, members: &[u128]) -> Command {
 }
 
 pub(crate) fn world_is(row: &WorldRow) -> Outcome {
-    Outcome::WorldIs(Box::new(row.clone()))
+    Outcome::World(Box::new(row.clone()))
 }
 
 pub(crate) fn claim_world(worker: u128, world: u128, now: UnixMs) -> Command {
@@ -139,10 +139,10 @@ pub(crate) fn end_unjoined(now: UnixMs, made_before: UnixMs, max: usize) -> Comm
     Command::World(WorldCommand::EndUnjoined { now, made_before, max })
 }
 
-impl Held {
+impl StoreFixture {
     #[track_caller]
     pub(crate) fn takes_world(&mut self, claim: Command) -> ClaimedWorld {
-        match self.tell(claim) {
+        match self.commit_one(claim) {
             Outcome::WorldClaimed(claimed) => *claimed,
             other => panic!("not claimed: {other:?}"),
         }
@@ -151,7 +151,7 @@ impl Held {
     /// The world is this worker's.
     #[track_caller]
     pub(crate) fn own_world(&mut self, worker: u128, world: u128) {
-        self.did(lease(worker, at(0)), Outcome::Done);
+        self.assert_outcome(lease(worker, at(0)), Outcome::Done);
         self.takes_world(claim_world(worker, world, at(0)));
     }
 

@@ -35,7 +35,7 @@ pub use ops::{
 pub use snakes::{CreateSnake, Snake, UpdateSnake};
 pub use stories::{
     CreateGuest, CreateStory, GuestCreated, InvitePlayers, SayText, SessionView, SetBots, SetCountdown, ShowCard,
-    StoryEvent, StoryEventKind, StoryFeed, StoryFeedTooOld, StoryGame, StoryHistory, StoryLine, StoryListed,
+    StoryChatMessage, StoryEvent, StoryEventKind, StoryFeed, StoryFeedTooOld, StoryGame, StoryHistory, StoryListed,
     StoryMember, StoryMessage, StoryMine, StoryNext, StoryOwn, StoryPlayer, StoryPresence, StoryResult, StorySeat,
     StorySettings, StoryStanding, StoryState, TellSentence,
 };

@@ -1,11 +1,11 @@
 //! Messages out of frames: fragments are put together, control frames come through between them. Between messages nothing is
 //! kept but a pointer.
 
-use super::{Head, Opcode, Violation, head, unmask};
+use super::{FrameHeader, Opcode, Violation, read_header, unmask};
 
 /// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum MessageKind {
     /// UTF-8.
     Text,
     /// Bytes.
@@ -14,19 +14,19 @@ pub enum Kind {
 
 /// What the message is that these bytes of a client begin; `None` where they begin none.
 #[must_use]
-pub fn begun(bytes: &[u8]) -> Option<Kind> {
+pub fn first_kind(bytes: &[u8]) -> Option<MessageKind> {
     match Opcode::of(bytes.first()? & 0x0f)? {
-        Opcode::Text => Some(Kind::Text),
-        Opcode::Binary => Some(Kind::Binary),
+        Opcode::Text => Some(MessageKind::Text),
+        Opcode::Binary => Some(MessageKind::Binary),
         Opcode::Continuation | Opcode::Close | Opcode::Ping | Opcode::Pong => None,
     }
 }
 
 /// What a client said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event<'a> {
+pub enum SocketEvent<'a> {
     /// A whole message; a text is UTF-8.
-    Message(Kind, &'a [u8]),
+    Message(MessageKind, &'a [u8]),
     /// To be answered with the same bytes.
     Ping(&'a [u8]),
     /// An answer to nothing, or to a ping.
@@ -37,8 +37,8 @@ pub enum Event<'a> {
 
 /// A message in parts.
 #[derive(Debug)]
-struct Begun {
-    kind: Kind,
+struct FragmentedMessage {
+    kind: MessageKind,
     body: Vec<u8>,
     /// Whether its last part has come: it is kept only as long as it is looked at.
     is_whole: bool,
@@ -46,15 +46,15 @@ struct Begun {
 
 /// The messages of one client.
 #[derive(Debug, Default)]
-pub struct Messages {
-    begun: Option<Box<Begun>>,
+pub struct MessageAssembler {
+    fragmented: Option<Box<FragmentedMessage>>,
 }
 
-impl Messages {
+impl MessageAssembler {
     /// Whether a message has begun and not ended.
     #[must_use]
-    pub fn has_begun(&self) -> bool {
-        self.begun.is_some()
+    pub fn has_fragment(&self) -> bool {
+        self.fragmented.is_some()
     }
 
     /// What stands first in these bytes, and how many of them it takes. `(0, None)` waits for more; `None` behind some bytes is
@@ -62,61 +62,61 @@ impl Messages {
     ///
     /// # Errors
     /// The client does not speak WebSocket, or says more than `bytes_max` in one message. Nothing behind that can be read.
-    pub fn next<'a>(
+    pub fn next_event<'a>(
         &'a mut self,
         bytes: &'a mut [u8],
         bytes_max: usize,
-    ) -> Result<(usize, Option<Event<'a>>), Violation> {
-        self.forget();
-        let room = bytes_max - self.begun.as_ref().map_or(0, |begun| begun.body.len());
-        let Some(head) = head(bytes, room)? else { return Ok((0, None)) };
+    ) -> Result<(usize, Option<SocketEvent<'a>>), Violation> {
+        self.release();
+        let room = bytes_max - self.fragmented.as_ref().map_or(0, |begun| begun.body.len());
+        let Some(head) = read_header(bytes, room)? else { return Ok((0, None)) };
         let end = head.start + head.len;
         let Some(body) = bytes.get_mut(head.start..end) else { return Ok((0, None)) };
         unmask(body, head.mask);
         Ok((end, self.event(head, body)?))
     }
 
-    fn event<'a>(&'a mut self, head: Head, body: &'a [u8]) -> Result<Option<Event<'a>>, Violation> {
+    fn event<'a>(&'a mut self, head: FrameHeader, body: &'a [u8]) -> Result<Option<SocketEvent<'a>>, Violation> {
         let kind = match head.opcode {
-            Opcode::Ping => return Ok(Some(Event::Ping(body))),
-            Opcode::Pong => return Ok(Some(Event::Pong)),
-            Opcode::Close => return Ok(Some(Event::Close(status(body)?))),
+            Opcode::Ping => return Ok(Some(SocketEvent::Ping(body))),
+            Opcode::Pong => return Ok(Some(SocketEvent::Pong)),
+            Opcode::Close => return Ok(Some(SocketEvent::Close(close_status(body)?))),
             Opcode::Continuation => None,
-            Opcode::Text => Some(Kind::Text),
-            Opcode::Binary => Some(Kind::Binary),
+            Opcode::Text => Some(MessageKind::Text),
+            Opcode::Binary => Some(MessageKind::Binary),
         };
-        match (kind, self.begun.take(), head.is_final) {
+        match (kind, self.fragmented.take(), head.is_final) {
             (Some(_), Some(_), _) => Err(Violation::Protocol("a message begins inside of another")),
             (None, None, _) => Err(Violation::Protocol("a message goes on that has not begun")),
-            (Some(kind), None, true) => whole(kind, body).map(Some),
+            (Some(kind), None, true) => checked_message(kind, body).map(Some),
             (Some(kind), None, false) => {
-                self.begun = Some(Box::new(Begun { kind, body: body.to_vec(), is_whole: false }));
+                self.fragmented = Some(Box::new(FragmentedMessage { kind, body: body.to_vec(), is_whole: false }));
                 Ok(None)
             }
             (None, Some(mut begun), is_final) => {
                 begun.body.extend_from_slice(body);
                 begun.is_whole = is_final;
-                let begun = self.begun.insert(begun);
-                if is_final { whole(begun.kind, &begun.body).map(Some) } else { Ok(None) }
+                let begun = self.fragmented.insert(begun);
+                if is_final { checked_message(begun.kind, &begun.body).map(Some) } else { Ok(None) }
             }
         }
     }
 
     /// Lets go of a message whose parts have been put together and looked at.
-    pub fn forget(&mut self) {
-        self.begun.take_if(|begun| begun.is_whole);
+    pub fn release(&mut self) {
+        self.fragmented.take_if(|begun| begun.is_whole);
     }
 }
 
-fn whole(kind: Kind, body: &[u8]) -> Result<Event<'_>, Violation> {
-    if kind == Kind::Text && std::str::from_utf8(body).is_err() {
+fn checked_message(kind: MessageKind, body: &[u8]) -> Result<SocketEvent<'_>, Violation> {
+    if kind == MessageKind::Text && std::str::from_utf8(body).is_err() {
         return Err(Violation::NotText);
     }
-    Ok(Event::Message(kind, body))
+    Ok(SocketEvent::Message(kind, body))
 }
 
 /// The status of a close (section 5.5.1): two bytes, then a reason in UTF-8; or nothing.
-fn status(body: &[u8]) -> Result<Option<u16>, Violation> {
+fn close_status(body: &[u8]) -> Result<Option<u16>, Violation> {
     let Some((status, reason)) = body.split_first_chunk() else {
         return if body.is_empty() { Ok(None) } else { Err(Violation::Protocol("a close has half a status")) };
     };

@@ -11,7 +11,7 @@ const MAX: usize = 1_000;
 /// What a client said, to be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Heard {
-    Message(Kind, Vec<u8>),
+    Message(MessageKind, Vec<u8>),
     Ping(Vec<u8>),
     Pong,
     Close(Option<u16>),
@@ -19,21 +19,21 @@ enum Heard {
 
 /// Everything in these bytes, which come in pieces of these lengths and then one by one; and why it ended, if it did.
 fn hear(bytes: &[u8], pieces: &[usize]) -> (Vec<Heard>, Option<Violation>) {
-    let (mut messages, mut kept, mut heard, mut rest) = (Messages::default(), Vec::new(), Vec::new(), bytes);
+    let (mut messages, mut kept, mut heard, mut rest) = (MessageAssembler::default(), Vec::new(), Vec::new(), bytes);
     let mut pieces = pieces.iter().copied();
     while !rest.is_empty() {
         let (piece, behind) = rest.split_at(pieces.next().unwrap_or(1).min(rest.len()));
         kept.extend_from_slice(piece);
         rest = behind;
         loop {
-            let used = match messages.next(&mut kept, MAX) {
+            let used = match messages.next_event(&mut kept, MAX) {
                 Ok((0, _)) => break,
                 Ok((used, event)) => {
                     heard.extend(event.map(|event| match event {
-                        Event::Message(kind, body) => Heard::Message(kind, body.to_vec()),
-                        Event::Ping(body) => Heard::Ping(body.to_vec()),
-                        Event::Pong => Heard::Pong,
-                        Event::Close(status) => Heard::Close(status),
+                        SocketEvent::Message(kind, body) => Heard::Message(kind, body.to_vec()),
+                        SocketEvent::Ping(body) => Heard::Ping(body.to_vec()),
+                        SocketEvent::Pong => Heard::Pong,
+                        SocketEvent::Close(status) => Heard::Close(status),
                     }));
                     used
                 }
@@ -71,7 +71,7 @@ fn check(frames: &[(u8, &[u8])], want: &[Heard], violation: Option<Violation>) {
 }
 
 fn text(body: &str) -> Heard {
-    Heard::Message(Kind::Text, body.into())
+    Heard::Message(MessageKind::Text, body.into())
 }
 
 fn protocol(why: &'static str) -> Option<Violation> {
@@ -81,9 +81,9 @@ fn protocol(why: &'static str) -> Option<Violation> {
 #[test]
 fn messages_are_put_together() {
     check(&[(0x81, b"hi")], &[text("hi")], None);
-    check(&[(0x82, b"")], &[Heard::Message(Kind::Binary, vec![])], None);
-    check(&[(0x82, &[7; 126])], &[Heard::Message(Kind::Binary, vec![7; 126])], None);
-    check(&[(0x82, &[7; MAX])], &[Heard::Message(Kind::Binary, vec![7; MAX])], None);
+    check(&[(0x82, b"")], &[Heard::Message(MessageKind::Binary, vec![])], None);
+    check(&[(0x82, &[7; 126])], &[Heard::Message(MessageKind::Binary, vec![7; 126])], None);
+    check(&[(0x82, &[7; MAX])], &[Heard::Message(MessageKind::Binary, vec![7; MAX])], None);
     check(&[(0x01, b"a"), (0x00, b""), (0x80, b"b"), (0x81, b"c")], &[text("ab"), text("c")], None);
     // A character may be cut by a fragment.
     check(&[(0x01, &[0xf0, 0x9f]), (0x80, &[0x98, 0x81])], &[text("😁")], None);
@@ -124,15 +124,15 @@ fn heads_that_cannot_be_right_are_refused_at_once() {
 
 #[test]
 fn nothing_is_kept_between_messages() {
-    let mut messages = Messages::default();
+    let mut messages = MessageAssembler::default();
     for (first, body, begun) in [(0x01, "a", true), (0x80, "b", true), (0x81, "c", false)] {
-        messages.next(&mut frame(first, body.as_bytes()), MAX).unwrap();
-        assert_eq!(messages.has_begun(), begun, "{body}");
+        messages.next_event(&mut frame(first, body.as_bytes()), MAX).unwrap();
+        assert_eq!(messages.has_fragment(), begun, "{body}");
     }
-    messages.next(&mut frame(0x01, b"a"), MAX).unwrap();
-    messages.next(&mut frame(0x80, b"b"), MAX).unwrap();
-    messages.forget();
-    assert!(!messages.has_begun());
+    messages.next_event(&mut frame(0x01, b"a"), MAX).unwrap();
+    messages.next_event(&mut frame(0x80, b"b"), MAX).unwrap();
+    messages.release();
+    assert!(!messages.has_fragment());
 }
 
 /// A connection of the other codec: what it reads comes first, what it writes is kept.
@@ -194,8 +194,8 @@ proptest! {
         }
         client.flush().unwrap();
         let want: Vec<_> = says.into_iter().map(|say| match say {
-            Say::Text(text) => Heard::Message(Kind::Text, text.into_bytes()),
-            Say::Binary(bytes) => Heard::Message(Kind::Binary, bytes),
+            Say::Text(text) => Heard::Message(MessageKind::Text, text.into_bytes()),
+            Say::Binary(bytes) => Heard::Message(MessageKind::Binary, bytes),
             Say::Ping(bytes) => Heard::Ping(bytes),
         }).collect();
         prop_assert_eq!(hear(&client.get_ref().output, &pieces), (want, None));
@@ -232,8 +232,8 @@ proptest! {
         let mut theirs = Vec::new();
         let end = loop {
             match server.read() {
-                Ok(Message::Text(text)) => theirs.push(Heard::Message(Kind::Text, text.as_bytes().to_vec())),
-                Ok(Message::Binary(body)) => theirs.push(Heard::Message(Kind::Binary, body.to_vec())),
+                Ok(Message::Text(text)) => theirs.push(Heard::Message(MessageKind::Text, text.as_bytes().to_vec())),
+                Ok(Message::Binary(body)) => theirs.push(Heard::Message(MessageKind::Binary, body.to_vec())),
                 Ok(Message::Ping(body)) => theirs.push(Heard::Ping(body.to_vec())),
                 Ok(Message::Pong(_)) => theirs.push(Heard::Pong),
                 Ok(Message::Close(_)) | Err(Error::ConnectionClosed) => break None,

@@ -1,7 +1,7 @@
 //! What clients say.
 
 use super::hunt::{Dig, Grab};
-use super::names::{enum_name, text_u64};
+use super::json_numbers::{enum_name, text_u64};
 use super::view::Cell;
 use prost::{Enumeration, Message, Oneof};
 use serde::{Deserialize, Serialize};
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Message)]
 pub struct ClientFrame {
     /// What it says; `None` is something that this version does not know.
-    #[prost(oneof = "Asked", tags = "1, 2, 3, 4, 5, 6, 7")]
-    pub what: Option<Asked>,
+    #[prost(oneof = "ClientMessage", tags = "1, 2, 3, 4, 5, 6, 7")]
+    pub what: Option<ClientMessage>,
 }
 
 /// What a client may say.
 #[derive(Clone, PartialEq, Oneof, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Asked {
+pub enum ClientMessage {
     /// First, always.
     #[prost(message, tag = "1")]
     Hello(Hello),

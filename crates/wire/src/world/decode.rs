@@ -1,6 +1,6 @@
 //! What a client sent, read. The bytes are anybody's: whatever is not a frame is [`Malformed`], in words for whoever sent it.
 
-use super::client::{Asked, ClientFrame};
+use super::client::{ClientFrame, ClientMessage};
 use prost::Message;
 use std::fmt;
 
@@ -18,7 +18,7 @@ impl fmt::Display for Malformed {
 ///
 /// # Errors
 /// It is none, or says nothing that this version knows.
-pub fn read_protobuf(bytes: &[u8]) -> Result<Asked, Malformed> {
+pub fn read_protobuf(bytes: &[u8]) -> Result<ClientMessage, Malformed> {
     let frame =
         ClientFrame::decode(bytes).map_err(|error| Malformed(format!("a frame is not a ClientFrame: {error}")))?;
     frame.what.ok_or_else(|| Malformed("a frame says nothing that version 1 knows (see world.proto)".to_owned()))
@@ -28,7 +28,7 @@ pub fn read_protobuf(bytes: &[u8]) -> Result<Asked, Malformed> {
 ///
 /// # Errors
 /// It is none, or says nothing that this version knows.
-pub fn read_json(bytes: &[u8]) -> Result<Asked, Malformed> {
+pub fn read_json(bytes: &[u8]) -> Result<ClientMessage, Malformed> {
     serde_json::from_slice(bytes)
         .map_err(|error| Malformed(format!(r#"a message is not a frame like {{"hello":{{"version":1}}}}: {error}"#)))
 }

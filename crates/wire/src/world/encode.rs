@@ -21,15 +21,15 @@ pub enum Framing {
 
 /// How one client is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Format {
+pub struct FrameFormat {
     /// How frames stand in the connection.
     pub framing: Framing,
     /// Whether refusals say in words what was wrong.
-    pub reasons: bool,
+    pub has_reasons: bool,
 }
 
 /// Something that a server says.
-pub trait Told: Serialize {
+pub trait EncodeMessage: Serialize {
     /// Its field of `ServerFrame`.
     const FIELD: u8;
     /// Its name in `ServerFrame`.
@@ -41,9 +41,9 @@ pub trait Told: Serialize {
     fn put(&self, out: &mut Vec<u8>);
 }
 
-macro_rules! told {
+macro_rules! encode_message {
     ($($message:ty = $field:literal $name:literal),* $(,)?) => {$(
-        impl Told for $message {
+        impl EncodeMessage for $message {
             const FIELD: u8 = $field;
             const NAME: &'static str = $name;
 
@@ -58,7 +58,7 @@ macro_rules! told {
     )*};
 }
 
-told! {
+encode_message! {
     Welcome = 1 "welcome",
     Registered = 2 "registered",
     Moved = 3 "moved",
@@ -72,7 +72,7 @@ told! {
 }
 
 /// Appends one frame. Nothing else is allocated.
-pub fn encode(told: &impl Told, format: Format, out: &mut Vec<u8>) {
+pub fn encode(told: &impl EncodeMessage, format: FrameFormat, out: &mut Vec<u8>) {
     match format.framing {
         Framing::Delimited => {
             encode_varint(frame_len(told) as u64, out);
@@ -87,13 +87,13 @@ pub fn encode(told: &impl Told, format: Format, out: &mut Vec<u8>) {
 }
 
 /// Bytes of the whole `ServerFrame`.
-fn frame_len<T: Told>(told: &T) -> usize {
+fn frame_len<T: EncodeMessage>(told: &T) -> usize {
     let len = told.len_bytes();
     1 + encoded_len_varint(len as u64) + len
 }
 
 /// `ServerFrame`, whose only field this is: a key, a length, the message. Fields below 16 have keys of one byte.
-fn put_frame<T: Told>(told: &T, out: &mut Vec<u8>) {
+fn put_frame<T: EncodeMessage>(told: &T, out: &mut Vec<u8>) {
     const { assert!(T::FIELD < 16) };
     const LENGTH_DELIMITED: u8 = 2;
     out.push(T::FIELD << 3 | LENGTH_DELIMITED);
@@ -102,7 +102,7 @@ fn put_frame<T: Told>(told: &T, out: &mut Vec<u8>) {
 }
 
 /// The header is known behind the text, and goes before it.
-fn put_text<T: Told>(told: &T, out: &mut Vec<u8>) {
+fn put_text<T: EncodeMessage>(told: &T, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(b"{\"");
     out.extend_from_slice(T::NAME.as_bytes());

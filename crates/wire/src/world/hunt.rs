@@ -1,6 +1,6 @@
 //! What is said in a hunt, both ways.
 
-use super::names::enum_name;
+use super::json_numbers::enum_name;
 use prost::{Enumeration, Message};
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use super::client::ViewOptions;
 use super::hunt::{Dug, Grabbed, Round};
-use super::names::text_u64;
+use super::json_numbers::text_u64;
 use super::view::View;
 use prost::{Message, Oneof};
 use serde::{Deserialize, Serialize};
@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Message)]
 pub struct ServerFrame {
     /// What it says; `None` is something that this version does not know.
-    #[prost(oneof = "Said", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10")]
-    pub what: Option<Said>,
+    #[prost(oneof = "ServerMessage", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10")]
+    pub what: Option<ServerMessage>,
 }
 
 /// What a server may say.
 #[derive(Clone, PartialEq, Oneof, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum ServerMessage {
     /// Answers the first frame.
     #[prost(message, tag = "1")]
     Welcome(Welcome),

@@ -26,15 +26,15 @@ fn check(message: &impl Message, name: &str, text: &str) {
     }
 }
 
-fn everything_asked() -> Vec<(Asked, Value)> {
+fn everything_asked() -> Vec<(ClientMessage, Value)> {
     let view = ViewOptions { radius_x: 13, radius_y: 8, per_s: 5 };
     vec![
         (
-            Asked::Hello(Hello { version: 1, capabilities: vec!["reasons".to_owned()] }),
+            ClientMessage::Hello(Hello { version: 1, capabilities: vec!["reasons".to_owned()] }),
             json!({"hello": {"version": 1, "capabilities": ["reasons"]}}),
         ),
         (
-            Asked::Register(Register {
+            ClientMessage::Register(Register {
                 world: "plaza".to_owned(),
                 token: "gst_x".to_owned(),
                 indicator: 3,
@@ -46,13 +46,13 @@ fn everything_asked() -> Vec<(Asked, Value)> {
                 "view": {"radius_x": 13, "radius_y": 8, "per_s": 5}, "resume": {"id": 9, "key": "18446744073709551615"}}}),
         ),
         (
-            Asked::Watch(Watch { view: Some(view) }),
+            ClientMessage::Watch(Watch { view: Some(view) }),
             json!({"watch": {"view": {"radius_x": 13, "radius_y": 8, "per_s": 5}}}),
         ),
-        (Asked::Move(Move { seq: 7, step: Step::Sw.into() }), json!({"move": {"seq": 7, "step": "sw"}})),
-        (Asked::Dig(Dig { seq: 8 }), json!({"dig": {"seq": 8}})),
-        (Asked::Grab(Grab { seq: 9 }), json!({"grab": {"seq": 9}})),
-        (Asked::Leave(Leave {}), json!({"leave": {}})),
+        (ClientMessage::Move(Move { seq: 7, step: Step::Sw.into() }), json!({"move": {"seq": 7, "step": "sw"}})),
+        (ClientMessage::Dig(Dig { seq: 8 }), json!({"dig": {"seq": 8}})),
+        (ClientMessage::Grab(Grab { seq: 9 }), json!({"grab": {"seq": 9}})),
+        (ClientMessage::Leave(Leave {}), json!({"leave": {}})),
     ]
 }
 
@@ -60,26 +60,26 @@ fn everything_asked() -> Vec<(Asked, Value)> {
 fn what_clients_say_is_what_the_files_say() {
     for (asked, _) in everything_asked() {
         match asked {
-            Asked::Hello(hello) => check(&hello, "world.v1.Hello", r#"version:1,capabilities:["reasons"]"#),
-            Asked::Register(register) => check(
+            ClientMessage::Hello(hello) => check(&hello, "world.v1.Hello", r#"version:1,capabilities:["reasons"]"#),
+            ClientMessage::Register(register) => check(
                 &register,
                 "world.v1.Register",
                 r#"world:"plaza",token:"gst_x",indicator:3,at{x:10,y:11},view{radius_x:13,radius_y:8,per_s:5},resume{id:9,key:18446744073709551615}"#,
             ),
-            Asked::Watch(watch) => {
+            ClientMessage::Watch(watch) => {
                 check(&watch, "world.v1.Watch", "view{radius_x:13,radius_y:8,per_s:5}");
                 check(&watch.view.unwrap(), "world.v1.ViewOptions", "radius_x:13,radius_y:8,per_s:5");
             }
-            Asked::Move(step) => check(&step, "world.v1.Move", "seq:7,step:SW"),
-            Asked::Dig(dig) => check(&dig, "hunt.v1.Dig", "seq:8"),
-            Asked::Grab(grab) => check(&grab, "hunt.v1.Grab", "seq:9"),
-            Asked::Leave(leave) => check(&leave, "world.v1.Leave", ""),
+            ClientMessage::Move(step) => check(&step, "world.v1.Move", "seq:7,step:SW"),
+            ClientMessage::Dig(dig) => check(&dig, "hunt.v1.Dig", "seq:8"),
+            ClientMessage::Grab(grab) => check(&grab, "hunt.v1.Grab", "seq:9"),
+            ClientMessage::Leave(leave) => check(&leave, "world.v1.Leave", ""),
         }
     }
 }
 
 /// Every frame of a server, each field of it not its default.
-fn everything_said() -> Vec<Said> {
+fn everything_said() -> Vec<ServerMessage> {
     let round = Round {
         number: 1,
         phase: RoundPhase::Over.into(),
@@ -94,7 +94,7 @@ fn everything_said() -> Vec<Said> {
         x: 2,
         y: 3,
         entered: vec![Mover { id: 4, x: 5, y: 6, indicator: 7, name: "Ann".to_owned() }],
-        moved: vec![Place { id: 8, x: 9, y: 10 }],
+        moved: vec![MoverPosition { id: 8, x: 9, y: 10 }],
         left: vec![11, 300],
         crowd: 12,
         trees: vec![13, 14],
@@ -112,8 +112,8 @@ fn everything_said() -> Vec<Said> {
     let options = ViewOptions { radius_x: 13, radius_y: 8, per_s: 5 };
     let texts = |text: &str| vec![text.to_owned()];
     vec![
-        Said::Welcome(Welcome { version: 1, capabilities: texts("reasons"), indicators: texts("@") }),
-        Said::Registered(Registered {
+        ServerMessage::Welcome(Welcome { version: 1, capabilities: texts("reasons"), indicators: texts("@") }),
+        ServerMessage::Registered(Registered {
             id: 1,
             key: 2,
             x: 3,
@@ -126,14 +126,24 @@ fn everything_said() -> Vec<Said> {
             score: 10,
             is_resumed: true,
         }),
-        Said::Moved(Moved { seq: 1, x: 2, y: 3 }),
-        Said::Dug(Dug { seq: 1, points: 2, score: 3 }),
-        Said::Grabbed(Grabbed { seq: 1, item: ItemKind::Farsight.into(), until_ms: 3 }),
-        Said::View(Box::new(view)),
-        Said::Refused(Refused { seq: 1, code: "blocked".to_owned(), reason: "a tree".to_owned(), expected_seq: 200 }),
-        Said::Round(round),
-        Said::Error(Error { code: "busy".to_owned(), reason: "?".to_owned(), close: 1013, address: "a:1".to_owned() }),
-        Said::Watched(Watched { view: Some(options) }),
+        ServerMessage::Moved(Moved { seq: 1, x: 2, y: 3 }),
+        ServerMessage::Dug(Dug { seq: 1, points: 2, score: 3 }),
+        ServerMessage::Grabbed(Grabbed { seq: 1, item: ItemKind::Farsight.into(), until_ms: 3 }),
+        ServerMessage::View(Box::new(view)),
+        ServerMessage::Refused(Refused {
+            seq: 1,
+            code: "blocked".to_owned(),
+            reason: "a tree".to_owned(),
+            expected_seq: 200,
+        }),
+        ServerMessage::Round(round),
+        ServerMessage::Error(Error {
+            code: "busy".to_owned(),
+            reason: "?".to_owned(),
+            close: 1013,
+            address: "a:1".to_owned(),
+        }),
+        ServerMessage::Watched(Watched { view: Some(options) }),
     ]
 }
 
@@ -141,18 +151,18 @@ fn everything_said() -> Vec<Said> {
 fn what_servers_say_is_what_the_files_say() {
     for said in everything_said() {
         match said {
-            Said::Welcome(welcome) => {
+            ServerMessage::Welcome(welcome) => {
                 check(&welcome, "world.v1.Welcome", r#"version:1,capabilities:["reasons"],indicators:["@"]"#);
             }
-            Said::Registered(registered) => check(
+            ServerMessage::Registered(registered) => check(
                 &registered,
                 "world.v1.Registered",
                 "id:1,key:2,x:3,y:4,next_seq:5,width:6,height:7,view{radius_x:13,radius_y:8,per_s:5},move_min_ms:9,score:10,is_resumed:true",
             ),
-            Said::Moved(moved) => check(&moved, "world.v1.Moved", "seq:1,x:2,y:3"),
-            Said::Dug(dug) => check(&dug, "hunt.v1.Dug", "seq:1,points:2,score:3"),
-            Said::Grabbed(grabbed) => check(&grabbed, "hunt.v1.Grabbed", "seq:1,item:FARSIGHT,until_ms:3"),
-            Said::View(view) => {
+            ServerMessage::Moved(moved) => check(&moved, "world.v1.Moved", "seq:1,x:2,y:3"),
+            ServerMessage::Dug(dug) => check(&dug, "hunt.v1.Dug", "seq:1,points:2,score:3"),
+            ServerMessage::Grabbed(grabbed) => check(&grabbed, "hunt.v1.Grabbed", "seq:1,item:FARSIGHT,until_ms:3"),
+            ServerMessage::View(view) => {
                 check(
                     view.as_ref(),
                     "world.v1.View",
@@ -162,18 +172,20 @@ fn what_servers_say_is_what_the_files_say() {
                 check(&view.moved[0], "world.v1.Place", "id:8,x:9,y:10");
                 check(&view.items[0], "hunt.v1.Item", "x:15,y:16,kind:MAGNET");
             }
-            Said::Refused(refused) => {
+            ServerMessage::Refused(refused) => {
                 check(&refused, "world.v1.Refused", r#"seq:1,code:"blocked",reason:"a tree",expected_seq:200"#);
             }
-            Said::Round(round) => check(
+            ServerMessage::Round(round) => check(
                 &round,
                 "hunt.v1.Round",
                 r#"number:1,phase:OVER,until_ms:2,chests_left:3,ended:4,scores:[{id:5,name:"Ann",score:6}]"#,
             ),
-            Said::Error(error) => {
+            ServerMessage::Error(error) => {
                 check(&error, "world.v1.Error", r#"code:"busy",reason:"?",close:1013,address:"a:1""#);
             }
-            Said::Watched(watched) => check(&watched, "world.v1.Watched", "view{radius_x:13,radius_y:8,per_s:5}"),
+            ServerMessage::Watched(watched) => {
+                check(&watched, "world.v1.Watched", "view{radius_x:13,radius_y:8,per_s:5}")
+            }
         }
     }
 }
@@ -237,14 +249,14 @@ fn both_languages_say_the_same() {
 
 #[test]
 fn what_has_its_default_may_be_left_out() {
-    let check = |json: &str, want: Asked| assert_eq!(read_json(json.as_bytes()), Ok(want), "{json}");
-    check(r#"{"register":{}}"#, Asked::Register(Register::default()));
-    check(r#"{"move":{"seq":1}}"#, Asked::Move(Move { seq: 1, step: 0 }));
-    check(r#"{"watch":{"later":[1]}}"#, Asked::Watch(Watch::default()));
+    let check = |json: &str, want: ClientMessage| assert_eq!(read_json(json.as_bytes()), Ok(want), "{json}");
+    check(r#"{"register":{}}"#, ClientMessage::Register(Register::default()));
+    check(r#"{"move":{"seq":1}}"#, ClientMessage::Move(Move { seq: 1, step: 0 }));
+    check(r#"{"watch":{"later":[1]}}"#, ClientMessage::Watch(Watch::default()));
 }
 
 #[track_caller]
-fn check_malformed(read: Result<Asked, Malformed>, want: &str) {
+fn check_malformed(read: Result<ClientMessage, Malformed>, want: &str) {
     let Malformed(why) = read.unwrap_err();
     assert!(why.contains(want), "{why}");
 }
@@ -263,19 +275,19 @@ fn what_is_no_frame_is_refused_in_words() {
 }
 
 /// What [`encode`] appends to what is there.
-fn encoded(said: &Said, framing: Framing) -> Vec<u8> {
-    let (mut out, format) = (b"before".to_vec(), Format { framing, reasons: true });
+fn encoded(said: &ServerMessage, framing: Framing) -> Vec<u8> {
+    let (mut out, format) = (b"before".to_vec(), FrameFormat { framing, has_reasons: true });
     match said {
-        Said::Welcome(told) => encode(told, format, &mut out),
-        Said::Registered(told) => encode(told, format, &mut out),
-        Said::Moved(told) => encode(told, format, &mut out),
-        Said::Dug(told) => encode(told, format, &mut out),
-        Said::Grabbed(told) => encode(told, format, &mut out),
-        Said::View(told) => encode(told.as_ref(), format, &mut out),
-        Said::Refused(told) => encode(told, format, &mut out),
-        Said::Round(told) => encode(told, format, &mut out),
-        Said::Error(told) => encode(told, format, &mut out),
-        Said::Watched(told) => encode(told, format, &mut out),
+        ServerMessage::Welcome(told) => encode(told, format, &mut out),
+        ServerMessage::Registered(told) => encode(told, format, &mut out),
+        ServerMessage::Moved(told) => encode(told, format, &mut out),
+        ServerMessage::Dug(told) => encode(told, format, &mut out),
+        ServerMessage::Grabbed(told) => encode(told, format, &mut out),
+        ServerMessage::View(told) => encode(told.as_ref(), format, &mut out),
+        ServerMessage::Refused(told) => encode(told, format, &mut out),
+        ServerMessage::Round(told) => encode(told, format, &mut out),
+        ServerMessage::Error(told) => encode(told, format, &mut out),
+        ServerMessage::Watched(told) => encode(told, format, &mut out),
     }
     assert_eq!(&out[..6], b"before");
     out.split_off(6)
@@ -284,18 +296,20 @@ fn encoded(said: &Said, framing: Framing) -> Vec<u8> {
 #[test]
 fn frames_are_encoded_as_the_library_does_it() {
     let long = View { left: (0..70_000).collect(), ..View::default() };
-    for said in everything_said().into_iter().chain([Said::View(Box::default()), Said::View(Box::new(long))]) {
+    for said in
+        everything_said().into_iter().chain([ServerMessage::View(Box::default()), ServerMessage::View(Box::new(long))])
+    {
         let frame = ServerFrame { what: Some(said.clone()) };
         assert_eq!(encoded(&said, Framing::Delimited), frame.encode_length_delimited_to_vec());
         let delimited = encoded(&said, Framing::Delimited);
-        let place = delimited::first(&delimited, MAX).unwrap().unwrap();
+        let place = delimited::first_frame(&delimited, MAX).unwrap().unwrap();
         assert_eq!((place.end, &delimited[place]), (delimited.len(), &*frame.encode_to_vec()));
 
         let binary = encoded(&said, Framing::Binary);
         assert_eq!(message(&binary), (0x82, &*frame.encode_to_vec()));
         let text = encoded(&said, Framing::Text);
         let (opcode, json) = message(&text);
-        assert_eq!((opcode, serde_json::from_slice::<Said>(json).unwrap()), (0x81, said));
+        assert_eq!((opcode, serde_json::from_slice::<ServerMessage>(json).unwrap()), (0x81, said));
     }
 }
 
@@ -319,14 +333,14 @@ proptest! {
         let refusal = Refusal { seq, code: &code, reason: &reason, expected_seq };
         let refused = Refused { seq, code: code.clone(), reason: reason.clone(), expected_seq };
         for framing in [Framing::Delimited, Framing::Binary, Framing::Text] {
-            let (format, mut out) = (Format { framing, reasons: true }, Vec::new());
+            let (format, mut out) = (FrameFormat { framing, has_reasons: true }, Vec::new());
             encode(&refusal, format, &mut out);
-            prop_assert_eq!(out, encoded(&Said::Refused(refused.clone()), framing));
+            prop_assert_eq!(out, encoded(&ServerMessage::Refused(refused.clone()), framing));
         }
     }
 
     #[test]
     fn no_bytes_make_a_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = (read_protobuf(&bytes), read_json(&bytes), delimited::first(&bytes, 100));
+        let _ = (read_protobuf(&bytes), read_json(&bytes), delimited::first_frame(&bytes, 100));
     }
 }

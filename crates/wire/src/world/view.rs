@@ -42,7 +42,7 @@ pub struct View {
     /// Movers that stand elsewhere now.
     #[prost(message, repeated, tag = "6")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub moved: Vec<Place>,
+    pub moved: Vec<MoverPosition>,
     /// Movers that went out of view.
     #[prost(uint32, repeated, tag = "7")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -123,7 +123,7 @@ pub struct Mover {
 /// Where a mover stands now.
 #[derive(Clone, Copy, PartialEq, Eq, Message, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Place {
+pub struct MoverPosition {
     /// Which.
     #[prost(uint32, tag = "1")]
     pub id: u32,

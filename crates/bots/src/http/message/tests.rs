@@ -8,7 +8,7 @@ type Cut = Result<(Method, String, Vec<u8>, bool, usize), Status>;
 
 /// Reads `bytes` as they grow by `step` bytes a time; the end of the story, or nothing while it is incomplete.
 fn read_in_steps(bytes: &[u8], step: usize) -> Option<Cut> {
-    let mut memo = Memo::default();
+    let mut memo = RequestParser::default();
     let ends = (0..bytes.len()).step_by(step).skip(1).chain([bytes.len()]);
     for end in ends {
         match memo.read(&bytes[..end]) {
@@ -110,13 +110,13 @@ fn useless_chunk_extensions_are_bounded() {
 #[test]
 fn who_waits_to_be_asked_is_asked_once() {
     let text = b"POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n{}";
-    let mut memo = Memo::default();
+    let mut memo = RequestParser::default();
     let head = text.len() - 2;
     assert_eq!(memo.read(&text[..head - 1]), Ok(Progress::Partial { wants_continue: false }));
     assert_eq!(memo.read(&text[..head]), Ok(Progress::Partial { wants_continue: true }));
     assert_eq!(memo.read(&text[..head]), Ok(Progress::Partial { wants_continue: false }));
     assert_eq!(memo.read(&text[..=head]), Ok(Progress::Partial { wants_continue: false }));
-    assert!(matches!(memo.read(text), Ok(Progress::Complete(Message { body: b"{}", .. }))));
+    assert!(matches!(memo.read(text), Ok(Progress::Complete(ParsedMessage { body: b"{}", .. }))));
 }
 
 proptest! {

@@ -1,13 +1,13 @@
 //! The small alphabet that log entries and archives are written in: fixed integers, varints, texts.
 
-use super::BadEntry;
+use super::DecodeError;
 
 /// Reads forward through bytes; every read says when they end too early.
-pub struct Reader<'a> {
+pub struct ByteReader<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ByteReader<'a> {
     /// Starts at the first byte.
     #[must_use]
     pub fn new(bytes: &'a [u8]) -> Self {
@@ -18,27 +18,27 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When there are fewer.
-    pub fn take(&mut self, count: usize) -> Result<&'a [u8], BadEntry> {
-        let (taken, rest) = self.rest.split_at_checked(count).ok_or(BadEntry("it ends too early"))?;
+    pub fn take(&mut self, count: usize) -> Result<&'a [u8], DecodeError> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(DecodeError("it ends too early"))?;
         self.rest = rest;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], BadEntry> {
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], DecodeError> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N)?);
         Ok(array)
     }
 
-    pub(super) fn u8(&mut self) -> Result<u8, BadEntry> {
+    pub(super) fn u8(&mut self) -> Result<u8, DecodeError> {
         Ok(self.array::<1>()?[0])
     }
 
-    pub(super) fn u16(&mut self) -> Result<u16, BadEntry> {
+    pub(super) fn u16(&mut self) -> Result<u16, DecodeError> {
         Ok(u16::from_le_bytes(self.array()?))
     }
 
-    pub(super) fn u32(&mut self) -> Result<u32, BadEntry> {
+    pub(super) fn u32(&mut self) -> Result<u32, DecodeError> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
@@ -46,22 +46,22 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When it ends too early, is larger, or could have been written shorter.
-    pub fn varint(&mut self) -> Result<u64, BadEntry> {
+    pub fn varint(&mut self) -> Result<u64, DecodeError> {
         let mut value = 0u64;
         for shift in [0, 7, 14, 21, 28] {
             let byte = self.u8()?;
             value |= u64::from(byte & 0x7f) << shift;
             if byte & 0x80 == 0 {
                 let is_shortest = byte != 0 || shift == 0;
-                return if is_shortest { Ok(value) } else { Err(BadEntry("a number not in its shortest form")) };
+                return if is_shortest { Ok(value) } else { Err(DecodeError("a number not in its shortest form")) };
             }
         }
-        Err(BadEntry("a number beyond 32 bits"))
+        Err(DecodeError("a number beyond 32 bits"))
     }
 
-    pub(super) fn text(&mut self) -> Result<&'a str, BadEntry> {
+    pub(super) fn text(&mut self) -> Result<&'a str, DecodeError> {
         let length = self.varint()? as usize;
-        str::from_utf8(self.take(length)?).map_err(|_| BadEntry("a text that is not UTF-8"))
+        str::from_utf8(self.take(length)?).map_err(|_| DecodeError("a text that is not UTF-8"))
     }
 
     /// Whether everything is read.
@@ -74,8 +74,8 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// When bytes are left.
-    pub fn finish(&self) -> Result<(), BadEntry> {
-        if self.rest.is_empty() { Ok(()) } else { Err(BadEntry("something follows its end")) }
+    pub fn finish(&self) -> Result<(), DecodeError> {
+        if self.rest.is_empty() { Ok(()) } else { Err(DecodeError("something follows its end")) }
     }
 }
 

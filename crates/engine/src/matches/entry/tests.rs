@@ -12,19 +12,23 @@ fn check(entry: &Entry, want: &str) {
     assert_eq!(Entry::decode(&entry.encode()).as_ref(), Ok(entry));
 }
 
-fn played(mv: Move, class: Class, latency_ms: u16, shout: &str) -> Option<Played> {
-    Some(Played { mv, class, latency_ms, shout: shout.into() })
+fn played(mv: Move, class: AnswerClass, latency_ms: u16, shout: &str) -> Option<PlayedMove> {
+    Some(PlayedMove { mv, class, latency_ms, shout: shout.into() })
 }
 
 #[test]
 fn golden_bytes() {
     let face = Face { color: "#ff0000".into(), head: "a".into(), tail: String::new() };
     check(&Entry::Opened { rules_version: 1, faces: vec![face] }, "01010100010723666630303030016100");
-    let told = Entry::Delivered { notice: Notice::End, seat: 3, class: Class::Unreachable, latency_ms: 500 };
+    let told = Entry::Delivered { notice: Notice::End, seat: 3, class: AnswerClass::Unreachable, latency_ms: 500 };
     check(&told, "0102010302f401");
     let turn = Entry::Turn {
         turn: 200,
-        played: vec![played(Move::Right, Class::Valid, 203, ""), None, played(Move::Down, Class::Late, 500, "hi")],
+        played: vec![
+            played(Move::Right, AnswerClass::Valid, 203, ""),
+            None,
+            played(Move::Down, AnswerClass::Late, 500, "hi"),
+        ],
         state_hash: 0xdead_beef,
     };
     check(&turn, "0103c8010303cb00ff45f401026869efbeadde");
@@ -34,7 +38,7 @@ fn golden_bytes() {
 fn what_is_not_an_entry_is_refused() {
     #[track_caller]
     fn refuse(bytes: &[u8], want: &str) {
-        assert_eq!(Entry::decode(bytes), Err(BadEntry(Box::leak(want.to_owned().into_boxed_str()))));
+        assert_eq!(Entry::decode(bytes), Err(DecodeError(Box::leak(want.to_owned().into_boxed_str()))));
     }
     refuse(&[], "it ends too early");
     refuse(&[2, 1], "written in another format than 1: by a newer version?");
@@ -51,21 +55,17 @@ fn what_is_not_an_entry_is_refused() {
 }
 
 fn any_move() -> impl Strategy<Value = Move> {
-    (0u8..4).prop_map(move_of_code)
+    (0u8..4).prop_map(move_from_code)
 }
 
-fn any_class() -> impl Strategy<Value = Class> {
-    (0..Class::ALL.len()).prop_map(|at| Class::ALL[at])
+fn any_class() -> impl Strategy<Value = AnswerClass> {
+    (0..AnswerClass::ALL.len()).prop_map(|at| AnswerClass::ALL[at])
 }
 
 fn any_entry() -> impl Strategy<Value = Entry> {
     let face = (".{0,9}", ".{0,5}", ".{0,5}").prop_map(|(color, head, tail)| Face { color, head, tail });
-    let seat = (any_move(), any_class(), any::<u16>(), ".{0,20}").prop_map(|(mv, class, latency_ms, shout)| Played {
-        mv,
-        class,
-        latency_ms,
-        shout: shout.into(),
-    });
+    let seat = (any_move(), any_class(), any::<u16>(), ".{0,20}")
+        .prop_map(|(mv, class, latency_ms, shout)| PlayedMove { mv, class, latency_ms, shout: shout.into() });
     prop_oneof![
         (any::<u16>(), prop::collection::vec(face, 0..=SEATS_MAX))
             .prop_map(|(rules_version, faces)| Entry::Opened { rules_version, faces }),

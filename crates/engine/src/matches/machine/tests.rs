@@ -20,24 +20,26 @@ fn spec(seats: u8, turns_max: u32, seed: u64) -> MatchSpec {
     }
 }
 
-fn valid(mv: Move, latency_ms: u16) -> Option<Heard> {
-    Some(Heard { class: Class::Valid, mv: Some(mv), latency_ms, shout: String::new() })
+fn valid(mv: Move, latency_ms: u16) -> Option<MoveAnswer> {
+    Some(MoveAnswer { class: AnswerClass::Valid, mv: Some(mv), latency_ms, shout: String::new() })
 }
 
 /// Plays to the end with the answers that `bot` gives for (turn, seat); the log, and the machine after each saved row.
-fn play(spec: MatchSpec, bot: impl Fn(u32, usize) -> Option<Heard>) -> (Vec<LogRow>, Vec<Machine>) {
-    let mut machine = Machine::new(spec).unwrap();
+fn play(spec: MatchSpec, bot: impl Fn(u32, usize) -> Option<MoveAnswer>) -> (Vec<MatchLogRow>, Vec<MatchMachine>) {
+    let mut machine = MatchMachine::new(spec).unwrap();
     let (mut log, mut history) = (Vec::new(), vec![machine.clone()]);
     loop {
-        let step = match machine.next() {
-            Next::Open => machine.opened(Vec::new()),
-            Next::Notify { notice, seats } => machine.delivered(notice, seats.iter().next().unwrap(), Class::Valid, 1),
-            Next::Ask { seats } => {
+        let step = match machine.next_action() {
+            NextAction::Open => machine.record_opened(Vec::new()),
+            NextAction::Notify { notice, seats } => {
+                machine.record_delivery(notice, seats.iter().next().unwrap(), AnswerClass::Valid, 1)
+            }
+            NextAction::RequestMoves { seats } => {
                 let heard = 0..machine.spec().seats.len();
                 let heard = heard.map(|seat| seats.contains(seat).then(|| bot(machine.turns(), seat)).flatten());
-                machine.turn(heard.collect()).unwrap()
+                machine.play_turn(heard.collect()).unwrap()
             }
-            Next::Finish => return (log, history),
+            NextAction::Finish => return (log, history),
         };
         log.push(step.row.clone());
         machine.accept(step);
@@ -46,12 +48,12 @@ fn play(spec: MatchSpec, bot: impl Fn(u32, usize) -> Option<Heard>) -> (Vec<LogR
 }
 
 /// A bot that lives long: it goes round four cells.
-fn circler(turn: u32, _seat: usize) -> Option<Heard> {
+fn circler(turn: u32, _seat: usize) -> Option<MoveAnswer> {
     valid([Move::Up, Move::Right, Move::Down, Move::Left][turn as usize % 4], 10)
 }
 
 /// A bot that is a pure function of turn and seat, and misses one turn in eleven.
-fn wanderer(turn: u32, seat: usize) -> Option<Heard> {
+fn wanderer(turn: u32, seat: usize) -> Option<MoveAnswer> {
     let at = (turn as usize / 3 + seat * 2) % 4;
     if turn % 11 == 7 { None } else { valid([Move::Up, Move::Right, Move::Down, Move::Left][at], 3) }
 }
@@ -70,7 +72,7 @@ fn the_order_of_a_match() {
     let want = ["opened", "Start 0", "Start 1", "turn 1", "turn 2", "turn 3", "End 0", "End 1"];
     assert_eq!(kinds, want);
     assert_eq!(log.iter().map(|row| row.version).collect::<Vec<_>>(), (0..8).collect::<Vec<_>>());
-    assert_eq!(history.last().unwrap().next(), Next::Finish);
+    assert_eq!(history.last().unwrap().next_action(), NextAction::Finish);
 }
 
 #[test]
@@ -93,27 +95,27 @@ fn a_match_whose_bots_never_answer_ends_and_counts_them_late() {
 #[test]
 fn what_is_not_a_move_is_the_previous_move_again_and_at_first_up() {
     #[track_caller]
-    fn check(machine: &Machine, heard: Option<Heard>, want: (Move, Class)) {
-        let step = machine.turn(vec![heard, valid(Move::Up, 1)]).unwrap();
+    fn check(machine: &MatchMachine, heard: Option<MoveAnswer>, want: (Move, AnswerClass)) {
+        let step = machine.play_turn(vec![heard, valid(Move::Up, 1)]).unwrap();
         let Entry::Turn { played, .. } = Entry::decode(&step.row.bytes).unwrap() else { panic!("not a turn") };
         let played = played[0].clone().unwrap();
         assert_eq!((played.mv, played.class), want);
     }
     let (_, history) = play(spec(2, 2, 1), |_, _| valid(Move::Left, 9));
-    let broken = |class| Some(Heard { class, mv: None, latency_ms: 500, shout: String::new() });
+    let broken = |class| Some(MoveAnswer { class, mv: None, latency_ms: 500, shout: String::new() });
     let (first, second) = (&history[3], &history[4]);
-    check(first, None, (Move::Up, Class::Late));
-    check(first, broken(Class::Malformed), (Move::Up, Class::Malformed));
-    check(second, None, (Move::Left, Class::Late));
-    check(second, broken(Class::Unreachable), (Move::Left, Class::Unreachable));
-    check(second, valid(Move::Down, 1), (Move::Down, Class::Valid));
+    check(first, None, (Move::Up, AnswerClass::Late));
+    check(first, broken(AnswerClass::Malformed), (Move::Up, AnswerClass::Malformed));
+    check(second, None, (Move::Left, AnswerClass::Late));
+    check(second, broken(AnswerClass::Unreachable), (Move::Left, AnswerClass::Unreachable));
+    check(second, valid(Move::Down, 1), (Move::Down, AnswerClass::Valid));
 }
 
 #[test]
 fn shouts_are_cut_to_the_limit() {
     let (_, history) = play(spec(2, 1, 1), |_, _| valid(Move::Up, 9));
-    let heard = Heard { class: Class::Valid, mv: Some(Move::Up), latency_ms: 1, shout: "é".repeat(300) };
-    let step = history[3].turn(vec![Some(heard), None]).unwrap();
+    let heard = MoveAnswer { class: AnswerClass::Valid, mv: Some(Move::Up), latency_ms: 1, shout: "é".repeat(300) };
+    let step = history[3].play_turn(vec![Some(heard), None]).unwrap();
     let Entry::Turn { played, .. } = Entry::decode(&step.row.bytes).unwrap() else { panic!("not a turn") };
     assert_eq!(played[0].as_ref().unwrap().shout.chars().count(), SHOUT_CHARS_MAX);
 }
@@ -121,8 +123,8 @@ fn shouts_are_cut_to_the_limit() {
 #[test]
 fn a_log_that_does_not_fit_is_refused() {
     #[track_caller]
-    fn check(log: &[LogRow], want: &str) {
-        let refused = Machine::resume(spec(2, 30, 5), log).unwrap_err();
+    fn check(log: &[MatchLogRow], want: &str) {
+        let refused = MatchMachine::resume(spec(2, 30, 5), log).unwrap_err();
         assert_eq!(refused.to_string(), want);
     }
     let (log, _) = play(spec(2, 30, 5), wanderer);
@@ -144,8 +146,8 @@ fn a_log_that_does_not_fit_is_refused() {
     let mut future = log.clone();
     future[0].bytes[2] = 9;
     check(&future, "the match was begun under version 9 of the rules and cannot be continued under version 1");
-    let other_seed = Machine::resume(spec(2, 30, 6), &log).unwrap_err();
-    assert!(matches!(other_seed, Broken::Log { .. }), "another seed gives other boards: {other_seed}");
+    let other_seed = MatchMachine::resume(spec(2, 30, 6), &log).unwrap_err();
+    assert!(matches!(other_seed, MatchError::Log { .. }), "another seed gives other boards: {other_seed}");
 }
 
 proptest! {
@@ -154,8 +156,8 @@ proptest! {
     fn every_prefix_resumes_to_the_same_machine(seats in 1u8..=8, seed: u64, turns_max in 1u32..60) {
         let (log, history) = play(spec(seats, turns_max, seed), wanderer);
         for (cut, lost) in history.iter().enumerate() {
-            let resumed = Machine::resume(spec(seats, turns_max, seed), &log[..cut]).unwrap();
-            prop_assert_eq!(resumed.next(), lost.next());
+            let resumed = MatchMachine::resume(spec(seats, turns_max, seed), &log[..cut]).unwrap();
+            prop_assert_eq!(resumed.next_action(), lost.next_action());
             prop_assert_eq!(format!("{resumed:?}"), format!("{lost:?}"));
         }
     }

@@ -1,6 +1,6 @@
 //! The bytes of entries: stored logs depend on them, so they may never change.
 
-use super::super::entry::{Counted, Entry, Logged, Opening};
+use super::super::entry::{Entry, LoggedEntry, PlayerResult, VotingStart};
 use super::super::*;
 use crate::ids::PlayerId;
 use crate::time::UnixMs;
@@ -10,15 +10,15 @@ use std::time::Duration;
 /// The bytes stand in hexadecimal digits; spaces are for the reader: format, time, kind, fields.
 #[track_caller]
 fn check(entry: Entry, want: &str) {
-    let logged = Logged { at: UnixMs(258), entry };
+    let logged = LoggedEntry { at: UnixMs(258), entry };
     let bytes = logged.encode();
     let have: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
     assert_eq!(have, want.replace(' ', ""));
-    assert_eq!(Logged::decode(&bytes).as_ref(), Ok(&logged));
+    assert_eq!(LoggedEntry::decode(&bytes).as_ref(), Ok(&logged));
     for cut in 0..bytes.len() {
-        assert!(Logged::decode(&bytes[..cut]).is_err(), "cut after {cut} bytes");
+        assert!(LoggedEntry::decode(&bytes[..cut]).is_err(), "cut after {cut} bytes");
     }
-    assert!(Logged::decode(&[&bytes[..], &[0]].concat()).is_err(), "with one byte more");
+    assert!(LoggedEntry::decode(&[&bytes[..], &[0]].concat()).is_err(), "with one byte more");
 }
 
 fn who() -> Box<Newcomer> {
@@ -31,17 +31,17 @@ fn set(cards: &[u8]) -> CardSet {
     cards.iter().copied().map(Card).collect()
 }
 
-fn opening() -> Box<Opening> {
-    Box::new(Opening {
+fn opening() -> Box<VotingStart> {
+    Box::new(VotingStart {
         board: vec![Card(5), Card(1)],
         removed: vec![PlayerId(6)],
         bots_due: vec![UnixMs(11)],
-        because: Because::Inactivity,
+        because: TransitionReason::Inactivity,
     })
 }
 
-fn counted() -> Counted {
-    Counted { player: PlayerId(4), picked: Some(Card(7)), vote: None, points: Some(300), has_won: true }
+fn counted() -> PlayerResult {
+    PlayerResult { player: PlayerId(4), picked: Some(Card(7)), vote: None, points: Some(300), has_won: true }
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn entries_are_golden() {
         Entry::CardChosen { card: Card(36), tell_by: Some(UnixMs(300)) },
         "01 0201000000000000 04 24012c01000000000000",
     );
-    check(Entry::Told { sentence: "ä b".into() }, "01 0201000000000000 05 04c3a42062");
+    check(Entry::StoryTold { sentence: "ä b".into() }, "01 0201000000000000 05 04c3a42062");
     check(
         Entry::Invited { players: vec![PlayerId(4), PlayerId(5)] },
         "01 0201000000000000 06 020000000000000000000000000000000400000000000000000000000000000005",
@@ -89,18 +89,18 @@ fn entries_are_golden() {
         "01 0201000000000000 0a 0000000000000000000000000000000405019001000000000000",
     );
     check(
-        Entry::Completed { results: vec![counted()], because: Because::Storyteller },
+        Entry::Completed { results: vec![counted()], because: TransitionReason::Storyteller },
         "01 0201000000000000 0b 010000000000000000000000000000000401070001ac020100",
     );
-    check(Entry::Canceled { because: Because::StorytellerLate }, "01 0201000000000000 0c 04");
-    check(Entry::Canceled { because: Because::Closed }, "01 0201000000000000 0c 05");
+    check(Entry::Canceled { because: TransitionReason::StorytellerLate }, "01 0201000000000000 0c 04");
+    check(Entry::Canceled { because: TransitionReason::Closed }, "01 0201000000000000 0c 05");
     check(
-        Entry::Said { player: PlayerId(4), text: "hi".into() },
+        Entry::ChatSent { player: PlayerId(4), text: "hi".into() },
         "01 0201000000000000 0d 00000000000000000000000000000004026869",
     );
     check(Entry::BotsSet { are_on: true }, "01 0201000000000000 0e 01");
     check(
-        Entry::Named { next: Some(PlayerId(4)), until: None },
+        Entry::NextStorytellerNamed { next: Some(PlayerId(4)), until: None },
         "01 0201000000000000 0f 010000000000000000000000000000000400",
     );
 }
@@ -111,7 +111,7 @@ fn what_is_not_canonical_is_refused() {
         let digits = hex.replace(' ', "");
         let bytes: Vec<u8> =
             (0..digits.len() / 2).map(|at| u8::from_str_radix(&digits[2 * at..2 * at + 2], 16).unwrap()).collect();
-        assert!(Logged::decode(&bytes).is_err(), "{hex}");
+        assert!(LoggedEntry::decode(&bytes).is_err(), "{hex}");
     };
     check("02 0201000000000000 0e 01");
     check("01 0201000000000000 00");

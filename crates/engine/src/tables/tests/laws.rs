@@ -1,10 +1,10 @@
 //! Random lives of tables: whatever anybody does, in whatever order, the laws hold after every commit.
 
 use super::super::*;
-use super::desk::newcomer;
-use super::{Desk, Scripted, player};
-use crate::commands::Index;
-use crate::rows::SeatRole;
+use super::fixture::newcomer;
+use super::{ScriptedAction, TableFixture, player};
+use crate::commands::IndexChange;
+use crate::rows::GameRole;
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -25,10 +25,10 @@ pub(super) fn steps(count: usize) -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// Any counts that a game can be played with.
-fn rules() -> impl Strategy<Value = rules::stories::Settings> {
+fn rules() -> impl Strategy<Value = rules::stories::GameSettings> {
     let counts = (3u8..=12)
         .prop_flat_map(|players_max| (Just(players_max), 3..=36 / players_max, 2..=4u8.min(players_max), 1..=2u8));
-    counts.prop_map(|(players_max, hand, picked_min, voted_min)| rules::stories::Settings {
+    counts.prop_map(|(players_max, hand, picked_min, voted_min)| rules::stories::GameSettings {
         players_max,
         hand,
         picked_min,
@@ -38,47 +38,47 @@ fn rules() -> impl Strategy<Value = rules::stories::Settings> {
 }
 
 /// What somebody sensible would do next, so that random lives get somewhere.
-fn sensible(desk: &Desk, step: Step) -> (u8, Scripted) {
+fn sensible(desk: &TableFixture, step: Step) -> (u8, ScriptedAction) {
     let game = desk.game(None);
     let storyteller = game.storyteller.map_or(0, |id| (id.0 & 0xff) as u8);
     let card = usize::from(step.which % 6);
     match game.phase {
-        Phase::Create if step.which < 3 => (step.who, Scripted::Join),
-        Phase::Create if game.winner_card == Shown::Nothing => (storyteller, Scripted::Choose(card)),
-        Phase::Create => (storyteller, Scripted::Tell),
-        Phase::Invitation if game.players.len() < 4 => (step.who, Scripted::Join),
-        Phase::Invitation if game.is_ready && step.which < 2 => (storyteller, Scripted::Open),
-        Phase::Invitation => (step.who, Scripted::Pick(card)),
-        Phase::Vote if game.is_ready && step.which < 2 => (storyteller, Scripted::Complete),
-        Phase::Vote => (step.who, Scripted::Vote(card)),
+        Phase::Create if step.which < 3 => (step.who, ScriptedAction::Join),
+        Phase::Create if game.winner_card == CardView::Nothing => (storyteller, ScriptedAction::Choose(card)),
+        Phase::Create => (storyteller, ScriptedAction::Tell),
+        Phase::Invitation if game.players.len() < 4 => (step.who, ScriptedAction::Join),
+        Phase::Invitation if game.is_ready && step.which < 2 => (storyteller, ScriptedAction::Open),
+        Phase::Invitation => (step.who, ScriptedAction::Pick(card)),
+        Phase::Vote if game.is_ready && step.which < 2 => (storyteller, ScriptedAction::Complete),
+        Phase::Vote => (step.who, ScriptedAction::Vote(card)),
         Phase::Complete | Phase::Canceled => {
             let next = desk.table.view(None).next_storyteller;
-            (next.map_or(step.who, |id| (id.0 & 0xff) as u8), Scripted::Next)
+            (next.map_or(step.who, |id| (id.0 & 0xff) as u8), ScriptedAction::Next)
         }
     }
 }
 
 /// Takes a step; a refusal is as good as any other answer.
-pub(super) fn take(desk: &mut Desk, step: Step) {
+pub(super) fn take(desk: &mut TableFixture, step: Step) {
     let card = usize::from(step.which);
     let who = player(step.who);
     let scripted = match step.what {
-        0 => Scripted::Join,
-        1 => Scripted::Leave,
-        2 => Scripted::Choose(card),
-        3 => Scripted::Tell,
-        4 => Scripted::Pick(card),
-        5 => Scripted::Open,
-        6 => Scripted::Vote(card),
-        7 => Scripted::Complete,
-        8 => Scripted::Next,
+        0 => ScriptedAction::Join,
+        1 => ScriptedAction::Leave,
+        2 => ScriptedAction::Choose(card),
+        3 => ScriptedAction::Tell,
+        4 => ScriptedAction::Pick(card),
+        5 => ScriptedAction::Open,
+        6 => ScriptedAction::Vote(card),
+        7 => ScriptedAction::Complete,
+        8 => ScriptedAction::Next,
         9 => return drop(desk.act(who, &Action::Chat("hello".to_owned()))),
         10 => return drop(desk.act(who, &Action::SetBots(step.which < 4))),
         11 => return drop(desk.act(who, &Action::Invite(vec![player(step.which), player(step.which + 1)]))),
         12 => return drop(desk.act(who, &Action::SetCountdown(Duration::from_secs(u64::from(step.which) * 7)))),
-        13 => return desk.wait(Duration::from_secs(3)),
-        14 => return desk.wait(Duration::from_secs(u64::from(step.which) * 9)),
-        15 if step.which == 0 => return desk.wait(Duration::from_secs(25 * 3_600)),
+        13 => return desk.advance_time(Duration::from_secs(3)),
+        14 => return desk.advance_time(Duration::from_secs(u64::from(step.which) * 9)),
+        15 if step.which == 0 => return desk.advance_time(Duration::from_secs(25 * 3_600)),
         16 => {
             if !desk.present.remove(&who) {
                 desk.present.insert(who);
@@ -95,7 +95,7 @@ pub(super) fn take(desk: &mut Desk, step: Step) {
 }
 
 #[track_caller]
-fn check_laws(desk: &Desk) {
+fn check_laws(desk: &TableFixture) {
     let view = desk.table.view(None);
     let game = view.game.expect("an open table has a game");
     assert!(game.players.len() <= usize::from(view.settings.rules.players_max), "more players than seats");
@@ -114,18 +114,18 @@ fn check_laws(desk: &Desk) {
 }
 
 /// The lists, as a store would have them, say the same as the game.
-fn check_lists(desk: &Desk, game: &GameView) {
+fn check_lists(desk: &TableFixture, game: &GameView) {
     let mut seats = std::collections::BTreeMap::new();
     let mut row = None;
     let mut is_archived = false;
     for index in &desk.index {
         match index {
-            Index::Game(have) if have.id == game.id => row = Some(have),
-            Index::Seat { game: id, player, role } if *id == game.id => drop(seats.insert(*player, *role)),
-            Index::Unseat { game: id, player } if *id == game.id => drop(seats.remove(player)),
-            Index::Archive { game: id, record, winners } if *id == game.id => {
+            IndexChange::UpsertGame(have) if have.id == game.id => row = Some(have),
+            IndexChange::UpsertSeat { game: id, player, role } if *id == game.id => drop(seats.insert(*player, *role)),
+            IndexChange::DeleteSeat { game: id, player } if *id == game.id => drop(seats.remove(player)),
+            IndexChange::ArchiveGame { game: id, record, winners } if *id == game.id => {
                 is_archived = true;
-                seats.retain(|_, role| *role != SeatRole::Invited);
+                seats.retain(|_, role| *role != GameRole::Invited);
                 let record = GameRecord::from_bytes(record).expect("a record is read back");
                 let won: Vec<_> = game.players.iter().filter(|player| player.has_won).map(|player| player.id).collect();
                 assert_eq!(*winners, won);
@@ -142,19 +142,19 @@ fn check_lists(desk: &Desk, game: &GameView) {
     assert_eq!(row.ended_at, game.ended_at);
     assert_eq!(is_archived, !game.phase.is_live());
     let seated: Vec<_> =
-        seats.iter().filter(|(_, role)| **role != SeatRole::Invited).map(|(player, _)| *player).collect();
+        seats.iter().filter(|(_, role)| **role != GameRole::Invited).map(|(player, _)| *player).collect();
     let mut playing: Vec<_> = game.players.iter().map(|player| player.id).filter(|id| !is_bot(*id)).collect();
     playing.sort_unstable();
     assert_eq!(seated, playing);
 }
 
 /// The archive shows the same as the table did at the end.
-fn check_record(record: &GameRecord, desk: &Desk, viewer: Option<crate::ids::PlayerId>) {
+fn check_record(record: &GameRecord, desk: &TableFixture, viewer: Option<crate::ids::PlayerId>) {
     let (have, want) = (record.view(viewer), desk.game(viewer));
     if have.id == want.id {
         assert_eq!(
-            (have.phase, have.winner_card, have.board, have.mine),
-            (want.phase, want.winner_card, want.board, want.mine)
+            (have.phase, have.winner_card, have.board, have.own),
+            (want.phase, want.winner_card, want.board, want.own)
         );
         let cut = |players: Vec<PlayerView>| -> Vec<_> {
             players
@@ -171,7 +171,7 @@ proptest! {
 
     #[test]
     fn every_life_keeps_the_laws(seed in any::<u64>(), has_bots in any::<bool>(), rules in rules(), steps in steps(160)) {
-        let mut desk = Desk::open(Settings { rules, ..Settings::default() }, seed, has_bots);
+        let mut desk = TableFixture::open(TableSettings { rules, ..TableSettings::default() }, seed, has_bots);
         for step in steps {
             take(&mut desk, step);
             check_laws(&desk);
@@ -181,15 +181,15 @@ proptest! {
     /// A table that leaves memory comes back as it was, and its readers go on where they were.
     #[test]
     fn a_retired_table_comes_back(seed in any::<u64>(), before in steps(60), after in steps(60)) {
-        let mut desk = Desk::open(Settings::default(), seed, false);
+        let mut desk = TableFixture::open(TableSettings::default(), seed, false);
         before.into_iter().for_each(|step| take(&mut desk, step));
         let seqs: Vec<_> = desk.viewers.iter().map(|viewer| desk.table.seq(*viewer)).collect();
-        let retire = desk.table.retire();
+        let retire = desk.table.snapshot_change();
         desk.commit(&retire);
         prop_assert!(desk.rows.is_empty());
         for (viewer, seq) in desk.viewers.clone().into_iter().zip(seqs) {
             prop_assert_eq!(desk.table.seq(viewer), seq);
-            let up_to_date = Feed::News(News { events: Vec::new(), seq, committed_at_us: None });
+            let up_to_date = Feed::Update(FeedUpdate { events: Vec::new(), seq, committed_at_us: None });
             prop_assert_eq!(desk.table.feed(viewer, seq), up_to_date);
             if seq > 0 {
                 prop_assert_eq!(desk.table.feed(viewer, seq - 1), Feed::TooOld);
@@ -201,12 +201,12 @@ proptest! {
 
 #[test]
 fn nobody_is_named_twice_for_one_game() {
-    let mut desk = Desk::up_to_vote(3);
+    let mut desk = TableFixture::up_to_vote(3);
     for n in 1..=3 {
-        desk.must(n, Scripted::Vote(0));
+        desk.play_allowed(n, ScriptedAction::Vote(0));
     }
-    desk.must(0, Scripted::Complete);
-    desk.wait(Duration::from_secs(600));
+    desk.play_allowed(0, ScriptedAction::Complete);
+    desk.advance_time(Duration::from_secs(600));
     assert_eq!(desk.table.next_due(), None, "a table at which nobody does anything comes to rest");
     let named = desk.named();
     assert_eq!(named, [1, 2, 3, 0].map(player).map(Some).into_iter().chain([None]).collect::<Vec<_>>());

@@ -2,9 +2,9 @@
 //! hold at any time.
 
 mod codec;
-mod comings;
-mod desk;
+mod fixture;
 mod games;
+mod joining;
 mod laws;
 mod oracle;
 mod refusals;
@@ -14,4 +14,4 @@ mod storytellers;
 mod timers;
 mod window;
 
-use desk::{Desk, Scripted, player};
+use fixture::{ScriptedAction, TableFixture, player};

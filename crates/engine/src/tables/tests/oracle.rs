@@ -20,7 +20,7 @@ pub(super) struct Oracle {
 
 impl Oracle {
     /// Learns what was written, before it is told.
-    pub(super) fn learn(&mut self, entry: &Entry) {
+    pub(super) fn record(&mut self, entry: &Entry) {
         match entry {
             Entry::Started { storyteller, hand, unseated, .. } => {
                 let members = std::mem::take(&mut self.members);
@@ -45,7 +45,9 @@ impl Oracle {
             Entry::Completed { .. } => (self.is_complete, self.is_over) = (true, true),
             Entry::Canceled { because } => {
                 self.is_over = true;
-                self.members.retain(|member| *because != Because::StorytellerLeft || Some(*member) != self.storyteller);
+                self.members.retain(|member| {
+                    *because != TransitionReason::StorytellerLeft || Some(*member) != self.storyteller
+                });
             }
             _ => {}
         }
@@ -58,20 +60,20 @@ impl Oracle {
         self.hands.insert(player, hand);
     }
 
-    fn tells(&self, viewer: Option<PlayerId>) -> bool {
+    fn is_storyteller(&self, viewer: Option<PlayerId>) -> bool {
         viewer.is_some() && viewer == self.storyteller && self.hands.contains_key(&viewer.unwrap_or(PlayerId(0)))
     }
 
-    fn own(&self, viewer: Option<PlayerId>) -> CardSet {
+    fn own_cards(&self, viewer: Option<PlayerId>) -> CardSet {
         viewer.and_then(|viewer| self.hands.get(&viewer)).copied().unwrap_or_default()
     }
 
     /// Checks everything that a viewer gets to see.
     pub(super) fn check_view(&self, viewer: Option<PlayerId>, view: &TableView) {
-        let TableView { id: _, seq: _, part, settings: _, members: _, game, next_storyteller: _, .. } = view;
+        let TableView { id: _, seq: _, role: part, settings: _, members: _, game, next_storyteller: _, .. } = view;
         let TableView { next_storyteller_until: _, has_bots: _, chat, .. } = view;
         let is_member = viewer.is_some_and(|viewer| self.members.contains(&viewer));
-        assert_eq!(*part != Part::Visitor, is_member, "{viewer:?}");
+        assert_eq!(*part != ViewerRole::Visitor, is_member, "{viewer:?}");
         assert!(is_member || chat.is_empty(), "chat is read by those who sit there");
         if let Some(game) = game {
             self.check_game(viewer, game);
@@ -80,27 +82,27 @@ impl Oracle {
 
     /// A game; every field is named, so that a new one cannot be forgotten here.
     pub(super) fn check_game(&self, viewer: Option<PlayerId>, game: &GameView) {
-        let GameView { id: _, phase, canceled_in: _, because: _, part, storyteller: _, sentence: _, .. } = game;
+        let GameView { id: _, phase, canceled_in: _, because: _, role: part, storyteller: _, sentence: _, .. } = game;
         let GameView { is_ready: _, countdown: _, countdown_takes: _, inactive_at: _, tell_by: _, .. } = game;
         let GameView { created_at: _, ended_at: _, players_max: _, .. } = game;
-        let GameView { winner_card, cards, board, invited, mine, players, .. } = game;
+        let GameView { winner_card, dealt: cards, board, invited, own: mine, players, .. } = game;
         assert_eq!(self.is_complete, *phase == Phase::Complete);
         for player in players {
             self.check_player(viewer, player);
         }
-        if self.tells(viewer) {
-            assert_eq!(*part, Part::Storyteller);
+        if self.is_storyteller(viewer) {
+            assert_eq!(*part, ViewerRole::Storyteller);
             return;
         }
-        assert!(self.is_complete || !matches!(winner_card, Shown::Card(_)), "the storyteller's card is told");
+        assert!(self.is_complete || !matches!(winner_card, CardView::Card(_)), "the storyteller's card is told");
         assert!(cards.is_none() && invited.is_none(), "what only the storyteller may know is told");
         assert!(board.is_none() || self.is_board_open, "the board is told before it lies open");
-        if let Some(Mine { hand, picked, vote }) = mine {
-            assert_eq!(*hand, self.own(viewer));
+        if let Some(OwnCards { hand, picked, vote }) = mine {
+            assert_eq!(*hand, self.own_cards(viewer));
             assert!(picked.is_none_or(|card| hand.contains(card)));
             assert_eq!(*vote, viewer.and_then(|viewer| self.votes.get(&viewer)).copied());
         } else {
-            assert!(self.own(viewer).is_empty());
+            assert!(self.own_cards(viewer).is_empty());
         }
     }
 
@@ -109,10 +111,10 @@ impl Oracle {
             player;
         let is_me = viewer == Some(*id) && self.hands.contains_key(id);
         assert!(is_me || standing.is_none(), "somebody else's standing is told");
-        assert!(is_me || self.tells(viewer) || hand.is_none(), "somebody else's hand is told");
-        let may_know = is_me || self.tells(viewer) || self.is_complete;
-        assert!(may_know || !matches!(picked, Shown::Card(_)), "somebody else's pick is told");
-        assert!(may_know || !matches!(vote, Shown::Card(_)), "somebody else's vote is told");
+        assert!(is_me || self.is_storyteller(viewer) || hand.is_none(), "somebody else's hand is told");
+        let may_know = is_me || self.is_storyteller(viewer) || self.is_complete;
+        assert!(may_know || !matches!(picked, CardView::Card(_)), "somebody else's pick is told");
+        assert!(may_know || !matches!(vote, CardView::Card(_)), "somebody else's vote is told");
         assert!(self.is_complete || (!has_won && points.is_none()), "a result is told before the end");
     }
 
@@ -120,17 +122,17 @@ impl Oracle {
     pub(super) fn check_event(&self, viewer: Option<PlayerId>, event: &EventKind) {
         let is_me = |player: &PlayerId| viewer == Some(*player);
         match event {
-            EventKind::CardChosen { card } => assert!(card.is_none() || self.tells(viewer)),
+            EventKind::CardChosen { card } => assert!(card.is_none() || self.is_storyteller(viewer)),
             EventKind::Joined { player, hand, .. } => {
-                assert!(hand.is_none() || is_me(player) || self.tells(viewer), "a hand is told");
+                assert!(hand.is_none() || is_me(player) || self.is_storyteller(viewer), "a hand is told");
             }
             EventKind::Picked { player, card, .. } | EventKind::Voted { player, card, .. } => {
-                assert!(card.is_none() || is_me(player) || self.tells(viewer), "a pick or a vote is told");
+                assert!(card.is_none() || is_me(player) || self.is_storyteller(viewer), "a pick or a vote is told");
             }
-            EventKind::Invited { .. } => assert!(self.tells(viewer)),
+            EventKind::Invited { .. } => assert!(self.is_storyteller(viewer)),
             EventKind::VotingOpened { .. } => assert!(self.is_board_open),
             EventKind::Completed { .. } => assert!(self.is_complete),
-            EventKind::Said { .. } => assert!(viewer.is_some_and(|viewer| self.members.contains(&viewer))),
+            EventKind::ChatSent { .. } => assert!(viewer.is_some_and(|viewer| self.members.contains(&viewer))),
             EventKind::Started { .. }
             | EventKind::Left { .. }
             | EventKind::StoryTold { .. }

@@ -1,27 +1,27 @@
 //! What a table remembers: the base that follows the log, cursors that are too old, people that are forgotten.
 
 use super::super::*;
-use super::desk::newcomer;
-use super::{Desk, Scripted, player};
-use crate::limits::{CHAT_EVERY, STORY_SEAT_MIN, TABLE_MARK_ENTRIES, TABLE_PEOPLE_MAX};
+use super::fixture::newcomer;
+use super::{ScriptedAction, TableFixture, player};
+use crate::limits::{CHAT_INTERVAL, STORY_SEAT_MIN, TABLE_PEOPLE_MAX, TABLE_SNAPSHOT_ENTRIES};
 use crate::rows::TableLogRow;
 use proptest::prelude::*;
 
-fn end_a_game(desk: &mut Desk, teller: u8) {
-    desk.must(teller, Scripted::Choose(0));
-    desk.must(teller, Scripted::Tell);
-    desk.must(teller, Scripted::Leave);
+fn end_a_game(desk: &mut TableFixture, teller: u8) {
+    desk.play_allowed(teller, ScriptedAction::Choose(0));
+    desk.play_allowed(teller, ScriptedAction::Tell);
+    desk.play_allowed(teller, ScriptedAction::Leave);
 }
 
 #[test]
 fn the_last_game_is_always_remembered() {
-    let mut desk = Desk::usual();
+    let mut desk = TableFixture::with_defaults();
     let mut bases = vec![desk.base_version];
     for game in 0..5 {
         let begun_at = desk.table.seq(None) - 1;
         end_a_game(&mut desk, game);
-        desk.must(game + 1, Scripted::Next);
-        assert!(matches!(desk.table.feed(None, begun_at), Feed::News(_)), "who saw the game begin may read on");
+        desk.play_allowed(game + 1, ScriptedAction::Next);
+        assert!(matches!(desk.table.feed(None, begun_at), Feed::Update(_)), "who saw the game begin may read on");
         bases.push(desk.base_version);
     }
     assert_eq!(bases, [0, 0, 4, 8, 12, 16], "the base is the end of the game before the last");
@@ -32,26 +32,26 @@ fn the_last_game_is_always_remembered() {
 
 #[test]
 fn a_long_game_moves_the_base_too() {
-    let mut desk = Desk::usual();
-    for turn in 0..TABLE_MARK_ENTRIES as usize * 3 {
-        desk.now = desk.now.after(CHAT_EVERY);
+    let mut desk = TableFixture::with_defaults();
+    for turn in 0..TABLE_SNAPSHOT_ENTRIES as usize * 3 {
+        desk.now = desk.now.plus(CHAT_INTERVAL);
         desk.act(player(0), &Action::Chat(format!("line {turn}"))).unwrap();
         let kept = desk.rows.len() as u32;
-        assert!(kept <= 2 * TABLE_MARK_ENTRIES, "{kept} rows");
-        assert!(desk.base_version == 0 || kept >= TABLE_MARK_ENTRIES, "{kept} rows");
+        assert!(kept <= 2 * TABLE_SNAPSHOT_ENTRIES, "{kept} rows");
+        assert!(desk.base_version == 0 || kept >= TABLE_SNAPSHOT_ENTRIES, "{kept} rows");
     }
-    assert!(desk.base_version >= TABLE_MARK_ENTRIES);
+    assert!(desk.base_version >= TABLE_SNAPSHOT_ENTRIES);
 }
 
 #[test]
 fn the_forgotten_start_again() {
-    let mut desk = Desk::usual();
+    let mut desk = TableFixture::with_defaults();
     desk.viewers.truncate(5);
     for n in 1..=200 {
-        desk.must(n, Scripted::Join);
+        desk.play_allowed(n, ScriptedAction::Join);
         desk.act(player(n), &Action::Chat("hello".to_owned())).unwrap();
-        desk.now = desk.now.after(STORY_SEAT_MIN);
-        desk.must(n, Scripted::Leave);
+        desk.now = desk.now.plus(STORY_SEAT_MIN);
+        desk.play_allowed(n, ScriptedAction::Leave);
     }
     assert_eq!(desk.table.seq(Some(player(200))), desk.table.seq(None) + 1);
     assert_eq!(desk.table.seq(Some(player(1))), desk.table.seq(None), "forgotten among {TABLE_PEOPLE_MAX} others");
@@ -60,9 +60,11 @@ fn the_forgotten_start_again() {
 
 #[test]
 fn a_log_that_does_not_follow_is_refused() {
-    let desk = Desk::up_to_vote(2);
+    let desk = TableFixture::up_to_vote(2);
     let check = |rows: &[TableLogRow], version: u32| match Table::restore(&desk.base, rows) {
-        Err(Corrupt::Log { version: at, .. } | Corrupt::Entry { version: at, .. }) => assert_eq!(at, version),
+        Err(TableLoadError::Log { version: at, .. } | TableLoadError::Entry { version: at, .. }) => {
+            assert_eq!(at, version)
+        }
         other => panic!("{:?}", other.map(|table| table.version())),
     };
     let mut swapped = desk.rows.clone();
@@ -73,15 +75,15 @@ fn a_log_that_does_not_follow_is_refused() {
     check(&broken, 3);
     let unfounded = TableLogRow { version: 0, bytes: desk.rows[1].bytes.clone() };
     check(&[unfounded], 0);
-    assert!(matches!(Table::restore(&[], &desk.rows), Err(Corrupt::Base(_))));
-    assert!(matches!(Table::restore(&[2, 0, 0], &desk.rows), Err(Corrupt::Base(_))));
+    assert!(matches!(Table::restore(&[], &desk.rows), Err(TableLoadError::Snapshot(_))));
+    assert!(matches!(Table::restore(&[2, 0, 0], &desk.rows), Err(TableLoadError::Snapshot(_))));
 }
 
 proptest! {
     /// Whatever the bytes, a load answers; and what it takes for an entry, it writes in the same bytes.
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200), cut in any::<prop::sample::Index>()) {
-        let desk = Desk::up_to_vote(2);
+        let desk = TableFixture::up_to_vote(2);
         let row = |bytes: Vec<u8>| TableLogRow { version: 0, bytes };
         let _ = Table::restore(&bytes, &[]);
         let _ = Table::restore(&desk.base, &[row(bytes.clone())]);
@@ -92,7 +94,7 @@ proptest! {
             bent[place] ^= 1 << (place % 8);
             let rows: Vec<_> = desk.rows[..at].iter().cloned().chain([TableLogRow { version: at as u32, bytes: bent.clone() }]).collect();
             let _ = Table::restore(&desk.base, &rows);
-            if let Ok(read) = entry::Logged::decode(&bent) {
+            if let Ok(read) = entry::LoggedEntry::decode(&bent) {
                 prop_assert_eq!(read.encode(), bent, "one entry, one byte string");
             }
         }
@@ -101,12 +103,12 @@ proptest! {
 
 #[test]
 fn a_guest_list_is_only_the_tellers() {
-    let mut desk = Desk::usual();
+    let mut desk = TableFixture::with_defaults();
     let before = desk.table.seq(Some(player(0)));
     desk.act(player(0), &Action::Invite(vec![player(1)])).unwrap();
     assert_eq!(desk.table.seq(Some(player(0))), before + 1);
     assert_eq!(desk.table.seq(Some(player(1))), before, "his list of games says it");
     desk.act(player(1), &Action::Join(newcomer(player(1)))).unwrap();
-    let Feed::News(news) = desk.table.feed(Some(player(0)), before) else { panic!("remembered") };
+    let Feed::Update(news) = desk.table.feed(Some(player(0)), before) else { panic!("remembered") };
     assert_eq!(news.events.len(), 2);
 }

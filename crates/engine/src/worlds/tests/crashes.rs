@@ -5,9 +5,9 @@
 
 use super::fixture::*;
 use crate::rows::WorldLogRow;
-use crate::worlds::{Answer, Done, Fact, Refusal, Registered, Registration, What, World};
+use crate::worlds::{Answer, Done, Fact, InputKind, Refusal, Registered, Registration, World};
 use proptest::prelude::*;
-use rules::world::{Cell, Item, Settings, Step};
+use rules::world::{Cell, Item, Step, WorldSettings};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What lasts.
@@ -19,7 +19,7 @@ struct Disk {
 }
 
 impl Disk {
-    fn open(&mut self, settings: Settings, seed: u64) -> World {
+    fn open(&mut self, settings: WorldSettings, seed: u64) -> World {
         self.epoch += 1;
         let from = self.snapshot.as_ref().map_or(0, |(_, version)| *version);
         let rows: Vec<_> = self.rows.iter().filter(|row| row.version >= from).cloned().collect();
@@ -38,12 +38,12 @@ struct Digger {
 }
 
 impl Digger {
-    fn what(&self) -> What {
-        if self.is_chest { What::Dig } else { What::Grab }
+    fn what(&self) -> InputKind {
+        if self.is_chest { InputKind::Dig } else { InputKind::Grab }
     }
 
     fn come_back(&mut self, world: &mut World) {
-        let resume = Some((self.came.seat.id, self.came.key));
+        let resume = Some((self.came.mover.id, self.came.key));
         self.came = world.register(&Registration { resume, ..walker(Some(self.at)) }, START_US).unwrap();
         // What the world never heard is asked again; what it has heard and not answered is asked again as well.
         self.seq = self.seq.min(self.came.next_seq);
@@ -52,16 +52,16 @@ impl Digger {
 
 /// What was told to whom, for ever.
 #[derive(Default)]
-struct Told {
+struct ReceivedAnswers {
     answers: BTreeMap<(u32, u32), Result<Done, Refusal>>,
     won: BTreeSet<(u32, u32)>,
 }
 
-impl Told {
-    fn hear(&mut self, diggers: &mut [Digger], answers: &[Answer]) {
+impl ReceivedAnswers {
+    fn record(&mut self, diggers: &mut [Digger], answers: &[Answer]) {
         for answer in answers {
-            let key = (answer.seat.id.0, answer.seq);
-            let digger = diggers.iter_mut().find(|digger| digger.came.seat.id == answer.seat.id);
+            let key = (answer.mover.id.0, answer.seq);
+            let digger = diggers.iter_mut().find(|digger| digger.came.mover.id == answer.mover.id);
             if let Some(digger) = digger.filter(|digger| digger.seq == answer.seq) {
                 digger.is_waiting = false;
                 digger.seq = match answer.result {
@@ -116,20 +116,20 @@ proptest! {
             let came = come(&mut world, &walker(Some(at)));
             Digger { at, is_chest: matches!(item, Item::Chest { .. }), came, seq: 1, is_waiting: false }
         }).collect();
-        let (mut told, mut draft) = (Told::default(), None);
+        let (mut told, mut draft) = (ReceivedAnswers::default(), None);
         for (deed, who) in deeds {
             let mut out = Vec::new();
             match deed {
                 0..=5 => {
                     let digger = &mut diggers[who];
                     digger.is_waiting = true;
-                    world.apply(&[input(digger.came.seat, digger.seq, digger.what())], START_US, &mut out);
+                    world.apply(&[input(digger.came.mover, digger.seq, digger.what())], START_US, &mut out);
                 }
                 6 | 7 => {
                     // Another step ahead of what is not answered yet.
                     let digger = &mut diggers[who];
                     let ahead = digger.seq + u32::from(digger.is_waiting);
-                    world.apply(&[input(digger.came.seat, ahead, What::Step(Step::Stay))], START_US, &mut out);
+                    world.apply(&[input(digger.came.mover, ahead, InputKind::Step(Step::Stay))], START_US, &mut out);
                 }
                 8..=10 => if let Some(pending) = world.take_claims() {
                     disk.rows.extend(pending.rows.clone());
@@ -163,12 +163,12 @@ proptest! {
                 }
                 _ => world.tick(START_US, &mut Vec::new()),
             }
-            told.hear(&mut diggers, &out);
+            told.record(&mut diggers, &out);
             let durable = winners(&disk.rows);
             prop_assert!(told.won.iter().all(|key| durable.contains_key(key)), "told and not saved");
         }
         let mut last = disk.open(settings, seed);
-        let mut shown: Vec<u32> = last.hunt.as_ref().unwrap().best(100).iter().map(|scored| scored.points).collect();
+        let mut shown: Vec<u32> = last.hunt.as_ref().unwrap().top_scores(100).iter().map(|scored| scored.points).collect();
         let facts = disk.rows.iter().map(|row| Fact::from_bytes(&row.bytes).unwrap());
         let dug: u32 = facts.filter_map(|fact| match fact { Fact::Dug { points, .. } => Some(points), _ => None }).sum();
         shown.push(0);
@@ -176,7 +176,7 @@ proptest! {
         // Nobody is locked out: after all that everybody is heard again.
         for digger in &mut diggers {
             digger.come_back(&mut last);
-            let answer = ask(&mut last, digger.came.seat, digger.came.next_seq, What::Step(Step::Stay));
+            let answer = ask(&mut last, digger.came.mover, digger.came.next_seq, InputKind::Step(Step::Stay));
             prop_assert!(matches!(answer, Some(Ok(Done::Moved(_)))), "{:?}", answer);
         }
     }

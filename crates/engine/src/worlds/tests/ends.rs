@@ -3,8 +3,8 @@
 use super::fixture::{START_US, ask, cell, come, hunt, input, meadow, opening, save, walker};
 use crate::limits::MOVER_GRACE;
 use crate::time::UnixMs;
-use crate::worlds::{Fact, News, Refusal, RoundPhase, What, World};
-use rules::world::{HuntSettings, Item, Settings};
+use crate::worlds::{Fact, HuntEvent, InputKind, Refusal, RoundPhase, World};
+use rules::world::{HuntSettings, Item, WorldSettings};
 use std::time::Duration;
 
 const ROUND_S: i64 = 60;
@@ -14,16 +14,16 @@ fn second(seconds: i64) -> i64 {
     START_US + seconds * 1_000_000
 }
 
-fn settings(rounds: u32) -> Settings {
+fn settings(rounds: u32) -> WorldSettings {
     let usual = hunt(20, 20, 5, 0);
     let rules = usual.hunt.map(|hunt| HuntSettings { pause: Duration::from_secs(PAUSE_S as u64), rounds, ..hunt });
-    Settings { hunt: rules, ..usual }
+    WorldSettings { hunt: rules, ..usual }
 }
 
 /// A world that ends so many seconds after it begins.
-fn ending(settings: Settings, ends_s: i64) -> World {
+fn ending(settings: WorldSettings, ends_s: i64) -> World {
     let ends_at = Some(UnixMs(second(ends_s) / 1_000));
-    World::open(crate::worlds::Opening { ends_at, ..opening(settings, 3, 1) }, None, &[], START_US).unwrap()
+    World::open(crate::worlds::WorldParams { ends_at, ..opening(settings, 3, 1) }, None, &[], START_US).unwrap()
 }
 
 /// Goes from one thing that is due to the next until nothing is, each committed at once: seconds, round, how far it is.
@@ -84,10 +84,10 @@ fn nothing_is_dug_after_the_end_and_what_was_dug_before_counts() {
     assert_eq!(world.round().unwrap().until, UnixMs(second(30) / 1_000), "the page counts down to the end of the hunt");
     let placed = world.hunt.as_ref().unwrap().placed().clone();
     let chests: Vec<_> = placed.iter().filter(|at| matches!(at.item, Item::Chest { .. })).collect();
-    let [early, late] = [chests[0], chests[1]].map(|at| come(&mut world, &walker(Some(at.cell))).seat);
+    let [early, late] = [chests[0], chests[1]].map(|at| come(&mut world, &walker(Some(at.cell))).mover);
     let dig = |world: &mut World, seat, now_us| {
         let mut out = Vec::new();
-        world.apply(&[input(seat, 1, What::Dig)], now_us, &mut out);
+        world.apply(&[input(seat, 1, InputKind::Dig)], now_us, &mut out);
         out.first().map(|answer| answer.result)
     };
     assert_eq!(dig(&mut world, early, second(30) - 1), None, "it waits for its commit");
@@ -101,8 +101,8 @@ fn nothing_is_dug_after_the_end_and_what_was_dug_before_counts() {
     world.tick(second(500), &mut Vec::new());
     assert!(world.is_over());
     let mut news = Vec::new();
-    world.take_news(&mut news);
-    let Some(News::Ended { number: 1, scores, next }) = news.last() else { panic!("{news:?}") };
+    world.take_events(&mut news);
+    let Some(HuntEvent::Ended { number: 1, scores, next }) = news.last() else { panic!("{news:?}") };
     assert_eq!((scores.len(), next.phase), (1, RoundPhase::Over));
 }
 
@@ -117,7 +117,7 @@ fn a_later_owner_ends_the_round_of_a_hunt_that_is_over() {
     let snapshot = world.snapshot(true).into_bytes();
     for kept in [None, Some(&snapshot[..])] {
         let opening =
-            crate::worlds::Opening { ends_at: Some(UnixMs(second(30) / 1_000)), ..opening(settings(3), 3, 2) };
+            crate::worlds::WorldParams { ends_at: Some(UnixMs(second(30) / 1_000)), ..opening(settings(3), 3, 2) };
         let rows = if kept.is_none() { &begun.rows[..] } else { &[] };
         let mut later = World::open(opening, kept, rows, second(90)).unwrap();
         assert!(later.next_due().is_some_and(|due_us| due_us <= second(90)));
@@ -134,10 +134,10 @@ fn a_later_owner_ends_the_round_of_a_hunt_that_is_over() {
 #[test]
 fn a_world_without_a_hunt_ends_as_well() {
     let mut world = ending(meadow(9, 9), 30);
-    let seat = come(&mut world, &walker(None)).seat;
+    let seat = come(&mut world, &walker(None)).mover;
     assert_eq!(world.next_due(), Some(second(30)));
-    assert!(ask(&mut world, seat, 1, What::Step(rules::world::Step::Stay)).is_some());
-    world.lost(seat, second(29));
+    assert!(ask(&mut world, seat, 1, InputKind::Step(rules::world::Step::Stay)).is_some());
+    world.connection_lost(seat, second(29));
     world.tick(second(29), &mut Vec::new());
     assert!(!world.is_over());
     world.tick(second(30), &mut Vec::new());

@@ -3,32 +3,33 @@
 use crate::ids::{PlayerId, WorldId};
 use crate::limits::MOVER_NAME_CHARS_MAX;
 use crate::worlds::{
-    Answer, Done, Input, MoverId, Opening, Refusal, Registered, Registration, Seat, ViewOptions, What, World,
+    Answer, Done, Input, InputKind, MoverId, MoverRef, Refusal, Registered, Registration, ViewOptions, World,
+    WorldParams,
 };
 use rules::chance::Seed;
-use rules::world::{Cell, HuntSettings, Indicator, Settings, Size};
+use rules::world::{Cell, HuntSettings, Indicator, Size, WorldSettings};
 use std::time::Duration;
 
 /// When tests begin: some moment in microseconds.
 pub(super) const START_US: i64 = 1_800_000_000_000_000;
 
 /// A meadow without trees, with no limit on moves.
-pub(super) fn meadow(width: u16, height: u16) -> Settings {
+pub(super) fn meadow(width: u16, height: u16) -> WorldSettings {
     let size = Size { width, height };
-    Settings { size, tree_permille: 0, move_min: Duration::ZERO, ..Settings::default() }
+    WorldSettings { size, tree_permille: 0, move_min: Duration::ZERO, ..WorldSettings::default() }
 }
 
 /// A meadow on which a hunt goes on, with so many chests and power-ups.
-pub(super) fn hunt(width: u16, height: u16, chests: u32, power_ups: u32) -> Settings {
+pub(super) fn hunt(width: u16, height: u16, chests: u32, power_ups: u32) -> WorldSettings {
     let hunt = HuntSettings { chests, power_ups, round: Duration::from_secs(60), ..HuntSettings::default() };
-    Settings { hunt: Some(hunt), ..meadow(width, height) }
+    WorldSettings { hunt: Some(hunt), ..meadow(width, height) }
 }
 
-pub(super) fn opening(settings: Settings, seed: u64, epoch: u32) -> Opening {
-    Opening { id: WorldId(1), settings, seed: Seed(seed), epoch, ends_at: None }
+pub(super) fn opening(settings: WorldSettings, seed: u64, epoch: u32) -> WorldParams {
+    WorldParams { id: WorldId(1), settings, seed: Seed(seed), epoch, ends_at: None }
 }
 
-pub(super) fn world(settings: Settings, seed: u64) -> World {
+pub(super) fn world(settings: WorldSettings, seed: u64) -> World {
     World::open(opening(settings, seed, 1), None, &[], START_US).unwrap()
 }
 
@@ -44,7 +45,7 @@ pub(super) fn walker(at: Option<Cell>) -> Registration {
         view: None,
         player: None,
         name: None,
-        is_lasting: true,
+        is_resumable: true,
         resume: None,
     }
 }
@@ -64,8 +65,8 @@ pub(super) fn come(world: &mut World, registration: &Registration) -> Registered
     world.register(registration, START_US).unwrap()
 }
 
-pub(super) fn input(seat: Seat, seq: u32, what: What) -> Input {
-    Input { seat, seq, tag: u64::from(seat.slot) << 32 | u64::from(seq), at_us: START_US, what }
+pub(super) fn input(seat: MoverRef, seq: u32, what: InputKind) -> Input {
+    Input { mover: seat, seq, tag: u64::from(seat.slot) << 32 | u64::from(seq), at_us: START_US, kind: what }
 }
 
 pub(super) fn apply(world: &mut World, batch: &[Input]) -> Vec<Answer> {
@@ -75,9 +76,9 @@ pub(super) fn apply(world: &mut World, batch: &[Input]) -> Vec<Answer> {
 }
 
 /// One input alone: its answer, if it is given at once.
-pub(super) fn ask(world: &mut World, seat: Seat, seq: u32, what: What) -> Option<Result<Done, Refusal>> {
+pub(super) fn ask(world: &mut World, seat: MoverRef, seq: u32, what: InputKind) -> Option<Result<Done, Refusal>> {
     let answers = apply(world, &[input(seat, seq, what)]);
-    assert!(answers.len() <= 1 && answers.iter().all(|answer| (answer.seat, answer.seq) == (seat, seq)));
+    assert!(answers.len() <= 1 && answers.iter().all(|answer| (answer.mover, answer.seq) == (seat, seq)));
     answers.first().map(|answer| answer.result)
 }
 
@@ -96,12 +97,12 @@ pub(super) fn kept(world: &mut World) -> Vec<u8> {
 }
 
 /// A hunt whose first round is running.
-pub(super) fn running_hunt(settings: Settings, seed: u64) -> (World, Seat) {
+pub(super) fn running_hunt(settings: WorldSettings, seed: u64) -> (World, MoverRef) {
     let mut world = world(settings, seed);
-    let first = come(&mut world, &walker(Some(cell(0, 0)))).seat;
+    let first = come(&mut world, &walker(Some(cell(0, 0)))).mover;
     world.tick(START_US, &mut Vec::new());
     save(&mut world, START_US);
     (world, first)
 }
 
-pub(super) const NOBODY: Seat = Seat { slot: 1_000_000, id: MoverId(1) };
+pub(super) const NOBODY: MoverRef = MoverRef { slot: 1_000_000, id: MoverId(1) };

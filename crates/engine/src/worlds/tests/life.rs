@@ -1,14 +1,14 @@
 //! Other life: on free cells, undisturbed by who keeps away.
 
 use super::fixture::*;
-use crate::worlds::{Input, Seat, What};
+use crate::worlds::{Input, InputKind, MoverRef};
 use rules::chance::{Chance, Dice, Purpose, Seed};
-use rules::world::{Cell, LifeSettings, Settings, Step};
+use rules::world::{Cell, LifeSettings, Step, WorldSettings};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-fn lively(width: u16, height: u16) -> Settings {
-    Settings {
+fn lively(width: u16, height: u16) -> WorldSettings {
+    WorldSettings {
         life: Some(LifeSettings { generation: Duration::from_millis(100), start_permille: 0 }),
         ..meadow(width, height)
     }
@@ -22,26 +22,26 @@ fn a_glider_crosses_the_map_among_movers() {
     assert_eq!(world.sow(&glider), 5);
     let keeps_off = |cell: Cell| cell.x.abs_diff(cell.y) > 5;
     let mut dice = Chance::new(Seed(8), 0, Purpose::WorldSpawn);
-    let mut seats: Vec<(Seat, u32)> = Vec::new();
+    let mut seats: Vec<(MoverRef, u32)> = Vec::new();
     while seats.len() < 1_000 {
         let place = cell(dice.below(200) as u16, dice.below(200) as u16);
         if keeps_off(place) {
-            seats.push((come(&mut world, &walker(Some(place))).seat, 1));
+            seats.push((come(&mut world, &walker(Some(place))).mover, 1));
         }
     }
-    world.grow(START_US);
+    world.advance_generation(START_US);
     for generation in 1..=4 * 170 {
         let mut batch: Vec<Input> = Vec::new();
         for (seat, seq) in &mut seats {
             let step = Step::ALL[dice.below(9) as usize];
             let to = world.settings().size.neighbour(world.cell_of(*seat).unwrap(), step);
             if to.is_some_and(keeps_off) {
-                batch.push(input(*seat, *seq, What::Step(step)));
+                batch.push(input(*seat, *seq, InputKind::Step(step)));
                 *seq += 1;
             }
         }
         apply(&mut world, &batch);
-        world.grow(START_US + generation * 100_000);
+        world.advance_generation(START_US + generation * 100_000);
     }
     let alive: BTreeSet<Cell> = world.life.as_ref().unwrap().alive().iter().collect();
     assert_eq!(alive, glider.iter().map(|at| cell(at.x + 170, at.y + 170)).collect());
@@ -50,13 +50,13 @@ fn a_glider_crosses_the_map_among_movers() {
 #[test]
 fn nothing_lives_under_feet() {
     let mut world = world(lively(20, 20), 4);
-    let seat = come(&mut world, &walker(Some(cell(5, 5)))).seat;
+    let seat = come(&mut world, &walker(Some(cell(5, 5)))).mover;
     assert_eq!(world.sow(&[cell(4, 4), cell(5, 4), cell(6, 4), cell(5, 5), cell(25, 5)]), 3);
-    world.grow(START_US);
-    world.grow(START_US + 100_000);
+    world.advance_generation(START_US);
+    world.advance_generation(START_US + 100_000);
     let alive: Vec<Cell> = world.life.as_ref().unwrap().alive().iter().collect();
     assert_eq!(alive, [cell(5, 3), cell(5, 4)], "the third would be born where somebody stands");
-    ask(&mut world, seat, 1, What::Step(Step::N));
+    ask(&mut world, seat, 1, InputKind::Step(Step::N));
     assert_eq!(world.stats().bacteria, 1);
     assert_eq!(world.next_due(), Some(START_US + 200_000));
 }

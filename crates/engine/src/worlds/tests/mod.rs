@@ -1,11 +1,11 @@
 //! What a world promises, as rows and laws.
 
 mod claims;
-mod coming;
 mod crashes;
 mod ends;
 mod fixture;
 mod life;
 mod moves;
+mod presence;
 mod restore;
 mod views;

@@ -2,20 +2,22 @@
 
 use super::fixture::*;
 use crate::rows::WorldLogRow;
-use crate::worlds::{Corrupt, Done, Input, Registration, Seat, What, World};
+use crate::worlds::{Done, Input, InputKind, MoverRef, Registration, World, WorldLoadError};
 use proptest::prelude::*;
-use rules::world::{Cell, LifeSettings, Settings, Step};
+use rules::world::{Cell, LifeSettings, Step, WorldSettings};
 use std::collections::BTreeMap;
 
 /// What is hard, and where everybody is.
-fn state(world: &World) -> (Option<crate::worlds::RoundShown>, Vec<crate::worlds::Scored>, Vec<Cell>, u32, Vec<Cell>) {
+fn state(
+    world: &World,
+) -> (Option<crate::worlds::RoundStatus>, Vec<crate::worlds::HunterScore>, Vec<Cell>, u32, Vec<Cell>) {
     let hunt = world.hunt.as_ref().unwrap();
     let life = world.life.as_ref().map(|life| life.alive().iter().collect()).unwrap_or_default();
-    (world.round(), hunt.best(1_000), hunt.lying().iter().collect(), world.stats().claims_version, life)
+    (world.round(), hunt.top_scores(1_000), hunt.visible_items().iter().collect(), world.stats().claims_version, life)
 }
 
-fn settings() -> Settings {
-    Settings { life: Some(LifeSettings { start_permille: 100, ..LifeSettings::default() }), ..hunt(14, 14, 40, 9) }
+fn settings() -> WorldSettings {
+    WorldSettings { life: Some(LifeSettings { start_permille: 100, ..LifeSettings::default() }), ..hunt(14, 14, 40, 9) }
 }
 
 proptest! {
@@ -29,15 +31,15 @@ proptest! {
         let mut next = [1_u32; 5];
         let (mut snapshot, mut rows) = (None, Vec::new());
         let snapshot_at = snapshot_at.index(deeds.len());
-        let mut answered: BTreeMap<(Seat, u32), Answer> = BTreeMap::new();
+        let mut answered: BTreeMap<(MoverRef, u32), Answer> = BTreeMap::new();
         let mut places = BTreeMap::new();
         for (at, (who, deed)) in deeds.iter().enumerate() {
-            let seat = seats[*who].seat;
+            let seat = seats[*who].mover;
             let mut out = Vec::new();
             match deed {
-                0..=8 => world.apply(&[input(seat, next[*who], What::Step(Step::from_code(*deed).unwrap()))], START_US, &mut out),
-                9 | 10 => world.apply(&[input(seat, next[*who], if *deed == 9 { What::Dig } else { What::Grab })], START_US, &mut out),
-                11 => { world.tick(START_US, &mut Vec::new()); world.grow(START_US); }
+                0..=8 => world.apply(&[input(seat, next[*who], InputKind::Step(Step::from_code(*deed).unwrap()))], START_US, &mut out),
+                9 | 10 => world.apply(&[input(seat, next[*who], if *deed == 9 { InputKind::Dig } else { InputKind::Grab })], START_US, &mut out),
+                11 => { world.tick(START_US, &mut Vec::new()); world.advance_generation(START_US); }
                 _ => if let Some(pending) = world.take_claims() {
                     rows.extend(pending.rows.clone());
                     world.committed(pending.version(), START_US, &mut out).unwrap();
@@ -45,14 +47,14 @@ proptest! {
             }
             next[*who] += u32::from(*deed <= 10);
             for answer in out {
-                answered.insert((answer.seat, answer.seq), (answer.result, at));
+                answered.insert((answer.mover, answer.seq), (answer.result, at));
             }
             if at == snapshot_at {
                 snapshot = Some(world.begin_snapshot(false));
             }
             if let Some(snapshot) = snapshot.as_mut().filter(|_| places.len() < seats.len()) {
                 // In the order of their numbers, some after each deed.
-                let written = seats.iter().skip(places.len()).take(portion).map(|came| came.seat);
+                let written = seats.iter().skip(places.len()).take(portion).map(|came| came.mover);
                 places.extend(written.map(|seat| (seat.id, world.cell_of(seat).unwrap())));
                 prop_assert_eq!(world.write_movers(snapshot, portion), places.len() == seats.len());
             }
@@ -61,7 +63,7 @@ proptest! {
         world.write_movers(&mut snapshot, usize::MAX);
         let (base, bytes) = (snapshot.claims_version, snapshot.into_bytes());
         for came in &seats {
-            places.entry(came.seat.id).or_insert_with(|| world.cell_of(came.seat).unwrap());
+            places.entry(came.mover.id).or_insert_with(|| world.cell_of(came.mover).unwrap());
         }
         let behind: Vec<WorldLogRow> = rows.iter().filter(|row| row.version >= base).cloned().collect();
         let mut again = World::open(opening(settings(), seed, 2), Some(&bytes), &behind, START_US).unwrap();
@@ -73,15 +75,15 @@ proptest! {
         prop_assert_eq!(state(&again).3, state(&world).3);
         prop_assert_eq!(again.stats().lost, 5);
         for (at, came) in (0..).zip(&seats) {
-            let back = Registration { resume: Some((came.seat.id, came.key)), ..member(None, at, "Somebody") };
+            let back = Registration { resume: Some((came.mover.id, came.key)), ..member(None, at, "Somebody") };
             let resumed = again.register(&back, START_US).unwrap();
             prop_assert!(resumed.is_resumed);
-            prop_assert_eq!(resumed.cell, places[&came.seat.id]);
+            prop_assert_eq!(resumed.cell, places[&came.mover.id]);
             // Every claim that was won is answered as it was, if it is among the last.
-            for ((_, seq), (result, _)) in answered.iter().filter(|((seat, _), _)| *seat == came.seat) {
+            for ((_, seq), (result, _)) in answered.iter().filter(|((seat, _), _)| *seat == came.mover) {
                 let is_won = matches!(result, Ok(Done::Dug { .. } | Done::Grabbed { .. }));
                 if is_won && resumed.next_seq - seq <= 4 {
-                    prop_assert_eq!(ask(&mut again, resumed.seat, *seq, What::Dig), Some(*result));
+                    prop_assert_eq!(ask(&mut again, resumed.mover, *seq, InputKind::Dig), Some(*result));
                 }
                 prop_assert!(!is_won || *seq < resumed.next_seq, "a claim that was won is not heard again");
             }
@@ -94,14 +96,14 @@ proptest! {
     fn a_snapshot_is_read_whole_or_not_at_all(seed in any::<u64>(), cut in any::<prop::sample::Index>(), flip in 0_u8..8) {
         let (mut world, first) = running_hunt(settings(), seed);
         come(&mut world, &member(None, 8, "Eve"));
-        ask(&mut world, first, 1, What::Step(Step::Se));
+        ask(&mut world, first, 1, InputKind::Step(Step::Se));
         let bytes = world.snapshot(true).into_bytes();
         let reopen = |bytes: &[u8]| World::open(opening(settings(), seed, 2), Some(bytes), &[], START_US);
         let again = reopen(&bytes).unwrap().snapshot(true).into_bytes();
         let epoch_two = |bytes: &[u8]| bytes.len();
         prop_assert_eq!(epoch_two(&bytes), epoch_two(&again));
         let at = cut.index(bytes.len());
-        prop_assert!(matches!(reopen(&bytes[..at]), Err(Corrupt::Snapshot(_))));
+        prop_assert!(matches!(reopen(&bytes[..at]), Err(WorldLoadError::Snapshot(_))));
         let mut changed = bytes.clone();
         changed[at] ^= 1 << flip;
         let _ = reopen(&changed);
@@ -122,18 +124,18 @@ fn rows_that_do_not_follow_are_refused() {
         .find(|at| matches!(at.item, rules::world::Item::Chest { .. }))
         .unwrap()
         .cell;
-    let seat = come(&mut world, &walker(Some(place))).seat;
+    let seat = come(&mut world, &walker(Some(place))).mover;
     let bytes = kept(&mut world);
-    apply(&mut world, &[Input { tag: 1, ..input(seat, 1, What::Dig) }]);
+    apply(&mut world, &[Input { tag: 1, ..input(seat, 1, InputKind::Dig) }]);
     let row = world.take_claims().unwrap().rows.remove(0);
     let open = |rows: &[WorldLogRow]| World::open(opening(settings(), 3, 2), Some(&bytes), rows, START_US).map(|_| ());
     assert_eq!(open(std::slice::from_ref(&row)), Ok(()));
     let twice = [row.clone(), WorldLogRow { version: row.version + 1, ..row.clone() }];
-    assert_eq!(open(&twice), Err(Corrupt::Log { version: 2, why: "an item is claimed twice" }));
+    assert_eq!(open(&twice), Err(WorldLoadError::Log { version: 2, why: "an item is claimed twice" }));
     let gap = WorldLogRow { version: 7, ..row.clone() };
-    assert_eq!(open(&[gap]), Err(Corrupt::Log { version: 7, why: "it is not the next one" }));
+    assert_eq!(open(&[gap]), Err(WorldLoadError::Log { version: 7, why: "it is not the next one" }));
     let broken = WorldLogRow { bytes: row.bytes[1..].to_vec(), ..row };
-    assert!(matches!(open(&[broken]), Err(Corrupt::Row { version: 1, .. })));
+    assert!(matches!(open(&[broken]), Err(WorldLoadError::Row { version: 1, .. })));
 }
 
 #[test]
@@ -150,13 +152,13 @@ fn who_came_after_the_snapshot_keeps_what_he_won() {
         .unwrap()
         .cell;
     let came = come(&mut world, &walker(Some(place)));
-    ask(&mut world, came.seat, 1, What::Dig);
+    ask(&mut world, came.mover, 1, InputKind::Dig);
     let rows = world.take_claims().unwrap().rows;
     let mut again = World::open(opening(settings(), 3, 2), Some(&bytes), &rows, START_US).unwrap();
-    let back = Registration { resume: Some((came.seat.id, came.key)), ..walker(None) };
+    let back = Registration { resume: Some((came.mover.id, came.key)), ..walker(None) };
     let resumed = again.register(&back, START_US).unwrap();
     assert_eq!((resumed.is_resumed, resumed.cell, resumed.next_seq), (true, place, 2));
     assert!(resumed.score > 0);
-    let repeated = ask(&mut again, resumed.seat, 1, What::Dig);
+    let repeated = ask(&mut again, resumed.mover, 1, InputKind::Dig);
     assert!(matches!(repeated, Some(Ok(Done::Dug { score, .. })) if score == resumed.score), "{repeated:?}");
 }

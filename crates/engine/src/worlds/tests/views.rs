@@ -2,9 +2,9 @@
 
 use super::fixture::*;
 use crate::limits::{VIEW_MARGIN_CELLS, VIEW_MOVERS_MAX};
-use crate::worlds::{Done, MoverId, Refusal, Seat, ViewDelta, ViewOptions, What, World};
+use crate::worlds::{Done, InputKind, MoverId, MoverRef, Refusal, ViewDelta, ViewOptions, World};
 use proptest::prelude::*;
-use rules::world::{Cell, Indicator, LifeSettings, Settings, Step};
+use rules::world::{Cell, Indicator, LifeSettings, Step, WorldSettings};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ impl Client {
     }
 }
 
-pub(super) fn look(world: &mut World, seat: Seat, client: &mut Client) -> Option<ViewDelta> {
+pub(super) fn look(world: &mut World, seat: MoverRef, client: &mut Client) -> Option<ViewDelta> {
     let mut delta = ViewDelta::default();
     // What is no news is not sent: the client knows nothing of it.
     let delta = world.view(seat, START_US + 1_000, &mut delta).then_some(delta)?;
@@ -65,13 +65,14 @@ pub(super) fn look(world: &mut World, seat: Seat, client: &mut Client) -> Option
 }
 
 /// What is in sight, said slowly.
-fn truth(world: &World, seats: &[Seat], own: Seat, radius: u16) -> Client {
+fn truth(world: &World, seats: &[MoverRef], own: MoverRef, radius: u16) -> Client {
     let centre = world.cell_of(own).unwrap();
     let near = |cell: Cell, radius: u16| cell.is_within(centre, radius, radius);
     let ground = |cell: &Cell| near(*cell, radius + u16::from(VIEW_MARGIN_CELLS));
     let others = seats.iter().filter(|seat| **seat != own).filter_map(|seat| Some((seat.id, world.cell_of(*seat)?)));
     let items = world.hunt.as_ref().map(|hunt| {
-        let placed = hunt.placed().iter().filter(|placed| hunt.lying().has(placed.cell) && ground(&placed.cell));
+        let placed =
+            hunt.placed().iter().filter(|placed| hunt.visible_items().contains(placed.cell) && ground(&placed.cell));
         placed.map(|placed| (placed.cell, placed.item.into())).collect()
     });
     Client {
@@ -83,7 +84,7 @@ fn truth(world: &World, seats: &[Seat], own: Seat, radius: u16) -> Client {
 }
 
 #[track_caller]
-fn check(world: &World, seats: &[Seat], own: Seat, radius: u16, client: &Client) {
+fn check(world: &World, seats: &[MoverRef], own: MoverRef, radius: u16, client: &Client) {
     let want = truth(world, seats, own, radius);
     assert_eq!((&client.trees, &client.items, &client.life), (&want.trees, &want.items, &want.life));
     for (id, cell) in &want.movers {
@@ -100,17 +101,17 @@ fn check(world: &World, seats: &[Seat], own: Seat, radius: u16, client: &Client)
 #[test]
 fn a_mover_comes_into_sight_moves_and_goes() {
     let mut world = world(meadow(40, 40), 1);
-    let own = come(&mut world, &watcher(Some(cell(10, 10)), 3)).seat;
-    let other = come(&mut world, &walker(Some(cell(14, 10)))).seat;
+    let own = come(&mut world, &watcher(Some(cell(10, 10)), 3)).mover;
+    let other = come(&mut world, &walker(Some(cell(14, 10)))).mover;
     let mut client = Client::default();
     let first = look(&mut world, own, &mut client).unwrap();
     assert!(first.is_full && first.entered.is_empty(), "{first:?}");
     assert_eq!(look(&mut world, own, &mut client), None);
-    ask(&mut world, other, 1, What::Step(Step::W));
+    ask(&mut world, other, 1, InputKind::Step(Step::W));
     let delta = look(&mut world, own, &mut client).unwrap();
     assert_eq!((delta.entered.len(), delta.entered[0].cell, delta.oldest_change_us), (1, cell(13, 10), Some(START_US)));
     for (seq, step, want) in [(2, Step::E, 1), (3, Step::E, 1), (4, Step::E, 0)] {
-        ask(&mut world, other, seq, What::Step(step));
+        ask(&mut world, other, seq, InputKind::Step(step));
         look(&mut world, own, &mut client).unwrap();
         assert_eq!(client.movers.len(), want, "leaves beyond the margin, after step {seq}");
     }
@@ -119,12 +120,12 @@ fn a_mover_comes_into_sight_moves_and_goes() {
 #[test]
 fn who_takes_anothers_slot_is_not_taken_for_him() {
     let mut world = world(meadow(40, 40), 1);
-    let own = come(&mut world, &watcher(Some(cell(10, 10)), 3)).seat;
-    let first = come(&mut world, &walker(Some(cell(11, 10)))).seat;
+    let own = come(&mut world, &watcher(Some(cell(10, 10)), 3)).mover;
+    let first = come(&mut world, &walker(Some(cell(11, 10)))).mover;
     let mut client = Client::default();
     look(&mut world, own, &mut client);
     world.leave(first);
-    let second = come(&mut world, &walker(Some(cell(11, 10)))).seat;
+    let second = come(&mut world, &walker(Some(cell(11, 10)))).mover;
     assert_eq!(second.slot, first.slot);
     let delta = look(&mut world, own, &mut client).unwrap();
     assert_eq!((&delta.left[..], delta.entered.len(), delta.entered[0].id), (&[first.id][..], 1, second.id));
@@ -133,11 +134,11 @@ fn who_takes_anothers_slot_is_not_taken_for_him() {
 #[test]
 fn what_came_into_sight_because_the_viewer_moved_is_not_late() {
     let mut world = world(meadow(40, 40), 1);
-    let own = come(&mut world, &watcher(Some(cell(10, 10)), 3)).seat;
+    let own = come(&mut world, &watcher(Some(cell(10, 10)), 3)).mover;
     come(&mut world, &walker(Some(cell(14, 10))));
     let mut client = Client::default();
     look(&mut world, own, &mut client);
-    ask(&mut world, own, 1, What::Step(Step::E));
+    ask(&mut world, own, 1, InputKind::Step(Step::E));
     let delta = look(&mut world, own, &mut client).unwrap();
     assert_eq!((delta.entered.len(), delta.oldest_change_us), (1, None));
 }
@@ -150,18 +151,18 @@ fn what_goes_behind_the_viewers_back_is_gone_when_he_turns_round() {
     let (away, back) = if chest.x < 30 { (Step::E, Step::W) } else { (Step::W, Step::E) };
     let edge = 3 + u16::from(VIEW_MARGIN_CELLS);
     let x = if chest.x < 30 { chest.x + edge } else { chest.x - edge };
-    let own = come(&mut world, &watcher(Some(cell(x, chest.y)), 3)).seat;
+    let own = come(&mut world, &watcher(Some(cell(x, chest.y)), 3)).mover;
     let mut client = Client::default();
     look(&mut world, own, &mut client);
     assert_eq!(client.items.len(), 1);
-    ask(&mut world, own, 1, What::Step(away));
+    ask(&mut world, own, 1, InputKind::Step(away));
     look(&mut world, own, &mut client);
     world.leave(digger);
-    let digger = come(&mut world, &walker(Some(chest))).seat;
-    assert_eq!(ask(&mut world, digger, 1, What::Dig), None);
+    let digger = come(&mut world, &walker(Some(chest))).mover;
+    assert_eq!(ask(&mut world, digger, 1, InputKind::Dig), None);
     assert_eq!(save(&mut world, START_US).len(), 1);
     look(&mut world, own, &mut client);
-    ask(&mut world, own, 2, What::Step(back));
+    ask(&mut world, own, 2, InputKind::Step(back));
     look(&mut world, own, &mut client);
     assert!(client.items.is_empty(), "nothing lies there any more");
 }
@@ -187,29 +188,29 @@ fn a_view_that_is_too_large_is_refused() {
 #[test]
 fn of_a_crowd_the_nearest_are_told_and_it_is_not_told_anew() {
     let mut world = world(meadow(40, 40), 1);
-    let own = come(&mut world, &watcher(Some(cell(20, 20)), 5)).seat;
-    let near: Vec<Seat> = (0..5).map(|_| come(&mut world, &walker(Some(cell(21, 20)))).seat).collect();
-    let heap: Vec<Seat> =
-        (0..VIEW_MOVERS_MAX + 100).map(|_| come(&mut world, &walker(Some(cell(23, 20)))).seat).collect();
+    let own = come(&mut world, &watcher(Some(cell(20, 20)), 5)).mover;
+    let near: Vec<MoverRef> = (0..5).map(|_| come(&mut world, &walker(Some(cell(21, 20)))).mover).collect();
+    let heap: Vec<MoverRef> =
+        (0..VIEW_MOVERS_MAX + 100).map(|_| come(&mut world, &walker(Some(cell(23, 20)))).mover).collect();
     come(&mut world, &walker(Some(cell(25, 20))));
     let mut client = Client::default();
     let first = look(&mut world, own, &mut client).unwrap();
     assert_eq!((client.movers.len() + 1, first.crowd as usize), (VIEW_MOVERS_MAX, 100 + 5 + 1 + 1));
     assert!(near.iter().all(|seat| client.movers.contains_key(&seat.id)));
     assert_eq!(look(&mut world, own, &mut client), None);
-    let hidden: Vec<Seat> = heap.iter().copied().filter(|seat| !client.movers.contains_key(&seat.id)).collect();
+    let hidden: Vec<MoverRef> = heap.iter().copied().filter(|seat| !client.movers.contains_key(&seat.id)).collect();
     for seat in &hidden {
-        ask(&mut world, *seat, 1, What::Step(Step::E));
-        ask(&mut world, *seat, 2, What::Step(Step::W));
+        ask(&mut world, *seat, 1, InputKind::Step(Step::E));
+        ask(&mut world, *seat, 2, InputKind::Step(Step::W));
     }
     assert_eq!(look(&mut world, own, &mut client), None, "those on top are others now, and nobody is told");
-    let told: Vec<Seat> = heap.iter().copied().filter(|seat| client.movers.contains_key(&seat.id)).collect();
+    let told: Vec<MoverRef> = heap.iter().copied().filter(|seat| client.movers.contains_key(&seat.id)).collect();
     for seat in &told[..10] {
         world.leave(*seat);
     }
     for seat in &told[10..40] {
-        ask(&mut world, *seat, 1, What::Step(Step::E));
-        ask(&mut world, *seat, 2, What::Step(Step::W));
+        ask(&mut world, *seat, 1, InputKind::Step(Step::E));
+        ask(&mut world, *seat, 2, InputKind::Step(Step::W));
     }
     let filled = look(&mut world, own, &mut client).unwrap();
     assert_eq!((filled.left.len(), filled.entered.len(), filled.crowd as usize), (10, 10, 100 + 5 + 1 + 1 - 10));
@@ -223,11 +224,11 @@ fn of_a_crowd_the_nearest_are_told_and_it_is_not_told_anew() {
 #[test]
 fn farsight_shows_more_for_a_while_and_says_so_with_a_full_view() {
     let (mut world, _) = running_hunt(hunt(60, 60, 1, 12), 5);
-    let own = come(&mut world, &watcher(Some(cell(30, 30)), 4)).seat;
+    let own = come(&mut world, &watcher(Some(cell(30, 30)), 4)).mover;
     let mut client = Client::default();
     look(&mut world, own, &mut client);
     let until = crate::time::UnixMs(START_US / 1_000 + 5_000);
-    world.help(own, rules::world::PowerUp::Farsight, until, START_US);
+    world.activate_power_up(own, rules::world::PowerUp::Farsight, until, START_US);
     let more = look(&mut world, own, &mut client).unwrap();
     assert_eq!((more.is_full, more.radius_x, more.radius_y), (true, 10, 10));
     let mut later = ViewDelta::default();
@@ -242,11 +243,11 @@ proptest! {
         deeds in proptest::collection::vec((0_usize..8, 0_u8..14, any::<bool>()), 1..200),
     ) {
         let life = LifeSettings { generation: Duration::from_millis(50), start_permille: 300 };
-        let settings = Settings { tree_permille: 100, life: Some(life), ..hunt(30, 24, 60, 20) };
+        let settings = WorldSettings { tree_permille: 100, life: Some(life), ..hunt(30, 24, 60, 20) };
         let (mut world, first) = running_hunt(settings, seed);
-        let own = come(&mut world, &watcher(None, radius)).seat;
+        let own = come(&mut world, &watcher(None, radius)).mover;
         let mut seats = vec![first, own];
-        let mut next: BTreeMap<Seat, u32> = seats.iter().map(|seat| (*seat, 1)).collect();
+        let mut next: BTreeMap<MoverRef, u32> = seats.iter().map(|seat| (*seat, 1)).collect();
         let mut client = Client::default();
         let mut now_us = START_US;
         for (who, deed, is_looking) in deeds {
@@ -254,12 +255,12 @@ proptest! {
             let seat = seats[who % seats.len()];
             let seq = next[&seat];
             match deed {
-                0..=8 => { next.insert(seat, seq + 1); ask(&mut world, seat, seq, What::Step(Step::from_code(deed).unwrap())); }
-                9 => { next.insert(seat, seq + 1); ask(&mut world, seat, seq, What::Dig); }
+                0..=8 => { next.insert(seat, seq + 1); ask(&mut world, seat, seq, InputKind::Step(Step::from_code(deed).unwrap())); }
+                9 => { next.insert(seat, seq + 1); ask(&mut world, seat, seq, InputKind::Dig); }
                 10 => { save(&mut world, START_US); }
-                11 => { let came = come(&mut world, &walker(None)).seat; next.insert(came, 1); seats.push(came); }
+                11 => { let came = come(&mut world, &walker(None)).mover; next.insert(came, 1); seats.push(came); }
                 12 if seats.len() > 2 && seat != own => { world.leave(seat); seats.retain(|other| *other != seat); }
-                _ => { world.tick(now_us, &mut Vec::new()); world.grow(now_us); }
+                _ => { world.tick(now_us, &mut Vec::new()); world.advance_generation(now_us); }
             }
             if is_looking {
                 look(&mut world, own, &mut client);
@@ -274,11 +275,11 @@ proptest! {
 #[test]
 fn nothing_is_shown_to_who_does_not_look() {
     let mut world = world(meadow(9, 9), 1);
-    let own = come(&mut world, &watcher(None, 3)).seat;
+    let own = come(&mut world, &watcher(None, 3)).mover;
     world.watch(own, None).unwrap();
     assert!(!world.view(own, START_US, &mut ViewDelta::default()));
     assert!(!world.view(NOBODY, START_US, &mut ViewDelta::default()));
-    assert_eq!(ask(&mut world, own, 1, What::Step(Step::Stay)).map(|result| result.is_ok()), Some(true));
+    assert_eq!(ask(&mut world, own, 1, InputKind::Step(Step::Stay)).map(|result| result.is_ok()), Some(true));
     world.watch(own, Some(ViewOptions { radius_x: 2, radius_y: 3, per_s: 1 })).unwrap();
     let mut delta = ViewDelta::default();
     assert!(world.view(own, START_US, &mut delta) && delta.is_full);

@@ -174,10 +174,10 @@ fn connections_that_end_too_early() {
 #[test]
 fn answers_that_are_too_long_are_refused_as_such() {
     let failure = hear(&[b"HTTP/1.1 200 OK\r\nContent-Length: 16777217\r\n\r\n"], false).end.unwrap_err();
-    assert_eq!(failure.trouble, Trouble::TooLarge);
+    assert_eq!(failure.trouble, Trouble::PictureError);
     let mut body = Body::default();
     assert_eq!(body.push(&vec![0; ANSWER_BYTES_MAX]), Ok(()));
-    assert_eq!(body.push(b"x").unwrap_err().trouble, Trouble::TooLarge);
+    assert_eq!(body.push(b"x").unwrap_err().trouble, Trouble::PictureError);
 }
 
 #[test]

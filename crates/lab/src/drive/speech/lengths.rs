@@ -33,7 +33,7 @@ impl Protocol for Lengths {
         };
         if length > FRAME_BYTES_MAX as u64 {
             let message = format!("a frame of {length} bytes; the lab takes up to {FRAME_BYTES_MAX}");
-            return event(0, Event::Broken(Failure::new(Trouble::TooLarge, message)));
+            return event(0, Event::Broken(Failure::new(Trouble::PictureError, message)));
         }
         let end = at + length as usize;
         if bytes.len() < end {
@@ -81,7 +81,7 @@ mod tests {
         assert!(matches!(take(&wrong).event, Event::Broken(Failure { trouble: Trouble::Answer, .. })));
         let mut long = Vec::new();
         push_varint(&mut long, FRAME_BYTES_MAX as u64 + 1);
-        assert!(matches!(take(&long).event, Event::Broken(Failure { trouble: Trouble::TooLarge, .. })));
+        assert!(matches!(take(&long).event, Event::Broken(Failure { trouble: Trouble::PictureError, .. })));
         assert_eq!(take(&wrong[..9]), Taken { bytes: 0, event: Event::More });
     }
 

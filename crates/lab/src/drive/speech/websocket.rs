@@ -251,7 +251,7 @@ fn broken(message: &str) -> Failure {
 }
 
 fn too_large(bytes: usize) -> Failure {
-    Failure::new(Trouble::TooLarge, format!("a message of {bytes} bytes; the lab takes up to {FRAME_BYTES_MAX}"))
+    Failure::new(Trouble::PictureError, format!("a message of {bytes} bytes; the lab takes up to {FRAME_BYTES_MAX}"))
 }
 
 #[cfg(test)]

@@ -86,7 +86,7 @@ fn what_goes_wrong_is_told_apart() {
     let smuggled = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
     fails(&[text(smuggled)], Trouble::Malformed, "both a content length and a transfer coding");
     let long = "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n";
-    fails(&[text(long)], Trouble::TooLarge, "an answer of more than 16777216 bytes");
+    fails(&[text(long)], Trouble::PictureError, "an answer of more than 16777216 bytes");
     fails(
         &[Act::Write(answer(500, "{\"code\":\n \"internal\"}"))],
         Trouble::Status(500),

@@ -1,10 +1,10 @@
 //! Hunger, hazards, food: everything that moves the health of a snake.
 
-use super::super::pipeline::Call;
+use super::super::pipeline::StageContext;
 use super::super::{Board, Cause, HEALTH_MAX, RuleError};
 
 /// Every living snake loses one health. Nobody is eliminated here: food may still save a snake at 0.
-pub(crate) fn starve_snakes(board: &mut Board, _call: &Call<'_>) -> Result<(), RuleError> {
+pub(crate) fn starve_snakes(board: &mut Board, _call: &StageContext<'_>) -> Result<(), RuleError> {
     for snake in board.living_mut() {
         snake.health = snake.health.saturating_sub(1);
     }
@@ -16,7 +16,7 @@ pub(crate) fn starve_snakes(board: &mut Board, _call: &Call<'_>) -> Result<(), R
 /// Odd cases: food on the cell protects; entries stack; negative damage heals up to the maximum; a snake whom hunger brought to 0 in
 /// this turn dies of the hazard even if it does no damage; only the head counts. Entries that wait above the board count
 /// too, so a snake that leaves at the top may die of one before the wall gets it.
-pub(crate) fn damage_on_hazards(board: &mut Board, call: &Call<'_>) -> Result<(), RuleError> {
+pub(crate) fn damage_on_hazards(board: &mut Board, call: &StageContext<'_>) -> Result<(), RuleError> {
     let turn = board.turn_in_play();
     let Board { food, hazards, snakes, .. } = board;
     for snake in snakes.iter_mut().filter(|snake| snake.is_alive()) {
@@ -33,7 +33,7 @@ pub(crate) fn damage_on_hazards(board: &mut Board, call: &Call<'_>) -> Result<()
 }
 
 /// Food under a living head is eaten: full health, and one point of growth at the tail. All snakes with their head on it eat.
-pub(crate) fn feed_snakes(board: &mut Board, _call: &Call<'_>) -> Result<(), RuleError> {
+pub(crate) fn feed_snakes(board: &mut Board, _call: &StageContext<'_>) -> Result<(), RuleError> {
     let Board { food, snakes, .. } = board;
     food.retain(|food| {
         let mut eaten = false;

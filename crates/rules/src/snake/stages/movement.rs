@@ -1,27 +1,27 @@
 //! Snakes go where they were told to.
 
-use super::super::pipeline::Call;
-use super::super::{Board, Move, Order, Point, RuleError, Seat};
+use super::super::pipeline::StageContext;
+use super::super::{Board, Move, MoveOrder, Point, RuleError, Seat};
 
 /// Every living snake gets a new head in front and loses its last point.
 ///
 /// Odd cases: without any order nobody moves; orders for other seats are ignored; two orders for one seat are both carried out;
 /// an order without a step goes straight on, see [`straight_on`].
-pub(crate) fn move_snakes(board: &mut Board, call: &Call<'_>) -> Result<(), RuleError> {
+pub(crate) fn move_snakes(board: &mut Board, call: &StageContext<'_>) -> Result<(), RuleError> {
     if call.orders.is_empty() {
         return Ok(());
     }
     demand_bodies_and_orders(board, call.orders)?;
     for order in call.orders {
         if let Some(snake) = board.snakes.get_mut(order.seat.index()).filter(|snake| snake.is_alive()) {
-            advance(&mut snake.body, order.step);
+            advance(&mut snake.body, order.direction);
         }
     }
     Ok(())
 }
 
 /// As [`move_snakes`]; a head that left the board comes in again on the opposite side.
-pub(crate) fn move_snakes_and_wrap(board: &mut Board, call: &Call<'_>) -> Result<(), RuleError> {
+pub(crate) fn move_snakes_and_wrap(board: &mut Board, call: &StageContext<'_>) -> Result<(), RuleError> {
     move_snakes(board, call)?;
     let (width, height) = (board.width, board.height);
     for snake in board.living_mut() {
@@ -32,7 +32,7 @@ pub(crate) fn move_snakes_and_wrap(board: &mut Board, call: &Call<'_>) -> Result
     Ok(())
 }
 
-fn demand_bodies_and_orders(board: &Board, orders: &[Order]) -> Result<(), RuleError> {
+fn demand_bodies_and_orders(board: &Board, orders: &[MoveOrder]) -> Result<(), RuleError> {
     for (seat, snake) in board.living() {
         if snake.body.is_empty() {
             return Err(RuleError::BodyMissing(seat));
@@ -44,7 +44,7 @@ fn demand_bodies_and_orders(board: &Board, orders: &[Order]) -> Result<(), RuleE
     Ok(())
 }
 
-fn has_order(seat: Seat, orders: &[Order]) -> bool {
+fn has_order(seat: Seat, orders: &[MoveOrder]) -> bool {
     orders.iter().any(|order| order.seat == seat)
 }
 

@@ -1,11 +1,11 @@
 //! Royale: the hazards close in from the sides.
 
-use super::super::pipeline::Call;
+use super::super::pipeline::StageContext;
 use super::super::{Board, Point, RuleError};
 use crate::chance::{Chance, Dice, Purpose, Seed};
 
 /// The rule set's stage: hazards are drawn anew every turn, and there are none before the first shrink. They hurt from the next turn.
-pub(crate) fn shrink(board: &mut Board, call: &Call<'_>) -> Result<(), RuleError> {
+pub(crate) fn shrink(board: &mut Board, call: &StageContext<'_>) -> Result<(), RuleError> {
     let shrinks = shrinks(board, call.settings.shrink_every_n_turns)?;
     board.hazards.clear();
     if shrinks > 0 {

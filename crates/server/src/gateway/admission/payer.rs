@@ -8,8 +8,8 @@ use crate::limits::headers::{RATE_LIMIT_POLICY, RateHeaders};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::response::Response;
-use engine::rows::{Purpose, Role};
-use limiter::{Decision, Hit, Moment, Outcome, Part, Ruling};
+use engine::rows::{Role, TokenPurpose};
+use limiter::{CheckResult, Decision, Hit, Moment, Outcome, PolicyDecision};
 use std::net::IpAddr;
 
 /// The key of the token that stands in no store.
@@ -54,7 +54,7 @@ impl Payer {
         settle(&ruling, limits.now())
     }
 
-    fn ask(&self, limits: &Limits, units: u64) -> Ruling {
+    fn ask(&self, limits: &Limits, units: u64) -> CheckResult {
         let keys = self.keys.iter().map(String::as_bytes);
         let hits: Vec<Hit<'_>> = keys.map(|key| Hit { class: self.class, key, cost: units }).collect();
         limits.check(&hits)
@@ -62,12 +62,14 @@ impl Payer {
 }
 
 /// Whether who denies will always deny: what is asked for would fit, but not together with the unit that was paid before.
-fn exceeds(ruling: &Ruling, units: u64) -> bool {
-    let is_denial = |part: &Part| !part.policy.is_shadow && matches!(part.decision, Decision::NotUntil { .. });
-    ruling.outcome != Outcome::Allowed && ruling.parts.iter().any(|part| is_denial(part) && part.quota.limit() < units)
+fn exceeds(ruling: &CheckResult, units: u64) -> bool {
+    let is_denial =
+        |part: &PolicyDecision| !part.policy.is_shadow && matches!(part.decision, Decision::NotUntil { .. });
+    ruling.outcome != Outcome::Allowed
+        && ruling.decisions.iter().any(|part| is_denial(part) && part.quota.limit() < units)
 }
 
-fn settle(ruling: &Ruling, now: Moment) -> ApiResult<Paid> {
+fn settle(ruling: &CheckResult, now: Moment) -> ApiResult<Paid> {
     let headers = RateHeaders::of(ruling, now);
     match ruling.outcome {
         Outcome::Allowed => Ok(Paid(headers)),
@@ -110,7 +112,7 @@ fn own_key(identity: &Identity) -> Option<String> {
     }
 }
 
-fn rank(identity: &Identity) -> Option<(Purpose, Role)> {
+fn rank(identity: &Identity) -> Option<(TokenPurpose, Role)> {
     match identity {
         Identity::Guest(guest) => Some((guest.purpose, Role::Guest)),
         other => other.known().map(|caller| (caller.purpose, caller.role)),
@@ -118,7 +120,7 @@ fn rank(identity: &Identity) -> Option<(Purpose, Role)> {
 }
 
 /// `gateway.<who>.<what>`. Whoever tests the load is told apart from whoever uses the house, whatever the role.
-fn class_name(rank: Option<(Purpose, Role)>, class: RouteClass) -> &'static str {
+fn class_name(rank: Option<(TokenPurpose, Role)>, class: RouteClass) -> &'static str {
     macro_rules! of {
         ($who:literal) => {
             match class {
@@ -131,11 +133,11 @@ fn class_name(rank: Option<(Purpose, Role)>, class: RouteClass) -> &'static str 
     }
     match rank {
         None => of!("anonymous"),
-        Some((Purpose::LoadTest, _)) => of!("load_test"),
-        Some((Purpose::Use, Role::Guest)) => of!("guest"),
-        Some((Purpose::Use, Role::Player)) => of!("player"),
-        Some((Purpose::Use, Role::Operator)) => of!("operator"),
-        Some((Purpose::Use, Role::Admin)) => of!("admin"),
+        Some((TokenPurpose::LoadTest, _)) => of!("load_test"),
+        Some((TokenPurpose::Use, Role::Guest)) => of!("guest"),
+        Some((TokenPurpose::Use, Role::Player)) => of!("player"),
+        Some((TokenPurpose::Use, Role::Operator)) => of!("operator"),
+        Some((TokenPurpose::Use, Role::Admin)) => of!("admin"),
     }
 }
 
@@ -154,7 +156,7 @@ mod tests {
         assert_eq!(format!("{} {}", payer.class, payer.keys.join(" ")).trim_end(), want);
     }
 
-    fn known(role: Role, purpose: Purpose, token: Option<TokenId>) -> Identity {
+    fn known(role: Role, purpose: TokenPurpose, token: Option<TokenId>) -> Identity {
         Identity::Known(Caller { account: AccountId(1), role, token, purpose })
     }
 
@@ -162,23 +164,28 @@ mod tests {
     fn a_request_is_charged_to_its_address_and_its_token() {
         let token = Some(TokenId(0xa));
         let id = "token:00000000-0000-0000-0000-00000000000a";
-        let player = known(Role::Player, Purpose::Use, token);
+        let player = known(Role::Player, TokenPurpose::Use, token);
         check(&player, RouteClass::Create, Some("192.0.2.1"), &format!("gateway.player.create address:192.0.2.1 {id}"));
         check(&player, RouteClass::Read, None, &format!("gateway.player.read {id}"));
-        let tester = known(Role::Player, Purpose::LoadTest, token);
+        let tester = known(Role::Player, TokenPurpose::LoadTest, token);
         check(&tester, RouteClass::Create, None, &format!("gateway.load_test.create {id}"));
-        let chief = known(Role::Admin, Purpose::LoadTest, token);
+        let chief = known(Role::Admin, TokenPurpose::LoadTest, token);
         check(&chief, RouteClass::Watch, None, &format!("gateway.load_test.watch {id}"));
-        check(&known(Role::Guest, Purpose::Use, token), RouteClass::Watch, None, &format!("gateway.guest.watch {id}"));
-        let operator = known(Role::Operator, Purpose::Use, token);
+        check(
+            &known(Role::Guest, TokenPurpose::Use, token),
+            RouteClass::Watch,
+            None,
+            &format!("gateway.guest.watch {id}"),
+        );
+        let operator = known(Role::Operator, TokenPurpose::Use, token);
         check(&operator, RouteClass::Write, None, &format!("gateway.operator.write {id}"));
-        let bootstrap = known(Role::Admin, Purpose::Use, None);
+        let bootstrap = known(Role::Admin, TokenPurpose::Use, None);
         check(&bootstrap, RouteClass::Write, None, "gateway.admin.write token:bootstrap");
     }
 
     #[test]
     fn a_guest_pays_as_guest_and_by_address() {
-        for (purpose, who) in [(Purpose::Use, "guest"), (Purpose::LoadTest, "load_test")] {
+        for (purpose, who) in [(TokenPurpose::Use, "guest"), (TokenPurpose::LoadTest, "load_test")] {
             let guest = Guest { player: PlayerId(0xa), name: "g".to_owned(), purpose, expires_at: UnixMs(1) };
             let id = "guest:00000000-0000-0000-0000-00000000000a";
             let want = format!("gateway.{who}.write address:192.0.2.1 {id}");

@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use engine::limits::FORWARD_MARK_MAX;
+use engine::limits::FORWARD_MARK_AGE_MAX;
 use engine::time::UnixMs;
 use std::net::IpAddr;
 use store::{Store, StoreError};
@@ -67,7 +67,7 @@ async fn believed(guests: &Guests, store: &Store, parts: &Parts, now: UnixMs) ->
     // Without the key nothing is believed.
     let is_good = guests.is_code(store, MEANING, &signed, &code).await.unwrap_or(false);
     let age_ms = now.0.abs_diff(at.0);
-    (is_good && u128::from(age_ms) <= FORWARD_MARK_MAX.as_millis()).then_some(Forwarded { client })
+    (is_good && u128::from(age_ms) <= FORWARD_MARK_AGE_MAX.as_millis()).then_some(Forwarded { client })
 }
 
 fn said(at: UnixMs, client: Option<IpAddr>) -> String {
@@ -113,7 +113,7 @@ mod tests {
         let store = Store::open(database, StoreConfig { readers: 1 }, Arc::new(Metrics::default())).unwrap();
         let guests = Guests::default();
         let check = |age_ms, want| check(&guests, &store, age_ms, |_| {}, want);
-        let max_ms = FORWARD_MARK_MAX.as_millis() as i64;
+        let max_ms = FORWARD_MARK_AGE_MAX.as_millis() as i64;
         for age_ms in [0, max_ms, -max_ms] {
             check(age_ms, true);
         }

@@ -8,7 +8,7 @@ use crate::gateway::listener::park::{GiveUp, Parked, Streamed};
 use crate::gateway::problem::ApiError;
 use axum::response::{IntoResponse, Response};
 use bytes::{Bytes, BytesMut};
-use engine::limits::{FEED_HEARTBEAT_EVERY, FORWARD_EVENT_BYTES_MAX};
+use engine::limits::{FEED_HEARTBEAT_INTERVAL, FORWARD_EVENT_BYTES_MAX};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt, unfold};
@@ -72,7 +72,7 @@ impl Passing {
 /// The next whole events; `None` when the other node has ended, or has said nothing for so long that it must have.
 async fn next(body: &mut Incoming, heard: &mut BytesMut) -> Option<Bytes> {
     while heard.len() <= FORWARD_EVENT_BYTES_MAX {
-        let frame = timeout(FEED_HEARTBEAT_EVERY * 3, body.frame()).await.ok()??.ok()?;
+        let frame = timeout(FEED_HEARTBEAT_INTERVAL * 3, body.frame()).await.ok()??.ok()?;
         let Ok(bytes) = frame.into_data() else { continue };
         heard.extend_from_slice(&bytes);
         if let Some(events) = whole_events(heard) {

@@ -9,7 +9,7 @@ use crate::gateway::problem::{ApiError, ApiResult};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use engine::matches::life::State as Life;
+use engine::matches::lifecycle::MatchState as Life;
 use wire::api::{CreateGame, GameCreated};
 
 /// Create a game

@@ -4,8 +4,8 @@ use super::view::time;
 use crate::app::App;
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use engine::ids::MatchId;
-use engine::matches::entry::{Entry, Face, Notice, Played};
-use engine::rows::{LogRow, MatchRow};
+use engine::matches::entry::{Entry, Face, Notice, PlayedMove};
+use engine::rows::{MatchLogRow, MatchRow};
 use serde_json::{Value, json};
 use wire::api::{Inspection, InspectionAttempts, InspectionLog, InspectionLogEntry, InspectionWorker};
 
@@ -23,7 +23,7 @@ pub(in crate::gateway) async fn inspect(app: &App, id: MatchId) -> ApiResult<Ins
             Some(worker) => Some((worker, reader.lease_address(worker, now)?)),
             None => None,
         };
-        let page = reader.log(id, row.status.version.saturating_sub(TAIL_ENTRIES as u32), TAIL_ENTRIES)?;
+        let page = reader.match_log(id, row.status.version.saturating_sub(TAIL_ENTRIES as u32), TAIL_ENTRIES)?;
         Ok(Some((row, worker, page.map(|page| page.rows).unwrap_or_default())))
     });
     let (row, worker, tail) = found.await?.ok_or(ApiError::Missing(Thing::Game))?;
@@ -31,7 +31,7 @@ pub(in crate::gateway) async fn inspect(app: &App, id: MatchId) -> ApiResult<Ins
     Ok(inspection(&row, worker, &tail))
 }
 
-fn inspection(row: &MatchRow, worker: Option<InspectionWorker>, tail: &[LogRow]) -> Inspection {
+fn inspection(row: &MatchRow, worker: Option<InspectionWorker>, tail: &[MatchLogRow]) -> Inspection {
     let status = &row.status;
     Inspection {
         id: status.id.to_string(),
@@ -52,7 +52,7 @@ fn inspection(row: &MatchRow, worker: Option<InspectionWorker>, tail: &[LogRow])
     }
 }
 
-fn log_entry(row: &LogRow) -> InspectionLogEntry {
+fn log_entry(row: &MatchLogRow) -> InspectionLogEntry {
     let entry = Entry::decode(&row.bytes)
         .map_or_else(|error| json!({ "unreadable": error.to_string() }), |entry| entry_view(&entry));
     InspectionLogEntry { version: row.version, turns: row.turns, late_moves: row.late_moves, entry }
@@ -81,33 +81,33 @@ fn entry_view(entry: &Entry) -> Value {
     }
 }
 
-fn played_view(Played { mv, class, latency_ms, shout }: &Played) -> Value {
+fn played_view(PlayedMove { mv, class, latency_ms, shout }: &PlayedMove) -> Value {
     json!({ "move": mv.as_str(), "class": class.name(), "latency_ms": latency_ms, "shout": shout })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use engine::matches::entry::Class;
+    use engine::matches::entry::AnswerClass;
     use rules::snake::Move;
 
     #[track_caller]
     fn check(bytes: Vec<u8>, want: Value) {
-        let row = LogRow { version: 3, turns: 2, late_moves: 1, bytes };
+        let row = MatchLogRow { version: 3, turns: 2, late_moves: 1, bytes };
         let shown = log_entry(&row);
         assert_eq!((shown.version, shown.turns, shown.late_moves, shown.entry), (3, 2, 1, want));
     }
 
     #[test]
     fn log_entries_are_shown_as_json() {
-        let played = Played { mv: Move::Left, class: Class::Late, latency_ms: 500, shout: "oh".into() };
+        let played = PlayedMove { mv: Move::Left, class: AnswerClass::Late, latency_ms: 500, shout: "oh".into() };
         check(
             Entry::Turn { turn: 2, played: vec![None, Some(played)], state_hash: 0xab }.encode(),
             json!({"kind": "turn", "turn": 2, "state_hash": "000000ab",
                    "played": [null, {"move": "left", "class": "late", "latency_ms": 500, "shout": "oh"}]}),
         );
         check(
-            Entry::Delivered { notice: Notice::End, seat: 1, class: Class::Valid, latency_ms: 3 }.encode(),
+            Entry::Delivered { notice: Notice::End, seat: 1, class: AnswerClass::Valid, latency_ms: 3 }.encode(),
             json!({"kind": "delivered", "notice": "end", "seat": 1, "class": "valid", "latency_ms": 3}),
         );
         check(
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn an_entry_that_cannot_be_read_says_so() {
-        let row = LogRow { version: 0, turns: 0, late_moves: 0, bytes: vec![0xff] };
+        let row = MatchLogRow { version: 0, turns: 0, late_moves: 0, bytes: vec![0xff] };
         assert!(log_entry(&row).entry["unreadable"].as_str().is_some_and(|why| why.contains("another format")));
     }
 }

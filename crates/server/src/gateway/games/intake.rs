@@ -61,7 +61,7 @@ pub(super) async fn enqueue(
             Ok(answer)
         }
         Outcome::Replayed(first_answer) => Ok(first_answer),
-        Outcome::Missing => Err(ApiError::Missing(Thing::Account)),
+        Outcome::NotFound => Err(ApiError::Missing(Thing::Account)),
         refusal => Err(ApiError::refused(&refusal, Thing::Game)),
     }
 }

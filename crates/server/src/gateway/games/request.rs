@@ -48,7 +48,7 @@ pub(super) fn plan(wanted: &CreateGame, timeout_ms_default: u16) -> ApiResult<Pl
     let (ruleset, map) = ruleset_and_map(wanted.game_type.as_deref(), wanted.map.as_deref())?;
     let settings = settings(wanted.settings.as_ref(), default_settings(ruleset))?;
     let rules = Rules::for_snakes(ruleset, map, settings, bots.len() as u8);
-    rules.check(width, height, bots.len() as u8).map_err(ApiError::Unplayable)?;
+    rules.validate(width, height, bots.len() as u8).map_err(ApiError::Unplayable)?;
     let seed = wanted.seed.as_ref().map(seed).transpose()?;
     let timeout_ms = wanted.timeout_ms.map_or(Ok(timeout_ms_default), timeout_ms)?;
     Ok(Plan { rules, width, height, seed, timeout_ms, bots })
@@ -75,7 +75,7 @@ pub(super) fn seat(
         turns_max: given.turns_max,
         seats: plan.bots.iter().enumerate().map(seat).collect::<ApiResult<_>>()?,
     };
-    spec.check().map_err(ApiError::Unplayable)?;
+    spec.validate().map_err(ApiError::Unplayable)?;
     Ok(spec)
 }
 

@@ -1,7 +1,7 @@
 //! From what the store knows to what the wire shows.
 
 use super::request::game_type;
-use engine::matches::outcome::MatchResult;
+use engine::matches::result::MatchResult;
 use engine::rows::{MatchRow, MatchStatus};
 use engine::time::UnixMs;
 use wire::api::{GameDetails, GameSnake, GameStatus, GameSummary, SettingsView};

@@ -98,7 +98,7 @@ impl FromStr for RoundCursor {
 ))]
 async fn statistics(State(app): State<App>) -> ApiResult<Answer<HuntStatistics>> {
     // In this order: claims that were counted between the two reads are in the totals, and never missing from both.
-    let read = app.store.read(|reader| Ok((reader.worlds_behind(WORLDS_MAX)?, reader.hunt_totals()?)));
+    let read = app.store.read(|reader| Ok((reader.aggregation_lags(WORLDS_MAX)?, reader.hunt_totals()?)));
     let (behind, totals) = read.await?;
     Ok(Answer(HuntStatistics {
         hunters: totals.hunters,
@@ -136,7 +136,7 @@ async fn set_aggregator(
 }
 
 async fn aggregator(app: &App) -> ApiResult<AggregatorView> {
-    let behind = app.store.read(|reader| reader.worlds_behind(WORLDS_MAX)).await?;
+    let behind = app.store.read(|reader| reader.aggregation_lags(WORLDS_MAX)).await?;
     let aggregation = &app.hunts.aggregation;
     Ok(AggregatorView {
         running: aggregation.is_on(),

@@ -8,7 +8,7 @@ use engine::ids::{PlayerId, WorldName};
 use engine::limits::{HUNT_CELLS_MAX, HUNT_PLAYERS_MAX};
 use engine::rows::Admission;
 use engine::time::UnixMs;
-use rules::world::{HuntSettings, Settings, Size};
+use rules::world::{HuntSettings, Size, WorldSettings};
 use std::time::Duration;
 use wire::api::CreateHunt;
 
@@ -29,7 +29,7 @@ pub(super) fn wanted(asked: &CreateHunt, creator: PlayerId, now: UnixMs) -> ApiR
         name: asked.name.as_deref().map(name).transpose()?,
         settings: settings(asked)?,
         creator: Some(creator),
-        ends_at: now.after(asked.open_ms.map_or(Ok(OPEN), open)?),
+        ends_at: now.plus(asked.open_ms.map_or(Ok(OPEN), open)?),
         admission: admission(asked.admission.as_deref())?,
         players_max: players_max(asked.players_max)?,
     })
@@ -56,7 +56,7 @@ fn players_max(asked: Option<i64>) -> ApiResult<u32> {
         .ok_or_else(|| ApiError::bad_value("/players_max", format!("players_max must be from 1 to {HUNT_PLAYERS_MAX}")))
 }
 
-fn settings(asked: &CreateHunt) -> ApiResult<Settings> {
+fn settings(asked: &CreateHunt) -> ApiResult<WorldSettings> {
     let usual = HuntSettings::default();
     let hunt = HuntSettings {
         chests: chosen(asked.chests, CHESTS),
@@ -67,14 +67,14 @@ fn settings(asked: &CreateHunt) -> ApiResult<Settings> {
         ..usual
     };
     let size = Size { width: chosen(asked.width, SIDE), height: chosen(asked.height, SIDE) };
-    let usual = Settings::default();
+    let usual = WorldSettings::default();
     let tree_permille = chosen(asked.tree_permille, usual.tree_permille);
-    let settings = Settings { size, tree_permille, hunt: Some(hunt), ..usual };
+    let settings = WorldSettings { size, tree_permille, hunt: Some(hunt), ..usual };
     fits(laid_out(settings)?)
 }
 
 /// Anybody may make hunts, and each that is played takes memory by its cells.
-fn fits(settings: Settings) -> ApiResult<Settings> {
+fn fits(settings: WorldSettings) -> ApiResult<WorldSettings> {
     let Size { width, height } = settings.size;
     let cells = u32::from(width) * u32::from(height);
     if cells <= HUNT_CELLS_MAX {

@@ -86,9 +86,9 @@ async fn create_hunt(
 async fn make(app: &App, row: &WorldRow, creator: PlayerId) -> ApiResult<()> {
     let ensure = WorldCommand::Ensure { row: row.clone(), members: vec![creator] };
     match app.store.commit(Command::World(ensure)).await? {
-        Outcome::WorldIs(known) if known.id == row.id => Ok(()),
-        Outcome::WorldIs(_) => Err(ApiError::DuplicateName(Thing::Hunt)),
-        Outcome::TooMany => Err(HuntRefusal::TooManyOfMaker.into()),
+        Outcome::World(known) if known.id == row.id => Ok(()),
+        Outcome::World(_) => Err(ApiError::DuplicateName(Thing::Hunt)),
+        Outcome::LimitReached => Err(HuntRefusal::TooManyOfMaker.into()),
         refusal => Err(ApiError::refused(&refusal, Thing::Hunt)),
     }
 }
@@ -145,7 +145,7 @@ async fn join_hunt(
     let join = WorldCommand::Join { id: entry.row.id, player: sitter.player(), now: app.clock.now() };
     match app.store.commit(Command::World(join)).await? {
         Outcome::Done => state(&app, named(&app, name).await?, Some(sitter.player())).await.map(Answer),
-        Outcome::TooMany => Err(ApiError::Hunt(HuntRefusal::Full)),
+        Outcome::LimitReached => Err(ApiError::Hunt(HuntRefusal::Full)),
         Outcome::NotOpen => Err(ApiError::Hunt(HuntRefusal::NotOpen)),
         refusal => Err(ApiError::refused(&refusal, Thing::Hunt)),
     }
@@ -172,7 +172,7 @@ async fn leave_hunt(State(app): State<App>, sitter: Sitter, Id(name): Id<WorldNa
             }
             state(&app, named(&app, name).await?, Some(sitter.player())).await.map(Answer)
         }
-        Outcome::Missing => Err(ApiError::Hunt(HuntRefusal::NotJoined)),
+        Outcome::NotFound => Err(ApiError::Hunt(HuntRefusal::NotJoined)),
         refusal => Err(ApiError::refused(&refusal, Thing::Hunt)),
     }
 }

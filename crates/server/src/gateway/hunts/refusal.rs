@@ -70,14 +70,16 @@ impl HuntRefusal {
             Self::BuiltIn => (StatusCode::CONFLICT, "built_in"),
             Self::TooManyOfMaker => (StatusCode::CONFLICT, "too_many"),
             Self::Ticket(NotTaken::Leaving) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
-            Self::Ticket(NotTaken::Refused(TicketRefusal::Waiting(_))) => (StatusCode::CONFLICT, "already_waiting"),
-            Self::Ticket(NotTaken::Refused(TicketRefusal::Full)) => {
+            Self::Ticket(NotTaken::Refused(TicketRefusal::AlreadyWaiting(_))) => {
+                (StatusCode::CONFLICT, "already_waiting")
+            }
+            Self::Ticket(NotTaken::Refused(TicketRefusal::QueueFull)) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "too_many_waiting")
             }
             Self::Reserved
-            | Self::Ticket(NotTaken::Refused(TicketRefusal::Party | TicketRefusal::Players | TicketRefusal::Rating)) => {
-                (StatusCode::BAD_REQUEST, "bad_value")
-            }
+            | Self::Ticket(NotTaken::Refused(
+                TicketRefusal::InvalidParty | TicketRefusal::InvalidPlayers | TicketRefusal::InvalidRating,
+            )) => (StatusCode::BAD_REQUEST, "bad_value"),
         }
     }
 
@@ -85,9 +87,9 @@ impl HuntRefusal {
     pub(in crate::gateway) fn field(&self) -> Option<&'static str> {
         match self {
             Self::Reserved => Some("/name"),
-            Self::Ticket(NotTaken::Refused(TicketRefusal::Party)) => Some("/party_size"),
-            Self::Ticket(NotTaken::Refused(TicketRefusal::Players)) => Some("/players"),
-            Self::Ticket(NotTaken::Refused(TicketRefusal::Rating)) => Some("/rating"),
+            Self::Ticket(NotTaken::Refused(TicketRefusal::InvalidParty)) => Some("/party_size"),
+            Self::Ticket(NotTaken::Refused(TicketRefusal::InvalidPlayers)) => Some("/players"),
+            Self::Ticket(NotTaken::Refused(TicketRefusal::InvalidRating)) => Some("/rating"),
             Self::NotOpen
             | Self::Full
             | Self::NotJoined

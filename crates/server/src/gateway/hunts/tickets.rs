@@ -189,7 +189,7 @@ fn ticket(asked: &CreateTicket, owner: PlayerId, id: TicketId, now: UnixMs) -> A
         region: region.map_err(|error| ApiError::bad_value("/region", format!("the region is {error}")))?,
         rating: asked.rating.map_or(RATING, |rating| u16::try_from(rating).unwrap_or(u16::MAX)),
         since: now,
-        until: now.after(patience(asked.wait_ms)?),
+        until: now.plus(patience(asked.wait_ms)?),
     })
 }
 

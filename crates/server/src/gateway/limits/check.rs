@@ -12,7 +12,7 @@ use bytes::Bytes;
 use engine::limits::{LIMIT_CHECKS_MAX, LIMIT_CLASS_BYTES_MAX, LIMIT_KEY_BYTES_MAX};
 use http::request::Parts;
 use http::{Method, Response, StatusCode};
-use limiter::{Decision, Hit, Moment, Outcome, Part, Ruling};
+use limiter::{CheckResult, Decision, Hit, Moment, Outcome, PolicyDecision};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -119,11 +119,11 @@ fn refuse_bad(question: &LimitCheck<'_>) -> Option<(&'static str, String)> {
     (question.cost == 0).then(|| ("cost", "the cost is 0: expected at least 1 unit".to_owned()))
 }
 
-fn judge(limits: &Limits, question: &LimitCheck<'_>) -> Ruling {
+fn judge(limits: &Limits, question: &LimitCheck<'_>) -> CheckResult {
     limits.check(&[Hit { class: &question.class, key: question.key.as_bytes(), cost: question.cost }])
 }
 
-fn answer(ruling: &Ruling, now: Moment, is_shadow: bool) -> Response<AnswerBody> {
+fn answer(ruling: &CheckResult, now: Moment, is_shadow: bool) -> Response<AnswerBody> {
     let policies = parts(ruling, now, is_shadow);
     let Some((status, code, detail)) = refusal(&ruling.outcome) else {
         let allowed = LimitAllowed { allowed: true, remaining: remaining(ruling), policies };
@@ -141,7 +141,7 @@ fn answer(ruling: &Ruling, now: Moment, is_shadow: bool) -> Response<AnswerBody>
     whole(status, PROBLEM_JSON, json(&problem))
 }
 
-fn item<'a>(ruling: &'a Result<Ruling, String>, now: Moment, is_shadow: bool) -> LimitBatchItem<'a> {
+fn item<'a>(ruling: &'a Result<CheckResult, String>, now: Moment, is_shadow: bool) -> LimitBatchItem<'a> {
     let ruling = match ruling {
         Ok(ruling) => ruling,
         Err(why) => {
@@ -201,17 +201,17 @@ fn ms_until(at: Moment, now: Moment) -> u64 {
 }
 
 /// The least of what is left under the policies that have a say.
-fn remaining(ruling: &Ruling) -> Option<u64> {
-    let left = |part: &Part| match part.decision {
+fn remaining(ruling: &CheckResult) -> Option<u64> {
+    let left = |part: &PolicyDecision| match part.decision {
         Decision::Allow { remaining, .. } => remaining,
         Decision::NotUntil { .. } | Decision::Never | Decision::Full => 0,
     };
-    ruling.parts.iter().filter(|part| !part.policy.is_shadow).map(left).min()
+    ruling.decisions.iter().filter(|part| !part.policy.is_shadow).map(left).min()
 }
 
 /// What each policy said, refusals first.
-fn parts(ruling: &Ruling, now: Moment, is_shadow: bool) -> Vec<LimitPart<'_>> {
-    let view = |part: &'_ Part| {
+fn parts(ruling: &CheckResult, now: Moment, is_shadow: bool) -> Vec<LimitPart<'_>> {
+    let view = |part: &'_ PolicyDecision| {
         let (remaining, retry_after_ms) = match part.decision {
             Decision::Allow { remaining, .. } => (Some(remaining), None),
             Decision::NotUntil { at } => (None, Some(ms_until(at, now))),
@@ -219,7 +219,7 @@ fn parts(ruling: &Ruling, now: Moment, is_shadow: bool) -> Vec<LimitPart<'_>> {
         };
         (part.quota, remaining, retry_after_ms)
     };
-    let mut parts: Vec<&Part> = ruling.parts.iter().collect();
+    let mut parts: Vec<&PolicyDecision> = ruling.decisions.iter().collect();
     parts.sort_by_key(|part| part.decision.is_allowed() || part.policy.is_shadow);
     parts
         .into_iter()

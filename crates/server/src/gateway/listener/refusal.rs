@@ -8,7 +8,7 @@ use super::{Answer, Begun, what_begins};
 use crate::gateway::problem::ApiError;
 use axum::body::to_bytes;
 use axum::response::IntoResponse;
-use engine::limits::{CONNECTION_REFUSAL_MAX, CONNECTION_REFUSALS_AT_ONCE};
+use engine::limits::{CONNECTION_REFUSAL_TIMEOUT, CONNECTION_REFUSALS_MAX};
 use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -28,7 +28,7 @@ pub(super) struct Refusals(Arc<Semaphore>);
 
 impl Refusals {
     pub(super) fn new() -> Self {
-        Self(Arc::new(Semaphore::new(CONNECTION_REFUSALS_AT_ONCE)))
+        Self(Arc::new(Semaphore::new(CONNECTION_REFUSALS_MAX)))
     }
 
     /// Says why, and closes.
@@ -39,7 +39,7 @@ impl Refusals {
         match self.0.clone().try_acquire_owned() {
             Ok(permit) => {
                 tokio::spawn(async move {
-                    let _ = timeout(CONNECTION_REFUSAL_MAX, refusal.tell(stream)).await;
+                    let _ = timeout(CONNECTION_REFUSAL_TIMEOUT, refusal.tell(stream)).await;
                     drop(permit);
                 });
             }

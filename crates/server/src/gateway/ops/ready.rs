@@ -47,7 +47,7 @@ async fn ask_store(app: &App) -> Answer {
         tracing::debug!(%error, "not ready: the store was lost");
         return Err("the store cannot be reached or written");
     }
-    if let Some((count, error)) = app.store.readers_missing() {
+    if let Some((count, error)) = app.store.missing_readers() {
         tracing::debug!(count, %error, "not ready: connections to the database that this server needs cannot be made");
         return Err(
             "connections to the database that this server needs cannot be made: its max_connections must allow each \

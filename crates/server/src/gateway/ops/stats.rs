@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::metrics::{Own, Quantiles, Timing};
-use engine::rows::{Counts, Recent, RecentFailure, Stats};
+use engine::rows::{MatchCounts, MatchStats, RecentFailure, WindowCounts};
 use std::time::Instant;
 use wire::api::{
     AdminStats, ConnectionStats, GameCounts, JobCount, JobQueue, ProcessStats, QuantileStats, RecentCounts,
@@ -13,7 +13,7 @@ use wire::time::Timestamp;
 /// What the queue holds, as programs for this API name kinds of work.
 const JOB_NAME: &str = "run_game";
 
-pub(super) fn view(stats: &Stats, app: &App, own: Own, now: Instant) -> AdminStats {
+pub(super) fn view(stats: &MatchStats, app: &App, own: Own, now: Instant) -> AdminStats {
     let counts = &stats.counts;
     AdminStats {
         job_queue: queue(counts),
@@ -33,12 +33,12 @@ pub(super) fn view(stats: &Stats, app: &App, own: Own, now: Instant) -> AdminSta
     }
 }
 
-fn queue(counts: &Counts) -> JobQueue {
+fn queue(counts: &MatchCounts) -> JobQueue {
     let (ready, running) = (counts.waiting, counts.running);
     JobQueue { ready, running, scheduled: 0, total: ready + running }
 }
 
-fn games(counts: &Counts) -> GameCounts {
+fn games(counts: &MatchCounts) -> GameCounts {
     GameCounts {
         waiting: counts.waiting,
         running: counts.running,
@@ -49,7 +49,7 @@ fn games(counts: &Counts) -> GameCounts {
     }
 }
 
-fn recent(recent: &Recent) -> RecentCounts {
+fn recent(recent: &WindowCounts) -> RecentCounts {
     RecentCounts { last_hour: recent.last_hour, last_24h: recent.last_24h, last_7d: recent.last_7d }
 }
 

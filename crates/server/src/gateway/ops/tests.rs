@@ -9,7 +9,7 @@ use axum::http::Request as HttpRequest;
 use axum::middleware::from_fn_with_state;
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
-use engine::rows::Stats;
+use engine::rows::MatchStats;
 use serde_json::Value;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use store::{Backend, Database, MatchFilter, Reader, Store, StoreConfig, StoreError};
@@ -66,33 +66,33 @@ impl Reader for ShakyReader {
         match_by_id(id: engine::ids::MatchId) -> Option<engine::rows::MatchRow>;
         matches(filter: &MatchFilter) -> Vec<engine::rows::MatchRow>;
         statuses(ids: &[engine::ids::MatchId]) -> Vec<engine::rows::MatchStatus>;
-        log(id: engine::ids::MatchId, from: u32, limit: usize) -> Option<engine::rows::LogPage>;
-        idempotent_answer(account: AccountId, key: &str) -> Option<([u8; 32], Vec<u8>)>;
+        match_log(id: engine::ids::MatchId, from: u32, limit: usize) -> Option<engine::rows::MatchLogPage>;
+        idempotent_response(account: AccountId, key: &str) -> Option<([u8; 32], Vec<u8>)>;
         lease_address(worker: engine::ids::WorkerId, now: engine::time::UnixMs) -> Option<String>;
         leases_at(address: &str, now: engine::time::UnixMs) -> Vec<(engine::ids::WorkerId, engine::time::UnixMs)>;
-        counts() -> Counts;
-        stats(now: engine::time::UnixMs) -> Stats;
+        match_counts() -> MatchCounts;
+        match_stats(now: engine::time::UnixMs) -> MatchStats;
         limit_rules() -> engine::rows::LimitRules;
         limit_rules_version() -> u64;
         account(id: AccountId) -> Option<engine::rows::Account>;
         secret(name: &str) -> Option<Vec<u8>>;
-        table_owner(id: engine::ids::TableId, now: engine::time::UnixMs) -> Option<engine::rows::TableWhere>;
+        table_owner(id: engine::ids::TableId, now: engine::time::UnixMs) -> Option<engine::rows::TableOwner>;
         story_game(id: engine::ids::GameId) -> Option<(engine::rows::GameRow, Option<Vec<u8>>)>;
-        story_games_of(filter: &store::SeatFilter) -> Vec<engine::rows::SeatedGame>;
+        story_games_of(filter: &store::PlayerGamesFilter) -> Vec<engine::rows::SeatedGame>;
         story_lobby(before: Option<engine::rows::GameCursor>, limit: usize) -> Vec<engine::rows::GameRow>;
         story_history(before: Option<engine::rows::GameCursor>, limit: usize) -> Vec<engine::rows::GameRow>;
         standings(players: &[engine::ids::PlayerId]) -> Vec<(engine::ids::PlayerId, engine::tables::Standing)>;
-        story_answer(player: engine::ids::PlayerId, key: &str) -> Option<store::RememberedAnswer>;
+        story_idempotent_response(player: engine::ids::PlayerId, key: &str) -> Option<store::RememberedResponse>;
         worlds(after: Option<engine::ids::WorldId>, limit: usize, viewer: Option<engine::ids::PlayerId>, now: engine::time::UnixMs) -> Vec<engine::rows::WorldEntry>;
         world(id: engine::ids::WorldId, now: engine::time::UnixMs) -> Option<engine::rows::WorldEntry>;
         world_named(name: &engine::ids::WorldName, now: engine::time::UnixMs) -> Option<engine::rows::WorldEntry>;
         world_log(id: engine::ids::WorldId, from: u32, limit: usize) -> Option<engine::rows::WorldLogPage>;
-        worlds_behind(limit: usize) -> Vec<engine::rows::WorldBehind>;
+        aggregation_lags(limit: usize) -> Vec<engine::rows::AggregationLag>;
         has_joined(id: engine::ids::WorldId, player: engine::ids::PlayerId) -> bool;
         members(id: engine::ids::WorldId, limit: usize) -> Vec<engine::ids::PlayerId>;
         hunt_lobby(before: Option<engine::rows::HuntCursor>, limit: usize, now: engine::time::UnixMs)
             -> Vec<engine::rows::WorldEntry>;
-        hunts_unfinished(after: Option<engine::rows::HuntCursor>, limit: usize, now: engine::time::UnixMs)
+        unfinished_hunts(after: Option<engine::rows::HuntCursor>, limit: usize, now: engine::time::UnixMs)
             -> Vec<engine::rows::WorldRow>;
         hunt_of_ticket(ticket: engine::ids::TicketId, player: engine::ids::PlayerId) -> Option<engine::rows::WorldRow>;
         hunt_of_player(player: engine::ids::PlayerId, now: engine::time::UnixMs) -> Option<engine::rows::WorldRow>;
@@ -100,8 +100,8 @@ impl Reader for ShakyReader {
         hunter(player: engine::ids::PlayerId) -> Option<engine::rows::HunterRow>;
         hunt_rounds(id: engine::ids::WorldId, before: Option<u32>, limit: usize) -> Vec<engine::rows::RoundRow>;
         hunt_totals() -> engine::rows::HuntTotals;
-        desk(now: engine::time::UnixMs) -> Option<engine::rows::WorldOwner>;
-        clock() -> Option<engine::time::UnixMs>;
+        matchmaking_queue_owner(now: engine::time::UnixMs) -> Option<engine::rows::WorldOwner>;
+        database_time() -> Option<engine::time::UnixMs>;
     }
 
     fn probe(&mut self) -> Result<(), StoreError> {
@@ -128,7 +128,7 @@ async fn house() -> House {
     let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
     let account =
         engine::rows::Account { id: AccountId(7), name: "ann".to_owned(), created_at: engine::time::UnixMs(0) };
-    assert_eq!(store.commit(Command::EnsureAccount(account)).await, Ok(Outcome::AccountIs(AccountId(7))));
+    assert_eq!(store.commit(Command::EnsureAccount(account)).await, Ok(Outcome::Account(AccountId(7))));
     let mut config = Config::default();
     config.bootstrap_token = Some(crate::config::Secret::new(SECRET));
     let app = App::new(store, Arc::new(config), metrics.clone(), Some(Bootstrap::new(SECRET, AccountId(7))));

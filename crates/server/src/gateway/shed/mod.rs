@@ -151,7 +151,7 @@ async fn queue(app: &App) -> Option<u64> {
     if !app.shedder.looks_at(Overload::Queue) {
         return None;
     }
-    let counts = timeout(QUEUE_WAIT, app.store.read(|reader| reader.counts())).await;
+    let counts = timeout(QUEUE_WAIT, app.store.read(|reader| reader.match_counts())).await;
     counts.ok()?.ok().map(|counts| counts.waiting)
 }
 

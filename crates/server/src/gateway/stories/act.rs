@@ -104,7 +104,7 @@ async fn tell_sentence(
     Json(wanted): Json<TellSentence>,
 ) -> ApiResult<Answer<StoryState>> {
     let sentence = text::line("/sentence", "sentence", &wanted.sentence, STORY_CHARS_MAX)?;
-    act(&app, game, &sitter, Action::Tell(sentence)).await
+    act(&app, game, &sitter, Action::TellStory(sentence)).await
 }
 
 /// Invite players

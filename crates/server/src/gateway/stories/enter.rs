@@ -12,7 +12,7 @@ use axum::extract::{FromRequestParts, State};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
 use engine::limits::GUEST_NAME_CHARS_MAX;
-use engine::rows::Purpose;
+use engine::rows::TokenPurpose;
 use wire::api::{CreateGuest, GuestCreated};
 use wire::problem::Problem;
 use wire::time::Timestamp;
@@ -45,13 +45,13 @@ pub(super) async fn create_guest(
 }
 
 /// What guests come for: those that a load test's token brings in belong to the load test.
-pub(super) struct Sponsor(Purpose);
+pub(super) struct Sponsor(TokenPurpose);
 
 impl FromRequestParts<App> for Sponsor {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
         let identity = Identity::of(parts, app).await;
-        Ok(Self(identity.known().map_or(Purpose::Use, |caller| caller.purpose)))
+        Ok(Self(identity.known().map_or(TokenPurpose::Use, |caller| caller.purpose)))
     }
 }

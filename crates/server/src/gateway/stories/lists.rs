@@ -13,7 +13,7 @@ use axum::http::HeaderMap;
 use engine::limits::PAGE_DEFAULT;
 use engine::rows::{GameCursor, GameRow, SeatedGame};
 use serde::Deserialize;
-use store::SeatFilter;
+use store::PlayerGamesFilter;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{StoryListed, StoryMine};
@@ -56,7 +56,7 @@ async fn my_games(
 ) -> ApiResult<(HeaderMap, Answer<Vec<StoryMine>>)> {
     let (player, is_ended) = (viewer.ok_or(ApiError::TokenMissing)?, query.is_ended()?);
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
-    let filter = SeatFilter { player, is_ended, before, limit: limit + 1 };
+    let filter = PlayerGamesFilter { player, is_ended, before, limit: limit + 1 };
     let games = app.store.read(move |reader| reader.story_games_of(&filter)).await?;
     let (games, has_more) = cut(games, limit);
     let last = games.last().filter(|_| has_more).map(|seated| GameCursor::by_creation(&seated.game));

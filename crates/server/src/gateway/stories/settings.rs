@@ -3,18 +3,18 @@
 use super::show::ms;
 use crate::config::Config;
 use crate::gateway::problem::{ApiError, ApiResult};
-use engine::tables::Settings;
-use rules::Mistake;
+use engine::tables::TableSettings;
+use rules::ValidationError;
 use std::time::Duration;
 use wire::api::StorySettings;
 
 /// What this server gives a table that asks for nothing.
-pub(super) fn defaults(config: &Config) -> Settings {
-    Settings {
+pub(super) fn defaults(config: &Config) -> TableSettings {
+    TableSettings {
         countdown: config.stories_countdown,
         game_timeout: config.stories_game_timeout,
         next_storyteller_timeout: config.stories_next_storyteller_timeout,
-        ..Settings::default()
+        ..TableSettings::default()
     }
 }
 
@@ -22,7 +22,7 @@ pub(super) fn defaults(config: &Config) -> Settings {
 ///
 /// # Errors
 /// All that cannot be, at once.
-pub(super) fn settings(mut settings: Settings, wanted: &StorySettings) -> ApiResult<Settings> {
+pub(super) fn settings(mut settings: TableSettings, wanted: &StorySettings) -> ApiResult<TableSettings> {
     let counts = [
         (&mut settings.rules.players_max, wanted.players_max),
         (&mut settings.rules.hand, wanted.hand),
@@ -42,12 +42,12 @@ pub(super) fn settings(mut settings: Settings, wanted: &StorySettings) -> ApiRes
     for (duration, wanted) in durations {
         *duration = wanted.map_or(*duration, |ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
     }
-    let mistakes = settings.mistakes();
+    let mistakes = settings.validation_errors();
     let Some(first) = mistakes.first() else { return Ok(settings) };
     let reasons = mistakes.iter().map(|wrong| match unasked(wrong, wanted) {
         Some(cause) => format!(
             "{cause} leaves room for a hand of {} to {} cards, and the usual one has {}: send hand as well",
-            wrong.min, wrong.max, wrong.have
+            wrong.min, wrong.max, wrong.actual
         ),
         None => format!("{} must be from {} to {}", wrong.field, wrong.min, wrong.max),
     });
@@ -56,13 +56,13 @@ pub(super) fn settings(mut settings: Settings, wanted: &StorySettings) -> ApiRes
 }
 
 /// What was asked for that makes a hand wrong for which nobody asked.
-fn unasked(wrong: &Mistake, wanted: &StorySettings) -> Option<&'static str> {
+fn unasked(wrong: &ValidationError, wanted: &StorySettings) -> Option<&'static str> {
     let is_unasked = wrong.field == "hand" && wanted.hand.is_none();
     is_unasked.then_some(if wanted.players_max.is_some() { "players_max" } else { "deck" })
 }
 
 /// The rules of a table.
-pub(super) fn view(settings: &Settings) -> StorySettings {
+pub(super) fn view(settings: &TableSettings) -> StorySettings {
     let ms = |span| Some(ms(span));
     StorySettings {
         players_max: Some(settings.rules.players_max.into()),

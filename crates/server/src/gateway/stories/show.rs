@@ -3,11 +3,11 @@
 use super::players::{numbers, standing};
 use super::settings;
 use engine::ids::{GameId, PlayerId, TableId};
-use engine::tables::{GameView, Line, LineKind, MemberView, Part, PlayerView, Shown, TableView};
+use engine::tables::{CardView, ChatMessage, ChatMessageKind, GameView, MemberView, PlayerView, TableView, ViewerRole};
 use engine::time::UnixMs;
 use rules::stories::Card;
 use std::time::Duration;
-use wire::api::{StoryGame, StoryLine, StoryMember, StoryNext, StoryOwn, StoryPresence, StorySeat, StoryState};
+use wire::api::{StoryChatMessage, StoryGame, StoryMember, StoryNext, StoryOwn, StoryPresence, StorySeat, StoryState};
 use wire::time::Timestamp;
 
 /// A table as one viewer sees it, with who is there, and when the change that this answers was saved.
@@ -17,7 +17,7 @@ pub(in crate::gateway) fn state(view: &TableView, online: &[PlayerId], committed
         seq: Some(view.seq),
         committed_at_us,
         game: view.game.as_ref().map(game),
-        role: role(view.part),
+        role: role(view.role),
         members: view.members.iter().map(member).collect(),
         next_storyteller: view
             .next_storyteller
@@ -36,7 +36,7 @@ pub(super) fn past(id: GameId, view: &GameView) -> StoryState {
         seq: None,
         committed_at_us: None,
         game: Some(game(view)),
-        role: role(view.part),
+        role: role(view.role),
         members: Vec::new(),
         next_storyteller: None,
         bots: false,
@@ -66,12 +66,12 @@ pub(super) fn in_order(cards: &[Card]) -> Vec<u8> {
     cards.iter().map(|card| card.0).collect()
 }
 
-fn role(part: Part) -> String {
+fn role(part: ViewerRole) -> String {
     let name = match part {
-        Part::Storyteller => "storyteller",
-        Part::Player => "player",
-        Part::Member => "member",
-        Part::Visitor => "visitor",
+        ViewerRole::Storyteller => "storyteller",
+        ViewerRole::Player => "player",
+        ViewerRole::Member => "member",
+        ViewerRole::Visitor => "visitor",
     };
     name.to_owned()
 }
@@ -85,12 +85,12 @@ fn member(member: &MemberView) -> StoryMember {
     }
 }
 
-fn line(table: TableId, line: &Line) -> StoryLine {
+fn line(table: TableId, line: &ChatMessage) -> StoryChatMessage {
     let kind = match line.kind {
-        LineKind::Said => "said",
-        LineKind::StoryTold => "story_told",
+        ChatMessageKind::Chat => "said",
+        ChatMessageKind::StoryTold => "story_told",
     };
-    StoryLine {
+    StoryChatMessage {
         at: Timestamp(line.at.0),
         game: GameId { table, number: line.game }.to_string(),
         player: line.player.to_string(),
@@ -112,7 +112,7 @@ fn game(view: &GameView) -> StoryGame {
         has_winner_card: is_chosen(view.winner_card),
         winner_card: known(view.winner_card),
         board: view.board.as_deref().map(in_order),
-        dealt: view.cards.map(numbers),
+        dealt: view.dealt.map(numbers),
         invited: view.invited.as_ref().map(|invited| invited.iter().map(PlayerId::to_string).collect()),
         is_ready: view.is_ready,
         countdown_at: moment(view.countdown),
@@ -120,7 +120,7 @@ fn game(view: &GameView) -> StoryGame {
         inactive_at: moment(view.inactive_at),
         tell_by: moment(view.tell_by),
         players_max: view.players_max,
-        own: view.mine.map(|mine| StoryOwn {
+        own: view.own.map(|mine| StoryOwn {
             hand: numbers(mine.hand),
             picked: mine.picked.map(|card| card.0),
             vote: mine.vote.map(|card| card.0),
@@ -149,13 +149,13 @@ fn seat(player: &PlayerView, is_complete: bool) -> StorySeat {
     }
 }
 
-fn is_chosen(card: Shown) -> bool {
-    card != Shown::Nothing
+fn is_chosen(card: CardView) -> bool {
+    card != CardView::Nothing
 }
 
-fn known(card: Shown) -> Option<u8> {
+fn known(card: CardView) -> Option<u8> {
     match card {
-        Shown::Card(card) => Some(card.0),
-        Shown::Nothing | Shown::Hidden => None,
+        CardView::Card(card) => Some(card.0),
+        CardView::Nothing | CardView::Hidden => None,
     }
 }

@@ -3,12 +3,12 @@
 use super::players::numbers;
 use super::show::{in_order, moment, ms};
 use engine::ids::{GameId, PlayerId, TableId};
-use engine::tables::{Counted, Event, EventKind};
+use engine::tables::{EventKind, PlayerResult, TableEvent};
 use wire::api::{StoryEvent, StoryEventKind, StoryResult};
 use wire::time::Timestamp;
 
 /// One event of a viewer's feed of this table.
-pub(in crate::gateway) fn event(table: TableId, event: &Event) -> StoryEvent {
+pub(in crate::gateway) fn event(table: TableId, event: &TableEvent) -> StoryEvent {
     let game = (event.game > 0).then(|| GameId { table, number: event.game }.to_string());
     StoryEvent { seq: event.seq, at: Timestamp(event.at.0), game, kind: kind(&event.kind) }
 }
@@ -55,7 +55,9 @@ fn kind(kind: &EventKind) -> StoryEventKind {
             because: because.name().to_owned(),
         },
         EventKind::Canceled { because } => StoryEventKind::Canceled { because: because.name().to_owned() },
-        EventKind::Said { player, text } => StoryEventKind::Said { player: player.to_string(), text: text.to_string() },
+        EventKind::ChatSent { player, text } => {
+            StoryEventKind::Said { player: player.to_string(), text: text.to_string() }
+        }
         EventKind::BotsSet { are_on } => StoryEventKind::BotsSet { are_on: *are_on },
         EventKind::NextStoryteller { player, until } => {
             StoryEventKind::NextStoryteller { player: player.map(|player| player.to_string()), until: moment(*until) }
@@ -63,7 +65,7 @@ fn kind(kind: &EventKind) -> StoryEventKind {
     }
 }
 
-fn result(counted: &Counted) -> StoryResult {
+fn result(counted: &PlayerResult) -> StoryResult {
     StoryResult {
         player: counted.player.to_string(),
         picked: counted.picked.map(|card| card.0),

@@ -13,8 +13,10 @@ use std::io;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use wire::delimited;
-use wire::websocket::{Event, HEADER_BYTES_MAX, Kind, MASK_BYTES, Messages, begun, put_close, put_pong};
-use wire::world::{Asked, Framing, read_json, read_protobuf};
+use wire::websocket::{
+    HEADER_BYTES_MAX, MASK_BYTES, MessageAssembler, MessageKind, SocketEvent, first_kind, put_close, put_pong,
+};
+use wire::world::{ClientMessage, Framing, read_json, read_protobuf};
 
 const _: () = assert!(
     WORLD_FRAME_BYTES_MAX + HEADER_BYTES_MAX + MASK_BYTES < WORLD_READ_BYTES,
@@ -42,7 +44,7 @@ pub(super) struct Ears {
     /// Bytes that are no whole frame, or that nobody wanted yet.
     kept: Box<[u8]>,
     /// A message of a WebSocket in parts.
-    messages: Messages,
+    messages: MessageAssembler,
     pace: Pace,
     has_greeted: bool,
 }
@@ -67,7 +69,7 @@ impl Ears {
         &mut self,
         line: &Line,
         now_us: i64,
-        each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
+        each: &mut dyn FnMut(ClientMessage) -> Result<Flow, Parting>,
     ) -> Result<(), Parting> {
         let mut kept = std::mem::take(&mut self.kept);
         let used = self.split(line, &mut kept, now_us, each)?;
@@ -83,7 +85,7 @@ impl Ears {
         &mut self,
         line: &Line,
         now_us: i64,
-        each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
+        each: &mut dyn FnMut(ClientMessage) -> Result<Flow, Parting>,
     ) -> Result<(), Parting> {
         BUFFER.with_borrow_mut(|buffer| {
             let kept = self.kept.len();
@@ -110,7 +112,7 @@ impl Ears {
         line: &Line,
         bytes: &mut [u8],
         now_us: i64,
-        each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
+        each: &mut dyn FnMut(ClientMessage) -> Result<Flow, Parting>,
     ) -> Result<usize, Parting> {
         let (mut used, mut frames, mut flow) = (0, 0, Flow::On);
         let result = loop {
@@ -139,10 +141,10 @@ impl Ears {
     fn delimited(
         &mut self,
         bytes: &[u8],
-        each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
+        each: &mut dyn FnMut(ClientMessage) -> Result<Flow, Parting>,
     ) -> Result<(usize, Flow), Parting> {
         let bytes_max = if self.has_greeted { WORLD_FRAME_BYTES_MAX } else { WORLD_HELLO_BYTES_MAX };
-        let Some(place) = delimited::first(bytes, bytes_max).map_err(Farewell::from)? else {
+        let Some(place) = delimited::first_frame(bytes, bytes_max).map_err(Farewell::from)? else {
             return Ok((0, Flow::On));
         };
         let end = place.end;
@@ -156,31 +158,31 @@ impl Ears {
         &mut self,
         line: &Line,
         bytes: &mut [u8],
-        each: &mut dyn FnMut(Asked) -> Result<Flow, Parting>,
+        each: &mut dyn FnMut(ClientMessage) -> Result<Flow, Parting>,
     ) -> Result<(usize, Flow), Parting> {
-        if !self.has_greeted && begun(bytes) == Some(Kind::Text) {
+        if !self.has_greeted && first_kind(bytes) == Some(MessageKind::Text) {
             line.speak_json();
         }
-        let (used, event) = self.messages.next(bytes, WORLD_FRAME_BYTES_MAX).map_err(Farewell::from)?;
+        let (used, event) = self.messages.next_event(bytes, WORLD_FRAME_BYTES_MAX).map_err(Farewell::from)?;
         let flow = match event {
-            None | Some(Event::Pong) => Flow::On,
-            Some(Event::Ping(body)) => {
+            None | Some(SocketEvent::Pong) => Flow::On,
+            Some(SocketEvent::Ping(body)) => {
                 let mut pong = Vec::new();
                 put_pong(body, &mut pong);
                 line.tell_now(&pong);
                 Flow::On
             }
-            Some(Event::Close(status)) => return Err(Parting::Bye(status)),
-            Some(Event::Message(kind, body)) => {
+            Some(SocketEvent::Close(status)) => return Err(Parting::Bye(status)),
+            Some(SocketEvent::Message(kind, body)) => {
                 self.has_greeted = true;
                 let read = match kind {
-                    Kind::Text => read_json(body),
-                    Kind::Binary => read_protobuf(body),
+                    MessageKind::Text => read_json(body),
+                    MessageKind::Binary => read_protobuf(body),
                 };
                 each(read.map_err(Farewell::from)?)?
             }
         };
-        self.messages.forget();
+        self.messages.release();
         Ok((used, flow))
     }
 }

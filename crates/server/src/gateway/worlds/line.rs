@@ -7,7 +7,7 @@ use super::ears::put_bye;
 use super::parting::{Farewell, Parting};
 use crate::gateway::listener::{Connection, Rank};
 use crate::metrics::{LineKind, Metrics};
-use engine::limits::{WORLD_KEEPALIVE_EVERY, WORLD_KEEPALIVE_PROBES, WORLD_OUTBOX_BYTES_MAX};
+use engine::limits::{WORLD_KEEPALIVE_INTERVAL, WORLD_KEEPALIVE_PROBES, WORLD_OUTBOUND_BYTES_MAX};
 use futures_util::task::AtomicWaker;
 use rustix::net::sockopt;
 use std::io;
@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::net::TcpStream;
 use wire::websocket::put_close;
-use wire::world::{Format, Framing, Told, encode};
+use wire::world::{EncodeMessage, FrameFormat, Framing, encode};
 
 /// Something is kept that the socket has not taken.
 const BEHIND: u8 = 1;
@@ -83,9 +83,9 @@ impl Line {
     /// Lets the system find out whether the other side is still there, after this long without a word from it and while nothing
     /// is taken. A socket that cannot be set so is found dead later.
     pub(super) fn keep_alive(&self, silence: Duration) {
-        let dead = silence + WORLD_KEEPALIVE_EVERY * WORLD_KEEPALIVE_PROBES;
+        let dead = silence + WORLD_KEEPALIVE_INTERVAL * WORLD_KEEPALIVE_PROBES;
         let _ = sockopt::set_tcp_keepidle(self.stream(), silence)
-            .and_then(|()| sockopt::set_tcp_keepintvl(self.stream(), WORLD_KEEPALIVE_EVERY))
+            .and_then(|()| sockopt::set_tcp_keepintvl(self.stream(), WORLD_KEEPALIVE_INTERVAL))
             .and_then(|()| sockopt::set_tcp_keepcnt(self.stream(), WORLD_KEEPALIVE_PROBES))
             .and_then(|()| sockopt::set_tcp_user_timeout(self.stream(), dead.as_millis() as u32))
             .and_then(|()| sockopt::set_socket_keepalive(self.stream(), true));
@@ -109,8 +109,8 @@ impl Line {
     }
 
     /// How the other side is spoken to.
-    pub(super) fn format(&self) -> Format {
-        Format { framing: self.framing(), reasons: self.is(REASONS) }
+    pub(super) fn format(&self) -> FrameFormat {
+        FrameFormat { framing: self.framing(), has_reasons: self.is(REASONS) }
     }
 
     pub(super) fn speak_json(&self) {
@@ -135,7 +135,7 @@ impl Line {
     }
 
     /// Says one thing.
-    pub(super) fn say(&self, told: &impl Told) {
+    pub(super) fn say(&self, told: &impl EncodeMessage) {
         let mut frame = Vec::new();
         encode(told, self.format(), &mut frame);
         self.tell_now(&frame);
@@ -155,7 +155,7 @@ impl Line {
     }
 
     /// Says this, and then what was told meanwhile; nothing, where the connection was ended meanwhile.
-    pub(super) fn release(&self, first: Option<&impl Told>) {
+    pub(super) fn release(&self, first: Option<&impl EncodeMessage>) {
         let mut frames = Vec::new();
         if let Some(first) = first {
             encode(first, self.format(), &mut frames);
@@ -179,7 +179,7 @@ impl Line {
         if rest.is_empty() {
             return;
         }
-        if outbox.bytes.len() + rest.len() > WORLD_OUTBOX_BYTES_MAX {
+        if outbox.bytes.len() + rest.len() > WORLD_OUTBOUND_BYTES_MAX {
             self.metrics().lines().ended(Farewell::not_taken().code);
             self.state.fetch_or(ENDED, Ordering::AcqRel);
         } else {

@@ -10,13 +10,13 @@ use super::register::view_options;
 use super::say::put_refusal;
 use crate::app::App;
 use crate::worlds::{Door, Place, SendError};
-use engine::worlds::{Input, What};
+use engine::worlds::{Input, InputKind};
 use rules::world::Step;
 use std::cell::RefCell;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use wire::world::{Asked, Refusal};
+use wire::world::{ClientMessage, Refusal};
 
 /// The code of an input that was not taken because too many wait.
 const BUSY: &str = "busy";
@@ -60,7 +60,7 @@ impl Live {
             let mut is_leaving = false;
             let heard = hear(ears, line, now_us, &mut |asked| {
                 let Some(seated) = place else { return Err(Parting::Gone) };
-                if let Asked::Leave(_) = asked {
+                if let ClientMessage::Leave(_) = asked {
                     is_leaving = true;
                     return Err(Parting::Bye(None));
                 }
@@ -75,7 +75,7 @@ impl Live {
     }
 }
 
-type Hear = fn(&mut Ears, &Line, i64, &mut dyn FnMut(Asked) -> Result<Flow, Parting>) -> Result<(), Parting>;
+type Hear = fn(&mut Ears, &Line, i64, &mut dyn FnMut(ClientMessage) -> Result<Flow, Parting>) -> Result<(), Parting>;
 
 impl Future for Live {
     type Output = ();
@@ -101,16 +101,16 @@ impl Future for Live {
 }
 
 /// What somebody asks for: an input for the world, or nothing that the world must decide.
-fn take(line: &Line, place: &Place, asked: &Asked, now_us: i64) -> Result<Option<Input>, Parting> {
-    let input = |seq, what| Ok(Some(Input { seat: place.seat(), seq, tag: 0, at_us: now_us, what }));
+fn take(line: &Line, place: &Place, asked: &ClientMessage, now_us: i64) -> Result<Option<Input>, Parting> {
+    let input = |seq, what| Ok(Some(Input { mover: place.seat(), seq, tag: 0, at_us: now_us, kind: what }));
     match asked {
-        Asked::Move(step) => {
+        ClientMessage::Move(step) => {
             let code = u8::try_from(step.step).ok().and_then(Step::from_code);
-            input(step.seq, What::Step(code.ok_or_else(|| Farewell::malformed("a step is a number from 0 to 8"))?))
+            input(step.seq, InputKind::Step(code.ok_or_else(|| Farewell::malformed("a step is a number from 0 to 8"))?))
         }
-        Asked::Dig(dig) => input(dig.seq, What::Dig),
-        Asked::Grab(grab) => input(grab.seq, What::Grab),
-        Asked::Watch(watch) => {
+        ClientMessage::Dig(dig) => input(dig.seq, InputKind::Dig),
+        ClientMessage::Grab(grab) => input(grab.seq, InputKind::Grab),
+        ClientMessage::Watch(watch) => {
             let options = watch.view.map(view_options).transpose();
             match options.map(|options| place.watch(options)) {
                 // The world answers, in its turn: views as before are still on their way.
@@ -125,7 +125,7 @@ fn take(line: &Line, place: &Place, asked: &Asked, now_us: i64) -> Result<Option
             }
             Ok(None)
         }
-        Asked::Leave(_) | Asked::Hello(_) | Asked::Register(_) => {
+        ClientMessage::Leave(_) | ClientMessage::Hello(_) | ClientMessage::Register(_) => {
             Err(Farewell::out_of_turn("a mover is registered here already: move, dig, grab, watch or leave").into())
         }
     }
@@ -147,6 +147,6 @@ fn send(line: &Line, door: &Door, inputs: &mut Vec<Input>) -> Result<(), Parting
 }
 
 fn refuse_busy(line: &Line, seq: u32) {
-    let reason = if line.format().reasons { BUSY_REASON } else { "" };
+    let reason = if line.format().has_reasons { BUSY_REASON } else { "" };
     line.say(&Refusal { seq, code: BUSY, reason, expected_seq: 0 });
 }

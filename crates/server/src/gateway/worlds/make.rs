@@ -14,9 +14,9 @@ use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::WorldName;
-use engine::limits::WORLD_SOWN_MAX;
+use engine::limits::WORLD_SOW_CELLS_MAX;
 use engine::rows::{WorldKind, WorldRow};
-use rules::world::{Cell, LifeSettings, Settings, Sharing, Size};
+use rules::world::{Cell, LifeSettings, Sharing, Size, WorldSettings};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::api::{CreateLife, CreateWorld, SowLife, SownLife, WorldView};
@@ -42,8 +42,8 @@ async fn create_world(
     let row = wanted(&app, &asked)?;
     let ensure = WorldCommand::Ensure { row: row.clone(), members: Vec::new() };
     match app.store.commit(Command::World(ensure)).await? {
-        Outcome::WorldIs(known) if known.id == row.id => {}
-        Outcome::WorldIs(_) => return Err(ApiError::DuplicateName(Thing::World)),
+        Outcome::World(known) if known.id == row.id => {}
+        Outcome::World(_) => return Err(ApiError::DuplicateName(Thing::World)),
         refusal => return Err(ApiError::refused(&refusal, Thing::World)),
     }
     let place = format!("/api/worlds/{}", row.name);
@@ -93,12 +93,12 @@ fn wanted(app: &App, asked: &CreateWorld) -> ApiResult<WorldRow> {
         asked.name.parse().map_err(|error| ApiError::bad_value("/name", format!("the name is {error}")))?;
     let open = asked.open_ms.map(open).transpose()?;
     let row = worlds::row(app, name, WorldKind::World, &settings(asked)?);
-    Ok(WorldRow { ends_at: open.map(|span| row.created_at.after(span)), ..row })
+    Ok(WorldRow { ends_at: open.map(|span| row.created_at.plus(span)), ..row })
 }
 
-fn settings(asked: &CreateWorld) -> ApiResult<Settings> {
-    let usual = Settings::default();
-    laid_out(Settings {
+fn settings(asked: &CreateWorld) -> ApiResult<WorldSettings> {
+    let usual = WorldSettings::default();
+    laid_out(WorldSettings {
         size: Size { width: chosen(asked.width, usual.size.width), height: chosen(asked.height, usual.size.height) },
         tree_permille: chosen(asked.tree_permille, usual.tree_permille),
         sharing: if asked.is_shared == Some(false) { Sharing::One } else { Sharing::Many },
@@ -118,8 +118,8 @@ fn life(asked: &CreateLife) -> LifeSettings {
 
 fn cells(numbers: &[u16]) -> ApiResult<Vec<Cell>> {
     let (pairs, rest) = numbers.as_chunks::<2>();
-    if !rest.is_empty() || !(1..=WORLD_SOWN_MAX).contains(&pairs.len()) {
-        let why = format!("cells must be x and y in turn, of 1 to {WORLD_SOWN_MAX} cells");
+    if !rest.is_empty() || !(1..=WORLD_SOW_CELLS_MAX).contains(&pairs.len()) {
+        let why = format!("cells must be x and y in turn, of 1 to {WORLD_SOW_CELLS_MAX} cells");
         return Err(ApiError::bad_value("/cells", why));
     }
     Ok(pairs.iter().map(|[x, y]| Cell { x: *x, y: *y }).collect())

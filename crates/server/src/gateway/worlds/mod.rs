@@ -34,7 +34,7 @@ use parting::Farewell;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
-use wire::world::{Format, Framing, encode};
+use wire::world::{FrameFormat, Framing, encode};
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new()
@@ -47,7 +47,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// What a connection that speaks frames is told when there is no room for it.
 pub(super) fn refusal_frame(why: &ApiError) -> Vec<u8> {
     let mut frame = Vec::new();
-    let format = Format { framing: Framing::Delimited, reasons: true };
+    let format = FrameFormat { framing: Framing::Delimited, has_reasons: true };
     encode(&Farewell::turned_away(why).frame(), format, &mut frame);
     frame
 }

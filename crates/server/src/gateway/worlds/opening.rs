@@ -15,13 +15,13 @@ use crate::gateway::granted;
 use crate::grants::{Grant, Revocable, Revoked};
 use crate::worlds::{Door, Ending, Place, RegisterError};
 use engine::ids::WorldName;
-use engine::limits::WORLD_OPENING_MAX;
+use engine::limits::WORLD_HANDSHAKE_TIMEOUT;
 use rules::world::INDICATORS;
 use std::borrow::Cow;
 use std::future::poll_fn;
 use std::sync::{Arc, Weak};
 use tokio::time::{Instant, timeout, timeout_at};
-use wire::world::{Asked, Hello, REASONS, Refusal, Register, Registered, VERSION, Welcome};
+use wire::world::{ClientMessage, Hello, REASONS, Refusal, Register, Registered, VERSION, Welcome};
 
 /// A connection on which nobody has registered yet.
 pub(super) struct Opening {
@@ -64,13 +64,13 @@ pub(super) async fn open(opening: Opening) {
     let (app, line) = (opening.app.clone(), opening.line.clone());
     line.keep_alive(app.config.worlds_keepalive);
     let parting = tokio::select! {
-        opened = timeout(WORLD_OPENING_MAX, opening.enter()) => match opened {
+        opened = timeout(WORLD_HANDSHAKE_TIMEOUT, opening.enter()) => match opened {
             Ok(Ok(live)) => {
                 tokio::spawn(live);
                 return;
             }
             Ok(Err(parting)) => parting,
-            Err(_) => Farewell::too_slow(WORLD_OPENING_MAX).into(),
+            Err(_) => Farewell::too_slow(WORLD_HANDSHAKE_TIMEOUT).into(),
         },
         () = app.drain.begun() => Farewell::from(Ending::Leaving).into(),
     };
@@ -82,13 +82,13 @@ impl Opening {
     async fn enter(mut self) -> Result<Live, Parting> {
         let due = Instant::now() + self.app.config.http_header_timeout;
         match self.next(due).await? {
-            Asked::Hello(hello) => self.welcome(&hello)?,
+            ClientMessage::Hello(hello) => self.welcome(&hello)?,
             _ => return Err(Farewell::out_of_turn("the first frame is a hello").into()),
         }
         loop {
             let register = match self.next(due).await? {
-                Asked::Register(register) => register,
-                Asked::Leave(_) => return Err(Parting::Bye(None)),
+                ClientMessage::Register(register) => register,
+                ClientMessage::Leave(_) => return Err(Parting::Bye(None)),
                 _ => return Err(Farewell::out_of_turn("nobody is registered here yet: register").into()),
             };
             match self.register(&register).await? {
@@ -103,7 +103,7 @@ impl Opening {
     }
 
     /// The next frame, if it comes in time.
-    async fn next(&mut self, due: Instant) -> Result<Asked, Parting> {
+    async fn next(&mut self, due: Instant) -> Result<ClientMessage, Parting> {
         let Self { line, ears, app, .. } = self;
         let mut next = None;
         let mut one = |asked| {
@@ -187,7 +187,7 @@ impl Opening {
         rank.into_iter().for_each(|rank| self.line.raise(rank));
         let settings = &door.facts().settings;
         self.line.release(Some(&Registered {
-            id: registered.seat.id.0,
+            id: registered.mover.id.0,
             key: registered.key,
             x: registered.cell.x.into(),
             y: registered.cell.y.into(),
@@ -203,7 +203,7 @@ impl Opening {
     }
 
     fn refuse(&self, not_so: NotSo) {
-        let reason = if self.line.format().reasons { not_so.reason() } else { Cow::Borrowed("") };
+        let reason = if self.line.format().has_reasons { not_so.reason() } else { Cow::Borrowed("") };
         self.line.say(&Refusal { seq: 0, code: not_so.code(), reason: &reason, expected_seq: 0 });
     }
 }

@@ -5,7 +5,7 @@ use crate::worlds::{Ending, VisitError};
 use engine::limits::{WORLD_FRAME_BYTES_MAX, WORLD_FRAMES_PER_S_MAX, WORLD_HELLO_BYTES_MAX};
 use std::borrow::Cow;
 use std::time::Duration;
-use wire::delimited::Broken;
+use wire::delimited::FramingError;
 use wire::websocket::Violation;
 use wire::world::{Error, Malformed, VERSION};
 
@@ -134,12 +134,14 @@ impl From<Malformed> for Farewell {
     }
 }
 
-impl From<Broken> for Farewell {
-    fn from(broken: Broken) -> Self {
+impl From<FramingError> for Farewell {
+    fn from(broken: FramingError) -> Self {
         match broken {
-            Broken::NoLength => Self::malformed("a frame stands behind its length as a varint of at most 5 bytes"),
-            Broken::Empty => Self::malformed("a frame without a byte says nothing"),
-            Broken::TooLong { bytes } => {
+            FramingError::BadLength => {
+                Self::malformed("a frame stands behind its length as a varint of at most 5 bytes")
+            }
+            FramingError::Empty => Self::malformed("a frame without a byte says nothing"),
+            FramingError::TooLong { bytes } => {
                 let why = format!(
                     "a frame of {bytes} bytes: a hello has at most {WORLD_HELLO_BYTES_MAX}, others {WORLD_FRAME_BYTES_MAX}"
                 );

@@ -17,7 +17,7 @@ use axum::response::{IntoResponse, Response};
 use engine::ids::{WorldId, WorldName};
 use engine::limits::PAGE_DEFAULT;
 use engine::rows::{WorldEntry, WorldRow};
-use engine::worlds::{Detail, Picture, Region, TooLarge};
+use engine::worlds::{CellRect, Detail, Picture, PictureError};
 use serde::Deserialize;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -79,9 +79,9 @@ struct RegionQuery {
 }
 
 impl RegionQuery {
-    fn region(&self) -> Region {
+    fn region(&self) -> CellRect {
         let side = |side: Option<u16>| side.unwrap_or(u16::MAX);
-        Region {
+        CellRect {
             x: self.x.unwrap_or_default(),
             y: self.y.unwrap_or_default(),
             width: side(self.w),
@@ -146,7 +146,7 @@ async fn get_density(
     let settings = &door.facts().settings;
     let (region, bin) = match viewer.sees(settings) {
         Detail::Everything => (query.region(), bins.bin.unwrap_or_default()),
-        Detail::Terrain => (Region::whole(settings.size), settings.size.width.max(settings.size.height)),
+        Detail::Terrain => (CellRect::whole(settings.size), settings.size.width.max(settings.size.height)),
     };
     let read = move |picture: &Picture| picture.density(region, bin).map_err(|error| too_large(&error));
     let density = read_picture(&app, &name, &door, client, read).await??;
@@ -216,10 +216,10 @@ fn not_in_memory(app: &App, entry: WorldEntry) -> ApiError {
     }
 }
 
-fn too_large(error: &TooLarge) -> ApiError {
+fn too_large(error: &PictureError) -> ApiError {
     let field = match error {
-        TooLarge::Section { .. } => "w",
-        TooLarge::Bins { .. } => "bin",
+        PictureError::Section { .. } => "w",
+        PictureError::Bins { .. } => "bin",
     };
     ApiError::bad_value(field, error.to_string())
 }

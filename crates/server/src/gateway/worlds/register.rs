@@ -102,14 +102,14 @@ pub(super) fn registration(register: &Register, who: Identified) -> Result<Regis
     let view = register.view.map(view_options).transpose().map_err(NotSo::Refused)?;
     let resume = register.resume.map(|resume| (MoverId(resume.id), resume.key));
     let Identified { player, name } = who;
-    Ok(Registration { indicator, at, view, player, name, is_lasting: true, resume })
+    Ok(Registration { indicator, at, view, player, name, is_resumable: true, resume })
 }
 
 /// What somebody wants to see, if views may be like that.
 pub(super) fn view_options(wanted: Wanted) -> Result<ViewOptions, Refusal> {
     let small = |number: u32| u8::try_from(number).unwrap_or(u8::MAX);
     let per_s = if wanted.per_s == 0 { VIEW_PER_S_DEFAULT } else { small(wanted.per_s) };
-    ViewOptions { radius_x: small(wanted.radius_x), radius_y: small(wanted.radius_y), per_s }.checked()
+    ViewOptions { radius_x: small(wanted.radius_x), radius_y: small(wanted.radius_y), per_s }.validated()
 }
 
 /// The same as it stands in frames.

@@ -5,12 +5,12 @@ use super::parting::{Farewell, Parting};
 use super::register::in_force;
 use crate::metrics::Word;
 use crate::worlds::{Ending, Outlet, Tiding};
-use engine::worlds::{Answer, Done, Entered, News, Refusal as Refused, RoundPhase, RoundShown, ViewDelta};
+use engine::worlds::{Answer, Done, EnteredMover, HuntEvent, Refusal as Refused, RoundPhase, RoundStatus, ViewDelta};
 use rules::world::{Cell, Indicator, Item as Lying, PowerUp};
 use std::cell::RefCell;
 use wire::world::{
-    Dug, Format, Grabbed, Item, ItemKind, Moved, Mover, Place, Refusal, Round, RoundPhase as Phase, Score, View,
-    Watched, encode,
+    Dug, FrameFormat, Grabbed, Item, ItemKind, Moved, Mover, MoverPosition, Refusal, Round, RoundPhase as Phase, Score,
+    View, Watched, encode,
 };
 
 thread_local! {
@@ -56,7 +56,7 @@ impl Outlet for Line {
     }
 }
 
-fn put_answer(answer: &Answer, format: Format, out: &mut Vec<u8>) {
+fn put_answer(answer: &Answer, format: FrameFormat, out: &mut Vec<u8>) {
     let seq = answer.seq;
     match answer.result {
         Ok(Done::Moved(Cell { x, y })) => encode(&Moved { seq, x: x.into(), y: y.into() }, format, out),
@@ -69,8 +69,8 @@ fn put_answer(answer: &Answer, format: Format, out: &mut Vec<u8>) {
 }
 
 /// A refusal, in words only for those who want them.
-pub(super) fn put_refusal(seq: u32, refused: Refused, format: Format, out: &mut Vec<u8>) {
-    let reason = if format.reasons { refused.to_string() } else { String::new() };
+pub(super) fn put_refusal(seq: u32, refused: Refused, format: FrameFormat, out: &mut Vec<u8>) {
+    let reason = if format.has_reasons { refused.to_string() } else { String::new() };
     let expected_seq = if let Refused::OutOfOrder { expected } = refused { expected } else { 0 };
     encode(&Refusal { seq, code: refused.code(), reason: &reason, expected_seq }, format, out);
 }
@@ -101,7 +101,11 @@ fn fill(view: &mut View, delta: &ViewDelta) {
     view.oldest_change_us = delta.oldest_change_us.unwrap_or_default();
     view.round = delta.round.map(round);
     view.entered.extend(delta.entered.iter().map(mover));
-    view.moved.extend(delta.moved.iter().map(|(id, cell)| Place { id: id.0, x: cell.x.into(), y: cell.y.into() }));
+    view.moved.extend(delta.moved.iter().map(|(id, cell)| MoverPosition {
+        id: id.0,
+        x: cell.x.into(),
+        y: cell.y.into(),
+    }));
     view.left.extend(delta.left.iter().map(|id| id.0));
     view.items.extend(delta.items_in.iter().map(item));
     put_cells(&mut view.trees, &delta.trees);
@@ -114,7 +118,7 @@ fn put_cells(numbers: &mut Vec<u32>, cells: &[Cell]) {
     numbers.extend(cells.iter().flat_map(|cell| [u32::from(cell.x), u32::from(cell.y)]));
 }
 
-fn mover(entered: &Entered) -> Mover {
+fn mover(entered: &EnteredMover) -> Mover {
     Mover {
         id: entered.id.0,
         x: entered.cell.x.into(),
@@ -124,7 +128,7 @@ fn mover(entered: &Entered) -> Mover {
     }
 }
 
-fn round(shown: RoundShown) -> Round {
+fn round(shown: RoundStatus) -> Round {
     let phase = match shown.phase {
         RoundPhase::Waiting => Phase::Waiting,
         RoundPhase::Running => Phase::Running,
@@ -139,11 +143,11 @@ fn round(shown: RoundShown) -> Round {
     }
 }
 
-fn told(news: &News) -> Round {
+fn told(news: &HuntEvent) -> Round {
     match news {
-        News::Began(shown) | News::Over(shown) => round(*shown),
-        News::Ended { number, scores, next } => {
-            let score = |scored: &engine::worlds::Scored| Score {
+        HuntEvent::Began(shown) | HuntEvent::Over(shown) => round(*shown),
+        HuntEvent::Ended { number, scores, next } => {
+            let score = |scored: &engine::worlds::HunterScore| Score {
                 id: scored.hunter.mover.0,
                 name: scored.hunter.name.to_string(),
                 score: scored.points,

@@ -6,7 +6,7 @@ use crate::lease::Tenant;
 use crate::worlds::actors::{ActorStats, MoveTime};
 use engine::ids::WorldName;
 use engine::rows::WorldEntry;
-use engine::worlds::{Density, Picture, RoundShown, Scored, Section, settings_from_bytes};
+use engine::worlds::{Density, HunterScore, Picture, RoundStatus, Section, settings_from_bytes};
 use rules::world::{Cell, Indicator, Sharing};
 use wire::api::{
     WorldActors, WorldDensity, WorldHeap, WorldItem, WorldMoveTime, WorldRound, WorldScore, WorldSection, WorldStats,
@@ -102,12 +102,12 @@ pub(super) fn stats(name: &WorldName, picture: &Picture, waiting: usize, of_hous
         claims_pending: stats.claims_pending,
         bacteria: stats.bacteria,
         round: picture.round().map(round),
-        best: picture.best().iter().map(score).collect(),
+        best: picture.top_scores().iter().map(score).collect(),
         actors: of_house.map(|stats| actors(&stats)),
     }
 }
 
-fn round(shown: RoundShown) -> WorldRound {
+fn round(shown: RoundStatus) -> WorldRound {
     WorldRound {
         number: shown.number,
         phase: shown.phase.name().to_owned(),
@@ -116,7 +116,7 @@ fn round(shown: RoundShown) -> WorldRound {
     }
 }
 
-fn score(scored: &Scored) -> WorldScore {
+fn score(scored: &HunterScore) -> WorldScore {
     WorldScore { mover: scored.hunter.mover.0, name: scored.hunter.name.to_string(), score: scored.points }
 }
 

@@ -9,7 +9,7 @@ use axum::http::request::Parts;
 use engine::ids::PlayerId;
 use engine::rows::{Admission, Role, WorldRow};
 use engine::worlds::Detail;
-use rules::world::Settings;
+use rules::world::WorldSettings;
 
 /// Whoever looks. A bad token is refused.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +30,7 @@ impl Viewer {
     }
 
     /// What they see of a world with these rules.
-    pub(super) fn sees(&self, settings: &Settings) -> Detail {
+    pub(super) fn sees(&self, settings: &WorldSettings) -> Detail {
         if self.is_operator || settings.hunt.is_none() { Detail::Everything } else { Detail::Terrain }
     }
 }

@@ -6,7 +6,7 @@ use store::{Store, StoreConfig};
 
 /// A ticket of a party of one.
 fn ticket(owner: u128, now: UnixMs) -> Ticket {
-    let (owner, until) = (PlayerId(owner), now.after(Duration::from_secs(600)));
+    let (owner, until) = (PlayerId(owner), now.plus(Duration::from_secs(600)));
     let id = TicketId::new(now, random_bytes());
     let party = vec![owner];
     Ticket { id, owner, party, party_size: 1, players: 2, region: None, rating: 0, since: now, until }
@@ -45,7 +45,7 @@ async fn an_address_has_so_many_tickets() {
     let refusal = Err(NotTaken::Quota(Exceeded::at_once(Kind::Tickets, 2)));
     let pair = [enter(1, 1, now).unwrap(), enter(2, 1, now).unwrap()];
     assert_eq!(enter(3, 1, now), refusal);
-    assert_eq!(enter(1, 1, now), Err(TicketRefusal::Waiting(pair[0].id).into()), "the nearer reason");
+    assert_eq!(enter(1, 1, now), Err(TicketRefusal::AlreadyWaiting(pair[0].id).into()), "the nearer reason");
     let other = enter(3, 2, now).unwrap();
     assert!(matchmaker.cancel(other.id, Some(PlayerId(3)), now).is_some());
     assert!(enter(3, 2, now).is_ok() && enter(4, 2, now).is_ok(), "what is taken back is no more");
@@ -53,8 +53,8 @@ async fn an_address_has_so_many_tickets() {
     let matches = matchmaker.step(now, now, true);
     assert_eq!(matches.len(), 2);
     matches.into_iter().for_each(|made| matchmaker.settle(made, Saved::Yes, now));
-    let over = now.after(make::matched_open());
-    assert_eq!(enter(5, 1, over.before(Duration::from_millis(1))), refusal, "they play");
+    let over = now.plus(make::matched_open());
+    assert_eq!(enter(5, 1, over.minus(Duration::from_millis(1))), refusal, "they play");
     assert!(enter(5, 1, over).is_ok());
     matchmaker.close(over);
     assert_eq!(matchmaker.shares.remembered(), 0, "nobody is remembered for ever");
@@ -67,17 +67,17 @@ async fn an_ended_ticket_is_known_for_five_minutes_and_makes_room() {
     let app = App::new(store, Arc::new(Config::default()), metrics, None);
     tokio::spawn(crate::hunts::run(app.clone()));
     let (now, owner) = (app.clock.now(), PlayerId(1));
-    let (party, until) = (vec![owner], now.after(Duration::from_secs(600)));
+    let (party, until) = (vec![owner], now.plus(Duration::from_secs(600)));
     let id = TicketId::new(now, random_bytes());
     let ticket = Ticket { id, owner, party, party_size: 1, players: 2, region: None, rating: 0, since: now, until };
     let seen = crate::hunts::enter(&app, ticket, None).await.unwrap().unwrap();
     let (matchmaker, id) = (&app.hunts.matchmaker, seen.borrow().ticket.id);
     assert!(matchmaker.cancel(id, Some(owner), now).is_some());
     let is_known_after = |time: Duration| {
-        matchmaker.step(now.after(time), now, true);
+        matchmaker.step(now.plus(time), now, true);
         matchmaker.look(id, owner).is_some()
     };
-    assert!(is_known_after(TICKET_KEPT.saturating_sub(Duration::from_millis(1))));
-    assert!(!is_known_after(TICKET_KEPT));
+    assert!(is_known_after(TICKET_RETENTION.saturating_sub(Duration::from_millis(1))));
+    assert!(!is_known_after(TICKET_RETENTION));
     assert!(matchmaker.took(id), "it is forgotten, and was not lost");
 }

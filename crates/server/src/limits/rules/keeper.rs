@@ -175,8 +175,8 @@ impl Keeper {
                 self.limits.put_into_force(change);
                 Ok(())
             }
-            Outcome::TooMany => Err(ChangeError::TooMany),
-            Outcome::Missing => Err(self.limits.with_book(|book| book.why_missing(change))),
+            Outcome::LimitReached => Err(ChangeError::TooMany),
+            Outcome::NotFound => Err(self.limits.with_book(|book| book.why_missing(change))),
             other => Err(ChangeError::Unforeseen(format!("a change of the rate limiter's rules came to {other:?}"))),
         }
     }

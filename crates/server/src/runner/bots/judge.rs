@@ -1,6 +1,6 @@
 //! Judging the body of a bot's answer: what it means for the match.
 
-use engine::matches::entry::{Class, Face};
+use engine::matches::entry::{AnswerClass, Face};
 use rules::snake::Move;
 use wire::webhook::{IndexReply, MoveReply};
 
@@ -8,14 +8,14 @@ use wire::webhook::{IndexReply, MoveReply};
 const LOOKS_CHARS_MAX: usize = 64;
 
 /// The class of a /move answer with status 200, its move and its shout.
-pub(super) fn judge_move(body: &[u8]) -> (Class, Option<Move>, String) {
+pub(super) fn judge_move(body: &[u8]) -> (AnswerClass, Option<Move>, String) {
     let Ok(reply) = serde_json::from_slice::<MoveReply<'_>>(body) else {
-        return (Class::Malformed, None, String::new());
+        return (AnswerClass::Malformed, None, String::new());
     };
     let shout = reply.shout.unwrap_or_default().into_owned();
     match Move::parse(&reply.direction) {
-        Some(mv) => (Class::Valid, Some(mv), shout),
-        None => (Class::UnknownMove, None, shout),
+        Some(mv) => (AnswerClass::Valid, Some(mv), shout),
+        None => (AnswerClass::UnknownMove, None, shout),
     }
 }
 

@@ -18,7 +18,7 @@ use super::outside::{Answer, Call, Path};
 use crate::metrics::Metrics;
 use crate::sockets::Sockets;
 use engine::limits::{BOT_INDEX_TIMEOUT, BOT_TIMEOUT_MAX};
-use engine::matches::entry::{Class, Face};
+use engine::matches::entry::{AnswerClass, Face};
 use exchange::{Failure, Request};
 use pool::Pool;
 use std::collections::HashMap;
@@ -61,7 +61,7 @@ impl Bots {
     /// Calls a bot. The time waited for a free connection under the caps is ours, not the bot's: its clock starts after.
     pub async fn call(&self, call: Call) -> Answer {
         let Some(target) = Target::parse(&call.url) else {
-            return answer(Class::Unreachable, Duration::ZERO, call.timeout);
+            return answer(AnswerClass::Unreachable, Duration::ZERO, call.timeout);
         };
         let asked = Instant::now();
         let slot = self.pool.slot(&target).await;
@@ -73,14 +73,14 @@ impl Bots {
         let heard = timeout_at(sent + call.timeout, exchange::run(slot, &target, request, is_repeatable)).await;
         let took = sent.elapsed();
         match heard {
-            Ok(Ok(response)) if response.status != 200 => answer(Class::BadStatus, took, call.timeout),
+            Ok(Ok(response)) if response.status != 200 => answer(AnswerClass::BadStatus, took, call.timeout),
             Ok(Ok(response)) if call.path == Path::Move => {
                 let (class, mv, shout) = judge::judge_move(&response.body);
                 Answer { mv, shout, ..answer(class, took, call.timeout) }
             }
-            Ok(Ok(_)) => answer(Class::Valid, took, call.timeout),
+            Ok(Ok(_)) => answer(AnswerClass::Valid, took, call.timeout),
             Ok(Err(failure)) => answer(failure.class(), took, call.timeout),
-            Err(_) => answer(Class::Late, call.timeout, call.timeout),
+            Err(_) => answer(AnswerClass::Late, call.timeout, call.timeout),
         }
     }
 
@@ -136,18 +136,18 @@ impl Bots {
     }
 }
 
-fn answer(class: Class, took: Duration, timeout: Duration) -> Answer {
+fn answer(class: AnswerClass, took: Duration, timeout: Duration) -> Answer {
     let latency_ms = took.min(timeout).min(BOT_TIMEOUT_MAX).as_millis() as u16;
     Answer { class, latency_ms, mv: None, shout: String::new() }
 }
 
 impl Failure {
-    fn class(&self) -> Class {
+    fn class(&self) -> AnswerClass {
         match self {
-            Self::Unreachable => Class::Unreachable,
-            Self::Forbidden => Class::Forbidden,
-            Self::Oversized => Class::Oversized,
-            Self::Malformed => Class::Malformed,
+            Self::Unreachable => AnswerClass::Unreachable,
+            Self::Forbidden => AnswerClass::Forbidden,
+            Self::Oversized => AnswerClass::Oversized,
+            Self::Malformed => AnswerClass::Malformed,
         }
     }
 }

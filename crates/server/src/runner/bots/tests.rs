@@ -69,7 +69,7 @@ fn call(address: SocketAddr, path: Path) -> Call {
 }
 
 /// One /move answered with these bytes, after which the peer hangs up.
-async fn check(answer: &str, want: (Class, Option<Move>, &str)) {
+async fn check(answer: &str, want: (AnswerClass, Option<Move>, &str)) {
     let mut peer = Peer::new().await;
     let bots = client(1, true);
     let asked = tokio::spawn({
@@ -89,22 +89,22 @@ async fn check(answer: &str, want: (Class, Option<Move>, &str)) {
 
 #[tokio::test]
 async fn every_kind_of_answer_is_data() {
-    check(&http(r#"{"move":"left"}"#), (Class::Valid, Some(Move::Left), "")).await;
-    check(&http(r#"{"move":"up","shout":"hi","x":1}"#), (Class::Valid, Some(Move::Up), "hi")).await;
-    check(&http(r#"{"move":"up","shout":null}"#), (Class::Valid, Some(Move::Up), "")).await;
-    check(&http(r#"{"move":"LEFT","shout":"hi"}"#), (Class::UnknownMove, None, "hi")).await;
-    check(&http(r#"{"move":7}"#), (Class::Malformed, None, "")).await;
-    check(&http("{}"), (Class::Malformed, None, "")).await;
-    check(&http("left"), (Class::Malformed, None, "")).await;
-    check("", (Class::Unreachable, None, "")).await;
-    check("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{", (Class::Unreachable, None, "")).await;
-    check("220 mail.example ESMTP\r\n", (Class::Malformed, None, "")).await;
-    check("HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n", (Class::BadStatus, None, "")).await;
-    check("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", (Class::BadStatus, None, "")).await;
+    check(&http(r#"{"move":"left"}"#), (AnswerClass::Valid, Some(Move::Left), "")).await;
+    check(&http(r#"{"move":"up","shout":"hi","x":1}"#), (AnswerClass::Valid, Some(Move::Up), "hi")).await;
+    check(&http(r#"{"move":"up","shout":null}"#), (AnswerClass::Valid, Some(Move::Up), "")).await;
+    check(&http(r#"{"move":"LEFT","shout":"hi"}"#), (AnswerClass::UnknownMove, None, "hi")).await;
+    check(&http(r#"{"move":7}"#), (AnswerClass::Malformed, None, "")).await;
+    check(&http("{}"), (AnswerClass::Malformed, None, "")).await;
+    check(&http("left"), (AnswerClass::Malformed, None, "")).await;
+    check("", (AnswerClass::Unreachable, None, "")).await;
+    check("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{", (AnswerClass::Unreachable, None, "")).await;
+    check("220 mail.example ESMTP\r\n", (AnswerClass::Malformed, None, "")).await;
+    check("HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n", (AnswerClass::BadStatus, None, "")).await;
+    check("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n", (AnswerClass::BadStatus, None, "")).await;
     let huge = format!(r#"{{"move":"up","shout":"{}"}}"#, "x".repeat(70_000));
-    check(&http(&huge), (Class::Oversized, None, "")).await;
+    check(&http(&huge), (AnswerClass::Oversized, None, "")).await;
     let endless = format!("HTTP/1.1 200 OK\r\n\r\n{}", " ".repeat(200_000));
-    check(&endless, (Class::Oversized, None, "")).await;
+    check(&endless, (AnswerClass::Oversized, None, "")).await;
 }
 
 /// The deadline covers the body: a head in time does not count, and the latency is the timeout.
@@ -118,7 +118,7 @@ async fn an_answer_that_never_ends_is_late() {
     read_request(&mut stream).await;
     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{\"move\":").await.unwrap();
     let got = asked.await.unwrap();
-    assert_eq!((got.class, got.latency_ms), (Class::Late, 60));
+    assert_eq!((got.class, got.latency_ms), (AnswerClass::Late, 60));
     drop(stream);
 }
 
@@ -127,18 +127,18 @@ async fn nobody_there_is_unreachable() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    assert_eq!(client(1, true).call(call(address, Path::Move)).await.class, Class::Unreachable);
+    assert_eq!(client(1, true).call(call(address, Path::Move)).await.class, AnswerClass::Unreachable);
     let nonsense = Call { url: "gopher://x".into(), ..call(address, Path::Move) };
-    assert_eq!(client(1, true).call(nonsense).await.class, Class::Unreachable);
+    assert_eq!(client(1, true).call(nonsense).await.class, AnswerClass::Unreachable);
 }
 
 #[tokio::test]
 async fn private_addresses_are_not_called_unless_allowed() {
     let mut peer = Peer::new().await;
     let refused = client(1, false).call(call(peer.address, Path::Move)).await;
-    assert_eq!(refused.class, Class::Forbidden);
+    assert_eq!(refused.class, AnswerClass::Forbidden);
     let by_name = Call { url: format!("http://localhost:{}/", peer.address.port()), ..call(peer.address, Path::Move) };
-    assert_eq!(client(1, false).call(by_name).await.class, Class::Forbidden);
+    assert_eq!(client(1, false).call(by_name).await.class, AnswerClass::Forbidden);
     assert!(peer.accepted.try_recv().is_err(), "no connection was made");
 }
 
@@ -165,7 +165,7 @@ async fn connections_are_kept_and_never_more_than_the_cap() {
     let calls: Vec<_> = calls.collect();
     serve(peer.connection().await, http(r#"{"move":"up"}"#), seen);
     for call in calls {
-        assert_eq!(call.await.unwrap(), Class::Valid);
+        assert_eq!(call.await.unwrap(), AnswerClass::Valid);
     }
     for _ in 0..5 {
         requests.recv().await.unwrap();
@@ -187,7 +187,7 @@ async fn whoever_needs_a_socket_gets_that_of_an_idle_connection() {
     let mut idle = first.connection().await;
     read_request(&mut idle).await;
     idle.write_all(http("ok").as_bytes()).await.unwrap();
-    assert_eq!(asked.await.unwrap(), Class::Valid);
+    assert_eq!(asked.await.unwrap(), AnswerClass::Valid);
     assert_eq!(sockets.left(), 1, "an idle connection keeps its socket");
     sockets.client_comes().await;
     let asked = ask(&second);
@@ -197,7 +197,7 @@ async fn whoever_needs_a_socket_gets_that_of_an_idle_connection() {
     let mut stream = second.connection().await;
     read_request(&mut stream).await;
     stream.write_all(http("ok").as_bytes()).await.unwrap();
-    assert_eq!(asked.await.unwrap(), Class::Valid);
+    assert_eq!(asked.await.unwrap(), AnswerClass::Valid);
     assert_eq!(idle.read(&mut [0]).await.unwrap(), 0, "it was closed for the other");
     sockets.client_left();
     assert_eq!(sockets.left(), 2, "while sockets are short, none is kept for later");
@@ -216,7 +216,7 @@ async fn a_closed_idle_connection_is_replaced() {
         let mut stream = peer.connection().await;
         read_request(&mut stream).await;
         stream.write_all(http("ok").as_bytes()).await.unwrap();
-        assert_eq!(asked.await.unwrap().class, Class::Valid);
+        assert_eq!(asked.await.unwrap().class, AnswerClass::Valid);
         stream.shutdown().await.unwrap();
         // Closed for sure once the client's side says so, too; until then it may lie in the kernel.
         let idle_is_closed = async {
@@ -229,14 +229,14 @@ async fn a_closed_idle_connection_is_replaced() {
 }
 
 /// Breaks when it has read a second request on a connection: the client cannot know whether that request was heard.
-async fn break_on_second_request(path: Path) -> (Class, bool) {
+async fn break_on_second_request(path: Path) -> (AnswerClass, bool) {
     let mut peer = Peer::new().await;
     let bots = client(1, true);
     let (done, first_done) = oneshot::channel();
     let mut asked = tokio::spawn({
         let (bots, address) = (bots.clone(), peer.address);
         async move {
-            assert_eq!(bots.call(call(address, Path::Move)).await.class, Class::Valid);
+            assert_eq!(bots.call(call(address, Path::Move)).await.class, AnswerClass::Valid);
             let _ = done.send(());
             bots.call(call(address, path)).await.class
         }
@@ -262,9 +262,9 @@ async fn break_on_second_request(path: Path) -> (Class, bool) {
 
 #[tokio::test]
 async fn a_move_is_asked_again_on_a_fresh_connection_but_nobody_is_told_twice() {
-    assert_eq!(break_on_second_request(Path::Move).await, (Class::Valid, true));
-    assert_eq!(break_on_second_request(Path::Start).await, (Class::Unreachable, false));
-    assert_eq!(break_on_second_request(Path::End).await, (Class::Unreachable, false));
+    assert_eq!(break_on_second_request(Path::Move).await, (AnswerClass::Valid, true));
+    assert_eq!(break_on_second_request(Path::Start).await, (AnswerClass::Unreachable, false));
+    assert_eq!(break_on_second_request(Path::End).await, (AnswerClass::Unreachable, false));
 }
 
 #[tokio::test]

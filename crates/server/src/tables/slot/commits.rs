@@ -101,7 +101,7 @@ impl Slot {
     fn ticked<O: Outside>(&mut self, ways: &mut Ways<O>, verdict: &Verdict, change: &Change) -> Deed {
         match verdict {
             Verdict::Saved(committed_at_us) => self.apply(ways, change, *committed_at_us)?,
-            Verdict::NotSaved(_) => self.not_before = ways.outside.steady().after(TIMER_PAUSE),
+            Verdict::NotSaved(_) => self.not_before = ways.outside.steady().plus(TIMER_PAUSE),
             Verdict::Fenced | Verdict::Unsure(_) | Verdict::Refused(_) => self.load(ways, false),
         }
         Ok(())

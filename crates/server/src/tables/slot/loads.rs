@@ -6,7 +6,7 @@ use crate::tables::keeper::Ways;
 use crate::tables::load::{Claim, Unheard};
 use crate::tables::outside::Outside;
 use engine::commands::ClaimedTable;
-use engine::limits::LEASE;
+use engine::limits::LEASE_DURATION;
 use engine::tables::Table;
 
 impl Slot {
@@ -33,7 +33,7 @@ impl Slot {
             Ok(Claim::Ours(claimed)) => self.adopt(ways, &claimed),
             // Our own address: an earlier life of this process, whose lease has not ended yet.
             Ok(Claim::Elsewhere(address)) if address == ways.outside.address() => {
-                Err(TableError::Inherited { lease: LEASE })
+                Err(TableError::Inherited { lease: LEASE_DURATION })
             }
             Ok(Claim::Elsewhere(address)) => Err(TableError::Elsewhere { address }),
             Ok(Claim::Missing) => Err(TableError::NoSuchTable),
@@ -61,7 +61,7 @@ impl Slot {
 
     /// Takes the table as the store gave it.
     pub(in crate::tables) fn adopt<O: Outside>(&mut self, ways: &mut Ways<O>, claimed: &ClaimedTable) -> Deed {
-        let restored = guarded(self.id, || Table::restore(&claimed.base, &claimed.rows))?;
+        let restored = guarded(self.id, || Table::restore(&claimed.snapshot, &claimed.rows))?;
         let table = restored.map_err(|corrupt| {
             tracing::error!(table.id = %self.id, %corrupt, "a table cannot be read");
             TableError::Broken
@@ -72,7 +72,7 @@ impl Slot {
         self.table = Some(Box::new(table));
         self.rest = REST_MIN;
         self.asked_at = ways.outside.steady();
-        self.assumed_until = Some(self.asked_at.after(ways.shared.settings.presence_grace));
+        self.assumed_until = Some(self.asked_at.plus(ways.shared.settings.presence_grace));
         self.tell(ways, None)?;
         self.go_on(ways)
     }

@@ -18,8 +18,8 @@ pub(super) fn append(id: TableId, epoch: u32, change: &Change) -> TableAppend {
         epoch,
         expected_version: change.expected_version,
         rows: change.rows.clone(),
-        index: change.index.clone(),
-        base: change.base.clone(),
+        index_changes: change.index_changes.clone(),
+        snapshot: change.snapshot.clone(),
         is_live: change.is_live,
     }
 }
@@ -82,7 +82,7 @@ impl<'t> Telling<'t> {
 /// What happened since; a full view for whom the table cannot say it.
 pub(super) fn feed(table: &Table, viewer: Option<PlayerId>, after: u64) -> Feed {
     match table.feed(viewer, after) {
-        tables::Feed::News(news) => Feed::News(news),
+        tables::Feed::Update(news) => Feed::News(news),
         tables::Feed::TooOld => Feed::TooOld(Box::new(table.view(viewer))),
     }
 }

@@ -6,7 +6,7 @@ use crate::tables::keeper::Ways;
 use crate::tables::message::{Act, Request};
 use crate::tables::outside::Outside;
 use engine::ids::PlayerId;
-use engine::limits::{TABLE_QUEUE_MAX, TABLE_QUEUE_PER_PLAYER_MAX, TABLE_QUEUE_STRANGERS_MAX};
+use engine::limits::{TABLE_QUEUE_MAX, TABLE_QUEUE_NON_MEMBERS_MAX, TABLE_QUEUE_PER_PLAYER_MAX};
 use engine::tables::Refusal;
 
 impl Slot {
@@ -49,7 +49,7 @@ impl Slot {
         let has_share = of_his < TABLE_QUEUE_PER_PLAYER_MAX;
         let of_strangers = || askers().filter(|other| !is_member(*other)).count();
         // Who sits at a table is known once it is loaded.
-        let has_kind = self.table.is_none() || is_member(asker) || of_strangers() < TABLE_QUEUE_STRANGERS_MAX;
+        let has_kind = self.table.is_none() || is_member(asker) || of_strangers() < TABLE_QUEUE_NON_MEMBERS_MAX;
         self.queue.len() < TABLE_QUEUE_MAX && has_share && has_kind
     }
 }

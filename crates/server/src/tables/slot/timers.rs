@@ -34,7 +34,7 @@ impl Slot {
         }
         if is_due || is_abandoned {
             // Due and nothing to do: it must not spin.
-            self.not_before = now.after(TIMER_PAUSE);
+            self.not_before = now.plus(TIMER_PAUSE);
         }
         self.arm(ways);
         Ok(())
@@ -70,7 +70,7 @@ impl Slot {
             return Ok(());
         }
         let Some(table) = &self.table else { return Ok(()) };
-        let change = guarded(self.id, || table.retire())?;
+        let change = guarded(self.id, || table.snapshot_change())?;
         let release = Command::ReleaseTable { id: self.id, epoch: self.epoch };
         ways.commit(self.id, vec![Command::AppendTable(append(self.id, self.epoch, &change)), release]);
         ways.shared.metrics.table_retired();
@@ -96,7 +96,7 @@ impl Slot {
     pub(super) fn arm<O: Outside>(&mut self, ways: &mut Ways<O>) {
         self.leave_empty_room();
         let absence = self.room.as_ref().and_then(|room| room.next_absence());
-        let absence = absence.map(|at| ways.outside.steady().after(at.saturating_duration_since(Instant::now())));
+        let absence = absence.map(|at| ways.outside.steady().plus(at.saturating_duration_since(Instant::now())));
         let due = [self.next_due(), absence, self.assumed_until, self.retires_at(ways), self.abandoned_at(ways)]
             .into_iter()
             .flatten()
@@ -127,13 +127,13 @@ impl Slot {
 
     /// When a game is closed that nobody joined, should nobody come; `None` while somebody is here.
     fn abandoned_at<O: Outside>(&self, ways: &Ways<O>) -> Option<UnixMs> {
-        let is_abandoned = self.room.is_none() && self.table.as_ref().is_some_and(|table| table.is_alone());
-        is_abandoned.then(|| self.asked_at.after(ways.shared.settings.unjoined))
+        let is_abandoned = self.room.is_none() && self.table.as_ref().is_some_and(|table| table.has_lone_storyteller());
+        is_abandoned.then(|| self.asked_at.plus(ways.shared.settings.unjoined))
     }
 
     /// When the table may leave memory, should nobody come; `None` while somebody plays or is here.
     fn retires_at<O: Outside>(&self, ways: &Ways<O>) -> Option<UnixMs> {
         let is_idle = self.room.is_none() && self.table.as_ref().is_some_and(|table| table.live_game().is_none());
-        is_idle.then(|| self.asked_at.after(ways.shared.settings.presence_grace))
+        is_idle.then(|| self.asked_at.plus(ways.shared.settings.presence_grace))
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn verdict(committed: Result<Committed, StoreError>) -> Verdict {
     match outcomes.into_iter().next() {
         Some(Outcome::Done) => Verdict::Saved(at_us),
         Some(Outcome::Fenced) => Verdict::Fenced,
-        Some(Outcome::VersionIs(have)) => {
+        Some(Outcome::VersionConflict(have)) => {
             tracing::error!(have, "a table's log is not as long as its owner believed; it is read again");
             Verdict::Fenced
         }

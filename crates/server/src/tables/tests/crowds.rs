@@ -2,8 +2,8 @@
 
 use super::super::*;
 use super::world::*;
-use engine::limits::{TABLE_PRESENT_MAX, TABLE_QUEUE_PER_PLAYER_MAX, TABLE_UNSURE_MAX};
-use engine::tables::{Because, Phase};
+use engine::limits::{TABLE_PRESENT_MAX, TABLE_QUEUE_PER_PLAYER_MAX, TABLE_UNKNOWN_OPENINGS_MAX};
+use engine::tables::{Phase, TransitionReason};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
@@ -81,23 +81,23 @@ async fn an_operator_closes_a_game() {
     node.join(table, 2).await.unwrap();
     node.act(table, 99, Action::Close).await.unwrap();
     let game = node.tables.view(table, None).await.unwrap().view.game.unwrap();
-    assert_eq!((game.phase, game.because), (Phase::Canceled, Some(Because::Closed)));
+    assert_eq!((game.phase, game.because), (Phase::Canceled, Some(TransitionReason::Closed)));
     assert!(node.act(table, 99, Action::Close).await.is_ok(), "closed twice is closed");
 }
 
 /// Nobody knows whether it was saved, and its keeper goes on asking; that is the keeper's business, and no place of the player's.
 #[tokio::test(start_paused = true)]
 async fn an_opening_that_failed_takes_no_place_of_its_player() {
-    let settings = Settings { tables_per_player_max: 2, tables_max: 2 * TABLE_UNSURE_MAX, ..settings() };
+    let settings = Settings { tables_per_player_max: 2, tables_max: 2 * TABLE_UNKNOWN_OPENINGS_MAX, ..settings() };
     let world = World::new();
     let node = Node::start_with(&world, "a", settings).await;
     let open = async |opener| node.tables.open(node.opening(opener)).await.map(|_| ());
     world.is_full.store(true, Ordering::Relaxed);
-    for number in 0..TABLE_UNSURE_MAX + 10 {
+    for number in 0..TABLE_UNKNOWN_OPENINGS_MAX + 10 {
         let refused = open(1).await;
         assert!(matches!(refused, Err(TableError::Store(StoreError::Unavailable { .. }))), "{number}: {refused:?}");
     }
-    assert_eq!(node.tables.totals().tables, TABLE_UNSURE_MAX, "those that may have been saved are asked for");
+    assert_eq!(node.tables.totals().tables, TABLE_UNKNOWN_OPENINGS_MAX, "those that may have been saved are asked for");
     world.is_full.store(false, Ordering::Relaxed);
     sleep(Duration::from_secs(5)).await;
     assert_eq!(node.tables.totals().tables, 0, "none was");

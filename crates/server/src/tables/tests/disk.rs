@@ -3,7 +3,7 @@
 use super::super::*;
 use super::world::{events, newcomer, player};
 use crate::config::Config;
-use engine::tables::{Action, EventKind, Settings as TableSettings};
+use engine::tables::{Action, EventKind, TableSettings};
 use engine::time::UnixMs;
 use std::time::Duration;
 use store::sqlite::SqliteDatabase;

@@ -24,7 +24,7 @@ async fn a_change_wakes_everybody_who_waits_with_his_own_cut() {
     }
     node.tell(table).await;
     let seen = node.tables.view(table, Some(player(2))).await.unwrap();
-    let (after, card) = (seen.view.seq, seen.view.game.unwrap().mine.unwrap().hand.iter().next().unwrap());
+    let (after, card) = (seen.view.seq, seen.view.game.unwrap().own.unwrap().hand.iter().next().unwrap());
     let mut waits = Vec::new();
     for viewer in [Some(player(1)), Some(player(2)), Some(player(3)), None] {
         let after = node.tables.view(table, viewer).await.unwrap().view.seq;
@@ -59,7 +59,7 @@ async fn who_may_know_as_much_gets_the_same_answer_in_the_same_words() {
     }
     node.tell(table).await;
     let seen = node.tables.view(table, Some(player(2))).await.unwrap();
-    let (after, card) = (seen.view.seq, seen.view.game.unwrap().mine.unwrap().hand.iter().next().unwrap());
+    let (after, card) = (seen.view.seq, seen.view.game.unwrap().own.unwrap().hand.iter().next().unwrap());
     let mut waits = Vec::new();
     for viewer in [Some(player(1)), Some(player(3)), Some(player(2)), Some(player(4)), None] {
         waits.push(node.tables.wait(table, viewer, after).await.unwrap());
@@ -205,7 +205,7 @@ async fn what_waits_behind_a_commit_is_bounded() {
         }
     }
     // All of them are strangers until they have joined; the rest of the queue is for those who sit there.
-    let behind = engine::limits::TABLE_QUEUE_STRANGERS_MAX;
+    let behind = engine::limits::TABLE_QUEUE_NON_MEMBERS_MAX;
     assert_eq!((done, full, busy), (5, behind + 1 - 5, 198 - behind - 1));
 }
 

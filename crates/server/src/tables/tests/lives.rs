@@ -4,7 +4,7 @@ use super::super::*;
 use super::world::{events, newcomer, player, worker};
 use super::{Node, World, settings};
 use engine::commands::{Command, Outcome};
-use engine::limits::{LEASE, TABLE_DRAIN_LINGER, TABLE_MAILBOX_MAX};
+use engine::limits::{LEASE_DURATION, TABLE_DRAIN_LINGER, TABLE_MAILBOX_MAX};
 use engine::tables::{Action, EventKind, Phase};
 use futures_util::FutureExt;
 use std::time::Duration;
@@ -111,7 +111,7 @@ async fn a_leaving_process_answers_who_waits_and_frees_its_tables_at_once() {
     assert_eq!(events(&wait).len(), 1);
     first.stop().await;
     // No lease has to end first.
-    assert_eq!(timeout(LEASE / 5, until_served(&second, table)).await.unwrap().view.members.len(), 2);
+    assert_eq!(timeout(LEASE_DURATION / 5, until_served(&second, table)).await.unwrap().view.members.len(), 2);
     second.join(table, 3).await.unwrap();
 }
 
@@ -153,7 +153,7 @@ async fn a_disk_that_stalls_costs_a_process_alone_nothing() {
     world.is_stuck.store(true, Ordering::Relaxed);
     let join = node.join(table, 2);
     tokio::pin!(join);
-    assert!(timeout(LEASE * 2, &mut join).await.is_err(), "nothing is answered that is not saved");
+    assert!(timeout(LEASE_DURATION * 2, &mut join).await.is_err(), "nothing is answered that is not saved");
     assert_eq!(node.tables.view(table, None).await.unwrap().view.members.len(), 1, "what is saved is shown");
     world.is_stuck.store(false, Ordering::Relaxed);
     join.await.unwrap();
@@ -236,7 +236,8 @@ async fn an_opening_is_repeated_by_its_key() {
     let keyed = |fingerprint: u8| {
         let mut opening = node.opening(1);
         let answer = opening.id.to_bytes().to_vec();
-        opening.idempotency = Some(Idempotency { key: "key".to_owned(), fingerprint: [fingerprint; 32], answer });
+        opening.idempotency =
+            Some(Idempotency { key: "key".to_owned(), fingerprint: [fingerprint; 32], response: answer });
         opening
     };
     let first = keyed(1);
@@ -253,8 +254,9 @@ async fn an_opening_is_repeated_by_its_key() {
 impl World {
     /// Claims a table as another worker does when its owner's lease has ended. The new epoch.
     fn steal(&self, table: TableId, worker: engine::ids::WorkerId, address: &str) -> u32 {
-        let later = self.now().after(LEASE * 2);
-        let lease = Command::RenewLease { worker, address: address.to_owned(), now: later, until: later.after(LEASE) };
+        let later = self.now().plus(LEASE_DURATION * 2);
+        let lease =
+            Command::RenewLease { worker, address: address.to_owned(), now: later, until: later.plus(LEASE_DURATION) };
         assert_eq!(self.commit_now(lease), Outcome::Done);
         match self.commit_now(Command::ClaimTable { id: table, worker, now: later }) {
             Outcome::TableClaimed(claimed) => claimed.epoch,
@@ -282,7 +284,7 @@ async fn a_keeper_that_is_stuck_ends_the_life() {
         node.tables.shared.metrics.table_mail_came();
     }
     // The lease of the dead ends, its table is claimed, and cannot be handed over.
-    sleep(LEASE + Duration::from_secs(5)).await;
+    sleep(LEASE_DURATION + Duration::from_secs(5)).await;
     assert!(!node.tables.are_served());
     drop(stuck);
     sleep(Duration::from_secs(2)).await;

@@ -5,7 +5,7 @@ use crate::app::Drain;
 use crate::lease::Tenant;
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
-use engine::rows::TableWhere;
+use engine::rows::TableOwner;
 use engine::tables::{Action, EventKind};
 use engine::time::UnixMs;
 use rules::chance::Seed;
@@ -93,7 +93,7 @@ impl World {
 
     /// The time that nobody sets. It begins with the date of a process that starts before the clock is set.
     fn steady(&self) -> UnixMs {
-        UnixMs(1_700_000_000_000).after(self.began.elapsed())
+        UnixMs(1_700_000_000_000).plus(self.began.elapsed())
     }
 
     /// Sets the clock for dates.
@@ -161,7 +161,7 @@ impl Outside for Touch {
         if trouble.is_some() { Err(unavailable()) } else { Ok(Committed { outcomes, at_us: self.now_us() }) }
     }
 
-    async fn owner(&self, id: TableId) -> Result<Option<TableWhere>, StoreError> {
+    async fn owner(&self, id: TableId) -> Result<Option<TableOwner>, StoreError> {
         tokio::task::yield_now().await;
         let now = self.now();
         Ok(self.world.read(|reader| reader.table_owner(id, now)))
@@ -251,7 +251,7 @@ impl Node {
             opener: newcomer(opener),
             address: None,
             is_operator: false,
-            settings: engine::tables::Settings::default(),
+            settings: engine::tables::TableSettings::default(),
             bots: false,
             idempotency: None,
         }
@@ -277,10 +277,10 @@ impl Node {
 
     /// Chooses the first card of the storyteller's hand and tells a story.
     pub(super) async fn tell(&self, table: TableId) {
-        let hand = self.tables.view(table, Some(player(1))).await.unwrap().view.game.unwrap().mine.unwrap().hand;
+        let hand = self.tables.view(table, Some(player(1))).await.unwrap().view.game.unwrap().own.unwrap().hand;
         let card = hand.iter().next().unwrap();
         self.act(table, 1, Action::ChooseCard(card)).await.unwrap();
-        self.act(table, 1, Action::Tell("a story".to_owned())).await.unwrap();
+        self.act(table, 1, Action::TellStory("a story".to_owned())).await.unwrap();
     }
 }
 

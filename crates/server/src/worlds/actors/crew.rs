@@ -10,8 +10,8 @@ use crate::metrics::Metrics;
 use crate::worlds::door::{Door, SendError};
 use crate::worlds::ring::Ring;
 use crate::worlds::writer::crews::{actor_of, tag};
-use engine::limits::{ACTOR_LOOK_EVERY, ACTOR_REGISTRATIONS_MAX, ACTOR_REPORT_EVERY};
-use engine::worlds::{Answer, Input, MoverId, Registration, Seat, What};
+use engine::limits::{ACTOR_CHECK_INTERVAL, ACTOR_REGISTRATIONS_MAX, ACTOR_REPORT_INTERVAL};
+use engine::worlds::{Answer, Input, InputKind, MoverId, MoverRef, Registration};
 use rules::world::{Indicator, Step};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ struct Actor {
     due_us: u64,
     /// For when the move that is under way was intended.
     intended_us: u64,
-    seat: Seat,
+    seat: MoverRef,
     /// The number of its next input.
     seq: u32,
     state: State,
@@ -101,7 +101,7 @@ impl Crew {
             begun,
             now_us: 0,
             report: Report::new(),
-            report_at: begun + ACTOR_REPORT_EVERY,
+            report_at: begun + ACTOR_REPORT_INTERVAL,
             exposed: [0; 3],
             tally,
             metrics,
@@ -145,7 +145,7 @@ impl Crew {
         for answer in answers.drain(..) {
             let number = actor_of(answer.tag);
             let Some(actor) = self.actors.get_mut(number as usize) else { continue };
-            if actor.seat != answer.seat {
+            if actor.seat != answer.mover {
                 continue;
             }
             self.report.moved(self.now_us.saturating_sub(actor.intended_us));
@@ -206,7 +206,7 @@ impl Crew {
         }
     }
 
-    fn came_in(&mut self, number: u32, seat: Seat, next_seq: u32) {
+    fn came_in(&mut self, number: u32, seat: MoverRef, next_seq: u32) {
         self.coming -= 1;
         let Some(actor) = self.actors.get_mut(number as usize) else { return };
         let period_us = micros(self.share.plan.period).max(1);
@@ -237,13 +237,13 @@ impl Crew {
                 view: None,
                 player: None,
                 name: None,
-                is_lasting: false,
+                is_resumable: false,
                 resume: None,
             };
             if self.door.register_actor(crew, number, registration).is_err() {
                 return;
             }
-            let seat = Seat { slot: 0, id: MoverId(0) };
+            let seat = MoverRef { slot: 0, id: MoverId(0) };
             let actor = Actor { due_us: 0, intended_us: 0, seat, seq: 0, state: State::Coming, has_moved: false };
             match self.vacant.pop() {
                 Some(number) => self.actors[number as usize] = actor,
@@ -291,8 +291,14 @@ impl Crew {
             State::Resting => {
                 actor.state = State::Moving;
                 actor.intended_us = actor.due_us;
-                let what = What::Step(Step::ALL[(chance % Step::ALL.len() as u64) as usize]);
-                self.inputs.push(Input { seat: actor.seat, seq: actor.seq, tag: tag(crew, number), at_us, what });
+                let what = InputKind::Step(Step::ALL[(chance % Step::ALL.len() as u64) as usize]);
+                self.inputs.push(Input {
+                    mover: actor.seat,
+                    seq: actor.seq,
+                    tag: tag(crew, number),
+                    at_us,
+                    kind: what,
+                });
             }
             State::Moving => self.report.missed += 1,
             State::Coming | State::Leaving | State::Gone => return,
@@ -303,7 +309,7 @@ impl Crew {
 
     /// Sets an actor's timer for its next move; one that rests for long is looked at now and then, for it may be wanted no more.
     fn arm(&mut self, number: u32) {
-        let look_us = self.now_us + micros(ACTOR_LOOK_EVERY);
+        let look_us = self.now_us + micros(ACTOR_CHECK_INTERVAL);
         self.ring.arm(number, self.actors[number as usize].due_us.min(look_us));
     }
 
@@ -333,7 +339,7 @@ impl Crew {
         self.forget_gone();
         let now = Instant::now();
         if now >= self.report_at {
-            self.report_at = now + ACTOR_REPORT_EVERY;
+            self.report_at = now + ACTOR_REPORT_INTERVAL;
             self.hand_in();
         }
     }

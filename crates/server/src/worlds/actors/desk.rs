@@ -3,7 +3,7 @@
 use super::plan::Share;
 use crate::worlds::outlet::Ending;
 use crate::worlds::tray::Tray;
-use engine::worlds::{Answer, Refusal, Seat};
+use engine::worlds::{Answer, MoverRef, Refusal};
 
 /// What a crew is told beside answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub(in crate::worlds) enum Word {
     /// The crew has this number in the world.
     Seated(u16),
     /// An actor has come in.
-    Registered { actor: u32, seat: Seat, next_seq: u32 },
+    Registered { actor: u32, seat: MoverRef, next_seq: u32 },
     /// The world did not let an actor in.
     Refused { actor: u32, refusal: Refusal },
     /// This is wanted from now on.

@@ -15,7 +15,7 @@ use super::{VisitError, Worlds};
 use crew::Crew;
 use desk::{Desk, Word};
 use engine::ids::WorldName;
-use engine::limits::{ACTOR_REVISIT, ACTORS_MAX};
+use engine::limits::{ACTOR_REVISIT_DELAY, ACTORS_MAX};
 use plan::Share;
 use rules::world::{Cell, Size};
 use std::collections::BTreeMap;
@@ -121,7 +121,7 @@ impl Worlds {
                     }
                     Err(_) => {}
                 }
-                sleep(ACTOR_REVISIT).await;
+                sleep(ACTOR_REVISIT_DELAY).await;
             }
             worlds.shared.actors.forget(&name, &tally);
         });

@@ -3,7 +3,7 @@
 use super::ear::{Ear, Heard};
 use super::house::{House, Node, Player, Trouble, settings, until, viewer, walker};
 use crate::worlds::{Ending, Settings, VisitError};
-use engine::worlds::{Done, News, Refusal, What};
+use engine::worlds::{Done, HuntEvent, InputKind, Refusal};
 use rules::world::{Cell, Step};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// A hunter who stands on a chest, in a round that is running.
 async fn hunter(node: &Node) -> Player {
     let scout = node.come(viewer(Cell { x: 0, y: 0 })).await;
-    scout.ear.wait("a round", |heard| matches!(heard, Heard::News(News::Began(_))).then_some(())).await;
+    scout.ear.wait("a round", |heard| matches!(heard, Heard::News(HuntEvent::Began(_))).then_some(())).await;
     let chest = loop {
         // A picture may be a tick old, from before the round.
         if let Some(chest) = scout.chests().await.first() {
@@ -38,7 +38,7 @@ async fn nothing_of_a_claim_is_told_before_its_commit() {
     let chests = first.chests().await.len();
     house.hold(true);
     let asked = house.claims_asked.load(Ordering::Relaxed);
-    let (dug, late) = (first.want(What::Dig), second.want(What::Dig));
+    let (dug, late) = (first.want(InputKind::Dig), second.want(InputKind::Dig));
     until("the claim is on its way", || house.claims_asked.load(Ordering::Relaxed) > asked).await;
     // Moves go on meanwhile, and by their answers everything that was decided before has been told, or is held.
     assert!(first.step(Step::Stay).await.is_ok());
@@ -60,7 +60,7 @@ async fn a_claim_of_which_nobody_knows_ends_the_world_here_and_is_not_told() {
         let (mut hunter, other) = (hunter(&node).await, node.come(walker(Cell { x: 0, y: 0 })).await);
         let stood = hunter.registered.cell;
         house.trouble(&[trouble]);
-        let dug = hunter.want(What::Dig);
+        let dug = hunter.want(InputKind::Dig);
         if trouble == Trouble::Overloaded {
             assert!(matches!(hunter.ear.answer(dug).await, Ok(Done::Dug { .. })), "tried again");
             continue;
@@ -82,7 +82,7 @@ async fn who_leaves_without_the_stores_answer_sends_everybody_away_and_tells_no_
     let (mut hunter, other) = (hunter(&node).await, node.come(walker(Cell { x: 0, y: 0 })).await);
     house.hold(true);
     let asked = house.claims_asked.load(Ordering::Relaxed);
-    hunter.want(What::Dig);
+    hunter.want(InputKind::Dig);
     until("the claim is on its way", || house.claims_asked.load(Ordering::Relaxed) > asked).await;
     let leaving = tokio::spawn(node.stop());
     assert_eq!((hunter.ear.end().await, other.ear.end().await), (Ending::Leaving, Ending::Leaving));
@@ -100,7 +100,7 @@ async fn a_fenced_claim_ends_the_world_here() {
     let node = Node::start(&house, "a");
     let mut hunter = hunter(&node).await;
     house.steal();
-    hunter.want(What::Dig);
+    hunter.want(InputKind::Dig);
     assert_eq!(hunter.ear.end().await, Ending::WorldMoved);
     assert!(!is_dug(&hunter.ear));
     drop(hunter);

@@ -1,7 +1,7 @@
 //! An outlet that remembers what it is told, and wakes whoever waits for it.
 
 use super::super::{Ending, Outlet, Tiding};
-use engine::worlds::{Answer, Done, News, Refusal, ViewDelta, ViewOptions};
+use engine::worlds::{Answer, Done, HuntEvent, Refusal, ViewDelta, ViewOptions};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) enum Heard {
     Answer(Answer),
     View(Box<ViewDelta>),
-    News(News),
+    News(HuntEvent),
     Watched(Option<ViewOptions>),
     End(Ending),
 }

@@ -5,7 +5,7 @@ use super::house::{House, Node, Player, Trouble, settings, until, walker};
 use crate::worlds::actors::Plan;
 use crate::worlds::{Ending, Settings, VisitError};
 use engine::ids::WorldName;
-use engine::worlds::{Done, Fact, News, Refusal, RoundPhase, What};
+use engine::worlds::{Done, Fact, HuntEvent, InputKind, Refusal, RoundPhase};
 use rules::world::Cell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ fn own_house() -> Arc<House> {
 /// Somebody on a chest of the hunt, in a round that is running.
 async fn hunter(node: &Node) -> Player {
     let scout = node.come_to(&harbour(), walker(Cell { x: 0, y: 0 })).await;
-    scout.ear.wait("a round", |heard| matches!(heard, Heard::News(News::Began(_))).then_some(())).await;
+    scout.ear.wait("a round", |heard| matches!(heard, Heard::News(HuntEvent::Began(_))).then_some(())).await;
     let chest = loop {
         // A picture may be a tick old, from before the round.
         if let Some(chest) = scout.chests().await.first() {
@@ -42,7 +42,7 @@ async fn hunter(node: &Node) -> Player {
 
 async fn digger(node: &Node) -> Player {
     let mut hunter = hunter(node).await;
-    let seq = hunter.want(What::Dig);
+    let seq = hunter.want(InputKind::Dig);
     assert!(matches!(hunter.ear.answer(seq).await, Ok(Done::Dug { .. })));
     hunter
 }
@@ -59,11 +59,11 @@ async fn whoever_is_in_a_hunt_at_its_end_hears_who_won_and_that_it_is_over() {
     let node = Node::start(&house, "a");
     let mut hunter = digger(&node).await;
     house.pass(OPEN);
-    let late = hunter.want(What::Dig);
+    let late = hunter.want(InputKind::Dig);
     assert_eq!(hunter.ear.answer(late).await, Err(Refusal::RoundOver));
     assert_eq!(hunter.ear.end().await, Ending::Over);
     let last = hunter.ear.wait("the end of the round", |heard| match heard {
-        Heard::News(News::Ended { number, scores, next }) => Some((*number, scores.len(), next.phase)),
+        Heard::News(HuntEvent::Ended { number, scores, next }) => Some((*number, scores.len(), next.phase)),
         _ => None,
     });
     assert_eq!(last.await, (1, 1, RoundPhase::Over));
@@ -80,11 +80,11 @@ async fn a_hunt_between_two_rounds_is_over_at_its_end() {
     let node = Node::start(&house, "a");
     let mut hunter = digger(&node).await;
     house.pass(OPEN - Duration::from_secs(1));
-    hunter.want(What::Dig);
-    hunter.ear.wait("a pause", |heard| matches!(heard, Heard::News(News::Ended { .. })).then_some(())).await;
+    hunter.want(InputKind::Dig);
+    hunter.ear.wait("a pause", |heard| matches!(heard, Heard::News(HuntEvent::Ended { .. })).then_some(())).await;
     house.pass(Duration::from_secs(1));
-    hunter.want(What::Dig);
-    hunter.ear.wait("the end", |heard| matches!(heard, Heard::News(News::Over(_))).then_some(())).await;
+    hunter.want(InputKind::Dig);
+    hunter.ear.wait("the end", |heard| matches!(heard, Heard::News(HuntEvent::Over(_))).then_some(())).await;
     assert_eq!(hunter.ear.end().await, Ending::Over);
     assert_eq!(ended_rounds(&house), [(1, 1)]);
 }
@@ -96,10 +96,10 @@ async fn the_end_is_told_when_it_is_saved_however_late_that_is() {
     let mut hunter = digger(&node).await;
     house.hold(true);
     house.pass(OPEN);
-    let late = hunter.want(What::Dig);
+    let late = hunter.want(InputKind::Dig);
     until("the end is on its way", || house.claims_asked.load(std::sync::atomic::Ordering::Relaxed) > 2).await;
     assert_eq!(hunter.ear.answer(late).await, Err(Refusal::RoundOver));
-    let is_end = |heard: &Heard| matches!(heard, Heard::News(News::Ended { .. }) | Heard::End(_));
+    let is_end = |heard: &Heard| matches!(heard, Heard::News(HuntEvent::Ended { .. }) | Heard::End(_));
     assert!(!hunter.ear.all().iter().any(is_end), "nothing is told that is not saved");
     house.hold(false);
     assert_eq!(hunter.ear.end().await, Ending::Over);
@@ -157,7 +157,7 @@ async fn an_end_that_was_not_saved_is_made_up_for() {
         let mut hunter = digger(&node).await;
         house.trouble(&[trouble]);
         house.pass(OPEN);
-        hunter.want(What::Dig);
+        hunter.want(InputKind::Dig);
         let told = if trouble == Trouble::Overloaded { Ending::Over } else { Ending::WorldMoved };
         assert_eq!(hunter.ear.end().await, told, "{trouble:?}");
         let is_gone = || node.worlds.shared.entries().is_empty();

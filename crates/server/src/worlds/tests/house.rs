@@ -7,10 +7,10 @@ use crate::app::Drain;
 use crate::lease::Tenant;
 use engine::commands::{Command, Outcome, WorldAppend, WorldCommand};
 use engine::ids::{WorkerId, WorldId};
-use engine::limits::LEASE;
+use engine::limits::LEASE_DURATION;
 use engine::rows::{Admission, WorldEntry, WorldKind, WorldLogRow, WorldRow};
 use engine::time::UnixMs;
-use engine::worlds::{Fact, Input, Registered, Registration, Seat, ViewOptions, What, settings_to_bytes};
+use engine::worlds::{Fact, Input, InputKind, MoverRef, Registered, Registration, ViewOptions, settings_to_bytes};
 use rules::chance::Seed;
 use rules::world::{Cell, HuntSettings, Indicator, Size, Step};
 use std::sync::Mutex as Lock;
@@ -104,17 +104,17 @@ impl House {
 
     /// Makes one that somebody may have made.
     pub(super) fn make_passing(&self, id: u128, name: &WorldName) {
-        self.make(WorldId(id), name.clone(), true, Some(self.now().after(Duration::from_secs(3_600))));
+        self.make(WorldId(id), name.clone(), true, Some(self.now().plus(Duration::from_secs(3_600))));
     }
 
     fn make(&self, id: WorldId, name: WorldName, is_hunt: bool, ends_at: Option<UnixMs>) {
         let hunt = HuntSettings { chests: 36, power_ups: 0, ..HuntSettings::default() };
-        let settings = rules::world::Settings {
+        let settings = rules::world::WorldSettings {
             size: Size { width: 12, height: 12 },
             tree_permille: 0,
             move_min: Duration::ZERO,
             hunt: is_hunt.then_some(hunt),
-            ..rules::world::Settings::default()
+            ..rules::world::WorldSettings::default()
         };
         let row = WorldRow {
             id,
@@ -129,7 +129,7 @@ impl House {
             players_max: 0,
         };
         let made = self.commit_now(Command::World(WorldCommand::Ensure { row, members: Vec::new() }));
-        assert!(matches!(made, Outcome::WorldIs(_)), "{made:?}");
+        assert!(matches!(made, Outcome::World(_)), "{made:?}");
     }
 
     pub(super) fn trouble(&self, troubles: &[Trouble]) {
@@ -158,8 +158,9 @@ impl House {
 
     /// Claims the world as another worker does when its owner's lease has ended.
     pub(super) fn steal(&self) {
-        let (worker, later) = (WorkerId(77), self.now().after(LEASE * 2));
-        let lease = Command::RenewLease { worker, address: "c".to_owned(), now: later, until: later.after(LEASE) };
+        let (worker, later) = (WorkerId(77), self.now().plus(LEASE_DURATION * 2));
+        let lease =
+            Command::RenewLease { worker, address: "c".to_owned(), now: later, until: later.plus(LEASE_DURATION) };
         assert_eq!(self.commit_now(lease), Outcome::Done);
         let claim = WorldCommand::Claim { id: WorldId(7), worker, now: later };
         assert!(matches!(self.commit_now(Command::World(claim)), Outcome::WorldClaimed(_)));
@@ -193,13 +194,13 @@ impl House {
 
     /// Hunts that are over and not finished.
     pub(super) fn hunts_unfinished(&self) -> Vec<WorldRow> {
-        self.store.lock().unwrap().1.hunts_unfinished(None, 9, self.now()).unwrap()
+        self.store.lock().unwrap().1.unfinished_hunts(None, 9, self.now()).unwrap()
     }
 
     /// How many there are, also of those that somebody has in memory.
     pub(super) fn unfinished(&self) -> usize {
-        let later = self.now().after(LEASE * 2);
-        self.store.lock().unwrap().1.hunts_unfinished(None, 9, later).unwrap().len()
+        let later = self.now().plus(LEASE_DURATION * 2);
+        self.store.lock().unwrap().1.unfinished_hunts(None, 9, later).unwrap().len()
     }
 
     pub(super) fn now(&self) -> UnixMs {
@@ -336,7 +337,7 @@ pub(super) fn walker(at: Cell) -> Registration {
         view: None,
         player: None,
         name: Some("ann".into()),
-        is_lasting: true,
+        is_resumable: true,
         resume: None,
     }
 }
@@ -393,30 +394,31 @@ impl Node {
 }
 
 impl Player {
-    pub(super) fn seat(&self) -> Seat {
+    pub(super) fn seat(&self) -> MoverRef {
         self.place.seat()
     }
 
     /// Wants something; the number of the input.
-    pub(super) fn want(&mut self, what: What) -> u32 {
+    pub(super) fn want(&mut self, what: InputKind) -> u32 {
         let seq = self.next;
         self.next += 1;
-        let input = Input { seat: self.seat(), seq, tag: 0, at_us: self.door.now_us(), what };
+        let input = Input { mover: self.seat(), seq, tag: 0, at_us: self.door.now_us(), kind: what };
         self.door.send(&mut vec![input]).unwrap();
         seq
     }
 
     /// Goes a step, and hears of it.
     pub(super) async fn step(&mut self, step: Step) -> Result<engine::worlds::Done, engine::worlds::Refusal> {
-        let seq = self.want(What::Step(step));
+        let seq = self.want(InputKind::Step(step));
         self.ear.answer(seq).await
     }
 
     /// Sees how many chests lie there.
     pub(super) async fn chests(&self) -> Vec<Cell> {
         let picture = self.door.picture().await.unwrap();
-        let section =
-            picture.section(engine::worlds::Region::whole(picture.size()), engine::worlds::Detail::Everything).unwrap();
+        let section = picture
+            .section(engine::worlds::CellRect::whole(picture.size()), engine::worlds::Detail::Everything)
+            .unwrap();
         section.items.iter().map(|(cell, _)| *cell).collect()
     }
 }

@@ -6,8 +6,8 @@ use super::super::tray::Put;
 use super::ear::Heard;
 use super::house::{House, Node, Player, name, until, walker};
 use crate::worlds::Ending;
-use engine::limits::WORLD_TOLD_AT_ONCE_MAX;
-use engine::worlds::{Input, MoverId, Seat, What};
+use engine::limits::WORLD_INLINE_SENDS_MAX;
+use engine::worlds::{Input, InputKind, MoverId, MoverRef};
 use rules::world::{Cell, Step};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,11 +33,11 @@ impl Player {
         let steps = std::iter::repeat_with(|| {
             self.next += 1;
             Input {
-                seat: self.seat(),
+                mover: self.seat(),
                 seq: self.next - 1,
                 tag: 0,
                 at_us: self.door.now_us(),
-                what: What::Step(Step::Stay),
+                kind: InputKind::Step(Step::Stay),
             }
         });
         let mut inputs: Vec<_> = steps.take(count).collect();
@@ -60,7 +60,7 @@ async fn a_few_inputs_are_answered_where_they_come_from() {
 async fn many_inputs_are_for_the_thread() {
     let (_house, node, mut player) = alone().await;
     let before = node.metrics.worlds().rounds_aside.get();
-    player.steps_at_once(WORLD_TOLD_AT_ONCE_MAX + 1).await;
+    player.steps_at_once(WORLD_INLINE_SENDS_MAX + 1).await;
     player.ear.answer(player.next - 1).await.unwrap();
     assert_eq!(node.metrics.worlds().rounds_aside.get(), before);
 }
@@ -68,8 +68,9 @@ async fn many_inputs_are_for_the_thread() {
 #[tokio::test]
 async fn a_writer_that_breaks_down_on_somebody_elses_thread_ends_like_any_other() {
     let (house, node, player) = alone().await;
-    let what = What::Step(Step::Stay);
-    let mut input = vec![Input { seat: player.seat(), seq: player.next, tag: 0, at_us: player.door.now_us(), what }];
+    let what = InputKind::Step(Step::Stay);
+    let mut input =
+        vec![Input { mover: player.seat(), seq: player.next, tag: 0, at_us: player.door.now_us(), kind: what }];
     player.until_asleep().await;
     house.break_clock();
     assert!(catch_unwind(AssertUnwindSafe(|| player.door.send(&mut input))).is_err());
@@ -122,7 +123,7 @@ fn whoever_runs_it_everything_is_taken_once_and_in_the_order_of_each() {
     let mailbox = Arc::new(Mailbox::new(usize::MAX));
     let taken = Arc::new(Mutex::default());
     let clerk = Clerk { mailbox: mailbox.clone(), taken: taken.clone(), is_busy: Arc::default(), rounds: 0 };
-    let seat = Seat { slot: 0, id: MoverId(1) };
+    let mover = MoverRef { slot: 0, id: MoverId(1) };
     std::thread::scope(|scope| {
         let server = scope.spawn(|| lending::serve(&mailbox, Box::new(clerk)));
         let bringers: Vec<_> = (0..THREADS)
@@ -131,7 +132,7 @@ fn whoever_runs_it_everything_is_taken_once_and_in_the_order_of_each() {
                 scope.spawn(move || {
                     for nth in 0..EACH {
                         let tag = thread * EACH + nth;
-                        let mut input = vec![Input { seat, seq: 0, tag, at_us: 0, what: What::Dig }];
+                        let mut input = vec![Input { mover, seq: 0, tag, at_us: 0, kind: InputKind::Dig }];
                         if mailbox.tray.put_or_borrow(&mut input, 2).unwrap() == Put::Lent {
                             lending::round_aside(mailbox);
                         }

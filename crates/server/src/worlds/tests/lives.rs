@@ -6,8 +6,8 @@ use crate::address_key::AddressKey;
 use crate::worlds::actors::Plan;
 use crate::worlds::{Ending, RegisterError, Settings, VisitError};
 use engine::ids::WorldId;
-use engine::limits::{LEASE, WORLD_SNAPSHOT_AT_ONCE};
-use engine::worlds::{Done, Opening, Registration, What, World};
+use engine::limits::{LEASE_DURATION, WORLD_SNAPSHOT_MOVERS_PER_SLICE};
+use engine::worlds::{Done, InputKind, Registration, World, WorldParams};
 use futures_util::future::join_all;
 use rules::chance::Seed;
 use rules::world::{Cell, Step};
@@ -171,8 +171,13 @@ type Kept<'a> = (&'a [&'a [u8]], Option<(u32, &'a [u8])>);
 /// What the store gives back may not be what was given to it.
 #[tokio::test]
 async fn a_damaged_world_is_shut_and_left_as_it_is_and_others_go_on() {
-    let opening =
-        Opening { id: WorldId(7), settings: rules::world::Settings::default(), seed: Seed(3), epoch: 1, ends_at: None };
+    let opening = WorldParams {
+        id: WorldId(7),
+        settings: rules::world::WorldSettings::default(),
+        seed: Seed(3),
+        epoch: 1,
+        ends_at: None,
+    };
     let healthy = World::open(opening, None, &[], 0).unwrap().snapshot(true).into_bytes();
     let damages: [Kept<'_>; 6] = [
         (&[b"nonsense"], None),
@@ -250,7 +255,7 @@ async fn positions_come_back() {
         let told = if last == Last::Drained { Ending::Leaving } else { Ending::WorldMoved };
         assert_eq!(player.ear.end().await, told);
         if last == Last::Killed {
-            house.pass(LEASE * 2);
+            house.pass(LEASE_DURATION * 2);
         }
         let node = Node::start(&house, "b");
         let mut again = walker(MIDDLE);
@@ -267,7 +272,7 @@ async fn many_are_kept_a_portion_a_round() {
     let house = House::with_world(false);
     let node = Node::start_with(&house, "a", Settings { snapshot_every: Duration::from_millis(1), ..settings() });
     let mut players = Vec::new();
-    for _ in 0..=WORLD_SNAPSHOT_AT_ONCE {
+    for _ in 0..=WORLD_SNAPSHOT_MOVERS_PER_SLICE {
         players.push(node.come(walker(MIDDLE)).await);
     }
     let (figures, mut portions) = (node.metrics.worlds(), Vec::new());
@@ -280,7 +285,7 @@ async fn many_are_kept_a_portion_a_round() {
     }
     assert!(portions[2] - portions[0] > 2, "two are written in more than two rounds");
     node.kill().await;
-    house.pass(LEASE * 2);
+    house.pass(LEASE_DURATION * 2);
     let node = Node::start(&house, "b");
     for Player { place, registered, .. } in &players {
         let resume = Some((place.seat().id, registered.key));
@@ -297,7 +302,7 @@ async fn a_world_is_one_nodes_until_its_lease_ends() {
     first.kill().await;
     assert_eq!(player.ear.end().await, Ending::WorldMoved);
     assert_eq!(second.visit().await.err(), Some(VisitError::Elsewhere { address: "a".to_owned() }));
-    house.pass(LEASE * 2);
+    house.pass(LEASE_DURATION * 2);
     assert!(second.visit().await.is_ok(), "taken over");
 }
 
@@ -325,7 +330,7 @@ async fn nobody_is_sent_to_where_he_came_from() {
     let (node, other) = (Node::start(&house, "a"), Node::start(&house, "b"));
     assert_eq!(node.visit().await.err(), Some(VisitError::Busy), "its own address has no world of this name yet");
     assert_eq!(other.visit().await.err(), Some(VisitError::Elsewhere { address: "a".to_owned() }));
-    house.pass(LEASE * 2);
+    house.pass(LEASE_DURATION * 2);
     assert!(node.visit().await.is_ok());
 }
 
@@ -365,7 +370,7 @@ async fn a_leaving_process_saves_what_was_decided_and_frees_its_worlds_at_once()
     let mut digger = first.come(walker(chest)).await;
     house.hold(true);
     let asked = house.claims_asked.load(Ordering::Relaxed);
-    let dug = digger.want(What::Dig);
+    let dug = digger.want(InputKind::Dig);
     until("the claim is on its way", || house.claims_asked.load(Ordering::Relaxed) > asked).await;
     let (door, worlds) = (player.door.clone(), first.worlds.clone());
     let leaving = tokio::spawn(first.stop());
@@ -466,7 +471,7 @@ async fn actors_come_in_where_and_as_slowly_as_is_said_and_nowhere_else() {
     assert!(begun.elapsed() >= slow.start_delay * 19, "{:?}", begun.elapsed());
     let picture = node.visit().await.unwrap().picture().await.unwrap();
     let section =
-        picture.section(engine::worlds::Region::whole(picture.size()), engine::worlds::Detail::Everything).unwrap();
+        picture.section(engine::worlds::CellRect::whole(picture.size()), engine::worlds::Detail::Everything).unwrap();
     let stands: Vec<_> = section.movers.iter().map(|(cell, _, count)| (*cell, *count)).collect();
     assert_eq!(stands, [(MIDDLE, 20)]);
 }

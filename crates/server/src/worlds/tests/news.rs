@@ -2,7 +2,7 @@
 
 use super::ear::{Ear, Heard};
 use super::house::{House, Node, walker};
-use engine::worlds::News;
+use engine::worlds::HuntEvent;
 use rules::world::{Cell, HuntSettings, Step};
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use std::sync::Arc;
 const HUNTERS: usize = 300;
 
 fn is_end(heard: &Heard) -> bool {
-    matches!(heard, Heard::News(News::Ended { .. }))
+    matches!(heard, Heard::News(HuntEvent::Ended { .. }))
 }
 
 async fn hears_the_end(ear: &Arc<Ear>) {
@@ -25,7 +25,7 @@ async fn nobody_learns_from_an_answer_what_the_news_was_to_say() {
     for _ in 0..HUNTERS {
         hunters.push(node.come(walker(Cell { x: 5, y: 5 })).await);
     }
-    hunters[0].ear.wait("a round", |heard| matches!(heard, Heard::News(News::Began(_))).then_some(())).await;
+    hunters[0].ear.wait("a round", |heard| matches!(heard, Heard::News(HuntEvent::Began(_))).then_some(())).await;
     // The first round lasts up to twice as long as one.
     house.pass(HuntSettings::default().round * 2);
     hears_the_end(&hunters[0].ear).await;

@@ -2,18 +2,18 @@
 
 use super::super::pictures::Pictures;
 use engine::ids::WorldId;
-use engine::limits::{WORLD_PICTURE_EVERY, WORLD_VISIT_MAX};
-use engine::worlds::{Opening, World};
+use engine::limits::{WORLD_PICTURE_INTERVAL, WORLD_VISIT_TIMEOUT};
+use engine::worlds::{World, WorldParams};
 use rules::chance::Seed;
-use rules::world::{Settings, Size};
+use rules::world::{Size, WorldSettings};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, advance, timeout};
 
 fn world() -> World {
-    let settings = Settings { size: Size { width: 12, height: 12 }, ..Settings::default() };
-    World::open(Opening { id: WorldId(1), settings, seed: Seed(1), epoch: 1, ends_at: None }, None, &[], 0).unwrap()
+    let settings = WorldSettings { size: Size { width: 12, height: 12 }, ..WorldSettings::default() };
+    World::open(WorldParams { id: WorldId(1), settings, seed: Seed(1), epoch: 1, ends_at: None }, None, &[], 0).unwrap()
 }
 
 /// Whether somebody who looks sees anything, and after how long.
@@ -29,15 +29,15 @@ async fn a_writer_that_is_stuck_keeps_readers_waiting_for_a_tick_and_is_asked_on
     let (pictures, asked, mut world) = (Pictures::default(), AtomicUsize::new(0), world());
     pictures.publish(&world);
     assert_eq!(look(&pictures, &asked).await, (true, Duration::ZERO), "what is fresh is there");
-    advance(WORLD_PICTURE_EVERY * 2).await;
+    advance(WORLD_PICTURE_INTERVAL * 2).await;
     for _ in 0..3 {
-        assert_eq!(look(&pictures, &asked).await, (true, WORLD_PICTURE_EVERY), "the last one has to do");
+        assert_eq!(look(&pictures, &asked).await, (true, WORLD_PICTURE_INTERVAL), "the last one has to do");
     }
     assert_eq!(asked.load(Ordering::Relaxed), 1, "however many look, the writer is asked once");
     world.tick(1, &mut Vec::new());
     pictures.publish(&world);
     assert_eq!(look(&pictures, &asked).await, (true, Duration::ZERO));
-    advance(WORLD_PICTURE_EVERY * 2).await;
+    advance(WORLD_PICTURE_INTERVAL * 2).await;
     look(&pictures, &asked).await;
     assert_eq!(asked.load(Ordering::Relaxed), 2, "for the next one it is asked again");
 }
@@ -45,7 +45,7 @@ async fn a_writer_that_is_stuck_keeps_readers_waiting_for_a_tick_and_is_asked_on
 #[tokio::test(start_paused = true)]
 async fn where_there_is_no_picture_yet_one_is_waited_for_and_not_for_ever() {
     let (pictures, asked) = (Arc::new(Pictures::default()), AtomicUsize::new(0));
-    assert_eq!(look(&pictures, &asked).await, (false, WORLD_VISIT_MAX));
+    assert_eq!(look(&pictures, &asked).await, (false, WORLD_VISIT_TIMEOUT));
     let publisher = pictures.clone();
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_secs(1)).await;

@@ -5,7 +5,7 @@ use super::ear::{Ear, PATIENCE};
 use super::house::{House, Node, name, until, viewer, walker};
 use crate::worlds::actors::Plan;
 use crate::worlds::{Door, Ending, Outlet, Place, RegisterError, Tiding};
-use engine::worlds::{Input, What};
+use engine::worlds::{Input, InputKind};
 use futures_util::FutureExt;
 use rules::world::{Cell, Step};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,8 +51,8 @@ impl Stalled {
         let (door, (release, released)) = (node.visit().await.unwrap(), channel());
         let trap = Arc::new(Trap { is_sprung: AtomicBool::new(false), released: Mutex::new(released) });
         let (registered, place) = door.register(walker(MIDDLE), trap.clone()).await.unwrap();
-        let what = What::Step(Step::Stay);
-        let input = Input { seat: place.seat(), seq: registered.next_seq, tag: 0, at_us: door.now_us(), what };
+        let what = InputKind::Step(Step::Stay);
+        let input = Input { mover: place.seat(), seq: registered.next_seq, tag: 0, at_us: door.now_us(), kind: what };
         // On a thread of its own: who brings a few inputs to a writer that sleeps may have to do its round.
         let sender = door.clone();
         std::thread::spawn(move || sender.send(&mut vec![input]));
@@ -75,7 +75,7 @@ async fn who_stood_still_for_longer_than_his_lease_shows_nothing() {
     let writer = Stalled::stop(&node).await;
     lose_lease(&house).await;
     let heard = player.ear.all().len();
-    player.want(What::Step(Step::E));
+    player.want(InputKind::Step(Step::E));
     let ear = Ear::new();
     let mut newcomer = Box::pin(writer.door.register(viewer(MIDDLE), ear.clone()));
     assert!((&mut newcomer).now_or_never().is_none(), "who asks now waits");

@@ -4,8 +4,8 @@ use super::super::outlet::{Ending, Outlet, Tiding};
 use super::super::teller::{Pen, Tellers};
 use super::ear::PATIENCE;
 use crate::metrics::Metrics;
-use engine::limits::WORLD_TOLD_AT_ONCE_MAX;
-use engine::worlds::{Answer, Done, MoverId, Seat, ViewDelta};
+use engine::limits::WORLD_INLINE_SENDS_MAX;
+use engine::worlds::{Answer, Done, MoverId, MoverRef, ViewDelta};
 use rules::world::Cell;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -53,9 +53,9 @@ impl Scene {
     }
 
     fn answer(&mut self, seq: u32) {
-        let seat = Seat { slot: 0, id: MoverId(1) };
+        let seat = MoverRef { slot: 0, id: MoverId(1) };
         let result = Ok(Done::Moved(Cell { x: 0, y: 0 }));
-        self.pen.answer(0, &self.outlet, Answer { tag: 0, seat, seq, result });
+        self.pen.answer(0, &self.outlet, Answer { tag: 0, mover: seat, seq, result });
     }
 
     /// What is told next, and whether this thread told it.
@@ -83,8 +83,8 @@ fn check(answers: usize, has_view: bool, is_own: bool) {
 #[test]
 fn a_few_answers_are_told_by_the_writer_and_more_by_a_teller() {
     check(1, false, true);
-    check(WORLD_TOLD_AT_ONCE_MAX, false, true);
-    check(WORLD_TOLD_AT_ONCE_MAX + 1, false, false);
+    check(WORLD_INLINE_SENDS_MAX, false, true);
+    check(WORLD_INLINE_SENDS_MAX + 1, false, false);
     check(1, true, false);
 }
 
@@ -92,7 +92,7 @@ fn a_few_answers_are_told_by_the_writer_and_more_by_a_teller() {
 fn nothing_overtakes_what_a_teller_has_not_told() {
     let (open, gate) = channel();
     let mut scene = Scene::new(Some(gate));
-    let many = WORLD_TOLD_AT_ONCE_MAX as u32 + 1;
+    let many = WORLD_INLINE_SENDS_MAX as u32 + 1;
     (1..=many).for_each(|seq| scene.answer(seq));
     scene.pen.flush();
     // The teller waits at the gate, or has not come there yet.

@@ -2,7 +2,7 @@
 
 use super::super::posts::Posts;
 use super::ear::Ear;
-use engine::worlds::{MoverId, Seat};
+use engine::worlds::{MoverId, MoverRef};
 use std::collections::BTreeMap;
 
 const VIEWERS: u32 = 1_000;
@@ -16,7 +16,7 @@ const ROUND_US: u64 = 500;
 fn all_at_once(count: u32, per_s: u8) -> Posts {
     let mut posts = Posts::new(0);
     for slot in 0..count {
-        let (hold, _) = posts.take(Seat { slot, id: MoverId(slot + 1) }, Ear::new(), 0);
+        let (hold, _) = posts.take(MoverRef { slot, id: MoverId(slot + 1) }, Ear::new(), 0);
         let line = posts.line_of(hold).unwrap();
         posts.watch(line, Some(per_s), 0);
     }

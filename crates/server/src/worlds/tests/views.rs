@@ -4,7 +4,7 @@ use super::ear::{Ear, Heard};
 use super::house::{House, Node, settings, until, viewer, walker};
 use crate::worlds::{Ending, SendError, Settings};
 use engine::limits::MOVER_GRACE;
-use engine::worlds::{Done, Input, MoverId, ViewOptions, What};
+use engine::worlds::{Done, Input, InputKind, MoverId, ViewOptions};
 use rules::world::{Cell, Step};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -162,11 +162,11 @@ async fn a_full_mailbox_says_so_and_keeps_nothing_of_what_it_did_not_take() {
     let node = Node::start_with(&House::with_world(false), "a", Settings { mailbox_max: 4, ..settings() });
     let walker = node.come(walker(MIDDLE)).await;
     let input = |nth: u32| Input {
-        seat: walker.seat(),
+        mover: walker.seat(),
         seq: walker.next + nth,
         tag: 0,
         at_us: walker.door.now_us(),
-        what: What::Step(Step::Stay),
+        kind: InputKind::Step(Step::Stay),
     };
     let mut inputs: Vec<_> = (0..10).map(input).collect();
     assert_eq!((walker.door.send(&mut inputs), inputs.len()), (Err(SendError::Busy), 6));
@@ -181,7 +181,7 @@ async fn a_connection_that_breaks_down_silences_nobody_else() {
     let (mut broken, mut sound) = (node.come(walker(MIDDLE)).await, node.come(walker(MIDDLE)).await);
     broken.ear.is_broken.store(true, Ordering::Relaxed);
     for _ in 0..2 {
-        broken.want(What::Step(Step::Stay));
+        broken.want(InputKind::Step(Step::Stay));
     }
     assert_eq!(broken.ear.end().await, Ending::Broken);
     assert!(sound.step(Step::E).await.is_ok());

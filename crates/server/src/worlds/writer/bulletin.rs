@@ -4,7 +4,7 @@
 //!
 //! Knows neither outlets nor threads nor a clock.
 
-use engine::limits::{WORLD_NEWS_AT_ONCE, WORLD_NEWS_PAUSE_MAX, WORLD_NEWS_REST};
+use engine::limits::{WORLD_EVENTS_PAUSE_MAX, WORLD_EVENTS_PER_SLICE, WORLD_EVENTS_REST_FACTOR};
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -68,18 +68,18 @@ impl<T> Bulletin<T> {
         }
         if let Some(handed_at) = self.handed_at {
             let took = now.saturating_duration_since(handed_at);
-            if !is_told && took < WORLD_NEWS_PAUSE_MAX {
+            if !is_told && took < WORLD_EVENTS_PAUSE_MAX {
                 return None;
             }
             self.handed_at = None;
-            self.rest_until = now + (took * WORLD_NEWS_REST).min(WORLD_NEWS_PAUSE_MAX);
+            self.rest_until = now + (took * WORLD_EVENTS_REST_FACTOR).min(WORLD_EVENTS_PAUSE_MAX);
         }
         if now < self.rest_until {
             return None;
         }
         let goal = self.end();
         let pass = self.pass.get_or_insert(Pass { next: 0, lines, goal });
-        Some(pass.next..pass.lines.min(pass.next.saturating_add(WORLD_NEWS_AT_ONCE)))
+        Some(pass.next..pass.lines.min(pass.next.saturating_add(WORLD_EVENTS_PER_SLICE)))
     }
 
     /// Those lines have heard everything.

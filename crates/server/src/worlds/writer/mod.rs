@@ -24,8 +24,8 @@ use super::teller::Pen;
 use beat::Beat;
 use bulletin::Bulletin;
 use crews::Crews;
-use engine::limits::{WORLD_IDLE_LOOK_EVERY, WORLD_TICK, WORLD_VIEWS_AT_ONCE};
-use engine::worlds::{Answer, Input, News, Seat, World};
+use engine::limits::{WORLD_IDLE_CHECK_INTERVAL, WORLD_TICK, WORLD_VIEWS_PER_SLICE};
+use engine::worlds::{Answer, HuntEvent, Input, MoverRef, World};
 use rhythm::Rhythm;
 use saving::Saving;
 use std::sync::Arc;
@@ -77,8 +77,8 @@ pub(super) struct Writer<O: Outside> {
     inputs: Vec<Input>,
     orders: Vec<Order>,
     answers: Vec<Answer>,
-    news: Vec<News>,
-    bulletin: Bulletin<Arc<News>>,
+    news: Vec<HuntEvent>,
+    bulletin: Bulletin<Arc<HuntEvent>>,
     course: Course,
     /// The epoch of our clock.
     began: Instant,
@@ -90,7 +90,7 @@ pub(super) struct Writer<O: Outside> {
     /// When the world ticked last.
     ticked: Instant,
     now_us: i64,
-    gone: Vec<Seat>,
+    gone: Vec<MoverRef>,
     idle: Idle,
     /// What the metrics know of.
     exposed: People,
@@ -119,7 +119,7 @@ impl<O: Outside> Writer<O> {
     pub(super) fn new(charge: Charge<O>) -> Self {
         let began = Instant::now();
         let pen = charge.inside.tellers.pen();
-        let idle = Idle { after: charge.idle, since: Some(began), look_at: began + WORLD_IDLE_LOOK_EVERY };
+        let idle = Idle { after: charge.idle, since: Some(began), look_at: began + WORLD_IDLE_CHECK_INTERVAL };
         charge.inside.metrics.worlds().loaded.inc();
         Self {
             saving: Saving::new(charge.epoch, Beat::new(charge.inside.facts.id, charge.snapshot_every, began)),
@@ -217,7 +217,7 @@ impl<O: Outside> Writer<O> {
             }
         }
         let begun = Instant::now();
-        if self.world.grow(self.now_us) {
+        if self.world.advance_generation(self.now_us) {
             self.inside.metrics.worlds().generation.observe(begun.elapsed());
         }
     }
@@ -228,7 +228,7 @@ impl<O: Outside> Writer<O> {
             if self.crews.answer(&answer) {
                 continue;
             }
-            if let Some(line) = self.posts.line(answer.seat) {
+            if let Some(line) = self.posts.line(answer.mover) {
                 catch_up(line, &mut self.posts, &self.bulletin, &mut self.pen);
                 if let Some(post) = self.posts.post(line) {
                     self.pen.answer(line, &post.outlet, answer);
@@ -239,7 +239,7 @@ impl<O: Outside> Writer<O> {
 
     /// What everybody is told, a portion at a time.
     fn tell_news(&mut self) {
-        self.world.take_news(&mut self.news);
+        self.world.take_events(&mut self.news);
         self.news.drain(..).for_each(|news| self.bulletin.publish(Arc::new(news)));
         if let Some(portion) = self.bulletin.portion(self.posts.lines(), self.pen.is_ready(), self.round) {
             portion.clone().for_each(|line| catch_up(line, &mut self.posts, &self.bulletin, &mut self.pen));
@@ -250,7 +250,7 @@ impl<O: Outside> Writer<O> {
     /// Shows those around whose turn has come, a bounded number of them before moves have their turn again.
     fn show_around(&mut self) {
         let now_us = self.elapsed_us();
-        for _ in 0..WORLD_VIEWS_AT_ONCE {
+        for _ in 0..WORLD_VIEWS_PER_SLICE {
             let Some((line, late_us)) = self.posts.next_turn(now_us) else { return };
             let Some(post) = self.posts.post(line) else { continue };
             let figures = self.inside.metrics.worlds();
@@ -304,7 +304,7 @@ impl<O: Outside> Writer<O> {
     }
 
     fn look_for_idleness(&mut self) {
-        self.idle.look_at = self.round + WORLD_IDLE_LOOK_EVERY.min(self.idle.after.max(Duration::from_millis(1)));
+        self.idle.look_at = self.round + WORLD_IDLE_CHECK_INTERVAL.min(self.idle.after.max(Duration::from_millis(1)));
         self.crews.sweep();
         let (movers, outlets, viewers) = (self.world.stats().movers, self.posts.len(), self.posts.viewers());
         self.expose(People { movers, outlets, viewers });
@@ -427,7 +427,7 @@ impl<O: Outside> Rounds for Writer<O> {
 }
 
 /// Tells somebody the news that he has not heard.
-fn catch_up(line: u32, posts: &mut Posts, bulletin: &Bulletin<Arc<News>>, pen: &mut Pen) {
+fn catch_up(line: u32, posts: &mut Posts, bulletin: &Bulletin<Arc<HuntEvent>>, pen: &mut Pen) {
     let Some(heard) = posts.hear(line, bulletin.end()) else { return };
     if let Some(post) = posts.post(line) {
         bulletin.unheard(heard).for_each(|news| pen.news(line, &post.outlet, news));

@@ -5,7 +5,7 @@ use crate::worlds::actors::desk::Word;
 use crate::worlds::door::{Hold, Order, Place, RegisterError, Reply};
 use crate::worlds::outlet::{Ending, Outlet};
 use crate::worlds::outside::Outside;
-use engine::worlds::{Registration, Seat, ViewOptions};
+use engine::worlds::{MoverRef, Registration, ViewOptions};
 use std::sync::Arc;
 
 impl<O: Outside> Writer<O> {
@@ -44,7 +44,7 @@ impl<O: Outside> Writer<O> {
             Ok(registered) => registered,
             Err(refusal) => return drop(reply.send(Err(RegisterError::Refused(refusal)))),
         };
-        let (hold, before) = self.posts.take(registered.seat, outlet, self.bulletin.end());
+        let (hold, before) = self.posts.take(registered.mover, outlet, self.bulletin.end());
         if let Some((line, before)) = before {
             self.pen.end(line, &before.outlet, Ending::Replaced);
         }
@@ -75,13 +75,13 @@ impl<O: Outside> Writer<O> {
         if is_for_good {
             self.world.leave(hold.seat);
         } else {
-            self.world.lost(hold.seat, self.now_us);
+            self.world.connection_lost(hold.seat, self.now_us);
         }
     }
 
     fn register_actor(&mut self, crew: u16, actor: u32, registration: &Registration) {
         let word = match self.world.register(registration, self.now_us) {
-            Ok(registered) => Word::Registered { actor, seat: registered.seat, next_seq: registered.next_seq },
+            Ok(registered) => Word::Registered { actor, seat: registered.mover, next_seq: registered.next_seq },
             Err(refusal) => Word::Refused { actor, refusal },
         };
         let seat = match word {
@@ -95,7 +95,7 @@ impl<O: Outside> Writer<O> {
         }
     }
 
-    fn dismiss(&mut self, seat: Seat) {
+    fn dismiss(&mut self, seat: MoverRef) {
         self.world.leave(seat);
     }
 

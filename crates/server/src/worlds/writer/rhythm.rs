@@ -4,7 +4,7 @@
 //! The generic cell rate algorithm for rounds ([0017](../../../../../docs/decisions/0017-gcra-is-one-number.md)): one moment says how far
 //! they have run ahead of their rate. Knows no clock.
 
-use engine::limits::{WORLD_ROUND_MIN, WORLD_ROUNDS_AT_ONCE};
+use engine::limits::{WORLD_ROUND_BURST, WORLD_ROUND_INTERVAL_MIN};
 use std::time::{Duration, Instant};
 
 /// When rounds may begin.
@@ -22,12 +22,12 @@ impl Rhythm {
 
     /// How long to wait before the next round.
     pub(super) fn pause(&self, now: Instant) -> Duration {
-        self.next.saturating_duration_since(now + WORLD_ROUND_MIN * (WORLD_ROUNDS_AT_ONCE - 1))
+        self.next.saturating_duration_since(now + WORLD_ROUND_INTERVAL_MIN * (WORLD_ROUND_BURST - 1))
     }
 
     /// A round begins.
     pub(super) fn begin(&mut self, now: Instant) {
-        self.next = self.next.max(now) + WORLD_ROUND_MIN;
+        self.next = self.next.max(now) + WORLD_ROUND_INTERVAL_MIN;
     }
 }
 

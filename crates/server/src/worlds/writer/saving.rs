@@ -10,8 +10,8 @@ use crate::worlds::door::Order;
 use crate::worlds::outlet::Ending;
 use crate::worlds::outside::Outside;
 use engine::commands::{Command, Outcome, WorldAppend, WorldCommand};
-use engine::limits::{WORLD_COMMIT_RETRY, WORLD_SNAPSHOT_AT_ONCE};
-use engine::worlds::{Mark, Snapshot};
+use engine::limits::{WORLD_COMMIT_RETRY_DELAY, WORLD_SNAPSHOT_MOVERS_PER_SLICE};
+use engine::worlds::{IdWatermark, Snapshot};
 use std::time::Instant;
 use store::StoreError;
 
@@ -39,7 +39,7 @@ enum Stage {
     /// It was due then, and is being written.
     Begun(Instant, Snapshot),
     /// On its way to the store.
-    Sent(Mark),
+    Sent(IdWatermark),
 }
 
 /// Claims on their way to the store.
@@ -114,7 +114,7 @@ impl<O: Outside> Writer<O> {
             }
             // Nothing was tried.
             Err(StoreError::Overloaded { .. }) => {
-                self.saving.again = Some((self.round + WORLD_COMMIT_RETRY, flight.append));
+                self.saving.again = Some((self.round + WORLD_COMMIT_RETRY_DELAY, flight.append));
             }
             lost => {
                 figures.claims_lost.add(flight.append.rows.len() as u64);
@@ -142,10 +142,10 @@ impl<O: Outside> Writer<O> {
             Stage::Due(at) => (at, self.world.begin_snapshot(false)),
             Stage::Begun(at, snapshot) => (at, snapshot),
         };
-        let is_whole = self.world.write_movers(&mut snapshot, WORLD_SNAPSHOT_AT_ONCE);
+        let is_whole = self.world.write_movers(&mut snapshot, WORLD_SNAPSHOT_MOVERS_PER_SLICE);
         self.inside.metrics.worlds().snapshot.observe(begun.elapsed());
         if is_whole {
-            (self.saving.snapshot, self.saving.is_owing) = (Stage::Sent(snapshot.mark), false);
+            (self.saving.snapshot, self.saving.is_owing) = (Stage::Sent(snapshot.id_watermark), false);
             self.send_snapshot(snapshot);
         } else {
             self.saving.snapshot = Stage::Begun(at, snapshot);
@@ -168,7 +168,7 @@ impl<O: Outside> Writer<O> {
         let Stage::Sent(mark) = std::mem::replace(&mut self.saving.snapshot, Stage::None) else { return };
         match outcome {
             Ok(Outcome::Done) => {
-                self.world.kept(mark);
+                self.world.snapshot_saved(mark);
                 if std::mem::take(&mut self.saving.is_failing) {
                     tracing::info!(world = %self.inside.facts.name, "snapshots are kept again");
                 }

@@ -3,8 +3,8 @@
 
 use crate::columns;
 use crate::postgres::batch::Batch;
-use crate::postgres::session::{PgId, Trouble};
-use engine::commands::{Index, TableAppend};
+use crate::postgres::session::{PgId, StatementError};
+use engine::commands::{IndexChange, TableAppend};
 use engine::ids::PlayerId;
 use rules::chance::Seed;
 use std::collections::BTreeMap;
@@ -16,9 +16,9 @@ pub(in crate::postgres) struct Awards {
 }
 
 impl Awards {
-    pub(super) fn note(&mut self, append: &TableAppend) {
-        for change in &append.index {
-            if let Index::Award { player, points, seed } = change {
+    pub(super) fn add(&mut self, append: &TableAppend) {
+        for change in &append.index_changes {
+            if let IndexChange::Award { player, points, seed } = change {
                 self.of_players.entry(*player).or_default().push((*points, *seed));
             }
         }
@@ -26,7 +26,7 @@ impl Awards {
 }
 
 impl Batch<'_> {
-    pub(in crate::postgres) fn write_awards(&mut self) -> Result<(), Trouble> {
+    pub(in crate::postgres) fn write_awards(&mut self) -> Result<(), StatementError> {
         let awards = std::mem::take(&mut self.awards).of_players;
         if awards.is_empty() {
             return Ok(());

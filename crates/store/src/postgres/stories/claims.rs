@@ -6,10 +6,10 @@ use crate::columns::{self, Columns};
 use crate::contract::StoreError;
 use crate::postgres::batch::Batch;
 use crate::postgres::claim::LEASE_ADDRESS;
-use crate::postgres::session::{PgId, Trouble};
+use crate::postgres::session::{PgId, StatementError};
 use engine::commands::{ClaimedTable, Outcome};
 use engine::ids::{TableId, WorkerId};
-use engine::rows::TableWhere;
+use engine::rows::TableOwner;
 use engine::time::UnixMs;
 
 /// Workers that hold live tables and no lease: one seek into `story_tables_live` each.
@@ -37,7 +37,7 @@ pub(super) const LOAD_ROWS: &str = "
     SELECT table_id, version, data FROM story_log WHERE table_id = ANY ($1) ORDER BY table_id, version";
 
 impl Batch<'_> {
-    pub(in crate::postgres) fn has_lease(&mut self, worker: WorkerId, now: UnixMs) -> Result<bool, Trouble> {
+    pub(in crate::postgres) fn has_lease(&mut self, worker: WorkerId, now: UnixMs) -> Result<bool, StatementError> {
         self.session.exists(LEASE_ADDRESS, &[&PgId(worker.0), &now.0])
     }
 
@@ -47,19 +47,19 @@ impl Batch<'_> {
         id: TableId,
         worker: WorkerId,
         now: UnixMs,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<Outcome, StatementError> {
         if !self.has_lease(worker, now)? {
             return Ok(Outcome::LeaseLost);
         }
         match reads::owner(self.session, id, now)? {
-            None => Ok(Outcome::Missing),
-            Some(TableWhere::At { worker: other, address }) if other != worker => {
+            None => Ok(Outcome::NotFound),
+            Some(TableOwner::Leased { worker: other, address }) if other != worker => {
                 Ok(Outcome::TableElsewhere { address })
             }
-            Some(TableWhere::At { .. } | TableWhere::Nobody) => {
+            Some(TableOwner::Leased { .. } | TableOwner::Unowned) => {
                 let taken = self.take_tables(&vec![PgId(id.0)], worker, 0)?;
                 let taken = taken.into_iter().next();
-                Ok(taken.map_or(Outcome::Missing, Outcome::TableClaimed))
+                Ok(taken.map_or(Outcome::NotFound, Outcome::TableClaimed))
             }
         }
     }
@@ -70,7 +70,7 @@ impl Batch<'_> {
         number: u64,
         now: UnixMs,
         max: usize,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<Outcome, StatementError> {
         if !self.has_lease(worker, now)? {
             return Ok(Outcome::LeaseLost);
         }
@@ -93,12 +93,17 @@ impl Batch<'_> {
         Ok(Outcome::TablesClaimed(claimed))
     }
 
-    fn take_tables(&mut self, ids: &Vec<PgId>, worker: WorkerId, claim: u64) -> Result<Vec<ClaimedTable>, Trouble> {
+    fn take_tables(
+        &mut self,
+        ids: &Vec<PgId>,
+        worker: WorkerId,
+        claim: u64,
+    ) -> Result<Vec<ClaimedTable>, StatementError> {
         self.session.run(TAKE, &[ids, &PgId(worker.0), &(claim as i64)])?;
         self.load_tables(ids)
     }
 
-    fn load_tables(&mut self, ids: &Vec<PgId>) -> Result<Vec<ClaimedTable>, Trouble> {
+    fn load_tables(&mut self, ids: &Vec<PgId>) -> Result<Vec<ClaimedTable>, StatementError> {
         let mut tables = self.session.all(LOAD, &[ids], |row| columns::claimed_row(row))?;
         let rows = self.session.all(LOAD_ROWS, &[ids], |row| Ok((TableId(row.id()?), columns::table_log_row(row)?)))?;
         for (id, row) in rows {

@@ -1,12 +1,12 @@
 //! The lists that follow from the logs of tables: games, seats, records. Changes of many tables are written together; what one
 //! table changes twice in a batch is written in two waves, so that the order within a table is kept.
 
-use crate::laws;
 use crate::postgres::batch::Batch;
-use crate::postgres::session::{PgId, Trouble};
-use engine::commands::{Index, TableAppend};
+use crate::postgres::session::{PgId, StatementError};
+use crate::semantics;
+use engine::commands::{IndexChange, TableAppend};
 use engine::ids::{GameId, PlayerId, TableId};
-use engine::rows::{GameRow, SeatRole};
+use engine::rows::{GameRole, GameRow};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Changes that are written together: at most one append of each table.
@@ -16,7 +16,7 @@ pub(super) struct Wave<'a> {
     games: BTreeMap<GameId, &'a GameRow>,
     /// Seats that were there or not, and are gone before any is put.
     gone: BTreeSet<(GameId, PlayerId)>,
-    seats: BTreeMap<(GameId, PlayerId), SeatRole>,
+    seats: BTreeMap<(GameId, PlayerId), GameRole>,
     ends: BTreeMap<GameId, (&'a [u8], &'a [PlayerId])>,
 }
 
@@ -44,22 +44,22 @@ impl<'a> Wave<'a> {
     fn add(&mut self, append: &'a TableAppend) {
         let is_first = self.tables.insert(append.id);
         debug_assert!(is_first, "a table stands in a wave once");
-        for change in laws::in_order(&append.index) {
+        for change in semantics::in_index_order(&append.index_changes) {
             match change {
-                Index::Game(row) => {
+                IndexChange::UpsertGame(row) => {
                     self.games.insert(row.id, row);
                 }
-                Index::Seat { game, player, role } => {
+                IndexChange::UpsertSeat { game, player, role } => {
                     self.seats.insert((*game, *player), *role);
                 }
-                Index::Unseat { game, player } => {
+                IndexChange::DeleteSeat { game, player } => {
                     self.seats.remove(&(*game, *player));
                     self.gone.insert((*game, *player));
                 }
-                Index::Archive { game, record, winners } => {
+                IndexChange::ArchiveGame { game, record, winners } => {
                     self.ends.insert(*game, (record, winners));
                 }
-                Index::Award { .. } => {}
+                IndexChange::Award { .. } => {}
             }
         }
     }
@@ -71,23 +71,23 @@ fn columns(games: impl Iterator<Item = GameId>) -> (Vec<PgId>, Vec<i64>) {
 }
 
 impl Batch<'_> {
-    pub(super) fn write_wave(&mut self, wave: &Wave<'_>) -> Result<(), Trouble> {
+    pub(super) fn write_wave(&mut self, wave: &Wave<'_>) -> Result<(), StatementError> {
         self.write_games(wave)?;
         self.unseat(wave)?;
         self.seat(wave)?;
         self.end_games(wave)
     }
 
-    fn write_games(&mut self, wave: &Wave<'_>) -> Result<(), Trouble> {
+    fn write_games(&mut self, wave: &Wave<'_>) -> Result<(), StatementError> {
         if wave.games.is_empty() {
             return Ok(());
         }
         let (tables, numbers) = columns(wave.games.keys().copied());
         let games = || wave.games.values();
         let storytellers: Vec<_> = games().map(|row| PgId(row.storyteller.0)).collect();
-        let names: Vec<_> = games().map(|row| row.storyteller_name.as_deref().map(laws::kept_text)).collect();
+        let names: Vec<_> = games().map(|row| row.storyteller_name.as_deref().map(semantics::stored_text)).collect();
         let phases: Vec<_> = games().map(|row| row.phase.name()).collect();
-        let sentences: Vec<_> = games().map(|row| row.sentence.as_deref().map(laws::kept_text)).collect();
+        let sentences: Vec<_> = games().map(|row| row.sentence.as_deref().map(semantics::stored_text)).collect();
         let players: Vec<_> = games().map(|row| i64::from(row.players)).collect();
         let players_max: Vec<_> = games().map(|row| i64::from(row.players_max)).collect();
         let created: Vec<_> = games().map(|row| row.created_at.0).collect();
@@ -105,7 +105,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn unseat(&mut self, wave: &Wave<'_>) -> Result<(), Trouble> {
+    fn unseat(&mut self, wave: &Wave<'_>) -> Result<(), StatementError> {
         if wave.gone.is_empty() {
             return Ok(());
         }
@@ -120,7 +120,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn seat(&mut self, wave: &Wave<'_>) -> Result<(), Trouble> {
+    fn seat(&mut self, wave: &Wave<'_>) -> Result<(), StatementError> {
         if wave.seats.is_empty() {
             return Ok(());
         }
@@ -138,7 +138,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn end_games(&mut self, wave: &Wave<'_>) -> Result<(), Trouble> {
+    fn end_games(&mut self, wave: &Wave<'_>) -> Result<(), StatementError> {
         if wave.ends.is_empty() {
             return Ok(());
         }
@@ -160,7 +160,7 @@ impl Batch<'_> {
         self.end_seats(wave, &tables, &numbers)
     }
 
-    fn end_seats(&mut self, wave: &Wave<'_>, tables: &Vec<PgId>, numbers: &Vec<i64>) -> Result<(), Trouble> {
+    fn end_seats(&mut self, wave: &Wave<'_>, tables: &Vec<PgId>, numbers: &Vec<i64>) -> Result<(), StatementError> {
         let won = wave.ends.iter().flat_map(|(game, (_, winners))| winners.iter().map(move |winner| (*game, *winner)));
         let won: BTreeSet<_> = won.collect();
         let (won_tables, won_numbers) = columns(won.iter().map(|(game, _)| *game));

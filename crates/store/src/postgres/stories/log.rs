@@ -3,18 +3,18 @@
 
 use super::index::Waves;
 use crate::columns::{self, Columns};
-use crate::laws;
 use crate::postgres::batch::Batch;
-use crate::postgres::session::{PgId, Trouble};
+use crate::postgres::session::{PgId, StatementError};
+use crate::semantics;
 use engine::commands::{Command, Idempotency, OpenTable, Outcome, TableAppend};
 use engine::ids::{PlayerId, TableId, WorkerId};
-use engine::limits::IDEMPOTENCY_KEPT;
+use engine::limits::IDEMPOTENCY_RETENTION;
 use engine::rows::TableLogRow;
 use engine::time::UnixMs;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Tables with the ends of their logs: what decides about appends.
-pub(super) const HELD: &str = "
+pub(super) const TABLE_HEADS: &str = "
     SELECT id, worker, epoch, is_live, base_version, coalesce(last.version + 1, base_version) FROM story_tables
     LEFT JOIN LATERAL (SELECT version FROM story_log WHERE table_id = id ORDER BY version DESC LIMIT 1) AS last ON true
     WHERE id = ANY ($1)";
@@ -31,7 +31,7 @@ pub(in crate::postgres) fn written_table(command: &Command) -> Option<TableId> {
 
 /// A table as it is after the commands so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Held {
+struct TableHead {
     worker: Option<WorkerId>,
     epoch: u32,
     is_live: bool,
@@ -40,26 +40,26 @@ struct Held {
 }
 
 /// What decides about the commands of a run; it follows them as they are accepted.
-struct Desk<'a> {
-    before: BTreeMap<TableId, Held>,
-    tables: BTreeMap<TableId, Held>,
+struct TableWrites<'a> {
+    before: BTreeMap<TableId, TableHead>,
+    tables: BTreeMap<TableId, TableHead>,
     leases: BTreeMap<WorkerId, UnixMs>,
-    answers: BTreeMap<(PlayerId, String), Answer>,
+    responses: BTreeMap<(PlayerId, String), RememberedKey>,
     rows: Vec<(TableId, &'a TableLogRow)>,
-    bases: BTreeMap<TableId, &'a [u8]>,
+    snapshots: BTreeMap<TableId, &'a [u8]>,
     /// Tables opened without a game.
     bare: BTreeSet<TableId>,
     remembered: BTreeMap<(PlayerId, &'a str), (&'a Idempotency, UnixMs)>,
     indexed: Vec<&'a TableAppend>,
 }
 
-struct Answer {
+struct RememberedKey {
     fingerprint: [u8; 32],
-    answer: Vec<u8>,
+    response: Vec<u8>,
     created_at: UnixMs,
 }
 
-impl<'a> Desk<'a> {
+impl<'a> TableWrites<'a> {
     fn decide(&mut self, command: &'a Command) -> Outcome {
         let done = match command {
             Command::OpenTable(open) => self.open(open),
@@ -76,31 +76,32 @@ impl<'a> Desk<'a> {
             return Err(Outcome::LeaseLost);
         }
         if let Some((player, asked)) = idempotency {
-            self.answered_before(*player, asked, *now)?;
+            self.check_idempotency(*player, asked, *now)?;
         }
         if self.tables.contains_key(&append.id) {
             return Err(Outcome::Duplicate);
         }
-        laws::opens_table(append)?;
-        let held = Held { worker: Some(*worker), epoch: 1, is_live: append.is_live, base_version: 0, version: 0 };
+        semantics::check_table_opening(append)?;
+        let held = TableHead { worker: Some(*worker), epoch: 1, is_live: append.is_live, base_version: 0, version: 0 };
         self.tables.insert(append.id, held);
-        if !laws::lists_a_game(append) {
+        if !semantics::lists_a_game(append) {
             self.bare.insert(append.id);
         }
         self.add(append);
         if let Some((player, asked)) = idempotency {
-            let answer = Answer { fingerprint: asked.fingerprint, answer: asked.answer.clone(), created_at: *now };
-            self.answers.insert((*player, asked.key.clone()), answer);
+            let answer =
+                RememberedKey { fingerprint: asked.fingerprint, response: asked.response.clone(), created_at: *now };
+            self.responses.insert((*player, asked.key.clone()), answer);
             self.remembered.insert((*player, &asked.key), (asked, *now));
         }
         Ok(())
     }
 
-    fn answered_before(&self, player: PlayerId, asked: &Idempotency, now: UnixMs) -> Result<(), Outcome> {
-        match self.answers.get(&(player, asked.key.clone())) {
-            Some(known) if known.created_at.after(IDEMPOTENCY_KEPT) > now => {
+    fn check_idempotency(&self, player: PlayerId, asked: &Idempotency, now: UnixMs) -> Result<(), Outcome> {
+        match self.responses.get(&(player, asked.key.clone())) {
+            Some(known) if known.created_at.plus(IDEMPOTENCY_RETENTION) > now => {
                 let is_same = known.fingerprint == asked.fingerprint;
-                Err(if is_same { Outcome::Replayed(known.answer.clone()) } else { Outcome::KeyReused })
+                Err(if is_same { Outcome::Replayed(known.response.clone()) } else { Outcome::KeyReused })
             }
             Some(_) | None => Ok(()),
         }
@@ -108,8 +109,8 @@ impl<'a> Desk<'a> {
 
     fn append(&mut self, append: &'a TableAppend) -> Result<(), Outcome> {
         let held = self.tables.get(&append.id).ok_or(Outcome::Fenced)?;
-        laws::may_append_table(held.epoch, append)?;
-        laws::continues_table(append, held.base_version, held.version)?;
+        semantics::check_table_writer(held.epoch, append)?;
+        semantics::check_table_append(append, held.base_version, held.version)?;
         self.add(append);
         Ok(())
     }
@@ -118,13 +119,13 @@ impl<'a> Desk<'a> {
         if let Some(held) = self.tables.get_mut(&append.id) {
             held.version += append.rows.len() as u32;
             held.is_live = append.is_live;
-            held.base_version = append.base.as_ref().map_or(held.base_version, |base| base.version);
+            held.base_version = append.snapshot.as_ref().map_or(held.base_version, |base| base.version);
         }
-        if let Some(base) = &append.base {
-            self.bases.insert(append.id, &base.bytes);
+        if let Some(base) = &append.snapshot {
+            self.snapshots.insert(append.id, &base.bytes);
         }
         self.rows.extend(append.rows.iter().map(|row| (append.id, row)));
-        if !append.index.is_empty() {
+        if !append.index_changes.is_empty() {
             self.indexed.push(append);
         }
     }
@@ -138,31 +139,31 @@ impl<'a> Desk<'a> {
 
 impl Batch<'_> {
     /// Openings, appends and releases.
-    pub(in crate::postgres) fn write_tables(&mut self, commands: &[&Command]) -> Result<Vec<Outcome>, Trouble> {
-        let mut desk = self.desk_of_tables(commands)?;
+    pub(in crate::postgres) fn write_tables(&mut self, commands: &[&Command]) -> Result<Vec<Outcome>, StatementError> {
+        let mut desk = self.load_table_writes(commands)?;
         let outcomes = commands.iter().map(|command| desk.decide(command)).collect();
         self.insert_tables(&desk)?;
         self.update_tables(&desk)?;
         self.write_table_rows(&desk)?;
-        self.write_bases(&desk)?;
-        self.write_table_answers(&desk)?;
+        self.write_snapshots(&desk)?;
+        self.write_table_responses(&desk)?;
         for wave in Waves::of(&desk.indexed) {
             self.write_wave(&wave)?;
         }
         for append in &desk.indexed {
-            self.awards.note(append);
+            self.awards.add(append);
         }
         Ok(outcomes)
     }
 
-    fn desk_of_tables<'a>(&mut self, commands: &[&'a Command]) -> Result<Desk<'a>, Trouble> {
+    fn load_table_writes<'a>(&mut self, commands: &[&'a Command]) -> Result<TableWrites<'a>, StatementError> {
         let ids: BTreeSet<TableId> = commands.iter().filter_map(|command| written_table(command)).collect();
         let ids: Vec<PgId> = ids.into_iter().map(|id| PgId(id.0)).collect();
-        let tables = self.session.all(HELD, &[&ids], |row| {
+        let tables = self.session.all(TABLE_HEADS, &[&ids], |row| {
             let (id, worker) = (TableId(row.id()?), row.maybe_id()?.map(WorkerId));
             let (epoch, is_live) = (row.number()?, row.flag()?);
             let (base_version, version) = (row.number()?, row.number()?);
-            Ok((id, Held { worker, epoch, is_live, base_version, version }))
+            Ok((id, TableHead { worker, epoch, is_live, base_version, version }))
         })?;
         let tables: BTreeMap<_, _> = tables.into_iter().collect();
         let opens = commands.iter().filter_map(|command| match command {
@@ -170,20 +171,20 @@ impl Batch<'_> {
             _ => None,
         });
         let opens: Vec<_> = opens.collect();
-        Ok(Desk {
+        Ok(TableWrites {
             before: tables.clone(),
             tables,
             leases: self.leases_of(&opens)?,
-            answers: self.answers_of(&opens)?,
+            responses: self.remembered_keys_of(&opens)?,
             rows: Vec::new(),
-            bases: BTreeMap::new(),
+            snapshots: BTreeMap::new(),
             bare: BTreeSet::new(),
             remembered: BTreeMap::new(),
             indexed: Vec::new(),
         })
     }
 
-    fn leases_of(&mut self, opens: &[&OpenTable]) -> Result<BTreeMap<WorkerId, UnixMs>, Trouble> {
+    fn leases_of(&mut self, opens: &[&OpenTable]) -> Result<BTreeMap<WorkerId, UnixMs>, StatementError> {
         let workers: BTreeSet<WorkerId> = opens.iter().map(|open| open.worker).collect();
         if workers.is_empty() {
             return Ok(BTreeMap::new());
@@ -194,7 +195,10 @@ impl Batch<'_> {
         Ok(leases.into_iter().collect())
     }
 
-    fn answers_of(&mut self, opens: &[&OpenTable]) -> Result<BTreeMap<(PlayerId, String), Answer>, Trouble> {
+    fn remembered_keys_of(
+        &mut self,
+        opens: &[&OpenTable],
+    ) -> Result<BTreeMap<(PlayerId, String), RememberedKey>, StatementError> {
         let asked = opens.iter().filter_map(|open| open.idempotency.as_ref());
         let (players, keys): (Vec<PgId>, Vec<&str>) =
             asked.map(|(player, asked)| (PgId(player.0), asked.key.as_str())).unzip();
@@ -206,12 +210,12 @@ impl Batch<'_> {
         let answers = self.session.all(sql, &[&players, &keys], |row| {
             let key = (PlayerId(row.id()?), row.text()?);
             let fingerprint = columns::digest(row.bytes()?)?;
-            Ok((key, Answer { fingerprint, answer: row.bytes()?, created_at: row.time()? }))
+            Ok((key, RememberedKey { fingerprint, response: row.bytes()?, created_at: row.time()? }))
         })?;
         Ok(answers.into_iter().collect())
     }
 
-    fn insert_tables(&mut self, desk: &Desk<'_>) -> Result<(), Trouble> {
+    fn insert_tables(&mut self, desk: &TableWrites<'_>) -> Result<(), StatementError> {
         let new = desk.tables.iter().filter(|(id, _)| !desk.before.contains_key(id));
         let new: Vec<_> = new.collect();
         if new.is_empty() {
@@ -233,10 +237,10 @@ impl Batch<'_> {
     }
 
     /// Only those of which the row itself changed.
-    fn update_tables(&mut self, desk: &Desk<'_>) -> Result<(), Trouble> {
-        let row = |held: &Held| Held { version: 0, ..*held };
+    fn update_tables(&mut self, desk: &TableWrites<'_>) -> Result<(), StatementError> {
+        let row = |held: &TableHead| TableHead { version: 0, ..*held };
         let is_changed =
-            |(id, held): &(&TableId, &Held)| desk.before.get(id).is_some_and(|before| row(before) != row(held));
+            |(id, held): &(&TableId, &TableHead)| desk.before.get(id).is_some_and(|before| row(before) != row(held));
         let changed: Vec<_> = desk.tables.iter().filter(is_changed).collect();
         if changed.is_empty() {
             return Ok(());
@@ -256,7 +260,7 @@ impl Batch<'_> {
     }
 
     /// Those that are under a base already are not written at all.
-    fn write_table_rows(&mut self, desk: &Desk<'_>) -> Result<(), Trouble> {
+    fn write_table_rows(&mut self, desk: &TableWrites<'_>) -> Result<(), StatementError> {
         let is_kept = |(id, row): &&(TableId, &TableLogRow)| {
             desk.tables.get(id).is_none_or(|held| row.version >= held.base_version)
         };
@@ -274,14 +278,14 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn write_bases(&mut self, desk: &Desk<'_>) -> Result<(), Trouble> {
-        if desk.bases.is_empty() {
+    fn write_snapshots(&mut self, desk: &TableWrites<'_>) -> Result<(), StatementError> {
+        if desk.snapshots.is_empty() {
             return Ok(());
         }
-        let ids: Vec<_> = desk.bases.keys().map(|id| PgId(id.0)).collect();
-        let data: Vec<_> = desk.bases.values().copied().collect();
+        let ids: Vec<_> = desk.snapshots.keys().map(|id| PgId(id.0)).collect();
+        let data: Vec<_> = desk.snapshots.values().copied().collect();
         let version = |id: &TableId| desk.tables.get(id).map_or(0, |held| i64::from(held.base_version));
-        let versions: Vec<_> = desk.bases.keys().map(version).collect();
+        let versions: Vec<_> = desk.snapshots.keys().map(version).collect();
         self.session.run(
             "INSERT INTO story_bases (table_id, data) SELECT * FROM unnest($1::uuid[], $2::bytea[])
              ON CONFLICT (table_id) DO UPDATE SET data = excluded.data",
@@ -295,14 +299,14 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn write_table_answers(&mut self, desk: &Desk<'_>) -> Result<(), Trouble> {
+    fn write_table_responses(&mut self, desk: &TableWrites<'_>) -> Result<(), StatementError> {
         if desk.remembered.is_empty() {
             return Ok(());
         }
         let players: Vec<_> = desk.remembered.keys().map(|(player, _)| PgId(player.0)).collect();
         let keys: Vec<_> = desk.remembered.keys().map(|(_, key)| *key).collect();
         let fingerprints: Vec<_> = desk.remembered.values().map(|(asked, _)| asked.fingerprint.as_slice()).collect();
-        let answers: Vec<_> = desk.remembered.values().map(|(asked, _)| asked.answer.as_slice()).collect();
+        let answers: Vec<_> = desk.remembered.values().map(|(asked, _)| asked.response.as_slice()).collect();
         let times: Vec<_> = desk.remembered.values().map(|(_, now)| now.0).collect();
         self.session.run(
             "INSERT INTO story_answers (player, key, fingerprint, answer, created_at)

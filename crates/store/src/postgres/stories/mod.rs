@@ -9,13 +9,13 @@ mod retire;
 
 pub(super) use awards::Awards;
 pub(super) use log::written_table;
-pub(super) use reads::{answer, game, games_of, history, lobby, owner, secret, standings};
+pub(super) use reads::{game, games_of, history, idempotent_response, lobby, owner, secret, standings};
 
 /// The questions that are asked while games are played, by name, for a look at their plans.
 #[cfg(test)]
-pub(super) fn questions() -> Vec<(&'static str, String)> {
+pub(super) fn queries() -> Vec<(&'static str, String)> {
     let fixed = [
-        ("tables with the ends of their logs", log::HELD),
+        ("tables with the ends of their logs", log::TABLE_HEADS),
         ("owner", reads::OWNER),
         ("lost holders", claims::LOST_HOLDERS),
         ("tables claimed before", claims::CLAIMED_BEFORE),

@@ -1,10 +1,10 @@
 //! Questions about tables and games. Every one is answered by walking an index; none counts games.
 
 use crate::columns::{self, Columns};
-use crate::contract::{RecordedGame, RememberedAnswer, SeatFilter};
-use crate::postgres::session::{PgColumns, PgId, Session, Trouble};
+use crate::contract::{PlayerGamesFilter, RecordedGame, RememberedResponse};
+use crate::postgres::session::{PgColumns, PgId, Session, StatementError};
 use engine::ids::{GameId, PlayerId, TableId};
-use engine::rows::{GameCursor, GameRow, SeatedGame, TableWhere};
+use engine::rows::{GameCursor, GameRow, SeatedGame, TableOwner};
 use engine::tables::Standing;
 use engine::time::UnixMs;
 
@@ -15,7 +15,7 @@ pub(super) const OWNER: &str = "
     WHERE t.id = $1";
 
 /// A cursor's time, table and game; without one, a place before every game.
-fn place(before: Option<GameCursor>) -> (i64, PgId, i64) {
+fn cursor_position(before: Option<GameCursor>) -> (i64, PgId, i64) {
     before.map_or((i64::MAX, PgId(u128::MAX), i64::MAX), |before| {
         (before.at.0, PgId(before.id.table.0), before.id.number.into())
     })
@@ -25,8 +25,8 @@ pub(in crate::postgres) fn owner(
     session: &mut Session,
     id: TableId,
     now: UnixMs,
-) -> Result<Option<TableWhere>, Trouble> {
-    session.first(OWNER, &[&PgId(id.0), &now.0], |row| columns::table_where(row))
+) -> Result<Option<TableOwner>, StatementError> {
+    session.first(OWNER, &[&PgId(id.0), &now.0], |row| columns::table_owner(row))
 }
 
 pub(super) fn game_by_id() -> String {
@@ -39,7 +39,7 @@ pub(super) fn game_by_id() -> String {
     )
 }
 
-pub(in crate::postgres) fn game(session: &mut Session, id: GameId) -> Result<Option<RecordedGame>, Trouble> {
+pub(in crate::postgres) fn game(session: &mut Session, id: GameId) -> Result<Option<RecordedGame>, StatementError> {
     let key: [&(dyn ::postgres::types::ToSql + Sync); 2] = [&PgId(id.table.0), &i64::from(id.number)];
     session.first(&game_by_id(), &key, |row| columns::game_with_record(row))
 }
@@ -55,8 +55,11 @@ pub(super) fn games_of_player() -> String {
     )
 }
 
-pub(in crate::postgres) fn games_of(session: &mut Session, filter: &SeatFilter) -> Result<Vec<SeatedGame>, Trouble> {
-    let (at, table, number) = place(filter.before);
+pub(in crate::postgres) fn games_of(
+    session: &mut Session,
+    filter: &PlayerGamesFilter,
+) -> Result<Vec<SeatedGame>, StatementError> {
+    let (at, table, number) = cursor_position(filter.before);
     let page: [&(dyn ::postgres::types::ToSql + Sync); 6] =
         [&PgId(filter.player.0), &filter.is_ended, &at, &table, &number, &(filter.limit as i64)];
     session.all(&games_of_player(), &page, |row| columns::seated_game(row))
@@ -85,7 +88,7 @@ pub(in crate::postgres) fn lobby(
     session: &mut Session,
     before: Option<GameCursor>,
     limit: usize,
-) -> Result<Vec<GameRow>, Trouble> {
+) -> Result<Vec<GameRow>, StatementError> {
     page(session, &lobby_page(), before, limit)
 }
 
@@ -93,34 +96,39 @@ pub(in crate::postgres) fn history(
     session: &mut Session,
     before: Option<GameCursor>,
     limit: usize,
-) -> Result<Vec<GameRow>, Trouble> {
+) -> Result<Vec<GameRow>, StatementError> {
     page(session, &history_page(), before, limit)
 }
 
-fn page(session: &mut Session, sql: &str, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, Trouble> {
-    let (at, table, number) = place(before);
+fn page(
+    session: &mut Session,
+    sql: &str,
+    before: Option<GameCursor>,
+    limit: usize,
+) -> Result<Vec<GameRow>, StatementError> {
+    let (at, table, number) = cursor_position(before);
     session.all(sql, &[&at, &table, &number, &(limit as i64)], |row| columns::game(row))
 }
 
 pub(in crate::postgres) fn standings(
     session: &mut Session,
     players: &[PlayerId],
-) -> Result<Vec<(PlayerId, Standing)>, Trouble> {
+) -> Result<Vec<(PlayerId, Standing)>, StatementError> {
     let players: Vec<PgId> = players.iter().map(|id| PgId(id.0)).collect();
     let sql = format!("SELECT {} FROM story_standings WHERE player = ANY ($1) ORDER BY player", columns::STANDING);
     session.all(&sql, &[&players], |row| columns::standing(row))
 }
 
-pub(in crate::postgres) fn answer(
+pub(in crate::postgres) fn idempotent_response(
     session: &mut Session,
     player: PlayerId,
     key: &str,
-) -> Result<Option<RememberedAnswer>, Trouble> {
+) -> Result<Option<RememberedResponse>, StatementError> {
     let sql = "SELECT fingerprint, answer FROM story_answers WHERE player = $1 AND key = $2";
     let read = |row: &mut PgColumns<'_>| Ok((columns::digest(row.bytes()?)?, row.bytes()?));
     session.first(sql, &[&PgId(player.0), &key], read)
 }
 
-pub(in crate::postgres) fn secret(session: &mut Session, name: &str) -> Result<Option<Vec<u8>>, Trouble> {
+pub(in crate::postgres) fn secret(session: &mut Session, name: &str) -> Result<Option<Vec<u8>>, StatementError> {
     session.first("SELECT data FROM secrets WHERE name = $1", &[&name], |row| row.bytes())
 }

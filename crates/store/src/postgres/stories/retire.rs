@@ -2,11 +2,11 @@
 //! call.
 
 use crate::columns::Columns;
-use crate::laws::KEYS_RETIRED_MAX;
 use crate::postgres::batch::Batch;
-use crate::postgres::session::{PgId, Trouble};
+use crate::postgres::session::{PgId, StatementError};
+use crate::semantics::IDEMPOTENCY_KEYS_RETIRED_MAX;
 use engine::commands::Outcome;
-use engine::limits::IDEMPOTENCY_KEPT;
+use engine::limits::IDEMPOTENCY_RETENTION;
 use engine::time::UnixMs;
 use std::time::Duration;
 
@@ -33,24 +33,24 @@ impl Batch<'_> {
         now: UnixMs,
         keep_for: Option<Duration>,
         max: usize,
-    ) -> Result<Outcome, Trouble> {
+    ) -> Result<Outcome, StatementError> {
         self.session.run(
             "DELETE FROM story_answers WHERE (player, key) IN (
                SELECT player, key FROM story_answers WHERE created_at <= $1
                ORDER BY created_at, player, key LIMIT $2 FOR UPDATE SKIP LOCKED)",
-            &[&now.before(IDEMPOTENCY_KEPT).0, &(KEYS_RETIRED_MAX as i64)],
+            &[&now.minus(IDEMPOTENCY_RETENTION).0, &(IDEMPOTENCY_KEYS_RETIRED_MAX as i64)],
         )?;
         let Some(keep_for) = keep_for else { return Ok(Outcome::Retired(0)) };
         let oldest = self
             .session
-            .all(OLDEST, &[&now.before(keep_for).0, &(max as i64)], |row| Ok((row.id().map(PgId)?, row.int()?)))?;
+            .all(OLDEST, &[&now.minus(keep_for).0, &(max as i64)], |row| Ok((row.id().map(PgId)?, row.int()?)))?;
         let (tables, numbers): (Vec<_>, Vec<_>) = oldest.into_iter().unzip();
         self.forget_games(&tables, &numbers)?;
         self.forget_bare_tables(now, max)?;
         Ok(Outcome::Retired(tables.len()))
     }
 
-    fn forget_games(&mut self, tables: &Vec<PgId>, numbers: &Vec<i64>) -> Result<(), Trouble> {
+    fn forget_games(&mut self, tables: &Vec<PgId>, numbers: &Vec<i64>) -> Result<(), StatementError> {
         if tables.is_empty() {
             return Ok(());
         }
@@ -69,7 +69,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn forget_bare_tables(&mut self, now: UnixMs, max: usize) -> Result<(), Trouble> {
+    fn forget_bare_tables(&mut self, now: UnixMs, max: usize) -> Result<(), StatementError> {
         let used = self.session.all(USED_AGAIN, &[&(max as i64)], |row| row.id().map(PgId))?;
         if !used.is_empty() {
             self.session.run("UPDATE story_tables SET is_bare = false WHERE id = ANY ($1)", &[&used])?;

@@ -2,18 +2,18 @@
 //! locked before, in the order of their ids; whoever counts holds the row of totals until he is done, so that hunters are
 //! written by one node at a time; whoever asks for the desk holds its row.
 
-mod figures;
-mod life;
+mod aggregates;
+mod lifecycle;
 mod log;
 mod reads;
 
 pub(super) use reads::{
-    behind, desk, has_joined, hunt_of_player, hunt_of_ticket, hunter, leaderboard, lobby, log_page, members, rounds,
-    totals, unfinished, world, world_named, worlds,
+    aggregation_lags, has_joined, hunt_of_player, hunt_of_ticket, hunter, leaderboard, lobby, log_page, members,
+    queue_owner, rounds, totals, unfinished, world, world_named, worlds,
 };
 
 use super::batch::Batch;
-use super::session::{PgId, Trouble};
+use super::session::{PgId, StatementError};
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::WorldId;
 use std::collections::BTreeSet;
@@ -31,15 +31,15 @@ fn world_of(command: &Command) -> Option<WorldId> {
         WorldCommand::Append(append) => Some(append.id),
         WorldCommand::Aggregate(aggregate) => Some(aggregate.id),
         WorldCommand::Ensure { .. }
-        | WorldCommand::Match { .. }
-        | WorldCommand::KeepDesk { .. }
+        | WorldCommand::CreateMatchedHunt { .. }
+        | WorldCommand::AcquireQueue { .. }
         | WorldCommand::EndUnjoined { .. }
         | WorldCommand::Retire { .. } => None,
     }
 }
 
 impl Batch<'_> {
-    pub(super) fn lock_worlds(&mut self, commands: &[Command]) -> Result<(), Trouble> {
+    pub(super) fn lock_worlds(&mut self, commands: &[Command]) -> Result<(), StatementError> {
         let worlds: BTreeSet<WorldId> = commands.iter().filter_map(world_of).collect();
         let worlds: Vec<PgId> = worlds.into_iter().map(|id| PgId(id.0)).collect();
         if !worlds.is_empty() {
@@ -51,7 +51,10 @@ impl Batch<'_> {
             self.session.run("SELECT 1 FROM hunt_totals WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
         let is_about_the_desk = |command: &Command| {
-            matches!(command, Command::World(WorldCommand::KeepDesk { .. } | WorldCommand::Match { .. }))
+            matches!(
+                command,
+                Command::World(WorldCommand::AcquireQueue { .. } | WorldCommand::CreateMatchedHunt { .. })
+            )
         };
         if commands.iter().any(is_about_the_desk) {
             self.session.run("SELECT 1 FROM hunt_desk WHERE id = 1 FOR NO KEY UPDATE", &[])?;
@@ -59,12 +62,12 @@ impl Batch<'_> {
         Ok(())
     }
 
-    pub(super) fn world(&mut self, command: &WorldCommand) -> Result<Outcome, Trouble> {
+    pub(super) fn world(&mut self, command: &WorldCommand) -> Result<Outcome, StatementError> {
         match command {
             WorldCommand::Ensure { row, members } => self.ensure_world(row, members),
             WorldCommand::Claim { id, worker, now } => self.claim_world(*id, *worker, *now),
-            WorldCommand::KeepDesk { worker, now } => self.keep_desk(*worker, *now),
-            WorldCommand::Match { row, members, keeper } => self.match_players(row, members, *keeper),
+            WorldCommand::AcquireQueue { worker, now } => self.acquire_queue(*worker, *now),
+            WorldCommand::CreateMatchedHunt { row, members, keeper } => self.match_players(row, members, *keeper),
             WorldCommand::Append(append) => self.append_world(append),
             WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
                 self.snapshot_world(*id, *epoch, *claims_version, bytes)
@@ -84,24 +87,24 @@ impl Batch<'_> {
 
 /// The questions that are asked about worlds, by name, for a look at their plans.
 #[cfg(test)]
-pub(super) fn questions() -> Vec<(&'static str, String)> {
+pub(super) fn queries() -> Vec<(&'static str, String)> {
     let fixed = [
-        ("held", log::HELD),
-        ("load of claims", life::LOAD_ROWS),
-        ("worlds of a creator", life::OF_CREATOR),
-        ("live worlds", life::LIVE),
-        ("the last world to be kept", life::LAST_BUT),
-        ("unjoined worlds", life::UNJOINED),
-        ("old worlds", life::OLD),
+        ("held", log::LOG_STATE),
+        ("load of claims", lifecycle::LOAD_ROWS),
+        ("worlds of a creator", lifecycle::OF_CREATOR),
+        ("live worlds", lifecycle::LIVE),
+        ("the last world to be kept", lifecycle::NTH_LAST_END),
+        ("unjoined worlds", lifecycle::UNJOINED),
+        ("old worlds", lifecycle::OLD),
         ("log", reads::LOG),
-        ("worlds behind", reads::BEHIND),
+        ("worlds behind", reads::AGGREGATION_LAGS),
         ("joined", reads::JOINED),
         ("members", reads::MEMBERS),
-        ("desk", reads::DESK),
-        ("desk of a keeper", life::HAS_DESK),
+        ("desk", reads::QUEUE_OWNER),
+        ("desk of a keeper", lifecycle::OWNS_QUEUE),
     ];
     let made = [
-        ("load of a world", life::load()),
+        ("load of a world", lifecycle::load()),
         ("world", reads::by_id()),
         ("world of a name", reads::by_name()),
         ("worlds", reads::page()),

@@ -1,10 +1,10 @@
 //! Questions about worlds. Every one is answered by walking an index.
 
 use crate::columns::{Columns, worlds as rows};
-use crate::postgres::session::{PgId, Session, Trouble};
+use crate::postgres::session::{PgId, Session, StatementError};
 use engine::ids::{PlayerId, TicketId, WorldId, WorldName};
 use engine::rows::{
-    HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldLogPage, WorldOwner,
+    AggregationLag, HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldEntry, WorldLogPage, WorldOwner,
     WorldRow,
 };
 use engine::time::UnixMs;
@@ -12,7 +12,7 @@ use engine::time::UnixMs;
 pub(super) const LOG: &str = "
     SELECT version, data FROM world_log WHERE world_id = $1 AND version >= $2 ORDER BY version LIMIT $3";
 /// One seek for each world that has a log, another to its end.
-pub(super) const BEHIND: &str = "
+pub(super) const AGGREGATION_LAGS: &str = "
     WITH RECURSIVE logged (id) AS (
         (SELECT world_id FROM world_log ORDER BY world_id LIMIT 1)
         UNION ALL
@@ -28,7 +28,7 @@ pub(super) const MEMBERS: &str = "
     SELECT player FROM world_members WHERE world_id = $1 ORDER BY player LIMIT $2";
 
 /// Who keeps the desk at $1, if the lease holds.
-pub(super) const DESK: &str = "
+pub(super) const QUEUE_OWNER: &str = "
     SELECT d.worker, l.address FROM hunt_desk d
     JOIN workers l ON l.id = d.worker AND l.lease_until > $1 AND NOT l.is_given_up WHERE d.id = 1";
 
@@ -118,7 +118,7 @@ pub(in crate::postgres) fn world(
     session: &mut Session,
     id: WorldId,
     now: UnixMs,
-) -> Result<Option<WorldEntry>, Trouble> {
+) -> Result<Option<WorldEntry>, StatementError> {
     session.first(&by_id(), &[&now.0, &PgId(id.0)], |row| rows::entry(row))
 }
 
@@ -126,7 +126,7 @@ pub(in crate::postgres) fn world_named(
     session: &mut Session,
     name: &WorldName,
     now: UnixMs,
-) -> Result<Option<WorldEntry>, Trouble> {
+) -> Result<Option<WorldEntry>, StatementError> {
     session.first(&by_name(), &[&now.0, &name.as_str()], |row| rows::entry(row))
 }
 
@@ -135,7 +135,7 @@ pub(in crate::postgres) fn worlds(
     after: Option<WorldId>,
     limit: usize,
     (viewer, now): (Option<PlayerId>, UnixMs),
-) -> Result<Vec<WorldEntry>, Trouble> {
+) -> Result<Vec<WorldEntry>, StatementError> {
     // No world has the id 0.
     let after = PgId(after.map_or(0, |after| after.0));
     let viewer = viewer.map(|viewer| PgId(viewer.0));
@@ -148,22 +148,33 @@ pub(in crate::postgres) fn log_page(
     id: WorldId,
     from: u32,
     limit: usize,
-) -> Result<Option<WorldLogPage>, Trouble> {
-    let held = session.first(super::log::HELD, &[&PgId(id.0)], |row| rows::held(row))?;
+) -> Result<Option<WorldLogPage>, StatementError> {
+    let held = session.first(super::log::LOG_STATE, &[&PgId(id.0)], |row| rows::log_state(row))?;
     let Some((_, versions)) = held else { return Ok(None) };
     let rows = session.all(LOG, &[&PgId(id.0), &i64::from(from), &(limit as i64)], |row| rows::log_row(row))?;
     Ok(Some(WorldLogPage { rows, version: versions.log, aggregated_version: versions.aggregated }))
 }
 
-pub(in crate::postgres) fn behind(session: &mut Session, limit: usize) -> Result<Vec<WorldBehind>, Trouble> {
-    session.all(BEHIND, &[&(limit as i64)], |row| rows::behind(row))
+pub(in crate::postgres) fn aggregation_lags(
+    session: &mut Session,
+    limit: usize,
+) -> Result<Vec<AggregationLag>, StatementError> {
+    session.all(AGGREGATION_LAGS, &[&(limit as i64)], |row| rows::aggregation_lag(row))
 }
 
-pub(in crate::postgres) fn has_joined(session: &mut Session, id: WorldId, player: PlayerId) -> Result<bool, Trouble> {
+pub(in crate::postgres) fn has_joined(
+    session: &mut Session,
+    id: WorldId,
+    player: PlayerId,
+) -> Result<bool, StatementError> {
     session.exists(JOINED, &[&PgId(id.0), &PgId(player.0)])
 }
 
-pub(in crate::postgres) fn members(session: &mut Session, id: WorldId, limit: usize) -> Result<Vec<PlayerId>, Trouble> {
+pub(in crate::postgres) fn members(
+    session: &mut Session,
+    id: WorldId,
+    limit: usize,
+) -> Result<Vec<PlayerId>, StatementError> {
     session.all(MEMBERS, &[&PgId(id.0), &(limit as i64)], |row| row.id().map(PlayerId))
 }
 
@@ -172,7 +183,7 @@ pub(in crate::postgres) fn lobby(
     before: Option<HuntCursor>,
     limit: usize,
     now: UnixMs,
-) -> Result<Vec<WorldEntry>, Trouble> {
+) -> Result<Vec<WorldEntry>, StatementError> {
     let (ends_at, id) = before.map_or(END, |before| (before.ends_at.0, PgId(before.id.0)));
     session.all(&lobby_page(), &[&now.0, &ends_at, &id, &(limit as i64)], |row| rows::entry(row))
 }
@@ -182,7 +193,7 @@ pub(in crate::postgres) fn unfinished(
     after: Option<HuntCursor>,
     limit: usize,
     now: UnixMs,
-) -> Result<Vec<WorldRow>, Trouble> {
+) -> Result<Vec<WorldRow>, StatementError> {
     // No world has the id 0.
     let (ends_at, id) = after.map_or((i64::MIN, PgId(0)), |after| (after.ends_at.0, PgId(after.id.0)));
     session.all(&unfinished_page(), &[&now.0, &ends_at, &id, &(limit as i64)], |row| rows::world(row))
@@ -192,7 +203,7 @@ pub(in crate::postgres) fn hunt_of_ticket(
     session: &mut Session,
     ticket: TicketId,
     player: PlayerId,
-) -> Result<Option<WorldRow>, Trouble> {
+) -> Result<Option<WorldRow>, StatementError> {
     session.first(&of_ticket(), &[&PgId(player.0), &PgId(ticket.0)], |row| rows::world(row))
 }
 
@@ -200,7 +211,7 @@ pub(in crate::postgres) fn hunt_of_player(
     session: &mut Session,
     player: PlayerId,
     now: UnixMs,
-) -> Result<Option<WorldRow>, Trouble> {
+) -> Result<Option<WorldRow>, StatementError> {
     session.first(&of_player(), &[&PgId(player.0), &now.0], |row| rows::world(row))
 }
 
@@ -211,13 +222,16 @@ pub(in crate::postgres) fn leaderboard(
     session: &mut Session,
     before: Option<HunterCursor>,
     limit: usize,
-) -> Result<Vec<HunterRow>, Trouble> {
+) -> Result<Vec<HunterRow>, StatementError> {
     let place = |before: HunterCursor| (i64::try_from(before.points).unwrap_or(i64::MAX), PgId(before.player.0));
     let (points, player) = before.map_or(END, place);
     session.all(&leaderboard_page(), &[&points, &player, &(limit as i64)], |row| rows::hunter(row))
 }
 
-pub(in crate::postgres) fn hunter(session: &mut Session, player: PlayerId) -> Result<Option<HunterRow>, Trouble> {
+pub(in crate::postgres) fn hunter(
+    session: &mut Session,
+    player: PlayerId,
+) -> Result<Option<HunterRow>, StatementError> {
     session.first(&hunter_of(), &[&PgId(player.0)], |row| rows::hunter(row))
 }
 
@@ -226,15 +240,18 @@ pub(in crate::postgres) fn rounds(
     id: WorldId,
     before: Option<u32>,
     limit: usize,
-) -> Result<Vec<RoundRow>, Trouble> {
+) -> Result<Vec<RoundRow>, StatementError> {
     let before = before.map_or(i64::MAX, i64::from);
     session.all(&rounds_page(), &[&PgId(id.0), &before, &(limit as i64)], |row| rows::round(row))
 }
 
-pub(in crate::postgres) fn totals(session: &mut Session) -> Result<HuntTotals, Trouble> {
+pub(in crate::postgres) fn totals(session: &mut Session) -> Result<HuntTotals, StatementError> {
     Ok(session.first(&totals_row(), &[], |row| rows::totals(row))?.unwrap_or_default())
 }
 
-pub(in crate::postgres) fn desk(session: &mut Session, now: UnixMs) -> Result<Option<WorldOwner>, Trouble> {
-    session.first(DESK, &[&now.0], |row| rows::keeper(row))
+pub(in crate::postgres) fn queue_owner(
+    session: &mut Session,
+    now: UnixMs,
+) -> Result<Option<WorldOwner>, StatementError> {
+    session.first(QUEUE_OWNER, &[&now.0], |row| rows::owner(row))
 }

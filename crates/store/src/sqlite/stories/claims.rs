@@ -7,7 +7,7 @@ use crate::sqlite::batch::Batch;
 use crate::sqlite::claim::LEASE_ADDRESS;
 use engine::commands::{ClaimedTable, Outcome};
 use engine::ids::{TableId, WorkerId};
-use engine::rows::TableWhere;
+use engine::rows::TableOwner;
 use engine::time::UnixMs;
 
 /// A table's worker, and the address in that worker's lease if the lease holds.
@@ -54,11 +54,11 @@ impl Batch<'_> {
             return Ok(Outcome::LeaseLost);
         }
         match super::reads::owner(self.session, id, now)? {
-            None => Ok(Outcome::Missing),
-            Some(TableWhere::At { worker: other, address }) if other != worker => {
+            None => Ok(Outcome::NotFound),
+            Some(TableOwner::Leased { worker: other, address }) if other != worker => {
                 Ok(Outcome::TableElsewhere { address })
             }
-            Some(TableWhere::At { .. } | TableWhere::Nobody) => {
+            Some(TableOwner::Leased { .. } | TableOwner::Unowned) => {
                 self.take_table(id, worker, 0).map(Outcome::TableClaimed)
             }
         }

@@ -2,11 +2,11 @@
 
 use crate::contract::Database;
 use crate::sqlite::SqliteDatabase;
-use crate::sqlite::rows::STATEMENTS;
+use crate::sqlite::session::STATEMENTS;
 use crate::testing::TempDir;
-use engine::commands::{Base, Command, Index, OpenTable, Outcome, TableAppend};
+use engine::commands::{Command, IndexChange, OpenTable, Outcome, TableAppend, TableSnapshot};
 use engine::ids::{GameId, PlayerId, TableId, WorkerId};
-use engine::rows::{GameRow, SeatRole, TableLogRow};
+use engine::rows::{GameRole, GameRow, TableLogRow};
 use engine::tables::Phase;
 use engine::time::UnixMs;
 
@@ -16,9 +16,9 @@ const TABLE: TableId = TableId(2);
 const GAME: GameId = GameId { table: TABLE, number: 1 };
 const PLAYER: PlayerId = PlayerId(3);
 
-fn row(phase: Phase, ended_at: Option<UnixMs>) -> Index {
+fn row(phase: Phase, ended_at: Option<UnixMs>) -> IndexChange {
     let (storyteller, sentence) = (PLAYER, None);
-    Index::Game(GameRow {
+    IndexChange::UpsertGame(GameRow {
         id: GAME,
         storyteller,
         storyteller_name: None,
@@ -31,9 +31,9 @@ fn row(phase: Phase, ended_at: Option<UnixMs>) -> Index {
     })
 }
 
-fn entry(version: u32, index: Vec<Index>, base: Option<Base>, is_live: bool) -> TableAppend {
+fn entry(version: u32, index: Vec<IndexChange>, base: Option<TableSnapshot>, is_live: bool) -> TableAppend {
     let rows = vec![TableLogRow { version, bytes: vec![1; 40] }];
-    TableAppend { id: TABLE, epoch: 1, expected_version: version, rows, index, base, is_live }
+    TableAppend { id: TABLE, epoch: 1, expected_version: version, rows, index_changes: index, snapshot: base, is_live }
 }
 
 /// Commands of one table's short life, with the statements of each.
@@ -43,13 +43,20 @@ fn a_journey_is_few_statements() {
     let mut writer = SqliteDatabase::new(dir.path().join("store.db")).writer().unwrap();
     let until = UnixMs(NOW.0 + 5_000);
     let lease = Command::RenewLease { worker: WORKER, address: "here:1".to_owned(), now: NOW, until };
-    let first = vec![row(Phase::Create, None), Index::Seat { game: GAME, player: PLAYER, role: SeatRole::Storyteller }];
-    let append = entry(0, first, Some(Base { version: 0, bytes: vec![0; 60] }), true);
+    let first = vec![
+        row(Phase::Create, None),
+        IndexChange::UpsertSeat { game: GAME, player: PLAYER, role: GameRole::Storyteller },
+    ];
+    let append = entry(0, first, Some(TableSnapshot { version: 0, bytes: vec![0; 60] }), true);
     let open = OpenTable { worker: WORKER, now: NOW, idempotency: None, append };
-    let last =
-        vec![row(Phase::Canceled, Some(NOW)), Index::Archive { game: GAME, record: vec![2; 200], winners: Vec::new() }];
-    let asleep =
-        TableAppend { rows: Vec::new(), ..entry(3, Vec::new(), Some(Base { version: 3, bytes: vec![0; 90] }), false) };
+    let last = vec![
+        row(Phase::Canceled, Some(NOW)),
+        IndexChange::ArchiveGame { game: GAME, record: vec![2; 200], winners: Vec::new() },
+    ];
+    let asleep = TableAppend {
+        rows: Vec::new(),
+        ..entry(3, Vec::new(), Some(TableSnapshot { version: 3, bytes: vec![0; 90] }), false)
+    };
     let mut check = |what: &str, command: Command, statements: usize| {
         let before = STATEMENTS.get();
         assert_eq!(writer.commit(&[command]), Ok(vec![Outcome::Done]), "{what}");

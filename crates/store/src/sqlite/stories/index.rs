@@ -2,11 +2,11 @@
 
 use crate::columns;
 use crate::contract::StoreError;
-use crate::laws;
+use crate::semantics;
 use crate::sqlite::batch::Batch;
-use engine::commands::Index;
+use engine::commands::IndexChange;
 use engine::ids::{GameId, PlayerId};
-use engine::rows::{GameRow, SeatRole};
+use engine::rows::{GameRole, GameRow};
 use rules::chance::Seed;
 
 pub(super) const GAME: &str = "
@@ -37,14 +37,14 @@ pub(super) const STANDING: &str = "
       levelups = excluded.levelups, earned = excluded.earned, earned_last = excluded.earned_last";
 
 impl Batch<'_> {
-    pub(super) fn put_index(&self, index: &[Index]) -> Result<(), StoreError> {
-        for change in laws::in_order(index) {
+    pub(super) fn put_index(&self, index: &[IndexChange]) -> Result<(), StoreError> {
+        for change in semantics::in_index_order(index) {
             match change {
-                Index::Game(row) => self.put_game(row)?,
-                Index::Seat { game, player, role } => self.put_seat(*game, *player, *role)?,
-                Index::Unseat { game, player } => self.unseat(*game, *player)?,
-                Index::Archive { game, record, winners } => self.archive_game(*game, record, winners)?,
-                Index::Award { player, points, seed } => self.award(*player, *points, *seed)?,
+                IndexChange::UpsertGame(row) => self.put_game(row)?,
+                IndexChange::UpsertSeat { game, player, role } => self.put_seat(*game, *player, *role)?,
+                IndexChange::DeleteSeat { game, player } => self.unseat(*game, *player)?,
+                IndexChange::ArchiveGame { game, record, winners } => self.archive_game(*game, record, winners)?,
+                IndexChange::Award { player, points, seed } => self.award(*player, *points, *seed)?,
             }
         }
         Ok(())
@@ -57,9 +57,9 @@ impl Batch<'_> {
                 row.id.table.to_bytes(),
                 row.id.number,
                 row.storyteller.to_bytes(),
-                row.storyteller_name.as_deref().map(laws::kept_text),
+                row.storyteller_name.as_deref().map(semantics::stored_text),
                 row.phase.name(),
-                row.sentence.as_deref().map(laws::kept_text),
+                row.sentence.as_deref().map(semantics::stored_text),
                 row.players,
                 row.players_max,
                 row.created_at.0,
@@ -69,7 +69,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn put_seat(&self, game: GameId, player: PlayerId, role: SeatRole) -> Result<(), StoreError> {
+    fn put_seat(&self, game: GameId, player: PlayerId, role: GameRole) -> Result<(), StoreError> {
         self.session.run(SEAT, (game.table.to_bytes(), game.number, player.to_bytes(), role.name()))?;
         Ok(())
     }

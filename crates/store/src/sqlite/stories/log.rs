@@ -5,11 +5,11 @@
 
 use crate::columns::Columns;
 use crate::contract::StoreError;
-use crate::laws;
+use crate::semantics;
 use crate::sqlite::batch::Batch;
-use engine::commands::{Base, Idempotency, OpenTable, Outcome, TableAppend};
+use engine::commands::{Idempotency, OpenTable, Outcome, TableAppend, TableSnapshot};
 use engine::ids::{PlayerId, TableId};
-use engine::limits::IDEMPOTENCY_KEPT;
+use engine::limits::IDEMPOTENCY_RETENTION;
 use engine::rows::TableLogRow;
 use engine::time::UnixMs;
 
@@ -30,10 +30,10 @@ impl Batch<'_> {
         if !self.has_lease(*worker, *now)? {
             return Ok(Outcome::LeaseLost);
         }
-        if let Some(outcome) = self.table_answered_before(idempotency.as_ref(), *now)? {
+        if let Some(outcome) = self.replayed_table_response(idempotency.as_ref(), *now)? {
             return Ok(outcome);
         }
-        let is_lawful = laws::opens_table(append);
+        let is_lawful = semantics::check_table_opening(append);
         if is_lawful.is_err() && self.has_table(append.id)? {
             return Ok(Outcome::Duplicate);
         }
@@ -46,23 +46,23 @@ impl Batch<'_> {
             (
                 append.id.to_bytes(),
                 worker.to_bytes(),
-                append.base.as_ref().map_or(0, |base| base.version),
+                append.snapshot.as_ref().map_or(0, |base| base.version),
                 append.is_live,
-                !laws::lists_a_game(append),
+                !semantics::lists_a_game(append),
             ),
         )?;
         if added == 0 {
             return Ok(Outcome::Duplicate);
         }
-        let first = append.base.as_ref().map_or(0, |base| base.version);
+        let first = append.snapshot.as_ref().map_or(0, |base| base.version);
         for row in append.rows.iter().filter(|row| row.version >= first) {
             self.put_table_row(append.id, row)?;
         }
-        if let Some(base) = &append.base {
-            self.put_base(append.id, base)?;
+        if let Some(base) = &append.snapshot {
+            self.put_snapshot(append.id, base)?;
         }
-        self.put_index(&append.index)?;
-        self.remember_table_answer(idempotency.as_ref(), *now)?;
+        self.put_index(&append.index_changes)?;
+        self.remember_table_response(idempotency.as_ref(), *now)?;
         Ok(Outcome::Done)
     }
 
@@ -76,7 +76,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn put_base(&self, id: TableId, base: &Base) -> Result<(), StoreError> {
+    fn put_snapshot(&self, id: TableId, base: &TableSnapshot) -> Result<(), StoreError> {
         self.session.run(
             "INSERT INTO story_bases (table_id, data) VALUES (?1, ?2)
              ON CONFLICT (table_id) DO UPDATE SET data = excluded.data",
@@ -85,13 +85,13 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn table_answered_before(
+    fn replayed_table_response(
         &self,
         asked: Option<&(PlayerId, Idempotency)>,
         now: UnixMs,
     ) -> Result<Option<Outcome>, StoreError> {
         let Some((player, asked)) = asked else { return Ok(None) };
-        let forgotten_before = now.before(IDEMPOTENCY_KEPT);
+        let forgotten_before = now.minus(IDEMPOTENCY_RETENTION);
         self.session.first(
             "SELECT fingerprint, answer FROM story_answers WHERE player = ?1 AND key = ?2 AND created_at > ?3",
             (player.to_bytes(), &asked.key, forgotten_before.0),
@@ -102,23 +102,23 @@ impl Batch<'_> {
         )
     }
 
-    fn remember_table_answer(&self, asked: Option<&(PlayerId, Idempotency)>, now: UnixMs) -> Result<(), StoreError> {
+    fn remember_table_response(&self, asked: Option<&(PlayerId, Idempotency)>, now: UnixMs) -> Result<(), StoreError> {
         let Some((player, asked)) = asked else { return Ok(()) };
         self.session.run(
             "INSERT OR REPLACE INTO story_answers (player, key, fingerprint, answer, created_at)
              VALUES (?1, ?2, ?3, ?4, ?5)",
-            (player.to_bytes(), &asked.key, asked.fingerprint, &asked.answer, now.0),
+            (player.to_bytes(), &asked.key, asked.fingerprint, &asked.response, now.0),
         )?;
         Ok(())
     }
 
     pub(in crate::sqlite) fn append_table(&mut self, append: &TableAppend) -> Result<Outcome, StoreError> {
         // Against itself first: an append with gaps must not write its first entry.
-        if laws::continues_table(append, 0, append.expected_version).is_err() {
+        if semantics::check_table_append(append, 0, append.expected_version).is_err() {
             return self.table_refusal(append);
         }
         let Some((first, rest)) = append.rows.split_first() else { return self.append_without_rows(append) };
-        let base = append.base.as_ref().map_or(u32::MAX, |base| base.version);
+        let base = append.snapshot.as_ref().map_or(u32::MAX, |base| base.version);
         let added =
             self.session.run(APPEND, (append.id.to_bytes(), first.version, &first.bytes, append.epoch, base))?;
         if added == 0 {
@@ -127,28 +127,28 @@ impl Batch<'_> {
         for row in rest {
             self.put_table_row(append.id, row)?;
         }
-        self.follow(append)
+        self.write_index_and_snapshot(append)
     }
 
     fn append_without_rows(&mut self, append: &TableAppend) -> Result<Outcome, StoreError> {
         match self.check_table(append)? {
-            Ok(()) => self.follow(append),
+            Ok(()) => self.write_index_and_snapshot(append),
             Err(refusal) => Ok(refusal),
         }
     }
 
     /// What follows from entries that were added.
-    fn follow(&mut self, append: &TableAppend) -> Result<Outcome, StoreError> {
+    fn write_index_and_snapshot(&mut self, append: &TableAppend) -> Result<Outcome, StoreError> {
         let id = append.id.to_bytes();
-        if let Some(base) = &append.base {
-            self.put_base(append.id, base)?;
+        if let Some(base) = &append.snapshot {
+            self.put_snapshot(append.id, base)?;
             self.session.run("DELETE FROM story_log WHERE table_id = ?1 AND version < ?2", (id, base.version))?;
             let moved = "UPDATE story_tables SET base_version = ?2, is_live = ?3 WHERE id = ?1";
             self.session.run(moved, (id, base.version, append.is_live))?;
         } else {
             self.session.run(SET_LIVE, (id, append.is_live))?;
         }
-        self.put_index(&append.index)?;
+        self.put_index(&append.index_changes)?;
         Ok(Outcome::Done)
     }
 
@@ -161,12 +161,12 @@ impl Batch<'_> {
         let by_id = "SELECT epoch, base_version FROM story_tables WHERE id = ?1";
         let held = self.session.first(by_id, [append.id.to_bytes()], |row| Ok((row.number()?, row.number()?)))?;
         let Some((epoch, base_version)) = held else { return Ok(Err(Outcome::Fenced)) };
-        if let Err(refusal) = laws::may_append_table(epoch, append) {
+        if let Err(refusal) = semantics::check_table_writer(epoch, append) {
             return Ok(Err(refusal));
         }
         let last = "SELECT version FROM story_log WHERE table_id = ?1 ORDER BY version DESC LIMIT 1";
         let last = self.session.first(last, [append.id.to_bytes()], |row| row.number::<u32>())?;
         let have = last.map_or(base_version, |last| last.saturating_add(1));
-        Ok(laws::continues_table(append, base_version, have))
+        Ok(semantics::check_table_append(append, base_version, have))
     }
 }

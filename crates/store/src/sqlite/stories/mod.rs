@@ -8,12 +8,12 @@ mod log;
 mod reads;
 mod retire;
 
-pub(super) use reads::{answer, game, games_of, history, lobby, owner, secret, standings};
+pub(super) use reads::{game, games_of, history, idempotent_response, lobby, owner, secret, standings};
 
 /// The questions that are asked while games are played, by name: what a look at their plans, in a test or beside a measurement,
 /// goes through.
 #[cfg(any(test, feature = "testing"))]
-pub(super) fn questions() -> Vec<(&'static str, String)> {
+pub(super) fn queries() -> Vec<(&'static str, String)> {
     let fixed = [
         ("append", log::APPEND),
         ("live or not", log::SET_LIVE),

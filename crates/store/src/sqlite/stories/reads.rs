@@ -2,10 +2,10 @@
 
 use super::claims::OWNER;
 use crate::columns::{self, Columns};
-use crate::contract::{RecordedGame, RememberedAnswer, SeatFilter, StoreError};
-use crate::sqlite::rows::Session;
+use crate::contract::{PlayerGamesFilter, RecordedGame, RememberedResponse, StoreError};
+use crate::sqlite::session::Session;
 use engine::ids::{GameId, PlayerId, TableId};
-use engine::rows::{GameCursor, GameRow, SeatedGame, TableWhere};
+use engine::rows::{GameCursor, GameRow, SeatedGame, TableOwner};
 use engine::tables::Standing;
 use engine::time::UnixMs;
 use rusqlite::params;
@@ -13,7 +13,7 @@ use rusqlite::params;
 pub(super) const ANSWER: &str = "SELECT fingerprint, answer FROM story_answers WHERE player = ?1 AND key = ?2";
 
 /// A cursor's time, table and game; without one, a place before every game.
-fn place(before: Option<GameCursor>) -> (i64, Vec<u8>, i64) {
+fn cursor_position(before: Option<GameCursor>) -> (i64, Vec<u8>, i64) {
     // 17 bytes sort after any 16.
     before.map_or_else(
         || (i64::MAX, vec![0xff; 17], 0),
@@ -25,8 +25,8 @@ pub(in crate::sqlite) fn owner(
     session: Session<'_>,
     id: TableId,
     now: UnixMs,
-) -> Result<Option<TableWhere>, StoreError> {
-    session.first(OWNER, (id.to_bytes(), now.0), |row| columns::table_where(row))
+) -> Result<Option<TableOwner>, StoreError> {
+    session.first(OWNER, (id.to_bytes(), now.0), |row| columns::table_owner(row))
 }
 
 pub(super) fn game_by_id() -> String {
@@ -55,8 +55,11 @@ pub(super) fn games_of_player() -> String {
     )
 }
 
-pub(in crate::sqlite) fn games_of(session: Session<'_>, filter: &SeatFilter) -> Result<Vec<SeatedGame>, StoreError> {
-    let (at, table, number) = place(filter.before);
+pub(in crate::sqlite) fn games_of(
+    session: Session<'_>,
+    filter: &PlayerGamesFilter,
+) -> Result<Vec<SeatedGame>, StoreError> {
+    let (at, table, number) = cursor_position(filter.before);
     let page = params![filter.player.to_bytes(), filter.is_ended, at, table, number, filter.limit as i64];
     session.all(&games_of_player(), page, |row| columns::seated_game(row))
 }
@@ -97,7 +100,7 @@ pub(in crate::sqlite) fn history(
 }
 
 fn page(session: Session<'_>, sql: &str, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError> {
-    let (at, table, number) = place(before);
+    let (at, table, number) = cursor_position(before);
     session.all(sql, (at, table, number, limit as i64), |row| columns::game(row))
 }
 
@@ -119,11 +122,11 @@ pub(in crate::sqlite) fn standings(
     players.iter().filter_map(standing).collect()
 }
 
-pub(in crate::sqlite) fn answer(
+pub(in crate::sqlite) fn idempotent_response(
     session: Session<'_>,
     player: PlayerId,
     key: &str,
-) -> Result<Option<RememberedAnswer>, StoreError> {
+) -> Result<Option<RememberedResponse>, StoreError> {
     session.first(ANSWER, (player.to_bytes(), key), |row| Ok((columns::digest(row.bytes()?)?, row.bytes()?)))
 }
 

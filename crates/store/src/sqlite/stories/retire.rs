@@ -2,10 +2,10 @@
 
 use crate::columns::Columns;
 use crate::contract::StoreError;
-use crate::laws::KEYS_RETIRED_MAX;
+use crate::semantics::IDEMPOTENCY_KEYS_RETIRED_MAX;
 use crate::sqlite::batch::Batch;
 use engine::commands::Outcome;
-use engine::limits::IDEMPOTENCY_KEPT;
+use engine::limits::IDEMPOTENCY_RETENTION;
 use engine::time::UnixMs;
 use std::time::Duration;
 
@@ -37,12 +37,12 @@ impl Batch<'_> {
             "DELETE FROM story_answers WHERE (player, key) IN (
                SELECT player, key FROM story_answers WHERE created_at <= ?1
                ORDER BY created_at, player, key LIMIT ?2)",
-            (now.before(IDEMPOTENCY_KEPT).0, KEYS_RETIRED_MAX as i64),
+            (now.minus(IDEMPOTENCY_RETENTION).0, IDEMPOTENCY_KEYS_RETIRED_MAX as i64),
         )?;
         let Some(keep_for) = keep_for else { return Ok(Outcome::Retired(0)) };
         let oldest = self
             .session
-            .all(OLDEST, (now.before(keep_for).0, max as i64), |row| Ok((row.id()?.to_be_bytes(), row.int()?)))?;
+            .all(OLDEST, (now.minus(keep_for).0, max as i64), |row| Ok((row.id()?.to_be_bytes(), row.int()?)))?;
         for game in &oldest {
             self.forget_game(*game)?;
         }

@@ -2,32 +2,32 @@
 
 use crate::columns::worlds as rows;
 use crate::contract::StoreError;
-use crate::laws::{self, worlds::Versions};
+use crate::semantics::{self, worlds::WorldVersions};
 use crate::sqlite::batch::Batch;
 use engine::commands::{Outcome, WorldAppend};
 use engine::ids::WorldId;
 
 /// What decides about writes: a world's epoch, and how far its log, its snapshot and its counting are.
-pub(super) const HELD: &str = "
+pub(super) const LOG_STATE: &str = "
     SELECT epoch, snapshot_version, aggregated_version, coalesce(
         (SELECT version + 1 FROM world_log WHERE world_id = ?1 ORDER BY version DESC LIMIT 1), snapshot_version)
     FROM worlds WHERE id = ?1";
 pub(super) const FORGET: &str = "DELETE FROM world_log WHERE world_id = ?1 AND version < ?2";
 
 impl Batch<'_> {
-    pub(super) fn held_world(&self, id: WorldId) -> Result<Option<(u32, Versions)>, StoreError> {
-        self.session.first(HELD, [id.to_bytes()], |row| rows::held(row))
+    pub(super) fn world_log_state(&self, id: WorldId) -> Result<Option<(u32, WorldVersions)>, StoreError> {
+        self.session.first(LOG_STATE, [id.to_bytes()], |row| rows::log_state(row))
     }
 
     /// The figures of a world that is in this epoch.
-    fn fenced_world(&self, id: WorldId, epoch: u32) -> Result<Option<Versions>, StoreError> {
-        let held = self.held_world(id)?.filter(|(held, _)| *held == epoch && epoch > 0);
+    fn fenced_world(&self, id: WorldId, epoch: u32) -> Result<Option<WorldVersions>, StoreError> {
+        let held = self.world_log_state(id)?.filter(|(held, _)| *held == epoch && epoch > 0);
         Ok(held.map(|(_, versions)| versions))
     }
 
     pub(super) fn append_world(&mut self, append: &WorldAppend) -> Result<Outcome, StoreError> {
         let Some(held) = self.fenced_world(append.id, append.epoch)? else { return Ok(Outcome::Fenced) };
-        if let Err(refusal) = laws::worlds::continues(append, held.log) {
+        if let Err(refusal) = semantics::worlds::check_world_append(append, held.log) {
             return Ok(refusal);
         }
         let add = "INSERT INTO world_log (world_id, version, data) VALUES (?1, ?2, ?3)";
@@ -45,7 +45,7 @@ impl Batch<'_> {
         bytes: &[u8],
     ) -> Result<Outcome, StoreError> {
         let Some(held) = self.fenced_world(id, epoch)? else { return Ok(Outcome::Fenced) };
-        if let Err(refusal) = laws::worlds::may_snapshot(claims_version, held) {
+        if let Err(refusal) = semantics::worlds::check_snapshot(claims_version, held) {
             return Ok(refusal);
         }
         self.session.run(
@@ -56,13 +56,18 @@ impl Batch<'_> {
         if claims_version > held.snapshot {
             let moved = "UPDATE worlds SET snapshot_version = ?2 WHERE id = ?1";
             self.session.run(moved, (id.to_bytes(), claims_version))?;
-            self.forget_entries(id, held, Versions { snapshot: claims_version, ..held })?;
+            self.forget_entries(id, held, WorldVersions { snapshot: claims_version, ..held })?;
         }
         Ok(Outcome::Done)
     }
 
     /// Those that nobody needs any more.
-    pub(super) fn forget_entries(&self, id: WorldId, before: Versions, after: Versions) -> Result<(), StoreError> {
+    pub(super) fn forget_entries(
+        &self,
+        id: WorldId,
+        before: WorldVersions,
+        after: WorldVersions,
+    ) -> Result<(), StoreError> {
         if after.first_needed() > before.first_needed() {
             self.session.run(FORGET, (id.to_bytes(), after.first_needed()))?;
         }

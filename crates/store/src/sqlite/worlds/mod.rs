@@ -1,13 +1,13 @@
 //! Worlds: what their owners may do, who owns them, who joined, what was counted.
 
-mod figures;
-mod life;
+mod aggregates;
+mod lifecycle;
 mod log;
 mod reads;
 
 pub(super) use reads::{
-    behind, desk, has_joined, hunt_of_player, hunt_of_ticket, hunter, leaderboard, lobby, log_page, members, rounds,
-    totals, unfinished, world, world_named, worlds,
+    aggregation_lags, has_joined, hunt_of_player, hunt_of_ticket, hunter, leaderboard, lobby, log_page, members,
+    queue_owner, rounds, totals, unfinished, world, world_named, worlds,
 };
 
 use super::batch::Batch;
@@ -19,8 +19,8 @@ impl Batch<'_> {
         match command {
             WorldCommand::Ensure { row, members } => self.ensure_world(row, members),
             WorldCommand::Claim { id, worker, now } => self.claim_world(*id, *worker, *now),
-            WorldCommand::KeepDesk { worker, now } => self.keep_desk(*worker, *now),
-            WorldCommand::Match { row, members, keeper } => self.match_players(row, members, *keeper),
+            WorldCommand::AcquireQueue { worker, now } => self.acquire_queue(*worker, *now),
+            WorldCommand::CreateMatchedHunt { row, members, keeper } => self.match_players(row, members, *keeper),
             WorldCommand::Append(append) => self.append_world(append),
             WorldCommand::Snapshot { id, epoch, claims_version, bytes } => {
                 self.snapshot_world(*id, *epoch, *claims_version, bytes)
@@ -40,25 +40,25 @@ impl Batch<'_> {
 
 /// The questions that are asked about worlds, by name: what a look at their plans goes through.
 #[cfg(test)]
-pub(super) fn questions() -> Vec<(&'static str, String)> {
+pub(super) fn queries() -> Vec<(&'static str, String)> {
     let fixed = [
-        ("held", log::HELD),
+        ("held", log::LOG_STATE),
         ("forgotten entries", log::FORGET),
-        ("load of claims", life::LOAD_ROWS),
-        ("worlds of a creator", life::OF_CREATOR),
-        ("live worlds", life::LIVE),
-        ("the last world to be kept", life::LAST_BUT),
-        ("unjoined worlds", life::UNJOINED),
-        ("old worlds", life::OLD),
+        ("load of claims", lifecycle::LOAD_ROWS),
+        ("worlds of a creator", lifecycle::OF_CREATOR),
+        ("live worlds", lifecycle::LIVE),
+        ("the last world to be kept", lifecycle::NTH_LAST_END),
+        ("unjoined worlds", lifecycle::UNJOINED),
+        ("old worlds", lifecycle::OLD),
         ("log", reads::LOG),
-        ("worlds behind", reads::BEHIND),
+        ("worlds behind", reads::AGGREGATION_LAGS),
         ("joined", reads::JOINED),
         ("members", reads::MEMBERS),
-        ("desk", reads::DESK),
-        ("desk of a keeper", life::HAS_DESK),
+        ("desk", reads::QUEUE_OWNER),
+        ("desk of a keeper", lifecycle::OWNS_QUEUE),
     ];
     let made = [
-        ("load of a world", life::load()),
+        ("load of a world", lifecycle::load()),
         ("world", reads::by_id()),
         ("world of a name", reads::by_name()),
         ("worlds", reads::page()),

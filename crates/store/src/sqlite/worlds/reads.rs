@@ -2,10 +2,10 @@
 
 use crate::columns::{Columns, worlds as rows};
 use crate::contract::StoreError;
-use crate::sqlite::rows::Session;
+use crate::sqlite::session::Session;
 use engine::ids::{PlayerId, TicketId, WorldId, WorldName};
 use engine::rows::{
-    HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldBehind, WorldEntry, WorldLogPage, WorldOwner,
+    AggregationLag, HuntCursor, HuntTotals, HunterCursor, HunterRow, RoundRow, WorldEntry, WorldLogPage, WorldOwner,
     WorldRow,
 };
 use engine::time::UnixMs;
@@ -13,7 +13,7 @@ use engine::time::UnixMs;
 pub(super) const LOG: &str = "
     SELECT version, data FROM world_log WHERE world_id = ?1 AND version >= ?2 ORDER BY version LIMIT ?3";
 /// One seek for each world that has a log, another to its end.
-pub(super) const BEHIND: &str = "
+pub(super) const AGGREGATION_LAGS: &str = "
     WITH RECURSIVE logged (id) AS (
         SELECT (SELECT world_id FROM world_log WHERE world_id > x'' ORDER BY world_id LIMIT 1)
         UNION ALL
@@ -30,7 +30,7 @@ pub(super) const MEMBERS: &str = "
     SELECT player FROM world_members WHERE world_id = ?1 ORDER BY player LIMIT ?2";
 
 /// Who keeps the desk at ?1, if the lease holds.
-pub(super) const DESK: &str = "
+pub(super) const QUEUE_OWNER: &str = "
     SELECT d.worker, l.address FROM hunt_desk d
     JOIN workers l ON l.id = d.worker AND l.lease_until > ?1 AND NOT l.is_given_up WHERE d.id = 1";
 
@@ -150,14 +150,17 @@ pub(in crate::sqlite) fn log_page(
     from: u32,
     limit: usize,
 ) -> Result<Option<WorldLogPage>, StoreError> {
-    let held = session.first(super::log::HELD, [id.to_bytes()], |row| rows::held(row))?;
+    let held = session.first(super::log::LOG_STATE, [id.to_bytes()], |row| rows::log_state(row))?;
     let Some((_, versions)) = held else { return Ok(None) };
     let rows = session.all(LOG, (id.to_bytes(), from, limit as i64), |row| rows::log_row(row))?;
     Ok(Some(WorldLogPage { rows, version: versions.log, aggregated_version: versions.aggregated }))
 }
 
-pub(in crate::sqlite) fn behind(session: Session<'_>, limit: usize) -> Result<Vec<WorldBehind>, StoreError> {
-    session.all(BEHIND, [limit as i64], |row| rows::behind(row))
+pub(in crate::sqlite) fn aggregation_lags(
+    session: Session<'_>,
+    limit: usize,
+) -> Result<Vec<AggregationLag>, StoreError> {
+    session.all(AGGREGATION_LAGS, [limit as i64], |row| rows::aggregation_lag(row))
 }
 
 pub(in crate::sqlite) fn has_joined(session: Session<'_>, id: WorldId, player: PlayerId) -> Result<bool, StoreError> {
@@ -240,6 +243,6 @@ pub(in crate::sqlite) fn totals(session: Session<'_>) -> Result<HuntTotals, Stor
     Ok(session.first(&totals_row(), [], |row| rows::totals(row))?.unwrap_or_default())
 }
 
-pub(in crate::sqlite) fn desk(session: Session<'_>, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
-    session.first(DESK, [now.0], |row| rows::keeper(row))
+pub(in crate::sqlite) fn queue_owner(session: Session<'_>, now: UnixMs) -> Result<Option<WorldOwner>, StoreError> {
+    session.first(QUEUE_OWNER, [now.0], |row| rows::owner(row))
 }

@@ -12,4 +12,4 @@ pub use request::{
     CreateGuest, CreateStory, GuestCreated, InvitePlayers, SayText, SessionView, SetBots, SetCountdown, ShowCard,
     StorySettings, TellSentence,
 };
-pub use view::{StoryGame, StoryLine, StoryMember, StoryNext, StoryOwn, StorySeat, StoryState};
+pub use view::{StoryChatMessage, StoryGame, StoryMember, StoryNext, StoryOwn, StorySeat, StoryState};

@@ -34,7 +34,7 @@ pub struct StoryState {
     /// Whether bots may take free seats.
     pub bots: bool,
     /// What was said lately; empty for those who do not sit there.
-    pub chat: Vec<StoryLine>,
+    pub chat: Vec<StoryChatMessage>,
     /// The table's rules; null for a game that the table has left behind.
     #[schema(required)]
     pub settings: Option<StorySettings>,
@@ -57,7 +57,7 @@ pub struct StoryMember {
 
 /// A line of the chat.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct StoryLine {
+pub struct StoryChatMessage {
     /// When.
     pub at: Timestamp,
     /// During, or after, which game.

@@ -77,7 +77,7 @@ pub(super) fn answer(limits: &Arc<Limits>, parts: &Parts, kind: &Kind, body: Res
 
 fn unread(error: BodyError) -> Refusal {
     match error {
-        BodyError::TooLong => Refusal::TooLarge,
+        BodyError::TooLong => Refusal::PictureError,
         BodyError::NoRoom(_) => Refusal::Unavailable,
         BodyError::TooSlow => Refusal::TooSlow,
         BodyError::Broken => Refusal::BadRequest,

@@ -5,7 +5,7 @@ use super::*;
 use crate::config::Networks;
 use crate::gateway::listener::permits::AddressLimit;
 use axum::Extension;
-use engine::limits::CONNECTION_REFUSALS_AT_ONCE;
+use engine::limits::CONNECTION_REFUSALS_MAX;
 use std::net::{IpAddr, Ipv4Addr};
 use tokio::net::TcpSocket;
 
@@ -100,7 +100,7 @@ async fn many_are_refused_at_a_time_and_none_waits() {
     let house = open(1, None).await;
     let _first = house.asked(KNOWN, "known").await;
     let mut refused = Vec::new();
-    for _ in 0..2 * CONNECTION_REFUSALS_AT_ONCE {
+    for _ in 0..2 * CONNECTION_REFUSALS_MAX {
         refused.push(house.send(FAST).await);
     }
     for client in &mut refused {

@@ -5,7 +5,7 @@ use crate::tables::{Feed, FeedAnswer, Seen};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 use engine::ids::{PlayerId, TableId};
-use engine::tables::News;
+use engine::tables::FeedUpdate;
 use serde::Serialize;
 use wire::api::{StoryFeed, StoryFeedTooOld, StoryMessage};
 use wire::problem::PROBLEM_JSON;
@@ -52,7 +52,7 @@ pub(super) fn first(seen: &Seen) -> (u64, Bytes) {
     (seen.view.seq, json(&StoryMessage::View(Box::new(view))))
 }
 
-fn told(table: TableId, news: &News, online: &[PlayerId]) -> StoryFeed {
+fn told(table: TableId, news: &FeedUpdate, online: &[PlayerId]) -> StoryFeed {
     let events: Vec<_> = news.events.iter().map(|event| tell::event(table, event)).collect();
     StoryFeed {
         seq: news.seq,

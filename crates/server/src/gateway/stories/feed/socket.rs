@@ -12,7 +12,7 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
 use axum::response::Response;
 use bytes::Bytes;
-use engine::limits::FEED_HEARTBEAT_EVERY;
+use engine::limits::FEED_HEARTBEAT_INTERVAL;
 use serde::Deserialize;
 use std::time::Duration;
 use tokio::time::{Instant, interval_at, timeout};
@@ -115,7 +115,7 @@ async fn go_on(
     {
         return gone;
     }
-    let mut ping = interval_at(Instant::now() + FEED_HEARTBEAT_EVERY, FEED_HEARTBEAT_EVERY);
+    let mut ping = interval_at(Instant::now() + FEED_HEARTBEAT_INTERVAL, FEED_HEARTBEAT_INTERVAL);
     let mut unasked = Unasked::default();
     let mut leaving = std::pin::pin!(app.drain.sends_away());
     loop {

@@ -12,7 +12,7 @@ use crate::tables::{TableError, Tables, Waiting};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response as Head, header};
 use axum::response::Response;
 use bytes::Bytes;
-use engine::limits::FEED_HEARTBEAT_EVERY;
+use engine::limits::FEED_HEARTBEAT_INTERVAL;
 use futures_util::future::BoxFuture;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -55,7 +55,7 @@ pub(super) async fn begin(
     };
     let waiting = app.tables.wait(reader.table, reader.waiter, after).await?;
     let streaming = Streaming { tables: app.tables.clone(), reader, state: State::Says(first, waiting) };
-    Ok(Park::stream(pass, head(), FEED_HEARTBEAT_EVERY, granted.to(streaming)))
+    Ok(Park::stream(pass, head(), FEED_HEARTBEAT_INTERVAL, granted.to(streaming)))
 }
 
 /// The head of a stream.

@@ -10,9 +10,9 @@ use crate::metrics::Metrics;
 use crate::worlds::{Ending, Outlet, Tiding};
 use engine::limits::{
     MOVER_NAME_CHARS_MAX, VIEW_MARGIN_CELLS, VIEW_MOVERS_MAX, VIEW_RADIUS_MAX, WORLD_FRAME_BYTES_MAX,
-    WORLD_FRAMES_BURST, WORLD_HELLO_BYTES_MAX, WORLD_OUTBOX_BYTES_MAX,
+    WORLD_FRAMES_BURST, WORLD_HELLO_BYTES_MAX, WORLD_OUTBOUND_BYTES_MAX,
 };
-use engine::worlds::{Answer, Done, Entered, MoverId, Refusal, Seat as Sits, ViewDelta};
+use engine::worlds::{Answer, Done, EnteredMover, MoverId, MoverRef as Sits, Refusal, ViewDelta};
 use proptest::prelude::*;
 use prost::Message;
 use rules::world::{Cell, Indicator, Item, PowerUp};
@@ -26,7 +26,9 @@ use tokio::runtime::Builder;
 use tokio_tungstenite::tungstenite::protocol::Role;
 use tokio_tungstenite::tungstenite::{self, WebSocket};
 use wire::delimited;
-use wire::world::{Asked, ClientFrame, Framing, Hello, Leave, Move, Register, Registered, Said, ServerFrame, View};
+use wire::world::{
+    ClientFrame, ClientMessage, Framing, Hello, Leave, Move, Register, Registered, ServerFrame, ServerMessage, View,
+};
 
 /// A client's side of a connection, and ours.
 async fn connection(framing: Framing) -> (TcpStream, Arc<Line>) {
@@ -38,7 +40,7 @@ async fn connection(framing: Framing) -> (TcpStream, Arc<Line>) {
 }
 
 /// Hears everything until the connection ends, then takes it down as ours do.
-async fn hear_out(line: Arc<Line>) -> (Vec<Asked>, Parting) {
+async fn hear_out(line: Arc<Line>) -> (Vec<ClientMessage>, Parting) {
     let (mut ears, mut heard) = (Ears::default(), Vec::new());
     let parting = loop {
         let more = match poll_fn(|context| line.poll(context)).await {
@@ -61,19 +63,19 @@ async fn hear_out(line: Arc<Line>) -> (Vec<Asked>, Parting) {
     (heard, parting)
 }
 
-fn asked() -> Vec<Asked> {
-    let hello = Asked::Hello(Hello { version: 1, capabilities: vec!["reasons".to_owned()] });
+fn asked() -> Vec<ClientMessage> {
+    let hello = ClientMessage::Hello(Hello { version: 1, capabilities: vec!["reasons".to_owned()] });
     let register = Register { world: "plaza".to_owned(), token: "t".repeat(200), ..Register::default() };
-    let step = Asked::Move(Move { seq: 1, step: 3 });
-    vec![hello, Asked::Register(register), step, Asked::Leave(Leave {})]
+    let step = ClientMessage::Move(Move { seq: 1, step: 3 });
+    vec![hello, ClientMessage::Register(register), step, ClientMessage::Leave(Leave {})]
 }
 
-fn delimited_bytes(asked: &[Asked]) -> Vec<u8> {
+fn delimited_bytes(asked: &[ClientMessage]) -> Vec<u8> {
     asked.iter().flat_map(|asked| ClientFrame { what: Some(asked.clone()) }.encode_length_delimited_to_vec()).collect()
 }
 
 /// The same as a client of WebSockets sends it: some in pieces, and pings between.
-fn websocket_bytes(asked: &[Asked], is_json: bool) -> Vec<u8> {
+fn websocket_bytes(asked: &[ClientMessage], is_json: bool) -> Vec<u8> {
     let mut client = WebSocket::from_raw_socket(std::io::Cursor::new(Vec::new()), Role::Client, None);
     for asked in asked {
         client.write(tungstenite::Message::Ping(vec![7; 3].into())).unwrap();
@@ -113,10 +115,10 @@ async fn frames_are_the_same_wherever_the_bytes_are_cut() {
 }
 
 /// What a server said over TCP, all of it.
-fn said(mut bytes: &[u8]) -> Vec<Said> {
+fn said(mut bytes: &[u8]) -> Vec<ServerMessage> {
     let mut said = Vec::new();
     while !bytes.is_empty() {
-        let place = delimited::first(bytes, usize::MAX).unwrap().expect("frames are whole");
+        let place = delimited::first_frame(bytes, usize::MAX).unwrap().expect("frames are whole");
         let end = place.end;
         said.push(ServerFrame::decode(&bytes[place]).unwrap().what.expect("frames say something known"));
         bytes = &bytes[end..];
@@ -146,7 +148,7 @@ async fn check_ended(framing: Framing, bytes: &[u8], code: &str, close: u32) {
     };
     if framing == Framing::Delimited {
         match said(&heard).as_slice() {
-            [Said::Error(error)] => check(error),
+            [ServerMessage::Error(error)] => check(error),
             others => panic!("{code}: {others:?}"),
         }
         return;
@@ -159,7 +161,7 @@ async fn check_ended(framing: Framing, bytes: &[u8], code: &str, close: u32) {
         tungstenite::Message::Binary(frame) if !is_text => ServerFrame::decode(frame).unwrap().what.unwrap(),
         other => panic!("{code}: {other:?}"),
     };
-    assert!(matches!(&error, Said::Error(error) if { check(error); true }), "{error:?}");
+    assert!(matches!(&error, ServerMessage::Error(error) if { check(error); true }), "{error:?}");
     let tungstenite::Message::Close(Some(said)) = client.read().unwrap() else { panic!("{code}: no close") };
     assert_eq!((u32::from(u16::from(said.code)), said.reason.as_str()), (close, code));
 }
@@ -196,7 +198,7 @@ async fn whatever_is_no_frame_gets_one_error_and_a_close() {
 #[tokio::test]
 async fn frames_that_come_too_fast_end_the_connection() {
     let frames = WORLD_FRAMES_BURST as usize;
-    let steps = |count| vec![Asked::Move(Move { seq: 1, step: 0 }); count];
+    let steps = |count| vec![ClientMessage::Move(Move { seq: 1, step: 0 }); count];
     let (parting, heard) = answer_to(Framing::Delimited, &delimited_bytes(&steps(frames))).await;
     assert_eq!((parting, heard), (Parting::Gone, Vec::new()));
     check_ended(Framing::Delimited, &delimited_bytes(&steps(frames + 1)), "too_fast", 1008).await;
@@ -218,7 +220,7 @@ async fn a_close_is_answered_with_a_close_and_a_ping_with_a_pong() {
 }
 
 fn answer(seq: u32, result: Result<Done, Refusal>) -> Answer {
-    Answer { tag: 0, seat: Sits { slot: 0, id: MoverId(1) }, seq, result }
+    Answer { tag: 0, mover: Sits { slot: 0, id: MoverId(1) }, seq, result }
 }
 
 fn tell(line: &Line, tiding: &Tiding<'_>) {
@@ -243,7 +245,13 @@ async fn what_is_told_before_the_first_answer_comes_behind_it() {
     let mut heard = Vec::new();
     client.read_to_end(&mut heard).await.unwrap();
     let said = said(&heard);
-    let [Said::Registered(_), Said::Moved(moved), Said::Refused(refused), Said::Error(error)] = said.as_slice() else {
+    let [
+        ServerMessage::Registered(_),
+        ServerMessage::Moved(moved),
+        ServerMessage::Refused(refused),
+        ServerMessage::Error(error),
+    ] = said.as_slice()
+    else {
         panic!("{said:?}")
     };
     assert_eq!((moved.seq, moved.x, moved.y), (1, 2, 3));
@@ -269,7 +277,10 @@ async fn nothing_comes_behind_an_error_that_overtakes_the_first_answer() {
             Framing::Delimited => heard.as_slice(),
             _ => heard.strip_suffix(close.as_slice()).expect("a close is the last thing").get(1..).unwrap(),
         };
-        assert!(matches!(said(frame).as_slice(), [Said::Error(error)] if error.code == "replaced"), "{heard:?}");
+        assert!(
+            matches!(said(frame).as_slice(), [ServerMessage::Error(error)] if error.code == "replaced"),
+            "{heard:?}"
+        );
     }
 }
 
@@ -291,7 +302,7 @@ async fn what_a_slow_client_has_not_taken_comes_later_and_in_order() {
     client.shutdown().await.unwrap();
     client.read_to_end(&mut heard).await.unwrap();
     let ticks: Vec<_> =
-        said(&heard).iter().map(|said| if let Said::View(view) = said { view.tick } else { 0 }).collect();
+        said(&heard).iter().map(|said| if let ServerMessage::View(view) = said { view.tick } else { 0 }).collect();
     assert_eq!(ticks, (1..=frames).collect::<Vec<_>>());
     assert_eq!(hearing.await.unwrap().1, Parting::Gone);
 }
@@ -312,7 +323,7 @@ async fn the_system_watches_over_silence() {
 #[tokio::test]
 async fn who_never_reads_is_cut_off() {
     let (_client, line) = connection(Framing::Delimited).await;
-    let frame = vec![0; WORLD_OUTBOX_BYTES_MAX / 2];
+    let frame = vec![0; WORLD_OUTBOUND_BYTES_MAX / 2];
     let (_, parting) = tokio::join!(async { (0..1_000).for_each(|_| line.tell(&frame)) }, hear_out(line.clone()));
     assert_eq!(parting.1, Parting::Gone);
     let page = line.metrics().page().into_text();
@@ -333,7 +344,7 @@ fn a_view_is_told_as_it_was_cut() {
             View { trees: vec![1, 2], score: Some(3), ..View::default() },
             View { left: vec![4], oldest_change_us: 5, ..View::default() },
         ];
-        assert_eq!(said(&frames), want.map(|view| Said::View(Box::new(view))));
+        assert_eq!(said(&frames), want.map(|view| ServerMessage::View(Box::new(view))));
     });
 }
 
@@ -344,7 +355,7 @@ fn the_largest_view_fits_behind_a_socket_that_takes_nothing() {
     let cells = || (0..side).flat_map(|y| (0..side).map(move |x| Cell { x: 4_095 - x, y: 4_095 - y }));
     let longest = Indicator::from(Item::PowerUp(PowerUp::DoubleStep));
     let name: Arc<str> = "🎴".repeat(MOVER_NAME_CHARS_MAX).into();
-    let entered = |number| Entered {
+    let entered = |number| EnteredMover {
         id: MoverId(u32::MAX - number),
         cell: Cell { x: 4_095, y: 4_095 },
         indicator: Indicator::of_mover(19).unwrap(),
@@ -368,7 +379,7 @@ fn the_largest_view_fits_behind_a_socket_that_takes_nothing() {
         line.encode(&Tiding::View(&view), &mut frames);
         let refused = answer(u32::MAX, Err(Refusal::OutOfOrder { expected: u32::MAX }));
         (0..WORLD_FRAMES_BURST).for_each(|_| line.encode(&Tiding::Answer(&refused), &mut frames));
-        assert!(frames.len() <= WORLD_OUTBOX_BYTES_MAX, "{} bytes", frames.len());
+        assert!(frames.len() <= WORLD_OUTBOUND_BYTES_MAX, "{} bytes", frames.len());
     });
 }
 

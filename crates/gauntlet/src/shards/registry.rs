@@ -1,0 +1,172 @@
+//! What is known of the shards while they live: written by whoever tends one, read by whoever asks. Soft, and from memory.
+
+use super::child::{self, Child};
+use super::plan::ShardPlan;
+use super::restart_backoff::RestartBackoff;
+use rustix::process::Signal;
+use std::io;
+use std::net::SocketAddr;
+use std::process::ExitStatus;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+use tokio::sync::{mpsc, watch};
+use tokio::time::sleep;
+
+/// What everybody is told who tends a shard.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ShardCommands {
+    /// To leave, for good.
+    pub(super) stop: bool,
+    /// How often policies were to be read again.
+    pub(super) reloads: u64,
+}
+
+/// News of a shard, for whoever waits for the house to open.
+#[derive(Debug)]
+pub(super) enum ShardEvent {
+    /// It serves.
+    Serving,
+    /// It ended before it had ever served.
+    FailedToStart(usize, String),
+}
+
+/// A shard as it is now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shard {
+    /// From 1.
+    pub(super) number: usize,
+    /// Where it serves, or served last.
+    pub(super) address: SocketAddr,
+    /// Where it answers operators, if they have a port of their own.
+    pub(super) ops: Option<SocketAddr>,
+    /// Its process, while it serves.
+    pub(super) pid: Option<u32>,
+    /// How often it was started again.
+    pub(super) restarts: u64,
+}
+
+impl Shard {
+    /// Where to ask how it is: a port that has room when the other has none, if there is one.
+    pub(super) fn ops_address(&self) -> SocketAddr {
+        self.ops.unwrap_or(self.address)
+    }
+}
+
+/// All of them.
+pub(super) struct ShardRegistry {
+    shards: Mutex<Vec<Shard>>,
+}
+
+impl ShardRegistry {
+    pub(super) fn new(plans: &[ShardPlan]) -> Self {
+        let shard = |plan: &ShardPlan| Shard {
+            number: plan.number,
+            address: plan.address,
+            ops: plan.ops,
+            pid: None,
+            restarts: 0,
+        };
+        Self { shards: Mutex::new(plans.iter().map(shard).collect()) }
+    }
+
+    /// How they all are now.
+    pub(super) fn shards(&self) -> Vec<Shard> {
+        self.lock().clone()
+    }
+
+    fn update(&self, number: usize, change: impl FnOnce(&mut Shard)) {
+        if let Some(shard) = self.lock().iter_mut().find(|shard| shard.number == number) {
+            change(shard);
+        }
+    }
+
+    /// Nobody panics between two writes of one entry.
+    fn lock(&self) -> MutexGuard<'_, Vec<Shard>> {
+        self.shards.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps one shard alive until the order to leave. Each death is its own affair: the others serve on.
+    pub(super) async fn supervise(
+        &self,
+        mut plan: ShardPlan,
+        mut orders: watch::Receiver<ShardCommands>,
+        news: mpsc::Sender<ShardEvent>,
+    ) {
+        let mut life = RestartBackoff::default();
+        let mut has_served = false;
+        loop {
+            let began = Instant::now();
+            let Some(how) = self.run_once(&mut plan, &mut orders, &news, &mut has_served).await else { return };
+            if !has_served {
+                let _ = news.send(ShardEvent::FailedToStart(plan.number, how.clone())).await;
+            }
+            let wait = life.next_delay(began.elapsed());
+            tracing::error!(
+                shard = plan.number,
+                how,
+                wait_ms = wait.as_millis() as u64,
+                "a shard ended; it is started again"
+            );
+            tokio::select! {
+                () = sleep(wait) => {}
+                () = follow_commands(&mut orders, None) => return,
+            }
+            self.update(plan.number, |shard| shard.restarts += 1);
+        }
+    }
+
+    /// One process of a shard, from its start to its end; how it ended, or `None` when it was told to.
+    async fn run_once(
+        &self,
+        plan: &mut ShardPlan,
+        orders: &mut watch::Receiver<ShardCommands>,
+        news: &mpsc::Sender<ShardEvent>,
+        has_served: &mut bool,
+    ) -> Option<String> {
+        let mut child = match Child::start(plan.number, &plan.args()) {
+            Ok(child) => child,
+            Err(error) => return Some(format!("it could not be started: {error}")),
+        };
+        let pid = child.pid();
+        let serving = async {
+            if let Some(address) = child.wait_for_address().await {
+                plan.address = address;
+                *has_served = true;
+                self.update(plan.number, |shard| (shard.address, shard.pid) = (address, pid));
+                let _ = news.send(ShardEvent::Serving).await;
+            }
+            child.wait().await
+        };
+        let ended = tokio::select! {
+            ended = serving => Some(describe_exit(&ended)),
+            () = follow_commands(orders, pid) => None,
+        };
+        self.update(plan.number, |shard| shard.pid = None);
+        if ended.is_none() {
+            child.stop().await;
+        }
+        ended
+    }
+}
+
+/// Carries out what is ordered, until the order is to leave.
+async fn follow_commands(orders: &mut watch::Receiver<ShardCommands>, pid: Option<u32>) {
+    let mut done = *orders.borrow_and_update();
+    while !done.stop {
+        if orders.changed().await.is_err() {
+            return;
+        }
+        let next = *orders.borrow_and_update();
+        if next.reloads != done.reloads {
+            child::send_signal(pid, Signal::HUP);
+        }
+        done = next;
+    }
+}
+
+fn describe_exit(ended: &io::Result<ExitStatus>) -> String {
+    match ended {
+        Ok(status) => status.to_string(),
+        Err(error) => format!("nobody knows how: {error}"),
+    }
+}

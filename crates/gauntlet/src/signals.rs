@@ -1,0 +1,50 @@
+//! The signals: to leave (the first asks, the second does not wait), and to read the file of policies again.
+
+use std::io;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{mpsc, oneshot};
+
+/// 128 and the number of the signal, as shells have it.
+const INTERRUPTED: i32 = 130;
+const TERMINATED: i32 = 143;
+
+/// Ends at the first Ctrl-C or SIGTERM; the second one ends the process at once. Signals count from this call on.
+///
+/// # Errors
+/// The system's, when signals cannot be heard.
+pub(crate) fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
+    let mut interrupts = signal(SignalKind::interrupt())?;
+    let mut terminations = signal(SignalKind::terminate())?;
+    let (leave, left) = oneshot::channel();
+    tokio::spawn(async move {
+        next_signal(&mut interrupts, &mut terminations).await;
+        let _ = leave.send(());
+        let code = next_signal(&mut interrupts, &mut terminations).await;
+        std::process::exit(code);
+    });
+    Ok(async {
+        let _ = left.await;
+    })
+}
+
+/// A message for each SIGHUP, from this call on. Signals that come before the last one was heeded are one.
+///
+/// # Errors
+/// The system's, when signals cannot be heard.
+pub(crate) fn reload_signals() -> io::Result<mpsc::Receiver<()>> {
+    let mut hangups = signal(SignalKind::hangup())?;
+    let (ask, asked) = mpsc::channel(1);
+    tokio::spawn(async move {
+        while hangups.recv().await.is_some() {
+            let _ = ask.try_send(());
+        }
+    });
+    Ok(asked)
+}
+
+async fn next_signal(interrupts: &mut Signal, terminations: &mut Signal) -> i32 {
+    tokio::select! {
+        _ = interrupts.recv() => INTERRUPTED,
+        _ = terminations.recv() => TERMINATED,
+    }
+}

@@ -1,0 +1,228 @@
+//! Time stamps in order, for a log: one lies in its place, more share one allocation.
+//!
+//! Most keys are met once, so most logs hold one stamp; a pointer to it would cost a second miss of the cache and an
+//! allocation. Refuses to know what the stamps are for.
+
+use crate::Moment;
+use std::fmt;
+
+/// Stamps, oldest first: a queue. 24 bytes, and 8 for each that is reserved beyond one.
+pub(crate) struct Timestamps(Storage);
+
+enum Storage {
+    AtMostOne(Option<Moment>),
+    Ring(TimestampRing),
+}
+
+/// `len` stamps from `head` on, going round the end.
+struct TimestampRing {
+    slots: Box<[Moment]>,
+    head: u32,
+    len: u32,
+}
+
+/// Stamps of one log: a ring counts in 32 bits.
+pub(crate) const TIMESTAMPS_MAX: usize = u32::MAX as usize;
+
+const _: () = assert!(size_of::<Timestamps>() == 24, "a slot of a key and its log has 48 bytes");
+
+impl Default for Timestamps {
+    fn default() -> Self {
+        Self(Storage::AtMostOne(None))
+    }
+}
+
+impl Timestamps {
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        match &self.0 {
+            Storage::AtMostOne(stamp) => usize::from(stamp.is_some()),
+            Storage::Ring(ring) => ring.len as usize,
+        }
+    }
+
+    /// Stamps that have memory of their own: none of them where one lies in its place.
+    #[inline]
+    pub(crate) fn reserved(&self) -> usize {
+        match &self.0 {
+            Storage::AtMostOne(_) => 0,
+            Storage::Ring(ring) => ring.slots.len(),
+        }
+    }
+
+    /// Whether `wanted` stamps fit as it is.
+    #[inline]
+    pub(crate) fn fits(&self, wanted: usize) -> bool {
+        wanted <= self.reserved().max(1)
+    }
+
+    /// The stamp with `index` older ones.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> Option<Moment> {
+        match &self.0 {
+            Storage::AtMostOne(stamp) => stamp.filter(|_| index == 0),
+            Storage::Ring(ring) => (index < ring.len as usize).then(|| ring.slots[ring.slot_index(index)]),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn oldest(&self) -> Option<Moment> {
+        self.get(0)
+    }
+
+    #[inline]
+    pub(crate) fn latest(&self) -> Option<Moment> {
+        self.get(self.len().checked_sub(1)?)
+    }
+
+    pub(crate) fn pop_oldest(&mut self) {
+        match &mut self.0 {
+            Storage::AtMostOne(stamp) => *stamp = None,
+            Storage::Ring(ring) if ring.len > 0 => {
+                ring.head = ring.slot_index(1) as u32;
+                ring.len -= 1;
+            }
+            Storage::Ring(_) => {}
+        }
+    }
+
+    /// Adds `count` times `stamp`, which is none older than the others. They must fit.
+    pub(crate) fn add(&mut self, stamp: Moment, count: usize) {
+        debug_assert!(self.fits(self.len() + count), "whoever adds has reserved");
+        match &mut self.0 {
+            Storage::AtMostOne(_) if count == 0 => {}
+            Storage::AtMostOne(place) => *place = Some(stamp),
+            Storage::Ring(ring) => (0..count).for_each(|_| ring.push(stamp)),
+        }
+    }
+
+    /// Memory for exactly `wanted` stamps, or for as many as there are; one needs none.
+    pub(crate) fn resize(&mut self, wanted: usize) {
+        let len = self.len();
+        let wanted = wanted.max(len).min(TIMESTAMPS_MAX);
+        if wanted <= 1 {
+            self.0 = Storage::AtMostOne(self.oldest());
+            return;
+        }
+        let mut slots = Vec::with_capacity(wanted);
+        slots.extend(self.iter());
+        slots.resize(wanted, Moment::ZERO);
+        self.0 = Storage::Ring(TimestampRing { slots: slots.into_boxed_slice(), head: 0, len: len as u32 });
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Moment> {
+        (0..self.len()).filter_map(|index| self.get(index))
+    }
+}
+
+impl TimestampRing {
+    /// Where the stamp with `index` older ones lies.
+    #[inline]
+    fn slot_index(&self, index: usize) -> usize {
+        let place = self.head as usize + index;
+        if place < self.slots.len() { place } else { place - self.slots.len() }
+    }
+
+    fn push(&mut self, stamp: Moment) {
+        let place = self.slot_index(self.len as usize);
+        self.slots[place] = stamp;
+        self.len += 1;
+    }
+}
+
+impl Clone for Timestamps {
+    fn clone(&self) -> Self {
+        let mut copy = Self::default();
+        copy.resize(self.len());
+        match &mut copy.0 {
+            Storage::AtMostOne(place) => *place = self.oldest(),
+            Storage::Ring(ring) => self.iter().for_each(|stamp| ring.push(stamp)),
+        }
+        copy
+    }
+}
+
+impl PartialEq for Timestamps {
+    fn eq(&self, other: &Self) -> bool {
+        self.iter().eq(other.iter())
+    }
+}
+
+impl Eq for Timestamps {}
+
+impl fmt::Debug for Timestamps {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+    use std::collections::VecDeque;
+
+    #[derive(Clone, Copy, Debug)]
+    enum Step {
+        Add(usize),
+        Forget,
+        Resize(usize),
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let step = prop_oneof![
+            (0..5_usize).prop_map(Step::Add),
+            Just(Step::Forget),
+            Just(Step::Forget),
+            (0..9_usize).prop_map(Step::Resize),
+        ];
+        vec(step, 0..200)
+    }
+
+    proptest! {
+        #[test]
+        fn they_are_a_queue_wherever_they_lie(steps in steps()) {
+            let (mut stamps, mut model) = (Timestamps::default(), VecDeque::new());
+            for (at, step) in steps.into_iter().enumerate() {
+                match step {
+                    Step::Add(count) => {
+                        let now = Moment(at as u64);
+                        if !stamps.fits(model.len() + count) {
+                            stamps.resize(model.len() + count);
+                        }
+                        stamps.add(now, count);
+                        model.extend(std::iter::repeat_n(now, count));
+                    }
+                    Step::Forget => {
+                        stamps.pop_oldest();
+                        model.pop_front();
+                    }
+                    Step::Resize(wanted) => {
+                        stamps.resize(wanted);
+                        prop_assert!(stamps.reserved() <= wanted.max(model.len()));
+                    }
+                }
+                prop_assert!(stamps.iter().eq(model.iter().copied()), "{:?} for {:?}", stamps, model);
+                prop_assert_eq!((stamps.len(), stamps.oldest(), stamps.latest()),
+                    (model.len(), model.front().copied(), model.back().copied()));
+                prop_assert_eq!(stamps.get(model.len()), None);
+                prop_assert_eq!(&stamps.clone(), &stamps);
+            }
+        }
+    }
+
+    #[test]
+    fn one_stamp_needs_no_memory_of_its_own() {
+        let mut stamps = Timestamps::default();
+        stamps.add(Moment::ZERO, 1);
+        assert_eq!((stamps.len(), stamps.reserved()), (1, 0));
+        assert!(!stamps.fits(2));
+        stamps.resize(2);
+        stamps.add(Moment::ZERO, 1);
+        assert_eq!((stamps.len(), stamps.reserved()), (2, 2));
+        stamps.pop_oldest();
+        stamps.resize(1);
+        assert_eq!((stamps.len(), stamps.reserved()), (1, 0));
+    }
+}

@@ -1,0 +1,30 @@
+//! What is wrong with a chosen number: one shape for the settings of every game.
+
+use std::time::Duration;
+
+/// A number outside the limits that the other settings leave to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ValidationError {
+    /// The setting; a duration's name ends with its unit.
+    pub field: &'static str,
+    /// What was asked for.
+    pub actual: u64,
+    /// The least that it may be.
+    pub min: u64,
+    /// The most that it may be.
+    pub max: u64,
+}
+
+impl ValidationError {
+    /// The mistake, if `have` is not in `min..=max`.
+    #[must_use]
+    pub fn check_range(field: &'static str, have: u64, min: u64, max: u64) -> Option<Self> {
+        (have < min || have > max).then_some(Self { field, actual: have, min, max })
+    }
+}
+
+/// A duration in whole milliseconds, as mistakes show it; the longest ones as the highest number.
+#[must_use]
+pub fn whole_ms(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,78 @@
+//! The story of matches: what is played, by which bots, and what the runner touches beyond the store.
+
+use crate::bots;
+use crate::oracle::MatchOracle;
+use crate::plan::MatchPlan;
+use crate::world::{Node, SimWorld, Workload};
+use engine::ids::MatchId;
+use engine::matches::entry::Face;
+use engine::matches::spec::MatchSpec;
+use engine::rows::{MatchLogPage, MatchLogRow};
+use server::metrics::Metrics;
+use server::runner::{Answer, Call, Outside, Path};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use store::StoreError;
+use tokio::time::sleep;
+
+/// What is played.
+pub(crate) struct MatchWorkload {
+    pub(crate) plan: MatchPlan,
+    specs: BTreeMap<MatchId, MatchSpec>,
+}
+
+impl Workload for MatchWorkload {
+    type Oracle = MatchOracle;
+}
+
+impl MatchWorkload {
+    pub(crate) fn world(plan: MatchPlan) -> Arc<SimWorld<Self>> {
+        let specs = plan.matches.iter().map(|spec| (spec.id, spec.clone())).collect();
+        let (seed, faults, is_own) = (plan.seed, plan.faults.clone(), plan.has_exclusive_store);
+        SimWorld::new(Self { plan, specs }, seed, faults, is_own)
+    }
+}
+
+impl SimWorld<MatchWorkload> {
+    pub(crate) fn page(&self, id: MatchId) -> MatchLogPage {
+        self.read(|reader| reader.match_log(id, 0, usize::MAX)).expect("a planned match exists")
+    }
+}
+
+impl Outside for Node<MatchWorkload> {
+    async fn log(&self, id: MatchId) -> Result<Vec<MatchLogRow>, StoreError> {
+        self.reach_store().await?;
+        Ok(self.world.page(id).rows)
+    }
+
+    async fn face(&self, url: String) -> Face {
+        self.delay(20_000).await;
+        bots::face(&url)
+    }
+
+    async fn call(&self, call: Call) -> Answer {
+        self.thawed().await;
+        let (id, turn, _) = bots::read(&call.body);
+        let id: MatchId = id.parse().expect("the runner sends the match's id");
+        if let Some((poisoned, from_turn)) = self.world.workload.plan.poisoned {
+            assert!(id != poisoned || turn < from_turn || call.path != Path::Move, "poison");
+        }
+        let saved = self.world.page(id);
+        let spec = &self.world.workload.specs[&id];
+        self.world.with_oracle(|oracle| oracle.on_call(&call, spec, &saved));
+        let (answer, latency) = bots::answer(&call);
+        sleep(latency).await;
+        self.thawed().await;
+        answer
+    }
+
+    fn saved(&self, _id: MatchId, _version: u32) {}
+
+    async fn queue_rung(&self) {
+        std::future::pending::<()>().await;
+    }
+
+    fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+}

@@ -1,0 +1,141 @@
+//! Processes of a simulation, and what befalls them: killed as `kill -9` does, drained, or without time for a while.
+
+use crate::world::{Freeze, Node, SimWorld, Workload};
+use engine::limits::LEASE_DURATION;
+use server::app::Drain;
+use server::lease;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+/// Pause before a process that could not open its store is started again.
+const REOPEN_DELAY: Duration = Duration::from_millis(50);
+/// A drain is over in this time, whatever the store does.
+const DRAIN_TIMEOUT: Duration = LEASE_DURATION.saturating_mul(6);
+
+/// A process, for which time may stop.
+pub(crate) struct Process {
+    task: JoinHandle<()>,
+    drain: Drain,
+    freeze: Arc<Freeze>,
+}
+
+impl Process {
+    pub(crate) fn new(life: impl Future<Output = ()> + Send + 'static, drain: Drain, freeze: Arc<Freeze>) -> Self {
+        Self { task: tokio::spawn(life), drain, freeze }
+    }
+
+    /// Lets time go on for it.
+    pub(crate) fn thaw(&self) {
+        self.freeze.set(false);
+    }
+
+    /// As `kill -9` does: everything in memory is gone at once.
+    pub(crate) async fn kill(self) {
+        self.task.abort();
+        propagate_panic(self.task.await);
+    }
+
+    /// As SIGTERM does.
+    pub(crate) async fn drain(self) {
+        self.drain.begin();
+        let ended = timeout(LEASE_DURATION * 3, self.task).await.expect("a drain ends");
+        propagate_panic(ended);
+    }
+}
+
+/// A process may be ended by us, but not by a broken assertion.
+fn propagate_panic(ended: Result<(), tokio::task::JoinError>) {
+    if let Err(error) = ended
+        && error.is_panic()
+    {
+        std::panic::resume_unwind(error.into_panic());
+    }
+}
+
+/// Troubles processes while the world is faulty; how often it did.
+pub(crate) async fn inject_process_faults<S: Workload>(
+    world: &SimWorld<S>,
+    nodes: &mut Vec<Process>,
+    start: impl Fn() -> Process,
+) -> u32 {
+    let mut troubles = 0;
+    let Some(every) = world.faults.process_fault_interval else {
+        sleep(world.faults.faulty_for).await;
+        return troubles;
+    };
+    while world.is_faulty() {
+        let (pause, which, kind, away) = world.random(|dice| {
+            let pause = dice.below(2 * every.as_micros() as u64);
+            (Duration::from_micros(pause), dice.below(64) as usize, dice.below(3), dice.below(9_000))
+        });
+        sleep(pause).await;
+        let at = which % nodes.len();
+        let away = Duration::from_millis(away);
+        troubles += 1;
+        match kind {
+            0 => {
+                nodes.swap_remove(at).kill().await;
+                sleep(away / 4).await;
+                nodes.push(start());
+            }
+            1 => {
+                let leaving = nodes.swap_remove(at);
+                if !world.has_exclusive_store {
+                    nodes.push(start());
+                }
+                leaving.drain.begin();
+                // A drain may meet a store that is away: it must not wait for it for ever.
+                propagate_panic(timeout(DRAIN_TIMEOUT, leaving.task).await.expect("a drain ends, store or no store"));
+                if world.has_exclusive_store {
+                    nodes.push(start());
+                }
+            }
+            _ => {
+                nodes[at].freeze.set(true);
+                sleep(away).await;
+                nodes[at].freeze.set(false);
+            }
+        }
+    }
+    troubles
+}
+
+/// Lets the disk stall now and then while the world is faulty.
+pub(crate) async fn inject_stalls<S: Workload>(world: Arc<SimWorld<S>>) {
+    let Some(every) = world.faults.stall_interval else { return };
+    while world.is_faulty() {
+        let pause = world.random(|dice| dice.below(2 * every.as_micros() as u64));
+        sleep(Duration::from_micros(pause)).await;
+        world.set_stalled(true);
+        sleep(world.faults.stall_for).await;
+        world.set_stalled(false);
+    }
+}
+
+/// Begins as a process does: what earlier ones owned is free, and nothing is served before.
+pub(crate) async fn acquire_store<S: Workload>(node: &Node<S>, drain: &Drain) {
+    let open = async {
+        while lease::inherit(node).await.is_err() {
+            sleep(REOPEN_DELAY).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = open => {}
+        () = drain.begun() => {}
+    }
+}
+
+/// Takes the store away now and then while the world is faulty.
+pub(crate) async fn inject_outages<S: Workload>(world: Arc<SimWorld<S>>) {
+    let Some(every) = world.faults.outage_interval else { return };
+    while world.is_faulty() {
+        let (pause, away) = world.random(|dice| (dice.below(2 * every.as_micros() as u64), dice.below(8_000)));
+        sleep(Duration::from_micros(pause)).await;
+        world.set_store_up(false);
+        sleep(Duration::from_millis(away)).await;
+        world.set_store_up(true);
+    }
+}

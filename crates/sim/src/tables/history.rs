@@ -1,0 +1,223 @@
+//! When all is over: what everybody heard, held against the log. The log is played again, entry by entry; each version of a table is
+//! a state that readers could have seen, from the moment at which it was committed.
+
+use super::log::TableHistory;
+use super::observations::{self, Observation};
+use super::workload::TableWorkload;
+use crate::world::SimWorld;
+use engine::ids::{PlayerId, TableId};
+use engine::limits::LEASE_DURATION;
+use engine::tables::{EventKind, Feed, Table, TableEvent, TableView};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How late a wait may hear of a change while nothing goes wrong: the way of a commit's answer back to its keeper.
+const WAKE_TIMEOUT: Duration = Duration::from_millis(50);
+/// What went wrong is over for good so long after the last fault: leases have ended, tables were read again.
+const HEAL_TIMEOUT: Duration = LEASE_DURATION.saturating_mul(2);
+
+/// What was heard, over all.
+#[derive(Default)]
+pub(super) struct ObservationTotals {
+    pub(super) events: u32,
+    pub(super) unknown: u32,
+    pub(super) too_old: u32,
+}
+
+/// Fails the simulation if anything that must be true is not.
+pub(super) fn check(world: &SimWorld<TableWorkload>) -> ObservationTotals {
+    let mut heard = ObservationTotals::default();
+    let sights = world.workload.take_observations();
+    world.with_oracle(|log| {
+        log.assert_no_violations();
+        for id in &world.workload.ids {
+            let story = log.tables.get(id).expect("every table is opened in the end");
+            let faulty_for = world.faults.faulty_for;
+            let healed_at = if faulty_for.is_zero() { faulty_for } else { faulty_for + HEAL_TIMEOUT };
+            let history = History::of(*id, story, healed_at);
+            assert!(history.last().live_game().is_none(), "table {id}: a game still goes on, though its time is over");
+            let of_this: Vec<&Observation> = sights.iter().filter(|sight| sight.table == *id).collect();
+            history.check(&of_this, &mut heard);
+        }
+    });
+    heard
+}
+
+/// Every state that a table was ever in.
+struct History {
+    id: TableId,
+    /// The table after so many entries, and when the last of them was committed.
+    states: Vec<(Table, Duration)>,
+    /// From then on nothing goes wrong.
+    healed_at: Duration,
+}
+
+/// What somebody was to hear.
+struct ExpectedEvent {
+    event: TableEvent,
+    /// Entries in the log with it.
+    version: usize,
+}
+
+impl History {
+    fn of(id: TableId, story: &TableHistory, healed_at: Duration) -> Self {
+        let rows: Vec<_> = story.rows.iter().map(|(row, _)| row.clone()).collect();
+        let state = |version: usize| {
+            let table = Table::restore(&story.snapshot, &rows[..version]).expect("what was saved can be read");
+            let at = version.checked_sub(1).map_or(Duration::ZERO, |last| story.rows[last].1);
+            (table, at)
+        };
+        Self { id, states: (0..=rows.len()).map(state).collect(), healed_at }
+    }
+
+    fn last(&self) -> &Table {
+        &self.states.last().expect("there is a state before the first entry").0
+    }
+
+    fn check(&self, sights: &[&Observation], heard: &mut ObservationTotals) {
+        let mut said = self.chat_counts();
+        let viewers: std::collections::BTreeSet<Option<PlayerId>> = sights.iter().map(|sight| sight.viewer).collect();
+        for viewer in viewers {
+            let told = self.expected_events(viewer);
+            let own = sights.iter().filter(|sight| sight.viewer == viewer);
+            self.check_viewer(viewer, &told, own.copied(), heard);
+        }
+        for sight in sights {
+            match &sight.kind {
+                observations::ObservedKind::ActionDone { said: Some(text), .. } => {
+                    let count = said.remove(text.as_str()).unwrap_or(0);
+                    assert_eq!(count, 1, "table {}: {text:?} was acknowledged, and is there {count} times", self.id);
+                }
+                observations::ObservedKind::ActionRejected { said: Some(text) } => {
+                    assert_eq!(said.get(text.as_str()), None, "table {}: {text:?} was refused, and is there", self.id);
+                }
+                observations::ObservedKind::ActionUnknown { said: text } => {
+                    heard.unknown += 1;
+                    let count = text.as_ref().and_then(|text| said.remove(text.as_str())).unwrap_or(0);
+                    assert!(count <= 1, "table {}: {text:?} is there {count} times", self.id);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Lines of chat in the log, and how often each is there.
+    fn chat_counts(&self) -> BTreeMap<String, u32> {
+        let mut said = BTreeMap::new();
+        let mut members: Vec<PlayerId> = self.states.iter().flat_map(|(table, _)| table.members()).collect();
+        members.sort_unstable();
+        members.dedup();
+        let of_members = members.into_iter().flat_map(|member| {
+            // Everybody hears himself.
+            self.expected_events(Some(member)).into_iter().filter_map(move |told| match told.event.kind {
+                EventKind::ChatSent { player, text } if player == member => Some(text.to_string()),
+                _ => None,
+            })
+        });
+        of_members.for_each(|text| *said.entry(text).or_default() += 1);
+        said
+    }
+
+    /// Every event that this viewer was to hear, in order.
+    fn expected_events(&self, viewer: Option<PlayerId>) -> Vec<ExpectedEvent> {
+        let mut told: Vec<ExpectedEvent> = Vec::new();
+        for (version, (table, _)) in self.states.iter().enumerate() {
+            match table.feed(viewer, told.len() as u64) {
+                Feed::Update(news) => {
+                    told.extend(news.events.into_iter().map(|event| ExpectedEvent { event, version }))
+                }
+                Feed::TooOld => panic!("table {}: {viewer:?} cannot follow the log itself at {version}", self.id),
+            }
+        }
+        let numbers = told.iter().map(|told| told.event.seq);
+        assert!(numbers.eq(1..=told.len() as u64), "table {}: the events of {viewer:?} are not contiguous", self.id);
+        told
+    }
+
+    /// One viewer's answers. He asks for one thing after the other, so what he hears never goes back.
+    fn check_viewer<'a>(
+        &self,
+        viewer: Option<PlayerId>,
+        told: &[ExpectedEvent],
+        sights: impl Iterator<Item = &'a Observation>,
+        heard: &mut ObservationTotals,
+    ) {
+        let mut cursor = 0;
+        let mut reached = 0;
+        for sight in sights {
+            match &sight.kind {
+                observations::ObservedKind::Update { after, events } => {
+                    assert_eq!(*after, cursor, "table {}: {viewer:?} went on from elsewhere", self.id);
+                    heard.events += events.len() as u32;
+                    for event in events {
+                        cursor += 1;
+                        let want = &told[cursor as usize - 1];
+                        assert_eq!(*event, want.event, "table {}: {viewer:?} heard something else", self.id);
+                        self.check_committed(want.version, sight);
+                    }
+                    if let Some(next) = told.get(cursor as usize) {
+                        self.check_prompt(next.version, sight);
+                    }
+                }
+                observations::ObservedKind::TooOld { view } => {
+                    heard.too_old += 1;
+                    cursor = view.seq;
+                    reached = self.check_view(view, sight, reached);
+                }
+                observations::ObservedKind::View(view) | observations::ObservedKind::ActionDone { view, .. } => {
+                    reached = self.check_view(view, sight, reached);
+                }
+                observations::ObservedKind::ActionRejected { .. }
+                | observations::ObservedKind::ActionUnknown { .. } => {}
+            }
+        }
+    }
+
+    fn check_committed(&self, version: usize, sight: &Observation) {
+        let committed = self.states[version].1;
+        assert!(
+            committed <= sight.received_at,
+            "table {}: {:?} heard at {:?} of what was committed at {committed:?}",
+            self.id,
+            sight.viewer,
+            sight.received_at
+        );
+    }
+
+    /// Nobody went on waiting after there was something to hear.
+    fn check_prompt(&self, version: usize, sight: &Observation) {
+        let committed = self.states[version].1;
+        assert!(
+            committed.max(self.healed_at) + WAKE_TIMEOUT > sight.received_at,
+            "table {}: {:?} waited until {:?} though there was something to hear at {committed:?}",
+            self.id,
+            sight.viewer,
+            sight.received_at
+        );
+    }
+
+    /// A view is that of a state which was committed by then, and not older than what this viewer has seen. Which version it was,
+    /// at least.
+    fn check_view(&self, view: &TableView, sight: &Observation, reached: usize) -> usize {
+        let states = self.states.iter().enumerate().skip(reached);
+        let mut known = states.take_while(|(_, (_, at))| *at <= sight.received_at);
+        let found = known.find(|(_, (table, _))| {
+            table.seq(sight.viewer) == view.seq && without_chat(table.view(sight.viewer)) == without_chat(view.clone())
+        });
+        let Some((version, _)) = found else {
+            let wanted = self.states.iter().position(|(table, _)| table.seq(sight.viewer) == view.seq);
+            panic!(
+                "table {}: {:?} saw at {:?} (asked at {:?}) what was never so, or not any more: seq {}, first at version \
+                 {wanted:?}, he had seen {reached}: {view:#?}",
+                self.id, sight.viewer, sight.received_at, sight.sent_at, view.seq
+            );
+        };
+        version
+    }
+}
+
+/// The chat forgets by time, and the log has none.
+fn without_chat(mut view: TableView) -> TableView {
+    view.chat.clear();
+    view
+}

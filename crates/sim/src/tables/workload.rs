@@ -1,0 +1,102 @@
+//! What the keepers touch beyond their lease, in the made-up world; and which processes can be reached, under which address.
+
+use super::log::CommitLog;
+use super::observations::Observation;
+use super::plan::TablePlan;
+use crate::dice::Dice;
+use crate::world::{Node, Workload};
+use engine::commands::Command;
+use engine::ids::TableId;
+use engine::rows::TableOwner;
+use engine::time::UnixMs;
+use rules::chance::Seed;
+use server::tables::{Committed, Outside, Tables};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use store::StoreError;
+
+/// What happens at the tables, and who saw what of it.
+pub(super) struct TableWorkload {
+    pub(super) plan: TablePlan,
+    pub(super) ids: Vec<TableId>,
+    /// Processes that are alive.
+    endpoints: Mutex<Vec<NodeEndpoint>>,
+    observations: Mutex<Vec<Observation>>,
+}
+
+/// Where a process can be reached while it is alive.
+#[derive(Clone)]
+pub(super) struct NodeEndpoint {
+    pub(super) address: String,
+    pub(super) tables: Tables,
+}
+
+impl Workload for TableWorkload {
+    type Oracle = CommitLog;
+}
+
+impl TableWorkload {
+    pub(super) fn new(plan: TablePlan, ids: Vec<TableId>) -> Self {
+        Self { plan, ids, endpoints: Mutex::default(), observations: Mutex::default() }
+    }
+
+    pub(super) fn add_endpoint(&self, door: NodeEndpoint) {
+        lock(&self.endpoints).push(door);
+    }
+
+    pub(super) fn remove_endpoint(&self, address: &str) {
+        lock(&self.endpoints).retain(|door| door.address != address);
+    }
+
+    /// The process of this address, or else some process, if any is alive.
+    pub(super) fn endpoint(&self, address: Option<&str>, any: u64) -> Option<NodeEndpoint> {
+        let doors = lock(&self.endpoints);
+        let named = address.and_then(|address| doors.iter().find(|door| door.address == address));
+        named.or_else(|| doors.get(any as usize % doors.len().max(1))).cloned()
+    }
+
+    pub(super) fn record(&self, sight: Observation) {
+        lock(&self.observations).push(sight);
+    }
+
+    pub(super) fn take_observations(&self) -> Vec<Observation> {
+        std::mem::take(&mut lock(&self.observations))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Outside for Node<TableWorkload> {
+    async fn commit_all(&self, commands: Vec<Command>) -> Result<Committed, StoreError> {
+        let appends = commands.iter().filter_map(|command| match command {
+            Command::AppendTable(append) => Some((append.id, append.epoch)),
+            _ => None,
+        });
+        let appends: Vec<_> = appends.collect();
+        self.world.with_oracle(|log| appends.iter().for_each(|(id, epoch)| log.before_append(*id, *epoch)));
+        let sent = self.commit_through_faults(commands).await;
+        if sent.is_err() {
+            self.world.with_oracle(|log| log.unknown_appends.extend(appends));
+        }
+        Ok(Committed { outcomes: sent?, at_us: self.now_us() })
+    }
+
+    async fn owner(&self, id: TableId) -> Result<Option<TableOwner>, StoreError> {
+        self.reach_store().await?;
+        let now = self.world.now();
+        Ok(self.world.read(|reader| reader.table_owner(id, now)))
+    }
+
+    fn seed(&self) -> Seed {
+        Seed(self.world.random(Dice::next))
+    }
+
+    fn steady(&self) -> UnixMs {
+        self.world.now()
+    }
+
+    fn now_us(&self) -> i64 {
+        self.world.now().0.saturating_mul(1_000)
+    }
+}

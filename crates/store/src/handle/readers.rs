@@ -1,0 +1,340 @@
+//! A bounded pool of readers: threads that each own one and take what waits from one queue. A reader that lost its database is
+//! dropped and opened anew. Readers of a file are opened when first needed. Those of a shared database are all opened at the start,
+//! because its connections are counted and a node that gets one only now and then would fail at random; one that is lost is
+//! opened again within a second, also while nobody asks, and until then the pool says that it is missing.
+//!
+//! Threads of our own and not the runtime's blocking ones: a point read takes 20 µs, waking a thread takes longer on a busy
+//! machine, and whoever is awake here goes on to the next read without being woken again.
+
+use super::{panic_message, unavailable};
+use crate::contract::{Database, Observer, Reader, StoreError};
+use engine::limits::READS_WAITING_MAX;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+
+/// How often a thread looks whether its reader of a shared database is still good, while nobody asks.
+const READER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
+
+type Job = Box<dyn FnOnce(&mut ReaderSlot) + Send>;
+
+pub(super) struct ReaderThreads {
+    database: Arc<dyn Database>,
+    losses: LossCount,
+    queue: Arc<JobQueue>,
+    observer: Arc<dyn Observer>,
+    count: usize,
+    /// Counts those of [`ReaderThreads::dedicated`], too.
+    missing: Arc<MissingReaders>,
+    /// Those of [`ReaderThreads::dedicated`]: they are closed with these.
+    dedicated: Mutex<Vec<Apart>>,
+}
+
+/// What is known here of readers apart.
+#[derive(Clone)]
+struct Apart {
+    queue: Arc<JobQueue>,
+    count: usize,
+}
+
+/// The readers that could not be opened when that was last tried.
+#[derive(Default)]
+struct MissingReaders {
+    count: AtomicUsize,
+    /// What the database said to the last of them.
+    why: Mutex<Option<StoreError>>,
+}
+
+/// What a thread does next.
+enum NextWork {
+    Run(Job),
+    /// Nothing came for a while.
+    CheckReader,
+}
+
+/// What waits, and who. A thread is woken only if one sleeps.
+#[derive(Default)]
+struct JobQueue {
+    state: Mutex<JobQueueState>,
+    job_ready: Condvar,
+}
+
+#[derive(Default)]
+struct JobQueueState {
+    jobs: VecDeque<Job>,
+    idle_threads: usize,
+    /// The threads end when they have done what waits.
+    is_closed: bool,
+}
+
+/// How often the database was lost so far, as anybody at the door noticed. A reader opened before the last loss is opened anew
+/// before it is asked: its connection is dead, and somebody's read would have to find that out.
+pub(super) type LossCount = Arc<AtomicU64>;
+
+/// One thread's reader.
+struct ReaderSlot {
+    database: Arc<dyn Database>,
+    reader: Option<Box<dyn Reader>>,
+    losses: LossCount,
+    /// [`LossCount`] when the reader was opened.
+    losses_before: u64,
+    missing: Arc<MissingReaders>,
+    /// Whether this one is counted there.
+    is_missing: bool,
+}
+
+impl ReaderThreads {
+    /// Starts the threads; they open nothing yet.
+    pub(super) fn new(
+        database: &Arc<dyn Database>,
+        count: usize,
+        observer: Arc<dyn Observer>,
+        losses: &LossCount,
+    ) -> Result<Self, StoreError> {
+        Self::start(database, count, observer, losses, Arc::default())
+    }
+
+    fn start(
+        database: &Arc<dyn Database>,
+        count: usize,
+        observer: Arc<dyn Observer>,
+        losses: &LossCount,
+        missing: Arc<MissingReaders>,
+    ) -> Result<Self, StoreError> {
+        let (queue, count) = (Arc::<JobQueue>::default(), count.max(1));
+        for _ in 0..count {
+            let seat = ReaderSlot {
+                database: Arc::clone(database),
+                reader: None,
+                losses: Arc::clone(losses),
+                losses_before: 0,
+                missing: Arc::clone(&missing),
+                is_missing: false,
+            };
+            let jobs = Arc::clone(&queue);
+            let started = thread::Builder::new().name("store-reader".to_owned()).spawn(move || run_reader(seat, &jobs));
+            if let Err(error) = started {
+                queue.close();
+                return Err(unavailable(&format!("no thread for a reader: {error}")));
+            }
+        }
+        let (database, losses) = (Arc::clone(database), Arc::clone(losses));
+        Ok(Self { database, losses, queue, observer, count, missing, dedicated: Mutex::default() })
+    }
+
+    /// Readers of the same database with threads and a queue of their own.
+    pub(super) fn dedicated(&self, count: usize, observer: Arc<dyn Observer>) -> Result<Self, StoreError> {
+        let missing = Arc::clone(&self.missing);
+        let readers = Self::start(&self.database, count, observer, &self.losses, missing)?;
+        self.pools_apart().push(Apart { queue: Arc::clone(&readers.queue), count: readers.count });
+        Ok(readers)
+    }
+
+    /// Opens these readers, now, without those apart. Blocks until each has been tried.
+    pub(super) fn open_all(&self) -> Result<(), StoreError> {
+        let refused = open(&self.queue, self.count)?;
+        all_given(refused, 1 + self.count, &format!("one to write and {} to read", self.count))
+    }
+
+    /// Opens all readers apart, now. Blocks until each has been tried.
+    pub(super) fn open_all_apart(&self) -> Result<(), StoreError> {
+        let pools = self.pools_apart().clone();
+        let mut refused = Vec::new();
+        for pool in &pools {
+            refused.extend(open(&pool.queue, pool.count)?);
+        }
+        let apart = pools.iter().map(|pool| pool.count).sum::<usize>();
+        let what = format!("one to write, {} to read and {apart} to read apart from those", self.count);
+        all_given(refused, 1 + self.count + apart, &what)
+    }
+
+    /// How many readers could not be opened when that was last tried, and why the last of them could not.
+    pub(super) fn missing(&self) -> Option<(usize, StoreError)> {
+        let why = self.missing.why.lock().unwrap_or_else(PoisonError::into_inner).clone()?;
+        Some((self.missing.count.load(Ordering::Acquire), why)).filter(|(count, _)| *count > 0)
+    }
+
+    /// Asks a reader as soon as one is free. A read whose caller went away before it began is left out.
+    pub(super) async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (reply, answer) = oneshot::channel();
+        let (asked_at, observer) = (Instant::now(), Arc::clone(&self.observer));
+        let job = move |seat: &mut ReaderSlot| {
+            if reply.is_closed() {
+                return;
+            }
+            let began = Instant::now();
+            let answer = seat.run_query(query);
+            observer.read(began - asked_at, began.elapsed(), answer.is_ok());
+            let _ = reply.send(answer);
+        };
+        self.queue.push(Box::new(job))?;
+        answer.await.unwrap_or_else(|_| Err(unavailable("the read was cut short: the store is closed")))
+    }
+
+    /// Lets the threads end once they have done what waits, and those of the readers apart.
+    pub(super) fn close(&self) {
+        self.queue.close();
+        self.pools_apart().iter().for_each(|pool| pool.queue.close());
+    }
+
+    /// Whole even if a holder of the lock panicked: each update is one step.
+    fn pools_apart(&self) -> MutexGuard<'_, Vec<Apart>> {
+        self.dedicated.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Opens the readers of all `count` threads of a queue; what those were told that could not.
+fn open(queue: &JobQueue, count: usize) -> Result<Vec<StoreError>, StoreError> {
+    // A thread that has one of these waits for all others to have one: each gets exactly one.
+    let (all, (tried, answers)) = (Arc::new(Barrier::new(count)), mpsc::channel());
+    for _ in 0..count {
+        let (all, tried) = (Arc::clone(&all), tried.clone());
+        queue.push(Box::new(move |seat| {
+            all.wait();
+            let _ = tried.send(seat.ensure_open());
+        }))?;
+    }
+    drop(tried);
+    Ok(answers.iter().filter_map(Result::err).collect())
+}
+
+/// An error that says how many connections are missing, if some were refused.
+fn all_given(refused: Vec<StoreError>, needed: usize, what: &str) -> Result<(), StoreError> {
+    let got = needed - refused.len();
+    match refused.into_iter().next() {
+        None => Ok(()),
+        Some(StoreError::Unavailable { why }) => Err(unavailable(&format!(
+            "it gave {got} of the {needed} connections that this server needs, {what}: {why}"
+        ))),
+        Some(other) => Err(other),
+    }
+}
+
+impl JobQueue {
+    fn push(&self, job: Job) -> Result<(), StoreError> {
+        let mut line = self.lock();
+        if line.is_closed {
+            return Err(unavailable("the store is closed"));
+        }
+        if line.jobs.len() >= READS_WAITING_MAX {
+            return Err(StoreError::Overloaded { waiting_max: READS_WAITING_MAX });
+        }
+        line.jobs.push_back(job);
+        let is_anybody_asleep = line.idle_threads > 0;
+        drop(line);
+        if is_anybody_asleep {
+            self.job_ready.notify_one();
+        }
+        Ok(())
+    }
+
+    /// The next job, as soon as there is one, or nothing to do for so long; `None` when the store is closed and all is done.
+    fn next(&self, patience: Option<Duration>) -> Option<NextWork> {
+        let mut line = self.lock();
+        let mut is_over = false;
+        loop {
+            if let Some(job) = line.jobs.pop_front() {
+                return Some(NextWork::Run(job));
+            }
+            if line.is_closed {
+                return None;
+            }
+            if is_over {
+                return Some(NextWork::CheckReader);
+            }
+            line.idle_threads += 1;
+            line = match patience {
+                None => self.job_ready.wait(line).unwrap_or_else(PoisonError::into_inner),
+                Some(patience) => {
+                    let waited = self.job_ready.wait_timeout(line, patience).unwrap_or_else(PoisonError::into_inner);
+                    is_over = waited.1.timed_out();
+                    waited.0
+                }
+            };
+            line.idle_threads -= 1;
+        }
+    }
+
+    fn close(&self) {
+        self.lock().is_closed = true;
+        self.job_ready.notify_all();
+    }
+
+    /// Whole even if a holder of the lock panicked: each update is one step.
+    fn lock(&self) -> MutexGuard<'_, JobQueueState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn run_reader(mut seat: ReaderSlot, queue: &JobQueue) {
+    let patience = seat.database.is_shared().then_some(READER_CHECK_INTERVAL);
+    while let Some(next) = queue.next(patience) {
+        match next {
+            NextWork::Run(job) => job(&mut seat),
+            // Whoever asks how many are missing is told what came of it.
+            NextWork::CheckReader => drop(seat.ensure_open()),
+        }
+    }
+}
+
+impl ReaderSlot {
+    fn run_query<T>(&mut self, query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> Result<T, StoreError> {
+        let mut reader = self.take_reader()?;
+        let answer = catch_panic(|| query(&mut *reader));
+        if matches!(answer, Err(StoreError::Unavailable { .. })) {
+            self.losses.fetch_add(1, Ordering::AcqRel);
+        } else {
+            self.reader = Some(reader);
+        }
+        answer
+    }
+
+    /// Sees to it that there is a good reader.
+    fn ensure_open(&mut self) -> Result<(), StoreError> {
+        self.reader = Some(self.take_reader()?);
+        Ok(())
+    }
+
+    /// The reader, opened anew where there is none or the database was lost since.
+    fn take_reader(&mut self) -> Result<Box<dyn Reader>, StoreError> {
+        let losses = self.losses.load(Ordering::Acquire);
+        let taken = match self.reader.take() {
+            Some(reader) if self.losses_before == losses => Ok(reader),
+            Some(_) | None => catch_panic(|| self.database.reader()),
+        };
+        self.losses_before = losses;
+        self.is_missing = self.missing.record(self.is_missing, taken.as_ref().err());
+        taken
+    }
+}
+
+impl MissingReaders {
+    /// Counts a reader that was missing or not and now is or is not; whether it is.
+    fn record(&self, was_missing: bool, error: Option<&StoreError>) -> bool {
+        if let Some(error) = error {
+            *self.why.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.clone());
+        }
+        match (was_missing, error.is_some()) {
+            (false, true) => {
+                self.count.fetch_add(1, Ordering::AcqRel);
+            }
+            (true, false) => {
+                self.count.fetch_sub(1, Ordering::AcqRel);
+            }
+            (false, false) | (true, true) => {}
+        }
+        error.is_some()
+    }
+}
+
+fn catch_panic<T>(work: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(unavailable(&format!("a read panicked: {}", panic_message(&*panic)))))
+}

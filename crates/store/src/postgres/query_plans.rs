@@ -1,0 +1,185 @@
+//! Tests: which indexes PostgreSQL can answer the questions about stories from. The tables are empty here, so the planner is told
+//! to look through a table, or to sort, only where there is no other way.
+
+use super::appends::KEPT;
+use super::batch::PostgresWriter;
+use super::session::{Session, StatementError};
+use super::stories;
+use super::worlds;
+use crate::columns::Columns;
+use crate::contract::{Backend, Database};
+use crate::testing::PostgresCluster;
+use ::postgres::NoTls;
+use engine::commands::{Command, CreateMatches, MatchAppend, Outcome};
+use engine::ids::{AccountId, BotId, MatchId, WorkerId};
+use engine::matches::spec::{MatchSpec, SeatSpec};
+use engine::rows::{Account, MatchLogRow};
+use engine::time::UnixMs;
+use rules::chance::Seed;
+use rules::snake::{Map, Rules, Ruleset, Settings};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+const NOW: UnixMs = UnixMs(1_700_000_040_000);
+const SETTINGS: &str = "
+    SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off; SET enable_hashjoin = off;
+    SET enable_mergejoin = off; SET plan_cache_mode = force_generic_plan;";
+
+fn session() -> Session {
+    let url = PostgresCluster::shared().new_database_url();
+    drop(super::PostgresDatabase::new(&url).unwrap().writer().unwrap());
+    let mut session = Session::new(::postgres::Client::connect(&url, NoTls).unwrap());
+    session.script(SETTINGS).unwrap();
+    session
+}
+
+/// The plan of a statement for values that are not known yet.
+fn plan(session: &mut Session, sql: &str) -> Result<String, StatementError> {
+    let count = (1..).take_while(|number| sql.contains(&format!("${number}"))).count();
+    let nothing = vec!["NULL"; count].join(", ");
+    session.script(&format!("PREPARE asked AS {sql}"))?;
+    let explain = format!("EXPLAIN EXECUTE asked{}", if count > 0 { format!(" ({nothing})") } else { String::new() });
+    let steps = session.all(&explain, &[], |row| row.text())?;
+    session.script("DEALLOCATE asked")?;
+    Ok(steps.join("\n"))
+}
+
+/// Every one of `want` is a step of the named question's plan, and nothing is sorted or looked through.
+#[track_caller]
+fn check(name: &str, want: &[&str]) {
+    static SESSION: OnceLock<Mutex<Session>> = OnceLock::new();
+    let session = SESSION.get_or_init(|| Mutex::new(session()));
+    let questions = stories::queries().into_iter().chain(worlds::queries());
+    let sql = questions.into_iter().find(|(known, _)| *known == name).expect("it is asked").1;
+    let plan = plan(&mut session.lock().unwrap_or_else(PoisonError::into_inner), &sql).unwrap();
+    for step in want {
+        assert!(plan.contains(step), "{name}: no {step:?} in\n{plan}");
+    }
+    assert!(!plan.contains("Seq Scan") && !plan.contains("Sort"), "{name}:\n{plan}");
+}
+
+#[test]
+fn lists_of_games_are_walked_in_their_order() {
+    let before =
+        "Index Cond: ((player = $1) AND (is_ended = $2) AND (ROW(created_at, table_id, number) < ROW($3, $4, $5)))";
+    check("games of a player", &["Index Scan Backward using story_seats_by_player", before, "story_games_pkey"]);
+    let before = "Index Cond: (ROW(created_at, table_id, number) < ROW($1, $2, $3))";
+    check("lobby", &["Index Scan Backward using story_games_open", before]);
+    let before = "Index Cond: (ROW(ended_at, table_id, number) < ROW($1, $2, $3))";
+    check("history", &["Index Scan Backward using story_games_ended", before]);
+    check("state of a game", &["story_games_pkey", "story_records_pkey"]);
+    check("owner", &["story_tables_pkey"]);
+}
+
+#[test]
+fn tables_to_take_over_are_found_by_their_owners() {
+    check("lost holders", &["Index Only Scan using story_tables_live", "Index Cond: (worker IS NOT NULL)"]);
+    check("next holder", &["Index Only Scan using story_tables_live", "Index Cond: (worker > $1)"]);
+    check("tables claimed before", &["story_tables_live", "Index Cond: (worker = $1)"]);
+    check("load", &["story_tables_pkey", "story_bases_pkey"]);
+    check("load of the log", &["story_log_pkey"]);
+    check("tables with the ends of their logs", &["story_tables_pkey", "Backward using story_log_pkey"]);
+}
+
+#[test]
+fn old_games_are_found_at_the_beginning_of_their_index() {
+    check("oldest games", &["Index Scan using story_games_ended", "Index Cond: (ended_at < $1)"]);
+    check("bare tables", &["story_tables_bare"]);
+    check("bare tables used again", &["story_tables_bare"]);
+}
+
+#[test]
+fn lists_of_worlds_are_walked_in_their_order() {
+    check("worlds", &["Index Scan using worlds_pkey", "Index Cond: (id > $2)"]);
+    check("world", &["worlds_pkey"]);
+    check("world of a name", &["worlds_name_key"]);
+    let lobby = "Index Cond: ((ends_at > $1) AND (ROW(ends_at, id) < ROW($2, $3)))";
+    check("hunts", &["Index Scan Backward using worlds_by_end", lobby]);
+    let place = "Index Cond: (ROW(points, player) < ROW($1, $2))";
+    check("leaderboard", &["Index Scan Backward using hunters_by_points", place]);
+    check("rounds", &["Index Scan Backward using hunt_rounds_pkey"]);
+    check("members", &["world_members_pkey"]);
+    check("joined", &["world_members_pkey"]);
+    check("log", &["Index Scan using world_log_pkey"]);
+}
+
+#[test]
+fn worlds_are_written_by_key() {
+    check("held", &["worlds_pkey", "Backward using world_log_pkey"]);
+    check("load of a world", &["worlds_pkey", "world_snapshots_pkey"]);
+    check("load of claims", &["Index Scan using world_log_pkey"]);
+    check("worlds of a creator", &["worlds_by_creator"]);
+    check("live worlds", &["worlds_by_end"]);
+    check("the last world to be kept", &["worlds_by_end"]);
+    check("unjoined worlds", &["worlds_unjoined"]);
+    check("hunter", &["hunters_pkey"]);
+    check("totals", &["hunt_totals_pkey"]);
+    check("desk", &["hunt_desk_pkey", "workers_pkey"]);
+}
+
+#[test]
+fn what_is_old_or_not_counted_is_found_by_its_index() {
+    check("worlds behind", &["worlds_pkey", "Backward using world_log_pkey", "Only Scan using world_log_pkey"]);
+    check("old worlds", &["Index Scan using worlds_by_end", "Index Cond: (ends_at < $1)"]);
+}
+
+/// A match in the hands of a worker; entries of its log follow.
+fn writer_of_a_match() -> PostgresWriter {
+    let url = PostgresCluster::shared().new_database_url();
+    let mut writer =
+        PostgresWriter::new(super::connection::open(&super::connection::configured(&url).unwrap()).unwrap());
+    super::migrate::migrate(&mut writer.session).unwrap();
+    let account = Account { id: AccountId(1), name: "a".to_owned(), created_at: NOW };
+    let settings =
+        Settings { food_spawn_chance: 15, minimum_food: 1, hazard_damage_per_turn: 14, shrink_every_n_turns: 25 };
+    let spec = MatchSpec {
+        id: MatchId(1),
+        rules: Rules { ruleset: Ruleset::Standard, map: Map::Standard, settings, solo: true },
+        width: 11,
+        height: 11,
+        seed: Seed(1),
+        timeout_ms: 500,
+        turns_max: 5_000,
+        seats: vec![SeatSpec { bot: BotId(1), name: "b".to_owned(), url: "http://bots.example".to_owned() }],
+    };
+    let create = CreateMatches { account: account.id, idempotency: None, matches: vec![spec], now: NOW };
+    for command in [Command::EnsureAccount(account), Command::CreateMatches(create), lease()] {
+        writer.commit(&[command]).unwrap();
+    }
+    let claim = Command::ClaimMatches { worker: WorkerId(1), number: 1, now: NOW, max: 1, attempts_max: 3 };
+    let claimed = writer.commit(&[claim]).unwrap();
+    assert!(matches!(claimed.as_slice(), [Outcome::MatchesClaimed(claimed)] if claimed.len() == 1), "{claimed:?}");
+    writer
+}
+
+fn lease() -> Command {
+    let (worker, until) = (WorkerId(1), UnixMs(NOW.0 + 60_000));
+    Command::RenewLease { worker, address: "10.0.0.1:4000".to_owned(), now: NOW, until }
+}
+
+#[test]
+fn appends_are_planned_once_and_nothing_else_is() {
+    let mut writer = writer_of_a_match();
+    for version in 0..12 {
+        let rows = vec![MatchLogRow { version, turns: version, late_moves: 0, bytes: vec![7] }];
+        let append = MatchAppend {
+            id: MatchId(1),
+            epoch: 1,
+            rows,
+            expected_version: version,
+            started_at: (version == 0).then_some(NOW),
+        };
+        // Alone, and with something that is not an append.
+        let batch = [Command::AppendMatch(append), lease()];
+        let done = writer.commit(&batch[..1 + version as usize % 2]).unwrap();
+        assert!(matches!(done[0], Outcome::Done), "{done:?}");
+    }
+    let planned = "SELECT statement, generic_plans::bigint, custom_plans::bigint FROM pg_prepared_statements
+                   WHERE parameter_types <> '{}'";
+    let planned = writer.session.all(planned, &[], |row| Ok((row.text()?, row.int()?, row.int()?))).unwrap();
+    for (sql, kept, new) in &planned {
+        let is_kept = KEPT.contains(&sql.as_str());
+        assert_eq!((*kept > 0, *new > 0), (is_kept, !is_kept), "{kept} kept, {new} new: {sql}");
+    }
+    let sent = |sql: &str| planned.iter().find(|(known, ..)| known == sql).map_or(0, |(_, kept, _)| *kept);
+    assert_eq!(KEPT.map(sent), [12, 12, 12, 1], "locks, states, rows, starts");
+}

@@ -1,0 +1,262 @@
+//! How worlds are made, change hands, are joined and left, and are forgotten.
+
+use super::reads;
+use crate::columns::{Columns, worlds as rows};
+use crate::contract::StoreError;
+use crate::postgres::batch::Batch;
+use crate::postgres::session::{PgId, StatementError};
+use crate::semantics::{self, worlds::stored_end};
+use engine::commands::Outcome;
+use engine::ids::{PlayerId, TicketId, WorkerId, WorldId};
+use engine::limits::{WORLDS_ENDED_MAX, WORLDS_MAX, WORLDS_PER_PLAYER_MAX};
+use engine::rows::{WorldOwner, WorldRow};
+use engine::time::UnixMs;
+use std::time::Duration;
+
+/// At most as many as are too many.
+pub(super) const OF_CREATOR: &str = "
+    SELECT count(*) FROM (SELECT 1 FROM worlds WHERE creator = $1 AND ends_at > $2 LIMIT $3) AS his";
+/// Whether $1 took the desk last.
+pub(super) const OWNS_QUEUE: &str = "SELECT 1 FROM hunt_desk WHERE id = 1 AND worker = $1";
+/// Worlds that end after $1; the same.
+pub(super) const LIVE: &str =
+    "SELECT count(*) FROM (SELECT 1 FROM worlds WHERE ends_at > $1 ORDER BY ends_at LIMIT $2) AS known";
+/// When the world ended that was over last but $2, at $1.
+pub(super) const NTH_LAST_END: &str =
+    "SELECT ends_at FROM worlds WHERE ends_at <= $1 ORDER BY ends_at DESC LIMIT 1 OFFSET $2";
+/// Worlds of players that nobody was ever in (they were never claimed), and nobody else joined. What another node decides about is
+/// left for the next call.
+pub(super) const UNJOINED: &str = "
+    SELECT id FROM worlds WHERE ends_at > $1 AND creator IS NOT NULL AND epoch = 0 AND players <= 1 AND created_at < $2
+    ORDER BY ends_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED";
+pub(super) const LOAD_ROWS: &str = "
+    SELECT version, data FROM world_log WHERE world_id = $1 AND version >= $2 ORDER BY version";
+/// Worlds that were over before $1, are counted to the end and owned by nobody at $2. What another node holds is left for the
+/// next call.
+pub(super) const OLD: &str = "
+    SELECT w.id FROM worlds w
+    LEFT JOIN workers l ON l.id = w.worker AND l.lease_until > $2 AND NOT l.is_given_up
+    WHERE w.ends_at < $1 AND l.id IS NULL AND NOT EXISTS (
+        SELECT 1 FROM world_log e WHERE e.world_id = w.id AND e.version >= w.aggregated_version)
+    ORDER BY w.ends_at, w.id LIMIT $3 FOR UPDATE OF w SKIP LOCKED";
+
+pub(super) fn load() -> String {
+    format!(
+        "SELECT {}, w.epoch, w.snapshot_version, s.data FROM worlds w
+         LEFT JOIN world_snapshots s ON s.world_id = w.id WHERE w.id = $1",
+        rows::WORLD
+    )
+}
+
+impl Batch<'_> {
+    pub(super) fn ensure_world(&mut self, row: &WorldRow, members: &[PlayerId]) -> Result<Outcome, StatementError> {
+        if let Some(known) = reads::world_named(self.session, &row.name, row.created_at)? {
+            return Ok(Outcome::World(Box::new(known.row)));
+        }
+        if reads::world(self.session, row.id, row.created_at)?.is_some() {
+            return Ok(Outcome::Duplicate);
+        }
+        if let Err(refusal) = semantics::worlds::check_creation(row, self.existing(row)?) {
+            return Ok(refusal);
+        }
+        if !self.insert_world(row)? {
+            // Another node made one of this name or id in between, and its commit is seen by now.
+            let known = reads::world_named(self.session, &row.name, row.created_at)?;
+            return Ok(known.map_or(Outcome::Duplicate, |known| Outcome::World(Box::new(known.row))));
+        }
+        for member in members {
+            self.add_member(row.id, *member, row.created_at)?;
+        }
+        Ok(Outcome::World(Box::new(row.clone())))
+    }
+
+    /// The desk's row is locked before.
+    pub(super) fn match_players(
+        &mut self,
+        row: &WorldRow,
+        members: &[(PlayerId, TicketId)],
+        keeper: WorkerId,
+    ) -> Result<Outcome, StatementError> {
+        if !self.session.exists(OWNS_QUEUE, &[&PgId(keeper.0)])? {
+            return Ok(Outcome::LeaseLost);
+        }
+        let players: Vec<_> = members.iter().map(|(player, _)| *player).collect();
+        let made = self.ensure_world(row, &players)?;
+        if matches!(&made, Outcome::World(known) if known.id == row.id) {
+            let by = "UPDATE world_members SET ticket = $3 WHERE world_id = $1 AND player = $2";
+            for (player, ticket) in members {
+                self.session.run(by, &[&PgId(row.id.0), &PgId(player.0), &PgId(ticket.0)])?;
+            }
+        }
+        Ok(made)
+    }
+
+    fn existing(&mut self, row: &WorldRow) -> Result<semantics::worlds::WorldCounts, StatementError> {
+        Ok(semantics::worlds::WorldCounts {
+            live: self.ending_after(row.created_at.0, WORLDS_MAX)?,
+            all: self.ending_after(i64::MIN, WORLDS_MAX + WORLDS_ENDED_MAX)?,
+            by_creator: self.worlds_of_creator(row)?,
+        })
+    }
+
+    fn ending_after(&mut self, at: i64, max: usize) -> Result<usize, StatementError> {
+        let count = self.session.first(LIVE, &[&at, &(max as i64)], |row| row.number())?;
+        Ok(count.unwrap_or_default())
+    }
+
+    fn worlds_of_creator(&mut self, row: &WorldRow) -> Result<usize, StatementError> {
+        let Some(creator) = row.creator else { return Ok(0) };
+        let count = self.session.first(
+            OF_CREATOR,
+            &[&PgId(creator.0), &row.created_at.0, &(WORLDS_PER_PLAYER_MAX as i64)],
+            |row| row.number(),
+        )?;
+        Ok(count.unwrap_or_default())
+    }
+
+    fn insert_world(&mut self, row: &WorldRow) -> Result<bool, StatementError> {
+        let inserted = self.session.run(
+            "INSERT INTO worlds (id, name, kind, settings, seed, creator, created_at, ends_at, admission, players_max, players)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0) ON CONFLICT DO NOTHING",
+            &[
+                &PgId(row.id.0),
+                &row.name.as_str(),
+                &row.kind.name(),
+                &row.settings,
+                &(row.seed.0 as i64),
+                &row.creator.map(|creator| PgId(creator.0)),
+                &row.created_at.0,
+                &stored_end(row.ends_at).0,
+                &row.admission.name(),
+                &i64::from(row.players_max),
+            ],
+        )?;
+        Ok(inserted == 1)
+    }
+
+    /// The world's row is locked before.
+    pub(super) fn claim_world(
+        &mut self,
+        id: WorldId,
+        worker: WorkerId,
+        now: UnixMs,
+    ) -> Result<Outcome, StatementError> {
+        if !self.has_lease(worker, now)? {
+            return Ok(Outcome::LeaseLost);
+        }
+        let Some(entry) = reads::world(self.session, id, now)? else { return Ok(Outcome::NotFound) };
+        if let Some(WorldOwner { address, .. }) = entry.owner.filter(|owner| owner.worker != worker) {
+            return Ok(Outcome::WorldElsewhere { address });
+        }
+        let take = "UPDATE worlds SET worker = $2, epoch = epoch + 1 WHERE id = $1";
+        self.session.run(take, &[&PgId(id.0), &PgId(worker.0)])?;
+        let world = self.session.first(&load(), &[&PgId(id.0)], |row| rows::claimed(row))?;
+        let mut world =
+            world.ok_or_else(|| StoreError::Corrupt { why: format!("world {id} vanished while it was claimed") })?;
+        let from = i64::from(world.claims_version);
+        world.rows = self.session.all(LOAD_ROWS, &[&PgId(id.0), &from], |row| rows::log_row(row))?;
+        Ok(Outcome::WorldClaimed(Box::new(world)))
+    }
+
+    /// The desk's row is locked before.
+    pub(super) fn acquire_queue(&mut self, worker: WorkerId, now: UnixMs) -> Result<Outcome, StatementError> {
+        if !self.has_lease(worker, now)? {
+            return Ok(Outcome::LeaseLost);
+        }
+        if reads::queue_owner(self.session, now)?.is_none() {
+            self.session.run("UPDATE hunt_desk SET worker = $1 WHERE id = 1", &[&PgId(worker.0)])?;
+        }
+        let keeper = reads::queue_owner(self.session, now)?;
+        Ok(Outcome::QueueOwnedBy(keeper.ok_or_else(|| StoreError::Corrupt { why: "hunt_desk has no row".to_owned() })?))
+    }
+
+    pub(super) fn release_world(
+        &mut self,
+        id: WorldId,
+        epoch: u32,
+        is_finished: bool,
+    ) -> Result<Outcome, StatementError> {
+        let release = "UPDATE worlds SET worker = NULL, is_finished = is_finished OR $3
+                       WHERE id = $1 AND epoch = $2 AND epoch > 0";
+        let released = self.session.run(release, &[&PgId(id.0), &i64::from(epoch), &is_finished])?;
+        Ok(if released == 1 { Outcome::Done } else { Outcome::Fenced })
+    }
+
+    pub(super) fn join_world(&mut self, id: WorldId, player: PlayerId, now: UnixMs) -> Result<Outcome, StatementError> {
+        let Some(entry) = reads::world(self.session, id, now)? else { return Ok(Outcome::NotFound) };
+        let has_joined = reads::has_joined(self.session, id, player)?;
+        if let Err(refusal) = semantics::worlds::check_join(&entry.row, entry.players, has_joined, now) {
+            return Ok(refusal);
+        }
+        self.add_member(id, player, now)?;
+        Ok(Outcome::Done)
+    }
+
+    fn add_member(&mut self, id: WorldId, player: PlayerId, now: UnixMs) -> Result<(), StatementError> {
+        let add = "INSERT INTO world_members (world_id, player, joined_at) VALUES ($1, $2, $3)
+                   ON CONFLICT (world_id, player) DO NOTHING";
+        if self.session.run(add, &[&PgId(id.0), &PgId(player.0), &now.0])? == 1 {
+            self.session.run("UPDATE worlds SET players = players + 1 WHERE id = $1", &[&PgId(id.0)])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn leave_world(&mut self, id: WorldId, player: PlayerId) -> Result<Outcome, StatementError> {
+        let gone = "DELETE FROM world_members WHERE world_id = $1 AND player = $2";
+        if self.session.run(gone, &[&PgId(id.0), &PgId(player.0)])? == 0 {
+            return Ok(Outcome::NotFound);
+        }
+        self.session.run("UPDATE worlds SET players = players - 1 WHERE id = $1", &[&PgId(id.0)])?;
+        Ok(Outcome::Done)
+    }
+
+    /// The world's row is locked before.
+    pub(super) fn end_world(&mut self, id: WorldId, now: UnixMs) -> Result<Outcome, StatementError> {
+        if reads::world(self.session, id, now)?.is_none() {
+            return Ok(Outcome::NotFound);
+        }
+        self.end_worlds(&[PgId(id.0)], now)?;
+        Ok(Outcome::Done)
+    }
+
+    fn end_worlds(&mut self, ids: &[PgId], now: UnixMs) -> Result<(), StatementError> {
+        let end =
+            "UPDATE worlds SET ends_at = $2, worker = NULL, epoch = epoch + 1 WHERE id = ANY ($1) AND ends_at > $2";
+        self.session.run(end, &[&ids, &now.0])?;
+        Ok(())
+    }
+
+    pub(super) fn end_unjoined(
+        &mut self,
+        now: UnixMs,
+        made_before: UnixMs,
+        max: usize,
+    ) -> Result<Outcome, StatementError> {
+        let asked: [&(dyn ::postgres::types::ToSql + Sync); 3] = [&now.0, &made_before.0, &(max as i64)];
+        let unjoined = self.session.all(UNJOINED, &asked, |row| row.id().map(PgId))?;
+        if !unjoined.is_empty() {
+            self.end_worlds(&unjoined, now)?;
+        }
+        Ok(Outcome::Retired(unjoined.len()))
+    }
+
+    pub(super) fn retire_worlds(
+        &mut self,
+        now: UnixMs,
+        keep_for: Duration,
+        keep_max: usize,
+        max: usize,
+    ) -> Result<Outcome, StatementError> {
+        let last: Option<i64> = self.session.first(NTH_LAST_END, &[&now.0, &(keep_max as i64)], |row| row.number())?;
+        let ended_before = last.map_or(i64::MIN, |at| at.saturating_add(1)).max(now.minus(keep_for).0);
+        let asked: [&(dyn ::postgres::types::ToSql + Sync); 3] = [&ended_before, &now.0, &(max as i64)];
+        let old = self.session.all(OLD, &asked, |row| row.id().map(PgId))?;
+        if !old.is_empty() {
+            for table in ["world_snapshots", "world_log", "world_members", "hunt_rounds"] {
+                self.session.run(&format!("DELETE FROM {table} WHERE world_id = ANY ($1)"), &[&old])?;
+            }
+            self.session.run("DELETE FROM worlds WHERE id = ANY ($1)", &[&old])?;
+        }
+        Ok(Outcome::Retired(old.len()))
+    }
+}

@@ -1,0 +1,228 @@
+//! Tests: how SQLite answers the questions that are asked often. None may look through all matches, all seats or all logs.
+
+use super::claim::{CLAIMED_BEFORE, HOLDERS, RUNNING_OF, WAITING};
+use super::connection::{self, Access};
+use super::log::APPEND;
+use super::migrate;
+use super::reader::{COUNTS, FAILURES, RUNNING_COUNT, WINDOWS, match_ids, status_by_id};
+use super::retire::{OLDEST, OLDEST_ARCHIVES};
+use super::session::plan;
+use super::stories;
+use super::worlds;
+use crate::contract::MatchFilter;
+use engine::ids::{AccountId, BotId, MatchId};
+use rusqlite::Connection;
+use std::path::Path;
+
+fn database() -> Connection {
+    let memory = Path::new(":memory:");
+    let mut db = connection::open(memory, Access::Write).unwrap();
+    migrate::migrate(&mut db, memory).unwrap();
+    db
+}
+
+/// The question is answered by way of `index`, in the index's order, and no table with many rows is looked through.
+#[track_caller]
+fn check(sql: &str, index: &str) {
+    let steps = plan(&database(), sql).unwrap();
+    let is_search = |step: &String| step.starts_with("SEARCH") && step.contains(index);
+    assert!(steps.iter().any(is_search), "no search by {index}: {steps:#?}");
+    let small = ["SCAN CONSTANT ROW", "SCAN holders", "SCAN tally", "SCAN (subquery"];
+    let is_scan = |step: &String| step.starts_with("SCAN") && !small.iter().any(|small| step.starts_with(small));
+    assert!(!steps.iter().any(is_scan), "a table is looked through: {steps:#?}");
+    let is_sorted = |step: &String| step.contains("TEMP B-TREE FOR ORDER BY");
+    assert!(sql == FAILURES || !steps.iter().any(is_sorted), "sorted: {steps:#?}");
+}
+
+#[test]
+fn the_queue_is_read_from_its_indexes() {
+    // From its beginning, in its order, as far as the limit.
+    assert_eq!(plan(&database(), WAITING).unwrap(), ["SCAN matches USING COVERING INDEX matches_waiting"]);
+    check(HOLDERS, "matches_running (worker>?)");
+    check(RUNNING_OF, "matches_running (worker=?)");
+    check(CLAIMED_BEFORE, "matches_running (worker=?)");
+}
+
+#[test]
+fn an_append_finds_its_match_and_the_end_of_its_log() {
+    check(APPEND, "PRIMARY KEY (id=?)");
+    check(APPEND, "PRIMARY KEY (match_id=? AND version=?)");
+}
+
+#[test]
+fn a_status_is_one_row() {
+    assert_eq!(
+        plan(&database(), &status_by_id()).unwrap(),
+        ["SEARCH matches USING PRIMARY KEY (id=?)"],
+        "nothing is joined to it"
+    );
+}
+
+#[test]
+fn statistics_count_no_matches() {
+    check(WINDOWS, "INTEGER PRIMARY KEY (rowid>?)");
+    check(FAILURES, "matches_ended (state=? AND ended_at>?)");
+    check(RUNNING_COUNT, "COVERING INDEX matches_running (worker=?)");
+    let steps = plan(&database(), COUNTS).unwrap();
+    assert_eq!(steps, ["SCAN tally"], "a handful of figures");
+}
+
+#[test]
+fn retirement_begins_at_the_oldest_end() {
+    check(OLDEST, "matches_ended (state=? AND ended_at<?)");
+    check(OLDEST_ARCHIVES, "matches_ended (state=?");
+}
+
+#[test]
+fn lists_are_read_from_their_indexes() {
+    let filter = |account: bool, bot: bool| MatchFilter {
+        account: account.then_some(AccountId(1)),
+        bot: bot.then_some(BotId(1)),
+        before: Some(MatchId(1)),
+        limit: 20,
+    };
+    check(&match_ids(&filter(false, false)), "PRIMARY KEY (id<?)");
+    check(&match_ids(&filter(true, false)), "matches_by_account (account=? AND id<?)");
+    check(&match_ids(&filter(false, true)), "seats_by_bot (bot=? AND match_id<?)");
+    check(&match_ids(&filter(true, true)), "seats_by_bot (bot=? AND match_id<?)");
+}
+
+/// The named question about stories is answered by these searches, and by nothing else but looks at a constant.
+#[track_caller]
+fn check_story(name: &str, want: &[&str]) {
+    check_named(stories::queries(), name, want);
+}
+
+/// The same of a question about worlds.
+#[track_caller]
+fn check_world(name: &str, want: &[&str]) {
+    check_named(worlds::queries(), name, want);
+}
+
+#[track_caller]
+fn check_named(questions: Vec<(&'static str, String)>, name: &str, want: &[&str]) {
+    let sql = questions.into_iter().find(|(known, _)| *known == name).expect("it is asked").1;
+    let mut steps = plan(&database(), &sql).unwrap();
+    let aside = [
+        "SCAN CONSTANT ROW",
+        "SCAN holders",
+        "SCAN logged",
+        "SCAN (subquery",
+        "SETUP",
+        "RECURSIVE STEP",
+        "CO-ROUTINE",
+        "SCALAR",
+        "CORRELATED",
+    ];
+    steps.retain(|step| !aside.iter().any(|aside| step.starts_with(aside)));
+    assert_eq!(steps, want, "{name}");
+}
+
+#[test]
+fn writes_to_tables_find_their_rows_by_key() {
+    let seats = "SEARCH story_seats USING PRIMARY KEY (table_id=? AND number=?)";
+    let game = "SEARCH story_games USING PRIMARY KEY (table_id=? AND number=?)";
+    check_story(
+        "append",
+        &[
+            "SEARCH story_tables USING PRIMARY KEY (id=?)",
+            "SEARCH story_log USING PRIMARY KEY (table_id=? AND version=?)",
+        ],
+    );
+    check_story("live or not", &["SEARCH story_tables USING PRIMARY KEY (id=?)"]);
+    check_story("seat", &[game]);
+    check_story("record", &[game]);
+    check_story("seats of the invited", &[seats]);
+    check_story("seats at the end", &[seats]);
+    check_story("seat of a winner", &["SEARCH story_seats USING PRIMARY KEY (table_id=? AND number=? AND player=?)"]);
+}
+
+#[test]
+fn lists_of_games_are_walked_in_their_order() {
+    let game = "SEARCH g USING PRIMARY KEY (table_id=? AND number=?)";
+    let record = "SEARCH r USING INDEX sqlite_autoindex_story_records_1 (table_id=? AND number=?) LEFT-JOIN";
+    check_story("state of a game", &[game, record]);
+    let seats =
+        "SEARCH s USING INDEX story_seats_by_player (player=? AND is_ended=? AND (created_at,table_id,number)<(?,?,?))";
+    check_story("games of a player", &[seats, game]);
+    check_story("lobby", &["SEARCH g USING INDEX story_games_open ((created_at,table_id,number)<(?,?,?))"]);
+    check_story(
+        "history",
+        &["SEARCH g USING INDEX story_games_ended (ended_at>? AND (ended_at,table_id,number)<(?,?,?))"],
+    );
+    check_story("standing", &["SEARCH story_standings USING PRIMARY KEY (player=?)"]);
+    check_story("remembered answer", &["SEARCH story_answers USING PRIMARY KEY (player=? AND key=?)"]);
+}
+
+#[test]
+fn tables_to_take_over_are_found_by_their_owners() {
+    let worker = "SEARCH w USING PRIMARY KEY (id=?) LEFT-JOIN";
+    check_story("owner", &["SEARCH t USING PRIMARY KEY (id=?)", worker]);
+    let next = "SEARCH story_tables USING COVERING INDEX story_tables_live (worker>?)";
+    check_story("lost holders", &[next, next, "SEARCH workers USING PRIMARY KEY (id=?) LEFT-JOIN"]);
+    let live = "SEARCH story_tables USING COVERING INDEX story_tables_live (worker=?)";
+    check_story("live tables of a worker", &[live]);
+    check_story("tables claimed before", &["SEARCH story_tables USING INDEX story_tables_live (worker=?)"]);
+    let base = "SEARCH story_bases USING INDEX sqlite_autoindex_story_bases_1 (table_id=?) LEFT-JOIN";
+    check_story("load", &["SEARCH story_tables USING PRIMARY KEY (id=?)", base]);
+    check_story("load of the log", &["SEARCH story_log USING PRIMARY KEY (table_id=?)"]);
+}
+
+/// Bare tables are the few whose last game was just forgotten: their index is read as a whole, and no other.
+#[test]
+fn old_games_are_found_at_the_beginning_of_their_index() {
+    check_story("oldest games", &["SEARCH story_games USING COVERING INDEX story_games_ended (ended_at<?)"]);
+    let games = "SEARCH story_games USING PRIMARY KEY (table_id=?)";
+    check_story("bare mark", &["SEARCH story_tables USING PRIMARY KEY (id=?)", games]);
+    check_story("bare tables used again", &["SCAN story_tables USING INDEX story_tables_bare", games]);
+    let worker = "SEARCH w USING PRIMARY KEY (id=?) LEFT-JOIN";
+    check_story("bare tables", &["SCAN t USING INDEX story_tables_bare", worker]);
+}
+
+#[test]
+fn writes_to_worlds_find_their_rows_by_key() {
+    let end = "SEARCH world_log USING PRIMARY KEY (world_id=?)";
+    check_world("held", &["SEARCH worlds USING PRIMARY KEY (id=?)", end]);
+    check_world("forgotten entries", &["SEARCH world_log USING PRIMARY KEY (world_id=? AND version<?)"]);
+    let snapshot = "SEARCH s USING INDEX sqlite_autoindex_world_snapshots_1 (world_id=?) LEFT-JOIN";
+    check_world("load of a world", &["SEARCH w USING PRIMARY KEY (id=?)", snapshot]);
+    check_world("load of claims", &["SEARCH world_log USING PRIMARY KEY (world_id=? AND version>?)"]);
+    check_world(
+        "worlds of a creator",
+        &["SEARCH worlds USING COVERING INDEX worlds_by_creator (creator=? AND ends_at>?)"],
+    );
+    // As far as the limit.
+    check_world("live worlds", &["SEARCH worlds USING COVERING INDEX worlds_by_end (ends_at>?)"]);
+    check_world("the last world to be kept", &["SEARCH worlds USING COVERING INDEX worlds_by_end (ends_at<?)"]);
+    check_world("unjoined worlds", &["SEARCH worlds USING INDEX worlds_by_end (ends_at>?)"]);
+    check_world("joined", &["SEARCH world_members USING PRIMARY KEY (world_id=? AND player=?)"]);
+    check_world("hunter", &["SEARCH hunters USING PRIMARY KEY (player=?)"]);
+    check_world("totals", &["SEARCH hunt_totals USING INTEGER PRIMARY KEY (rowid=?)"]);
+    check_world("desk", &["SEARCH d USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH l USING PRIMARY KEY (id=?)"]);
+}
+
+#[test]
+fn lists_of_worlds_are_walked_in_their_order() {
+    let worker = "SEARCH l USING PRIMARY KEY (id=?) LEFT-JOIN";
+    check_world("world", &["SEARCH w USING PRIMARY KEY (id=?)", worker]);
+    check_world("world of a name", &["SEARCH w USING INDEX sqlite_autoindex_worlds_2 (name=?)", worker]);
+    let joined = "SEARCH m USING PRIMARY KEY (world_id=? AND player=?)";
+    check_world("worlds", &["SEARCH w USING PRIMARY KEY (id>?)", joined, worker]);
+    let lobby = "SEARCH w USING INDEX worlds_by_end (ends_at>? AND (ends_at,id)<(?,?))";
+    check_world("hunts", &[lobby, worker]);
+    check_world("log", &["SEARCH world_log USING PRIMARY KEY (world_id=? AND version>?)"]);
+    check_world("members", &["SEARCH world_members USING PRIMARY KEY (world_id=?)"]);
+    check_world("leaderboard", &["SEARCH hunters USING INDEX hunters_by_points ((points,player)<(?,?))"]);
+    check_world("rounds", &["SEARCH hunt_rounds USING PRIMARY KEY (world_id=? AND number<?)"]);
+}
+
+#[test]
+fn what_is_old_or_not_counted_is_found_by_its_index() {
+    let (end, next) =
+        ("SEARCH world_log USING PRIMARY KEY (world_id=?)", "SEARCH world_log USING PRIMARY KEY (world_id>?)");
+    // Its end twice: to compare, and to tell.
+    check_world("worlds behind", &[next, next, "SEARCH w USING PRIMARY KEY (id=?)", end, end]);
+    let old = "SEARCH w USING INDEX worlds_by_end (ends_at<?)";
+    let counted = "SEARCH world_log USING PRIMARY KEY (world_id=? AND version>?)";
+    check_world("old worlds", &[old, counted, "SEARCH l USING PRIMARY KEY (id=?) LEFT-JOIN"]);
+}
