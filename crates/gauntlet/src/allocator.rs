@@ -1,6 +1,6 @@
 //! The allocator, how soon it gives memory back, and what it counts.
 
-use server::metrics::Allocator;
+use server::metrics::AllocatorStats;
 
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
@@ -15,7 +15,7 @@ static JEMALLOC: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 static OPTIONS: &[u8; 73] = b"background_thread:true,dirty_decay_ms:1000,muzzy_decay_ms:1000,narenas:2\0";
 
 /// What the allocator counts; nothing of the system's.
-pub(crate) fn allocator_stats() -> Option<Allocator> {
+pub(crate) fn allocator_stats() -> Option<AllocatorStats> {
     #[cfg(feature = "jemalloc")]
     return read_stats().ok();
     #[cfg(not(feature = "jemalloc"))]
@@ -24,14 +24,14 @@ pub(crate) fn allocator_stats() -> Option<Allocator> {
 
 /// The sums over all arenas, as of now. A thread's own cache hands its counts on now and then: they may lag a little.
 #[cfg(feature = "jemalloc")]
-fn read_stats() -> tikv_jemalloc_ctl::Result<Allocator> {
+fn read_stats() -> tikv_jemalloc_ctl::Result<AllocatorStats> {
     use tikv_jemalloc_ctl::{Access, AsName, epoch, stats};
     // 4096 stands for all arenas together (jemalloc(3), MALLCTL_ARENAS_ALL).
     const SMALL: &[u8] = b"stats.arenas.4096.small.nrequests\0";
     const LARGE: &[u8] = b"stats.arenas.4096.large.nrequests\0";
     epoch::advance()?;
     let (small, large): (u64, u64) = (SMALL.name().read()?, LARGE.name().read()?);
-    Ok(Allocator {
+    Ok(AllocatorStats {
         allocations: small + large,
         allocated_bytes: stats::allocated::read()? as u64,
         metadata_bytes: stats::metadata::read()? as u64,

@@ -7,8 +7,8 @@ use crate::shards;
 use crate::signals::{reload_signals, shutdown_signal};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::limits::OPEN_FILES_MIN;
-use server::config::{Config, Entry, Serves, StorePlace};
-use server::metrics::ask_allocator_by;
+use server::config::{Config, Entry, ServeMode, StoreLocation};
+use server::metrics::set_allocator_stats_source;
 use server::{logs, process};
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -38,7 +38,7 @@ pub(crate) fn config_command() -> Command {
 pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     let mut config = load(typed)?;
     logs::install(&config);
-    ask_allocator_by(allocator::allocator_stats);
+    set_allocator_stats_source(allocator::allocator_stats);
     let wanted = config.open_files_max;
     let got = process::raise_file_limit(wanted);
     if got < OPEN_FILES_MIN as u64 {
@@ -70,9 +70,9 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, CliError> {
 
 /// The one line that says where to go and what is used. Said once everything is open and nothing refuses the start.
 fn ready_line(config: &Config, address: SocketAddr) -> String {
-    let only = match config.serves {
-        Serves::All => "",
-        Serves::Limiter => "only the rate limiter, ",
+    let only = match config.serve_mode {
+        ServeMode::All => "",
+        ServeMode::Limiter => "only the rate limiter, ",
     };
     let (place, process) = (store_description(config), std::process::id());
     let (connections, files) = (config.client_sockets_max(), config.open_files_max);
@@ -85,8 +85,8 @@ fn ready_line(config: &Config, address: SocketAddr) -> String {
 /// Where everything that lasts is kept, for people.
 pub(crate) fn store_description(config: &Config) -> String {
     match config.store() {
-        StorePlace::Sqlite(path) => format!("sqlite {}", path.display()),
-        StorePlace::Postgres(url) => format!("postgres {}", url.masked_url()),
+        StoreLocation::Sqlite(path) => format!("sqlite {}", path.display()),
+        StoreLocation::Postgres(url) => format!("postgres {}", url.masked_url()),
     }
 }
 

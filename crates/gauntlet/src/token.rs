@@ -10,7 +10,7 @@ use engine::ids::{AccountId, TokenId};
 use engine::limits::NAME_CHARS_MAX;
 use engine::rows::{Account, Role, Token, TokenPurpose};
 use server::clock::{Clock, random_bytes};
-use server::config::{Config, StorePlace};
+use server::config::{Config, StoreLocation};
 use server::gateway::auth::{digest, new_secret};
 use server::metrics::Metrics;
 use server::process::open_store;
@@ -89,11 +89,11 @@ async fn open(mut config: Config) -> Result<Store, CliError> {
 /// there has mistyped its name.
 async fn open_existing(config: Config, sought: &str) -> Result<Store, CliError> {
     match config.store() {
-        StorePlace::Sqlite(data) if !data.exists() => Err(CliError::failed(format_args!(
+        StoreLocation::Sqlite(data) if !data.exists() => Err(CliError::failed(format_args!(
             "there is no {sought}: there is no data file {}; name the server's with --data, or its database with --store-url",
             data.display()
         ))),
-        StorePlace::Sqlite(_) | StorePlace::Postgres(_) => open(config).await,
+        StoreLocation::Sqlite(_) | StoreLocation::Postgres(_) => open(config).await,
     }
 }
 

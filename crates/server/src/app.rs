@@ -1,6 +1,5 @@
 //! What every part of the server shares: one value, cheap to clone, made once at the start.
 
-use crate::bell::Bells;
 use crate::clock::{Clock, jitter, random_bytes};
 use crate::config::Config;
 use crate::gateway::answers::Answers;
@@ -11,12 +10,13 @@ use crate::gateway::guests::Guests;
 use crate::gateway::shed::Shedder;
 use crate::grants::Grants;
 use crate::hunts::Hunts;
-use crate::lease::{Seat, Tenant, advertised};
+use crate::lease::{LeaseContext, LeaseSlot, advertised};
 use crate::limits::Limits;
 use crate::metrics::Metrics;
+use crate::notifier::Notifier;
 use crate::quotas::Quotas;
-use crate::sockets::Sockets;
-use crate::spectate::{Replays, Spectators};
+use crate::socket_budget::SocketBudget;
+use crate::spectate::{Replays, SpectatorPermits};
 use crate::tables::{self, Tables};
 use crate::worlds::{self, Worlds};
 use engine::commands::{Command, Outcome};
@@ -31,14 +31,14 @@ use tokio::time::sleep;
 
 /// The shared handles of one process: a pointer, because every layer of every request takes one.
 #[derive(Clone)]
-pub struct App(Arc<Shared>);
+pub struct App(Arc<AppState>);
 
 /// What an [`App`] points to.
-pub struct Shared {
+pub struct AppState {
     /// What lasts.
     pub store: Store,
     /// Who waits for what.
-    pub bells: Bells,
+    pub notifier: Notifier,
     /// The time.
     pub clock: Clock,
     /// What is in force.
@@ -60,7 +60,7 @@ pub struct Shared {
     /// What is open by a token or by a guest, and ends with it.
     pub grants: Arc<Grants>,
     /// The place of whoever plays matches.
-    pub runner_seat: Seat,
+    pub runner_lease: LeaseSlot,
     /// The card tables.
     pub tables: Tables,
     /// What is counted of hunts, and who waits for one.
@@ -68,15 +68,15 @@ pub struct Shared {
     /// The worlds.
     pub worlds: Worlds,
     /// What clients, bots and other nodes are talked to over.
-    pub sockets: Arc<Sockets>,
+    pub socket_budget: Arc<SocketBudget>,
     /// Permits for spectators.
-    pub spectators: Spectators,
+    pub spectators: SpectatorPermits,
     /// What viewers are shown of matches.
     pub replays: Arc<Replays>,
     /// Large answers under way.
-    pub answers: Answers,
+    pub response_budget: Answers,
     /// The same of what says how the server is, apart from the others.
-    pub ops_answers: Answers,
+    pub ops_response_budget: Answers,
     /// Large bodies of requests under way.
     pub bodies: Arc<Budget>,
     /// The reader that finds out whether the store is ready, apart from the others.
@@ -94,32 +94,32 @@ impl App {
     /// When there are no threads to be had.
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
-        Shared::new(store, config, metrics, bootstrap).into()
+        AppState::new(store, config, metrics, bootstrap).into()
     }
 }
 
 impl Deref for App {
-    type Target = Shared;
+    type Target = AppState;
 
-    fn deref(&self) -> &Shared {
+    fn deref(&self) -> &AppState {
         &self.0
     }
 }
 
-impl From<Shared> for App {
-    fn from(shared: Shared) -> Self {
+impl From<AppState> for App {
+    fn from(shared: AppState) -> Self {
         Self(Arc::new(shared))
     }
 }
 
-impl Shared {
+impl AppState {
     /// What a process has that begins now.
     ///
     /// # Panics
     /// When there are no threads to be had.
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
-        let spectators = Spectators::new(&config);
+        let spectators = SpectatorPermits::new(&config);
         let replays = Replays::new(&store, &config, &metrics);
         let (answers, ops_answers) = (Answers::new(&config, &metrics), Answers::new(&config, &metrics));
         let bodies = Budget::new(
@@ -129,18 +129,18 @@ impl Shared {
             Metrics::body_budget,
         );
         let probe_reader = store.dedicated_readers(1, metrics.clone()).expect("a process that begins finds a thread");
-        let sockets = Arc::new(Sockets::of(&config));
+        let sockets = Arc::new(SocketBudget::of(&config));
         let shedder = Arc::new(Shedder::new(&config));
-        let tables = Tables::new(tables::Settings::of(&config), metrics.clone());
-        let worlds = Worlds::new(worlds::Settings::of(&config), metrics.clone());
-        let forwards = Places::new(tables.settings());
+        let tables = Tables::new(tables::TablesConfig::of(&config), metrics.clone());
+        let worlds = Worlds::new(worlds::WorldsConfig::of(&config), metrics.clone());
+        let forwards = Places::new(tables.config());
         let limits = Arc::new(Limits::new(&config, metrics.clone()));
         let quotas = Quotas::new(&config, metrics.clone(), random_bytes());
         let hunts = Hunts::new(&config, metrics.clone());
         let grants = Arc::new(Grants::new(metrics.clone()));
         Self {
             store,
-            bells: Bells::default(),
+            notifier: Notifier::default(),
             clock: Clock::default(),
             config,
             metrics,
@@ -151,15 +151,15 @@ impl Shared {
             bootstrap,
             guests: Guests::default(),
             grants,
-            runner_seat: Seat::default(),
+            runner_lease: LeaseSlot::default(),
             tables,
             hunts,
             worlds,
-            sockets,
+            socket_budget: sockets,
             spectators,
             replays,
-            answers,
-            ops_answers,
+            response_budget: answers,
+            ops_response_budget: ops_answers,
             bodies,
             probe_reader,
             forwards,
@@ -169,12 +169,12 @@ impl Shared {
 }
 
 /// Whoever owns something under a lease in this process writes it so.
-impl Tenant for App {
+impl LeaseContext for App {
     fn now(&self) -> UnixMs {
         self.clock.now()
     }
 
-    fn random(&self) -> [u8; 10] {
+    fn random_bytes(&self) -> [u8; 10] {
         random_bytes()
     }
 
@@ -182,7 +182,7 @@ impl Tenant for App {
         advertised(&self.config)
     }
 
-    fn is_alone(&self) -> bool {
+    fn has_exclusive_store(&self) -> bool {
         !self.store.is_shared()
     }
 
@@ -226,7 +226,7 @@ impl Drain {
 
     /// Waits until this process is leaving, and a client that it holds has to go: not all in one instant, for they will not stay
     /// away.
-    pub async fn sends_away(&self) {
+    pub async fn begun_with_jitter(&self) {
         self.begun().await;
         sleep(jitter(DRAIN_JITTER_MAX)).await;
     }
@@ -244,7 +244,7 @@ mod tests {
         let drain = Drain::default();
         let (begun, clients) = (Instant::now(), (0..8).map(|_| drain.clone()));
         let sent_away = clients.map(|drain| async move {
-            drain.sends_away().await;
+            drain.begun_with_jitter().await;
             begun.elapsed()
         });
         drain.begin();

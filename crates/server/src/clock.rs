@@ -15,11 +15,11 @@ const US_PER_MS: i64 = 1_000;
 /// written here seems to last for an hour, and nobody else's seems to be over.
 #[derive(Clone, Debug)]
 pub struct Clock {
-    hands: Arc<Hands>,
+    state: Arc<ClockState>,
 }
 
 #[derive(Debug)]
-struct Hands {
+struct ClockState {
     began: Instant,
     /// The date of this system at that moment.
     began_us: i64,
@@ -32,8 +32,8 @@ struct Hands {
 impl Default for Clock {
     fn default() -> Self {
         let (date_ms, steady_ms) = Default::default();
-        let hands = Hands { began: Instant::now(), began_us: system_now_us(), date_ms, steady_ms };
-        Self { hands: Arc::new(hands) }
+        let hands = ClockState { began: Instant::now(), began_us: system_now_us(), date_ms, steady_ms };
+        Self { state: Arc::new(hands) }
     }
 }
 
@@ -47,7 +47,7 @@ impl Clock {
     /// The date, in microseconds since the Unix epoch.
     #[must_use]
     pub fn now_us(&self) -> i64 {
-        self.raw_us().saturating_add(in_us(&self.hands.date_ms))
+        self.raw_us().saturating_add(in_us(&self.state.date_ms))
     }
 
     /// The time that nobody sets.
@@ -59,7 +59,7 @@ impl Clock {
     /// The same, in microseconds.
     #[must_use]
     pub fn steady_us(&self) -> i64 {
-        self.raw_us().saturating_add(in_us(&self.hands.steady_ms))
+        self.raw_us().saturating_add(in_us(&self.state.steady_ms))
     }
 
     /// Takes a date over from a better clock, which was asked at `asked`, of [`Clock::raw`], and has answered now. By how many
@@ -67,12 +67,12 @@ impl Clock {
     pub fn correct(&self, date: UnixMs, asked: UnixMs) -> i64 {
         let middle = asked.0 + (self.raw().0 - asked.0) / 2;
         let date_ms = date.0.saturating_sub(middle);
-        date_ms.saturating_sub(self.hands.date_ms.swap(date_ms, Ordering::Relaxed))
+        date_ms.saturating_sub(self.state.date_ms.swap(date_ms, Ordering::Relaxed))
     }
 
     /// Lets the steady time begin at the date: before anything is timed by it.
     pub fn begin_steady(&self) {
-        self.hands.steady_ms.store(self.hands.date_ms.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.state.steady_ms.store(self.state.date_ms.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
     /// This process's own reckoning, uncorrected.
@@ -88,8 +88,8 @@ impl Clock {
     }
 
     fn raw_us(&self) -> i64 {
-        let passed_us = i64::try_from(self.hands.began.elapsed().as_micros()).unwrap_or(i64::MAX);
-        self.hands.began_us.saturating_add(passed_us)
+        let passed_us = i64::try_from(self.state.began.elapsed().as_micros()).unwrap_or(i64::MAX);
+        self.state.began_us.saturating_add(passed_us)
     }
 }
 

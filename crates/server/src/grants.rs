@@ -19,7 +19,7 @@ use std::time::Duration;
 use store::StoreError;
 
 /// How often it is looked whether the tokens by which something is open still exist: with the time of the read, within two seconds.
-pub(crate) const LOOK_EVERY: Duration = Duration::from_secs(1);
+pub(crate) const REVOCATION_CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// A credential, without its secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +37,7 @@ pub enum CredentialId {
 
 /// Why a credential is good no longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Revoked {
+pub enum RevocationReason {
     /// The token was deleted.
     Deleted,
     /// The guest's token has expired.
@@ -47,20 +47,20 @@ pub enum Revoked {
 /// Something open that can be ended.
 pub trait Revocable: Send + Sync {
     /// Ends it. Called once, outside of all locks of the registry.
-    fn revoke(&self, why: Revoked);
+    fn revoke(&self, why: RevocationReason);
 }
 
-type Key = (CredentialId, u64);
+type GrantKey = (CredentialId, u64);
 
 #[derive(Default)]
-struct Open {
-    holders: BTreeMap<Key, Weak<dyn Revocable>>,
-    numbers: u64,
+struct GrantTable {
+    holders: BTreeMap<GrantKey, Weak<dyn Revocable>>,
+    last_number: u64,
 }
 
 /// Everything that is open in this process by a credential.
 pub struct Grants {
-    open: Mutex<Open>,
+    open: Mutex<GrantTable>,
     metrics: Arc<Metrics>,
 }
 
@@ -74,34 +74,37 @@ impl Grants {
     /// Enters something that is open from now on, until the grant is dropped. Whether the credential still exists is found out at
     /// the next look: it may have ended after it was checked.
     #[must_use]
-    pub fn open(self: &Arc<Self>, credential: CredentialId, holder: Weak<dyn Revocable>) -> Grant {
+    pub fn register(self: &Arc<Self>, credential: CredentialId, holder: Weak<dyn Revocable>) -> Grant {
         let mut open = self.lock();
-        open.numbers += 1;
-        let key = (credential, open.numbers);
+        open.last_number += 1;
+        let key = (credential, open.last_number);
         open.holders.insert(key, holder);
         Grant(Box::new((self.clone(), key)))
     }
 
     /// Ends everything that is open by this credential.
-    pub fn revoke(&self, credential: CredentialId, why: Revoked) {
-        self.end((credential, 0)..=(credential, u64::MAX), why);
+    pub fn revoke(&self, credential: CredentialId, why: RevocationReason) {
+        self.revoke_range((credential, 0)..=(credential, u64::MAX), why);
     }
 
-    fn end(&self, keys: RangeInclusive<Key>, why: Revoked) {
+    fn revoke_range(&self, keys: RangeInclusive<GrantKey>, why: RevocationReason) {
         let holders: Vec<_> = {
             let mut open = self.lock();
-            let keys: Vec<Key> = open.holders.range(keys).map(|(key, _)| *key).collect();
+            let keys: Vec<GrantKey> = open.holders.range(keys).map(|(key, _)| *key).collect();
             keys.iter().filter_map(|key| open.holders.remove(key)).collect()
         };
         for holder in holders.iter().filter_map(Weak::upgrade) {
-            self.metrics.delivery_revoked();
+            self.metrics.grant_revoked();
             holder.revoke(why);
         }
     }
 
     fn expire(&self, now: UnixMs) {
         let guest = |expires_at, player| CredentialId::Guest { expires_at, player: PlayerId(player) };
-        self.end((guest(UnixMs(i64::MIN), 0), 0)..=(guest(now, u128::MAX), u64::MAX), Revoked::Expired);
+        self.revoke_range(
+            (guest(UnixMs(i64::MIN), 0), 0)..=(guest(now, u128::MAX), u64::MAX),
+            RevocationReason::Expired,
+        );
     }
 
     /// The tokens by which anything is open, each once.
@@ -117,13 +120,13 @@ impl Grants {
     }
 
     /// Whole even if a holder of the lock panicked: no update spans two entries.
-    fn lock(&self) -> MutexGuard<'_, Open> {
+    fn lock(&self) -> MutexGuard<'_, GrantTable> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// An entry of something that is open. Dropped, there is none any more.
-pub struct Grant(Box<(Arc<Grants>, Key)>);
+pub struct Grant(Box<(Arc<Grants>, GrantKey)>);
 
 impl Drop for Grant {
     fn drop(&mut self) {
@@ -137,35 +140,35 @@ impl Drop for Grant {
 ///
 /// # Errors
 /// The store's.
-pub(crate) async fn look(app: App) -> Result<(), StoreError> {
+pub(crate) async fn revoke_ended(app: App) -> Result<(), StoreError> {
     app.grants.expire(app.clock.now());
     for tokens in app.grants.tokens().chunks(GRANTS_PER_READ_MAX) {
         let asked = tokens.to_vec();
         let existing: BTreeSet<TokenId> =
             app.store.read(move |reader| reader.existing_tokens(&asked)).await?.into_iter().collect();
         for deleted in tokens.iter().filter(|token| !existing.contains(token)) {
-            app.grants.revoke(CredentialId::Token(*deleted), Revoked::Deleted);
+            app.grants.revoke(CredentialId::Token(*deleted), RevocationReason::Deleted);
         }
     }
     Ok(())
 }
 
-const GOOD: u8 = 0;
+const VALID: u8 = 0;
 const DELETED: u8 = 1;
 const EXPIRED: u8 = 2;
 
 /// What a future is revoked by.
 #[derive(Default)]
-struct Signal {
+struct RevocationSignal {
     state: AtomicU8,
     waker: AtomicWaker,
 }
 
-impl Revocable for Signal {
-    fn revoke(&self, why: Revoked) {
+impl Revocable for RevocationSignal {
+    fn revoke(&self, why: RevocationReason) {
         let state = match why {
-            Revoked::Deleted => DELETED,
-            Revoked::Expired => EXPIRED,
+            RevocationReason::Deleted => DELETED,
+            RevocationReason::Expired => EXPIRED,
         };
         self.state.store(state, Ordering::Release);
         self.waker.wake();
@@ -173,28 +176,28 @@ impl Revocable for Signal {
 }
 
 /// Something open that is driven by a future, which hears of the revocation here.
-pub struct Watch {
-    signal: Arc<Signal>,
+pub struct RevocationWatch {
+    signal: Arc<RevocationSignal>,
     _grant: Grant,
 }
 
-impl Watch {
+impl RevocationWatch {
     /// Enters something that is open by this credential.
     #[must_use]
     pub fn new(grants: &Arc<Grants>, credential: CredentialId) -> Self {
-        let signal = Arc::new(Signal::default());
-        let holder: Weak<Signal> = Arc::downgrade(&signal);
-        Self { signal, _grant: grants.open(credential, holder) }
+        let signal = Arc::new(RevocationSignal::default());
+        let holder: Weak<RevocationSignal> = Arc::downgrade(&signal);
+        Self { signal, _grant: grants.register(credential, holder) }
     }
 
     /// Ready once it is revoked.
-    pub fn poll_revoked(&self, context: &mut Context<'_>) -> Poll<Revoked> {
+    pub fn poll_revoked(&self, context: &mut Context<'_>) -> Poll<RevocationReason> {
         // Registered before looking: a revocation in between wakes.
         self.signal.waker.register(context.waker());
         match self.signal.state.load(Ordering::Acquire) {
-            GOOD => Poll::Pending,
-            EXPIRED => Poll::Ready(Revoked::Expired),
-            _ => Poll::Ready(Revoked::Deleted),
+            VALID => Poll::Pending,
+            EXPIRED => Poll::Ready(RevocationReason::Expired),
+            _ => Poll::Ready(RevocationReason::Deleted),
         }
     }
 }
@@ -214,29 +217,29 @@ mod tests {
         CredentialId::Guest { expires_at: UnixMs(expires_at), player: PlayerId(player) }
     }
 
-    fn revoked(watch: &Watch) -> Option<Revoked> {
+    fn revoked(watch: &RevocationWatch) -> Option<RevocationReason> {
         poll_fn(|context| watch.poll_revoked(context)).now_or_never()
     }
 
     #[test]
     fn a_guest_ends_with_his_token_and_no_sooner() {
         let grants = grants();
-        let [first, second, token] =
-            [guest(10, u128::MAX), guest(11, 0), CredentialId::Token(TokenId(1))].map(|id| Watch::new(&grants, id));
+        let [first, second, token] = [guest(10, u128::MAX), guest(11, 0), CredentialId::Token(TokenId(1))]
+            .map(|id| RevocationWatch::new(&grants, id));
         grants.expire(UnixMs(9));
         assert_eq!(revoked(&first), None);
         grants.expire(UnixMs(10));
-        assert_eq!([&first, &second, &token].map(revoked), [Some(Revoked::Expired), None, None]);
+        assert_eq!([&first, &second, &token].map(revoked), [Some(RevocationReason::Expired), None, None]);
     }
 
     #[tokio::test]
     async fn who_waits_is_woken() {
         let grants = grants();
-        let watch = Watch::new(&grants, CredentialId::Token(TokenId(1)));
+        let watch = RevocationWatch::new(&grants, CredentialId::Token(TokenId(1)));
         let waiting = tokio::spawn(async move { poll_fn(|context| watch.poll_revoked(context)).await });
         tokio::task::yield_now().await;
-        grants.revoke(CredentialId::Token(TokenId(1)), Revoked::Deleted);
-        assert_eq!(waiting.await.unwrap(), Revoked::Deleted);
+        grants.revoke(CredentialId::Token(TokenId(1)), RevocationReason::Deleted);
+        assert_eq!(waiting.await.unwrap(), RevocationReason::Deleted);
     }
 
     proptest! {
@@ -245,14 +248,14 @@ mod tests {
         #[test]
         fn what_is_open_by_a_revoked_credential_ends_and_nothing_else(steps in prop::collection::vec((0..3_u8, 0..6_u128), 1..60)) {
             let grants = grants();
-            let mut open: Vec<(CredentialId, Watch, bool)> = Vec::new();
+            let mut open: Vec<(CredentialId, RevocationWatch, bool)> = Vec::new();
             for (what, which) in steps {
                 let id = if which < 4 { CredentialId::Token(TokenId(which)) } else { guest(5, which) };
                 match what {
-                    0 => open.push((id, Watch::new(&grants, id), false)),
+                    0 => open.push((id, RevocationWatch::new(&grants, id), false)),
                     1 => if let Some(at) = open.iter().position(|(other, ..)| *other == id) { drop(open.remove(at)) },
                     _ => {
-                        grants.revoke(id, Revoked::Deleted);
+                        grants.revoke(id, RevocationReason::Deleted);
                         open.iter_mut().filter(|(other, ..)| *other == id).for_each(|(.., is_revoked)| *is_revoked = true);
                     }
                 }

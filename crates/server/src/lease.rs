@@ -2,7 +2,7 @@
 //! before it ends, and by the monotonic clock. Where nobody else can, it is written once and lasts as long as its owner: a disk
 //! that stalls, a machine that sleeps and a clock that is set cost nobody anything.
 //!
-//! Whoever acts for the worker asks `Lease::holds` first. Knows nothing of what the worker owns under it: matches, card tables and
+//! Whoever acts for the worker asks `Lease::is_valid` first. Knows nothing of what the worker owns under it: matches, card tables and
 //! worlds are owned by workers with a lease each.
 
 use crate::config::Config;
@@ -21,16 +21,16 @@ use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 const ACQUIRE_PAUSE_MIN: Duration = Duration::from_millis(50);
 
 /// What a worker touches of the world to have a lease: the clock that all nodes share, dice for its name, and the store.
-pub trait Tenant: Clone + Send + Sync + 'static {
+pub trait LeaseContext: Clone + Send + Sync + 'static {
     /// The time, on the clock that all nodes share.
     fn now(&self) -> UnixMs;
     /// Random bytes for the id of a new worker.
-    fn random(&self) -> [u8; 10];
+    fn random_bytes(&self) -> [u8; 10];
     /// Where other nodes reach this one: `host:port`.
     fn address(&self) -> String;
     /// Whether no other process can serve from this store while this one lives: then nobody can take anything over, and a lease
     /// needs no end. Whoever says so has ended the leases of the processes before it ([`inherit`]).
-    fn is_alone(&self) -> bool;
+    fn has_exclusive_store(&self) -> bool;
     /// Saves one command.
     fn commit(&self, command: Command) -> impl Future<Output = Result<Outcome, StoreError>> + Send;
 }
@@ -40,8 +40,8 @@ pub trait Tenant: Clone + Send + Sync + 'static {
 ///
 /// # Errors
 /// The store's. Without this nothing may be served: those leases have no end of their own.
-pub async fn inherit(tenant: &impl Tenant) -> Result<(), StoreError> {
-    if !tenant.is_alone() {
+pub async fn end_previous_leases(tenant: &impl LeaseContext) -> Result<(), StoreError> {
+    if !tenant.has_exclusive_store() {
         return Ok(());
     }
     match tenant.commit(Command::EndAllLeases).await? {
@@ -56,68 +56,68 @@ pub async fn inherit(tenant: &impl Tenant) -> Result<(), StoreError> {
 /// The place of one kind of worker in a process. Who had it last is remembered until the store knows that his lease is over: whoever
 /// comes next ends it first, so that no earlier life of this process stands in the way of a later one. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct Seat {
-    last: Arc<Mutex<Option<WorkerId>>>,
+pub struct LeaseSlot {
+    last_holder: Arc<Mutex<Option<WorkerId>>>,
 }
 
-impl Seat {
+impl LeaseSlot {
     /// Whether this worker has the seat, or had it last.
-    pub(crate) fn is_of(&self, worker: WorkerId) -> bool {
-        *self.last() == Some(worker)
+    pub(crate) fn is_held_by(&self, worker: WorkerId) -> bool {
+        *self.lock() == Some(worker)
     }
 
     /// Gives a worker's lease up: what it still owns is free at once. Should it not be saved, its successor does it again, or it ends
     /// by itself.
-    pub(crate) async fn give_up(&self, tenant: &impl Tenant, worker: WorkerId) {
+    pub(crate) async fn release(&self, tenant: &impl LeaseContext, worker: WorkerId) {
         if tenant.commit(Command::EndLease { worker }).await.is_ok() {
-            self.last().take_if(|last| *last == worker);
+            self.lock().take_if(|last| *last == worker);
         }
     }
 
     /// Gives up the lease of the last worker, also one that is still being written: of a process that leaves, no successor will end it.
-    pub(crate) async fn vacate(&self, tenant: &impl Tenant) {
-        let last = *self.last();
+    pub(crate) async fn vacate(&self, tenant: &impl LeaseContext) {
+        let last = *self.lock();
         if let Some(worker) = last {
-            self.give_up(tenant, worker).await;
+            self.release(tenant, worker).await;
         }
     }
 
     /// Whoever had it before; `None` if it is free for `worker`.
-    fn before(&self, worker: WorkerId) -> Option<WorkerId> {
-        self.last().filter(|last| *last != worker)
+    fn previous(&self, worker: WorkerId) -> Option<WorkerId> {
+        self.lock().filter(|last| *last != worker)
     }
 
-    fn take(&self, worker: WorkerId) {
-        *self.last() = Some(worker);
+    fn set_holder(&self, worker: WorkerId) {
+        *self.lock() = Some(worker);
     }
 
     /// Every change is one assignment: it is whole even if a holder of the lock panicked.
-    fn last(&self) -> MutexGuard<'_, Option<WorkerId>> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<WorkerId>> {
+        self.last_holder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A view of the lease, cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Lease {
-    trust: watch::Receiver<Trust>,
+    validity: watch::Receiver<Validity>,
 }
 
 /// How far an owner trusts its lease.
 #[derive(Clone, Copy, Debug)]
-enum Trust {
-    Never,
+enum Validity {
+    Invalid,
     Until(Instant),
     /// Until the store says otherwise.
     Always,
 }
 
 /// The side that renews.
-pub(crate) struct Keeper<T> {
-    tenant: T,
+pub(crate) struct LeaseRenewer<T> {
+    context: T,
     worker: WorkerId,
-    seat: Seat,
-    trust: watch::Sender<Trust>,
+    slot: LeaseSlot,
+    validity: watch::Sender<Validity>,
 }
 
 /// What came of one renewal.
@@ -126,31 +126,31 @@ enum Renewal {
     /// The store says that the lease has ended.
     Refused,
     /// Saved or not: nobody knows.
-    Unheard,
+    Unknown,
 }
 
 impl Lease {
     /// Whether the worker may act.
-    pub(crate) fn holds(&self) -> bool {
-        match *self.trust.borrow() {
-            Trust::Never => false,
-            Trust::Until(end) => Instant::now() < end,
-            Trust::Always => true,
+    pub(crate) fn is_valid(&self) -> bool {
+        match *self.validity.borrow() {
+            Validity::Invalid => false,
+            Validity::Until(end) => Instant::now() < end,
+            Validity::Always => true,
         }
     }
 
     /// One that holds, for tests that are about something else.
     #[cfg(test)]
-    pub(crate) fn for_ever() -> Self {
-        Self { trust: watch::channel(Trust::Always).1 }
+    pub(crate) fn always_valid() -> Self {
+        Self { validity: watch::channel(Validity::Always).1 }
     }
 }
 
-impl<T: Tenant> Keeper<T> {
+impl<T: LeaseContext> LeaseRenewer<T> {
     /// A keeper whose lease does not hold yet.
-    pub(crate) fn new(tenant: T, worker: WorkerId, seat: Seat) -> (Self, Lease) {
-        let (sender, receiver) = watch::channel(Trust::Never);
-        (Self { tenant, worker, seat, trust: sender }, Lease { trust: receiver })
+    pub(crate) fn new(tenant: T, worker: WorkerId, seat: LeaseSlot) -> (Self, Lease) {
+        let (sender, receiver) = watch::channel(Validity::Invalid);
+        (Self { context: tenant, worker, slot: seat, validity: sender }, Lease { validity: receiver })
     }
 
     /// Ends the lease of whoever sat here before and writes this one for the first time, trying until the store answers. Whether it
@@ -159,15 +159,15 @@ impl<T: Tenant> Keeper<T> {
     pub(crate) async fn acquire(&self) -> bool {
         let mut pause = ACQUIRE_PAUSE_MIN;
         loop {
-            if let Some(before) = self.seat.before(self.worker) {
-                self.seat.give_up(&self.tenant, before).await;
+            if let Some(before) = self.slot.previous(self.worker) {
+                self.slot.release(&self.context, before).await;
             }
-            if self.seat.before(self.worker).is_none() {
-                self.seat.take(self.worker);
-                match self.renew(self.patience()).await {
+            if self.slot.previous(self.worker).is_none() {
+                self.slot.set_holder(self.worker);
+                match self.renew(self.first_deadline()).await {
                     Renewal::Written => return true,
                     Renewal::Refused => return false,
-                    Renewal::Unheard => {}
+                    Renewal::Unknown => {}
                 }
             }
             sleep(pause).await;
@@ -177,14 +177,14 @@ impl<T: Tenant> Keeper<T> {
 
     /// Renews until the lease is lost: refused by the store, or not written in time. One without an end is not renewed: only the
     /// store can say that it is lost, to whoever claims under it.
-    pub(crate) async fn keep(&self) {
-        let mut next = Instant::now() + self.pause();
+    pub(crate) async fn renew_until_lost(&self) {
+        let mut next = Instant::now() + self.until_next_renewal();
         loop {
-            let trust = *self.trust.borrow();
+            let trust = *self.validity.borrow();
             let until = match trust {
-                Trust::Never => return,
-                Trust::Until(until) => until,
-                Trust::Always => return std::future::pending().await,
+                Validity::Invalid => return,
+                Validity::Until(until) => until,
+                Validity::Always => return std::future::pending().await,
             };
             if next >= until {
                 sleep_until(until).await;
@@ -192,66 +192,66 @@ impl<T: Tenant> Keeper<T> {
             }
             sleep_until(next).await;
             self.renew(Some(until)).await;
-            next = Instant::now() + self.pause();
+            next = Instant::now() + self.until_next_renewal();
         }
     }
 
     /// How long until the next renewal, at most [`LEASE_RENEW_INTERVAL`]. All leases of a process are renewed in the same moments, so that
     /// they share a commit; other processes, at other addresses, have moments of their own.
-    fn pause(&self) -> Duration {
+    fn until_next_renewal(&self) -> Duration {
         let every_ms = LEASE_RENEW_INTERVAL.as_millis() as u64;
         let own =
-            self.tenant.address().bytes().fold(0, |own: u64, byte| own.wrapping_mul(31).wrapping_add(byte.into()));
-        let now_ms = u64::try_from(self.tenant.now().0).unwrap_or(0);
+            self.context.address().bytes().fold(0, |own: u64, byte| own.wrapping_mul(31).wrapping_add(byte.into()));
+        let now_ms = u64::try_from(self.context.now().0).unwrap_or(0);
         Duration::from_millis(every_ms - now_ms.wrapping_add(own) % every_ms)
     }
 
     /// How long a first lease may be on its way: one with an end is worth nothing after it.
-    fn patience(&self) -> Option<Instant> {
-        (!self.tenant.is_alone()).then(|| Instant::now() + LEASE_DURATION)
+    fn first_deadline(&self) -> Option<Instant> {
+        (!self.context.has_exclusive_store()).then(|| Instant::now() + LEASE_DURATION)
     }
 
     /// One renewal, given up at the deadline, if there is one. The lease is trusted from the moment *before* it was written.
     async fn renew(&self, deadline: Option<Instant>) -> Renewal {
         let asked = Instant::now();
-        let now = self.tenant.now();
-        let (until, trust) = match self.tenant.is_alone() {
-            true => (UnixMs::MAX, Trust::Always),
-            false => (now.plus(LEASE_DURATION), Trust::Until(asked + LEASE_DURATION - LEASE_MARGIN)),
+        let now = self.context.now();
+        let (until, trust) = match self.context.has_exclusive_store() {
+            true => (UnixMs::MAX, Validity::Always),
+            false => (now.plus(LEASE_DURATION), Validity::Until(asked + LEASE_DURATION - LEASE_MARGIN)),
         };
-        let renewal = Command::RenewLease { worker: self.worker, address: self.tenant.address(), now, until };
-        let commit = self.tenant.commit(renewal);
+        let renewal = Command::RenewLease { worker: self.worker, address: self.context.address(), now, until };
+        let commit = self.context.commit(renewal);
         let answer = match deadline {
             Some(deadline) => timeout_at(deadline, commit).await.ok(),
             None => Some(commit.await),
         };
         match answer {
             Some(Ok(Outcome::Done)) => {
-                self.trust.send_replace(trust);
+                self.validity.send_replace(trust);
                 Renewal::Written
             }
             Some(Ok(_)) => {
-                self.trust.send_replace(Trust::Never);
+                self.validity.send_replace(Validity::Invalid);
                 Renewal::Refused
             }
-            Some(Err(_)) | None => Renewal::Unheard,
+            Some(Err(_)) | None => Renewal::Unknown,
         }
     }
 }
 
 /// Where other nodes are told to reach this one.
 pub(crate) fn advertised(config: &Config) -> String {
-    config.advertise.clone().unwrap_or_else(|| reachable(config.address))
+    config.advertise.clone().unwrap_or_else(|| advertised_address(config.address))
 }
 
 /// Where others reach a process of this machine that listens on `address`.
-fn reachable(address: SocketAddr) -> String {
-    reachable_on(address, &rustix::system::uname().nodename().to_string_lossy())
+fn advertised_address(address: SocketAddr) -> String {
+    advertised_address_on(address, &rustix::system::uname().nodename().to_string_lossy())
 }
 
 /// "Every interface" is no place to them, and on every node the same: the machine's
 /// name stands for it.
-fn reachable_on(address: SocketAddr, machine: &str) -> String {
+fn advertised_address_on(address: SocketAddr, machine: &str) -> String {
     if address.ip().is_unspecified() { format!("{machine}:{}", address.port()) } else { address.to_string() }
 }
 
@@ -293,12 +293,12 @@ mod tests {
         }
     }
 
-    impl Tenant for Process {
+    impl LeaseContext for Process {
         fn now(&self) -> UnixMs {
             UnixMs(1_700_000_000_123).plus(self.began.elapsed())
         }
 
-        fn random(&self) -> [u8; 10] {
+        fn random_bytes(&self) -> [u8; 10] {
             [0; 10]
         }
 
@@ -306,7 +306,7 @@ mod tests {
             self.address.to_owned()
         }
 
-        fn is_alone(&self) -> bool {
+        fn has_exclusive_store(&self) -> bool {
             self.is_alone
         }
 
@@ -331,12 +331,12 @@ mod tests {
         let lease = async |begins_ms| {
             let process = Process { began, ..Process::new(address, false) };
             sleep(Duration::from_millis(begins_ms)).await;
-            let (keeper, lease) = Keeper::new(process.clone(), WorkerId(1), Seat::default());
+            let (keeper, lease) = LeaseRenewer::new(process.clone(), WorkerId(1), LeaseSlot::default());
             assert!(keeper.acquire().await);
             let end = sleep_until(began + LEASE_RENEW_INTERVAL * 10);
             tokio::select! {
-                () = keeper.keep() => panic!("the lease is lost"),
-                () = end => assert!(lease.holds()),
+                () = keeper.renew_until_lost() => panic!("the lease is lost"),
+                () = end => assert!(lease.is_valid()),
             }
             // The first is written when it is needed.
             process.written.lock().unwrap().iter().skip(1).map(|(at, _)| *at).collect()
@@ -363,12 +363,12 @@ mod tests {
         const LONG: Duration = Duration::from_secs(7 * 24 * 3_600);
         for (is_alone, held_for) in [(false, LEASE_DURATION - LEASE_MARGIN), (true, LONG)] {
             let process = Process::new("127.0.0.1:4000", is_alone);
-            let (keeper, lease) = Keeper::new(process.clone(), WorkerId(1), Seat::default());
-            assert!(!lease.holds() && keeper.acquire().await && lease.holds());
+            let (keeper, lease) = LeaseRenewer::new(process.clone(), WorkerId(1), LeaseSlot::default());
+            assert!(!lease.is_valid() && keeper.acquire().await && lease.is_valid());
             process.failing.store(usize::MAX, Ordering::Relaxed);
             let acquired = Instant::now();
-            let _ = tokio::time::timeout(LONG, keeper.keep()).await;
-            assert_eq!((acquired.elapsed(), lease.holds()), (held_for, is_alone));
+            let _ = tokio::time::timeout(LONG, keeper.renew_until_lost()).await;
+            assert_eq!((acquired.elapsed(), lease.is_valid()), (held_for, is_alone));
             let written = if is_alone { "1 for good" } else { "1 for a while" };
             assert_eq!(process.story(), [written]);
         }
@@ -377,15 +377,16 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn whoever_comes_next_ends_the_lease_before() {
         for is_alone in [false, true] {
-            let (process, seat) = (Process::new("127.0.0.1:4000", is_alone), Seat::default());
-            let next = async |worker| Keeper::new(process.clone(), WorkerId(worker), seat.clone()).0.acquire().await;
+            let (process, seat) = (Process::new("127.0.0.1:4000", is_alone), LeaseSlot::default());
+            let next =
+                async |worker| LeaseRenewer::new(process.clone(), WorkerId(worker), seat.clone()).0.acquire().await;
             assert!(next(1).await);
             // Nothing goes on before that is saved.
             process.failing.store(3, Ordering::Relaxed);
             assert!(next(2).await);
-            seat.give_up(&process, WorkerId(1)).await;
-            assert!(seat.is_of(WorkerId(2)), "a late one takes nothing away");
-            seat.give_up(&process, WorkerId(2)).await;
+            seat.release(&process, WorkerId(1)).await;
+            assert!(seat.is_held_by(WorkerId(2)), "a late one takes nothing away");
+            seat.release(&process, WorkerId(2)).await;
             assert!(next(3).await);
             let span = if is_alone { "for good" } else { "for a while" };
             let want = [&format!("1 {span}"), "1 no more", &format!("2 {span}"), "1 no more", "2 no more"];
@@ -397,13 +398,13 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_leaves_while_a_lease_is_written_ends_it() {
         for is_alone in [false, true] {
-            let (process, seat) = (Process::new("127.0.0.1:4000", is_alone), Seat::default());
+            let (process, seat) = (Process::new("127.0.0.1:4000", is_alone), LeaseSlot::default());
             seat.vacate(&process).await;
             assert_eq!(process.story(), [""; 0], "nothing was written yet");
             process.unanswered.store(1, Ordering::Relaxed);
-            let (keeper, lease) = Keeper::new(process.clone(), WorkerId(1), seat.clone());
+            let (keeper, lease) = LeaseRenewer::new(process.clone(), WorkerId(1), seat.clone());
             let acquired = tokio::time::timeout(Duration::from_millis(1), keeper.acquire()).await;
-            assert!(acquired.is_err() && !lease.holds());
+            assert!(acquired.is_err() && !lease.is_valid());
             seat.vacate(&process).await;
             seat.vacate(&process).await;
             assert_eq!(process.story()[1..], ["1 no more"]);
@@ -414,17 +415,17 @@ mod tests {
     async fn only_who_is_alone_inherits() {
         for (is_alone, want) in [(false, &[][..]), (true, &["nobody"])] {
             let process = Process::new("127.0.0.1:4000", is_alone);
-            inherit(&process).await.unwrap();
+            end_previous_leases(&process).await.unwrap();
             assert_eq!(process.story(), want);
         }
         let process = Process::new("127.0.0.1:4000", true);
         process.failing.store(1, Ordering::Relaxed);
-        assert!(inherit(&process).await.is_err(), "nothing may be served without it");
+        assert!(end_previous_leases(&process).await.is_err(), "nothing may be served without it");
     }
 
     #[track_caller]
     fn check(address: &str, want: &str) {
-        assert_eq!(reachable_on(address.parse().unwrap(), "node-a"), want, "{address}");
+        assert_eq!(advertised_address_on(address.parse().unwrap(), "node-a"), want, "{address}");
     }
 
     #[test]

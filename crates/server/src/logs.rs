@@ -4,7 +4,7 @@
 //! forge a line of its own.
 
 use crate::config::{Config, LogFormat};
-use crate::oneline::Escaping;
+use crate::escape::EscapingWriter;
 use std::fmt::{Debug, Write};
 use std::io;
 use tracing::field::Field;
@@ -30,7 +30,7 @@ where
     let lines = fmt::layer().with_writer(writer).with_target(false);
     match config.log_format {
         LogFormat::Text => {
-            let lines = lines.with_ansi(is_colored).fmt_fields(debug_fn(put).delimited(" "));
+            let lines = lines.with_ansi(is_colored).fmt_fields(debug_fn(write_field).delimited(" "));
             Box::new(Registry::default().with(level).with(lines))
         }
         LogFormat::Json => Box::new(Registry::default().with(level).with(lines.json().flatten_event(true))),
@@ -38,8 +38,8 @@ where
 }
 
 /// A part of an event as text: the message as it is, everything else under its name. (JSON escapes by itself.)
-fn put(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
-    let mut writer = Escaping(writer);
+fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
+    let mut writer = EscapingWriter(writer);
     match field.name() {
         "message" => write!(writer, "{value:?}"),
         name => write!(writer, "{name}={value:?}"),

@@ -3,18 +3,18 @@
 //! Takes the configuration, the listener and the signal as arguments: the binary owns the world, tests hand in their own.
 
 mod advertised;
-mod files;
-mod place;
+mod store_location;
+mod system_limits;
 #[cfg(test)]
 mod tests;
 
 pub use advertised::AddressError;
-pub use files::{machine, raise_file_limit};
-pub use place::{PlaceError, open_store};
+pub use store_location::{StoreLocationError, open_store};
+pub use system_limits::{machine, raise_file_limit};
 
 use crate::app::App;
 use crate::clock::random_bytes;
-use crate::config::{BOOTSTRAP_ACCOUNT, Config, Secret, Serves};
+use crate::config::{BOOTSTRAP_ACCOUNT, Config, Secret, ServeMode};
 use crate::gateway::Front;
 use crate::gateway::auth::Bootstrap;
 use crate::gateway::listener;
@@ -22,45 +22,45 @@ use crate::lease;
 use crate::limits::rules::{BeginError, Keeper};
 use crate::metrics::Metrics;
 use crate::rls;
-use crate::worlds::FurnishError;
-use crate::{chores, hunts, runner, tables, worlds};
+use crate::worlds::BuiltInWorldsError;
+use crate::{background_jobs, hunts, runner, tables, worlds};
 use advertised::AddressClaim;
 use engine::commands::{Command, Outcome};
 use engine::ids::AccountId;
 use engine::limits::{DRAIN_MAX, OPS_CONNECTIONS_MAX, WORLD_DRAIN_MAX};
 use engine::rows::Account;
-use place::DataLock;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use store::{Store, StoreError};
+use store_location::DataLock;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 /// Time in which requests under way are answered and matches are given back.
-const LEAVE_MAX: Duration = Duration::from_millis(3_500);
+const DRAIN_TASKS_MAX: Duration = Duration::from_millis(3_500);
 /// Time in which the doors close by themselves.
-const DOOR_MAX: Duration = LEAVE_MAX.saturating_sub(Duration::from_millis(500));
+const DRAIN_GATEWAY_MAX: Duration = DRAIN_TASKS_MAX.saturating_sub(Duration::from_millis(500));
 /// Time in which the store finishes what it was handed.
-const CLOSE_MAX: Duration = Duration::from_millis(1_000);
-const _: () = assert!(LEAVE_MAX.as_millis() + CLOSE_MAX.as_millis() < DRAIN_MAX.as_millis());
-const STORE: &str = "the store, whose disk or database stalls,";
+const STORE_CLOSE_MAX: Duration = Duration::from_millis(1_000);
+const _: () = assert!(DRAIN_TASKS_MAX.as_millis() + STORE_CLOSE_MAX.as_millis() < DRAIN_MAX.as_millis());
+const STALLED_STORE: &str = "the store, whose disk or database stalls,";
 const _: () =
-    assert!(WORLD_DRAIN_MAX.as_millis() < DOOR_MAX.as_millis(), "whoever is told to go is not cut off before");
+    assert!(WORLD_DRAIN_MAX.as_millis() < DRAIN_GATEWAY_MAX.as_millis(), "whoever is told to go is not cut off before");
 /// Pause before a runner that ended by a defect of ours begins again.
-const RUNNER_PAUSE: Duration = Duration::from_secs(1);
+const RESTART_PAUSE: Duration = Duration::from_secs(1);
 /// Connections that the kernel holds for us while all seats are taken.
-const BACKLOG: u32 = 4_096;
+const LISTEN_BACKLOG: u32 = 4_096;
 
 /// Why a process could not serve, or could not leave in order.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// Somebody else listens there, or nobody may.
-    #[error("cannot listen on {address}: {}", why_not_bound(.source, .flag))]
+    #[error("cannot listen on {address}: {}", bind_error_hint(.source, .flag))]
     Bind {
         /// Where.
         address: SocketAddr,
@@ -71,13 +71,13 @@ pub enum ServeError {
     },
     /// The place of the data is not to be had.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    StoreLocation(#[from] StoreLocationError),
     /// The store refuses at the start.
     #[error("{0}")]
     Store(#[from] StoreError),
     /// The worlds of the house are not as they should be.
     #[error("{0}")]
-    Worlds(#[from] FurnishError),
+    Worlds(#[from] BuiltInWorldsError),
     /// The address that other nodes are told is another server's.
     #[error("{0}")]
     Address(#[from] AddressError),
@@ -95,10 +95,10 @@ pub enum ServeError {
         "{0} did not end within {DRAIN_MAX:?}: the process ends without it. Nothing that was acknowledged is lost; the next process goes \
          on from what was saved, and another node as soon as the lease has ended"
     )]
-    Hangs(&'static str),
+    ShutdownTimeout(&'static str),
 }
 
-fn why_not_bound(source: &io::Error, flag: &str) -> String {
+fn bind_error_hint(source: &io::Error, flag: &str) -> String {
     match source.kind() {
         io::ErrorKind::AddrInUse => {
             format!("another program listens there; stop it, or choose another port with --{flag} (0 takes a free one)")
@@ -127,7 +127,7 @@ fn bind_for(address: SocketAddr, flag: &'static str) -> Result<TcpListener, Serv
         // A restart must not wait for the last connections of the previous life.
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
-        socket.listen(BACKLOG)
+        socket.listen(LISTEN_BACKLOG)
     };
     listen().map_err(|source| ServeError::Bind { address, flag, source })
 }
@@ -151,24 +151,25 @@ pub async fn serve(
     for warning in config.warnings() {
         tracing::warn!("{warning}");
     }
-    let lock = DataLock::take(&config)?;
+    let lock = DataLock::acquire(&config)?;
     let metrics = Arc::new(Metrics::default());
     let store = open_store(&config, metrics.clone()).await?;
     let bootstrap = match &config.bootstrap_token {
-        Some(secret) => Some(bootstrap(&store, secret).await?),
+        Some(secret) => Some(ensure_bootstrap_account(&store, secret).await?),
         None => None,
     };
     let app = App::new(store, Arc::new(config), metrics, bootstrap);
-    place::open_readers_apart(&app.config, &app.store).await?;
-    chores::correct_clock(&app).await?;
+    store_location::open_readers_apart(&app.config, &app.store).await?;
+    background_jobs::correct_clock(&app).await?;
     app.clock.begin_steady();
-    lease::inherit(&app).await?;
-    if app.config.serves == Serves::All {
-        worlds::ensure(&app).await?;
+    lease::end_previous_leases(&app).await?;
+    if app.config.serve_mode == ServeMode::All {
+        worlds::ensure_built_in(&app).await?;
     }
-    let keeper = keeper(&app).await?;
-    let left = stay(&app, (listener, ops, grpc), keeper, reloads, ready, shutdown).await;
-    let closed = timeout(CLOSE_MAX, app.store.close()).await.map_err(|_| ServeError::Hangs(STORE));
+    let keeper = start_rule_owner(&app).await?;
+    let left = run_until_shutdown(&app, (listener, ops, grpc), keeper, reloads, ready, shutdown).await;
+    let closed =
+        timeout(STORE_CLOSE_MAX, app.store.close()).await.map_err(|_| ServeError::ShutdownTimeout(STALLED_STORE));
     // Only now may another process open the file.
     drop(lock);
     // Whoever waits for a store that hangs, hangs by it.
@@ -194,7 +195,7 @@ fn bind_grpc(config: &mut Config) -> Result<Option<TcpListener>, ServeError> {
 ///
 /// # Errors
 /// [`ServeError::Bind`], with what to do.
-pub fn listen_for_operators(address: SocketAddr) -> Result<TcpListener, ServeError> {
+pub fn bind_operators(address: SocketAddr) -> Result<TcpListener, ServeError> {
     bind_for(address, "ops-port")
 }
 
@@ -202,14 +203,14 @@ pub fn listen_for_operators(address: SocketAddr) -> Result<TcpListener, ServeErr
 fn bind_ops(config: &mut Config) -> Result<Option<TcpListener>, ServeError> {
     let Some(port) = config.ops_port else { return Ok(None) };
     let address = SocketAddr::new(config.ops_address.ip(), port);
-    let listener = listen_for_operators(address)?;
+    let listener = bind_operators(address)?;
     let address = address_of(&listener, address)?;
     config.ops_port = Some(address.port());
     tracing::info!(%address, "operators are answered on a port of their own");
     Ok(Some(listener))
 }
 
-async fn bootstrap(store: &Store, secret: &Secret) -> Result<Bootstrap, ServeError> {
+async fn ensure_bootstrap_account(store: &Store, secret: &Secret) -> Result<Bootstrap, ServeError> {
     let now = crate::clock::Clock::default().now();
     let account =
         Account { id: AccountId::new(now, random_bytes()), name: BOOTSTRAP_ACCOUNT.to_owned(), created_at: now };
@@ -220,14 +221,14 @@ async fn bootstrap(store: &Store, secret: &Secret) -> Result<Bootstrap, ServeErr
 }
 
 /// The rules of the rate limiter are in force before the first request comes.
-async fn keeper(app: &App) -> Result<Keeper, BeginError> {
+async fn start_rule_owner(app: &App) -> Result<Keeper, BeginError> {
     let inbox = app.limits.inbox().expect("a process has one keeper, and this is it");
     Keeper::begin(app.limits.clone(), app.store.clone(), app.config.limiter_policies.clone(), inbox).await
 }
 
 /// Lets clients in, finds out whether this node may be reached as it says, and then does everything else side by side until the
 /// signal.
-async fn stay(
+async fn run_until_shutdown(
     app: &App,
     (listener, ops, grpc): (TcpListener, Option<TcpListener>, Option<TcpListener>),
     keeper: Keeper,
@@ -235,7 +236,7 @@ async fn stay(
     ready: impl FnOnce(),
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    let mut gateway = tokio::spawn(let_in(app.clone(), listener, ops));
+    let mut gateway = tokio::spawn(serve_gateway(app.clone(), listener, ops));
     let mut shutdown = pin!(shutdown);
     let claim = AddressClaim::of(app);
     let checked = tokio::select! {
@@ -245,17 +246,17 @@ async fn stay(
     };
     if !matches!(checked, Ok(true)) {
         app.drain.begin();
-        let _ = tokio::join!(timeout(LEAVE_MAX, finish(gateway)), timeout(LEAVE_MAX, claim.release()));
+        let _ = tokio::join!(timeout(DRAIN_TASKS_MAX, finish(gateway)), timeout(DRAIN_TASKS_MAX, claim.release()));
         return checked.map(|_| ());
     }
     ready();
-    let proxies = tokio::spawn(answer_proxies(app.clone(), grpc));
-    let runner = tokio::spawn(play(app.clone()));
-    let tables = tokio::spawn(keep_tables(app.clone()));
-    let mut hunts = tokio::spawn(keep_hunts(app.clone()));
-    let worlds = tokio::spawn(keep_worlds(app.clone()));
-    let chores = tokio::spawn(chores::run(app.clone()));
-    let rules = tokio::spawn(keep_rules(app.clone(), keeper, reloads));
+    let proxies = tokio::spawn(serve_grpc(app.clone(), grpc));
+    let runner = tokio::spawn(run_matches(app.clone()));
+    let tables = tokio::spawn(run_tables(app.clone()));
+    let mut hunts = tokio::spawn(run_hunts(app.clone()));
+    let worlds = tokio::spawn(run_worlds(app.clone()));
+    let chores = tokio::spawn(background_jobs::run(app.clone()));
+    let rules = tokio::spawn(run_rule_owner(app.clone(), keeper, reloads));
     let ended = tokio::select! {
         () = &mut shutdown => Ok(()),
         _ = &mut gateway => Err(ServeError::GatewayEnded),
@@ -263,9 +264,9 @@ async fn stay(
     tracing::info!("leaving: no new work, requests under way are finished, matches are given back");
     app.drain.begin();
     let (left, ..) = tokio::join!(
-        leave(gateway, proxies, runner, tables, worlds),
-        timeout(LEAVE_MAX, &mut hunts),
-        timeout(LEAVE_MAX, claim.release())
+        wait_for_tasks(gateway, proxies, runner, tables, worlds),
+        timeout(DRAIN_TASKS_MAX, &mut hunts),
+        timeout(DRAIN_TASKS_MAX, claim.release())
     );
     // All are only ever between two commits, and nobody is left who waits for one: cutting them short loses nothing.
     hunts.abort();
@@ -274,7 +275,7 @@ async fn stay(
     ended.and(left)
 }
 
-async fn leave(
+async fn wait_for_tasks(
     gateway: JoinHandle<()>,
     proxies: JoinHandle<()>,
     runner: JoinHandle<()>,
@@ -282,17 +283,17 @@ async fn leave(
     worlds: JoinHandle<()>,
 ) -> Result<(), ServeError> {
     let (gateway, proxies, runner, tables, worlds) = tokio::join!(
-        timeout(LEAVE_MAX, finish(gateway)),
-        timeout(LEAVE_MAX, proxies),
-        timeout(LEAVE_MAX, runner),
-        timeout(LEAVE_MAX, tables),
-        timeout(LEAVE_MAX, worlds)
+        timeout(DRAIN_TASKS_MAX, finish(gateway)),
+        timeout(DRAIN_TASKS_MAX, proxies),
+        timeout(DRAIN_TASKS_MAX, runner),
+        timeout(DRAIN_TASKS_MAX, tables),
+        timeout(DRAIN_TASKS_MAX, worlds)
     );
-    proxies.map_err(|_| ServeError::Hangs("the gRPC service"))?.ok();
-    runner.map_err(|_| ServeError::Hangs("the runner"))?.ok();
-    tables.map_err(|_| ServeError::Hangs("the card tables"))?.ok();
-    worlds.map_err(|_| ServeError::Hangs("the worlds"))?.ok();
-    gateway.map_err(|_| ServeError::Hangs("the gateway"))
+    proxies.map_err(|_| ServeError::ShutdownTimeout("the gRPC service"))?.ok();
+    runner.map_err(|_| ServeError::ShutdownTimeout("the runner"))?.ok();
+    tables.map_err(|_| ServeError::ShutdownTimeout("the card tables"))?.ok();
+    worlds.map_err(|_| ServeError::ShutdownTimeout("the worlds"))?.ok();
+    gateway.map_err(|_| ServeError::ShutdownTimeout("the gateway"))
 }
 
 /// Waits for the gateway, which may have ended and been seen to end.
@@ -303,11 +304,11 @@ async fn finish(gateway: JoinHandle<()>) {
 }
 
 /// Serves the API, and beside it operators, where they have a port of their own.
-async fn let_in(app: App, listener: TcpListener, ops: Option<TcpListener>) {
-    let limits = listener::Limits::of(&app.config, DOOR_MAX);
+async fn serve_gateway(app: App, listener: TcpListener, ops: Option<TcpListener>) {
+    let limits = listener::Limits::of(&app.config, DRAIN_GATEWAY_MAX);
     let shares = listener::Shares {
         metrics: app.metrics.clone(),
-        sockets: Some(app.sockets.clone()),
+        sockets: Some(app.socket_budget.clone()),
         address_limit: Some(listener::AddressLimit::of(&app.config)),
     };
     let drain = app.drain.clone();
@@ -322,15 +323,15 @@ async fn let_in(app: App, listener: TcpListener, ops: Option<TcpListener>) {
 }
 
 /// Answers over gRPC, where somebody may ask there.
-async fn answer_proxies(app: App, listener: Option<TcpListener>) {
+async fn serve_grpc(app: App, listener: Option<TcpListener>) {
     let Some(listener) = listener else { return };
-    let terms = rls::Terms::of(&app.config, DOOR_MAX);
+    let terms = rls::Terms::of(&app.config, DRAIN_GATEWAY_MAX);
     let (limits, metrics, drain) = (app.limits.clone(), app.metrics.clone(), app.drain.clone());
     rls::serve(listener, limits, terms, metrics, async move { drain.begun().await }).await;
 }
 
 /// Changes the rate limiter's rules when somebody asks for it, until the end: requests under way may still ask.
-async fn keep_rules(app: App, keeper: Keeper, mut reloads: mpsc::Receiver<()>) {
+async fn run_rule_owner(app: App, keeper: Keeper, mut reloads: mpsc::Receiver<()>) {
     let pass_on = async {
         while reloads.recv().await.is_some() {
             // How it went, the keeper has logged.
@@ -342,50 +343,50 @@ async fn keep_rules(app: App, keeper: Keeper, mut reloads: mpsc::Receiver<()>) {
 
 /// Keeps card tables until the drain, where games are served. It survives defects of a table by itself, and those of a keeper;
 /// should it end all the same, its lease ends, and a new one takes over.
-async fn keep_tables(app: App) {
-    while app.config.serves == Serves::All && !app.drain.has_begun() {
+async fn run_tables(app: App) {
+    while app.config.serve_mode == ServeMode::All && !app.drain.has_begun() {
         let ended = tokio::spawn(tables::run(app.clone())).await;
         if !app.drain.has_begun() {
             let why = ended.err().map(|error| error.to_string());
             tracing::error!(why, "the card tables' life ended, by a defect of this program; it begins again");
-            sleep(RUNNER_PAUSE).await;
+            sleep(RESTART_PAUSE).await;
         }
     }
 }
 
 /// Counts hunts and matches parties until the drain, where games are served. What ends before it ended by a defect: it goes on by the
 /// logs, and with the tickets that it had.
-async fn keep_hunts(app: App) {
-    while app.config.serves == Serves::All && !app.drain.has_begun() {
+async fn run_hunts(app: App) {
+    while app.config.serve_mode == ServeMode::All && !app.drain.has_begun() {
         let ended = tokio::spawn(hunts::run(app.clone())).await;
         if !app.drain.has_begun() {
             let why = ended.err().map(|error| error.to_string());
             tracing::error!(why, "what is around the hunts ended, by a defect of this program; it begins again");
-            sleep(RUNNER_PAUSE).await;
+            sleep(RESTART_PAUSE).await;
         }
     }
 }
 
 /// Keeps worlds until the drain, where games are served. Should it end by a defect, its lease ends, and a new one takes over.
-async fn keep_worlds(app: App) {
-    while app.config.serves == Serves::All && !app.drain.has_begun() {
+async fn run_worlds(app: App) {
+    while app.config.serve_mode == ServeMode::All && !app.drain.has_begun() {
         let ended = tokio::spawn(worlds::run(app.clone())).await;
         if !app.drain.has_begun() {
             let why = ended.err().map(|error| error.to_string());
             tracing::error!(why, "the worlds' life ended, by a defect of this program; it begins again");
-            sleep(RUNNER_PAUSE).await;
+            sleep(RESTART_PAUSE).await;
         }
     }
 }
 
 /// Plays matches until the drain, where games are served. A runner that ends before it ended by a defect: its lease ends, and a new one takes over.
-async fn play(app: App) {
-    while app.config.serves == Serves::All && !app.drain.has_begun() {
+async fn run_matches(app: App) {
+    while app.config.serve_mode == ServeMode::All && !app.drain.has_begun() {
         let ended = tokio::spawn(runner::run(app.clone())).await;
         if !app.drain.has_begun() {
             let why = ended.err().map(|error| error.to_string());
             tracing::error!(why, "the runner ended, by a defect of this program; it begins again");
-            sleep(RUNNER_PAUSE).await;
+            sleep(RESTART_PAUSE).await;
         }
     }
 }

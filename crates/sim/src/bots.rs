@@ -4,12 +4,12 @@
 use crate::dice::hash;
 use engine::matches::entry::{AnswerClass, Face};
 use rules::snake::Move;
-use server::runner::{Answer, Call, Path};
+use server::runner::{BotAnswer, BotCall, Webhook};
 use std::time::Duration;
 use wire::webhook::{Coord, Request};
 
 /// What the bot answers, and how long it takes.
-pub(crate) fn answer(call: &Call) -> (Answer, Duration) {
+pub(crate) fn answer(call: &BotCall) -> (BotAnswer, Duration) {
     let hash = hash(&call.body);
     let timeout_ms = call.timeout.as_millis() as u64;
     let (class, latency_ms) = match hash % 97 {
@@ -19,9 +19,9 @@ pub(crate) fn answer(call: &Call) -> (Answer, Duration) {
         3 => (AnswerClass::UnknownMove, 1 + hash / 97 % 40),
         _ => (AnswerClass::Valid, 1 + hash / 97 % timeout_ms),
     };
-    let mv = (class == AnswerClass::Valid && call.path == Path::Move).then(|| choose(&call.body, hash));
+    let mv = (class == AnswerClass::Valid && call.webhook == Webhook::Move).then(|| choose(&call.body, hash));
     let shout = if hash.is_multiple_of(13) && mv.is_some() { format!("{hash:x}") } else { String::new() };
-    (Answer { class, latency_ms: latency_ms as u16, mv, shout }, Duration::from_millis(latency_ms))
+    (BotAnswer { class, latency_ms: latency_ms as u16, mv, shout }, Duration::from_millis(latency_ms))
 }
 
 /// The looks of a bot.

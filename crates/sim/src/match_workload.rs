@@ -9,7 +9,7 @@ use engine::matches::entry::Face;
 use engine::matches::spec::MatchSpec;
 use engine::rows::{MatchLogPage, MatchLogRow};
 use server::metrics::Metrics;
-use server::runner::{Answer, Call, Outside, Path};
+use server::runner::{BotAnswer, BotCall, MatchEnvironment, Webhook};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use store::StoreError;
@@ -39,23 +39,23 @@ impl SimWorld<MatchWorkload> {
     }
 }
 
-impl Outside for Node<MatchWorkload> {
-    async fn log(&self, id: MatchId) -> Result<Vec<MatchLogRow>, StoreError> {
+impl MatchEnvironment for Node<MatchWorkload> {
+    async fn read_log(&self, id: MatchId) -> Result<Vec<MatchLogRow>, StoreError> {
         self.reach_store().await?;
         Ok(self.world.page(id).rows)
     }
 
-    async fn face(&self, url: String) -> Face {
+    async fn fetch_face(&self, url: String) -> Face {
         self.delay(20_000).await;
         bots::face(&url)
     }
 
-    async fn call(&self, call: Call) -> Answer {
+    async fn call(&self, call: BotCall) -> BotAnswer {
         self.thawed().await;
         let (id, turn, _) = bots::read(&call.body);
         let id: MatchId = id.parse().expect("the runner sends the match's id");
         if let Some((poisoned, from_turn)) = self.world.workload.plan.poisoned {
-            assert!(id != poisoned || turn < from_turn || call.path != Path::Move, "poison");
+            assert!(id != poisoned || turn < from_turn || call.webhook != Webhook::Move, "poison");
         }
         let saved = self.world.page(id);
         let spec = &self.world.workload.specs[&id];
@@ -66,9 +66,9 @@ impl Outside for Node<MatchWorkload> {
         answer
     }
 
-    fn saved(&self, _id: MatchId, _version: u32) {}
+    fn notify_saved(&self, _id: MatchId, _version: u32) {}
 
-    async fn queue_rung(&self) {
+    async fn queue_notified(&self) {
         std::future::pending::<()>().await;
     }
 

@@ -15,7 +15,7 @@ use engine::matches::result::MatchResult;
 use engine::matches::spec::MatchSpec;
 use engine::rows::{MatchLogPage, MatchLogRow};
 use server::runner::view::View;
-use server::runner::{Call, Path};
+use server::runner::{BotCall, Webhook};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -47,17 +47,17 @@ impl MatchOracle {
     }
 
     /// A bot is called: what the request tells must be saved by now, and nobody is told twice of what is saved as told.
-    pub(crate) fn on_call(&mut self, call: &Call, spec: &MatchSpec, saved: &MatchLogPage) {
+    pub(crate) fn on_call(&mut self, call: &BotCall, spec: &MatchSpec, saved: &MatchLogPage) {
         self.calls += 1;
         let (id, turn, snake) = bots::read(&call.body);
         let turns_saved = saved.rows.last().map_or(0, |row| row.turns);
         self.check(turn <= turns_saved, || {
             format!("match {id}: a bot is told of turn {turn}, but only {turns_saved} are saved")
         });
-        let notice = match call.path {
-            Path::Move => return,
-            Path::Start => Notice::Start,
-            Path::End => Notice::End,
+        let notice = match call.webhook {
+            Webhook::Move => return,
+            Webhook::Start => Notice::Start,
+            Webhook::End => Notice::End,
         };
         let is_told = saved.rows.iter().any(|row| match Entry::decode(&row.bytes) {
             Ok(Entry::Delivered { notice: told, seat, .. }) => {
@@ -153,7 +153,7 @@ fn undisturbed(spec: &MatchSpec) -> (Vec<Vec<u8>>, MatchResult) {
                 let ask = |seat: usize| {
                     let timeout = Duration::from_millis(u64::from(spec.timeout_ms));
                     let url = spec.seats[seat].url.clone();
-                    bots::answer(&Call { url, path: Path::Move, body: view.body(seat), timeout }).0
+                    bots::answer(&BotCall { url, webhook: Webhook::Move, body: view.body(seat), timeout }).0
                 };
                 let heard = (0..spec.seats.len()).map(|seat| seats.contains(seat).then(|| ask(seat).into()));
                 machine.play_turn(heard.collect()).expect("planned matches can be played")

@@ -117,7 +117,7 @@ pub(crate) async fn inject_stalls<S: Workload>(world: Arc<SimWorld<S>>) {
 /// Begins as a process does: what earlier ones owned is free, and nothing is served before.
 pub(crate) async fn acquire_store<S: Workload>(node: &Node<S>, drain: &Drain) {
     let open = async {
-        while lease::inherit(node).await.is_err() {
+        while lease::end_previous_leases(node).await.is_err() {
             sleep(REOPEN_DELAY).await;
         }
     };

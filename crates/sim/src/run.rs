@@ -9,8 +9,8 @@ use engine::ids::AccountId;
 use engine::matches::lifecycle::MatchState;
 use engine::rows::{Account, MatchStatus};
 use server::app::Drain;
-use server::lease::Seat;
-use server::runner::{Settings, run_with};
+use server::lease::LeaseSlot;
+use server::runner::{RunnerConfig, run_with};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout};
@@ -96,7 +96,7 @@ fn start(world: &Arc<SimWorld<MatchWorkload>>) -> Process {
     let freeze = Arc::<Freeze>::default();
     let node = Node::new(world.clone(), "node.example:4000".to_owned(), freeze.clone());
     let plan = &world.workload.plan;
-    let settings = Settings {
+    let settings = RunnerConfig {
         matches_at_once: plan.matches_at_once,
         claim_size: 4,
         claim_period: Duration::from_millis(250),
@@ -106,7 +106,7 @@ fn start(world: &Arc<SimWorld<MatchWorkload>>) -> Process {
     let leave = drain.clone();
     let life = async move {
         acquire_store(&node, &leave).await;
-        run_with(node, settings, Seat::default(), leave).await;
+        run_with(node, settings, LeaseSlot::default(), leave).await;
     };
     Process::new(life, drain, freeze)
 }

@@ -6,7 +6,7 @@ use crate::faults::Faults;
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
 use engine::time::UnixMs;
-use server::lease::Tenant;
+use server::lease::LeaseContext;
 use server::metrics::Metrics;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -292,12 +292,12 @@ impl<S: Workload> Node<S> {
     }
 }
 
-impl<S: Workload> Tenant for Node<S> {
+impl<S: Workload> LeaseContext for Node<S> {
     fn now(&self) -> UnixMs {
         UnixMs(self.world.now().0 + self.skew_ms)
     }
 
-    fn random(&self) -> [u8; 10] {
+    fn random_bytes(&self) -> [u8; 10] {
         let mut random = [0; 10];
         random[..8].copy_from_slice(&self.world.random(Dice::next).to_be_bytes());
         random
@@ -307,7 +307,7 @@ impl<S: Workload> Tenant for Node<S> {
         self.address.clone()
     }
 
-    fn is_alone(&self) -> bool {
+    fn has_exclusive_store(&self) -> bool {
         self.world.has_exclusive_store
     }
 

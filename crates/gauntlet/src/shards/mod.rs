@@ -51,7 +51,7 @@ async fn supervise(config: &Config, plans: Vec<ShardPlan>) -> Result<(), CliErro
     let address = listener.local_addr()?;
     let ops = config
         .ops_port
-        .map(|port| process::listen_for_operators(SocketAddr::new(config.ops_address.ip(), port)))
+        .map(|port| process::bind_operators(SocketAddr::new(config.ops_address.ip(), port)))
         .transpose()?;
     let house = Arc::new(ShardRegistry::new(&plans));
     let (orders, _) = watch::channel(ShardCommands::default());

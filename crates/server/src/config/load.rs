@@ -23,7 +23,7 @@ pub struct Sources {
 
 /// One thing that is wrong with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Mistake {
+pub struct ValidationError {
     /// What was given, and where.
     pub given: String,
     /// What would be right, or what to do.
@@ -32,80 +32,81 @@ pub struct Mistake {
 
 /// Everything that is wrong with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigError(pub Vec<Mistake>);
+pub struct ConfigError(pub Vec<ValidationError>);
 
 /// Names in the environment that belong to this program's other commands, or name the file.
 const OTHER_ENV: [&str; 3] = ["GAUNTLET_CONFIG", "GAUNTLET_TARGET", "GAUNTLET_TOKEN"];
 /// A name further away than this is no hint.
-const EDITS_MAX: usize = 4;
+const EDIT_DISTANCE_MAX: usize = 4;
 const ENV_PREFIX: &str = "GAUNTLET_";
 
 /// One value before it is read.
-struct Given {
-    row: usize,
+struct RawValue {
+    setting_index: usize,
     text: String,
     source: Source,
 }
 
 pub(super) fn load(sources: &Sources) -> Result<Config, ConfigError> {
     let mut mistakes = Vec::new();
-    let mut given: Vec<Given> = SETTINGS.iter().enumerate().map(|(row, setting)| default_of(row, setting)).collect();
+    let mut given: Vec<RawValue> =
+        SETTINGS.iter().enumerate().map(|(row, setting)| default_value(row, setting)).collect();
     if let Some((path, text)) = &sources.file {
         given.extend(from_file(path, text, &mut mistakes));
     }
     given.extend(from_env(&sources.env, &mut mistakes));
     given.extend(from_flags(&sources.flags, &mut mistakes));
 
-    let (mut config, is_auto) = lay(&given, &mut mistakes);
+    let (mut config, is_auto) = apply_layers(&given, &mut mistakes);
     choose_store(&mut config, &mut mistakes);
-    relations::derive(&mut config, sources.machine, |key| is_auto[row_of(key)]);
+    relations::derive(&mut config, sources.machine, |key| is_auto[setting_index(key)]);
     if mistakes.is_empty() {
         relations::check(&config, &mut mistakes);
     }
     if mistakes.is_empty() { Ok(config) } else { Err(ConfigError(mistakes)) }
 }
 
-fn default_of(row: usize, setting: &Setting) -> Given {
-    Given { row, text: setting.default.to_owned(), source: Source::Default }
+fn default_value(row: usize, setting: &Setting) -> RawValue {
+    RawValue { setting_index: row, text: setting.default.to_owned(), source: Source::Default }
 }
 
 /// Lays the values over each other in order. A wrong value that a later layer covers is still a mistake.
-fn lay(given: &[Given], mistakes: &mut Vec<Mistake>) -> (Config, Vec<bool>) {
+fn apply_layers(given: &[RawValue], mistakes: &mut Vec<ValidationError>) -> (Config, Vec<bool>) {
     let mut config = Config::blank();
     let mut is_auto = vec![false; SETTINGS.len()];
-    for Given { row, text, source } in given {
+    for RawValue { setting_index: row, text, source } in given {
         let setting = &SETTINGS[*row];
         is_auto[*row] = setting.auto.is_some() && text == AUTO;
-        if !is_auto[*row] && (setting.slot)(&mut config).put(text, setting).is_none() {
-            mistakes.push(wrong_value(setting, text, source));
+        if !is_auto[*row] && (setting.slot)(&mut config).parse(text, setting).is_none() {
+            mistakes.push(invalid_value(setting, text, source));
         }
         config.sources[*row] = source.clone();
     }
     (config, is_auto)
 }
 
-fn wrong_value(setting: &Setting, text: &str, source: &Source) -> Mistake {
+fn invalid_value(setting: &Setting, text: &str, source: &Source) -> ValidationError {
     let shown = if setting.is_secret() { "a value that is not shown".to_owned() } else { format!("\"{text}\"") };
-    Mistake { given: format!("{} is {shown} ({source})", setting.key), expected: setting.expects() }
+    ValidationError { given: format!("{} is {shown} ({source})", setting.key), expected: setting.expects() }
 }
 
 /// A file and a database cannot both hold the matches: the stronger source wins, and of equals neither.
-fn choose_store(config: &mut Config, mistakes: &mut Vec<Mistake>) {
-    let (data, url) = (&config.sources[row_of("store.data")], &config.sources[row_of("store.url")]);
+fn choose_store(config: &mut Config, mistakes: &mut Vec<ValidationError>) {
+    let (data, url) = (&config.sources[setting_index("store.data")], &config.sources[setting_index("store.url")]);
     if config.store_url.is_none() || *data == Source::Default {
         return;
     }
-    match layer(data).cmp(&layer(url)) {
+    match precedence(data).cmp(&precedence(url)) {
         std::cmp::Ordering::Less => {}
         std::cmp::Ordering::Greater => config.store_url = None,
-        std::cmp::Ordering::Equal => mistakes.push(Mistake {
+        std::cmp::Ordering::Equal => mistakes.push(ValidationError {
             given: format!("store.data ({data}) and store.url ({url}) are both given"),
             expected: "one of them: matches are kept in a SQLite file or in a PostgreSQL database".into(),
         }),
     }
 }
 
-fn layer(source: &Source) -> u8 {
+fn precedence(source: &Source) -> u8 {
     match source {
         Source::Default => 0,
         Source::File(_) => 1,
@@ -114,12 +115,12 @@ fn layer(source: &Source) -> u8 {
     }
 }
 
-fn from_file(path: &Path, text: &str, mistakes: &mut Vec<Mistake>) -> Vec<Given> {
+fn from_file(path: &Path, text: &str, mistakes: &mut Vec<ValidationError>) -> Vec<RawValue> {
     let sections = match text.parse::<toml::Table>() {
         Ok(sections) => sections,
         Err(error) => {
             let given = format!("{} is not TOML: {}", path.display(), error.to_string().trim_end());
-            mistakes.push(Mistake {
+            mistakes.push(ValidationError {
                 given,
                 expected: "sections of keys, such as [server] and below it port = 4000".into(),
             });
@@ -129,7 +130,11 @@ fn from_file(path: &Path, text: &str, mistakes: &mut Vec<Mistake>) -> Vec<Given>
     let mut given = Vec::new();
     for (section, value) in sections {
         let toml::Value::Table(keys) = value else {
-            mistakes.push(unknown(&format!("{section} ({})", Source::File(path.to_owned())), &section, &keys_known()));
+            mistakes.push(unknown_setting(
+                &format!("{section} ({})", Source::File(path.to_owned())),
+                &section,
+                &known_keys(),
+            ));
             continue;
         };
         for (key, value) in keys {
@@ -139,10 +144,10 @@ fn from_file(path: &Path, text: &str, mistakes: &mut Vec<Mistake>) -> Vec<Given>
     given
 }
 
-fn from_key(key: &str, value: &toml::Value, path: &Path, mistakes: &mut Vec<Mistake>) -> Option<Given> {
+fn from_key(key: &str, value: &toml::Value, path: &Path, mistakes: &mut Vec<ValidationError>) -> Option<RawValue> {
     let source = Source::File(path.to_owned());
     let Some(row) = SETTINGS.iter().position(|setting| setting.key == key) else {
-        mistakes.push(unknown(&format!("{key} ({source})"), key, &keys_known()));
+        mistakes.push(unknown_setting(&format!("{key} ({source})"), key, &known_keys()));
         return None;
     };
     let text = match value {
@@ -151,54 +156,54 @@ fn from_key(key: &str, value: &toml::Value, path: &Path, mistakes: &mut Vec<Mist
         toml::Value::Boolean(is_so) => is_so.to_string(),
         toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Array(_) | toml::Value::Table(_) => {
             let given = format!("{key} is of the type {} ({source})", value.type_str());
-            mistakes.push(Mistake { given, expected: SETTINGS[row].expects() });
+            mistakes.push(ValidationError { given, expected: SETTINGS[row].expects() });
             return None;
         }
     };
-    Some(Given { row, text, source })
+    Some(RawValue { setting_index: row, text, source })
 }
 
-fn from_env(env: &[(String, String)], mistakes: &mut Vec<Mistake>) -> Vec<Given> {
+fn from_env(env: &[(String, String)], mistakes: &mut Vec<ValidationError>) -> Vec<RawValue> {
     let names: Vec<String> = SETTINGS.iter().map(Setting::env).collect();
     let mut given = Vec::new();
     for (name, text) in env.iter().filter(|(name, _)| name.starts_with(ENV_PREFIX)) {
         if let Some(row) = names.iter().position(|known| known == name) {
-            given.push(Given { row, text: text.clone(), source: Source::Env(name.clone()) });
+            given.push(RawValue { setting_index: row, text: text.clone(), source: Source::Env(name.clone()) });
         } else if !OTHER_ENV.contains(&name.as_str()) {
-            mistakes.push(unknown(&format!("{name} (environment)"), name, &names));
+            mistakes.push(unknown_setting(&format!("{name} (environment)"), name, &names));
         }
     }
     given
 }
 
-fn from_flags(flags: &[(&'static str, String)], mistakes: &mut Vec<Mistake>) -> Vec<Given> {
+fn from_flags(flags: &[(&'static str, String)], mistakes: &mut Vec<ValidationError>) -> Vec<RawValue> {
     let names: Vec<String> = SETTINGS.iter().filter_map(|setting| setting.flag.map(str::to_owned)).collect();
     let mut given = Vec::new();
     for (name, text) in flags {
         match SETTINGS.iter().position(|setting| setting.flag == Some(name)) {
-            Some(row) => given.push(Given { row, text: text.clone(), source: Source::Flag(name) }),
-            None => mistakes.push(unknown(&format!("--{name} (flag)"), name, &names)),
+            Some(row) => given.push(RawValue { setting_index: row, text: text.clone(), source: Source::Flag(name) }),
+            None => mistakes.push(unknown_setting(&format!("--{name} (flag)"), name, &names)),
         }
     }
     given
 }
 
-fn keys_known() -> Vec<String> {
+fn known_keys() -> Vec<String> {
     SETTINGS.iter().map(|setting| setting.key.to_owned()).collect()
 }
 
-fn unknown(given: &str, name: &str, known: &[String]) -> Mistake {
-    let distances = known.iter().map(|known| (edits(name, known), known));
-    let nearest = distances.min().filter(|(edits, _)| *edits <= EDITS_MAX);
+fn unknown_setting(given: &str, name: &str, known: &[String]) -> ValidationError {
+    let distances = known.iter().map(|known| (edit_distance(name, known), known));
+    let nearest = distances.min().filter(|(edits, _)| *edits <= EDIT_DISTANCE_MAX);
     let expected = match nearest.map(|(_, known)| known) {
         Some(nearest) => format!("the name of a setting: is {nearest} meant? `gauntlet config` lists all"),
         None => "the name of a setting: `gauntlet config` lists all".to_owned(),
     };
-    Mistake { given: format!("{given} is not a setting"), expected }
+    ValidationError { given: format!("{given} is not a setting"), expected }
 }
 
 /// Characters to insert, delete or replace to make one text of the other (Levenshtein's distance).
-fn edits(from: &str, to: &str) -> usize {
+fn edit_distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.chars().count()).collect();
     for (i, a) in from.chars().enumerate() {
         let mut diagonal = std::mem::replace(&mut row[0], i + 1);
@@ -211,7 +216,7 @@ fn edits(from: &str, to: &str) -> usize {
     row.last().copied().unwrap_or(0)
 }
 
-pub(super) fn row_of(key: &str) -> usize {
+pub(super) fn setting_index(key: &str) -> usize {
     SETTINGS
         .iter()
         .position(|setting| setting.key == key)
@@ -228,7 +233,7 @@ impl fmt::Display for ConfigError {
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for ValidationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}; expected: {}", self.given, self.expected)
     }

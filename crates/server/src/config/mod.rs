@@ -10,11 +10,11 @@ mod secret;
 mod slot;
 mod table;
 
-pub use load::{ConfigError, Mistake, Sources};
+pub use load::{ConfigError, Sources, ValidationError};
 pub use networks::Networks;
 pub use relations::Machine;
 pub use secret::Secret;
-pub use slot::{LogFormat, LogLevel, Serves};
+pub use slot::{LogFormat, LogLevel, ServeMode};
 pub use table::{SETTINGS, Setting};
 
 use rules::world::Cell;
@@ -38,7 +38,7 @@ pub struct Config {
     /// Where other nodes reach this one, if it is not by `address`.
     pub advertise: Option<String>,
     /// Which part of the house is open.
-    pub serves: Serves,
+    pub serve_mode: ServeMode,
     /// Threads that run tasks.
     pub threads: usize,
     /// Files and sockets that the process asks to be allowed to hold open.
@@ -80,13 +80,13 @@ pub struct Config {
     /// Whether that is for loopback addresses, too.
     pub http_limit_loopback: bool,
     /// Bytes of large answers that may be under way at once.
-    pub http_answer_bytes_max: usize,
+    pub http_response_bytes_max: usize,
     /// The same to one client address.
-    pub http_answer_bytes_per_address_max: usize,
+    pub http_response_bytes_per_address_max: usize,
     /// How long a client may keep an answer waiting.
-    pub http_answer_stall: Duration,
+    pub http_response_stall_max: Duration,
     /// The slowest rate at which a client may take an answer for longer than that, in bytes a second.
-    pub http_answer_rate_min: u32,
+    pub http_response_bytes_per_s_min: u32,
     /// Longest request body.
     pub http_body_bytes_max: usize,
     /// Bytes of large bodies that may be under way at once.
@@ -126,7 +126,7 @@ pub struct Config {
     /// Whether the rate limiter only decides and counts.
     pub limiter_shadow: bool,
     /// Keepers among which card tables are divided.
-    pub stories_keepers: usize,
+    pub stories_owner_tasks: usize,
     /// Card tables in memory at once.
     pub stories_tables_max: usize,
     /// See `stories.tables_per_player_max`.
@@ -156,13 +156,13 @@ pub struct Config {
     /// Inputs that wait for one world.
     pub worlds_mailbox_max: usize,
     /// Threads that tell movers what became of them.
-    pub worlds_tellers: usize,
+    pub worlds_sender_threads: usize,
     /// How often a world's soft state is kept.
     pub worlds_snapshot_every: Duration,
     /// After how long without an input a world gives way to another one that needs the room.
     pub worlds_silent: Duration,
     /// How long a world stays in memory when nobody is in it.
-    pub worlds_idle: Duration,
+    pub worlds_idle_timeout: Duration,
     /// Silence on a connection to a world after which TCP asks whether the other side is there.
     pub worlds_keepalive: Duration,
     /// Actors that move in the first world from the start.
@@ -198,7 +198,7 @@ pub struct Config {
     /// Worlds in memory that they brought in.
     pub quotas_worlds_per_address_max: usize,
     /// After how long a hunt ends that nobody joined.
-    pub quotas_unjoined: Duration,
+    pub quotas_unjoined_timeout: Duration,
     /// How long ended matches are kept; `None` for ever.
     pub keep_for: Option<Duration>,
     /// How much the archives of ended matches may take; `None` without bound.
@@ -215,7 +215,7 @@ pub struct Config {
 
 /// Where matches are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StorePlace<'a> {
+pub enum StoreLocation<'a> {
     /// In this SQLite file.
     Sqlite(&'a Path),
     /// In the PostgreSQL database of this URL.
@@ -262,7 +262,7 @@ impl Config {
         let rows = SETTINGS.iter().zip(&self.sources);
         rows.map(|(setting, source)| Entry {
             key: setting.key,
-            value: (setting.slot)(&mut copy).shown(),
+            value: (setting.slot)(&mut copy).render(),
             source: source.to_string(),
         })
         .collect()
@@ -270,8 +270,8 @@ impl Config {
 
     /// Where matches are kept.
     #[must_use]
-    pub fn store(&self) -> StorePlace<'_> {
-        self.store_url.as_ref().map_or(StorePlace::Sqlite(&self.data), StorePlace::Postgres)
+    pub fn store(&self) -> StoreLocation<'_> {
+        self.store_url.as_ref().map_or(StoreLocation::Sqlite(&self.data), StoreLocation::Postgres)
     }
 
     /// Sockets of clients, bots and other nodes that the limit of open files leaves room for.
@@ -305,7 +305,7 @@ impl Config {
             ops_address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             ops_port: None,
             advertise: None,
-            serves: Serves::All,
+            serve_mode: ServeMode::All,
             threads: 0,
             open_files_max: 0,
             shards: 0,
@@ -326,10 +326,10 @@ impl Config {
             http_connections_max: 0,
             http_connections_per_address_max: 0,
             http_limit_loopback: false,
-            http_answer_bytes_max: 0,
-            http_answer_bytes_per_address_max: 0,
-            http_answer_stall: Duration::ZERO,
-            http_answer_rate_min: 0,
+            http_response_bytes_max: 0,
+            http_response_bytes_per_address_max: 0,
+            http_response_stall_max: Duration::ZERO,
+            http_response_bytes_per_s_min: 0,
             http_body_bytes_max: 0,
             http_bodies_bytes_max: 0,
             http_bodies_bytes_per_address_max: 0,
@@ -349,7 +349,7 @@ impl Config {
             limiter_keys_max: 0,
             limiter_stamps_max: 0,
             limiter_shadow: false,
-            stories_keepers: 0,
+            stories_owner_tasks: 0,
             stories_tables_max: 0,
             stories_tables_per_player_max: 0,
             stories_waiters_max: 0,
@@ -364,10 +364,10 @@ impl Config {
             stories_keep_for: None,
             worlds_loaded_max: 0,
             worlds_mailbox_max: 0,
-            worlds_tellers: 0,
+            worlds_sender_threads: 0,
             worlds_snapshot_every: Duration::ZERO,
             worlds_silent: Duration::ZERO,
-            worlds_idle: Duration::ZERO,
+            worlds_idle_timeout: Duration::ZERO,
             worlds_keepalive: Duration::ZERO,
             worlds_actors: 0,
             worlds_actor_start_delay: Duration::ZERO,
@@ -385,7 +385,7 @@ impl Config {
             quotas_cells_per_address_max: 0,
             quotas_tickets_per_address_max: 0,
             quotas_worlds_per_address_max: 0,
-            quotas_unjoined: Duration::ZERO,
+            quotas_unjoined_timeout: Duration::ZERO,
             keep_for: None,
             keep_archive_bytes: None,
             bootstrap_token: None,

@@ -11,7 +11,7 @@ pub struct Networks(Vec<IpNet>);
 impl Networks {
     /// The networks of a text such as `10.0.0.0/8, 2001:db8::/32, 192.0.2.7`; `None` for anything else.
     #[must_use]
-    pub fn read(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         text.split(',').map(|part| network(part.trim())).collect::<Option<Vec<_>>>().map(Self)
     }
 
@@ -49,7 +49,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, want: Option<&str>) {
-        assert_eq!(Networks::read(text).map(|networks| networks.to_string()).as_deref(), want, "{text:?}");
+        assert_eq!(Networks::parse(text).map(|networks| networks.to_string()).as_deref(), want, "{text:?}");
     }
 
     #[test]
@@ -68,7 +68,7 @@ mod tests {
 
     #[track_caller]
     fn check_member(networks: &str, address: &str, want: bool) {
-        let networks = Networks::read(networks).unwrap();
+        let networks = Networks::parse(networks).unwrap();
         assert_eq!(networks.contains(address.parse().unwrap()), want, "{address} in {networks}");
     }
 

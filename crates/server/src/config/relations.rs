@@ -1,7 +1,7 @@
 //! Relations between settings: what is derived from what, what contradicts what, and what is allowed but hardly meant.
 
-use super::load::Mistake;
-use super::{Config, Serves, StorePlace};
+use super::load::ValidationError;
+use super::{Config, ServeMode, StoreLocation};
 
 /// What the machine allows, as far as settings are derived from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +22,13 @@ impl Default for Machine {
 /// Files that are no sockets of clients, bots or other nodes: the store, the log, the runtime, and some to spare.
 const FILES_RESERVED: usize = 256;
 /// Bots find at least one of so many sockets, however many clients come …
-const BOTS_SHARE: usize = 64;
+const BOT_SOCKETS_DIVISOR: usize = 64;
 /// … and clients one of so many, however many bots are called. What neither needs, the other may have.
-const CLIENTS_SHARE: usize = 8;
+const CLIENT_SOCKETS_DIVISOR: usize = 8;
 /// Where the file limit leaves hardly anything, each side still gets so many.
 const CONNECTIONS_MIN: usize = 16;
 /// Addresses that it takes to have all places of those who wait or watch, or all bytes of answers.
-const ADDRESSES_AT_LEAST: usize = 4;
+const ADDRESSES_TO_EXHAUST_MIN: usize = 4;
 
 /// Fills in what was left to `auto`, in the order in which the values depend on each other.
 pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&str) -> bool) {
@@ -43,42 +43,42 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
     }
     if is_auto("store.connections") {
         config.store_connections = match config.store() {
-            StorePlace::Sqlite(_) => 4,
-            StorePlace::Postgres(_) => 8,
+            StoreLocation::Sqlite(_) => 4,
+            StoreLocation::Postgres(_) => 8,
         };
     }
     if is_auto("limiter.service") {
-        config.limiter_service = config.serves == Serves::Limiter;
+        config.limiter_service = config.serve_mode == ServeMode::Limiter;
     }
     if is_auto("http.connections_max") {
         config.http_connections_max = connections_max(config);
     }
     if is_auto("stories.keepers") {
-        config.stories_keepers = config.threads.min(engine::limits::TABLE_OWNER_TASKS_MAX);
+        config.stories_owner_tasks = config.threads.min(engine::limits::TABLE_OWNER_TASKS_MAX);
     }
     if is_auto("stories.waiters_max") {
         config.stories_waiters_max = config.http_connections_max.min(engine::limits::TABLE_WAITERS_MAX);
     }
     if is_auto("stories.waiters_per_address_max") {
-        config.stories_waiters_per_address_max = (config.stories_waiters_max / ADDRESSES_AT_LEAST).max(1);
+        config.stories_waiters_per_address_max = (config.stories_waiters_max / ADDRESSES_TO_EXHAUST_MIN).max(1);
     }
     if is_auto("worlds.tellers") {
-        config.worlds_tellers = (config.threads / 2).clamp(1, engine::limits::WORLD_SENDER_THREADS_MAX);
+        config.worlds_sender_threads = (config.threads / 2).clamp(1, engine::limits::WORLD_SENDER_THREADS_MAX);
     }
     if is_auto("spectators.max") {
         config.spectators_max = (config.http_connections_max / 2).min(engine::limits::SPECTATORS_MAX);
     }
     if is_auto("spectators.per_address_max") {
-        config.spectators_per_address_max = (config.spectators_max / ADDRESSES_AT_LEAST).max(1);
+        config.spectators_per_address_max = (config.spectators_max / ADDRESSES_TO_EXHAUST_MIN).max(1);
     }
     if is_auto("replays.threads") {
         config.replays_threads = (config.threads / 2).clamp(1, engine::limits::REPLAY_THREADS_MAX);
     }
     if is_auto("http.answer_bytes_per_address_max") {
-        config.http_answer_bytes_per_address_max = config.http_answer_bytes_max / ADDRESSES_AT_LEAST;
+        config.http_response_bytes_per_address_max = config.http_response_bytes_max / ADDRESSES_TO_EXHAUST_MIN;
     }
     if is_auto("http.bodies_bytes_per_address_max") {
-        config.http_bodies_bytes_per_address_max = config.http_bodies_bytes_max / ADDRESSES_AT_LEAST;
+        config.http_bodies_bytes_per_address_max = config.http_bodies_bytes_max / ADDRESSES_TO_EXHAUST_MIN;
     }
 }
 
@@ -91,15 +91,17 @@ pub(super) fn sockets_max(config: &Config) -> usize {
 /// Of these, what bots may have.
 pub(super) fn bot_sockets_max(config: &Config) -> usize {
     let sockets = sockets_max(config);
-    sockets - (sockets / CLIENTS_SHARE).max(CONNECTIONS_MIN)
+    sockets - (sockets / CLIENT_SOCKETS_DIVISOR).max(CONNECTIONS_MIN)
 }
 
 /// Of these, what clients may have. Where no games are served, no bots are called.
 pub(super) fn connections_max(config: &Config) -> usize {
     let sockets = sockets_max(config);
-    match config.serves {
-        Serves::All => sockets - (sockets / BOTS_SHARE).max(CONNECTIONS_MIN).min(config.bot_connections_per_host),
-        Serves::Limiter => sockets,
+    match config.serve_mode {
+        ServeMode::All => {
+            sockets - (sockets / BOT_SOCKETS_DIVISOR).max(CONNECTIONS_MIN).min(config.bot_connections_per_host)
+        }
+        ServeMode::Limiter => sockets,
     }
 }
 
@@ -112,10 +114,10 @@ fn ops_connections(config: &Config) -> usize {
 }
 
 /// What several servers under one supervisor cannot share.
-fn check_shards(config: &Config, mistakes: &mut Vec<Mistake>) {
+fn check_shards(config: &Config, mistakes: &mut Vec<ValidationError>) {
     let mut refuse = |what: &str, expected: &str| {
         let given = format!("server.shards is {} and {what}", config.shards);
-        mistakes.push(Mistake { given, expected: expected.to_owned() });
+        mistakes.push(ValidationError { given, expected: expected.to_owned() });
     };
     if config.store_url.is_some() {
         refuse(
@@ -126,7 +128,7 @@ fn check_shards(config: &Config, mistakes: &mut Vec<Mistake>) {
     if config.advertise.is_some() {
         refuse("server.advertise is set", "server.advertise = auto: each shard has a port of its own");
     }
-    if config.serves == Serves::Limiter {
+    if config.serve_mode == ServeMode::Limiter {
         refuse("server.only is limiter", "server.shards = 1: each shard would count for itself alone");
     }
     if config.limiter_grpc_port.is_some() {
@@ -148,9 +150,9 @@ fn check_shards(config: &Config, mistakes: &mut Vec<Mistake>) {
 }
 
 /// The relations that must hold.
-pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
-    if config.serves == Serves::Limiter && !config.limiter_service {
-        mistakes.push(Mistake {
+pub(super) fn check(config: &Config, mistakes: &mut Vec<ValidationError>) {
+    if config.serve_mode == ServeMode::Limiter && !config.limiter_service {
+        mistakes.push(ValidationError {
             given: "server.only is limiter and limiter.service is false".into(),
             expected: "limiter.service = true, or auto: nothing at all would be served".into(),
         });
@@ -159,14 +161,14 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
         check_shards(config, mistakes);
     }
     if config.limiter_grpc_port.is_some() && !config.limiter_service {
-        mistakes.push(Mistake {
+        mistakes.push(ValidationError {
             given: "limiter.grpc_port is set and limiter.service is false".into(),
             expected: "limiter.service = true, or limiter.grpc_port = off: nobody would be answered there".into(),
         });
     }
     if config.worlds_actor_jitter >= config.worlds_actor_period {
         let (jitter, period) = (config.worlds_actor_jitter.as_millis(), config.worlds_actor_period.as_millis());
-        mistakes.push(Mistake {
+        mistakes.push(ValidationError {
             given: format!("worlds.actor_jitter_ms is {jitter} and worlds.actor_period_ms is {period}"),
             expected: "worlds.actor_jitter_ms < worlds.actor_period_ms: a wait cannot become shorter by itself".into(),
         });
@@ -174,7 +176,7 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
     let mut at_most = |small: (&str, usize), large: (&str, usize), because: &str| {
         if small.1 > large.1 {
             let given = format!("{} is {} and {} is {}", small.0, small.1, large.0, large.1);
-            mistakes.push(Mistake { given, expected: format!("{} <= {}: {because}", small.0, large.0) });
+            mistakes.push(ValidationError { given, expected: format!("{} <= {}: {because}", small.0, large.0) });
         }
     };
     at_most(
@@ -188,8 +190,8 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<Mistake>) {
         "every spectator holds a connection",
     );
     at_most(
-        ("http.answer_bytes_per_address_max", config.http_answer_bytes_per_address_max),
-        ("http.answer_bytes_max", config.http_answer_bytes_max),
+        ("http.answer_bytes_per_address_max", config.http_response_bytes_per_address_max),
+        ("http.answer_bytes_max", config.http_response_bytes_max),
         "no address can have more than all have",
     );
     at_most(
@@ -254,7 +256,7 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
              worlds.actors lets loose, and nobody comes in so; POST /api/worlds/{world}/actors brings its own"
                 .to_owned()
         }),
-        (config.worlds_actors > 0 && config.serves == Serves::Limiter).then(|| {
+        (config.worlds_actors > 0 && config.serve_mode == ServeMode::Limiter).then(|| {
             "worlds.actors is set while server.only is limiter: without games there is no world, and no actor moves".to_owned()
         }),
     ];

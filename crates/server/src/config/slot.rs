@@ -37,14 +37,14 @@ pub enum LogLevel {
 
 /// Which part of the house is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Serves {
+pub enum ServeMode {
     /// Games and everything else.
     All,
     /// The rate limiter alone: no games are taken in, and none are played.
     Limiter,
 }
 
-const SERVES: [(&str, Serves); 2] = [("all", Serves::All), ("limiter", Serves::Limiter)];
+const SERVE_MODES: [(&str, ServeMode); 2] = [("all", ServeMode::All), ("limiter", ServeMode::Limiter)];
 const FORMATS: [(&str, LogFormat); 2] = [("text", LogFormat::Text), ("json", LogFormat::Json)];
 const LEVELS: [(&str, LogLevel); 5] = [
     ("error", LogLevel::Error),
@@ -93,8 +93,8 @@ pub(super) enum Slot<'a> {
     CellOrOff(&'a mut Option<Cell>),
     /// Networks, or none.
     Networks(&'a mut Networks),
-    /// See [`Serves`].
-    Serves(&'a mut Serves),
+    /// See [`ServeMode`].
+    ServeMode(&'a mut ServeMode),
     /// See [`LogFormat`].
     Format(&'a mut LogFormat),
     /// See [`LogLevel`].
@@ -103,34 +103,34 @@ pub(super) enum Slot<'a> {
 
 impl Slot<'_> {
     /// Reads a text into the slot; `None`, with nothing changed, when the text is not what the setting expects.
-    pub(super) fn put(self, text: &str, setting: &Setting) -> Option<()> {
+    pub(super) fn parse(self, text: &str, setting: &Setting) -> Option<()> {
         let number = || text.parse().ok().filter(|number| setting.range.contains(number));
         match self {
             Self::Ip(place) => place.set_ip(text.parse::<IpAddr>().ok()?),
             Self::Port(place) => place.set_port(u16::try_from(number()?).ok()?),
             Self::Advertise(place) => *place = Some(host_and_port(text, setting)?),
-            Self::PortOrOff(place) => *place = unless_off(text, |_| u16::try_from(number()?).ok())?,
+            Self::PortOrOff(place) => *place = parse_unless_off(text, |_| u16::try_from(number()?).ok())?,
             Self::Size(place) => *place = usize::try_from(number()?).ok()?,
             Self::Count(place) => *place = u32::try_from(number()?).ok()?,
             Self::Millis(place) => *place = Duration::from_millis(number()?),
             Self::Switch(place) => *place = text.parse().ok()?,
             Self::Path(place) => *place = Some(text).filter(|text| !text.is_empty())?.into(),
-            Self::PathOrOff(place) => *place = unless_off(text, |text| (!text.is_empty()).then(|| text.into()))?,
-            Self::Url(place) => *place = unless_off(text, |text| is_url(text).then(|| Secret::new(text)))?,
-            Self::Secret(place) => *place = unless_off(text, |text| secret(text, setting))?,
-            Self::Span(place) => *place = unless_off(text, |text| span(text, setting))?,
-            Self::Amount(place) => *place = unless_off(text, |_| number())?,
-            Self::MillisOrOff(place) => *place = unless_off(text, |_| number().map(Duration::from_millis))?,
-            Self::CellOrOff(place) => *place = unless_off(text, |text| cell(text, setting))?,
-            Self::Networks(place) => *place = unless_off(text, Networks::read)?.unwrap_or_default(),
-            Self::Serves(place) => *place = choice(&SERVES, text)?,
+            Self::PathOrOff(place) => *place = parse_unless_off(text, |text| (!text.is_empty()).then(|| text.into()))?,
+            Self::Url(place) => *place = parse_unless_off(text, |text| is_url(text).then(|| Secret::new(text)))?,
+            Self::Secret(place) => *place = parse_unless_off(text, |text| secret(text, setting))?,
+            Self::Span(place) => *place = parse_unless_off(text, |text| span(text, setting))?,
+            Self::Amount(place) => *place = parse_unless_off(text, |_| number())?,
+            Self::MillisOrOff(place) => *place = parse_unless_off(text, |_| number().map(Duration::from_millis))?,
+            Self::CellOrOff(place) => *place = parse_unless_off(text, |text| cell(text, setting))?,
+            Self::Networks(place) => *place = parse_unless_off(text, Networks::parse)?.unwrap_or_default(),
+            Self::ServeMode(place) => *place = choice(&SERVE_MODES, text)?,
             Self::Format(place) => *place = choice(&FORMATS, text)?,
             Self::Level(place) => *place = choice(&LEVELS, text)?,
         }
         Some(())
     }
 
-    /// What [`Slot::put`] accepts, for the reader of a mistake.
+    /// What [`Slot::parse`] accepts, for the reader of a mistake.
     pub(super) fn expects(&self, setting: &Setting) -> String {
         let (min, max, unit) = (setting.range.start(), setting.range.end(), setting.unit);
         match self {
@@ -157,14 +157,14 @@ impl Slot<'_> {
             Self::Networks(_) => {
                 "networks and addresses separated by commas, such as 10.0.0.0/8, 192.0.2.7, or off".into()
             }
-            Self::Serves(_) => names(&SERVES),
+            Self::ServeMode(_) => names(&SERVE_MODES),
             Self::Format(_) => names(&FORMATS),
             Self::Level(_) => names(&LEVELS),
         }
     }
 
     /// The value as a configuration file would have it, secrets masked.
-    pub(super) fn shown(self) -> String {
+    pub(super) fn render(self) -> String {
         match self {
             Self::Ip(place) => place.ip().to_string(),
             Self::Port(place) => place.port().to_string(),
@@ -178,12 +178,12 @@ impl Slot<'_> {
             Self::PathOrOff(place) => or_off(place.as_ref().map(|path| path.display())),
             Self::Url(place) => or_off(place.as_ref().map(Secret::masked_url)),
             Self::Secret(place) => or_off(place.as_ref()),
-            Self::Span(place) => or_off(place.map(shown_span)),
+            Self::Span(place) => or_off(place.map(render_span)),
             Self::Amount(place) => or_off(*place),
             Self::MillisOrOff(place) => or_off(place.map(|time| time.as_millis())),
             Self::CellOrOff(place) => or_off(place.map(|cell| format!("{},{}", cell.x, cell.y))),
             Self::Networks(place) => or_off(Some(place).filter(|networks| !networks.is_empty())),
-            Self::Serves(place) => name_of(&SERVES, *place).into(),
+            Self::ServeMode(place) => name_of(&SERVE_MODES, *place).into(),
             Self::Format(place) => name_of(&FORMATS, *place).into(),
             Self::Level(place) => name_of(&LEVELS, *place).into(),
         }
@@ -209,7 +209,7 @@ impl LogLevel {
 }
 
 /// `Some(None)` for "off", `Some(Some(value))` for a value, `None` for neither.
-fn unless_off<T>(text: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
+fn parse_unless_off<T>(text: &str, read: impl FnOnce(&str) -> Option<T>) -> Option<Option<T>> {
     if text == OFF { Some(None) } else { read(text).map(Some) }
 }
 
@@ -267,7 +267,7 @@ fn span(text: &str, setting: &Setting) -> Option<Duration> {
     setting.range.contains(&seconds).then(|| Duration::from_secs(seconds))
 }
 
-fn shown_span(span: Duration) -> String {
+fn render_span(span: Duration) -> String {
     let seconds = span.as_secs();
     let (unit, unit_s) = SPAN_UNITS.into_iter().find(|(_, unit_s)| seconds.is_multiple_of(*unit_s)).unwrap_or(('s', 1));
     format!("{}{unit}", seconds / unit_s)

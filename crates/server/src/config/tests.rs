@@ -294,8 +294,8 @@ fn grpc_needs_the_service() {
 fn one_place_holds_the_matches() {
     let file = "[store]\nurl = \"postgres://db/games\"";
     let postgres = Secret::new("postgres://db/games");
-    assert_eq!(load(file, "", &[]).unwrap().store(), StorePlace::Postgres(&postgres));
-    assert_eq!(load(file, "", &[("data", "x.db")]).unwrap().store(), StorePlace::Sqlite(Path::new("x.db")));
+    assert_eq!(load(file, "", &[]).unwrap().store(), StoreLocation::Postgres(&postgres));
+    assert_eq!(load(file, "", &[("data", "x.db")]).unwrap().store(), StoreLocation::Sqlite(Path::new("x.db")));
     refused(
         "",
         "",
@@ -369,8 +369,8 @@ fn the_table_is_sound() {
         "stories.waiters_per_address_max",
         "worlds.tellers",
     ] {
-        assert!(SETTINGS[load::row_of(key)].auto.is_some(), "{key}");
+        assert!(SETTINGS[load::setting_index(key)].auto.is_some(), "{key}");
     }
     assert_eq!(SETTINGS.iter().filter(|setting| setting.auto.is_some()).count(), 15, "each is derived in relations.rs");
-    assert_eq!(load::row_of("store.data") + 1, load::row_of("store.url"));
+    assert_eq!(load::setting_index("store.data") + 1, load::setting_index("store.url"));
 }

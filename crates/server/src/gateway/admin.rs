@@ -56,7 +56,7 @@ async fn requeue_game(
 ) -> ApiResult<Answer<GameStatus>> {
     match app.store.commit(Command::RequeueMatch { id, now: app.clock.now() }).await? {
         Outcome::Done => {
-            app.bells.ring_queue();
+            app.notifier.notify_queue();
             status_of(&app, id).await.map(Answer)
         }
         refusal => Err(ApiError::refused(&refusal, Thing::Game)),

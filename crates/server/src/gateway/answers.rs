@@ -35,7 +35,7 @@ impl Answers {
     /// What the configuration allows.
     #[must_use]
     pub fn new(config: &Config, metrics: &Arc<Metrics>) -> Self {
-        let (bytes_max, per_address_max) = (config.http_answer_bytes_max, config.http_answer_bytes_per_address_max);
+        let (bytes_max, per_address_max) = (config.http_response_bytes_max, config.http_response_bytes_per_address_max);
         let budget = || Budget::new(bytes_max, per_address_max, metrics, Metrics::answer_budget);
         Self { whole: budget(), replays: budget() }
     }
@@ -61,8 +61,8 @@ pub(super) async fn count(State(app): State<App>, request: Request, next: Next) 
     // Requests that admission lets pass ask how the server is: whatever others hold must not be in their way.
     let account = Account::of(request.extensions());
     let (account, budget) = match request.extensions().get::<Client>() {
-        Some(_) => (account, &app.answers.whole),
-        None => (Account { address: peer(&request), ..account }, &app.ops_answers.whole),
+        Some(_) => (account, &app.response_budget.whole),
+        None => (Account { address: peer(&request), ..account }, &app.ops_response_budget.whole),
     };
     let is_safe = request.method().is_safe();
     let response = next.run(request).await;
@@ -109,7 +109,7 @@ mod tests {
 
     fn app() -> App {
         let (metrics, mut config) = (Arc::new(Metrics::default()), Config::default());
-        (config.http_answer_bytes_max, config.http_answer_bytes_per_address_max) = (100 * KIB, 60 * KIB);
+        (config.http_response_bytes_max, config.http_response_bytes_per_address_max) = (100 * KIB, 60 * KIB);
         let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
         App::new(store, Arc::new(config), metrics, None)
     }
@@ -142,25 +142,25 @@ mod tests {
         }
         // What was done is told, and counted.
         let done = ask(&app, Method::POST, "/large", Some(1)).await;
-        assert_eq!((done.status(), app.metrics.answers().bytes.get()), (StatusCode::OK, 120 * KIB as i64));
+        assert_eq!((done.status(), app.metrics.responses().bytes.get()), (StatusCode::OK, 120 * KIB as i64));
         // Whoever asks how the server is has a budget apart.
         let figures = get("/large", None).await;
         assert_eq!(figures.status(), StatusCode::OK);
         assert_eq!(get("/large", None).await.status(), StatusCode::TOO_MANY_REQUESTS);
         drop((first, second, done, figures));
-        assert_eq!(app.metrics.answers().bytes.get(), 0);
-        assert_eq!(app.answers.whole.addresses(), 0, "who has nothing is not remembered");
+        assert_eq!(app.metrics.responses().bytes.get(), 0);
+        assert_eq!(app.response_budget.whole.addresses(), 0, "who has nothing is not remembered");
     }
 
     #[tokio::test]
     async fn replays_and_whole_answers_do_not_take_room_from_each_other() {
         let app = app();
-        let alone = app.answers.reserve_replay(&Account::default()).unwrap();
-        assert!(matches!(app.answers.reserve_replay(&Account::default()), Err(ApiError::TooManyAnswers)));
+        let alone = app.response_budget.reserve_replay(&Account::default()).unwrap();
+        assert!(matches!(app.response_budget.reserve_replay(&Account::default()), Err(ApiError::TooManyAnswers)));
         let another = Account { address: Some(AddressKey::of([192, 0, 2, 1].into())), connection: None };
-        assert!(matches!(app.answers.reserve_replay(&another), Err(ApiError::AnswersFull)));
+        assert!(matches!(app.response_budget.reserve_replay(&another), Err(ApiError::AnswersFull)));
         assert_eq!(ask(&app, Method::GET, "/large", Some(1)).await.status(), StatusCode::OK);
         drop(alone);
-        assert!(app.answers.reserve_replay(&another).is_ok());
+        assert!(app.response_budget.reserve_replay(&another).is_ok());
     }
 }

@@ -215,7 +215,7 @@ impl Errand {
         let (kind, can_park, method) = (self.kind, self.can_park, self.method.clone());
         let place =
             if kind == Kind::Plain { app.forwards.act() } else { app.forwards.wait(self.client.address_key()) }?;
-        let place = place.over(&app.sockets)?;
+        let place = place.over(&app.socket_budget)?;
         let upgrade = self.upgrade.take();
         let request = self.request(app, address, upgrade.is_some()).await?;
         let (mut sender, connection) = connect(address).await?;

@@ -11,7 +11,7 @@ use super::problem::ApiError;
 use super::site::mark_foreign_change;
 use super::{ops_router, router, worlds};
 use crate::app::App;
-use crate::config::{Config, Serves};
+use crate::config::{Config, ServeMode};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
@@ -39,7 +39,7 @@ impl Front {
     #[must_use]
     pub fn new(app: App) -> Self {
         let desk = app.config.limiter_service.then(|| Arc::new(Desk::new(&app)));
-        let frames = (app.config.serves == Serves::All).then(|| app.clone());
+        let frames = (app.config.serve_mode == ServeMode::All).then(|| app.clone());
         Self { config: app.config.clone(), router: router(app), desk, frames }
     }
 

@@ -5,7 +5,7 @@ use super::auth::{Anybody, Identity};
 use super::listener::park::{GiveUp, Parked, Streamed};
 use super::problem::{ApiError, ApiResult};
 use crate::app::App;
-use crate::grants::{CredentialId, Grant, Grants, Revocable, Revoked, Watch};
+use crate::grants::{CredentialId, Grant, Grants, Revocable, RevocationReason, RevocationWatch};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::response::IntoResponse;
@@ -17,11 +17,11 @@ use std::future::{pending, poll_fn};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
-impl From<Revoked> for ApiError {
-    fn from(why: Revoked) -> Self {
+impl From<RevocationReason> for ApiError {
+    fn from(why: RevocationReason) -> Self {
         match why {
-            Revoked::Deleted => Self::TokenUnknown,
-            Revoked::Expired => Self::TokenExpired,
+            RevocationReason::Deleted => Self::TokenUnknown,
+            RevocationReason::Expired => Self::TokenExpired,
         }
     }
 }
@@ -36,7 +36,7 @@ pub(super) fn credential(who: &Anybody) -> Option<CredentialId> {
 
 /// Enters something that is open by whoever this is, for as long as the grant lives.
 pub(super) fn open(app: &App, who: &Anybody, holder: Weak<dyn Revocable>) -> Option<Grant> {
-    credential(who).map(|credential| app.grants.open(credential, holder))
+    credential(who).map(|credential| app.grants.register(credential, holder))
 }
 
 /// By what a request is let in that may stay open.
@@ -58,7 +58,7 @@ impl Granted {
     /// What waits from now on, and ends with the credential.
     pub(super) fn to<T>(self, inner: T) -> UntilRevoked<T> {
         UntilRevoked {
-            watch: self.credential.map(|credential| Watch::new(&self.grants, credential)),
+            watch: self.credential.map(|credential| RevocationWatch::new(&self.grants, credential)),
             has_ended: false,
             inner,
         }
@@ -68,20 +68,20 @@ impl Granted {
 /// Something that waits, and ends with the credential by which it was let in.
 pub(super) struct UntilRevoked<T> {
     /// `None` of a visitor's.
-    watch: Option<Watch>,
+    watch: Option<RevocationWatch>,
     has_ended: bool,
     inner: T,
 }
 
 impl<T> UntilRevoked<T> {
-    fn poll_revoked(&self, context: &mut Context<'_>) -> Poll<Revoked> {
+    fn poll_revoked(&self, context: &mut Context<'_>) -> Poll<RevocationReason> {
         self.watch.as_ref().map_or(Poll::Pending, |watch| watch.poll_revoked(context))
     }
 }
 
 impl<F: Future> UntilRevoked<F> {
     /// What the future came to, or why it was ended before.
-    pub(super) async fn run(self) -> Result<F::Output, Revoked> {
+    pub(super) async fn run(self) -> Result<F::Output, RevocationReason> {
         let Self { watch, inner, .. } = self;
         let revoked = async {
             match &watch {

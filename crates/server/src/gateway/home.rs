@@ -5,7 +5,7 @@
 
 use super::console::{GUARDS, HTML, has_world};
 use crate::app::App;
-use crate::config::Serves;
+use crate::config::ServeMode;
 use axum::Router;
 use axum::http::header;
 use axum::response::IntoResponse;
@@ -33,13 +33,13 @@ const OF_ALL: [Link; 4] = [
     ("/healthz", "whether it is alive"),
 ];
 
-pub(super) fn routes(serves: Serves) -> Router<App> {
+pub(super) fn routes(serves: ServeMode) -> Router<App> {
     let page = match serves {
-        Serves::All => {
+        ServeMode::All => {
             let world = if has_world() { WORLD } else { WORLD_MISSING };
             written(GAMES, [world].iter().chain(&OF_GAMES).chain(&OF_ALL))
         }
-        Serves::Limiter => written(LIMITER, OF_ALL.iter()),
+        ServeMode::Limiter => written(LIMITER, OF_ALL.iter()),
     };
     let about = [(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "public, max-age=86400")];
     Router::new()

@@ -24,7 +24,7 @@ mod watch;
 use super::problem::ApiError;
 use crate::config::Config;
 use crate::metrics::Metrics;
-use crate::sockets::Sockets;
+use crate::socket_budget::SocketBudget;
 use bytes::Bytes;
 pub use connection::Connection;
 pub(in crate::gateway) use connection::ConnectionHandle;
@@ -87,8 +87,8 @@ impl Limits {
             body_timeout: config.http_body_timeout,
             idle_timeout: config.http_idle_timeout,
             reading: ReadingLimits {
-                stall_max: config.http_answer_stall,
-                bytes_per_s_min: config.http_answer_rate_min,
+                stall_max: config.http_response_stall_max,
+                bytes_per_s_min: config.http_response_bytes_per_s_min,
             },
             connections_max: config.client_sockets_max(),
             drain_max,
@@ -164,7 +164,7 @@ pub struct Shares {
     /// The figures of the process.
     pub metrics: Arc<Metrics>,
     /// Where each takes its socket from, if others need some, too.
-    pub sockets: Option<Arc<Sockets>>,
+    pub sockets: Option<Arc<SocketBudget>>,
     /// How many there may be of one client address, if that is bounded.
     pub address_limit: Option<AddressLimit>,
 }

@@ -48,7 +48,7 @@ pub use front::{AnswerBody, Front};
 pub(crate) use worlds::pace::Pace;
 
 use crate::app::App;
-use crate::config::Serves;
+use crate::config::ServeMode;
 use auth::TokenCache;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::{Extension, Router};
@@ -58,25 +58,25 @@ use utoipa_axum::router::OpenApiRouter;
 
 /// All routes of the router, or those that a process needs that serves the rate limiter alone. [`Front`] stands before it.
 pub fn router(app: App) -> Router {
-    let (routes, document) = match app.config.serves {
-        Serves::All => {
+    let (routes, document) = match app.config.serve_mode {
+        ServeMode::All => {
             let (routes, document) = documented().split_for_parts();
             (routes.merge(crate::spectate::routes()).merge(console::routes()), openapi::complete(document))
         }
-        Serves::Limiter => {
+        ServeMode::Limiter => {
             let (routes, document) = openapi::router().merge(limits::routes()).split_for_parts();
             (routes, openapi::complete_alone(document))
         }
     };
-    let routes = routes.merge(home::routes(app.config.serves));
+    let routes = routes.merge(home::routes(app.config.serve_mode));
     layered(routes, &document, app)
 }
 
 /// The routes for operators alone: what tells how the process is, and what only they may do.
 pub fn ops_router(app: App) -> Router {
-    let routes = match app.config.serves {
-        Serves::All => admin::routes().merge(limits::routes()),
-        Serves::Limiter => limits::routes(),
+    let routes = match app.config.serve_mode {
+        ServeMode::All => admin::routes().merge(limits::routes()),
+        ServeMode::Limiter => limits::routes(),
     };
     let (routes, document) = routes.split_for_parts();
     layered(routes, &openapi::complete_alone(document), app)

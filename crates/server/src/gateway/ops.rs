@@ -12,7 +12,7 @@ use super::auth::Operator;
 use super::listener::park::{Park, Waited};
 use super::problem::ApiResult;
 use crate::app::App;
-use crate::metrics::{Allocator, CONTENT_TYPE, Metrics, Own, Page};
+use crate::metrics::{AllocatorStats, CONTENT_TYPE, Metrics, Page, ProcessUsage};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, StatusCode, header};
 use axum::middleware::Next;
@@ -64,7 +64,7 @@ pub async fn measure(State(metrics): State<Arc<Metrics>>, request: Request, next
     if let Some(park) = response.extensions().get::<Park>() {
         park.count_at(metrics.http_route(route));
     } else if response.extensions().get::<Waited>().is_some() {
-        metrics.http_answered_late(Some(&metrics.http_route(route)), response.status().as_u16());
+        metrics.http_parked_answered(Some(&metrics.http_route(route)), response.status().as_u16());
         metrics.http_held(began.elapsed());
     } else {
         metrics.http_answered(route, response.status().as_u16(), began.elapsed());
@@ -111,14 +111,14 @@ fn put_store_figures(page: &mut Page, counts: &MatchCounts, orphaned: u64) {
 }
 
 fn put_own_figures(page: &mut Page, app: &App) {
-    let own = Own::read();
+    let own = ProcessUsage::read();
     let uptime_s = app.metrics.uptime(Instant::now()).as_secs_f64();
     page.number("process_resident_memory_bytes", "Memory in use, in bytes.", "gauge", own.rss_bytes);
     page.number("process_cpu_seconds_total", "Processor time used, in seconds.", "counter", own.cpu_s);
     page.number("process_threads", "Threads.", "gauge", own.threads);
     page.number("process_open_fds", "Open files and sockets.", "gauge", own.open_files);
     page.number("process_max_fds", "Files and sockets that may be open.", "gauge", Some(app.config.open_files_max));
-    if let Some(allocator) = Allocator::read() {
+    if let Some(allocator) = AllocatorStats::read() {
         allocator.expose(page);
     }
     page.number("process_uptime_seconds", "Time since the process began, in seconds.", "gauge", Some(uptime_s));
@@ -151,7 +151,7 @@ async fn get_readiness(State(app): State<App>, Extension(probe): Extension<Probe
 async fn get_stats(State(app): State<App>, Operator(_): Operator) -> ApiResult<Json<AdminStats>> {
     let now = app.clock.now();
     let stats = app.store.read(move |reader| reader.match_stats(now)).await?;
-    Ok(Json(stats::view(&stats, &app, Own::read(), Instant::now())))
+    Ok(Json(stats::view(&stats, &app, ProcessUsage::read(), Instant::now())))
 }
 
 /// The configuration in force, secrets masked

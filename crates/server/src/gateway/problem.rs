@@ -398,7 +398,7 @@ impl ApiError {
             Self::World(VisitError::Over) => (StatusCode::GONE, "world_over"),
             Self::World(VisitError::Elsewhere { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "world_elsewhere"),
             Self::World(VisitError::Draining) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
-            Self::World(VisitError::TooMany { .. }) => (StatusCode::TOO_MANY_REQUESTS, "too_many_worlds"),
+            Self::World(VisitError::TooManyWorlds { .. }) => (StatusCode::TOO_MANY_REQUESTS, "too_many_worlds"),
             Self::World(VisitError::YourShare) => (StatusCode::TOO_MANY_REQUESTS, "your_share"),
             Self::World(VisitError::WorldsFull) => (StatusCode::SERVICE_UNAVAILABLE, "worlds_full"),
             Self::World(VisitError::Busy) => (StatusCode::SERVICE_UNAVAILABLE, "world_busy"),
@@ -474,7 +474,9 @@ impl ApiError {
     /// Whether, and how, this turns somebody away at the door.
     fn turned_away(&self) -> Option<TurnedAway> {
         match self {
-            Self::Tables(TableError::NotServing | TableError::Inherited { .. }) => Some(TurnedAway::WithRegret),
+            Self::Tables(TableError::NotServing | TableError::HeldByPreviousProcess { .. }) => {
+                Some(TurnedAway::WithRegret)
+            }
             Self::RateLimited(_) | Self::LimiterFull(_) | Self::Overloaded { .. } | Self::Tables(_) => {
                 Some(TurnedAway::Lightly)
             }
@@ -529,7 +531,7 @@ impl From<TableError> for ApiError {
             | TableError::Busy
             | TableError::Draining
             | TableError::NotServing
-            | TableError::Inherited { .. }
+            | TableError::HeldByPreviousProcess { .. }
             | TableError::TooManyWaiters { .. }
             | TableError::TooManyTables { .. } => Self::Tables(error),
         }

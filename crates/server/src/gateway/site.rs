@@ -181,7 +181,7 @@ pub(super) mod tests {
     pub(in crate::gateway) fn public(trusted: &str) -> Config {
         let mut config = Config::default();
         config.address = ([0, 0, 0, 0], 4000).into();
-        config.http_trusted_proxies = Networks::read(trusted).unwrap();
+        config.http_trusted_proxies = Networks::parse(trusted).unwrap();
         config
     }
 

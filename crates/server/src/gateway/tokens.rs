@@ -6,7 +6,7 @@ use super::problem::{ApiError, ApiResult, Thing};
 use super::text;
 use crate::app::App;
 use crate::clock::random_bytes;
-use crate::grants::{CredentialId, Revoked};
+use crate::grants::{CredentialId, RevocationReason};
 use axum::Extension;
 use axum::Json as Answer;
 use axum::extract::State;
@@ -72,7 +72,7 @@ async fn delete_token(
     match app.store.commit(Command::DeleteToken { id, account }).await? {
         Outcome::Done => {
             cache.forget(id);
-            app.grants.revoke(CredentialId::Token(id), Revoked::Deleted);
+            app.grants.revoke(CredentialId::Token(id), RevocationReason::Deleted);
             Ok(StatusCode::NO_CONTENT)
         }
         refusal => Err(ApiError::refused(&refusal, Thing::Token)),

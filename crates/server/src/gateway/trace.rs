@@ -128,7 +128,7 @@ mod tests {
         check_level(&Method::GET, ApiError::Tables(TableError::NotServing), Level::DEBUG);
         check_level(&Method::POST, ApiError::Tables(TableError::NotServing), Level::WARN);
         let lease = Duration::from_secs(5);
-        check_level(&Method::POST, ApiError::Tables(TableError::Inherited { lease }), Level::WARN);
+        check_level(&Method::POST, ApiError::Tables(TableError::HeldByPreviousProcess { lease }), Level::WARN);
         let overload = crate::metrics::Overload::Queue;
         check_level(&Method::POST, ApiError::Overloaded { overload, retry_after_s: 1 }, Level::DEBUG);
     }

@@ -27,13 +27,13 @@ const SWEEP_EVERY: Duration = Duration::from_secs(10);
 const SWEEP_MAX: usize = 1_000;
 
 /// What the rest of the process sees of the aggregator.
-pub struct Aggregation {
+pub struct AggregatorHandle {
     notices: mpsc::Sender<WorldId>,
     /// Taken by the one who runs.
     inbox: Mutex<Option<mpsc::Receiver<WorldId>>>,
     /// A word was lost: all logs are to be looked at.
-    has_lost: AtomicBool,
-    is_on: watch::Sender<bool>,
+    has_dropped_notice: AtomicBool,
+    is_enabled: watch::Sender<bool>,
     /// Entries that this process has counted.
     counted: watch::Sender<u64>,
     pause_max: Pause,
@@ -43,27 +43,27 @@ pub struct Aggregation {
 /// How long counting may be, or has been, stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pause {
-    lasts: Duration,
+    duration: Duration,
     /// Entries that wait meanwhile.
-    behind: u64,
+    entries_behind: u64,
 }
 
 impl Pause {
-    const MAX: Self = Self { lasts: HUNT_COUNT_PAUSE_MAX, behind: HUNT_CLAIMS_UNCOUNTED_MAX };
+    const MAX: Self = Self { duration: HUNT_COUNT_PAUSE_MAX, entries_behind: HUNT_CLAIMS_UNCOUNTED_MAX };
 
-    fn is_too_much(self, max: Self) -> bool {
-        self.lasts >= max.lasts || self.behind >= max.behind
+    fn is_beyond(self, max: Self) -> bool {
+        self.duration >= max.duration || self.entries_behind >= max.entries_behind
     }
 }
 
-impl Aggregation {
+impl AggregatorHandle {
     pub(super) fn new(metrics: Arc<Metrics>) -> Self {
         let (notices, inbox) = mpsc::channel(HUNT_NOTICES_MAX);
         Self {
             notices,
             inbox: Mutex::new(Some(inbox)),
-            has_lost: AtomicBool::new(false),
-            is_on: watch::Sender::new(true),
+            has_dropped_notice: AtomicBool::new(false),
+            is_enabled: watch::Sender::new(true),
             counted: watch::Sender::new(0),
             pause_max: Pause::MAX,
             metrics,
@@ -71,48 +71,48 @@ impl Aggregation {
     }
 
     /// Says that a world's log has become longer. Never waits.
-    pub(super) fn notice(&self, world: WorldId) {
+    pub(super) fn notify(&self, world: WorldId) {
         if self.notices.try_send(world).is_err() {
-            self.has_lost.store(true, Ordering::Release);
-            self.metrics.hunt_notice_lost();
+            self.has_dropped_notice.store(true, Ordering::Release);
+            self.metrics.hunt_notice_dropped();
         }
     }
 
     /// Stops counting, or lets it go on. Between two commits; repeating it changes nothing. A stop that takes too long ends by itself.
-    pub fn switch(&self, is_on: bool) {
-        self.is_on.send_replace(is_on);
+    pub fn set_enabled(&self, is_on: bool) {
+        self.is_enabled.send_replace(is_on);
     }
 
     /// Whether this process counts.
     #[must_use]
-    pub fn is_on(&self) -> bool {
-        *self.is_on.borrow()
+    pub fn is_enabled(&self) -> bool {
+        *self.is_enabled.borrow()
     }
 
     /// Entries that this process has counted so far, and whoever wants to know of more.
     #[must_use]
-    pub fn counted(&self) -> watch::Receiver<u64> {
+    pub fn subscribe_counted(&self) -> watch::Receiver<u64> {
         self.counted.subscribe()
     }
 
-    fn inbox(&self) -> Option<mpsc::Receiver<WorldId>> {
+    fn take_inbox(&self) -> Option<mpsc::Receiver<WorldId>> {
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    fn give_back(&self, inbox: mpsc::Receiver<WorldId>) {
+    fn return_inbox(&self, inbox: mpsc::Receiver<WorldId>) {
         *self.inbox.lock().unwrap_or_else(PoisonError::into_inner) = Some(inbox);
     }
 }
 
 /// Counts until the drain.
 pub(super) async fn run(app: &App) {
-    let Some(inbox) = app.hunts.aggregation.inbox() else { return };
-    let switch = app.hunts.aggregation.is_on.subscribe();
+    let Some(inbox) = app.hunts.aggregator.take_inbox() else { return };
+    let switch = app.hunts.aggregator.is_enabled.subscribe();
     let mut aggregator = Aggregator {
         app,
-        inbox: Lent { inbox: Some(inbox), app },
-        switch,
-        told: BTreeSet::new(),
+        inbox: InboxGuard { inbox: Some(inbox), app },
+        enabled: switch,
+        pending: BTreeSet::new(),
         uncountable: BTreeMap::new(),
         sweep_at: Instant::now(),
     };
@@ -123,24 +123,24 @@ pub(super) async fn run(app: &App) {
 }
 
 /// The queue's end, given back when whoever runs ends in whatever way, so that another one can go on.
-struct Lent<'a> {
+struct InboxGuard<'a> {
     inbox: Option<mpsc::Receiver<WorldId>>,
     app: &'a App,
 }
 
-impl Drop for Lent<'_> {
+impl Drop for InboxGuard<'_> {
     fn drop(&mut self) {
         if let Some(inbox) = self.inbox.take() {
-            self.app.hunts.aggregation.give_back(inbox);
+            self.app.hunts.aggregator.return_inbox(inbox);
         }
     }
 }
 
 struct Aggregator<'a> {
     app: &'a App,
-    inbox: Lent<'a>,
-    switch: watch::Receiver<bool>,
-    told: BTreeSet<WorldId>,
+    inbox: InboxGuard<'a>,
+    enabled: watch::Receiver<bool>,
+    pending: BTreeSet<WorldId>,
     /// Logs that cannot be counted on, and the entry at which they stand: each is told of once.
     uncountable: BTreeMap<WorldId, u32>,
     sweep_at: Instant,
@@ -150,8 +150,8 @@ impl Aggregator<'_> {
     async fn run(&mut self) {
         let mut is_failing = false;
         loop {
-            self.stand().await;
-            self.work_comes().await;
+            self.wait_while_disabled().await;
+            self.wait_for_work().await;
             let passed = self.pass().await;
             match &passed {
                 Err(error) if !is_failing => {
@@ -166,61 +166,62 @@ impl Aggregator<'_> {
     }
 
     /// Waits while counting is stopped, and for no longer than it may be.
-    async fn stand(&mut self) {
+    async fn wait_while_disabled(&mut self) {
         let since = Instant::now();
-        while !*self.switch.borrow_and_update() {
+        while !*self.enabled.borrow_and_update() {
             tokio::select! {
-                _ = self.switch.changed() => continue,
+                _ = self.enabled.changed() => continue,
                 () = sleep(SWEEP_EVERY) => {}
             }
             // What cannot be looked at now does not grow either: claims go into the same store.
-            let behind = self.look().await.map_or(0, |behind| entries(&behind));
-            let pause = Pause { lasts: since.elapsed(), behind };
-            let aggregation = &self.app.hunts.aggregation;
-            if pause.is_too_much(aggregation.pause_max) {
+            let behind = self.read_backlog().await.map_or(0, |behind| entries(&behind));
+            let pause = Pause { duration: since.elapsed(), entries_behind: behind };
+            let aggregation = &self.app.hunts.aggregator;
+            if pause.is_beyond(aggregation.pause_max) {
                 tracing::warn!(?pause, "hunts are counted again by themselves: they were not for too long");
-                aggregation.switch(true);
+                aggregation.set_enabled(true);
             }
         }
     }
 
     /// The logs that are not counted to their end.
-    async fn look(&self) -> Result<Vec<AggregationLag>, StoreError> {
+    async fn read_backlog(&self) -> Result<Vec<AggregationLag>, StoreError> {
         let behind = self.app.store.read(|reader| reader.aggregation_lags(SWEEP_MAX)).await?;
         self.app.metrics.hunt_claims_behind(entries(&behind));
         Ok(behind)
     }
 
     /// Waits for a word, or for the next look at the logs.
-    async fn work_comes(&mut self) {
-        let aggregation = &self.app.hunts.aggregation;
+    async fn wait_for_work(&mut self) {
+        let aggregation = &self.app.hunts.aggregator;
         let Some(inbox) = self.inbox.inbox.as_mut() else { return };
-        if self.told.is_empty() && !aggregation.has_lost.load(Ordering::Acquire) {
+        if self.pending.is_empty() && !aggregation.has_dropped_notice.load(Ordering::Acquire) {
             tokio::select! {
-                world = inbox.recv() => self.told.extend(world),
+                world = inbox.recv() => self.pending.extend(world),
                 () = sleep_until(self.sweep_at) => {}
-                _ = self.switch.changed() => return,
+                _ = self.enabled.changed() => return,
             }
         }
         while let Ok(world) = inbox.try_recv() {
-            self.told.insert(world);
+            self.pending.insert(world);
         }
     }
 
     async fn pass(&mut self) -> Result<(), StoreError> {
-        if Instant::now() >= self.sweep_at || self.app.hunts.aggregation.has_lost.swap(false, Ordering::AcqRel) {
-            let behind = self.look().await;
+        if Instant::now() >= self.sweep_at || self.app.hunts.aggregator.has_dropped_notice.swap(false, Ordering::AcqRel)
+        {
+            let behind = self.read_backlog().await;
             if behind.is_err() {
-                self.app.hunts.aggregation.has_lost.store(true, Ordering::Release);
+                self.app.hunts.aggregator.has_dropped_notice.store(true, Ordering::Release);
             }
-            self.told.extend(behind?.into_iter().map(|world| world.id));
+            self.pending.extend(behind?.into_iter().map(|world| world.id));
             self.sweep_at = Instant::now() + SWEEP_EVERY;
         }
         // In turns: one log that grows all the time does not keep the others waiting.
-        while !self.told.is_empty() && *self.switch.borrow() {
-            for world in self.told.clone() {
+        while !self.pending.is_empty() && *self.enabled.borrow() {
+            for world in self.pending.clone() {
                 if self.count(world).await? {
-                    self.told.remove(&world);
+                    self.pending.remove(&world);
                 }
             }
         }
@@ -245,7 +246,7 @@ impl Aggregator<'_> {
             Ok(aggregate) => {
                 let is_last = aggregate.to_version >= page.version;
                 let outcome = self.app.store.commit(Command::World(WorldCommand::Aggregate(aggregate))).await?;
-                Ok(self.note(id, outcome, page.rows.len(), is_last))
+                Ok(self.record_outcome(id, outcome, page.rows.len(), is_last))
             }
             Err(why) => {
                 if self.uncountable.insert(id, cursor) != Some(cursor) {
@@ -257,11 +258,11 @@ impl Aggregator<'_> {
     }
 
     /// Takes note of what became of a count; whether that was all there is to do now.
-    fn note(&self, id: WorldId, outcome: Outcome, entries: usize, is_last: bool) -> bool {
+    fn record_outcome(&self, id: WorldId, outcome: Outcome, entries: usize, is_last: bool) -> bool {
         match outcome {
             Outcome::Done => {
                 self.app.metrics.hunt_claims_counted(entries);
-                self.app.hunts.aggregation.counted.send_modify(|counted| *counted += entries as u64);
+                self.app.hunts.aggregator.counted.send_modify(|counted| *counted += entries as u64);
                 is_last
             }
             // Another node was first.
@@ -289,8 +290,8 @@ mod tests {
 
     #[track_caller]
     fn check(lasts_s: u64, behind: u64, want: bool) {
-        let pause = Pause { lasts: Duration::from_secs(lasts_s), behind };
-        assert_eq!(pause.is_too_much(Pause::MAX), want, "{pause:?}");
+        let pause = Pause { duration: Duration::from_secs(lasts_s), entries_behind: behind };
+        assert_eq!(pause.is_beyond(Pause::MAX), want, "{pause:?}");
     }
 
     #[test]
@@ -307,9 +308,9 @@ mod tests {
         let metrics = Arc::<Metrics>::default();
         let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
         let app = App::new(store, Arc::new(Config::default()), metrics, None);
-        let aggregation = &app.hunts.aggregation;
-        aggregation.switch(false);
-        let (mut switch, began) = (aggregation.is_on.subscribe(), Instant::now());
+        let aggregation = &app.hunts.aggregator;
+        aggregation.set_enabled(false);
+        let (mut switch, began) = (aggregation.is_enabled.subscribe(), Instant::now());
         tokio::spawn({
             let app = app.clone();
             async move { run(&app).await }

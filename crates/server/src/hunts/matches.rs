@@ -1,6 +1,6 @@
 //! The hunts of those who were matched, on their way to the store.
 
-use super::make;
+use super::new_hunt;
 use crate::app::App;
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::{PlayerId, TicketId, WorkerId};
@@ -14,7 +14,7 @@ pub(super) struct Match {
     pub(super) tickets: Vec<Ticket>,
     pub(super) hunt: WorldRow,
     /// Who kept the desk when they were matched.
-    pub(super) keeper: WorkerId,
+    pub(super) owner: WorkerId,
     /// Nobody knows whether it was saved.
     pub(super) is_in_doubt: bool,
     /// Somebody gave up meanwhile: should it have been saved, everybody is taken out of it.
@@ -23,34 +23,34 @@ pub(super) struct Match {
 
 /// What became of a match's hunt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Saved {
-    Yes,
+pub(super) enum SaveOutcome {
+    Saved,
     /// It was refused.
-    No,
+    Refused,
     /// The store had no room for it.
     NotTried,
     /// Not known: it is tried again.
     Unknown,
     /// Somebody else keeps the desk: it will not be saved any more, if it is not.
-    NotOurs,
+    NotOwner,
 }
 
 /// Matches whose hunts are being saved. However that ends, nobody is forgotten: what is not known is found out.
-pub(super) struct Unsettled<'a> {
+pub(super) struct UnsettledMatches<'a> {
     pub(super) app: &'a App,
     pub(super) matches: Vec<Match>,
 }
 
-impl Drop for Unsettled<'_> {
+impl Drop for UnsettledMatches<'_> {
     fn drop(&mut self) {
         for made in self.matches.drain(..) {
-            self.app.hunts.matchmaker.settle(made, Saved::Unknown, self.app.clock.steady());
+            self.app.hunts.matchmaker.settle(made, SaveOutcome::Unknown, self.app.clock.steady());
         }
     }
 }
 
 /// Saves a hunt for each match, all in one commit; whether all of them were.
-pub(super) async fn make_hunts(app: &App, mut unsettled: Unsettled<'_>) -> bool {
+pub(super) async fn save_hunts(app: &App, mut unsettled: UnsettledMatches<'_>) -> bool {
     let matchmaker = &app.hunts.matchmaker;
     let commands = unsettled.matches.iter().map(Match::commands).collect::<Vec<_>>();
     let counts: Vec<_> = commands.iter().map(Vec::len).collect();
@@ -60,12 +60,12 @@ pub(super) async fn make_hunts(app: &App, mut unsettled: Unsettled<'_>) -> bool 
     let mut at = 0;
     for (made, count) in matches.into_iter().zip(counts) {
         let saved = match &outcomes {
-            Ok(outcomes) => made.saved(outcomes.get(at)),
-            Err(StoreError::Overloaded { .. }) => Saved::NotTried,
-            Err(_) => Saved::Unknown,
+            Ok(outcomes) => made.save_outcome(outcomes.get(at)),
+            Err(StoreError::Overloaded { .. }) => SaveOutcome::NotTried,
+            Err(_) => SaveOutcome::Unknown,
         };
         at += count;
-        is_saved &= saved == Saved::Yes;
+        is_saved &= saved == SaveOutcome::Saved;
         matchmaker.settle(made, saved, app.clock.steady());
     }
     is_saved
@@ -74,13 +74,13 @@ pub(super) async fn make_hunts(app: &App, mut unsettled: Unsettled<'_>) -> bool 
 impl Match {
     /// A match that was just made, by the keeper of the desk.
     pub(super) fn new(tickets: Vec<Ticket>, keeper: WorkerId, date: UnixMs) -> Self {
-        let hunt = make::matched(players(&tickets), date);
-        Self { tickets, hunt, keeper, is_in_doubt: false, is_dissolved: false }
+        let hunt = new_hunt::matched_hunt_row(players(&tickets), date);
+        Self { tickets, hunt, owner: keeper, is_in_doubt: false, is_dissolved: false }
     }
 
     /// What is to be saved. A hunt that nobody is to play in is made as well, so that an attempt under way cannot make it later.
     fn commands(&self) -> Vec<Command> {
-        let (row, keeper) = (self.hunt.clone(), self.keeper);
+        let (row, keeper) = (self.hunt.clone(), self.owner);
         let on = |ticket: &Ticket| ticket.party.iter().map(|player| (*player, ticket.id)).collect::<Vec<_>>();
         let members: Vec<_> = self.tickets.iter().flat_map(on).collect();
         let leave = |(player, _): &(PlayerId, TicketId)| WorldCommand::Leave { id: row.id, player: *player };
@@ -89,12 +89,12 @@ impl Match {
         [make].into_iter().chain(leaves).map(Command::World).collect()
     }
 
-    fn saved(&self, outcome: Option<&Outcome>) -> Saved {
+    fn save_outcome(&self, outcome: Option<&Outcome>) -> SaveOutcome {
         match outcome {
-            Some(Outcome::World(made)) if made.id == self.hunt.id => Saved::Yes,
-            Some(Outcome::LeaseLost) => Saved::NotOurs,
-            Some(_) => Saved::No,
-            None => Saved::Unknown,
+            Some(Outcome::World(made)) if made.id == self.hunt.id => SaveOutcome::Saved,
+            Some(Outcome::LeaseLost) => SaveOutcome::NotOwner,
+            Some(_) => SaveOutcome::Refused,
+            None => SaveOutcome::Unknown,
         }
     }
 }

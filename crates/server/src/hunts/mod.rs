@@ -4,16 +4,16 @@
 //! counting reads the log of claims by a cursor of its own, and may stop for hours: it costs players nothing, and catches up.
 
 mod aggregator;
-mod keeper;
-mod make;
 mod matches;
 mod matchmaker;
+mod new_hunt;
+mod queue_lease;
 
-pub use aggregator::Aggregation;
+pub use aggregator::AggregatorHandle;
 pub(crate) use aggregator::entries as entries_behind;
-pub use keeper::{Keeping, Whereabouts, enter, join, whereabouts};
-pub use make::{Wanted, hunt, settings_of};
-pub use matchmaker::{Matchmaker, NotTaken, Standing, TicketSeen, TicketState};
+pub use matchmaker::{Matchmaker, TicketError, TicketReceiver, TicketState, TicketStatus};
+pub use new_hunt::{NewHunt, hunt_row, matched_hunt_settings};
+pub use queue_lease::{QueueLease, TicketLocation, join_ticket, locate_ticket, submit_ticket};
 
 use crate::app::App;
 use crate::config::Config;
@@ -26,11 +26,11 @@ use store::{Store, StoreError};
 /// The handles.
 pub struct Hunts {
     /// What is counted, and whether it is.
-    pub aggregation: Aggregation,
+    pub aggregator: AggregatorHandle,
     /// Parties that wait.
     pub matchmaker: Matchmaker,
     /// Who keeps the desk on which their tickets lie.
-    pub keeping: Keeping,
+    pub queue_lease: QueueLease,
 }
 
 impl Hunts {
@@ -38,22 +38,22 @@ impl Hunts {
     #[must_use]
     pub fn new(config: &Config, metrics: Arc<Metrics>) -> Self {
         Self {
-            aggregation: Aggregation::new(Arc::clone(&metrics)),
+            aggregator: AggregatorHandle::new(Arc::clone(&metrics)),
             matchmaker: Matchmaker::new(config.quotas_tickets_per_address_max, metrics),
-            keeping: Keeping::default(),
+            queue_lease: QueueLease::default(),
         }
     }
 
     /// Says that a world's log has become longer. Never waits; what is lost is found by the log itself.
-    pub fn notice(&self, world: WorldId) {
-        self.aggregation.notice(world);
+    pub fn notify_claims(&self, world: WorldId) {
+        self.aggregator.notify(world);
     }
 
     /// Whether somebody may come into a world: everybody may, or those who joined or were matched.
     ///
     /// # Errors
     /// The store's.
-    pub async fn may_enter(
+    pub async fn can_enter(
         &self,
         store: &Store,
         world: &WorldRow,
@@ -72,5 +72,5 @@ impl Hunts {
 
 /// Counts and matches until the drain. To be run once in a process.
 pub async fn run(app: App) {
-    tokio::join!(aggregator::run(&app), matchmaker::run(&app), keeper::run(&app));
+    tokio::join!(aggregator::run(&app), matchmaker::run(&app), queue_lease::run(&app));
 }

@@ -18,7 +18,7 @@ pub use token::ServiceToken;
 
 use crate::clock::random_bytes;
 use crate::config::Config;
-use crate::metrics::{Decided, Metrics, OWN_CLASSES, Page};
+use crate::metrics::{DecisionOutcome, Metrics, OWN_CLASS_PREFIX, Page};
 use limiter::limits::LIMIT_MAX;
 use limiter::{Capacity, CheckResult, Decision, Hit, Limiter, Moment, Policy, PolicyDecision, Quota, Seed};
 use rules::{Book, Change, ChangeError, Message, REFERENCE};
@@ -43,7 +43,7 @@ const SWEEPS: u128 = SWEEP_ROUND.as_millis() / SWEEP_EVERY.as_millis();
 /// The rate limiter of one process.
 pub struct Limits {
     clock: LimitClock,
-    /// Policies whose class begins with [`OWN_CLASSES`], and their counts. Apart from the others, so that nobody who asks
+    /// Policies whose class begins with [`OWN_CLASS_PREFIX`], and their counts. Apart from the others, so that nobody who asks
     /// from outside can use up what the gateway counts, or the room in which it counts.
     gateway: Limiter,
     /// All other policies.
@@ -99,7 +99,7 @@ impl Limits {
 
     /// The limiter for classes, or class patterns, such as this one.
     fn of_class(&self, class: &str) -> &Limiter {
-        if class.starts_with(OWN_CLASSES) { &self.gateway } else { &self.outside }
+        if class.starts_with(OWN_CLASS_PREFIX) { &self.gateway } else { &self.outside }
     }
 
     fn limiters(&self) -> [&Limiter; 2] {
@@ -126,13 +126,13 @@ impl Limits {
         ruling
     }
 
-    fn decided(part: &PolicyDecision) -> Decided {
+    fn decided(part: &PolicyDecision) -> DecisionOutcome {
         match part.decision {
-            Decision::Allow { .. } => Decided::Allowed,
-            _ if part.policy.is_shadow => Decided::Shadow,
-            Decision::NotUntil { .. } => Decided::Denied,
-            Decision::Never => Decided::Exceeds,
-            Decision::Full => Decided::Full,
+            Decision::Allow { .. } => DecisionOutcome::Allowed,
+            _ if part.policy.is_shadow => DecisionOutcome::Shadow,
+            Decision::NotUntil { .. } => DecisionOutcome::Denied,
+            Decision::Never => DecisionOutcome::Exceeds,
+            Decision::Full => DecisionOutcome::Full,
         }
     }
 
@@ -239,7 +239,7 @@ impl Limits {
     /// Hands the policies to the limiter; the names of those that it knew nothing of before.
     fn set_policies(&self, book: &Book, now: Moment) -> Result<BTreeSet<Box<str>>, String> {
         let mut new = BTreeSet::new();
-        let is_the_gateways = |policy: &Policy| policy.class.as_str().starts_with(OWN_CLASSES);
+        let is_the_gateways = |policy: &Policy| policy.class.as_str().starts_with(OWN_CLASS_PREFIX);
         let (gateway, outside): (Vec<_>, Vec<_>) = book.policies().into_iter().partition(is_the_gateways);
         for (limiter, mut policies) in [(&self.gateway, gateway), (&self.outside, outside)] {
             // A limiter that refuses nobody is one whose policies are all in shadow.

@@ -5,7 +5,7 @@
 use super::headers::RETRY_WHEN_FULL_S;
 use super::rules::{self, REFERENCE};
 use crate::clock::random_bytes;
-use crate::metrics::{Decided, Metrics, Verdicts};
+use crate::metrics::{DecisionCounters, DecisionOutcome, Metrics};
 use limiter::{Budget, Capacity, Decision, Keyed, Log, Moment, PolicyStats, Quota, Seed, TooManyOverrides, WhenFull};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub enum Verdict {
 /// The clients of the reference API.
 pub struct Reference {
     clients: Keyed<Log>,
-    verdicts: Arc<Verdicts>,
+    verdicts: Arc<DecisionCounters>,
     is_shadow: bool,
 }
 
@@ -48,14 +48,14 @@ impl Reference {
     pub(super) fn new(capacity: Capacity, metrics: &Metrics, is_shadow: bool) -> Self {
         let room = Arc::new(Budget::new(capacity));
         let clients = Keyed::new(default_quota(), room, WhenFull::Deny, Seed::new(random_bytes()));
-        Self { clients, verdicts: metrics.decisions().of(REFERENCE, CLASS), is_shadow }
+        Self { clients, verdicts: metrics.decisions().counters(REFERENCE, CLASS), is_shadow }
     }
 
     pub(super) fn check(&self, client: &[u8], now: Moment) -> Verdict {
         let decision = self.clients.check(client, 1, now);
         let retry_after_s = match decision {
             Decision::Allow { remaining, .. } => {
-                self.verdicts.inc(Decided::Allowed);
+                self.verdicts.inc(DecisionOutcome::Allowed);
                 return Verdict::Allowed { remaining };
             }
             Decision::NotUntil { at } => at.0.saturating_sub(now.0).div_ceil(NS_PER_S).max(1),
@@ -63,10 +63,14 @@ impl Reference {
             Decision::Never | Decision::Full => ANSWER_WHEN_FULL_S,
         };
         if self.is_shadow {
-            self.verdicts.inc(Decided::Shadow);
+            self.verdicts.inc(DecisionOutcome::Shadow);
             return Verdict::Allowed { remaining: 0 };
         }
-        self.verdicts.inc(if matches!(decision, Decision::Full) { Decided::Full } else { Decided::Denied });
+        self.verdicts.inc(if matches!(decision, Decision::Full) {
+            DecisionOutcome::Full
+        } else {
+            DecisionOutcome::Denied
+        });
         Verdict::Denied { retry_after_s }
     }
 

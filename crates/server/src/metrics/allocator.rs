@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 /// What an allocator has done and holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Allocator {
+pub struct AllocatorStats {
     /// Allocations so far.
     pub allocations: u64,
     /// Bytes that the program holds.
@@ -16,18 +16,18 @@ pub struct Allocator {
     pub resident_bytes: u64,
 }
 
-static ASK: OnceLock<fn() -> Option<Allocator>> = OnceLock::new();
+static STATS_SOURCE: OnceLock<fn() -> Option<AllocatorStats>> = OnceLock::new();
 
 /// How the allocator of this process is asked. The first who says so is heard.
-pub fn ask_allocator_by(ask: fn() -> Option<Allocator>) {
-    let _ = ASK.set(ask);
+pub fn set_allocator_stats_source(ask: fn() -> Option<AllocatorStats>) {
+    let _ = STATS_SOURCE.set(ask);
 }
 
-impl Allocator {
+impl AllocatorStats {
     /// What it says now; `None` when nobody knows how to ask it.
     #[must_use]
     pub fn read() -> Option<Self> {
-        ASK.get().and_then(|ask| ask())
+        STATS_SOURCE.get().and_then(|ask| ask())
     }
 
     pub(crate) fn expose(self, page: &mut Page) {
@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn an_allocator_that_can_be_asked_is_on_the_page() {
-        let said = Allocator { allocations: 1, allocated_bytes: 2, metadata_bytes: 3, resident_bytes: 4 };
+        let said = AllocatorStats { allocations: 1, allocated_bytes: 2, metadata_bytes: 3, resident_bytes: 4 };
         let mut page = Page::default();
         said.expose(&mut page);
         let text = page.into_text();

@@ -1,14 +1,14 @@
 //! What the rate limiter's policies say, counted by policy, class and outcome. The number of series is bounded whatever
 //! callers name: a policy is the operator's, a class may be anybody's.
 
-use super::kinds::Counter;
+use super::instruments::Counter;
 use super::text::{Exposed, Page};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
 /// What a policy said about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Decided {
+pub enum DecisionOutcome {
     /// It may pass. Another policy may still have said no.
     Allowed,
     /// Not yet.
@@ -21,7 +21,7 @@ pub enum Decided {
     Shadow,
 }
 
-impl Decided {
+impl DecisionOutcome {
     const ALL: [Self; 5] = [Self::Allowed, Self::Denied, Self::Exceeds, Self::Full, Self::Shadow];
 
     fn name(self) -> &'static str {
@@ -37,11 +37,11 @@ impl Decided {
 
 /// What one policy said about the requests of one class.
 #[derive(Debug, Default)]
-pub struct Verdicts([Counter; Decided::ALL.len()]);
+pub struct DecisionCounters([Counter; DecisionOutcome::ALL.len()]);
 
-impl Verdicts {
+impl DecisionCounters {
     /// Once more.
-    pub fn inc(&self, decided: Decided) {
+    pub fn inc(&self, decided: DecisionOutcome) {
         self.0[decided as usize].inc();
     }
 }
@@ -51,18 +51,18 @@ const POLICIES_MAX: usize = 2_000;
 /// Classes of others' that are counted apart for one policy. The gateway's own are few and always counted apart.
 const CLASSES_MAX: usize = 32;
 /// What the gateway's own classes begin with.
-pub(crate) const OWN_CLASSES: &str = "gateway.";
+pub(crate) const OWN_CLASS_PREFIX: &str = "gateway.";
 const OTHER: &str = "other";
 
-type ByClass = BTreeMap<Box<str>, Arc<Verdicts>>;
+type CountersByClass = BTreeMap<Box<str>, Arc<DecisionCounters>>;
 
 /// Decisions by policy, class and outcome.
 #[derive(Debug, Default)]
-pub struct Decisions(RwLock<HashMap<Box<str>, ByClass>>);
+pub struct Decisions(RwLock<HashMap<Box<str>, CountersByClass>>);
 
 impl Decisions {
     /// Counts what each of these policies said about requests of these classes.
-    pub fn count<'a>(&self, decided: impl Iterator<Item = (&'a str, &'a str, Decided)>) {
+    pub fn count<'a>(&self, decided: impl Iterator<Item = (&'a str, &'a str, DecisionOutcome)>) {
         for (policy, class, decided) in decided {
             let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(verdicts) = known.get(policy).and_then(|classes| classes.get(label(classes, class))) {
@@ -70,13 +70,13 @@ impl Decisions {
                 continue;
             }
             drop(known);
-            self.of(policy, class).inc(decided);
+            self.counters(policy, class).inc(decided);
         }
     }
 
     /// The counters of a policy and a class.
     #[must_use]
-    pub fn of(&self, policy: &str, class: &str) -> Arc<Verdicts> {
+    pub fn counters(&self, policy: &str, class: &str) -> Arc<DecisionCounters> {
         let mut policies = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let policy = if policies.len() < POLICIES_MAX || policies.contains_key(policy) { policy } else { OTHER };
         let classes = policies.entry(policy.into()).or_default();
@@ -85,9 +85,9 @@ impl Decisions {
 }
 
 /// What a class is counted as: itself while there is a place for it, and it is one that a page of figures can show.
-fn label<'a>(classes: &ByClass, class: &'a str) -> &'a str {
-    let is_known = classes.contains_key(class) || class.starts_with(OWN_CLASSES);
-    let has_place = || classes.keys().filter(|class| !class.starts_with(OWN_CLASSES)).count() < CLASSES_MAX;
+fn label<'a>(classes: &CountersByClass, class: &'a str) -> &'a str {
+    let is_known = classes.contains_key(class) || class.starts_with(OWN_CLASS_PREFIX);
+    let has_place = || classes.keys().filter(|class| !class.starts_with(OWN_CLASS_PREFIX)).count() < CLASSES_MAX;
     let is_plain = || !class.contains(char::is_control);
     if is_known || is_plain() && has_place() { class } else { OTHER }
 }
@@ -99,7 +99,7 @@ impl Exposed for Decisions {
         let sorted: BTreeMap<_, _> = policies.iter().collect();
         for (policy, classes) in sorted {
             for (class, verdicts) in classes {
-                let seen = Decided::ALL.iter().zip(&verdicts.0).filter(|(_, counter)| counter.get() > 0);
+                let seen = DecisionOutcome::ALL.iter().zip(&verdicts.0).filter(|(_, counter)| counter.get() > 0);
                 seen.for_each(|(decided, counter)| {
                     let labels = [("policy", &**policy), ("class", class), ("outcome", decided.name())];
                     page.sample(name, &labels, counter.get());
@@ -115,7 +115,7 @@ mod tests {
 
     /// The samples after these decisions.
     #[track_caller]
-    fn check(decided: &[(&str, &str, Decided)], want: &[&str]) {
+    fn check(decided: &[(&str, &str, DecisionOutcome)], want: &[&str]) {
         let decisions = Decisions::default();
         decisions.count(decided.iter().copied());
         let mut page = Page::default();
@@ -128,10 +128,10 @@ mod tests {
         check(&[], &[]);
         check(
             &[
-                ("daily", "api", Decided::Denied),
-                ("burst", "api", Decided::Allowed),
-                ("burst", "api", Decided::Allowed),
-                ("burst", "web", Decided::Shadow),
+                ("daily", "api", DecisionOutcome::Denied),
+                ("burst", "api", DecisionOutcome::Allowed),
+                ("burst", "api", DecisionOutcome::Allowed),
+                ("burst", "web", DecisionOutcome::Shadow),
             ],
             &[
                 r#"d{policy="burst",class="api",outcome="allowed"} 2"#,
@@ -144,8 +144,8 @@ mod tests {
     #[test]
     fn classes_that_cannot_be_shown_are_counted_together() {
         let odd = ["a\rb", "a\nb", "\0", "\u{1b}[2J", "a\u{85}", "\t", "\u{7f}"];
-        let decided = odd.map(|class| ("burst", class, Decided::Allowed));
-        let shown = ("burst", "a\"b\\ü", Decided::Denied);
+        let decided = odd.map(|class| ("burst", class, DecisionOutcome::Allowed));
+        let shown = ("burst", "a\"b\\ü", DecisionOutcome::Denied);
         check(
             &[&decided[..], &[shown]].concat(),
             &[
@@ -159,9 +159,9 @@ mod tests {
     fn classes_that_anybody_may_invent_take_no_more_memory_and_hide_none_of_ours() {
         let decisions = Decisions::default();
         for number in 0..10_000 {
-            decisions.count([("burst", &*format!("junk-{number}"), Decided::Allowed)].into_iter());
+            decisions.count([("burst", &*format!("junk-{number}"), DecisionOutcome::Allowed)].into_iter());
         }
-        decisions.count([("burst", "gateway.player.read", Decided::Denied)].into_iter());
+        decisions.count([("burst", "gateway.player.read", DecisionOutcome::Denied)].into_iter());
         let policies = decisions.0.read().unwrap();
         let classes = &policies["burst"];
         assert_eq!(classes.len(), CLASSES_MAX + 2);
@@ -173,7 +173,7 @@ mod tests {
     fn policies_that_come_and_go_take_no_more_memory() {
         let decisions = Decisions::default();
         for number in 0..POLICIES_MAX * 2 {
-            decisions.of(&format!("policy-{number}"), "api").inc(Decided::Allowed);
+            decisions.counters(&format!("policy-{number}"), "api").inc(DecisionOutcome::Allowed);
         }
         assert_eq!(decisions.0.read().unwrap().len(), POLICIES_MAX + 1);
     }

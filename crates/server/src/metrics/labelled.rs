@@ -1,6 +1,6 @@
 //! Counters with a label, each bounded: by a closed list, or by a number of routes beyond which all share one counter.
 
-use super::kinds::Counter;
+use super::instruments::Counter;
 use super::text::{Exposed, Page};
 use crate::quotas::Kind;
 use engine::matches::entry::AnswerClass;
@@ -78,11 +78,11 @@ impl ByRoute {
         if let Some(counters) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(route) {
             return counters.inc(status);
         }
-        self.of(route).inc(status);
+        self.counters(route).inc(status);
     }
 
     /// The counters of a route, for whoever counts later, or so often that looking them up shows.
-    pub(super) fn of(&self, route: &str) -> Arc<ByStatus> {
+    pub(super) fn counters(&self, route: &str) -> Arc<ByStatus> {
         if let Some(counters) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(route) {
             return counters.clone();
         }

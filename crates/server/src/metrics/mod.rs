@@ -4,46 +4,46 @@
 //! Knows no store, no HTTP and no clock but the monotonic one that it is handed.
 
 mod allocator;
-mod answers;
 mod decisions;
 mod gateway;
 mod hunts;
-mod kinds;
+mod instruments;
 mod labelled;
-mod lines;
-mod own;
+mod macros;
+mod process_usage;
 mod recent;
+mod responses;
 mod shed;
 mod store;
-mod table;
 mod text;
+mod world_connections;
 mod worlds;
 
-pub use allocator::{Allocator, ask_allocator_by};
-pub(crate) use answers::BudgetFigures;
-pub use answers::{AnswerFigures, BodyFigures};
-pub(crate) use decisions::OWN_CLASSES;
-pub use decisions::{Decided, Decisions, Verdicts};
-pub use kinds::{Counter, FineHistogram, Gauge, Histogram, Sizes, Snapshot};
+pub use allocator::{AllocatorStats, set_allocator_stats_source};
+pub(crate) use decisions::OWN_CLASS_PREFIX;
+pub use decisions::{DecisionCounters, DecisionOutcome, Decisions};
+pub use instruments::{Counter, FineHistogram, Gauge, Histogram, HistogramSnapshot, SizeHistogram};
 pub use labelled::ByStatus;
-pub use lines::{LineKind, Lines, Word};
-pub use own::Own;
+pub use process_usage::ProcessUsage;
 pub use recent::{RATE_WINDOW, TIMING_WINDOW};
+pub(crate) use responses::BudgetFigures;
+pub use responses::{BodyFigures, ResponseMetrics};
 pub use shed::Overload;
 pub use text::{CONTENT_TYPE, Page};
-pub use worlds::WorldFigures;
+pub use world_connections::{FrameKind, WorldConnections, WorldTransport};
+pub use worlds::WorldMetrics;
 
 use engine::matches::entry::AnswerClass;
 use labelled::{ByClass, ByKind, ByRoute};
+use macros::metrics;
 use recent::Recent;
 use shed::ByOverload;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use table::figures;
 use text::Exposed;
 
-figures! {
-    Figures;
+metrics! {
+    CoreMetrics;
     turns: Counter = "gauntlet_turns_total", "Turns that were played and saved.";
     late_moves: Counter = "gauntlet_late_moves_total", "Moves that came after their deadline or never.";
     broken_moves: ByClass = "gauntlet_broken_moves_total", "Answers to /move that came in time and were no move, by class.";
@@ -81,7 +81,7 @@ figures! {
         "Time that requests were held that wait for something to happen, which no other histogram has, in seconds.";
     http_parked: Gauge = "gauntlet_http_parked", "Connections whose request is held at no cost but its socket's.";
     http_parked_left: Counter = "gauntlet_http_parked_left_total", "Clients that went while their request was held.";
-    deliveries_revoked: Counter = "gauntlet_deliveries_revoked_total", "Feeds and connections that were ended with their token.";
+    grants_revoked: Counter = "gauntlet_deliveries_revoked_total", "Feeds and connections that were ended with their token.";
     forwards: Counter = "gauntlet_forwards_total", "Requests that were sent on to the node that owns their table, and answered there.";
     forwards_failed: Counter = "gauntlet_forwards_failed_total", "Requests that were not answered by the node that owns their table.";
     http_connections: Gauge = "gauntlet_http_connections", "Connections of clients that are open.";
@@ -104,9 +104,9 @@ figures! {
     tables: Gauge = "gauntlet_tables", "Card tables in the memory of this process.";
     table_players: Gauge = "gauntlet_table_players", "Players that are present at card tables of this process, counted once at each.";
     table_waiters: Gauge = "gauntlet_table_waiters", "Polls, streams and sockets that wait for news of card tables.";
-    table_mail: Gauge = "gauntlet_table_mailbox_messages", "Messages that wait for the keepers of card tables.";
+    table_messages: Gauge = "gauntlet_table_mailbox_messages", "Messages that wait for the keepers of card tables.";
     table_changes: Counter = "gauntlet_table_changes_total", "Changes of card tables that were saved.";
-    table_told: Counter = "gauntlet_table_waiters_told_total", "Waits for news of card tables that ended because there was news.";
+    table_waiters_notified: Counter = "gauntlet_table_waiters_told_total", "Waits for news of card tables that ended because there was news.";
     table_wake: Histogram = "gauntlet_table_wake_seconds",
         "Time from the commit of a change to the moment at which all that waited for it were woken, in seconds.";
     table_loads: Counter = "gauntlet_table_loads_total", "Claims of card tables that somebody asked for, or that had to be read again.";
@@ -114,7 +114,7 @@ figures! {
     tables_retired: Counter = "gauntlet_tables_retired_total", "Card tables that left memory because nobody was there.";
     quota_exceeded: ByKind = "gauntlet_quota_exceeded_total",
         "Requests that were refused because the clients of their address had as much as one address may have, by kind.";
-    lines: Lines = "gauntlet_world_connections", "Connections to worlds that are open, by kind.";
+    lines: WorldConnections = "gauntlet_world_connections", "Connections to worlds that are open, by kind.";
     hunt_claims_counted: Counter = "gauntlet_hunt_claims_counted_total", "Entries of logs of claims that this process has counted.";
     hunt_claims_behind: Gauge = "gauntlet_hunt_claims_behind",
         "Entries of logs of claims that nobody has counted yet, as they were at the last look, ten seconds ago at most.";
@@ -124,16 +124,16 @@ figures! {
     hunt_tickets_matched: Counter = "gauntlet_hunt_tickets_matched_total", "Tickets that ended with a hunt.";
     hunt_tickets_timed_out: Counter = "gauntlet_hunt_tickets_timed_out_total", "Tickets whose time was over.";
     hunt_tickets_cancelled: Counter = "gauntlet_hunt_tickets_cancelled_total", "Tickets that were taken back.";
-    chores_failed: Counter = "gauntlet_chores_failed_total", "Chores that failed and will be tried again.";
+    jobs_failed: Counter = "gauntlet_chores_failed_total", "Chores that failed and will be tried again.";
 }
 
 /// Every figure of one process. Shared by reference; all methods may be called from anywhere, at any rate.
 #[derive(Debug)]
 pub struct Metrics {
     begun: Instant,
-    figures: Figures,
-    worlds: WorldFigures,
-    answers: Arc<AnswerFigures>,
+    core: CoreMetrics,
+    worlds: WorldMetrics,
+    responses: Arc<ResponseMetrics>,
     bodies: BodyFigures,
     recent: Mutex<Recent>,
 }
@@ -170,11 +170,11 @@ pub struct Timing {
 
 /// What the load shedder compares from second to second.
 #[derive(Clone, Debug)]
-pub struct Waits {
+pub struct WaitSnapshots {
     /// For the store's writer, one for each batch.
-    pub commit: Snapshot,
+    pub commit: HistogramSnapshot,
     /// Of tasks that wanted to run.
-    pub scheduler: Snapshot,
+    pub scheduler: HistogramSnapshot,
     /// Batches that the store was given.
     pub batches: u64,
 }
@@ -184,9 +184,9 @@ impl Default for Metrics {
         let begun = Instant::now();
         Self {
             begun,
-            figures: Figures::default(),
-            worlds: WorldFigures::default(),
-            answers: Arc::default(),
+            core: CoreMetrics::default(),
+            worlds: WorldMetrics::default(),
+            responses: Arc::default(),
             bodies: BodyFigures::default(),
             recent: Mutex::new(Recent::new(begun)),
         }
@@ -197,75 +197,75 @@ impl Default for Metrics {
 impl Metrics {
     /// The figures of connections to worlds.
     #[must_use]
-    pub fn lines(&self) -> &Lines {
-        &self.figures.lines
+    pub fn world_connections(&self) -> &WorldConnections {
+        &self.core.lines
     }
 
     /// A match came into this process's hands.
     pub fn match_claimed(&self, is_resumed: bool) {
-        self.figures.matches_claimed.inc();
-        self.figures.matches_resumed.add(u64::from(is_resumed));
-        self.figures.matches_running.inc();
+        self.core.matches_claimed.inc();
+        self.core.matches_resumed.add(u64::from(is_resumed));
+        self.core.matches_running.inc();
     }
 
     /// A match left this process's hands, for whatever reason but a lost lease.
-    pub fn match_left(&self) {
-        self.figures.matches_running.dec();
+    pub fn match_released(&self) {
+        self.core.matches_running.dec();
     }
 
     /// A lease was lost, and with it this many matches left.
     pub fn lease_lost(&self, matches: usize) {
-        self.figures.leases_lost.inc();
-        self.figures.matches_running.sub(matches);
+        self.core.leases_lost.inc();
+        self.core.matches_running.sub(matches);
     }
 
     /// A match is about to send its first /start, so long after its creation.
     pub fn match_started(&self, queue_wait: Duration) {
-        self.figures.queue_wait.observe(queue_wait);
+        self.core.queue_wait.observe(queue_wait);
     }
 
     /// A match ended with a result.
     pub fn match_finished(&self) {
-        self.figures.matches_finished.inc();
+        self.core.matches_finished.inc();
     }
 
     /// A match that ended with a result had run so long since its first /start.
     pub fn match_ran(&self, run_time: Duration) {
-        self.figures.run_time.observe(run_time);
+        self.core.run_time.observe(run_time);
     }
 
     /// A match ended without a result.
     pub fn match_failed(&self) {
-        self.figures.matches_failed.inc();
+        self.core.matches_failed.inc();
     }
 
     /// A turn was saved, with so many late moves in it.
     pub fn turn_saved(&self, late: u32) {
-        self.figures.turns.inc();
-        self.figures.late_moves.add(u64::from(late));
+        self.core.turns.inc();
+        self.core.late_moves.add(u64::from(late));
     }
 
     /// A call of /move ended.
-    pub fn answered(&self, class: AnswerClass, latency_ms: u16) {
-        self.figures.bot_calls.inc();
-        self.figures.bot_call.observe(Duration::from_millis(u64::from(latency_ms)));
-        self.figures.broken_moves.inc(class);
+    pub fn bot_answered(&self, class: AnswerClass, latency_ms: u16) {
+        self.core.bot_calls.inc();
+        self.core.bot_call.observe(Duration::from_millis(u64::from(latency_ms)));
+        self.core.broken_moves.inc(class);
     }
 
     /// A call waited so long for a connection under its host's cap.
-    pub fn bot_slot_waited(&self, waited: Duration) {
-        self.figures.bot_permit_wait.observe(waited);
+    pub fn bot_permit_waited(&self, waited: Duration) {
+        self.core.bot_permit_wait.observe(waited);
     }
 
     /// A connection to a bot was opened.
     pub fn bot_connection_opened(&self) {
-        self.figures.bot_connections_opened.inc();
-        self.figures.bot_connections.inc();
+        self.core.bot_connections_opened.inc();
+        self.core.bot_connections.inc();
     }
 
     /// So many connections to bots were closed.
     pub fn bot_connections_closed(&self, count: usize) {
-        self.figures.bot_connections.sub(count);
+        self.core.bot_connections.sub(count);
     }
 }
 
@@ -273,7 +273,7 @@ impl Metrics {
 impl Metrics {
     /// The figures of all worlds of this process together.
     #[must_use]
-    pub fn worlds(&self) -> &WorldFigures {
+    pub fn worlds(&self) -> &WorldMetrics {
         &self.worlds
     }
 }
@@ -282,68 +282,68 @@ impl Metrics {
 impl Metrics {
     /// A table came into memory, or is on its way there.
     pub fn table_entered(&self) {
-        self.figures.tables.inc();
+        self.core.tables.inc();
     }
 
     /// A table left memory.
     pub fn table_left(&self) {
-        self.figures.tables.dec();
+        self.core.tables.dec();
     }
 
     /// So many players are present at a table who were not.
-    pub fn players_came(&self, count: u64) {
-        self.figures.table_players.add(count);
+    pub fn players_joined(&self, count: u64) {
+        self.core.table_players.add(count);
     }
 
     /// So many players are not present at a table any more.
-    pub fn players_went(&self, count: usize) {
-        self.figures.table_players.sub(count);
+    pub fn players_left(&self, count: usize) {
+        self.core.table_players.sub(count);
     }
 
     /// Somebody waits for news.
-    pub fn table_waiter_came(&self) {
-        self.figures.table_waiters.inc();
+    pub fn table_waiter_added(&self) {
+        self.core.table_waiters.inc();
     }
 
     /// Somebody does not wait any more.
-    pub fn table_waiter_went(&self) {
-        self.figures.table_waiters.dec();
+    pub fn table_waiter_removed(&self) {
+        self.core.table_waiters.dec();
     }
 
     /// A message was put into a keeper's mailbox.
-    pub fn table_mail_came(&self) {
-        self.figures.table_mail.inc();
+    pub fn table_message_enqueued(&self) {
+        self.core.table_messages.inc();
     }
 
     /// So many messages were taken out of a keeper's mailbox.
-    pub fn table_mail_went(&self, count: usize) {
-        self.figures.table_mail.sub(count);
+    pub fn table_messages_dequeued(&self, count: usize) {
+        self.core.table_messages.sub(count);
     }
 
     /// A change of a table was saved.
     pub fn table_changed(&self) {
-        self.figures.table_changes.inc();
+        self.core.table_changes.inc();
     }
 
     /// So many who waited were woken, the last of them so long after the commit.
-    pub fn table_told(&self, count: usize, late: Duration) {
-        self.figures.table_told.add(count as u64);
-        self.figures.table_wake.observe(late);
+    pub fn table_waiters_notified(&self, count: usize, late: Duration) {
+        self.core.table_waiters_notified.add(count as u64);
+        self.core.table_wake.observe(late);
     }
 
     /// A table is claimed, to be read from the store.
     pub fn table_loading(&self) {
-        self.figures.table_loads.inc();
+        self.core.table_loads.inc();
     }
 
     /// So many tables were taken over because nobody owned them.
     pub fn tables_taken_over(&self, count: usize) {
-        self.figures.tables_taken_over.add(count as u64);
+        self.core.tables_taken_over.add(count as u64);
     }
 
     /// A table left memory because nobody was there.
     pub fn table_retired(&self) {
-        self.figures.tables_retired.inc();
+        self.core.tables_retired.inc();
     }
 }
 
@@ -351,7 +351,7 @@ impl Metrics {
 impl Metrics {
     /// Keeps the recent past; to be called about once a second.
     pub fn tick(&self, now: Instant) {
-        self.recent().tick(now, self.figures.turns.get(), || self.timed().map(Histogram::snapshot).to_vec());
+        self.recent().tick(now, self.core.turns.get(), || self.timed_histograms().map(Histogram::snapshot).to_vec());
     }
 
     /// How long this process has been up.
@@ -363,25 +363,25 @@ impl Metrics {
     /// Turns per second over the last [`RATE_WINDOW`].
     #[must_use]
     pub fn turns_per_s(&self, now: Instant) -> f64 {
-        self.recent().turns_per_s(now, self.figures.turns.get())
+        self.recent().turns_per_s(now, self.core.turns.get())
     }
 
     /// Late moves that this process saw.
     #[must_use]
     pub fn late_moves(&self) -> u64 {
-        self.figures.late_moves.get()
+        self.core.late_moves.get()
     }
 
     /// Matches in the hands of this process.
     #[must_use]
     pub fn matches_running(&self) -> i64 {
-        self.figures.matches_running.get()
+        self.core.matches_running.get()
     }
 
     /// The times over the last [`TIMING_WINDOW`].
     #[must_use]
     pub fn timing(&self) -> Timing {
-        let now = self.timed().map(Histogram::snapshot);
+        let now = self.timed_histograms().map(Histogram::snapshot);
         let recent = self.recent();
         let quantiles = |at: usize| {
             let before = recent.timings_before().and_then(|before| before.get(at));
@@ -402,9 +402,9 @@ impl Metrics {
 
     /// How long callers of the store and tasks have waited so far, for whoever looks at it again and again.
     #[must_use]
-    pub fn waits(&self) -> Waits {
-        let figures = &self.figures;
-        Waits {
+    pub fn waits(&self) -> WaitSnapshots {
+        let figures = &self.core;
+        WaitSnapshots {
             commit: figures.commit_wait.snapshot(),
             scheduler: figures.scheduler_delay.snapshot(),
             batches: figures.store_batches.get(),
@@ -415,16 +415,16 @@ impl Metrics {
     #[must_use]
     pub fn page(&self) -> Page {
         let mut page = Page::default();
-        self.figures.expose(&mut page);
+        self.core.expose(&mut page);
         self.worlds.expose(&mut page);
-        self.answers.expose(&mut page);
+        self.responses.expose(&mut page);
         self.bodies.expose(&mut page);
         page
     }
 
     /// The histograms of [`Timing`], in the order of its fields.
-    fn timed(&self) -> [&Histogram; 8] {
-        let figures = &self.figures;
+    fn timed_histograms(&self) -> [&Histogram; 8] {
+        let figures = &self.core;
         [
             &figures.pool_wait,
             &figures.query,

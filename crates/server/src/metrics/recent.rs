@@ -1,7 +1,7 @@
 //! The recent past: what happened in the last seconds, from figures that only ever grow. Somebody calls `tick` about once a
 //! second; nothing here has a timer.
 
-use super::kinds::Snapshot;
+use super::instruments::HistogramSnapshot;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ const TICK_MIN: Duration = Duration::from_millis(500);
 pub(super) struct Recent {
     begun: Instant,
     turns: VecDeque<(Instant, u64)>,
-    timings: VecDeque<(Instant, Vec<Snapshot>)>,
+    timings: VecDeque<(Instant, Vec<HistogramSnapshot>)>,
 }
 
 impl Recent {
@@ -27,7 +27,7 @@ impl Recent {
     }
 
     /// Remembers the figures of `now`; the snapshots are taken only when they are due.
-    pub(super) fn tick(&mut self, now: Instant, turns: u64, timings: impl FnOnce() -> Vec<Snapshot>) {
+    pub(super) fn tick(&mut self, now: Instant, turns: u64, timings: impl FnOnce() -> Vec<HistogramSnapshot>) {
         if self.turns.back().is_none_or(|(at, _)| now.duration_since(*at) >= TICK_MIN) {
             self.turns.push_back((now, turns));
             forget(&mut self.turns, now, RATE_WINDOW);
@@ -46,7 +46,7 @@ impl Recent {
     }
 
     /// The snapshots that `now` is compared with; `None` for the beginning of the process.
-    pub(super) fn timings_before(&self) -> Option<&[Snapshot]> {
+    pub(super) fn timings_before(&self) -> Option<&[HistogramSnapshot]> {
         self.timings.front().map(|(_, timings)| timings.as_slice())
     }
 }

@@ -1,6 +1,6 @@
 //! Requests that were refused because the house has too much to do, by what there was too much of.
 
-use super::kinds::Counter;
+use super::instruments::Counter;
 use super::text::{Exposed, Page};
 
 /// What there is too much of.

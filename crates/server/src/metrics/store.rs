@@ -6,7 +6,7 @@ use std::time::Duration;
 
 impl Observer for Metrics {
     fn committed(&self, commands: usize, queue_wait_max: Duration, took: Duration, is_ok: bool) {
-        let figures = &self.figures;
+        let figures = &self.core;
         figures.store_batches.inc();
         figures.commit_wait.observe(queue_wait_max);
         figures.commit.observe(took);
@@ -18,8 +18,8 @@ impl Observer for Metrics {
     }
 
     fn read(&self, pool_wait: Duration, took: Duration, is_ok: bool) {
-        self.figures.pool_wait.observe(pool_wait);
-        self.figures.query.observe(took);
-        self.figures.queries_failed.add(u64::from(!is_ok));
+        self.core.pool_wait.observe(pool_wait);
+        self.core.query.observe(took);
+        self.core.queries_failed.add(u64::from(!is_ok));
     }
 }

@@ -82,7 +82,7 @@ fn what_is_told_is_on_the_page() {
             metrics.match_claimed(false);
             metrics.match_claimed(true);
             metrics.match_claimed(true);
-            metrics.match_left();
+            metrics.match_released();
         },
         &[
             ("gauntlet_matches_claimed_total", 3.0),
@@ -106,9 +106,9 @@ fn what_is_told_is_on_the_page() {
     );
     check(
         |metrics| {
-            metrics.answered(AnswerClass::Valid, 200);
-            metrics.answered(AnswerClass::Late, 500);
-            metrics.answered(AnswerClass::Malformed, 1);
+            metrics.bot_answered(AnswerClass::Valid, 200);
+            metrics.bot_answered(AnswerClass::Late, 500);
+            metrics.bot_answered(AnswerClass::Malformed, 1);
         },
         &[
             ("gauntlet_bot_calls_total", 3.0),

@@ -1,6 +1,6 @@
 //! The Prometheus text format (version 0.0.4): a page of families, each with its help, its kind and its samples.
 
-use super::kinds::{Counter, FineHistogram, Gauge, Histogram, Sizes, Snapshot};
+use super::instruments::{Counter, FineHistogram, Gauge, Histogram, HistogramSnapshot, SizeHistogram};
 use std::fmt::{Display, Write};
 
 /// The content type of a page.
@@ -41,23 +41,23 @@ impl Page {
 
     /// The two lines before a family's samples.
     pub(crate) fn head(&mut self, name: &str, help: &str, kind: &str) {
-        self.put(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
+        self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
     }
 
     /// One sample. Values of labels are escaped as the format says; control characters that it has no escape for are replaced.
     pub(crate) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
-        self.put(format_args!("{name}"));
+        self.write(format_args!("{name}"));
         for (at, (label, of)) in labels.iter().enumerate() {
             let open = if at == 0 { '{' } else { ',' };
             let of = of.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
             let of = of.replace(char::is_control, "\u{fffd}");
-            self.put(format_args!("{open}{label}=\"{of}\""));
+            self.write(format_args!("{open}{label}=\"{of}\""));
         }
         let close = if labels.is_empty() { "" } else { "}" };
-        self.put(format_args!("{close} {value}\n"));
+        self.write(format_args!("{close} {value}\n"));
     }
 
-    fn put(&mut self, text: std::fmt::Arguments<'_>) {
+    fn write(&mut self, text: std::fmt::Arguments<'_>) {
         // Writing into a String cannot fail.
         let _ = self.0.write_fmt(text);
     }
@@ -96,7 +96,7 @@ impl Exposed for FineHistogram {
     }
 }
 
-impl Exposed for Sizes {
+impl Exposed for SizeHistogram {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
         page.head(name, help, "histogram");
         let bucket = format!("{name}_bucket");
@@ -110,7 +110,7 @@ impl Exposed for Sizes {
     }
 }
 
-fn expose_buckets(page: &mut Page, name: &str, snapshot: &Snapshot) {
+fn expose_buckets(page: &mut Page, name: &str, snapshot: &HistogramSnapshot) {
     let bucket = format!("{name}_bucket");
     for (bound_s, count) in snapshot.cumulative() {
         page.sample(&bucket, &[("le", &bound_s.to_string())], count);

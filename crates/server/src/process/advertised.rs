@@ -5,9 +5,9 @@
 //! proxy. Then the leases in the database tell: a living process renews them, those of a dead one run out.
 
 use crate::app::App;
-use crate::config::Serves;
+use crate::config::ServeMode;
 use crate::gateway::ops::PROCESS_ID;
-use crate::lease::Tenant;
+use crate::lease::LeaseContext;
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
 use engine::limits::{FORWARD_CONNECT_TIMEOUT, LEASE_DURATION, LEASE_RENEW_INTERVAL};
@@ -76,8 +76,8 @@ impl<'a> AddressClaim<'a> {
     /// A claim that nothing has been written of. None is needed where no other node forwards requests to this one: where the lock of
     /// the data file proves that there is no other, and where only the rate limiter is served.
     pub(super) fn of(app: &'a App) -> Self {
-        let is_needed = !app.is_alone() && app.config.serves == Serves::All;
-        Self { app, worker: WorkerId::new(app.now(), app.random()), is_needed }
+        let is_needed = !app.has_exclusive_store() && app.config.serve_mode == ServeMode::All;
+        Self { app, worker: WorkerId::new(app.now(), app.random_bytes()), is_needed }
     }
 
     /// Finds out whether this process may advertise its address. Waits until the leases of dead processes at the address are over. The

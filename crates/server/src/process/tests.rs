@@ -65,7 +65,7 @@ async fn a_process_serves_refuses_a_rival_and_leaves() {
     assert!(shown.contains(&port), "the port that was got is the one that is shown: {shown}");
 
     let rival = serve(folder.config(), self::listener(), never(), || (), std::future::pending()).await.unwrap_err();
-    assert!(matches!(rival, ServeError::Place(PlaceError::InUse { .. })), "{rival}");
+    assert!(matches!(rival, ServeError::StoreLocation(StoreLocationError::InUse { .. })), "{rival}");
 
     leave.send(()).unwrap();
     served.await.unwrap().unwrap();
@@ -96,7 +96,7 @@ async fn proxies_are_answered_until_the_process_leaves() {
     let (listener, token) = (listener(), "0123456789abcdef");
     let address = listener.local_addr().unwrap();
     let mut config = folder.config();
-    (config.serves, config.limiter_service, config.limiter_grpc_port) = (Serves::Limiter, true, Some(0));
+    (config.serve_mode, config.limiter_service, config.limiter_grpc_port) = (ServeMode::Limiter, true, Some(0));
     config.bootstrap_token = Some(Secret::new(token));
     let (leave, left) = oneshot::channel::<()>();
     let served = tokio::spawn(serve(config, listener, never(), || (), async {
@@ -139,12 +139,12 @@ async fn known(address: SocketAddr, token: &str) -> TcpStream {
 }
 
 /// Whether all that is served or the rate limiter alone.
-async fn check_full(serves: Serves) {
+async fn check_full(serves: ServeMode) {
     let folder = Folder::new(&format!("full-{serves:?}"));
     let (listener, token) = (listener(), "0123456789abcdef");
     let address = listener.local_addr().unwrap();
     let mut config = folder.config();
-    (config.serves, config.limiter_service) = (serves, serves == Serves::Limiter);
+    (config.serve_mode, config.limiter_service) = (serves, serves == ServeMode::Limiter);
     (config.http_connections_max, config.ops_port) = (2, Some(0));
     config.bootstrap_token = Some(Secret::new(token));
     let (leave, left) = oneshot::channel::<()>();
@@ -177,6 +177,6 @@ async fn check_full(serves: Serves) {
 
 #[tokio::test]
 async fn operators_are_answered_while_the_api_has_no_room() {
-    check_full(Serves::All).await;
-    check_full(Serves::Limiter).await;
+    check_full(ServeMode::All).await;
+    check_full(ServeMode::Limiter).await;
 }

@@ -2,7 +2,7 @@
 //!
 //! Knows the bounds of a request, not the policies, and nothing of time.
 
-use crate::metrics::OWN_CLASSES;
+use crate::metrics::OWN_CLASS_PREFIX;
 use engine::limits::{LIMIT_CLASS_BYTES_MAX, LIMIT_KEY_BYTES_MAX, RLS_DESCRIPTORS_MAX, RLS_ENTRIES_MAX};
 use limiter::{Hit, Quota};
 use std::time::Duration;
@@ -63,9 +63,9 @@ fn check_domain(domain: &str) -> Result<(), Status> {
         let have = domain.len();
         return Err(wrong(format_args!("domain of {have} bytes: expected 1 to {LIMIT_CLASS_BYTES_MAX}")));
     }
-    if domain.starts_with(OWN_CLASSES) {
+    if domain.starts_with(OWN_CLASS_PREFIX) {
         return Err(wrong(format_args!(
-            "domain {domain:?}: names that begin with {OWN_CLASSES:?} are this server's own"
+            "domain {domain:?}: names that begin with {OWN_CLASS_PREFIX:?} are this server's own"
         )));
     }
     Ok(())

@@ -6,8 +6,8 @@
 
 use crate::address_key::AddressKey;
 use crate::gateway::listener::AddressLimit;
+use crate::keyed_permits::KeyedPermits;
 use crate::metrics::Metrics;
-use crate::shares::Shares;
 use futures_util::Stream;
 use futures_util::stream::unfold;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -41,7 +41,7 @@ pub(super) struct Door {
     listener: TcpListener,
     permits: Arc<Semaphore>,
     limit: AddressLimit,
-    addresses: Arc<Shares<AddressKey>>,
+    addresses: Arc<KeyedPermits<AddressKey>>,
     silence_max: Duration,
     metrics: Arc<Metrics>,
 }
@@ -49,7 +49,7 @@ pub(super) struct Door {
 /// The right to one connection.
 struct Permit {
     _of_all: OwnedSemaphorePermit,
-    of_address: Option<(Arc<Shares<AddressKey>>, AddressKey)>,
+    of_address: Option<(Arc<KeyedPermits<AddressKey>>, AddressKey)>,
 }
 
 impl Door {
@@ -101,7 +101,7 @@ impl Door {
     fn admit(&self, peer: IpAddr) -> Result<Permit, bool> {
         let of_all = self.permits.clone().try_acquire_owned().map_err(|_| true)?;
         let key = self.limit.key(peer);
-        if key.is_some_and(|key| !self.addresses.take(key, self.limit.max)) {
+        if key.is_some_and(|key| !self.addresses.try_acquire(key, self.limit.max)) {
             return Err(false);
         }
         Ok(Permit { _of_all: of_all, of_address: key.map(|key| (self.addresses.clone(), key)) })
@@ -111,7 +111,7 @@ impl Door {
 impl Drop for Permit {
     fn drop(&mut self) {
         if let Some((addresses, key)) = &self.of_address {
-            addresses.give_back(*key);
+            addresses.release(*key);
         }
     }
 }

@@ -5,20 +5,20 @@
 
 pub mod address;
 pub mod bots;
-mod outside;
-mod real;
+mod environment;
+mod production;
 mod room;
 pub mod view;
 mod worker;
 
-pub use outside::{Answer, Call, Outside, Path};
-pub use worker::{Settings, run as run_with};
+pub use environment::{BotAnswer, BotCall, MatchEnvironment, Webhook};
+pub use worker::{RunnerConfig, run as run_with};
 
 use crate::app::App;
 
 /// Runs matches until the process drains, then gives up what it holds and returns.
 pub async fn run(app: App) {
-    let settings = Settings::of(&app.config);
-    let (seat, drain) = (app.runner_seat.clone(), app.drain.clone());
-    run_with(real::Real::new(app), settings, seat, drain).await;
+    let settings = RunnerConfig::of(&app.config);
+    let (seat, drain) = (app.runner_lease.clone(), app.drain.clone());
+    run_with(production::ProductionEnvironment::new(app), settings, seat, drain).await;
 }

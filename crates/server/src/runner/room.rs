@@ -1,7 +1,7 @@
 //! One match in its room: the single writer of its log. Does what the machine says is next, saves what came of it, tells
 //! whoever watches, and goes on. It sends nothing and saves nothing once its worker's lease is not to be trusted.
 
-use super::outside::{Call, Outside, Path};
+use super::environment::{BotCall, MatchEnvironment, Webhook};
 use super::view::View;
 use crate::lease::Lease;
 use engine::commands::{ClaimedMatch, Command, MatchAppend, Outcome};
@@ -18,7 +18,7 @@ use tokio::time::sleep;
 
 /// How a room ended, for its worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum RoomOutcome {
     /// The match has its result.
     Finished,
     /// The match is broken, and kept for study.
@@ -30,49 +30,59 @@ pub(super) enum Ending {
 }
 
 /// Why a room stops before its match is over.
-enum Stop {
-    Ended(Ending),
+enum StopReason {
+    Ended(RoomOutcome),
     Broken(MatchError),
     /// The log is not what this room believes (an unsure commit may have succeeded): read it again.
     Reload,
 }
 
-impl From<MatchError> for Stop {
+impl From<MatchError> for StopReason {
     fn from(broken: MatchError) -> Self {
         Self::Broken(broken)
     }
 }
 
 /// Plays a claimed match to its end.
-pub(super) async fn play<O: Outside>(outside: O, lease: Lease, claimed: ClaimedMatch) -> Ending {
+pub(super) async fn play<O: MatchEnvironment>(outside: O, lease: Lease, claimed: ClaimedMatch) -> RoomOutcome {
     let mut resumes_from_log = claimed.version > 0;
     loop {
-        let mut room = match Room::enter(&outside, &lease, &claimed, resumes_from_log).await {
+        let mut room = match Room::load(&outside, &lease, &claimed, resumes_from_log).await {
             Ok(room) => room,
-            Err(stop) => match room_stopped(&outside, &lease, &claimed, stop).await {
+            Err(stop) => match resolve_stop(&outside, &lease, &claimed, stop).await {
                 Some(ending) => return ending,
                 None => continue,
             },
         };
         let stop = room.run().await;
         resumes_from_log = true;
-        if let Some(ending) = room_stopped(&outside, &lease, &claimed, stop).await {
+        if let Some(ending) = resolve_stop(&outside, &lease, &claimed, stop).await {
             return ending;
         }
     }
 }
 
 /// What a stop means for the match; `None`: go on with the log as it is.
-async fn room_stopped<O: Outside>(outside: &O, lease: &Lease, claimed: &ClaimedMatch, stop: Stop) -> Option<Ending> {
+async fn resolve_stop<O: MatchEnvironment>(
+    outside: &O,
+    lease: &Lease,
+    claimed: &ClaimedMatch,
+    stop: StopReason,
+) -> Option<RoomOutcome> {
     match stop {
-        Stop::Ended(ending) => Some(ending),
-        Stop::Reload => None,
-        Stop::Broken(broken) => Some(fail(outside, lease, claimed, &broken).await),
+        StopReason::Ended(ending) => Some(ending),
+        StopReason::Reload => None,
+        StopReason::Broken(broken) => Some(fail_match(outside, lease, claimed, &broken).await),
     }
 }
 
 /// Ends a broken match, its log kept for study.
-async fn fail<O: Outside>(outside: &O, lease: &Lease, claimed: &ClaimedMatch, broken: &MatchError) -> Ending {
+async fn fail_match<O: MatchEnvironment>(
+    outside: &O,
+    lease: &Lease,
+    claimed: &ClaimedMatch,
+    broken: &MatchError,
+) -> RoomOutcome {
     let id = claimed.spec.id;
     let mut reason = broken.to_string();
     reason.truncate(reason.floor_char_boundary(FAILURE_BYTES_MAX));
@@ -81,36 +91,36 @@ async fn fail<O: Outside>(outside: &O, lease: &Lease, claimed: &ClaimedMatch, br
     match save(outside, lease, command).await {
         Ok(Outcome::Done) => {
             outside.metrics().match_failed();
-            outside.saved(id, u32::MAX);
-            Ending::Failed
+            outside.notify_saved(id, u32::MAX);
+            RoomOutcome::Failed
         }
-        Ok(_) => Ending::Fenced,
+        Ok(_) => RoomOutcome::Fenced,
         Err(ending) => ending,
     }
 }
 
 /// Saves, again and again while the store cannot be reached and the lease holds.
-async fn save<O: Outside>(outside: &O, lease: &Lease, command: Command) -> Result<Outcome, Ending> {
+async fn save<O: MatchEnvironment>(outside: &O, lease: &Lease, command: Command) -> Result<Outcome, RoomOutcome> {
     retry(lease, || outside.commit(command.clone())).await
 }
 
-async fn retry<T, F>(lease: &Lease, attempt: impl Fn() -> F) -> Result<T, Ending>
+async fn retry<T, F>(lease: &Lease, attempt: impl Fn() -> F) -> Result<T, RoomOutcome>
 where
     F: Future<Output = Result<T, StoreError>>,
 {
     let mut pause = Duration::from_millis(25);
-    while lease.holds() {
+    while lease.is_valid() {
         match attempt().await {
             Ok(done) => return Ok(done),
             Err(_) => sleep(pause).await,
         }
         pause = (pause * 2).min(Duration::from_millis(500));
     }
-    Err(Ending::LeaseLost)
+    Err(RoomOutcome::LeaseLost)
 }
 
 struct Room<'a, O> {
-    outside: &'a O,
+    environment: &'a O,
     lease: &'a Lease,
     epoch: u32,
     machine: MatchMachine,
@@ -120,27 +130,27 @@ struct Room<'a, O> {
     started_at: Option<UnixMs>,
 }
 
-impl<'a, O: Outside> Room<'a, O> {
-    async fn enter(outside: &'a O, lease: &'a Lease, claimed: &ClaimedMatch, has_log: bool) -> Result<Self, Stop> {
+impl<'a, O: MatchEnvironment> Room<'a, O> {
+    async fn load(outside: &'a O, lease: &'a Lease, claimed: &ClaimedMatch, has_log: bool) -> Result<Self, StopReason> {
         let spec = claimed.spec.clone();
         let log = match has_log {
-            true => retry(lease, || outside.log(spec.id)).await.map_err(Stop::Ended)?,
+            true => retry(lease, || outside.read_log(spec.id)).await.map_err(StopReason::Ended)?,
             false => Vec::new(),
         };
         let machine = MatchMachine::resume(spec, &log)?;
-        Ok(Self { outside, lease, epoch: claimed.epoch, machine, log, started_at: None })
+        Ok(Self { environment: outside, lease, epoch: claimed.epoch, machine, log, started_at: None })
     }
 
     /// Plays until something stops it.
-    async fn run(&mut self) -> Stop {
+    async fn run(&mut self) -> StopReason {
         loop {
-            if !self.lease.holds() {
-                return Stop::Ended(Ending::LeaseLost);
+            if !self.lease.is_valid() {
+                return StopReason::Ended(RoomOutcome::LeaseLost);
             }
             let done = match self.machine.next_action() {
                 NextAction::Open => self.open().await,
                 NextAction::Notify { notice, seats } => self.notify(notice, seats).await,
-                NextAction::RequestMoves { seats } => self.ask(seats).await,
+                NextAction::RequestMoves { seats } => self.request_moves(seats).await,
                 NextAction::Finish => return self.finish().await,
             };
             if let Err(stop) = done {
@@ -149,24 +159,25 @@ impl<'a, O: Outside> Room<'a, O> {
         }
     }
 
-    async fn open(&mut self) -> Result<(), Stop> {
+    async fn open(&mut self) -> Result<(), StopReason> {
         let seats = self.machine.spec().seats.iter();
-        let faces = futures_util::future::join_all(seats.map(|seat| self.outside.face(seat.url.clone()))).await;
+        let faces =
+            futures_util::future::join_all(seats.map(|seat| self.environment.fetch_face(seat.url.clone()))).await;
         let step = self.machine.record_opened(faces);
-        let started_at = self.outside.now();
+        let started_at = self.environment.now();
         self.append(step, Some(started_at)).await?;
         self.started_at = Some(started_at);
-        self.outside.metrics().match_started(started_at.since(self.machine.spec().id.created_at()));
+        self.environment.metrics().match_started(started_at.since(self.machine.spec().id.created_at()));
         Ok(())
     }
 
     /// Tells bots of the start or the end; each answer is saved as it comes, so that no bot is told twice.
-    async fn notify(&mut self, notice: Notice, seats: SeatSet) -> Result<(), Stop> {
+    async fn notify(&mut self, notice: Notice, seats: SeatSet) -> Result<(), StopReason> {
         let path = match notice {
-            Notice::Start => Path::Start,
-            Notice::End => Path::End,
+            Notice::Start => Webhook::Start,
+            Notice::End => Webhook::End,
         };
-        let outside = self.outside;
+        let outside = self.environment;
         let calls = self.calls(seats, path).into_iter();
         let mut answers: FuturesUnordered<_> =
             calls.map(|(seat, call)| async move { (seat, outside.call(call).await) }).collect();
@@ -178,59 +189,59 @@ impl<'a, O: Outside> Room<'a, O> {
     }
 
     /// Asks the living for their moves and plays the turn.
-    async fn ask(&mut self, seats: SeatSet) -> Result<(), Stop> {
+    async fn request_moves(&mut self, seats: SeatSet) -> Result<(), StopReason> {
         let mut heard: Vec<Option<MoveAnswer>> = vec![None; self.machine.spec().seats.len()];
-        let outside = self.outside;
-        let calls = self.calls(seats, Path::Move).into_iter();
+        let outside = self.environment;
+        let calls = self.calls(seats, Webhook::Move).into_iter();
         let calls = calls.map(|(seat, call)| async move { (seat, outside.call(call).await) });
         for (seat, answer) in futures_util::future::join_all(calls).await {
-            self.outside.metrics().answered(answer.class, answer.latency_ms);
+            self.environment.metrics().bot_answered(answer.class, answer.latency_ms);
             heard[seat] = Some(answer.into());
         }
         let step = self.machine.play_turn(heard)?;
         let late = step.row.late_moves - self.machine.late_moves();
         self.append(step, None).await?;
-        self.outside.metrics().turn_saved(late);
+        self.environment.metrics().turn_saved(late);
         Ok(())
     }
 
-    async fn finish(&mut self) -> Stop {
+    async fn finish(&mut self) -> StopReason {
         let spec = self.machine.spec();
-        let now = self.outside.now();
+        let now = self.environment.now();
         let finish = Command::FinishMatch {
             append: self.append_command(Vec::new(), None),
             result: self.machine.result(),
             archive: archive::pack(&self.log),
             now,
         };
-        match save(self.outside, self.lease, finish).await {
+        match save(self.environment, self.lease, finish).await {
             Ok(Outcome::Done) => {
-                self.outside.metrics().match_finished();
+                self.environment.metrics().match_finished();
                 if let Some(started_at) = self.started_at {
-                    self.outside.metrics().match_ran(now.since(started_at));
+                    self.environment.metrics().match_ran(now.since(started_at));
                 }
-                self.outside.saved(spec.id, u32::MAX);
-                Stop::Ended(Ending::Finished)
+                self.environment.notify_saved(spec.id, u32::MAX);
+                StopReason::Ended(RoomOutcome::Finished)
             }
-            Ok(Outcome::VersionConflict(_)) => Stop::Reload,
-            Ok(_) => Stop::Ended(Ending::Fenced),
-            Err(ending) => Stop::Ended(ending),
+            Ok(Outcome::VersionConflict(_)) => StopReason::Reload,
+            Ok(_) => StopReason::Ended(RoomOutcome::Fenced),
+            Err(ending) => StopReason::Ended(ending),
         }
     }
 
     /// Save, then tell, then go on.
-    async fn append(&mut self, step: PendingStep, started_at: Option<UnixMs>) -> Result<(), Stop> {
+    async fn append(&mut self, step: PendingStep, started_at: Option<UnixMs>) -> Result<(), StopReason> {
         let command = Command::AppendMatch(self.append_command(vec![step.row.clone()], started_at));
-        match save(self.outside, self.lease, command).await {
+        match save(self.environment, self.lease, command).await {
             Ok(Outcome::Done) => {
                 self.log.push(step.row.clone());
                 self.machine.accept(step);
-                self.outside.saved(self.machine.spec().id, self.machine.version());
+                self.environment.notify_saved(self.machine.spec().id, self.machine.version());
                 Ok(())
             }
-            Ok(Outcome::VersionConflict(_)) => Err(Stop::Reload),
-            Ok(_) => Err(Stop::Ended(Ending::Fenced)),
-            Err(ending) => Err(Stop::Ended(ending)),
+            Ok(Outcome::VersionConflict(_)) => Err(StopReason::Reload),
+            Ok(_) => Err(StopReason::Ended(RoomOutcome::Fenced)),
+            Err(ending) => Err(StopReason::Ended(ending)),
         }
     }
 
@@ -239,11 +250,12 @@ impl<'a, O: Outside> Room<'a, O> {
         MatchAppend { id: self.machine.spec().id, epoch: self.epoch, rows, expected_version, started_at }
     }
 
-    fn calls(&self, seats: SeatSet, path: Path) -> Vec<(usize, Call)> {
+    fn calls(&self, seats: SeatSet, path: Webhook) -> Vec<(usize, BotCall)> {
         let view = View::new(&self.machine);
         let spec = self.machine.spec();
         let timeout = Duration::from_millis(u64::from(spec.timeout_ms));
-        let call = |seat: usize| Call { url: spec.seats[seat].url.clone(), path, body: view.body(seat), timeout };
+        let call =
+            |seat: usize| BotCall { url: spec.seats[seat].url.clone(), webhook: path, body: view.body(seat), timeout };
         seats.iter().map(|seat| (seat, call(seat))).collect()
     }
 }

@@ -23,7 +23,7 @@ pub struct View<'a> {
     game: Game<'a>,
     board: Board<'a>,
     /// Where each seat stands in `board.snakes`; `None` for those that are out.
-    places: Vec<Option<usize>>,
+    board_indexes: Vec<Option<usize>>,
 }
 
 impl<'a> View<'a> {
@@ -46,14 +46,14 @@ impl<'a> View<'a> {
             hazards: now.hazards_on_board().map(coord).collect(),
             snakes,
         };
-        Self { machine, game: game_of(machine), board, places }
+        Self { machine, game: game_of(machine), board, board_indexes: places }
     }
 
     /// The JSON body of a call to this seat's bot.
     #[must_use]
     pub fn body(&self, seat: usize) -> Bytes {
         let out_snake;
-        let you = match self.places.get(seat).copied().flatten() {
+        let you = match self.board_indexes.get(seat).copied().flatten() {
             Some(place) => &self.board.snakes[place],
             None => {
                 out_snake = snake_of(self.machine, seat);

@@ -1,11 +1,11 @@
 //! A worker: one lease, many rooms. It claims while it has space, and ends its life when it must: on a drain it gives back
 //! what it holds; when its lease is lost it drops everything and begins again as another worker.
 
-use super::outside::Outside;
-use super::room::{self, Ending};
+use super::environment::MatchEnvironment;
+use super::room::{self, RoomOutcome};
 use crate::app::Drain;
 use crate::config::Config;
-use crate::lease::{Keeper, Lease, Seat};
+use crate::lease::{Lease, LeaseRenewer, LeaseSlot};
 use engine::commands::{ClaimedMatch, Command, Outcome};
 use engine::ids::{MatchId, WorkerId};
 use engine::limits::{CLAIM_INTERVAL_MIN, CLAIM_MAX};
@@ -17,7 +17,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 /// How much a runner takes on.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct RunnerConfig {
     /// Matches that run at the same time.
     pub matches_at_once: usize,
     /// Matches taken by one claim.
@@ -28,7 +28,7 @@ pub struct Settings {
     pub attempts_max: u32,
 }
 
-impl Settings {
+impl RunnerConfig {
     /// The settings in force.
     #[must_use]
     pub fn of(config: &Config) -> Self {
@@ -42,19 +42,19 @@ impl Settings {
 }
 
 /// Runs one life after another until the drain. The seat is that of all runners of this process.
-pub async fn run<O: Outside>(outside: O, settings: Settings, seat: Seat, drain: Drain) {
+pub async fn run<O: MatchEnvironment>(outside: O, settings: RunnerConfig, seat: LeaseSlot, drain: Drain) {
     while !drain.has_begun() {
-        let worker = WorkerId::new(outside.now(), outside.random());
-        let (keeper, lease) = Keeper::new(outside.clone(), worker, seat.clone());
+        let worker = WorkerId::new(outside.now(), outside.random_bytes());
+        let (keeper, lease) = LeaseRenewer::new(outside.clone(), worker, seat.clone());
         tokio::select! {
             biased;
             () = drain.begun() => break,
             holds = keeper.acquire() => if !holds { continue },
         }
         tracing::info!(worker.id = %worker, "this worker's life begins");
-        let mut life = Life {
-            outside: outside.clone(),
-            settings,
+        let mut life = Worker {
+            environment: outside.clone(),
+            config: settings,
             worker,
             lease,
             rooms: JoinSet::new(),
@@ -64,10 +64,10 @@ pub async fn run<O: Outside>(outside: O, settings: Settings, seat: Seat, drain: 
         };
         tokio::select! {
             biased;
-            () = keeper.keep() => life.drop_everything().await,
-            end = life.live(&drain) => match end {
-                End::Drained => return life.give_up(&seat).await,
-                End::LeaseLost => life.drop_everything().await,
+            () = keeper.renew_until_lost() => life.abandon_all().await,
+            end = life.run(&drain) => match end {
+                WorkerEnd::Drained => return life.release_all(&seat).await,
+                WorkerEnd::LeaseLost => life.abandon_all().await,
             }
         }
     }
@@ -76,59 +76,59 @@ pub async fn run<O: Outside>(outside: O, settings: Settings, seat: Seat, drain: 
 
 /// A match in the worker's hands.
 #[derive(Clone, Copy)]
-struct Held {
+struct HeldMatch {
     id: MatchId,
     epoch: u32,
 }
 
-struct Life<O> {
-    outside: O,
-    settings: Settings,
+struct Worker<O> {
+    environment: O,
+    config: RunnerConfig,
     worker: WorkerId,
     lease: Lease,
-    rooms: JoinSet<Ending>,
-    held: BTreeMap<Id, Held>,
+    rooms: JoinSet<RoomOutcome>,
+    held: BTreeMap<Id, HeldMatch>,
     /// The number of the next claim; one whose answer was lost is repeated under its number.
     claim_number: u64,
     /// Matches that this worker resumed and has not said so of.
     resumed: usize,
 }
 
-impl<O: Outside> Life<O> {
+impl<O: MatchEnvironment> Worker<O> {
     /// Claims and plays until the drain, or until the store says that the lease is lost. A claim that was begun is heard out:
     /// what it took must be given back.
-    async fn live(&mut self, drain: &Drain) -> End {
+    async fn run(&mut self, drain: &Drain) -> WorkerEnd {
         let mut look_at = Instant::now();
         let mut last_claim = look_at;
         loop {
-            let space = self.settings.matches_at_once.saturating_sub(self.held.len());
+            let space = self.config.matches_at_once.saturating_sub(self.held.len());
             tokio::select! {
                 biased;
-                () = drain.begun() => return End::Drained,
-                Some(ended) = self.rooms.join_next_with_id() => self.ended(ended).await,
+                () = drain.begun() => return WorkerEnd::Drained,
+                Some(ended) = self.rooms.join_next_with_id() => self.room_ended(ended).await,
                 () = sleep_until(look_at), if space > 0 => {
                     last_claim = Instant::now();
-                    match self.claim(space.min(self.settings.claim_size)).await {
+                    match self.claim(space.min(self.config.claim_size)).await {
                         Ok(is_more) if is_more => look_at = last_claim + CLAIM_INTERVAL_MIN,
-                        Ok(_) => look_at = Instant::now() + self.settings.claim_period,
-                        Err(LeaseIsLost) => return End::LeaseLost,
+                        Ok(_) => look_at = Instant::now() + self.config.claim_period,
+                        Err(LeaseLostError) => return WorkerEnd::LeaseLost,
                     }
                 }
-                () = self.outside.queue_rung(), if space > 0 => look_at = look_at.min(last_claim + CLAIM_INTERVAL_MIN),
+                () = self.environment.queue_notified(), if space > 0 => look_at = look_at.min(last_claim + CLAIM_INTERVAL_MIN),
             }
         }
     }
 
     /// One claim. Whether there may be more to claim at once.
-    async fn claim(&mut self, max: usize) -> Result<bool, LeaseIsLost> {
+    async fn claim(&mut self, max: usize) -> Result<bool, LeaseLostError> {
         let claim = Command::ClaimMatches {
             worker: self.worker,
             number: self.claim_number,
-            now: self.outside.now(),
+            now: self.environment.now(),
             max,
-            attempts_max: self.settings.attempts_max,
+            attempts_max: self.config.attempts_max,
         };
-        match self.outside.commit(claim).await {
+        match self.environment.commit(claim).await {
             Ok(Outcome::MatchesClaimed(claims)) => {
                 self.claim_number += 1;
                 let is_more = claims.len() == max;
@@ -140,7 +140,7 @@ impl<O: Outside> Life<O> {
                 claims.into_iter().for_each(|claimed| self.open_room(claimed));
                 Ok(is_more)
             }
-            Ok(Outcome::LeaseLost) => Err(LeaseIsLost),
+            Ok(Outcome::LeaseLost) => Err(LeaseLostError),
             Ok(other) => {
                 tracing::error!(outcome = ?other, "the store answered a claim with something else");
                 Ok(false)
@@ -155,24 +155,24 @@ impl<O: Outside> Life<O> {
     }
 
     fn open_room(&mut self, claimed: ClaimedMatch) {
-        let held = Held { id: claimed.spec.id, epoch: claimed.epoch };
-        self.outside.metrics().match_claimed(claimed.version > 0);
-        let room = room::play(self.outside.clone(), self.lease.clone(), claimed);
+        let held = HeldMatch { id: claimed.spec.id, epoch: claimed.epoch };
+        self.environment.metrics().match_claimed(claimed.version > 0);
+        let room = room::play(self.environment.clone(), self.lease.clone(), claimed);
         let handle = self.rooms.spawn(room);
         self.held.insert(handle.id(), held);
     }
 
     /// A room has ended: forget it, and give up what it could not end itself.
-    async fn ended(&mut self, ended: Result<(Id, Ending), JoinError>) {
+    async fn room_ended(&mut self, ended: Result<(Id, RoomOutcome), JoinError>) {
         let (task, ending) = match ended {
             Ok((task, ending)) => (task, Some(ending)),
             Err(error) => (error.id(), None),
         };
         let Some(held) = self.held.remove(&task) else { return };
-        self.outside.metrics().match_left();
+        self.environment.metrics().match_released();
         match ending {
-            Some(Ending::Finished | Ending::Failed | Ending::Fenced) => {}
-            Some(Ending::LeaseLost) => {}
+            Some(RoomOutcome::Finished | RoomOutcome::Failed | RoomOutcome::Fenced) => {}
+            Some(RoomOutcome::LeaseLost) => {}
             None => {
                 tracing::error!(match.id = %held.id, "a room panicked; its match is given up and charged one attempt");
                 self.release(held, false).await;
@@ -181,28 +181,28 @@ impl<O: Outside> Life<O> {
     }
 
     /// The drain: abandon turns that are not saved, give every match back uncharged, end the lease.
-    async fn give_up(mut self, seat: &Seat) {
+    async fn release_all(mut self, seat: &LeaseSlot) {
         self.rooms.shutdown().await;
-        let held: Vec<Held> = std::mem::take(&mut self.held).into_values().collect();
+        let held: Vec<HeldMatch> = std::mem::take(&mut self.held).into_values().collect();
         let releases = held.iter().map(|&held| self.release(held, true));
         futures_util::future::join_all(releases).await;
-        seat.give_up(&self.outside, self.worker).await;
+        seat.release(&self.environment, self.worker).await;
         tracing::info!(worker.id = %self.worker, released = held.len(), "this worker's life ends: drained");
     }
 
     /// The lease is lost: others may own everything already, so nothing is written. The next life frees what they do not.
-    async fn drop_everything(&mut self) {
+    async fn abandon_all(&mut self) {
         let dropped = self.held.len();
         self.rooms.shutdown().await;
         self.held.clear();
-        self.outside.metrics().lease_lost(dropped);
+        self.environment.metrics().lease_lost(dropped);
         tracing::warn!(worker.id = %self.worker, dropped, "this worker's life ends: its lease is lost");
     }
 
-    async fn release(&self, held: Held, is_refunded: bool) {
+    async fn release(&self, held: HeldMatch, is_refunded: bool) {
         let release = Command::ReleaseMatch { id: held.id, epoch: held.epoch, is_refunded };
         for pause_ms in [20, 100, 500] {
-            if self.outside.commit(release.clone()).await.is_ok() {
+            if self.environment.commit(release.clone()).await.is_ok() {
                 return;
             }
             sleep(Duration::from_millis(pause_ms)).await;
@@ -212,10 +212,10 @@ impl<O: Outside> Life<O> {
 }
 
 /// Why a life ends.
-enum End {
+enum WorkerEnd {
     Drained,
     LeaseLost,
 }
 
 /// The store says that this worker's lease has ended.
-struct LeaseIsLost;
+struct LeaseLostError;

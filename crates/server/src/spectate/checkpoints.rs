@@ -1,7 +1,7 @@
 //! States of matches in memory, one every so many turns, so that a late turn is not replayed from the first. They are never stored:
 //! each is what its match's log leads to, and a log only grows.
 
-use crate::metrics::AnswerFigures;
+use crate::metrics::ResponseMetrics;
 use engine::ids::MatchId;
 use engine::limits::REPLAY_CHECKPOINT_TURNS;
 use engine::matches::machine::MatchMachine;
@@ -13,13 +13,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The states of many matches, within a number of bytes: those of the match that nobody asked for longest leave first.
 pub(super) struct Checkpoints {
     bytes_max: usize,
-    kept: Mutex<Kept>,
-    figures: Arc<AnswerFigures>,
+    cache: Mutex<Cache>,
+    metrics: Arc<ResponseMetrics>,
 }
 
 #[derive(Default)]
-struct Kept {
-    matches: HashMap<MatchId, States>,
+struct Cache {
+    matches: HashMap<MatchId, MatchCheckpoints>,
     /// The matches by when they were last used.
     by_use: BTreeMap<u64, MatchId>,
     uses: u64,
@@ -27,7 +27,7 @@ struct Kept {
 }
 
 #[derive(Default)]
-struct States {
+struct MatchCheckpoints {
     /// By turns played.
     by_turn: BTreeMap<u32, Arc<MatchMachine>>,
     bytes: usize,
@@ -35,13 +35,13 @@ struct States {
 }
 
 impl Checkpoints {
-    pub(super) fn new(bytes_max: usize, figures: Arc<AnswerFigures>) -> Self {
-        Self { bytes_max, kept: Mutex::default(), figures }
+    pub(super) fn new(bytes_max: usize, figures: Arc<ResponseMetrics>) -> Self {
+        Self { bytes_max, cache: Mutex::default(), metrics: figures }
     }
 
     /// The last state of a match before this turn.
-    pub(super) fn before(&self, id: MatchId, turn: u32) -> Option<Arc<MatchMachine>> {
-        let mut kept = self.kept();
+    pub(super) fn latest_before(&self, id: MatchId, turn: u32) -> Option<Arc<MatchMachine>> {
+        let mut kept = self.lock();
         kept.touch(id);
         let (_, machine) = kept.matches.get(&id)?.by_turn.range(..turn).next_back()?;
         Some(machine.clone())
@@ -53,26 +53,26 @@ impl Checkpoints {
         if !(turn + 1).is_multiple_of(REPLAY_CHECKPOINT_TURNS) || self.has(id, turn) {
             return;
         }
-        let (machine, bytes) = (Arc::new(machine.clone()), weight(machine));
-        let mut kept = self.kept();
+        let (machine, bytes) = (Arc::new(machine.clone()), size_bytes(machine));
+        let mut kept = self.lock();
         kept.put(id, turn, machine, bytes);
         while kept.bytes > self.bytes_max && kept.evict() {
-            self.figures.replay_cache_evictions.inc();
+            self.metrics.replay_cache_evictions.inc();
         }
-        self.figures.replay_cache_bytes.set(kept.bytes as u64);
+        self.metrics.replay_cache_bytes.set(kept.bytes as u64);
     }
 
     fn has(&self, id: MatchId, turn: u32) -> bool {
-        self.kept().matches.get(&id).is_some_and(|states| states.by_turn.contains_key(&turn))
+        self.lock().matches.get(&id).is_some_and(|states| states.by_turn.contains_key(&turn))
     }
 
     /// Whole even if a holder of the lock panicked: nothing between two updates can.
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl Cache {
     fn touch(&mut self, id: MatchId) {
         if let Some(states) = self.matches.get_mut(&id) {
             self.by_use.remove(&states.last_use);
@@ -100,7 +100,7 @@ impl Kept {
 }
 
 /// About what a state takes, in bytes.
-fn weight(machine: &MatchMachine) -> usize {
+fn size_bytes(machine: &MatchMachine) -> usize {
     let (spec, board) = (machine.spec(), machine.board());
     let seat = |seat: &SeatSpec| size_of::<SeatSpec>() + seat.name.len() + seat.url.len();
     let seats: usize = spec.seats.iter().map(seat).sum();
@@ -144,12 +144,12 @@ mod tests {
     }
 
     fn found(checkpoints: &Checkpoints, id: u128, turn: u32) -> Option<u32> {
-        checkpoints.before(MatchId(id), turn).map(|machine| machine.turns())
+        checkpoints.latest_before(MatchId(id), turn).map(|machine| machine.turns())
     }
 
     #[test]
     fn only_states_just_before_a_page_are_kept() {
-        let figures = Arc::<AnswerFigures>::default();
+        let figures = Arc::<ResponseMetrics>::default();
         let checkpoints = Checkpoints::new(1 << 20, figures.clone());
         for turn in [0, 1, 5] {
             checkpoints.offer(&at(1, turn));
@@ -159,23 +159,23 @@ mod tests {
 
     #[test]
     fn the_match_that_nobody_asked_for_longest_leaves_first() {
-        let figures = Arc::<AnswerFigures>::default();
+        let figures = Arc::<ResponseMetrics>::default();
         let machine = Arc::new(at(1, 3));
-        let bytes = weight(&machine);
-        let mut kept = Kept::default();
+        let bytes = size_bytes(&machine);
+        let mut kept = Cache::default();
         for (id, turn) in [(1, 99), (1, 199), (2, 99), (3, 99)] {
             kept.put(MatchId(id), turn, machine.clone(), bytes);
         }
         kept.put(MatchId(1), 99, machine, bytes);
         assert_eq!(kept.bytes, 4 * bytes, "what is there already is not counted twice");
         kept.touch(MatchId(2));
-        let checkpoints = Checkpoints { bytes_max: 2 * bytes, kept: Mutex::new(kept), figures };
-        assert!(checkpoints.kept().evict());
-        assert_eq!(checkpoints.kept().bytes, 3 * bytes, "the third left");
-        assert!(checkpoints.kept().evict());
-        let left: Vec<u128> = checkpoints.kept().by_use.values().map(|id| id.0).collect();
-        assert_eq!((left, checkpoints.kept().bytes), (vec![2], bytes));
-        assert!(checkpoints.kept().evict() && !checkpoints.kept().evict());
-        assert_eq!(checkpoints.kept().bytes, 0);
+        let checkpoints = Checkpoints { bytes_max: 2 * bytes, cache: Mutex::new(kept), metrics: figures };
+        assert!(checkpoints.lock().evict());
+        assert_eq!(checkpoints.lock().bytes, 3 * bytes, "the third left");
+        assert!(checkpoints.lock().evict());
+        let left: Vec<u128> = checkpoints.lock().by_use.values().map(|id| id.0).collect();
+        assert_eq!((left, checkpoints.lock().bytes), (vec![2], bytes));
+        assert!(checkpoints.lock().evict() && !checkpoints.lock().evict());
+        assert_eq!(checkpoints.lock().bytes, 0);
     }
 }

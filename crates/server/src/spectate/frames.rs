@@ -1,6 +1,6 @@
 //! A game and its frames, asked for in the ordinary way.
 
-use super::answer::{Wanted, frames_of};
+use super::frames_response::{FramesRequest, frame_count};
 use crate::app::App;
 use crate::gateway::budget::Account;
 use crate::gateway::extract::{Id, Queried};
@@ -62,10 +62,10 @@ pub(crate) async fn list_frames(
         return Err(ApiError::bad_value("limit", format!("limit is {limit}; at most {FRAMES_PAGE_MAX} frames a page")));
     }
     let from = query.offset.unwrap_or(0);
-    let wanted = Wanted::new(app, &account)?;
+    let wanted = FramesRequest::new(app, &account)?;
     let row = wanted.find(id).await?;
-    let head = FramesReply { count: frames_of(&row), frames: Vec::new() };
-    wanted.answer(&row, from..from.saturating_add(limit), &head).await
+    let head = FramesReply { count: frame_count(&row), frames: Vec::new() };
+    wanted.respond(&row, from..from.saturating_add(limit), &head).await
 }
 
 /// A game's description for viewers.

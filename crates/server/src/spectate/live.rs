@@ -1,6 +1,6 @@
 //! The events socket: all frames that there are, then each as it is saved, then `game_end`.
 
-use super::replay::{After, Replay};
+use super::replay::{Replay, SliceOutcome};
 use crate::address_key::AddressKey;
 use crate::app::App;
 use crate::gateway::Client;
@@ -20,8 +20,8 @@ use wire::viewer::{ErrorMessage, Event, Nothing};
 /// A viewer that takes nothing for so long is gone.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 /// How often to look without having heard a bell: on a database that other nodes write to, and on one of our own.
-const LOOK_EVERY_SHARED: Duration = Duration::from_millis(250);
-const LOOK_EVERY_OWN: Duration = Duration::from_secs(5);
+const POLL_EVERY_SHARED: Duration = Duration::from_millis(250);
+const POLL_EVERY_EXCLUSIVE: Duration = Duration::from_secs(5);
 /// A quiet viewer is pinged this often, so that one whose network is gone does not stay for ever.
 const PING_EVERY: Duration = Duration::from_secs(30);
 /// Memory of one socket's buffers, in bytes: viewers send nothing of size.
@@ -83,7 +83,7 @@ enum Closing {
 async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, mut socket: WebSocket) {
     let id = spec.id;
     let closing = match app.replays.begin(address, spec, 0..u32::MAX, |frame| json(&Event::Frame(frame))) {
-        Ok(replay) => show(app, id, replay, &mut socket).await,
+        Ok(replay) => stream_frames(app, id, replay, &mut socket).await,
         Err(why) => Closing::Failed(why.to_string()),
     };
     let (events, code, reason) = match closing {
@@ -116,9 +116,9 @@ fn without_result(state: MatchState) -> Option<&'static str> {
 }
 
 /// Registers, then looks; after each ring looks again.
-async fn show(app: &App, id: MatchId, replay: Replay, socket: &mut WebSocket) -> Closing {
-    let mut bell = app.bells.watch(id);
-    let look_every = if app.store.is_shared() { LOOK_EVERY_SHARED } else { LOOK_EVERY_OWN };
+async fn stream_frames(app: &App, id: MatchId, replay: Replay, socket: &mut WebSocket) -> Closing {
+    let mut bell = app.notifier.subscribe(id);
+    let look_every = if app.store.is_shared() { POLL_EVERY_SHARED } else { POLL_EVERY_EXCLUSIVE };
     let mut ping = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
     let mut unasked = Unasked::default();
     loop {
@@ -129,28 +129,28 @@ async fn show(app: &App, id: MatchId, replay: Replay, socket: &mut WebSocket) ->
                         return closing;
                     }
                 }
-                match slice.after {
-                    After::More => continue,
-                    After::CaughtUp(state) if state.is_ended() => return Closing::Over(without_result(state)),
-                    After::CaughtUp(_) => {}
+                match slice.outcome {
+                    SliceOutcome::More => continue,
+                    SliceOutcome::CaughtUp(state) if state.is_ended() => return Closing::Over(without_result(state)),
+                    SliceOutcome::CaughtUp(_) => {}
                     // Retired while it was watched, or shown as far as turns can be counted.
-                    After::Gone | After::Done => return Closing::Over(None),
-                    After::Broken(why) => return Closing::Failed(why),
+                    SliceOutcome::Gone | SliceOutcome::Done => return Closing::Over(None),
+                    SliceOutcome::Broken(why) => return Closing::Failed(why),
                 }
             }
             // The store is away: what is saved is still there when it is back.
             Err(error) => tracing::debug!(match.id = %id, %error, "a viewer waits for the store"),
         }
-        if let Some(closing) = wait(app, &mut bell, look_every, &mut ping, &mut unasked, socket).await {
+        if let Some(closing) = wait_for_change(app, &mut bell, look_every, &mut ping, &mut unasked, socket).await {
             return closing;
         }
     }
 }
 
 /// Waits for a reason to look again; a reason to close, if one comes first.
-async fn wait(
+async fn wait_for_change(
     app: &App,
-    bell: &mut crate::bell::Watch,
+    bell: &mut crate::notifier::Subscription,
     look_every: Duration,
     ping: &mut Interval,
     unasked: &mut Unasked,
@@ -162,7 +162,7 @@ async fn wait(
         tokio::select! {
             biased;
             () = app.drain.begun() => return Some(Closing::Draining),
-            () = bell.rung() => return None,
+            () = bell.changed() => return None,
             () = &mut look => return None,
             _ = ping.tick() => if let Err(gone) = send(socket, Message::Ping(Vec::new().into())).await {
                 return Some(gone);

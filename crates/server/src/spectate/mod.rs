@@ -7,16 +7,16 @@
 //! All replays, of pages, of details and of live viewers, share threads and readers of their own (`replay`): strangers can ask for
 //! more of them than there is time for, and matches, creations and readiness must not wait behind them.
 
-mod answer;
 mod checkpoints;
 mod frames;
+mod frames_response;
 mod live;
+mod log_player;
 mod permits;
 mod replay;
-mod tape;
 
-pub(crate) use answer::Wanted;
-pub use permits::Spectators;
+pub(crate) use frames_response::FramesRequest;
+pub use permits::SpectatorPermits;
 pub use replay::Replays;
 
 use crate::app::App;

@@ -4,11 +4,11 @@
 //! Knows neither HTTP nor what becomes of the frames.
 
 use super::checkpoints::Checkpoints;
-use super::tape::Tape;
+use super::log_player::LogPlayer;
 use crate::address_key::AddressKey;
 use crate::config::Config;
-use crate::fair::FairPermits;
-use crate::metrics::{AnswerFigures, Metrics};
+use crate::fair_semaphore::FairSemaphore;
+use crate::metrics::{Metrics, ResponseMetrics};
 use engine::limits::{REPLAY_CHUNK_BYTES, REPLAY_LOG_BYTES_MAX, REPLAY_SLICE_ENTRIES};
 use engine::matches::lifecycle::MatchState;
 use engine::matches::machine::MatchError;
@@ -25,9 +25,9 @@ use wire::viewer::Frame;
 pub struct Replays {
     readers: ReaderPool,
     /// As many as there are readers, in turn by address.
-    permits: Arc<FairPermits<Option<AddressKey>>>,
+    permits: Arc<FairSemaphore<Option<AddressKey>>>,
     checkpoints: Arc<Checkpoints>,
-    figures: Arc<AnswerFigures>,
+    metrics: Arc<ResponseMetrics>,
 }
 
 /// One viewer's replay.
@@ -39,7 +39,7 @@ pub(super) struct Replay {
 
 /// How far one viewer has come.
 struct Cursor {
-    tape: Tape,
+    player: LogPlayer,
     /// The frames that are wanted.
     turns: Range<u32>,
     /// How a frame is written.
@@ -55,11 +55,11 @@ struct Cursor {
 pub(super) struct Slice {
     /// Wanted frames, in order; perhaps none yet.
     pub(super) frames: Vec<String>,
-    pub(super) after: After,
+    pub(super) outcome: SliceOutcome,
 }
 
 /// What comes after a slice.
-pub(super) enum After {
+pub(super) enum SliceOutcome {
     /// Another slice.
     More,
     /// Nothing: every wanted frame was shown.
@@ -76,10 +76,10 @@ impl Replays {
     /// # Panics
     /// When a process that begins is given no threads.
     pub(crate) fn new(store: &Store, config: &Config, metrics: &Metrics) -> Arc<Self> {
-        let (threads, figures) = (config.replays_threads.max(1), metrics.answers().clone());
+        let (threads, figures) = (config.replays_threads.max(1), metrics.responses().clone());
         let readers = store.dedicated_readers(threads, figures.clone()).expect("a process that begins finds threads");
         let checkpoints = Arc::new(Checkpoints::new(config.replays_cache_bytes, figures.clone()));
-        Arc::new(Self { readers, permits: FairPermits::new(threads), checkpoints, figures })
+        Arc::new(Self { readers, permits: FairSemaphore::new(threads), checkpoints, metrics: figures })
     }
 
     /// Reads for a viewer at this address, when it is its turn.
@@ -90,7 +90,7 @@ impl Replays {
     ) -> Result<T, StoreError> {
         let asked = Instant::now();
         let permit = self.permits.acquire(address).await;
-        self.figures.replay_wait.observe(asked.elapsed());
+        self.metrics.replay_wait.observe(asked.elapsed());
         // The permit goes with the work: a viewer that leaves does not stop it.
         self.readers
             .read(move |reader| {
@@ -108,8 +108,8 @@ impl Replays {
         turns: Range<u32>,
         encode: fn(Frame) -> String,
     ) -> Result<Replay, MatchError> {
-        let (tape, rows) = (Tape::new(spec)?, VecDeque::new());
-        let cursor = Cursor { tape, turns, encode, rows, version: 0, state: MatchState::Waiting };
+        let (tape, rows) = (LogPlayer::new(spec)?, VecDeque::new());
+        let cursor = Cursor { player: tape, turns, encode, rows, version: 0, state: MatchState::Waiting };
         Ok(Replay { replays: self.clone(), address, cursor: Arc::new(Mutex::new(cursor)) })
     }
 }
@@ -133,35 +133,35 @@ impl Cursor {
     fn slice(&mut self, reader: &mut dyn Reader, replays: &Replays) -> Result<Slice, StoreError> {
         self.seek(&replays.checkpoints);
         if self.rows.is_empty() {
-            let id = self.tape.machine().spec().id;
-            let Some(page) = reader.match_log(id, self.tape.version(), REPLAY_SLICE_ENTRIES)? else {
-                return Ok(Slice { frames: Vec::new(), after: After::Gone });
+            let id = self.player.machine().spec().id;
+            let Some(page) = reader.match_log(id, self.player.version(), REPLAY_SLICE_ENTRIES)? else {
+                return Ok(Slice { frames: Vec::new(), outcome: SliceOutcome::Gone });
             };
-            self.take(page);
+            self.buffer_rows(page);
         }
         let mut frames = Vec::new();
-        let after = self.play(replays, &mut frames).unwrap_or_else(|why| Some(After::Broken(why.to_string())));
-        let caught_up = || match self.rows.is_empty() && self.tape.version() >= self.version {
-            true => After::CaughtUp(self.state),
-            false => After::More,
+        let after = self.play(replays, &mut frames).unwrap_or_else(|why| Some(SliceOutcome::Broken(why.to_string())));
+        let caught_up = || match self.rows.is_empty() && self.player.version() >= self.version {
+            true => SliceOutcome::CaughtUp(self.state),
+            false => SliceOutcome::More,
         };
-        Ok(Slice { frames, after: after.unwrap_or_else(caught_up) })
+        Ok(Slice { frames, outcome: after.unwrap_or_else(caught_up) })
     }
 
     /// Goes on from a state in memory if one is nearer to the first wanted turn.
     fn seek(&mut self, checkpoints: &Checkpoints) {
-        let machine = self.tape.machine();
+        let machine = self.player.machine();
         if machine.turns() + 1 < self.turns.start
-            && let Some(nearer) = checkpoints.before(machine.spec().id, self.turns.start)
+            && let Some(nearer) = checkpoints.latest_before(machine.spec().id, self.turns.start)
             && nearer.turns() > machine.turns()
         {
-            self.tape = Tape::from((*nearer).clone());
+            self.player = LogPlayer::from((*nearer).clone());
             self.rows.clear();
         }
     }
 
     /// Keeps as many entries as may be; the others are read again.
-    fn take(&mut self, page: MatchLogPage) {
+    fn buffer_rows(&mut self, page: MatchLogPage) {
         (self.version, self.state) = (page.version, page.state);
         let mut bytes = 0;
         let fits = |row: &MatchLogRow| {
@@ -172,25 +172,25 @@ impl Cursor {
     }
 
     /// Plays what is there, until enough frames were made. What follows, if it is known already.
-    fn play(&mut self, replays: &Replays, frames: &mut Vec<String>) -> Result<Option<After>, MatchError> {
+    fn play(&mut self, replays: &Replays, frames: &mut Vec<String>) -> Result<Option<SliceOutcome>, MatchError> {
         let mut bytes = 0;
         while bytes < REPLAY_CHUNK_BYTES
             && let Some(row) = self.rows.pop_front()
         {
-            let is_visible = self.tape.play(&row)?;
-            replays.figures.replay_entries.inc();
-            let turn = self.tape.machine().turns();
+            let is_visible = self.player.play(&row)?;
+            replays.metrics.replay_entries.inc();
+            let turn = self.player.machine().turns();
             if !is_visible {
                 continue;
             }
-            replays.checkpoints.offer(self.tape.machine());
+            replays.checkpoints.offer(self.player.machine());
             if self.turns.contains(&turn) {
-                let frame = (self.encode)(self.tape.frame());
+                let frame = (self.encode)(self.player.frame());
                 bytes += frame.len();
                 frames.push(frame);
             }
             if turn.saturating_add(1) >= self.turns.end {
-                return Ok(Some(After::Done));
+                return Ok(Some(SliceOutcome::Done));
             }
         }
         Ok(None)

@@ -1,7 +1,7 @@
 //! What a keeper is told and asked. Every question has its own way back; one whose asker went away is answered into the void.
 
-use super::tally::Place;
-use super::{Acted, FeedAnswer, Opened, Opening, Seen, TableError, Waiting};
+use super::wait_permits::WaitPermit;
+use super::{ActionResult, FeedResponse, FeedWait, NewTable, OpenResult, TableError, ViewResult};
 use engine::commands::ClaimedTable;
 use engine::ids::{PlayerId, TableId};
 use engine::tables::Action;
@@ -10,36 +10,36 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 /// The way back to whoever asks.
-pub(super) type Reply<T> = oneshot::Sender<Result<T, TableError>>;
+pub(super) type ReplySender<T> = oneshot::Sender<Result<T, TableError>>;
 
 /// One message in a keeper's mailbox.
-pub(super) enum Message {
+pub(super) enum OwnerMessage {
     /// Make a table.
-    Open { opening: Box<Opening>, reply: Reply<Opened> },
+    Open { opening: Box<NewTable>, reply: ReplySender<OpenResult> },
     /// Something about one table, which comes into memory for it.
     Request { table: TableId, request: Request },
     /// A look at a table if it is in memory.
-    Look { table: TableId, viewer: Option<PlayerId>, reply: Reply<Seen> },
+    ViewIfLoaded { table: TableId, viewer: Option<PlayerId>, reply: ReplySender<ViewResult> },
     /// This table was claimed by the life, which asked the store for it at that time.
     Adopt { claimed: Box<ClaimedTable>, asked_at: Instant },
     /// Finish what is under way and end.
-    Leave,
+    Drain,
 }
 
 /// What somebody wants of a table.
 pub(super) enum Request {
-    Act(Box<Act>),
-    View { viewer: Option<PlayerId>, reply: Reply<Seen> },
-    Feed { viewer: Option<PlayerId>, after: u64, reply: Reply<Arc<FeedAnswer>> },
-    Wait { after: u64, place: Place, reply: Reply<Waiting> },
+    Act(Box<ActionRequest>),
+    View { viewer: Option<PlayerId>, reply: ReplySender<ViewResult> },
+    Feed { viewer: Option<PlayerId>, after: u64, reply: ReplySender<Arc<FeedResponse>> },
+    Wait { after: u64, place: WaitPermit, reply: ReplySender<FeedWait> },
 }
 
 /// An action on its way.
-pub(super) struct Act {
+pub(super) struct ActionRequest {
     pub(super) game: Option<u32>,
     pub(super) actor: PlayerId,
     pub(super) action: Action,
-    pub(super) reply: Reply<Acted>,
+    pub(super) reply: ReplySender<ActionResult>,
     /// How often it was begun and turned out to be fenced.
     pub(super) attempts: u32,
 }
@@ -57,7 +57,7 @@ impl Request {
     }
 
     /// Who asks, if he said so.
-    pub(super) fn asker(&self) -> Option<PlayerId> {
+    pub(super) fn requester(&self) -> Option<PlayerId> {
         match self {
             Self::Act(act) => Some(act.actor),
             Self::View { viewer, .. } | Self::Feed { viewer, .. } => *viewer,
@@ -66,7 +66,7 @@ impl Request {
     }
 
     /// Whether its asker has gone away.
-    pub(super) fn is_void(&self) -> bool {
+    pub(super) fn is_abandoned(&self) -> bool {
         match self {
             // An action counts even if its client does not wait for the answer.
             Self::Act(_) => false,

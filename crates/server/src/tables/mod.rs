@@ -6,84 +6,84 @@
 //!
 //! Save, then tell: an action is decided, committed, applied, and only then answered; reads see nothing but what is committed.
 
-mod keeper;
-mod life;
+mod config;
+mod environment;
 mod load;
 mod message;
-mod openers;
-mod outside;
-mod real;
-mod room;
-mod settings;
-mod slot;
-mod tally;
+mod owned_table;
+mod owner_task;
+mod ownership;
+mod production;
+mod table_permits;
 #[cfg(test)]
 mod tests;
-mod wheel;
+mod timing_wheel;
+mod wait_permits;
+mod waiters;
 
-pub use life::run as run_with;
-pub use outside::{Committed, Outside};
-pub use room::Waiting;
-pub use settings::Settings;
+pub use config::TablesConfig;
+pub use environment::{Committed, TableEnvironment};
+pub use ownership::run as run_with;
+pub use waiters::FeedWait;
 
 use crate::address_key::AddressKey;
 use crate::app::App;
-use crate::lease::Seat;
+use crate::lease::LeaseSlot;
 use crate::metrics::Metrics;
 use bytes::Bytes;
 use engine::commands::Idempotency;
 use engine::ids::{PlayerId, TableId};
 use engine::limits::TABLE_MAILBOX_MAX;
 use engine::tables::{Action, FeedUpdate, Newcomer, Refusal, TableView};
-use message::{Message, Reply, Request};
-use openers::Openers;
-use room::Hall;
+use message::{OwnerMessage, ReplySender, Request};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use store::StoreError;
-use tally::{Caps, Tally};
+use table_permits::TablePermits;
 use tokio::sync::{Mutex, mpsc, oneshot};
+use wait_permits::{WaitLimits, WaitPermits};
+use waiters::PresenceNotifier;
 
 /// Owns tables until the process drains, then gives them up and returns.
 pub async fn run(app: App) {
-    life::run(app.clone(), app.tables.clone(), app.drain.clone()).await;
+    ownership::run(app.clone(), app.tables.clone(), app.drain.clone()).await;
 }
 
 /// The tables of this process, for everybody who asks for one. Cheap to clone.
 #[derive(Clone)]
 pub struct Tables {
-    shared: Arc<Shared>,
+    shared: Arc<TablesState>,
 }
 
 /// What the handles, the keepers and the life share.
-struct Shared {
-    settings: Settings,
-    desks: Vec<Desk>,
-    tally: Arc<Tally>,
+struct TablesState {
+    config: TablesConfig,
+    mailboxes: Vec<OwnerMailbox>,
+    wait_permits: Arc<WaitPermits>,
     metrics: Arc<Metrics>,
     /// Tables in memory, over all keepers.
     loaded: AtomicUsize,
     /// Whose they are.
-    openers: Arc<Openers>,
+    table_permits: Arc<TablePermits>,
     /// Whether a life is going on: somebody reads the mailboxes.
     is_serving: AtomicBool,
     /// The place of whoever owns this process's tables.
-    seat: Seat,
+    lease_slot: LeaseSlot,
     /// Whether this process is leaving: nothing that lasts is begun any more.
-    is_leaving: AtomicBool,
+    is_draining: AtomicBool,
 }
 
 /// Where one keeper takes its messages; it outlives the keeper.
-struct Desk {
-    sender: mpsc::Sender<Message>,
-    inbox: Arc<Mutex<mpsc::Receiver<Message>>>,
-    hall: Arc<Hall>,
+struct OwnerMailbox {
+    sender: mpsc::Sender<OwnerMessage>,
+    inbox: Arc<Mutex<mpsc::Receiver<OwnerMessage>>>,
+    presence: Arc<PresenceNotifier>,
 }
 
 /// A table to be opened.
 #[derive(Clone, Debug)]
-pub struct Opening {
+pub struct NewTable {
     /// Its id, new.
     pub id: TableId,
     /// Who opens it and tells the first story.
@@ -102,7 +102,7 @@ pub struct Opening {
 
 /// What came of an opening.
 #[derive(Clone, Debug)]
-pub enum Opened {
+pub enum OpenResult {
     /// The table is there, and saved.
     New {
         /// What the opener sees.
@@ -116,7 +116,7 @@ pub enum Opened {
 
 /// What came of an action.
 #[derive(Clone, Debug)]
-pub struct Acted {
+pub struct ActionResult {
     /// What the actor sees now.
     pub view: Box<TableView>,
     /// When the action was saved, in microseconds since the Unix epoch; `None` for one that changed nothing.
@@ -127,7 +127,7 @@ pub struct Acted {
 
 /// A look at a table.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct ViewResult {
     /// What this viewer may know.
     pub view: Box<TableView>,
     /// Members that are present.
@@ -145,22 +145,22 @@ pub enum Feed {
 
 /// News of a table, cut for a viewer, and for all who may know exactly as much.
 #[derive(Clone, Debug)]
-pub struct FeedAnswer {
+pub struct FeedResponse {
     /// What happened since.
     pub feed: Feed,
     /// Members that are present.
     pub online: Vec<PlayerId>,
-    words: OnceLock<Bytes>,
+    encoded: OnceLock<Bytes>,
 }
 
-impl FeedAnswer {
+impl FeedResponse {
     fn new(feed: Feed, online: Vec<PlayerId>) -> Self {
-        Self { feed, online, words: OnceLock::new() }
+        Self { feed, online, encoded: OnceLock::new() }
     }
 
     /// The answer in somebody's words, which are found once for all who get it: `find` must follow from the answer alone.
-    pub fn words(&self, find: impl FnOnce(&Self) -> Bytes) -> Bytes {
-        self.words.get_or_init(|| find(self)).clone()
+    pub fn encoded_once(&self, find: impl FnOnce(&Self) -> Bytes) -> Bytes {
+        self.encoded.get_or_init(|| find(self)).clone()
     }
 }
 
@@ -182,7 +182,7 @@ impl From<Option<PlayerId>> for Waiter {
 
 /// Whose waits, or tables, are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum LimitScope {
     /// One player's.
     Player,
     /// Those of one address.
@@ -221,7 +221,7 @@ pub enum TableError {
     #[error(
         "this table still belongs to a process that has died; it is taken over in at most {} s: ask again", lease.as_secs()
     )]
-    Inherited {
+    HeldByPreviousProcess {
         /// How long a lease holds that nobody renews.
         lease: Duration,
     },
@@ -237,7 +237,7 @@ pub enum TableError {
         /// How many.
         max: usize,
         /// Of whom.
-        whose: Whose,
+        whose: LimitScope,
     },
     /// As many tables are in memory as may be.
     #[error("{} as many tables as may be in memory: {max}; {}", holders(*whose), remedy(*whose))]
@@ -245,33 +245,33 @@ pub enum TableError {
         /// How many.
         max: usize,
         /// Of whom.
-        whose: Whose,
+        whose: LimitScope,
     },
     /// The table breaks an invariant of ours. It is kept on disk as it is, for study.
     #[error("this table is broken, by a defect of this program: its log says more")]
     Broken,
 }
 
-fn holders(whose: Whose) -> &'static str {
+fn holders(whose: LimitScope) -> &'static str {
     match whose {
-        Whose::Player => "you have opened",
-        Whose::Address => "clients of your address have opened",
-        Whose::All => "this node holds",
+        LimitScope::Player => "you have opened",
+        LimitScope::Address => "clients of your address have opened",
+        LimitScope::All => "this node holds",
     }
 }
 
-fn remedy(whose: Whose) -> &'static str {
+fn remedy(whose: LimitScope) -> &'static str {
     match whose {
-        Whose::Player | Whose::Address => "end a game or leave its table, and try again half a minute later",
-        Whose::All => "try again later",
+        LimitScope::Player | LimitScope::Address => "end a game or leave its table, and try again half a minute later",
+        LimitScope::All => "try again later",
     }
 }
 
-fn of(whose: Whose) -> &'static str {
+fn of(whose: LimitScope) -> &'static str {
     match whose {
-        Whose::Player => " for this player",
-        Whose::Address => " from this address",
-        Whose::All => "",
+        LimitScope::Player => " for this player",
+        LimitScope::Address => " from this address",
+        LimitScope::All => "",
     }
 }
 
@@ -287,30 +287,30 @@ pub struct Totals {
 impl Tables {
     /// The tables of a process that begins now; nobody keeps them before [`run`].
     #[must_use]
-    pub fn new(settings: Settings, metrics: Arc<Metrics>) -> Self {
-        let caps = Caps {
+    pub fn new(settings: TablesConfig, metrics: Arc<Metrics>) -> Self {
+        let caps = WaitLimits {
             all: settings.waiters_max,
             per_player: settings.waiters_per_player_max,
             per_address: settings.waiters_per_address_max,
         };
-        let tally = Arc::new(Tally::new(caps));
+        let tally = Arc::new(WaitPermits::new(caps));
         let desk = || {
             let (sender, inbox) = mpsc::channel(TABLE_MAILBOX_MAX);
-            let hall = Arc::new(Hall::new(tally.clone(), metrics.clone(), settings.presence_grace));
-            Desk { sender, inbox: Arc::new(Mutex::new(inbox)), hall }
+            let hall = Arc::new(PresenceNotifier::new(tally.clone(), metrics.clone(), settings.presence_grace));
+            OwnerMailbox { sender, inbox: Arc::new(Mutex::new(inbox)), presence: hall }
         };
-        let desks = (0..settings.keepers.max(1)).map(|_| desk()).collect();
-        let openers = Arc::new(Openers::new(&settings, metrics.clone()));
-        let shared = Shared {
-            settings,
-            desks,
-            tally,
+        let desks = (0..settings.owner_tasks.max(1)).map(|_| desk()).collect();
+        let openers = Arc::new(TablePermits::new(&settings, metrics.clone()));
+        let shared = TablesState {
+            config: settings,
+            mailboxes: desks,
+            wait_permits: tally,
             metrics,
             loaded: AtomicUsize::new(0),
-            openers,
+            table_permits: openers,
             is_serving: AtomicBool::new(false),
-            seat: Seat::default(),
-            is_leaving: AtomicBool::new(false),
+            lease_slot: LeaseSlot::default(),
+            is_draining: AtomicBool::new(false),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -319,10 +319,10 @@ impl Tables {
     ///
     /// # Errors
     /// See [`TableError`].
-    pub async fn open(&self, opening: Opening) -> Result<Opened, TableError> {
-        self.shared.refuse_if_leaving()?;
+    pub async fn open(&self, opening: NewTable) -> Result<OpenResult, TableError> {
+        self.shared.refuse_if_draining()?;
         let table = opening.id;
-        self.ask(table, |reply| Message::Open { opening: Box::new(opening), reply }).await
+        self.request(table, |reply| OwnerMessage::Open { opening: Box::new(opening), reply }).await
     }
 
     /// Does something at a table. Returns when it is saved. With `game`, only if that is the one being played.
@@ -335,22 +335,23 @@ impl Tables {
         game: Option<u32>,
         actor: PlayerId,
         action: Action,
-    ) -> Result<Acted, TableError> {
-        let request = |reply| Request::Act(Box::new(message::Act { game, actor, action, reply, attempts: 0 }));
-        self.ask(table, |reply| Message::Request { table, request: request(reply) }).await
+    ) -> Result<ActionResult, TableError> {
+        let request =
+            |reply| Request::Act(Box::new(message::ActionRequest { game, actor, action, reply, attempts: 0 }));
+        self.request(table, |reply| OwnerMessage::Request { table, request: request(reply) }).await
     }
 
     /// A look at a table, wherever it was: it comes into memory for it.
     ///
     /// # Errors
     /// See [`TableError`].
-    pub async fn view(&self, table: TableId, viewer: Option<PlayerId>) -> Result<Seen, TableError> {
-        self.ask(table, |reply| Message::Request { table, request: Request::View { viewer, reply } }).await
+    pub async fn view(&self, table: TableId, viewer: Option<PlayerId>) -> Result<ViewResult, TableError> {
+        self.request(table, |reply| OwnerMessage::Request { table, request: Request::View { viewer, reply } }).await
     }
 
     /// A look at a table that is in this process's memory; `None` when it is not, or does not answer.
-    pub async fn view_here(&self, table: TableId, viewer: Option<PlayerId>) -> Option<Seen> {
-        self.ask(table, |reply| Message::Look { table, viewer, reply }).await.ok()
+    pub async fn view_if_loaded(&self, table: TableId, viewer: Option<PlayerId>) -> Option<ViewResult> {
+        self.request(table, |reply| OwnerMessage::ViewIfLoaded { table, viewer, reply }).await.ok()
     }
 
     /// What happened at a table since the viewer's `after`, be it nothing: a poll that does not wait.
@@ -362,8 +363,9 @@ impl Tables {
         table: TableId,
         viewer: Option<PlayerId>,
         after: u64,
-    ) -> Result<Arc<FeedAnswer>, TableError> {
-        self.ask(table, |reply| Message::Request { table, request: Request::Feed { viewer, after, reply } }).await
+    ) -> Result<Arc<FeedResponse>, TableError> {
+        self.request(table, |reply| OwnerMessage::Request { table, request: Request::Feed { viewer, after, reply } })
+            .await
     }
 
     /// Waits for what happens at a table after the waiter's `after`: over at once when something has. While it lives, and for
@@ -371,57 +373,62 @@ impl Tables {
     ///
     /// # Errors
     /// See [`TableError`].
-    pub async fn wait(&self, table: TableId, waiter: impl Into<Waiter>, after: u64) -> Result<Waiting, TableError> {
-        self.shared.refuse_if_leaving()?;
-        let place = self.shared.tally.take(waiter.into())?;
-        self.ask(table, |reply| Message::Request { table, request: Request::Wait { after, place, reply } }).await
+    pub async fn wait(&self, table: TableId, waiter: impl Into<Waiter>, after: u64) -> Result<FeedWait, TableError> {
+        self.shared.refuse_if_draining()?;
+        let place = self.shared.wait_permits.acquire(waiter.into())?;
+        self.request(table, |reply| OwnerMessage::Request { table, request: Request::Wait { after, place, reply } })
+            .await
     }
 
     /// What it comes to at the moment.
     #[must_use]
     pub fn totals(&self) -> Totals {
-        Totals { tables: self.shared.loaded.load(Ordering::Relaxed), waiters: self.shared.tally.taken() }
+        Totals { tables: self.shared.loaded.load(Ordering::Relaxed), waiters: self.shared.wait_permits.in_use() }
     }
 
     /// Whether this process holds a lease, and serves tables under it.
     #[must_use]
-    pub fn are_served(&self) -> bool {
+    pub fn is_serving(&self) -> bool {
         self.shared.is_serving.load(Ordering::Acquire)
     }
 
     /// What is in force.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
-        &self.shared.settings
+    pub fn config(&self) -> &TablesConfig {
+        &self.shared.config
     }
 
-    async fn ask<T>(&self, table: TableId, message: impl FnOnce(Reply<T>) -> Message) -> Result<T, TableError> {
+    async fn request<T>(
+        &self,
+        table: TableId,
+        message: impl FnOnce(ReplySender<T>) -> OwnerMessage,
+    ) -> Result<T, TableError> {
         if !self.shared.is_serving.load(Ordering::Acquire) {
-            return Err(self.shared.why_not_serving());
+            return Err(self.shared.not_serving_error());
         }
         let (reply, answer) = oneshot::channel();
-        self.shared.desk_of(table).sender.try_send(message(reply)).map_err(|_| TableError::Busy)?;
-        self.shared.metrics.table_mail_came();
+        self.shared.mailbox_of(table).sender.try_send(message(reply)).map_err(|_| TableError::Busy)?;
+        self.shared.metrics.table_message_enqueued();
         // The keeper ended with it under way: nobody knows what became of it.
         answer.await.unwrap_or(Err(TableError::NotServing))
     }
 }
 
-impl Shared {
-    fn desk_of(&self, table: TableId) -> &Desk {
-        &self.desks[keeper_of(table, self.desks.len())]
+impl TablesState {
+    fn mailbox_of(&self, table: TableId) -> &OwnerMailbox {
+        &self.mailboxes[owner_index(table, self.mailboxes.len())]
     }
 
-    fn refuse_if_leaving(&self) -> Result<(), TableError> {
-        if self.is_leaving.load(Ordering::Acquire) { Err(TableError::Draining) } else { Ok(()) }
+    fn refuse_if_draining(&self) -> Result<(), TableError> {
+        if self.is_draining.load(Ordering::Acquire) { Err(TableError::Draining) } else { Ok(()) }
     }
 
-    fn why_not_serving(&self) -> TableError {
-        if self.is_leaving.load(Ordering::Acquire) { TableError::Draining } else { TableError::NotServing }
+    fn not_serving_error(&self) -> TableError {
+        if self.is_draining.load(Ordering::Acquire) { TableError::Draining } else { TableError::NotServing }
     }
 }
 
 /// Which of `keepers` owns a table: ids end in random bits, so that each gets its share.
-fn keeper_of(table: TableId, keepers: usize) -> usize {
+fn owner_index(table: TableId, keepers: usize) -> usize {
     (table.0 as u32 as usize) % keepers
 }

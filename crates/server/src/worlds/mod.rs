@@ -6,110 +6,113 @@
 //! own. What a world may do, `engine::worlds` decides. A world that nobody visits is not in memory.
 
 pub mod actors;
-mod door;
-mod house;
-mod lending;
-mod life;
-mod outlet;
-mod outside;
+mod built_in;
+mod capacity;
+mod client_sink;
+mod config;
+mod environment;
+mod handle;
+mod inline_rounds;
+mod mailbox;
+mod ownership;
 mod pictures;
-mod posts;
-mod real;
-mod ring;
-mod room;
-mod settings;
-mod teller;
+mod production;
+mod sender_pool;
+mod subscribers;
 #[cfg(test)]
 mod tests;
-mod tray;
+mod timer_ring;
 mod writer;
 
-pub use door::{Door, Facts, Place, RegisterError, SendError, SowError};
-pub use house::{FurnishError, HUNT, PLAZA, ensure, row};
-pub use life::run as run_with;
-pub use outlet::{Ending, Outlet, Tiding};
-pub use outside::Outside;
-pub use settings::Settings;
+pub use built_in::{BuiltInWorldsError, HUNT, PLAZA, ensure_built_in, world_row};
+pub use client_sink::{ClientSink, CloseReason, OutboundMessage};
+pub use config::WorldsConfig;
+pub use environment::WorldEnvironment;
+pub use handle::{MoverHandle, RegisterError, SendError, SowError, WorldHandle, WorldInfo};
+pub use ownership::run as run_with;
 
 use crate::address_key::AddressKey;
 use crate::app::App;
-use crate::fair::FairPermits;
-use crate::lease::Seat;
+use crate::fair_semaphore::FairSemaphore;
+use crate::keyed_permits::{KeyedPermit, KeyedPermits};
+use crate::lease::LeaseSlot;
 use crate::metrics::Metrics;
 use crate::quotas::Kind;
-use crate::shares::{Share, Shares};
-use door::Order;
+use capacity::{CapacityClass, Loaded, LoadedWorlds};
 use engine::ids::{WorldId, WorldName};
 use engine::limits::{WORLD_LOADS_WAITING_MAX, WORLD_PICTURES_READ_AT_ONCE, WORLD_VISIT_TIMEOUT};
 use engine::rows::WorldRow;
 use engine::worlds::Picture;
-use life::Message;
-use room::{Loaded, LoadedWorlds, Owned};
+use handle::ControlMessage;
+use ownership::OwnershipMessage;
+use sender_pool::SenderPool;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use store::StoreError;
-use teller::Tellers;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
 /// Owns worlds until the process drains, then gives them up and returns. Actors that the configuration wants move from the start, or
 /// from when their world can be had here.
 pub async fn run(app: App) {
-    let plan = actors::Plan::of_config(&app.config);
+    let plan = actors::ActorPlan::of_config(&app.config);
     if plan.count > 0 {
-        app.worlds.post_actors(&house::plaza(), plan);
+        app.worlds.start_actors(&built_in::plaza_name(), plan);
     }
-    life::run(app.clone(), app.worlds.clone(), app.drain.clone()).await;
+    ownership::run(app.clone(), app.worlds.clone(), app.drain.clone()).await;
 }
 
 /// The worlds of this process, for everybody who visits one. Cheap to clone.
 #[derive(Clone)]
 pub struct Worlds {
-    shared: Arc<Shared>,
+    shared: Arc<WorldsState>,
 }
 
 /// What the handles, the life and the writers share.
-struct Shared {
-    settings: Settings,
+struct WorldsState {
+    config: WorldsConfig,
     metrics: Arc<Metrics>,
-    entries: Mutex<BTreeMap<WorldName, Entry>>,
+    entries: Mutex<BTreeMap<WorldName, LoadState>>,
     /// Worlds that are over and cannot be read: at most as many as there are.
     broken: Mutex<BTreeSet<WorldId>>,
-    to_life: mpsc::UnboundedSender<Message>,
+    ownership: mpsc::UnboundedSender<OwnershipMessage>,
     /// Held by the life that goes on.
-    inbox: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<Message>>>,
-    tellers: OnceLock<Tellers>,
-    actors: actors::Register,
+    inbox: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<OwnershipMessage>>>,
+    senders: OnceLock<SenderPool>,
+    actors: actors::ActorRegistry,
     /// The place of whoever owns this process's worlds.
-    seat: Seat,
+    lease_slot: LeaseSlot,
     /// Worlds that are claimed, coming in, here, or going.
     loaded: Mutex<LoadedWorlds>,
     /// Those who read pictures.
-    picture_permits: Arc<FairPermits<Option<AddressKey>>>,
+    picture_permits: Arc<FairSemaphore<Option<AddressKey>>>,
     /// Whether this process is leaving: no world is brought in any more.
-    is_leaving: AtomicBool,
+    is_draining: AtomicBool,
     /// Worlds by the address that brought them in.
-    shares: Arc<Shares<AddressKey>>,
+    address_permits: Arc<KeyedPermits<AddressKey>>,
 }
 
 /// A world that is here, or on its way in or out.
-enum Entry {
+enum LoadState {
     /// Somebody visits it, and it is being brought in.
-    Opening(watch::Sender<Option<Result<Door, VisitError>>>, Paid),
+    Loading(watch::Sender<Option<Result<WorldHandle, VisitError>>>, QuotaCharge),
     /// It takes a share of whoever brought it in, if it is one that needs a share.
-    Here(Door, #[expect(dead_code, reason = "it is given back when it is dropped")] Option<Share<AddressKey>>),
+    Loaded(
+        WorldHandle,
+        #[expect(dead_code, reason = "it is given back when it is dropped")] Option<KeyedPermit<AddressKey>>,
+    ),
     /// It goes: whoever visits it waits until it has gone.
-    Going(watch::Sender<()>),
+    Unloading(watch::Sender<()>),
 }
 
 /// What a visitor has of the share of his address.
-enum Paid {
+enum QuotaCharge {
     /// He is not counted.
-    Nothing,
-    Share(Share<AddressKey>),
+    Exempt,
+    Permit(KeyedPermit<AddressKey>),
     /// His address has as many as it may have.
-    Beyond,
+    Exceeded,
 }
 
 /// Why a world cannot be had.
@@ -147,7 +150,7 @@ pub enum VisitError {
     #[error(
         "clients of your address have brought as many worlds into this server's memory as one address may ({max}): leave one of them, or come in a minute later"
     )]
-    TooMany {
+    TooManyWorlds {
         /// How many.
         max: usize,
     },
@@ -162,22 +165,22 @@ pub enum VisitError {
 impl Worlds {
     /// The worlds of a process that begins now; none comes in before [`run`].
     #[must_use]
-    pub fn new(settings: Settings, metrics: Arc<Metrics>) -> Self {
+    pub fn new(settings: WorldsConfig, metrics: Arc<Metrics>) -> Self {
         let (to_life, inbox) = mpsc::unbounded_channel();
-        let shared = Shared {
-            settings,
+        let shared = WorldsState {
+            config: settings,
             metrics,
             entries: Mutex::default(),
             broken: Mutex::default(),
-            to_life,
+            ownership: to_life,
             inbox: Arc::new(tokio::sync::Mutex::new(inbox)),
-            tellers: OnceLock::new(),
-            actors: actors::Register::default(),
-            seat: Seat::default(),
+            senders: OnceLock::new(),
+            actors: actors::ActorRegistry::default(),
+            lease_slot: LeaseSlot::default(),
             loaded: Mutex::default(),
-            picture_permits: FairPermits::new(WORLD_PICTURES_READ_AT_ONCE),
-            is_leaving: AtomicBool::new(false),
-            shares: Arc::default(),
+            picture_permits: FairSemaphore::new(WORLD_PICTURES_READ_AT_ONCE),
+            is_draining: AtomicBool::new(false),
+            address_permits: Arc::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -186,7 +189,7 @@ impl Worlds {
     ///
     /// # Errors
     /// See [`VisitError`].
-    pub async fn visit(&self, name: &WorldName) -> Result<Door, VisitError> {
+    pub async fn visit(&self, name: &WorldName) -> Result<WorldHandle, VisitError> {
         self.visit_from(name, None).await
     }
 
@@ -194,15 +197,15 @@ impl Worlds {
     ///
     /// # Errors
     /// See [`VisitError`].
-    pub async fn visit_from(&self, name: &WorldName, address: Option<AddressKey>) -> Result<Door, VisitError> {
-        timeout(WORLD_VISIT_TIMEOUT, self.visit_patiently(name, address)).await.unwrap_or(Err(VisitError::Busy))
+    pub async fn visit_from(&self, name: &WorldName, address: Option<AddressKey>) -> Result<WorldHandle, VisitError> {
+        timeout(WORLD_VISIT_TIMEOUT, self.visit_until_settled(name, address)).await.unwrap_or(Err(VisitError::Busy))
     }
 
     /// Drops a world that is in this process's memory, and that the store has fenced: whoever is in it is told to connect again.
     pub fn drop_world(&self, name: &WorldName) {
-        if let Some(door) = self.here(name) {
+        if let Some(door) = self.loaded(name) {
             // A writer that has ended is on its way out already.
-            let _ = door.inside.mailbox.tray.order(Order::Drop(Ending::WorldMoved));
+            let _ = door.context.inbox.mailbox.send_control(ControlMessage::Abandon(CloseReason::WorldMoved));
         }
     }
 
@@ -212,7 +215,7 @@ impl Worlds {
     /// See [`VisitError`]. One that cannot be read is not tried again by this process.
     pub async fn finish(&self, row: WorldRow) -> Result<(), VisitError> {
         let (id, name) = (row.id, row.name.clone());
-        let Some(mut opening) = self.shared.begin_to_finish(row) else { return Ok(()) };
+        let Some(mut opening) = self.shared.start_finishing(row) else { return Ok(()) };
         let settled = timeout(WORLD_VISIT_TIMEOUT, opening.wait_for(Option::is_some)).await;
         let settled = settled.map_or(Err(VisitError::Busy), |settled| {
             settled.map_or(Err(VisitError::Busy), |settled| settled.clone().unwrap_or(Err(VisitError::Busy)))
@@ -229,15 +232,15 @@ impl Worlds {
     /// # Errors
     /// [`VisitError::WorldsFull`] or [`VisitError::YourShare`].
     pub fn check_room(&self, row: &WorldRow, address: Option<AddressKey>, now_us: i64) -> Result<(), VisitError> {
-        let new = Loaded::new(Owned::of(row), address, now_us);
-        room::giving_way(&new, &self.shared.loaded(), &self.shared.settings, now_us).map(drop)
+        let new = Loaded::new(CapacityClass::of(row), address, now_us);
+        capacity::giving_way(&new, &self.shared.loaded(), &self.shared.config, now_us).map(drop)
     }
 
     /// Makes something of a world's newest picture for a client of this address: beside the runtime, and in turn by address, as it may take
     /// milliseconds. `None` when the world has left memory.
     pub async fn read_picture<T: Send + 'static>(
         &self,
-        door: &Door,
+        door: &WorldHandle,
         address: Option<AddressKey>,
         read: impl FnOnce(&Picture) -> T + Send + 'static,
     ) -> Option<T> {
@@ -258,35 +261,39 @@ impl Worlds {
 
     /// The way into a world that is in this process's memory.
     #[must_use]
-    pub fn here(&self, name: &WorldName) -> Option<Door> {
+    pub fn loaded(&self, name: &WorldName) -> Option<WorldHandle> {
         match self.shared.entries().get(name) {
-            Some(Entry::Here(door, _)) => Some(door.clone()),
-            Some(Entry::Opening(..) | Entry::Going(..)) | None => None,
+            Some(LoadState::Loaded(door, _)) => Some(door.clone()),
+            Some(LoadState::Loading(..) | LoadState::Unloading(..)) | None => None,
         }
     }
 
     /// The worlds that are in this process's memory.
     #[must_use]
-    pub fn all_here(&self) -> Vec<Door> {
+    pub fn all_loaded(&self) -> Vec<WorldHandle> {
         let entries = self.shared.entries();
         entries
             .values()
-            .filter_map(|entry| if let Entry::Here(door, _) = entry { Some(door.clone()) } else { None })
+            .filter_map(|entry| if let LoadState::Loaded(door, _) = entry { Some(door.clone()) } else { None })
             .collect()
     }
 
     /// What is in force.
     #[must_use]
-    pub fn settings(&self) -> &Settings {
-        &self.shared.settings
+    pub fn config(&self) -> &WorldsConfig {
+        &self.shared.config
     }
 
-    async fn visit_patiently(&self, name: &WorldName, address: Option<AddressKey>) -> Result<Door, VisitError> {
+    async fn visit_until_settled(
+        &self,
+        name: &WorldName,
+        address: Option<AddressKey>,
+    ) -> Result<WorldHandle, VisitError> {
         loop {
-            let (mut opening, is_own) = match self.shared.look(name, address)? {
-                Look::Here(door) => return Ok(door),
-                Look::Opening { opening, is_own } => (opening, is_own),
-                Look::Going(mut gone) => {
+            let (mut opening, is_own) = match self.shared.lookup(name, address)? {
+                Lookup::Loaded(door) => return Ok(door),
+                Lookup::Loading { opening, is_own } => (opening, is_own),
+                Lookup::Unloading(mut gone) => {
                     // An error says that it has gone.
                     let _ = gone.changed().await;
                     continue;
@@ -295,7 +302,7 @@ impl Worlds {
             // The sender lives until it has said something: an error is a life that ended by a defect of ours.
             let settled = opening.wait_for(Option::is_some).await;
             if let Ok(settled) = &settled
-                && matches!(**settled, Some(Err(VisitError::TooMany { .. })))
+                && matches!(**settled, Some(Err(VisitError::TooManyWorlds { .. })))
             {
                 if is_own {
                     self.shared.metrics.quota_exceeded(Kind::Worlds);
@@ -310,71 +317,72 @@ impl Worlds {
 }
 
 /// What came of bringing a world in, once that is known.
-type Opened = watch::Receiver<Option<Result<Door, VisitError>>>;
+type LoadReceiver = watch::Receiver<Option<Result<WorldHandle, VisitError>>>;
 
 /// What a visitor finds.
-enum Look {
-    Here(Door),
-    Opening {
-        opening: Opened,
+enum Lookup {
+    Loaded(WorldHandle),
+    Loading {
+        opening: LoadReceiver,
         /// Whether it is this visitor who has it brought in.
         is_own: bool,
     },
-    Going(watch::Receiver<()>),
+    Unloading(watch::Receiver<()>),
 }
 
-impl Shared {
+impl WorldsState {
     /// What there is of a world; the life is told to bring it in if there is nothing.
-    fn look(&self, name: &WorldName, address: Option<AddressKey>) -> Result<Look, VisitError> {
+    fn lookup(&self, name: &WorldName, address: Option<AddressKey>) -> Result<Lookup, VisitError> {
         let mut entries = self.entries();
         match entries.get(name) {
-            Some(Entry::Here(door, _)) if door.inside.mailbox.is_refusing() => {
+            Some(LoadState::Loaded(door, _)) if door.context.inbox.is_refusing() => {
                 // Its writer ends, and the life has not heard of it yet.
                 let (sender, gone) = watch::channel(());
-                entries.insert(name.clone(), Entry::Going(sender));
-                return Ok(Look::Going(gone));
+                entries.insert(name.clone(), LoadState::Unloading(sender));
+                return Ok(Lookup::Unloading(gone));
             }
-            Some(Entry::Here(door, _)) => return Ok(Look::Here(door.clone())),
-            Some(Entry::Opening(opening, _)) => {
-                return Ok(Look::Opening { opening: opening.subscribe(), is_own: false });
+            Some(LoadState::Loaded(door, _)) => return Ok(Lookup::Loaded(door.clone())),
+            Some(LoadState::Loading(opening, _)) => {
+                return Ok(Lookup::Loading { opening: opening.subscribe(), is_own: false });
             }
-            Some(Entry::Going(gone)) => return Ok(Look::Going(gone.subscribe())),
+            Some(LoadState::Unloading(gone)) => return Ok(Lookup::Unloading(gone.subscribe())),
             None => {}
         }
-        if self.is_leaving.load(Ordering::Acquire) {
+        if self.is_draining.load(Ordering::Acquire) {
             return Err(VisitError::Draining);
         }
-        if entries.len() >= self.settings.loaded_max + WORLD_LOADS_WAITING_MAX {
+        if entries.len() >= self.config.loaded_max + WORLD_LOADS_WAITING_MAX {
             return Err(VisitError::Busy);
         }
         let (sender, opening) = watch::channel(None);
-        let share = address.map(|address| Share::take(&self.shares, address, self.settings.per_address_max));
-        let paid = share.map_or(Paid::Nothing, |share| share.map_or(Paid::Beyond, Paid::Share));
-        entries.insert(name.clone(), Entry::Opening(sender, paid));
+        let share = address
+            .map(|address| KeyedPermit::try_acquire(&self.address_permits, address, self.config.per_address_max));
+        let paid = share.map_or(QuotaCharge::Exempt, |share| share.map_or(QuotaCharge::Exceeded, QuotaCharge::Permit));
+        entries.insert(name.clone(), LoadState::Loading(sender, paid));
         // The receiver lives as long as this.
-        let _ = self.to_life.send(Message::Visit(name.clone()));
-        Ok(Look::Opening { opening, is_own: true })
+        let _ = self.ownership.send(OwnershipMessage::Visit(name.clone()));
+        Ok(Lookup::Loading { opening, is_own: true })
     }
 
     /// The address that has this world brought in, if it is counted.
     ///
     /// # Errors
-    /// [`VisitError::TooMany`] when it has no share left, and the world needs one.
+    /// [`VisitError::TooManyWorlds`] when it has no share left, and the world needs one.
     fn holder(&self, name: &WorldName, needs_share: bool) -> Result<Option<AddressKey>, VisitError> {
         match self.entries().get(name) {
-            Some(Entry::Opening(_, Paid::Beyond)) if needs_share => {
-                Err(VisitError::TooMany { max: self.settings.per_address_max })
+            Some(LoadState::Loading(_, QuotaCharge::Exceeded)) if needs_share => {
+                Err(VisitError::TooManyWorlds { max: self.config.per_address_max })
             }
-            Some(Entry::Opening(_, Paid::Share(share))) => Ok(Some(share.key())),
+            Some(LoadState::Loading(_, QuotaCharge::Permit(share))) => Ok(Some(share.key())),
             Some(_) | None => Ok(None),
         }
     }
 
     /// Orders a world to leave memory for this reason, if it is here.
-    fn unload(&self, name: &WorldName, why: Ending) {
-        if let Some(Entry::Here(door, _)) = self.entries().get(name) {
+    fn unload(&self, name: &WorldName, why: CloseReason) {
+        if let Some(LoadState::Loaded(door, _)) = self.entries().get(name) {
             // A writer that has ended is on its way out already.
-            let _ = door.inside.mailbox.tray.order(Order::Leaving(why));
+            let _ = door.context.inbox.mailbox.send_control(ControlMessage::Drain(why));
         }
     }
 
@@ -384,16 +392,16 @@ impl Shared {
     }
 
     /// Tells the life to bring a world in that is over; nothing to be done when it is here, on its way, or known to be unreadable.
-    fn begin_to_finish(&self, row: WorldRow) -> Option<Opened> {
+    fn start_finishing(&self, row: WorldRow) -> Option<LoadReceiver> {
         let mut entries = self.entries();
         let is_known = entries.contains_key(&row.name) || self.broken().contains(&row.id);
-        if is_known || self.is_leaving.load(Ordering::Acquire) {
+        if is_known || self.is_draining.load(Ordering::Acquire) {
             return None;
         }
         let (sender, opening) = watch::channel(None);
-        entries.insert(row.name.clone(), Entry::Opening(sender, Paid::Nothing));
+        entries.insert(row.name.clone(), LoadState::Loading(sender, QuotaCharge::Exempt));
         // The receiver lives as long as this.
-        let _ = self.to_life.send(Message::Finish(row));
+        let _ = self.ownership.send(OwnershipMessage::Finish(row));
         Some(opening)
     }
 
@@ -402,17 +410,17 @@ impl Shared {
     }
 
     /// Says what came of bringing a world in.
-    fn settle(&self, name: &WorldName, settled: Result<Door, VisitError>) {
+    fn finish_loading(&self, name: &WorldName, settled: Result<WorldHandle, VisitError>) {
         let mut entries = self.entries();
         let before = entries.remove(name);
         let (opening, share) = match before {
-            Some(Entry::Opening(sender, Paid::Share(share))) => (Some(sender), Some(share)),
-            Some(Entry::Opening(sender, Paid::Nothing | Paid::Beyond)) => (Some(sender), None),
-            Some(Entry::Here(..) | Entry::Going(..)) | None => (None, None),
+            Some(LoadState::Loading(sender, QuotaCharge::Permit(share))) => (Some(sender), Some(share)),
+            Some(LoadState::Loading(sender, QuotaCharge::Exempt | QuotaCharge::Exceeded)) => (Some(sender), None),
+            Some(LoadState::Loaded(..) | LoadState::Unloading(..)) | None => (None, None),
         };
         if let Ok(door) = &settled {
-            let share = share.filter(|_| Owned::of(&door.inside.facts.row).needs_share());
-            entries.insert(name.clone(), Entry::Here(door.clone(), share));
+            let share = share.filter(|_| CapacityClass::of(&door.context.info.row).is_limited());
+            entries.insert(name.clone(), LoadState::Loaded(door.clone(), share));
         }
         drop(entries);
         if let Some(opening) = opening {
@@ -421,43 +429,43 @@ impl Shared {
     }
 
     /// Lets a world go if nobody holds a door but this list and `others`; from then on nobody finds it.
-    fn retire(&self, name: &WorldName, others: usize) -> bool {
+    fn unload_if_unused(&self, name: &WorldName, others: usize) -> bool {
         let mut entries = self.entries();
-        let Some(Entry::Here(door, _)) = entries.get(name) else { return false };
-        if Arc::strong_count(&door.inside) > 1 + others {
+        let Some(LoadState::Loaded(door, _)) = entries.get(name) else { return false };
+        if Arc::strong_count(&door.context) > 1 + others {
             return false;
         }
-        entries.insert(name.clone(), Entry::Going(watch::channel(()).0));
+        entries.insert(name.clone(), LoadState::Unloading(watch::channel(()).0));
         true
     }
 
     /// A world goes, whoever is in it: who visits it now waits until it has gone.
-    fn going(&self, name: &WorldName) {
+    fn mark_unloading(&self, name: &WorldName) {
         let mut entries = self.entries();
-        if let Some(Entry::Here(..)) = entries.get(name) {
-            entries.insert(name.clone(), Entry::Going(watch::channel(()).0));
+        if let Some(LoadState::Loaded(..)) = entries.get(name) {
+            entries.insert(name.clone(), LoadState::Unloading(watch::channel(()).0));
         }
     }
 
     /// A world has gone.
-    fn gone(&self, name: &WorldName) {
+    fn remove_unloaded(&self, name: &WorldName) {
         let mut entries = self.entries();
-        if let Some(Entry::Going(..)) = entries.get(name) {
+        if let Some(LoadState::Unloading(..)) = entries.get(name) {
             entries.remove(name);
         }
     }
 
     /// The tellers, started with the first world.
-    fn tellers(&self) -> std::io::Result<Tellers> {
-        if let Some(tellers) = self.tellers.get() {
+    fn senders(&self) -> std::io::Result<SenderPool> {
+        if let Some(tellers) = self.senders.get() {
             return Ok(tellers.clone());
         }
-        let tellers = Tellers::start(self.settings.tellers, &self.metrics)?;
-        Ok(self.tellers.get_or_init(|| tellers).clone())
+        let tellers = SenderPool::start(self.config.sender_threads, &self.metrics)?;
+        Ok(self.senders.get_or_init(|| tellers).clone())
     }
 
     /// The map is whole even if a holder of the lock panicked: no change spans two entries.
-    fn entries(&self) -> MutexGuard<'_, BTreeMap<WorldName, Entry>> {
+    fn entries(&self) -> MutexGuard<'_, BTreeMap<WorldName, LoadState>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

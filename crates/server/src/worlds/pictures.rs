@@ -23,7 +23,7 @@ pub(super) struct Pictures {
     /// Somebody has looked since the last picture.
     is_wanted: AtomicBool,
     /// Somebody has asked for the next one: however many wait for it, a writer is asked once.
-    is_asked: AtomicBool,
+    is_requested: AtomicBool,
     /// The one before the newest: made anew in the same memory once nobody reads it any more.
     spare: Mutex<Option<Arc<Picture>>>,
 }
@@ -33,7 +33,7 @@ impl Default for Pictures {
         Self {
             newest: watch::channel(None).0,
             is_wanted: AtomicBool::new(false),
-            is_asked: AtomicBool::new(false),
+            is_requested: AtomicBool::new(false),
             spare: Mutex::new(None),
         }
     }
@@ -51,8 +51,8 @@ impl Pictures {
         {
             return Some(published.picture.clone());
         }
-        if !self.is_asked.swap(true, Ordering::AcqRel) && !ask() {
-            self.is_asked.store(false, Ordering::Release);
+        if !self.is_requested.swap(true, Ordering::AcqRel) && !ask() {
+            self.is_requested.store(false, Ordering::Release);
             return None;
         }
         // Who has never been shown anything has nothing to go by.
@@ -78,7 +78,7 @@ impl Pictures {
     /// Publishes the world as it is, over an old picture if there is one that nobody reads.
     pub(super) fn publish(&self, world: &World) {
         // Before it is made: who asks from here on may want a newer one.
-        self.is_asked.store(false, Ordering::Release);
+        self.is_requested.store(false, Ordering::Release);
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let picture = match spare.take().and_then(Arc::into_inner) {
             Some(mut old) => {
@@ -93,31 +93,31 @@ impl Pictures {
 
     /// There are no more pictures: the memory is given back, and who waits is told.
     pub(super) fn end(&self) {
-        self.is_asked.store(false, Ordering::Release);
+        self.is_requested.store(false, Ordering::Release);
         *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.newest.send_replace(None);
     }
 }
 
 /// When a writer publishes: once a tick while somebody looks.
-pub(super) struct Exposure {
+pub(super) struct PictureSchedule {
     last: Option<Instant>,
-    looked_at: Option<Instant>,
+    requested_at: Option<Instant>,
 }
 
-impl Exposure {
+impl PictureSchedule {
     pub(super) fn new() -> Self {
-        Self { last: None, looked_at: None }
+        Self { last: None, requested_at: None }
     }
 
     /// Somebody asks for a picture, because there is no fresh one.
-    pub(super) fn look(&mut self, now: Instant) {
-        self.looked_at = Some(now);
+    pub(super) fn request(&mut self, now: Instant) {
+        self.requested_at = Some(now);
     }
 
     /// When the next one is due, if anybody has looked lately.
     pub(super) fn due(&self) -> Option<Instant> {
-        let looked_at = self.looked_at?;
+        let looked_at = self.requested_at?;
         Some(self.last.map_or(looked_at, |last| last + WORLD_PICTURE_INTERVAL))
     }
 
@@ -127,9 +127,9 @@ impl Exposure {
             return false;
         }
         if pictures.take_wanted() {
-            self.looked_at = Some(now);
+            self.requested_at = Some(now);
         }
-        let is_looked_at = self.looked_at.is_some_and(|at| now.duration_since(at) < WORLD_PICTURE_DEMAND_WINDOW);
+        let is_looked_at = self.requested_at.is_some_and(|at| now.duration_since(at) < WORLD_PICTURE_DEMAND_WINDOW);
         if is_looked_at {
             self.last = Some(now);
         } else {

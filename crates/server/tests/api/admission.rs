@@ -151,7 +151,7 @@ async fn neighbours_of_ipv6_are_one_address() {
 
 /// Three requests for one client over a proxy, then one more for it and one for another.
 async fn check_proxied(trusted: &str, want_same: &str, want_other: &str) {
-    let configure = |config: &mut Config| config.http_trusted_proxies = Networks::read(trusted).unwrap();
+    let configure = |config: &mut Config| config.http_trusted_proxies = Networks::parse(trusted).unwrap();
     let house = House::open_with(Arc::new(MemoryDatabase::new()), configure).await;
     house.limit(POLICIES).await;
     let ask = |client: &str| {

@@ -51,7 +51,7 @@ async fn bodies_are_as_long_as_their_routes_need() {
 async fn open() -> (House, SocketAddr) {
     let house = House::open_with(Arc::new(MemoryDatabase::new()), |config| {
         (config.http_bodies_bytes_max, config.http_bodies_bytes_per_address_max) = (100 * KIB, 60 * KIB);
-        config.http_trusted_proxies = Networks::read("127.0.0.0/8").unwrap();
+        config.http_trusted_proxies = Networks::parse("127.0.0.0/8").unwrap();
     })
     .await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

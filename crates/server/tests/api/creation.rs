@@ -107,6 +107,6 @@ async fn a_body_over_the_cap_is_refused_whether_its_length_is_declared_or_not() 
 async fn a_creation_wakes_the_queue() {
     let house = House::open().await;
     house.game().await;
-    house.app.bells.queue_rung().await;
+    house.app.notifier.queue_notified().await;
     assert_eq!(house.claim().await.len(), 1);
 }

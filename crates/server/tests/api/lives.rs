@@ -96,10 +96,10 @@ async fn games_are_called_off_by_their_owner_or_an_operator() {
     let house = House::open().await;
     let (a, b) = (house.game().await, house.game().await);
     house.call(&format!("POST /api/games/{a}/cancel")).by("bob").check("404 no_such_game").await;
-    let mut watch = house.app.bells.watch(a.parse().unwrap());
+    let mut watch = house.app.notifier.subscribe(a.parse().unwrap());
     let cancelled = house.call(&format!("POST /api/games/{a}/cancel")).check("200").await.body;
     assert_eq!(cancelled["status"], "cancelled");
-    watch.rung().await;
+    watch.changed().await;
     house.call(&format!("POST /api/games/{a}/cancel")).check("409 wrong_state").await;
     house.call(&format!("POST /api/admin/games/{b}/cancel")).by("operator").check("200").await;
     let unknown = "0190b5a4-7c1e-7000-8000-000000000001";

@@ -29,7 +29,7 @@ impl<'a> Writer<'a> {
             id,
             name,
             kind: WorldKind::Hunt,
-            settings: engine::worlds::settings_to_bytes(&server::hunts::settings_of(4)),
+            settings: engine::worlds::settings_to_bytes(&server::hunts::matched_hunt_settings(4)),
             seed: Seed(1),
             creator: None,
             created_at: now,
@@ -57,7 +57,7 @@ impl<'a> Writer<'a> {
         let append = WorldAppend { id: self.id, epoch: self.epoch, expected_version: self.version, rows };
         assert_eq!(self.house.commit(Command::World(WorldCommand::Append(append))).await, Outcome::Done);
         self.version += facts.len() as u32;
-        self.house.app.hunts.notice(self.id);
+        self.house.app.hunts.notify_claims(self.id);
     }
 }
 
@@ -72,7 +72,7 @@ fn dug(player: PlayerId, points: u32) -> Fact {
 
 /// Waits until this process has counted so many claims.
 async fn counted(house: &House, claims: u64) {
-    let mut counted = house.app.hunts.aggregation.counted();
+    let mut counted = house.app.hunts.aggregator.subscribe_counted();
     let wait = counted.wait_for(|counted| *counted >= claims);
     let have = *tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap().unwrap();
     assert_eq!(have, claims, "each claim is counted once");
@@ -174,9 +174,10 @@ async fn two_aggregators_count_nothing_twice() {
     let rounds = 200;
     for _ in 0..rounds {
         writer.save(&[dug(ANN.into(), 1)]).await;
-        rival.hunts.notice(writer.id);
+        rival.hunts.notify_claims(writer.id);
     }
-    let (mut here, mut there) = (house.app.hunts.aggregation.counted(), rival.hunts.aggregation.counted());
+    let (mut here, mut there) =
+        (house.app.hunts.aggregator.subscribe_counted(), rival.hunts.aggregator.subscribe_counted());
     tokio::time::timeout(Duration::from_secs(60), async {
         while *here.borrow_and_update() + *there.borrow_and_update() < rounds {
             tokio::select! {
@@ -213,5 +214,5 @@ async fn the_aggregator_is_the_operators() {
     house.call("POST /api/admin/aggregator").by("player").json(&stop).check("403 role_too_weak").await;
     house.call("GET /api/admin/aggregator").by("").check("401 token_missing").await;
     house.call("POST /api/admin/aggregator").by("operator").json(&json!({})).check("422 bad_shape").await;
-    assert!(house.app.hunts.aggregation.is_on());
+    assert!(house.app.hunts.aggregator.is_enabled());
 }

@@ -140,7 +140,7 @@ async fn a_hunt_is_ended_by_its_maker_or_an_operator() {
     post(&house, "/api/worlds", "operator", SCHOOL, world, "201").await;
     house.call("DELETE /api/worlds/pond").by("player").check("403 role_too_weak").await;
     house.call("DELETE /api/worlds/pond").by("operator").check("204").await;
-    server::worlds::ensure(&house.app).await.unwrap();
+    server::worlds::ensure_built_in(&house.app).await.unwrap();
     house.call("DELETE /api/hunts/hunt").by("operator").check("409 built_in").await;
     house.call("DELETE /api/worlds/plaza").by("operator").check("409 built_in").await;
     house.call("DELETE /api/worlds/nowhere").by("operator").check("404 no_such_world").await;

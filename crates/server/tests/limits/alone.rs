@@ -2,13 +2,14 @@
 
 use crate::house::{House, Request, TOKEN};
 use serde_json::json;
-use server::config::{Secret, Serves};
+use server::config::{Secret, ServeMode};
 use std::sync::Arc;
 use store::memory::MemoryDatabase;
 
 #[tokio::test]
 async fn games_are_not_here() {
-    let house = House::open_with("", Arc::new(MemoryDatabase::new()), |config| config.serves = Serves::Limiter).await;
+    let house =
+        House::open_with("", Arc::new(MemoryDatabase::new()), |config| config.serve_mode = ServeMode::Limiter).await;
     for (line, status) in [
         ("GET /api/games", 404),
         ("POST /api/games", 404),
@@ -40,7 +41,7 @@ async fn games_are_not_here() {
 async fn with_a_token_it_answers_whoever_brings_it() {
     let secret = "a service's token";
     let house = House::open_with("", Arc::new(MemoryDatabase::new()), |config| {
-        config.serves = Serves::Limiter;
+        config.serve_mode = ServeMode::Limiter;
         config.limiter_http_token = Some(Secret::new(secret));
     })
     .await;

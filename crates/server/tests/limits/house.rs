@@ -6,7 +6,7 @@ use engine::rows::Account;
 use engine::time::UnixMs;
 use http::HeaderMap;
 use serde_json::Value;
-use server::app::{App, Shared};
+use server::app::{App, AppState};
 use server::config::Config;
 use server::gateway::Front;
 use server::gateway::auth::Bootstrap;
@@ -60,7 +60,7 @@ impl House {
         let clock = LimitClock::manual();
         let limits = Arc::new(Limits::with_clock(&config, metrics.clone(), clock.clone()));
         let bootstrap = Some(Bootstrap::new(TOKEN, AccountId(1)));
-        let app = App::from(Shared { limits, ..Shared::new(store, Arc::new(config), metrics, bootstrap) });
+        let app = App::from(AppState { limits, ..AppState::new(store, Arc::new(config), metrics, bootstrap) });
         let file = PolicyFile::new(policies);
         let inbox = app.limits.inbox().unwrap();
         let keeper = Keeper::begin(app.limits.clone(), app.store.clone(), Some(file.0.clone()), inbox).await.unwrap();

@@ -117,7 +117,7 @@ impl House {
         let now = self.app.clock.now();
         let create = CreateMatches { account: OWNER, idempotency: None, matches: vec![spec], now };
         assert_eq!(self.app.store.commit(Command::CreateMatches(create)).await, Ok(Outcome::Done));
-        self.app.bells.ring_queue();
+        self.app.notifier.notify_queue();
     }
 
     /// A finished match of so many turns: one snake walks the board's cells in a circle and eats what lies there.
@@ -146,7 +146,7 @@ impl House {
 
     /// Waits until so many matches are watched.
     pub(crate) async fn wait_for_watched(&self, count: usize) {
-        self.until("viewers are registered", async || self.app.bells.watched() == count).await;
+        self.until("viewers are registered", async || self.app.notifier.subscribed_matches() == count).await;
     }
 
     async fn until(&self, what: &str, is_so: impl AsyncFn() -> bool) {

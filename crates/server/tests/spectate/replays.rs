@@ -112,7 +112,7 @@ async fn hold(house: &House, path: &str, address: [u8; 4]) -> Result<Response<Bo
 async fn whoever_comes_when_all_is_taken_is_turned_away_and_one_address_cannot_take_all() {
     let room_for = |answers: usize| answers * REPLAY_RESPONSE_BYTES;
     let house = House::open_with(Arc::new(MemoryDatabase::new()), |config| {
-        (config.http_answer_bytes_max, config.http_answer_bytes_per_address_max) = (room_for(3), room_for(2));
+        (config.http_response_bytes_max, config.http_response_bytes_per_address_max) = (room_for(3), room_for(2));
     })
     .await;
     let id = house.long_match(TURNS).await;

@@ -44,7 +44,7 @@ async fn an_address_alone_does_not_take_every_place() {
     let seq = story.state("").await["seq"].as_u64().unwrap();
     let line = format!("GET /api/stories/tables/{}/feed?after={seq}&wait=10m", story.table);
     let (eve, mine) = (story.eve.token.clone(), story.fay.token.clone());
-    let settings = *story.house.app.tables.settings();
+    let settings = *story.house.app.tables.config();
     let (max, per_player) = (settings.waiters_per_address_max, settings.waiters_per_player_max);
     assert!(per_player < max && max < settings.waiters_max, "{settings:?}");
     let mut crowd = Crowd { house: Arc::new(story.house), line, polls: JoinSet::new() };

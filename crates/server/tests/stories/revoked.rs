@@ -44,7 +44,7 @@ impl Node {
         let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = door.local_addr().unwrap();
         let house = House::open_with(database, |config| config.address = address).await;
-        tokio::spawn(server::chores::run(house.app.clone()));
+        tokio::spawn(server::background_jobs::run(house.app.clone()));
         listen_at(&house, door);
         Self { house, address }
     }

@@ -228,7 +228,7 @@ async fn through_a_proxy(address: SocketAddr, client: &str) -> (String, TcpStrea
 async fn behind_a_proxy_websockets_count_for_their_client() {
     let open = open_with(|config| {
         (config.http_connections_per_address_max, config.http_limit_loopback) = (2, true);
-        config.http_trusted_proxies = Networks::read("127.0.0.9").unwrap();
+        config.http_trusted_proxies = Networks::parse("127.0.0.9").unwrap();
     })
     .await;
     let mut sockets = Vec::new();

@@ -8,7 +8,7 @@ use crate::world::SimWorld;
 use engine::ids::{PlayerId, TableId};
 use engine::tables::{Action, GameView, Newcomer, Phase, TableView, ViewerRole};
 use rules::stories::{Card, CardSet};
-use server::tables::{Feed, FeedAnswer, Opened, Opening, TableError};
+use server::tables::{Feed, FeedResponse, NewTable, OpenResult, TableError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,7 +54,7 @@ impl Player {
         let Some(id) = self.id else { return };
         let (settings, bots) = (self.world.workload.plan.settings, self.world.workload.plan.bots);
         loop {
-            let opening = Opening {
+            let opening = NewTable {
                 id: table,
                 opener: self.newcomer(id),
                 address: None,
@@ -64,7 +64,7 @@ impl Player {
                 idempotency: None,
             };
             match self.call(table, async |door| door.tables.open(opening).await).await {
-                CallResult::Response(Ok(Opened::New { .. })) => return,
+                CallResult::Response(Ok(OpenResult::New { .. })) => return,
                 // It may have been opened by an earlier attempt.
                 _ if self
                     .world
@@ -154,7 +154,7 @@ impl Player {
         }
     }
 
-    fn record_feed(&mut self, table: TableId, asked: Duration, after: u64, answer: &FeedAnswer) {
+    fn record_feed(&mut self, table: TableId, asked: Duration, after: u64, answer: &FeedResponse) {
         match &answer.feed {
             Feed::News(news) => {
                 self.cursors.insert(table, news.seq);

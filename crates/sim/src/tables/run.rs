@@ -10,7 +10,7 @@ use crate::world::{Freeze, Node, SimWorld};
 use engine::ids::TableId;
 use engine::limits::LEASE_DURATION;
 use server::app::Drain;
-use server::tables::{Settings, Tables, run_with};
+use server::tables::{Tables, TablesConfig, run_with};
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,8 +138,8 @@ fn start(world: &Arc<SimWorld<TableWorkload>>, number: usize) -> Process {
     let address = format!("node-{number}.example:4000");
     let node = Node::new(world.clone(), address.clone(), freeze.clone());
     let plan = &world.workload.plan;
-    let settings = Settings {
-        keepers: plan.owner_tasks,
+    let settings = TablesConfig {
+        owner_tasks: plan.owner_tasks,
         tables_max: 100,
         tables_per_player_max: 100,
         tables_per_address_max: 100,
@@ -147,7 +147,7 @@ fn start(world: &Arc<SimWorld<TableWorkload>>, number: usize) -> Process {
         waiters_per_player_max: 16,
         waiters_per_address_max: 1_000,
         presence_grace: plan.presence_grace,
-        unjoined: Duration::from_secs(7 * 86_400),
+        unjoined_timeout: Duration::from_secs(7 * 86_400),
         claim_period: Duration::from_millis(500),
     };
     let tables = Tables::new(settings, node.metrics.clone());

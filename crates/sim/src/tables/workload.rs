@@ -10,7 +10,7 @@ use engine::ids::TableId;
 use engine::rows::TableOwner;
 use engine::time::UnixMs;
 use rules::chance::Seed;
-use server::tables::{Committed, Outside, Tables};
+use server::tables::{Committed, TableEnvironment, Tables};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use store::StoreError;
 
@@ -67,7 +67,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Outside for Node<TableWorkload> {
+impl TableEnvironment for Node<TableWorkload> {
     async fn commit_all(&self, commands: Vec<Command>) -> Result<Committed, StoreError> {
         let appends = commands.iter().filter_map(|command| match command {
             Command::AppendTable(append) => Some((append.id, append.epoch)),
@@ -92,7 +92,7 @@ impl Outside for Node<TableWorkload> {
         Seed(self.world.random(Dice::next))
     }
 
-    fn steady(&self) -> UnixMs {
+    fn steady_now(&self) -> UnixMs {
         self.world.now()
     }
 

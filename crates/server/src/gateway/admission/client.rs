@@ -51,7 +51,7 @@ mod tests {
     const TRUSTED: &str = "10.0.0.0/8, 2001:db8:f::/48";
 
     fn client_of(peer: &str, forwarded: &[&[u8]]) -> String {
-        let trusted = Networks::read(TRUSTED).unwrap();
+        let trusted = Networks::parse(TRUSTED).unwrap();
         let mut headers = HeaderMap::new();
         for value in forwarded {
             headers.append(FORWARDED_FOR, HeaderValue::from_bytes(value).unwrap());

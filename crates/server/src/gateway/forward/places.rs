@@ -3,9 +3,9 @@
 
 use super::ForwardError;
 use crate::address_key::AddressKey;
-use crate::shares::Shares;
-use crate::sockets::{Socket, Sockets};
-use crate::tables::Settings;
+use crate::keyed_permits::KeyedPermits;
+use crate::socket_budget::{SocketBudget, SocketPermit};
+use crate::tables::TablesConfig;
 use engine::limits::{FORWARD_WAITS_SHARE, FORWARDS_MAX};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -15,7 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub struct Places {
     acts: Arc<Semaphore>,
     waits: Arc<Semaphore>,
-    addresses: Arc<Shares<AddressKey>>,
+    addresses: Arc<KeyedPermits<AddressKey>>,
     per_address_max: usize,
 }
 
@@ -24,15 +24,15 @@ pub struct Places {
 pub(super) struct Place {
     _permit: OwnedSemaphorePermit,
     /// What it was counted as.
-    address: Option<(Arc<Shares<AddressKey>>, AddressKey)>,
+    address: Option<(Arc<KeyedPermits<AddressKey>>, AddressKey)>,
     /// What it goes over.
-    socket: Option<Socket>,
+    socket: Option<SocketPermit>,
 }
 
 impl Places {
     /// A part of those who may wait at this process may wait through it.
     #[must_use]
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(settings: &TablesConfig) -> Self {
         let part = |all: usize| (all / FORWARD_WAITS_SHARE).max(1);
         Self {
             acts: Arc::new(Semaphore::new(FORWARDS_MAX)),
@@ -52,7 +52,7 @@ impl Places {
     pub(super) fn wait(&self, address: Option<AddressKey>) -> Result<Place, ForwardError> {
         let permit = self.waits.clone().try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
         let max = self.per_address_max;
-        if address.is_some_and(|address| !self.addresses.take(address, max)) {
+        if address.is_some_and(|address| !self.addresses.try_acquire(address, max)) {
             return Err(ForwardError::TooManyOfOne { max });
         }
         Ok(Place { _permit: permit, address: address.map(|address| (self.addresses.clone(), address)), socket: None })
@@ -61,8 +61,8 @@ impl Places {
 
 impl Place {
     /// The place, with a socket to go over.
-    pub(super) fn over(mut self, sockets: &Sockets) -> Result<Self, ForwardError> {
-        self.socket = Some(sockets.forward().ok_or(ForwardError::TooMany)?);
+    pub(super) fn over(mut self, sockets: &SocketBudget) -> Result<Self, ForwardError> {
+        self.socket = Some(sockets.try_acquire_for_forward().ok_or(ForwardError::TooMany)?);
         Ok(self)
     }
 }
@@ -70,7 +70,7 @@ impl Place {
 impl Drop for Place {
     fn drop(&mut self) {
         if let Some((addresses, address)) = &self.address {
-            addresses.give_back(*address);
+            addresses.release(*address);
         }
     }
 }
@@ -82,8 +82,8 @@ mod tests {
 
     #[test]
     fn no_address_takes_every_place_and_who_waits_keeps_nobody_from_acting() {
-        let settings = Settings::of(&Config::default());
-        let places = Places::new(&Settings { waiters_max: 12, waiters_per_address_max: 8, ..settings });
+        let settings = TablesConfig::of(&Config::default());
+        let places = Places::new(&TablesConfig { waiters_max: 12, waiters_per_address_max: 8, ..settings });
         let address = |host: u8| Some(AddressKey::of([192, 0, 2, host].into()));
         let first = [places.wait(address(1)).unwrap(), places.wait(address(1)).unwrap()];
         assert_eq!(places.wait(address(1)).unwrap_err(), ForwardError::TooManyOfOne { max: 2 });
@@ -93,6 +93,6 @@ mod tests {
         drop(first);
         let again = [places.wait(address(1)).unwrap(), places.wait(None).unwrap()];
         drop((other, again));
-        assert_eq!((places.waits.available_permits(), places.addresses.remembered()), (3, 0));
+        assert_eq!((places.waits.available_permits(), places.addresses.key_count()), (3, 0));
     }
 }

@@ -25,7 +25,7 @@ const MASK_BYTES: usize = 4;
 /// Passes the bytes of a socket through until one side has had enough, or this process leaves.
 pub(super) async fn pass_through(app: App, here: OnUpgrade, there: OnUpgrade, place: Place) {
     if let (Ok(here), Ok(there)) = tokio::join!(here, there) {
-        pass(TokioIo::new(here), TokioIo::new(there), app.drain.sends_away()).await;
+        pass(TokioIo::new(here), TokioIo::new(there), app.drain.begun_with_jitter()).await;
     }
     drop(place);
 }

@@ -33,7 +33,7 @@ pub(in crate::gateway) async fn cancel(app: &App, id: MatchId, account: Option<A
             let statuses = app.store.read(move |reader| reader.statuses(&[id])).await;
             // Whoever watches must hear of it even when this read failed.
             let version = statuses.iter().flatten().next().map_or(0, |status| status.version);
-            app.bells.ring(id, version);
+            app.notifier.notify(id, version);
             statuses?.first().map(view::status).ok_or(ApiError::Missing(Thing::Game))
         }
         refusal => Err(ApiError::refused(&refusal, Thing::Game)),

@@ -57,7 +57,7 @@ pub(super) async fn enqueue(
     let create = CreateMatches { account, idempotency, matches, now };
     match app.store.commit(Command::CreateMatches(create)).await? {
         Outcome::Done => {
-            app.bells.ring_queue();
+            app.notifier.notify_queue();
             Ok(answer)
         }
         Outcome::Replayed(first_answer) => Ok(first_answer),

@@ -7,7 +7,7 @@ use crate::gateway::budget::Account;
 use crate::gateway::extract::{Id, Json, Queried};
 use crate::gateway::page::{PageQuery, cut, link_to_next, query_id};
 use crate::gateway::problem::{ApiError, ApiResult};
-use crate::spectate::Wanted;
+use crate::spectate::FramesRequest;
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -70,9 +70,9 @@ pub(super) async fn game_details(
     account: Account,
     Id(id): Id<MatchId>,
 ) -> ApiResult<Response> {
-    let wanted = Wanted::new(app, &account)?;
+    let wanted = FramesRequest::new(app, &account)?;
     let row = wanted.find(id).await?;
-    wanted.answer(&row, 0..u32::MAX, &view::details(&row)).await
+    wanted.respond(&row, 0..u32::MAX, &view::details(&row)).await
 }
 
 /// Where many games are

@@ -130,17 +130,17 @@ async fn set_aggregator(
     Operator(_): Operator,
     Json(wanted): Json<SetAggregator>,
 ) -> ApiResult<Answer<AggregatorView>> {
-    app.hunts.aggregation.switch(wanted.running);
+    app.hunts.aggregator.set_enabled(wanted.running);
     tracing::info!(running = wanted.running, "an operator switched the aggregator");
     aggregator(&app).await.map(Answer)
 }
 
 async fn aggregator(app: &App) -> ApiResult<AggregatorView> {
     let behind = app.store.read(|reader| reader.aggregation_lags(WORLDS_MAX)).await?;
-    let aggregation = &app.hunts.aggregation;
+    let aggregation = &app.hunts.aggregator;
     Ok(AggregatorView {
-        running: aggregation.is_on(),
-        claims_counted: *aggregation.counted().borrow(),
+        running: aggregation.is_enabled(),
+        claims_counted: *aggregation.subscribe_counted().borrow(),
         claims_behind: entries_behind(&behind),
         hunts_behind: behind.len() as u64,
     })

@@ -3,7 +3,7 @@
 use super::refusal::HuntRefusal;
 use crate::gateway::chosen::{chosen, chosen_ms, laid_out, open};
 use crate::gateway::problem::{ApiError, ApiResult};
-use crate::hunts::Wanted;
+use crate::hunts::NewHunt;
 use engine::ids::{PlayerId, WorldName};
 use engine::limits::{HUNT_CELLS_MAX, HUNT_PLAYERS_MAX};
 use engine::rows::Admission;
@@ -24,8 +24,8 @@ const OPEN: Duration = Duration::from_secs(3_600);
 ///
 /// # Errors
 /// What cannot be; all that is wrong with its rules at once.
-pub(super) fn wanted(asked: &CreateHunt, creator: PlayerId, now: UnixMs) -> ApiResult<Wanted> {
-    Ok(Wanted {
+pub(super) fn wanted(asked: &CreateHunt, creator: PlayerId, now: UnixMs) -> ApiResult<NewHunt> {
+    Ok(NewHunt {
         name: asked.name.as_deref().map(name).transpose()?,
         settings: settings(asked)?,
         creator: Some(creator),

@@ -72,7 +72,7 @@ async fn create_hunt(
     let (now, creator) = (app.clock.now(), sitter.player());
     let wanted = create::wanted(&asked, creator, now)?;
     let cells = wanted.settings.size.cells();
-    let row = hunts::hunt(wanted, now);
+    let row = hunts::hunt_row(wanted, now);
     app.worlds.check_room(&row, counted.address, app.clock.steady_us())?;
     count(&app, counted, LiveHunt { id: row.id, ends_at: row.ends_at.unwrap_or(now), cells }).await?;
     let made = make(&app, &row, creator).await;
@@ -197,6 +197,6 @@ async fn state(app: &App, entry: WorldEntry, viewer: Option<PlayerId>) -> ApiRes
         Some(player) => Some(app.store.read(move |reader| reader.has_joined(id, player)).await?),
     };
     let is_over = entry.row.is_over(app.clock.now());
-    let may_enter = !is_over && app.hunts.may_enter(&app.store, &entry.row, viewer).await?;
+    let may_enter = !is_over && app.hunts.can_enter(&app.store, &entry.row, viewer).await?;
     Ok(HuntState { hunt: show::hunt(entry)?, has_joined, may_enter })
 }

@@ -1,6 +1,6 @@
 //! What is refused around the hunt, in the API's words: one stable code each, and what could be done instead.
 
-use crate::hunts::NotTaken;
+use crate::hunts::TicketError;
 use axum::http::StatusCode;
 use engine::limits::WORLDS_PER_PLAYER_MAX;
 use engine::matchmaking::TicketRefusal;
@@ -45,7 +45,7 @@ pub enum HuntRefusal {
     TicketSettling,
     /// A ticket was not taken.
     #[error(transparent)]
-    Ticket(#[from] NotTaken),
+    Ticket(#[from] TicketError),
 }
 
 impl HuntRefusal {
@@ -58,26 +58,28 @@ impl HuntRefusal {
             Self::TicketLost => (StatusCode::GONE, "ticket_lost"),
             Self::TicketSettling => (StatusCode::SERVICE_UNAVAILABLE, "ticket_settling"),
             Self::TicketElsewhere { .. }
-            | Self::Ticket(NotTaken::NotHere | NotTaken::JustMatched | NotTaken::Elsewhere { .. }) => {
+            | Self::Ticket(TicketError::NotOwner | TicketError::JustMatched | TicketError::Elsewhere { .. }) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "desk_elsewhere")
             }
-            Self::Ticket(NotTaken::NoTicket) => (StatusCode::NOT_FOUND, "no_such_ticket"),
-            Self::Ticket(NotTaken::InHunt(_)) => (StatusCode::CONFLICT, "in_hunt"),
-            Self::Ticket(NotTaken::Refused(TicketRefusal::PartyFull)) => (StatusCode::CONFLICT, "party_full"),
-            Self::Ticket(NotTaken::Refused(TicketRefusal::NotWaiting)) => (StatusCode::CONFLICT, "ticket_not_waiting"),
-            Self::Ticket(NotTaken::Quota(_)) => (StatusCode::TOO_MANY_REQUESTS, "address_quota"),
+            Self::Ticket(TicketError::NoSuchTicket) => (StatusCode::NOT_FOUND, "no_such_ticket"),
+            Self::Ticket(TicketError::InHunt(_)) => (StatusCode::CONFLICT, "in_hunt"),
+            Self::Ticket(TicketError::Refused(TicketRefusal::PartyFull)) => (StatusCode::CONFLICT, "party_full"),
+            Self::Ticket(TicketError::Refused(TicketRefusal::NotWaiting)) => {
+                (StatusCode::CONFLICT, "ticket_not_waiting")
+            }
+            Self::Ticket(TicketError::Quota(_)) => (StatusCode::TOO_MANY_REQUESTS, "address_quota"),
             Self::NotMaker => (StatusCode::FORBIDDEN, "not_maker"),
             Self::BuiltIn => (StatusCode::CONFLICT, "built_in"),
             Self::TooManyOfMaker => (StatusCode::CONFLICT, "too_many"),
-            Self::Ticket(NotTaken::Leaving) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
-            Self::Ticket(NotTaken::Refused(TicketRefusal::AlreadyWaiting(_))) => {
+            Self::Ticket(TicketError::Draining) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
+            Self::Ticket(TicketError::Refused(TicketRefusal::AlreadyWaiting(_))) => {
                 (StatusCode::CONFLICT, "already_waiting")
             }
-            Self::Ticket(NotTaken::Refused(TicketRefusal::QueueFull)) => {
+            Self::Ticket(TicketError::Refused(TicketRefusal::QueueFull)) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "too_many_waiting")
             }
             Self::Reserved
-            | Self::Ticket(NotTaken::Refused(
+            | Self::Ticket(TicketError::Refused(
                 TicketRefusal::InvalidParty | TicketRefusal::InvalidPlayers | TicketRefusal::InvalidRating,
             )) => (StatusCode::BAD_REQUEST, "bad_value"),
         }
@@ -87,9 +89,9 @@ impl HuntRefusal {
     pub(in crate::gateway) fn field(&self) -> Option<&'static str> {
         match self {
             Self::Reserved => Some("/name"),
-            Self::Ticket(NotTaken::Refused(TicketRefusal::InvalidParty)) => Some("/party_size"),
-            Self::Ticket(NotTaken::Refused(TicketRefusal::InvalidPlayers)) => Some("/players"),
-            Self::Ticket(NotTaken::Refused(TicketRefusal::InvalidRating)) => Some("/rating"),
+            Self::Ticket(TicketError::Refused(TicketRefusal::InvalidParty)) => Some("/party_size"),
+            Self::Ticket(TicketError::Refused(TicketRefusal::InvalidPlayers)) => Some("/players"),
+            Self::Ticket(TicketError::Refused(TicketRefusal::InvalidRating)) => Some("/rating"),
             Self::NotOpen
             | Self::Full
             | Self::NotJoined
@@ -106,7 +108,7 @@ impl HuntRefusal {
     /// The node that can say more.
     pub(in crate::gateway) fn elsewhere(self) -> Option<String> {
         match self {
-            Self::TicketElsewhere { address } | Self::Ticket(NotTaken::Elsewhere { address }) => Some(address),
+            Self::TicketElsewhere { address } | Self::Ticket(TicketError::Elsewhere { address }) => Some(address),
             _ => None,
         }
     }

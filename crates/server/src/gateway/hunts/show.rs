@@ -1,7 +1,7 @@
 //! Hunts, tickets and hunters as they are shown.
 
 use crate::gateway::problem::{ApiError, ApiResult};
-use crate::hunts::{Standing, TicketState};
+use crate::hunts::{TicketState, TicketStatus};
 use engine::ids::{PlayerId, TicketId};
 use engine::rows::{HunterRow, RoundRow, WorldEntry, WorldRow};
 use engine::worlds::settings_from_bytes;
@@ -34,7 +34,7 @@ pub(super) fn hunt(entry: WorldEntry) -> ApiResult<HuntView> {
     })
 }
 
-pub(super) fn ticket(standing: &Standing) -> TicketView {
+pub(super) fn ticket(standing: &TicketStatus) -> TicketView {
     let ticket = &standing.ticket;
     TicketView {
         id: ticket.id.to_string(),

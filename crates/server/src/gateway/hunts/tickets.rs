@@ -11,7 +11,9 @@ use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use crate::gateway::quota::Counted;
 use crate::gateway::stories::feed::wait;
 use crate::gateway::stories::who::Sitter;
-use crate::hunts::{NotTaken, Standing, TicketSeen, Whereabouts, enter, join, whereabouts};
+use crate::hunts::{
+    TicketError, TicketLocation, TicketReceiver, TicketStatus, join_ticket, locate_ticket, submit_ticket,
+};
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
@@ -40,10 +42,7 @@ const PLAYERS: u8 = 4;
 const RATING: u16 = 1_000;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
-    OpenApiRouter::new()
-        .routes(routes!(create_ticket))
-        .routes(routes!(get_ticket, cancel_ticket))
-        .routes(routes!(join_ticket))
+    OpenApiRouter::new().routes(routes!(create_ticket)).routes(routes!(get_ticket, cancel_ticket)).routes(routes!(join))
 }
 
 /// Take a ticket: find others to hunt with
@@ -67,7 +66,7 @@ async fn create_ticket(
 ) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Answer<TicketView>)> {
     let id = TicketId::new(app.clock.now(), random_bytes());
     let ticket = ticket(&asked, sitter.player(), id, app.clock.steady())?;
-    let seen = enter(&app, ticket, counted.address).await?.map_err(HuntRefusal::from)?;
+    let seen = submit_ticket(&app, ticket, counted.address).await?.map_err(HuntRefusal::from)?;
     let view = show::ticket(&seen.borrow());
     let place = format!("/api/hunts/tickets/{}", view.id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Answer(view)))
@@ -84,10 +83,12 @@ async fn create_ticket(
     (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
     (status = 503, description = "`desk_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn join_ticket(State(app): State<App>, sitter: Sitter, Id(id): Id<TicketId>) -> ApiResult<Answer<TicketView>> {
-    match join(&app, id, sitter.player()).await? {
+async fn join(State(app): State<App>, sitter: Sitter, Id(id): Id<TicketId>) -> ApiResult<Answer<TicketView>> {
+    match join_ticket(&app, id, sitter.player()).await? {
         Ok(seen) => Ok(Answer(show::ticket(&seen.borrow()))),
-        Err(NotTaken::NotHere | NotTaken::NoTicket) => elsewhere(&app, id, sitter.player()).await.map(Answer),
+        Err(TicketError::NotOwner | TicketError::NoSuchTicket) => {
+            elsewhere(&app, id, sitter.player()).await.map(Answer)
+        }
         Err(refused) => Err(HuntRefusal::from(refused).into()),
     }
 }
@@ -120,10 +121,10 @@ async fn get_ticket(
     Pass(pass): Pass,
 ) -> ApiResult<Response> {
     let wait = wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
-    let Some(seen) = app.hunts.matchmaker.look(id, sitter.player()) else {
+    let Some(seen) = app.hunts.matchmaker.find(id, sitter.player()) else {
         return elsewhere(&app, id, sitter.player()).await.map(|view| Answer(view).into_response());
     };
-    if wait.is_zero() || seen.borrow().state.is_end() {
+    if wait.is_zero() || seen.borrow().state.is_final() {
         return Ok(Answer(show::ticket(&seen.borrow())).into_response());
     }
     Ok(park_or_wait(pass, Instant::now() + wait, granted.to(Waiting::new(seen))).await)
@@ -158,8 +159,8 @@ async fn cancel_ticket(
 }
 
 /// A ticket that was given up, once it has ended: at once, unless its hunt is being saved. Nothing when that is not known here any more.
-async fn ended(mut seen: TicketSeen) -> ApiResult<Option<TicketView>> {
-    let end = timeout(TICKET_SETTLING_MAX, seen.wait_for(|standing| standing.state.is_end())).await;
+async fn ended(mut seen: TicketReceiver) -> ApiResult<Option<TicketView>> {
+    let end = timeout(TICKET_SETTLING_MAX, seen.wait_for(|standing| standing.state.is_final())).await;
     match end {
         Ok(standing) => Ok(standing.ok().map(|standing| show::ticket(&standing))),
         Err(_) => Err(HuntRefusal::TicketSettling.into()),
@@ -169,12 +170,12 @@ async fn ended(mut seen: TicketSeen) -> ApiResult<Option<TicketView>> {
 /// A ticket of which nothing is known here. It ends with the lease under which it was taken: nobody must wait for it then, and whoever
 /// was matched is told so all the same.
 async fn elsewhere(app: &App, id: TicketId, player: PlayerId) -> ApiResult<TicketView> {
-    match whereabouts(app, id, player).await? {
-        Whereabouts::Matched(hunt) => Ok(show::matched(id, player, &hunt)),
-        Whereabouts::At(address) => Err(HuntRefusal::TicketElsewhere { address }.into()),
-        Whereabouts::Forgotten => Err(ApiError::Missing(Thing::Ticket)),
-        Whereabouts::Lost => Err(HuntRefusal::TicketLost.into()),
-        Whereabouts::Unknown => Err(HuntRefusal::Ticket(NotTaken::NotHere).into()),
+    match locate_ticket(app, id, player).await? {
+        TicketLocation::Matched(hunt) => Ok(show::matched(id, player, &hunt)),
+        TicketLocation::Elsewhere(address) => Err(HuntRefusal::TicketElsewhere { address }.into()),
+        TicketLocation::Forgotten => Err(ApiError::Missing(Thing::Ticket)),
+        TicketLocation::Lost => Err(HuntRefusal::TicketLost.into()),
+        TicketLocation::Unknown => Err(HuntRefusal::Ticket(TicketError::NotOwner).into()),
     }
 }
 
@@ -209,16 +210,16 @@ fn patience(asked_ms: Option<i64>) -> ApiResult<Duration> {
 
 /// A poll that waits for a ticket's end: all that is kept of it.
 struct Waiting {
-    seen: TicketSeen,
+    seen: TicketReceiver,
     ended: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl Waiting {
-    fn new(seen: TicketSeen) -> Self {
+    fn new(seen: TicketReceiver) -> Self {
         let mut state = seen.clone();
         let ended = Box::pin(async move {
             // Without a sender nothing more is known of it here, and whoever asks again is told by whoever knows.
-            let _ = state.wait_for(|standing: &Standing| standing.state.is_end()).await;
+            let _ = state.wait_for(|standing: &TicketStatus| standing.state.is_final()).await;
         });
         Self { seen, ended }
     }

@@ -7,7 +7,7 @@ use crate::gateway::problem::{ApiError, ApiResult};
 use crate::limits::Limits;
 use crate::limits::headers::{RateHeaders, retry_after_s};
 use crate::limits::rules::window_ms;
-use crate::metrics::OWN_CLASSES;
+use crate::metrics::OWN_CLASS_PREFIX;
 use bytes::Bytes;
 use engine::limits::{LIMIT_CHECKS_MAX, LIMIT_CLASS_BYTES_MAX, LIMIT_KEY_BYTES_MAX};
 use http::request::Parts;
@@ -112,8 +112,8 @@ fn refuse_bad(question: &LimitCheck<'_>) -> Option<(&'static str, String)> {
     if !(1..=LIMIT_CLASS_BYTES_MAX).contains(&class) {
         return Some(("class", format!("the class has {class} bytes: expected 1 to {LIMIT_CLASS_BYTES_MAX}")));
     }
-    if question.class.starts_with(OWN_CLASSES) {
-        let why = format!("classes that begin with {OWN_CLASSES} are this server's own: expected another one");
+    if question.class.starts_with(OWN_CLASS_PREFIX) {
+        let why = format!("classes that begin with {OWN_CLASS_PREFIX} are this server's own: expected another one");
         return Some(("class", why));
     }
     (question.cost == 0).then(|| ("cost", "the cost is 0: expected at least 1 unit".to_owned()))

@@ -198,7 +198,7 @@ impl Desk {
             // Not at the level of other requests that change something: a line for each would be most of the work.
             tracing::debug!(request.id = ?id, ?place, status = status.as_u16(), "request done");
         }
-        self.metrics.http_answered_at(&self.counters[place.position()], status.as_u16(), began.elapsed());
+        self.metrics.http_answered_on_route(&self.counters[place.position()], status.as_u16(), began.elapsed());
         response.headers_mut().insert(REQUEST_ID, id);
         response
     }

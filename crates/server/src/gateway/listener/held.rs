@@ -64,11 +64,11 @@ impl Line {
         match guest {
             Guest::Poll { parked, deadline } => {
                 let status = holding.answer(parked, deadline, kept).await?;
-                holding.terms.metrics.http_answered_late(route.as_deref(), status.as_u16());
+                holding.terms.metrics.http_parked_answered(route.as_deref(), status.as_u16());
             }
             Guest::Stream { streamed, heartbeat_every } => {
                 // Its head is its answer: most streams are ended by their clients.
-                holding.terms.metrics.http_answered_late(route.as_deref(), status.as_u16());
+                holding.terms.metrics.http_parked_answered(route.as_deref(), status.as_u16());
                 let head = holding.head_of_pieces(status, &kept);
                 drop(kept);
                 holding.stream(streamed, heartbeat_every, head).await?;

@@ -7,9 +7,9 @@ use super::connection::Connection;
 use super::ranks::{Newcomer, Ranks, Standing};
 use crate::address_key::AddressKey;
 use crate::config::{Config, Networks};
+use crate::keyed_permits::KeyedPermits;
 use crate::metrics::Metrics;
-use crate::shares::Shares;
-use crate::sockets::Sockets;
+use crate::socket_budget::SocketBudget;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -64,9 +64,9 @@ pub(in crate::gateway) struct Permits {
     free: Semaphore,
     all: u32,
     /// Where each takes its socket from, if others do so, too.
-    sockets: Option<Arc<Sockets>>,
+    sockets: Option<Arc<SocketBudget>>,
     limit: Option<AddressLimit>,
-    addresses: Shares<AddressKey>,
+    addresses: KeyedPermits<AddressKey>,
     order: Mutex<Ranks<Connection>>,
     begun: Instant,
     /// Seconds since then, as [`Permits::keep_time`] counts them.
@@ -90,7 +90,7 @@ pub(in crate::gateway) struct Share {
 impl Permits {
     pub(in crate::gateway) fn new(
         max: usize,
-        sockets: Option<Arc<Sockets>>,
+        sockets: Option<Arc<SocketBudget>>,
         limit: Option<AddressLimit>,
         metrics: Arc<Metrics>,
     ) -> Arc<Self> {
@@ -100,7 +100,7 @@ impl Permits {
             all,
             sockets,
             limit,
-            addresses: Shares::default(),
+            addresses: KeyedPermits::default(),
             order: Mutex::default(),
             begun: Instant::now(),
             now_s: AtomicU32::new(0),
@@ -132,7 +132,7 @@ impl Permits {
     ) -> Result<Permit, Refused> {
         let key = self.limit.as_ref().and_then(|limit| limit.key(peer).map(|key| (key, limit.max)));
         if let Some((key, max)) = key
-            && !self.addresses.take(key, max)
+            && !self.addresses.try_acquire(key, max)
         {
             return Err(Refused::Address { max });
         }
@@ -140,7 +140,7 @@ impl Permits {
             *patience = None;
         } else if !self.take_after_making_room(key.map(|(key, _)| key), patience).await {
             if let Some((key, _)) = key {
-                self.addresses.give_back(key);
+                self.addresses.release(key);
             }
             return Err(Refused::Full);
         }
@@ -150,7 +150,7 @@ impl Permits {
 
     fn try_take(&self) -> bool {
         let Ok(permit) = self.free.try_acquire() else { return false };
-        let has_socket = self.sockets.as_ref().is_none_or(|sockets| sockets.client_may_come());
+        let has_socket = self.sockets.as_ref().is_none_or(|sockets| sockets.try_acquire_for_client());
         if has_socket {
             permit.forget();
         }
@@ -171,7 +171,7 @@ impl Permits {
     async fn take(&self) {
         let permit = self.free.acquire().await;
         if let Some(sockets) = &self.sockets {
-            sockets.client_comes().await;
+            sockets.acquire_for_client().await;
         }
         // Nobody ever closes the semaphore.
         if let Ok(permit) = permit {
@@ -222,7 +222,7 @@ impl Permits {
     pub(in crate::gateway) fn share(self: &Arc<Self>, client: IpAddr) -> Result<Option<Share>, Refused> {
         let Some(limit) = &self.limit else { return Ok(None) };
         let Some(key) = limit.key(client) else { return Ok(None) };
-        if !self.addresses.take(key, limit.max) {
+        if !self.addresses.try_acquire(key, limit.max) {
             let refused = Refused::Address { max: limit.max };
             self.metrics.http_connection_refused(refused.is_full());
             return Err(refused);
@@ -264,7 +264,7 @@ impl Permit {
 
     /// Takes over what a request counts as: the connection does from now on.
     pub(super) fn adopt(&self, share: &Share) {
-        self.permits.addresses.count(share.key);
+        self.permits.addresses.acquire_unchecked(share.key);
         self.count(Some(share.key));
     }
 
@@ -277,7 +277,7 @@ impl Permit {
     fn count(&self, key: Option<AddressKey>) {
         let before = std::mem::replace(&mut *self.counted.lock().unwrap_or_else(PoisonError::into_inner), key);
         if let Some(before) = before {
-            self.permits.addresses.give_back(before);
+            self.permits.addresses.release(before);
         }
     }
 }
@@ -287,7 +287,7 @@ impl Drop for Permit {
         self.count(None);
         self.permits.metrics.http_connection_closed();
         if let Some(sockets) = &self.permits.sockets {
-            sockets.client_left();
+            sockets.release_client();
         }
         self.permits.free.add_permits(1);
     }
@@ -295,6 +295,6 @@ impl Drop for Permit {
 
 impl Drop for Share {
     fn drop(&mut self) {
-        self.permits.addresses.give_back(self.key);
+        self.permits.addresses.release(self.key);
     }
 }

@@ -378,22 +378,22 @@ async fn a_client_that_speaks_http_2_is_told_so() {
 
 #[tokio::test(start_paused = true)]
 async fn a_client_for_whom_there_is_no_socket_waits_until_somebody_else_gives_one_back() {
-    let sockets = Arc::new(Sockets::new(1, 1));
-    let bot = sockets.bot().await;
+    let sockets = Arc::new(SocketBudget::new(1, 1));
+    let bot = sockets.acquire_for_bot().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, routes) = (listener.local_addr().unwrap(), |_| router(Arc::default(), Arc::default()));
     let shares = Shares { sockets: Some(sockets.clone()), ..Shares::from(Arc::<Metrics>::default()) };
     let mut house = Open::sharing(shares, address, listener, PATIENT, routes);
     let mut client = house.send(FAST).await;
-    sockets.wanted().await;
+    sockets.wait_for_shortage().await;
     assert_eq!(house.sample("gauntlet_http_connections_accepted_total "), "0");
     drop(bot);
     assert_eq!(answer(&mut client).await, ok("fast"));
-    assert!(sockets.is_empty(), "the client has it");
+    assert!(sockets.is_exhausted(), "the client has it");
     house.leave();
     assert_eq!(rest(client).await, "");
     house.served.await.unwrap();
-    assert_eq!(sockets.left(), 1);
+    assert_eq!(sockets.available(), 1);
 }
 
 #[tokio::test]

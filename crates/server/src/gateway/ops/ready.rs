@@ -4,7 +4,7 @@
 //! time: a flood of questions is one question.
 
 use crate::app::App;
-use crate::config::Serves;
+use crate::config::ServeMode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
@@ -67,7 +67,7 @@ async fn ask_store(app: &App) -> Answer {
 /// A node serves tables while it holds a lease of its own: it waits for no other node's. On its way out it lets go of them, and
 /// says so by another check.
 fn tables(app: &App) -> Answer {
-    let is_served = app.config.serves != Serves::All || app.drain.has_begun() || app.tables.are_served();
+    let is_served = app.config.serve_mode != ServeMode::All || app.drain.has_begun() || app.tables.is_serving();
     if is_served { Ok(()) } else { Err("this server holds no lease on tables at the moment") }
 }
 

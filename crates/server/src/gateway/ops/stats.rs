@@ -1,7 +1,7 @@
 //! The operators' statistics: what the store counted and what this process measured, in the shape that programs know.
 
 use crate::app::App;
-use crate::metrics::{Own, Quantiles, Timing};
+use crate::metrics::{ProcessUsage, Quantiles, Timing};
 use engine::rows::{MatchCounts, MatchStats, RecentFailure, WindowCounts};
 use std::time::Instant;
 use wire::api::{
@@ -13,7 +13,7 @@ use wire::time::Timestamp;
 /// What the queue holds, as programs for this API name kinds of work.
 const JOB_NAME: &str = "run_game";
 
-pub(super) fn view(stats: &MatchStats, app: &App, own: Own, now: Instant) -> AdminStats {
+pub(super) fn view(stats: &MatchStats, app: &App, own: ProcessUsage, now: Instant) -> AdminStats {
     let counts = &stats.counts;
     AdminStats {
         job_queue: queue(counts),
@@ -62,7 +62,7 @@ fn error(failure: &RecentFailure) -> RecentError {
     }
 }
 
-fn process(own: Own, uptime_s: f64) -> ProcessStats {
+fn process(own: ProcessUsage, uptime_s: f64) -> ProcessStats {
     ProcessStats {
         rss_bytes: own.rss_bytes,
         cpu_s: own.cpu_s.map(rounded),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::app::App;
-use crate::config::{Config, Serves};
+use crate::config::{Config, ServeMode};
 use crate::gateway::auth::Bootstrap;
 use axum::body::{Body, to_bytes};
 use axum::http::Request as HttpRequest;
@@ -140,7 +140,7 @@ impl House {
     /// Holds a lease on tables from here on.
     async fn serve_tables(&self) {
         tokio::spawn(crate::tables::run(self.app.clone()));
-        while !self.app.tables.are_served() {
+        while !self.app.tables.is_serving() {
             tokio::task::yield_now().await;
         }
     }
@@ -260,18 +260,18 @@ async fn a_server_that_leaves_is_not_ready() {
 
 #[tokio::test]
 async fn a_server_that_holds_no_lease_on_tables_is_not_ready_unless_it_serves_none() {
-    async fn check(serves: Serves, status: u16, failed: &[&str]) {
+    async fn check(serves: ServeMode, status: u16, failed: &[&str]) {
         let metrics = Arc::new(Metrics::default());
         let database = Arc::new(store::memory::MemoryDatabase::new());
         let store = Store::open(database, StoreConfig { readers: 1 }, metrics.clone()).unwrap();
         let mut config = Config::default();
-        config.serves = serves;
+        config.serve_mode = serves;
         let app = App::new(store, Arc::new(config), metrics.clone(), None);
         let router = routes().layer(from_fn_with_state(metrics, measure)).with_state(app.clone());
         ready(&House { app, router, is_lost: Arc::default(), probes: Arc::default() }, status, failed).await;
     }
-    check(Serves::All, 503, &["tables: this server holds no lease on tables at the moment"]).await;
-    check(Serves::Limiter, 200, &[]).await;
+    check(ServeMode::All, 503, &["tables: this server holds no lease on tables at the moment"]).await;
+    check(ServeMode::Limiter, 200, &[]).await;
 }
 
 /// What strangers can fill must not tell a balancer that nothing can be saved.

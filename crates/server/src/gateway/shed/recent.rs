@@ -1,7 +1,7 @@
 //! The last seconds of two times that only ever add up, and a writer that stands still: whoever waits for it has not been
 //! measured yet. Has no clock of its own.
 
-use crate::metrics::{Snapshot, Waits};
+use crate::metrics::{HistogramSnapshot, WaitSnapshots};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -10,12 +10,12 @@ const LOOKS: usize = 5;
 
 /// The last looks, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Recent(VecDeque<Waits>);
+pub(super) struct Recent(VecDeque<WaitSnapshots>);
 
 impl Recent {
     /// The time that 99 of 100 did not exceed since the oldest look: for the store's writer, and for a processor. `None`
     /// where nobody waited.
-    pub(super) fn p99(&mut self, now: Waits) -> (Option<Duration>, Option<Duration>) {
+    pub(super) fn p99(&mut self, now: WaitSnapshots) -> (Option<Duration>, Option<Duration>) {
         let oldest = self.0.front().unwrap_or(&now);
         let p99s = (p99(&now.commit, &oldest.commit), p99(&now.scheduler, &oldest.scheduler));
         self.0.push_back(now);
@@ -26,7 +26,7 @@ impl Recent {
     }
 }
 
-fn p99(now: &Snapshot, before: &Snapshot) -> Option<Duration> {
+fn p99(now: &HistogramSnapshot, before: &HistogramSnapshot) -> Option<Duration> {
     let ms = now.since(before).quantile_ms(0.99)?;
     Some(Duration::from_secs_f64(ms / 1e3))
 }

@@ -8,7 +8,7 @@ use crate::gateway::extract::RawJson;
 use crate::gateway::idempotency::Key;
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::gateway::quota::Counted;
-use crate::tables::{Opened, Opening, TableError};
+use crate::tables::{NewTable, OpenResult, TableError};
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
@@ -67,7 +67,7 @@ async fn open_table(
     app.quotas.make_table(counted.address, app.limits.now())?;
     let id = TableId::new(app.clock.now(), random_bytes());
     let game = GameId { table: id, number: FIRST };
-    let opening = Opening {
+    let opening = NewTable {
         id,
         opener: sitter.newcomer(app).await?,
         address: counted.address,
@@ -77,8 +77,8 @@ async fn open_table(
         idempotency: key.map(|key| key.with_answer(game.to_string().into_bytes())),
     };
     match app.tables.open(opening).await? {
-        Opened::New { view, committed_at_us } => Ok(show::state(&view, &[sitter.player()], Some(committed_at_us))),
-        Opened::Replayed(first) => {
+        OpenResult::New { view, committed_at_us } => Ok(show::state(&view, &[sitter.player()], Some(committed_at_us))),
+        OpenResult::Replayed(first) => {
             let first = String::from_utf8_lossy(&first);
             let game = first.parse().map_err(|_| ApiError::Unforeseen(format!("a remembered game is {first:?}")))?;
             read::game(app, game, Some(sitter.player())).await

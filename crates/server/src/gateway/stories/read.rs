@@ -93,7 +93,7 @@ async fn close_table(State(app): State<App>, operator: Operator, Id(table): Id<T
 
 /// A game, as this viewer sees it.
 pub(super) async fn game(app: &App, id: GameId, viewer: Option<PlayerId>) -> ApiResult<StoryState> {
-    if let Some(seen) = app.tables.view_here(id.table, viewer).await
+    if let Some(seen) = app.tables.view_if_loaded(id.table, viewer).await
         && shows(&seen.view, id)
     {
         return Ok(show::state(&seen.view, &seen.online, None));

@@ -2,7 +2,7 @@
 //!
 //! 403: not this caller, whatever the game is at. 409: not now, or not this card. 400: never.
 
-use crate::tables::{TableError, Whose};
+use crate::tables::{LimitScope, TableError};
 use axum::http::StatusCode;
 use engine::tables::{Phase, Refusal};
 
@@ -64,11 +64,17 @@ pub(in crate::gateway) fn unavailable(error: &TableError) -> (StatusCode, &'stat
     match error {
         TableError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "table_busy"),
         TableError::Draining => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
-        TableError::NotServing | TableError::Inherited { .. } => (StatusCode::SERVICE_UNAVAILABLE, "tables_not_served"),
+        TableError::NotServing | TableError::HeldByPreviousProcess { .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, "tables_not_served")
+        }
         TableError::Elsewhere { .. } => (StatusCode::SERVICE_UNAVAILABLE, "table_elsewhere"),
-        TableError::TooManyTables { whose: Whose::All, .. } => (StatusCode::SERVICE_UNAVAILABLE, "too_many_tables"),
+        TableError::TooManyTables { whose: LimitScope::All, .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, "too_many_tables")
+        }
         TableError::TooManyTables { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_tables"),
-        TableError::TooManyWaiters { whose: Whose::All, .. } => (StatusCode::SERVICE_UNAVAILABLE, "too_many_waiters"),
+        TableError::TooManyWaiters { whose: LimitScope::All, .. } => {
+            (StatusCode::SERVICE_UNAVAILABLE, "too_many_waiters")
+        }
         TableError::TooManyWaiters { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters"),
         TableError::Refused(_)
         | TableError::NoSuchTable

@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::gateway::auth::Operator;
 use crate::gateway::extract::{Id, Json};
 use crate::gateway::problem::{ApiError, ApiResult};
-use crate::worlds::actors::{ActorError, ActorStats, Plan};
+use crate::worlds::actors::{ActorError, ActorPlan, ActorStats};
 use axum::Json as Answer;
 use axum::extract::State;
 use engine::ids::WorldName;
@@ -39,14 +39,14 @@ async fn set_actors(
 ) -> ApiResult<Answer<WorldActors>> {
     app.worlds.set_actors(&name, plan(&wanted)?).await.map_err(|error| match error {
         ActorError::TooMany => ApiError::bad_value("/count", error.to_string()),
-        ActorError::Outside(error) => ApiError::bad_value("/spawn", error.to_string()),
+        ActorError::SpawnOutOfBounds(error) => ApiError::bad_value("/spawn", error.to_string()),
         ActorError::Visit(error) => error.into(),
     })?;
     let stats = app.worlds.actors(&name).unwrap_or_default();
     Ok(Answer(show::actors(&ActorStats { planned: wanted.count, ..stats })))
 }
 
-fn plan(wanted: &SetActors) -> ApiResult<Plan> {
+fn plan(wanted: &SetActors) -> ApiResult<ActorPlan> {
     let ms = |ms: u32| Duration::from_millis(ms.into());
     let (period, jitter) = (ms(wanted.period_ms.unwrap_or(1_000)), ms(wanted.jitter_ms));
     if !(ACTOR_PERIOD_MIN..=ACTOR_PERIOD_MAX).contains(&period) {
@@ -62,5 +62,5 @@ fn plan(wanted: &SetActors) -> ApiResult<Plan> {
         return Err(ApiError::bad_value("/start_delay_ms", why));
     }
     let spawn = wanted.spawn.map(|cell| Cell { x: cell.x, y: cell.y });
-    Ok(Plan { count: wanted.count, start_delay, spawn, period, jitter })
+    Ok(ActorPlan { count: wanted.count, start_delay, spawn, period, jitter })
 }

@@ -6,7 +6,7 @@
 use super::ears::put_bye;
 use super::parting::{Farewell, Parting};
 use crate::gateway::listener::{Connection, Rank};
-use crate::metrics::{LineKind, Metrics};
+use crate::metrics::{Metrics, WorldTransport};
 use engine::limits::{WORLD_KEEPALIVE_INTERVAL, WORLD_KEEPALIVE_PROBES, WORLD_OUTBOUND_BYTES_MAX};
 use futures_util::task::AtomicWaker;
 use rustix::net::sockopt;
@@ -67,7 +67,7 @@ impl Line {
             Framing::Text => WEBSOCKET | JSON,
         };
         let line = Self { connection, state: AtomicU8::new(state), outbox: Mutex::default(), task: AtomicWaker::new() };
-        line.metrics().lines().opened(line.kind());
+        line.metrics().world_connections().opened(line.kind());
         line
     }
 
@@ -95,8 +95,8 @@ impl Line {
         self.connection.metrics()
     }
 
-    fn kind(&self) -> LineKind {
-        if self.is(WEBSOCKET) { LineKind::WebSocket } else { LineKind::Tcp }
+    fn kind(&self) -> WorldTransport {
+        if self.is(WEBSOCKET) { WorldTransport::WebSocket } else { WorldTransport::Tcp }
     }
 
     /// How frames stand in the connection.
@@ -123,7 +123,7 @@ impl Line {
 
     /// So many frames of so many bytes came.
     pub(super) fn heard(&self, frames: u64, bytes: usize) {
-        self.metrics().lines().heard(frames, bytes as u64);
+        self.metrics().world_connections().frames_received(frames, bytes as u64);
     }
 
     pub(super) fn is_behind(&self) -> bool {
@@ -180,7 +180,7 @@ impl Line {
             return;
         }
         if outbox.bytes.len() + rest.len() > WORLD_OUTBOUND_BYTES_MAX {
-            self.metrics().lines().ended(Farewell::not_taken().code);
+            self.metrics().world_connections().ended(Farewell::not_taken().code);
             self.state.fetch_or(ENDED, Ordering::AcqRel);
         } else {
             outbox.bytes.extend_from_slice(rest);
@@ -229,7 +229,7 @@ impl Line {
             Parting::Bye(status) if self.is(WEBSOCKET) => put_bye(*status, &mut frames),
             Parting::Bye(_) => {}
             Parting::Ended(farewell) => {
-                self.metrics().lines().ended(farewell.code);
+                self.metrics().world_connections().ended(farewell.code);
                 encode(&farewell.frame(), self.format(), &mut frames);
                 if self.is(WEBSOCKET) {
                     put_close(farewell.close, farewell.code, &mut frames);
@@ -261,6 +261,6 @@ impl Line {
 
 impl Drop for Line {
     fn drop(&mut self) {
-        self.metrics().lines().closed(self.kind());
+        self.metrics().world_connections().closed(self.kind());
     }
 }

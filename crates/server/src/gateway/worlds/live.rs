@@ -9,7 +9,7 @@ use super::parting::{Farewell, Parting};
 use super::register::view_options;
 use super::say::put_refusal;
 use crate::app::App;
-use crate::worlds::{Door, Place, SendError};
+use crate::worlds::{MoverHandle, SendError, WorldHandle};
 use engine::worlds::{Input, InputKind};
 use rules::world::Step;
 use std::cell::RefCell;
@@ -31,15 +31,15 @@ thread_local! {
 pub(super) struct Live {
     line: Arc<Line>,
     ears: Ears,
-    door: Door,
+    door: WorldHandle,
     /// Dropped with the connection, however that ends: the mover is lost then.
-    place: Option<Place>,
+    place: Option<MoverHandle>,
     app: App,
     _grants: Grants,
 }
 
 impl Live {
-    pub(super) fn new(opening: Opening, door: Door, place: Place) -> Self {
+    pub(super) fn new(opening: Opening, door: WorldHandle, place: MoverHandle) -> Self {
         let Opening { app, line, ears, grants, .. } = opening;
         Self { line, ears, door, place: Some(place), app, _grants: grants }
     }
@@ -69,7 +69,7 @@ impl Live {
             });
             // Whatever came before the end was said all the same, and is in the mailbox before it.
             let sent = send(line, door, inputs);
-            place.take_if(|_| is_leaving).into_iter().for_each(Place::leave);
+            place.take_if(|_| is_leaving).into_iter().for_each(MoverHandle::leave);
             sent.and(heard)
         })
     }
@@ -101,7 +101,7 @@ impl Future for Live {
 }
 
 /// What somebody asks for: an input for the world, or nothing that the world must decide.
-fn take(line: &Line, place: &Place, asked: &ClientMessage, now_us: i64) -> Result<Option<Input>, Parting> {
+fn take(line: &Line, place: &MoverHandle, asked: &ClientMessage, now_us: i64) -> Result<Option<Input>, Parting> {
     let input = |seq, what| Ok(Some(Input { mover: place.seat(), seq, tag: 0, at_us: now_us, kind: what }));
     match asked {
         ClientMessage::Move(step) => {
@@ -132,7 +132,7 @@ fn take(line: &Line, place: &Place, asked: &ClientMessage, now_us: i64) -> Resul
 }
 
 /// Puts inputs into the world's mailbox; what it does not take is refused, and may be sent again with the same number.
-fn send(line: &Line, door: &Door, inputs: &mut Vec<Input>) -> Result<(), Parting> {
+fn send(line: &Line, door: &WorldHandle, inputs: &mut Vec<Input>) -> Result<(), Parting> {
     if inputs.is_empty() {
         return Ok(());
     }

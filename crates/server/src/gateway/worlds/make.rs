@@ -84,7 +84,7 @@ async fn sow_life(
     match door.sow(cells).await {
         Ok(sown) => Ok(Answer(SownLife { sown })),
         Err(SowError::NoLife) => Err(ApiError::NoLife),
-        Err(SowError::NotTaken(_)) => Err(VisitError::Busy.into()),
+        Err(SowError::TicketError(_)) => Err(VisitError::Busy.into()),
     }
 }
 
@@ -92,7 +92,7 @@ fn wanted(app: &App, asked: &CreateWorld) -> ApiResult<WorldRow> {
     let name: WorldName =
         asked.name.parse().map_err(|error| ApiError::bad_value("/name", format!("the name is {error}")))?;
     let open = asked.open_ms.map(open).transpose()?;
-    let row = worlds::row(app, name, WorldKind::World, &settings(asked)?);
+    let row = worlds::world_row(app, name, WorldKind::World, &settings(asked)?);
     Ok(WorldRow { ends_at: open.map(|span| row.created_at.plus(span)), ..row })
 }
 

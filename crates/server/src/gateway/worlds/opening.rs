@@ -12,8 +12,8 @@ use crate::address_key::AddressKey;
 use crate::app::App;
 use crate::gateway::auth::Anybody;
 use crate::gateway::granted;
-use crate::grants::{Grant, Revocable, Revoked};
-use crate::worlds::{Door, Ending, Place, RegisterError};
+use crate::grants::{Grant, Revocable, RevocationReason};
+use crate::worlds::{CloseReason, MoverHandle, RegisterError, WorldHandle};
 use engine::ids::WorldName;
 use engine::limits::WORLD_HANDSHAKE_TIMEOUT;
 use rules::world::INDICATORS;
@@ -54,7 +54,7 @@ impl Grants {
 
 /// The connection ends with the credential that it is open by.
 impl Revocable for Line {
-    fn revoke(&self, why: Revoked) {
+    fn revoke(&self, why: RevocationReason) {
         self.part(&Farewell::refused(&why.into()).into());
     }
 }
@@ -72,7 +72,7 @@ pub(super) async fn open(opening: Opening) {
             Ok(Err(parting)) => parting,
             Err(_) => Farewell::too_slow(WORLD_HANDSHAKE_TIMEOUT).into(),
         },
-        () = app.drain.begun() => Farewell::from(Ending::Leaving).into(),
+        () = app.drain.begun() => Farewell::from(CloseReason::Draining).into(),
     };
     line.part(&parting);
     linger(line).await;
@@ -144,7 +144,7 @@ impl Opening {
         Ok(())
     }
 
-    async fn register(&mut self, register: &Register) -> Result<Result<(Door, Place), NotSo>, Parting> {
+    async fn register(&mut self, register: &Register) -> Result<Result<(WorldHandle, MoverHandle), NotSo>, Parting> {
         let name = register::world(&register.world, self.world.as_ref())?;
         let who = register::who(&self.app, &register.token, self.connected.as_ref()).await?;
         // Without a token of its own it moves as whoever connected, whose grant there is already.
@@ -154,14 +154,14 @@ impl Opening {
         let rank = who.as_ref().map(Anybody::rank);
         let who = register::identified(&self.app, who).await?;
         // Who may not come in brings no world into memory, where it might take the place of another one.
-        if self.app.worlds.here(&name).is_none()
+        if self.app.worlds.loaded(&name).is_none()
             && let Ok(asleep) = read::named(&self.app, name.clone()).await
             && !register::may_enter(&self.app, &asleep.row, &who).await?
         {
             return Ok(Err(NotSo::NotJoined));
         }
         let door = self.app.worlds.visit_from(&name, self.address).await.map_err(Farewell::from)?;
-        if !register::may_enter(&self.app, &door.facts().row, &who).await? {
+        if !register::may_enter(&self.app, &door.info().row, &who).await? {
             return Ok(Err(NotSo::NotJoined));
         }
         let registration = match register::registration(register, who) {
@@ -185,7 +185,7 @@ impl Opening {
         };
         // A mover without a token is nobody in particular: when there is no room, its connection gives way.
         rank.into_iter().for_each(|rank| self.line.raise(rank));
-        let settings = &door.facts().settings;
+        let settings = &door.info().settings;
         self.line.release(Some(&Registered {
             id: registered.mover.id.0,
             key: registered.key,

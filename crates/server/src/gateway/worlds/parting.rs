@@ -1,7 +1,7 @@
 //! Why a connection ends, and the last thing that it is told: one error frame with a code, words, and the status of the close.
 
 use crate::gateway::problem::ApiError;
-use crate::worlds::{Ending, VisitError};
+use crate::worlds::{CloseReason, VisitError};
 use engine::limits::{WORLD_FRAME_BYTES_MAX, WORLD_FRAMES_PER_S_MAX, WORLD_HELLO_BYTES_MAX};
 use std::borrow::Cow;
 use std::time::Duration;
@@ -163,20 +163,22 @@ impl From<Violation> for Farewell {
     }
 }
 
-impl From<Ending> for Farewell {
-    fn from(ending: Ending) -> Self {
+impl From<CloseReason> for Farewell {
+    fn from(ending: CloseReason) -> Self {
         match ending {
-            Ending::WorldMoved => Self::new("world_moved", RESTART, "the world is not here any more: connect again"),
-            Ending::Unloaded => Self::new(
+            CloseReason::WorldMoved => {
+                Self::new("world_moved", RESTART, "the world is not here any more: connect again")
+            }
+            CloseReason::Unloaded => Self::new(
                 "world_unloaded",
                 LATER,
                 "this server needed the room for another world, as this one was silent or your address held the most: connect again",
             ),
-            Ending::Leaving => Self::new("draining", RESTART, "this server is leaving: connect again"),
-            Ending::Over => Self::from(VisitError::Over),
-            Ending::Replaced => Self::new("replaced", POLICY, "this mover was taken up on another connection"),
-            Ending::Gone => Self::new("unknown_mover", POLICY, "there is no such mover any more: register again"),
-            Ending::Broken => {
+            CloseReason::Draining => Self::new("draining", RESTART, "this server is leaving: connect again"),
+            CloseReason::Over => Self::from(VisitError::Over),
+            CloseReason::Replaced => Self::new("replaced", POLICY, "this mover was taken up on another connection"),
+            CloseReason::Gone => Self::new("unknown_mover", POLICY, "there is no such mover any more: register again"),
+            CloseReason::Broken => {
                 Self::new("broken", DEFECT, "this world broke, by a defect of the server: its log says more")
             }
         }
@@ -194,7 +196,7 @@ impl From<VisitError> for Farewell {
             VisitError::Busy => Self::new("busy", LATER, reason),
             VisitError::WorldsFull => Self::new("worlds_full", LATER, reason),
             VisitError::YourShare => Self::new("your_share", LATER, reason),
-            VisitError::TooMany { .. } => Self::new("too_many_worlds", LATER, reason),
+            VisitError::TooManyWorlds { .. } => Self::new("too_many_worlds", LATER, reason),
             // Only operators may read why a database was unreachable.
             VisitError::Store(_) => Self::new("unavailable", LATER, "this server cannot read the world now: try again"),
             VisitError::Broken => Self::new("broken", DEFECT, reason),

@@ -9,7 +9,7 @@ use crate::gateway::extract::{Id, Queried};
 use crate::gateway::page::{PageQuery, cut, legible, link_to_next};
 use crate::gateway::problem::{ApiError, ApiResult, Thing};
 use crate::gateway::stories::who::Looking;
-use crate::worlds::{Door, VisitError};
+use crate::worlds::{VisitError, WorldHandle};
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -108,7 +108,7 @@ async fn get_section(
     Queried(query): Queried<RegionQuery>,
 ) -> ApiResult<Response> {
     let (door, region) = (door(&app, &viewer, &name).await?, query.region());
-    let detail = viewer.sees(&door.facts().settings);
+    let detail = viewer.sees(&door.info().settings);
     let of = name.clone();
     let read = move |picture: &Picture| {
         let section = picture.section(region, detail).map_err(|error| too_large(&error))?;
@@ -143,7 +143,7 @@ async fn get_density(
     Queried(bins): Queried<BinQuery>,
 ) -> ApiResult<Answer<WorldDensity>> {
     let door = door(&app, &viewer, &name).await?;
-    let settings = &door.facts().settings;
+    let settings = &door.info().settings;
     let (region, bin) = match viewer.sees(settings) {
         Detail::Everything => (query.region(), bins.bin.unwrap_or_default()),
         Detail::Terrain => (CellRect::whole(settings.size), settings.size.width.max(settings.size.height)),
@@ -163,7 +163,7 @@ async fn get_density(
 async fn get_stats(State(app): State<App>, viewer: Viewer, Id(name): Id<WorldName>) -> ApiResult<Answer<WorldStats>> {
     let door = door(&app, &viewer, &name).await?;
     let Some(picture) = door.picture().await else { return Err(not_here(&app, &name).await) };
-    Ok(Answer(show::stats(&name, &picture, door.waiting(), app.worlds.actors(&name))))
+    Ok(Answer(show::stats(&name, &picture, door.queued_inputs(), app.worlds.actors(&name))))
 }
 
 pub(super) async fn named(app: &App, name: WorldName) -> ApiResult<WorldEntry> {
@@ -177,9 +177,9 @@ async fn check_known(app: &App, viewer: &Viewer, world: &WorldRow) -> ApiResult<
 }
 
 /// A world in memory that the viewer may know of; a world that sleeps is left asleep.
-async fn door(app: &App, viewer: &Viewer, name: &WorldName) -> ApiResult<Door> {
-    if let Some(door) = app.worlds.here(name) {
-        check_known(app, viewer, &door.facts().row).await?;
+async fn door(app: &App, viewer: &Viewer, name: &WorldName) -> ApiResult<WorldHandle> {
+    if let Some(door) = app.worlds.loaded(name) {
+        check_known(app, viewer, &door.info().row).await?;
         return Ok(door);
     }
     let entry = named(app, name.clone()).await?;
@@ -191,7 +191,7 @@ async fn door(app: &App, viewer: &Viewer, name: &WorldName) -> ApiResult<Door> {
 async fn read_picture<T: Send + 'static>(
     app: &App,
     name: &WorldName,
-    door: &Door,
+    door: &WorldHandle,
     client: Client,
     read: impl FnOnce(&Picture) -> T + Send + 'static,
 ) -> ApiResult<T> {
@@ -203,14 +203,14 @@ async fn read_picture<T: Send + 'static>(
 
 /// Why there is no picture of a world that was in memory.
 async fn not_here(app: &App, name: &WorldName) -> ApiError {
-    if app.worlds.here(name).is_some() {
+    if app.worlds.loaded(name).is_some() {
         return VisitError::Busy.into();
     }
     named(app, name.clone()).await.map_or_else(|error| error, |entry| not_in_memory(app, entry))
 }
 
 fn not_in_memory(app: &App, entry: WorldEntry) -> ApiError {
-    match entry.owner.filter(|_| app.worlds.here(&entry.row.name).is_none()) {
+    match entry.owner.filter(|_| app.worlds.loaded(&entry.row.name).is_none()) {
         Some(owner) if !show::is_own(app, &owner.address) => VisitError::Elsewhere { address: owner.address }.into(),
         Some(_) | None => ApiError::WorldAsleep,
     }

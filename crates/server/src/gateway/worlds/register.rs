@@ -89,7 +89,7 @@ pub(super) fn world(named: &str, address: Option<&WorldName>) -> Result<WorldNam
 
 /// Whether somebody may come into this world at all.
 pub(super) async fn may_enter(app: &App, world: &WorldRow, who: &Identified) -> Result<bool, Parting> {
-    let may_enter = app.hunts.may_enter(&app.store, world, who.player).await;
+    let may_enter = app.hunts.can_enter(&app.store, world, who.player).await;
     may_enter.map_err(|error| Farewell::refused(&error.into()).into())
 }
 

@@ -3,8 +3,8 @@
 use super::line::Line;
 use super::parting::{Farewell, Parting};
 use super::register::in_force;
-use crate::metrics::Word;
-use crate::worlds::{Ending, Outlet, Tiding};
+use crate::metrics::FrameKind;
+use crate::worlds::{ClientSink, CloseReason, OutboundMessage};
 use engine::worlds::{Answer, Done, EnteredMover, HuntEvent, Refusal as Refused, RoundPhase, RoundStatus, ViewDelta};
 use rules::world::{Cell, Indicator, Item as Lying, PowerUp};
 use std::cell::RefCell;
@@ -17,33 +17,33 @@ thread_local! {
     static VIEW: RefCell<View> = RefCell::default();
 }
 
-impl Outlet for Line {
-    fn encode(&self, tiding: &Tiding<'_>, out: &mut Vec<u8>) {
-        let (format, lines) = (self.format(), self.metrics().lines());
+impl ClientSink for Line {
+    fn encode(&self, tiding: &OutboundMessage<'_>, out: &mut Vec<u8>) {
+        let (format, lines) = (self.format(), self.metrics().world_connections());
         match tiding {
-            Tiding::Answer(answer) => {
-                lines.said(Word::Answer);
+            OutboundMessage::Answer(answer) => {
+                lines.frame_sent(FrameKind::Answer);
                 put_answer(answer, format, out);
             }
-            Tiding::View(delta) => {
-                lines.said(Word::View);
+            OutboundMessage::View(delta) => {
+                lines.frame_sent(FrameKind::View);
                 VIEW.with_borrow_mut(|view| {
                     fill(view, delta);
                     encode(view, format, out);
                 });
             }
-            Tiding::News(news) => {
-                lines.said(Word::News);
+            OutboundMessage::Event(news) => {
+                lines.frame_sent(FrameKind::Event);
                 encode(&told(news), format, out);
             }
-            Tiding::Watched(options) => {
-                lines.said(Word::Answer);
+            OutboundMessage::ViewChanged(options) => {
+                lines.frame_sent(FrameKind::Answer);
                 encode(&Watched { view: options.map(in_force) }, format, out);
             }
         }
     }
 
-    fn tell(&self, frames: &[u8]) {
+    fn send(&self, frames: &[u8]) {
         self.tell_now(frames);
     }
 
@@ -51,7 +51,7 @@ impl Outlet for Line {
         Self::is_behind(self)
     }
 
-    fn end(&self, why: Ending) {
+    fn close(&self, why: CloseReason) {
         self.part(&Parting::Ended(Farewell::from(why)));
     }
 }

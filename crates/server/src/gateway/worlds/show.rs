@@ -2,7 +2,7 @@
 
 use crate::app::App;
 use crate::gateway::problem::{ApiError, ApiResult};
-use crate::lease::Tenant;
+use crate::lease::LeaseContext;
 use crate::worlds::actors::{ActorStats, MoveTime};
 use engine::ids::WorldName;
 use engine::rows::WorldEntry;
@@ -33,7 +33,7 @@ pub(super) fn world(app: &App, entry: WorldEntry) -> ApiResult<WorldView> {
         move_min_ms: u64::try_from(settings.move_min.as_millis()).unwrap_or(u64::MAX),
         created_at: Timestamp(row.created_at.0),
         ends_at: row.ends_at.map(|at| Timestamp(at.0)),
-        is_here: app.worlds.here(&row.name).is_some(),
+        is_here: app.worlds.loaded(&row.name).is_some(),
         address: owner.map(|owner| owner.address).filter(|address| !is_own(app, address)),
     })
 }

@@ -21,7 +21,7 @@ pub(in crate::gateway) struct Viewer {
 impl Viewer {
     /// Whether they may know that this world is there.
     pub(in crate::gateway) async fn may_know(&self, app: &App, world: &WorldRow) -> ApiResult<bool> {
-        Ok(self.is_shown(world) || app.hunts.may_enter(&app.store, world, self.player).await?)
+        Ok(self.is_shown(world) || app.hunts.can_enter(&app.store, world, self.player).await?)
     }
 
     /// Whether it is shown to them whether they play in it or not.

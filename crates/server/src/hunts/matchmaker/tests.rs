@@ -16,33 +16,33 @@ fn ticket(owner: u128, now: UnixMs) -> Ticket {
 #[tokio::test]
 async fn ended_tickets_take_no_place() {
     let matchmaker = Matchmaker::new(1, Arc::default());
-    matchmaker.open(WorkerId(1), Lease::for_ever());
+    matchmaker.start_accepting(WorkerId(1), Lease::always_valid());
     let now = UnixMs(1_700_000_000_000);
-    let first = matchmaker.enter(ticket(1, now), None, None).unwrap().borrow().ticket.id;
+    let first = matchmaker.submit(ticket(1, now), None, None).unwrap().borrow().ticket.id;
     assert!(matchmaker.cancel(first, Some(PlayerId(1)), now).is_some());
     for number in 0..=TICKETS_KNOWN_MAX as u128 {
         let owner = PlayerId(number % 48);
         let seen =
-            matchmaker.enter(ticket(number % 48, now), None, None).unwrap_or_else(|why| panic!("{number}: {why}"));
+            matchmaker.submit(ticket(number % 48, now), None, None).unwrap_or_else(|why| panic!("{number}: {why}"));
         let id = seen.borrow().ticket.id;
         assert!(matchmaker.cancel(id, Some(owner), now).is_some());
     }
-    assert_eq!(matchmaker.desk().known.len(), TICKETS_KNOWN_MAX - TICKETS_MAX);
-    assert!(matchmaker.look(first, PlayerId(1)).is_none(), "the earliest end is forgotten first");
+    assert_eq!(matchmaker.lock().tickets.len(), TICKETS_KNOWN_MAX - TICKETS_MAX);
+    assert!(matchmaker.find(first, PlayerId(1)).is_none(), "the earliest end is forgotten first");
 }
 
 /// A ticket that is matched counts until its hunt is over, another one until it ends.
 #[tokio::test]
 async fn an_address_has_so_many_tickets() {
     let matchmaker = Matchmaker::new(2, Arc::default());
-    matchmaker.open(WorkerId(1), Lease::for_ever());
+    matchmaker.start_accepting(WorkerId(1), Lease::always_valid());
     let now = UnixMs(1_700_000_000_000);
     let key = |host: u8| Some(AddressKey::of([192, 0, 2, host].into()));
     let enter = |owner, host, now| {
-        let entered = matchmaker.enter(ticket(owner, now), None, key(host));
+        let entered = matchmaker.submit(ticket(owner, now), None, key(host));
         entered.map(|seen| seen.borrow().ticket.clone())
     };
-    let refusal = Err(NotTaken::Quota(Exceeded::at_once(Kind::Tickets, 2)));
+    let refusal = Err(TicketError::Quota(Exceeded::at_once(Kind::Tickets, 2)));
     let pair = [enter(1, 1, now).unwrap(), enter(2, 1, now).unwrap()];
     assert_eq!(enter(3, 1, now), refusal);
     assert_eq!(enter(1, 1, now), Err(TicketRefusal::AlreadyWaiting(pair[0].id).into()), "the nearer reason");
@@ -52,12 +52,12 @@ async fn an_address_has_so_many_tickets() {
     assert!(matchmaker.step(now, now, false).is_empty(), "nobody is matched into a hunt that could not be entered");
     let matches = matchmaker.step(now, now, true);
     assert_eq!(matches.len(), 2);
-    matches.into_iter().for_each(|made| matchmaker.settle(made, Saved::Yes, now));
-    let over = now.plus(make::matched_open());
+    matches.into_iter().for_each(|made| matchmaker.settle(made, SaveOutcome::Saved, now));
+    let over = now.plus(new_hunt::matched_hunt_duration());
     assert_eq!(enter(5, 1, over.minus(Duration::from_millis(1))), refusal, "they play");
     assert!(enter(5, 1, over).is_ok());
-    matchmaker.close(over);
-    assert_eq!(matchmaker.shares.remembered(), 0, "nobody is remembered for ever");
+    matchmaker.stop_accepting(over);
+    assert_eq!(matchmaker.address_permits.key_count(), 0, "nobody is remembered for ever");
 }
 
 #[tokio::test]
@@ -70,14 +70,14 @@ async fn an_ended_ticket_is_known_for_five_minutes_and_makes_room() {
     let (party, until) = (vec![owner], now.plus(Duration::from_secs(600)));
     let id = TicketId::new(now, random_bytes());
     let ticket = Ticket { id, owner, party, party_size: 1, players: 2, region: None, rating: 0, since: now, until };
-    let seen = crate::hunts::enter(&app, ticket, None).await.unwrap().unwrap();
+    let seen = crate::hunts::submit_ticket(&app, ticket, None).await.unwrap().unwrap();
     let (matchmaker, id) = (&app.hunts.matchmaker, seen.borrow().ticket.id);
     assert!(matchmaker.cancel(id, Some(owner), now).is_some());
     let is_known_after = |time: Duration| {
         matchmaker.step(now.plus(time), now, true);
-        matchmaker.look(id, owner).is_some()
+        matchmaker.find(id, owner).is_some()
     };
     assert!(is_known_after(TICKET_RETENTION.saturating_sub(Duration::from_millis(1))));
     assert!(!is_known_after(TICKET_RETENTION));
-    assert!(matchmaker.took(id), "it is forgotten, and was not lost");
+    assert!(matchmaker.has_issued(id), "it is forgotten, and was not lost");
 }

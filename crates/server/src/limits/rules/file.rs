@@ -2,7 +2,7 @@
 //! its line. Pure: the caller reads the file.
 
 use super::definition::{self, Wrong};
-use crate::oneline::OneLine;
+use crate::escape::Escaped;
 use engine::limits::{LIMIT_KEY_BYTES_MAX, LIMIT_OVERRIDES_MAX, LIMIT_POLICIES_MAX};
 use limiter::{Algorithm, Policy, Quota};
 use std::collections::{BTreeMap, HashSet};
@@ -82,7 +82,7 @@ impl Mistakes {
             return;
         }
         // Names and a parser's words may hold whatever the file holds, line breaks included.
-        self.first.insert(place, OneLine(mistake).to_string());
+        self.first.insert(place, Escaped(mistake).to_string());
         if is_full {
             self.first.pop_last();
         }

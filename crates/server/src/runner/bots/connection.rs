@@ -16,12 +16,12 @@ use tokio_rustls::client::TlsStream;
 /// Bytes read at a time, on the stack of one poll.
 const READ_BYTES: usize = 4 * 1024;
 
-pub(super) enum Connection {
+pub(super) enum BotConnection {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-impl Connection {
+impl BotConnection {
     /// Connects to the target, at an address that was checked after it was resolved.
     pub(super) async fn open(target: &Target, is_private_allowed: bool) -> Result<Self, Failure> {
         let mut failure = Failure::Unreachable;
@@ -49,7 +49,7 @@ impl Connection {
     }
 
     /// Whether an idle connection can still be used: nothing came unasked, and the peer has not closed it.
-    pub(super) fn is_quiet(&self) -> bool {
+    pub(super) fn is_reusable(&self) -> bool {
         let stream = match self {
             Self::Plain(stream) => stream,
             Self::Tls(tls) => tls.get_ref().0,

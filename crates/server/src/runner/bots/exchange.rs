@@ -1,8 +1,8 @@
 //! One request and its response on one connection of a slot.
 
-use super::connection::Connection;
-use super::pool::Slot;
-use super::response::{Incoming, Progress, Response};
+use super::connection::BotConnection;
+use super::pool::BotConnectionPermit;
+use super::response::{Progress, Response, ResponseParser};
 use super::target::Target;
 use std::io::Write;
 
@@ -44,7 +44,7 @@ impl Request {
 }
 
 /// How one try on one connection failed.
-struct Tried {
+struct AttemptError {
     failure: Failure,
     /// Whether the connection was an old one that broke before any byte of an answer: the peer may just have closed it.
     is_stale: bool,
@@ -53,43 +53,47 @@ struct Tried {
 /// Sends the request and hears its response. An idle connection that turns out to be stale is replaced by a fresh one, but
 /// only when the request may be repeated: nobody knows whether it was heard.
 pub(super) async fn run(
-    mut slot: Slot,
+    mut slot: BotConnectionPermit,
     target: &Target,
     request: Request,
     is_repeatable: bool,
 ) -> Result<Response, Failure> {
     if let Some(idle) = slot.take_idle() {
-        let open = Open::new(&slot, idle);
-        if open.is_quiet() {
+        let open = ConnectionGuard::new(&slot, idle);
+        if open.is_reusable() {
             match attempt(open, &request, true).await {
-                Ok((response, connection)) => return Ok(done(slot, response, connection)),
-                Err(Tried { is_stale: true, .. }) if is_repeatable => {}
+                Ok((response, connection)) => return Ok(finish(slot, response, connection)),
+                Err(AttemptError { is_stale: true, .. }) if is_repeatable => {}
                 Err(tried) => return Err(tried.failure),
             }
         }
     }
-    let connection = Connection::open(target, slot.is_private_allowed).await?;
-    slot.opened();
-    match attempt(Open::new(&slot, connection), &request, false).await {
-        Ok((response, connection)) => Ok(done(slot, response, connection)),
+    let connection = BotConnection::open(target, slot.is_private_allowed).await?;
+    slot.record_opened();
+    match attempt(ConnectionGuard::new(&slot, connection), &request, false).await {
+        Ok((response, connection)) => Ok(finish(slot, response, connection)),
         Err(tried) => Err(tried.failure),
     }
 }
 
-fn done(slot: Slot, response: Response, connection: Connection) -> Response {
+fn finish(slot: BotConnectionPermit, response: Response, connection: BotConnection) -> Response {
     if response.is_reusable {
-        slot.keep(connection);
+        slot.release(connection);
     } else {
-        slot.closed();
+        slot.record_closed();
     }
     response
 }
 
-async fn attempt(mut open: Open<'_>, request: &Request, is_old: bool) -> Result<(Response, Connection), Tried> {
-    let broke = |is_stale| Tried { failure: Failure::Unreachable, is_stale };
+async fn attempt(
+    mut open: ConnectionGuard<'_>,
+    request: &Request,
+    is_old: bool,
+) -> Result<(Response, BotConnection), AttemptError> {
+    let broke = |is_stale| AttemptError { failure: Failure::Unreachable, is_stale };
     let connection = open.connection();
     connection.write_all(&request.0).await.map_err(|_| broke(is_old))?;
-    let mut incoming = Incoming::default();
+    let mut incoming = ResponseParser::default();
     loop {
         let is_stale = is_old && incoming.is_empty();
         let count = connection.read_more(incoming.buffer()).await.map_err(|_| broke(is_stale))?;
@@ -97,41 +101,41 @@ async fn attempt(mut open: Open<'_>, request: &Request, is_old: bool) -> Result<
             return Err(broke(is_old));
         }
         match incoming.advance(count == 0) {
-            Ok(Progress::Whole(response)) => return Ok((response, open.release())),
+            Ok(Progress::Complete(response)) => return Ok((response, open.release())),
             Ok(Progress::Partial) => {}
-            Err(failure) => return Err(Tried { failure, is_stale: false }),
+            Err(failure) => return Err(AttemptError { failure, is_stale: false }),
         }
     }
 }
 
 /// An open connection in use: counted as closed when it is dropped, unless it is released.
-struct Open<'a> {
-    slot: &'a Slot,
-    connection: Option<Connection>,
+struct ConnectionGuard<'a> {
+    permit: &'a BotConnectionPermit,
+    connection: Option<BotConnection>,
 }
 
-impl<'a> Open<'a> {
-    fn new(slot: &'a Slot, connection: Connection) -> Self {
-        Self { slot, connection: Some(connection) }
+impl<'a> ConnectionGuard<'a> {
+    fn new(slot: &'a BotConnectionPermit, connection: BotConnection) -> Self {
+        Self { permit: slot, connection: Some(connection) }
     }
 
-    fn is_quiet(&self) -> bool {
-        self.connection.as_ref().is_some_and(Connection::is_quiet)
+    fn is_reusable(&self) -> bool {
+        self.connection.as_ref().is_some_and(BotConnection::is_reusable)
     }
 
-    fn connection(&mut self) -> &mut Connection {
+    fn connection(&mut self) -> &mut BotConnection {
         self.connection.as_mut().expect("a connection in use is there until it is released")
     }
 
-    fn release(mut self) -> Connection {
+    fn release(mut self) -> BotConnection {
         self.connection.take().expect("a connection in use is there until it is released")
     }
 }
 
-impl Drop for Open<'_> {
+impl Drop for ConnectionGuard<'_> {
     fn drop(&mut self) {
         if self.connection.is_some() {
-            self.slot.closed();
+            self.permit.record_closed();
         }
     }
 }

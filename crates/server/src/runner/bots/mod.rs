@@ -6,17 +6,17 @@
 
 mod connection;
 mod exchange;
-mod judge;
 mod pool;
+mod replies;
 mod response;
 mod target;
 
 #[cfg(test)]
 mod tests;
 
-use super::outside::{Answer, Call, Path};
+use super::environment::{BotAnswer, BotCall, Webhook};
 use crate::metrics::Metrics;
-use crate::sockets::Sockets;
+use crate::socket_budget::SocketBudget;
 use engine::limits::{BOT_INDEX_TIMEOUT, BOT_TIMEOUT_MAX};
 use engine::matches::entry::{AnswerClass, Face};
 use exchange::{Failure, Request};
@@ -29,7 +29,7 @@ use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout_at};
 
 /// How long a bot's looks are believed before it is asked again.
-const FACES_KEPT: Duration = Duration::from_secs(60);
+const FACE_TTL: Duration = Duration::from_secs(60);
 /// Looks that are remembered at the same time.
 const FACES_MAX: usize = 10_000;
 
@@ -37,13 +37,13 @@ type FaceCell = Arc<OnceCell<Face>>;
 
 /// The client of one process.
 #[derive(Clone)]
-pub struct Bots {
+pub struct BotClient {
     pool: Arc<Pool>,
     faces: Arc<Mutex<HashMap<String, (Instant, FaceCell)>>>,
     metrics: Arc<Metrics>,
 }
 
-impl Bots {
+impl BotClient {
     /// A client with at most `connections_per_host` connections to any one host and port, each over one of `sockets`;
     /// `is_private_allowed` lets it call addresses that are not of the public Internet.
     #[must_use]
@@ -51,7 +51,7 @@ impl Bots {
         connections_per_host: usize,
         is_private_allowed: bool,
         metrics: Arc<Metrics>,
-        sockets: Arc<Sockets>,
+        sockets: Arc<SocketBudget>,
     ) -> Self {
         let pool = Pool::new(connections_per_host, is_private_allowed, metrics.clone(), sockets);
         let pool = Arc::new(pool);
@@ -59,60 +59,62 @@ impl Bots {
     }
 
     /// Calls a bot. The time waited for a free connection under the caps is ours, not the bot's: its clock starts after.
-    pub async fn call(&self, call: Call) -> Answer {
+    pub async fn call(&self, call: BotCall) -> BotAnswer {
         let Some(target) = Target::parse(&call.url) else {
-            return answer(AnswerClass::Unreachable, Duration::ZERO, call.timeout);
+            return answer_without_move(AnswerClass::Unreachable, Duration::ZERO, call.timeout);
         };
         let asked = Instant::now();
-        let slot = self.pool.slot(&target).await;
+        let slot = self.pool.acquire(&target).await;
         let sent = Instant::now();
-        self.metrics.bot_slot_waited(sent - asked);
-        let request = Request::post(&target, call.path.segment(), &call.body);
+        self.metrics.bot_permit_waited(sent - asked);
+        let request = Request::post(&target, call.webhook.segment(), &call.body);
         drop(call.body);
-        let is_repeatable = call.path == Path::Move;
+        let is_repeatable = call.webhook == Webhook::Move;
         let heard = timeout_at(sent + call.timeout, exchange::run(slot, &target, request, is_repeatable)).await;
         let took = sent.elapsed();
         match heard {
-            Ok(Ok(response)) if response.status != 200 => answer(AnswerClass::BadStatus, took, call.timeout),
-            Ok(Ok(response)) if call.path == Path::Move => {
-                let (class, mv, shout) = judge::judge_move(&response.body);
-                Answer { mv, shout, ..answer(class, took, call.timeout) }
+            Ok(Ok(response)) if response.status != 200 => {
+                answer_without_move(AnswerClass::BadStatus, took, call.timeout)
             }
-            Ok(Ok(_)) => answer(AnswerClass::Valid, took, call.timeout),
-            Ok(Err(failure)) => answer(failure.class(), took, call.timeout),
-            Err(_) => answer(AnswerClass::Late, call.timeout, call.timeout),
+            Ok(Ok(response)) if call.webhook == Webhook::Move => {
+                let (class, mv, shout) = replies::classify_move(&response.body);
+                BotAnswer { mv, shout, ..answer_without_move(class, took, call.timeout) }
+            }
+            Ok(Ok(_)) => answer_without_move(AnswerClass::Valid, took, call.timeout),
+            Ok(Err(failure)) => answer_without_move(failure.class(), took, call.timeout),
+            Err(_) => answer_without_move(AnswerClass::Late, call.timeout, call.timeout),
         }
     }
 
     /// What a bot looks like; asked once a minute at most, however many matches open.
     pub async fn face(&self, url: &str) -> Face {
         let cell = self.face_cell(url);
-        cell.get_or_init(|| self.ask_face(url)).await.clone()
+        cell.get_or_init(|| self.fetch_face(url)).await.clone()
     }
 
     /// Closes connections that nobody used for a while, and forgets looks that are out of date. For a chore.
     pub fn sweep(&self) {
         self.pool.sweep();
         let now = Instant::now();
-        self.faces.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, (asked, _)| now - *asked < FACES_KEPT);
+        self.faces.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, (asked, _)| now - *asked < FACE_TTL);
     }
 
     /// Closes every connection that nobody uses now.
-    pub fn make_room(&self) {
-        self.pool.make_room();
+    pub fn close_idle(&self) {
+        self.pool.close_idle();
     }
 
     /// Whether an idle connection lies ready that its peer has not closed.
     #[cfg(test)]
-    fn pool_has_quiet_idle(&self) -> bool {
-        self.pool.has_quiet_idle()
+    fn pool_has_reusable_idle(&self) -> bool {
+        self.pool.has_reusable_idle()
     }
 
     fn face_cell(&self, url: &str) -> FaceCell {
         let mut faces = self.faces.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
         if let Some((asked, cell)) = faces.get(url)
-            && now - *asked < FACES_KEPT
+            && now - *asked < FACE_TTL
         {
             return cell.clone();
         }
@@ -124,21 +126,21 @@ impl Bots {
         cell
     }
 
-    async fn ask_face(&self, url: &str) -> Face {
+    async fn fetch_face(&self, url: &str) -> Face {
         let Some(target) = Target::parse(url) else { return Face::default() };
-        let slot = self.pool.slot(&target).await;
+        let slot = self.pool.acquire(&target).await;
         let request = Request::get(&target);
         let heard = timeout_at(Instant::now() + BOT_INDEX_TIMEOUT, exchange::run(slot, &target, request, true)).await;
         match heard {
-            Ok(Ok(response)) if response.status == 200 => judge::judge_face(&response.body),
+            Ok(Ok(response)) if response.status == 200 => replies::parse_face(&response.body),
             Ok(Ok(_) | Err(_)) | Err(_) => Face::default(),
         }
     }
 }
 
-fn answer(class: AnswerClass, took: Duration, timeout: Duration) -> Answer {
+fn answer_without_move(class: AnswerClass, took: Duration, timeout: Duration) -> BotAnswer {
     let latency_ms = took.min(timeout).min(BOT_TIMEOUT_MAX).as_millis() as u16;
-    Answer { class, latency_ms, mv: None, shout: String::new() }
+    BotAnswer { class, latency_ms, mv: None, shout: String::new() }
 }
 
 impl Failure {

@@ -1,10 +1,10 @@
 //! Connections to bots, pooled by host with a hard cap: a slot is the right to one connection, and comes with an idle one
 //! when there is one.
 
-use super::connection::Connection;
+use super::connection::BotConnection;
 use super::target::{HostKey, Target};
 use crate::metrics::Metrics;
-use crate::sockets::{Socket, Sockets};
+use crate::socket_budget::{SocketBudget, SocketPermit};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,29 +19,29 @@ pub(super) struct Pool {
     pub(super) is_private_allowed: bool,
     hosts: Mutex<HashMap<HostKey, Arc<Host>>>,
     metrics: Arc<Metrics>,
-    sockets: Arc<Sockets>,
+    sockets: Arc<SocketBudget>,
 }
 
 struct Host {
-    slots: Arc<Semaphore>,
-    idle: Mutex<Vec<Idle>>,
+    permits: Arc<Semaphore>,
+    idle: Mutex<Vec<IdleConnection>>,
 }
 
 /// A connection that lies ready.
-struct Idle {
+struct IdleConnection {
     since: Instant,
-    connection: Connection,
-    socket: Socket,
+    connection: BotConnection,
+    socket: SocketPermit,
 }
 
-/// The right to one connection to a host. Dropped, the right goes back; the connection only by [`Slot::keep`].
-pub(super) struct Slot {
+/// The right to one connection to a host. Dropped, the right goes back; the connection only by [`Slot::release`].
+pub(super) struct BotConnectionPermit {
     host: Arc<Host>,
     pub(super) is_private_allowed: bool,
-    idle: Option<Connection>,
+    idle: Option<BotConnection>,
     /// What a connection of this slot lives on; gone only when it has become somebody else's.
-    socket: Option<Socket>,
-    sockets: Arc<Sockets>,
+    socket: Option<SocketPermit>,
+    sockets: Arc<SocketBudget>,
     metrics: Arc<Metrics>,
     _permit: OwnedSemaphorePermit,
 }
@@ -51,21 +51,21 @@ impl Pool {
         connections_per_host: usize,
         is_private_allowed: bool,
         metrics: Arc<Metrics>,
-        sockets: Arc<Sockets>,
+        sockets: Arc<SocketBudget>,
     ) -> Self {
         Self { connections_per_host, is_private_allowed, hosts: Mutex::default(), metrics, sockets }
     }
 
     /// Waits for a slot of the target's host, and for a socket if no connection lies ready.
-    pub(super) async fn slot(&self, target: &Target) -> Slot {
+    pub(super) async fn acquire(&self, target: &Target) -> BotConnectionPermit {
         let host = self.host(target);
-        let permit = host.slots.clone().acquire_owned().await.expect("the semaphore of a host is never closed");
+        let permit = host.permits.clone().acquire_owned().await.expect("the semaphore of a host is never closed");
         let ready = lock(&host.idle).pop();
         let (idle, socket) = match ready {
-            Some(Idle { connection, socket, .. }) => (Some(connection), socket),
-            None => (None, self.sockets.bot().await),
+            Some(IdleConnection { connection, socket, .. }) => (Some(connection), socket),
+            None => (None, self.sockets.acquire_for_bot().await),
         };
-        Slot {
+        BotConnectionPermit {
             idle,
             is_private_allowed: self.is_private_allowed,
             socket: Some(socket),
@@ -77,7 +77,7 @@ impl Pool {
     }
 
     /// Closes whatever lies idle: somebody needs its socket.
-    pub(super) fn make_room(&self) {
+    pub(super) fn close_idle(&self) {
         lock(&self.hosts).values().for_each(|host| {
             let idle = std::mem::take(&mut *lock(&host.idle));
             self.metrics.bot_connections_closed(idle.len());
@@ -99,53 +99,53 @@ impl Pool {
 
     /// Whether an idle connection lies ready that its peer has not closed.
     #[cfg(test)]
-    pub(super) fn has_quiet_idle(&self) -> bool {
-        lock(&self.hosts).values().any(|host| lock(&host.idle).iter().any(|idle| idle.connection.is_quiet()))
+    pub(super) fn has_reusable_idle(&self) -> bool {
+        lock(&self.hosts).values().any(|host| lock(&host.idle).iter().any(|idle| idle.connection.is_reusable()))
     }
 
     fn host(&self, target: &Target) -> Arc<Host> {
         let mut hosts = lock(&self.hosts);
-        let new = || Host { slots: Arc::new(Semaphore::new(self.connections_per_host)), idle: Mutex::default() };
+        let new = || Host { permits: Arc::new(Semaphore::new(self.connections_per_host)), idle: Mutex::default() };
         hosts.entry(target.key()).or_insert_with(|| Arc::new(new())).clone()
     }
 }
 
-impl Slot {
+impl BotConnectionPermit {
     /// The idle connection that came with the slot, if it did.
-    pub(super) fn take_idle(&mut self) -> Option<Connection> {
+    pub(super) fn take_idle(&mut self) -> Option<BotConnection> {
         self.idle.take()
     }
 
     /// A connection was opened in this slot.
-    pub(super) fn opened(&self) {
+    pub(super) fn record_opened(&self) {
         self.metrics.bot_connection_opened();
     }
 
     /// A connection of this slot is gone.
-    pub(super) fn closed(&self) {
+    pub(super) fn record_closed(&self) {
         self.metrics.bot_connections_closed(1);
     }
 
     /// Gives the connection back for the next call, unless somebody waits for its socket.
-    pub(super) fn keep(mut self, connection: Connection) {
-        self.lay_down(connection);
+    pub(super) fn release(mut self, connection: BotConnection) {
+        self.return_idle(connection);
     }
 
-    fn lay_down(&mut self, connection: Connection) {
+    fn return_idle(&mut self, connection: BotConnection) {
         match self.socket.take() {
-            Some(socket) if !self.sockets.is_short() => {
-                lock(&self.host.idle).push(Idle { since: Instant::now(), connection, socket });
+            Some(socket) if !self.sockets.is_exhausted_for_bots() => {
+                lock(&self.host.idle).push(IdleConnection { since: Instant::now(), connection, socket });
             }
-            _ => self.closed(),
+            _ => self.record_closed(),
         }
     }
 }
 
-impl Drop for Slot {
+impl Drop for BotConnectionPermit {
     /// A slot given up with its idle connection untouched returns it.
     fn drop(&mut self) {
         if let Some(connection) = self.idle.take() {
-            self.lay_down(connection);
+            self.return_idle(connection);
         }
     }
 }

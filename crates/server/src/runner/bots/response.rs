@@ -38,22 +38,22 @@ pub(super) enum Progress {
     /// More bytes are needed.
     Partial,
     /// It is all there.
-    Whole(Response),
+    Complete(Response),
 }
 
 /// A response on its way: the bytes so far, and how far they are understood. What was read once is not read again, so a peer
 /// that sends one byte at a time costs no more than one that sends all at once.
 #[derive(Default)]
-pub(super) struct Incoming {
+pub(super) struct ResponseParser {
     bytes: Vec<u8>,
     /// Bytes that are understood: interim heads, the head, whole chunks.
-    understood: usize,
+    parsed: usize,
     head: Option<Head>,
     /// Of a chunked body, what its whole chunks hold.
     content: Vec<u8>,
 }
 
-impl Incoming {
+impl ResponseParser {
     /// Where arriving bytes are added.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
@@ -72,7 +72,7 @@ impl Incoming {
         if self.bytes.len() > BOT_ANSWER_BYTES_MAX + 2 * BOT_ANSWER_HEAD_BYTES_MAX {
             return Err(Failure::Oversized);
         }
-        let rest = &self.bytes[self.understood..];
+        let rest = &self.bytes[self.parsed..];
         let whole = match head.framing {
             Framing::Length(length) => (rest.len() >= length).then(|| (rest[..length].to_vec(), rest.len() == length)),
             Framing::Chunked => self.chunks()?,
@@ -82,7 +82,7 @@ impl Incoming {
         match whole {
             Some((body, is_exact)) => {
                 let is_reusable = is_exact && head.keeps_alive && !is_closed;
-                Ok(Progress::Whole(Response { status: head.status, body, is_reusable }))
+                Ok(Progress::Complete(Response { status: head.status, body, is_reusable }))
             }
             None if is_closed => Err(Failure::Unreachable),
             None => Ok(Progress::Partial),
@@ -93,9 +93,9 @@ impl Incoming {
     /// peer could send them for ever. 101 would change the protocol, which nobody asked for: it is the answer.
     fn head(&mut self) -> Result<Option<Head>, Failure> {
         while self.head.is_none() {
-            let Some(head) = read_head(&self.bytes[self.understood..])? else { return Ok(None) };
-            self.understood += head.bytes;
-            if self.understood > BOT_ANSWER_HEAD_BYTES_MAX {
+            let Some(head) = read_head(&self.bytes[self.parsed..])? else { return Ok(None) };
+            self.parsed += head.bytes;
+            if self.parsed > BOT_ANSWER_HEAD_BYTES_MAX {
                 return Err(Failure::Oversized);
             }
             self.head = (head.status >= 200 || head.status == 101).then_some(head);
@@ -106,7 +106,7 @@ impl Incoming {
     /// The content of a chunked body, and whether nothing follows it; `None` while it is not whole (RFC 9112, section 7.1).
     fn chunks(&mut self) -> Result<Option<(Vec<u8>, bool)>, Failure> {
         loop {
-            let rest = &self.bytes[self.understood..];
+            let rest = &self.bytes[self.parsed..];
             let (line, size) = match httparse::parse_chunk_size(rest) {
                 Ok(httparse::Status::Complete(found)) => found,
                 Ok(httparse::Status::Partial) => return Ok(None),
@@ -125,7 +125,7 @@ impl Incoming {
                 Some(_) => return Err(Failure::Malformed),
                 None => return Ok(None),
             }
-            self.understood += end + 2;
+            self.parsed += end + 2;
         }
     }
 }
@@ -194,17 +194,17 @@ mod tests {
     use super::*;
 
     fn whole(status: u16, body: &str, is_reusable: bool) -> Result<Progress, Failure> {
-        Ok(Progress::Whole(Response { status, body: body.into(), is_reusable }))
+        Ok(Progress::Complete(Response { status, body: body.into(), is_reusable }))
     }
 
     /// All of these bytes at once.
     fn read(bytes: &[u8], is_closed: bool) -> Result<Progress, Failure> {
-        Incoming { bytes: bytes.to_vec(), ..Incoming::default() }.advance(is_closed)
+        ResponseParser { bytes: bytes.to_vec(), ..ResponseParser::default() }.advance(is_closed)
     }
 
     /// The same bytes one by one, until they are whole or refused.
     fn read_one_by_one(bytes: &[u8], is_closed: bool) -> Result<Progress, Failure> {
-        let mut incoming = Incoming::default();
+        let mut incoming = ResponseParser::default();
         for &byte in bytes {
             incoming.buffer().push(byte);
             match incoming.advance(false) {

@@ -56,16 +56,16 @@ fn http(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len())
 }
 
-fn client(connections_per_host: usize, is_private_allowed: bool) -> Bots {
-    client_with(connections_per_host, is_private_allowed, Arc::new(Sockets::new(64, 64)))
+fn client(connections_per_host: usize, is_private_allowed: bool) -> BotClient {
+    client_with(connections_per_host, is_private_allowed, Arc::new(SocketBudget::new(64, 64)))
 }
 
-fn client_with(connections_per_host: usize, is_private_allowed: bool, sockets: Arc<Sockets>) -> Bots {
-    Bots::new(connections_per_host, is_private_allowed, Arc::default(), sockets)
+fn client_with(connections_per_host: usize, is_private_allowed: bool, sockets: Arc<SocketBudget>) -> BotClient {
+    BotClient::new(connections_per_host, is_private_allowed, Arc::default(), sockets)
 }
 
-fn call(address: SocketAddr, path: Path) -> Call {
-    Call { url: format!("http://{address}/bot/"), path, body: Bytes::from_static(b"{}"), timeout: TIMEOUT }
+fn call(address: SocketAddr, path: Webhook) -> BotCall {
+    BotCall { url: format!("http://{address}/bot/"), webhook: path, body: Bytes::from_static(b"{}"), timeout: TIMEOUT }
 }
 
 /// One /move answered with these bytes, after which the peer hangs up.
@@ -73,7 +73,7 @@ async fn check(answer: &str, want: (AnswerClass, Option<Move>, &str)) {
     let mut peer = Peer::new().await;
     let bots = client(1, true);
     let asked = tokio::spawn({
-        let call = call(peer.address, Path::Move);
+        let call = call(peer.address, Webhook::Move);
         async move { bots.call(call).await }
     });
     let mut stream = peer.connection().await;
@@ -112,7 +112,7 @@ async fn every_kind_of_answer_is_data() {
 async fn an_answer_that_never_ends_is_late() {
     let mut peer = Peer::new().await;
     let bots = client(1, true);
-    let call = Call { timeout: Duration::from_millis(60), ..call(peer.address, Path::Move) };
+    let call = BotCall { timeout: Duration::from_millis(60), ..call(peer.address, Webhook::Move) };
     let asked = tokio::spawn(async move { bots.call(call).await });
     let mut stream = peer.connection().await;
     read_request(&mut stream).await;
@@ -127,17 +127,18 @@ async fn nobody_there_is_unreachable() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
-    assert_eq!(client(1, true).call(call(address, Path::Move)).await.class, AnswerClass::Unreachable);
-    let nonsense = Call { url: "gopher://x".into(), ..call(address, Path::Move) };
+    assert_eq!(client(1, true).call(call(address, Webhook::Move)).await.class, AnswerClass::Unreachable);
+    let nonsense = BotCall { url: "gopher://x".into(), ..call(address, Webhook::Move) };
     assert_eq!(client(1, true).call(nonsense).await.class, AnswerClass::Unreachable);
 }
 
 #[tokio::test]
 async fn private_addresses_are_not_called_unless_allowed() {
     let mut peer = Peer::new().await;
-    let refused = client(1, false).call(call(peer.address, Path::Move)).await;
+    let refused = client(1, false).call(call(peer.address, Webhook::Move)).await;
     assert_eq!(refused.class, AnswerClass::Forbidden);
-    let by_name = Call { url: format!("http://localhost:{}/", peer.address.port()), ..call(peer.address, Path::Move) };
+    let by_name =
+        BotCall { url: format!("http://localhost:{}/", peer.address.port()), ..call(peer.address, Webhook::Move) };
     assert_eq!(client(1, false).call(by_name).await.class, AnswerClass::Forbidden);
     assert!(peer.accepted.try_recv().is_err(), "no connection was made");
 }
@@ -159,7 +160,7 @@ async fn connections_are_kept_and_never_more_than_the_cap() {
     let bots = client(1, true);
     let (seen, mut requests) = mpsc::unbounded_channel();
     let calls = (0..5).map(|_| {
-        let (bots, call) = (bots.clone(), call(peer.address, Path::Move));
+        let (bots, call) = (bots.clone(), call(peer.address, Webhook::Move));
         tokio::spawn(async move { bots.call(call).await.class })
     });
     let calls: Vec<_> = calls.collect();
@@ -177,10 +178,10 @@ async fn connections_are_kept_and_never_more_than_the_cap() {
 #[tokio::test]
 async fn whoever_needs_a_socket_gets_that_of_an_idle_connection() {
     let (mut first, mut second) = (Peer::new().await, Peer::new().await);
-    let sockets = Arc::new(Sockets::new(2, 2));
+    let sockets = Arc::new(SocketBudget::new(2, 2));
     let bots = client_with(1, true, sockets.clone());
     let ask = |peer: &Peer| {
-        let (bots, call) = (bots.clone(), call(peer.address, Path::Start));
+        let (bots, call) = (bots.clone(), call(peer.address, Webhook::Start));
         tokio::spawn(async move { bots.call(call).await.class })
     };
     let asked = ask(&first);
@@ -188,19 +189,19 @@ async fn whoever_needs_a_socket_gets_that_of_an_idle_connection() {
     read_request(&mut idle).await;
     idle.write_all(http("ok").as_bytes()).await.unwrap();
     assert_eq!(asked.await.unwrap(), AnswerClass::Valid);
-    assert_eq!(sockets.left(), 1, "an idle connection keeps its socket");
-    sockets.client_comes().await;
+    assert_eq!(sockets.available(), 1, "an idle connection keeps its socket");
+    sockets.acquire_for_client().await;
     let asked = ask(&second);
-    sockets.wanted().await;
+    sockets.wait_for_shortage().await;
     assert!(second.accepted.try_recv().is_err(), "nothing is opened without a socket");
-    bots.make_room();
+    bots.close_idle();
     let mut stream = second.connection().await;
     read_request(&mut stream).await;
     stream.write_all(http("ok").as_bytes()).await.unwrap();
     assert_eq!(asked.await.unwrap(), AnswerClass::Valid);
     assert_eq!(idle.read(&mut [0]).await.unwrap(), 0, "it was closed for the other");
-    sockets.client_left();
-    assert_eq!(sockets.left(), 2, "while sockets are short, none is kept for later");
+    sockets.release_client();
+    assert_eq!(sockets.available(), 2, "while sockets are short, none is kept for later");
 }
 
 /// A connection that the peer closed while it lay idle is noticed before it is used.
@@ -210,7 +211,7 @@ async fn a_closed_idle_connection_is_replaced() {
     let bots = client(1, true);
     for _ in 0..2 {
         let asked = tokio::spawn({
-            let (bots, call) = (bots.clone(), call(peer.address, Path::Start));
+            let (bots, call) = (bots.clone(), call(peer.address, Webhook::Start));
             async move { bots.call(call).await }
         });
         let mut stream = peer.connection().await;
@@ -220,7 +221,7 @@ async fn a_closed_idle_connection_is_replaced() {
         stream.shutdown().await.unwrap();
         // Closed for sure once the client's side says so, too; until then it may lie in the kernel.
         let idle_is_closed = async {
-            while bots.pool_has_quiet_idle() {
+            while bots.pool_has_reusable_idle() {
                 tokio::task::yield_now().await;
             }
         };
@@ -229,14 +230,14 @@ async fn a_closed_idle_connection_is_replaced() {
 }
 
 /// Breaks when it has read a second request on a connection: the client cannot know whether that request was heard.
-async fn break_on_second_request(path: Path) -> (AnswerClass, bool) {
+async fn break_on_second_request(path: Webhook) -> (AnswerClass, bool) {
     let mut peer = Peer::new().await;
     let bots = client(1, true);
     let (done, first_done) = oneshot::channel();
     let mut asked = tokio::spawn({
         let (bots, address) = (bots.clone(), peer.address);
         async move {
-            assert_eq!(bots.call(call(address, Path::Move)).await.class, AnswerClass::Valid);
+            assert_eq!(bots.call(call(address, Webhook::Move)).await.class, AnswerClass::Valid);
             let _ = done.send(());
             bots.call(call(address, path)).await.class
         }
@@ -262,9 +263,9 @@ async fn break_on_second_request(path: Path) -> (AnswerClass, bool) {
 
 #[tokio::test]
 async fn a_move_is_asked_again_on_a_fresh_connection_but_nobody_is_told_twice() {
-    assert_eq!(break_on_second_request(Path::Move).await, (AnswerClass::Valid, true));
-    assert_eq!(break_on_second_request(Path::Start).await, (AnswerClass::Unreachable, false));
-    assert_eq!(break_on_second_request(Path::End).await, (AnswerClass::Unreachable, false));
+    assert_eq!(break_on_second_request(Webhook::Move).await, (AnswerClass::Valid, true));
+    assert_eq!(break_on_second_request(Webhook::Start).await, (AnswerClass::Unreachable, false));
+    assert_eq!(break_on_second_request(Webhook::End).await, (AnswerClass::Unreachable, false));
 }
 
 #[tokio::test]

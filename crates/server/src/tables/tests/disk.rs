@@ -1,7 +1,7 @@
 //! The real thing: a SQLite file, the real clock, and processes one after the other.
 
 use super::super::*;
-use super::world::{events, newcomer, player};
+use super::support::{events, newcomer, player};
 use crate::config::Config;
 use engine::tables::{Action, EventKind, TableSettings};
 use engine::time::UnixMs;
@@ -21,7 +21,7 @@ async fn start(place: &TempDir) -> Process {
     let database = Arc::new(SqliteDatabase::new(place.path().join("tables.db")));
     let store = Store::open(database, StoreConfig { readers: 1 }, metrics.clone()).unwrap();
     let app = App::new(store, Arc::new(Config::default()), metrics, None);
-    crate::lease::inherit(&app).await.unwrap();
+    crate::lease::end_previous_leases(&app).await.unwrap();
     let task = tokio::spawn(run(app.clone()));
     while !app.tables.shared.is_serving.load(Ordering::Acquire) {
         tokio::task::yield_now().await;
@@ -53,7 +53,7 @@ async fn a_restart_keeps_games_and_timers() {
     let process = start(&place).await;
     let id = TableId::new(UnixMs(1_700_000_000_000), [7; 10]);
     let settings = TableSettings { game_timeout: Duration::from_millis(1_500), ..TableSettings::default() };
-    let opening = Opening {
+    let opening = NewTable {
         id,
         opener: newcomer(1),
         address: None,
@@ -63,7 +63,7 @@ async fn a_restart_keeps_games_and_timers() {
         idempotency: None,
     };
     let opened = process.app.tables.open(opening).await.unwrap();
-    assert!(matches!(opened, Opened::New { .. }));
+    assert!(matches!(opened, OpenResult::New { .. }));
     let join = Action::Join(newcomer(2));
     process.app.tables.act(id, Some(1), player(2), join).await.unwrap();
     process.task.abort();

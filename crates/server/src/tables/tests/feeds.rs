@@ -1,14 +1,14 @@
 //! Who is told what, and when: waits, presence and their limits.
 
 use super::super::*;
-use super::world::{Trouble, events, newcomer, player};
-use super::{Node, World, settings};
+use super::support::{CommitFault, events, newcomer, player};
+use super::{Node, TestStore, settings};
 use engine::tables::{Action, EventKind};
 use futures_util::FutureExt;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-fn seq(answer: &FeedAnswer) -> u64 {
+fn seq(answer: &FeedResponse) -> u64 {
     match &answer.feed {
         Feed::News(news) => news.seq,
         Feed::TooOld(view) => view.seq,
@@ -17,12 +17,12 @@ fn seq(answer: &FeedAnswer) -> u64 {
 
 #[tokio::test(start_paused = true)]
 async fn a_change_wakes_everybody_who_waits_with_his_own_cut() {
-    let node = Node::start(&World::new(), "a").await;
+    let node = Node::start(&TestStore::new(), "a").await;
     let table = node.open().await;
     for number in 2..=4 {
         node.join(table, number).await.unwrap();
     }
-    node.tell(table).await;
+    node.tell_story(table).await;
     let seen = node.tables.view(table, Some(player(2))).await.unwrap();
     let (after, card) = (seen.view.seq, seen.view.game.unwrap().own.unwrap().hand.iter().next().unwrap());
     let mut waits = Vec::new();
@@ -52,12 +52,12 @@ async fn a_change_wakes_everybody_who_waits_with_his_own_cut() {
 
 #[tokio::test(start_paused = true)]
 async fn who_may_know_as_much_gets_the_same_answer_in_the_same_words() {
-    let node = Node::start(&World::new(), "a").await;
+    let node = Node::start(&TestStore::new(), "a").await;
     let table = node.open().await;
     for number in 2..=5 {
         node.join(table, number).await.unwrap();
     }
-    node.tell(table).await;
+    node.tell_story(table).await;
     let seen = node.tables.view(table, Some(player(2))).await.unwrap();
     let (after, card) = (seen.view.seq, seen.view.game.unwrap().own.unwrap().hand.iter().next().unwrap());
     let mut waits = Vec::new();
@@ -74,14 +74,14 @@ async fn who_may_know_as_much_gets_the_same_answer_in_the_same_words() {
     assert!(Arc::ptr_eq(teller, picker), "both know the card");
     assert!(Arc::ptr_eq(third, fourth) && Arc::ptr_eq(third, visitor), "none of them does");
     assert!(!Arc::ptr_eq(teller, third) && !Arc::ptr_eq(&late, third));
-    let words = |text: &'static str| third.words(|_| Bytes::from_static(text.as_bytes()));
+    let words = |text: &'static str| third.encoded_once(|_| Bytes::from_static(text.as_bytes()));
     assert_eq!((words("once"), words("twice")), (Bytes::from("once"), Bytes::from("once")));
-    assert_eq!(teller.words(|_| Bytes::from("others")), "others");
+    assert_eq!(teller.encoded_once(|_| Bytes::from("others")), "others");
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_is_behind_does_not_wait_and_who_is_ahead_gets_a_view() {
-    let node = Node::start(&World::new(), "a").await;
+    let node = Node::start(&TestStore::new(), "a").await;
     let table = node.open().await;
     node.join(table, 2).await.unwrap();
     let answer = node.tables.wait(table, None, 0).await.unwrap().now_or_never().unwrap().unwrap();
@@ -94,7 +94,7 @@ async fn who_is_behind_does_not_wait_and_who_is_ahead_gets_a_view() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wait_that_is_given_up_costs_nothing_though_nobody_rings() {
-    let node = Node::start(&World::new(), "a").await;
+    let node = Node::start(&TestStore::new(), "a").await;
     let table = node.open().await;
     let viewer = Some(player(1));
     let first = node.tables.wait(table, viewer, 1).await.unwrap();
@@ -113,7 +113,7 @@ async fn a_wait_that_is_given_up_costs_nothing_though_nobody_rings() {
 
 #[tokio::test(start_paused = true)]
 async fn at_the_deadline_there_is_nothing_new() {
-    let node = Node::start(&World::new(), "a").await;
+    let node = Node::start(&TestStore::new(), "a").await;
     let table = node.open().await;
     let wait = node.tables.wait(table, Some(player(1)), 1).await.unwrap();
     let so_far = wait.so_far().unwrap();
@@ -125,7 +125,7 @@ async fn at_the_deadline_there_is_nothing_new() {
 
 #[tokio::test(start_paused = true)]
 async fn presence_ends_a_while_after_the_last_wait() {
-    let node = Node::start(&World::new(), "a").await;
+    let node = Node::start(&TestStore::new(), "a").await;
     let table = node.open().await;
     node.join(table, 2).await.unwrap();
     let online = async || node.tables.view(table, None).await.unwrap().online;
@@ -148,16 +148,16 @@ async fn presence_ends_a_while_after_the_last_wait() {
 
 #[tokio::test(start_paused = true)]
 async fn there_is_room_for_so_many_waits_and_tables() {
-    let caps = Settings { waiters_max: 4, waiters_per_player_max: 2, waiters_per_address_max: 2, ..settings() };
-    let settings = Settings { tables_max: 1, ..caps };
-    let node = Node::start_with(&World::new(), "a", settings).await;
+    let caps = TablesConfig { waiters_max: 4, waiters_per_player_max: 2, waiters_per_address_max: 2, ..settings() };
+    let settings = TablesConfig { tables_max: 1, ..caps };
+    let node = Node::start_with(&TestStore::new(), "a", settings).await;
     let table = node.open().await;
     let wait = async |waiter: Waiter| node.tables.wait(table, waiter, 1).await;
     let (ann, somebody) = (Waiter::from(Some(player(1))), Waiter::default());
     let here = Waiter { address: Some(AddressKey::of([192, 0, 2, 1].into())), ..somebody };
     let mut waits = vec![wait(ann).await.unwrap(), wait(ann).await.unwrap()];
     let refused = wait(ann).await.err();
-    assert_eq!(refused, Some(TableError::TooManyWaiters { max: 2, whose: Whose::Player }));
+    assert_eq!(refused, Some(TableError::TooManyWaiters { max: 2, whose: LimitScope::Player }));
     // Whoever comes and goes leaves no trace.
     drop((wait(here).await.unwrap(), wait(here).await.unwrap()));
     waits.extend([wait(here).await.unwrap(), wait(here).await.unwrap()]);
@@ -166,19 +166,19 @@ async fn there_is_room_for_so_many_waits_and_tables() {
     waits.push(wait(also_here).await.unwrap());
     drop(waits.remove(0));
     let refused = wait(here).await.err();
-    assert_eq!(refused, Some(TableError::TooManyWaiters { max: 2, whose: Whose::Address }));
+    assert_eq!(refused, Some(TableError::TooManyWaiters { max: 2, whose: LimitScope::Address }));
     waits.push(wait(somebody).await.unwrap());
     let refused = wait(somebody).await.err();
-    assert_eq!(refused, Some(TableError::TooManyWaiters { max: 4, whose: Whose::All }));
+    assert_eq!(refused, Some(TableError::TooManyWaiters { max: 4, whose: LimitScope::All }));
     let opened = node.tables.open(node.opening(2)).await;
-    assert_eq!(opened.err(), Some(TableError::TooManyTables { max: 1, whose: Whose::All }));
+    assert_eq!(opened.err(), Some(TableError::TooManyTables { max: 1, whose: LimitScope::All }));
     drop(waits);
     drop(wait(ann).await.unwrap());
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_waits_behind_a_commit_is_bounded() {
-    let world = World::new();
+    let world = TestStore::new();
     let node = Node::start(&world, "a").await;
     let table = node.open().await;
     world.is_stuck.store(true, Ordering::Relaxed);
@@ -211,20 +211,20 @@ async fn what_waits_behind_a_commit_is_bounded() {
 
 #[tokio::test(start_paused = true)]
 async fn nothing_is_told_that_was_not_saved() {
-    let world = World::new();
+    let world = TestStore::new();
     let node = Node::start(&world, "a").await;
     let table = node.open().await;
     let mut wait = node.tables.wait(table, None, 1).await.unwrap();
-    world.trouble(&[Trouble::Overloaded]);
+    world.inject_faults(&[CommitFault::Overloaded]);
     let refused = node.join(table, 2).await.err();
     assert_eq!(refused, Some(TableError::Store(StoreError::Overloaded { waiting_max: 1 })));
     assert!((&mut wait).now_or_never().is_none());
-    world.trouble(&[Trouble::Lost]);
+    world.inject_faults(&[CommitFault::Lost]);
     assert!(matches!(node.join(table, 2).await, Err(TableError::Store(StoreError::Unavailable { .. }))));
     assert_eq!(node.tables.view(table, None).await.unwrap().view.seq, 1, "read from the store again");
     assert!((&mut wait).now_or_never().is_none());
     // Saved, and nobody heard of it: the table is read again, and who waits learns what is so.
-    world.trouble(&[Trouble::Unheard]);
+    world.inject_faults(&[CommitFault::Unreported]);
     assert!(matches!(node.join(table, 2).await, Err(TableError::Store(StoreError::Unavailable { .. }))));
     let heard = timeout(Duration::from_secs(1), wait).await.expect("nobody has to ask first");
     assert_eq!(events(&heard.unwrap()).len(), 1);

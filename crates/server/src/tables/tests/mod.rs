@@ -1,11 +1,11 @@
 //! The tables of whole processes, on a clock that jumps and a store in memory that fails when it is told to.
 
-mod crowds;
 mod disk;
 mod feeds;
-mod lives;
+mod lifecycle;
+mod limits;
 mod races;
 mod sizes;
-mod world;
+mod support;
 
-use world::{Node, World, settings};
+use support::{Node, TestStore, settings};

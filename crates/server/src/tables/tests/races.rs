@@ -1,8 +1,8 @@
 //! Many at once: the last seats, and readers beside writers.
 
 use super::super::*;
-use super::world::{Trouble, events, newcomer, player};
-use super::{Node, World};
+use super::support::{CommitFault, events, newcomer, player};
+use super::{Node, TestStore};
 use engine::tables::Action;
 use proptest::prelude::*;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 
 #[tokio::test(start_paused = true)]
 async fn exactly_the_free_seats_are_taken() {
-    let node = Node::start(&World::new(), "a").await;
+    let node = Node::start(&TestStore::new(), "a").await;
     let table = node.open().await;
     let joins: Vec<_> = (2..42)
         .map(|number| {
@@ -36,22 +36,22 @@ async fn exactly_the_free_seats_are_taken() {
 #[derive(Clone, Debug)]
 enum Step {
     /// Says something, so that the table changes.
-    Say(u128),
+    Chat(u128),
     /// Waits for news at most so long.
     Poll {
         reader: usize,
         for_ms: u64,
     },
     /// Makes the store fail at the next commits.
-    Trouble(Vec<bool>),
+    InjectFaults(Vec<bool>),
     Pause(u64),
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        4 => (1..4u128).prop_map(Step::Say),
+        4 => (1..4u128).prop_map(Step::Chat),
         4 => (0..READERS, 0..3_000u64).prop_map(|(reader, for_ms)| Step::Poll { reader, for_ms }),
-        1 => prop::collection::vec(any::<bool>(), 1..3).prop_map(Step::Trouble),
+        1 => prop::collection::vec(any::<bool>(), 1..3).prop_map(Step::InjectFaults),
         3 => (0..1_500u64).prop_map(Step::Pause),
     ];
     prop::collection::vec(step, 1..60)
@@ -81,7 +81,7 @@ async fn poll(tables: Tables, table: TableId, viewer: Option<PlayerId>, reader: 
 }
 
 async fn play(steps: Vec<Step>) {
-    let world = World::new();
+    let world = TestStore::new();
     let node = Node::start(&world, "a").await;
     let table = node.open().await;
     node.join(table, 2).await.unwrap();
@@ -91,7 +91,7 @@ async fn play(steps: Vec<Step>) {
     let mut tasks = Vec::new();
     for step in steps {
         match step {
-            Step::Say(number) => {
+            Step::Chat(number) => {
                 let tables = node.tables.clone();
                 let deed = async move {
                     // Refused when he speaks too fast; lost or unheard when the store fails.
@@ -103,9 +103,9 @@ async fn play(steps: Vec<Step>) {
                 let poll = poll(node.tables.clone(), table, viewers[reader], readers[reader].clone(), for_ms);
                 tasks.push(tokio::spawn(poll));
             }
-            Step::Trouble(are_saved) => {
-                let trouble = |is_saved| if is_saved { Trouble::Unheard } else { Trouble::Lost };
-                world.trouble(&are_saved.into_iter().map(trouble).collect::<Vec<_>>());
+            Step::InjectFaults(are_saved) => {
+                let trouble = |is_saved| if is_saved { CommitFault::Unreported } else { CommitFault::Lost };
+                world.inject_faults(&are_saved.into_iter().map(trouble).collect::<Vec<_>>());
             }
             Step::Pause(ms) => sleep(Duration::from_millis(ms)).await,
         }
@@ -114,7 +114,7 @@ async fn play(steps: Vec<Step>) {
     for task in tasks {
         task.await.unwrap();
     }
-    world.trouble(&[]);
+    world.inject_faults(&[]);
     for (reader, viewer) in readers.into_iter().zip(viewers) {
         // A last poll: whatever was not seen yet is there at once, or nothing is.
         poll(node.tables.clone(), table, viewer, reader.clone(), 0).await;
@@ -141,7 +141,7 @@ proptest! {
 /// A wait that nobody interrupts ends with the change, not with anything later.
 #[tokio::test(start_paused = true)]
 async fn a_wake_up_is_never_missed_between_a_look_and_a_wait() {
-    let node = Node::start(&World::new(), "a").await;
+    let node = Node::start(&TestStore::new(), "a").await;
     let table = node.open().await;
     for number in 2..=6 {
         let seq = node.tables.view(table, None).await.unwrap().view.seq;

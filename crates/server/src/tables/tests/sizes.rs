@@ -1,15 +1,15 @@
 //! What waiting and idling cost: bounds that a careless field would break.
 
-use super::super::room::Room;
-use super::super::slot::Slot;
-use super::super::{Waiting, keeper_of};
+use super::super::owned_table::OwnedTable;
+use super::super::waiters::Waiters;
+use super::super::{FeedWait, owner_index};
 use engine::ids::TableId;
 use engine::time::UnixMs;
 use std::mem::size_of;
 
 #[test]
 fn what_is_held_for_each_is_small() {
-    let (wait, seat, slot) = (size_of::<Waiting>(), Room::seat_bytes(), size_of::<Slot>());
+    let (wait, seat, slot) = (size_of::<FeedWait>(), Waiters::slot_bytes(), size_of::<OwnedTable>());
     assert!(wait <= 24, "a wait: {wait}");
     assert!(seat <= 112, "a place in a room: {seat}");
     assert!(slot <= 256, "a table beside its state: {slot}");
@@ -21,7 +21,7 @@ fn tables_are_spread_over_the_keepers() {
     for at in 0..3_000u32 {
         let mut random = [0; 10];
         random[6..].copy_from_slice(&at.wrapping_mul(0x9e37_79b9).to_be_bytes());
-        tables[keeper_of(TableId::new(UnixMs(1), random), 3)] += 1;
+        tables[owner_index(TableId::new(UnixMs(1), random), 3)] += 1;
     }
     assert!(tables.iter().all(|count| *count > 900), "{tables:?}");
 }

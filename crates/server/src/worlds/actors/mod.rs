@@ -4,35 +4,35 @@
 //! `crew` is the thread that lets them move; several moves travel together when they are due together, and none is made before it is
 //! due. When their world leaves memory the crew visits it again, as everybody does.
 
-mod crew;
-pub(super) mod desk;
+mod counters;
+pub(super) mod inbox;
 mod plan;
-mod tally;
+mod worker;
 
-pub use plan::{ActorStats, MoveTime, OutsideOfWorld, Plan};
+pub use plan::{ActorPlan, ActorStats, MoveTime, SpawnOutOfBounds};
 
 use super::{VisitError, Worlds};
-use crew::Crew;
-use desk::{Desk, Word};
+use counters::ActorCounters;
 use engine::ids::WorldName;
 use engine::limits::{ACTOR_REVISIT_DELAY, ACTORS_MAX};
-use plan::Share;
+use inbox::{ActorInbox, ActorWorkerMessage};
+use plan::PlanShare;
 use rules::world::{Cell, Size};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use tally::Tally;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
+use worker::ActorWorker;
 
 /// The crews of a process, by world.
 #[derive(Default)]
-pub(super) struct Register(Mutex<BTreeMap<WorldName, Vec<Posted>>>);
+pub(super) struct ActorRegistry(Mutex<BTreeMap<WorldName, Vec<RegisteredWorker>>>);
 
 /// A crew, as its process sees it.
-struct Posted {
-    tally: Arc<Tally>,
+struct RegisteredWorker {
+    counters: Arc<ActorCounters>,
     /// Where it is told how many are wanted, while it moves.
-    desk: Arc<Mutex<Option<Arc<Desk>>>>,
+    inbox: Arc<Mutex<Option<Arc<ActorInbox>>>>,
 }
 
 /// Why actors were not let loose.
@@ -43,7 +43,7 @@ pub enum ActorError {
     TooMany,
     /// They would begin outside of the world.
     #[error(transparent)]
-    Outside(#[from] OutsideOfWorld),
+    SpawnOutOfBounds(#[from] SpawnOutOfBounds),
     /// The world is not to be had here.
     #[error(transparent)]
     Visit(#[from] VisitError),
@@ -55,25 +55,25 @@ impl Worlds {
     ///
     /// # Errors
     /// See [`ActorError`].
-    pub async fn set_actors(&self, name: &WorldName, plan: Plan) -> Result<(), ActorError> {
+    pub async fn set_actors(&self, name: &WorldName, plan: ActorPlan) -> Result<(), ActorError> {
         if plan.count > ACTORS_MAX {
             return Err(ActorError::TooMany);
         }
         // Whoever asks learns whether the world can be had.
         let door = self.visit(name).await?;
-        plan.fits(name, door.facts().settings.size)?;
-        self.post_actors(name, plan);
+        plan.check_spawn(name, door.info().settings.size)?;
+        self.start_actors(name, plan);
         Ok(())
     }
 
     /// The same without a look whether the world can be had now: the crews visit it until it can.
-    pub(super) fn post_actors(&self, name: &WorldName, plan: Plan) {
-        let crews = u32::try_from(self.settings().actor_threads.max(1)).unwrap_or(1);
+    pub(super) fn start_actors(&self, name: &WorldName, plan: ActorPlan) {
+        let crews = u32::try_from(self.config().actor_threads.max(1)).unwrap_or(1);
         let mut register = self.shared.actors.lock();
         if let Some(posted) = register.get(name) {
-            posted.iter().zip(0..).for_each(|(posted, crew)| posted.want(plan.share(crew, crews)));
+            posted.iter().zip(0..).for_each(|(posted, crew)| posted.set_share(plan.share(crew, crews)));
         } else if plan.count > 0 {
-            let posted = (0..crews).map(|crew| self.post(name, plan.share(crew, crews), crew)).collect();
+            let posted = (0..crews).map(|crew| self.start_worker(name, plan.share(crew, crews), crew)).collect();
             register.insert(name.clone(), posted);
         }
     }
@@ -82,15 +82,15 @@ impl Worlds {
     #[must_use]
     pub fn actors(&self, name: &WorldName) -> Option<ActorStats> {
         let register = self.shared.actors.lock();
-        let tallies: Vec<_> = register.get(name)?.iter().map(|posted| posted.tally.clone()).collect();
+        let tallies: Vec<_> = register.get(name)?.iter().map(|posted| posted.counters.clone()).collect();
         drop(register);
-        Some(tally::stats(&tallies))
+        Some(counters::stats(&tallies))
     }
 
     /// Starts a crew: a task that visits the world and, while it is here, a thread that lets actors move.
-    fn post(&self, name: &WorldName, share: Share, number: u32) -> Posted {
-        let (tally, place) = (Arc::new(Tally::new(share)), Arc::new(Mutex::new(None)));
-        let posted = Posted { tally: tally.clone(), desk: place.clone() };
+    fn start_worker(&self, name: &WorldName, share: PlanShare, number: u32) -> RegisteredWorker {
+        let (tally, place) = (Arc::new(ActorCounters::new(share)), Arc::new(Mutex::new(None)));
+        let posted = RegisteredWorker { counters: tally.clone(), inbox: place.clone() };
         let (worlds, name) = (self.clone(), name.clone());
         tokio::spawn(async move {
             let mut said = None;
@@ -98,12 +98,12 @@ impl Worlds {
                 match worlds.visit(&name).await {
                     Ok(door) => {
                         said = None;
-                        let desk = Arc::new(Desk::new());
+                        let desk = Arc::new(ActorInbox::new());
                         *lock(&place) = Some(desk.clone());
                         let (ended, has_ended) = oneshot::channel();
                         let (metrics, tally) = (worlds.shared.metrics.clone(), tally.clone());
                         let crew = move || {
-                            Crew::new(door, desk, number, tally, metrics).run();
+                            ActorWorker::new(door, desk, number, tally, metrics).run();
                             let _ = ended.send(());
                         };
                         if let Err(error) = std::thread::Builder::new().name("world-actors".to_owned()).spawn(crew) {
@@ -129,29 +129,29 @@ impl Worlds {
     }
 }
 
-impl Posted {
-    fn want(&self, share: Share) {
-        self.tally.want(share);
-        if let Some(desk) = &*lock(&self.desk) {
+impl RegisteredWorker {
+    fn set_share(&self, share: PlanShare) {
+        self.counters.set_share(share);
+        if let Some(desk) = &*lock(&self.inbox) {
             // A crew that has just ended begins anew with this.
-            let _ = desk.tray.order(Word::Wanted(share));
+            let _ = desk.mailbox.send_control(ActorWorkerMessage::PlanChanged(share));
         }
     }
 }
 
-impl Register {
+impl ActorRegistry {
     /// Forgets a crew that has ended, and its world with the last one.
-    fn forget(&self, name: &WorldName, tally: &Arc<Tally>) {
+    fn forget(&self, name: &WorldName, tally: &Arc<ActorCounters>) {
         let mut register = self.lock();
         if let Some(posted) = register.get_mut(name) {
-            posted.retain(|posted| !Arc::ptr_eq(&posted.tally, tally));
+            posted.retain(|posted| !Arc::ptr_eq(&posted.counters, tally));
             if posted.is_empty() {
                 register.remove(name);
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<WorldName, Vec<Posted>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<WorldName, Vec<RegisteredWorker>>> {
         lock(&self.0)
     }
 }

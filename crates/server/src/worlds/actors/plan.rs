@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// How actors are let loose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct ActorPlan {
     /// How many.
     pub count: u32,
     /// Pause before each one comes in; zero lets them come as fast as the world takes them in.
@@ -20,7 +20,7 @@ pub struct Plan {
     pub jitter: Duration,
 }
 
-impl Plan {
+impl ActorPlan {
     /// The actors that the configuration lets loose.
     #[must_use]
     pub fn of_config(config: &Config) -> Self {
@@ -36,10 +36,10 @@ impl Plan {
     /// Whether actors can begin so in a world of this size.
     ///
     /// # Errors
-    /// [`OutsideOfWorld`].
-    pub fn fits(&self, name: &WorldName, size: Size) -> Result<(), OutsideOfWorld> {
+    /// [`SpawnOutOfBounds`].
+    pub fn check_spawn(&self, name: &WorldName, size: Size) -> Result<(), SpawnOutOfBounds> {
         match self.spawn.filter(|at| !size.contains(*at)) {
-            Some(at) => Err(OutsideOfWorld { at, name: name.clone(), size }),
+            Some(at) => Err(SpawnOutOfBounds { at, name: name.clone(), size }),
             None => Ok(()),
         }
     }
@@ -58,7 +58,7 @@ impl Plan {
     "actors cannot begin at {},{}: the world {name} has {} x {} cells; choose x from 0 to {} and y from 0 to {}",
     at.x, at.y, size.width, size.height, size.width - 1, size.height - 1
 )]
-pub struct OutsideOfWorld {
+pub struct SpawnOutOfBounds {
     /// Where they were to begin.
     pub at: Cell,
     /// The world.
@@ -69,21 +69,21 @@ pub struct OutsideOfWorld {
 
 /// What one crew of several does of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::worlds) struct Share {
+pub(in crate::worlds) struct PlanShare {
     /// The plan, with this crew's number of actors.
-    pub(super) plan: Plan,
+    pub(super) plan: ActorPlan,
     /// Pause before the crew's first actor.
-    pub(super) lead: Duration,
+    pub(super) first_delay: Duration,
     /// Pause between two of its own: so long that all crews together keep the plan's.
-    pub(super) pace: Duration,
+    pub(super) spawn_interval: Duration,
 }
 
-impl Plan {
+impl ActorPlan {
     /// What crew `crew` of `crews` does of it.
-    pub(super) fn share(self, crew: u32, crews: u32) -> Share {
+    pub(super) fn share(self, crew: u32, crews: u32) -> PlanShare {
         let count = self.count / crews + u32::from(crew < self.count % crews);
         let (lead, pace) = (self.start_delay * crew, self.start_delay * crews);
-        Share { plan: Self { count, ..self }, lead, pace }
+        PlanShare { plan: Self { count, ..self }, first_delay: lead, spawn_interval: pace }
     }
 }
 
@@ -132,10 +132,12 @@ mod tests {
 
     #[track_caller]
     fn check(count: u32, start_delay_ms: u64, crews: u32, want: &[(u32, u64, u64)]) {
-        let plan = Plan { start_delay: Duration::from_millis(start_delay_ms), ..Plan::of(count) };
+        let plan = ActorPlan { start_delay: Duration::from_millis(start_delay_ms), ..ActorPlan::of(count) };
         let shares: Vec<_> = (0..crews)
             .map(|crew| plan.share(crew, crews))
-            .map(|share| (share.plan.count, share.lead.as_millis() as u64, share.pace.as_millis() as u64))
+            .map(|share| {
+                (share.plan.count, share.first_delay.as_millis() as u64, share.spawn_interval.as_millis() as u64)
+            })
             .collect();
         assert_eq!(shares, want);
     }

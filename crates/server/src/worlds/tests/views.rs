@@ -1,8 +1,8 @@
 //! Who moves and who looks on.
 
-use super::ear::{Ear, Heard};
-use super::house::{House, Node, settings, until, viewer, walker};
-use crate::worlds::{Ending, SendError, Settings};
+use super::recording_sink::{Received, RecordingSink};
+use super::support::{Node, TestStore, settings, until, viewer, walker};
+use crate::worlds::{CloseReason, SendError, WorldsConfig};
 use engine::limits::MOVER_GRACE;
 use engine::worlds::{Done, Input, InputKind, MoverId, ViewOptions};
 use rules::world::{Cell, Step};
@@ -12,9 +12,9 @@ use std::sync::atomic::Ordering;
 const MIDDLE: Cell = Cell { x: 5, y: 5 };
 
 /// Waits until this viewer sees this mover go, or come, to this cell.
-async fn sees(ear: &Arc<Ear>, who: MoverId, cell: Cell) -> u32 {
+async fn sees(ear: &Arc<RecordingSink>, who: MoverId, cell: Cell) -> u32 {
     ear.wait("a mover on a cell", |heard| match heard {
-        Heard::View(view) => {
+        Received::View(view) => {
             let came = view.entered.iter().any(|entered| entered.id == who && entered.cell == cell);
             (came || view.moved.contains(&(who, cell))).then_some(view.skipped)
         }
@@ -24,67 +24,67 @@ async fn sees(ear: &Arc<Ear>, who: MoverId, cell: Cell) -> u32 {
 }
 
 /// Waits until this viewer gets a full view of this radius.
-async fn sees_full(ear: &Arc<Ear>, radius: u8) {
+async fn sees_full(ear: &Arc<RecordingSink>, radius: u8) {
     ear.wait("a full view", |heard| {
-        matches!(heard, Heard::View(view) if view.is_full && view.radius_x == radius).then_some(())
+        matches!(heard, Received::View(view) if view.is_full && view.radius_x == radius).then_some(())
     })
     .await;
 }
 
-async fn sees_leave(ear: &Arc<Ear>, who: MoverId) {
-    ear.wait("a mover leave", |heard| matches!(heard, Heard::View(view) if view.left.contains(&who)).then_some(()))
+async fn sees_leave(ear: &Arc<RecordingSink>, who: MoverId) {
+    ear.wait("a mover leave", |heard| matches!(heard, Received::View(view) if view.left.contains(&who)).then_some(()))
         .await;
 }
 
 #[tokio::test]
 async fn a_mover_hears_of_his_own_move_and_others_see_it() {
-    let node = Node::start(&House::with_world(false), "a");
+    let node = Node::start(&TestStore::with_world(false), "a");
     let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
     let mut walker = node.come(walker(MIDDLE)).await;
-    sees(&looker.ear, walker.seat().id, MIDDLE).await;
+    sees(&looker.sink, walker.seat().id, MIDDLE).await;
     let east = Cell { x: 6, y: 5 };
     assert_eq!(walker.step(Step::E).await, Ok(Done::Moved(east)));
-    sees(&looker.ear, walker.seat().id, east).await;
-    assert!(walker.ear.all().iter().all(|heard| !matches!(heard, Heard::View(_))), "he did not ask for views");
+    sees(&looker.sink, walker.seat().id, east).await;
+    assert!(walker.sink.all().iter().all(|heard| !matches!(heard, Received::View(_))), "he did not ask for views");
     let id = walker.seat().id;
-    walker.place.leave();
-    sees_leave(&looker.ear, id).await;
+    walker.mover.leave();
+    sees_leave(&looker.sink, id).await;
 }
 
 #[tokio::test]
 async fn a_viewer_that_is_behind_is_passed_over_and_then_sees_the_newest() {
-    let node = Node::start(&House::with_world(false), "a");
+    let node = Node::start(&TestStore::with_world(false), "a");
     let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
     let mut walker = node.come(walker(MIDDLE)).await;
-    sees(&looker.ear, walker.seat().id, MIDDLE).await;
-    looker.ear.is_behind.store(true, Ordering::Relaxed);
+    sees(&looker.sink, walker.seat().id, MIDDLE).await;
+    looker.sink.is_behind.store(true, Ordering::Relaxed);
     let skipped = || node.metrics.worlds().views_skipped.get();
     let before = skipped();
     until("he is passed over", || skipped() > before).await;
-    let heard = looker.ear.all().len();
+    let heard = looker.sink.all().len();
     for step in [Step::E, Step::E, Step::S] {
         assert!(walker.step(step).await.is_ok());
     }
     let passed = skipped();
     until("he is passed over again", || skipped() > passed + 1).await;
-    assert_eq!(looker.ear.all().len(), heard, "nothing is queued for him");
-    looker.ear.is_behind.store(false, Ordering::Relaxed);
-    let newest = sees(&looker.ear, walker.seat().id, Cell { x: 7, y: 6 }).await;
+    assert_eq!(looker.sink.all().len(), heard, "nothing is queued for him");
+    looker.sink.is_behind.store(false, Ordering::Relaxed);
+    let newest = sees(&looker.sink, walker.seat().id, Cell { x: 7, y: 6 }).await;
     assert!(newest >= 2, "he is told that he missed {newest} views");
-    let views = looker.ear.all()[heard..].iter().filter(|heard| matches!(heard, Heard::View(_))).count();
+    let views = looker.sink.all()[heard..].iter().filter(|heard| matches!(heard, Received::View(_))).count();
     assert_eq!(views, 1, "the newest, and nothing between");
 }
 
 #[tokio::test]
 async fn a_lost_mover_is_gone_after_its_grace_and_leaves_no_ghost() {
-    let house = House::with_world(false);
+    let house = TestStore::with_world(false);
     let node = Node::start(&house, "a");
     let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
     let lost = node.come(walker(MIDDLE)).await;
     let id = lost.seat().id;
-    sees(&looker.ear, id, MIDDLE).await;
+    sees(&looker.sink, id, MIDDLE).await;
     drop(lost);
-    let picture = async || looker.door.picture().await.unwrap();
+    let picture = async || looker.world.picture().await.unwrap();
     loop {
         // The mailbox is in order: a picture that was asked for after the loss shows it.
         if picture().await.stats().lost == 1 {
@@ -93,62 +93,62 @@ async fn a_lost_mover_is_gone_after_its_grace_and_leaves_no_ghost() {
     }
     assert_eq!(picture().await.stats().movers, 2, "he may come back");
     house.pass(MOVER_GRACE);
-    sees_leave(&looker.ear, id).await;
-    drop(looker.place);
+    sees_leave(&looker.sink, id).await;
+    drop(looker.mover);
 }
 
 #[tokio::test]
 async fn who_comes_in_and_is_gone_before_he_hears_of_it_leaves_no_ghost() {
-    let house = House::with_world(false);
+    let house = TestStore::with_world(false);
     let node = Node::start(&house, "a");
     let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
     let door = node.visit().await.unwrap();
-    let mut coming = Box::pin(door.register(walker(MIDDLE), Ear::new()));
+    let mut coming = Box::pin(door.register(walker(MIDDLE), RecordingSink::new()));
     assert!(futures_util::FutureExt::now_or_never(coming.as_mut()).is_none());
     drop(coming);
     until("he was let in, and is lost", || {
-        futures_util::FutureExt::now_or_never(looker.door.picture())
+        futures_util::FutureExt::now_or_never(looker.world.picture())
             .flatten()
             .is_some_and(|picture| picture.stats().lost == 1)
     })
     .await;
     house.pass(MOVER_GRACE);
     looker
-        .ear
-        .wait("him leave", |heard| matches!(heard, Heard::View(view) if !view.left.is_empty()).then_some(()))
+        .sink
+        .wait("him leave", |heard| matches!(heard, Received::View(view) if !view.left.is_empty()).then_some(()))
         .await;
 }
 
 #[tokio::test]
 async fn who_comes_back_through_another_connection_ends_the_first() {
-    let node = Node::start(&House::with_world(false), "a");
+    let node = Node::start(&TestStore::with_world(false), "a");
     let first = node.come(walker(MIDDLE)).await;
     let mut again = walker(MIDDLE);
     again.resume = Some((first.seat().id, first.registered.key));
     let mut second = node.come(again).await;
     assert!(second.registered.is_resumed);
-    assert_eq!(first.ear.end().await, Ending::Replaced);
+    assert_eq!(first.sink.end().await, CloseReason::Replaced);
     drop(first);
     assert!(second.step(Step::E).await.is_ok(), "the late end of the first connection is not his");
-    assert_eq!(second.door.picture().await.unwrap().stats().lost, 0);
+    assert_eq!(second.world.picture().await.unwrap().stats().lost, 0);
 }
 
 #[tokio::test]
 async fn other_views_are_promised_behind_the_last_as_before_and_ahead_of_the_first_as_asked_for() {
-    let node = Node::start(&House::with_world(false), "a");
+    let node = Node::start(&TestStore::with_world(false), "a");
     let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
-    sees_full(&looker.ear, 12).await;
+    sees_full(&looker.sink, 12).await;
     let narrow = ViewOptions { radius_x: 3, radius_y: 2, per_s: 60 };
-    looker.place.watch(Some(narrow)).unwrap();
-    sees_full(&looker.ear, 3).await;
-    let heard = looker.ear.all();
-    let at = heard.iter().position(|heard| matches!(heard, Heard::Watched(options) if *options == Some(narrow)));
+    looker.mover.watch(Some(narrow)).unwrap();
+    sees_full(&looker.sink, 3).await;
+    let heard = looker.sink.all();
+    let at = heard.iter().position(|heard| matches!(heard, Received::ViewChanged(options) if *options == Some(narrow)));
     let (before, after) = heard.split_at(at.expect("he is told what is in force"));
-    let shown = |heard: &[Heard]| -> Vec<(bool, u8)> {
+    let shown = |heard: &[Received]| -> Vec<(bool, u8)> {
         heard
             .iter()
             .filter_map(|heard| match heard {
-                Heard::View(view) => Some((view.is_full, view.radius_x)),
+                Received::View(view) => Some((view.is_full, view.radius_x)),
                 _ => None,
             })
             .collect()
@@ -159,30 +159,30 @@ async fn other_views_are_promised_behind_the_last_as_before_and_ahead_of_the_fir
 
 #[tokio::test]
 async fn a_full_mailbox_says_so_and_keeps_nothing_of_what_it_did_not_take() {
-    let node = Node::start_with(&House::with_world(false), "a", Settings { mailbox_max: 4, ..settings() });
+    let node = Node::start_with(&TestStore::with_world(false), "a", WorldsConfig { mailbox_max: 4, ..settings() });
     let walker = node.come(walker(MIDDLE)).await;
     let input = |nth: u32| Input {
         mover: walker.seat(),
         seq: walker.next + nth,
         tag: 0,
-        at_us: walker.door.now_us(),
+        at_us: walker.world.now_us(),
         kind: InputKind::Step(Step::Stay),
     };
     let mut inputs: Vec<_> = (0..10).map(input).collect();
-    assert_eq!((walker.door.send(&mut inputs), inputs.len()), (Err(SendError::Busy), 6));
+    assert_eq!((walker.world.send(&mut inputs), inputs.len()), (Err(SendError::Busy), 6));
     assert_eq!(inputs[0].seq, walker.next + 4, "those at the front were taken");
-    assert!(walker.ear.answer(walker.next + 3).await.is_ok());
+    assert!(walker.sink.answer(walker.next + 3).await.is_ok());
     assert_eq!(node.metrics.worlds().inputs_refused.get(), 6);
 }
 
 #[tokio::test]
 async fn a_connection_that_breaks_down_silences_nobody_else() {
-    let node = Node::start(&House::with_world(false), "a");
+    let node = Node::start(&TestStore::with_world(false), "a");
     let (mut broken, mut sound) = (node.come(walker(MIDDLE)).await, node.come(walker(MIDDLE)).await);
-    broken.ear.is_broken.store(true, Ordering::Relaxed);
+    broken.sink.is_broken.store(true, Ordering::Relaxed);
     for _ in 0..2 {
         broken.want(InputKind::Step(Step::Stay));
     }
-    assert_eq!(broken.ear.end().await, Ending::Broken);
+    assert_eq!(broken.sink.end().await, CloseReason::Broken);
     assert!(sound.step(Step::E).await.is_ok());
 }

@@ -196,7 +196,7 @@ async fn whoever_waits_unknown_gives_way() {
 }
 
 fn two_each(trusted: &str) -> Option<AddressLimit> {
-    let trusted_proxies = if trusted.is_empty() { Networks::default() } else { Networks::read(trusted).unwrap() };
+    let trusted_proxies = if trusted.is_empty() { Networks::default() } else { Networks::parse(trusted).unwrap() };
     Some(AddressLimit { max: 2, includes_loopback: true, trusted_proxies })
 }
 
@@ -221,7 +221,7 @@ async fn an_address_has_its_share_of_connections() {
 #[test]
 fn loopback_is_limited_only_where_that_is_asked_for() {
     let check = |includes_loopback, peer: &str, want: Option<&str>| {
-        let limit = AddressLimit { max: 1, includes_loopback, trusted_proxies: Networks::read("10.0.0.0/8").unwrap() };
+        let limit = AddressLimit { max: 1, includes_loopback, trusted_proxies: Networks::parse("10.0.0.0/8").unwrap() };
         assert_eq!(limit.key(peer.parse().unwrap()).map(|key| key.to_string()).as_deref(), want, "{peer}");
     };
     check(false, "127.0.0.1", None);

@@ -5,7 +5,7 @@ use crate::app::App;
 use crate::gateway::granted::{Granted, whole};
 use crate::gateway::listener::park::{CanPark, GiveUp, Parked, park_or_wait};
 use crate::gateway::problem::{ApiError, ApiResult};
-use crate::tables::Waiting;
+use crate::tables::FeedWait;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
@@ -42,11 +42,11 @@ pub(super) async fn answer(
 /// A poll that waits: all that is kept of it.
 struct Polling {
     table: TableId,
-    waiting: Waiting,
+    waiting: FeedWait,
 }
 
 impl Polling {
-    fn shaped(&self, answer: Result<&crate::tables::FeedAnswer, ApiError>) -> Whole<Bytes> {
+    fn shaped(&self, answer: Result<&crate::tables::FeedResponse, ApiError>) -> Whole<Bytes> {
         match answer {
             Ok(answer) => shape::polled(self.table, answer),
             Err(error) => whole(error),

@@ -1,7 +1,7 @@
 //! What a table says to one who waits, as it travels: the answer of a poll, and the message of a stream or a socket.
 
 use super::super::{show, tell};
-use crate::tables::{Feed, FeedAnswer, Seen};
+use crate::tables::{Feed, FeedResponse, ViewResult};
 use axum::http::{HeaderValue, Response, StatusCode, header};
 use bytes::Bytes;
 use engine::ids::{PlayerId, TableId};
@@ -16,10 +16,10 @@ const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 const MESSAGE_BYTES_USUAL: usize = 1_024;
 
 /// The answer of a poll.
-pub(super) fn polled(table: TableId, answer: &FeedAnswer) -> Response<Bytes> {
+pub(super) fn polled(table: TableId, answer: &FeedResponse) -> Response<Bytes> {
     match &answer.feed {
         Feed::News(news) => {
-            let words = answer.words(|answer| json(&told(table, news, &answer.online)));
+            let words = answer.encoded_once(|answer| json(&told(table, news, &answer.online)));
             response(StatusCode::OK, JSON, words)
         }
         Feed::TooOld(view) => {
@@ -39,7 +39,7 @@ pub(super) fn polled(table: TableId, answer: &FeedAnswer) -> Response<Bytes> {
 }
 
 /// The message that says this, and the reader's place after it.
-pub(super) fn message(table: TableId, answer: &FeedAnswer) -> (u64, Bytes) {
+pub(super) fn message(table: TableId, answer: &FeedResponse) -> (u64, Bytes) {
     match &answer.feed {
         Feed::News(news) => (news.seq, json(&StoryMessage::News(told(table, news, &answer.online)))),
         Feed::TooOld(view) => (view.seq, json(&StoryMessage::View(Box::new(show::state(view, &answer.online, None))))),
@@ -47,7 +47,7 @@ pub(super) fn message(table: TableId, answer: &FeedAnswer) -> (u64, Bytes) {
 }
 
 /// The message with which a reader without a cursor begins.
-pub(super) fn first(seen: &Seen) -> (u64, Bytes) {
+pub(super) fn first(seen: &ViewResult) -> (u64, Bytes) {
     let view = show::state(&seen.view, &seen.online, None);
     (seen.view.seq, json(&StoryMessage::View(Box::new(view))))
 }

@@ -6,7 +6,7 @@ use crate::gateway::extract::Queried;
 use crate::gateway::granted::Granted;
 use crate::gateway::hangup::{Ended, Unasked, hang_up};
 use crate::gateway::problem::{ApiError, ApiResult};
-use crate::tables::Waiting;
+use crate::tables::FeedWait;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, Utf8Bytes, WebSocket, WebSocketUpgrade, close_code};
@@ -90,7 +90,7 @@ async fn tell(
     reader: Reader,
     granted: Granted,
     first: Option<Bytes>,
-    waiting: Waiting,
+    waiting: FeedWait,
     mut socket: WebSocket,
 ) {
     match granted.to(go_on(app, reader, first, waiting, &mut socket)).run().await {
@@ -107,7 +107,7 @@ async fn go_on(
     app: &App,
     reader: Reader,
     first: Option<Bytes>,
-    mut waiting: Waiting,
+    mut waiting: FeedWait,
     socket: &mut WebSocket,
 ) -> Closing {
     if let Some(message) = first
@@ -117,7 +117,7 @@ async fn go_on(
     }
     let mut ping = interval_at(Instant::now() + FEED_HEARTBEAT_INTERVAL, FEED_HEARTBEAT_INTERVAL);
     let mut unasked = Unasked::default();
-    let mut leaving = std::pin::pin!(app.drain.sends_away());
+    let mut leaving = std::pin::pin!(app.drain.begun_with_jitter());
     loop {
         let answer = tokio::select! {
             answer = &mut waiting => answer,

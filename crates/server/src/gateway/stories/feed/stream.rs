@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::gateway::granted::Granted;
 use crate::gateway::listener::park::{CanPark, Park, Streamed};
 use crate::gateway::problem::{ApiError, ApiResult};
-use crate::tables::{TableError, Tables, Waiting};
+use crate::tables::{FeedWait, TableError, Tables};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response as Head, header};
 use axum::response::Response;
 use bytes::Bytes;
@@ -81,10 +81,10 @@ struct Streaming {
 
 enum State {
     /// This is said first.
-    Says(Bytes, Waiting),
-    Waits(Waiting),
+    Says(Bytes, FeedWait),
+    Waits(FeedWait),
     /// Between two waits, for a moment.
-    Begins(BoxFuture<'static, Result<Waiting, TableError>>),
+    Begins(BoxFuture<'static, Result<FeedWait, TableError>>),
     /// The table is not here any more: the client connects again, and is sent where it is.
     Over,
 }
@@ -132,7 +132,7 @@ impl Streamed for Streaming {
 }
 
 impl Streaming {
-    fn next(&self, after: u64) -> BoxFuture<'static, Result<Waiting, TableError>> {
+    fn next(&self, after: u64) -> BoxFuture<'static, Result<FeedWait, TableError>> {
         let (tables, Reader { table, waiter }) = (self.tables.clone(), self.reader);
         Box::pin(async move { tables.wait(table, waiter, after).await })
     }

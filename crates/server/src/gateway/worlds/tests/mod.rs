@@ -7,7 +7,7 @@ use super::live::Live;
 use super::parting::{Farewell, Parting};
 use crate::gateway::listener::{Connection, Permits};
 use crate::metrics::Metrics;
-use crate::worlds::{Ending, Outlet, Tiding};
+use crate::worlds::{ClientSink, CloseReason, OutboundMessage};
 use engine::limits::{
     MOVER_NAME_CHARS_MAX, VIEW_MARGIN_CELLS, VIEW_MOVERS_MAX, VIEW_RADIUS_MAX, WORLD_FRAME_BYTES_MAX,
     WORLD_FRAMES_BURST, WORLD_HELLO_BYTES_MAX, WORLD_OUTBOUND_BYTES_MAX,
@@ -223,23 +223,23 @@ fn answer(seq: u32, result: Result<Done, Refusal>) -> Answer {
     Answer { tag: 0, mover: Sits { slot: 0, id: MoverId(1) }, seq, result }
 }
 
-fn tell(line: &Line, tiding: &Tiding<'_>) {
+fn tell(line: &Line, tiding: &OutboundMessage<'_>) {
     let mut frame = Vec::new();
     line.encode(tiding, &mut frame);
-    line.tell(&frame);
+    line.send(&frame);
 }
 
 #[tokio::test]
 async fn what_is_told_before_the_first_answer_comes_behind_it() {
     let (mut client, line) = connection(Framing::Delimited).await;
     line.hold();
-    tell(&line, &Tiding::Answer(&answer(1, Ok(Done::Moved(Cell { x: 2, y: 3 })))));
+    tell(&line, &OutboundMessage::Answer(&answer(1, Ok(Done::Moved(Cell { x: 2, y: 3 })))));
     assert!(line.is_behind(), "no view is cut for somebody who was not answered yet");
     line.release(Some(&Registered { id: 1, ..Registered::default() }));
     assert!(!line.is_behind());
-    tell(&line, &Tiding::Answer(&answer(2, Err(Refusal::Blocked))));
-    line.end(Ending::Replaced);
-    tell(&line, &Tiding::Answer(&answer(3, Err(Refusal::Blocked))));
+    tell(&line, &OutboundMessage::Answer(&answer(2, Err(Refusal::Blocked))));
+    line.close(CloseReason::Replaced);
+    tell(&line, &OutboundMessage::Answer(&answer(3, Err(Refusal::Blocked))));
     assert_eq!(poll_fn(|context| line.poll(context)).await, Stirring::Ended);
     tokio::spawn(linger(line));
     let mut heard = Vec::new();
@@ -265,10 +265,10 @@ async fn nothing_comes_behind_an_error_that_overtakes_the_first_answer() {
     for framing in [Framing::Delimited, Framing::Binary] {
         let (mut client, line) = connection(framing).await;
         line.hold();
-        tell(&line, &Tiding::View(&ViewDelta { is_full: true, ..ViewDelta::default() }));
-        line.end(Ending::Replaced);
+        tell(&line, &OutboundMessage::View(&ViewDelta { is_full: true, ..ViewDelta::default() }));
+        line.close(CloseReason::Replaced);
         line.release(Some(&Registered { id: 1, ..Registered::default() }));
-        tell(&line, &Tiding::Answer(&answer(1, Err(Refusal::Blocked))));
+        tell(&line, &OutboundMessage::Answer(&answer(1, Err(Refusal::Blocked))));
         tokio::spawn(linger(line));
         let mut heard = Vec::new();
         client.read_to_end(&mut heard).await.unwrap();
@@ -290,7 +290,10 @@ async fn what_a_slow_client_has_not_taken_comes_later_and_in_order() {
     let mut frames = 0;
     while !line.is_behind() {
         frames += 1;
-        tell(&line, &Tiding::View(&ViewDelta { tick: frames, left: vec![MoverId(7); 10_000], ..ViewDelta::default() }));
+        tell(
+            &line,
+            &OutboundMessage::View(&ViewDelta { tick: frames, left: vec![MoverId(7); 10_000], ..ViewDelta::default() }),
+        );
     }
     let hearing = tokio::spawn(hear_out(line.clone()));
     let mut heard = Vec::new();
@@ -324,7 +327,7 @@ async fn the_system_watches_over_silence() {
 async fn who_never_reads_is_cut_off() {
     let (_client, line) = connection(Framing::Delimited).await;
     let frame = vec![0; WORLD_OUTBOUND_BYTES_MAX / 2];
-    let (_, parting) = tokio::join!(async { (0..1_000).for_each(|_| line.tell(&frame)) }, hear_out(line.clone()));
+    let (_, parting) = tokio::join!(async { (0..1_000).for_each(|_| line.send(&frame)) }, hear_out(line.clone()));
     assert_eq!(parting.1, Parting::Gone);
     let page = line.metrics().page().into_text();
     assert!(page.contains(r#"gauntlet_world_connections_ended_total{code="not_read"} 1"#), "{page}");
@@ -338,7 +341,7 @@ fn a_view_is_told_as_it_was_cut() {
         let first = ViewDelta { trees: vec![Cell { x: 1, y: 2 }], score: Some(3), ..ViewDelta::default() };
         let second = ViewDelta { left: vec![MoverId(4)], oldest_change_us: Some(5), ..ViewDelta::default() };
         let mut frames = Vec::new();
-        [&first, &second].into_iter().for_each(|delta| line.encode(&Tiding::View(delta), &mut frames));
+        [&first, &second].into_iter().for_each(|delta| line.encode(&OutboundMessage::View(delta), &mut frames));
         // Nothing of the first is left in the second, although the memory is the same.
         let want = [
             View { trees: vec![1, 2], score: Some(3), ..View::default() },
@@ -376,9 +379,9 @@ fn the_largest_view_fits_behind_a_socket_that_takes_nothing() {
         let (_client, line) = connection(Framing::Text).await;
         line.give_reasons();
         let mut frames = Vec::new();
-        line.encode(&Tiding::View(&view), &mut frames);
+        line.encode(&OutboundMessage::View(&view), &mut frames);
         let refused = answer(u32::MAX, Err(Refusal::OutOfOrder { expected: u32::MAX }));
-        (0..WORLD_FRAMES_BURST).for_each(|_| line.encode(&Tiding::Answer(&refused), &mut frames));
+        (0..WORLD_FRAMES_BURST).for_each(|_| line.encode(&OutboundMessage::Answer(&refused), &mut frames));
         assert!(frames.len() <= WORLD_OUTBOUND_BYTES_MAX, "{} bytes", frames.len());
     });
 }

@@ -1,0 +1,45 @@
+//! What answers and bodies cost: replays of matches for viewers, and large answers and bodies that are under way.
+
+use super::instruments::{Counter, Gauge, Histogram};
+use super::macros::metrics;
+use super::text::{Exposed, Page};
+use ::store::Observer;
+use std::time::Duration;
+
+metrics! {
+    pub BodyFigures;
+    bytes: Gauge = "gauntlet_http_body_bytes", "Bytes of large bodies under way, of http.bodies_bytes_max.";
+    refused: Counter = "gauntlet_http_bodies_refused_total", "Large bodies that were refused because too many bytes of others were under way.";
+    closed_for_room: Counter = "gauntlet_http_bodies_closed_for_room_total", "Connections that were closed because a large body on them gave way to an address that had less.";
+}
+
+/// What is told of one budget of bytes.
+pub(crate) struct BudgetFigures<'a> {
+    pub(crate) bytes: &'a Gauge,
+    pub(crate) refused: &'a Counter,
+    pub(crate) closed_for_room: &'a Counter,
+}
+
+metrics! {
+    pub ResponseMetrics;
+    bytes: Gauge = "gauntlet_http_answer_bytes", "Bytes that large answers under way count for, of http.answer_bytes_max.";
+    refused: Counter = "gauntlet_http_answers_refused_total", "Large answers that were refused because too many bytes of others were under way.";
+    closed_for_room: Counter = "gauntlet_http_answers_closed_for_room_total", "Connections that were closed because a large answer on them gave way to an address that had less.";
+    replay_wait: Histogram = "gauntlet_replay_wait_seconds", "Time that a slice of a replay waited for its turn, in seconds.";
+    replay_slice: Histogram = "gauntlet_replay_slice_seconds", "Time that a slice of a replay took, reading its log included, in seconds.";
+    replay_slices_failed: Counter = "gauntlet_replay_slices_failed_total", "Slices of replays that failed.";
+    replay_entries: Counter = "gauntlet_replay_entries_total", "Entries of logs that were replayed.";
+    replay_cache_bytes: Gauge = "gauntlet_replay_cache_bytes", "States of matches in memory to replay from, in bytes.";
+    replay_cache_evictions: Counter = "gauntlet_replay_cache_evictions_total", "Matches whose states left memory for others.";
+}
+
+/// What the readers of replays tell.
+impl Observer for ResponseMetrics {
+    fn committed(&self, _: usize, _: Duration, _: Duration, _: bool) {}
+
+    /// Whoever reads here had its turn already: what it waited for is told by [`ResponseMetrics::replay_wait`].
+    fn read(&self, _: Duration, took: Duration, is_ok: bool) {
+        self.replay_slice.observe(took);
+        self.replay_slices_failed.add(u64::from(!is_ok));
+    }
+}

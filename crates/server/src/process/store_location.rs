@@ -1,0 +1,232 @@
+//! The place where matches are kept: its folder, its lock, and the store in it.
+
+use crate::config::{Config, StoreLocation};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use store::postgres::PostgresDatabase;
+use store::sqlite::SqliteDatabase;
+use store::{Database, Observer, Store, StoreConfig, StoreError};
+
+/// Why the place of the data is not to be had.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreLocationError {
+    /// The folder of the data file cannot be made, or its lock not be opened.
+    #[error("cannot use {}: {source}; choose another file with --data, or give this user the right to write there", path.display())]
+    Unusable {
+        /// What could not be made or opened.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The data file is a folder.
+    #[error("{} is a folder: name the data file itself with --data, such as {}", path.display(), path.join("gauntlet.db").display())]
+    IsDirectory {
+        /// What was named.
+        path: PathBuf,
+    },
+    /// The data file has several names: servers that know it by different ones would not know of each other.
+    #[error(
+        "{} has {names} names (hard links): SQLite keeps what it is writing beside the name by which it was opened, so a server at \
+         another name would destroy it; remove the other links, or start from a copy of its own",
+        path.display()
+    )]
+    HardLinked {
+        /// The data file.
+        path: PathBuf,
+        /// How many names it has.
+        names: u64,
+    },
+    /// The database is there, or not, but does not open.
+    #[error("{place} does not open: {why}; {remedy}")]
+    CannotOpen {
+        /// What was to be opened, without secrets.
+        place: String,
+        /// What the store said.
+        why: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// Another server has the file.
+    #[error(
+        "{} is in use by another server{}: two servers on one SQLite file would play the same matches; stop the other one, \
+         choose another file with --data, or let both share a PostgreSQL database with --store-url",
+        path.display(), pid.as_ref().map(|pid| format!(" (process {pid})")).unwrap_or_default()
+    )]
+    InUse {
+        /// The data file.
+        path: PathBuf,
+        /// Who has it, if it says so.
+        pid: Option<u32>,
+    },
+}
+
+/// The right to serve from a data file: held as long as this lives, given back by the system however the process ends. Leases of a
+/// database of one's own have no end because of it: whoever has it knows that nobody else serves.
+#[derive(Debug)]
+pub(super) struct DataLock {
+    _file: Option<File>,
+}
+
+impl DataLock {
+    /// Takes the lock beside the data file; a shared database needs none.
+    pub(super) fn acquire(config: &Config) -> Result<Self, StoreLocationError> {
+        match config.store() {
+            StoreLocation::Sqlite(data) => lock(data).map(|file| Self { _file: Some(file) }),
+            StoreLocation::Postgres(_) => Ok(Self { _file: None }),
+        }
+    }
+}
+
+fn lock(data: &Path) -> Result<File, StoreLocationError> {
+    if data.is_dir() {
+        return Err(StoreLocationError::IsDirectory { path: data.to_owned() });
+    }
+    create_parent_dir(data)?;
+    let data = &canonical_path(data)?;
+    let mut path = data.as_os_str().to_owned();
+    path.push(".lock");
+    let path = PathBuf::from(path);
+    let unusable = |source| StoreLocationError::Unusable { path: path.clone(), source };
+    let mut file =
+        OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path).map_err(unusable)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            return Err(StoreLocationError::InUse { path: data.to_owned(), pid: read_pid(&mut file) });
+        }
+        Err(TryLockError::Error(source)) => return Err(unusable(source)),
+    }
+    // The number only helps whoever is refused; the lock holds without it.
+    let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
+    Ok(file)
+}
+
+/// The one name of a data file under which its lock stands, whatever symbolic links lead there. A file that is not there yet is made:
+/// only then has it such a name.
+fn canonical_path(data: &Path) -> Result<PathBuf, StoreLocationError> {
+    let unusable = |source| StoreLocationError::Unusable { path: data.to_owned(), source };
+    if matches!(data.metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound) {
+        OpenOptions::new().append(true).create(true).open(data).map_err(unusable)?;
+    }
+    let names = data.metadata().map_err(unusable)?.nlink();
+    if names > 1 {
+        return Err(StoreLocationError::HardLinked { path: data.to_owned(), names });
+    }
+    data.canonicalize().map_err(unusable)
+}
+
+fn read_pid(file: &mut File) -> Option<u32> {
+    let mut text = String::new();
+    file.read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}
+
+fn create_parent_dir(data: &Path) -> Result<(), StoreLocationError> {
+    let Some(folder) = data.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
+    std::fs::create_dir_all(folder).map_err(|source| StoreLocationError::Unusable { path: folder.to_owned(), source })
+}
+
+/// Opens the store that `config` names. Several processes may do this on one file; only one may serve from it.
+///
+/// # Errors
+/// [`StoreLocationError`] as [`super::ServeError::Place`], and what the store says.
+pub async fn open_store(config: &Config, observer: Arc<dyn Observer>) -> Result<Store, super::ServeError> {
+    let database: Arc<dyn Database> = match config.store() {
+        StoreLocation::Sqlite(data) => {
+            create_parent_dir(data)?;
+            Arc::new(SqliteDatabase::new(data))
+        }
+        StoreLocation::Postgres(url) => Arc::new(PostgresDatabase::new(url.expose())?),
+    };
+    let sizes = StoreConfig { readers: config.store_connections };
+    // Opening migrates and may take its time: not on a thread that runs tasks.
+    let opened = tokio::task::spawn_blocking(move || Store::open(database, sizes, observer)).await;
+    let opened =
+        opened.unwrap_or_else(|error| Err(StoreError::Unavailable { why: format!("opening it failed: {error}") }));
+    opened.map_err(|error| open_error(config, error))
+}
+
+/// Opens the readers apart, which the parts of a process have asked for meanwhile.
+pub(super) async fn open_readers_apart(config: &Config, store: &Store) -> Result<(), super::ServeError> {
+    let store = store.clone();
+    let opened = tokio::task::spawn_blocking(move || store.open_readers_apart()).await;
+    let opened =
+        opened.unwrap_or_else(|error| Err(StoreError::Unavailable { why: format!("opening readers failed: {error}") }));
+    opened.map_err(|error| open_error(config, error))
+}
+
+/// A store that cannot be reached at the start is the operator's to mend; other refusals say themselves what to do.
+fn open_error(config: &Config, error: StoreError) -> super::ServeError {
+    let StoreError::Unavailable { why } = error else { return error.into() };
+    let (place, remedy) = match config.store() {
+        StoreLocation::Sqlite(data) => {
+            (format!("the data file {}", data.display()), "see that this user may read and write it, and its folder")
+        }
+        StoreLocation::Postgres(_) => (
+            "the PostgreSQL database of --store-url".to_owned(),
+            "see that it runs there and takes connections, that user, password and database name are right, and that its \
+             max_connections allows every server one to write, store.connections and replays.threads to read, and one for /readyz",
+        ),
+    };
+    StoreLocationError::CannotOpen { place, why, remedy }.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_file_has_one_server() {
+        let folder = std::env::temp_dir().join(format!("gauntlet-lock-{}", std::process::id()));
+        let data = folder.join("deep").join("games.db");
+        let first = lock(&data).unwrap();
+        assert!(matches!(lock(&folder), Err(StoreLocationError::IsDirectory { .. })));
+        let refused = lock(&data).unwrap_err();
+        assert!(
+            matches!(&refused, StoreLocationError::InUse { pid: Some(pid), .. } if *pid == std::process::id()),
+            "{refused}"
+        );
+        drop(first);
+        lock(&data).unwrap();
+        lock(&folder.join("other.db")).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn one_file_has_one_server_whatever_it_is_called() {
+        let folder = std::env::temp_dir().join(format!("gauntlet-names-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("real")).unwrap();
+        let (data, by_file, by_folder) = (folder.join("real/games.db"), folder.join("link.db"), folder.join("also"));
+        std::os::unix::fs::symlink("real/games.db", &by_file).unwrap();
+        std::os::unix::fs::symlink("real", &by_folder).unwrap();
+        // The first server makes the file, through a link that leads nowhere yet.
+        let first = lock(&by_file).unwrap();
+        for rival in [&data, &by_file, &by_folder.join("games.db")] {
+            let refused = lock(rival).unwrap_err();
+            assert!(matches!(refused, StoreLocationError::InUse { .. }), "{}: {refused}", rival.display());
+        }
+        drop(first);
+        let linked = folder.join("linked.db");
+        std::fs::hard_link(&data, &linked).unwrap();
+        for name in [&data, &linked] {
+            let refused = lock(name).unwrap_err();
+            assert!(
+                matches!(refused, StoreLocationError::HardLinked { names: 2, .. }),
+                "{}: {refused}",
+                name.display()
+            );
+        }
+        std::fs::remove_file(&linked).unwrap();
+        lock(&data).unwrap();
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let refused = lock(Path::new("/proc/nowhere/games.db")).unwrap_err();
+        assert!(refused.to_string().starts_with("cannot use /proc/nowhere: "), "{refused}");
+    }
+}

@@ -1,0 +1,94 @@
+//! A match's log played back as frames.
+
+use engine::matches::entry::AnswerClass;
+use engine::matches::machine::{MatchError, MatchMachine};
+use engine::matches::spec::MatchSpec;
+use engine::rows::MatchLogRow;
+use rules::snake::Point;
+use wire::viewer::{Cell, Death, Frame, Snake};
+
+/// A machine that is fed with saved rows and shows what each of them led to.
+pub(super) struct LogPlayer {
+    machine: MatchMachine,
+}
+
+impl LogPlayer {
+    /// A tape at its beginning.
+    pub(super) fn new(spec: MatchSpec) -> Result<Self, MatchError> {
+        Ok(Self { machine: MatchMachine::new(spec)? })
+    }
+
+    /// A tape that goes on from here.
+    pub(super) fn from(machine: MatchMachine) -> Self {
+        Self { machine }
+    }
+
+    /// What it has come to.
+    pub(super) fn machine(&self) -> &MatchMachine {
+        &self.machine
+    }
+
+    /// Entries played so far: the cursor of whoever watches.
+    pub(super) fn version(&self) -> u32 {
+        self.machine.version()
+    }
+
+    /// Plays one row. Whether it makes a frame visible: the start position, or a turn.
+    pub(super) fn play(&mut self, row: &MatchLogRow) -> Result<bool, MatchError> {
+        let turn_before = self.machine.turns();
+        self.machine.replay(row)?;
+        Ok(row.version == 0 || self.machine.turns() > turn_before)
+    }
+
+    /// The frame that was made visible last.
+    pub(super) fn frame(&self) -> Frame {
+        frame(&self.machine)
+    }
+}
+
+fn frame(machine: &MatchMachine) -> Frame {
+    let board = machine.board();
+    Frame {
+        turn: board.turn,
+        snakes: (0..board.snakes.len()).map(|seat| snake(machine, seat)).collect(),
+        food: board.food.iter().copied().map(cell).collect(),
+        hazards: board.hazards_on_board().map(cell).collect(),
+    }
+}
+
+fn snake(machine: &MatchMachine, seat: usize) -> Snake {
+    let (spec, snake, last) = (machine.spec(), &machine.board().snakes[seat], machine.last_move(seat));
+    let id_of =
+        |seat: Option<rules::snake::Seat>| seat.map(|seat| spec.snake_id(seat.index()).to_string()).unwrap_or_default();
+    let face = machine.faces().get(seat).cloned().unwrap_or_default();
+    let death = snake.elimination.map(|out| Death {
+        cause: out.cause.as_str().to_owned(),
+        turn: out.turn,
+        eliminated_by: id_of(out.by),
+    });
+    Snake {
+        id: spec.snake_id(seat).to_string(),
+        name: spec.seats[seat].name.clone(),
+        body: snake.body.iter().copied().map(cell).collect(),
+        health: i32::from(snake.health),
+        color: face.color,
+        head_type: face.head,
+        tail_type: face.tail,
+        latency: last.map_or(0, |last| last.latency_ms).to_string(),
+        shout: last.map(|last| last.shout.to_string()).unwrap_or_default(),
+        squad: String::new(),
+        api_version: "1".to_owned(),
+        author: String::new(),
+        status_code: 0,
+        error: last.filter(|last| last.class != AnswerClass::Valid).map_or("", |last| last.class.name()).to_owned(),
+        is_bot: false,
+        is_environment: false,
+        eliminated_cause: death.as_ref().map(|death| death.cause.clone()).unwrap_or_default(),
+        eliminated_by: death.as_ref().map(|death| death.eliminated_by.clone()).unwrap_or_default(),
+        death,
+    }
+}
+
+fn cell(point: Point) -> Cell {
+    Cell { x: i32::from(point.x), y: i32::from(point.y) }
+}

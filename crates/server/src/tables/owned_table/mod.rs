@@ -1,0 +1,270 @@
+//! One table in its keeper's hands: decide, commit, apply, and only then answer and tell. At most one commit is under way; what
+//! else is to be done waits behind it, up to a limit. What is read is what is committed.
+//!
+//! When nobody knows whether a commit was saved, the table is claimed anew, which fences whatever is still on its way, and read
+//! from the store before anything else is said about it. An error from a deed here means that the table leaves this keeper.
+
+mod commit_outcome;
+mod commits;
+mod feeds;
+mod loads;
+mod queue;
+mod timers;
+
+use super::environment::TableEnvironment;
+use super::message::{ActionRequest, ReplySender, Request};
+use super::owner_task::OwnerContext;
+use super::table_permits::{TablePermit, UnknownOpening};
+use super::timing_wheel::Timer;
+use super::waiters::{FeedWait, Waiters};
+use super::{ActionResult, FeedResponse, NewTable, OpenResult, TableError, ViewResult};
+use engine::commands::{Command, OpenTable};
+use engine::ids::{PlayerId, TableId};
+use engine::tables::{Change, Table};
+use engine::time::UnixMs;
+use feeds::{append, catch_panic, feed, feed_response_if_new};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An action whose commit was fenced so often is given back to its asker.
+const ATTEMPTS_MAX: u32 = 3;
+/// The first pause before a claim that was not answered is repeated; it doubles up to the longest.
+const RETRY_PAUSE_MIN: Duration = Duration::from_millis(50);
+/// See [`RETRY_PAUSE_MIN`].
+const RETRY_PAUSE_MAX: Duration = Duration::from_secs(1);
+/// A timer that could not do its work is tried again after this time.
+const TIMER_PAUSE: Duration = Duration::from_secs(1);
+
+pub(super) struct OwnedTable {
+    id: TableId,
+    epoch: u32,
+    /// `None` until it is opened, or loaded.
+    table: Option<Box<Table>>,
+    /// Whose table it is; `None` until it is opened, or loaded.
+    permit: Option<TablePermit>,
+    /// Its opening may have been saved, or not.
+    unknown_opening: Option<UnknownOpening>,
+    operation: Option<Box<Operation>>,
+    queue: VecDeque<Request>,
+    waiters: Option<Arc<Waiters>>,
+    timer: Option<(UnixMs, Timer)>,
+    /// When somebody last asked for it.
+    last_request_at: UnixMs,
+    /// Until then everybody counts as present: those who were here before the table was loaded must find it again first.
+    presence_assumed_until: Option<UnixMs>,
+    /// No timer fires before: the last one could not do its work.
+    not_before: UnixMs,
+    retry_pause: Duration,
+}
+
+/// What is under way.
+enum Operation {
+    Opening { table: Box<Table>, change: Change, opener: PlayerId, reply: ReplySender<OpenResult> },
+    Acting { act: ActionRequest, change: Change },
+    Ticking { change: Change },
+    Retiring,
+    Loading,
+    WaitingToRetry,
+}
+
+/// An error means that the table leaves this keeper: everybody who asks for it is told it.
+type TableResult = Result<(), TableError>;
+
+impl OwnedTable {
+    pub(super) fn new(id: TableId) -> Self {
+        Self {
+            id,
+            epoch: 0,
+            table: None,
+            permit: None,
+            unknown_opening: None,
+            operation: None,
+            queue: VecDeque::new(),
+            waiters: None,
+            timer: None,
+            last_request_at: UnixMs(0),
+            presence_assumed_until: None,
+            not_before: UnixMs(0),
+            retry_pause: RETRY_PAUSE_MIN,
+        }
+    }
+
+    pub(super) fn with_permit(id: TableId, opener: TablePermit) -> Self {
+        Self { permit: Some(opener), ..Self::new(id) }
+    }
+
+    /// Whether it can be looked at.
+    pub(super) fn is_loaded(&self) -> bool {
+        self.table.is_some()
+    }
+
+    /// Does what somebody asks, or lets it wait.
+    pub(super) fn handle_request<O: TableEnvironment>(
+        &mut self,
+        ways: &mut OwnerContext<O>,
+        request: Request,
+    ) -> TableResult {
+        self.last_request_at = ways.environment.steady_now();
+        let must_wait = match &request {
+            Request::Act(_) => self.table.is_none() || self.operation.is_some() || !self.queue.is_empty(),
+            Request::View { .. } | Request::Feed { .. } | Request::Wait { .. } => self.table.is_none(),
+        };
+        if !must_wait {
+            return self.serve(ways, request);
+        }
+        if ways.is_draining {
+            request.refuse(&TableError::Draining);
+            return Ok(());
+        }
+        self.enqueue(ways, request)
+    }
+
+    fn serve<O: TableEnvironment>(&mut self, ways: &mut OwnerContext<O>, request: Request) -> TableResult {
+        // Once the lease is not to be trusted somebody else may have gone on with the table: what we know may be old.
+        if !ways.lease.is_valid() {
+            request.refuse(&TableError::NotServing);
+            return Ok(());
+        }
+        match request {
+            Request::Act(act) => self.act(ways, *act),
+            Request::View { viewer, reply } => {
+                let seen = self.view(viewer)?;
+                drop(reply.send(Ok(seen)));
+                Ok(())
+            }
+            Request::Feed { viewer, after, reply } => {
+                if let Some(player) = viewer {
+                    self.waiters(ways).touch(player);
+                }
+                let Some(table) = &self.table else { return Ok(()) };
+                let feed = catch_panic(self.id, || feed(table, viewer, after))?;
+                drop(reply.send(Ok(Arc::new(FeedResponse::new(feed, self.online())))));
+                Ok(())
+            }
+            Request::Wait { after, place, reply } => {
+                let viewer = place.waiter().player;
+                let news = match &self.table {
+                    Some(table) => catch_panic(self.id, || feed_response_if_new(table, viewer, after, &self.online()))?,
+                    None => None,
+                };
+                let waiting = match news {
+                    Some(answer) => {
+                        if let Some(player) = viewer {
+                            self.waiters(ways).touch(player);
+                        }
+                        answer.map(FeedWait::ready)
+                    }
+                    None => Ok(self.waiters(ways).add(after, place)),
+                };
+                drop(reply.send(waiting));
+                Ok(())
+            }
+        }
+    }
+
+    fn act<O: TableEnvironment>(&mut self, ways: &mut OwnerContext<O>, act: ActionRequest) -> TableResult {
+        if ways.is_draining {
+            drop(act.reply.send(Err(TableError::Draining)));
+            return Ok(());
+        }
+        let Some(table) = &self.table else { return Ok(()) };
+        let now = ways.environment.steady_now();
+        let decided = catch_panic(self.id, || {
+            table.decide(act.actor, act.game, &act.action, now, &|player| self.is_present(player))
+        });
+        let decided = match decided {
+            Ok(decided) => decided,
+            Err(broken) => {
+                drop(act.reply.send(Err(broken.clone())));
+                return Err(broken);
+            }
+        };
+        match decided {
+            Err(refusal) => drop(act.reply.send(Err(TableError::Refused(refusal)))),
+            Ok(change) if change.is_empty() => {
+                let seen = self.view(Some(act.actor))?;
+                drop(act.reply.send(Ok(ActionResult { view: seen.view, committed_at_us: None, online: seen.online })));
+            }
+            Ok(change) => {
+                ways.commit(self.id, vec![Command::AppendTable(append(self.id, self.epoch, &change))]);
+                self.operation = Some(Box::new(Operation::Acting { act, change }));
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the table.
+    pub(super) fn open<O: TableEnvironment>(
+        &mut self,
+        ways: &mut OwnerContext<O>,
+        opening: NewTable,
+        reply: ReplySender<OpenResult>,
+    ) -> TableResult {
+        if !ways.lease.is_valid() {
+            return Err(TableError::NotServing);
+        }
+        let (now, seed, opener) = (ways.environment.steady_now(), ways.environment.seed(), opening.opener.id);
+        let opened = catch_panic(self.id, || {
+            Table::open(opening.id, opening.settings, seed, opening.bots, &opening.opener, now)
+        });
+        let (table, change) = match opened {
+            Ok(Ok(opened)) => opened,
+            Ok(Err(refusal)) => {
+                drop(reply.send(Err(TableError::Refused(refusal.clone()))));
+                return Err(TableError::Refused(refusal));
+            }
+            Err(broken) => {
+                drop(reply.send(Err(broken.clone())));
+                return Err(broken);
+            }
+        };
+        self.last_request_at = now;
+        self.epoch = 1;
+        let append = append(self.id, self.epoch, &change);
+        let idempotency = opening.idempotency.map(|idempotency| (opener, idempotency));
+        // Leases and idempotency keys are matters of dates.
+        let (worker, now) = (ways.worker, ways.environment.now());
+        ways.commit(self.id, vec![Command::OpenTable(OpenTable { worker, now, idempotency, append })]);
+        self.operation = Some(Box::new(Operation::Opening { table: Box::new(table), change, opener, reply }));
+        Ok(())
+    }
+
+    /// Refuses everything that waits to be done.
+    pub(super) fn refuse_all(&mut self, why: &TableError) {
+        std::mem::take(&mut self.queue).into_iter().for_each(|request| request.refuse(why));
+    }
+
+    /// Leaves memory. Whoever waits for anything here is told why.
+    pub(super) fn unload<O: TableEnvironment>(mut self, ways: &mut OwnerContext<O>, why: &TableError) {
+        self.disarm(ways);
+        self.refuse_all(why);
+        if let Some(room) = &self.waiters {
+            room.close(why);
+        }
+    }
+
+    fn waiters<O: TableEnvironment>(&mut self, ways: &OwnerContext<O>) -> &Arc<Waiters> {
+        self.waiters.get_or_insert_with(|| {
+            let room = Waiters::new(self.id, ways.presence.clone());
+            if let Some(table) = &self.table {
+                room.set_members(table.members());
+            }
+            room
+        })
+    }
+
+    fn online(&self) -> Vec<PlayerId> {
+        self.waiters.as_ref().map(|room| room.online()).unwrap_or_default()
+    }
+
+    fn is_present(&self, player: PlayerId) -> bool {
+        self.presence_assumed_until.is_some() || self.waiters.as_ref().is_some_and(|room| room.is_present(player))
+    }
+
+    fn view(&self, viewer: Option<PlayerId>) -> Result<ViewResult, TableError> {
+        let table = self.table.as_ref().ok_or(TableError::NotServing)?;
+        let view = catch_panic(self.id, || Box::new(table.view(viewer)))?;
+        Ok(ViewResult { view, online: self.online() })
+    }
+}

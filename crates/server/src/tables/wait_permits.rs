@@ -1,0 +1,136 @@
+//! Who may wait: how many wait at all tables of this process, and how many waits each player and each address has. A place is
+//! taken before the table is asked, and given back when the wait ends, in whatever way.
+
+use super::{LimitScope, TableError, Waiter};
+use crate::address_key::AddressKey;
+use crate::keyed_permits::KeyedPermits;
+use engine::ids::PlayerId;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// How many may wait.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WaitLimits {
+    pub(super) all: usize,
+    pub(super) per_player: usize,
+    pub(super) per_address: usize,
+}
+
+/// The places of one process.
+#[derive(Debug)]
+pub(super) struct WaitPermits {
+    limits: WaitLimits,
+    in_use: AtomicUsize,
+    players: KeyedPermits<PlayerId>,
+    addresses: KeyedPermits<AddressKey>,
+}
+
+/// A place that is taken until this is dropped, or kept by somebody who gives it back himself.
+#[derive(Debug)]
+pub(super) struct WaitPermit {
+    permits: Arc<WaitPermits>,
+    waiter: Waiter,
+    is_disarmed: bool,
+}
+
+impl WaitPermits {
+    pub(super) fn new(caps: WaitLimits) -> Self {
+        Self {
+            limits: caps,
+            in_use: AtomicUsize::new(0),
+            players: KeyedPermits::default(),
+            addresses: KeyedPermits::default(),
+        }
+    }
+
+    /// Takes a place. Those who do not say who they are share what their address has.
+    pub(super) fn acquire(self: &Arc<Self>, waiter: Waiter) -> Result<WaitPermit, TableError> {
+        let WaitLimits { all, per_player, per_address } = self.limits;
+        let refusal = |whose, max| Err(TableError::TooManyWaiters { max, whose });
+        if self.in_use.fetch_add(1, Ordering::Relaxed) >= all {
+            self.in_use.fetch_sub(1, Ordering::Relaxed);
+            return refusal(LimitScope::All, all);
+        }
+        if waiter.player.is_some_and(|player| !self.players.try_acquire(player, per_player)) {
+            self.in_use.fetch_sub(1, Ordering::Relaxed);
+            return refusal(LimitScope::Player, per_player);
+        }
+        if waiter.address.is_some_and(|address| !self.addresses.try_acquire(address, per_address)) {
+            self.release(Waiter { address: None, ..waiter });
+            return refusal(LimitScope::Address, per_address);
+        }
+        Ok(WaitPermit { permits: self.clone(), waiter, is_disarmed: false })
+    }
+
+    /// Gives a place back that was [kept](Place::keep).
+    pub(super) fn release(&self, waiter: Waiter) {
+        self.in_use.fetch_sub(1, Ordering::Relaxed);
+        if let Some(player) = waiter.player {
+            self.players.release(player);
+        }
+        if let Some(address) = waiter.address {
+            self.addresses.release(address);
+        }
+    }
+
+    /// Places that are taken now.
+    pub(super) fn in_use(&self) -> usize {
+        self.in_use.load(Ordering::Relaxed)
+    }
+}
+
+impl WaitPermit {
+    /// Whose it is.
+    pub(super) fn waiter(&self) -> Waiter {
+        self.waiter
+    }
+
+    /// Leaves it to the caller to give the place back.
+    pub(super) fn into_waiter(mut self) -> Waiter {
+        self.is_disarmed = true;
+        self.waiter
+    }
+}
+
+impl Drop for WaitPermit {
+    fn drop(&mut self) {
+        if !self.is_disarmed {
+            self.permits.release(self.waiter);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_player_an_address_and_all_together_have_their_caps() {
+        let tally = Arc::new(WaitPermits::new(WaitLimits { all: 5, per_player: 2, per_address: 3 }));
+        let waiter = |player: Option<u128>, host: Option<u8>| Waiter {
+            player: player.map(PlayerId),
+            address: host.map(|host| AddressKey::of([192, 0, 2, host].into())),
+        };
+        let take = |player, host| tally.acquire(waiter(player, host));
+        let whose = |taken: Result<WaitPermit, TableError>| match taken {
+            Err(TableError::TooManyWaiters { max, whose }) => (max, whose),
+            other => panic!("{other:?}"),
+        };
+        let (first, second) = (take(Some(1), Some(1)).unwrap(), take(Some(1), Some(1)).unwrap());
+        assert_eq!(whose(take(Some(1), Some(2))), (2, LimitScope::Player), "wherever he comes from");
+        let visitor = take(None, Some(1)).unwrap();
+        assert_eq!(whose(take(None, Some(1))), (3, LimitScope::Address));
+        assert_eq!(whose(take(Some(17), Some(1))), (3, LimitScope::Address), "whoever he is");
+        let others = [take(Some(17), Some(2)).unwrap(), take(None, None).unwrap()];
+        assert_eq!(whose(take(None, Some(2))), (5, LimitScope::All));
+        assert_eq!(tally.in_use(), 5, "a refusal takes nothing");
+        drop(first);
+        assert_eq!(second.into_waiter(), waiter(Some(1), Some(1)));
+        assert_eq!(tally.in_use(), 4);
+        drop(take(Some(1), Some(1)).unwrap());
+        tally.release(waiter(Some(1), Some(1)));
+        drop((visitor, others));
+        assert_eq!(tally.in_use(), 0);
+        assert_eq!((tally.players.key_count(), tally.addresses.key_count()), (0, 0), "nobody is remembered");
+    }
+}

@@ -1,0 +1,498 @@
+//! Worlds that come into memory and leave it, with their processes or without.
+
+use super::recording_sink::{Received, RecordingSink};
+use super::support::{Node, Player, TestStore, name, settings, until, walker};
+use crate::address_key::AddressKey;
+use crate::worlds::actors::ActorPlan;
+use crate::worlds::{CloseReason, RegisterError, VisitError, WorldsConfig};
+use engine::ids::WorldId;
+use engine::limits::{LEASE_DURATION, WORLD_SNAPSHOT_MOVERS_PER_SLICE};
+use engine::worlds::{Done, InputKind, Registration, World, WorldParams};
+use futures_util::future::join_all;
+use rules::chance::Seed;
+use rules::world::{Cell, Step};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+const MIDDLE: Cell = Cell { x: 5, y: 5 };
+const EAST: Cell = Cell { x: 6, y: 5 };
+
+#[tokio::test]
+async fn visitors_share_one_load_and_what_nobody_knows_costs_no_write() {
+    let house = TestStore::with_world(false);
+    let node = Node::start(&house, "a");
+    let unknown = "nowhere".parse().unwrap();
+    assert_eq!(node.worlds.visit(&unknown).await.err(), Some(VisitError::NoSuchWorld));
+    assert_eq!(house.leases.load(Ordering::Relaxed), 0, "nothing is owned, so no lease is held");
+    let visits = join_all((0..16).map(|_| node.visit())).await;
+    assert!(visits.iter().all(Result::is_ok));
+    assert_eq!(house.loads.load(Ordering::Relaxed), 1);
+}
+
+/// Anybody may make hunts and keep them in memory by being there.
+#[tokio::test]
+async fn worlds_that_somebody_made_cannot_keep_those_of_the_house_out() {
+    let house = TestStore::with_world(false);
+    let passing = ["one", "other"].map(|name| name.parse().unwrap());
+    for (id, name) in [8, 9].into_iter().zip(&passing) {
+        house.make_passing(id, name);
+    }
+    let node = Node::start_with(&house, "a", WorldsConfig { loaded_max: 1, ..settings() });
+    let one = node.worlds.visit(&passing[0]).await.unwrap();
+    assert_eq!(node.worlds.visit(&passing[1]).await.err(), Some(VisitError::YourShare));
+    assert!(node.visit().await.is_ok());
+    drop(one);
+}
+
+/// What an address brings in counts against it as long as it is in memory; who comes into what is there already takes nothing.
+#[tokio::test]
+async fn an_address_brings_so_many_worlds_in() {
+    let house = TestStore::with_world(false);
+    let passing = ["one", "other"].map(|name| name.parse().unwrap());
+    for (id, name) in [8, 9].into_iter().zip(&passing) {
+        house.make_passing(id, name);
+    }
+    let node = Node::start_with(&house, "a", WorldsConfig { per_address_max: 1, ..settings() });
+    let [here, there] = [7, 8].map(|host| Some(AddressKey::of([192, 0, 2, host].into())));
+    let one = node.worlds.visit_from(&passing[0], here).await.unwrap();
+    let refused = node.worlds.visit_from(&passing[1], here).await.err();
+    assert_eq!(refused, Some(VisitError::TooManyWorlds { max: 1 }));
+    assert!(node.worlds.visit_from(&name(), here).await.is_ok(), "what lasts is everybody's");
+    assert!(node.worlds.visit_from(&passing[0], here).await.is_ok(), "it is there");
+    assert!(node.worlds.visit_from(&passing[1], there).await.is_ok(), "another address");
+    assert_eq!(node.worlds.shared.address_permits.key_count(), 2);
+    drop(one);
+}
+
+const SILENT: Duration = Duration::from_secs(60);
+
+fn address(host: u8) -> Option<AddressKey> {
+    Some(AddressKey::of([192, 0, 2, host].into()))
+}
+
+/// Other addresses have brought in as many as may be in memory, and somebody is in each.
+#[tokio::test]
+async fn of_a_full_memory_the_address_that_holds_most_gives_way() {
+    let house = TestStore::own();
+    let [one, other, third] = house.make_passing_all(["one", "other", "third"]);
+    let node = Node::start_with(&house, "a", WorldsConfig { loaded_max: 2, silent: SILENT, ..settings() });
+    let mut players = Vec::new();
+    for world in [&one, &other] {
+        node.worlds.visit_from(world, address(1)).await.unwrap();
+        players.push(node.come_to(world, walker(MIDDLE)).await);
+    }
+    let (id, key) = (players[0].seat().id, players[0].registered.key);
+    assert_eq!(node.worlds.visit_from(&third, address(1)).await.err(), Some(VisitError::YourShare));
+    // What its mover did last is long ago, beside the other.
+    house.pass(Duration::from_secs(1));
+    assert!(players[1].step(Step::E).await.is_ok());
+    let third = node.worlds.visit_from(&third, address(2)).await.unwrap();
+    assert_eq!(players[0].sink.end().await, CloseReason::Unloaded);
+    assert!(node.worlds.loaded(&other).is_some() && node.worlds.loaded(&one).is_none());
+    assert_eq!(node.metrics.worlds().unloaded.get(), 1);
+    // Each holds one: nobody takes from the other, and a third address has no room either.
+    assert_eq!(node.worlds.visit_from(&one, address(1)).await.err(), Some(VisitError::YourShare));
+    assert_eq!(node.worlds.visit_from(&one, address(3)).await.err(), Some(VisitError::WorldsFull));
+    let row = third.info().row.clone();
+    assert_eq!(node.worlds.check_room(&row, address(3), house.now_us()), Err(VisitError::WorldsFull));
+    // Until one is silent. Its movers come back to where they stood.
+    house.pass(SILENT);
+    assert!(players[1].step(Step::W).await.is_ok());
+    assert_eq!(node.worlds.check_room(&row, address(3), house.now_us()), Ok(()));
+    let back = node.worlds.visit_from(&one, address(3)).await.unwrap();
+    let mut again = walker(MIDDLE);
+    again.resume = Some((id, key));
+    let (registered, _) = back.register(again, RecordingSink::new()).await.unwrap();
+    assert!(registered.is_resumed, "what was in it was saved");
+    assert!(node.worlds.loaded(&other).is_some(), "somebody does something in it");
+}
+
+/// Pictures are read beside the runtime, one at a time, and clients' addresses take turns.
+#[tokio::test]
+async fn whoever_reads_many_pictures_waits_behind_their_own() {
+    let house = TestStore::with_world(false);
+    let node = Node::start(&house, "a");
+    let door = node.visit().await.unwrap();
+    // From here on there is one, and who reads it does not wait for it: they come in the order in which they are polled.
+    assert!(door.picture().await.is_some());
+    let (go_on, held) = std::sync::mpsc::channel::<()>();
+    let (order, came) = std::sync::mpsc::channel();
+    let read = |host: u8, order: std::sync::mpsc::Sender<u8>| {
+        let (worlds, door) = (node.worlds.clone(), door.clone());
+        async move { worlds.read_picture(&door, address(host), move |_| order.send(host).unwrap()).await }
+    };
+    // While it is being read, this thread, which is all the runtime that there is, goes on.
+    let first = node.worlds.read_picture(&door, address(1), move |picture| {
+        held.recv().unwrap();
+        picture.size()
+    });
+    let others = join_all([1, 1, 1, 2].map(|host| read(host, order.clone())));
+    let release = async {
+        until("all wait", || node.worlds.shared.picture_permits.waiting() == 4).await;
+        go_on.send(()).unwrap();
+    };
+    let (first, others, ()) = tokio::join!(first, others, release);
+    assert!(first.is_some() && others.iter().all(Option::is_some));
+    assert_eq!(came.try_iter().collect::<Vec<_>>(), [1, 2, 1, 1]);
+}
+
+/// Visits that come before there is a lease are counted, too.
+#[tokio::test]
+async fn visits_at_once_bring_in_no_more_than_there_is_room_for() {
+    let house = TestStore::with_world(false);
+    let passing = house.make_passing_all(["one", "other", "third"]);
+    let node = Node::start_with(&house, "a", WorldsConfig { loaded_max: 2, ..settings() });
+    let visits = join_all(passing.iter().map(|name| node.worlds.visit(name))).await;
+    assert_eq!(visits.iter().filter(|visit| visit.is_ok()).count(), 2);
+}
+
+#[tokio::test]
+async fn a_world_in_which_nobody_is_leaves_memory_and_the_lease_with_it() {
+    let house = TestStore::with_world(false);
+    let node = Node::start_with(&house, "a", WorldsConfig { idle_timeout: Duration::ZERO, ..settings() });
+    let player = node.come(walker(MIDDLE)).await;
+    let (id, key) = (player.seat().id, player.registered.key);
+    assert_eq!(node.metrics.worlds().loaded.get(), 1);
+    player.mover.leave();
+    assert_eq!(node.worlds.all_loaded().len(), 1, "somebody holds a door");
+    drop(player.world);
+    until("it has left memory", || node.metrics.worlds().loaded.get() == 0).await;
+    until("the lease is given up", || house.leases_ended.load(Ordering::Relaxed) == 1).await;
+    // It comes back for whoever visits it.
+    let mut again = walker(MIDDLE);
+    again.resume = Some((id, key));
+    assert!(!node.come(again).await.registered.is_resumed, "he had left for good");
+    assert_eq!(house.loads.load(Ordering::Relaxed), 2);
+}
+
+/// Rows of a world's log, and a snapshot with the number of them that it is to stand for.
+type Kept<'a> = (&'a [&'a [u8]], Option<(u32, &'a [u8])>);
+
+/// What the store gives back may not be what was given to it.
+#[tokio::test]
+async fn a_damaged_world_is_shut_and_left_as_it_is_and_others_go_on() {
+    let opening = WorldParams {
+        id: WorldId(7),
+        settings: rules::world::WorldSettings::default(),
+        seed: Seed(3),
+        epoch: 1,
+        ends_at: None,
+    };
+    let healthy = World::open(opening, None, &[], 0).unwrap().snapshot(true).into_bytes();
+    let damages: [Kept<'_>; 6] = [
+        (&[b"nonsense"], None),
+        (&[b""], None),
+        (&[], Some((0, b"nonsense"))),
+        (&[], Some((0, b""))),
+        (&[], Some((0, &healthy[..healthy.len() - 1]))),
+        // Somebody else's, or an older one.
+        (&[b"counted"], Some((1, &healthy))),
+    ];
+    for (log, snapshot) in damages {
+        let (house, other) = (TestStore::with_world(false), "other".parse().unwrap());
+        house.make_passing(8, &other);
+        house.damage(log, snapshot);
+        let node = Node::start(&house, "a");
+        for _ in 0..2 {
+            assert_eq!(node.visit().await.err(), Some(VisitError::Broken), "{log:?} {snapshot:?}");
+        }
+        assert!(node.worlds.visit(&other).await.is_ok());
+        node.stop().await;
+    }
+    let house = TestStore::with_world(false);
+    house.damage(&[], Some((0, &healthy)));
+    assert!(Node::start(&house, "a").visit().await.is_ok(), "this one is not");
+}
+
+/// How a process ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    Drained,
+    Killed,
+}
+
+#[tokio::test]
+async fn a_leaving_world_waits_for_a_snapshot_under_way_which_would_come_after_its_last() {
+    let house = TestStore::with_world(false);
+    let node = Node::start_with(&house, "a", WorldsConfig { snapshot_every: Duration::from_millis(1), ..settings() });
+    let mut player = node.come(walker(MIDDLE)).await;
+    house.hold(true);
+    assert!(player.step(Step::E).await.is_ok());
+    until("a snapshot is under way", || node.metrics.worlds().snapshot_bytes.get() > 0).await;
+    assert!(player.step(Step::W).await.is_ok());
+    let mailbox = player.world.context.inbox.clone();
+    let stopping = tokio::spawn(node.stop());
+    until("it leaves", || mailbox.is_refusing() && (mailbox.mailbox.is_parked() || mailbox.mailbox.is_closed())).await;
+    assert!(!mailbox.mailbox.is_closed());
+    house.hold(false);
+    stopping.await.unwrap();
+    let node = Node::start(&house, "b");
+    let resume = Some((player.seat().id, player.registered.key));
+    let again = node.come(Registration { resume, ..walker(MIDDLE) }).await.registered;
+    assert_eq!((again.is_resumed, again.cell), (true, MIDDLE));
+}
+
+#[tokio::test]
+async fn positions_come_back() {
+    for last in [Last::Drained, Last::Killed] {
+        let house = TestStore::with_world(false);
+        let often = WorldsConfig { snapshot_every: Duration::from_millis(1), ..settings() };
+        let node = Node::start_with(&house, "a", often);
+        let mut player = node.come(walker(MIDDLE)).await;
+        let first = player.next;
+        // To and fro: a snapshot that is begun after another one finds that one kept.
+        for step in [Step::E, Step::W, Step::E] {
+            let before = node.metrics.worlds().snapshot_bytes.get();
+            assert!(player.step(step).await.is_ok());
+            if last == Last::Killed {
+                until("a snapshot", || node.metrics.worlds().snapshot_bytes.get() > before).await;
+            }
+        }
+        match last {
+            Last::Drained => node.stop().await,
+            Last::Killed => node.kill().await,
+        }
+        let told = if last == Last::Drained { CloseReason::Draining } else { CloseReason::WorldMoved };
+        assert_eq!(player.sink.end().await, told);
+        if last == Last::Killed {
+            house.pass(LEASE_DURATION * 2);
+        }
+        let node = Node::start(&house, "b");
+        let mut again = walker(MIDDLE);
+        again.resume = Some((player.seat().id, player.registered.key));
+        let again = node.come(again).await.registered;
+        let steps = again.next_seq - first;
+        assert!(again.is_resumed && (steps == 3 || last == Last::Killed && steps >= 1), "{last:?}: {again:?}");
+        assert_eq!(again.cell, if steps % 2 == 1 { EAST } else { MIDDLE }, "{last:?}");
+    }
+}
+
+#[tokio::test]
+async fn many_are_kept_a_portion_a_round() {
+    let house = TestStore::with_world(false);
+    let node = Node::start_with(&house, "a", WorldsConfig { snapshot_every: Duration::from_millis(1), ..settings() });
+    let mut players = Vec::new();
+    for _ in 0..=WORLD_SNAPSHOT_MOVERS_PER_SLICE {
+        players.push(node.come(walker(MIDDLE)).await);
+    }
+    let (figures, mut portions) = (node.metrics.worlds(), Vec::new());
+    // Nobody knows who was there when the first began; a snapshot that is begun after another one finds that one kept.
+    for step in [Step::E, Step::W, Step::E] {
+        let before = figures.snapshot_bytes.get();
+        assert!(players[0].step(step).await.is_ok());
+        until("a snapshot", || figures.snapshot_bytes.get() > before).await;
+        portions.push(figures.snapshot.snapshot().count());
+    }
+    assert!(portions[2] - portions[0] > 2, "two are written in more than two rounds");
+    node.kill().await;
+    house.pass(LEASE_DURATION * 2);
+    let node = Node::start(&house, "b");
+    for Player { mover: place, registered, .. } in &players {
+        let resume = Some((place.seat().id, registered.key));
+        assert!(node.come(Registration { resume, ..walker(MIDDLE) }).await.registered.is_resumed);
+    }
+}
+
+#[tokio::test]
+async fn a_world_is_one_nodes_until_its_lease_ends() {
+    let house = TestStore::with_world(false);
+    let (first, second) = (Node::start(&house, "a"), Node::start(&house, "b"));
+    let player = first.come(walker(MIDDLE)).await;
+    assert_eq!(second.visit().await.err(), Some(VisitError::Elsewhere { address: "a".to_owned() }));
+    first.kill().await;
+    assert_eq!(player.sink.end().await, CloseReason::WorldMoved);
+    assert_eq!(second.visit().await.err(), Some(VisitError::Elsewhere { address: "a".to_owned() }));
+    house.pass(LEASE_DURATION * 2);
+    assert!(second.visit().await.is_ok(), "taken over");
+}
+
+/// The store still believes in a lease whose owner does not trust it any more.
+#[tokio::test]
+async fn a_lost_lease_stands_in_nobodys_way() {
+    for next in ["a", "b"] {
+        let house = TestStore::with_world(false);
+        let (first, second) = (Node::start(&house, "a"), Node::start(&house, "b"));
+        let player = first.come(walker(MIDDLE)).await;
+        house.refuse_renewal();
+        assert_eq!(player.sink.end().await, CloseReason::WorldMoved);
+        until("the lease is ended", || house.leases_ended.load(Ordering::Relaxed) == 1).await;
+        let node = if next == "a" { &first } else { &second };
+        assert!(node.visit().await.is_ok(), "{next} has it without waiting");
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_sent_to_where_he_came_from() {
+    let house = TestStore::with_world(false);
+    let dead = Node::start(&house, "a");
+    let _ = dead.come(walker(MIDDLE)).await;
+    dead.kill().await;
+    let (node, other) = (Node::start(&house, "a"), Node::start(&house, "b"));
+    assert_eq!(node.visit().await.err(), Some(VisitError::Busy), "its own address has no world of this name yet");
+    assert_eq!(other.visit().await.err(), Some(VisitError::Elsewhere { address: "a".to_owned() }));
+    house.pass(LEASE_DURATION * 2);
+    assert!(node.visit().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_process_alone_writes_one_lease_for_all_its_life() {
+    let house = TestStore::own();
+    let node = Node::start_with(&house, "a", WorldsConfig { idle_timeout: Duration::ZERO, ..settings() });
+    for visit in 1..=3 {
+        let player = node.come(walker(MIDDLE)).await;
+        assert_eq!(house.loads.load(Ordering::Relaxed), visit);
+        player.mover.leave();
+        drop(player.world);
+        until("the world has left memory", || node.metrics.worlds().loaded.get() == 0).await;
+        // Its clock is set, or its machine has slept.
+        house.pass(Duration::from_secs(30 * 24 * 3_600));
+    }
+    let leases = (house.leases.load(Ordering::Relaxed), house.leases_ended.load(Ordering::Relaxed));
+    assert_eq!(leases, (1, 0));
+    // The next process waits for no clock.
+    let player = node.come(walker(MIDDLE)).await;
+    node.kill().await;
+    assert_eq!(player.sink.end().await, CloseReason::WorldMoved);
+    assert!(Node::start(&house, "a").visit().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_leaving_process_saves_what_was_decided_and_frees_its_worlds_at_once() {
+    let house = TestStore::with_world(true);
+    let (first, second) = (Node::start(&house, "a"), Node::start(&house, "b"));
+    let player = first.come(walker(MIDDLE)).await;
+    player.sink.wait("a round", |heard| matches!(heard, Received::Event(_)).then_some(())).await;
+    let chest = loop {
+        if let Some(chest) = player.chests().await.first() {
+            break *chest;
+        }
+    };
+    let mut digger = first.come(walker(chest)).await;
+    house.hold(true);
+    let asked = house.claims_asked.load(Ordering::Relaxed);
+    let dug = digger.want(InputKind::Dig);
+    until("the claim is on its way", || house.claims_asked.load(Ordering::Relaxed) > asked).await;
+    let (door, worlds) = (player.world.clone(), first.worlds.clone());
+    let leaving = tokio::spawn(first.stop());
+    until("nothing new is taken in", || door.send(&mut Vec::new()).is_err()).await;
+    let refused = door.register(walker(MIDDLE), digger.sink.clone()).await.err();
+    assert_eq!(refused, Some(RegisterError::Gone(CloseReason::Draining)));
+    house.hold(false);
+    assert!(matches!(digger.sink.answer(dug).await, Ok(Done::Dug { .. })), "what was decided is saved, and told");
+    assert_eq!((player.sink.end().await, digger.sink.end().await), (CloseReason::Draining, CloseReason::Draining));
+    leaving.await.unwrap();
+    assert_eq!(worlds.visit(&name()).await.err(), Some(VisitError::Draining));
+    // No lease has to end first.
+    let again = second.come(walker(MIDDLE)).await;
+    assert!(!again.chests().await.contains(&chest), "the claim is there");
+}
+
+#[tokio::test]
+async fn actors_move_each_by_its_own_timer_and_go_when_they_are_not_wanted() {
+    let house = TestStore::with_world(false);
+    let node = Node::start(&house, "a");
+    let plan = ActorPlan { period: Duration::from_millis(20), jitter: Duration::from_millis(5), ..ActorPlan::of(101) };
+    node.worlds.set_actors(&name(), plan).await.unwrap();
+    let stats = || node.worlds.actors(&name()).unwrap_or_default();
+    until("all of them move", || stats().moving == 101).await;
+    let seen = stats();
+    assert_eq!((seen.planned, seen.registered), (101, 101), "planned, let in and moving are three things");
+    assert!(seen.run.moves >= 101 && seen.run.p99_ms.is_some() && seen.mailbox_max > 0, "{seen:?}");
+    let picture = node.visit().await.unwrap().picture().await.unwrap();
+    assert_eq!((picture.stats().movers, picture.stats().lasting), (101, 0));
+    drop(picture);
+    node.worlds.set_actors(&name(), ActorPlan::of(10)).await.unwrap();
+    until("most have gone", || stats().registered == 10).await;
+    node.worlds.set_actors(&name(), ActorPlan::of(0)).await.unwrap();
+    until("the crews have gone", || node.worlds.actors(&name()).is_none()).await;
+    let door = node.visit().await.unwrap();
+    loop {
+        if door.picture().await.unwrap().stats().movers == 0 {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn actors_come_again_when_their_world_has_left_memory() {
+    let house = TestStore::with_world(false);
+    let node = Node::start(&house, "a");
+    node.worlds.set_actors(&name(), ActorPlan { period: Duration::from_millis(20), ..ActorPlan::of(8) }).await.unwrap();
+    let moves = || node.worlds.actors(&name()).map_or(0, |stats| stats.run.moves);
+    until("they move", || moves() > 8).await;
+    let door = node.visit().await.unwrap();
+    door.context
+        .inbox
+        .mailbox
+        .send_control(crate::worlds::handle::ControlMessage::Abandon(CloseReason::WorldMoved))
+        .ok();
+    drop(door);
+    until("they were sent away", || house.loads.load(Ordering::Relaxed) == 2).await;
+    let before = moves();
+    until("they move again", || moves() > before + 8).await;
+}
+
+/// Some have gone, some are on their way out: wherever they stand in the crew, as many move again as are wanted.
+#[tokio::test]
+async fn actors_that_are_wanted_again_move_again() {
+    let house = TestStore::with_world(false);
+    let node = Node::start(&house, "a");
+    let of = |count| ActorPlan { period: Duration::from_secs(2), ..ActorPlan::of(count) };
+    node.worlds.set_actors(&name(), of(101)).await.unwrap();
+    let registered = || node.worlds.actors(&name()).map_or(0, |stats| stats.registered);
+    until("all have come", || registered() == 101).await;
+    node.worlds.set_actors(&name(), of(2)).await.unwrap();
+    until("some have gone", || registered() < 101).await;
+    node.worlds.set_actors(&name(), of(101)).await.unwrap();
+    until("all have come again", || registered() == 101).await;
+}
+
+#[tokio::test]
+async fn actors_with_a_long_period_go_when_they_are_not_wanted() {
+    let house = TestStore::with_world(false);
+    let node = Node::start(&house, "a");
+    node.worlds
+        .set_actors(&name(), ActorPlan { period: Duration::from_secs(3_600), ..ActorPlan::of(9) })
+        .await
+        .unwrap();
+    until("all have come", || node.worlds.actors(&name()).is_some_and(|stats| stats.registered == 9)).await;
+    node.worlds.set_actors(&name(), ActorPlan::of(0)).await.unwrap();
+    until("the crews have gone", || node.worlds.actors(&name()).is_none()).await;
+}
+
+#[tokio::test]
+async fn actors_come_in_where_and_as_slowly_as_is_said_and_nowhere_else() {
+    let house = TestStore::with_world(false);
+    let node = Node::start(&house, "a");
+    let outside = ActorPlan { spawn: Some(Cell { x: 12, y: 0 }), ..ActorPlan::of(1) };
+    let refused = node.worlds.set_actors(&name(), outside).await.unwrap_err().to_string();
+    assert!(
+        refused.starts_with("actors cannot begin at 12,0: the world plaza has 12 x 12 cells; choose x from 0 to 11")
+    );
+    let hour = Duration::from_secs(3_600);
+    let slow =
+        ActorPlan { spawn: Some(MIDDLE), period: hour, start_delay: Duration::from_millis(20), ..ActorPlan::of(20) };
+    let begun = Instant::now();
+    node.worlds.set_actors(&name(), slow).await.unwrap();
+    until("all have come", || node.worlds.actors(&name()).is_some_and(|stats| stats.registered == 20)).await;
+    // The first comes at once, however many crews there are, and each pause is waited for.
+    assert!(begun.elapsed() >= slow.start_delay * 19, "{:?}", begun.elapsed());
+    let picture = node.visit().await.unwrap().picture().await.unwrap();
+    let section =
+        picture.section(engine::worlds::CellRect::whole(picture.size()), engine::worlds::Detail::Everything).unwrap();
+    let stands: Vec<_> = section.movers.iter().map(|(cell, _, count)| (*cell, *count)).collect();
+    assert_eq!(stands, [(MIDDLE, 20)]);
+}
+
+/// The plan of a configuration waits for its world: a node that came second has it once the first is gone.
+#[tokio::test]
+async fn actors_of_the_configuration_come_once_their_world_can_be_had() {
+    let house = TestStore::with_world(false);
+    let first = Node::start(&house, "a");
+    drop(first.visit().await.unwrap());
+    let second = Node::start(&house, "b");
+    second.worlds.start_actors(&name(), ActorPlan::of(3));
+    assert_eq!(second.worlds.actors(&name()).map(|stats| stats.planned), Some(3));
+    first.stop().await;
+    until("they have come", || second.worlds.actors(&name()).is_some_and(|stats| stats.registered == 3)).await;
+}

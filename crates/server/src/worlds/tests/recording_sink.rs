@@ -1,0 +1,103 @@
+//! An outlet that remembers what it is told, and wakes whoever waits for it.
+
+use super::super::{ClientSink, CloseReason, OutboundMessage};
+use engine::worlds::{Answer, Done, HuntEvent, Refusal, ViewDelta, ViewOptions};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+/// Longer than anything here takes.
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// One thing that was told.
+#[derive(Clone, Debug)]
+pub(super) enum Received {
+    Answer(Answer),
+    View(Box<ViewDelta>),
+    Event(HuntEvent),
+    ViewChanged(Option<ViewOptions>),
+    End(CloseReason),
+}
+
+#[derive(Default)]
+pub(super) struct RecordingSink {
+    received: Mutex<Vec<Received>>,
+    notify: Notify,
+    /// What it says of itself.
+    pub(super) is_behind: AtomicBool,
+    /// Whether encoding breaks down.
+    pub(super) is_broken: AtomicBool,
+}
+
+impl RecordingSink {
+    pub(super) fn new() -> Arc<Self> {
+        Arc::default()
+    }
+
+    /// Everything so far.
+    pub(super) fn all(&self) -> Vec<Received> {
+        self.received.lock().unwrap().clone()
+    }
+
+    /// The first thing that `find` finds, now or later.
+    pub(super) async fn wait<T>(&self, what: &str, find: impl Fn(&Received) -> Option<T>) -> T {
+        let found = async {
+            loop {
+                let rung = self.notify.notified();
+                let found = self.received.lock().unwrap().iter().find_map(&find);
+                match found {
+                    Some(found) => return found,
+                    None => rung.await,
+                }
+            }
+        };
+        let found = timeout(PATIENCE, found).await;
+        found.unwrap_or_else(|_| panic!("never heard {what}: {:?}", self.all()))
+    }
+
+    /// What became of the input of this number.
+    pub(super) async fn answer(&self, seq: u32) -> Result<Done, Refusal> {
+        self.wait("an answer", |heard| match heard {
+            Received::Answer(answer) if answer.seq == seq => Some(answer.result),
+            _ => None,
+        })
+        .await
+    }
+
+    /// Why it was told nothing more.
+    pub(super) async fn end(&self) -> CloseReason {
+        self.wait("the end", |heard| if let Received::End(why) = heard { Some(*why) } else { None }).await
+    }
+
+    fn record(&self, heard: Received) {
+        self.received.lock().unwrap().push(heard);
+        self.notify.notify_waiters();
+    }
+}
+
+impl ClientSink for RecordingSink {
+    fn encode(&self, tiding: &OutboundMessage<'_>, out: &mut Vec<u8>) {
+        assert!(!self.is_broken.load(Ordering::Relaxed), "told to break down");
+        out.push(0);
+        self.record(match tiding {
+            OutboundMessage::Answer(answer) => Received::Answer(**answer),
+            OutboundMessage::View(view) => Received::View(Box::new((*view).clone())),
+            OutboundMessage::Event(news) => Received::Event((*news).clone()),
+            OutboundMessage::ViewChanged(options) => Received::ViewChanged(*options),
+        });
+    }
+
+    fn send(&self, frames: &[u8]) {
+        assert!(!frames.is_empty(), "nothing is not sent");
+    }
+
+    fn is_behind(&self) -> bool {
+        self.is_behind.load(Ordering::Relaxed)
+    }
+
+    fn close(&self, why: CloseReason) {
+        self.record(Received::End(why));
+    }
+}
