@@ -19,7 +19,7 @@ pub(crate) enum AcceptAction {
     /// Descriptors or memory are short (EMFILE and its kin): accepting again at once would only burn time.
     Pause(Duration),
     /// The listener itself is broken.
-    GiveUp,
+    WaitEnd,
 }
 
 impl AcceptBackoff {
@@ -40,7 +40,7 @@ impl AcceptBackoff {
             | Kind::NetworkDown
             | Kind::NetworkUnreachable
             | Kind::TimedOut => AcceptAction::Continue,
-            Kind::InvalidInput => AcceptAction::GiveUp,
+            Kind::InvalidInput => AcceptAction::WaitEnd,
             _ => {
                 self.pause = (self.pause * 2).clamp(ACCEPT_PAUSE_FIRST, ACCEPT_PAUSE_MAX);
                 AcceptAction::Pause(self.pause)
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn shortage_pauses_longer_and_longer() {
         check(&[ECONNABORTED], AcceptAction::Continue);
-        check(&[EINVAL], AcceptAction::GiveUp);
+        check(&[EINVAL], AcceptAction::WaitEnd);
         check(&[EMFILE], AcceptAction::Pause(Duration::from_millis(10)));
         check(&[EMFILE, ENFILE, EMFILE], AcceptAction::Pause(Duration::from_millis(40)));
         check(&[EMFILE; 30], AcceptAction::Pause(ACCEPT_PAUSE_MAX));

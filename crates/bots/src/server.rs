@@ -106,7 +106,7 @@ impl Server {
                 tracing::warn!(%error, pause_ms, "accept pauses: too many open files? raise the limit (ulimit -n)");
                 self.accept_after = Instant::now() + pause;
             }
-            AcceptAction::GiveUp => return Err(error),
+            AcceptAction::WaitEnd => return Err(error),
         }
         Ok(())
     }

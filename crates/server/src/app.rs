@@ -2,19 +2,19 @@
 
 use crate::clock::{Clock, jitter, random_bytes};
 use crate::config::Config;
-use crate::gateway::answers::Answers;
-use crate::gateway::auth::Bootstrap;
+use crate::gateway::auth::BootstrapToken;
 use crate::gateway::budget::Budget;
-use crate::gateway::forward::Places;
-use crate::gateway::guests::Guests;
-use crate::gateway::shed::Shedder;
+use crate::gateway::forward::ForwardPermits;
+use crate::gateway::guests::GuestTokens;
+use crate::gateway::response_budget::ResponseBudget;
+use crate::gateway::shed::LoadShedder;
 use crate::grants::Grants;
 use crate::hunts::Hunts;
 use crate::lease::{LeaseContext, LeaseSlot, advertised};
-use crate::limits::Limits;
 use crate::metrics::Metrics;
 use crate::notifier::Notifier;
 use crate::quotas::Quotas;
+use crate::rate_limit::RateLimiter;
 use crate::socket_budget::SocketBudget;
 use crate::spectate::{Replays, SpectatorPermits};
 use crate::tables::{self, Tables};
@@ -46,17 +46,17 @@ pub struct AppState {
     /// What is measured.
     pub metrics: Arc<Metrics>,
     /// Whether there is too much to do for new games.
-    pub shedder: Arc<Shedder>,
+    pub shedder: Arc<LoadShedder>,
     /// Who may do how much.
-    pub limits: Arc<Limits>,
+    pub limits: Arc<RateLimiter>,
     /// How much the clients of one address may have.
     pub quotas: Quotas,
     /// Whether and why this process is leaving.
     pub drain: Drain,
     /// The admin token that lives as long as this process, if one was handed in.
-    pub bootstrap: Option<Bootstrap>,
+    pub bootstrap: Option<BootstrapToken>,
     /// What guests' tokens are made and checked with.
-    pub guests: Guests,
+    pub guests: GuestTokens,
     /// What is open by a token or by a guest, and ends with it.
     pub grants: Arc<Grants>,
     /// The place of whoever plays matches.
@@ -74,15 +74,15 @@ pub struct AppState {
     /// What viewers are shown of matches.
     pub replays: Arc<Replays>,
     /// Large answers under way.
-    pub response_budget: Answers,
+    pub response_budget: ResponseBudget,
     /// The same of what says how the server is, apart from the others.
-    pub ops_response_budget: Answers,
+    pub ops_response_budget: ResponseBudget,
     /// Large bodies of requests under way.
     pub bodies: Arc<Budget>,
     /// The reader that finds out whether the store is ready, apart from the others.
     pub probe_reader: ReaderPool,
     /// Places for requests on their way to other nodes.
-    pub forwards: Places,
+    pub forwards: ForwardPermits,
     /// A random number that tells this process from every other. It is public: `/healthz` has it in a header.
     pub process_id: u128,
 }
@@ -93,7 +93,7 @@ impl App {
     /// # Panics
     /// When there are no threads to be had.
     #[must_use]
-    pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
+    pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<BootstrapToken>) -> Self {
         AppState::new(store, config, metrics, bootstrap).into()
     }
 }
@@ -118,10 +118,10 @@ impl AppState {
     /// # Panics
     /// When there are no threads to be had.
     #[must_use]
-    pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<Bootstrap>) -> Self {
+    pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<BootstrapToken>) -> Self {
         let spectators = SpectatorPermits::new(&config);
         let replays = Replays::new(&store, &config, &metrics);
-        let (answers, ops_answers) = (Answers::new(&config, &metrics), Answers::new(&config, &metrics));
+        let (answers, ops_answers) = (ResponseBudget::new(&config, &metrics), ResponseBudget::new(&config, &metrics));
         let bodies = Budget::new(
             config.http_bodies_bytes_max,
             config.http_bodies_bytes_per_address_max,
@@ -130,11 +130,11 @@ impl AppState {
         );
         let probe_reader = store.dedicated_readers(1, metrics.clone()).expect("a process that begins finds a thread");
         let sockets = Arc::new(SocketBudget::of(&config));
-        let shedder = Arc::new(Shedder::new(&config));
+        let shedder = Arc::new(LoadShedder::new(&config));
         let tables = Tables::new(tables::TablesConfig::of(&config), metrics.clone());
         let worlds = Worlds::new(worlds::WorldsConfig::of(&config), metrics.clone());
-        let forwards = Places::new(tables.config());
-        let limits = Arc::new(Limits::new(&config, metrics.clone()));
+        let forwards = ForwardPermits::new(tables.config());
+        let limits = Arc::new(RateLimiter::new(&config, metrics.clone()));
         let quotas = Quotas::new(&config, metrics.clone(), random_bytes());
         let hunts = Hunts::new(&config, metrics.clone());
         let grants = Arc::new(Grants::new(metrics.clone()));
@@ -149,7 +149,7 @@ impl AppState {
             quotas,
             drain: Drain::default(),
             bootstrap,
-            guests: Guests::default(),
+            guests: GuestTokens::default(),
             grants,
             runner_lease: LeaseSlot::default(),
             tables,

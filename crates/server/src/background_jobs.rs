@@ -56,7 +56,7 @@ pub async fn run(app: App) {
             run_periodically(CLOCK_EVERY, "quotas", &app, sweep_quotas),
             tick_metrics(&app.metrics),
             probe_scheduler(&app),
-            shed::watch(&app),
+            shed::watch_load(&app),
             app.limits.sweep(),
         );
     };

@@ -15,12 +15,12 @@ pub use system_limits::{machine, raise_file_limit};
 use crate::app::App;
 use crate::clock::random_bytes;
 use crate::config::{BOOTSTRAP_ACCOUNT, Config, Secret, ServeMode};
-use crate::gateway::Front;
-use crate::gateway::auth::Bootstrap;
+use crate::gateway::Gateway;
+use crate::gateway::auth::BootstrapToken;
 use crate::gateway::listener;
 use crate::lease;
-use crate::limits::rules::{BeginError, Keeper};
 use crate::metrics::Metrics;
+use crate::rate_limit::rules::{RuleOwner, StartError};
 use crate::rls;
 use crate::worlds::BuiltInWorldsError;
 use crate::{background_jobs, hunts, runner, tables, worlds};
@@ -83,7 +83,7 @@ pub enum ServeError {
     Address(#[from] AddressError),
     /// There are no rules to limit by.
     #[error("{0}")]
-    Rules(#[from] BeginError),
+    Rules(#[from] StartError),
     /// The store answered something that it should not be able to answer.
     #[error("the bootstrap account could not be made: the store answered {0:?}")]
     Bootstrap(Outcome),
@@ -210,20 +210,20 @@ fn bind_ops(config: &mut Config) -> Result<Option<TcpListener>, ServeError> {
     Ok(Some(listener))
 }
 
-async fn ensure_bootstrap_account(store: &Store, secret: &Secret) -> Result<Bootstrap, ServeError> {
+async fn ensure_bootstrap_account(store: &Store, secret: &Secret) -> Result<BootstrapToken, ServeError> {
     let now = crate::clock::Clock::default().now();
     let account =
         Account { id: AccountId::new(now, random_bytes()), name: BOOTSTRAP_ACCOUNT.to_owned(), created_at: now };
     match store.commit(Command::EnsureAccount(account)).await? {
-        Outcome::Account(id) => Ok(Bootstrap::new(secret.expose(), id)),
+        Outcome::Account(id) => Ok(BootstrapToken::new(secret.expose(), id)),
         other => Err(ServeError::Bootstrap(other)),
     }
 }
 
 /// The rules of the rate limiter are in force before the first request comes.
-async fn start_rule_owner(app: &App) -> Result<Keeper, BeginError> {
-    let inbox = app.limits.inbox().expect("a process has one keeper, and this is it");
-    Keeper::begin(app.limits.clone(), app.store.clone(), app.config.limiter_policies.clone(), inbox).await
+async fn start_rule_owner(app: &App) -> Result<RuleOwner, StartError> {
+    let inbox = app.limits.take_inbox().expect("a process has one keeper, and this is it");
+    RuleOwner::start(app.limits.clone(), app.store.clone(), app.config.limiter_policies.clone(), inbox).await
 }
 
 /// Lets clients in, finds out whether this node may be reached as it says, and then does everything else side by side until the
@@ -231,7 +231,7 @@ async fn start_rule_owner(app: &App) -> Result<Keeper, BeginError> {
 async fn run_until_shutdown(
     app: &App,
     (listener, ops, grpc): (TcpListener, Option<TcpListener>, Option<TcpListener>),
-    keeper: Keeper,
+    keeper: RuleOwner,
     reloads: mpsc::Receiver<()>,
     ready: impl FnOnce(),
     shutdown: impl Future<Output = ()>,
@@ -305,33 +305,33 @@ async fn finish(gateway: JoinHandle<()>) {
 
 /// Serves the API, and beside it operators, where they have a port of their own.
 async fn serve_gateway(app: App, listener: TcpListener, ops: Option<TcpListener>) {
-    let limits = listener::Limits::of(&app.config, DRAIN_GATEWAY_MAX);
-    let shares = listener::Shares {
+    let limits = listener::ListenerConfig::of(&app.config, DRAIN_GATEWAY_MAX);
+    let shares = listener::ListenerResources {
         metrics: app.metrics.clone(),
-        sockets: Some(app.socket_budget.clone()),
+        socket_budget: Some(app.socket_budget.clone()),
         address_limit: Some(listener::AddressLimit::of(&app.config)),
     };
     let drain = app.drain.clone();
     let operators = async {
         if let Some(ops) = ops {
-            let limits = listener::Limits { connections_max: OPS_CONNECTIONS_MAX, ..limits };
-            listener::serve(ops, Front::for_operators(app.clone()), limits, app.metrics.clone(), drain.begun()).await;
+            let limits = listener::ListenerConfig { connections_max: OPS_CONNECTIONS_MAX, ..limits };
+            listener::serve(ops, Gateway::for_operators(app.clone()), limits, app.metrics.clone(), drain.begun()).await;
         }
     };
-    let everybody = listener::serve(listener, Front::new(app.clone()), limits, shares, drain.begun());
+    let everybody = listener::serve(listener, Gateway::new(app.clone()), limits, shares, drain.begun());
     tokio::join!(everybody, operators);
 }
 
 /// Answers over gRPC, where somebody may ask there.
 async fn serve_grpc(app: App, listener: Option<TcpListener>) {
     let Some(listener) = listener else { return };
-    let terms = rls::Terms::of(&app.config, DRAIN_GATEWAY_MAX);
+    let terms = rls::RlsConfig::of(&app.config, DRAIN_GATEWAY_MAX);
     let (limits, metrics, drain) = (app.limits.clone(), app.metrics.clone(), app.drain.clone());
     rls::serve(listener, limits, terms, metrics, async move { drain.begun().await }).await;
 }
 
 /// Changes the rate limiter's rules when somebody asks for it, until the end: requests under way may still ask.
-async fn run_rule_owner(app: App, keeper: Keeper, mut reloads: mpsc::Receiver<()>) {
+async fn run_rule_owner(app: App, keeper: RuleOwner, mut reloads: mpsc::Receiver<()>) {
     let pass_on = async {
         while reloads.recv().await.is_some() {
             // How it went, the keeper has logged.

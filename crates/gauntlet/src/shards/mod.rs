@@ -63,7 +63,7 @@ async fn supervise(config: &Config, plans: Vec<ShardPlan>) -> Result<(), CliErro
     if let Ok(true) = opened {
         drop(news);
         print_line(ready_line(address, &house))?;
-        let limits = listener::Limits::of(config, API_DRAIN_TIMEOUT);
+        let limits = listener::ListenerConfig::of(config, API_DRAIN_TIMEOUT);
         let pass_reloads_on = async {
             while reloads.recv().await.is_some() {
                 orders.send_modify(|orders| orders.reloads += 1);
@@ -71,10 +71,11 @@ async fn supervise(config: &Config, plans: Vec<ShardPlan>) -> Result<(), CliErro
         };
         let (door, metrics) = (SupervisorApi::new(house), Arc::new(Metrics::default()));
         let address_limit = Some(AddressLimit::of(config));
-        let shares = listener::Shares { address_limit, ..listener::Shares::from(metrics.clone()) };
+        let shares =
+            listener::ListenerResources { address_limit, ..listener::ListenerResources::from(metrics.clone()) };
         let operators = async {
             let Some(ops) = ops else { return pending().await };
-            let limits = listener::Limits { connections_max: OPS_CONNECTIONS_MAX, ..limits };
+            let limits = listener::ListenerConfig { connections_max: OPS_CONNECTIONS_MAX, ..limits };
             listener::serve(ops, door.clone(), limits, metrics, pending()).await;
         };
         tokio::select! {

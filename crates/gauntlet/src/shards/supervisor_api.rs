@@ -13,7 +13,7 @@ use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use lab::machine::{pss_bytes, usage};
 use serde_json::{Value, json};
-use server::gateway::listener::{Answer, Peer, RequestBody};
+use server::gateway::listener::{Peer, RequestBody, RequestHandler};
 use std::fmt::Write;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -46,11 +46,11 @@ impl SupervisorApi {
     }
 }
 
-impl Answer for SupervisorApi {
+impl RequestHandler for SupervisorApi {
     type Body = axum::body::Body;
-    type Answering<B: RequestBody> = Pin<Box<dyn Future<Output = Response> + Send>>;
+    type ResponseFuture<B: RequestBody> = Pin<Box<dyn Future<Output = Response> + Send>>;
 
-    fn answer<B: RequestBody>(&self, _client: Peer<'_>, request: axum::http::Request<B>) -> Self::Answering<B> {
+    fn handle<B: RequestBody>(&self, _client: Peer<'_>, request: axum::http::Request<B>) -> Self::ResponseFuture<B> {
         let routes = self.0.clone();
         Box::pin(async move {
             let request = request.map(axum::body::Body::new);

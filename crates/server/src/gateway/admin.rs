@@ -1,13 +1,13 @@
 //! `/api/admin`: what operators and admins may do to everybody's games, accounts and tokens.
 
 use super::auth::{Admin, Operator};
-use super::extract::{Id, Json};
+use super::extract::{JsonBody, PathId};
 use super::games::{cancel, inspection, status_of};
-use super::problem::{ApiError, ApiResult, Thing};
+use super::problem::{ApiError, ApiResult, Resource};
 use super::{text, tokens};
 use crate::app::App;
 use crate::clock::random_bytes;
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use engine::commands::{Command, Outcome};
@@ -36,9 +36,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 async fn inspect_game(
     State(app): State<App>,
     Operator(_): Operator,
-    Id(id): Id<MatchId>,
-) -> ApiResult<Answer<Inspection>> {
-    inspection::inspect(&app, id).await.map(Answer)
+    PathId(id): PathId<MatchId>,
+) -> ApiResult<Json<Inspection>> {
+    inspection::inspect(&app, id).await.map(Json)
 }
 
 /// Put a failed game back into the queue
@@ -52,14 +52,14 @@ async fn inspect_game(
 async fn requeue_game(
     State(app): State<App>,
     Operator(_): Operator,
-    Id(id): Id<MatchId>,
-) -> ApiResult<Answer<GameStatus>> {
+    PathId(id): PathId<MatchId>,
+) -> ApiResult<Json<GameStatus>> {
     match app.store.commit(Command::RequeueMatch { id, now: app.clock.now() }).await? {
         Outcome::Done => {
             app.notifier.notify_queue();
-            status_of(&app, id).await.map(Answer)
+            status_of(&app, id).await.map(Json)
         }
-        refusal => Err(ApiError::refused(&refusal, Thing::Game)),
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Game)),
     }
 }
 
@@ -72,9 +72,9 @@ async fn requeue_game(
 async fn cancel_any_game(
     State(app): State<App>,
     Operator(_): Operator,
-    Id(id): Id<MatchId>,
-) -> ApiResult<Answer<GameStatus>> {
-    cancel::cancel(&app, id, None).await.map(Answer)
+    PathId(id): PathId<MatchId>,
+) -> ApiResult<Json<GameStatus>> {
+    cancel::cancel(&app, id, None).await.map(Json)
 }
 
 /// Make an account, or find the one that has this name
@@ -85,20 +85,20 @@ async fn cancel_any_game(
 async fn create_account(
     State(app): State<App>,
     Admin(_): Admin,
-    Json(wanted): Json<CreateAccount>,
-) -> ApiResult<(StatusCode, Answer<AccountView>)> {
-    let name = text::name("/name", &wanted.name)?;
+    JsonBody(wanted): JsonBody<CreateAccount>,
+) -> ApiResult<(StatusCode, Json<AccountView>)> {
+    let name = text::check_name("/name", &wanted.name)?;
     let now = app.clock.now();
     let account = Account { id: AccountId::new(now, random_bytes()), name, created_at: now };
     let id = match app.store.commit(Command::EnsureAccount(account.clone())).await? {
         Outcome::Account(id) => id,
-        refusal => return Err(ApiError::refused(&refusal, Thing::Account)),
+        refusal => return Err(ApiError::from_outcome(&refusal, Resource::Account)),
     };
     if id == account.id {
-        return Ok((StatusCode::CREATED, Answer(view(account))));
+        return Ok((StatusCode::CREATED, Json(view(account))));
     }
-    let known = account_named(&app, account.name).await?;
-    Ok((StatusCode::OK, Answer(view(known))))
+    let known = find_account(&app, account.name).await?;
+    Ok((StatusCode::OK, Json(view(known))))
 }
 
 /// Make a token for any account
@@ -110,17 +110,17 @@ async fn create_account(
 async fn create_token_for(
     State(app): State<App>,
     Admin(_): Admin,
-    Json(wanted): Json<CreateTokenFor>,
-) -> ApiResult<(StatusCode, Answer<TokenCreated>)> {
-    let token = tokens::Wanted::read(&wanted.name, wanted.role.as_deref(), wanted.purpose.as_deref())?;
-    let name = text::name("/account", &wanted.account)?;
-    let account = account_named(&app, name).await?;
-    tokens::make(&app, account.id, token).await
+    JsonBody(wanted): JsonBody<CreateTokenFor>,
+) -> ApiResult<(StatusCode, Json<TokenCreated>)> {
+    let token = tokens::NewToken::parse(&wanted.name, wanted.role.as_deref(), wanted.purpose.as_deref())?;
+    let name = text::check_name("/account", &wanted.account)?;
+    let account = find_account(&app, name).await?;
+    tokens::create(&app, account.id, token).await
 }
 
-async fn account_named(app: &App, name: String) -> ApiResult<Account> {
+async fn find_account(app: &App, name: String) -> ApiResult<Account> {
     let account = app.store.read(move |reader| reader.account_named(&name)).await?;
-    account.ok_or(ApiError::Missing(Thing::Account))
+    account.ok_or(ApiError::NotFound(Resource::Account))
 }
 
 fn view(account: Account) -> AccountView {

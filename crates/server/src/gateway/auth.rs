@@ -4,11 +4,11 @@
 //! A request is asked once who sent it, at its admission; the extractors take the answer from there.
 //! Secrets are compared as SHA-256 digests and appear in no log, no error and no debug line.
 
-use super::guests::{self, Checked};
+use super::guests::{self, GuestTokenCheck};
 use super::listener::Rank;
+use super::origin::RequestSource;
 use super::problem::{ApiError, ApiResult};
 use super::session;
-use super::site::Sent;
 use crate::app::App;
 use crate::clock::random_bytes;
 use axum::extract::FromRequestParts;
@@ -27,9 +27,9 @@ use store::StoreError;
 
 /// How long a token that was just seen is believed without asking the store: a token deleted by another process works at
 /// most this much longer.
-const REMEMBERED: Duration = Duration::from_secs(2);
+const TOKEN_CACHE_TTL: Duration = Duration::from_secs(2);
 /// Tokens that are remembered at the same time.
-const REMEMBERED_MAX: usize = 4_096;
+const TOKEN_CACHE_ENTRIES_MAX: usize = 4_096;
 /// Longest secret that is looked at: those of accounts have 68 characters, an operator's own at most 128, a guest's holds a name.
 pub(super) const SECRET_BYTES_MAX: usize = 256;
 /// What our secrets begin with, so that scanners for leaked secrets find them.
@@ -52,63 +52,68 @@ pub struct Caller {
 #[derive(Clone, Debug)]
 pub(super) enum Identity {
     /// Somebody without a token.
-    Nobody,
+    Anonymous,
     /// Somebody with a token that nobody has.
-    Unknown,
+    UnknownToken,
     /// Somebody with a guest's token that has ended.
-    Expired,
+    ExpiredToken,
     /// Somebody with a token that could not be looked up.
-    Untold(StoreError),
+    LookupFailed(StoreError),
     /// A browser with a cookie, and a request that a page of somebody else's may have made it send.
-    Foreign,
+    CrossSite,
     /// Somebody with a good token of an account.
-    Known(Caller),
+    Account(Caller),
     /// A guest: somebody with a good token of no account.
     Guest(Arc<guests::Guest>),
 }
 
 impl Identity {
     /// The caller with a good token.
-    pub(super) fn known(&self) -> Option<&Caller> {
+    pub(super) fn as_caller(&self) -> Option<&Caller> {
         match self {
-            Self::Known(caller) => Some(caller),
-            Self::Nobody | Self::Unknown | Self::Expired | Self::Untold(_) | Self::Foreign | Self::Guest(_) => None,
+            Self::Account(caller) => Some(caller),
+            Self::Anonymous
+            | Self::UnknownToken
+            | Self::ExpiredToken
+            | Self::LookupFailed(_)
+            | Self::CrossSite
+            | Self::Guest(_) => None,
         }
     }
 
     /// What a connection counts as on which this is known.
     pub(super) fn rank(&self) -> Rank {
         match self {
-            Self::Known(_) => Rank::Account,
+            Self::Account(_) => Rank::Account,
             Self::Guest(_) => Rank::Guest,
             _ => Rank::Nobody,
         }
     }
 
     /// Whoever it is: an account's caller or a guest. `None` came without a token; a bad one is refused.
-    pub(super) fn anybody(self) -> ApiResult<Option<Anybody>> {
+    pub(super) fn into_principal(self) -> ApiResult<Option<Principal>> {
         match self {
-            Self::Nobody => Ok(None),
-            Self::Unknown => Err(ApiError::TokenUnknown),
-            Self::Expired => Err(ApiError::TokenExpired),
-            Self::Untold(error) => Err(error.into()),
-            Self::Foreign => Err(ApiError::ForeignPage),
-            Self::Known(caller) => Ok(Some(Anybody::Caller(caller))),
-            Self::Guest(guest) => Ok(Some(Anybody::Guest(guest))),
+            Self::Anonymous => Ok(None),
+            Self::UnknownToken => Err(ApiError::TokenUnknown),
+            Self::ExpiredToken => Err(ApiError::TokenExpired),
+            Self::LookupFailed(error) => Err(error.into()),
+            Self::CrossSite => Err(ApiError::CrossSite),
+            Self::Account(caller) => Ok(Some(Principal::Account(caller))),
+            Self::Guest(guest) => Ok(Some(Principal::Guest(guest))),
         }
     }
 
     /// The caller, for a route that needs an account.
-    fn caller(self) -> ApiResult<Caller> {
-        match self.anybody()? {
+    fn into_caller(self) -> ApiResult<Caller> {
+        match self.into_principal()? {
             None => Err(ApiError::TokenMissing),
-            Some(Anybody::Guest(_)) => Err(ApiError::AccountNeeded),
-            Some(Anybody::Caller(caller)) => Ok(caller),
+            Some(Principal::Guest(_)) => Err(ApiError::AccountNeeded),
+            Some(Principal::Account(caller)) => Ok(caller),
         }
     }
 
     /// Who sent a request that has come through its admission, or not.
-    pub(super) async fn of(parts: &Parts, app: &App) -> Self {
+    pub(super) async fn resolve(parts: &Parts, app: &App) -> Self {
         match parts.extensions.get::<Self>() {
             Some(identity) => identity.clone(),
             None => identify(parts, app).await,
@@ -118,18 +123,18 @@ impl Identity {
 
 /// Somebody with a good token.
 #[derive(Clone, Debug)]
-pub(super) enum Anybody {
+pub(super) enum Principal {
     /// Of an account.
-    Caller(Caller),
+    Account(Caller),
     /// Of none.
     Guest(Arc<guests::Guest>),
 }
 
-impl Anybody {
+impl Principal {
     /// What a connection counts as that is theirs.
     pub(super) fn rank(&self) -> Rank {
         match self {
-            Self::Caller(_) => Rank::Account,
+            Self::Account(_) => Rank::Account,
             Self::Guest(_) => Rank::Guest,
         }
     }
@@ -143,23 +148,23 @@ pub(super) async fn identify(parts: &Parts, app: &App) -> Identity {
 /// The same, and the secret that proved it, or was to: what stands in the header `Authorization`; where there is none, the first
 /// good one of the cookies, since another site of the same domain may have set one that is not.
 pub(super) async fn identify_by<'a>(parts: &'a Parts, app: &App) -> (Identity, Option<&'a str>) {
-    match bearer(&parts.headers) {
+    match parse_bearer(&parts.headers) {
         Bearer::Secret(secret) => return (identify_one(secret, parts.extensions.get(), app).await, Some(secret)),
-        Bearer::Unusable => return (Identity::Unknown, None),
+        Bearer::Malformed => return (Identity::UnknownToken, None),
         Bearer::None => {}
     }
     let mut first = None;
     for secret in session::cookies(&parts.headers) {
-        if session::may_be_foreign(&parts.method, Sent::of(parts, &app.config)) {
-            return (Identity::Foreign, None);
+        if session::may_be_cross_site(&parts.method, RequestSource::of(parts, &app.config)) {
+            return (Identity::CrossSite, None);
         }
         let identity = identify_one(secret, parts.extensions.get(), app).await;
-        if !matches!(identity, Identity::Unknown | Identity::Expired) {
+        if !matches!(identity, Identity::UnknownToken | Identity::ExpiredToken) {
             return (identity, Some(secret));
         }
         first = first.or(Some((identity, Some(secret))));
     }
-    first.unwrap_or((Identity::Nobody, None))
+    first.unwrap_or((Identity::Anonymous, None))
 }
 
 /// Finds out who has this secret, which came in another way than in a request.
@@ -169,31 +174,31 @@ pub(super) async fn identify_secret(secret: &str, app: &App) -> Identity {
 
 async fn identify_one(secret: &str, cache: Option<&TokenCache>, app: &App) -> Identity {
     if secret.len() > SECRET_BYTES_MAX {
-        return Identity::Unknown;
+        return Identity::UnknownToken;
     }
     if secret.starts_with(guests::TOKEN_PREFIX) {
-        return guest(secret, app).await;
+        return authenticate_guest(secret, app).await;
     }
     authenticate(digest(secret), cache, app).await
 }
 
-async fn guest(token: &str, app: &App) -> Identity {
-    match app.guests.check(&app.store, token, app.clock.now()).await {
-        Ok(Checked::Good(guest)) => Identity::Guest(Arc::new(guest)),
-        Ok(Checked::Expired) => Identity::Expired,
-        Ok(Checked::Forged) => Identity::Unknown,
-        Err(error) => Identity::Untold(error),
+async fn authenticate_guest(token: &str, app: &App) -> Identity {
+    match app.guests.verify(&app.store, token, app.clock.now()).await {
+        Ok(GuestTokenCheck::Valid(guest)) => Identity::Guest(Arc::new(guest)),
+        Ok(GuestTokenCheck::Expired) => Identity::ExpiredToken,
+        Ok(GuestTokenCheck::Forged) => Identity::UnknownToken,
+        Err(error) => Identity::LookupFailed(error),
     }
 }
 
 /// The admin token that lives as long as the process: handed in by whoever starts it, stored nowhere.
 #[derive(Clone)]
-pub struct Bootstrap {
+pub struct BootstrapToken {
     digest: [u8; 32],
     account: AccountId,
 }
 
-impl Bootstrap {
+impl BootstrapToken {
     /// Lets `secret` speak for `account` as an admin.
     #[must_use]
     pub fn new(secret: &str, account: AccountId) -> Self {
@@ -201,7 +206,7 @@ impl Bootstrap {
     }
 }
 
-impl fmt::Debug for Bootstrap {
+impl fmt::Debug for BootstrapToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Bootstrap").field("account", &self.account).finish_non_exhaustive()
     }
@@ -223,37 +228,37 @@ pub fn digest(secret: &str) -> [u8; 32] {
 /// Tokens seen a moment ago, so that a busy client costs one read in two seconds instead of one a request. Unknown tokens
 /// are not remembered: junk never repeats, and would only push out good ones.
 #[derive(Clone, Default)]
-pub(super) struct TokenCache(Arc<Mutex<HashMap<[u8; 32], Remembered>>>);
+pub(super) struct TokenCache(Arc<Mutex<HashMap<[u8; 32], CachedToken>>>);
 
-struct Remembered {
+struct CachedToken {
     caller: Caller,
     token: TokenId,
-    until: Instant,
+    expires_at: Instant,
 }
 
 impl TokenCache {
     fn get(&self, digest: &[u8; 32], now: Instant) -> Option<Caller> {
         let tokens = self.lock();
-        tokens.get(digest).filter(|remembered| remembered.until > now).map(|remembered| remembered.caller)
+        tokens.get(digest).filter(|remembered| remembered.expires_at > now).map(|remembered| remembered.caller)
     }
 
-    fn put(&self, digest: [u8; 32], token: TokenId, caller: Caller, now: Instant) {
+    fn insert(&self, digest: [u8; 32], token: TokenId, caller: Caller, now: Instant) {
         let mut tokens = self.lock();
-        if tokens.len() >= REMEMBERED_MAX {
-            tokens.retain(|_, remembered| remembered.until > now);
+        if tokens.len() >= TOKEN_CACHE_ENTRIES_MAX {
+            tokens.retain(|_, remembered| remembered.expires_at > now);
         }
-        if tokens.len() < REMEMBERED_MAX {
-            tokens.insert(digest, Remembered { caller, token, until: now + REMEMBERED });
+        if tokens.len() < TOKEN_CACHE_ENTRIES_MAX {
+            tokens.insert(digest, CachedToken { caller, token, expires_at: now + TOKEN_CACHE_TTL });
         }
     }
 
     /// Forgets a token that was deleted: in this process it ends at once.
-    pub(super) fn forget(&self, token: TokenId) {
+    pub(super) fn remove(&self, token: TokenId) {
         self.lock().retain(|_, remembered| remembered.token != token);
     }
 
     /// Whole even if a holder of the lock panicked: no update spans two entries.
-    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], Remembered>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], CachedToken>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -263,24 +268,24 @@ async fn authenticate(digest: [u8; 32], cache: Option<&TokenCache>, app: &App) -
         && is_equal_in_constant_time(&bootstrap.digest, &digest)
     {
         let account = bootstrap.account;
-        return Identity::Known(Caller { account, role: Role::Admin, token: None, purpose: TokenPurpose::Use });
+        return Identity::Account(Caller { account, role: Role::Admin, token: None, purpose: TokenPurpose::Use });
     }
     if let Some(caller) = cache.and_then(|cache| cache.get(&digest, Instant::now())) {
-        return Identity::Known(caller);
+        return Identity::Account(caller);
     }
     // Read before the wait, so that a deletion during it is not outlived by more than the stated time.
     let asked = Instant::now();
     let token = match app.store.read(move |reader| reader.token(&digest)).await {
         Ok(Some(token)) => token,
-        Ok(None) => return Identity::Unknown,
-        Err(error) => return Identity::Untold(error),
+        Ok(None) => return Identity::UnknownToken,
+        Err(error) => return Identity::LookupFailed(error),
     };
     let Token { id, account, role, purpose, .. } = token;
     let caller = Caller { account, role, token: Some(id), purpose };
     if let Some(cache) = cache {
-        cache.put(digest, id, caller, asked);
+        cache.insert(digest, id, caller, asked);
     }
-    Identity::Known(caller)
+    Identity::Account(caller)
 }
 
 /// What stands in the header `Authorization`.
@@ -289,22 +294,22 @@ enum Bearer<'a> {
     /// No token.
     None,
     /// Something that no token of ours can be.
-    Unusable,
+    Malformed,
     /// What may be the secret of a token.
     Secret(&'a str),
 }
 
 /// Whether a token is sent, be it a good one or not.
 pub(super) fn has_bearer(headers: &HeaderMap) -> bool {
-    bearer(headers) != Bearer::None
+    parse_bearer(headers) != Bearer::None
 }
 
-fn bearer(headers: &HeaderMap) -> Bearer<'_> {
+fn parse_bearer(headers: &HeaderMap) -> Bearer<'_> {
     let Some(header) = headers.get(AUTHORIZATION) else { return Bearer::None };
-    let Ok(text) = header.to_str() else { return Bearer::Unusable };
+    let Ok(text) = header.to_str() else { return Bearer::Malformed };
     match text.split_once(' ').map(|(scheme, secret)| (scheme, secret.trim_matches(' '))) {
         Some((scheme, secret)) if scheme.eq_ignore_ascii_case("bearer") && !secret.is_empty() => {
-            if secret.len() > SECRET_BYTES_MAX { Bearer::Unusable } else { Bearer::Secret(secret) }
+            if secret.len() > SECRET_BYTES_MAX { Bearer::Malformed } else { Bearer::Secret(secret) }
         }
         Some(_) | None => Bearer::None,
     }
@@ -324,7 +329,7 @@ macro_rules! role {
         impl FromRequestParts<App> for $name {
             type Rejection = ApiError;
             async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-                let caller = Identity::of(parts, app).await.caller()?;
+                let caller = Identity::resolve(parts, app).await.into_caller()?;
                 if caller.role < Role::$name {
                     return Err(ApiError::RoleTooWeak { need: Role::$name, have: caller.role });
                 }
@@ -363,7 +368,7 @@ mod tests {
             request = request.header(AUTHORIZATION, header);
         }
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        assert_eq!(bearer(&parts.headers), want, "{header:?}");
+        assert_eq!(parse_bearer(&parts.headers), want, "{header:?}");
     }
 
     #[test]
@@ -374,8 +379,8 @@ mod tests {
         check(Some("Bearer"), Bearer::None);
         check(Some("Bearer  "), Bearer::None);
         check(Some("Basic abc"), Bearer::None);
-        check(Some("Bearer é"), Bearer::Unusable);
-        check(Some(&format!("Bearer {}", "x".repeat(SECRET_BYTES_MAX + 1))), Bearer::Unusable);
+        check(Some("Bearer é"), Bearer::Malformed);
+        check(Some(&format!("Bearer {}", "x".repeat(SECRET_BYTES_MAX + 1))), Bearer::Malformed);
     }
 
     fn caller() -> Caller {
@@ -385,22 +390,22 @@ mod tests {
     #[test]
     fn a_token_is_remembered_for_a_while_and_forgotten_at_once() {
         let (cache, now) = (TokenCache::default(), Instant::now());
-        cache.put([7; 32], TokenId(2), caller(), now);
+        cache.insert([7; 32], TokenId(2), caller(), now);
         assert_eq!(cache.get(&[7; 32], now), Some(caller()));
         assert_eq!(cache.get(&[8; 32], now), None);
-        assert_eq!(cache.get(&[7; 32], now + REMEMBERED), None);
-        cache.forget(TokenId(2));
+        assert_eq!(cache.get(&[7; 32], now + TOKEN_CACHE_TTL), None);
+        cache.remove(TokenId(2));
         assert_eq!(cache.get(&[7; 32], now), None);
     }
 
     #[test]
     fn the_cache_never_grows_beyond_its_bound_and_recovers() {
         let (cache, now) = (TokenCache::default(), Instant::now());
-        for number in 0..REMEMBERED_MAX as u128 + 10 {
-            cache.put(digest(&number.to_string()), TokenId(number), caller(), now);
+        for number in 0..TOKEN_CACHE_ENTRIES_MAX as u128 + 10 {
+            cache.insert(digest(&number.to_string()), TokenId(number), caller(), now);
         }
-        assert_eq!(cache.lock().len(), REMEMBERED_MAX);
-        cache.put([9; 32], TokenId(0), caller(), now + REMEMBERED);
+        assert_eq!(cache.lock().len(), TOKEN_CACHE_ENTRIES_MAX);
+        cache.insert([9; 32], TokenId(0), caller(), now + TOKEN_CACHE_TTL);
         assert_eq!(cache.lock().len(), 1);
     }
 
@@ -419,7 +424,7 @@ mod tests {
         assert_eq!(secret.len(), SECRET_PREFIX.len() + 64);
         assert_ne!(secret, new_secret());
         assert_eq!(
-            format!("{:?}", Bootstrap::new("hush", AccountId(0))),
+            format!("{:?}", BootstrapToken::new("hush", AccountId(0))),
             "Bootstrap { account: 00000000-0000-0000-0000-000000000000, .. }"
         );
     }

@@ -83,23 +83,23 @@ pub(super) async fn read<B>(
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
-    let mut reading = Reading::new(headers, body, bytes_max, room);
+    let mut reading = BodyReader::new(headers, body, bytes_max, room);
     std::future::poll_fn(|context| reading.poll(context)).await
 }
 
 /// A body on its way.
-pub(super) struct Reading<B> {
+pub(super) struct BodyReader<B> {
     body: B,
     bytes_max: usize,
     is_too_long: bool,
     /// Short bodies come in one piece, which is then the whole.
-    first: Bytes,
-    all: BytesMut,
+    first_chunk: Bytes,
+    buffer: BytesMut,
     /// Only of a body that may be longer than the buffer of its connection.
     room: Option<Box<Room>>,
 }
 
-impl<B> Reading<B>
+impl<B> BodyReader<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
@@ -109,7 +109,7 @@ where
         let may_be_large = !is_too_long && !body.is_end_stream();
         let may_be_large = may_be_large && declared.is_none_or(|bytes| bytes > BUFFER_BYTES_MAX as u64);
         let room = may_be_large.then(|| Box::new(room()));
-        Self { body, bytes_max, is_too_long, first: Bytes::new(), all: BytesMut::new(), room }
+        Self { body, bytes_max, is_too_long, first_chunk: Bytes::new(), buffer: BytesMut::new(), room }
     }
 
     /// The whole of it, once it is here. Not to be asked again after that.
@@ -118,32 +118,32 @@ where
             return Poll::Ready(Err(BodyError::TooLong));
         }
         while let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(context)) {
-            let frame = frame.map_err(|error| why(&error.into()))?;
+            let frame = frame.map_err(|error| body_error(&error.into()))?;
             let Ok(data) = frame.into_data() else { continue };
-            let bytes = self.first.len() + self.all.len() + data.len();
+            let bytes = self.first_chunk.len() + self.buffer.len() + data.len();
             if bytes > self.bytes_max {
                 return Poll::Ready(Err(BodyError::TooLong));
             }
             if let Some(room) = &mut self.room {
                 room.take(bytes).map_err(BodyError::NoRoom)?;
             }
-            if self.first.is_empty() && self.all.is_empty() {
-                self.first = data;
+            if self.first_chunk.is_empty() && self.buffer.is_empty() {
+                self.first_chunk = data;
             } else {
-                self.all.extend_from_slice(&std::mem::take(&mut self.first));
-                self.all.extend_from_slice(&data);
+                self.buffer.extend_from_slice(&std::mem::take(&mut self.first_chunk));
+                self.buffer.extend_from_slice(&data);
             }
             if self.body.is_end_stream() {
                 break;
             }
         }
-        let (first, all) = (std::mem::take(&mut self.first), std::mem::take(&mut self.all));
+        let (first, all) = (std::mem::take(&mut self.first_chunk), std::mem::take(&mut self.buffer));
         let room = self.room.take().and_then(|room| room.taken);
         Poll::Ready(Ok(Whole { bytes: if all.is_empty() { first } else { all.freeze() }, room }))
     }
 }
 
-fn why(error: &BoxError) -> BodyError {
+fn body_error(error: &BoxError) -> BodyError {
     let is_late = |error: &io::Error| error.kind() == io::ErrorKind::TimedOut;
     if error.downcast_ref().is_some_and(is_late) { BodyError::TooSlow } else { BodyError::Broken }
 }

@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 /// Checks the URL of a bot, as it is to be stored.
 pub(super) fn check(url: &str, are_private_allowed: bool) -> ApiResult<()> {
-    let authority = authority(url).map_err(|reason| ApiError::bad_value("/url", format!("the URL {reason}")))?;
+    let authority = parse_authority(url).map_err(|reason| ApiError::bad_value("/url", format!("the URL {reason}")))?;
     let host = authority.host();
     if are_private_allowed || is_public_host(host) {
         return Ok(());
@@ -18,7 +18,7 @@ pub(super) fn check(url: &str, are_private_allowed: bool) -> ApiResult<()> {
     Err(ApiError::PrivateAddress { host: host.to_owned() })
 }
 
-fn authority(url: &str) -> Result<Authority, &'static str> {
+fn parse_authority(url: &str) -> Result<Authority, &'static str> {
     if url.len() > URL_BYTES_MAX {
         return Err("is longer than 500 bytes");
     }
@@ -49,7 +49,7 @@ fn check_authority(authority: &Authority) -> Result<(), &'static str> {
         Some(port) if port.strip_prefix(':').is_some_and(is_port) => {}
         _ => return Err("has a port that is not a number from 1 to 65535"),
     }
-    if literal(host).is_none() && !is_name(host) {
+    if ip_literal(host).is_none() && !is_dns_name(host) {
         return Err("has a host that is neither a DNS name nor an address such as 192.0.2.1 or [2001:db8::1]");
     }
     Ok(())
@@ -60,7 +60,7 @@ fn is_port(text: &str) -> bool {
 }
 
 /// The address that the host is, when it is written as one.
-fn literal(host: &str) -> Option<IpAddr> {
+fn ip_literal(host: &str) -> Option<IpAddr> {
     match host.strip_prefix('[') {
         Some(rest) => rest.strip_suffix(']')?.parse().map(IpAddr::V6).ok(),
         None => host.parse::<Ipv4Addr>().map(IpAddr::V4).ok(),
@@ -69,7 +69,7 @@ fn literal(host: &str) -> Option<IpAddr> {
 
 /// Whether the host is a DNS name: labels of 1 to 63 letters, digits, `-` and `_`. A last label that begins with a digit is
 /// refused, because resolvers take `127.1`, `0x7f.1` and `2130706433` for addresses.
-fn is_name(host: &str) -> bool {
+fn is_dns_name(host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -83,7 +83,7 @@ fn is_name(host: &str) -> bool {
 fn is_public_host(host: &str) -> bool {
     let name = host.trim_end_matches('.').to_ascii_lowercase();
     let is_local_name = name == "localhost" || name.ends_with(".localhost");
-    !is_local_name && literal(host).is_none_or(is_public)
+    !is_local_name && ip_literal(host).is_none_or(is_public)
 }
 
 #[cfg(test)]
@@ -92,7 +92,7 @@ mod tests {
 
     #[track_caller]
     fn check_code(url: &str, are_private_allowed: bool, want: &str) {
-        let code = check(url, are_private_allowed).map_or_else(|error| error.kind().1, |()| "good");
+        let code = check(url, are_private_allowed).map_or_else(|error| error.status_and_code().1, |()| "good");
         assert_eq!(code, want, "{url}");
     }
 

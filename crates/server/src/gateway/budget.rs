@@ -3,7 +3,7 @@
 //!
 //! Knows neither what is kept nor how it travels.
 
-use super::admission::Client;
+use super::admission::ClientAddress;
 use super::listener::ConnectionHandle;
 use crate::address_key::AddressKey;
 use crate::metrics::{BudgetFigures, Metrics};
@@ -219,7 +219,7 @@ impl Account {
 
     /// Whom a request is from that was let in.
     pub(in crate::gateway) fn of(request: &Extensions) -> Self {
-        let address = request.get::<Client>().and_then(|client| client.address_key());
+        let address = request.get::<ClientAddress>().and_then(|client| client.address_key());
         Self { address, connection: request.get::<ConnectionHandle>().cloned() }
     }
 }
@@ -247,7 +247,7 @@ impl fmt::Debug for Reservation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateway::listener::{Connection, Permits};
+    use crate::gateway::listener::{Connection, ConnectionPermits};
     use proptest::prelude::*;
     use tokio::io::AsyncReadExt;
     use tokio::net::{TcpListener, TcpStream};
@@ -270,7 +270,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
         let (stream, peer) = listener.accept().await.unwrap();
-        let permit = Permits::new(1, None, None, Arc::default()).admit(peer.ip(), &mut None).await.ok().unwrap();
+        let permit =
+            ConnectionPermits::new(1, None, None, Arc::default()).acquire(peer.ip(), &mut None).await.ok().unwrap();
         let connection = Connection::new(stream, permit);
         let account = Account { address: address(last), connection: Some(connection.handle()) };
         (connection, account, client)

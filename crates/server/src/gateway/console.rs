@@ -3,7 +3,7 @@
 //!
 //! Where the program was built without its console, a page says how to get it. Knows nothing of what the pages show.
 
-use super::answers::Uncounted;
+use super::response_budget::BudgetExempt;
 use crate::app::App;
 use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -15,25 +15,25 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use pages::Asset;
 
 /// Sockets to the own origin are `'self'` (Content Security Policy Level 3, section 6.7.2.8).
-const POLICY: HeaderValue = HeaderValue::from_static(
+const CSP: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
 /// What every page says beside its content.
-pub(super) const GUARDS: [(HeaderName, HeaderValue); 4] = [
-    (header::CONTENT_SECURITY_POLICY, POLICY),
+pub(super) const SECURITY_HEADERS: [(HeaderName, HeaderValue); 4] = [
+    (header::CONTENT_SECURITY_POLICY, CSP),
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
     (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
 ];
 /// Asked for again each time, and sent again only if it changed.
-const CHECKED: &str = "no-cache";
+const CACHE_REVALIDATE: &str = "no-cache";
 /// A year: its name never means anything else.
-const FOR_EVER: &str = "public, max-age=31536000, immutable";
+const CACHE_IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
-const WORLD: &str = "world.html";
+const WORLD_PAGE: &str = "world.html";
 /// The content type of a page.
 pub(super) const HTML: &str = "text/html; charset=utf-8";
-const MISSING: &str = "<!doctype html>
+const MISSING_PAGE: &str = "<!doctype html>
 <html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><meta name=\"color-scheme\" content=\"dark light\"><title>Gauntlet</title></head>
 <body><h1>This gauntlet was built without its pages</h1>
 <p>The server works; only the console is missing. To get it, install Node.js 20.19 or newer with npm, and then, where the source is:</p>
@@ -44,42 +44,43 @@ cargo build --release -p gauntlet</pre>
 
 pub(super) fn routes() -> Router<App> {
     Router::new()
-        .route("/world", get(async |headers: HeaderMap| page(pages::asset(WORLD), &headers)))
+        .route("/world", get(async |headers: HeaderMap| page_response(pages::asset(WORLD_PAGE), &headers)))
         .route("/console/{*file}", get(get_file))
 }
 
 /// Whether this program was built with the page of worlds.
-pub(super) fn has_world() -> bool {
-    pages::asset(WORLD).is_some()
+pub(super) fn has_world_page() -> bool {
+    pages::asset(WORLD_PAGE).is_some()
 }
 
 async fn get_file(Path(name): Path<String>, headers: HeaderMap) -> Response {
     match pages::asset(&name) {
-        Some(asset) => sent(asset, &headers),
+        Some(asset) => asset_response(asset, &headers),
         None => super::problem::ApiError::NoSuchRoute.into_response(),
     }
 }
 
-fn page(asset: Option<Asset>, headers: &HeaderMap) -> Response {
+fn page_response(asset: Option<Asset>, headers: &HeaderMap) -> Response {
     match asset {
-        Some(asset) => sent(asset, headers),
-        None => (StatusCode::NOT_FOUND, GUARDS, [(header::CONTENT_TYPE, HTML)], MISSING).into_response(),
+        Some(asset) => asset_response(asset, headers),
+        None => (StatusCode::NOT_FOUND, SECURITY_HEADERS, [(header::CONTENT_TYPE, HTML)], MISSING_PAGE).into_response(),
     }
 }
 
 /// The file, or that the browser has it already.
-fn sent(asset: Asset, headers: &HeaderMap) -> Response {
+fn asset_response(asset: Asset, headers: &HeaderMap) -> Response {
     let tag = format!("\"{}\"", BASE64_URL_SAFE_NO_PAD.encode(asset.digest));
-    let kept = if asset.is_immutable { FOR_EVER } else { CHECKED };
+    let kept = if asset.is_immutable { CACHE_IMMUTABLE } else { CACHE_REVALIDATE };
     let about = [(header::CACHE_CONTROL, kept), (header::ETAG, &tag)];
-    if is_known(headers, &tag) {
-        return (StatusCode::NOT_MODIFIED, GUARDS, about).into_response();
+    if is_not_modified(headers, &tag) {
+        return (StatusCode::NOT_MODIFIED, SECURITY_HEADERS, about).into_response();
     }
-    (GUARDS, about, [(header::CONTENT_TYPE, asset.content_type)], Extension(Uncounted), asset.bytes).into_response()
+    (SECURITY_HEADERS, about, [(header::CONTENT_TYPE, asset.content_type)], Extension(BudgetExempt), asset.bytes)
+        .into_response()
 }
 
 /// `If-None-Match`, compared weakly (RFC 9110, section 13.1.2).
-fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+fn is_not_modified(headers: &HeaderMap, tag: &str) -> bool {
     let lines = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|line| line.to_str().ok());
     lines
         .flat_map(|line| line.split(','))
@@ -118,16 +119,16 @@ mod tests {
     fn files_are_sent_once() {
         let tag = format!("\"{}\"", BASE64_URL_SAFE_NO_PAD.encode([7; 32]));
         let nothing = HeaderMap::new();
-        check(sent(asset(false), &nothing), 200, Some(CHECKED), "<p>");
-        check(sent(asset(true), &nothing), 200, Some(FOR_EVER), "<p>");
-        check(sent(asset(false), &knows(&tag)), 304, Some(CHECKED), "");
-        check(sent(asset(false), &knows(&format!("\"old\", W/{tag}"))), 304, Some(CHECKED), "");
-        check(sent(asset(false), &knows("\"old\"")), 200, Some(CHECKED), "<p>");
+        check(asset_response(asset(false), &nothing), 200, Some(CACHE_REVALIDATE), "<p>");
+        check(asset_response(asset(true), &nothing), 200, Some(CACHE_IMMUTABLE), "<p>");
+        check(asset_response(asset(false), &knows(&tag)), 304, Some(CACHE_REVALIDATE), "");
+        check(asset_response(asset(false), &knows(&format!("\"old\", W/{tag}"))), 304, Some(CACHE_REVALIDATE), "");
+        check(asset_response(asset(false), &knows("\"old\"")), 200, Some(CACHE_REVALIDATE), "<p>");
     }
 
     #[test]
     fn a_program_without_pages_says_how_to_get_them() {
-        check(page(None, &HeaderMap::new()), 404, None, "make console");
-        check(page(Some(asset(false)), &HeaderMap::new()), 200, Some(CHECKED), "<p>");
+        check(page_response(None, &HeaderMap::new()), 404, None, "make console");
+        check(page_response(Some(asset(false)), &HeaderMap::new()), 200, Some(CACHE_REVALIDATE), "<p>");
     }
 }

@@ -8,17 +8,19 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 /// The public reads, as their routes are declared.
-const PUBLIC: [&str; 3] = ["/api/games/{id}", "/api/games/{id}/frames", "/api/openapi.json"];
+const PUBLIC_ROUTES: [&str; 3] = ["/api/games/{id}", "/api/games/{id}/frames", "/api/openapi.json"];
 
 const ANY: HeaderValue = HeaderValue::from_static("*");
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD");
-const EXPOSED: HeaderValue = HeaderValue::from_static("link, ratelimit, ratelimit-policy, retry-after, x-request-id");
+const EXPOSED_HEADERS: HeaderValue =
+    HeaderValue::from_static("link, ratelimit, ratelimit-policy, retry-after, x-request-id");
 /// How long a browser may remember the answer: a day.
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("86400");
 
 /// Answers preflights of public reads, and marks their answers.
 pub(super) async fn cors(request: Request, next: Next) -> Response {
-    let is_public = request.extensions().get::<MatchedPath>().is_some_and(|path| PUBLIC.contains(&path.as_str()));
+    let is_public =
+        request.extensions().get::<MatchedPath>().is_some_and(|path| PUBLIC_ROUTES.contains(&path.as_str()));
     if !is_public {
         return next.run(request).await;
     }
@@ -27,7 +29,7 @@ pub(super) async fn cors(request: Request, next: Next) -> Response {
     }
     let mut response = next.run(request).await;
     response.headers_mut().insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY);
-    response.headers_mut().insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    response.headers_mut().insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED_HEADERS);
     response
 }
 

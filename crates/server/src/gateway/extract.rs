@@ -63,18 +63,18 @@ async fn read_json<B>(headers: &HeaderMap, body: B, bytes_max: usize, room: impl
 where
     B: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Unpin,
 {
-    refuse_other_than_json(headers)?;
-    body::read(headers, body, bytes_max, room).await.map_err(|error| unread(error, bytes_max))
+    require_json(headers)?;
+    body::read(headers, body, bytes_max, room).await.map_err(|error| body_refusal(error, bytes_max))
 }
 
 /// # Errors
 /// [`ApiError::NotJson`].
-pub(super) fn refuse_other_than_json(headers: &HeaderMap) -> ApiResult<()> {
+pub(super) fn require_json(headers: &HeaderMap) -> ApiResult<()> {
     if is_json(headers) { Ok(()) } else { Err(ApiError::NotJson) }
 }
 
 /// Why a body was not read, in the API's words.
-pub(super) fn unread(error: BodyError, bytes_max: usize) -> ApiError {
+pub(super) fn body_refusal(error: BodyError, bytes_max: usize) -> ApiError {
     match error {
         BodyError::TooLong => ApiError::BodyTooLarge { bytes_max },
         BodyError::NoRoom(NoRoom::Address) => ApiError::TooManyBodies,
@@ -111,9 +111,9 @@ pub(super) fn longest_body(request: &Extensions) -> usize {
 }
 
 /// A JSON body as a value.
-pub(super) struct Json<T>(pub(super) T);
+pub(super) struct JsonBody<T>(pub(super) T);
 
-impl<T: DeserializeOwned> FromRequest<App> for Json<T> {
+impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, app: &App) -> ApiResult<Self> {
@@ -152,9 +152,9 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// The one id in the path.
-pub struct Id<T>(pub T);
+pub struct PathId<T>(pub T);
 
-impl<T: FromStr<Err: Display> + Send> FromRequestParts<App> for Id<T> {
+impl<T: FromStr<Err: Display> + Send> FromRequestParts<App> for PathId<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
@@ -164,9 +164,9 @@ impl<T: FromStr<Err: Display> + Send> FromRequestParts<App> for Id<T> {
 }
 
 /// The query of the URL; keys that the route does not know are ignored here.
-pub struct Queried<T>(pub T);
+pub struct QueryParams<T>(pub T);
 
-impl<T: DeserializeOwned> FromRequestParts<App> for Queried<T> {
+impl<T: DeserializeOwned> FromRequestParts<App> for QueryParams<T> {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _app: &App) -> ApiResult<Self> {

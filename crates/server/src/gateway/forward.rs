@@ -4,24 +4,24 @@
 //! a little later; a request that was sent on is marked, and never sent on again. Knows neither: a handler says that what it was
 //! asked about is elsewhere, and where.
 
-mod mark;
-mod places;
+mod long_lived;
+mod permits;
+mod signature;
 mod socket;
-mod wait;
 
-pub use places::Places;
+pub use permits::ForwardPermits;
 
-pub(super) use mark::{Forwarded, read as read_mark};
+pub(super) use signature::{Forwarded, verify as read_mark};
 
-use super::admission::Client;
+use super::admission::ClientAddress;
 use super::body::{self, Room};
 use super::budget::Account;
-use super::extract::{longest_body, unread};
-use super::hunts::TICKET;
-use super::listener::park::{CanPark, MayPark, Park, Waited};
+use super::extract::{body_refusal, longest_body};
+use super::hunts::TICKET_ROUTE;
+use super::listener::park::{ParkCandidate, ParkMarker, ParkToken, Waited};
 use super::problem::{ApiError, Elsewhere};
 use super::request_id::REQUEST_ID;
-use super::stories::feed::{FEED, asks_for_stream};
+use super::stories::feed::{FEED_ROUTE, is_stream_requested};
 use crate::app::App;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Query, Request, State};
@@ -37,21 +37,21 @@ use http_body_util::Full;
 use hyper::client::conn::http1;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
+use long_lived::{ForwardedPoll, ForwardedStream};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
-use wait::{Passing, Polling};
 
 /// What a request that may be sent on is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
+pub enum ForwardTarget {
     /// A table of stories.
     Tables,
     /// A ticket of somebody who wants to be matched.
     Tickets,
 }
 
-impl About {
+impl ForwardTarget {
     /// How the routes begin.
     const ROUTES: [(&str, Self); 2] = [("/api/stories/", Self::Tables), ("/api/hunts/tickets", Self::Tickets)];
 
@@ -82,7 +82,7 @@ pub enum ForwardError {
     #[error(
         "the node that has what this is about did not answer; nobody knows whether this was done: look before trying again"
     )]
-    Silent,
+    NoResponse,
     /// It went while a request waited there for news.
     #[error("the node that has what this is about went while this request waited: ask again")]
     Interrupted,
@@ -91,7 +91,7 @@ pub enum ForwardError {
     TooMany,
     /// Too many from one address wait at other nodes.
     #[error("as many from this address wait at other nodes as may: {max}")]
-    TooManyOfOne {
+    TooManyOfAddress {
         /// How many.
         max: usize,
     },
@@ -99,15 +99,15 @@ pub enum ForwardError {
 
 impl ForwardError {
     /// Whether the other node was not even asked.
-    pub(super) fn is_ours(self) -> bool {
-        matches!(self, Self::TooMany | Self::TooManyOfOne { .. })
+    pub(super) fn is_local(self) -> bool {
+        matches!(self, Self::TooMany | Self::TooManyOfAddress { .. })
     }
 }
 
 /// Sends a request on when its handler finds what it is about elsewhere. A layer for the whole router.
 pub(super) async fn forward(State(app): State<App>, request: Request, next: Next) -> Response {
     let is_sent_on = request.extensions().get::<Forwarded>().is_some();
-    let Some(about) = About::of(&request).filter(|_| app.store.is_shared() && !is_sent_on) else {
+    let Some(about) = ForwardTarget::of(&request).filter(|_| app.store.is_shared() && !is_sent_on) else {
         return next.run(request).await;
     };
     let (mut parts, body) = request.into_parts();
@@ -115,9 +115,9 @@ pub(super) async fn forward(State(app): State<App>, request: Request, next: Next
     let room = || Room::new(&app.bodies, Account::of(&parts.extensions));
     let (body, _room) = match body::read(&parts.headers, body, bytes_max, room).await {
         Ok(body) => body.into_parts(),
-        Err(error) => return unread(error, bytes_max).into_response(),
+        Err(error) => return body_refusal(error, bytes_max).into_response(),
     };
-    let errand = Errand::new(&mut parts, about, body.clone());
+    let errand = ForwardedRequest::new(&mut parts, about, body.clone());
     let mut response = next.run(Request::from_parts(parts, Body::from(body))).await;
     match response.extensions_mut().remove::<Elsewhere>() {
         Some(Elsewhere { address }) => errand.run(app, address).await,
@@ -127,7 +127,7 @@ pub(super) async fn forward(State(app): State<App>, request: Request, next: Next
 
 /// How long a request is to be expected to take, and what its client gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ForwardKind {
     /// An answer, soon.
     Plain,
     /// An answer, when there is news.
@@ -138,15 +138,15 @@ enum Kind {
     Socket,
 }
 
-impl Kind {
+impl ForwardKind {
     fn of(parts: &Parts, is_upgrade: bool) -> Self {
         let is_at = |route: &str| parts.extensions.get::<MatchedPath>().is_some_and(|path| path.as_str() == route);
-        let (is_feed, is_ticket) = (is_at(FEED), is_at(TICKET));
+        let (is_feed, is_ticket) = (is_at(FEED_ROUTE), is_at(TICKET_ROUTE));
         // Whatever the handler will take for it, however it is written.
         let named = || Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok();
         let waits = || named().is_some_and(|Query(named)| named.iter().any(|(name, _)| name == "wait"));
         match () {
-            () if is_feed && asks_for_stream(&parts.headers) => Self::Stream,
+            () if is_feed && is_stream_requested(&parts.headers) => Self::Stream,
             () if (is_feed || is_ticket) && waits() => Self::Poll,
             () if !is_feed && is_upgrade => Self::Socket,
             () => Self::Plain,
@@ -155,103 +155,111 @@ impl Kind {
 }
 
 /// A request that is sent on.
-struct Errand {
-    about: About,
+struct ForwardedRequest {
+    target: ForwardTarget,
     method: Method,
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
-    client: Client,
+    client: ClientAddress,
     upgrade: Option<OnUpgrade>,
-    kind: Kind,
-    can_park: Option<CanPark>,
+    kind: ForwardKind,
+    park_token: Option<ParkToken>,
 }
 
-impl Errand {
-    fn new(parts: &mut Parts, about: About, body: Bytes) -> Self {
+impl ForwardedRequest {
+    fn new(parts: &mut Parts, about: ForwardTarget, body: Bytes) -> Self {
         let upgrade: Option<OnUpgrade> = parts.extensions.get().cloned();
-        let kind = Kind::of(parts, upgrade.is_some());
+        let kind = ForwardKind::of(parts, upgrade.is_some());
         Self {
-            about,
+            target: about,
             method: parts.method.clone(),
             uri: parts.uri.clone(),
             headers: parts.headers.clone(),
-            client: parts.extensions.get().copied().unwrap_or(Client(None)),
-            upgrade: upgrade.filter(|_| kind == Kind::Socket),
+            client: parts.extensions.get().copied().unwrap_or(ClientAddress(None)),
+            upgrade: upgrade.filter(|_| kind == ForwardKind::Socket),
             kind,
-            can_park: parts.extensions.get().and_then(|may_park: &MayPark| may_park.after(&body)),
+            park_token: parts.extensions.get().and_then(|may_park: &ParkCandidate| may_park.into_token(&body)),
             body,
         }
     }
 
     /// The answer, or the place where it will come: a poll waits here as it waits there.
     async fn run(self, app: App, address: String) -> Response {
-        match self.can_park.filter(|_| self.kind == Kind::Poll) {
+        match self.park_token.filter(|_| self.kind == ForwardKind::Poll) {
             Some(can_park) => {
                 let deadline = Instant::now() + POLL_WAIT_MAX + FORWARD_RESPONSE_TIMEOUT;
-                Park::poll(can_park, deadline, Polling::new(self.about, self.answer(app, address)))
+                ParkMarker::poll(can_park, deadline, ForwardedPoll::new(self.target, self.respond(app, address)))
             }
-            None => self.answer(app, address).await,
+            None => self.respond(app, address).await,
         }
     }
 
-    async fn answer(self, app: App, address: String) -> Response {
-        let (kind, about) = (self.kind, self.about);
-        let went = self.go(&app, &address).await;
+    async fn respond(self, app: App, address: String) -> Response {
+        let (kind, about) = (self.kind, self.target);
+        let went = self.send(&app, &address).await;
         app.metrics.forwarded(went.is_ok());
         let mut response = went.unwrap_or_else(|error| {
-            if !error.is_ours() {
+            if !error.is_local() {
                 tracing::warn!(address, %error, "a request about what another node has was not answered there");
             }
             ApiError::Forward(about, error).into_response()
         });
-        if kind == Kind::Poll {
+        if kind == ForwardKind::Poll {
             response.extensions_mut().insert(Waited);
         }
         response
     }
 
-    async fn go(mut self, app: &App, address: &str) -> Result<Response, ForwardError> {
-        let (kind, can_park, method) = (self.kind, self.can_park, self.method.clone());
-        let place =
-            if kind == Kind::Plain { app.forwards.act() } else { app.forwards.wait(self.client.address_key()) }?;
-        let place = place.over(&app.socket_budget)?;
+    async fn send(mut self, app: &App, address: &str) -> Result<Response, ForwardError> {
+        let (kind, can_park, method) = (self.kind, self.park_token, self.method.clone());
+        let place = if kind == ForwardKind::Plain {
+            app.forwards.try_acquire_action()
+        } else {
+            app.forwards.try_acquire_wait(self.client.address_key())
+        }?;
+        let place = place.with_socket(&app.socket_budget)?;
         let upgrade = self.upgrade.take();
-        let request = self.request(app, address, upgrade.is_some()).await?;
+        let request = self.build_request(app, address, upgrade.is_some()).await?;
         let (mut sender, connection) = connect(address).await?;
-        let parked = kind == Kind::Poll && can_park.is_some();
+        let parked = kind == ForwardKind::Poll && can_park.is_some();
         let answer_max = FORWARD_RESPONSE_TIMEOUT + if parked { POLL_WAIT_MAX } else { Default::default() };
         // Nothing is done by waiting: what is lost there is asked again.
-        let lost = if kind == Kind::Plain { ForwardError::Silent } else { ForwardError::Interrupted };
+        let lost = if kind == ForwardKind::Plain { ForwardError::NoResponse } else { ForwardError::Interrupted };
         let answer = timeout(answer_max, sender.send_request(request)).await;
         let mut answer = answer.map_err(|_| lost)?.map_err(|_| lost)?;
         if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
             let there = hyper::upgrade::on(&mut answer);
-            tokio::spawn(socket::pass_through(app.clone(), upgrade.ok_or(lost)?, there, place));
+            tokio::spawn(socket::proxy_upgrade(app.clone(), upgrade.ok_or(lost)?, there, place));
             return Ok(answer.map(|_| Body::empty()));
         }
         let length = answer.headers().get(header::CONTENT_LENGTH).cloned();
-        strip(answer.headers_mut());
+        strip_hop_by_hop(answer.headers_mut());
         // The node that the client asked gives its own.
         answer.headers_mut().remove(REQUEST_ID);
         if let Some(length) = length.filter(|_| method == Method::HEAD) {
             answer.headers_mut().insert(header::CONTENT_LENGTH, length);
         }
         match can_park {
-            Some(can_park) if kind == Kind::Stream && answer.status() == StatusCode::OK => {
+            Some(can_park) if kind == ForwardKind::Stream && answer.status() == StatusCode::OK => {
                 let (parts, body) = answer.into_parts();
-                let passing = Passing::new(body, connection, place);
-                Ok(Park::stream(can_park, Response::from_parts(parts, ()), FEED_HEARTBEAT_INTERVAL, passing))
+                let passing = ForwardedStream::new(body, connection, place);
+                Ok(ParkMarker::stream(can_park, Response::from_parts(parts, ()), FEED_HEARTBEAT_INTERVAL, passing))
             }
             _ => Ok(answer.map(|body| body::holding(body, (connection, place)))),
         }
     }
 
     /// The request as its client sent it, with a mark; but for what was about the client's own connection.
-    async fn request(self, app: &App, address: &str, is_upgrade: bool) -> Result<Request<Full<Bytes>>, ForwardError> {
+    async fn build_request(
+        self,
+        app: &App,
+        address: &str,
+        is_upgrade: bool,
+    ) -> Result<Request<Full<Bytes>>, ForwardError> {
         let Self { method, uri, mut headers, body, client, .. } = self;
         let protocol = headers.get(header::UPGRADE).cloned();
-        strip(&mut headers);
+        strip_hop_by_hop(&mut headers);
         if let Some(protocol) = protocol.filter(|_| is_upgrade) {
             headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
             headers.insert(header::UPGRADE, protocol);
@@ -261,7 +269,7 @@ impl Errand {
         }
         // Whose page it is was judged here, where scheme and port were the browser's.
         headers.remove(header::ORIGIN);
-        mark::put(app, &method, &uri, &mut headers, client.0).await.map_err(|error| {
+        signature::sign(app, &method, &uri, &mut headers, client.0).await.map_err(|error| {
             tracing::warn!(%error, "the key with which nodes know each other cannot be read");
             ForwardError::Unreachable
         })?;
@@ -273,12 +281,12 @@ impl Errand {
     }
 }
 
-fn strip(headers: &mut HeaderMap) {
+fn strip_hop_by_hop(headers: &mut HeaderMap) {
     HOP_BY_HOP.iter().for_each(|name| drop(headers.remove(name)));
 }
 
 /// A connection to another node, and the task that drives it.
-async fn connect(address: &str) -> Result<(http1::SendRequest<Full<Bytes>>, Driver), ForwardError> {
+async fn connect(address: &str) -> Result<(http1::SendRequest<Full<Bytes>>, ConnectionDriver), ForwardError> {
     let connect = async {
         let stream = TcpStream::connect(address).await.map_err(|_| ForwardError::Unreachable)?;
         let _ = stream.set_nodelay(true);
@@ -290,13 +298,13 @@ async fn connect(address: &str) -> Result<(http1::SendRequest<Full<Bytes>>, Driv
         // Why it ended, whoever waits for the answer will see.
         let _ = connection.with_upgrades().await;
     });
-    Ok((sender, Driver(driver)))
+    Ok((sender, ConnectionDriver(driver)))
 }
 
 /// Drives a connection for as long as somebody wants its answer.
-struct Driver(JoinHandle<()>);
+struct ConnectionDriver(JoinHandle<()>);
 
-impl Drop for Driver {
+impl Drop for ConnectionDriver {
     fn drop(&mut self) {
         self.0.abort();
     }
@@ -310,9 +318,10 @@ mod tests {
     use tower::ServiceExt;
 
     /// What a request of this kind is expected to be, asked at the route of feeds or at another.
-    async fn check(route: &'static str, query: &str, accept: &str, is_upgrade: bool, want: Kind) {
-        let kind =
-            move |request: Request| async move { format!("{:?}", Kind::of(&request.into_parts().0, is_upgrade)) };
+    async fn check(route: &'static str, query: &str, accept: &str, is_upgrade: bool, want: ForwardKind) {
+        let kind = move |request: Request| async move {
+            format!("{:?}", ForwardKind::of(&request.into_parts().0, is_upgrade))
+        };
         let uri = format!("{}{query}", route.replace("{table}", "t").replace("{id}", "t"));
         let request = Request::get(uri).header(header::ACCEPT, accept).body(Body::empty()).unwrap();
         let response = Router::new().route(route, get(kind)).oneshot(request).await.unwrap();
@@ -323,17 +332,17 @@ mod tests {
     #[tokio::test]
     async fn whoever_waits_is_known_however_it_is_written() {
         const OTHER: &str = "/api/stories/tables/{table}";
-        check(FEED, "", "*/*", false, Kind::Plain).await;
-        check(FEED, "?after=7", "*/*", false, Kind::Plain).await;
+        check(FEED_ROUTE, "", "*/*", false, ForwardKind::Plain).await;
+        check(FEED_ROUTE, "?after=7", "*/*", false, ForwardKind::Plain).await;
         for query in ["?wait=10m", "?after=7&wait=10m", "?%77ait=10m", "?after=7&w%61i%74=10m", "?wait"] {
-            check(FEED, query, "*/*", false, Kind::Poll).await;
+            check(FEED_ROUTE, query, "*/*", false, ForwardKind::Poll).await;
         }
-        check(FEED, "?awaits=10m", "*/*", false, Kind::Plain).await;
-        check(FEED, "?wait=10m", "text/event-stream", false, Kind::Stream).await;
-        check(FEED, "?wait=10m", "*/*", true, Kind::Poll).await;
-        check(OTHER, "?wait=10m", "text/event-stream", false, Kind::Plain).await;
-        check(OTHER, "", "*/*", true, Kind::Socket).await;
-        check(TICKET, "?wait=10m", "text/event-stream", false, Kind::Poll).await;
-        check(TICKET, "", "*/*", false, Kind::Plain).await;
+        check(FEED_ROUTE, "?awaits=10m", "*/*", false, ForwardKind::Plain).await;
+        check(FEED_ROUTE, "?wait=10m", "text/event-stream", false, ForwardKind::Stream).await;
+        check(FEED_ROUTE, "?wait=10m", "*/*", true, ForwardKind::Poll).await;
+        check(OTHER, "?wait=10m", "text/event-stream", false, ForwardKind::Plain).await;
+        check(OTHER, "", "*/*", true, ForwardKind::Socket).await;
+        check(TICKET_ROUTE, "?wait=10m", "text/event-stream", false, ForwardKind::Poll).await;
+        check(TICKET_ROUTE, "", "*/*", false, ForwardKind::Plain).await;
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! Knows paths, and which of them this process serves. Asks nobody anything, so that it looks the same whatever the house is up to.
 
-use super::console::{GUARDS, HTML, has_world};
+use super::console::{HTML, SECURITY_HEADERS, has_world_page};
 use crate::app::App;
 use crate::config::ServeMode;
 use axum::Router;
@@ -17,16 +17,18 @@ const ICON: &[u8] = include_bytes!("../../../../console/src/icon.svg");
 /// A path, and what a person finds there.
 type Link = (&'static str, &'static str);
 
-const GAMES: &str = "This server plays games: matches of bots, worlds and hunts, and Stories.";
-const LIMITER: &str = "This server limits rates for others: POST to /api/limits/check says whether a key may go on.";
-const WORLD: Link = ("/world", "walk through a world");
-const WORLD_MISSING: Link = ("/world", "the page of worlds, which this program was built without; says how to get it");
-const OF_GAMES: [Link; 3] = [
+const GAMES_INTRO: &str = "This server plays games: matches of bots, worlds and hunts, and Stories.";
+const LIMITER_INTRO: &str =
+    "This server limits rates for others: POST to /api/limits/check says whether a key may go on.";
+const WORLD_LINK: Link = ("/world", "walk through a world");
+const WORLD_MISSING_LINK: Link =
+    ("/world", "the page of worlds, which this program was built without; says how to get it");
+const GAME_LINKS: [Link; 3] = [
     ("/api/worlds", "the worlds that there are"),
     ("/api/hunts", "the hunts that run in them"),
     ("/api/games", "the games of whoever asks, with a token"),
 ];
-const OF_ALL: [Link; 4] = [
+const COMMON_LINKS: [Link; 4] = [
     ("/api/openapi.json", "every route of the API, as an OpenAPI 3.1 document"),
     ("/metrics", "figures of this process, for Prometheus"),
     ("/readyz", "whether it can take work now, and why not"),
@@ -36,18 +38,18 @@ const OF_ALL: [Link; 4] = [
 pub(super) fn routes(serves: ServeMode) -> Router<App> {
     let page = match serves {
         ServeMode::All => {
-            let world = if has_world() { WORLD } else { WORLD_MISSING };
-            written(GAMES, [world].iter().chain(&OF_GAMES).chain(&OF_ALL))
+            let world = if has_world_page() { WORLD_LINK } else { WORLD_MISSING_LINK };
+            render_page(GAMES_INTRO, [world].iter().chain(&GAME_LINKS).chain(&COMMON_LINKS))
         }
-        ServeMode::Limiter => written(LIMITER, OF_ALL.iter()),
+        ServeMode::Limiter => render_page(LIMITER_INTRO, COMMON_LINKS.iter()),
     };
     let about = [(header::CONTENT_TYPE, "image/svg+xml"), (header::CACHE_CONTROL, "public, max-age=86400")];
     Router::new()
-        .route("/", get(async move || (GUARDS, [(header::CONTENT_TYPE, HTML)], page).into_response()))
-        .route("/favicon.ico", get(async move || (GUARDS, about, ICON).into_response()))
+        .route("/", get(async move || (SECURITY_HEADERS, [(header::CONTENT_TYPE, HTML)], page).into_response()))
+        .route("/favicon.ico", get(async move || (SECURITY_HEADERS, about, ICON).into_response()))
 }
 
-fn written<'a>(what: &str, links: impl Iterator<Item = &'a Link>) -> String {
+fn render_page<'a>(what: &str, links: impl Iterator<Item = &'a Link>) -> String {
     let item = |(path, says): &Link| format!("<li><a href=\"{path}\">{path}</a>: {says}</li>\n");
     let items: String = links.map(item).collect();
     format!(

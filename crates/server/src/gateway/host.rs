@@ -8,24 +8,24 @@ use http::{Extensions, Version, header};
 
 /// In the extensions of a request that does not say whom it is for.
 #[derive(Clone, Copy, Debug)]
-struct Unnamed;
+struct BadHostMarker;
 
 /// Marks a request that is to be refused. Whether it was.
-pub(super) fn mark_unnamed<B>(request: &mut http::Request<B>) -> bool {
+pub(super) fn mark_bad_host<B>(request: &mut http::Request<B>) -> bool {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let (is_named, is_named_again) = (hosts.next().is_some(), hosts.next().is_some());
     let is_unnamed = is_named_again || !is_named && request.version() >= Version::HTTP_11;
     if is_unnamed {
-        request.extensions_mut().insert(Unnamed);
+        request.extensions_mut().insert(BadHostMarker);
     }
     is_unnamed
 }
 
 /// # Errors
 /// [`ApiError::BadHost`] of a request that was marked.
-pub(super) fn refuse_unnamed(extensions: &Extensions) -> ApiResult<()> {
+pub(super) fn refuse_bad_host(extensions: &Extensions) -> ApiResult<()> {
     match extensions.get() {
-        Some(Unnamed) => Err(ApiError::BadHost),
+        Some(BadHostMarker) => Err(ApiError::BadHost),
         None => Ok(()),
     }
 }
@@ -40,7 +40,7 @@ mod tests {
         for host in hosts {
             request = request.header(header::HOST, *host);
         }
-        assert_eq!(!mark_unnamed(&mut request.body(()).unwrap()), want, "{version:?} {hosts:?}");
+        assert_eq!(!mark_bad_host(&mut request.body(()).unwrap()), want, "{version:?} {hosts:?}");
     }
 
     #[test]

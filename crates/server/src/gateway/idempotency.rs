@@ -14,12 +14,12 @@ use engine::limits::IDEMPOTENCY_KEY_BYTES_MAX;
 use sha2::{Digest, Sha256};
 
 /// A caller's key with the digest of the request that it came with.
-pub(super) struct Key {
+pub(super) struct IdempotencyKey {
     key: String,
     fingerprint: [u8; 32],
 }
 
-impl Key {
+impl IdempotencyKey {
     /// The key that a request came with, if it came with one.
     pub(super) fn of(request: &RawJson) -> ApiResult<Option<Self>> {
         let mut keys = request.headers.get_all("idempotency-key").into_iter();
@@ -29,11 +29,11 @@ impl Key {
         if keys.next().is_some() {
             return Err(ApiError::BadIdempotencyKey("given twice: send one"));
         }
-        let key = read(key)?;
+        let key = parse_key(key)?;
         Ok(Some(Self { key, fingerprint: fingerprint(request) }))
     }
 
-    async fn answered(&self, app: &App, account: AccountId) -> ApiResult<Option<Vec<u8>>> {
+    async fn stored_response(&self, app: &App, account: AccountId) -> ApiResult<Option<Vec<u8>>> {
         let key = self.key.clone();
         let known = app.store.read(move |reader| reader.idempotent_response(account, &key)).await?;
         match known {
@@ -44,20 +44,24 @@ impl Key {
     }
 
     /// What the store is to remember.
-    pub(super) fn with_answer(self, answer: Vec<u8>) -> Idempotency {
+    pub(super) fn with_response(self, answer: Vec<u8>) -> Idempotency {
         Idempotency { key: self.key, fingerprint: self.fingerprint, response: answer }
     }
 }
 
 /// The answer that this very request got before, if it came with a key and was done before.
-pub(super) async fn first_answer(app: &App, account: AccountId, key: Option<&Key>) -> ApiResult<Option<Vec<u8>>> {
+pub(super) async fn first_response(
+    app: &App,
+    account: AccountId,
+    key: Option<&IdempotencyKey>,
+) -> ApiResult<Option<Vec<u8>>> {
     match key {
-        Some(key) => key.answered(app, account).await,
+        Some(key) => key.stored_response(app, account).await,
         None => Ok(None),
     }
 }
 
-fn read(key: &HeaderValue) -> ApiResult<String> {
+fn parse_key(key: &HeaderValue) -> ApiResult<String> {
     let bytes = key.as_bytes();
     if bytes.is_empty() || bytes.len() > IDEMPOTENCY_KEY_BYTES_MAX {
         return Err(ApiError::BadIdempotencyKey("not of 1 to 128 bytes"));
@@ -79,6 +83,6 @@ fn fingerprint(request: &RawJson) -> [u8; 32] {
 }
 
 /// An answer whose bytes are kept for repetitions, or come from there.
-pub(super) fn answer(status: StatusCode, body: Vec<u8>) -> Response {
+pub(super) fn json_response(status: StatusCode, body: Vec<u8>) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }

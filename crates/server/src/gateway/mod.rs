@@ -5,47 +5,47 @@
 
 mod admin;
 mod admission;
-pub mod answers;
 pub mod auth;
 mod body;
 mod bot_url;
 pub(crate) mod budget;
-mod chosen;
-mod coding;
+pub(crate) mod close_handshake;
 mod console;
 mod cors;
+mod dispatch;
 pub mod extract;
 pub mod forward;
-mod front;
 mod games;
-mod granted;
 pub mod guests;
-pub(crate) mod hangup;
 mod home;
 mod host;
 mod hunts;
 mod idempotency;
-mod limits;
 pub mod listener;
 mod openapi;
 pub mod ops;
-mod page;
+mod origin;
+mod pagination;
 pub mod problem;
 mod quota;
+mod rate_limit;
 mod request_id;
+pub mod response_budget;
+mod revocation;
 mod session;
 pub mod shed;
-mod site;
 mod snakes;
 mod stories;
 mod text;
 mod tokens;
 mod trace;
+mod transfer_coding;
+mod world_options;
 mod worlds;
 
-pub(crate) use admission::Client;
-pub use front::{AnswerBody, Front};
-pub(crate) use worlds::pace::Pace;
+pub(crate) use admission::ClientAddress;
+pub use dispatch::{Gateway, ResponseBody};
+pub(crate) use worlds::frame_rate::FrameRateLimiter;
 
 use crate::app::App;
 use crate::config::ServeMode;
@@ -56,46 +56,46 @@ use problem::ApiError;
 use tower::ServiceBuilder;
 use utoipa_axum::router::OpenApiRouter;
 
-/// All routes of the router, or those that a process needs that serves the rate limiter alone. [`Front`] stands before it.
+/// All routes of the router, or those that a process needs that serves the rate limiter alone. [`Gateway`] stands before it.
 pub fn router(app: App) -> Router {
     let (routes, document) = match app.config.serve_mode {
         ServeMode::All => {
-            let (routes, document) = documented().split_for_parts();
+            let (routes, document) = api_routes().split_for_parts();
             (routes.merge(crate::spectate::routes()).merge(console::routes()), openapi::complete(document))
         }
         ServeMode::Limiter => {
-            let (routes, document) = openapi::router().merge(limits::routes()).split_for_parts();
-            (routes, openapi::complete_alone(document))
+            let (routes, document) = openapi::router().merge(rate_limit::routes()).split_for_parts();
+            (routes, openapi::complete_base(document))
         }
     };
     let routes = routes.merge(home::routes(app.config.serve_mode));
-    layered(routes, &document, app)
+    with_layers(routes, &document, app)
 }
 
 /// The routes for operators alone: what tells how the process is, and what only they may do.
 pub fn ops_router(app: App) -> Router {
     let routes = match app.config.serve_mode {
-        ServeMode::All => admin::routes().merge(limits::routes()),
-        ServeMode::Limiter => limits::routes(),
+        ServeMode::All => admin::routes().merge(rate_limit::routes()),
+        ServeMode::Limiter => rate_limit::routes(),
     };
     let (routes, document) = routes.split_for_parts();
-    layered(routes, &openapi::complete_alone(document), app)
+    with_layers(routes, &openapi::complete_base(document), app)
 }
 
 /// These routes and those about the process, behind everything that every request passes.
-fn layered(routes: Router<App>, document: &utoipa::openapi::OpenApi, app: App) -> Router {
+fn with_layers(routes: Router<App>, document: &utoipa::openapi::OpenApi, app: App) -> Router {
     // The first is the outermost. One layer of the router, not eight: the router puts each of its own into a box, and every request
     // copies all boxes below each.
     let around = ServiceBuilder::new()
         .layer(from_fn_with_state(app.metrics.clone(), ops::measure))
         .layer(from_fn(trace::trace))
         .layer(from_fn(cors::cors))
-        .layer(from_fn(coding::refuse))
+        .layer(from_fn(transfer_coding::validate_head))
         .layer(Extension(openapi::Document::new(document)))
         .layer(Extension(TokenCache::default()))
         .layer(from_fn_with_state(app.clone(), admission::admit))
         .layer(from_fn_with_state(app.clone(), forward::forward))
-        .layer(from_fn_with_state(app.clone(), answers::count));
+        .layer(from_fn_with_state(app.clone(), response_budget::reserve_unchecked));
     routes
         .merge(ops::routes())
         .fallback(async || ApiError::NoSuchRoute)
@@ -107,11 +107,11 @@ fn layered(routes: Router<App>, document: &utoipa::openapi::OpenApi, app: App) -
 /// The OpenAPI 3.1 document of all routes.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    openapi::complete(documented().into_openapi())
+    openapi::complete(api_routes().into_openapi())
 }
 
 /// The gateway's own routes: a route cannot be registered here without being documented.
-fn documented() -> OpenApiRouter<App> {
+fn api_routes() -> OpenApiRouter<App> {
     openapi::router()
         .merge(games::routes())
         .merge(snakes::routes())
@@ -121,5 +121,5 @@ fn documented() -> OpenApiRouter<App> {
         .merge(worlds::routes())
         .merge(hunts::routes())
         .merge(admin::routes())
-        .merge(limits::routes())
+        .merge(rate_limit::routes())
 }

@@ -1,7 +1,7 @@
 //! The OpenAPI 3.1 document: generated from the handlers, completed with what holds for every route, served as it is.
 
-use super::answers::Uncounted;
-use super::{limits, ops, session};
+use super::response_budget::BudgetExempt;
+use super::{ops, rate_limit, session};
 use crate::app::App;
 use axum::Extension;
 use axum::body::Bytes;
@@ -36,7 +36,7 @@ use wire::problem::{PROBLEM_JSON, Problem};
         (name = "ops", description = "Health, figures and this document."),
     ),
 )]
-struct Base;
+struct BaseDocument;
 
 /// The only route under `/api` that needs no store.
 const DOCUMENT_PATH: &str = "/api/openapi.json";
@@ -54,29 +54,29 @@ impl Document {
 
 /// Where the gateway's routes begin: the document's frame and its own route.
 pub(super) fn router() -> OpenApiRouter<App> {
-    OpenApiRouter::with_openapi(Base::openapi()).routes(routes!(get_openapi))
+    OpenApiRouter::with_openapi(BaseDocument::openapi()).routes(routes!(get_openapi))
 }
 
 /// This document
 #[utoipa::path(get, path = "/api/openapi.json", tag = "ops", responses((status = 200, description = "OpenAPI 3.1", content_type = "application/json")))]
 async fn get_openapi(Extension(document): Extension<Document>) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], Extension(Uncounted), document.0)
+    ([(header::CONTENT_TYPE, "application/json")], Extension(BudgetExempt), document.0)
 }
 
 /// Adds the routes of the other rooms, and what holds for every route: who may be refused, and how.
 pub(super) fn complete(mut api: Api) -> Api {
     api.merge(crate::spectate::openapi());
-    complete_alone(api)
+    complete_base(api)
 }
 
 /// The same for a process that serves the rate limiter alone.
-pub(super) fn complete_alone(mut api: Api) -> Api {
-    api.merge(limits::openapi());
+pub(super) fn complete_base(mut api: Api) -> Api {
+    api.merge(rate_limit::openapi());
     api.merge(ops::openapi());
     let components = api.components.get_or_insert_default();
     components.add_security_scheme("bearer", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
     let cookie = ApiKeyValue::with_description(
-        session::COOKIE,
+        session::SESSION_COOKIE,
         "The same token, kept by a browser after `POST /api/session`. Requests that change something must say `Content-Type: application/json` or `X-Requested-With`.",
     );
     components.add_security_scheme("cookie", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
@@ -97,7 +97,7 @@ fn add_common_refusals(path: &str, operation: &mut Operation) {
     let has_security = operation.security.as_ref().is_some_and(|security| !security.is_empty());
     let has_body = operation.request_body.is_some();
     let has_input = has_body || operation.parameters.as_ref().is_some_and(|parameters| !parameters.is_empty());
-    let (is_about_a_table, may_be_known) = (is_about_a_table(path), may_be_known(path));
+    let (is_about_a_table, may_be_known) = (is_about_a_table(path), has_optional_token(path));
     let common = [
         ("400", has_input, "Something in the request is not what it must be; `code` and `detail` say what."),
         ("401", has_security, "No token, or an unknown one."),
@@ -140,7 +140,7 @@ fn is_about_a_table(path: &str) -> bool {
 }
 
 /// Whether a route looks at a token that nobody needs.
-fn may_be_known(path: &str) -> bool {
+fn has_optional_token(path: &str) -> bool {
     path.starts_with("/api/stories/") && !path.starts_with("/api/stories/cards/") && !path.ends_with("/guests")
 }
 

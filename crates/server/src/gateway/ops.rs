@@ -9,7 +9,7 @@ mod stats;
 mod tests;
 
 use super::auth::Operator;
-use super::listener::park::{Park, Waited};
+use super::listener::park::{ParkMarker, Waited};
 use super::problem::ApiResult;
 use crate::app::App;
 use crate::metrics::{AllocatorStats, CONTENT_TYPE, Metrics, Page, ProcessUsage};
@@ -31,16 +31,16 @@ use wire::api::{AdminStats, ConfigEntry, ConfigView, Readiness};
 pub(crate) const PROCESS_ID: HeaderName = HeaderName::from_static("x-gauntlet-process-id");
 
 /// A page of figures does not wait longer than this for what the store knows.
-const STORE_FIGURES_WAIT: Duration = Duration::from_millis(500);
+const STORE_STATS_WAIT: Duration = Duration::from_millis(500);
 
 #[derive(OpenApi)]
 #[openapi(paths(get_metrics, get_health, get_readiness, get_stats, get_config))]
-struct Document;
+struct OpsDocument;
 
 /// The documentation of these routes.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
-    Document::openapi()
+    OpsDocument::openapi()
 }
 
 /// These routes.
@@ -61,8 +61,8 @@ pub async fn measure(State(metrics): State<Arc<Metrics>>, request: Request, next
     let response = next.run(request).await;
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
     // How long somebody waited for something to happen says nothing about how fast the server is.
-    if let Some(park) = response.extensions().get::<Park>() {
-        park.count_at(metrics.http_route(route));
+    if let Some(park) = response.extensions().get::<ParkMarker>() {
+        park.set_counters(metrics.http_route(route));
     } else if response.extensions().get::<Waited>().is_some() {
         metrics.http_parked_answered(Some(&metrics.http_route(route)), response.status().as_u16());
         metrics.http_held(began.elapsed());
@@ -88,16 +88,16 @@ async fn get_metrics(State(app): State<App>) -> impl IntoResponse {
         Some(missing),
     );
     let now = app.clock.now();
-    let stats = timeout(STORE_FIGURES_WAIT, app.store.read(move |reader| reader.match_stats(now))).await;
+    let stats = timeout(STORE_STATS_WAIT, app.store.read(move |reader| reader.match_stats(now))).await;
     if let Ok(Ok(stats)) = stats {
-        put_store_figures(&mut page, &stats.counts, stats.orphaned);
+        write_store_metrics(&mut page, &stats.counts, stats.orphaned);
     }
-    put_own_figures(&mut page, &app);
-    app.limits.put_figures(&mut page);
+    write_process_metrics(&mut page, &app);
+    app.limits.write_metrics(&mut page);
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], page.into_text())
 }
 
-fn put_store_figures(page: &mut Page, counts: &MatchCounts, orphaned: u64) {
+fn write_store_metrics(page: &mut Page, counts: &MatchCounts, orphaned: u64) {
     let by_state = [
         ("waiting", counts.waiting),
         ("running", counts.running),
@@ -110,7 +110,7 @@ fn put_store_figures(page: &mut Page, counts: &MatchCounts, orphaned: u64) {
     page.number("gauntlet_matches_orphaned", help, "gauge", Some(orphaned));
 }
 
-fn put_own_figures(page: &mut Page, app: &App) {
+fn write_process_metrics(page: &mut Page, app: &App) {
     let own = ProcessUsage::read();
     let uptime_s = app.metrics.uptime(Instant::now()).as_secs_f64();
     page.number("process_resident_memory_bytes", "Memory in use, in bytes.", "gauge", own.rss_bytes);
@@ -139,7 +139,7 @@ async fn get_health(State(app): State<App>) -> impl IntoResponse {
     (status = 503, description = "It cannot; the failed checks say why.", body = Readiness),
 ))]
 async fn get_readiness(State(app): State<App>, Extension(probe): Extension<Probe>) -> (StatusCode, Json<Readiness>) {
-    let readiness = ready::look(&app, &probe).await;
+    let readiness = ready::check_readiness(&app, &probe).await;
     let status = if readiness.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(readiness))
 }

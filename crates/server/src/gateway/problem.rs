@@ -3,16 +3,16 @@
 //! Handlers return [`ApiError`]; nobody else chooses a status for an error. What only operators may read (why a database was
 //! unreachable) is logged here, once, and never sent.
 
-mod thing;
+mod resource;
 
-pub use thing::Thing;
+pub use resource::Resource;
 
-use super::forward::{About, ForwardError};
+use super::forward::{ForwardError, ForwardTarget};
 use super::hunts::HuntRefusal;
 use super::stories::refusal;
-use crate::limits::headers::RateHeaders;
 use crate::metrics::Overload;
-use crate::quotas::Exceeded;
+use crate::quotas::QuotaExceeded;
+use crate::rate_limit::headers::RateLimitHeaders;
 use crate::tables::TableError;
 use crate::worlds::VisitError;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -35,11 +35,11 @@ const DETAIL_CHARS_MAX: usize = 400;
 
 /// Marks the answer to a request that was turned away at the door. Such come in floods, and are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum TurnedAway {
+pub(super) enum EarlyRefusal {
     /// None is worth a line of its own in the log.
-    Lightly,
+    Routine,
     /// Whoever only looked or waited is not, and there may be many. An action that was not done is: somebody will ask what became of it.
-    WithRegret,
+    Notable,
 }
 
 /// Marks the answer to a request about what another node has, a table or a ticket: whoever forwards requests finds the node here.
@@ -68,7 +68,7 @@ pub enum ApiError {
     #[error(
         "a page of another site may have sent this: what changes something must come from a page of this site (scheme, host and port of `Origin`; on loopback a name such as localhost; behind a proxy one in http.trusted_proxies, which passes `Host` on and sets `X-Forwarded-Proto`), with a cookie also as `Content-Type: application/json` or with `X-Requested-With`; or send a token as `Authorization: Bearer`"
     )]
-    ForeignPage,
+    CrossSite,
     /// The token is good, but not for this.
     #[error("this needs the role {} or more; the token's role is {}", need.name(), have.name())]
     RoleTooWeak {
@@ -107,7 +107,7 @@ pub enum ApiError {
     #[error(
         "the body comes in a transfer coding that is not understood here: send it plain, by its length or in chunks"
     )]
-    UnknownCoding,
+    UnknownTransferCoding,
     /// Nobody can tell where the body ends.
     #[error("the header Transfer-Encoding must name chunked, and that once")]
     BadFraming,
@@ -167,7 +167,7 @@ pub enum ApiError {
     },
     /// There is no such thing, or not for this caller.
     #[error("there is no such {0}")]
-    Missing(Thing),
+    NotFound(Resource),
     /// There is no such route.
     #[error("there is no such route: GET /api/openapi.json lists them all")]
     NoSuchRoute,
@@ -176,24 +176,24 @@ pub enum ApiError {
     MethodNotAllowed,
     /// The name is taken.
     #[error("a {0} of this name exists already: choose another name")]
-    DuplicateName(Thing),
+    DuplicateName(Resource),
     /// The account has as many as it may have.
-    #[error("this account has as many {} as an account may have: delete one first", .0.many())]
-    TooMany(Thing),
+    #[error("this account has as many {} as an account may have: delete one first", .0.plural())]
+    TooMany(Resource),
     /// There are as many of them as there may be, whoever asks.
-    #[error("there are as many {} as there may be: delete one first", .0.many())]
-    HouseFull(Thing),
+    #[error("there are as many {} as there may be: delete one first", .0.plural())]
+    TotalReached(Resource),
     /// There are as many of them as this server takes on from players, whoever asks.
-    #[error("there are as many {} as this server takes on; yours are not the reason: try again later", .0.many())]
-    ServerFull(Thing),
+    #[error("there are as many {} as this server takes on; yours are not the reason: try again later", .0.plural())]
+    ServerFull(Resource),
     /// The clients of the caller's address have as many as one address may have.
     #[error(transparent)]
-    Quota(#[from] Exceeded),
+    Quota(#[from] QuotaExceeded),
     /// It stands in a file that requests do not change.
     #[error(
         "this {0} stands in the file of policies: change the file and send the server SIGHUP, or set it here to cover it"
     )]
-    SetInFile(Thing),
+    SetInFile(Resource),
     /// The game is in a state in which this cannot happen.
     #[error("this cannot be done with a game that is {}", .0.name())]
     WrongState(MatchState),
@@ -224,10 +224,10 @@ pub enum ApiError {
     TooManySpectatorsHere,
     /// The address has as many large answers under way as it may have.
     #[error("this address has as many large answers under way as one address may have: read one to its end first")]
-    TooManyAnswers,
+    TooManyResponses,
     /// Nothing more can be sent to anybody for now.
     #[error("as many large answers are under way as this server sends at once: try again later")]
-    AnswersFull,
+    ResponsesFull,
     /// The address has as many bytes of large bodies under way as it may have.
     #[error("this address sends as many large bodies as one address may send at once: send one after the other")]
     TooManyBodies,
@@ -238,17 +238,17 @@ pub enum ApiError {
     #[error(
         "too many requests: the header RateLimit names the limit that is used up, and Retry-After says when to come again"
     )]
-    RateLimited(Box<RateHeaders>),
+    RateLimited(Box<RateLimitHeaders>),
     /// The request is worth more than a limit ever allows at once.
     #[error(
         "this request is worth more units at once than a limit ever allows; the header RateLimit-Policy names the limits: send it in smaller parts"
     )]
-    NeverAllowed(Box<RateHeaders>),
+    NeverAllowed(Box<RateLimitHeaders>),
     /// The rate limiter cannot count another caller.
     #[error(
         "the rate limiter counts as many callers as it can, and may not let in whom it cannot count: try again later"
     )]
-    LimiterFull(Box<RateHeaders>),
+    LimiterFull(Box<RateLimitHeaders>),
     /// There is too much to do.
     #[error("{}; nothing of this request was read: try again after the time in Retry-After", public_overload_text(*.overload))]
     Overloaded {
@@ -271,7 +271,7 @@ pub enum ApiError {
     Hunt(#[from] HuntRefusal),
     /// A world that nobody is in, asked for what is in it.
     #[error("nobody is in this world, so that nobody has it in memory: come in, or look later")]
-    WorldAsleep,
+    WorldNotLoaded,
     /// A world without bacteria, asked for some.
     #[error("nothing lives in this world: it was made without life")]
     NoLife,
@@ -280,13 +280,13 @@ pub enum ApiError {
     World(VisitError),
     /// A request was not answered by the node that has what it is about.
     #[error("{1}")]
-    Forward(About, ForwardError),
+    Forward(ForwardTarget, ForwardError),
     /// What lasts cannot be read or written.
     #[error("{}", public_store_text(.0))]
     Store(#[from] StoreError),
     /// Something happened that should not be able to.
     #[error("the server failed in a way that its authors did not foresee; its log says more under this request's id")]
-    Unforeseen(String),
+    Internal(String),
 }
 
 fn public_store_text(error: &StoreError) -> &'static str {
@@ -318,11 +318,11 @@ impl ApiError {
     }
 
     /// The refusal that an outcome of a command about `thing` stands for; outcomes that the command cannot have are
-    /// [`ApiError::Unforeseen`].
+    /// [`ApiError::Internal`].
     #[must_use]
-    pub fn refused(outcome: &Outcome, thing: Thing) -> Self {
+    pub fn from_outcome(outcome: &Outcome, thing: Resource) -> Self {
         match outcome {
-            Outcome::NotFound => Self::Missing(thing),
+            Outcome::NotFound => Self::NotFound(thing),
             Outcome::Duplicate => Self::DuplicateName(thing),
             Outcome::LimitReached => Self::TooMany(thing),
             Outcome::Full => Self::ServerFull(thing),
@@ -345,23 +345,23 @@ impl ApiError {
             | Outcome::WorldClaimed(_)
             | Outcome::WorldElsewhere { .. }
             | Outcome::QueueOwnedBy(_)
-            | Outcome::NotOpen => Self::Unforeseen(format!("a command about a {thing} came to {outcome:?}")),
+            | Outcome::NotOpen => Self::Internal(format!("a command about a {thing} came to {outcome:?}")),
         }
     }
 
     /// The status and the stable code.
     #[must_use]
-    pub fn kind(&self) -> (StatusCode, &'static str) {
+    pub fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
             Self::TokenMissing => (StatusCode::UNAUTHORIZED, "token_missing"),
             Self::TokenUnknown => (StatusCode::UNAUTHORIZED, "token_unknown"),
             Self::TokenExpired => (StatusCode::UNAUTHORIZED, "token_expired"),
             Self::AccountNeeded => (StatusCode::FORBIDDEN, "account_needed"),
-            Self::ForeignPage => (StatusCode::FORBIDDEN, "foreign_page"),
+            Self::CrossSite => (StatusCode::FORBIDDEN, "foreign_page"),
             Self::RoleTooWeak { .. } => (StatusCode::FORBIDDEN, "role_too_weak"),
             Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json"),
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
-            Self::UnknownCoding => (StatusCode::NOT_IMPLEMENTED, "unknown_coding"),
+            Self::UnknownTransferCoding => (StatusCode::NOT_IMPLEMENTED, "unknown_coding"),
             Self::BadFraming => (StatusCode::BAD_REQUEST, "bad_framing"),
             Self::BadUpgrade => (StatusCode::BAD_REQUEST, "bad_upgrade"),
             Self::BadHost => (StatusCode::BAD_REQUEST, "bad_host"),
@@ -376,23 +376,23 @@ impl ApiError {
             Self::Unplayable(_) => (StatusCode::BAD_REQUEST, "unplayable"),
             Self::UnknownSnake { .. } => (StatusCode::BAD_REQUEST, "unknown_snake"),
             Self::PrivateAddress { .. } => (StatusCode::BAD_REQUEST, "private_address"),
-            Self::Missing(Thing::Game) => (StatusCode::NOT_FOUND, "no_such_game"),
-            Self::Missing(Thing::Table) => (StatusCode::NOT_FOUND, "no_such_table"),
-            Self::Missing(Thing::Card) => (StatusCode::NOT_FOUND, "no_such_card"),
-            Self::Story(refused) => refusal::kind(refused),
-            Self::Tables(error) => refusal::unavailable(error),
+            Self::NotFound(Resource::Game) => (StatusCode::NOT_FOUND, "no_such_game"),
+            Self::NotFound(Resource::Table) => (StatusCode::NOT_FOUND, "no_such_table"),
+            Self::NotFound(Resource::Card) => (StatusCode::NOT_FOUND, "no_such_card"),
+            Self::Story(refused) => refusal::status_and_code(refused),
+            Self::Tables(error) => refusal::table_status_and_code(error),
             Self::GameLive => (StatusCode::CONFLICT, "game_live"),
-            Self::Missing(Thing::Snake) => (StatusCode::NOT_FOUND, "no_such_snake"),
-            Self::Missing(Thing::Token) => (StatusCode::NOT_FOUND, "no_such_token"),
-            Self::Missing(Thing::Account) => (StatusCode::NOT_FOUND, "no_such_account"),
-            Self::Missing(Thing::Policy) => (StatusCode::NOT_FOUND, "no_such_policy"),
-            Self::Missing(Thing::Override) => (StatusCode::NOT_FOUND, "no_such_override"),
+            Self::NotFound(Resource::Snake) => (StatusCode::NOT_FOUND, "no_such_snake"),
+            Self::NotFound(Resource::Token) => (StatusCode::NOT_FOUND, "no_such_token"),
+            Self::NotFound(Resource::Account) => (StatusCode::NOT_FOUND, "no_such_account"),
+            Self::NotFound(Resource::Policy) => (StatusCode::NOT_FOUND, "no_such_policy"),
+            Self::NotFound(Resource::Override) => (StatusCode::NOT_FOUND, "no_such_override"),
             Self::HeadTooLarge { .. } => (StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "head_too_large"),
             Self::UrlTooLong => (StatusCode::URI_TOO_LONG, "url_too_long"),
             Self::OtherVersion => (StatusCode::HTTP_VERSION_NOT_SUPPORTED, "http_version"),
             Self::BadHead => (StatusCode::BAD_REQUEST, "bad_head"),
-            Self::Missing(Thing::World) => (StatusCode::NOT_FOUND, "no_such_world"),
-            Self::WorldAsleep => (StatusCode::CONFLICT, "world_asleep"),
+            Self::NotFound(Resource::World) => (StatusCode::NOT_FOUND, "no_such_world"),
+            Self::WorldNotLoaded => (StatusCode::CONFLICT, "world_asleep"),
             Self::NoLife => (StatusCode::CONFLICT, "no_life"),
             Self::World(VisitError::NoSuchWorld) => (StatusCode::NOT_FOUND, "no_such_world"),
             Self::World(VisitError::Over) => (StatusCode::GONE, "world_over"),
@@ -403,11 +403,11 @@ impl ApiError {
             Self::World(VisitError::WorldsFull) => (StatusCode::SERVICE_UNAVAILABLE, "worlds_full"),
             Self::World(VisitError::Busy) => (StatusCode::SERVICE_UNAVAILABLE, "world_busy"),
             Self::World(VisitError::Store(_) | VisitError::Broken) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
-            Self::Missing(Thing::Hunt) => (StatusCode::NOT_FOUND, "no_such_hunt"),
-            Self::Missing(Thing::Ticket) => (StatusCode::NOT_FOUND, "no_such_ticket"),
-            Self::Missing(Thing::Hunter) => (StatusCode::NOT_FOUND, "no_such_hunter"),
-            Self::Hunt(refusal) => refusal.kind(),
-            Self::HouseFull(_) => (StatusCode::CONFLICT, "too_many"),
+            Self::NotFound(Resource::Hunt) => (StatusCode::NOT_FOUND, "no_such_hunt"),
+            Self::NotFound(Resource::Ticket) => (StatusCode::NOT_FOUND, "no_such_ticket"),
+            Self::NotFound(Resource::Hunter) => (StatusCode::NOT_FOUND, "no_such_hunter"),
+            Self::Hunt(refusal) => refusal.status_and_code(),
+            Self::TotalReached(_) => (StatusCode::CONFLICT, "too_many"),
             Self::ServerFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "server_full"),
             Self::Quota(_) => (StatusCode::TOO_MANY_REQUESTS, "address_quota"),
             Self::SetInFile(_) => (StatusCode::CONFLICT, "set_in_file"),
@@ -422,8 +422,8 @@ impl ApiError {
             Self::ConnectionsFull => (StatusCode::SERVICE_UNAVAILABLE, "connections_full"),
             Self::TooManySpectators => (StatusCode::SERVICE_UNAVAILABLE, "too_many_spectators"),
             Self::TooManySpectatorsHere => (StatusCode::TOO_MANY_REQUESTS, "too_many_spectators"),
-            Self::TooManyAnswers => (StatusCode::TOO_MANY_REQUESTS, "too_many_answers"),
-            Self::AnswersFull => (StatusCode::SERVICE_UNAVAILABLE, "answers_full"),
+            Self::TooManyResponses => (StatusCode::TOO_MANY_REQUESTS, "too_many_answers"),
+            Self::ResponsesFull => (StatusCode::SERVICE_UNAVAILABLE, "answers_full"),
             Self::TooManyBodies => (StatusCode::TOO_MANY_REQUESTS, "too_many_bodies"),
             Self::BodiesFull => (StatusCode::SERVICE_UNAVAILABLE, "bodies_full"),
             Self::RateLimited(_) => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
@@ -431,12 +431,14 @@ impl ApiError {
             Self::LimiterFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "limiter_full"),
             Self::Overloaded { .. } => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
             Self::Forward(about, ForwardError::Unreachable | ForwardError::TooMany | ForwardError::Interrupted) => {
-                let code = if *about == About::Tables { "table_elsewhere" } else { "desk_elsewhere" };
+                let code = if *about == ForwardTarget::Tables { "table_elsewhere" } else { "desk_elsewhere" };
                 (StatusCode::SERVICE_UNAVAILABLE, code)
             }
-            Self::Forward(_, ForwardError::TooManyOfOne { .. }) => (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters"),
-            Self::Forward(about, ForwardError::Silent) => {
-                let code = if *about == About::Tables { "table_silent" } else { "desk_silent" };
+            Self::Forward(_, ForwardError::TooManyOfAddress { .. }) => {
+                (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters")
+            }
+            Self::Forward(about, ForwardError::NoResponse) => {
+                let code = if *about == ForwardTarget::Tables { "table_silent" } else { "desk_silent" };
                 (StatusCode::GATEWAY_TIMEOUT, code)
             }
             Self::Store(StoreError::Unavailable { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
@@ -444,7 +446,7 @@ impl ApiError {
             Self::Store(StoreError::WrongSchema { .. } | StoreError::Corrupt { .. }) => {
                 (StatusCode::INTERNAL_SERVER_ERROR, "store_unreadable")
             }
-            Self::Unforeseen(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+            Self::Internal(_) => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
         }
     }
 
@@ -461,7 +463,7 @@ impl ApiError {
     /// What the caller is shown.
     #[must_use]
     pub fn to_problem(&self) -> Problem {
-        let (status, code) = self.kind();
+        let (status, code) = self.status_and_code();
         Problem {
             status: status.as_u16(),
             title: status.canonical_reason().unwrap_or_default().to_owned(),
@@ -472,24 +474,24 @@ impl ApiError {
     }
 
     /// Whether, and how, this turns somebody away at the door.
-    fn turned_away(&self) -> Option<TurnedAway> {
+    fn early_refusal(&self) -> Option<EarlyRefusal> {
         match self {
             Self::Tables(TableError::NotServing | TableError::HeldByPreviousProcess { .. }) => {
-                Some(TurnedAway::WithRegret)
+                Some(EarlyRefusal::Notable)
             }
             Self::RateLimited(_) | Self::LimiterFull(_) | Self::Overloaded { .. } | Self::Tables(_) => {
-                Some(TurnedAway::Lightly)
+                Some(EarlyRefusal::Routine)
             }
             Self::Quota(_)
             | Self::ServerFull(_)
             | Self::TooManyConnections { .. }
             | Self::ConnectionsFull
             | Self::TooManySpectatorsHere
-            | Self::TooManyAnswers
-            | Self::AnswersFull
+            | Self::TooManyResponses
+            | Self::ResponsesFull
             | Self::TooManyBodies
-            | Self::BodiesFull => Some(TurnedAway::Lightly),
-            Self::Forward(_, error) if error.is_ours() => Some(TurnedAway::Lightly),
+            | Self::BodiesFull => Some(EarlyRefusal::Routine),
+            Self::Forward(_, error) if error.is_local() => Some(EarlyRefusal::Routine),
             _ => None,
         }
     }
@@ -503,8 +505,8 @@ impl ApiError {
             Self::Store(error @ (StoreError::WrongSchema { .. } | StoreError::Corrupt { .. })) => {
                 tracing::error!(%error, "failed: stored data cannot be read");
             }
-            Self::Unforeseen(what) => tracing::error!(what, "failed: this should not be able to happen"),
-            _ => tracing::debug!(code = self.kind().1, "refused"),
+            Self::Internal(what) => tracing::error!(what, "failed: this should not be able to happen"),
+            _ => tracing::debug!(code = self.status_and_code().1, "refused"),
         }
     }
 }
@@ -513,7 +515,7 @@ impl From<VisitError> for ApiError {
     fn from(error: VisitError) -> Self {
         match error {
             VisitError::Store(error) => Self::Store(error),
-            VisitError::Broken => Self::Unforeseen("what is kept of a world cannot be read".to_owned()),
+            VisitError::Broken => Self::Internal("what is kept of a world cannot be read".to_owned()),
             other => Self::World(other),
         }
     }
@@ -523,10 +525,10 @@ impl From<TableError> for ApiError {
     fn from(error: TableError) -> Self {
         match error {
             TableError::Refused(refusal) => Self::Story(refusal),
-            TableError::NoSuchTable => Self::Missing(Thing::Table),
+            TableError::NoSuchTable => Self::NotFound(Resource::Table),
             TableError::Store(error) => Self::Store(error),
             TableError::KeyReused => Self::KeyReused,
-            TableError::Broken => Self::Unforeseen("a table broke an invariant".to_owned()),
+            TableError::Broken => Self::Internal("a table broke an invariant".to_owned()),
             TableError::Elsewhere { .. }
             | TableError::Busy
             | TableError::Draining
@@ -541,7 +543,7 @@ impl From<TableError> for ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         self.log();
-        let (status, _) = self.kind();
+        let (status, _) = self.status_and_code();
         let mut response = problem_response(status, &self.to_problem());
         let headers = response.headers_mut();
         if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
@@ -551,9 +553,9 @@ impl IntoResponse for ApiError {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         match &self {
-            Self::RateLimited(said) | Self::NeverAllowed(said) | Self::LimiterFull(said) => said.put(headers),
+            Self::RateLimited(said) | Self::NeverAllowed(said) | Self::LimiterFull(said) => said.write_to(headers),
             // What follows on the connection may be anything.
-            Self::UnknownCoding | Self::BadFraming | Self::BadUpgrade => {
+            Self::UnknownTransferCoding | Self::BadFraming | Self::BadUpgrade => {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
             Self::Quota(exceeded) => {
@@ -570,10 +572,10 @@ impl IntoResponse for ApiError {
             }
             _ => {}
         }
-        self.turned_away().map(|how| response.extensions_mut().insert(how));
+        self.early_refusal().map(|how| response.extensions_mut().insert(how));
         let elsewhere = match self {
             Self::Tables(TableError::Elsewhere { address }) => Some(address),
-            Self::Hunt(refusal) => refusal.elsewhere(),
+            Self::Hunt(refusal) => refusal.into_node_address(),
             _ => None,
         };
         elsewhere.map(|address| response.extensions_mut().insert(Elsewhere { address }));

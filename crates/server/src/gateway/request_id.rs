@@ -25,7 +25,7 @@ pub(super) fn request_id(headers: &HeaderMap) -> HeaderValue {
 
 fn new_id() -> HeaderValue {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut number = mixed(COUNT.fetch_add(1, Ordering::Relaxed));
+    let mut number = mix(COUNT.fetch_add(1, Ordering::Relaxed));
     let id: [u8; 16] = std::array::from_fn(|_| {
         number = number.rotate_left(4);
         DIGITS[(number & 0xf) as usize]
@@ -35,7 +35,7 @@ fn new_id() -> HeaderValue {
 
 /// A permutation of all numbers that leaves no likeness between neighbours (the finalizer of SplitMix64: Steele, Lea and Flood,
 /// "Fast splittable pseudorandom number generators", 2014).
-fn mixed(number: u64) -> u64 {
+fn mix(number: u64) -> u64 {
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     number ^ (number >> 31)

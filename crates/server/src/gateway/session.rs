@@ -5,12 +5,12 @@
 //! changes something must carry what a plain form or link cannot (OWASP, cross-site request forgery, custom headers), and what
 //! says that it comes from elsewhere is believed. Where it comes from is one question for requests and for sockets.
 
-use super::auth::{Anybody, Identity, identify_by};
+use super::auth::{Identity, Principal, identify_by};
 use super::extract::is_json;
+use super::origin::RequestSource;
 use super::problem::{ApiError, ApiResult};
-use super::site::Sent;
 use crate::app::App;
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -24,7 +24,7 @@ use wire::api::SessionView;
 use wire::time::Timestamp;
 
 /// The cookie's name.
-pub(super) const COOKIE: &str = "gauntlet_session";
+pub(super) const SESSION_COOKIE: &str = "gauntlet_session";
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_session, begin_session, end_session))
@@ -38,9 +38,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     (status = 200, description = "Whom the token speaks for.", body = SessionView),
     (status = 204, description = "Nobody: neither a token nor a cookie came."),
 ))]
-async fn get_session(Whoever(who): Whoever) -> Response {
+async fn get_session(MaybePrincipal(who): MaybePrincipal) -> Response {
     match who {
-        Some(who) => Answer(view(&who)).into_response(),
+        Some(who) => Json(view(&who)).into_response(),
         None => StatusCode::NO_CONTENT.into_response(),
     }
 }
@@ -54,61 +54,61 @@ async fn get_session(Whoever(who): Whoever) -> Response {
 ))]
 async fn begin_session(
     State(app): State<App>,
-    Somebody(who, secret): Somebody,
-    OverTls(is_secure): OverTls,
-) -> ApiResult<(HeaderMap, Answer<SessionView>)> {
+    PrincipalWithSecret(who, secret): PrincipalWithSecret,
+    IsOverTls(is_secure): IsOverTls,
+) -> ApiResult<(HeaderMap, Json<SessionView>)> {
     let view = view(&who);
     let kept_s = match view.expires_at {
         Some(until) => u64::try_from(until.0 - app.clock.now().0).unwrap_or(0) / 1_000,
         None => SESSION_LIFETIME.as_secs(),
     };
     let cookie = set_cookie(&secret, kept_s, is_secure)?;
-    Ok((HeaderMap::from_iter([(header::SET_COOKIE, cookie)]), Answer(view)))
+    Ok((HeaderMap::from_iter([(header::SET_COOKIE, cookie)]), Json(view)))
 }
 
 /// Forget the token in the browser
 ///
 /// The token itself stays good: delete it, or let it end.
 #[utoipa::path(delete, path = "/api/session", tag = "tokens", responses((status = 204, description = "The cookie is gone.")))]
-async fn end_session(OverTls(is_secure): OverTls) -> ApiResult<(StatusCode, HeaderMap)> {
+async fn end_session(IsOverTls(is_secure): IsOverTls) -> ApiResult<(StatusCode, HeaderMap)> {
     let cookie = set_cookie("", 0, is_secure)?;
     Ok((StatusCode::NO_CONTENT, HeaderMap::from_iter([(header::SET_COOKIE, cookie)])))
 }
 
 /// Somebody with a good token, or nobody.
-struct Whoever(Option<Anybody>);
+struct MaybePrincipal(Option<Principal>);
 
-impl FromRequestParts<App> for Whoever {
+impl FromRequestParts<App> for MaybePrincipal {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        Identity::of(parts, app).await.anybody().map(Self)
+        Identity::resolve(parts, app).await.into_principal().map(Self)
     }
 }
 
 /// Somebody with a good token, and that token.
-struct Somebody(Anybody, String);
+struct PrincipalWithSecret(Principal, String);
 
-impl FromRequestParts<App> for Somebody {
+impl FromRequestParts<App> for PrincipalWithSecret {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
         let (identity, secret) = identify_by(parts, app).await;
-        let who = identity.anybody()?.ok_or(ApiError::TokenMissing)?;
+        let who = identity.into_principal()?.ok_or(ApiError::TokenMissing)?;
         secret.map(|secret| Self(who, secret.to_owned())).ok_or(ApiError::TokenMissing)
     }
 }
 
-fn view(who: &Anybody) -> SessionView {
+fn view(who: &Principal) -> SessionView {
     match who {
-        Anybody::Caller(caller) => SessionView {
+        Principal::Account(caller) => SessionView {
             player: engine::ids::PlayerId::from(caller.account).to_string(),
             role: caller.role.name().to_owned(),
             name: None,
             is_guest: false,
             expires_at: None,
         },
-        Anybody::Guest(guest) => SessionView {
+        Principal::Guest(guest) => SessionView {
             player: guest.player.to_string(),
             role: Role::Guest.name().to_owned(),
             name: Some(guest.name.clone()),
@@ -123,8 +123,8 @@ fn set_cookie(secret: &str, kept_s: u64, is_secure: bool) -> ApiResult<HeaderVal
         return Err(ApiError::bad_value("Authorization", "this token holds characters that no cookie may hold"));
     }
     let secure = if is_secure { "; Secure" } else { "" };
-    let text = format!("{COOKIE}={secret}; Path=/api; Max-Age={kept_s}; HttpOnly; SameSite=Strict{secure}");
-    HeaderValue::try_from(text).map_err(|error| ApiError::Unforeseen(format!("a cookie that is no header: {error}")))
+    let text = format!("{SESSION_COOKIE}={secret}; Path=/api; Max-Age={kept_s}; HttpOnly; SameSite=Strict{secure}");
+    HeaderValue::try_from(text).map_err(|error| ApiError::Internal(format!("a cookie that is no header: {error}")))
 }
 
 /// RFC 6265, section 4.1.1.
@@ -133,13 +133,13 @@ fn is_cookie_octet(byte: u8) -> bool {
 }
 
 /// Whether the browser spoke TLS to whatever stands before this server.
-struct OverTls(bool);
+struct IsOverTls(bool);
 
-impl FromRequestParts<App> for OverTls {
+impl FromRequestParts<App> for IsOverTls {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Infallible> {
-        Ok(Self(Sent::of(parts, &app.config).is_over_tls()))
+        Ok(Self(RequestSource::of(parts, &app.config).is_over_tls()))
     }
 }
 
@@ -150,31 +150,31 @@ const COOKIES_MAX: usize = 4;
 pub(super) fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.filter(|(name, value)| *name == COOKIE && !value.is_empty()).map(|(_, value)| value).take(COOKIES_MAX)
+    pairs.filter(|(name, value)| *name == SESSION_COOKIE && !value.is_empty()).map(|(_, value)| value).take(COOKIES_MAX)
 }
 
 /// Whether a page of another site may have made a browser send this.
 ///
 /// Sockets are not held by the same-origin policy (RFC 6455, section 10.2), so they are asked like whatever changes something. No
 /// browser opens one without saying its origin.
-pub(super) fn may_be_foreign(method: &Method, sent: Sent<'_>) -> bool {
+pub(super) fn may_be_cross_site(method: &Method, sent: RequestSource<'_>) -> bool {
     let is_socket = sent.headers.contains_key(header::UPGRADE);
-    if sent.says_that_it_is_foreign() {
+    if sent.is_fetch_cross_site() {
         return true;
     }
     if method.is_safe() && !is_socket {
         return false;
     }
-    sent.is_of_another_origin() || !is_socket && is_what_a_form_sends(sent.headers)
+    sent.is_cross_origin() || !is_socket && is_form_like(sent.headers)
 }
 
-fn is_what_a_form_sends(headers: &HeaderMap) -> bool {
+fn is_form_like(headers: &HeaderMap) -> bool {
     !is_json(headers) && !headers.contains_key("x-requested-with")
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::site::tests::{parts, public};
+    use super::super::origin::tests::{parts, public};
     use super::*;
 
     fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {
@@ -207,8 +207,8 @@ mod tests {
     #[track_caller]
     fn check(method: &str, lines: &[(&'static str, &str)], want: bool) {
         let parts = parts("192.0.2.1", lines);
-        let sent = Sent::of(&parts, &public("10.0.0.0/8"));
-        assert_eq!(may_be_foreign(&method.parse().unwrap(), sent), want, "{method} {lines:?}");
+        let sent = RequestSource::of(&parts, &public("10.0.0.0/8"));
+        assert_eq!(may_be_cross_site(&method.parse().unwrap(), sent), want, "{method} {lines:?}");
     }
 
     #[test]

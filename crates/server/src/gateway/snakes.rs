@@ -1,13 +1,13 @@
 //! `/api/snakes`: the bots that an account has registered.
 
 use super::auth::{Guest, Player};
-use super::extract::{Id, Json, Queried};
-use super::page::{PageQuery, cut, link_to_next};
-use super::problem::{ApiError, ApiResult, Thing};
+use super::extract::{JsonBody, PathId, QueryParams};
+use super::pagination::{PageQuery, next_page_link, split_page};
+use super::problem::{ApiError, ApiResult, Resource};
 use super::{bot_url, text};
 use crate::app::App;
 use crate::clock::random_bytes;
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use engine::commands::{Command, Outcome};
@@ -37,9 +37,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 async fn create_snake(
     State(app): State<App>,
     Player(caller): Player,
-    Json(wanted): Json<CreateSnake>,
-) -> ApiResult<(StatusCode, Answer<Snake>)> {
-    let name = text::name("/name", &wanted.name)?;
+    JsonBody(wanted): JsonBody<CreateSnake>,
+) -> ApiResult<(StatusCode, Json<Snake>)> {
+    let name = text::check_name("/name", &wanted.name)?;
     bot_url::check(&wanted.url, app.config.allow_private_bots)?;
     let now = app.clock.now();
     let bot = Bot {
@@ -52,7 +52,7 @@ async fn create_snake(
         updated_at: now,
     };
     save(&app, Command::CreateBot(bot.clone())).await?;
-    Ok((StatusCode::CREATED, Answer(view(bot))))
+    Ok((StatusCode::CREATED, Json(view(bot))))
 }
 
 /// List the own snakes, newest first
@@ -62,16 +62,16 @@ async fn create_snake(
 async fn list_snakes(
     State(app): State<App>,
     Guest(caller): Guest,
-    Queried(query): Queried<PageQuery>,
-) -> ApiResult<(HeaderMap, Answer<Vec<Snake>>)> {
+    QueryParams(query): QueryParams<PageQuery>,
+) -> ApiResult<(HeaderMap, Json<Vec<Snake>>)> {
     // A full page when nobody asks for less: other servers of this API give the whole list.
     let limit = query.limit(PAGE_MAX)?;
     let filter = BotFilter { account: caller.account, before: query.after()?, limit: limit + 1 };
     let bots = app.store.read(move |reader| reader.bots(&filter)).await?;
-    let (bots, has_more) = cut(bots, limit);
+    let (bots, has_more) = split_page(bots, limit);
     let last = bots.last().filter(|_| has_more).map(|bot| bot.id);
-    let link = link_to_next("/api/snakes", "", limit, last);
-    Ok((link, Answer(bots.into_iter().map(view).collect())))
+    let link = next_page_link("/api/snakes", "", limit, last);
+    Ok((link, Json(bots.into_iter().map(view).collect())))
 }
 
 /// Look at one of the own snakes
@@ -79,8 +79,8 @@ async fn list_snakes(
     (status = 200, description = "The snake.", body = Snake),
     (status = 404, description = "The account has no such snake.", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn get_snake(State(app): State<App>, Guest(caller): Guest, Id(id): Id<BotId>) -> ApiResult<Answer<Snake>> {
-    own_bot(&app, caller.account, id).await.map(view).map(Answer)
+async fn get_snake(State(app): State<App>, Guest(caller): Guest, PathId(id): PathId<BotId>) -> ApiResult<Json<Snake>> {
+    find_own_bot(&app, caller.account, id).await.map(view).map(Json)
 }
 
 /// Change a snake
@@ -92,12 +92,12 @@ async fn get_snake(State(app): State<App>, Guest(caller): Guest, Id(id): Id<BotI
 async fn update_snake(
     State(app): State<App>,
     Player(caller): Player,
-    Id(id): Id<BotId>,
-    Json(change): Json<UpdateSnake>,
-) -> ApiResult<Answer<Snake>> {
-    let mut bot = own_bot(&app, caller.account, id).await?;
+    PathId(id): PathId<BotId>,
+    JsonBody(change): JsonBody<UpdateSnake>,
+) -> ApiResult<Json<Snake>> {
+    let mut bot = find_own_bot(&app, caller.account, id).await?;
     if let Some(name) = change.name {
-        bot.name = text::name("/name", &name)?;
+        bot.name = text::check_name("/name", &name)?;
     }
     if let Some(url) = change.url {
         bot_url::check(&url, app.config.allow_private_bots)?;
@@ -106,7 +106,7 @@ async fn update_snake(
     bot.is_public = change.is_public.unwrap_or(bot.is_public);
     bot.updated_at = app.clock.now();
     save(&app, Command::UpdateBot(bot.clone())).await?;
-    Ok(Answer(view(bot)))
+    Ok(Json(view(bot)))
 }
 
 /// Forget a snake
@@ -116,7 +116,11 @@ async fn update_snake(
     (status = 204, description = "It is forgotten."),
     (status = 404, description = "The account has no such snake.", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn delete_snake(State(app): State<App>, Player(caller): Player, Id(id): Id<BotId>) -> ApiResult<StatusCode> {
+async fn delete_snake(
+    State(app): State<App>,
+    Player(caller): Player,
+    PathId(id): PathId<BotId>,
+) -> ApiResult<StatusCode> {
     save(&app, Command::DeleteBot { id, account: caller.account }).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -124,13 +128,13 @@ async fn delete_snake(State(app): State<App>, Player(caller): Player, Id(id): Id
 async fn save(app: &App, command: Command) -> ApiResult<()> {
     match app.store.commit(command).await? {
         Outcome::Done => Ok(()),
-        refusal => Err(ApiError::refused(&refusal, Thing::Snake)),
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Snake)),
     }
 }
 
-async fn own_bot(app: &App, account: AccountId, id: BotId) -> ApiResult<Bot> {
+async fn find_own_bot(app: &App, account: AccountId, id: BotId) -> ApiResult<Bot> {
     let bots = app.store.read(move |reader| reader.bots_by_id(&[id])).await?;
-    bots.into_iter().find(|bot| bot.account == account).ok_or(ApiError::Missing(Thing::Snake))
+    bots.into_iter().find(|bot| bot.account == account).ok_or(ApiError::NotFound(Resource::Snake))
 }
 
 fn view(bot: Bot) -> Snake {

@@ -5,19 +5,19 @@ use engine::limits::NAME_CHARS_MAX;
 
 /// A name that a bot, an account or a token may have: 1 to 100 characters, one of them to be seen, no control characters (a
 /// database may refuse them, and a terminal may obey them), none that turns the direction of what stands around it.
-pub(super) fn name(field: &str, text: &str) -> ApiResult<String> {
-    line(field, "name", text, NAME_CHARS_MAX)
+pub(super) fn check_name(field: &str, text: &str) -> ApiResult<String> {
+    check_line(field, "name", text, NAME_CHARS_MAX)
 }
 
 /// A line of text called `what`, by the same rules.
-pub(super) fn line(field: &str, what: &str, text: &str, chars_max: usize) -> ApiResult<String> {
+pub(super) fn check_line(field: &str, what: &str, text: &str, chars_max: usize) -> ApiResult<String> {
     let reason = if text.chars().all(|character| character.is_whitespace() || is_invisible(character)) {
         format!("the {what} is empty")
     } else if text.chars().count() > chars_max {
         format!("the {what} is longer than {chars_max} characters")
     } else if text.chars().any(|character| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')) {
         format!("the {what} holds a control character, or more than one line")
-    } else if text.chars().any(turns_direction) {
+    } else if text.chars().any(is_bidi_control) {
         format!("the {what} holds a character that turns the direction of text")
     } else {
         return Ok(text.to_owned());
@@ -30,11 +30,11 @@ pub(super) fn line(field: &str, what: &str, text: &str, chars_max: usize) -> Api
 fn is_invisible(character: char) -> bool {
     matches!(character, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
         | '\u{2060}'..='\u{2064}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}')
-        || turns_direction(character)
+        || is_bidi_control(character)
 }
 
 /// The embeddings, overrides and isolates of the bidirectional algorithm: with them a name shows as another one.
-fn turns_direction(character: char) -> bool {
+fn is_bidi_control(character: char) -> bool {
     matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
@@ -44,7 +44,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, is_good: bool) {
-        assert_eq!(name("/name", text).is_ok(), is_good, "{text:?}");
+        assert_eq!(check_name("/name", text).is_ok(), is_good, "{text:?}");
     }
 
     #[test]

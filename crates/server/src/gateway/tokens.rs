@@ -1,14 +1,14 @@
 //! `/api/tokens`: the bearer tokens of the own account. Secrets are shown once and kept nowhere.
 
 use super::auth::{Caller, Player, TokenCache, digest, new_secret};
-use super::extract::{Id, Json};
-use super::problem::{ApiError, ApiResult, Thing};
+use super::extract::{JsonBody, PathId};
+use super::problem::{ApiError, ApiResult, Resource};
 use super::text;
 use crate::app::App;
 use crate::clock::random_bytes;
 use crate::grants::{CredentialId, RevocationReason};
 use axum::Extension;
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use engine::commands::{Command, Outcome};
@@ -32,20 +32,20 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 async fn create_token(
     State(app): State<App>,
     Player(caller): Player,
-    Json(wanted): Json<CreateToken>,
-) -> ApiResult<(StatusCode, Answer<TokenCreated>)> {
-    let wanted = Wanted::read(&wanted.name, wanted.role.as_deref(), wanted.purpose.as_deref())?;
-    may_handle(caller, wanted.role, wanted.purpose)?;
-    make(&app, caller.account, wanted).await
+    JsonBody(wanted): JsonBody<CreateToken>,
+) -> ApiResult<(StatusCode, Json<TokenCreated>)> {
+    let wanted = NewToken::parse(&wanted.name, wanted.role.as_deref(), wanted.purpose.as_deref())?;
+    authorize_token_change(caller, wanted.role, wanted.purpose)?;
+    create(&app, caller.account, wanted).await
 }
 
 /// List the own account's tokens, newest first
 #[utoipa::path(get, path = "/api/tokens", tag = "tokens", security(("bearer" = [])), responses(
     (status = 200, description = "All tokens, without their secrets.", body = Vec<TokenView>),
 ))]
-async fn list_tokens(State(app): State<App>, Player(caller): Player) -> ApiResult<Answer<Vec<TokenView>>> {
+async fn list_tokens(State(app): State<App>, Player(caller): Player) -> ApiResult<Json<Vec<TokenView>>> {
     let tokens = app.store.read(move |reader| reader.tokens(caller.account)).await?;
-    Ok(Answer(tokens.iter().map(view).collect()))
+    Ok(Json(tokens.iter().map(view).collect()))
 }
 
 /// Delete a token
@@ -61,27 +61,27 @@ async fn delete_token(
     State(app): State<App>,
     Player(caller): Player,
     Extension(cache): Extension<TokenCache>,
-    Id(id): Id<TokenId>,
+    PathId(id): PathId<TokenId>,
 ) -> ApiResult<StatusCode> {
     let account = if caller.role == Role::Admin { None } else { Some(caller.account) };
     if let Some(account) = account {
         let tokens = app.store.read(move |reader| reader.tokens(account)).await?;
-        let token = tokens.into_iter().find(|token| token.id == id).ok_or(ApiError::Missing(Thing::Token))?;
-        may_handle(caller, token.role, token.purpose)?;
+        let token = tokens.into_iter().find(|token| token.id == id).ok_or(ApiError::NotFound(Resource::Token))?;
+        authorize_token_change(caller, token.role, token.purpose)?;
     }
     match app.store.commit(Command::DeleteToken { id, account }).await? {
         Outcome::Done => {
-            cache.forget(id);
+            cache.remove(id);
             app.grants.revoke(CredentialId::Token(id), RevocationReason::Deleted);
             Ok(StatusCode::NO_CONTENT)
         }
-        refusal => Err(ApiError::refused(&refusal, Thing::Token)),
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Token)),
     }
 }
 
 /// A token stands above nobody's own: neither made nor deleted by a weaker one. Tokens for load tests, which the limiter's
 /// policies for users do not hold, are the operators' business.
-fn may_handle(caller: Caller, role: Role, purpose: TokenPurpose) -> ApiResult<()> {
+fn authorize_token_change(caller: Caller, role: Role, purpose: TokenPurpose) -> ApiResult<()> {
     let need = match purpose {
         TokenPurpose::Use => role,
         TokenPurpose::LoadTest => role.max(Role::Operator),
@@ -90,21 +90,21 @@ fn may_handle(caller: Caller, role: Role, purpose: TokenPurpose) -> ApiResult<()
 }
 
 /// A token that is asked for.
-pub(super) struct Wanted {
+pub(super) struct NewToken {
     name: String,
     role: Role,
     purpose: TokenPurpose,
 }
 
-impl Wanted {
+impl NewToken {
     /// From the members of a request; a player's token for everyday use where they say nothing.
-    pub(super) fn read(name: &str, role: Option<&str>, purpose: Option<&str>) -> ApiResult<Self> {
-        let (role, purpose) = (self::role(role)?, self::purpose(purpose)?);
-        Ok(Self { name: text::name("/name", name)?, role, purpose })
+    pub(super) fn parse(name: &str, role: Option<&str>, purpose: Option<&str>) -> ApiResult<Self> {
+        let (role, purpose) = (self::parse_role(role)?, self::parse_purpose(purpose)?);
+        Ok(Self { name: text::check_name("/name", name)?, role, purpose })
     }
 }
 
-fn purpose(name: Option<&str>) -> ApiResult<TokenPurpose> {
+fn parse_purpose(name: Option<&str>) -> ApiResult<TokenPurpose> {
     let Some(name) = name else {
         return Ok(TokenPurpose::Use);
     };
@@ -114,7 +114,7 @@ fn purpose(name: Option<&str>) -> ApiResult<TokenPurpose> {
     })
 }
 
-fn role(name: Option<&str>) -> ApiResult<Role> {
+fn parse_role(name: Option<&str>) -> ApiResult<Role> {
     let Some(name) = name else {
         return Ok(Role::Player);
     };
@@ -125,11 +125,11 @@ fn role(name: Option<&str>) -> ApiResult<Role> {
 }
 
 /// Makes a token for an account.
-pub(super) async fn make(
+pub(super) async fn create(
     app: &App,
     account: AccountId,
-    wanted: Wanted,
-) -> ApiResult<(StatusCode, Answer<TokenCreated>)> {
+    wanted: NewToken,
+) -> ApiResult<(StatusCode, Json<TokenCreated>)> {
     let (secret, now) = (new_secret(), app.clock.now());
     let token = Token {
         id: TokenId::new(now, random_bytes()),
@@ -142,9 +142,9 @@ pub(super) async fn make(
     };
     let created = TokenCreated { token: view(&token), secret };
     match app.store.commit(Command::CreateToken(token)).await? {
-        Outcome::Done => Ok((StatusCode::CREATED, Answer(created))),
-        Outcome::NotFound => Err(ApiError::Missing(Thing::Account)),
-        refusal => Err(ApiError::refused(&refusal, Thing::Token)),
+        Outcome::Done => Ok((StatusCode::CREATED, Json(created))),
+        Outcome::NotFound => Err(ApiError::NotFound(Resource::Account)),
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Token)),
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The line names the route as it is declared, never the path, the query or a header: ids and secrets stay out of it.
 
-use super::listener::park::Park;
-use super::problem::{ApiError, TurnedAway};
+use super::listener::park::ParkMarker;
+use super::problem::{ApiError, EarlyRefusal};
 use super::request_id::{REQUEST_ID, request_id};
 use axum::extract::{MatchedPath, Request};
 use axum::http::Method;
@@ -34,7 +34,7 @@ async fn observe(request: Request, next: Next) -> Response {
     // Nothing of ours is shared with a request but the handles of `App`, whose locks recover by themselves.
     let response = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
         Ok(response) => response,
-        Err(panic) => ApiError::Unforeseen(format!("a handler panicked: {}", panic_text(&*panic))).into_response(),
+        Err(panic) => ApiError::Internal(format!("a handler panicked: {}", panic_text(&*panic))).into_response(),
     };
     let route = route.as_ref().map_or(NO_ROUTE, MatchedPath::as_str);
     log(&method, route, &response, began);
@@ -42,7 +42,7 @@ async fn observe(request: Request, next: Next) -> Response {
 }
 
 fn log(method: &Method, route: &str, response: &Response, began: Instant) {
-    if response.extensions().get::<Park>().is_some() {
+    if response.extensions().get::<ParkMarker>().is_some() {
         return tracing::debug!(%method, route, "request parked");
     }
     let (status, duration_ms) = (response.status().as_u16(), milliseconds(began.elapsed()));
@@ -56,9 +56,9 @@ fn log(method: &Method, route: &str, response: &Response, began: Instant) {
 /// Requests that change something are worth a line in production; reads, polls and what was turned away at the door only when
 /// somebody looks for them.
 fn level(method: &Method, response: &Response) -> Level {
-    let is_turned_away = match response.extensions().get::<TurnedAway>() {
-        Some(TurnedAway::Lightly) => true,
-        Some(TurnedAway::WithRegret) => method.is_safe(),
+    let is_turned_away = match response.extensions().get::<EarlyRefusal>() {
+        Some(EarlyRefusal::Routine) => true,
+        Some(EarlyRefusal::Notable) => method.is_safe(),
         None => false,
     };
     if method.is_safe() && !response.status().is_server_error() || is_turned_away {
@@ -120,8 +120,8 @@ mod tests {
         check_level(&Method::GET, StatusCode::OK, Level::DEBUG);
         check_level(&Method::POST, StatusCode::CREATED, Level::INFO);
         check_level(&Method::POST, ApiError::NotJson, Level::INFO);
-        check_level(&Method::GET, ApiError::Unforeseen(String::new()), Level::WARN);
-        check_level(&Method::POST, ApiError::Unforeseen(String::new()), Level::WARN);
+        check_level(&Method::GET, ApiError::Internal(String::new()), Level::WARN);
+        check_level(&Method::POST, ApiError::Internal(String::new()), Level::WARN);
         check_level(&Method::POST, ApiError::RateLimited(Box::default()), Level::DEBUG);
         check_level(&Method::POST, ApiError::LimiterFull(Box::default()), Level::DEBUG);
         check_level(&Method::POST, ApiError::Tables(TableError::Busy), Level::DEBUG);

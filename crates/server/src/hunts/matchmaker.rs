@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::keyed_permits::{KeyedPermit, KeyedPermits};
 use crate::lease::Lease;
 use crate::metrics::Metrics;
-use crate::quotas::{Exceeded, Kind};
+use crate::quotas::{QuotaExceeded, QuotaKind};
 use engine::ids::{PlayerId, TicketId, WorkerId, WorldName};
 use engine::limits::{TICKET_PLAYERS_MIN, TICKET_RETENTION, TICKETS_KNOWN_MAX, TICKETS_MAX};
 use engine::matchmaking::{MatchingRules, Ticket, TicketEnd, TicketPool, TicketRefusal};
@@ -104,7 +104,7 @@ pub enum TicketError {
     NoSuchTicket,
     /// The clients of its address have as many as they may have.
     #[error(transparent)]
-    Quota(#[from] Exceeded),
+    Quota(#[from] QuotaExceeded),
     /// This process leaves.
     #[error("this server is leaving: try again in a moment, of whoever serves then")]
     Draining,
@@ -243,11 +243,11 @@ impl Matchmaker {
         self.lock().matched_by_player.get(&player).copied()
     }
 
-    fn acquire_quota(&self, address: AddressKey) -> Result<KeyedPermit<AddressKey>, Exceeded> {
+    fn acquire_quota(&self, address: AddressKey) -> Result<KeyedPermit<AddressKey>, QuotaExceeded> {
         let max = self.per_address_max;
         KeyedPermit::try_acquire(&self.address_permits, address, max).ok_or_else(|| {
-            self.metrics.quota_exceeded(Kind::Tickets);
-            Exceeded::at_once(Kind::Tickets, max)
+            self.metrics.quota_exceeded(QuotaKind::Tickets);
+            QuotaExceeded::at_once(QuotaKind::Tickets, max)
         })
     }
 
@@ -367,7 +367,7 @@ impl MatchmakingQueue {
         &mut self,
         mut ticket: Ticket,
         last: Option<TicketId>,
-        share: Result<Option<KeyedPermit<AddressKey>>, Exceeded>,
+        share: Result<Option<KeyedPermit<AddressKey>>, QuotaExceeded>,
     ) -> Result<TicketReceiver, TicketError> {
         let tenure = self.owner.as_ref().filter(|tenure| tenure.lease.is_valid()).ok_or(TicketError::NotOwner)?;
         let mark = u128::from(u32::MAX);

@@ -2,12 +2,12 @@
 
 use super::Metrics;
 use crate::hunts::TicketState;
-use crate::quotas::Kind;
+use crate::quotas::QuotaKind;
 
 /// What happens around hunts.
 impl Metrics {
     /// The clients of an address have as much of this as one address may have.
-    pub fn quota_exceeded(&self, kind: Kind) {
+    pub fn quota_exceeded(&self, kind: QuotaKind) {
         self.core.quota_exceeded.inc(kind);
     }
 

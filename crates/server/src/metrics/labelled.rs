@@ -2,7 +2,7 @@
 
 use super::instruments::Counter;
 use super::text::{Exposed, Page};
-use crate::quotas::Kind;
+use crate::quotas::QuotaKind;
 use engine::matches::entry::AnswerClass;
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -32,11 +32,11 @@ impl Exposed for ByClass {
 
 /// Refusals of quotas by what there was too much of.
 #[derive(Debug, Default)]
-pub(super) struct ByKind([Counter; Kind::ALL.len()]);
+pub(super) struct ByKind([Counter; QuotaKind::ALL.len()]);
 
 impl ByKind {
-    pub(super) fn inc(&self, kind: Kind) {
-        if let Some(at) = Kind::ALL.into_iter().position(|known| known == kind) {
+    pub(super) fn inc(&self, kind: QuotaKind) {
+        if let Some(at) = QuotaKind::ALL.into_iter().position(|known| known == kind) {
             self.0[at].inc();
         }
     }
@@ -45,7 +45,7 @@ impl ByKind {
 impl Exposed for ByKind {
     fn expose(&self, page: &mut Page, name: &str, help: &str) {
         page.head(name, help, "counter");
-        for (kind, counter) in Kind::ALL.into_iter().zip(&self.0) {
+        for (kind, counter) in QuotaKind::ALL.into_iter().zip(&self.0) {
             page.sample(name, &[("kind", kind.name())], counter.get());
         }
     }

@@ -1,6 +1,6 @@
 //! Hunts that are not over, by the address of whoever made them, and how many cells they have.
 
-use super::{Exceeded, Kind};
+use super::{QuotaExceeded, QuotaKind};
 use crate::address_key::AddressKey;
 use engine::ids::WorldId;
 use engine::time::UnixMs;
@@ -34,36 +34,36 @@ impl LiveHunts {
         now: UnixMs,
         hunts_max: usize,
         cells_max: usize,
-    ) -> Result<(), Exceeded> {
-        self.forget_ended(now);
+    ) -> Result<(), QuotaExceeded> {
+        self.remove_ended(now);
         let live = self.by_address.get(&address).map_or(&[][..], Vec::as_slice);
         if live.len() >= hunts_max {
-            return Err(Exceeded::at_once(Kind::Hunts, hunts_max));
+            return Err(QuotaExceeded::at_once(QuotaKind::Hunts, hunts_max));
         }
         let cells: u64 = live.iter().map(|hunt| u64::from(hunt.cells)).sum();
         if cells + u64::from(hunt.cells) > cells_max as u64 {
-            return Err(Exceeded::at_once(Kind::Cells, cells_max));
+            return Err(QuotaExceeded::at_once(QuotaKind::Cells, cells_max));
         }
         self.by_address.entry(address).or_default().push(hunt);
         self.next_end = Some(self.next_end.map_or(hunt.ends_at, |next| next.min(hunt.ends_at)));
         Ok(())
     }
 
-    pub(super) fn of(&self, address: AddressKey) -> Vec<WorldId> {
+    pub(super) fn ids_of(&self, address: AddressKey) -> Vec<WorldId> {
         self.by_address.get(&address).into_iter().flatten().map(|hunt| hunt.id).collect()
     }
 
-    pub(super) fn forget(&mut self, id: WorldId) {
-        self.keep(|hunt| hunt.id != id);
+    pub(super) fn remove(&mut self, id: WorldId) {
+        self.retain(|hunt| hunt.id != id);
     }
 
-    fn forget_ended(&mut self, now: UnixMs) {
+    fn remove_ended(&mut self, now: UnixMs) {
         if self.next_end.is_some_and(|next| next <= now) {
-            self.keep(|hunt| hunt.ends_at > now);
+            self.retain(|hunt| hunt.ends_at > now);
         }
     }
 
-    fn keep(&mut self, is_kept: impl Fn(&LiveHunt) -> bool) {
+    fn retain(&mut self, is_kept: impl Fn(&LiveHunt) -> bool) {
         self.by_address.retain(|_, hunts| {
             hunts.retain(&is_kept);
             !hunts.is_empty()
@@ -72,7 +72,7 @@ impl LiveHunts {
     }
 
     #[cfg(test)]
-    pub(super) fn addresses(&self) -> usize {
+    pub(super) fn address_count(&self) -> usize {
         self.by_address.len()
     }
 }

@@ -16,24 +16,24 @@ const SERVICE: &str = "envoy.service.ratelimit.v3.RateLimitService";
 /// Whether the signal to leave has come.
 #[derive(Clone)]
 pub(super) struct Health {
-    leaving: watch::Receiver<bool>,
+    draining: watch::Receiver<bool>,
 }
 
 /// Asks once.
-pub(super) struct Check(pub(super) Health);
+pub(super) struct HealthCheck(pub(super) Health);
 
 /// Is told of every change.
-pub(super) struct Watch(pub(super) Health);
+pub(super) struct HealthWatch(pub(super) Health);
 
 impl Health {
     pub(super) fn new(leaving: watch::Receiver<bool>) -> Self {
-        Self { leaving }
+        Self { draining: leaving }
     }
 
     /// How a service is now; `None` where there is no such service.
     fn status(&self, service: &str) -> Option<ServingStatus> {
         let is_known = service.is_empty() || service == SERVICE;
-        let status = if *self.leaving.borrow() { ServingStatus::NotServing } else { ServingStatus::Serving };
+        let status = if *self.draining.borrow() { ServingStatus::NotServing } else { ServingStatus::Serving };
         is_known.then_some(status)
     }
 
@@ -43,7 +43,7 @@ impl Health {
         let first = status(&self);
         let then = async move {
             // An error means that whoever would give the signal is gone: there is nothing to wait for either.
-            let _ = self.leaving.wait_for(|is_leaving| *is_leaving).await;
+            let _ = self.draining.wait_for(|is_leaving| *is_leaving).await;
             Some(status(&self)).filter(|now| *now != first)
         };
         once(ready(first)).chain(once(then).filter_map(ready)).map(|status| Ok(response(status)))
@@ -54,7 +54,7 @@ fn response(status: ServingStatus) -> HealthCheckResponse {
     HealthCheckResponse { status: status.into() }
 }
 
-impl UnaryService<HealthCheckRequest> for Check {
+impl UnaryService<HealthCheckRequest> for HealthCheck {
     type Response = HealthCheckResponse;
     type Future = Ready<Result<Response<HealthCheckResponse>, Status>>;
 
@@ -65,7 +65,7 @@ impl UnaryService<HealthCheckRequest> for Check {
     }
 }
 
-impl ServerStreamingService<HealthCheckRequest> for Watch {
+impl ServerStreamingService<HealthCheckRequest> for HealthWatch {
     type Response = HealthCheckResponse;
     type ResponseStream = Pin<Box<dyn Stream<Item = Result<HealthCheckResponse, Status>> + Send>>;
     type Future = Ready<Result<Response<Self::ResponseStream>, Status>>;

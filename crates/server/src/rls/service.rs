@@ -1,8 +1,8 @@
 //! The methods that are served, from the path to the answer. Knows no sockets.
 
-use super::health::{Check, Health, Watch};
-use super::{ask, tell};
-use crate::limits::{Limits, ServiceToken};
+use super::health::{Health, HealthCheck, HealthWatch};
+use super::{request, response};
+use crate::rate_limit::{RateLimiter, ServiceToken};
 use engine::limits::RLS_MESSAGE_BYTES_MAX;
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -29,7 +29,7 @@ pub(super) struct Services {
 
 /// Envoy's `RateLimitService`.
 #[derive(Clone)]
-pub(super) struct Rls(pub(super) Arc<Limits>);
+pub(super) struct Rls(pub(super) Arc<RateLimiter>);
 
 /// Longest request of a health check: the name of a service.
 const HEALTH_BYTES_MAX: usize = 1_024;
@@ -46,10 +46,10 @@ impl Service<http::Request<Body>> for Services {
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
         let Self { rls, health, token } = self.clone();
         Box::pin(async move {
-            let is_let_in = token.is_none_or(|token| token.is_brought_by(request.headers()));
+            let is_let_in = token.is_none_or(|token| token.is_presented_in(request.headers()));
             Ok(match (request.uri().path(), is_let_in) {
-                (CHECK, _) => grpc(HEALTH_BYTES_MAX).unary(Check(health), request).await,
-                (WATCH, _) => grpc(HEALTH_BYTES_MAX).server_streaming(Watch(health), request).await,
+                (CHECK, _) => grpc(HEALTH_BYTES_MAX).unary(HealthCheck(health), request).await,
+                (WATCH, _) => grpc(HEALTH_BYTES_MAX).server_streaming(HealthWatch(health), request).await,
                 // Without a hint at what was wrong with a token that was brought.
                 (_, false) => Status::unauthenticated(
                     "this port asks for a token: send the metadata `authorization: Bearer <token>`",
@@ -83,14 +83,14 @@ impl UnaryService<RateLimitRequest> for Rls {
     type Future = Ready<Result<Response<RateLimitResponse>, Status>>;
 
     fn call(&mut self, request: Request<RateLimitRequest>) -> Self::Future {
-        ready(self.judge(request.into_inner()).map(Response::new))
+        ready(self.should_rate_limit(request.into_inner()).map(Response::new))
     }
 }
 
 impl Rls {
-    fn judge(&self, request: RateLimitRequest) -> Result<RateLimitResponse, Status> {
-        let question = ask::question(request)?;
+    fn should_rate_limit(&self, request: RateLimitRequest) -> Result<RateLimitResponse, Status> {
+        let question = request::parse_request(request)?;
         let ruling = self.0.check_with(&question.hits(), &question.quotas());
-        Ok(tell::response(&ruling, question.descriptors(), self.0.now()))
+        Ok(response::response(&ruling, question.descriptor_count(), self.0.now()))
     }
 }

@@ -3,10 +3,10 @@
 use super::frames_response::{FramesRequest, frame_count};
 use crate::app::App;
 use crate::gateway::budget::Account;
-use crate::gateway::extract::{Id, Queried};
-use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use crate::gateway::extract::{PathId, QueryParams};
+use crate::gateway::problem::{ApiError, ApiResult, Resource};
 use axum::Json;
-use axum::extract::State as Shared;
+use axum::extract::State;
 use axum::response::Response;
 use engine::ids::MatchId;
 use engine::limits::FRAMES_PAGE_MAX;
@@ -34,8 +34,8 @@ pub(super) struct FramesQuery {
         (status = 404, description = "`no_such_game`", body = wire::problem::Problem, content_type = "application/problem+json"),
     ),
 )]
-pub(crate) async fn show_game(Shared(app): Shared<App>, Id(id): Id<MatchId>) -> ApiResult<Json<GameReply>> {
-    let row = app.store.read(move |reader| reader.match_by_id(id)).await?.ok_or(ApiError::Missing(Thing::Game))?;
+pub(crate) async fn show_game(State(app): State<App>, PathId(id): PathId<MatchId>) -> ApiResult<Json<GameReply>> {
+    let row = app.store.read(move |reader| reader.match_by_id(id)).await?.ok_or(ApiError::NotFound(Resource::Game))?;
     Ok(Json(GameReply { game: game(&row.spec, row.status.state) }))
 }
 
@@ -52,10 +52,10 @@ pub(crate) async fn show_game(Shared(app): Shared<App>, Id(id): Id<MatchId>) -> 
     ),
 )]
 pub(crate) async fn list_frames(
-    Shared(app): Shared<App>,
+    State(app): State<App>,
     account: Account,
-    Id(id): Id<MatchId>,
-    Queried(query): Queried<FramesQuery>,
+    PathId(id): PathId<MatchId>,
+    QueryParams(query): QueryParams<FramesQuery>,
 ) -> ApiResult<Response> {
     let limit = query.limit.unwrap_or(FRAMES_PAGE_MAX as u32);
     if limit as usize > FRAMES_PAGE_MAX {

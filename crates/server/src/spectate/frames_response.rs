@@ -4,10 +4,10 @@
 use super::replay::{Replay, SliceOutcome};
 use crate::address_key::AddressKey;
 use crate::app::App;
-use crate::gateway::answers::Uncounted;
 use crate::gateway::budget::{Account, Reservation};
 use crate::gateway::listener::Keeps;
-use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use crate::gateway::problem::{ApiError, ApiResult, Resource};
+use crate::gateway::response_budget::BudgetExempt;
 use axum::Extension;
 use axum::body::{Body, Bytes};
 use axum::http::header;
@@ -53,7 +53,7 @@ impl FramesRequest {
     /// The match that they are of.
     pub(crate) async fn find(&self, id: MatchId) -> ApiResult<MatchRow> {
         let found = self.app.replays.read(self.address, move |reader| reader.match_by_id(id)).await?;
-        found.ok_or(ApiError::Missing(Thing::Game))
+        found.ok_or(ApiError::NotFound(Resource::Game))
     }
 
     /// The answer: `head`, which ends with an empty list, with the frames of these turns in it. What goes wrong before the first of
@@ -76,7 +76,7 @@ impl FramesRequest {
         let body = Body::from_stream(try_unfold((Some(first), frames), next_chunk));
         Ok((
             [(header::CONTENT_TYPE, "application/json")],
-            Extension(Uncounted),
+            Extension(BudgetExempt),
             Extension(Keeps(REPLAY_RESPONSE_BYTES)),
             body,
         )

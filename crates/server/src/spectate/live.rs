@@ -3,11 +3,11 @@
 use super::replay::{Replay, SliceOutcome};
 use crate::address_key::AddressKey;
 use crate::app::App;
-use crate::gateway::Client;
-use crate::gateway::extract::Id;
-use crate::gateway::hangup::{Ended, Unasked, hang_up};
-use crate::gateway::problem::{ApiError, ApiResult, Thing};
-use axum::extract::State as Shared;
+use crate::gateway::ClientAddress;
+use crate::gateway::close_handshake::{Ended, Unasked, close_socket};
+use crate::gateway::extract::PathId;
+use crate::gateway::problem::{ApiError, ApiResult, Resource};
+use axum::extract::State;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::response::Response;
 use engine::ids::MatchId;
@@ -43,16 +43,16 @@ const INCOMING_BYTES_MAX: usize = 4_096;
     ),
 )]
 pub(crate) async fn watch_events(
-    Shared(app): Shared<App>,
-    client: Client,
-    Id(id): Id<MatchId>,
+    State(app): State<App>,
+    client: ClientAddress,
+    PathId(id): PathId<MatchId>,
     upgrade: Result<WebSocketUpgrade, axum::extract::ws::rejection::WebSocketUpgradeRejection>,
 ) -> ApiResult<Response> {
     let upgrade = upgrade.map_err(|_| ApiError::UpgradeRequired)?;
     let address = client.address_key();
     let permit = app.spectators.acquire(address)?;
     let found = app.replays.read(address, move |reader| reader.match_by_id(id)).await?;
-    let spec = found.ok_or(ApiError::Missing(Thing::Game))?.spec;
+    let spec = found.ok_or(ApiError::NotFound(Resource::Game))?.spec;
     let upgrade = upgrade
         .read_buffer_size(READ_BUFFER_BYTES)
         .write_buffer_size(0)
@@ -99,7 +99,7 @@ async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, mut sock
             return;
         }
     }
-    hang_up(socket, code, reason).await;
+    close_socket(socket, code, reason).await;
 }
 
 fn error_and_end(why: &str) -> Vec<Event> {

@@ -369,7 +369,7 @@ impl Tables {
     }
 
     /// Waits for what happens at a table after the waiter's `after`: over at once when something has. While it lives, and for
-    /// [`Settings::presence_grace`] longer, the player is present.
+    /// [`ReferenceConfig::presence_grace`] longer, the player is present.
     ///
     /// # Errors
     /// See [`TableError`].

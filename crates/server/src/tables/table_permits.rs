@@ -6,7 +6,7 @@ use super::{LimitScope, TableError, TablesConfig};
 use crate::address_key::AddressKey;
 use crate::keyed_permits::{KeyedPermit, KeyedPermits};
 use crate::metrics::Metrics;
-use crate::quotas::Kind;
+use crate::quotas::QuotaKind;
 use engine::ids::PlayerId;
 use engine::limits::TABLE_UNKNOWN_OPENINGS_MAX;
 use std::sync::Arc;
@@ -71,7 +71,7 @@ impl TablePermits {
         let address =
             address.map(|address| KeyedPermit::try_acquire(&self.addresses, address, max).ok_or(())).transpose();
         let address = address.map_err(|()| {
-            self.metrics.quota_exceeded(Kind::Tables);
+            self.metrics.quota_exceeded(QuotaKind::Tables);
             TableError::TooManyTables { max, whose: LimitScope::Address }
         })?;
         if !self.players.try_acquire(player, self.per_player_max) {

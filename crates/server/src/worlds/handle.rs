@@ -169,7 +169,7 @@ impl WorldHandle {
     /// Puts inputs into the mailbox for the writer's thread; how many wait then.
     ///
     /// # Errors
-    /// As for [`Door::send`].
+    /// As for [`GrpcListener::send`].
     pub(super) fn enqueue(&self, inputs: &mut Vec<Input>) -> Result<usize, SendError> {
         self.enqueue_with(inputs, |inputs| self.context.inbox.mailbox.send(inputs))
     }

@@ -37,7 +37,7 @@ use crate::fair_semaphore::FairSemaphore;
 use crate::keyed_permits::{KeyedPermit, KeyedPermits};
 use crate::lease::LeaseSlot;
 use crate::metrics::Metrics;
-use crate::quotas::Kind;
+use crate::quotas::QuotaKind;
 use capacity::{CapacityClass, Loaded, LoadedWorlds};
 use engine::ids::{WorldId, WorldName};
 use engine::limits::{WORLD_LOADS_WAITING_MAX, WORLD_PICTURES_READ_AT_ONCE, WORLD_VISIT_TIMEOUT};
@@ -305,7 +305,7 @@ impl Worlds {
                 && matches!(**settled, Some(Err(VisitError::TooManyWorlds { .. })))
             {
                 if is_own {
-                    self.shared.metrics.quota_exceeded(Kind::Worlds);
+                    self.shared.metrics.quota_exceeded(QuotaKind::Worlds);
                 } else {
                     // Another address has no share left: this one may have.
                     continue;

@@ -5,7 +5,7 @@ use axum::body::{Body, Bytes};
 use futures_util::stream;
 use serde_json::{Value, json};
 use server::config::{Config, Networks};
-use server::gateway::listener::{Limits, serve};
+use server::gateway::listener::{ListenerConfig, serve};
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -286,7 +286,7 @@ async fn pages_of_other_origins_may_read_what_is_left() {
 async fn open_door(house: &House) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (limits, metrics) = (Limits::of(&house.app.config, PATIENCE), house.app.metrics.clone());
+    let (limits, metrics) = (ListenerConfig::of(&house.app.config, PATIENCE), house.app.metrics.clone());
     tokio::spawn(serve(listener, house.front(), limits, metrics, std::future::pending()));
     address
 }

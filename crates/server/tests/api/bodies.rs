@@ -4,7 +4,7 @@ use crate::house::House;
 use http::StatusCode;
 use serde_json::Value;
 use server::config::Networks;
-use server::gateway::listener::{Limits, serve};
+use server::gateway::listener::{ListenerConfig, serve};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -56,7 +56,7 @@ async fn open() -> (House, SocketAddr) {
     .await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let limits = Limits::of(&house.app.config, Duration::from_secs(1));
+    let limits = ListenerConfig::of(&house.app.config, Duration::from_secs(1));
     tokio::spawn(serve(listener, house.front(), limits, house.app.metrics.clone(), std::future::pending()));
     (house, address)
 }

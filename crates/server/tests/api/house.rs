@@ -12,10 +12,10 @@ use http_body_util::BodyExt;
 use serde_json::Value;
 use server::app::App;
 use server::config::Config;
-use server::gateway::auth::{Bootstrap, digest};
-use server::gateway::{AnswerBody, Front};
-use server::limits::rules::Keeper;
+use server::gateway::auth::{BootstrapToken, digest};
+use server::gateway::{Gateway, ResponseBody};
 use server::metrics::Metrics;
+use server::rate_limit::rules::RuleOwner;
 use server::tables::TableError;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -51,7 +51,7 @@ pub(crate) const WORKER: WorkerId = WorkerId(0xf);
 /// A server.
 pub(crate) struct House {
     pub(crate) app: App,
-    front: Front,
+    front: Gateway,
     folder: TempDir,
     /// Claims of [`WORKER`] so far.
     claims: AtomicU64,
@@ -70,14 +70,14 @@ impl House {
         configure(&mut config);
         let metrics = Arc::new(Metrics::default());
         let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
-        let app = App::new(store, Arc::new(config), metrics, Some(Bootstrap::new(BOOTSTRAP, HOUSE)));
+        let app = App::new(store, Arc::new(config), metrics, Some(BootstrapToken::new(BOOTSTRAP, HOUSE)));
         let folder = TempDir::new();
         let file = folder.path().join(POLICIES);
         std::fs::write(&file, "").unwrap();
-        let inbox = app.limits.inbox().unwrap();
-        tokio::spawn(Keeper::begin(app.limits.clone(), app.store.clone(), Some(file), inbox).await.unwrap().run());
+        let inbox = app.limits.take_inbox().unwrap();
+        tokio::spawn(RuleOwner::start(app.limits.clone(), app.store.clone(), Some(file), inbox).await.unwrap().run());
         tokio::spawn(server::tables::run(app.clone()));
-        let house = Self { front: Front::new(app.clone()), app, folder, claims: AtomicU64::new(0) };
+        let house = Self { front: Gateway::new(app.clone()), app, folder, claims: AtomicU64::new(0) };
         house.furnish().await;
         house
     }
@@ -133,12 +133,12 @@ impl House {
     }
 
     /// Whoever answers requests, for a door.
-    pub(crate) fn front(&self) -> Front {
+    pub(crate) fn front(&self) -> Gateway {
         self.front.clone()
     }
 
     /// Answers a request that was made by hand.
-    pub(crate) async fn answer(&self, request: Request<Body>) -> Response<AnswerBody> {
+    pub(crate) async fn answer(&self, request: Request<Body>) -> Response<ResponseBody> {
         self.front.call(CLIENT, request).await
     }
 
@@ -178,7 +178,7 @@ impl House {
 
 /// A request in the making.
 pub(crate) struct Call {
-    front: Front,
+    front: Gateway,
     client: SocketAddr,
     line: String,
     request: Builder,

@@ -31,7 +31,7 @@ fn create(house: &House) -> Call {
 async fn new_games_are_refused_while_there_is_too_much_to_do() {
     let house = house().await;
     create(&house).check("201").await;
-    house.app.shedder.look(&BUSY);
+    house.app.shedder.update(&BUSY);
     let reply = create(&house).check("503 overloaded").await;
     let seconds: u64 = reply.headers[header::RETRY_AFTER].to_str().unwrap().parse().unwrap();
     assert!((1..=5).contains(&seconds), "{seconds}");
@@ -39,10 +39,10 @@ async fn new_games_are_refused_while_there_is_too_much_to_do() {
     let batch = json!({ "games": [{ "snakes": [ANNS.to_string()] }] });
     house.call("POST /api/games/batch").json(&batch).check("503 overloaded").await;
     create(&house).by(LOAD_TEST).check("503 overloaded").await;
-    house.app.shedder.look(&Load { commit_wait: Some(Duration::from_millis(51)), ..CALM });
+    house.app.shedder.update(&Load { commit_wait: Some(Duration::from_millis(51)), ..CALM });
     let reply = create(&house).check("503 overloaded").await;
     assert!(reply.body["detail"].as_str().unwrap().contains("saving takes longer"), "{}", reply.body);
-    house.app.shedder.look(&Load { commit_wait: Some(Duration::ZERO), ..CALM });
+    house.app.shedder.update(&Load { commit_wait: Some(Duration::ZERO), ..CALM });
     create(&house).check("201").await;
     assert_eq!(house.claim().await.len(), 2);
     assert_eq!(house.sample(r#"gauntlet_shed_total{reason="queue"}"#), 3);
@@ -54,7 +54,7 @@ async fn new_games_are_refused_while_there_is_too_much_to_do() {
 async fn everything_but_new_games_goes_on() {
     let house = house().await;
     let id = house.game().await;
-    house.app.shedder.look(&BUSY);
+    house.app.shedder.update(&BUSY);
     house.call("GET /api/games").check("200").await;
     house.call(&format!("GET /api/games/{id}")).by("").check("200").await;
     house.call("POST /api/games/status").json(&json!({ "game_ids": [id] })).check("200").await;
@@ -67,7 +67,7 @@ async fn everything_but_new_games_goes_on() {
 #[tokio::test]
 async fn operators_are_let_through_and_strangers_are_told_what_is_wrong() {
     let house = house().await;
-    house.app.shedder.look(&BUSY);
+    house.app.shedder.update(&BUSY);
     create(&house).by("operator").check("201").await;
     create(&house).by(BOOTSTRAP).check("400 unknown_snake").await;
     create(&house).by("").check("401 token_missing").await;
@@ -81,10 +81,10 @@ async fn the_shedder_and_the_limiter_keep_apart() {
     let house = house().await;
     let one = "[[policy]]\nname = \"one\"\nclass = \"gateway.player.create\"\nkey = \"token:*\"\nlimit = 1\nwindow = \"3600s\"";
     house.limit(one).await;
-    house.app.shedder.look(&BUSY);
+    house.app.shedder.update(&BUSY);
     let reply = create(&house).check("503 overloaded").await;
     assert!(!reply.headers.contains_key("ratelimit"));
-    house.app.shedder.look(&CALM);
+    house.app.shedder.update(&CALM);
     create(&house).check("201").await;
     create(&house).check("429 rate_limited").await;
     assert_eq!(house.sample(r#"gauntlet_shed_total{reason="queue"}"#), 1);
@@ -106,7 +106,7 @@ async fn the_queue_is_looked_at_and_new_games_are_taken_again_when_it_is_short()
     let games = json!({ "games": vec![json!({ "snakes": [ANNS.to_string()] }); 11] });
     house.call("POST /api/games/batch").json(&games).check("200").await;
     let app = house.app.clone();
-    let watching = tokio::spawn(async move { shed::watch(&app).await });
+    let watching = tokio::spawn(async move { shed::watch_load(&app).await });
     until(&house, Some(Overload::Queue)).await;
     create(&house).check("503 overloaded").await;
     assert_eq!(house.claim().await.len(), 11);

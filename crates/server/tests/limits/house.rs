@@ -8,12 +8,12 @@ use http::HeaderMap;
 use serde_json::Value;
 use server::app::{App, AppState};
 use server::config::Config;
-use server::gateway::Front;
-use server::gateway::auth::Bootstrap;
+use server::gateway::Gateway;
+use server::gateway::auth::BootstrapToken;
 use server::gateway::listener;
-use server::limits::rules::Keeper;
-use server::limits::{LimitClock, Limits};
 use server::metrics::Metrics;
+use server::rate_limit::rules::RuleOwner;
+use server::rate_limit::{LimitClock, RateLimiter};
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -58,20 +58,21 @@ impl House {
         let account = Account { id: AccountId(1), name: "house".to_owned(), created_at: UnixMs(0) };
         assert_eq!(store.commit(Command::EnsureAccount(account)).await.unwrap(), Outcome::Account(AccountId(1)));
         let clock = LimitClock::manual();
-        let limits = Arc::new(Limits::with_clock(&config, metrics.clone(), clock.clone()));
-        let bootstrap = Some(Bootstrap::new(TOKEN, AccountId(1)));
+        let limits = Arc::new(RateLimiter::with_clock(&config, metrics.clone(), clock.clone()));
+        let bootstrap = Some(BootstrapToken::new(TOKEN, AccountId(1)));
         let app = App::from(AppState { limits, ..AppState::new(store, Arc::new(config), metrics, bootstrap) });
         let file = PolicyFile::new(policies);
-        let inbox = app.limits.inbox().unwrap();
-        let keeper = Keeper::begin(app.limits.clone(), app.store.clone(), Some(file.0.clone()), inbox).await.unwrap();
+        let inbox = app.limits.take_inbox().unwrap();
+        let keeper =
+            RuleOwner::start(app.limits.clone(), app.store.clone(), Some(file.0.clone()), inbox).await.unwrap();
         tokio::spawn(async move {
             keeper.run().await;
             drop(file);
         });
         let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = door.local_addr().unwrap();
-        let limits = listener::Limits::of(&app.config, Duration::from_secs(1));
-        let (front, metrics) = (Front::new(app.clone()), app.metrics.clone());
+        let limits = listener::ListenerConfig::of(&app.config, Duration::from_secs(1));
+        let (front, metrics) = (Gateway::new(app.clone()), app.metrics.clone());
         tokio::spawn(listener::serve(door, front, limits, metrics, std::future::pending()));
         Self { app, clock, address }
     }

@@ -15,8 +15,8 @@ use serde_json::Value;
 use server::app::App;
 use server::clock::random_bytes;
 use server::config::Config;
-use server::gateway::auth::Bootstrap;
-use server::gateway::listener::{self, Limits};
+use server::gateway::auth::BootstrapToken;
+use server::gateway::listener::{self, ListenerConfig};
 use server::gateway::router;
 use server::metrics::Metrics;
 use server::runner;
@@ -79,7 +79,7 @@ impl House {
         configure(&mut config);
         let metrics = Arc::new(Metrics::default());
         let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
-        let app = App::new(store, Arc::new(config), metrics, Some(Bootstrap::new(TOKEN, OWNER)));
+        let app = App::new(store, Arc::new(config), metrics, Some(BootstrapToken::new(TOKEN, OWNER)));
         let account = Account { id: OWNER, name: "owner".to_owned(), created_at: UnixMs(0) };
         assert_eq!(app.store.commit(Command::EnsureAccount(account)).await, Ok(Outcome::Account(OWNER)));
         let address = let_in(&app);
@@ -200,7 +200,7 @@ fn let_in(app: &App) -> SocketAddr {
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let door = socket.listen(64).unwrap();
     let address = door.local_addr().unwrap();
-    let limits = Limits::of(&app.config, Duration::from_secs(1));
+    let limits = ListenerConfig::of(&app.config, Duration::from_secs(1));
     let (router, metrics, drain) = (router(app.clone()), app.metrics.clone(), app.drain.clone());
     tokio::spawn(
         async move { listener::serve(door, router, limits, metrics, async move { drain.begun().await }).await },

@@ -3,7 +3,7 @@
 use crate::house::House;
 use futures_util::StreamExt;
 use serde_json::Value;
-use server::gateway::listener::{self, Limits};
+use server::gateway::listener::{self, ListenerConfig};
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -25,7 +25,7 @@ pub(crate) async fn listen(house: &House) -> SocketAddr {
 /// The same, at a door that is there already.
 pub(crate) fn listen_at(house: &House, door: TcpListener) -> SocketAddr {
     let address = door.local_addr().unwrap();
-    let limits = Limits::of(&house.app.config, Duration::from_secs(1));
+    let limits = ListenerConfig::of(&house.app.config, Duration::from_secs(1));
     let (front, metrics, drain) = (house.front(), house.app.metrics.clone(), house.app.drain.clone());
     tokio::spawn(
         async move { listener::serve(door, front, limits, metrics, async move { drain.begun().await }).await },

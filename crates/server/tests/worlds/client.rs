@@ -11,7 +11,7 @@ use prost::Message;
 use rules::chance::Seed;
 use rules::world::{HuntSettings, Size, WorldSettings};
 use server::config::Config;
-use server::gateway::listener::{self, AddressLimit, Limits, Shares};
+use server::gateway::listener::{self, AddressLimit, ListenerConfig, ListenerResources};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -83,9 +83,9 @@ pub(crate) async fn open_with(configure: impl FnOnce(&mut Config)) -> Open {
     tokio::spawn(server::worlds::run(house.app.clone()));
     let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = door.local_addr().unwrap();
-    let limits = Limits::of(&house.app.config, Duration::from_secs(5));
+    let limits = ListenerConfig::of(&house.app.config, Duration::from_secs(5));
     let address_limit = Some(AddressLimit::of(&house.app.config));
-    let shares = Shares { address_limit, ..Shares::from(house.app.metrics.clone()) };
+    let shares = ListenerResources { address_limit, ..ListenerResources::from(house.app.metrics.clone()) };
     let (front, drain) = (house.front(), house.app.drain.clone());
     tokio::spawn(async move { listener::serve(door, front, limits, shares, async move { drain.begun().await }).await });
     Open { house, address }

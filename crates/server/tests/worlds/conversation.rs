@@ -16,7 +16,7 @@ use wire::world::{
 async fn everybody_sees_everybody_whatever_they_speak() {
     let open = open().await;
     let guest = Guest::new("Änn".to_owned(), TokenPurpose::Use, open.house.app.clock.now());
-    let token = open.house.app.guests.token(&open.house.app.store, &guest).await.unwrap();
+    let token = open.house.app.guests.issue(&open.house.app.store, &guest).await.unwrap();
     let (mut watcher, _) = Tcp::enter(open.address, viewing(at(10, 10))).await;
 
     let mut walker = Socket::connect(open.address, &token).await;

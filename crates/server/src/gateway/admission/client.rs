@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// The right-most address that no trusted proxy has. The peer's where the header is missing, or broken where it matters.
-pub(super) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &Networks) -> IpAddr {
+pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &Networks) -> IpAddr {
     let peer = peer.to_canonical();
     if !trusted.contains(peer) {
         return peer;
@@ -20,7 +20,7 @@ pub(super) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &Networks) -> I
     for value in headers.get_all(FORWARDED_FOR).iter().rev() {
         let Ok(text) = value.to_str() else { return peer };
         for part in text.rsplit(',') {
-            let Some(address) = address(part.trim()) else { return peer };
+            let Some(address) = parse_address(part.trim()) else { return peer };
             client = address;
             if !trusted.contains(client) {
                 return client;
@@ -31,14 +31,14 @@ pub(super) fn client(peer: IpAddr, headers: &HeaderMap, trusted: &Networks) -> I
 }
 
 /// An address, with or without a port and brackets: proxies write all of these.
-fn address(text: &str) -> Option<IpAddr> {
+fn parse_address(text: &str) -> Option<IpAddr> {
     let bare = || text.strip_prefix('[')?.strip_suffix(']')?.parse::<Ipv6Addr>().ok().map(IpAddr::from);
     let with_port = || text.parse::<SocketAddr>().ok().map(|address| address.ip());
     text.parse::<IpAddr>().ok().or_else(with_port).or_else(bare).map(|address| address.to_canonical())
 }
 
 /// The rate limiter's key of an address: `address:192.0.2.7`, or `address:2001:db8:0:1::/64`.
-pub(super) fn key(address: IpAddr) -> String {
+pub(super) fn limiter_key(address: IpAddr) -> String {
     format!("address:{}", AddressKey::of(address))
 }
 
@@ -56,7 +56,7 @@ mod tests {
         for value in forwarded {
             headers.append(FORWARDED_FOR, HeaderValue::from_bytes(value).unwrap());
         }
-        client(peer.parse().unwrap(), &headers, &trusted).to_string()
+        client_address(peer.parse().unwrap(), &headers, &trusted).to_string()
     }
 
     #[track_caller]
@@ -108,7 +108,7 @@ mod tests {
 
     #[track_caller]
     fn check_key(address: &str, want: &str) {
-        assert_eq!(key(address.parse().unwrap()), want);
+        assert_eq!(limiter_key(address.parse().unwrap()), want);
     }
 
     #[test]

@@ -16,11 +16,11 @@ pub(super) enum RouteClass {
 }
 
 /// Routes that tell whether the house stands: never limited, or nobody could tell an overload from a death.
-const FREE: [&str; 3] = ["/metrics", "/healthz", "/readyz"];
-const CREATE: [&str; 4] = ["/api/games", "/api/games/batch", "/api/stories/games", "/api/hunts"];
+const UNLIMITED_ROUTES: [&str; 3] = ["/metrics", "/healthz", "/readyz"];
+const CREATE_ROUTES: [&str; 4] = ["/api/games", "/api/games/batch", "/api/stories/games", "/api/hunts"];
 /// Asked by POST because the question is long.
-const READ_BY_POST: [&str; 1] = ["/api/games/status"];
-const WATCH: [&str; 5] = [
+const READ_ROUTES_BY_POST: [&str; 1] = ["/api/games/status"];
+const WATCH_ROUTES: [&str; 5] = [
     "/api/games/{id}/events",
     "/api/stories/tables/{table}/feed",
     "/api/stories/tables/{table}/socket",
@@ -32,15 +32,15 @@ impl RouteClass {
     /// The class of a request whose path matched this pattern (`None`: no route at all); `None` if it is never limited.
     pub(super) fn of(method: &Method, route: Option<&str>) -> Option<Self> {
         let is_one_of = |routes: &[&str]| route.is_some_and(|route| routes.contains(&route));
-        if is_one_of(&FREE) {
+        if is_one_of(&UNLIMITED_ROUTES) {
             return None;
         }
         let is_post = *method == Method::POST;
-        Some(if is_post && is_one_of(&CREATE) {
+        Some(if is_post && is_one_of(&CREATE_ROUTES) {
             Self::Create
-        } else if is_one_of(&WATCH) && *method == Method::GET {
+        } else if is_one_of(&WATCH_ROUTES) && *method == Method::GET {
             Self::Watch
-        } else if method.is_safe() || is_post && is_one_of(&READ_BY_POST) {
+        } else if method.is_safe() || is_post && is_one_of(&READ_ROUTES_BY_POST) {
             Self::Read
         } else {
             Self::Write
@@ -85,7 +85,7 @@ mod tests {
         check("GET", Some("/api/admin/stats"), Some(RouteClass::Read));
         check("GET", None, Some(RouteClass::Read));
         check("POST", None, Some(RouteClass::Write));
-        for route in FREE {
+        for route in UNLIMITED_ROUTES {
             check("GET", Some(route), None);
             check("POST", Some(route), None);
         }

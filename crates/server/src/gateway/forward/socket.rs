@@ -3,9 +3,9 @@
 //!
 //! Knows how long frames are (RFC 6455, section 5.2), and nothing of what they say.
 
-use super::places::Place;
+use super::permits::ForwardPermit;
 use crate::app::App;
-use crate::gateway::hangup::HANGUP_MAX;
+use crate::gateway::close_handshake::CLOSE_HANDSHAKE_MAX;
 use axum::extract::ws::close_code;
 use hyper::upgrade::OnUpgrade;
 use hyper_util::rt::TokioIo;
@@ -16,36 +16,36 @@ use tokio::time::timeout;
 /// Memory of a socket, in bytes, each way.
 const BUFFER_BYTES: usize = 4_096;
 /// What a client is told when this node leaves.
-const REASON: &str = "this node leaves: connect again";
+const DRAIN_REASON: &str = "this node leaves: connect again";
 /// Opcode and final bit of a close frame.
-const CLOSE: u8 = 0x88;
-const MASKED: u8 = 0x80;
+const CLOSE_BYTE: u8 = 0x88;
+const MASK_BIT: u8 = 0x80;
 const MASK_BYTES: usize = 4;
 
 /// Passes the bytes of a socket through until one side has had enough, or this process leaves.
-pub(super) async fn pass_through(app: App, here: OnUpgrade, there: OnUpgrade, place: Place) {
+pub(super) async fn proxy_upgrade(app: App, here: OnUpgrade, there: OnUpgrade, place: ForwardPermit) {
     if let (Ok(here), Ok(there)) = tokio::join!(here, there) {
-        pass(TokioIo::new(here), TokioIo::new(there), app.drain.begun_with_jitter()).await;
+        proxy(TokioIo::new(here), TokioIo::new(there), app.drain.begun_with_jitter()).await;
     }
     drop(place);
 }
 
-async fn pass(client: impl AsyncRead + AsyncWrite, owner: impl AsyncRead + AsyncWrite, leaving: impl Future) {
+async fn proxy(client: impl AsyncRead + AsyncWrite, owner: impl AsyncRead + AsyncWrite, leaving: impl Future) {
     let ((mut from_client, mut to_client), (mut from_owner, mut to_owner)) = (split(client), split(owner));
     let mut says = pin!(copy(&mut from_client, &mut to_owner));
     let ended = tokio::select! {
-        () = &mut says => Ended::ByOneSide,
-        ended = tell(&mut from_owner, &mut to_client, leaving) => ended,
+        () = &mut says => ProxyEnd::PeerClosed,
+        ended = copy_frames(&mut from_owner, &mut to_client, leaving) => ended,
     };
-    if let Ended::ByUs = ended {
+    if let ProxyEnd::Draining = ended {
         let goodbye = async {
-            let frame = close_frame(close_code::RESTART, REASON);
+            let frame = close_frame(close_code::RESTART, DRAIN_REASON);
             if to_client.write_all(&frame).await.is_ok() && to_client.flush().await.is_ok() {
                 // What the client answers is for the owner, too: it ends the wait there.
                 says.await;
             }
         };
-        let _ = timeout(HANGUP_MAX, goodbye).await;
+        let _ = timeout(CLOSE_HANDSHAKE_MAX, goodbye).await;
     }
 }
 
@@ -61,17 +61,21 @@ async fn copy(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + U
 
 /// Why nothing more is passed on to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ended {
-    ByOneSide,
+enum ProxyEnd {
+    PeerClosed,
     /// This process leaves, and the last frame is whole.
-    ByUs,
+    Draining,
 }
 
 /// Passes on what the owner says, until its end or, once this process leaves, the end of a frame.
-async fn tell(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + Unpin), leaving: impl Future) -> Ended {
-    let (mut frames, mut buffer) = (Frames::default(), vec![0; BUFFER_BYTES]);
+async fn copy_frames(
+    from: &mut (impl AsyncRead + Unpin),
+    to: &mut (impl AsyncWrite + Unpin),
+    leaving: impl Future,
+) -> ProxyEnd {
+    let (mut frames, mut buffer) = (FrameTracker::default(), vec![0; BUFFER_BYTES]);
     let (mut leaving, mut is_leaving) = (pin!(leaving), false);
-    while !(is_leaving && frames.are_whole()) {
+    while !(is_leaving && frames.is_at_boundary()) {
         let read = tokio::select! {
             biased;
             _ = &mut leaving, if !is_leaving => {
@@ -80,42 +84,42 @@ async fn tell(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + U
             }
             read = from.read(&mut buffer) => read,
         };
-        let Ok(read @ 1..) = read else { return Ended::ByOneSide };
+        let Ok(read @ 1..) = read else { return ProxyEnd::PeerClosed };
         if to.write_all(&buffer[..read]).await.is_err() || to.flush().await.is_err() {
-            return Ended::ByOneSide;
+            return ProxyEnd::PeerClosed;
         }
-        frames.pass(&buffer[..read]);
+        frames.advance(&buffer[..read]);
     }
-    Ended::ByUs
+    ProxyEnd::Draining
 }
 
 /// Where one is in a stream of frames.
 #[derive(Debug, Default)]
-struct Frames {
+struct FrameTracker {
     /// What has passed of a frame's head.
     head: Vec<u8>,
     /// What has not yet passed of its payload.
-    payload_bytes: u64,
+    payload_bytes_left: u64,
 }
 
-impl Frames {
+impl FrameTracker {
     /// Whether what has passed ends with a frame.
-    fn are_whole(&self) -> bool {
-        self.head.is_empty() && self.payload_bytes == 0
+    fn is_at_boundary(&self) -> bool {
+        self.head.is_empty() && self.payload_bytes_left == 0
     }
 
-    fn pass(&mut self, mut bytes: &[u8]) {
+    fn advance(&mut self, mut bytes: &[u8]) {
         while let [first, rest @ ..] = bytes {
-            if self.payload_bytes > 0 {
-                let passed = bytes.len().min(usize::try_from(self.payload_bytes).unwrap_or(usize::MAX));
-                self.payload_bytes -= passed as u64;
+            if self.payload_bytes_left > 0 {
+                let passed = bytes.len().min(usize::try_from(self.payload_bytes_left).unwrap_or(usize::MAX));
+                self.payload_bytes_left -= passed as u64;
                 bytes = &bytes[passed..];
                 continue;
             }
             self.head.push(*first);
             bytes = rest;
-            if let Some(payload_bytes) = payload_after(&self.head) {
-                self.payload_bytes = payload_bytes;
+            if let Some(payload_bytes) = payload_length(&self.head) {
+                self.payload_bytes_left = payload_bytes;
                 self.head.clear();
             }
         }
@@ -123,10 +127,10 @@ impl Frames {
 }
 
 /// The length of the payload that follows this head; `None` if the head is not whole.
-fn payload_after(head: &[u8]) -> Option<u64> {
+fn payload_length(head: &[u8]) -> Option<u64> {
     let [_, second, rest @ ..] = head else { return None };
-    let mask_bytes = if second & MASKED == 0 { 0 } else { MASK_BYTES };
-    let length_bytes = match second & !MASKED {
+    let mask_bytes = if second & MASK_BIT == 0 { 0 } else { MASK_BYTES };
+    let length_bytes = match second & !MASK_BIT {
         126 => 2,
         127 => 8,
         _ => 0,
@@ -135,14 +139,14 @@ fn payload_after(head: &[u8]) -> Option<u64> {
         return None;
     }
     let length = rest[..length_bytes].iter().fold(0, |length, byte| length << 8 | u64::from(*byte));
-    Some(if length_bytes == 0 { u64::from(second & !MASKED) } else { length })
+    Some(if length_bytes == 0 { u64::from(second & !MASK_BIT) } else { length })
 }
 
 /// A server's close frame.
 fn close_frame(code: u16, reason: &str) -> Vec<u8> {
     let payload = [&code.to_be_bytes(), reason.as_bytes()].concat();
     let length = u8::try_from(payload.len()).expect("our reasons are shorter than a control frame may be");
-    [&[CLOSE, length], payload.as_slice()].concat()
+    [&[CLOSE_BYTE, length], payload.as_slice()].concat()
 }
 
 #[cfg(test)]
@@ -154,7 +158,7 @@ mod tests {
     use tokio::sync::oneshot;
 
     fn frame(payload_bytes: usize, is_masked: bool) -> Vec<u8> {
-        let mask = if is_masked { MASKED } else { 0 };
+        let mask = if is_masked { MASK_BIT } else { 0 };
         let mut frame = vec![0x81];
         match payload_bytes {
             0..126 => frame.push(mask | payload_bytes as u8),
@@ -183,11 +187,11 @@ mod tests {
                 bytes.extend(frame(payload_bytes, is_masked));
                 ends.push(bytes.len());
             }
-            let (mut frames, mut passed) = (Frames::default(), 0);
+            let (mut frames, mut passed) = (FrameTracker::default(), 0);
             for piece in bytes.chunks(piece_bytes) {
-                frames.pass(piece);
+                frames.advance(piece);
                 passed += piece.len();
-                prop_assert_eq!(frames.are_whole(), ends.contains(&passed), "after {} bytes", passed);
+                prop_assert_eq!(frames.is_at_boundary(), ends.contains(&passed), "after {} bytes", passed);
             }
         }
     }
@@ -198,14 +202,14 @@ mod tests {
         let (leave, leaving) = oneshot::channel::<()>();
         let whole = frame(10, false);
         owner.write_all(&whole[..5]).await.unwrap();
-        let passing = tokio::spawn(pass(here, there, leaving));
+        let passing = tokio::spawn(proxy(here, there, leaving));
         let mut heard = vec![0; 5];
         client.read_exact(&mut heard).await.unwrap();
         leave.send(()).unwrap();
         owner.write_all(&whole[5..]).await.unwrap();
-        let mut rest = vec![0; whole.len() - 5 + 2 + 2 + REASON.len()];
+        let mut rest = vec![0; whole.len() - 5 + 2 + 2 + DRAIN_REASON.len()];
         client.read_exact(&mut rest).await.unwrap();
-        assert_eq!([heard, rest].concat(), [whole, close_frame(1012, REASON)].concat());
+        assert_eq!([heard, rest].concat(), [whole, close_frame(1012, DRAIN_REASON)].concat());
         // The client's own close frame reaches the owner.
         client.write_all(b"bye").await.unwrap();
         drop(client);
@@ -219,7 +223,7 @@ mod tests {
     async fn either_side_ends_the_other() {
         for client_goes in [true, false] {
             let ((client, here), (there, owner)) = (duplex(64), duplex(64));
-            let passing = tokio::spawn(pass(here, there, pending::<()>()));
+            let passing = tokio::spawn(proxy(here, there, pending::<()>()));
             let mut left = if client_goes {
                 drop(client);
                 owner

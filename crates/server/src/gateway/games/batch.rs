@@ -1,11 +1,11 @@
 //! `POST /api/games/batch`: up to a thousand games in one request and one commit, each judged alone.
 
-use super::intake::{enqueue, judge};
+use super::intake::{enqueue, validate_games};
 use crate::app::App;
-use crate::gateway::admission::Payer;
+use crate::gateway::admission::RateLimitSubject;
 use crate::gateway::auth::Player;
 use crate::gateway::extract::{RawJson, parse_value};
-use crate::gateway::idempotency::{Key, answer, first_answer};
+use crate::gateway::idempotency::{IdempotencyKey, first_response, json_response};
 use crate::gateway::problem::{ApiError, ApiResult};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -30,25 +30,25 @@ use wire::api::{BatchAnswer, BatchItem, CreateBatch, CreateGame};
 pub(super) async fn create_games(
     State(app): State<App>,
     Player(caller): Player,
-    payer: Payer,
+    payer: RateLimitSubject,
     request: RawJson,
 ) -> ApiResult<Response> {
-    let key = Key::of(&request)?;
-    let (wanted, now) = (games(request.parse()?)?, app.clock.now());
-    let paid = payer.charge_for_the_rest(&app.limits, wanted.len())?;
-    let judged = judge(&app, caller.account, wanted, now).await?;
-    let items = judged.iter().map(item).collect();
+    let key = IdempotencyKey::of(&request)?;
+    let (wanted, now) = (parse_games(request.parse()?)?, app.clock.now());
+    let paid = payer.charge_remaining(&app.limits, wanted.len())?;
+    let judged = validate_games(&app, caller.account, wanted, now).await?;
+    let items = judged.iter().map(batch_item).collect();
     let body = serde_json::to_vec(&BatchAnswer { items }).expect("an answer of text and numbers");
     let good: Vec<MatchSpec> = judged.into_iter().flatten().collect();
     if good.is_empty() {
-        let first_answer = first_answer(&app, caller.account, key.as_ref()).await?;
-        return Ok(paid.tell(answer(StatusCode::OK, first_answer.unwrap_or(body))));
+        let first_answer = first_response(&app, caller.account, key.as_ref()).await?;
+        return Ok(paid.add_headers(json_response(StatusCode::OK, first_answer.unwrap_or(body))));
     }
     let body = enqueue(&app, caller.account, good, key, body, now).await?;
-    Ok(paid.tell(answer(StatusCode::OK, body)))
+    Ok(paid.add_headers(json_response(StatusCode::OK, body)))
 }
 
-fn games(batch: CreateBatch) -> ApiResult<Vec<ApiResult<CreateGame>>> {
+fn parse_games(batch: CreateBatch) -> ApiResult<Vec<ApiResult<CreateGame>>> {
     let count = batch.games.len();
     if !(1..=BULK_GAMES_MAX).contains(&count) {
         let reason = format!("a batch has 1 to {BULK_GAMES_MAX} games, not {count}");
@@ -57,7 +57,7 @@ fn games(batch: CreateBatch) -> ApiResult<Vec<ApiResult<CreateGame>>> {
     Ok(batch.games.into_iter().map(parse_value).collect())
 }
 
-fn item(judged: &ApiResult<MatchSpec>) -> BatchItem {
+fn batch_item(judged: &ApiResult<MatchSpec>) -> BatchItem {
     match judged {
         Ok(spec) => BatchItem { status: StatusCode::CREATED.as_u16(), id: Some(spec.id.to_string()), problem: None },
         Err(refusal) => {

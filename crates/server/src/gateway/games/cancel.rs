@@ -3,9 +3,9 @@
 use super::view;
 use crate::app::App;
 use crate::gateway::auth::Player;
-use crate::gateway::extract::Id;
-use crate::gateway::problem::{ApiError, ApiResult, Thing};
-use axum::Json as Answer;
+use crate::gateway::extract::PathId;
+use crate::gateway::problem::{ApiError, ApiResult, Resource};
+use axum::Json;
 use axum::extract::State;
 use engine::commands::{Command, Outcome};
 use engine::ids::{AccountId, MatchId};
@@ -21,9 +21,9 @@ use wire::problem::Problem;
 pub(super) async fn cancel_game(
     State(app): State<App>,
     Player(caller): Player,
-    Id(id): Id<MatchId>,
-) -> ApiResult<Answer<GameStatus>> {
-    cancel(&app, id, Some(caller.account)).await.map(Answer)
+    PathId(id): PathId<MatchId>,
+) -> ApiResult<Json<GameStatus>> {
+    cancel(&app, id, Some(caller.account)).await.map(Json)
 }
 
 /// Calls off a game of this account, or of any, and wakes whoever watches it.
@@ -34,8 +34,8 @@ pub(in crate::gateway) async fn cancel(app: &App, id: MatchId, account: Option<A
             // Whoever watches must hear of it even when this read failed.
             let version = statuses.iter().flatten().next().map_or(0, |status| status.version);
             app.notifier.notify(id, version);
-            statuses?.first().map(view::status).ok_or(ApiError::Missing(Thing::Game))
+            statuses?.first().map(view::status).ok_or(ApiError::NotFound(Resource::Game))
         }
-        refusal => Err(ApiError::refused(&refusal, Thing::Game)),
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Game)),
     }
 }

@@ -1,15 +1,15 @@
 //! `POST /api/games`: one game, durable before it is answered.
 
-use super::intake::{enqueue, judge};
+use super::intake::{enqueue, validate_games};
 use crate::app::App;
 use crate::gateway::auth::Player;
 use crate::gateway::extract::RawJson;
-use crate::gateway::idempotency::{Key, answer, first_answer};
+use crate::gateway::idempotency::{IdempotencyKey, first_response, json_response};
 use crate::gateway::problem::{ApiError, ApiResult};
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
-use engine::matches::lifecycle::MatchState as Life;
+use engine::matches::lifecycle::MatchState;
 use wire::api::{CreateGame, GameCreated};
 
 /// Create a game
@@ -26,19 +26,19 @@ pub(super) async fn create_game(
     Player(caller): Player,
     request: RawJson,
 ) -> ApiResult<Response> {
-    let key = Key::of(&request)?;
+    let key = IdempotencyKey::of(&request)?;
     let (wanted, now) = (request.parse(), app.clock.now());
-    let mut judged = judge(&app, caller.account, vec![wanted], now).await?;
-    let judgement = judged.pop().ok_or_else(|| ApiError::Unforeseen("no judgement on a creation".to_owned()))?;
+    let mut judged = validate_games(&app, caller.account, vec![wanted], now).await?;
+    let judgement = judged.pop().ok_or_else(|| ApiError::Internal("no judgement on a creation".to_owned()))?;
     let spec = match judgement {
         Ok(spec) => spec,
         Err(refusal) => {
-            let first_answer = first_answer(&app, caller.account, key.as_ref()).await?;
-            return first_answer.map(|first_answer| answer(StatusCode::CREATED, first_answer)).ok_or(refusal);
+            let first_answer = first_response(&app, caller.account, key.as_ref()).await?;
+            return first_answer.map(|first_answer| json_response(StatusCode::CREATED, first_answer)).ok_or(refusal);
         }
     };
-    let created = GameCreated { id: spec.id.to_string(), status: Life::Waiting.name().to_owned() };
+    let created = GameCreated { id: spec.id.to_string(), status: MatchState::Waiting.name().to_owned() };
     let body = serde_json::to_vec(&created).expect("an answer of text and numbers");
     let body = enqueue(&app, caller.account, vec![spec], key, body, now).await?;
-    Ok(answer(StatusCode::CREATED, body))
+    Ok(json_response(StatusCode::CREATED, body))
 }

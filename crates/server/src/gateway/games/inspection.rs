@@ -2,7 +2,7 @@
 
 use super::view::time;
 use crate::app::App;
-use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use crate::gateway::problem::{ApiError, ApiResult, Resource};
 use engine::ids::MatchId;
 use engine::matches::entry::{Entry, Face, Notice, PlayedMove};
 use engine::rows::{MatchLogRow, MatchRow};
@@ -26,7 +26,7 @@ pub(in crate::gateway) async fn inspect(app: &App, id: MatchId) -> ApiResult<Ins
         let page = reader.match_log(id, row.status.version.saturating_sub(TAIL_ENTRIES as u32), TAIL_ENTRIES)?;
         Ok(Some((row, worker, page.map(|page| page.rows).unwrap_or_default())))
     });
-    let (row, worker, tail) = found.await?.ok_or(ApiError::Missing(Thing::Game))?;
+    let (row, worker, tail) = found.await?.ok_or(ApiError::NotFound(Resource::Game))?;
     let worker = worker.map(|(id, address)| InspectionWorker { id: id.to_string(), address });
     Ok(inspection(&row, worker, &tail))
 }

@@ -1,10 +1,10 @@
 //! The way of every creation, single or in bulk: read all of it, look the bots up once, seat them, commit once.
 
-use super::request::{Given, Plan, plan, seat};
+use super::request::{AssignedParams, ValidatedGame, seat_bots, validate_game};
 use crate::app::App;
 use crate::clock::random_bytes;
-use crate::gateway::idempotency::Key;
-use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use crate::gateway::idempotency::IdempotencyKey;
+use crate::gateway::problem::{ApiError, ApiResult, Resource};
 use engine::commands::{Command, CreateMatches, Outcome};
 use engine::ids::{AccountId, BotId, MatchId};
 use engine::matches::spec::MatchSpec;
@@ -15,25 +15,25 @@ use std::collections::HashMap;
 use wire::api::CreateGame;
 
 /// Judges creations, each alone; the order is kept.
-pub(super) async fn judge(
+pub(super) async fn validate_games(
     app: &App,
     account: AccountId,
     wanted: Vec<ApiResult<CreateGame>>,
     now: UnixMs,
 ) -> ApiResult<Vec<ApiResult<MatchSpec>>> {
     let timeout_ms_default = u16::try_from(app.config.bot_timeout_default.as_millis()).unwrap_or(u16::MAX);
-    let plans: Vec<ApiResult<Plan>> =
-        wanted.into_iter().map(|wanted| wanted.and_then(|wanted| plan(&wanted, timeout_ms_default))).collect();
-    let known = known_bots(app, &plans).await?;
-    let given = || Given {
+    let plans: Vec<ApiResult<ValidatedGame>> =
+        wanted.into_iter().map(|wanted| wanted.and_then(|wanted| validate_game(&wanted, timeout_ms_default))).collect();
+    let known = load_bots(app, &plans).await?;
+    let given = || AssignedParams {
         id: MatchId::new(now, random_bytes()),
         seed: Seed(u64::from_be_bytes(random_bytes())),
         turns_max: app.config.turns_max,
     };
-    Ok(plans.into_iter().map(|plan| plan.and_then(|plan| seat(&plan, &known, account, &given()))).collect())
+    Ok(plans.into_iter().map(|plan| plan.and_then(|plan| seat_bots(&plan, &known, account, &given()))).collect())
 }
 
-async fn known_bots(app: &App, plans: &[ApiResult<Plan>]) -> ApiResult<HashMap<BotId, Bot>> {
+async fn load_bots(app: &App, plans: &[ApiResult<ValidatedGame>]) -> ApiResult<HashMap<BotId, Bot>> {
     let mut ids: Vec<BotId> = plans.iter().flatten().flat_map(|plan| plan.bots.iter().copied()).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -49,11 +49,11 @@ pub(super) async fn enqueue(
     app: &App,
     account: AccountId,
     matches: Vec<MatchSpec>,
-    key: Option<Key>,
+    key: Option<IdempotencyKey>,
     answer: Vec<u8>,
     now: UnixMs,
 ) -> ApiResult<Vec<u8>> {
-    let idempotency = key.map(|key| key.with_answer(answer.clone()));
+    let idempotency = key.map(|key| key.with_response(answer.clone()));
     let create = CreateMatches { account, idempotency, matches, now };
     match app.store.commit(Command::CreateMatches(create)).await? {
         Outcome::Done => {
@@ -61,7 +61,7 @@ pub(super) async fn enqueue(
             Ok(answer)
         }
         Outcome::Replayed(first_answer) => Ok(first_answer),
-        Outcome::NotFound => Err(ApiError::Missing(Thing::Account)),
-        refusal => Err(ApiError::refused(&refusal, Thing::Game)),
+        Outcome::NotFound => Err(ApiError::NotFound(Resource::Account)),
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Game)),
     }
 }

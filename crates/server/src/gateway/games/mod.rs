@@ -9,7 +9,7 @@ mod read;
 mod request;
 mod view;
 
-use super::problem::{ApiError, ApiResult, Thing};
+use super::problem::{ApiError, ApiResult, Resource};
 use crate::app::App;
 use engine::ids::MatchId;
 use utoipa_axum::router::OpenApiRouter;
@@ -28,5 +28,5 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// Where one game is now.
 pub(super) async fn status_of(app: &App, id: MatchId) -> ApiResult<GameStatus> {
     let statuses = app.store.read(move |reader| reader.statuses(&[id])).await?;
-    statuses.first().map(view::status).ok_or(ApiError::Missing(Thing::Game))
+    statuses.first().map(view::status).ok_or(ApiError::NotFound(Resource::Game))
 }

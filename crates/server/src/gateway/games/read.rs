@@ -4,11 +4,11 @@ use super::view;
 use crate::app::App;
 use crate::gateway::auth::{Caller, Guest};
 use crate::gateway::budget::Account;
-use crate::gateway::extract::{Id, Json, Queried};
-use crate::gateway::page::{PageQuery, cut, link_to_next, query_id};
+use crate::gateway::extract::{JsonBody, PathId, QueryParams};
+use crate::gateway::pagination::{PageQuery, next_page_link, query_id, split_page};
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::spectate::FramesRequest;
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
@@ -37,25 +37,25 @@ pub(super) struct GamesQuery {
 pub(super) async fn list_games(
     State(app): State<App>,
     Guest(caller): Guest,
-    Queried(query): Queried<GamesQuery>,
-    Queried(page): Queried<PageQuery>,
-) -> ApiResult<(HeaderMap, Answer<Vec<GameSummary>>)> {
+    QueryParams(query): QueryParams<GamesQuery>,
+    QueryParams(page): QueryParams<PageQuery>,
+) -> ApiResult<(HeaderMap, Json<Vec<GameSummary>>)> {
     let bot: Option<BotId> = query_id("snake_id", query.snake_id.as_deref())?;
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
     let rows = app.store.read(move |reader| {
         let known = bot.map_or(Ok(Vec::new()), |bot| reader.bots_by_id(&[bot]))?;
         let is_visible = known.iter().any(|bot| bot.account == caller.account || bot.is_public);
-        let account = whose(caller, is_visible);
+        let account = account_filter(caller, is_visible);
         reader.matches(&MatchFilter { account, bot, before, limit: limit + 1 })
     });
-    let (rows, has_more) = cut(rows.await?, limit);
+    let (rows, has_more) = split_page(rows.await?, limit);
     let last = rows.last().filter(|_| has_more).map(|row| row.spec.id);
     let filter = bot.map(|bot| format!("snake_id={bot}&")).unwrap_or_default();
-    Ok((link_to_next("/api/games", &filter, limit, last), Answer(rows.iter().map(view::summary).collect())))
+    Ok((next_page_link("/api/games", &filter, limit, last), Json(rows.iter().map(view::summary).collect())))
 }
 
 /// Whose games a caller is shown: the own ones; everybody's for operators, and of a snake that is theirs to see.
-fn whose(caller: Caller, is_snake_visible: bool) -> Option<AccountId> {
+fn account_filter(caller: Caller, is_snake_visible: bool) -> Option<AccountId> {
     if caller.role >= Role::Operator || is_snake_visible { None } else { Some(caller.account) }
 }
 
@@ -68,7 +68,7 @@ pub(super) async fn game_details(
     State(app): State<App>,
     Guest(_): Guest,
     account: Account,
-    Id(id): Id<MatchId>,
+    PathId(id): PathId<MatchId>,
 ) -> ApiResult<Response> {
     let wanted = FramesRequest::new(app, &account)?;
     let row = wanted.find(id).await?;
@@ -84,14 +84,14 @@ pub(super) async fn game_details(
 pub(super) async fn game_statuses(
     State(app): State<App>,
     Guest(_): Guest,
-    Json(wanted): Json<StatusRequest>,
-) -> ApiResult<Answer<Vec<GameStatus>>> {
-    let ids = match_ids(&wanted.game_ids)?;
+    JsonBody(wanted): JsonBody<StatusRequest>,
+) -> ApiResult<Json<Vec<GameStatus>>> {
+    let ids = parse_match_ids(&wanted.game_ids)?;
     let statuses = app.store.read(move |reader| reader.statuses(&ids)).await?;
-    Ok(Answer(statuses.iter().map(view::status).collect()))
+    Ok(Json(statuses.iter().map(view::status).collect()))
 }
 
-fn match_ids(texts: &[String]) -> ApiResult<Vec<MatchId>> {
+fn parse_match_ids(texts: &[String]) -> ApiResult<Vec<MatchId>> {
     if texts.len() > STATUS_IDS_MAX {
         let reason = format!("one request asks for at most {STATUS_IDS_MAX} games, not {}", texts.len());
         return Err(ApiError::bad_value("/game_ids", reason));

@@ -15,13 +15,13 @@ use wire::api::{CreateGame, SeedText, SettingsChoice};
 const JSON_NUMBER_MAX: u64 = (1 << 53) - 1;
 const BOARD_DEFAULT: (u8, u8) = (11, 11);
 /// The game type that is a map: standard rules on `snail_mode`.
-const SNAIL: [&str; 2] = ["snail_mode", "snail"];
+const SNAIL_NAMES: [&str; 2] = ["snail_mode", "snail"];
 /// Food that a game may always have on the board: as much as the largest board has cells.
 const MINIMUM_FOOD_MAX: u32 = SIDE_MAX as u32 * SIDE_MAX as u32;
 
 /// A creation that is well formed; only its bots are not known yet.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Plan {
+pub(super) struct ValidatedGame {
     rules: Rules,
     width: u8,
     height: u8,
@@ -32,7 +32,7 @@ pub(super) struct Plan {
 }
 
 /// What the server adds to a plan.
-pub(super) struct Given {
+pub(super) struct AssignedParams {
     /// The new match's id.
     pub(super) id: MatchId,
     /// The seed, should the creation name none.
@@ -42,24 +42,24 @@ pub(super) struct Given {
 }
 
 /// Reads a creation.
-pub(super) fn plan(wanted: &CreateGame, timeout_ms_default: u16) -> ApiResult<Plan> {
-    let bots = bots(&wanted.snakes)?;
-    let (width, height) = wanted.board.as_deref().map_or(Ok(BOARD_DEFAULT), board)?;
-    let (ruleset, map) = ruleset_and_map(wanted.game_type.as_deref(), wanted.map.as_deref())?;
-    let settings = settings(wanted.settings.as_ref(), default_settings(ruleset))?;
+pub(super) fn validate_game(wanted: &CreateGame, timeout_ms_default: u16) -> ApiResult<ValidatedGame> {
+    let bots = parse_bots(&wanted.snakes)?;
+    let (width, height) = wanted.board.as_deref().map_or(Ok(BOARD_DEFAULT), parse_board)?;
+    let (ruleset, map) = parse_ruleset_and_map(wanted.game_type.as_deref(), wanted.map.as_deref())?;
+    let settings = parse_settings(wanted.settings.as_ref(), default_settings(ruleset))?;
     let rules = Rules::for_snakes(ruleset, map, settings, bots.len() as u8);
     rules.validate(width, height, bots.len() as u8).map_err(ApiError::Unplayable)?;
-    let seed = wanted.seed.as_ref().map(seed).transpose()?;
-    let timeout_ms = wanted.timeout_ms.map_or(Ok(timeout_ms_default), timeout_ms)?;
-    Ok(Plan { rules, width, height, seed, timeout_ms, bots })
+    let seed = wanted.seed.as_ref().map(parse_seed).transpose()?;
+    let timeout_ms = wanted.timeout_ms.map_or(Ok(timeout_ms_default), parse_timeout_ms)?;
+    Ok(ValidatedGame { rules, width, height, seed, timeout_ms, bots })
 }
 
 /// Seats the bots that `account` may use.
-pub(super) fn seat(
-    plan: &Plan,
+pub(super) fn seat_bots(
+    plan: &ValidatedGame,
     known: &HashMap<BotId, Bot>,
     account: AccountId,
-    given: &Given,
+    given: &AssignedParams,
 ) -> ApiResult<MatchSpec> {
     let seat = |(at, id): (usize, &BotId)| match known.get(id).filter(|bot| bot.account == account || bot.is_public) {
         Some(bot) => Ok(SeatSpec { bot: bot.id, name: bot.name.clone(), url: bot.url.clone() }),
@@ -81,14 +81,14 @@ pub(super) fn seat(
 
 /// The game type that answers name for these rules.
 pub(super) fn game_type(rules: &Rules) -> &'static str {
-    if is_snail(rules.ruleset, rules.map) { SNAIL[0] } else { rules.ruleset.name() }
+    if is_snail(rules.ruleset, rules.map) { SNAIL_NAMES[0] } else { rules.ruleset.name() }
 }
 
 fn is_snail(ruleset: Ruleset, map: Map) -> bool {
     ruleset == Ruleset::Standard && map == Map::SnailMode
 }
 
-fn bots(snakes: &[String]) -> ApiResult<Vec<BotId>> {
+fn parse_bots(snakes: &[String]) -> ApiResult<Vec<BotId>> {
     if snakes.is_empty() || snakes.len() > SEATS_MAX {
         let reason = format!("a game has 1 to {SEATS_MAX} snakes, not {}", snakes.len());
         return Err(ApiError::bad_value("/snakes", reason));
@@ -99,7 +99,7 @@ fn bots(snakes: &[String]) -> ApiResult<Vec<BotId>> {
     snakes.iter().enumerate().map(id).collect()
 }
 
-fn board(text: &str) -> ApiResult<(u8, u8)> {
+fn parse_board(text: &str) -> ApiResult<(u8, u8)> {
     let sides = text.split_once('x').and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
     // The same size has one spelling: no sign, no leading zero.
     sides.filter(|(width, height)| format!("{width}x{height}") == text).ok_or_else(|| {
@@ -108,14 +108,14 @@ fn board(text: &str) -> ApiResult<(u8, u8)> {
 }
 
 /// A name as callers may write it: `Snail Mode`, `snail-mode` and `snail_mode` are one.
-fn canonical(name: &str) -> String {
+fn canonical_name(name: &str) -> String {
     name.trim().to_ascii_lowercase().replace([' ', '-'], "_")
 }
 
-fn ruleset_and_map(game_type: Option<&str>, map: Option<&str>) -> ApiResult<(Ruleset, Map)> {
-    let game_type = game_type.map_or_else(|| Ruleset::default().name().to_owned(), canonical);
-    let map = map.map(|name| map_named(&canonical(name))).transpose()?;
-    if SNAIL.contains(&game_type.as_str()) {
+fn parse_ruleset_and_map(game_type: Option<&str>, map: Option<&str>) -> ApiResult<(Ruleset, Map)> {
+    let game_type = game_type.map_or_else(|| Ruleset::default().name().to_owned(), canonical_name);
+    let map = map.map(|name| parse_map(&canonical_name(name))).transpose()?;
+    if SNAIL_NAMES.contains(&game_type.as_str()) {
         return match map {
             None | Some(Map::SnailMode) => Ok((Ruleset::Standard, Map::SnailMode)),
             Some(_) => {
@@ -130,7 +130,7 @@ fn ruleset_and_map(game_type: Option<&str>, map: Option<&str>) -> ApiResult<(Rul
     Ok((ruleset, map.unwrap_or_default()))
 }
 
-fn map_named(name: &str) -> ApiResult<Map> {
+fn parse_map(name: &str) -> ApiResult<Map> {
     Map::from_name(name).ok_or_else(|| {
         let names = Map::ALL.map(Map::name).join(", ");
         ApiError::bad_value("/map", format!("there is no such map: expected one of {names}"))
@@ -147,21 +147,31 @@ fn default_settings(ruleset: Ruleset) -> Settings {
     }
 }
 
-fn settings(wanted: Option<&SettingsChoice>, defaults: Settings) -> ApiResult<Settings> {
+fn parse_settings(wanted: Option<&SettingsChoice>, defaults: Settings) -> ApiResult<Settings> {
     let Some(wanted) = wanted else {
         return Ok(defaults);
     };
     let damage_max = i64::from(HEALTH_MAX);
     Ok(Settings {
-        food_spawn_chance: figure("foodSpawnChance", wanted.food_spawn_chance, 0..=100, defaults.food_spawn_chance)?,
-        minimum_food: figure("minimumFood", wanted.minimum_food, 0..=MINIMUM_FOOD_MAX.into(), defaults.minimum_food)?,
-        hazard_damage_per_turn: figure(
+        food_spawn_chance: parse_setting(
+            "foodSpawnChance",
+            wanted.food_spawn_chance,
+            0..=100,
+            defaults.food_spawn_chance,
+        )?,
+        minimum_food: parse_setting(
+            "minimumFood",
+            wanted.minimum_food,
+            0..=MINIMUM_FOOD_MAX.into(),
+            defaults.minimum_food,
+        )?,
+        hazard_damage_per_turn: parse_setting(
             "hazardDamagePerTurn",
             wanted.hazard_damage_per_turn,
             -damage_max..=damage_max,
             defaults.hazard_damage_per_turn,
         )?,
-        shrink_every_n_turns: figure(
+        shrink_every_n_turns: parse_setting(
             "shrinkEveryNTurns",
             wanted.shrink_every_n_turns,
             1..=TURNS_MAX.into(),
@@ -170,7 +180,12 @@ fn settings(wanted: Option<&SettingsChoice>, defaults: Settings) -> ApiResult<Se
     })
 }
 
-fn figure<T: TryFrom<i64>>(name: &str, wanted: Option<i64>, range: RangeInclusive<i64>, default: T) -> ApiResult<T> {
+fn parse_setting<T: TryFrom<i64>>(
+    name: &str,
+    wanted: Option<i64>,
+    range: RangeInclusive<i64>,
+    default: T,
+) -> ApiResult<T> {
     let Some(wanted) = wanted else {
         return Ok(default);
     };
@@ -180,7 +195,7 @@ fn figure<T: TryFrom<i64>>(name: &str, wanted: Option<i64>, range: RangeInclusiv
     T::try_from(wanted).ok().filter(|_| range.contains(&wanted)).ok_or_else(refusal)
 }
 
-fn seed(wanted: &SeedText) -> ApiResult<Seed> {
+fn parse_seed(wanted: &SeedText) -> ApiResult<Seed> {
     let number = match wanted {
         SeedText::Number(number) => number.as_u64().filter(|number| *number <= JSON_NUMBER_MAX),
         SeedText::Text(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
@@ -195,7 +210,7 @@ fn seed(wanted: &SeedText) -> ApiResult<Seed> {
     })
 }
 
-fn timeout_ms(wanted: i64) -> ApiResult<u16> {
+fn parse_timeout_ms(wanted: i64) -> ApiResult<u16> {
     let range = BOT_TIMEOUT_MIN.as_millis() as i64..=BOT_TIMEOUT_MAX.as_millis() as i64;
     u16::try_from(wanted).ok().filter(|_| range.contains(&wanted)).ok_or_else(|| {
         let reason = format!("timeout_ms is {} to {}, not {wanted}", range.start(), range.end());

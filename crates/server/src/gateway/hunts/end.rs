@@ -1,12 +1,12 @@
 //! The early end of a hunt, or of another world: by whoever made it, by an operator, or because nobody is left in it.
 
-use super::lobby::named;
+use super::lobby::find_hunt;
 use super::refusal::HuntRefusal;
 use crate::app::App;
-use crate::gateway::extract::Id;
-use crate::gateway::problem::{ApiError, ApiResult, Thing};
-use crate::gateway::quota::Counted;
-use crate::gateway::stories::who::Sitter;
+use crate::gateway::extract::PathId;
+use crate::gateway::problem::{ApiError, ApiResult, Resource};
+use crate::gateway::quota::QuotaSubject;
+use crate::gateway::stories::extract::ActingPlayer;
 use crate::worlds::{HUNT, PLAZA};
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -33,29 +33,29 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 ))]
 async fn end_hunt(
     State(app): State<App>,
-    sitter: Sitter,
-    counted: Counted,
-    Id(name): Id<WorldName>,
+    sitter: ActingPlayer,
+    counted: QuotaSubject,
+    PathId(name): PathId<WorldName>,
 ) -> ApiResult<StatusCode> {
-    let row = named(&app, name).await?.row;
+    let row = find_hunt(&app, name).await?.row;
     if !counted.is_operator && row.creator != Some(sitter.player()) {
-        return Err(HuntRefusal::NotMaker.into());
+        return Err(HuntRefusal::NotCreator.into());
     }
-    end(&app, &row, Thing::Hunt).await
+    terminate_world(&app, &row, Resource::Hunt).await
 }
 
 /// Ends a world now. Whoever is in it is told to connect again, and then that it is over: at once where it is in this process's
 /// memory, with the next thing that it saves where another node has it.
-pub(in crate::gateway) async fn end(app: &App, row: &WorldRow, thing: Thing) -> ApiResult<StatusCode> {
+pub(in crate::gateway) async fn terminate_world(app: &App, row: &WorldRow, thing: Resource) -> ApiResult<StatusCode> {
     if [HUNT, PLAZA].contains(&row.name.as_str()) {
         return Err(HuntRefusal::BuiltIn.into());
     }
     let end = WorldCommand::End { id: row.id, now: app.clock.now() };
     match app.store.commit(Command::World(end)).await? {
         Outcome::Done => {}
-        refusal => return Err(ApiError::refused(&refusal, thing)),
+        refusal => return Err(ApiError::from_outcome(&refusal, thing)),
     }
-    app.quotas.forget_hunt(row.id);
+    app.quotas.release_hunt(row.id);
     app.worlds.drop_world(&row.name);
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,18 +1,18 @@
 //! The lobby: hunts that can be played, made, joined and left.
 
-use super::end::end;
+use super::end::terminate_world;
 use super::refusal::HuntRefusal;
-use super::{create, show};
+use super::{create, view};
 use crate::app::App;
-use crate::gateway::extract::{Id, Json, Queried};
-use crate::gateway::page::{PageQuery, cut, legible, link_to_next};
-use crate::gateway::problem::{ApiError, ApiResult, Thing};
-use crate::gateway::quota::Counted;
-use crate::gateway::stories::who::Sitter;
+use crate::gateway::extract::{JsonBody, PathId, QueryParams};
+use crate::gateway::pagination::{PageQuery, next_page_link, readable_rows, split_page};
+use crate::gateway::problem::{ApiError, ApiResult, Resource};
+use crate::gateway::quota::QuotaSubject;
+use crate::gateway::stories::extract::ActingPlayer;
 use crate::gateway::worlds::viewer::Viewer;
 use crate::hunts;
-use crate::quotas::{Exceeded, LiveHunt};
-use axum::Json as Answer;
+use crate::quotas::{LiveHunt, QuotaExceeded};
+use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use engine::commands::{Command, Outcome, WorldCommand};
@@ -41,15 +41,15 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 async fn list_hunts(
     State(app): State<App>,
     viewer: Viewer,
-    Queried(page): Queried<PageQuery>,
-) -> ApiResult<(HeaderMap, Answer<Vec<HuntView>>)> {
+    QueryParams(page): QueryParams<PageQuery>,
+) -> ApiResult<(HeaderMap, Json<Vec<HuntView>>)> {
     let (limit, before, now) = (page.limit(PAGE_DEFAULT)?, page.after::<HuntCursor>()?, app.clock.now());
     let entries = app.store.read(move |reader| reader.hunt_lobby(before, limit + 1, now)).await?;
-    let (entries, has_more) = cut(entries, limit);
+    let (entries, has_more) = split_page(entries, limit);
     let last = entries.last().filter(|_| has_more).map(|entry| HuntCursor::of(&entry.row));
     let shown = entries.into_iter().filter(|entry| viewer.is_shown(&entry.row));
-    let hunts = legible(shown.map(show::hunt));
-    Ok((link_to_next("/api/hunts", "", limit, last), Answer(hunts)))
+    let hunts = readable_rows(shown.map(view::hunt));
+    Ok((next_page_link("/api/hunts", "", limit, last), Json(hunts)))
 }
 
 /// Make a hunt
@@ -65,39 +65,39 @@ async fn list_hunts(
 ))]
 async fn create_hunt(
     State(app): State<App>,
-    sitter: Sitter,
-    counted: Counted,
-    Json(asked): Json<CreateHunt>,
-) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Answer<HuntState>)> {
+    sitter: ActingPlayer,
+    counted: QuotaSubject,
+    JsonBody(asked): JsonBody<CreateHunt>,
+) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Json<HuntState>)> {
     let (now, creator) = (app.clock.now(), sitter.player());
-    let wanted = create::wanted(&asked, creator, now)?;
+    let wanted = create::parse_new_hunt(&asked, creator, now)?;
     let cells = wanted.settings.size.cells();
     let row = hunts::hunt_row(wanted, now);
     app.worlds.check_room(&row, counted.address, app.clock.steady_us())?;
-    count(&app, counted, LiveHunt { id: row.id, ends_at: row.ends_at.unwrap_or(now), cells }).await?;
-    let made = make(&app, &row, creator).await;
+    charge_quota(&app, counted, LiveHunt { id: row.id, ends_at: row.ends_at.unwrap_or(now), cells }).await?;
+    let made = save_hunt(&app, &row, creator).await;
     // Should nobody know whether it was saved, it does not count; its maker's own limit is the store's.
-    made.inspect_err(|_| app.quotas.forget_hunt(row.id))?;
+    made.inspect_err(|_| app.quotas.release_hunt(row.id))?;
     let place = format!("/api/hunts/{}", row.name);
-    let state = state(&app, WorldEntry { row, owner: None, players: 1 }, Some(creator)).await?;
-    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Answer(state)))
+    let state = hunt_state(&app, WorldEntry { row, owner: None, players: 1 }, Some(creator)).await?;
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(state)))
 }
 
-async fn make(app: &App, row: &WorldRow, creator: PlayerId) -> ApiResult<()> {
+async fn save_hunt(app: &App, row: &WorldRow, creator: PlayerId) -> ApiResult<()> {
     let ensure = WorldCommand::Ensure { row: row.clone(), members: vec![creator] };
     match app.store.commit(Command::World(ensure)).await? {
         Outcome::World(known) if known.id == row.id => Ok(()),
-        Outcome::World(_) => Err(ApiError::DuplicateName(Thing::Hunt)),
-        Outcome::LimitReached => Err(HuntRefusal::TooManyOfMaker.into()),
-        refusal => Err(ApiError::refused(&refusal, Thing::Hunt)),
+        Outcome::World(_) => Err(ApiError::DuplicateName(Resource::Hunt)),
+        Outcome::LimitReached => Err(HuntRefusal::TooManyOfCreator.into()),
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Hunt)),
     }
 }
 
 /// Counts a hunt that is to be made. Before somebody is refused, it is looked whether hunts of his address have ended early.
-async fn count(app: &App, counted: Counted, hunt: LiveHunt) -> ApiResult<()> {
-    let try_again = || app.quotas.make_hunt(counted.address, hunt, app.clock.now(), app.limits.now());
+async fn charge_quota(app: &App, counted: QuotaSubject, hunt: LiveHunt) -> ApiResult<()> {
+    let try_again = || app.quotas.charge_hunt(counted.address, hunt, app.clock.now(), app.limits.now());
     match (try_again(), counted.address) {
-        (Err(Exceeded { is_hourly: false, .. }), Some(address)) => {
+        (Err(QuotaExceeded { is_hourly: false, .. }), Some(address)) => {
             let (ids, now) = (app.quotas.hunts_of(address), app.clock.now());
             let over = app.store.read(move |reader| {
                 let mut over = Vec::new();
@@ -109,9 +109,9 @@ async fn count(app: &App, counted: Counted, hunt: LiveHunt) -> ApiResult<()> {
                 }
                 Ok(over)
             });
-            over.await?.into_iter().for_each(|id| app.quotas.forget_hunt(id));
+            over.await?.into_iter().for_each(|id| app.quotas.release_hunt(id));
             let counted = try_again();
-            Ok(counted.inspect_err(|exceeded| app.quotas.note(exceeded.kind))?)
+            Ok(counted.inspect_err(|exceeded| app.quotas.record_exceeded(exceeded.kind))?)
         }
         (counted, _) => Ok(counted?),
     }
@@ -122,9 +122,13 @@ async fn count(app: &App, counted: Counted, hunt: LiveHunt) -> ApiResult<()> {
     (status = 200, description = "The hunt.", body = HuntState),
     (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn get_hunt(State(app): State<App>, viewer: Viewer, Id(name): Id<WorldName>) -> ApiResult<Answer<HuntState>> {
+async fn get_hunt(
+    State(app): State<App>,
+    viewer: Viewer,
+    PathId(name): PathId<WorldName>,
+) -> ApiResult<Json<HuntState>> {
     let entry = known(&app, &viewer, name).await?;
-    state(&app, entry, viewer.player).await.map(Answer)
+    hunt_state(&app, entry, viewer.player).await.map(Json)
 }
 
 /// Join a hunt
@@ -137,17 +141,17 @@ async fn get_hunt(State(app): State<App>, viewer: Viewer, Id(name): Id<WorldName
 ))]
 async fn join_hunt(
     State(app): State<App>,
-    sitter: Sitter,
+    sitter: ActingPlayer,
     viewer: Viewer,
-    Id(name): Id<WorldName>,
-) -> ApiResult<Answer<HuntState>> {
+    PathId(name): PathId<WorldName>,
+) -> ApiResult<Json<HuntState>> {
     let entry = known(&app, &viewer, name.clone()).await?;
     let join = WorldCommand::Join { id: entry.row.id, player: sitter.player(), now: app.clock.now() };
     match app.store.commit(Command::World(join)).await? {
-        Outcome::Done => state(&app, named(&app, name).await?, Some(sitter.player())).await.map(Answer),
+        Outcome::Done => hunt_state(&app, find_hunt(&app, name).await?, Some(sitter.player())).await.map(Json),
         Outcome::LimitReached => Err(ApiError::Hunt(HuntRefusal::Full)),
         Outcome::NotOpen => Err(ApiError::Hunt(HuntRefusal::NotOpen)),
-        refusal => Err(ApiError::refused(&refusal, Thing::Hunt)),
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Hunt)),
     }
 }
 
@@ -160,37 +164,41 @@ async fn join_hunt(
     (status = 404, description = "`no_such_hunt`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`not_joined`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn leave_hunt(State(app): State<App>, sitter: Sitter, Id(name): Id<WorldName>) -> ApiResult<Answer<HuntState>> {
-    let entry = named(&app, name.clone()).await?;
+async fn leave_hunt(
+    State(app): State<App>,
+    sitter: ActingPlayer,
+    PathId(name): PathId<WorldName>,
+) -> ApiResult<Json<HuntState>> {
+    let entry = find_hunt(&app, name.clone()).await?;
     let leave = WorldCommand::Leave { id: entry.row.id, player: sitter.player() };
     match app.store.commit(Command::World(leave)).await? {
         Outcome::Done => {
-            let left = named(&app, name.clone()).await?;
+            let left = find_hunt(&app, name.clone()).await?;
             let is_nobodys = left.players == 0 && left.owner.is_none();
             if is_nobodys && left.row.creator == Some(sitter.player()) && left.row.admission == Admission::Joined {
-                end(&app, &left.row, Thing::Hunt).await?;
+                terminate_world(&app, &left.row, Resource::Hunt).await?;
             }
-            state(&app, named(&app, name).await?, Some(sitter.player())).await.map(Answer)
+            hunt_state(&app, find_hunt(&app, name).await?, Some(sitter.player())).await.map(Json)
         }
         Outcome::NotFound => Err(ApiError::Hunt(HuntRefusal::NotJoined)),
-        refusal => Err(ApiError::refused(&refusal, Thing::Hunt)),
+        refusal => Err(ApiError::from_outcome(&refusal, Resource::Hunt)),
     }
 }
 
 /// The hunt of this name, if the viewer may know of it.
 pub(super) async fn known(app: &App, viewer: &Viewer, name: WorldName) -> ApiResult<WorldEntry> {
-    let entry = named(app, name).await?;
-    if viewer.may_know(app, &entry.row).await? { Ok(entry) } else { Err(ApiError::Missing(Thing::Hunt)) }
+    let entry = find_hunt(app, name).await?;
+    if viewer.may_know(app, &entry.row).await? { Ok(entry) } else { Err(ApiError::NotFound(Resource::Hunt)) }
 }
 
 /// The hunt of this name.
-pub(super) async fn named(app: &App, name: WorldName) -> ApiResult<WorldEntry> {
+pub(super) async fn find_hunt(app: &App, name: WorldName) -> ApiResult<WorldEntry> {
     let now = app.clock.now();
     let entry = app.store.read(move |reader| reader.world_named(&name, now)).await?;
-    entry.filter(|entry| entry.row.kind == WorldKind::Hunt).ok_or(ApiError::Missing(Thing::Hunt))
+    entry.filter(|entry| entry.row.kind == WorldKind::Hunt).ok_or(ApiError::NotFound(Resource::Hunt))
 }
 
-async fn state(app: &App, entry: WorldEntry, viewer: Option<PlayerId>) -> ApiResult<HuntState> {
+async fn hunt_state(app: &App, entry: WorldEntry, viewer: Option<PlayerId>) -> ApiResult<HuntState> {
     let id = entry.row.id;
     let has_joined = match viewer {
         None => None,
@@ -198,5 +206,5 @@ async fn state(app: &App, entry: WorldEntry, viewer: Option<PlayerId>) -> ApiRes
     };
     let is_over = entry.row.is_over(app.clock.now());
     let may_enter = !is_over && app.hunts.can_enter(&app.store, &entry.row, viewer).await?;
-    Ok(HuntState { hunt: show::hunt(entry)?, has_joined, may_enter })
+    Ok(HuntState { hunt: view::hunt(entry)?, has_joined, may_enter })
 }

@@ -31,7 +31,7 @@ pub enum HuntRefusal {
     },
     /// The caller has not made it.
     #[error("only whoever made this hunt may end it, or an operator: leave it instead")]
-    NotMaker,
+    NotCreator,
     /// The server has it by itself.
     #[error("this world is built in: it cannot be ended")]
     BuiltIn,
@@ -39,7 +39,7 @@ pub enum HuntRefusal {
     #[error(
         "you have made as many hunts that are not over as one may have ({WORLDS_PER_PLAYER_MAX}): end one with DELETE /api/hunts/{{name}}, or wait until one is over"
     )]
-    TooManyOfMaker,
+    TooManyOfCreator,
     /// A ticket was given up whose hunt is being saved, which takes long.
     #[error("the hunt of this ticket is still being saved; the ticket ends with that, matched or cancelled: ask again")]
     TicketSettling,
@@ -50,7 +50,7 @@ pub enum HuntRefusal {
 
 impl HuntRefusal {
     /// The status and the stable code.
-    pub(in crate::gateway) fn kind(&self) -> (StatusCode, &'static str) {
+    pub(in crate::gateway) fn status_and_code(&self) -> (StatusCode, &'static str) {
         match self {
             Self::NotOpen => (StatusCode::CONFLICT, "hunt_not_open"),
             Self::Full => (StatusCode::CONFLICT, "hunt_full"),
@@ -68,9 +68,9 @@ impl HuntRefusal {
                 (StatusCode::CONFLICT, "ticket_not_waiting")
             }
             Self::Ticket(TicketError::Quota(_)) => (StatusCode::TOO_MANY_REQUESTS, "address_quota"),
-            Self::NotMaker => (StatusCode::FORBIDDEN, "not_maker"),
+            Self::NotCreator => (StatusCode::FORBIDDEN, "not_maker"),
             Self::BuiltIn => (StatusCode::CONFLICT, "built_in"),
-            Self::TooManyOfMaker => (StatusCode::CONFLICT, "too_many"),
+            Self::TooManyOfCreator => (StatusCode::CONFLICT, "too_many"),
             Self::Ticket(TicketError::Draining) => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
             Self::Ticket(TicketError::Refused(TicketRefusal::AlreadyWaiting(_))) => {
                 (StatusCode::CONFLICT, "already_waiting")
@@ -97,16 +97,16 @@ impl HuntRefusal {
             | Self::NotJoined
             | Self::TicketLost
             | Self::TicketSettling
-            | Self::NotMaker
+            | Self::NotCreator
             | Self::BuiltIn
-            | Self::TooManyOfMaker
+            | Self::TooManyOfCreator
             | Self::TicketElsewhere { .. }
             | Self::Ticket(_) => None,
         }
     }
 
     /// The node that can say more.
-    pub(in crate::gateway) fn elsewhere(self) -> Option<String> {
+    pub(in crate::gateway) fn into_node_address(self) -> Option<String> {
         match self {
             Self::TicketElsewhere { address } | Self::Ticket(TicketError::Elsewhere { address }) => Some(address),
             _ => None,

@@ -1,20 +1,20 @@
 //! Matchmaking: a party takes a ticket, and waits until it ends.
 
 use super::refusal::HuntRefusal;
-use super::show;
+use super::view;
 use crate::app::App;
 use crate::clock::random_bytes;
-use crate::gateway::extract::{Id, Json, Queried};
-use crate::gateway::granted::Granted;
-use crate::gateway::listener::park::{GiveUp, Parked, Pass, park_or_wait};
-use crate::gateway::problem::{ApiError, ApiResult, Thing};
-use crate::gateway::quota::Counted;
-use crate::gateway::stories::feed::wait;
-use crate::gateway::stories::who::Sitter;
+use crate::gateway::extract::{JsonBody, PathId, QueryParams};
+use crate::gateway::listener::park::{LongPoll, MaybePark, WaitEnd, park_or_wait};
+use crate::gateway::problem::{ApiError, ApiResult, Resource};
+use crate::gateway::quota::QuotaSubject;
+use crate::gateway::revocation::RequestGrant;
+use crate::gateway::stories::extract::ActingPlayer;
+use crate::gateway::stories::feed::parse_wait;
 use crate::hunts::{
     TicketError, TicketLocation, TicketReceiver, TicketStatus, join_ticket, locate_ticket, submit_ticket,
 };
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -35,11 +35,11 @@ use wire::api::{CreateTicket, TicketView};
 use wire::problem::Problem;
 
 /// Where a ticket is asked about, also by nodes that send such requests on.
-pub(in crate::gateway) const TICKET: &str = "/api/hunts/tickets/{id}";
+pub(in crate::gateway) const TICKET_ROUTE: &str = "/api/hunts/tickets/{id}";
 /// Players of a match when nobody asks for a number.
-const PLAYERS: u8 = 4;
+const PLAYERS_DEFAULT: u8 = 4;
 /// The rating of a party that brings none.
-const RATING: u16 = 1_000;
+const RATING_DEFAULT: u16 = 1_000;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(create_ticket)).routes(routes!(get_ticket, cancel_ticket)).routes(routes!(join))
@@ -60,16 +60,16 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 ))]
 async fn create_ticket(
     State(app): State<App>,
-    sitter: Sitter,
-    counted: Counted,
-    Json(asked): Json<CreateTicket>,
-) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Answer<TicketView>)> {
+    sitter: ActingPlayer,
+    counted: QuotaSubject,
+    JsonBody(asked): JsonBody<CreateTicket>,
+) -> ApiResult<(StatusCode, [(HeaderName, String); 1], Json<TicketView>)> {
     let id = TicketId::new(app.clock.now(), random_bytes());
-    let ticket = ticket(&asked, sitter.player(), id, app.clock.steady())?;
+    let ticket = parse_ticket(&asked, sitter.player(), id, app.clock.steady())?;
     let seen = submit_ticket(&app, ticket, counted.address).await?.map_err(HuntRefusal::from)?;
-    let view = show::ticket(&seen.borrow());
+    let view = view::ticket(&seen.borrow());
     let place = format!("/api/hunts/tickets/{}", view.id);
-    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Answer(view)))
+    Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(view)))
 }
 
 /// Join the party of a ticket
@@ -83,11 +83,15 @@ async fn create_ticket(
     (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
     (status = 503, description = "`desk_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn join(State(app): State<App>, sitter: Sitter, Id(id): Id<TicketId>) -> ApiResult<Answer<TicketView>> {
+async fn join(
+    State(app): State<App>,
+    sitter: ActingPlayer,
+    PathId(id): PathId<TicketId>,
+) -> ApiResult<Json<TicketView>> {
     match join_ticket(&app, id, sitter.player()).await? {
-        Ok(seen) => Ok(Answer(show::ticket(&seen.borrow()))),
+        Ok(seen) => Ok(Json(view::ticket(&seen.borrow()))),
         Err(TicketError::NotOwner | TicketError::NoSuchTicket) => {
-            elsewhere(&app, id, sitter.player()).await.map(Answer)
+            resolve_elsewhere(&app, id, sitter.player()).await.map(Json)
         }
         Err(refused) => Err(HuntRefusal::from(refused).into()),
     }
@@ -114,20 +118,20 @@ struct WaitQuery {
 ))]
 async fn get_ticket(
     State(app): State<App>,
-    sitter: Sitter,
-    granted: Granted,
-    Id(id): Id<TicketId>,
-    Queried(query): Queried<WaitQuery>,
-    Pass(pass): Pass,
+    sitter: ActingPlayer,
+    granted: RequestGrant,
+    PathId(id): PathId<TicketId>,
+    QueryParams(query): QueryParams<WaitQuery>,
+    MaybePark(pass): MaybePark,
 ) -> ApiResult<Response> {
-    let wait = wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
+    let wait = parse_wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
     let Some(seen) = app.hunts.matchmaker.find(id, sitter.player()) else {
-        return elsewhere(&app, id, sitter.player()).await.map(|view| Answer(view).into_response());
+        return resolve_elsewhere(&app, id, sitter.player()).await.map(|view| Json(view).into_response());
     };
     if wait.is_zero() || seen.borrow().state.is_final() {
-        return Ok(Answer(show::ticket(&seen.borrow())).into_response());
+        return Ok(Json(view::ticket(&seen.borrow())).into_response());
     }
-    Ok(park_or_wait(pass, Instant::now() + wait, granted.to(Waiting::new(seen))).await)
+    Ok(park_or_wait(pass, Instant::now() + wait, granted.until_revoked(TicketPoll::new(seen))).await)
 }
 
 /// Take a ticket back
@@ -142,64 +146,64 @@ async fn get_ticket(
 ))]
 async fn cancel_ticket(
     State(app): State<App>,
-    sitter: Sitter,
-    counted: Counted,
-    Id(id): Id<TicketId>,
-) -> ApiResult<Answer<TicketView>> {
+    sitter: ActingPlayer,
+    counted: QuotaSubject,
+    PathId(id): PathId<TicketId>,
+) -> ApiResult<Json<TicketView>> {
     let member = (!counted.is_operator).then(|| sitter.player());
     let seen = app.hunts.matchmaker.cancel(id, member, app.clock.steady());
     let ended = match seen {
-        Some(seen) => ended(seen).await?,
+        Some(seen) => wait_for_end(seen).await?,
         None => None,
     };
     match ended {
-        Some(view) => Ok(Answer(view)),
-        None => elsewhere(&app, id, sitter.player()).await.map(Answer),
+        Some(view) => Ok(Json(view)),
+        None => resolve_elsewhere(&app, id, sitter.player()).await.map(Json),
     }
 }
 
 /// A ticket that was given up, once it has ended: at once, unless its hunt is being saved. Nothing when that is not known here any more.
-async fn ended(mut seen: TicketReceiver) -> ApiResult<Option<TicketView>> {
+async fn wait_for_end(mut seen: TicketReceiver) -> ApiResult<Option<TicketView>> {
     let end = timeout(TICKET_SETTLING_MAX, seen.wait_for(|standing| standing.state.is_final())).await;
     match end {
-        Ok(standing) => Ok(standing.ok().map(|standing| show::ticket(&standing))),
+        Ok(standing) => Ok(standing.ok().map(|standing| view::ticket(&standing))),
         Err(_) => Err(HuntRefusal::TicketSettling.into()),
     }
 }
 
 /// A ticket of which nothing is known here. It ends with the lease under which it was taken: nobody must wait for it then, and whoever
 /// was matched is told so all the same.
-async fn elsewhere(app: &App, id: TicketId, player: PlayerId) -> ApiResult<TicketView> {
+async fn resolve_elsewhere(app: &App, id: TicketId, player: PlayerId) -> ApiResult<TicketView> {
     match locate_ticket(app, id, player).await? {
-        TicketLocation::Matched(hunt) => Ok(show::matched(id, player, &hunt)),
+        TicketLocation::Matched(hunt) => Ok(view::matched_ticket(id, player, &hunt)),
         TicketLocation::Elsewhere(address) => Err(HuntRefusal::TicketElsewhere { address }.into()),
-        TicketLocation::Forgotten => Err(ApiError::Missing(Thing::Ticket)),
+        TicketLocation::Forgotten => Err(ApiError::NotFound(Resource::Ticket)),
         TicketLocation::Lost => Err(HuntRefusal::TicketLost.into()),
         TicketLocation::Unknown => Err(HuntRefusal::Ticket(TicketError::NotOwner).into()),
     }
 }
 
-fn ticket(asked: &CreateTicket, owner: PlayerId, id: TicketId, now: UnixMs) -> ApiResult<Ticket> {
+fn parse_ticket(asked: &CreateTicket, owner: PlayerId, id: TicketId, now: UnixMs) -> ApiResult<Ticket> {
     let region = asked.region.as_deref().map(str::parse::<Region>).transpose();
     Ok(Ticket {
         id,
         owner,
         party: vec![owner],
-        party_size: asked.party_size.map_or(1, number),
-        players: asked.players.map_or(PLAYERS, number),
+        party_size: asked.party_size.map_or(1, saturating_u8),
+        players: asked.players.map_or(PLAYERS_DEFAULT, saturating_u8),
         region: region.map_err(|error| ApiError::bad_value("/region", format!("the region is {error}")))?,
-        rating: asked.rating.map_or(RATING, |rating| u16::try_from(rating).unwrap_or(u16::MAX)),
+        rating: asked.rating.map_or(RATING_DEFAULT, |rating| u16::try_from(rating).unwrap_or(u16::MAX)),
         since: now,
-        until: now.plus(patience(asked.wait_ms)?),
+        until: now.plus(parse_ticket_wait(asked.wait_ms)?),
     })
 }
 
 /// What has no room is refused like the nearest number that has.
-fn number(asked: i64) -> u8 {
+fn saturating_u8(asked: i64) -> u8 {
     u8::try_from(asked.max(0)).unwrap_or(u8::MAX)
 }
 
-fn patience(asked_ms: Option<i64>) -> ApiResult<Duration> {
+fn parse_ticket_wait(asked_ms: Option<i64>) -> ApiResult<Duration> {
     let Some(asked_ms) = asked_ms else { return Ok(TICKET_WAIT_DEFAULT) };
     let span = u64::try_from(asked_ms).ok().map(Duration::from_millis);
     span.filter(|span| (TICKET_WAIT_MIN..=TICKET_WAIT_MAX).contains(span)).ok_or_else(|| {
@@ -209,24 +213,24 @@ fn patience(asked_ms: Option<i64>) -> ApiResult<Duration> {
 }
 
 /// A poll that waits for a ticket's end: all that is kept of it.
-struct Waiting {
-    seen: TicketReceiver,
+struct TicketPoll {
+    ticket: TicketReceiver,
     ended: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
-impl Waiting {
+impl TicketPoll {
     fn new(seen: TicketReceiver) -> Self {
         let mut state = seen.clone();
         let ended = Box::pin(async move {
             // Without a sender nothing more is known of it here, and whoever asks again is told by whoever knows.
             let _ = state.wait_for(|standing: &TicketStatus| standing.state.is_final()).await;
         });
-        Self { seen, ended }
+        Self { ticket: seen, ended }
     }
 
-    fn answer(&self) -> Whole<Bytes> {
+    fn response(&self) -> Whole<Bytes> {
         let body =
-            serde_json::to_vec(&show::ticket(&self.seen.borrow())).expect("a ticket holds only text and numbers");
+            serde_json::to_vec(&view::ticket(&self.ticket.borrow())).expect("a ticket holds only text and numbers");
         let mut response = Whole::new(Bytes::from(body));
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -235,13 +239,13 @@ impl Waiting {
     }
 }
 
-impl Parked for Waiting {
-    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Whole<Bytes>> {
+impl LongPoll for TicketPoll {
+    fn poll_response(&mut self, context: &mut Context<'_>) -> Poll<Whole<Bytes>> {
         ready!(self.ended.as_mut().poll(context));
-        Poll::Ready(self.answer())
+        Poll::Ready(self.response())
     }
 
-    fn give_up(&mut self, _: GiveUp) -> Whole<Bytes> {
-        self.answer()
+    fn finish(&mut self, _: WaitEnd) -> Whole<Bytes> {
+        self.response()
     }
 }

@@ -2,9 +2,9 @@
 //! with growing pauses.
 
 use super::connection::Connection;
-use super::permits::{Permits, Refused};
-use super::refusal::Refusals;
-use super::{Answer, House};
+use super::permits::{ConnectionPermits, PermitError};
+use super::refusal::RefusalSender;
+use super::{ListenerContext, RequestHandler};
 use rustix::io::Errno;
 use std::io;
 use std::net::SocketAddr;
@@ -14,10 +14,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep};
 
 /// First and longest pause after a connection could not be accepted for want of files or memory.
-const BACK_OFF_MIN: Duration = Duration::from_millis(10);
-const BACK_OFF_MAX: Duration = Duration::from_secs(1);
+const BACKOFF_MIN: Duration = Duration::from_millis(10);
+const BACKOFF_MAX: Duration = Duration::from_secs(1);
 /// How often at most it is logged that connections are refused or cannot be accepted, however often that is found out.
-const SAID_EVERY: Duration = Duration::from_secs(10);
+const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Where connections come from.
 pub(in crate::gateway) trait Accept {
@@ -32,15 +32,19 @@ impl Accept for TcpListener {
 }
 
 /// Accepts without an end.
-pub(super) async fn accept_all(mut listener: impl Accept, house: &Arc<House<impl Answer>>, permits: &Arc<Permits>) {
-    let (mut back_off, mut refused) = (BackOff::default(), Seldom::default());
-    let (refusals, mut patience) = (Refusals::new(), None);
+pub(super) async fn accept_loop(
+    mut listener: impl Accept,
+    house: &Arc<ListenerContext<impl RequestHandler>>,
+    permits: &Arc<ConnectionPermits>,
+) {
+    let (mut back_off, mut refused) = (Backoff::default(), LogThrottle::default());
+    let (refusals, mut patience) = (RefusalSender::new(), None);
     loop {
         let (stream, client) = match listener.accept().await {
             Ok(accepted) => accepted,
-            Err(error) if is_want_of_room(&error) => {
+            Err(error) if is_resource_exhausted(&error) => {
                 house.metrics.accept_failed();
-                sleep(back_off.next(&error)).await;
+                sleep(back_off.next_pause(&error)).await;
                 continue;
             }
             // The client was gone before it was accepted.
@@ -50,25 +54,25 @@ pub(super) async fn accept_all(mut listener: impl Accept, house: &Arc<House<impl
             }
         };
         back_off.last = None;
-        match permits.admit(client.ip(), &mut patience).await {
-            Ok(permit) => drop(tokio::spawn(house.clone().receive(Connection::new(stream, permit), client))),
+        match permits.acquire(client.ip(), &mut patience).await {
+            Ok(permit) => drop(tokio::spawn(house.clone().serve_connection(Connection::new(stream, permit), client))),
             Err(why) => {
                 house.metrics.http_connection_refused(why.is_full());
-                if refused.may_be_said(Instant::now()) {
-                    say_refused(why, client);
+                if refused.is_due(Instant::now()) {
+                    log_refusal(why, client);
                 }
-                refusals.refuse(stream, why, &house.answers).await;
+                refusals.refuse(stream, why, &house.handler).await;
             }
         }
     }
 }
 
-fn say_refused(why: Refused, client: SocketAddr) {
+fn log_refusal(why: PermitError, client: SocketAddr) {
     match why {
-        Refused::Full => tracing::warn!(
+        PermitError::Full => tracing::warn!(
             "connections are refused: as many are open as may be (http.connections_max), and none of them may be closed"
         ),
-        Refused::Address { max } => tracing::warn!(
+        PermitError::Address { max } => tracing::warn!(
             %client,
             max,
             "connections are refused: as many of one address are open as may be (http.connections_per_address_max)"
@@ -77,21 +81,21 @@ fn say_refused(why: Refused, client: SocketAddr) {
 }
 
 /// Whether accepting failed for want of something that will be there again when connections close.
-fn is_want_of_room(error: &io::Error) -> bool {
+fn is_resource_exhausted(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
 }
 
 /// What is so again and again while a house is full, and is logged now and then.
 #[derive(Default)]
-pub(super) struct Seldom {
-    said: Option<Instant>,
+pub(super) struct LogThrottle {
+    last_logged: Option<Instant>,
 }
 
-impl Seldom {
-    pub(super) fn may_be_said(&mut self, now: Instant) -> bool {
-        let may = self.said.is_none_or(|said| now.duration_since(said) >= SAID_EVERY);
+impl LogThrottle {
+    pub(super) fn is_due(&mut self, now: Instant) -> bool {
+        let may = self.last_logged.is_none_or(|said| now.duration_since(said) >= LOG_INTERVAL);
         if may {
-            self.said = Some(now);
+            self.last_logged = Some(now);
         }
         may
     }
@@ -99,17 +103,17 @@ impl Seldom {
 
 /// Pauses that double as long as an episode of failures lasts.
 #[derive(Default)]
-pub(super) struct BackOff {
+pub(super) struct Backoff {
     last: Option<Duration>,
-    wanting: Seldom,
+    log_throttle: LogThrottle,
 }
 
-impl BackOff {
-    pub(super) fn next(&mut self, error: &io::Error) -> Duration {
-        if self.wanting.may_be_said(Instant::now()) {
+impl Backoff {
+    pub(super) fn next_pause(&mut self, error: &io::Error) -> Duration {
+        if self.log_throttle.is_due(Instant::now()) {
             tracing::warn!(%error, "connections cannot be accepted; trying again with growing pauses (is the file limit too low?)");
         }
-        let pause = self.last.map_or(BACK_OFF_MIN, |last| (last * 2).min(BACK_OFF_MAX));
+        let pause = self.last.map_or(BACKOFF_MIN, |last| (last * 2).min(BACKOFF_MAX));
         self.last = Some(pause);
         pause
     }

@@ -3,8 +3,8 @@
 //!
 //! Knows nothing of what is said.
 
-use super::idle::Idle;
-use super::permits::{Permit, Refused, Share};
+use super::eviction::Evictable;
+use super::permits::{ConnectionPermit, PermitError, ProxiedPermit};
 use super::ranks::{Rank, Standing};
 use crate::metrics::Metrics;
 use rustix::net::{Shutdown, shutdown};
@@ -20,10 +20,10 @@ use tokio::net::TcpStream;
 pub struct Connection {
     stream: TcpStream,
     /// Behind the socket: it is given back once that is closed.
-    permit: Permit,
+    permit: ConnectionPermit,
     /// When the client was last heard of.
-    heard_s: AtomicU32,
-    /// Who is known on it, and whose it is. Changed only by [`Permits`], which orders connections by it.
+    last_read_s: AtomicU32,
+    /// Who is known on it, and whose it is. Changed only by [`ConnectionPermits`], which orders connections by it.
     standing: Mutex<Standing>,
 }
 
@@ -32,11 +32,11 @@ pub struct Connection {
 pub(in crate::gateway) struct ConnectionHandle(Weak<Connection>);
 
 impl Connection {
-    pub(in crate::gateway) fn new(stream: TcpStream, permit: Permit) -> Arc<Self> {
+    pub(in crate::gateway) fn new(stream: TcpStream, permit: ConnectionPermit) -> Arc<Self> {
         let heard_s = AtomicU32::new(permit.permits().now_s());
         let standing = Mutex::new(Standing { rank: Rank::Nobody, address: permit.counted_for() });
-        let connection = Arc::new(Self { stream, permit, heard_s, standing });
-        connection.permit.permits().watch(&connection);
+        let connection = Arc::new(Self { stream, permit, last_read_s: heard_s, standing });
+        connection.permit.permits().track(&connection);
         connection
     }
 
@@ -68,19 +68,19 @@ impl Connection {
     }
 
     /// Something came from the client.
-    pub(super) fn heard(&self) {
-        self.heard_s.store(self.permit.permits().now_s(), Relaxed);
+    pub(super) fn record_read(&self) {
+        self.last_read_s.store(self.permit.permits().now_s(), Relaxed);
     }
 
     /// Ends the connection: whoever reads from it sees its end.
-    pub(super) fn end(&self) {
+    pub(super) fn shut_down(&self) {
         // It can only fail where the connection has ended already.
         let _ = shutdown(&self.stream, Shutdown::Both);
     }
 
     /// The request that this share was for became what the connection is for.
-    pub(super) fn adopt(self: &Arc<Self>, share: &Share) {
-        self.permit.adopt(share);
+    pub(super) fn adopt_permit(self: &Arc<Self>, share: &ProxiedPermit) {
+        self.permit.adopt_proxied(share);
         self.permit.permits().stand(self, Standing { address: self.permit.counted_for(), ..self.standing() });
     }
 
@@ -122,9 +122,9 @@ impl Connection {
     }
 }
 
-impl Idle for Connection {
-    fn silent_since_s(&self, standing: Standing) -> Option<u32> {
-        (self.standing() == standing).then(|| self.heard_s.load(Relaxed))
+impl Evictable for Connection {
+    fn idle_since_s(&self, standing: Standing) -> Option<u32> {
+        (self.standing() == standing).then(|| self.last_read_s.load(Relaxed))
     }
 }
 
@@ -148,24 +148,27 @@ impl ConnectionHandle {
         }
     }
 
-    /// See [`Connection::end`].
+    /// See [`Connection::shut_down`].
     pub(in crate::gateway) fn end(&self) {
         if let Some(connection) = self.0.upgrade() {
-            connection.end();
+            connection.shut_down();
         }
     }
 
     /// The request comes from a node of ours: connections of nodes are not counted by address, and stay.
-    pub(in crate::gateway) fn is_of_a_node(&self) {
+    pub(in crate::gateway) fn mark_as_node(&self) {
         if let Some(connection) = self.0.upgrade() {
             connection.raise(Rank::Account);
-            connection.permit.is_of_a_node();
+            connection.permit.mark_as_node();
         }
     }
 
     /// Counts the request for the client for whom a proxy asks, as long as the share is there.
-    pub(in crate::gateway) fn share(&self, client: IpAddr) -> Result<Option<Arc<Share>>, Refused> {
+    pub(in crate::gateway) fn acquire_proxied_permit(
+        &self,
+        client: IpAddr,
+    ) -> Result<Option<Arc<ProxiedPermit>>, PermitError> {
         let Some(connection) = self.0.upgrade() else { return Ok(None) };
-        Ok(connection.permit.permits().share(client)?.map(Arc::new))
+        Ok(connection.permit.permits().acquire_proxied(client)?.map(Arc::new))
     }
 }

@@ -24,29 +24,29 @@ const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 /// Stands in the extensions of a request that may be parked once its body is at its end: one by GET. Only the listener makes
 /// it, so that nothing is parked where nobody would answer it.
 #[derive(Clone, Copy, Debug)]
-pub struct MayPark(());
+pub struct ParkCandidate(());
 
-impl MayPark {
+impl ParkCandidate {
     /// The right to park a request whose whole body was this.
-    pub fn after(self, body: &Bytes) -> Option<CanPark> {
-        body.is_empty().then_some(CanPark(()))
+    pub fn into_token(self, body: &Bytes) -> Option<ParkToken> {
+        body.is_empty().then_some(ParkToken(()))
     }
 }
 
 /// The right to park a request: all of it has been read, and it has no body. What is still on the way would be taken for the
 /// next request.
 #[derive(Clone, Copy, Debug)]
-pub struct CanPark(());
+pub struct ParkToken(());
 
 /// Reads what there is of a body to find out whether a request can be parked: frames without a byte are none.
 #[derive(Clone, Copy, Debug)]
-pub struct Pass(pub Option<CanPark>);
+pub struct MaybePark(pub Option<ParkToken>);
 
-impl<S: Sync> FromRequest<S> for Pass {
+impl<S: Sync> FromRequest<S> for MaybePark {
     type Rejection = Infallible;
 
     async fn from_request(request: axum::extract::Request, _: &S) -> Result<Self, Infallible> {
-        let Some(MayPark(())) = request.extensions().get() else { return Ok(Self(None)) };
+        let Some(ParkCandidate(())) = request.extensions().get() else { return Ok(Self(None)) };
         let mut body = request.into_body();
         while let Some(frame) = body.frame().await {
             let is_nothing = frame.is_ok_and(|frame| frame.data_ref().is_none_or(Bytes::is_empty));
@@ -54,13 +54,13 @@ impl<S: Sync> FromRequest<S> for Pass {
                 return Ok(Self(None));
             }
         }
-        Ok(Self(Some(CanPark(()))))
+        Ok(Self(Some(ParkToken(()))))
     }
 }
 
 /// Why the listener waits no longer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GiveUp {
+pub enum WaitEnd {
     /// The time of the wait is over.
     Deadline,
     /// The process leaves: the client should ask again, of whoever serves then.
@@ -68,77 +68,80 @@ pub enum GiveUp {
 }
 
 /// A wait that ends with one answer. Dropped at once when its client goes.
-pub trait Parked: Send {
+pub trait LongPoll: Send {
     /// The answer, once there is one: a final status with a body (not 1xx, 204 or 304). Not asked again after that.
-    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Response<Bytes>>;
+    fn poll_response(&mut self, context: &mut Context<'_>) -> Poll<Response<Bytes>>;
 
     /// The answer when there was none in time. Nothing is asked after that.
-    fn give_up(&mut self, why: GiveUp) -> Response<Bytes>;
+    fn finish(&mut self, why: WaitEnd) -> Response<Bytes>;
 }
 
 /// A wait that ends with its client: an answer in pieces, each sent as soon as it is there and the one before was taken.
-pub trait Streamed: Send {
+pub trait ChunkStream: Send {
     /// The next piece, which is not empty; `None` at the end.
-    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>>;
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>>;
 
     /// A piece that says nothing, for a connection on which nothing was sent for a while.
     fn heartbeat(&mut self) -> Bytes;
 
     /// The last piece before the process leaves.
-    fn farewell(&mut self) -> Bytes;
+    fn closing_chunk(&mut self) -> Bytes;
 }
 
 /// What is parked.
-pub(super) enum Guest {
-    Poll { parked: Box<dyn Parked>, deadline: Instant },
-    Stream { streamed: Box<dyn Streamed>, heartbeat_every: Duration },
+pub(super) enum ParkedWait {
+    Poll { parked: Box<dyn LongPoll>, deadline: Instant },
+    Stream { streamed: Box<dyn ChunkStream>, heartbeat_every: Duration },
 }
 
 /// In the extensions of a response: that this is not yet the answer. Layers may add headers to it; they will go with the
 /// answer.
 #[derive(Clone)]
-pub struct Park(Arc<Parking>);
+pub struct ParkMarker(Arc<ParkSlot>);
 
-struct Parking {
-    guest: Mutex<Option<Guest>>,
-    route: OnceLock<Arc<ByStatus>>,
+struct ParkSlot {
+    wait: Mutex<Option<ParkedWait>>,
+    counters: OnceLock<Arc<ByStatus>>,
 }
 
-impl Park {
+impl ParkMarker {
     /// Parks a wait that ends with one answer, at `deadline` at the latest.
-    pub fn poll(_: CanPark, deadline: Instant, parked: impl Parked + 'static) -> Response {
-        Self::of(Guest::Poll { parked: Box::new(parked), deadline }, Response::new(Body::empty()))
+    pub fn poll(_: ParkToken, deadline: Instant, parked: impl LongPoll + 'static) -> Response {
+        Self::with_wait(ParkedWait::Poll { parked: Box::new(parked), deadline }, Response::new(Body::empty()))
     }
 
     /// Begins an answer in pieces with this status and these headers. A heartbeat is sent when nothing else was for so long.
     pub fn stream(
-        _: CanPark,
+        _: ParkToken,
         head: Response<()>,
         heartbeat_every: Duration,
-        streamed: impl Streamed + 'static,
+        streamed: impl ChunkStream + 'static,
     ) -> Response {
-        Self::of(Guest::Stream { streamed: Box::new(streamed), heartbeat_every }, head.map(|()| Body::empty()))
+        Self::with_wait(
+            ParkedWait::Stream { streamed: Box::new(streamed), heartbeat_every },
+            head.map(|()| Body::empty()),
+        )
     }
 
-    fn of(guest: Guest, mut response: Response) -> Response {
-        let parking = Parking { guest: Mutex::new(Some(guest)), route: OnceLock::new() };
+    fn with_wait(guest: ParkedWait, mut response: Response) -> Response {
+        let parking = ParkSlot { wait: Mutex::new(Some(guest)), counters: OnceLock::new() };
         response.extensions_mut().insert(Self(Arc::new(parking)));
         response
     }
 
     /// Where the answer is to be counted when it is given. The first to say so is heard.
-    pub fn count_at(&self, route: Arc<ByStatus>) {
-        let _ = self.0.route.set(route);
+    pub fn set_counters(&self, route: Arc<ByStatus>) {
+        let _ = self.0.counters.set(route);
     }
 
     /// The guest and where it is counted; a copy of an extension that was used has none.
-    pub(super) fn take(&self) -> Option<(Guest, Option<Arc<ByStatus>>)> {
-        let guest = self.0.guest.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        Some((guest, self.0.route.get().cloned()))
+    pub(super) fn take(&self) -> Option<(ParkedWait, Option<Arc<ByStatus>>)> {
+        let guest = self.0.wait.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        Some((guest, self.0.counters.get().cloned()))
     }
 }
 
-impl fmt::Debug for Park {
+impl fmt::Debug for ParkMarker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Park")
     }
@@ -151,13 +154,17 @@ pub struct Waited;
 
 /// The answer to a request that has to wait, parked if it can be. One that cannot is waited for in its handler, where nobody
 /// sees its client go: not for longer than [`POLL_UNPARKED_WAIT_MAX`], whatever it asks.
-pub async fn park_or_wait(can_park: Option<CanPark>, deadline: Instant, mut parked: impl Parked + 'static) -> Response {
+pub async fn park_or_wait(
+    can_park: Option<ParkToken>,
+    deadline: Instant,
+    mut parked: impl LongPoll + 'static,
+) -> Response {
     if let Some(can_park) = can_park {
-        return Park::poll(can_park, deadline, parked);
+        return ParkMarker::poll(can_park, deadline, parked);
     }
     let deadline = deadline.min(Instant::now() + POLL_UNPARKED_WAIT_MAX);
-    let answer = timeout_at(deadline, poll_fn(|context| parked.poll_answer(context))).await;
-    let mut response = answer.unwrap_or_else(|_| parked.give_up(GiveUp::Deadline)).map(Body::from);
+    let answer = timeout_at(deadline, poll_fn(|context| parked.poll_response(context))).await;
+    let mut response = answer.unwrap_or_else(|_| parked.finish(WaitEnd::Deadline)).map(Body::from);
     response.headers_mut().entry(header::CACHE_CONTROL).or_insert(NO_STORE);
     response.extensions_mut().insert(Waited);
     response
@@ -167,13 +174,13 @@ pub async fn park_or_wait(can_park: Option<CanPark>, deadline: Instant, mut park
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Persistence {
     /// HTTP/1.1, which goes on unless somebody says otherwise.
-    Keep,
+    KeepAlive,
     /// HTTP/1.0 whose client asked for it: it must be told so.
-    KeepOld,
+    Http10KeepAlive,
     /// HTTP/1.1 whose client will close.
     Close,
     /// HTTP/1.0.
-    CloseOld,
+    Http10Close,
 }
 
 impl Persistence {
@@ -193,29 +200,29 @@ impl Persistence {
         let may_have_two_lengths = headers.contains_key(header::TRANSFER_ENCODING);
         match request.version() {
             Version::HTTP_11 if says("close") || may_have_two_lengths => Some(Self::Close),
-            Version::HTTP_11 => Some(Self::Keep),
-            Version::HTTP_10 if says("keep-alive") && !says("close") => Some(Self::KeepOld),
-            Version::HTTP_10 => Some(Self::CloseOld),
+            Version::HTTP_11 => Some(Self::KeepAlive),
+            Version::HTTP_10 if says("keep-alive") && !says("close") => Some(Self::Http10KeepAlive),
+            Version::HTTP_10 => Some(Self::Http10Close),
             _ => None,
         }
     }
 
-    pub(super) fn keeps(self) -> bool {
-        matches!(self, Self::Keep | Self::KeepOld)
+    pub(super) fn is_keep_alive(self) -> bool {
+        matches!(self, Self::KeepAlive | Self::Http10KeepAlive)
     }
 
-    pub(super) fn is_old(self) -> bool {
-        matches!(self, Self::KeepOld | Self::CloseOld)
+    pub(super) fn is_http10(self) -> bool {
+        matches!(self, Self::Http10KeepAlive | Self::Http10Close)
     }
 
     /// The same client, whose connection will be closed.
     pub(super) fn closing(self) -> Self {
-        if self.is_old() { Self::CloseOld } else { Self::Close }
+        if self.is_http10() { Self::Http10Close } else { Self::Close }
     }
 
     /// What the handler of such a request is given.
-    pub(super) fn pass(self) -> MayPark {
-        MayPark(())
+    pub(super) fn park_candidate(self) -> ParkCandidate {
+        ParkCandidate(())
     }
 }
 
@@ -234,21 +241,21 @@ mod tests {
 
     #[test]
     fn what_can_be_parked_and_what_comes_after() {
-        use Persistence::{Close, CloseOld, Keep, KeepOld};
+        use Persistence::{Close, Http10Close, Http10KeepAlive, KeepAlive};
         let (new, old) = (Version::HTTP_11, Version::HTTP_10);
-        check("GET", new, &[], Some(Keep));
-        check("GET", new, &[("connection", "keep-alive")], Some(Keep));
+        check("GET", new, &[], Some(KeepAlive));
+        check("GET", new, &[("connection", "keep-alive")], Some(KeepAlive));
         check("GET", new, &[("connection", "Close")], Some(Close));
         check("GET", new, &[("connection", "te, close")], Some(Close));
         check("GET", new, &[("connection", "te"), ("connection", "close")], Some(Close));
-        check("GET", new, &[("connection", "closer")], Some(Keep));
+        check("GET", new, &[("connection", "closer")], Some(KeepAlive));
         check("GET", new, &[("transfer-encoding", "chunked")], Some(Close));
-        check("GET", old, &[], Some(CloseOld));
-        check("GET", old, &[("connection", "Keep-Alive")], Some(KeepOld));
-        check("GET", old, &[("connection", "keep-alive, close")], Some(CloseOld));
+        check("GET", old, &[], Some(Http10Close));
+        check("GET", old, &[("connection", "Keep-Alive")], Some(Http10KeepAlive));
+        check("GET", old, &[("connection", "keep-alive, close")], Some(Http10Close));
         check("HEAD", new, &[], None);
         check("POST", new, &[], None);
-        check("GET", new, &[("connection", "upgrade"), ("upgrade", "h2c")], Some(Keep));
+        check("GET", new, &[("connection", "upgrade"), ("upgrade", "h2c")], Some(KeepAlive));
         check("GET", Version::HTTP_2, &[], None);
     }
 }

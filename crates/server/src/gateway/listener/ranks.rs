@@ -3,7 +3,7 @@
 //!
 //! Pure: knows no sockets, and is told the time.
 
-use super::idle::{Idle, IdleOrder};
+use super::eviction::{Evictable, IdleQueue};
 use crate::address_key::AddressKey;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -58,7 +58,7 @@ struct OfRank<T> {
 
 struct OfAddress<T> {
     open: usize,
-    order: IdleOrder<T>,
+    order: IdleQueue<T>,
 }
 
 impl<T> Default for Ranks<T> {
@@ -68,7 +68,7 @@ impl<T> Default for Ranks<T> {
     }
 }
 
-impl<T: Idle> Ranks<T> {
+impl<T: Evictable> Ranks<T> {
     fn of(&mut self, rank: Rank) -> Option<&mut OfRank<T>> {
         match rank {
             Rank::Nobody => Some(&mut self.nobodies),
@@ -82,7 +82,7 @@ impl<T: Idle> Ranks<T> {
         let Some(of_rank) = self.of(standing.rank) else { return };
         of_rank.resize(standing, |open| open + 1);
         if let Some(of_address) = of_rank.addresses.get_mut(&standing.address) {
-            of_address.order.put(one, of_address.open);
+            of_address.order.push(one, of_address.open);
         }
     }
 
@@ -106,11 +106,11 @@ impl<T: Idle> Ranks<T> {
     }
 }
 
-impl<T: Idle> OfRank<T> {
+impl<T: Evictable> OfRank<T> {
     fn resize(&mut self, standing: Standing, size: impl FnOnce(usize) -> usize) {
         let address = standing.address;
         let of_address =
-            self.addresses.entry(address).or_insert_with(|| OfAddress { open: 0, order: IdleOrder::new(standing) });
+            self.addresses.entry(address).or_insert_with(|| OfAddress { open: 0, order: IdleQueue::new(standing) });
         self.by_size.remove(&(weight(of_address.open, address), address));
         of_address.open = size(of_address.open);
         match of_address.open {
@@ -125,7 +125,7 @@ impl<T: Idle> OfRank<T> {
             let has_more = address.is_some() && *address != newcomer.address && *size > newcomer.has;
             let Some(until_s) = (if has_more { Some(newcomer.now_s) } else { silent_s }) else { continue };
             let Some(of_address) = self.addresses.get_mut(address) else { continue };
-            let found = of_address.order.idlest(until_s, looked_at);
+            let found = of_address.order.pop_idlest(until_s, looked_at);
             if found.is_some() {
                 return found;
             }
@@ -149,8 +149,8 @@ mod tests {
         since_s: u32,
     }
 
-    impl Idle for One {
-        fn silent_since_s(&self, standing: Standing) -> Option<u32> {
+    impl Evictable for One {
+        fn idle_since_s(&self, standing: Standing) -> Option<u32> {
             (*self.standing.lock().unwrap() == standing).then_some(self.since_s)
         }
     }

@@ -1,10 +1,10 @@
 //! The parts of a connection that something must be known of: its bytes, and the body of its request.
 
+use super::bad_head;
 use super::connection::Connection;
-use super::held::Line;
-use super::place::Shared;
-use super::pulse::Sent;
-use super::unreadable;
+use super::connection_state::ConnectionState;
+use super::parked::RawConnection;
+use super::phase::WriteProgress;
 use crate::metrics::Metrics;
 use bytes::{Buf, Bytes};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -17,23 +17,23 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
 /// A socket whose bytes are felt in the pulse.
-pub(super) struct Tracked {
+pub(super) struct TrackedStream {
     connection: Arc<Connection>,
-    shared: Arc<Shared>,
+    state: Arc<ConnectionState>,
     /// What was read before, and is read again first.
-    ahead: Bytes,
+    read_ahead: Bytes,
     /// What is left of a refusal that goes in place of the library's; empty when none does.
     refusal: Bytes,
 }
 
-impl Tracked {
-    pub(super) fn new(line: Line, shared: Arc<Shared>) -> Self {
-        Self { connection: line.connection, shared, ahead: line.ahead.into(), refusal: Bytes::new() }
+impl TrackedStream {
+    pub(super) fn new(line: RawConnection, shared: Arc<ConnectionState>) -> Self {
+        Self { connection: line.connection, state: shared, read_ahead: line.read_ahead.into(), refusal: Bytes::new() }
     }
 
     /// The connection without anybody on it, who had read `read` of it and not used it.
-    pub(super) fn into_line(self, read: &[u8]) -> Line {
-        Line { connection: self.connection, ahead: [read, &self.ahead].concat() }
+    pub(super) fn into_raw(self, read: &[u8]) -> RawConnection {
+        RawConnection { connection: self.connection, read_ahead: [read, &self.read_ahead].concat() }
     }
 
     /// Sends a refusal in place of `bytes`, and says that these went.
@@ -47,31 +47,31 @@ impl Tracked {
         Poll::Ready(Ok(bytes.len()))
     }
 
-    fn felt(&self, wrote: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn record_write(&self, wrote: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &wrote {
             Poll::Ready(Ok(0) | Err(_)) => {}
             Poll::Ready(Ok(bytes)) => {
-                self.shared.pulse.wrote(Sent::Some);
-                self.shared.reading.took(*bytes, Instant::now);
+                self.state.phase.write_attempted(WriteProgress::Advanced);
+                self.state.read_rate.bytes_taken(*bytes, Instant::now);
             }
             Poll::Pending => {
-                self.shared.pulse.wrote(Sent::Nothing);
-                self.shared.reading.blocked(Instant::now);
+                self.state.phase.write_attempted(WriteProgress::Blocked);
+                self.state.read_rate.write_blocked(Instant::now);
             }
         }
         wrote
     }
 }
 
-impl AsyncRead for Tracked {
+impl AsyncRead for TrackedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if !self.ahead.is_empty() {
-            let fits = self.ahead.len().min(buffer.remaining());
-            buffer.put_slice(&self.ahead.split_to(fits));
+        if !self.read_ahead.is_empty() {
+            let fits = self.read_ahead.len().min(buffer.remaining());
+            buffer.put_slice(&self.read_ahead.split_to(fits));
             return Poll::Ready(Ok(()));
         }
         loop {
@@ -79,8 +79,8 @@ impl AsyncRead for Tracked {
             match self.connection.try_read(buffer) {
                 Ok(read) => {
                     if read > 0 {
-                        self.shared.pulse.read();
-                        self.connection.heard();
+                        self.state.phase.bytes_read();
+                        self.connection.record_read();
                     }
                     return Poll::Ready(Ok(()));
                 }
@@ -92,22 +92,22 @@ impl AsyncRead for Tracked {
 }
 
 /// Not written from several places at once: what hyper sends here are heads with short bodies, and pieces no longer than its
-/// buffer (see `AnswerBody`), which it sooner copies together than it keeps a list of them.
-impl AsyncWrite for Tracked {
+/// buffer (see `ResponseBody`), which it sooner copies together than it keeps a list of them.
+impl AsyncWrite for TrackedStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         // No handler is asked: what goes now, the library says by itself.
-        if self.refusal.is_empty() && self.shared.pulse.awaits_client() {
-            self.refusal = unreadable::with_body(bytes).unwrap_or_default();
+        if self.refusal.is_empty() && self.state.phase.is_awaiting_client() {
+            self.refusal = bad_head::with_body(bytes).unwrap_or_default();
         }
         if !self.refusal.is_empty() {
             return self.poll_refuse(context, bytes);
         }
-        self.felt(self.connection.poll_write(context, bytes))
+        self.record_write(self.connection.poll_write(context, bytes))
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         // Nothing is kept here; hyper asks for this only when its own buffer is empty.
-        self.shared.flushed();
+        self.state.flushed();
         Poll::Ready(Ok(()))
     }
 
@@ -121,13 +121,13 @@ pub(super) struct TimedBody {
     body: Incoming,
     timeout: Duration,
     /// Only of a body that keeps its reader waiting: most have come with their head.
-    alarm: Option<Pin<Box<Sleep>>>,
+    timer: Option<Pin<Box<Sleep>>>,
     metrics: Arc<Metrics>,
 }
 
 impl TimedBody {
     pub(super) fn new(body: Incoming, timeout: Duration, metrics: Arc<Metrics>) -> Self {
-        Self { body, timeout, alarm: None, metrics }
+        Self { body, timeout, timer: None, metrics }
     }
 }
 
@@ -143,7 +143,7 @@ impl Body for TimedBody {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         let timeout = self.timeout;
-        let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep(timeout)));
+        let alarm = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
         ready!(alarm.as_mut().poll(context));
         self.metrics.http_timed_out();
         let why = "the body of the request did not come in time (http.body_timeout_ms)";

@@ -1,10 +1,10 @@
 //! Clients of every kind at a real door: bytes in, bytes out over sockets of the loopback interface. Where something must
 //! come in time the clock is tokio's paused one, which a machine that stands still does not move.
 
+mod capacity;
 mod parked;
-mod room;
 
-use super::accept::{BackOff, Seldom};
+use super::accept::{Backoff, LogThrottle};
 use super::*;
 use axum::Router;
 use axum::http::StatusCode;
@@ -24,26 +24,26 @@ const SOON: Duration = Duration::from_millis(30);
 const BIG_BYTES: usize = 64 * 1024 * 1024;
 
 /// A house with its door open.
-struct Open {
+struct TestServer {
     address: SocketAddr,
     metrics: Arc<Metrics>,
     /// Wakes the handler of `/slow`.
     wake: Arc<Notify>,
     /// Rung when the handler of `/slow` began.
     began: Arc<Notify>,
-    leave: Option<oneshot::Sender<()>>,
+    shutdown: Option<oneshot::Sender<()>>,
     served: JoinHandle<()>,
 }
 
-const PATIENT: Limits = Limits {
+const PATIENT: ListenerConfig = ListenerConfig {
     header_timeout: NEVER,
     body_timeout: NEVER,
     idle_timeout: NEVER,
-    reading: LEISURELY,
+    read_rate: LEISURELY,
     connections_max: 8,
     drain_max: NEVER,
 };
-const LEISURELY: ReadingLimits = ReadingLimits { stall_max: NEVER, bytes_per_s_min: 1 };
+const LEISURELY: ReadRateLimits = ReadRateLimits { stall_max: NEVER, bytes_per_s_min: 1 };
 
 fn router(wake: Arc<Notify>, began: Arc<Notify>) -> Router {
     let slow = move || async move {
@@ -63,65 +63,65 @@ fn router(wake: Arc<Notify>, began: Arc<Notify>) -> Router {
 }
 
 /// Whoever speaks something else is let go.
-struct Both(Router);
+struct RawCapableRouter(Router);
 
-impl Answer for Both {
-    type Body = <Router as Answer>::Body;
-    type Answering<B: RequestBody> = <Router as Answer>::Answering<B>;
+impl RequestHandler for RawCapableRouter {
+    type Body = <Router as RequestHandler>::Body;
+    type ResponseFuture<B: RequestBody> = <Router as RequestHandler>::ResponseFuture<B>;
 
-    fn answer<B: RequestBody>(&self, client: Peer<'_>, request: Request<B>) -> Self::Answering<B> {
-        self.0.answer(client, request)
+    fn handle<B: RequestBody>(&self, client: Peer<'_>, request: Request<B>) -> Self::ResponseFuture<B> {
+        self.0.handle(client, request)
     }
 
-    fn take_over(&self, _line: Line) -> Option<Line> {
+    fn handle_raw(&self, _line: RawConnection) -> Option<RawConnection> {
         None
     }
 
-    fn takes_over(&self) -> bool {
+    fn can_handle_raw(&self) -> bool {
         true
     }
 
     fn refusal_frame(&self, why: &ApiError) -> Vec<u8> {
-        format!("frame: {}", why.kind().1).into_bytes()
+        format!("frame: {}", why.status_and_code().1).into_bytes()
     }
 }
 
-impl Open {
-    async fn new(limits: Limits) -> Self {
+impl TestServer {
+    async fn new(limits: ListenerConfig) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         Self::at(address, listener, limits)
     }
 
-    fn at(address: SocketAddr, door: impl Accept + Send + 'static, limits: Limits) -> Self {
+    fn at(address: SocketAddr, door: impl Accept + Send + 'static, limits: ListenerConfig) -> Self {
         let (wake, began) = (Arc::<Notify>::default(), Arc::<Notify>::default());
         let house = Self::with(address, door, limits, |_| router(wake.clone(), began.clone()));
         Self { wake, began, ..house }
     }
 
     /// One with other routes.
-    fn with<A: Answer>(
+    fn with<A: RequestHandler>(
         address: SocketAddr,
         door: impl Accept + Send + 'static,
-        limits: Limits,
+        limits: ListenerConfig,
         answers: impl FnOnce(Arc<Metrics>) -> A,
     ) -> Self {
-        Self::sharing(Arc::<Metrics>::default().into(), address, door, limits, answers)
+        Self::with_resources(Arc::<Metrics>::default().into(), address, door, limits, answers)
     }
 
     /// One where something else than HTTP is spoken, too.
-    async fn of_both(limits: Limits) -> Self {
+    async fn with_raw(limits: ListenerConfig) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        Self::with(address, listener, limits, |_| Both(router(Arc::default(), Arc::default())))
+        Self::with(address, listener, limits, |_| RawCapableRouter(router(Arc::default(), Arc::default())))
     }
 
     /// One that is not alone in needing sockets.
-    fn sharing<A: Answer>(
-        shares: Shares,
+    fn with_resources<A: RequestHandler>(
+        shares: ListenerResources,
         address: SocketAddr,
         door: impl Accept + Send + 'static,
-        limits: Limits,
+        limits: ListenerConfig,
         answers: impl FnOnce(Arc<Metrics>) -> A,
     ) -> Self {
         let metrics = shares.metrics.clone();
@@ -132,7 +132,7 @@ impl Open {
         };
         let served = tokio::spawn(serve_from(door, answers, limits, shares, shutdown));
         let (wake, began) = Default::default();
-        Self { address, metrics, wake, began, leave: Some(leave), served }
+        Self { address, metrics, wake, began, shutdown: Some(leave), served }
     }
 
     async fn connect(&self) -> TcpStream {
@@ -146,8 +146,8 @@ impl Open {
         client
     }
 
-    fn leave(&mut self) {
-        self.leave.take().unwrap().send(()).unwrap();
+    fn drain(&mut self) {
+        self.shutdown.take().unwrap().send(()).unwrap();
     }
 
     fn sample(&self, name: &str) -> String {
@@ -188,7 +188,7 @@ fn ok(body: &str) -> (String, String) {
 
 #[tokio::test]
 async fn a_connection_is_kept_between_requests() {
-    let house = Open::new(PATIENT).await;
+    let house = TestServer::new(PATIENT).await;
     let mut client = house.connect().await;
     for _ in 0..3 {
         client.write_all(FAST.as_bytes()).await.unwrap();
@@ -204,7 +204,7 @@ async fn an_empty_line_before_a_request_may_come_in_segments() {
     fn check(begins: &str, cuts: &[usize], heard: &str, is_http: bool) {
         assert_eq!(heard.starts_with("HTTP/1.1 200"), is_http, "{begins:?} cut at {cuts:?}: {heard:?}");
     }
-    let house = Open::of_both(PATIENT).await;
+    let house = TestServer::with_raw(PATIENT).await;
     let last = FAST.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n");
     let rows =
         [("", true), ("\r\n", true), ("\r\n\r\n", true), ("\r\n\u{b}", false), ("\r\u{b}", false), ("\u{4}", false)];
@@ -231,17 +231,17 @@ async fn an_empty_line_before_a_request_may_come_in_segments() {
 /// Who begins with an empty line and says nothing more is put out in the time of a head.
 #[tokio::test]
 async fn half_an_empty_line_is_no_request() {
-    let limits = Limits { header_timeout: SOON, ..PATIENT };
-    check_put_out_of(Open::of_both(limits).await, "\r", "").await;
-    check_put_out_of(Open::of_both(limits).await, "\r\n", "").await;
+    let limits = ListenerConfig { header_timeout: SOON, ..PATIENT };
+    check_closed_by(TestServer::with_raw(limits).await, "\r", "").await;
+    check_closed_by(TestServer::with_raw(limits).await, "\r\n", "").await;
 }
 
 /// A client that sends this and then nothing is put out; what it heard before begins like this.
-async fn check_put_out(limits: Limits, sent: &str, heard: &str) {
-    check_put_out_of(Open::new(limits).await, sent, heard).await;
+async fn check_closed(limits: ListenerConfig, sent: &str, heard: &str) {
+    check_closed_by(TestServer::new(limits).await, sent, heard).await;
 }
 
-async fn check_put_out_of(house: Open, sent: &str, heard: &str) {
+async fn check_closed_by(house: TestServer, sent: &str, heard: &str) {
     let got = rest(house.send(sent).await).await;
     assert!(got.starts_with(heard) && got.is_empty() == heard.is_empty(), "{sent:?}: {got:?}");
     while house.sample("gauntlet_http_connections ") != "0" {
@@ -252,37 +252,37 @@ async fn check_put_out_of(house: Open, sent: &str, heard: &str) {
 
 #[tokio::test]
 async fn a_slow_head_is_cut_off() {
-    let limits = Limits { header_timeout: SOON, ..PATIENT };
-    check_put_out(limits, "", "").await;
-    check_put_out(limits, "GET /fast HTTP/1.1\r\nHost: x\r\nX-Slow: ", "").await;
-    check_put_out_of(Open::of_both(limits).await, "", "").await;
-    check_put_out_of(Open::of_both(limits).await, "GET /fa", "").await;
+    let limits = ListenerConfig { header_timeout: SOON, ..PATIENT };
+    check_closed(limits, "", "").await;
+    check_closed(limits, "GET /fast HTTP/1.1\r\nHost: x\r\nX-Slow: ", "").await;
+    check_closed_by(TestServer::with_raw(limits).await, "", "").await;
+    check_closed_by(TestServer::with_raw(limits).await, "GET /fa", "").await;
 }
 
 /// The runtime takes every new socket for readable: who believes it waits for the first byte without an end.
 #[tokio::test]
 async fn who_has_said_nothing_keeps_nobody_from_leaving() {
-    for mut house in [Open::new(PATIENT).await, Open::of_both(PATIENT).await] {
+    for mut house in [TestServer::new(PATIENT).await, TestServer::with_raw(PATIENT).await] {
         let client = house.connect().await;
         while house.sample("gauntlet_http_connections ") != "1" {
             tokio::task::yield_now().await;
         }
-        house.leave();
+        house.drain();
         assert_eq!(rest(client).await, "");
     }
 }
 
 #[tokio::test]
 async fn a_silent_connection_is_closed() {
-    let limits = Limits { idle_timeout: SOON, ..PATIENT };
-    check_put_out(limits, FAST, "HTTP/1.1 200 OK").await;
+    let limits = ListenerConfig { idle_timeout: SOON, ..PATIENT };
+    check_closed(limits, FAST, "HTTP/1.1 200 OK").await;
     // Half a request that came together with a whole one has the time of a silence: nothing more is heard of it.
-    check_put_out(limits, "GET /fast HTTP/1.1\r\nHost: x\r\n\r\nGET /fa", "HTTP/1.1 200 OK").await;
+    check_closed(limits, "GET /fast HTTP/1.1\r\nHost: x\r\n\r\nGET /fa", "HTTP/1.1 200 OK").await;
 }
 
 #[tokio::test]
 async fn a_client_that_does_not_take_its_answer_is_put_out() {
-    let house = Open::new(Limits { idle_timeout: SOON, ..PATIENT }).await;
+    let house = TestServer::new(ListenerConfig { idle_timeout: SOON, ..PATIENT }).await;
     let client = house.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n").await;
     while house.sample("gauntlet_http_timeouts_total ") != "1" {
         tokio::task::yield_now().await;
@@ -294,8 +294,8 @@ async fn a_client_that_does_not_take_its_answer_is_put_out() {
 /// Bytes that go now and then are no silence; so little at a time is no reading either.
 #[tokio::test]
 async fn a_client_that_takes_its_answer_drop_by_drop_is_put_out() {
-    let limits = ReadingLimits { stall_max: SOON, bytes_per_s_min: u32::MAX };
-    let house = Open::new(Limits { reading: limits, ..PATIENT }).await;
+    let limits = ReadRateLimits { stall_max: SOON, bytes_per_s_min: u32::MAX };
+    let house = TestServer::new(ListenerConfig { read_rate: limits, ..PATIENT }).await;
     let mut client = house.send("GET /big HTTP/1.1\r\nHost: x\r\n\r\n").await;
     let mut taken = [0; 4_096];
     while house.sample("gauntlet_http_timeouts_total ") != "1" {
@@ -308,8 +308,8 @@ async fn a_client_that_takes_its_answer_drop_by_drop_is_put_out() {
 
 #[tokio::test]
 async fn a_client_that_takes_its_answer_slowly_but_surely_gets_it_whole() {
-    let limits = ReadingLimits { stall_max: Duration::from_secs(10), bytes_per_s_min: 1 };
-    let house = Open::new(Limits { reading: limits, ..PATIENT }).await;
+    let limits = ReadRateLimits { stall_max: Duration::from_secs(10), bytes_per_s_min: 1 };
+    let house = TestServer::new(ListenerConfig { read_rate: limits, ..PATIENT }).await;
     let client = house.send("GET /big HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
     sleep(SOON).await;
     let heard = rest(client).await;
@@ -319,13 +319,13 @@ async fn a_client_that_takes_its_answer_slowly_but_surely_gets_it_whole() {
 
 #[tokio::test]
 async fn a_slow_body_is_refused() {
-    let limits = Limits { body_timeout: SOON, ..PATIENT };
-    check_put_out(limits, "POST /read HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc", "HTTP/1.1 408").await;
+    let limits = ListenerConfig { body_timeout: SOON, ..PATIENT };
+    check_closed(limits, "POST /read HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc", "HTTP/1.1 408").await;
 }
 
 #[tokio::test]
 async fn a_head_dripping_in_byte_by_byte_is_cut_off_all_the_same() {
-    let house = Open::new(Limits { header_timeout: SOON, ..PATIENT }).await;
+    let house = TestServer::new(ListenerConfig { header_timeout: SOON, ..PATIENT }).await;
     let mut client = house.send("GET /fast HTTP/1.1\r\nX: ").await;
     // Each byte is progress; the time of a head is for the whole of it.
     while client.write_all(b"x").await.is_ok() {
@@ -336,7 +336,7 @@ async fn a_head_dripping_in_byte_by_byte_is_cut_off_all_the_same() {
 
 #[tokio::test(start_paused = true)]
 async fn a_handler_may_take_longer_than_any_client() {
-    let house = Open::new(Limits { header_timeout: SOON, idle_timeout: SOON, ..PATIENT }).await;
+    let house = TestServer::new(ListenerConfig { header_timeout: SOON, idle_timeout: SOON, ..PATIENT }).await;
     let mut client = house.send(SLOW).await;
     house.began.notified().await;
     sleep(SOON * 3).await;
@@ -346,7 +346,7 @@ async fn a_handler_may_take_longer_than_any_client() {
 
 #[tokio::test]
 async fn an_oversized_head_is_refused() {
-    let house = Open::new(PATIENT).await;
+    let house = TestServer::new(PATIENT).await;
     let head = format!("GET /fast HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(2 * BUFFER_BYTES_MAX));
     let refused = rest(house.send(&head).await).await;
     assert!(refused.starts_with("HTTP/1.1 431") && refused.contains("\"code\":\"head_too_large\""), "{refused}");
@@ -360,7 +360,7 @@ async fn an_oversized_head_is_refused() {
 /// Also behind a request that was answered.
 #[tokio::test]
 async fn a_head_that_is_none_is_refused() {
-    let house = Open::new(PATIENT).await;
+    let house = TestServer::new(PATIENT).await;
     for before in ["", FAST] {
         let refused = rest(house.send(&format!("{before}GET / HTTP/9.9\r\n\r\n")).await).await;
         assert!(refused.contains("HTTP/1.1 400") && refused.contains("\"code\":\"bad_head\""), "{refused}");
@@ -369,7 +369,7 @@ async fn a_head_that_is_none_is_refused() {
 
 #[tokio::test]
 async fn a_client_that_speaks_http_2_is_told_so() {
-    for house in [Open::new(PATIENT).await, Open::of_both(PATIENT).await] {
+    for house in [TestServer::new(PATIENT).await, TestServer::with_raw(PATIENT).await] {
         let refused = rest(house.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await).await;
         assert!(refused.starts_with("HTTP/1.1 505 "), "{refused:?}");
         assert!(refused.contains("\"code\":\"http_version\"") && refused.contains("connection: close"), "{refused}");
@@ -382,15 +382,18 @@ async fn a_client_for_whom_there_is_no_socket_waits_until_somebody_else_gives_on
     let bot = sockets.acquire_for_bot().await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (address, routes) = (listener.local_addr().unwrap(), |_| router(Arc::default(), Arc::default()));
-    let shares = Shares { sockets: Some(sockets.clone()), ..Shares::from(Arc::<Metrics>::default()) };
-    let mut house = Open::sharing(shares, address, listener, PATIENT, routes);
+    let shares = ListenerResources {
+        socket_budget: Some(sockets.clone()),
+        ..ListenerResources::from(Arc::<Metrics>::default())
+    };
+    let mut house = TestServer::with_resources(shares, address, listener, PATIENT, routes);
     let mut client = house.send(FAST).await;
     sockets.wait_for_shortage().await;
     assert_eq!(house.sample("gauntlet_http_connections_accepted_total "), "0");
     drop(bot);
     assert_eq!(answer(&mut client).await, ok("fast"));
     assert!(sockets.is_exhausted(), "the client has it");
-    house.leave();
+    house.drain();
     assert_eq!(rest(client).await, "");
     house.served.await.unwrap();
     assert_eq!(sockets.available(), 1);
@@ -398,11 +401,11 @@ async fn a_client_for_whom_there_is_no_socket_waits_until_somebody_else_gives_on
 
 #[tokio::test]
 async fn a_drain_finishes_what_is_under_way_and_takes_nothing_new() {
-    let mut house = Open::new(PATIENT).await;
+    let mut house = TestServer::new(PATIENT).await;
     let (silent, mut kept, mut busy) = (house.connect().await, house.send(FAST).await, house.send(SLOW).await);
     assert_eq!(answer(&mut kept).await, ok("fast"));
     house.began.notified().await;
-    house.leave();
+    house.drain();
     assert_eq!(rest(silent).await, "");
     assert_eq!(rest(kept).await, "");
     TcpStream::connect(house.address).await.unwrap_err();
@@ -414,18 +417,18 @@ async fn a_drain_finishes_what_is_under_way_and_takes_nothing_new() {
 
 #[tokio::test]
 async fn a_drain_ends_although_a_request_does_not() {
-    let mut house = Open::new(Limits { drain_max: SOON, ..PATIENT }).await;
+    let mut house = TestServer::new(ListenerConfig { drain_max: SOON, ..PATIENT }).await;
     let busy = house.send(SLOW).await;
     house.began.notified().await;
-    house.leave();
+    house.drain();
     timeout(NEVER, house.served).await.expect("the drain is bounded").unwrap();
     assert_eq!(rest(busy).await, "");
 }
 
 /// A door that cannot accept so often before it can.
-struct Jammed(TcpListener, usize);
+struct FailingListener(TcpListener, usize);
 
-impl Accept for Jammed {
+impl Accept for FailingListener {
     async fn accept(&mut self) -> io::Result<(TcpStream, SocketAddr)> {
         if self.1 > 0 {
             self.1 -= 1;
@@ -439,7 +442,7 @@ impl Accept for Jammed {
 async fn want_of_files_delays_clients_and_turns_none_away() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let house = Open::at(address, Jammed(listener, 3), PATIENT);
+    let house = TestServer::at(address, FailingListener(listener, 3), PATIENT);
     let mut client = house.send(FAST).await;
     assert_eq!(answer(&mut client).await, ok("fast"));
     assert_eq!(house.sample("gauntlet_http_accept_errors_total "), "3");
@@ -448,15 +451,15 @@ async fn want_of_files_delays_clients_and_turns_none_away() {
 #[test]
 fn pauses_double_up_to_a_bound() {
     let error = io::Error::from(Errno::MFILE);
-    let mut back_off = BackOff::default();
-    let pauses_ms: Vec<_> = (0..9).map(|_| back_off.next(&error).as_millis()).collect();
+    let mut back_off = Backoff::default();
+    let pauses_ms: Vec<_> = (0..9).map(|_| back_off.next_pause(&error).as_millis()).collect();
     assert_eq!(pauses_ms, [10, 20, 40, 80, 160, 320, 640, 1_000, 1_000]);
 }
 
 #[test]
 fn what_is_found_out_again_and_again_is_said_now_and_then() {
-    let (mut seldom, begun) = (Seldom::default(), Instant::now());
+    let (mut seldom, begun) = (LogThrottle::default(), Instant::now());
     let said: Vec<bool> =
-        [0, 0, 5, 9, 10, 11, 19, 40].into_iter().map(|s| seldom.may_be_said(begun + Duration::from_secs(s))).collect();
+        [0, 0, 5, 9, 10, 11, 19, 40].into_iter().map(|s| seldom.is_due(begun + Duration::from_secs(s))).collect();
     assert_eq!(said, [true, false, false, false, true, false, false, true]);
 }

@@ -14,34 +14,34 @@ use wire::api::{Readiness, ReadinessCheck};
 /// A store that does not answer for so long is not ready.
 const PROBE_WAIT: Duration = Duration::from_secs(2);
 /// How long an answer is good.
-const PROBE_KEPT: Duration = Duration::from_millis(250);
+const PROBE_CACHE_TTL: Duration = Duration::from_millis(250);
 
 /// The last answer of the store. Whoever asks while somebody else does waits for the same answer.
 #[derive(Clone, Default)]
-pub(super) struct Probe(Arc<Mutex<Option<Answered>>>);
+pub(super) struct Probe(Arc<Mutex<Option<CachedProbe>>>);
 
 /// What is wrong, if something is.
-type Answer = Result<(), &'static str>;
+type CheckResult = Result<(), &'static str>;
 
-struct Answered {
+struct CachedProbe {
     at: Instant,
-    answer: Answer,
+    result: CheckResult,
 }
 
 impl Probe {
-    async fn store(&self, app: &App) -> Answer {
+    async fn check_store(&self, app: &App) -> CheckResult {
         let mut last = self.0.lock().await;
-        if let Some(known) = last.as_ref().filter(|known| known.at.elapsed() < PROBE_KEPT) {
-            return known.answer;
+        if let Some(known) = last.as_ref().filter(|known| known.at.elapsed() < PROBE_CACHE_TTL) {
+            return known.result;
         }
-        let answer = ask_store(app).await;
-        *last = Some(Answered { at: Instant::now(), answer });
+        let answer = probe_store(app).await;
+        *last = Some(CachedProbe { at: Instant::now(), result: answer });
         answer
     }
 }
 
 /// Why is told without details: whoever asks needs no token. The log has them.
-async fn ask_store(app: &App) -> Answer {
+async fn probe_store(app: &App) -> CheckResult {
     // The writer knows better than a probe: a small write may succeed where the last commit did not.
     if let Some(error) = app.store.refusal() {
         tracing::debug!(%error, "not ready: the store was lost");
@@ -66,15 +66,15 @@ async fn ask_store(app: &App) -> Answer {
 
 /// A node serves tables while it holds a lease of its own: it waits for no other node's. On its way out it lets go of them, and
 /// says so by another check.
-fn tables(app: &App) -> Answer {
+fn check_tables(app: &App) -> CheckResult {
     let is_served = app.config.serve_mode != ServeMode::All || app.drain.has_begun() || app.tables.is_serving();
     if is_served { Ok(()) } else { Err("this server holds no lease on tables at the moment") }
 }
 
 /// Every check, and whether all passed.
-pub(super) async fn look(app: &App, probe: &Probe) -> Readiness {
+pub(super) async fn check_readiness(app: &App, probe: &Probe) -> Readiness {
     let serving = if app.drain.has_begun() { Err("this server is leaving") } else { Ok(()) };
-    let checks = [("serving", serving), ("tables", tables(app)), ("store", probe.store(app).await)];
+    let checks = [("serving", serving), ("tables", check_tables(app)), ("store", probe.check_store(app).await)];
     let checks = checks.map(|(name, answer)| ReadinessCheck {
         name: name.to_owned(),
         ok: answer.is_ok(),

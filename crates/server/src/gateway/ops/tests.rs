@@ -3,7 +3,7 @@
 use super::*;
 use crate::app::App;
 use crate::config::{Config, ServeMode};
-use crate::gateway::auth::Bootstrap;
+use crate::gateway::auth::BootstrapToken;
 use axum::body::{Body, to_bytes};
 use axum::http::Request as HttpRequest;
 use axum::middleware::from_fn_with_state;
@@ -18,25 +18,25 @@ use tower::ServiceExt;
 const SECRET: &str = "an-admin-for-the-test";
 
 /// The memory store, whose probe fails on request and is counted.
-struct Shaky {
+struct FlakyDatabase {
     inner: store::memory::MemoryDatabase,
     is_lost: Arc<AtomicBool>,
     probes: Arc<AtomicUsize>,
 }
 
-struct ShakyReader {
+struct FlakyReader {
     inner: Box<dyn Reader>,
     is_lost: Arc<AtomicBool>,
     probes: Arc<AtomicUsize>,
 }
 
-impl Database for Shaky {
+impl Database for FlakyDatabase {
     fn writer(&self) -> Result<Box<dyn Backend>, StoreError> {
         self.inner.writer()
     }
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError> {
         let (is_lost, probes) = (self.is_lost.clone(), self.probes.clone());
-        Ok(Box::new(ShakyReader { inner: self.inner.reader()?, is_lost, probes }))
+        Ok(Box::new(FlakyReader { inner: self.inner.reader()?, is_lost, probes }))
     }
     fn is_shared(&self) -> bool {
         false
@@ -55,7 +55,7 @@ macro_rules! pass {
     };
 }
 
-impl Reader for ShakyReader {
+impl Reader for FlakyReader {
     pass! {
         token(digest: &[u8; 32]) -> Option<engine::rows::Token>;
         tokens(account: AccountId) -> Vec<engine::rows::Token>;
@@ -113,17 +113,17 @@ impl Reader for ShakyReader {
     }
 }
 
-struct House {
+struct TestServer {
     app: App,
     router: Router,
     is_lost: Arc<AtomicBool>,
     probes: Arc<AtomicUsize>,
 }
 
-async fn house() -> House {
+async fn test_server() -> TestServer {
     let (is_lost, probes) = (Arc::<AtomicBool>::default(), Arc::<AtomicUsize>::default());
     let inner = store::memory::MemoryDatabase::new();
-    let database = Arc::new(Shaky { inner, is_lost: is_lost.clone(), probes: probes.clone() });
+    let database = Arc::new(FlakyDatabase { inner, is_lost: is_lost.clone(), probes: probes.clone() });
     let metrics = Arc::new(Metrics::default());
     let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
     let account =
@@ -131,12 +131,12 @@ async fn house() -> House {
     assert_eq!(store.commit(Command::EnsureAccount(account)).await, Ok(Outcome::Account(AccountId(7))));
     let mut config = Config::default();
     config.bootstrap_token = Some(crate::config::Secret::new(SECRET));
-    let app = App::new(store, Arc::new(config), metrics.clone(), Some(Bootstrap::new(SECRET, AccountId(7))));
+    let app = App::new(store, Arc::new(config), metrics.clone(), Some(BootstrapToken::new(SECRET, AccountId(7))));
     let router = routes().layer(from_fn_with_state(metrics, measure)).with_state(app.clone());
-    House { app, router, is_lost, probes }
+    TestServer { app, router, is_lost, probes }
 }
 
-impl House {
+impl TestServer {
     /// Holds a lease on tables from here on.
     async fn serve_tables(&self) {
         tokio::spawn(crate::tables::run(self.app.clone()));
@@ -165,7 +165,7 @@ impl House {
 
 #[tokio::test]
 async fn who_may_ask_what() {
-    let house = house().await;
+    let house = test_server().await;
     house.serve_tables().await;
     for (path, token, want) in [
         ("/healthz", None, 200),
@@ -183,7 +183,7 @@ async fn who_may_ask_what() {
 
 #[tokio::test]
 async fn statistics_have_the_shape_that_programs_know() {
-    let house = house().await;
+    let house = test_server().await;
     house.app.metrics.turn_saved(1);
     let stats = house.json("/api/admin/stats").await;
     assert_eq!(stats["job_queue"], serde_json::json!({"ready": 0, "running": 0, "scheduled": 0, "total": 0}));
@@ -203,7 +203,7 @@ async fn statistics_have_the_shape_that_programs_know() {
 
 #[tokio::test]
 async fn the_configuration_is_shown_without_secrets() {
-    let house = house().await;
+    let house = test_server().await;
     let shown = house.json("/api/admin/config").await;
     let port = serde_json::json!({"key": "server.port", "value": "4000", "source": "default"});
     assert!(shown["entries"].as_array().unwrap().contains(&port));
@@ -212,7 +212,7 @@ async fn the_configuration_is_shown_without_secrets() {
 
 #[tokio::test]
 async fn figures_are_on_one_page() {
-    let house = house().await;
+    let house = test_server().await;
     house.get("/healthz", None).await;
     let (_, page) = house.get("/metrics", None).await;
     for want in [
@@ -229,7 +229,7 @@ async fn figures_are_on_one_page() {
 
 /// `/readyz` must answer so: the status, and what its failed checks say.
 #[track_caller]
-fn ready(house: &House, status: u16, failed: &[&str]) -> impl Future<Output = ()> {
+fn ready(house: &TestServer, status: u16, failed: &[&str]) -> impl Future<Output = ()> {
     let want = (status, failed.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
     async move {
         let (status, body) = house.get("/readyz", None).await;
@@ -243,7 +243,7 @@ fn ready(house: &House, status: u16, failed: &[&str]) -> impl Future<Output = ()
 
 #[tokio::test]
 async fn a_server_without_its_store_is_not_ready_and_says_no_more_than_that() {
-    let house = house().await;
+    let house = test_server().await;
     house.serve_tables().await;
     house.is_lost.store(true, SeqCst);
     ready(&house, 503, &["store: the store cannot be reached or written"]).await;
@@ -251,7 +251,7 @@ async fn a_server_without_its_store_is_not_ready_and_says_no_more_than_that() {
 
 #[tokio::test]
 async fn a_server_that_leaves_is_not_ready() {
-    let house = house().await;
+    let house = test_server().await;
     house.serve_tables().await;
     ready(&house, 200, &[]).await;
     house.app.drain.begin();
@@ -268,7 +268,7 @@ async fn a_server_that_holds_no_lease_on_tables_is_not_ready_unless_it_serves_no
         config.serve_mode = serves;
         let app = App::new(store, Arc::new(config), metrics.clone(), None);
         let router = routes().layer(from_fn_with_state(metrics, measure)).with_state(app.clone());
-        ready(&House { app, router, is_lost: Arc::default(), probes: Arc::default() }, status, failed).await;
+        ready(&TestServer { app, router, is_lost: Arc::default(), probes: Arc::default() }, status, failed).await;
     }
     check(ServeMode::All, 503, &["tables: this server holds no lease on tables at the moment"]).await;
     check(ServeMode::Limiter, 200, &[]).await;
@@ -277,7 +277,7 @@ async fn a_server_that_holds_no_lease_on_tables_is_not_ready_unless_it_serves_no
 /// What strangers can fill must not tell a balancer that nothing can be saved.
 #[tokio::test]
 async fn a_server_whose_readers_are_all_taken_is_ready() {
-    let house = house().await;
+    let house = test_server().await;
     house.serve_tables().await;
     let (let_go, gate) = std::sync::mpsc::channel::<()>();
     let gate = Arc::new(std::sync::Mutex::new(gate));
@@ -297,7 +297,7 @@ async fn a_server_whose_readers_are_all_taken_is_ready() {
 
 #[tokio::test]
 async fn a_flood_of_questions_is_one_question_to_the_store() {
-    let house = house().await;
+    let house = test_server().await;
     let asked = (0..200).map(|_| house.get("/readyz", None));
     futures_util::future::join_all(asked).await;
     let probes = house.probes.load(SeqCst);

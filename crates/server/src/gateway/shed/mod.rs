@@ -12,15 +12,15 @@ use crate::app::App;
 use crate::clock::random_bytes;
 use crate::config::Config;
 use crate::metrics::Overload;
-use recent::{Recent, Stall};
+use recent::{RecentWaits, StallDetector};
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 
 /// How often the load is looked at.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const SAMPLE_INTERVAL: Duration = Duration::from_secs(1);
 /// A look does not wait longer than this for the length of the queue.
-const QUEUE_WAIT: Duration = Duration::from_millis(500);
+const QUEUE_READ_TIMEOUT: Duration = Duration::from_millis(500);
 /// Whoever is refused is told to come again after at least so long, plus up to [`RETRY_SPREAD_S`] seconds by chance: those
 /// who were refused together shall not come together again.
 const RETRY_AFTER_MIN_S: u64 = 1;
@@ -39,7 +39,7 @@ pub struct Load {
 
 impl Load {
     /// Matches, or microseconds.
-    fn of(&self, overload: Overload) -> Option<u64> {
+    fn value(&self, overload: Overload) -> Option<u64> {
         match overload {
             Overload::Queue => self.queue,
             Overload::CommitWait => self.commit_wait.map(whole_us),
@@ -54,62 +54,62 @@ fn whole_us(time: Duration) -> u64 {
 
 /// Whether there is too much to do, and of what.
 #[derive(Debug, Default)]
-pub struct Shedder {
+pub struct LoadShedder {
     /// In matches, or microseconds; `None` where a reason is off.
     ceilings: [Option<u64>; Overload::ALL.len()],
     /// One bit for each reason that has begun and not ended.
-    over: AtomicU8,
+    active: AtomicU8,
 }
 
-impl Shedder {
+impl LoadShedder {
     /// A shedder with these ceilings, and no reason to shed.
     #[must_use]
     pub fn new(config: &Config) -> Self {
         let (commit, scheduler) = (config.shed_commit_wait, config.shed_scheduler_delay);
         Self {
             ceilings: [config.shed_queue_max, commit.map(whole_us), scheduler.map(whole_us)],
-            over: AtomicU8::default(),
+            active: AtomicU8::default(),
         }
     }
 
     /// What there is too much of now, if anything.
     #[must_use]
     pub fn overload(&self) -> Option<Overload> {
-        let over = self.over.load(Ordering::Relaxed);
+        let over = self.active.load(Ordering::Relaxed);
         Overload::ALL.into_iter().find(|overload| over & bit(*overload) != 0)
     }
 
     /// Takes note of the load. What nobody knows changes nothing.
-    pub fn look(&self, load: &Load) {
+    pub fn update(&self, load: &Load) {
         for (overload, ceiling) in Overload::ALL.into_iter().zip(self.ceilings) {
-            if let (Some(ceiling), Some(value)) = (ceiling, load.of(overload)) {
-                self.judge(overload, value, ceiling);
+            if let (Some(ceiling), Some(value)) = (ceiling, load.value(overload)) {
+                self.update_reason(overload, value, ceiling);
             }
         }
     }
 
-    fn judge(&self, overload: Overload, value: u64, ceiling: u64) {
-        let was_over = self.over.load(Ordering::Relaxed) & bit(overload) != 0;
+    fn update_reason(&self, overload: Overload, value: u64, ceiling: u64) {
+        let was_over = self.active.load(Ordering::Relaxed) & bit(overload) != 0;
         let is_over = is_over(was_over, value, ceiling);
         let what = overload.name();
         match (was_over, is_over) {
             (false, true) => {
-                self.over.fetch_or(bit(overload), Ordering::Relaxed);
+                self.active.fetch_or(bit(overload), Ordering::Relaxed);
                 tracing::warn!(what, value, ceiling, "too much to do: new games are refused until it is less");
             }
             (true, false) => {
-                self.over.fetch_and(!bit(overload), Ordering::Relaxed);
+                self.active.fetch_and(!bit(overload), Ordering::Relaxed);
                 tracing::info!(what, value, ceiling, "there is less to do: new games are taken again");
             }
             (true, true) | (false, false) => {}
         }
     }
 
-    fn is_on(&self) -> bool {
+    fn is_enabled(&self) -> bool {
         self.ceilings.iter().any(Option::is_some)
     }
 
-    fn looks_at(&self, overload: Overload) -> bool {
+    fn is_enabled_for(&self, overload: Overload) -> bool {
         self.ceilings[overload as usize].is_some()
     }
 }
@@ -130,28 +130,28 @@ pub(super) fn refusal(overload: Overload) -> ApiError {
 }
 
 /// Looks at the load as long as the process lives; at nothing where nothing is to be shed.
-pub async fn watch(app: &App) {
-    if !app.shedder.is_on() {
+pub async fn watch_load(app: &App) {
+    if !app.shedder.is_enabled() {
         return;
     }
-    let mut turns = interval(LOOK_EVERY);
+    let mut turns = interval(SAMPLE_INTERVAL);
     turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut recent, mut stall) = (Recent::default(), Stall::default());
+    let (mut recent, mut stall) = (RecentWaits::default(), StallDetector::default());
     loop {
         let now = turns.tick().await.into_std();
         let waits = app.metrics.waits();
-        let stalled = stall.lasts(now, waits.batches, app.store.commands_waiting());
+        let stalled = stall.observe(now, waits.batches, app.store.commands_waiting());
         let (commit_wait, scheduler_delay) = recent.p99(waits);
-        let load = Load { queue: queue(app).await, commit_wait: commit_wait.max(stalled), scheduler_delay };
-        app.shedder.look(&load);
+        let load = Load { queue: queue_length(app).await, commit_wait: commit_wait.max(stalled), scheduler_delay };
+        app.shedder.update(&load);
     }
 }
 
-async fn queue(app: &App) -> Option<u64> {
-    if !app.shedder.looks_at(Overload::Queue) {
+async fn queue_length(app: &App) -> Option<u64> {
+    if !app.shedder.is_enabled_for(Overload::Queue) {
         return None;
     }
-    let counts = timeout(QUEUE_WAIT, app.store.read(|reader| reader.match_counts())).await;
+    let counts = timeout(QUEUE_READ_TIMEOUT, app.store.read(|reader| reader.match_counts())).await;
     counts.ok()?.ok().map(|counts| counts.waiting)
 }
 
@@ -164,9 +164,9 @@ mod tests {
     /// A queue of these lengths, second by second, under a ceiling of 1,000: where new games are refused.
     #[track_caller]
     fn check(lengths: &[u64], want: &str) {
-        let shedder = Shedder { ceilings: [Some(1_000), None, None], ..Shedder::default() };
+        let shedder = LoadShedder { ceilings: [Some(1_000), None, None], ..LoadShedder::default() };
         let shed = lengths.iter().map(|length| {
-            shedder.look(&Load { queue: Some(*length), commit_wait: Some(9_999 * MS), scheduler_delay: None });
+            shedder.update(&Load { queue: Some(*length), commit_wait: Some(9_999 * MS), scheduler_delay: None });
             if shedder.overload().is_some() { 'x' } else { '.' }
         });
         assert_eq!(shed.collect::<String>(), want, "{lengths:?}");
@@ -185,7 +185,7 @@ mod tests {
         config.shed_queue_max = Some(10);
         config.shed_commit_wait = Some(50 * MS);
         config.shed_scheduler_delay = Some(20 * MS);
-        let shedder = Shedder::new(&config);
+        let shedder = LoadShedder::new(&config);
         let (queue, commit_wait, scheduler_delay) = (Some(0), Some(MS), Some(MS));
         let calm = Load { queue, commit_wait, scheduler_delay };
         let rows = [
@@ -202,17 +202,17 @@ mod tests {
             (Load { scheduler_delay: Some(15 * MS), ..calm }, None),
         ];
         for (row, (load, want)) in rows.into_iter().enumerate() {
-            shedder.look(&load);
+            shedder.update(&load);
             assert_eq!(shedder.overload(), want, "row {row}: {load:?}");
         }
     }
 
     #[test]
     fn nothing_is_shed_by_default() {
-        let shedder = Shedder::new(&Config::default());
-        assert!(!shedder.is_on());
+        let shedder = LoadShedder::new(&Config::default());
+        assert!(!shedder.is_enabled());
         let much = Duration::from_secs(3_600);
-        shedder.look(&Load { queue: Some(u64::MAX), commit_wait: Some(much), scheduler_delay: Some(much) });
+        shedder.update(&Load { queue: Some(u64::MAX), commit_wait: Some(much), scheduler_delay: Some(much) });
         assert_eq!(shedder.overload(), None);
     }
 

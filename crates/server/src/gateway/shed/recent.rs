@@ -6,20 +6,20 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// Looks that are compared: a quantile is taken over the last four to five seconds.
-const LOOKS: usize = 5;
+const SAMPLES: usize = 5;
 
 /// The last looks, oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Recent(VecDeque<WaitSnapshots>);
+pub(super) struct RecentWaits(VecDeque<WaitSnapshots>);
 
-impl Recent {
+impl RecentWaits {
     /// The time that 99 of 100 did not exceed since the oldest look: for the store's writer, and for a processor. `None`
     /// where nobody waited.
     pub(super) fn p99(&mut self, now: WaitSnapshots) -> (Option<Duration>, Option<Duration>) {
         let oldest = self.0.front().unwrap_or(&now);
         let p99s = (p99(&now.commit, &oldest.commit), p99(&now.scheduler, &oldest.scheduler));
         self.0.push_back(now);
-        if self.0.len() > LOOKS {
+        if self.0.len() > SAMPLES {
             self.0.pop_front();
         }
         p99s
@@ -33,14 +33,14 @@ fn p99(now: &HistogramSnapshot, before: &HistogramSnapshot) -> Option<Duration> 
 
 /// How long the writer has stood still while somebody waited for it.
 #[derive(Debug, Default)]
-pub(super) struct Stall {
+pub(super) struct StallDetector {
     /// Batches so far, and since when no other came.
     last: Option<(u64, Instant)>,
 }
 
-impl Stall {
+impl StallDetector {
     /// The time since the last batch was seen to end, while commands wait.
-    pub(super) fn lasts(&mut self, now: Instant, batches: u64, commands_waiting: usize) -> Option<Duration> {
+    pub(super) fn observe(&mut self, now: Instant, batches: u64, commands_waiting: usize) -> Option<Duration> {
         match self.last {
             Some((known, since)) if known == batches && commands_waiting > 0 => Some(now.duration_since(since)),
             _ => {
@@ -62,7 +62,7 @@ mod tests {
     /// Second by second: the waits for the writer in it, and what the look at its end says of it, in milliseconds.
     #[track_caller]
     fn check(seconds: &[(&[u32], Option<u128>)]) {
-        let (metrics, mut recent) = (Metrics::default(), Recent::default());
+        let (metrics, mut recent) = (Metrics::default(), RecentWaits::default());
         recent.p99(metrics.waits());
         for (at, (waits_ms, want)) in seconds.iter().enumerate() {
             waits_ms.iter().for_each(|ms| metrics.committed(1, *ms * MS, MS, true));
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn a_writer_that_stands_still_is_seen_by_those_who_wait() {
         let begun = Instant::now();
-        let mut stall = Stall::default();
+        let mut stall = StallDetector::default();
         for (at_s, batches, waiting, want_s) in [
             (0, 5, 3, None),
             (1, 5, 3, Some(1)),
@@ -104,7 +104,7 @@ mod tests {
             (6, 6, 0, None),
         ] {
             let now = begun + Duration::from_secs(at_s);
-            assert_eq!(stall.lasts(now, batches, waiting), want_s.map(Duration::from_secs), "second {at_s}");
+            assert_eq!(stall.observe(now, batches, waiting), want_s.map(Duration::from_secs), "second {at_s}");
         }
     }
 }

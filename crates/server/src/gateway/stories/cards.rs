@@ -1,7 +1,7 @@
 //! The pictures of the cards: drawn once a process, the same for everybody.
 
 use crate::app::App;
-use crate::gateway::problem::{ApiError, ApiResult, Thing};
+use crate::gateway::problem::{ApiError, ApiResult, Resource};
 use axum::body::Bytes;
 use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -14,21 +14,21 @@ use utoipa_axum::routes;
 use wire::problem::Problem;
 
 /// A day: a card may be drawn better in the next release.
-const CACHE: HeaderValue = HeaderValue::from_static("public, max-age=86400");
+const CACHE_ONE_DAY: HeaderValue = HeaderValue::from_static("public, max-age=86400");
 /// A picture opened by itself is a document: it may style itself and nothing else.
-const POLICY: HeaderValue = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
+const CSP: HeaderValue = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
 
-struct Picture {
+struct CardImage {
     svg: Bytes,
     tag: HeaderValue,
 }
 
-static PICTURES: LazyLock<Vec<Option<Picture>>> = LazyLock::new(|| (1..=CARDS).map(picture).collect());
+static CARD_IMAGES: LazyLock<Vec<Option<CardImage>>> = LazyLock::new(|| (1..=CARDS).map(card_image).collect());
 
-fn picture(number: u8) -> Option<Picture> {
+fn card_image(number: u8) -> Option<CardImage> {
     let svg = Bytes::from(cards::svg(number)?);
     let digest: String = Sha256::digest(&svg).iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-    Some(Picture { svg, tag: HeaderValue::try_from(format!("\"{digest}\"")).ok()? })
+    Some(CardImage { svg, tag: HeaderValue::try_from(format!("\"{digest}\"")).ok()? })
 }
 
 pub(super) fn routes() -> OpenApiRouter<App> {
@@ -45,29 +45,30 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     (status = 404, description = "There is no such card.", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_card(Path(card): Path<String>, headers: HeaderMap) -> ApiResult<Response> {
-    let picture =
-        number(&card).and_then(|number| PICTURES.get(number)?.as_ref()).ok_or(ApiError::Missing(Thing::Card))?;
-    let about = [(header::CACHE_CONTROL, CACHE), (header::ETAG, picture.tag.clone())];
-    if is_known(&headers, &picture.tag) {
+    let picture = card_index(&card)
+        .and_then(|number| CARD_IMAGES.get(number)?.as_ref())
+        .ok_or(ApiError::NotFound(Resource::Card))?;
+    let about = [(header::CACHE_CONTROL, CACHE_ONE_DAY), (header::ETAG, picture.tag.clone())];
+    if is_not_modified(&headers, &picture.tag) {
         return Ok((StatusCode::NOT_MODIFIED, about).into_response());
     }
     let kind = [
         (header::CONTENT_TYPE, HeaderValue::from_static("image/svg+xml")),
-        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::CONTENT_SECURITY_POLICY, CSP),
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     ];
     Ok((about, kind, picture.svg.clone()).into_response())
 }
 
 /// The place of `7.svg` among the pictures. One card has one name.
-fn number(name: &str) -> Option<usize> {
+fn card_index(name: &str) -> Option<usize> {
     let digits = name.strip_suffix(".svg")?;
     let number: usize = digits.parse().ok()?;
     if number.to_string() == digits { number.checked_sub(1) } else { None }
 }
 
 /// RFC 9110, section 13.1.2.
-fn is_known(headers: &HeaderMap, tag: &HeaderValue) -> bool {
+fn is_not_modified(headers: &HeaderMap, tag: &HeaderValue) -> bool {
     let known = headers.get_all(header::IF_NONE_MATCH).into_iter().filter_map(|line| line.to_str().ok());
     let mut known = known.flat_map(|line| line.split(',')).map(str::trim);
     known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known).as_bytes() == tag.as_bytes())

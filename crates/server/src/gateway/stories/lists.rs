@@ -2,12 +2,12 @@
 //!
 //! A list shows the same of a game to everybody; what is hidden stands in none.
 
-use super::who::Looking;
+use super::extract::ViewingPlayer;
 use crate::app::App;
-use crate::gateway::extract::Queried;
-use crate::gateway::page::{PageQuery, cut, link_to_next};
+use crate::gateway::extract::QueryParams;
+use crate::gateway::pagination::{PageQuery, next_page_link, split_page};
 use crate::gateway::problem::{ApiError, ApiResult};
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use engine::limits::PAGE_DEFAULT;
@@ -26,13 +26,13 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 /// Which of one's own games.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
-struct MineQuery {
+struct OwnGamesQuery {
     /// `live` or `ended`; `live` when absent.
     #[param(value_type = Option<String>)]
     state: Option<String>,
 }
 
-impl MineQuery {
+impl OwnGamesQuery {
     fn is_ended(&self) -> ApiResult<bool> {
         match self.state.as_deref() {
             None | Some("live") => Ok(false),
@@ -45,24 +45,24 @@ impl MineQuery {
 /// List one's own games, newest first
 ///
 /// Those in which the caller tells, plays or is invited: live ones, or ended ones with whether the caller won.
-#[utoipa::path(get, path = "/api/stories/my-games", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(MineQuery, PageQuery), responses(
+#[utoipa::path(get, path = "/api/stories/my-games", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(OwnGamesQuery, PageQuery), responses(
     (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<StoryMine>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
 ))]
 async fn my_games(
     State(app): State<App>,
-    Looking(viewer): Looking,
-    Queried(query): Queried<MineQuery>,
-    Queried(page): Queried<PageQuery>,
-) -> ApiResult<(HeaderMap, Answer<Vec<StoryMine>>)> {
+    ViewingPlayer(viewer): ViewingPlayer,
+    QueryParams(query): QueryParams<OwnGamesQuery>,
+    QueryParams(page): QueryParams<PageQuery>,
+) -> ApiResult<(HeaderMap, Json<Vec<StoryMine>>)> {
     let (player, is_ended) = (viewer.ok_or(ApiError::TokenMissing)?, query.is_ended()?);
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
     let filter = PlayerGamesFilter { player, is_ended, before, limit: limit + 1 };
     let games = app.store.read(move |reader| reader.story_games_of(&filter)).await?;
-    let (games, has_more) = cut(games, limit);
+    let (games, has_more) = split_page(games, limit);
     let last = games.last().filter(|_| has_more).map(|seated| GameCursor::by_creation(&seated.game));
     let state = if is_ended { "state=ended&" } else { "state=live&" };
-    let link = link_to_next("/api/stories/my-games", state, limit, last);
-    Ok((link, Answer(games.iter().map(mine).collect())))
+    let link = next_page_link("/api/stories/my-games", state, limit, last);
+    Ok((link, Json(games.iter().map(own_game_view).collect())))
 }
 
 /// List games that take players, newest first
@@ -73,12 +73,12 @@ async fn my_games(
 ))]
 async fn lobby(
     State(app): State<App>,
-    Looking(_): Looking,
-    Queried(page): Queried<PageQuery>,
-) -> ApiResult<(HeaderMap, Answer<Vec<StoryListed>>)> {
+    ViewingPlayer(_): ViewingPlayer,
+    QueryParams(page): QueryParams<PageQuery>,
+) -> ApiResult<(HeaderMap, Json<Vec<StoryListed>>)> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
     let games = app.store.read(move |reader| reader.story_lobby(before, limit + 1)).await?;
-    Ok(listed("/api/stories/lobby", games, limit, |row| Some(GameCursor::by_creation(row))))
+    Ok(games_page("/api/stories/lobby", games, limit, |row| Some(GameCursor::by_creation(row))))
 }
 
 /// List games that are over, the last one first
@@ -87,26 +87,26 @@ async fn lobby(
 ))]
 async fn history(
     State(app): State<App>,
-    Looking(_): Looking,
-    Queried(page): Queried<PageQuery>,
-) -> ApiResult<(HeaderMap, Answer<Vec<StoryListed>>)> {
+    ViewingPlayer(_): ViewingPlayer,
+    QueryParams(page): QueryParams<PageQuery>,
+) -> ApiResult<(HeaderMap, Json<Vec<StoryListed>>)> {
     let (limit, before) = (page.limit(PAGE_DEFAULT)?, page.after()?);
     let games = app.store.read(move |reader| reader.story_history(before, limit + 1)).await?;
-    Ok(listed("/api/stories/history", games, limit, GameCursor::by_end))
+    Ok(games_page("/api/stories/history", games, limit, GameCursor::by_end))
 }
 
-fn listed(
+fn games_page(
     path: &str,
     games: Vec<GameRow>,
     limit: usize,
     cursor: fn(&GameRow) -> Option<GameCursor>,
-) -> (HeaderMap, Answer<Vec<StoryListed>>) {
-    let (games, has_more) = cut(games, limit);
+) -> (HeaderMap, Json<Vec<StoryListed>>) {
+    let (games, has_more) = split_page(games, limit);
     let last = games.last().filter(|_| has_more).and_then(cursor);
-    (link_to_next(path, "", limit, last), Answer(games.iter().map(game).collect()))
+    (next_page_link(path, "", limit, last), Json(games.iter().map(game_view).collect()))
 }
 
-fn game(row: &GameRow) -> StoryListed {
+fn game_view(row: &GameRow) -> StoryListed {
     StoryListed {
         id: row.id.to_string(),
         table: row.id.table.to_string(),
@@ -121,6 +121,6 @@ fn game(row: &GameRow) -> StoryListed {
     }
 }
 
-fn mine(seated: &SeatedGame) -> StoryMine {
-    StoryMine { game: game(&seated.game), role: seated.role.name().to_owned(), has_won: seated.is_won }
+fn own_game_view(seated: &SeatedGame) -> StoryMine {
+    StoryMine { game: game_view(&seated.game), role: seated.role.name().to_owned(), has_won: seated.is_won }
 }

@@ -3,20 +3,20 @@
 //! Turns requests into actions at tables, and what tables show into JSON. What a viewer may see was cut before it comes here, at
 //! one door (`engine::tables`): nothing in this room adds to it, or knows a card that the viewer may not know.
 
-mod act;
+mod actions;
 mod cards;
-mod enter;
+mod create;
+pub(super) mod event_view;
+pub(super) mod extract;
 pub(super) mod feed;
+mod guests;
 mod lists;
-mod open;
 mod players;
 mod query;
 mod read;
 pub(super) mod refusal;
 mod settings;
-pub(super) mod show;
-pub(super) mod tell;
-pub(super) mod who;
+pub(super) mod view;
 
 use crate::app::App;
 use axum::middleware::from_fn_with_state;
@@ -25,14 +25,14 @@ use utoipa_axum::routes;
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     let routes = OpenApiRouter::new()
-        .routes(routes!(enter::create_guest))
-        .routes(routes!(open::create_game))
-        .merge(act::routes())
+        .routes(routes!(guests::create_guest))
+        .routes(routes!(create::create_game))
+        .merge(actions::routes())
         .merge(read::routes())
         .merge(feed::routes())
         .merge(lists::routes())
         .routes(routes!(players::get_player));
-    let known = query::Known::of(routes.get_openapi());
+    let known = query::KnownParams::of(routes.get_openapi());
     // Pictures stay outside: an address with a version in it is how browsers are made to forget one.
     routes.route_layer(from_fn_with_state(known, query::refuse_unknown)).merge(cards::routes())
 }

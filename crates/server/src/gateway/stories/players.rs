@@ -1,10 +1,10 @@
 //! What may be asked about a player: everybody's level, and one's own points and cards.
 
-use super::who::{GuestHere, Looking};
+use super::extract::{MaybeGuest, ViewingPlayer};
 use crate::app::App;
-use crate::gateway::extract::Id;
+use crate::gateway::extract::PathId;
 use crate::gateway::problem::ApiResult;
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::State;
 use engine::ids::{AccountId, PlayerId};
 use engine::tables::Standing;
@@ -19,14 +19,14 @@ use wire::api::{StoryPlayer, StoryStanding};
 ))]
 pub(super) async fn get_player(
     State(app): State<App>,
-    Looking(viewer): Looking,
-    guest: GuestHere,
-    Id(player): Id<PlayerId>,
-) -> ApiResult<Answer<StoryPlayer>> {
+    ViewingPlayer(viewer): ViewingPlayer,
+    guest: MaybeGuest,
+    PathId(player): PathId<PlayerId>,
+) -> ApiResult<Json<StoryPlayer>> {
     let both = app.store.read(move |reader| Ok((reader.account(AccountId(player.0))?, reader.standings(&[player])?)));
     let (account, standings) = both.await?;
     let standing = standings.first().map(|(_, standing)| *standing).unwrap_or_default();
-    Ok(Answer(StoryPlayer {
+    Ok(Json(StoryPlayer {
         player: player.to_string(),
         name: account.map(|account| account.name).or_else(|| guest.name_of(player)),
         level: Level::of(standing.score).level,
@@ -44,12 +44,12 @@ pub(super) fn standing(standing: &Standing) -> StoryStanding {
         score_left: level.left,
         score_prev: standing.score_prev,
         level_prev: before.level,
-        earned_cards: numbers(standing.earned),
-        earned_cards_last: numbers(standing.earned_last),
+        earned_cards: card_set_numbers(standing.earned),
+        earned_cards_last: card_set_numbers(standing.earned_last),
     }
 }
 
 /// The numbers of these cards, in order.
-pub(super) fn numbers(cards: CardSet) -> Vec<u8> {
+pub(super) fn card_set_numbers(cards: CardSet) -> Vec<u8> {
     cards.iter().map(|card| card.0).collect()
 }

@@ -13,9 +13,9 @@ use utoipa::openapi::{OpenApi, RefOr};
 
 /// The parameters of each route that is asked with GET; requests that change something have bodies, and none.
 #[derive(Clone, Debug)]
-pub(super) struct Known(Arc<HashMap<String, Vec<String>>>);
+pub(super) struct KnownParams(Arc<HashMap<String, Vec<String>>>);
 
-impl Known {
+impl KnownParams {
     /// What this document says of its routes.
     pub(super) fn of(document: &OpenApi) -> Self {
         let routes = document.paths.paths.iter().map(|(path, item)| {
@@ -36,7 +36,7 @@ impl Known {
 }
 
 /// Refuses a request whose query names what its route does not know. A layer for the routes.
-pub(super) async fn refuse_unknown(State(known): State<Known>, request: Request, next: Next) -> Response {
+pub(super) async fn refuse_unknown(State(known): State<KnownParams>, request: Request, next: Next) -> Response {
     let known = known.of_route(request.method(), request.extensions().get::<MatchedPath>());
     match refuse_unknown_query(request.uri(), known) {
         Ok(()) => next.run(request).await,

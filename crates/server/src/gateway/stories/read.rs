@@ -3,13 +3,13 @@
 //! A live game is shown from the memory of the table's owner, without a question to the store. One that has ended is cut from its
 //! record, and wakes no table.
 
-use super::who::Looking;
-use super::{show, tell};
+use super::extract::ViewingPlayer;
+use super::{event_view, view};
 use crate::app::App;
 use crate::gateway::auth::Operator;
-use crate::gateway::extract::Id;
-use crate::gateway::problem::{ApiError, ApiResult, Thing};
-use axum::Json as Answer;
+use crate::gateway::extract::PathId;
+use crate::gateway::problem::{ApiError, ApiResult, Resource};
+use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use engine::ids::{GameId, PlayerId, TableId};
@@ -36,10 +36,10 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 ))]
 async fn get_game(
     State(app): State<App>,
-    Looking(viewer): Looking,
-    Id(id): Id<GameId>,
-) -> ApiResult<Answer<StoryState>> {
-    game(&app, id, viewer).await.map(Answer)
+    ViewingPlayer(viewer): ViewingPlayer,
+    PathId(id): PathId<GameId>,
+) -> ApiResult<Json<StoryState>> {
+    view_game(&app, id, viewer).await.map(Json)
 }
 
 /// What happened in a game that is over
@@ -52,14 +52,14 @@ async fn get_game(
 ))]
 async fn game_history(
     State(app): State<App>,
-    Looking(viewer): Looking,
-    Id(id): Id<GameId>,
-) -> ApiResult<Answer<StoryHistory>> {
-    let (_, record) = row(&app, id).await?;
+    ViewingPlayer(viewer): ViewingPlayer,
+    PathId(id): PathId<GameId>,
+) -> ApiResult<Json<StoryHistory>> {
+    let (_, record) = load_game(&app, id).await?;
     let record = record.ok_or(ApiError::GameLive)?;
-    let events = record.history(viewer).map_err(|why| corrupt(id, &why))?;
-    let events = events.iter().map(|event| tell::event(id.table, event)).collect();
-    Ok(Answer(StoryHistory { game: id.to_string(), events }))
+    let events = record.history(viewer).map_err(|why| corrupt_record_error(id, &why))?;
+    let events = events.iter().map(|event| event_view::event(id.table, event)).collect();
+    Ok(Json(StoryHistory { game: id.to_string(), events }))
 }
 
 /// Look at a table
@@ -71,11 +71,11 @@ async fn game_history(
 ))]
 async fn get_table(
     State(app): State<App>,
-    Looking(viewer): Looking,
-    Id(table): Id<TableId>,
-) -> ApiResult<Answer<StoryState>> {
+    ViewingPlayer(viewer): ViewingPlayer,
+    PathId(table): PathId<TableId>,
+) -> ApiResult<Json<StoryState>> {
     let seen = app.tables.view(table, viewer).await?;
-    Ok(Answer(show::state(&seen.view, &seen.online, None)))
+    Ok(Json(view::state(&seen.view, &seen.online, None)))
 }
 
 /// End the game of a table
@@ -86,43 +86,47 @@ async fn get_table(
     (status = 204, description = "No game is played there."),
     (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn close_table(State(app): State<App>, operator: Operator, Id(table): Id<TableId>) -> ApiResult<StatusCode> {
+async fn close_table(
+    State(app): State<App>,
+    operator: Operator,
+    PathId(table): PathId<TableId>,
+) -> ApiResult<StatusCode> {
     app.tables.act(table, None, PlayerId::from(operator.0.account), Action::Close).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// A game, as this viewer sees it.
-pub(super) async fn game(app: &App, id: GameId, viewer: Option<PlayerId>) -> ApiResult<StoryState> {
+pub(super) async fn view_game(app: &App, id: GameId, viewer: Option<PlayerId>) -> ApiResult<StoryState> {
     if let Some(seen) = app.tables.view_if_loaded(id.table, viewer).await
-        && shows(&seen.view, id)
+        && is_game_shown(&seen.view, id)
     {
-        return Ok(show::state(&seen.view, &seen.online, None));
+        return Ok(view::state(&seen.view, &seen.online, None));
     }
-    let (_, record) = row(app, id).await?;
+    let (_, record) = load_game(app, id).await?;
     if let Some(record) = record {
-        return Ok(show::past(id, &record.view(viewer)));
+        return Ok(view::past_game(id, &record.view(viewer)));
     }
     let seen = app.tables.view(id.table, viewer).await?;
-    if shows(&seen.view, id) {
-        return Ok(show::state(&seen.view, &seen.online, None));
+    if is_game_shown(&seen.view, id) {
+        return Ok(view::state(&seen.view, &seen.online, None));
     }
     // It has ended, and the table gone on, between the two looks.
-    let (_, record) = row(app, id).await?;
-    record.map(|record| show::past(id, &record.view(viewer))).ok_or(ApiError::Missing(Thing::Game))
+    let (_, record) = load_game(app, id).await?;
+    record.map(|record| view::past_game(id, &record.view(viewer))).ok_or(ApiError::NotFound(Resource::Game))
 }
 
-fn shows(view: &engine::tables::TableView, id: GameId) -> bool {
+fn is_game_shown(view: &engine::tables::TableView, id: GameId) -> bool {
     view.game.as_ref().is_some_and(|game| game.id == id)
 }
 
 /// What the store knows of a game: its row, and its record once it has ended.
-async fn row(app: &App, id: GameId) -> ApiResult<(GameRow, Option<GameRecord>)> {
+async fn load_game(app: &App, id: GameId) -> ApiResult<(GameRow, Option<GameRecord>)> {
     let found = app.store.read(move |reader| reader.story_game(id)).await?;
-    let (row, bytes) = found.ok_or(ApiError::Missing(Thing::Game))?;
+    let (row, bytes) = found.ok_or(ApiError::NotFound(Resource::Game))?;
     let record = bytes.map(|bytes| GameRecord::from_bytes(&bytes)).transpose();
-    Ok((row, record.map_err(|why| corrupt(id, &why))?))
+    Ok((row, record.map_err(|why| corrupt_record_error(id, &why))?))
 }
 
-fn corrupt(id: GameId, why: &dyn Display) -> StoreError {
+fn corrupt_record_error(id: GameId, why: &dyn Display) -> StoreError {
     StoreError::Corrupt { why: format!("the record of game {id}: {why}") }
 }

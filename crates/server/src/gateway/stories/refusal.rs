@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use engine::tables::{Phase, Refusal};
 
 /// The status and the stable code.
-pub(in crate::gateway) fn kind(refusal: &Refusal) -> (StatusCode, &'static str) {
+pub(in crate::gateway) fn status_and_code(refusal: &Refusal) -> (StatusCode, &'static str) {
     match refusal {
         Refusal::Settings(_) | Refusal::Empty { .. } | Refusal::TooLong { .. } | Refusal::Countdown { .. } => {
             (StatusCode::BAD_REQUEST, "bad_value")
@@ -60,7 +60,7 @@ pub(in crate::gateway) fn field(refusal: &Refusal) -> Option<&'static str> {
 
 /// The status and the stable code of a table that cannot be had. What has a meaning of its own in the API is another error there
 /// (see its `From`), and is `internal` here.
-pub(in crate::gateway) fn unavailable(error: &TableError) -> (StatusCode, &'static str) {
+pub(in crate::gateway) fn table_status_and_code(error: &TableError) -> (StatusCode, &'static str) {
     match error {
         TableError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "table_busy"),
         TableError::Draining => (StatusCode::SERVICE_UNAVAILABLE, "draining"),
@@ -92,6 +92,6 @@ mod tests {
     fn a_wrong_phase_says_when_it_could_be_done() {
         let refusal = Refusal::WrongPhase { phase: Phase::Vote, allowed: &[Phase::Create, Phase::Invitation] };
         assert_eq!(text(&refusal), "this cannot be done in the phase `vote`: it can be in create and invitation");
-        assert_eq!(kind(&refusal), (StatusCode::CONFLICT, "wrong_phase"));
+        assert_eq!(status_and_code(&refusal), (StatusCode::CONFLICT, "wrong_phase"));
     }
 }

@@ -1,6 +1,6 @@
 //! A table's rules, as they are asked for and as they are shown.
 
-use super::show::ms;
+use super::view::ms;
 use crate::config::Config;
 use crate::gateway::problem::{ApiError, ApiResult};
 use engine::tables::TableSettings;
@@ -22,7 +22,7 @@ pub(super) fn defaults(config: &Config) -> TableSettings {
 ///
 /// # Errors
 /// All that cannot be, at once.
-pub(super) fn settings(mut settings: TableSettings, wanted: &StorySettings) -> ApiResult<TableSettings> {
+pub(super) fn parse_settings(mut settings: TableSettings, wanted: &StorySettings) -> ApiResult<TableSettings> {
     let counts = [
         (&mut settings.rules.players_max, wanted.players_max),
         (&mut settings.rules.hand, wanted.hand),

@@ -1,12 +1,12 @@
 //! Actors over HTTP: an operator lets movers of the house loose in a world, or sends them away.
 
-use super::show;
+use super::view;
 use crate::app::App;
 use crate::gateway::auth::Operator;
-use crate::gateway::extract::{Id, Json};
+use crate::gateway::extract::{JsonBody, PathId};
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::worlds::actors::{ActorError, ActorPlan, ActorStats};
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::State;
 use engine::ids::WorldName;
 use engine::limits::{ACTOR_PERIOD_MAX, ACTOR_PERIOD_MIN, ACTOR_START_DELAY_MAX};
@@ -34,19 +34,19 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 async fn set_actors(
     State(app): State<App>,
     _: Operator,
-    Id(name): Id<WorldName>,
-    Json(wanted): Json<SetActors>,
-) -> ApiResult<Answer<WorldActors>> {
-    app.worlds.set_actors(&name, plan(&wanted)?).await.map_err(|error| match error {
+    PathId(name): PathId<WorldName>,
+    JsonBody(wanted): JsonBody<SetActors>,
+) -> ApiResult<Json<WorldActors>> {
+    app.worlds.set_actors(&name, parse_plan(&wanted)?).await.map_err(|error| match error {
         ActorError::TooMany => ApiError::bad_value("/count", error.to_string()),
         ActorError::SpawnOutOfBounds(error) => ApiError::bad_value("/spawn", error.to_string()),
         ActorError::Visit(error) => error.into(),
     })?;
     let stats = app.worlds.actors(&name).unwrap_or_default();
-    Ok(Answer(show::actors(&ActorStats { planned: wanted.count, ..stats })))
+    Ok(Json(view::actors(&ActorStats { planned: wanted.count, ..stats })))
 }
 
-fn plan(wanted: &SetActors) -> ApiResult<ActorPlan> {
+fn parse_plan(wanted: &SetActors) -> ApiResult<ActorPlan> {
     let ms = |ms: u32| Duration::from_millis(ms.into());
     let (period, jitter) = (ms(wanted.period_ms.unwrap_or(1_000)), ms(wanted.jitter_ms));
     if !(ACTOR_PERIOD_MIN..=ACTOR_PERIOD_MAX).contains(&period) {

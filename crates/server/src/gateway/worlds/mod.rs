@@ -6,31 +6,31 @@
 //! its connection's life. `read`, `make` and `actors` are for those who do not move. Who may move where, `crate::worlds` and the engine decide.
 
 mod actors;
-mod ears;
-mod line;
+mod connection;
+mod create;
+mod disconnect;
+pub(super) mod frame_rate;
+mod frames;
+mod handshake;
 mod linger;
-mod live;
-mod make;
-mod opening;
-pub(super) mod pace;
-mod parting;
+mod mover_connection;
 mod read;
-mod register;
-mod say;
-mod show;
+mod reader;
+mod registration;
 mod socket;
 #[cfg(test)]
 mod tests;
+mod view;
 pub(super) mod viewer;
 
-use super::admission::admit_line;
+use super::admission::admit_connection;
 use super::listener;
 use super::problem::ApiError;
 use crate::app::App;
-use ears::Ears;
+use disconnect::CloseMessage;
+use handshake::{ConnectionGrants, Handshake, run_handshake};
 use linger::linger;
-use opening::{Grants, Opening, open};
-use parting::Farewell;
+use reader::FrameReader;
 use std::sync::Arc;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -41,26 +41,35 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(socket::open_socket))
         .merge(read::routes())
         .merge(actors::routes())
-        .merge(make::routes())
+        .merge(create::routes())
 }
 
 /// What a connection that speaks frames is told when there is no room for it.
 pub(super) fn refusal_frame(why: &ApiError) -> Vec<u8> {
     let mut frame = Vec::new();
     let format = FrameFormat { framing: Framing::Delimited, has_reasons: true };
-    encode(&Farewell::turned_away(why).frame(), format, &mut frame);
+    encode(&CloseMessage::try_later(why).frame(), format, &mut frame);
     frame
 }
 
 /// Speaks frames on a connection that does not speak HTTP.
-pub(super) fn meet(app: App, line: listener::Line) {
-    let (ears, address) = (Ears::new(&line.ahead), line.connection.stream().peer_addr().ok().map(|peer| peer.ip()));
-    let line = Arc::new(line::Line::new(line.connection, Framing::Delimited));
-    if let Err(refusal) = admit_line(&app, address) {
-        line.part(&Farewell::turned_away(&refusal).into());
+pub(super) fn accept_raw(app: App, line: listener::RawConnection) {
+    let (ears, address) =
+        (FrameReader::new(&line.read_ahead), line.connection.stream().peer_addr().ok().map(|peer| peer.ip()));
+    let line = Arc::new(connection::WorldConnection::new(line.connection, Framing::Delimited));
+    if let Err(refusal) = admit_connection(&app, address) {
+        line.close_with(&CloseMessage::try_later(&refusal).into());
         tokio::spawn(linger(line));
         return;
     }
-    let (address, grants) = (app.quotas.counted(address), Grants::default());
-    tokio::spawn(open(Opening { app, line, ears, connected: None, address, world: None, grants }));
+    let (address, grants) = (app.quotas.subject_key(address), ConnectionGrants::default());
+    tokio::spawn(run_handshake(Handshake {
+        app,
+        connection: line,
+        reader: ears,
+        principal: None,
+        address,
+        world: None,
+        grants,
+    }));
 }

@@ -1,16 +1,16 @@
 //! Worlds over HTTP, for everybody who does not move in one: which there are, what is where, what they count. Everything is read
 //! from the store or from a world's last picture; nobody who looks waits for a writer, or wakes a world that sleeps.
 
-use super::show;
+use super::view;
 use super::viewer::Viewer;
 use crate::app::App;
-use crate::gateway::admission::Client;
-use crate::gateway::extract::{Id, Queried};
-use crate::gateway::page::{PageQuery, cut, legible, link_to_next};
-use crate::gateway::problem::{ApiError, ApiResult, Thing};
-use crate::gateway::stories::who::Looking;
+use crate::gateway::admission::ClientAddress;
+use crate::gateway::extract::{PathId, QueryParams};
+use crate::gateway::pagination::{PageQuery, next_page_link, readable_rows, split_page};
+use crate::gateway::problem::{ApiError, ApiResult, Resource};
+use crate::gateway::stories::extract::ViewingPlayer;
 use crate::worlds::{VisitError, WorldHandle};
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
@@ -42,15 +42,15 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 ))]
 async fn list_worlds(
     State(app): State<App>,
-    Looking(viewer): Looking,
-    Queried(page): Queried<PageQuery>,
-) -> ApiResult<(HeaderMap, Answer<Vec<WorldView>>)> {
+    ViewingPlayer(viewer): ViewingPlayer,
+    QueryParams(page): QueryParams<PageQuery>,
+) -> ApiResult<(HeaderMap, Json<Vec<WorldView>>)> {
     let (limit, after, now) = (page.limit(PAGE_DEFAULT)?, page.after::<WorldId>()?, app.clock.now());
     let entries = app.store.read(move |reader| reader.worlds(after, limit + 1, viewer, now)).await?;
-    let (entries, has_more) = cut(entries, limit);
+    let (entries, has_more) = split_page(entries, limit);
     let last = entries.last().filter(|_| has_more).map(|entry| entry.row.id);
-    let worlds = legible(entries.into_iter().map(|entry| show::world(&app, entry)));
-    Ok((link_to_next("/api/worlds", "", limit, last), Answer(worlds)))
+    let worlds = readable_rows(entries.into_iter().map(|entry| view::world(&app, entry)));
+    Ok((next_page_link("/api/worlds", "", limit, last), Json(worlds)))
 }
 
 /// Look at a world
@@ -58,10 +58,14 @@ async fn list_worlds(
     (status = 200, description = "The world.", body = WorldView),
     (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn get_world(State(app): State<App>, viewer: Viewer, Id(name): Id<WorldName>) -> ApiResult<Answer<WorldView>> {
-    let entry = named(&app, name).await?;
+async fn get_world(
+    State(app): State<App>,
+    viewer: Viewer,
+    PathId(name): PathId<WorldName>,
+) -> ApiResult<Json<WorldView>> {
+    let entry = find_world(&app, name).await?;
     check_known(&app, &viewer, &entry.row).await?;
-    show::world(&app, entry).map(Answer)
+    view::world(&app, entry).map(Json)
 }
 
 /// A rectangle of a world; what is left out reaches to the edge.
@@ -103,16 +107,16 @@ impl RegionQuery {
 async fn get_section(
     State(app): State<App>,
     viewer: Viewer,
-    client: Client,
-    Id(name): Id<WorldName>,
-    Queried(query): Queried<RegionQuery>,
+    client: ClientAddress,
+    PathId(name): PathId<WorldName>,
+    QueryParams(query): QueryParams<RegionQuery>,
 ) -> ApiResult<Response> {
     let (door, region) = (door(&app, &viewer, &name).await?, query.region());
     let detail = viewer.sees(&door.info().settings);
     let of = name.clone();
     let read = move |picture: &Picture| {
-        let section = picture.section(region, detail).map_err(|error| too_large(&error))?;
-        Ok(Answer(show::section(&of, &section)).into_response())
+        let section = picture.section(region, detail).map_err(|error| region_error(&error))?;
+        Ok(Json(view::section(&of, &section)).into_response())
     };
     read_picture(&app, &name, &door, client, read).await?
 }
@@ -137,20 +141,20 @@ struct BinQuery {
 async fn get_density(
     State(app): State<App>,
     viewer: Viewer,
-    client: Client,
-    Id(name): Id<WorldName>,
-    Queried(query): Queried<RegionQuery>,
-    Queried(bins): Queried<BinQuery>,
-) -> ApiResult<Answer<WorldDensity>> {
+    client: ClientAddress,
+    PathId(name): PathId<WorldName>,
+    QueryParams(query): QueryParams<RegionQuery>,
+    QueryParams(bins): QueryParams<BinQuery>,
+) -> ApiResult<Json<WorldDensity>> {
     let door = door(&app, &viewer, &name).await?;
     let settings = &door.info().settings;
     let (region, bin) = match viewer.sees(settings) {
         Detail::Everything => (query.region(), bins.bin.unwrap_or_default()),
         Detail::Terrain => (CellRect::whole(settings.size), settings.size.width.max(settings.size.height)),
     };
-    let read = move |picture: &Picture| picture.density(region, bin).map_err(|error| too_large(&error));
+    let read = move |picture: &Picture| picture.density(region, bin).map_err(|error| region_error(&error));
     let density = read_picture(&app, &name, &door, client, read).await??;
-    Ok(Answer(show::density(&name, density)))
+    Ok(Json(view::density(&name, density)))
 }
 
 /// See what a world counts
@@ -160,20 +164,24 @@ async fn get_density(
     (status = 409, description = "`world_asleep`: nobody is in it", body = Problem, content_type = "application/problem+json"),
     (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: ask again", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn get_stats(State(app): State<App>, viewer: Viewer, Id(name): Id<WorldName>) -> ApiResult<Answer<WorldStats>> {
+async fn get_stats(
+    State(app): State<App>,
+    viewer: Viewer,
+    PathId(name): PathId<WorldName>,
+) -> ApiResult<Json<WorldStats>> {
     let door = door(&app, &viewer, &name).await?;
     let Some(picture) = door.picture().await else { return Err(not_here(&app, &name).await) };
-    Ok(Answer(show::stats(&name, &picture, door.queued_inputs(), app.worlds.actors(&name))))
+    Ok(Json(view::stats(&name, &picture, door.queued_inputs(), app.worlds.actors(&name))))
 }
 
-pub(super) async fn named(app: &App, name: WorldName) -> ApiResult<WorldEntry> {
+pub(super) async fn find_world(app: &App, name: WorldName) -> ApiResult<WorldEntry> {
     let now = app.clock.now();
     let found = app.store.read(move |reader| reader.world_named(&name, now)).await?;
-    found.ok_or(ApiError::Missing(Thing::World))
+    found.ok_or(ApiError::NotFound(Resource::World))
 }
 
 async fn check_known(app: &App, viewer: &Viewer, world: &WorldRow) -> ApiResult<()> {
-    if viewer.may_know(app, world).await? { Ok(()) } else { Err(ApiError::Missing(Thing::World)) }
+    if viewer.may_know(app, world).await? { Ok(()) } else { Err(ApiError::NotFound(Resource::World)) }
 }
 
 /// A world in memory that the viewer may know of; a world that sleeps is left asleep.
@@ -182,7 +190,7 @@ async fn door(app: &App, viewer: &Viewer, name: &WorldName) -> ApiResult<WorldHa
         check_known(app, viewer, &door.info().row).await?;
         return Ok(door);
     }
-    let entry = named(app, name.clone()).await?;
+    let entry = find_world(app, name.clone()).await?;
     check_known(app, viewer, &entry.row).await?;
     Err(not_in_memory(app, entry))
 }
@@ -192,7 +200,7 @@ async fn read_picture<T: Send + 'static>(
     app: &App,
     name: &WorldName,
     door: &WorldHandle,
-    client: Client,
+    client: ClientAddress,
     read: impl FnOnce(&Picture) -> T + Send + 'static,
 ) -> ApiResult<T> {
     match app.worlds.read_picture(door, client.address_key(), read).await {
@@ -206,17 +214,19 @@ async fn not_here(app: &App, name: &WorldName) -> ApiError {
     if app.worlds.loaded(name).is_some() {
         return VisitError::Busy.into();
     }
-    named(app, name.clone()).await.map_or_else(|error| error, |entry| not_in_memory(app, entry))
+    find_world(app, name.clone()).await.map_or_else(|error| error, |entry| not_in_memory(app, entry))
 }
 
 fn not_in_memory(app: &App, entry: WorldEntry) -> ApiError {
     match entry.owner.filter(|_| app.worlds.loaded(&entry.row.name).is_none()) {
-        Some(owner) if !show::is_own(app, &owner.address) => VisitError::Elsewhere { address: owner.address }.into(),
-        Some(_) | None => ApiError::WorldAsleep,
+        Some(owner) if !view::is_own_address(app, &owner.address) => {
+            VisitError::Elsewhere { address: owner.address }.into()
+        }
+        Some(_) | None => ApiError::WorldNotLoaded,
     }
 }
 
-fn too_large(error: &PictureError) -> ApiError {
+fn region_error(error: &PictureError) -> ApiError {
     let field = match error {
         PictureError::Section { .. } => "w",
         PictureError::Bins { .. } => "bin",

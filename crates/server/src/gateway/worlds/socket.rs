@@ -1,15 +1,15 @@
 //! The way in through HTTP: a request that becomes a WebSocket. The handshake is answered here (RFC 6455, section 4.2); then the
 //! connection is taken from the library that read the request, and what that held is let go.
 
-use super::ears::Ears;
-use super::line::Line;
-use super::opening::{Grants, Opening, open};
+use super::connection::WorldConnection;
+use super::handshake::{ConnectionGrants, Handshake, run_handshake};
+use super::reader::FrameReader;
 use crate::app::App;
 use crate::gateway::auth::Identity;
-use crate::gateway::extract::Id;
-use crate::gateway::listener::reclaim;
+use crate::gateway::extract::PathId;
+use crate::gateway::listener::reclaim_connection;
 use crate::gateway::problem::{ApiError, ApiResult};
-use crate::gateway::quota::Counted;
+use crate::gateway::quota::QuotaSubject;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::response::Response;
@@ -24,7 +24,7 @@ use wire::problem::Problem;
 use wire::world::Framing;
 
 /// What every server of WebSockets appends to a key (section 1.3).
-const APPENDED: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+const ACCEPT_GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const VERSION: &str = "13";
 /// Bytes of a key (section 4.1).
 const NONCE_BYTES: usize = 16;
@@ -43,21 +43,30 @@ const NONCE_BYTES: usize = 16;
 )]
 pub(super) async fn open_socket(
     State(app): State<App>,
-    Id(world): Id<WorldName>,
+    PathId(world): PathId<WorldName>,
     request: Request,
 ) -> ApiResult<Response> {
     let (mut parts, _) = request.into_parts();
-    let connected = Identity::of(&parts, &app).await.anybody()?;
-    let address = Counted::of(&parts, &app).await.address;
-    let accept = accepted(&parts.headers).ok_or(ApiError::UpgradeRequired)?;
+    let connected = Identity::resolve(&parts, &app).await.into_principal()?;
+    let address = QuotaSubject::of(&parts, &app).await.address;
+    let accept = accept_key(&parts.headers).ok_or(ApiError::UpgradeRequired)?;
     let upgrade = parts.extensions.remove::<OnUpgrade>().ok_or(ApiError::UpgradeRequired)?;
     tokio::spawn(async move {
         // A client that went before it was answered is nobody's business.
-        let Some(line) = upgrade.await.ok().and_then(reclaim) else { return };
-        let ears = Ears::new(&line.ahead);
-        let line = Arc::new(Line::new(line.connection, Framing::Binary));
-        let grants = Grants::connected(&app, &line, connected.as_ref());
-        open(Opening { app, line, ears, connected, address, world: Some(world), grants }).await;
+        let Some(line) = upgrade.await.ok().and_then(reclaim_connection) else { return };
+        let ears = FrameReader::new(&line.read_ahead);
+        let line = Arc::new(WorldConnection::new(line.connection, Framing::Binary));
+        let grants = ConnectionGrants::connected(&app, &line, connected.as_ref());
+        run_handshake(Handshake {
+            app,
+            connection: line,
+            reader: ears,
+            principal: connected,
+            address,
+            world: Some(world),
+            grants,
+        })
+        .await;
     });
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
@@ -69,12 +78,12 @@ pub(super) async fn open_socket(
 }
 
 /// The answer to the key of a handshake, if it is one.
-fn accepted(headers: &HeaderMap) -> Option<HeaderValue> {
+fn accept_key(headers: &HeaderMap) -> Option<HeaderValue> {
     let is_asked =
         has_token(headers, &header::CONNECTION, "upgrade") && has_token(headers, &header::UPGRADE, "websocket");
     let is_known = headers.get(header::SEC_WEBSOCKET_VERSION).is_some_and(|version| version == VERSION);
     let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|key| is_nonce(key))?;
-    let digest = Sha1::new().chain_update(key.as_bytes()).chain_update(APPENDED).finalize();
+    let digest = Sha1::new().chain_update(key.as_bytes()).chain_update(ACCEPT_GUID).finalize();
     let accept = HeaderValue::try_from(BASE64_STANDARD.encode(digest)).ok()?;
     (is_asked && is_known).then_some(accept)
 }
@@ -97,7 +106,7 @@ mod tests {
     fn check(headers: &[(HeaderName, &'static str)], want: Option<&str>) {
         let headers: HeaderMap =
             headers.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
-        assert_eq!(accepted(&headers), want.map(|want| HeaderValue::from_str(want).unwrap()));
+        assert_eq!(accept_key(&headers), want.map(|want| HeaderValue::from_str(want).unwrap()));
     }
 
     #[test]

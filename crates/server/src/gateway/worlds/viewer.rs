@@ -2,7 +2,7 @@
 //! in it; of every hunt its terrain, since chests, power-ups and movers are for those to find who are near. Operators see everything.
 
 use crate::app::App;
-use crate::gateway::auth::{Anybody, Identity};
+use crate::gateway::auth::{Identity, Principal};
 use crate::gateway::problem::{ApiError, ApiResult};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
@@ -39,11 +39,11 @@ impl FromRequestParts<App> for Viewer {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        let who = Identity::of(parts, app).await.anybody()?;
-        let is_operator = matches!(&who, Some(Anybody::Caller(caller)) if caller.role >= Role::Operator);
+        let who = Identity::resolve(parts, app).await.into_principal()?;
+        let is_operator = matches!(&who, Some(Principal::Account(caller)) if caller.role >= Role::Operator);
         let player = who.map(|who| match who {
-            Anybody::Caller(caller) => PlayerId::from(caller.account),
-            Anybody::Guest(guest) => guest.player,
+            Principal::Account(caller) => PlayerId::from(caller.account),
+            Principal::Guest(guest) => guest.player,
         });
         Ok(Self { player, is_operator })
     }

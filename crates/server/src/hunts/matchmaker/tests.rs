@@ -42,7 +42,7 @@ async fn an_address_has_so_many_tickets() {
         let entered = matchmaker.submit(ticket(owner, now), None, key(host));
         entered.map(|seen| seen.borrow().ticket.clone())
     };
-    let refusal = Err(TicketError::Quota(Exceeded::at_once(Kind::Tickets, 2)));
+    let refusal = Err(TicketError::Quota(QuotaExceeded::at_once(QuotaKind::Tickets, 2)));
     let pair = [enter(1, 1, now).unwrap(), enter(2, 1, now).unwrap()];
     assert_eq!(enter(3, 1, now), refusal);
     assert_eq!(enter(1, 1, now), Err(TicketRefusal::AlreadyWaiting(pair[0].id).into()), "the nearer reason");

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 const A: &str = "00000000-0000-0000-0000-00000000000a";
 const B: &str = "00000000-0000-0000-0000-00000000000b";
 
-fn plan_of(mut wanted: Value) -> ApiResult<Plan> {
+fn plan_of(mut wanted: Value) -> ApiResult<ValidatedGame> {
     if wanted.get("snakes").is_none() {
         wanted["snakes"] = json!([A, B]);
     }
-    plan(&serde_json::from_value(wanted).expect("a creation of the right shape"), 500)
+    validate_game(&serde_json::from_value(wanted).expect("a creation of the right shape"), 500)
 }
 
 #[track_caller]
@@ -133,8 +133,8 @@ fn bot(id: u128, account: u128, is_public: bool) -> (BotId, Bot) {
 #[track_caller]
 fn check_seats(known: &[(BotId, Bot)], want: Result<&[u128], &str>) {
     let plan = plan_of(json!({"snakes": [A, B, A], "seed": 7})).expect("a plan");
-    let given = Given { id: MatchId(1), seed: Seed(8), turns_max: 50 };
-    let spec = seat(&plan, &known.iter().cloned().collect(), AccountId(1), &given);
+    let given = AssignedParams { id: MatchId(1), seed: Seed(8), turns_max: 50 };
+    let spec = seat_bots(&plan, &known.iter().cloned().collect(), AccountId(1), &given);
     let have = spec.map(|spec| {
         assert_eq!((spec.seed, spec.turns_max), (Seed(7), 50));
         spec.seats.iter().map(|seat| seat.bot.0).collect::<Vec<_>>()

@@ -1,7 +1,7 @@
 //! Requests that wait at a real door, and clients of every kind that wait with them.
 
 use super::*;
-use crate::gateway::listener::park::{GiveUp, Park, Parked, Pass, Streamed, park_or_wait};
+use crate::gateway::listener::park::{ChunkStream, LongPoll, MaybePark, ParkMarker, WaitEnd, park_or_wait};
 use crate::gateway::ops::measure;
 use axum::extract::Query;
 use axum::middleware::{from_fn_with_state, map_response};
@@ -13,27 +13,27 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 /// A guest's other end: sending wakes it, and it closes when the guest is dropped.
 pub(super) type Wakes = UnboundedSender<Bytes>;
 
-struct Guest(UnboundedReceiver<Bytes>);
+struct ChannelWait(UnboundedReceiver<Bytes>);
 
-fn said(text: &'static str) -> Response<Bytes> {
+fn text_response(text: &'static str) -> Response<Bytes> {
     Response::new(Bytes::from_static(text.as_bytes()))
 }
 
-impl Parked for Guest {
-    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Response<Bytes>> {
+impl LongPoll for ChannelWait {
+    fn poll_response(&mut self, context: &mut Context<'_>) -> Poll<Response<Bytes>> {
         self.0.poll_recv(context).map(|bytes| Response::new(bytes.unwrap_or_default()))
     }
 
-    fn give_up(&mut self, why: GiveUp) -> Response<Bytes> {
-        said(match why {
-            GiveUp::Deadline => "nothing came",
-            GiveUp::Drain => "come again",
+    fn finish(&mut self, why: WaitEnd) -> Response<Bytes> {
+        text_response(match why {
+            WaitEnd::Deadline => "nothing came",
+            WaitEnd::Drain => "come again",
         })
     }
 }
 
-impl Streamed for Guest {
-    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+impl ChunkStream for ChannelWait {
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         self.0.poll_recv(context).map(|piece| piece.filter(|piece| !piece.is_empty()))
     }
 
@@ -41,17 +41,17 @@ impl Streamed for Guest {
         Bytes::from_static(b":")
     }
 
-    fn farewell(&mut self) -> Bytes {
+    fn closing_chunk(&mut self) -> Bytes {
         Bytes::from_static(b"bye")
     }
 }
 
 #[derive(Deserialize)]
-struct Wait {
+struct WaitParams {
     wait_ms: Option<u64>,
 }
 
-impl Wait {
+impl WaitParams {
     fn span(&self) -> Duration {
         self.wait_ms.map_or(NEVER, Duration::from_millis)
     }
@@ -62,15 +62,15 @@ fn waiting(metrics: Arc<Metrics>, arrivals: UnboundedSender<Wakes>) -> Router {
     let arrive = move || {
         let (wakes, guest) = unbounded_channel();
         arrivals.send(wakes).unwrap();
-        Guest(guest)
+        ChannelWait(guest)
     };
     let arrive_to_stream = arrive.clone();
-    let poll = move |Query(wait): Query<Wait>, Pass(pass): Pass| async move {
+    let poll = move |Query(wait): Query<WaitParams>, MaybePark(pass): MaybePark| async move {
         park_or_wait(pass, Instant::now() + wait.span(), arrive()).await
     };
-    let stream = move |Query(wait): Query<Wait>, Pass(pass): Pass| async move {
+    let stream = move |Query(wait): Query<WaitParams>, MaybePark(pass): MaybePark| async move {
         let head = Response::builder().header("content-type", "text/event-stream").body(()).unwrap();
-        Park::stream(pass.unwrap(), head, wait.span(), arrive_to_stream())
+        ParkMarker::stream(pass.unwrap(), head, wait.span(), arrive_to_stream())
     };
     let mark = async |mut response: Answered| {
         response.headers_mut().insert("x-request-id", http::HeaderValue::from_static("7"));
@@ -83,18 +83,18 @@ fn waiting(metrics: Arc<Metrics>, arrivals: UnboundedSender<Wakes>) -> Router {
         .layer(from_fn_with_state(metrics, measure))
 }
 
-pub(super) struct Held {
-    pub(super) house: Open,
+pub(super) struct ParkingServer {
+    pub(super) server: TestServer,
     arrivals: UnboundedReceiver<Wakes>,
 }
 
-impl Held {
-    pub(super) async fn new(limits: Limits) -> Self {
+impl ParkingServer {
+    pub(super) async fn new(limits: ListenerConfig) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (arrived, arrivals) = unbounded_channel();
-        let house = Open::with(address, listener, limits, |metrics| waiting(metrics, arrived));
-        Self { house, arrivals }
+        let house = TestServer::with(address, listener, limits, |metrics| waiting(metrics, arrived));
+        Self { server: house, arrivals }
     }
 
     /// The other end of the next guest, once so many connections are parked.
@@ -107,7 +107,7 @@ impl Held {
     /// Waits until a figure has this value.
     async fn is(&self, name: &str, want: &str) {
         let reached = async {
-            while self.house.sample(name) != want {
+            while self.server.sample(name) != want {
                 tokio::task::yield_now().await;
             }
         };
@@ -136,8 +136,8 @@ async fn whole(client: &mut TcpStream) -> String {
 
 #[tokio::test]
 async fn a_parked_poll_is_answered_like_any_other_request() {
-    let mut held = Held::new(PATIENT).await;
-    let mut client = held.house.send(POLL).await;
+    let mut held = ParkingServer::new(PATIENT).await;
+    let mut client = held.server.send(POLL).await;
     let wakes = held.parked(1).await;
     wake(&wakes, "news");
     let text = whole(&mut client).await;
@@ -149,15 +149,15 @@ async fn a_parked_poll_is_answered_like_any_other_request() {
     assert_eq!(names, ["cache-control", "content-length", "date", "x-request-id"]);
     wakes.closed().await;
     held.is("gauntlet_http_parked ", "0").await;
-    assert_eq!(held.house.sample(r#"gauntlet_http_requests_total{route="/poll",status="2xx"} "#), "1");
-    assert_eq!(held.house.sample("gauntlet_http_held_seconds_count "), "1");
-    assert_eq!(held.house.sample("gauntlet_http_request_seconds_count "), "0");
+    assert_eq!(held.server.sample(r#"gauntlet_http_requests_total{route="/poll",status="2xx"} "#), "1");
+    assert_eq!(held.server.sample("gauntlet_http_held_seconds_count "), "1");
+    assert_eq!(held.server.sample("gauntlet_http_request_seconds_count "), "0");
 }
 
 #[tokio::test]
 async fn a_connection_goes_on_after_its_polls() {
-    let mut held = Held::new(PATIENT).await;
-    let mut client = held.house.connect().await;
+    let mut held = ParkingServer::new(PATIENT).await;
+    let mut client = held.server.connect().await;
     for _ in 0..3 {
         client.write_all(FAST.as_bytes()).await.unwrap();
         assert_eq!(answer(&mut client).await, ok("fast"));
@@ -165,51 +165,51 @@ async fn a_connection_goes_on_after_its_polls() {
         wake(&held.parked(1).await, "news");
         assert_eq!(answer(&mut client).await, ok("news"));
     }
-    assert_eq!(held.house.sample("gauntlet_http_connections_accepted_total "), "1");
-    assert_eq!(held.house.sample("gauntlet_http_connections "), "1");
+    assert_eq!(held.server.sample("gauntlet_http_connections_accepted_total "), "1");
+    assert_eq!(held.server.sample("gauntlet_http_connections "), "1");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_poll_ends_at_its_deadline_whatever_clients_may_take() {
-    let limits = Limits { header_timeout: SOON, idle_timeout: SOON, ..PATIENT };
-    let mut held = Held::new(limits).await;
-    let mut client = held.house.send("GET /poll?wait_ms=120 HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let limits = ListenerConfig { header_timeout: SOON, idle_timeout: SOON, ..PATIENT };
+    let mut held = ParkingServer::new(limits).await;
+    let mut client = held.server.send("GET /poll?wait_ms=120 HTTP/1.1\r\nHost: x\r\n\r\n").await;
     let wakes = timeout(NEVER, held.arrivals.recv()).await.expect("a guest comes").unwrap();
     assert_eq!(answer(&mut client).await, ok("nothing came"));
     wakes.closed().await;
     // Now it is a connection like any other, and silent for too long.
     assert_eq!(rest(client).await, "");
-    assert_eq!(held.house.sample("gauntlet_http_timeouts_total "), "1");
+    assert_eq!(held.server.sample("gauntlet_http_timeouts_total "), "1");
 }
 
 #[tokio::test]
 async fn nothing_is_left_of_a_client_that_goes() {
-    let mut held = Held::new(PATIENT).await;
+    let mut held = ParkingServer::new(PATIENT).await;
     for _ in 0..3 {
-        let client = held.house.send(POLL).await;
+        let client = held.server.send(POLL).await;
         let wakes = held.parked(1).await;
         drop(client);
         timeout(NEVER, wakes.closed()).await.expect("the guest is dropped");
         held.is("gauntlet_http_parked ", "0").await;
         held.is("gauntlet_http_connections ", "0").await;
     }
-    assert_eq!(held.house.sample("gauntlet_http_parked_left_total "), "3");
-    assert_eq!(held.house.sample("gauntlet_http_timeouts_total "), "0");
+    assert_eq!(held.server.sample("gauntlet_http_parked_left_total "), "3");
+    assert_eq!(held.server.sample("gauntlet_http_timeouts_total "), "0");
 }
 
 /// A client that ends its side of the connection may still listen, or be gone: both look the same from here. It counts as gone,
 /// whatever it waits for (docs/decisions/0018).
 async fn check_half_closed(request: &str, heard: &str) {
-    let mut held = Held::new(PATIENT).await;
-    let mut client = held.house.send(request).await;
+    let mut held = ParkingServer::new(PATIENT).await;
+    let mut client = held.server.send(request).await;
     let wakes = held.parked(1).await;
     client.shutdown().await.unwrap();
     timeout(NEVER, wakes.closed()).await.expect("the guest is dropped");
     let text = rest(client).await;
     assert!(text.starts_with(heard) && text.is_empty() == heard.is_empty(), "{request:?}: {text:?}");
     held.is("gauntlet_http_connections ", "0").await;
-    assert_eq!(held.house.sample("gauntlet_http_parked_left_total "), "1", "{request:?}");
-    assert_eq!(held.house.sample("gauntlet_http_timeouts_total "), "0", "{request:?}");
+    assert_eq!(held.server.sample("gauntlet_http_parked_left_total "), "1", "{request:?}");
+    assert_eq!(held.server.sample("gauntlet_http_timeouts_total "), "0", "{request:?}");
 }
 
 #[tokio::test]
@@ -218,7 +218,7 @@ async fn who_ends_his_side_of_the_connection_has_gone() {
     check_half_closed(&[POLL, FAST].concat(), "").await;
     check_half_closed(STREAM, "HTTP/1.1 200 OK\r\n").await;
     // Nor is anybody answered later who does not wait on purpose.
-    let house = Open::new(PATIENT).await;
+    let house = TestServer::new(PATIENT).await;
     let mut client = house.send(SLOW).await;
     house.began.notified().await;
     client.shutdown().await.unwrap();
@@ -227,8 +227,8 @@ async fn who_ends_his_side_of_the_connection_has_gone() {
 
 #[tokio::test]
 async fn what_is_sent_before_and_behind_a_poll_is_answered_in_order() {
-    let mut held = Held::new(PATIENT).await;
-    let mut client = held.house.send(&[FAST, FAST, POLL, FAST, "GET /fa"].concat()).await;
+    let mut held = ParkingServer::new(PATIENT).await;
+    let mut client = held.server.send(&[FAST, FAST, POLL, FAST, "GET /fa"].concat()).await;
     let wakes = held.parked(1).await;
     assert_eq!(answer(&mut client).await, ok("fast"));
     assert_eq!(answer(&mut client).await, ok("fast"));
@@ -244,8 +244,8 @@ async fn what_is_sent_before_and_behind_a_poll_is_answered_in_order() {
 /// A request that waits, however it is asked, is parked: what follows is kept, unless the connection ends with it, and a client that
 /// goes leaves nothing.
 async fn check_parked(request: &str, goes_on: bool) {
-    let mut held = Held::new(PATIENT).await;
-    let mut client = held.house.send(&[request, FAST].concat()).await;
+    let mut held = ParkingServer::new(PATIENT).await;
+    let mut client = held.server.send(&[request, FAST].concat()).await;
     wake(&held.parked(1).await, "news");
     assert_eq!(answer(&mut client).await, ok("news"), "{request:?}");
     if goes_on {
@@ -254,7 +254,7 @@ async fn check_parked(request: &str, goes_on: bool) {
         assert_eq!(rest(client).await, "", "{request:?}");
     }
     // One byte behind it is enough to hide the end of a connection from whoever reads requests.
-    let client = held.house.send(&[request, "G"].concat()).await;
+    let client = held.server.send(&[request, "G"].concat()).await;
     let wakes = held.parked(1).await;
     drop(client);
     timeout(NEVER, wakes.closed()).await.expect("the guest is dropped");
@@ -271,8 +271,8 @@ async fn whatever_waits_is_parked() {
 
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_parked_does_not_wait_long() {
-    let mut held = Held::new(PATIENT).await;
-    let mut client = held.house.send("GET /poll HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx").await;
+    let mut held = ParkingServer::new(PATIENT).await;
+    let mut client = held.server.send("GET /poll HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx").await;
     let wakes = held.parked(0).await;
     assert_eq!(answer(&mut client).await, ok("nothing came"));
     wakes.closed().await;
@@ -281,8 +281,8 @@ async fn what_cannot_be_parked_does_not_wait_long() {
 #[tokio::test]
 async fn who_sends_more_behind_a_wait_than_is_kept_is_put_out() {
     for beyond in [0, 1, 4 * BUFFER_BYTES_MAX] {
-        let mut held = Held::new(PATIENT).await;
-        let (_reads, mut writes) = held.house.send(POLL).await.into_split();
+        let mut held = ParkingServer::new(PATIENT).await;
+        let (_reads, mut writes) = held.server.send(POLL).await.into_split();
         let wakes = held.parked(1).await;
         // It may be put out before it has sent everything.
         let _ = writes.write_all(&vec![b'x'; BUFFER_BYTES_MAX + beyond]).await;
@@ -293,8 +293,8 @@ async fn who_sends_more_behind_a_wait_than_is_kept_is_put_out() {
 
 #[tokio::test]
 async fn an_answer_that_is_not_taken_yet_is_not_lost_to_the_poll_behind_it() {
-    let mut held = Held::new(PATIENT).await;
-    let mut client = held.house.send(&["GET /big HTTP/1.1\r\nHost: x\r\n\r\n", POLL].concat()).await;
+    let mut held = ParkingServer::new(PATIENT).await;
+    let mut client = held.server.send(&["GET /big HTTP/1.1\r\nHost: x\r\n\r\n", POLL].concat()).await;
     assert_eq!(answer_of(&mut client, BIG_BYTES).await, BIG_BYTES);
     wake(&held.parked(1).await, "news");
     assert_eq!(answer(&mut client).await, ok("news"));
@@ -319,13 +319,13 @@ async fn whole_head(client: &mut TcpStream) -> String {
 #[tokio::test]
 async fn a_slow_reader_gets_everything_and_one_that_does_not_read_is_put_out() {
     let big = || Bytes::from(vec![b'x'; BIG_BYTES]);
-    let mut held = Held::new(PATIENT).await;
-    let mut client = held.house.send(POLL).await;
+    let mut held = ParkingServer::new(PATIENT).await;
+    let mut client = held.server.send(POLL).await;
     held.parked(1).await.send(big()).unwrap();
     assert_eq!(answer_of(&mut client, BIG_BYTES).await, BIG_BYTES);
 
-    let mut held = Held::new(Limits { idle_timeout: SOON, ..PATIENT }).await;
-    let client = held.house.send(POLL).await;
+    let mut held = ParkingServer::new(ListenerConfig { idle_timeout: SOON, ..PATIENT }).await;
+    let client = held.server.send(POLL).await;
     held.parked(1).await.send(big()).unwrap();
     held.is("gauntlet_http_timeouts_total ", "1").await;
     assert!(rest(client).await.len() < BIG_BYTES);
@@ -333,8 +333,8 @@ async fn a_slow_reader_gets_everything_and_one_that_does_not_read_is_put_out() {
 
 /// What a client hears that sends this, until the connection ends or another request is answered on it.
 async fn check_end(request: &str, want_head: &str, goes_on: bool) {
-    let mut held = Held::new(PATIENT).await;
-    let mut client = held.house.send(request).await;
+    let mut held = ParkingServer::new(PATIENT).await;
+    let mut client = held.server.send(request).await;
     wake(&held.parked(1).await, "news");
     let text = whole(&mut client).await;
     for line in want_head.split('|') {
@@ -361,46 +361,46 @@ async fn connections_end_as_their_clients_asked() {
 
 #[tokio::test]
 async fn what_cannot_be_parked_is_waited_for_and_timed_apart_as_well() {
-    let mut held = Held::new(PATIENT).await;
-    let mut client = held.house.send("HEAD /poll HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
+    let mut held = ParkingServer::new(PATIENT).await;
+    let mut client = held.server.send("HEAD /poll HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
     wake(&held.parked(0).await, "news");
     let mut text = String::new();
     client.read_to_string(&mut text).await.unwrap();
     assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("\r\n\r\n"), "{text:?}");
     assert!(text.contains("\r\ncontent-length: 4\r\n"), "{text:?}");
-    assert_eq!(held.house.sample("gauntlet_http_held_seconds_count "), "1");
-    assert_eq!(held.house.sample("gauntlet_http_request_seconds_count "), "0");
+    assert_eq!(held.server.sample("gauntlet_http_held_seconds_count "), "1");
+    assert_eq!(held.server.sample("gauntlet_http_request_seconds_count "), "0");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_drain_sends_away_whoever_waits() {
-    let mut held = Held::new(Limits { drain_max: SOON * 4, ..PATIENT }).await;
+    let mut held = ParkingServer::new(ListenerConfig { drain_max: SOON * 4, ..PATIENT }).await;
     let mut clients = Vec::new();
     for parked in 1..=4 {
-        clients.push((held.house.send(POLL).await, held.parked(parked).await));
+        clients.push((held.server.send(POLL).await, held.parked(parked).await));
     }
-    held.house.leave();
+    held.server.drain();
     for (mut client, wakes) in clients {
         let text = whole(&mut client).await;
         assert!(text.ends_with("\r\n\r\ncome again") && text.contains("\r\nconnection: close\r\n"), "{text:?}");
         assert_eq!(rest(client).await, "");
         wakes.closed().await;
     }
-    timeout(NEVER, held.house.served).await.expect("the house is empty").unwrap();
+    timeout(NEVER, held.server.served).await.expect("the house is empty").unwrap();
 }
 
 /// Waits for nothing, and says when it is sent away.
-struct Patient(UnboundedSender<Instant>);
+struct NeverReady(UnboundedSender<Instant>);
 
-impl Parked for Patient {
-    fn poll_answer(&mut self, _: &mut Context<'_>) -> Poll<Response<Bytes>> {
+impl LongPoll for NeverReady {
+    fn poll_response(&mut self, _: &mut Context<'_>) -> Poll<Response<Bytes>> {
         Poll::Pending
     }
 
-    fn give_up(&mut self, why: GiveUp) -> Response<Bytes> {
-        assert_eq!(why, GiveUp::Drain);
+    fn finish(&mut self, why: WaitEnd) -> Response<Bytes> {
+        assert_eq!(why, WaitEnd::Drain);
         self.0.send(Instant::now()).unwrap();
-        said("come again")
+        text_response("come again")
     }
 }
 
@@ -409,10 +409,10 @@ async fn not_all_are_sent_away_in_one_instant_and_none_after_the_longest_jitter(
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (sent_away, mut instants) = unbounded_channel();
-    let poll = move |Pass(pass): Pass| async move {
-        park_or_wait(pass, Instant::now() + NEVER, Patient(sent_away.clone())).await
+    let poll = move |MaybePark(pass): MaybePark| async move {
+        park_or_wait(pass, Instant::now() + NEVER, NeverReady(sent_away.clone())).await
     };
-    let mut house = Open::with(address, listener, PATIENT, |_| Router::new().route("/poll", get(poll)));
+    let mut house = TestServer::with(address, listener, PATIENT, |_| Router::new().route("/poll", get(poll)));
     let mut clients = Vec::new();
     for _ in 0..PATIENT.connections_max {
         clients.push(house.send(POLL).await);
@@ -421,7 +421,7 @@ async fn not_all_are_sent_away_in_one_instant_and_none_after_the_longest_jitter(
         tokio::task::yield_now().await;
     }
     let begun = Instant::now();
-    house.leave();
+    house.drain();
     let mut after = Vec::new();
     for _ in &clients {
         after.push(instants.recv().await.unwrap() - begun);
@@ -435,30 +435,30 @@ async fn not_all_are_sent_away_in_one_instant_and_none_after_the_longest_jitter(
 #[tokio::test]
 async fn what_comes_while_the_house_drains_is_still_told() {
     // Half of the time to drain is more than the longest jitter: nobody is sent away before the news comes.
-    let mut held = Held::new(PATIENT).await;
-    let mut client = held.house.send(POLL).await;
+    let mut held = ParkingServer::new(PATIENT).await;
+    let mut client = held.server.send(POLL).await;
     let wakes = held.parked(1).await;
-    held.house.leave();
+    held.server.drain();
     wake(&wakes, "news");
     let text = whole(&mut client).await;
     assert!(text.ends_with("\r\n\r\nnews") && text.contains("\r\nconnection: close\r\n"), "{text:?}");
-    timeout(NEVER, held.house.served).await.expect("the house is empty").unwrap();
+    timeout(NEVER, held.server.served).await.expect("the house is empty").unwrap();
 }
 
 #[tokio::test]
 async fn a_drain_ends_although_an_answer_is_not_taken() {
-    let mut held = Held::new(Limits { drain_max: SOON, ..PATIENT }).await;
-    let client = held.house.send(POLL).await;
+    let mut held = ParkingServer::new(ListenerConfig { drain_max: SOON, ..PATIENT }).await;
+    let client = held.server.send(POLL).await;
     held.parked(1).await.send(Bytes::from(vec![b'x'; BIG_BYTES])).unwrap();
-    held.house.leave();
-    timeout(NEVER, held.house.served).await.expect("the drain is bounded").unwrap();
+    held.server.drain();
+    timeout(NEVER, held.server.served).await.expect("the drain is bounded").unwrap();
     assert!(rest(client).await.len() < BIG_BYTES);
 }
 
 pub(super) const STREAM: &str = "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n";
 
 /// Reads until this has come, and nothing behind it.
-async fn hears(client: &mut TcpStream, want: &str) {
+async fn check_received(client: &mut TcpStream, want: &str) {
     let mut bytes = vec![0; want.len()];
     timeout(NEVER, client.read_exact(&mut bytes)).await.expect("a piece comes").unwrap();
     assert_eq!(String::from_utf8(bytes).unwrap(), want);
@@ -466,41 +466,41 @@ async fn hears(client: &mut TcpStream, want: &str) {
 
 #[tokio::test]
 async fn pieces_are_told_as_they_come_and_the_connection_goes_on() {
-    let mut held = Held::new(PATIENT).await;
-    let mut client = held.house.send(STREAM).await;
+    let mut held = ParkingServer::new(PATIENT).await;
+    let mut client = held.server.send(STREAM).await;
     let wakes = held.parked(1).await;
     let head = whole_head(&mut client).await;
     assert!(head.contains("transfer-encoding: chunked\r\n") && head.contains("x-request-id: 7\r\n"), "{head:?}");
     assert!(head.contains("content-type: text/event-stream\r\n") && !head.contains("content-length"), "{head:?}");
     wake(&wakes, "one");
-    hears(&mut client, "3\r\none\r\n").await;
+    check_received(&mut client, "3\r\none\r\n").await;
     wake(&wakes, "two and three");
-    hears(&mut client, "d\r\ntwo and three\r\n").await;
+    check_received(&mut client, "d\r\ntwo and three\r\n").await;
     client.write_all(FAST.as_bytes()).await.unwrap();
     wake(&wakes, "");
-    hears(&mut client, "0\r\n\r\n").await;
+    check_received(&mut client, "0\r\n\r\n").await;
     assert_eq!(answer(&mut client).await, ok("fast"));
-    assert_eq!(held.house.sample(r#"gauntlet_http_requests_total{route="/stream",status="2xx"} "#), "1");
+    assert_eq!(held.server.sample(r#"gauntlet_http_requests_total{route="/stream",status="2xx"} "#), "1");
 }
 
 #[tokio::test]
 async fn a_silent_stream_has_a_heartbeat_and_ends_with_its_client() {
-    let mut held = Held::new(Limits { idle_timeout: SOON, ..PATIENT }).await;
-    let mut client = held.house.send("GET /stream?wait_ms=20 HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let mut held = ParkingServer::new(ListenerConfig { idle_timeout: SOON, ..PATIENT }).await;
+    let mut client = held.server.send("GET /stream?wait_ms=20 HTTP/1.1\r\nHost: x\r\n\r\n").await;
     let wakes = held.parked(1).await;
     whole_head(&mut client).await;
-    hears(&mut client, "1\r\n:\r\n1\r\n:\r\n1\r\n:\r\n").await;
+    check_received(&mut client, "1\r\n:\r\n1\r\n:\r\n1\r\n:\r\n").await;
     drop(client);
     timeout(NEVER, wakes.closed()).await.expect("the guest is dropped");
     held.is("gauntlet_http_connections ", "0").await;
-    assert_eq!(held.house.sample(r#"gauntlet_http_requests_total{route="/stream",status="2xx"} "#), "1");
-    assert_eq!(held.house.sample("gauntlet_http_parked_left_total "), "1");
+    assert_eq!(held.server.sample(r#"gauntlet_http_requests_total{route="/stream",status="2xx"} "#), "1");
+    assert_eq!(held.server.sample("gauntlet_http_parked_left_total "), "1");
 }
 
 #[tokio::test]
 async fn a_stream_to_an_old_client_ends_with_its_connection() {
-    let mut held = Held::new(PATIENT).await;
-    let mut client = held.house.send("GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").await;
+    let mut held = ParkingServer::new(PATIENT).await;
+    let mut client = held.server.send("GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").await;
     let wakes = held.parked(1).await;
     let head = whole_head(&mut client).await;
     assert!(!head.contains("chunked") && !head.contains("keep-alive"), "{head:?}");
@@ -511,19 +511,19 @@ async fn a_stream_to_an_old_client_ends_with_its_connection() {
 
 #[tokio::test(start_paused = true)]
 async fn a_drain_says_farewell_to_streams() {
-    let mut held = Held::new(Limits { drain_max: SOON * 4, ..PATIENT }).await;
-    let mut client = held.house.send(STREAM).await;
+    let mut held = ParkingServer::new(ListenerConfig { drain_max: SOON * 4, ..PATIENT }).await;
+    let mut client = held.server.send(STREAM).await;
     let _wakes = held.parked(1).await;
     whole_head(&mut client).await;
-    held.house.leave();
+    held.server.drain();
     assert_eq!(rest(client).await, "3\r\nbye\r\n0\r\n\r\n");
-    timeout(NEVER, held.house.served).await.expect("the house is empty").unwrap();
+    timeout(NEVER, held.server.served).await.expect("the house is empty").unwrap();
 }
 
 #[tokio::test]
 async fn a_stream_that_always_has_something_to_say_ends_in_a_drain() {
-    let mut held = Held::new(Limits { drain_max: SOON * 4, ..PATIENT }).await;
-    let mut client = held.house.send(STREAM).await;
+    let mut held = ParkingServer::new(ListenerConfig { drain_max: SOON * 4, ..PATIENT }).await;
+    let mut client = held.server.send(STREAM).await;
     let wakes = held.parked(1).await;
     let talker = tokio::spawn(async move {
         while wakes.send(Bytes::from_static(b"and on ")).is_ok() {
@@ -531,7 +531,7 @@ async fn a_stream_that_always_has_something_to_say_ends_in_a_drain() {
         }
     });
     whole_head(&mut client).await;
-    held.house.leave();
+    held.server.drain();
     assert!(rest(client).await.contains("and on "));
     talker.await.unwrap();
 }
@@ -544,11 +544,11 @@ async fn the_task_of_a_held_connection_is_small() {
     let address = listener.local_addr().unwrap();
     let (client, accepted) = tokio::join!(TcpStream::connect(address), listener.accept());
     let (stream, _) = accepted.unwrap();
-    let permits = Permits::new(1, None, None, metrics.clone());
-    let permit = permits.admit([127, 0, 0, 1].into(), &mut None).await.unwrap();
-    let (_keep, stage) = channel::channel(Stage::Open);
-    let house = Arc::new(House { answers: Router::new(), limits: PATIENT, metrics, stage });
-    let task = house.receive(Connection::new(stream, permit), client.unwrap().local_addr().unwrap());
-    let (task, ticket) = (size_of_val(&task), size_of::<Ticket>());
+    let permits = ConnectionPermits::new(1, None, None, metrics.clone());
+    let permit = permits.acquire([127, 0, 0, 1].into(), &mut None).await.unwrap();
+    let (_keep, stage) = watch::channel(DrainStage::Open);
+    let house = Arc::new(ListenerContext { handler: Router::new(), config: PATIENT, metrics, stage });
+    let task = house.serve_connection(Connection::new(stream, permit), client.unwrap().local_addr().unwrap());
+    let (task, ticket) = (size_of_val(&task), size_of::<ParkedRequest>());
     assert!(task <= 1_088 && ticket <= 96, "task {task}, ticket {ticket}");
 }

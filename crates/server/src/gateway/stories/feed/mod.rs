@@ -3,23 +3,23 @@
 //!
 //! Whoever waits is counted and woken by `crate::tables`; what waiting costs is the listener's business.
 
+mod messages;
 mod poll;
-mod shape;
 mod socket;
 mod stream;
 #[cfg(test)]
 mod tests;
 
-use super::show;
-use super::who::Looking;
+use super::extract::ViewingPlayer;
+use super::view;
 use crate::app::App;
-use crate::gateway::admission::Client;
-use crate::gateway::extract::{Id, Queried};
-use crate::gateway::granted::Granted;
-use crate::gateway::listener::park::Pass;
+use crate::gateway::admission::ClientAddress;
+use crate::gateway::extract::{PathId, QueryParams};
+use crate::gateway::listener::park::MaybePark;
 use crate::gateway::problem::{ApiError, ApiResult};
+use crate::gateway::revocation::RequestGrant;
 use crate::tables::Waiter;
-use axum::Json as Answer;
+use axum::Json;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, State};
 use axum::http::request::Parts;
@@ -34,7 +34,7 @@ use wire::api::{StoryFeed, StoryFeedTooOld};
 use wire::problem::Problem;
 
 /// The pattern of the route on which requests may wait.
-pub(in crate::gateway) const FEED: &str = "/api/stories/tables/{table}/feed";
+pub(in crate::gateway) const FEED_ROUTE: &str = "/api/stories/tables/{table}/feed";
 
 pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_feed)).routes(routes!(socket::open_socket))
@@ -42,18 +42,18 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// Who looks at which table.
 #[derive(Clone, Copy, Debug)]
-struct Reader {
+struct FeedReader {
     table: TableId,
     waiter: Waiter,
 }
 
-impl FromRequestParts<App> for Reader {
+impl FromRequestParts<App> for FeedReader {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        let Looking(player) = Looking::from_request_parts(parts, app).await?;
-        let Id(table) = Id::<TableId>::from_request_parts(parts, app).await?;
-        let address = parts.extensions.get::<Client>().and_then(|client| client.address_key());
+        let ViewingPlayer(player) = ViewingPlayer::from_request_parts(parts, app).await?;
+        let PathId(table) = PathId::<TableId>::from_request_parts(parts, app).await?;
+        let address = parts.extensions.get::<ClientAddress>().and_then(|client| client.address_key());
         Ok(Self { table, waiter: Waiter { player, address } })
     }
 }
@@ -76,7 +76,7 @@ struct FeedQuery {
 ///
 /// Two seconds at most after the viewer's token was deleted, or has expired, a poll that waits is answered with 401, and a stream ends
 /// with an event `problem`.
-#[utoipa::path(get, path = FEED, tag = "stories",
+#[utoipa::path(get, path = FEED_ROUTE, tag = "stories",
     params(
         ("table" = String, Path),
         ("after" = Option<u64>, Query, description = "The last event that the viewer has"),
@@ -94,33 +94,33 @@ struct FeedQuery {
 )]
 async fn get_feed(
     State(app): State<App>,
-    reader: Reader,
-    granted: Granted,
-    Queried(query): Queried<FeedQuery>,
+    reader: FeedReader,
+    granted: RequestGrant,
+    QueryParams(query): QueryParams<FeedQuery>,
     method: Method,
     headers: HeaderMap,
-    Pass(pass): Pass,
+    MaybePark(pass): MaybePark,
 ) -> ApiResult<Response> {
-    if asks_for_stream(&headers) {
+    if is_stream_requested(&headers) {
         let cursor = stream::cursor(&headers, query.after)?;
         return match pass {
-            Some(pass) => stream::begin(&app, reader, granted, cursor, pass).await,
+            Some(pass) => stream::start(&app, reader, granted, cursor, pass).await,
             None if method == Method::HEAD => Ok(stream::head().map(|()| Body::empty())),
             None => Err(ApiError::bad_value("Accept", "a stream is asked for by a GET without a body")),
         };
     }
-    let wait = wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
+    let wait = parse_wait(query.wait.as_deref(), app.config.stories_poll_wait_max)?;
     match query.after {
-        Some(after) => poll::answer(&app, reader, granted, after, wait, pass).await,
+        Some(after) => poll::respond(&app, reader, granted, after, wait, pass).await,
         None => {
             let seen = app.tables.view(reader.table, reader.waiter.player).await?;
-            Ok(Answer(show::state(&seen.view, &seen.online, None)).into_response())
+            Ok(Json(view::state(&seen.view, &seen.online, None)).into_response())
         }
     }
 }
 
 /// Whether the client wants events rather than one answer. A weight of 0 says that it does not (RFC 9110, section 12.4.2).
-pub(in crate::gateway) fn asks_for_stream(headers: &HeaderMap) -> bool {
+pub(in crate::gateway) fn is_stream_requested(headers: &HeaderMap) -> bool {
     let accepts = headers.get_all(header::ACCEPT).into_iter().filter_map(|value| value.to_str().ok());
     accepts.flat_map(|value| value.split(',')).any(|range| {
         let mut parts = range.split(';').map(str::trim);
@@ -131,7 +131,7 @@ pub(in crate::gateway) fn asks_for_stream(headers: &HeaderMap) -> bool {
 }
 
 /// How long a poll is to wait: a whole number with `ms`, `s` or `m`.
-pub(in crate::gateway) fn wait(text: Option<&str>, max: Duration) -> ApiResult<Duration> {
+pub(in crate::gateway) fn parse_wait(text: Option<&str>, max: Duration) -> ApiResult<Duration> {
     let Some(text) = text else { return Ok(Duration::ZERO) };
     let units = [("ms", 1), ("s", 1_000), ("m", 60_000), ("", 1_000)];
     let (amount, unit_ms) =

@@ -1,11 +1,11 @@
 //! The socket: the same messages over a WebSocket. A client says nothing on it; what it does, it does by requests.
 
-use super::{Reader, shape};
+use super::{FeedReader, messages};
 use crate::app::App;
-use crate::gateway::extract::Queried;
-use crate::gateway::granted::Granted;
-use crate::gateway::hangup::{Ended, Unasked, hang_up};
+use crate::gateway::close_handshake::{Ended, Unasked, close_socket};
+use crate::gateway::extract::QueryParams;
 use crate::gateway::problem::{ApiError, ApiResult};
+use crate::gateway::revocation::RequestGrant;
 use crate::tables::FeedWait;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
@@ -50,16 +50,16 @@ pub(super) struct SocketQuery {
 )]
 pub(super) async fn open_socket(
     State(app): State<App>,
-    reader: Reader,
-    granted: Granted,
-    Queried(query): Queried<SocketQuery>,
+    reader: FeedReader,
+    granted: RequestGrant,
+    QueryParams(query): QueryParams<SocketQuery>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> ApiResult<Response> {
     let upgrade = upgrade.map_err(|_| ApiError::UpgradeRequired)?;
     let (after, first) = match query.after {
         Some(after) => (after, None),
         None => {
-            let (seq, message) = shape::first(&app.tables.view(reader.table, reader.waiter.player).await?);
+            let (seq, message) = messages::first_message(&app.tables.view(reader.table, reader.waiter.player).await?);
             (seq, Some(message))
         }
     };
@@ -71,47 +71,47 @@ pub(super) async fn open_socket(
         .max_message_size(INCOMING_BYTES_MAX)
         .max_frame_size(INCOMING_BYTES_MAX);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        tell(&app, reader, granted, first, waiting, socket).await;
+        serve_socket(&app, reader, granted, first, waiting, socket).await;
     }))
 }
 
 /// Why a socket is closed.
-enum Closing {
+enum SocketEnd {
     /// The client left, or takes nothing any more.
-    Gone,
+    Disconnected,
     /// The client said what it must not, or too much: the status, and why.
     Refused(u16, &'static str),
     /// This process leaves, or the table left it: the client should connect again.
-    Elsewhere,
+    Reconnect,
 }
 
-async fn tell(
+async fn serve_socket(
     app: &App,
-    reader: Reader,
-    granted: Granted,
+    reader: FeedReader,
+    granted: RequestGrant,
     first: Option<Bytes>,
     waiting: FeedWait,
     mut socket: WebSocket,
 ) {
-    match granted.to(go_on(app, reader, first, waiting, &mut socket)).run().await {
-        Ok(Closing::Gone) => {}
-        Ok(Closing::Refused(code, reason)) => hang_up(socket, code, reason).await,
-        Ok(Closing::Elsewhere) => {
-            hang_up(socket, close_code::RESTART, "the table is not here any more: connect again").await;
+    match granted.until_revoked(send_updates(app, reader, first, waiting, &mut socket)).run().await {
+        Ok(SocketEnd::Disconnected) => {}
+        Ok(SocketEnd::Refused(code, reason)) => close_socket(socket, code, reason).await,
+        Ok(SocketEnd::Reconnect) => {
+            close_socket(socket, close_code::RESTART, "the table is not here any more: connect again").await;
         }
-        Err(why) => hang_up(socket, close_code::POLICY, ApiError::from(why).kind().1).await,
+        Err(why) => close_socket(socket, close_code::POLICY, ApiError::from(why).status_and_code().1).await,
     }
 }
 
-async fn go_on(
+async fn send_updates(
     app: &App,
-    reader: Reader,
+    reader: FeedReader,
     first: Option<Bytes>,
     mut waiting: FeedWait,
     socket: &mut WebSocket,
-) -> Closing {
+) -> SocketEnd {
     if let Some(message) = first
-        && let Err(gone) = send(socket, text(message)).await
+        && let Err(gone) = send(socket, text_message(message)).await
     {
         return gone;
     }
@@ -121,7 +121,7 @@ async fn go_on(
     loop {
         let answer = tokio::select! {
             answer = &mut waiting => answer,
-            () = &mut leaving => return Closing::Elsewhere,
+            () = &mut leaving => return SocketEnd::Reconnect,
             _ = ping.tick() => {
                 if let Err(gone) = send(socket, Message::Ping(Bytes::new())).await {
                     return gone;
@@ -129,32 +129,32 @@ async fn go_on(
                 continue;
             }
             received = socket.recv() => match unasked.received(received, app.clock.steady_us()) {
-                Some(Ended::Gone) => return Closing::Gone,
-                Some(Ended::Refused(code, reason)) => return Closing::Refused(code, reason),
+                Some(Ended::Gone) => return SocketEnd::Disconnected,
+                Some(Ended::Refused(code, reason)) => return SocketEnd::Refused(code, reason),
                 None => continue,
             },
         };
-        let Ok(answer) = answer else { return Closing::Elsewhere };
-        let (seq, message) = shape::message(reader.table, &answer);
+        let Ok(answer) = answer else { return SocketEnd::Reconnect };
+        let (seq, message) = messages::message(reader.table, &answer);
         // The next wait first: whoever is told something is here.
         let next = app.tables.wait(reader.table, reader.waiter, seq).await;
-        if let Err(gone) = send(socket, text(message)).await {
+        if let Err(gone) = send(socket, text_message(message)).await {
             return gone;
         }
         waiting = match next {
             Ok(next) => next,
-            Err(_) => return Closing::Elsewhere,
+            Err(_) => return SocketEnd::Reconnect,
         };
     }
 }
 
-async fn send(socket: &mut WebSocket, message: Message) -> Result<(), Closing> {
+async fn send(socket: &mut WebSocket, message: Message) -> Result<(), SocketEnd> {
     match timeout(SEND_TIMEOUT, socket.send(message)).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(_)) | Err(_) => Err(Closing::Gone),
+        Ok(Err(_)) | Err(_) => Err(SocketEnd::Disconnected),
     }
 }
 
-fn text(message: Bytes) -> Message {
+fn text_message(message: Bytes) -> Message {
     Message::Text(Utf8Bytes::try_from(message).expect("JSON is UTF-8"))
 }

@@ -3,11 +3,11 @@
 //! What is not taken is not asked for: behind a slow reader the table's own memory of events is the only buffer, and whoever
 //! falls out of it begins again from a view.
 
-use super::{Reader, shape};
+use super::{FeedReader, messages};
 use crate::app::App;
-use crate::gateway::granted::Granted;
-use crate::gateway::listener::park::{CanPark, Park, Streamed};
+use crate::gateway::listener::park::{ChunkStream, ParkMarker, ParkToken};
 use crate::gateway::problem::{ApiError, ApiResult};
+use crate::gateway::revocation::RequestGrant;
 use crate::tables::{FeedWait, TableError, Tables};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response as Head, header};
 use axum::response::Response;
@@ -24,10 +24,10 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Comes first: after how many milliseconds a client that was cut off connects again.
-const RETRY: &[u8] = b"retry: 1000\n\n";
+const RETRY_FIELD: &[u8] = b"retry: 1000\n\n";
 /// Comments, which clients ignore.
 const HEARTBEAT: &[u8] = b":\n\n";
-const FAREWELL: &[u8] = b": this node leaves, connect again\n\n";
+const CLOSING_COMMENT: &[u8] = b": this node leaves, connect again\n\n";
 
 /// The cursor with which a stream begins: what the client heard last, or else what its URL says.
 pub(super) fn cursor(headers: &HeaderMap, after: Option<u64>) -> ApiResult<Option<u64>> {
@@ -38,24 +38,24 @@ pub(super) fn cursor(headers: &HeaderMap, after: Option<u64>) -> ApiResult<Optio
 }
 
 /// Begins a stream after this cursor; without one, with the whole view.
-pub(super) async fn begin(
+pub(super) async fn start(
     app: &App,
-    reader: Reader,
-    granted: Granted,
+    reader: FeedReader,
+    granted: RequestGrant,
     after: Option<u64>,
-    pass: CanPark,
+    pass: ParkToken,
 ) -> ApiResult<Response> {
     let (after, first) = match after {
-        Some(after) => (after, Bytes::from_static(RETRY)),
+        Some(after) => (after, Bytes::from_static(RETRY_FIELD)),
         None => {
             let seen = app.tables.view(reader.table, reader.waiter.player).await?;
-            let (seq, message) = shape::first(&seen);
-            (seq, [RETRY, &event(seq, &message)].concat().into())
+            let (seq, message) = messages::first_message(&seen);
+            (seq, [RETRY_FIELD, &event(seq, &message)].concat().into())
         }
     };
     let waiting = app.tables.wait(reader.table, reader.waiter, after).await?;
-    let streaming = Streaming { tables: app.tables.clone(), reader, state: State::Says(first, waiting) };
-    Ok(Park::stream(pass, head(), FEED_HEARTBEAT_INTERVAL, granted.to(streaming)))
+    let streaming = FeedStream { tables: app.tables.clone(), reader, state: StreamState::Sending(first, waiting) };
+    Ok(ParkMarker::stream(pass, head(), FEED_HEARTBEAT_INTERVAL, granted.until_revoked(streaming)))
 }
 
 /// The head of a stream.
@@ -73,48 +73,48 @@ fn event(seq: u64, message: &[u8]) -> Bytes {
 }
 
 /// A stream that waits: all that is kept of it.
-struct Streaming {
+struct FeedStream {
     tables: Tables,
-    reader: Reader,
-    state: State,
+    reader: FeedReader,
+    state: StreamState,
 }
 
-enum State {
+enum StreamState {
     /// This is said first.
-    Says(Bytes, FeedWait),
-    Waits(FeedWait),
+    Sending(Bytes, FeedWait),
+    Waiting(FeedWait),
     /// Between two waits, for a moment.
-    Begins(BoxFuture<'static, Result<FeedWait, TableError>>),
+    Resubscribing(BoxFuture<'static, Result<FeedWait, TableError>>),
     /// The table is not here any more: the client connects again, and is sent where it is.
-    Over,
+    Ended,
 }
 
-impl Streamed for Streaming {
-    fn poll_piece(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
+impl ChunkStream for FeedStream {
+    fn poll_chunk(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
         loop {
-            match std::mem::replace(&mut self.state, State::Over) {
-                State::Over => return Poll::Ready(None),
-                State::Says(first, waiting) => {
-                    self.state = State::Waits(waiting);
+            match std::mem::replace(&mut self.state, StreamState::Ended) {
+                StreamState::Ended => return Poll::Ready(None),
+                StreamState::Sending(first, waiting) => {
+                    self.state = StreamState::Waiting(waiting);
                     return Poll::Ready(Some(first));
                 }
-                State::Begins(mut begins) => match begins.as_mut().poll(context) {
-                    Poll::Ready(Ok(waiting)) => self.state = State::Waits(waiting),
+                StreamState::Resubscribing(mut begins) => match begins.as_mut().poll(context) {
+                    Poll::Ready(Ok(waiting)) => self.state = StreamState::Waiting(waiting),
                     Poll::Ready(Err(_)) => return Poll::Ready(None),
                     Poll::Pending => {
-                        self.state = State::Begins(begins);
+                        self.state = StreamState::Resubscribing(begins);
                         return Poll::Pending;
                     }
                 },
-                State::Waits(mut waiting) => match Pin::new(&mut waiting).poll(context) {
+                StreamState::Waiting(mut waiting) => match Pin::new(&mut waiting).poll(context) {
                     Poll::Ready(Ok(answer)) => {
-                        let (seq, message) = shape::message(self.reader.table, &answer);
-                        self.state = State::Begins(self.next(seq));
+                        let (seq, message) = messages::message(self.reader.table, &answer);
+                        self.state = StreamState::Resubscribing(self.next_wait(seq));
                         return Poll::Ready(Some(event(seq, &message)));
                     }
                     Poll::Ready(Err(_)) => return Poll::Ready(None),
                     Poll::Pending => {
-                        self.state = State::Waits(waiting);
+                        self.state = StreamState::Waiting(waiting);
                         return Poll::Pending;
                     }
                 },
@@ -126,14 +126,14 @@ impl Streamed for Streaming {
         Bytes::from_static(HEARTBEAT)
     }
 
-    fn farewell(&mut self) -> Bytes {
-        Bytes::from_static(FAREWELL)
+    fn closing_chunk(&mut self) -> Bytes {
+        Bytes::from_static(CLOSING_COMMENT)
     }
 }
 
-impl Streaming {
-    fn next(&self, after: u64) -> BoxFuture<'static, Result<FeedWait, TableError>> {
-        let (tables, Reader { table, waiter }) = (self.tables.clone(), self.reader);
+impl FeedStream {
+    fn next_wait(&self, after: u64) -> BoxFuture<'static, Result<FeedWait, TableError>> {
+        let (tables, FeedReader { table, waiter }) = (self.tables.clone(), self.reader);
         Box::pin(async move { tables.wait(table, waiter, after).await })
     }
 }

@@ -6,7 +6,7 @@ const MAX: Duration = Duration::from_secs(600);
 
 #[track_caller]
 fn check(text: Option<&str>, want_ms: Option<u64>) {
-    let have = wait(text, MAX).ok().map(|span| span.as_millis() as u64);
+    let have = parse_wait(text, MAX).ok().map(|span| span.as_millis() as u64);
     assert_eq!(have, want_ms, "{text:?}");
 }
 
@@ -33,7 +33,7 @@ fn waits_are_read_with_their_unit_and_no_longer_than_allowed() {
 #[track_caller]
 fn check_accept(accept: &str, want: bool) {
     let headers = HeaderMap::from_iter([(header::ACCEPT, accept.parse().unwrap())]);
-    assert_eq!(asks_for_stream(&headers), want, "{accept}");
+    assert_eq!(is_stream_requested(&headers), want, "{accept}");
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn a_stream_is_given_to_whoever_asks_for_one() {
     check_accept("text/event-stream;q=0, text/event-stream", true);
     check_accept("*/*", false);
     check_accept("text/event-streams", false);
-    assert!(!asks_for_stream(&HeaderMap::new()));
+    assert!(!is_stream_requested(&HeaderMap::new()));
 }
 
 #[track_caller]

@@ -1,11 +1,11 @@
 //! Connections without worlds: what is heard however the bytes come, what is told to whom, and how it ends.
 
-use super::ears::{Ears, Flow};
-use super::line::{Line, Stirring};
+use super::connection::{WakeReason, WorldConnection};
+use super::disconnect::{CloseMessage, Disconnect};
 use super::linger::linger;
-use super::live::Live;
-use super::parting::{Farewell, Parting};
-use crate::gateway::listener::{Connection, Permits};
+use super::mover_connection::MoverConnection;
+use super::reader::{FrameReader, ReadFlow};
+use crate::gateway::listener::{Connection, ConnectionPermits};
 use crate::metrics::Metrics;
 use crate::worlds::{ClientSink, CloseReason, OutboundMessage};
 use engine::limits::{
@@ -31,39 +31,40 @@ use wire::world::{
 };
 
 /// A client's side of a connection, and ours.
-async fn connection(framing: Framing) -> (TcpStream, Arc<Line>) {
+async fn connection(framing: Framing) -> (TcpStream, Arc<WorldConnection>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (client, accepted) = tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
-    let permit =
-        Permits::new(1, None, None, Arc::new(Metrics::default())).admit([127, 0, 0, 1].into(), &mut None).await;
-    (client.unwrap(), Arc::new(Line::new(Connection::new(accepted.unwrap().0, permit.unwrap()), framing)))
+    let permit = ConnectionPermits::new(1, None, None, Arc::new(Metrics::default()))
+        .acquire([127, 0, 0, 1].into(), &mut None)
+        .await;
+    (client.unwrap(), Arc::new(WorldConnection::new(Connection::new(accepted.unwrap().0, permit.unwrap()), framing)))
 }
 
 /// Hears everything until the connection ends, then takes it down as ours do.
-async fn hear_out(line: Arc<Line>) -> (Vec<ClientMessage>, Parting) {
-    let (mut ears, mut heard) = (Ears::default(), Vec::new());
+async fn read_to_end(line: Arc<WorldConnection>) -> (Vec<ClientMessage>, Disconnect) {
+    let (mut ears, mut heard) = (FrameReader::default(), Vec::new());
     let parting = loop {
-        let more = match poll_fn(|context| line.poll(context)).await {
-            Stirring::Said => ears.hear_more(&line, 0, &mut |asked| {
+        let more = match poll_fn(|context| line.poll_ready(context)).await {
+            WakeReason::Readable => ears.read_socket(&line, 0, &mut |asked| {
                 heard.push(asked);
-                Ok(Flow::On)
+                Ok(ReadFlow::Continue)
             }),
-            Stirring::Takes => {
+            WakeReason::Writable => {
                 line.flush();
                 Ok(())
             }
-            Stirring::Ended => Err(Parting::Gone),
+            WakeReason::Closed => Err(Disconnect::Lost),
         };
         if let Err(parting) = more {
             break parting;
         }
     };
-    line.part(&parting);
+    line.close_with(&parting);
     linger(line).await;
     (heard, parting)
 }
 
-fn asked() -> Vec<ClientMessage> {
+fn client_frames() -> Vec<ClientMessage> {
     let hello = ClientMessage::Hello(Hello { version: 1, capabilities: vec!["reasons".to_owned()] });
     let register = Register { world: "plaza".to_owned(), token: "t".repeat(200), ..Register::default() };
     let step = ClientMessage::Move(Move { seq: 1, step: 3 });
@@ -94,7 +95,7 @@ fn websocket_bytes(asked: &[ClientMessage], is_json: bool) -> Vec<u8> {
 async fn check_cuts(framing: Framing, bytes: &[u8]) {
     for cut in 0..=bytes.len() {
         let (mut client, line) = connection(framing).await;
-        let hearing = tokio::spawn(hear_out(line));
+        let hearing = tokio::spawn(read_to_end(line));
         client.set_nodelay(true).unwrap();
         client.write_all(&bytes[..cut]).await.unwrap();
         // Whether both parts come in one read or in two, the same is heard.
@@ -103,19 +104,19 @@ async fn check_cuts(framing: Framing, bytes: &[u8]) {
         client.shutdown().await.unwrap();
         let mut rest = Vec::new();
         client.read_to_end(&mut rest).await.unwrap();
-        assert_eq!(hearing.await.unwrap(), (asked(), Parting::Gone), "cut at {cut}");
+        assert_eq!(hearing.await.unwrap(), (client_frames(), Disconnect::Lost), "cut at {cut}");
     }
 }
 
 #[tokio::test]
 async fn frames_are_the_same_wherever_the_bytes_are_cut() {
-    check_cuts(Framing::Delimited, &delimited_bytes(&asked())).await;
-    check_cuts(Framing::Binary, &websocket_bytes(&asked(), false)).await;
-    check_cuts(Framing::Binary, &websocket_bytes(&asked(), true)).await;
+    check_cuts(Framing::Delimited, &delimited_bytes(&client_frames())).await;
+    check_cuts(Framing::Binary, &websocket_bytes(&client_frames(), false)).await;
+    check_cuts(Framing::Binary, &websocket_bytes(&client_frames(), true)).await;
 }
 
 /// What a server said over TCP, all of it.
-fn said(mut bytes: &[u8]) -> Vec<ServerMessage> {
+fn decode_frames(mut bytes: &[u8]) -> Vec<ServerMessage> {
     let mut said = Vec::new();
     while !bytes.is_empty() {
         let place = delimited::first_frame(bytes, usize::MAX).unwrap().expect("frames are whole");
@@ -127,9 +128,9 @@ fn said(mut bytes: &[u8]) -> Vec<ServerMessage> {
 }
 
 /// What somebody hears who sends these bytes and no more.
-async fn answer_to(framing: Framing, bytes: &[u8]) -> (Parting, Vec<u8>) {
+async fn answer_to(framing: Framing, bytes: &[u8]) -> (Disconnect, Vec<u8>) {
     let (mut client, line) = connection(framing).await;
-    let hearing = tokio::spawn(hear_out(line));
+    let hearing = tokio::spawn(read_to_end(line));
     // A connection that was ended may not take all of it.
     let _ = client.write_all(bytes).await;
     let _ = client.shutdown().await;
@@ -141,13 +142,13 @@ async fn answer_to(framing: Framing, bytes: &[u8]) -> (Parting, Vec<u8>) {
 /// Whoever sends this is told so once, and nothing after it.
 async fn check_ended(framing: Framing, bytes: &[u8], code: &str, close: u32) {
     let (parting, heard) = answer_to(framing, bytes).await;
-    assert!(matches!(&parting, Parting::Ended(farewell) if farewell.code == code), "{code}: {parting:?}");
+    assert!(matches!(&parting, Disconnect::ClosedByServer(farewell) if farewell.code == code), "{code}: {parting:?}");
     let check = |error: &wire::world::Error| {
         assert_eq!((error.code.as_str(), error.close), (code, close), "{error:?}");
         assert!(error.reason.len() > 15, "{error:?}");
     };
     if framing == Framing::Delimited {
-        match said(&heard).as_slice() {
+        match decode_frames(&heard).as_slice() {
             [ServerMessage::Error(error)] => check(error),
             others => panic!("{code}: {others:?}"),
         }
@@ -174,7 +175,7 @@ async fn whatever_is_no_frame_gets_one_error_and_a_close() {
     check_ended(tcp, &[2, 0x08, 0x01], "malformed", 1002).await;
     check_ended(tcp, &[3, 0x22, 0x09, 0x08], "malformed", 1002).await;
     check_ended(tcp, &[WORLD_HELLO_BYTES_MAX as u8 + 1], "oversized", 1009).await;
-    let hello = delimited_bytes(&asked()[..1]);
+    let hello = delimited_bytes(&client_frames()[..1]);
     let long = [&hello[..], &[0x81, 0x10]].concat();
     assert_eq!((0x81 & 0x7f) | 0x10 << 7, WORLD_FRAME_BYTES_MAX + 1);
     check_ended(tcp, &long, "oversized", 1009).await;
@@ -200,11 +201,11 @@ async fn frames_that_come_too_fast_end_the_connection() {
     let frames = WORLD_FRAMES_BURST as usize;
     let steps = |count| vec![ClientMessage::Move(Move { seq: 1, step: 0 }); count];
     let (parting, heard) = answer_to(Framing::Delimited, &delimited_bytes(&steps(frames))).await;
-    assert_eq!((parting, heard), (Parting::Gone, Vec::new()));
+    assert_eq!((parting, heard), (Disconnect::Lost, Vec::new()));
     check_ended(Framing::Delimited, &delimited_bytes(&steps(frames + 1)), "too_fast", 1008).await;
     let pings = [0x89, 0x80, 0, 0, 0, 0].repeat(frames + 1);
     let (parting, _) = answer_to(Framing::Binary, &pings).await;
-    assert_eq!(parting, Parting::Ended(Farewell::too_fast()));
+    assert_eq!(parting, Disconnect::ClosedByServer(CloseMessage::too_fast()));
 }
 
 #[tokio::test]
@@ -215,7 +216,7 @@ async fn a_close_is_answered_with_a_close_and_a_ping_with_a_pong() {
     let mut bytes = client.get_ref().get_ref().clone();
     bytes.extend([0x88, 0x82, 0, 0, 0, 0, 0x0f, 0xa0]);
     let (parting, heard) = answer_to(Framing::Binary, &bytes).await;
-    assert_eq!(parting, Parting::Bye(Some(4_000)));
+    assert_eq!(parting, Disconnect::ClosedByPeer(Some(4_000)));
     assert_eq!(heard, [&[0x8a, 4][..], b"here", &[0x88, 2, 0x0f, 0xa0]].concat());
 }
 
@@ -223,7 +224,7 @@ fn answer(seq: u32, result: Result<Done, Refusal>) -> Answer {
     Answer { tag: 0, mover: Sits { slot: 0, id: MoverId(1) }, seq, result }
 }
 
-fn tell(line: &Line, tiding: &OutboundMessage<'_>) {
+fn send_outbound(line: &WorldConnection, tiding: &OutboundMessage<'_>) {
     let mut frame = Vec::new();
     line.encode(tiding, &mut frame);
     line.send(&frame);
@@ -232,19 +233,19 @@ fn tell(line: &Line, tiding: &OutboundMessage<'_>) {
 #[tokio::test]
 async fn what_is_told_before_the_first_answer_comes_behind_it() {
     let (mut client, line) = connection(Framing::Delimited).await;
-    line.hold();
-    tell(&line, &OutboundMessage::Answer(&answer(1, Ok(Done::Moved(Cell { x: 2, y: 3 })))));
-    assert!(line.is_behind(), "no view is cut for somebody who was not answered yet");
-    line.release(Some(&Registered { id: 1, ..Registered::default() }));
-    assert!(!line.is_behind());
-    tell(&line, &OutboundMessage::Answer(&answer(2, Err(Refusal::Blocked))));
+    line.hold_output();
+    send_outbound(&line, &OutboundMessage::Answer(&answer(1, Ok(Done::Moved(Cell { x: 2, y: 3 })))));
+    assert!(line.has_backlog(), "no view is cut for somebody who was not answered yet");
+    line.release_output(Some(&Registered { id: 1, ..Registered::default() }));
+    assert!(!line.has_backlog());
+    send_outbound(&line, &OutboundMessage::Answer(&answer(2, Err(Refusal::Blocked))));
     line.close(CloseReason::Replaced);
-    tell(&line, &OutboundMessage::Answer(&answer(3, Err(Refusal::Blocked))));
-    assert_eq!(poll_fn(|context| line.poll(context)).await, Stirring::Ended);
+    send_outbound(&line, &OutboundMessage::Answer(&answer(3, Err(Refusal::Blocked))));
+    assert_eq!(poll_fn(|context| line.poll_ready(context)).await, WakeReason::Closed);
     tokio::spawn(linger(line));
     let mut heard = Vec::new();
     client.read_to_end(&mut heard).await.unwrap();
-    let said = said(&heard);
+    let said = decode_frames(&heard);
     let [
         ServerMessage::Registered(_),
         ServerMessage::Moved(moved),
@@ -264,11 +265,11 @@ async fn what_is_told_before_the_first_answer_comes_behind_it() {
 async fn nothing_comes_behind_an_error_that_overtakes_the_first_answer() {
     for framing in [Framing::Delimited, Framing::Binary] {
         let (mut client, line) = connection(framing).await;
-        line.hold();
-        tell(&line, &OutboundMessage::View(&ViewDelta { is_full: true, ..ViewDelta::default() }));
+        line.hold_output();
+        send_outbound(&line, &OutboundMessage::View(&ViewDelta { is_full: true, ..ViewDelta::default() }));
         line.close(CloseReason::Replaced);
-        line.release(Some(&Registered { id: 1, ..Registered::default() }));
-        tell(&line, &OutboundMessage::Answer(&answer(1, Err(Refusal::Blocked))));
+        line.release_output(Some(&Registered { id: 1, ..Registered::default() }));
+        send_outbound(&line, &OutboundMessage::Answer(&answer(1, Err(Refusal::Blocked))));
         tokio::spawn(linger(line));
         let mut heard = Vec::new();
         client.read_to_end(&mut heard).await.unwrap();
@@ -278,7 +279,7 @@ async fn nothing_comes_behind_an_error_that_overtakes_the_first_answer() {
             _ => heard.strip_suffix(close.as_slice()).expect("a close is the last thing").get(1..).unwrap(),
         };
         assert!(
-            matches!(said(frame).as_slice(), [ServerMessage::Error(error)] if error.code == "replaced"),
+            matches!(decode_frames(frame).as_slice(), [ServerMessage::Error(error)] if error.code == "replaced"),
             "{heard:?}"
         );
     }
@@ -288,33 +289,35 @@ async fn nothing_comes_behind_an_error_that_overtakes_the_first_answer() {
 async fn what_a_slow_client_has_not_taken_comes_later_and_in_order() {
     let (mut client, line) = connection(Framing::Delimited).await;
     let mut frames = 0;
-    while !line.is_behind() {
+    while !line.has_backlog() {
         frames += 1;
-        tell(
+        send_outbound(
             &line,
             &OutboundMessage::View(&ViewDelta { tick: frames, left: vec![MoverId(7); 10_000], ..ViewDelta::default() }),
         );
     }
-    let hearing = tokio::spawn(hear_out(line.clone()));
+    let hearing = tokio::spawn(read_to_end(line.clone()));
     let mut heard = Vec::new();
     let mut piece = vec![0; 64 * 1024];
-    while line.is_behind() {
+    while line.has_backlog() {
         let count = client.read(&mut piece).await.unwrap();
         heard.extend_from_slice(&piece[..count]);
     }
     client.shutdown().await.unwrap();
     client.read_to_end(&mut heard).await.unwrap();
-    let ticks: Vec<_> =
-        said(&heard).iter().map(|said| if let ServerMessage::View(view) = said { view.tick } else { 0 }).collect();
+    let ticks: Vec<_> = decode_frames(&heard)
+        .iter()
+        .map(|said| if let ServerMessage::View(view) = said { view.tick } else { 0 })
+        .collect();
     assert_eq!(ticks, (1..=frames).collect::<Vec<_>>());
-    assert_eq!(hearing.await.unwrap().1, Parting::Gone);
+    assert_eq!(hearing.await.unwrap().1, Disconnect::Lost);
 }
 
 /// The other side's machine may vanish without a packet: nothing here asks for it, the kernel does.
 #[tokio::test]
 async fn the_system_watches_over_silence() {
     let (_client, line) = connection(Framing::Delimited).await;
-    line.keep_alive(Duration::from_millis(90_500));
+    line.enable_keepalive(Duration::from_millis(90_500));
     let socket = line.stream();
     assert!(sockopt::socket_keepalive(socket).unwrap());
     let rhythm = (sockopt::tcp_keepidle(socket), sockopt::tcp_keepintvl(socket), sockopt::tcp_keepcnt(socket));
@@ -327,8 +330,8 @@ async fn the_system_watches_over_silence() {
 async fn who_never_reads_is_cut_off() {
     let (_client, line) = connection(Framing::Delimited).await;
     let frame = vec![0; WORLD_OUTBOUND_BYTES_MAX / 2];
-    let (_, parting) = tokio::join!(async { (0..1_000).for_each(|_| line.send(&frame)) }, hear_out(line.clone()));
-    assert_eq!(parting.1, Parting::Gone);
+    let (_, parting) = tokio::join!(async { (0..1_000).for_each(|_| line.send(&frame)) }, read_to_end(line.clone()));
+    assert_eq!(parting.1, Disconnect::Lost);
     let page = line.metrics().page().into_text();
     assert!(page.contains(r#"gauntlet_world_connections_ended_total{code="not_read"} 1"#), "{page}");
 }
@@ -347,7 +350,7 @@ fn a_view_is_told_as_it_was_cut() {
             View { trees: vec![1, 2], score: Some(3), ..View::default() },
             View { left: vec![4], oldest_change_us: 5, ..View::default() },
         ];
-        assert_eq!(said(&frames), want.map(|view| ServerMessage::View(Box::new(view))));
+        assert_eq!(decode_frames(&frames), want.map(|view| ServerMessage::View(Box::new(view))));
     });
 }
 
@@ -377,7 +380,7 @@ fn the_largest_view_fits_behind_a_socket_that_takes_nothing() {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let (_client, line) = connection(Framing::Text).await;
-        line.give_reasons();
+        line.enable_reasons();
         let mut frames = Vec::new();
         line.encode(&OutboundMessage::View(&view), &mut frames);
         let refused = answer(u32::MAX, Err(Refusal::OutOfOrder { expected: u32::MAX }));
@@ -390,7 +393,7 @@ fn the_largest_view_fits_behind_a_socket_that_takes_nothing() {
 fn a_connection_is_small() {
     // What tokio puts around a future: its header, what runs it, its place in lists. Its tasks are aligned to 128 bytes.
     const TASK_BYTES: usize = 96;
-    let sizes = (size_of::<Line>(), size_of::<Live>());
+    let sizes = (size_of::<WorldConnection>(), size_of::<MoverConnection>());
     assert!(sizes.0 <= 144, "a line has {} bytes", sizes.0);
     assert!(sizes.1 + TASK_BYTES <= 256, "a connection's task has {} bytes of its own", sizes.1);
 }
@@ -404,7 +407,7 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..400), begins in any::<bool>(), is_tcp in any::<bool>(),
     ) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let hello = &asked()[..1];
+        let hello = &client_frames()[..1];
         let (framing, before) = if is_tcp {
             (Framing::Delimited, delimited_bytes(hello))
         } else {
@@ -413,9 +416,9 @@ proptest! {
         let bytes = if begins { [before, bytes].concat() } else { bytes };
         let (parting, heard) = runtime.block_on(answer_to(framing, &bytes));
         if is_tcp {
-            let errors = said(&heard);
-            prop_assert_eq!(errors.len(), usize::from(matches!(parting, Parting::Ended(_))), "{:?}", errors);
-        } else if parting == Parting::Gone {
+            let errors = decode_frames(&heard);
+            prop_assert_eq!(errors.len(), usize::from(matches!(parting, Disconnect::ClosedByServer(_))), "{:?}", errors);
+        } else if parting == Disconnect::Lost {
             let pong = |bytes: &[u8]| bytes.is_empty() || bytes[0] == 0x8a;
             prop_assert!(pong(&heard), "{:?}", heard);
         } else {

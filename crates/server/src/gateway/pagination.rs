@@ -1,0 +1,91 @@
+//! Lists in pages: how many, after which, and the `Link` header that leads to the next page.
+
+use super::problem::{ApiError, ApiResult};
+use axum::http::{HeaderMap, HeaderValue, header};
+use engine::limits::PAGE_MAX;
+use serde::Deserialize;
+use std::fmt::Display;
+use std::str::FromStr;
+
+/// What the query of a list may say.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct PageQuery {
+    /// Rows of one page; more than 100 count as 100.
+    #[param(value_type = Option<u32>, minimum = 1, maximum = 100)]
+    pub(super) limit: Option<String>,
+    /// Only rows older than the one with this id (of games of Stories: with this cursor); `Link: <…>; rel="next"` gives the next page's.
+    pub(super) after: Option<String>,
+}
+
+impl PageQuery {
+    /// How many rows are asked for.
+    pub(super) fn limit(&self, when_absent: usize) -> ApiResult<usize> {
+        let Some(text) = &self.limit else {
+            return Ok(when_absent);
+        };
+        let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        // A number too long to hold is still a number above the ceiling.
+        match if is_number { text.parse().unwrap_or(PAGE_MAX) } else { 0 } {
+            0 => Err(ApiError::bad_value("limit", format!("limit must be a whole number from 1 to {PAGE_MAX}"))),
+            limit => Ok(limit.min(PAGE_MAX)),
+        }
+    }
+
+    /// The row after which the page begins.
+    pub(super) fn after<T: FromStr<Err: Display>>(&self) -> ApiResult<Option<T>> {
+        query_id("after", self.after.as_deref())
+    }
+}
+
+/// An id that a query names.
+pub(super) fn query_id<T: FromStr<Err: Display>>(key: &str, text: Option<&str>) -> ApiResult<Option<T>> {
+    text.map(|text| text.parse().map_err(|error| ApiError::bad_value(key, format!("{key} is {error}")))).transpose()
+}
+
+/// A page cut from rows that were read with one more than asked for, and whether there is another one.
+pub(super) fn split_page<T>(mut rows: Vec<T>, limit: usize) -> (Vec<T>, bool) {
+    let has_more = rows.len() > limit;
+    rows.truncate(limit);
+    (rows, has_more)
+}
+
+/// The rows that can be shown: what is damaged costs its own row and no other, and whoever can mend it reads of it in the log.
+pub(super) fn readable_rows<T>(rows: impl Iterator<Item = ApiResult<T>>) -> Vec<T> {
+    rows.filter_map(|row| row.inspect_err(ApiError::log).ok()).collect()
+}
+
+/// The header that leads to the next page, when there is one. `path` and `filter` must be plain ASCII.
+pub(super) fn next_page_link(path: &str, filter: &str, limit: usize, last: Option<impl Display>) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    let next = last.map(|last| format!("<{path}?{filter}limit={limit}&after={last}>; rel=\"next\""));
+    if let Some(Ok(link)) = next.map(HeaderValue::try_from) {
+        headers.insert(header::LINK, link);
+    }
+    headers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(limit: Option<&str>, want: Option<usize>) {
+        let query = PageQuery { limit: limit.map(str::to_owned), after: None };
+        assert_eq!(query.limit(20).ok(), want, "{limit:?}");
+    }
+
+    #[test]
+    fn limits_are_read() {
+        check(None, Some(20));
+        check(Some("1"), Some(1));
+        check(Some("100"), Some(100));
+        check(Some("101"), Some(100));
+        check(Some("99999999999999999999999999"), Some(100));
+        check(Some("0"), None);
+        check(Some("-1"), None);
+        check(Some("+1"), None);
+        check(Some(""), None);
+        check(Some("ten"), None);
+    }
+}

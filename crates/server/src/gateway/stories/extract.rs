@@ -1,0 +1,111 @@
+//! Who sits at tables: a signed-in player under the number of their account, or a guest under one of their own.
+
+use crate::app::App;
+use crate::gateway::auth::{Identity, Principal};
+use crate::gateway::guests;
+use crate::gateway::problem::{ApiError, ApiResult};
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use engine::ids::{AccountId, PlayerId};
+use engine::rows::Role;
+use engine::tables::Newcomer;
+use std::sync::Arc;
+
+/// Somebody who may act at tables.
+#[derive(Clone, Debug)]
+pub(in crate::gateway) enum ActingPlayer {
+    /// A player, or more, with an account.
+    Account(AccountId),
+    /// A guest.
+    Guest(Arc<guests::Guest>),
+}
+
+impl ActingPlayer {
+    pub(in crate::gateway) fn from_principal(who: Principal) -> ApiResult<Self> {
+        match who {
+            Principal::Guest(guest) => Ok(Self::Guest(guest)),
+            Principal::Account(caller) if caller.role >= Role::Player => Ok(Self::Account(caller.account)),
+            // A token that may only look must not act for its account.
+            Principal::Account(caller) => Err(ApiError::RoleTooWeak { need: Role::Player, have: caller.role }),
+        }
+    }
+
+    /// Their id at tables.
+    pub(in crate::gateway) fn player(&self) -> PlayerId {
+        match self {
+            Self::Account(account) => PlayerId::from(*account),
+            Self::Guest(guest) => guest.player,
+        }
+    }
+
+    /// Who sits down: their name and where they stand, as of now.
+    pub(super) async fn newcomer(&self, app: &App) -> ApiResult<Newcomer> {
+        let player = self.player();
+        match self {
+            Self::Guest(guest) => {
+                let standings = app.store.read(move |reader| reader.standings(&[player])).await?;
+                Ok(newcomer(player, guest.name.clone(), &standings))
+            }
+            Self::Account(account) => {
+                let id = *account;
+                let both = app.store.read(move |reader| Ok((reader.account(id)?, reader.standings(&[player])?)));
+                let (account, standings) = both.await?;
+                // The bootstrap token's account may be one that nobody keeps.
+                let name = account.map_or_else(|| "somebody".to_owned(), |account| account.name);
+                Ok(newcomer(player, name, &standings))
+            }
+        }
+    }
+}
+
+fn newcomer(id: PlayerId, name: String, standings: &[(PlayerId, engine::tables::Standing)]) -> Newcomer {
+    let standing = standings.iter().find(|(player, _)| *player == id).map(|(_, standing)| *standing);
+    Newcomer { id, name: name.into(), standing: standing.unwrap_or_default() }
+}
+
+impl FromRequestParts<App> for ActingPlayer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Self::from_principal(Identity::resolve(parts, app).await.into_principal()?.ok_or(ApiError::TokenMissing)?)
+    }
+}
+
+/// The guest who asks, if one does: a name that stands in no store.
+#[derive(Clone, Debug)]
+pub(super) struct MaybeGuest(Option<Arc<guests::Guest>>);
+
+impl MaybeGuest {
+    /// The guest's name, if this is the guest.
+    pub(super) fn name_of(&self, player: PlayerId) -> Option<String> {
+        self.0.as_ref().filter(|guest| guest.player == player).map(|guest| guest.name.clone())
+    }
+}
+
+impl FromRequestParts<App> for MaybeGuest {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        Ok(Self(match Identity::resolve(parts, app).await.into_principal()? {
+            Some(Principal::Guest(guest)) => Some(guest),
+            Some(Principal::Account(_)) | None => None,
+        }))
+    }
+}
+
+/// Whoever looks: a player, or (without a token) a visitor. A bad token is refused: nobody is to take a visitor's view for
+/// their own.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::gateway) struct ViewingPlayer(pub(in crate::gateway) Option<PlayerId>);
+
+impl FromRequestParts<App> for ViewingPlayer {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
+        let who = Identity::resolve(parts, app).await.into_principal()?;
+        Ok(Self(who.map(|who| match who {
+            Principal::Account(caller) => PlayerId::from(caller.account),
+            Principal::Guest(guest) => guest.player,
+        })))
+    }
+}

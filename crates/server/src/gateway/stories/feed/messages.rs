@@ -1,0 +1,78 @@
+//! What a table says to one who waits, as it travels: the answer of a poll, and the message of a stream or a socket.
+
+use super::super::{event_view, view};
+use crate::tables::{Feed, FeedResponse, ViewResult};
+use axum::http::{HeaderValue, Response, StatusCode, header};
+use bytes::Bytes;
+use engine::ids::{PlayerId, TableId};
+use engine::tables::FeedUpdate;
+use serde::Serialize;
+use wire::api::{StoryFeed, StoryFeedTooOld, StoryMessage};
+use wire::problem::PROBLEM_JSON;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+/// Nearly every message fits in so many bytes, and asks for memory once.
+const MESSAGE_CAPACITY_BYTES: usize = 1_024;
+
+/// The answer of a poll.
+pub(super) fn poll_response(table: TableId, answer: &FeedResponse) -> Response<Bytes> {
+    match &answer.feed {
+        Feed::News(news) => {
+            let words = answer.encoded_once(|answer| json(&feed_view(table, news, &answer.online)));
+            response(StatusCode::OK, JSON, words)
+        }
+        Feed::TooOld(view) => {
+            let gone = StatusCode::GONE;
+            let body = StoryFeedTooOld {
+                status: gone.as_u16(),
+                title: gone.canonical_reason().unwrap_or_default().to_owned(),
+                code: "cursor_too_old".to_owned(),
+                detail: "the table does not remember what followed on this cursor, or never gave it: begin again from the view"
+                    .to_owned(),
+                seq: view.seq,
+                view: view::state(view, &answer.online, None),
+            };
+            response(gone, HeaderValue::from_static(PROBLEM_JSON), json(&body))
+        }
+    }
+}
+
+/// The message that says this, and the reader's place after it.
+pub(super) fn message(table: TableId, answer: &FeedResponse) -> (u64, Bytes) {
+    match &answer.feed {
+        Feed::News(news) => (news.seq, json(&StoryMessage::News(feed_view(table, news, &answer.online)))),
+        Feed::TooOld(view) => (view.seq, json(&StoryMessage::View(Box::new(view::state(view, &answer.online, None))))),
+    }
+}
+
+/// The message with which a reader without a cursor begins.
+pub(super) fn first_message(seen: &ViewResult) -> (u64, Bytes) {
+    let view = view::state(&seen.view, &seen.online, None);
+    (seen.view.seq, json(&StoryMessage::View(Box::new(view))))
+}
+
+fn feed_view(table: TableId, news: &FeedUpdate, online: &[PlayerId]) -> StoryFeed {
+    let events: Vec<_> = news.events.iter().map(|event| event_view::event(table, event)).collect();
+    StoryFeed {
+        seq: news.seq,
+        timed_out: events.is_empty(),
+        committed_at_us: news.committed_at_us,
+        events,
+        presence: view::presence(online),
+    }
+}
+
+fn json(value: &impl Serialize) -> Bytes {
+    let mut bytes = Vec::with_capacity(MESSAGE_CAPACITY_BYTES);
+    serde_json::to_writer(&mut bytes, value).expect("plain shapes always become JSON in memory");
+    bytes.into()
+}
+
+fn response(status: StatusCode, content_type: HeaderValue, body: Bytes) -> Response<Bytes> {
+    let mut response = Response::new(body);
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, content_type);
+    response.headers_mut().insert(header::CACHE_CONTROL, NO_STORE);
+    response
+}

@@ -1,0 +1,158 @@
+//! What a world tells, as the frames that say it. A view is put together in a buffer of the thread, and encoded from there.
+
+use super::connection::WorldConnection;
+use super::disconnect::{CloseMessage, Disconnect};
+use super::registration::to_wire_view;
+use crate::metrics::FrameKind;
+use crate::worlds::{ClientSink, CloseReason, OutboundMessage};
+use engine::worlds::{Answer, Done, EnteredMover, HuntEvent, Refusal as Refused, RoundPhase, RoundStatus, ViewDelta};
+use rules::world::{Cell, Indicator, Item as Lying, PowerUp};
+use std::cell::RefCell;
+use wire::world::{
+    Dug, FrameFormat, Grabbed, Item, ItemKind, Moved, Mover, MoverPosition, Refusal, Round, RoundPhase as Phase, Score,
+    View, Watched, encode,
+};
+
+thread_local! {
+    static VIEW: RefCell<View> = RefCell::default();
+}
+
+impl ClientSink for WorldConnection {
+    fn encode(&self, tiding: &OutboundMessage<'_>, out: &mut Vec<u8>) {
+        let (format, lines) = (self.format(), self.metrics().world_connections());
+        match tiding {
+            OutboundMessage::Answer(answer) => {
+                lines.frame_sent(FrameKind::Answer);
+                write_answer(answer, format, out);
+            }
+            OutboundMessage::View(delta) => {
+                lines.frame_sent(FrameKind::View);
+                VIEW.with_borrow_mut(|view| {
+                    fill_view(view, delta);
+                    encode(view, format, out);
+                });
+            }
+            OutboundMessage::Event(news) => {
+                lines.frame_sent(FrameKind::Event);
+                encode(&round_event(news), format, out);
+            }
+            OutboundMessage::ViewChanged(options) => {
+                lines.frame_sent(FrameKind::Answer);
+                encode(&Watched { view: options.map(to_wire_view) }, format, out);
+            }
+        }
+    }
+
+    fn send(&self, frames: &[u8]) {
+        self.send_frames(frames);
+    }
+
+    fn is_behind(&self) -> bool {
+        Self::has_backlog(self)
+    }
+
+    fn close(&self, why: CloseReason) {
+        self.close_with(&Disconnect::ClosedByServer(CloseMessage::from(why)));
+    }
+}
+
+fn write_answer(answer: &Answer, format: FrameFormat, out: &mut Vec<u8>) {
+    let seq = answer.seq;
+    match answer.result {
+        Ok(Done::Moved(Cell { x, y })) => encode(&Moved { seq, x: x.into(), y: y.into() }, format, out),
+        Ok(Done::Dug { points, score }) => encode(&Dug { seq, points: points.into(), score }, format, out),
+        Ok(Done::Grabbed { item, until }) => {
+            encode(&Grabbed { seq, item: item_kind(item).into(), until_ms: until.0 }, format, out);
+        }
+        Err(refused) => write_refusal(seq, refused, format, out),
+    }
+}
+
+/// A refusal, in words only for those who want them.
+pub(super) fn write_refusal(seq: u32, refused: Refused, format: FrameFormat, out: &mut Vec<u8>) {
+    let reason = if format.has_reasons { refused.to_string() } else { String::new() };
+    let expected_seq = if let Refused::OutOfOrder { expected } = refused { expected } else { 0 };
+    encode(&Refusal { seq, code: refused.code(), reason: &reason, expected_seq }, format, out);
+}
+
+fn item_kind(item: PowerUp) -> ItemKind {
+    match item {
+        PowerUp::DoubleStep => ItemKind::DoubleStep,
+        PowerUp::Farsight => ItemKind::Farsight,
+        PowerUp::Magnet => ItemKind::Magnet,
+    }
+}
+
+/// What lies on a cell, by what it looks like.
+fn item((Cell { x, y }, looks): &(Cell, Indicator)) -> Item {
+    let found = PowerUp::ALL.into_iter().find(|known| Indicator::from(Lying::PowerUp(*known)) == *looks);
+    Item { x: (*x).into(), y: (*y).into(), kind: found.map_or(ItemKind::Chest, item_kind).into() }
+}
+
+/// A view in the memory of the last one.
+fn fill_view(view: &mut View, delta: &ViewDelta) {
+    prost::Message::clear(view);
+    let ViewDelta { is_full, tick, centre, radius_x, radius_y, crowd, score, skipped, .. } = *delta;
+    (view.tick, view.is_full, view.x, view.y) = (tick, is_full, centre.x.into(), centre.y.into());
+    (view.crowd, view.score, view.skipped) = (crowd, score, skipped);
+    if is_full {
+        (view.radius_x, view.radius_y) = (radius_x.into(), radius_y.into());
+    }
+    view.oldest_change_us = delta.oldest_change_us.unwrap_or_default();
+    view.round = delta.round.map(round);
+    view.entered.extend(delta.entered.iter().map(mover));
+    view.moved.extend(delta.moved.iter().map(|(id, cell)| MoverPosition {
+        id: id.0,
+        x: cell.x.into(),
+        y: cell.y.into(),
+    }));
+    view.left.extend(delta.left.iter().map(|id| id.0));
+    view.items.extend(delta.items_in.iter().map(item));
+    write_cells(&mut view.trees, &delta.trees);
+    write_cells(&mut view.items_gone, &delta.items_gone);
+    write_cells(&mut view.life, &delta.life_on);
+    write_cells(&mut view.life_gone, &delta.life_off);
+}
+
+fn write_cells(numbers: &mut Vec<u32>, cells: &[Cell]) {
+    numbers.extend(cells.iter().flat_map(|cell| [u32::from(cell.x), u32::from(cell.y)]));
+}
+
+fn mover(entered: &EnteredMover) -> Mover {
+    Mover {
+        id: entered.id.0,
+        x: entered.cell.x.into(),
+        y: entered.cell.y.into(),
+        indicator: entered.indicator.code().into(),
+        name: entered.name.as_deref().unwrap_or_default().to_owned(),
+    }
+}
+
+fn round(shown: RoundStatus) -> Round {
+    let phase = match shown.phase {
+        RoundPhase::Waiting => Phase::Waiting,
+        RoundPhase::Running => Phase::Running,
+        RoundPhase::Over => Phase::Over,
+    };
+    Round {
+        number: shown.number,
+        phase: phase.into(),
+        until_ms: shown.until.0,
+        chests_left: shown.chests_left,
+        ..Round::default()
+    }
+}
+
+fn round_event(news: &HuntEvent) -> Round {
+    match news {
+        HuntEvent::Began(shown) | HuntEvent::Over(shown) => round(*shown),
+        HuntEvent::Ended { number, scores, next } => {
+            let score = |scored: &engine::worlds::HunterScore| Score {
+                id: scored.hunter.mover.0,
+                name: scored.hunter.name.to_string(),
+                score: scored.points,
+            };
+            Round { ended: *number, scores: scores.iter().map(score).collect(), ..round(*next) }
+        }
+    }
+}

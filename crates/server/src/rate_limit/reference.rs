@@ -1,0 +1,118 @@
+//! The one policy of the reference API: an exact log for each client, 100 requests in 60 seconds unless it was configured
+//! otherwise, for all clients or for one. It has no patterns and no classes, so it stands beside the other policies and is asked
+//! alone.
+
+use super::headers::RETRY_WHEN_FULL_S;
+use super::rules::{self, REFERENCE};
+use crate::clock::random_bytes;
+use crate::metrics::{DecisionCounters, DecisionOutcome, Metrics};
+use limiter::{Budget, Capacity, Decision, Keyed, Log, Moment, PolicyStats, Quota, Seed, TooManyOverrides, WhenFull};
+use std::sync::Arc;
+use std::time::Duration;
+use wire::api::LimitQuota;
+
+/// What the reference gives a client when nobody configured anything.
+const LIMIT_DEFAULT: u64 = 100;
+/// See [`LIMIT_DEFAULT`].
+const WINDOW_DEFAULT: Duration = Duration::from_secs(60);
+/// What a client hears that there is no room to count.
+const RETRY_AFTER_FULL_S: u64 = RETRY_WHEN_FULL_S;
+/// The class under which these decisions are counted.
+const CLASS: &str = "api.v1";
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// What a client hears.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReferenceDecision {
+    /// It may, and so often more.
+    Allowed {
+        /// Requests that are left in the window.
+        remaining: u64,
+    },
+    /// It may not.
+    Denied {
+        /// Whole seconds, rounded up, at least 1.
+        retry_after_s: u64,
+    },
+}
+
+/// The clients of the reference API.
+pub struct ReferenceLimiter {
+    clients: Keyed<Log>,
+    decisions: Arc<DecisionCounters>,
+    is_shadow: bool,
+}
+
+impl ReferenceLimiter {
+    /// Nobody has used anything. The room is these clients' own: they cannot use up what policies count in.
+    pub(super) fn new(capacity: Capacity, metrics: &Metrics, is_shadow: bool) -> Self {
+        let room = Arc::new(Budget::new(capacity));
+        let clients = Keyed::new(default_quota(), room, WhenFull::Deny, Seed::new(random_bytes()));
+        Self { clients, decisions: metrics.decisions().counters(REFERENCE, CLASS), is_shadow }
+    }
+
+    pub(super) fn check(&self, client: &[u8], now: Moment) -> ReferenceDecision {
+        let decision = self.clients.check(client, 1, now);
+        let retry_after_s = match decision {
+            Decision::Allow { remaining, .. } => {
+                self.decisions.inc(DecisionOutcome::Allowed);
+                return ReferenceDecision::Allowed { remaining };
+            }
+            Decision::NotUntil { at } => at.0.saturating_sub(now.0).div_ceil(NS_PER_S).max(1),
+            // Every limit is at least the one unit that a request takes, so that this is only ever the other one.
+            Decision::Never | Decision::Full => RETRY_AFTER_FULL_S,
+        };
+        if self.is_shadow {
+            self.decisions.inc(DecisionOutcome::Shadow);
+            return ReferenceDecision::Allowed { remaining: 0 };
+        }
+        self.decisions.inc(if matches!(decision, Decision::Full) {
+            DecisionOutcome::Full
+        } else {
+            DecisionOutcome::Denied
+        });
+        ReferenceDecision::Denied { retry_after_s }
+    }
+
+    pub(super) fn set_default(&self, wanted: Option<&LimitQuota>, now: Moment) {
+        let place = (REFERENCE.into(), Box::default());
+        let quota = wanted.and_then(|own| rules::stored_quota(&place, own)).unwrap_or_else(default_quota);
+        self.clients.set_quota(quota, now);
+    }
+
+    pub(super) fn set_override(&self, key: &[u8], quota: Option<Quota>, now: Moment) -> Result<(), TooManyOverrides> {
+        match quota {
+            Some(quota) => self.clients.set_override(key, quota, now),
+            None => {
+                self.clients.remove_override(key, now);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn key_count(&self) -> usize {
+        self.clients.keys()
+    }
+
+    pub(super) fn shard_count(&self) -> usize {
+        self.clients.shards()
+    }
+
+    pub(super) fn sweep(&self, shards: usize, now: Moment) -> usize {
+        self.clients.sweep(shards, now)
+    }
+
+    pub(super) fn census(&self) -> PolicyStats {
+        self.clients.stats(REFERENCE)
+    }
+}
+
+/// What holds for a client when nobody configured anything.
+#[must_use]
+pub(super) fn default_limit_quota() -> LimitQuota {
+    LimitQuota { limit: LIMIT_DEFAULT, window_ms: WINDOW_DEFAULT.as_millis() as u64 }
+}
+
+fn default_quota() -> Quota {
+    Quota::new(LIMIT_DEFAULT, WINDOW_DEFAULT).expect("neither is zero")
+}

@@ -1,0 +1,19 @@
+//! The rules in force: what the file of policies says, and over it what was set while the server ran.
+
+mod change;
+mod definition;
+mod file;
+mod owner;
+mod rule_set;
+#[cfg(test)]
+mod tests;
+
+pub use change::{Change, ChangeError};
+pub use definition::{
+    InvalidMember, REFERENCE, WINDOW_MS_MAX, check_log_capacity, definition, parse_policy, parse_quota, window_ms,
+};
+pub use file::{FileError, FileRules, parse_policies};
+pub(crate) use owner::INBOX_CAPACITY;
+pub use owner::{RuleOwner, RuleOwnerMessage, StartError};
+pub(crate) use rule_set::stored_quota;
+pub use rule_set::{LimitRuleSet, OverrideKey, RuleSource, StoredRules};

@@ -1,0 +1,166 @@
+//! What is asked: a request of the protocol becomes hits, or is refused with what is wrong with it.
+//!
+//! Knows the bounds of a request, not the policies, and nothing of time.
+
+use crate::metrics::OWN_CLASS_PREFIX;
+use engine::limits::{LIMIT_CLASS_BYTES_MAX, LIMIT_KEY_BYTES_MAX, RLS_DESCRIPTORS_MAX, RLS_ENTRIES_MAX};
+use limiter::{Hit, Quota};
+use std::time::Duration;
+use tonic::Status;
+use wire::rls::{Entry, RateLimitDescriptor, RateLimitOverride, RateLimitRequest, Unit};
+
+/// A request that can be judged.
+#[derive(Debug, PartialEq)]
+pub(super) struct ParsedRequest {
+    class: String,
+    descriptors: Vec<ParsedDescriptor>,
+}
+
+/// One descriptor of it.
+#[derive(Debug, PartialEq)]
+struct ParsedDescriptor {
+    key: Vec<u8>,
+    cost: u64,
+    quota: Option<Quota>,
+}
+
+impl ParsedRequest {
+    /// Its hits, in the order of the descriptors.
+    pub(super) fn hits(&self) -> Vec<Hit<'_>> {
+        self.descriptors.iter().map(|asked| Hit { class: &self.class, key: &asked.key, cost: asked.cost }).collect()
+    }
+
+    /// The quotas that come with them, in the same order.
+    pub(super) fn quotas(&self) -> Vec<Option<Quota>> {
+        self.descriptors.iter().map(|asked| asked.quota).collect()
+    }
+
+    /// How many descriptors there are.
+    pub(super) fn descriptor_count(&self) -> usize {
+        self.descriptors.len()
+    }
+}
+
+/// Makes a question of a request.
+///
+/// # Errors
+/// What is wrong with the request, what is expected.
+pub(super) fn parse_request(request: RateLimitRequest) -> Result<ParsedRequest, Status> {
+    let RateLimitRequest { domain, descriptors, hits_addend } = request;
+    check_domain(&domain)?;
+    if descriptors.is_empty() || descriptors.len() > RLS_DESCRIPTORS_MAX {
+        let have = descriptors.len();
+        return Err(invalid_argument(format_args!("{have} descriptors: expected 1 to {RLS_DESCRIPTORS_MAX}")));
+    }
+    // An addend that is left out is 0, and a request without cost would ask nothing.
+    let cost = u64::from(hits_addend.max(1));
+    let asked = descriptors.iter().enumerate().map(|(place, descriptor)| parse_descriptor(place, descriptor, cost));
+    Ok(ParsedRequest { class: domain, descriptors: asked.collect::<Result<_, _>>()? })
+}
+
+fn check_domain(domain: &str) -> Result<(), Status> {
+    if domain.is_empty() || domain.len() > LIMIT_CLASS_BYTES_MAX {
+        let have = domain.len();
+        return Err(invalid_argument(format_args!("domain of {have} bytes: expected 1 to {LIMIT_CLASS_BYTES_MAX}")));
+    }
+    if domain.starts_with(OWN_CLASS_PREFIX) {
+        return Err(invalid_argument(format_args!(
+            "domain {domain:?}: names that begin with {OWN_CLASS_PREFIX:?} are this server's own"
+        )));
+    }
+    Ok(())
+}
+
+fn parse_descriptor(place: usize, descriptor: &RateLimitDescriptor, cost: u64) -> Result<ParsedDescriptor, Status> {
+    let RateLimitDescriptor { entries, limit, hits_addend, is_negative_hits } = descriptor;
+    if *is_negative_hits {
+        let what = format!("descriptors[{place}].is_negative_hits: units are not given back here");
+        return Err(Status::unimplemented(what));
+    }
+    Ok(ParsedDescriptor {
+        key: parse_key(place, entries)?,
+        cost: hits_addend.unwrap_or(cost),
+        quota: limit.map(|limit| parse_quota(place, limit)).transpose()?,
+    })
+}
+
+fn parse_key(place: usize, entries: &[Entry]) -> Result<Vec<u8>, Status> {
+    if entries.is_empty() || entries.len() > RLS_ENTRIES_MAX {
+        let have = entries.len();
+        return Err(invalid_argument(format_args!(
+            "descriptors[{place}] has {have} entries: expected 1 to {RLS_ENTRIES_MAX}"
+        )));
+    }
+    if let Some(nameless) = entries.iter().position(|entry| entry.key.is_empty()) {
+        return Err(invalid_argument(format_args!(
+            "descriptors[{place}].entries[{nameless}].key is empty: expected a name"
+        )));
+    }
+    let key = encode_key(entries);
+    if key.len() > LIMIT_KEY_BYTES_MAX {
+        let have = key.len();
+        return Err(invalid_argument(format_args!(
+            "descriptors[{place}] makes a key of {have} bytes: expected at most {LIMIT_KEY_BYTES_MAX}"
+        )));
+    }
+    Ok(key)
+}
+
+/// `name=value,name=value`, with `%`, `,` and, in names, `=` as %25, %2C and %3D: two descriptors that differ never share
+/// a key, and ordinary ones read as they were sent.
+fn encode_key(entries: &[Entry]) -> Vec<u8> {
+    let mut key = Vec::new();
+    for entry in entries {
+        if !key.is_empty() {
+            key.push(b',');
+        }
+        write_escaped(&mut key, &entry.key, b"%,=");
+        key.push(b'=');
+        write_escaped(&mut key, &entry.value, b"%,");
+    }
+    key
+}
+
+fn write_escaped(key: &mut Vec<u8>, text: &str, reserved: &[u8]) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    for byte in text.bytes() {
+        if reserved.contains(&byte) {
+            key.extend([b'%', HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+        } else {
+            key.push(byte);
+        }
+    }
+}
+
+fn parse_quota(place: usize, limit: RateLimitOverride) -> Result<Quota, Status> {
+    let RateLimitOverride { requests_per_unit, unit } = limit;
+    let Some(window) = Unit::try_from(unit).ok().and_then(window) else {
+        return Err(invalid_argument(format_args!(
+            "descriptors[{place}].limit.unit is {unit}: expected 1 (second) to 7 (week)"
+        )));
+    };
+    let quota = Quota::new(u64::from(requests_per_unit), window);
+    quota.map_err(|error| invalid_argument(format_args!("descriptors[{place}].limit.requests_per_unit: {error}")))
+}
+
+/// The units of time and how long each is; months and years as Envoy's own service counts them.
+pub(super) const UNITS: [(Unit, u64); 7] = [
+    (Unit::Second, 1),
+    (Unit::Minute, 60),
+    (Unit::Hour, 3_600),
+    (Unit::Day, 86_400),
+    (Unit::Week, 7 * 86_400),
+    (Unit::Month, 30 * 86_400),
+    (Unit::Year, 365 * 86_400),
+];
+
+fn window(unit: Unit) -> Option<Duration> {
+    UNITS.iter().find(|(known, _)| *known == unit).map(|(_, seconds)| Duration::from_secs(*seconds))
+}
+
+fn invalid_argument(what: std::fmt::Arguments<'_>) -> Status {
+    Status::invalid_argument(what.to_string())
+}
+
+#[cfg(test)]
+mod tests;
