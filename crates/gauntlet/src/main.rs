@@ -41,7 +41,7 @@ fn command() -> Command {
         .subcommand(lab::report::cli::ReportArgs::augment_args(
             Command::new("report").about("Makes the reports of a run again from what was recorded"),
         ))
-        .subcommand(Command::new(lab::drive::WORKER_COMMAND).hide(true))
+        .subcommand(Command::new(lab::generator::WORKER_COMMAND).hide(true))
         .subcommand(lab::guard::GuardArgs::augment_args(Command::new(lab::guard::COMMAND).hide(true)))
         .subcommand(lab::compare::cli::CompareArgs::augment_args(
             Command::new("compare").about("Holds runs against each other: what differs by more than its noise"),
@@ -59,7 +59,7 @@ fn dispatch(typed: &ArgMatches) -> Result<ExitCode, CliError> {
         Some(("bots", typed)) => bots_command::run(args(typed)?),
         Some(("report", typed)) => Ok(lab::report::cli::run(&args(typed)?)),
         Some(("run", typed)) => Ok(lab::cli::run(args(typed)?, VERSION)),
-        Some((lab::drive::WORKER_COMMAND, _)) => Ok(lab::drive::worker_process()),
+        Some((lab::generator::WORKER_COMMAND, _)) => Ok(lab::generator::run_worker_process()),
         Some((lab::guard::COMMAND, typed)) => Ok(lab::guard::run(&args(typed)?)),
         Some(("compare", typed)) => Ok(lab::compare::cli::run(args(typed)?)),
         Some(("sweep", typed)) => Ok(lab::sweep::cli::run(args(typed)?, VERSION)),

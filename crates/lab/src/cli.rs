@@ -16,11 +16,11 @@ use tokio::sync::watch;
 use crate::default_gates::count_gates;
 use crate::guard::Guard;
 use crate::limits::{FEED_BYTES_MAX, INTERRUPT_DRAIN};
-use crate::machine::identity;
+use crate::machine::start_ticks;
 use crate::report::{Screen, summary};
-use crate::safety::{self, bare};
+use crate::safety::{self, strip_brackets};
 use crate::scenario::{Base, Document, Feed, Mistake, Mistakes, Rows, Scenario, builtin, builtins};
-use crate::signals::Signals;
+use crate::signals::ShutdownSignals;
 use crate::trial::{CouldNotRun, Finished, Trial, cut_off};
 
 const COULD_NOT_RUN: u8 = 1;
@@ -78,7 +78,7 @@ pub(crate) enum Stopped {
 /// Carries trials out, one after another, and hears signals meanwhile and between them.
 pub(crate) struct Runner {
     runtime: Runtime,
-    signals: Signals,
+    signals: ShutdownSignals,
     program: String,
 }
 
@@ -129,9 +129,9 @@ impl Stopped {
 fn may_be_loaded(scenario: &Scenario, i_may_load: &[String]) -> Result<(), String> {
     let doors = scenario.target.socket.iter().flat_map(|socket| &socket.doors).map(|door| &door.base);
     for base in std::iter::once(&scenario.target.url).chain(doors) {
-        let Ok(addresses) = (bare(&base.host), base.port).to_socket_addrs() else { continue };
+        let Ok(addresses) = (strip_brackets(&base.host), base.port).to_socket_addrs() else { continue };
         let addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
-        safety::allowed(&base.host, &addresses, i_may_load)?;
+        safety::check_allowed(&base.host, &addresses, i_may_load)?;
     }
     Ok(())
 }
@@ -160,7 +160,7 @@ impl Runner {
         // One thread: the lab shares the machine with what it measures.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Stopped::CouldNotRun(format!("no runtime: {error}")))?;
-        let signals = runtime.block_on(async { Signals::listen() });
+        let signals = runtime.block_on(async { ShutdownSignals::listen() });
         let signals = signals.map_err(|error| Stopped::CouldNotRun(format!("no signals: {error}")))?;
         Ok(Self { runtime, signals, program: program.to_owned() })
     }
@@ -224,7 +224,7 @@ pub(crate) fn assemble(args: &RunArgs) -> Result<Assembled, Stopped> {
     if args.pid.is_some() && scenario.target.spawn.is_some() {
         return Err(Stopped::Usage("--pid is for a service that runs already: use it with --target".to_owned()));
     }
-    if let Some(pid) = args.pid.filter(|pid| identity(*pid).is_none()) {
+    if let Some(pid) = args.pid.filter(|pid| start_ticks(*pid).is_none()) {
         return Err(Stopped::Usage(format!("--pid {pid}: there is no such process here; give the id of the target's")));
     }
     let feeds = rows_of(&scenario.feeds, &beside).map_err(|mistakes| wrong(name, &mistakes))?;
@@ -299,7 +299,7 @@ pub(crate) fn new_seed() -> Result<u64, Stopped> {
 async fn until_killed(
     trial: Trial,
     interrupt: &watch::Sender<bool>,
-    signals: &mut Signals,
+    signals: &mut ShutdownSignals,
 ) -> Result<Finished, Stopped> {
     let (made, speaker) = (trial.made.clone(), trial.screen.speaker());
     let killed = async {

@@ -3,14 +3,14 @@
 use tokio::sync::watch;
 
 /// Ends when the flag is raised. When nobody is left to raise it, that is never.
-pub(crate) async fn raised(flag: &mut watch::Receiver<bool>) {
+pub(crate) async fn wait_until_raised(flag: &mut watch::Receiver<bool>) {
     if flag.wait_for(|raised| *raised).await.is_err() {
         std::future::pending::<()>().await;
     }
 }
 
 /// A panic in a task is a defect of the lab: it ends the trial instead of a sample.
-pub(crate) fn pass_panic_on(ended: Result<(), tokio::task::JoinError>) {
+pub(crate) fn propagate_panic(ended: Result<(), tokio::task::JoinError>) {
     if let Err(error) = ended
         && error.is_panic()
     {

@@ -31,17 +31,17 @@ const NOT_STARTED: u8 = 126;
 const NOT_FOUND: u8 = 127;
 
 /// What every message of the guard begins with.
-const SPEAKER: &str = "gauntlet lab-guard: ";
+const MESSAGE_PREFIX: &str = "gauntlet lab-guard: ";
 
 /// How a program is started through a guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guard {
-    words: Vec<OsString>,
+    prefix: Vec<OsString>,
 }
 
 /// What a guarded program may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bounds {
+pub struct ProcessLimits {
     /// The `cgroup.procs` of the control groups that it belongs to.
     pub groups: Vec<PathBuf>,
     /// Open files.
@@ -59,18 +59,18 @@ impl Guard {
 
     /// A program that has the command [`COMMAND`].
     pub fn new(program: impl Into<PathBuf>) -> Self {
-        Self { words: vec![program.into().into(), COMMAND.into()] }
+        Self { prefix: vec![program.into().into(), COMMAND.into()] }
     }
 
     /// Any program that hands the words behind these to [`GuardArgs`].
-    pub fn of_words(words: impl IntoIterator<Item = OsString>) -> Self {
-        Self { words: words.into_iter().collect() }
+    pub fn from_args(words: impl IntoIterator<Item = OsString>) -> Self {
+        Self { prefix: words.into_iter().collect() }
     }
 
     /// The command line of a guard that starts nothing: it kills what is in these groups once the lab is gone.
     #[must_use]
     pub fn watch(&self, groups: &[&Path]) -> Vec<OsString> {
-        let mut words = self.words.clone();
+        let mut words = self.prefix.clone();
         words.push(format!("--parent={}", std::process::id()).into());
         words.extend(groups.iter().map(|group| {
             let mut word = OsString::from("--kill-group=");
@@ -82,8 +82,8 @@ impl Guard {
 
     /// The command line that starts this one guarded.
     #[must_use]
-    pub fn wrap(&self, bounds: &Bounds, command: &[OsString]) -> Vec<OsString> {
-        let mut words = self.words.clone();
+    pub fn wrap(&self, bounds: &ProcessLimits, command: &[OsString]) -> Vec<OsString> {
+        let mut words = self.prefix.clone();
         words.push(format!("--parent={}", std::process::id()).into());
         for group in &bounds.groups {
             let mut word = OsString::from("--group=");
@@ -124,16 +124,16 @@ pub fn run(args: &GuardArgs) -> ExitCode {
         kill_when_alone(&args.kill_groups);
         return ExitCode::SUCCESS;
     }
-    let (code, message) = match enter(args) {
+    let (code, message) = match apply_limits(args) {
         Err(message) => (REFUSED, message),
         Ok(()) => become_program(&args.command),
     };
     // Nobody may be listening; the exit code says it all the same.
-    let _ = io::Write::write_all(&mut io::stderr(), format!("{SPEAKER}{message}\n").as_bytes());
+    let _ = io::Write::write_all(&mut io::stderr(), format!("{MESSAGE_PREFIX}{message}\n").as_bytes());
     ExitCode::from(code)
 }
 
-fn enter(args: &GuardArgs) -> Result<(), String> {
+fn apply_limits(args: &GuardArgs) -> Result<(), String> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| format!("the program cannot be bound to the lab's life: {error}"))?;
     // The lab may have died before the kernel knew of the bond.
@@ -166,7 +166,7 @@ fn become_program(command: &[OsString]) -> (u8, String) {
 #[must_use]
 pub(crate) fn refusal(code: Option<i32>, last_line: Option<&str>) -> Option<&str> {
     let is_guards = code.is_some_and(|code| [REFUSED, NOT_STARTED, NOT_FOUND].map(i32::from).contains(&code));
-    last_line.filter(|_| is_guards)?.strip_prefix(SPEAKER)
+    last_line.filter(|_| is_guards)?.strip_prefix(MESSAGE_PREFIX)
 }
 
 #[cfg(test)]
@@ -176,19 +176,19 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(bounds: &Bounds, command: &[&str]) {
+    fn check(bounds: &ProcessLimits, command: &[&str]) {
         let command: Vec<OsString> = command.iter().map(Into::into).collect();
-        let words = Guard::of_words(["lab".into()]).wrap(bounds, &command);
+        let words = Guard::from_args(["lab".into()]).wrap(bounds, &command);
         let definition = <GuardArgs as clap::Args>::augment_args(clap::Command::new("lab"));
         let args = GuardArgs::from_arg_matches(&definition.try_get_matches_from(words).unwrap()).unwrap();
-        assert_eq!(Bounds { groups: args.groups, open_files: args.open_files }, *bounds);
+        assert_eq!(ProcessLimits { groups: args.groups, open_files: args.open_files }, *bounds);
         assert_eq!((args.parent, args.command), (std::process::id(), command));
     }
 
     #[test]
     fn a_guard_that_watches_starts_nothing() {
         let groups = ["/a b/c", "/d"].map(Path::new);
-        let words = Guard::of_words(["lab".into()]).watch(&groups);
+        let words = Guard::from_args(["lab".into()]).watch(&groups);
         let definition = <GuardArgs as clap::Args>::augment_args(clap::Command::new("lab"));
         let matches = |words: Vec<OsString>| definition.clone().try_get_matches_from(words);
         let args = GuardArgs::from_arg_matches(&matches(words.clone()).unwrap()).unwrap();
@@ -199,15 +199,18 @@ mod tests {
 
     #[test]
     fn what_is_wrapped_is_understood() {
-        check(&Bounds::default(), &["sleep", "1"]);
-        check(&Bounds { open_files: Some(64), ..Bounds::default() }, &["sh", "-c", "echo --parent=1 -- x"]);
+        check(&ProcessLimits::default(), &["sleep", "1"]);
+        check(
+            &ProcessLimits { open_files: Some(64), ..ProcessLimits::default() },
+            &["sh", "-c", "echo --parent=1 -- x"],
+        );
         let groups = vec!["/a b/cgroup.procs".into(), "/c/cgroup.procs".into()];
-        check(&Bounds { groups, open_files: None }, &["--strange", "--", "-x"]);
+        check(&ProcessLimits { groups, open_files: None }, &["--strange", "--", "-x"]);
     }
 
     #[test]
     fn a_guard_is_a_command_of_its_program() {
-        let words = Guard::new("/bin/lab").wrap(&Bounds::default(), &["true".into()]);
+        let words = Guard::new("/bin/lab").wrap(&ProcessLimits::default(), &["true".into()]);
         assert_eq!(words[..2], ["/bin/lab", "lab-guard"]);
         assert_eq!(words[3..], ["--", "true"]);
     }

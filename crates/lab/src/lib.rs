@@ -24,16 +24,16 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod aggregate;
 pub mod cgroup;
 pub mod cli;
 pub mod clock;
 pub mod compare;
 pub mod default_gates;
-pub mod drive;
 pub mod edge;
 pub mod findings;
 mod flag;
-pub mod fold;
+pub mod generator;
 pub mod guard;
 pub mod limits;
 pub mod machine;

@@ -112,7 +112,7 @@ pub const CHUNK_LINE_BYTES_MAX: usize = 4 * 1024;
 pub const ROUNDS_MAX: u64 = 1_000_000;
 
 /// Loops beside one journey: each has a connection of its own.
-pub const BESIDE_MAX: usize = 64;
+pub const BACKGROUND_LOOPS_MAX: usize = 64;
 
 /// Steps of one journey, those beside it included. Each has figures of its own in every second.
 pub const STEPS_MAX: usize = 200;
@@ -136,7 +136,7 @@ pub const INTERRUPT_GRACE: Duration = Duration::from_secs(1);
 pub const INTERRUPT_DRAIN: Duration = Duration::from_secs(10);
 
 /// A run that has recorded nothing for so long, and has no record, was cut off: a lab writes once a second.
-pub const CUT_OFF_AFTER: Duration = Duration::from_secs(10);
+pub const INTERRUPTED_AFTER: Duration = Duration::from_secs(10);
 
 /// The 99th percentile of schedule lag beyond which failed gates are void, when the scenario does not say.
 pub const LAG_P99_MAX: Duration = Duration::from_millis(100);
@@ -145,7 +145,7 @@ pub const LAG_P99_MAX: Duration = Duration::from_millis(100);
 pub const START_LEAD: Duration = Duration::from_millis(200);
 
 /// Period of the timeline: process memory, CPU, in flight, metrics.
-pub const PULSE: Duration = Duration::from_secs(1);
+pub const SAMPLER_EVERY: Duration = Duration::from_secs(1);
 
 /// Looks that are further apart than this leave a time between them of which nothing is known.
 pub const UNSAMPLED_MIN: Duration = Duration::from_millis(2500);
@@ -231,7 +231,7 @@ pub const TIMELINE_NOTES_MAX: usize = 1_000;
 pub const TIMELINE_LINE_BYTES_MAX: usize = 2 * ANSWER_BYTES_MAX;
 
 /// Seconds without an answer that a figure per second shows as zeros; a longer silence is a gap in it.
-pub const SILENCE_SHOWN_MAX_S: u64 = 3_600;
+pub const EMPTY_SECONDS_MAX: u64 = 3_600;
 
 /// Things that a sentence names one by one; how many more there are is a number.
 pub const NAMED_MAX: usize = 3;
@@ -252,7 +252,7 @@ pub const HOLDERS_MAX: usize = 64;
 pub const REPORT_ROWS_MAX: usize = 200;
 
 /// Parts of a trial (bursts, levels) that get figures of their own; later ones are counted with the last.
-pub const PARTS_MAX: u32 = 1_000;
+pub const LOAD_STEPS_MAX: u32 = 1_000;
 
 /// Journeys and steps that get figures of their own in each phase, over all phases: a few KiB of the record each.
 pub const PHASE_OPS_MAX: usize = 10_000;
@@ -280,35 +280,35 @@ pub const SWEEP_RUNS_MAX: usize = 1_000;
 pub const ERROR_GROUPS_MAX: usize = 64;
 
 /// Emptied cells that a worker keeps for the seconds to come: a few histograms each.
-pub const SPARE_CELLS_MAX: usize = 32;
+pub const SPARE_OPS_MAX: usize = 32;
 
 /// Arrivals that a worker sends before it looks for answers again.
 pub const LAUNCHES_PER_TURN: usize = 32;
 
 /// From one look of a working worker at its clock to the next, at most, where there are few workers: what keeps it from
 /// looking for as long again is a pause of the lab.
-pub const LOOK_EVERY: Duration = Duration::from_millis(5);
+pub const CLOCK_CHECK_EVERY: Duration = Duration::from_millis(5);
 
 /// The same where there are many: each look wakes a thread.
-pub const LOOK_EVERY_MAX: Duration = Duration::from_millis(20);
+pub const CLOCK_CHECK_EVERY_MAX: Duration = Duration::from_millis(20);
 
 /// Workers of a machine that look at their clocks as often as they should.
-pub const LOOKING_WORKERS: u32 = 8;
+pub const CLOCK_CHECK_WORKERS: u32 = 8;
 
 /// Pauses that a worker remembers: of earlier ones it knows how long they were together.
 pub const PAUSES_KEPT: usize = 4096;
 
 /// The lab's own share of a time from which it is taken out of it. Timers alone are as late as this.
-pub const OWN_SHARE_MIN: Duration = Duration::from_micros(100);
+pub const GENERATOR_DELAY_MIN: Duration = Duration::from_micros(100);
 
 /// A pause of the lab from which a report says so, whatever it did to the figures.
-pub const PAUSE_TOLD: Duration = Duration::from_millis(50);
+pub const PAUSE_REPORTED_MIN: Duration = Duration::from_millis(50);
 
 /// The share of a level's time from which pauses of the lab make an overload of it void.
 pub const LEVEL_PAUSED_MAX: f64 = 0.01;
 
 /// Arrivals by which a worker counts ahead at once what is due and waits for a place.
-pub const COUNTED_PER_TURN: usize = 4096;
+pub const DUE_COUNTED_PER_TURN: usize = 4096;
 
 /// Held connections that are being opened at once, over all workers, where the scenario does not say: the queue of one
 /// listener takes them, and with a millisecond for each they are far from being what limits it.
@@ -337,7 +337,7 @@ pub const LINGER: Duration = Duration::from_secs(1);
 pub const LINGERING_MAX: usize = 1_000;
 
 /// Places that one trial opens connections to: as many as a supervisor of shards may have.
-pub const DOORS_MAX: usize = 1_024;
+pub const ENDPOINTS_MAX: usize = 1_024;
 
 /// Bytes of a frame that is taken whole. Servers that push more than this at once are better asked.
 pub const FRAME_BYTES_MAX: usize = 1024 * 1024;
@@ -352,7 +352,7 @@ pub const SPARE_BUFFERS_MAX: usize = 64;
 pub const SPARE_BUFFER_BYTES_MAX: usize = 64 * 1024;
 
 /// How long news of started work may wait to travel with others.
-pub const NEWS_WAIT_MAX: Duration = Duration::from_millis(20);
+pub const STARTED_WORK_DELAY_MAX: Duration = Duration::from_millis(20);
 
 /// From one look at the gauges of a worker process to the next, where there are few of them.
 pub const GAUGES_EVERY: Duration = Duration::from_millis(50);
@@ -377,13 +377,13 @@ pub const GAUGES_EVERY_MAX: Duration = Duration::from_millis(500);
 
 /// Within which part of a second, counted from its end, workers hand over what they saw in it: one after the other, because a
 /// hundred who did so at once would take the processors from everybody for that long.
-pub const PAGES_SPREAD: Duration = Duration::from_millis(500);
+pub const INTERVALS_SPREAD: Duration = Duration::from_millis(500);
 
 /// How long a worker process may take to end when its line has ended, before it is killed.
-pub const LEAVE_WITHIN: Duration = Duration::from_secs(3);
+pub const WORKER_EXIT_WITHIN: Duration = Duration::from_secs(3);
 
 /// From one look whether it has ended to the next.
-pub const LEAVE_LOOK: Duration = Duration::from_millis(2);
+pub const WORKER_EXIT_POLL_EVERY: Duration = Duration::from_millis(2);
 
 /// Characters of an error's sample message.
 pub const SAMPLE_CHARS_MAX: usize = 300;
@@ -409,7 +409,7 @@ const _: () = assert!(REQUEST_TIMEOUT.as_secs() < WAIT_MAX.as_secs(), "a default
 const _: () = assert!(EDGE_LEVEL_MIN.as_secs() < WAIT_MAX.as_secs(), "a level is a phase like any other");
 const _: () = assert!(EDGE_HOLDS_MAX < EDGE_LEVELS_MAX, "failing holds end before the levels are spent");
 const _: () = assert!(EDGE_LEVEL_MIN.as_secs() <= EDGE_LEVEL.as_secs(), "a default must be a legal value");
-const _: () = assert!(EDGE_LEVELS_MAX < PARTS_MAX as usize, "every level of a search has figures of its own");
+const _: () = assert!(EDGE_LEVELS_MAX < LOAD_STEPS_MAX as usize, "every level of a search has figures of its own");
 const _: () = assert!(OBSERVE_EVERY_MIN.as_millis() <= OBSERVE_EVERY.as_millis(), "a default must be a legal value");
 const _: () = assert!(OPENING_AT_ONCE <= OPENING_AT_ONCE_MAX, "a default must be a legal value");
 const _: () = assert!(OPEN_WITHIN.as_secs() < WAIT_MAX.as_secs(), "a default must be a legal value");

@@ -9,9 +9,9 @@ use std::net::IpAddr;
 ///
 /// # Errors
 /// The sentence that says what to type, and when one may.
-pub fn allowed(host: &str, addresses: &[IpAddr], i_may_load: &[String]) -> Result<(), String> {
-    let host = bare(host);
-    if i_may_load.iter().any(|named| bare(named).eq_ignore_ascii_case(host)) {
+pub fn check_allowed(host: &str, addresses: &[IpAddr], i_may_load: &[String]) -> Result<(), String> {
+    let host = strip_brackets(host);
+    if i_may_load.iter().any(|named| strip_brackets(named).eq_ignore_ascii_case(host)) {
         return Ok(());
     }
     match addresses.iter().find(|address| !is_loopback(**address)) {
@@ -28,7 +28,7 @@ pub fn is_loopback(address: IpAddr) -> bool {
     address.to_canonical().is_loopback()
 }
 
-pub(crate) fn bare(host: &str) -> &str {
+pub(crate) fn strip_brackets(host: &str) -> &str {
     host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
@@ -49,7 +49,7 @@ mod tests {
     fn check(host: &str, addresses: &[&str], i_may_load: &[&str], expected: bool) {
         let addresses: Vec<IpAddr> = addresses.iter().map(|address| address.parse().unwrap()).collect();
         let named: Vec<String> = i_may_load.iter().map(|&host| host.to_owned()).collect();
-        let found = allowed(host, &addresses, &named);
+        let found = check_allowed(host, &addresses, &named);
         assert_eq!(found.is_ok(), expected, "{host} {addresses:?} {named:?}: {found:?}");
     }
 
@@ -99,7 +99,7 @@ mod tests {
 
     #[track_caller]
     fn check_words(host: &str, address: &str, parts: &[&str]) {
-        let words = allowed(host, &[address.parse().unwrap()], &[]).unwrap_err();
+        let words = check_allowed(host, &[address.parse().unwrap()], &[]).unwrap_err();
         parts.iter().for_each(|part| assert!(words.contains(part), "{part} in: {words}"));
     }
 

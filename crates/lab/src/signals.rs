@@ -10,13 +10,13 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 const IGNORED: &str = "SigIgn:";
 
 /// The signals, heard from the moment they are made.
-pub(crate) struct Signals {
+pub(crate) struct ShutdownSignals {
     interrupt: Signal,
     terminate: Signal,
     hang_up: Option<Signal>,
 }
 
-impl Signals {
+impl ShutdownSignals {
     /// Begins to listen. A hang-up that this process was started to ignore, as `nohup` does, stays ignored.
     ///
     /// # Errors

@@ -8,7 +8,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::fold::{HeldFigures, figure, figure_below, found, round};
+use crate::aggregate::{HeldFigures, figure, figure_below, found, round};
 use crate::report::words::{count, number};
 use crate::scenario::{Arrivals, Gate, Phase};
 
@@ -155,9 +155,9 @@ pub(crate) fn judge_opening(phase: &Phase, held: &HeldFigures, why: &str) -> Opt
             let beside = if held.kept > 0 { format!(", beside {} kept", count(held.kept)) } else { String::new() };
             format!("{} in {} s{beside}", count(held.opened), number(Some(opening_s)))
         }
-        None => format!("{} of them{why}", count(held.stood())),
+        None => format!("{} of them{why}", count(held.opened_or_kept())),
     };
-    Some(Judged::implicit(&format!("{} opened", phase.name), &limit, &value, held.stood() >= held.planned))
+    Some(Judged::implicit(&format!("{} opened", phase.name), &limit, &value, held.opened_or_kept() >= held.planned))
 }
 
 fn judge_gate(gate: &Gate, results: &Value) -> Judged {

@@ -1,7 +1,7 @@
 //! One process of a shard: started so that it cannot outlive the supervisor, listened to, asked to leave, ended if it does not.
 //! Knows processes and what they say. Does not know whether there will be another one.
 
-use lab::guard::{Bounds, Guard};
+use lab::guard::{Guard, ProcessLimits};
 use rustix::process::{Pid, Signal, kill_process};
 use std::ffi::OsString;
 use std::io;
@@ -26,7 +26,7 @@ impl Child {
     pub(super) fn start(number: usize, words: &[OsString]) -> io::Result<Self> {
         let program: OsString = std::env::current_exe()?.into();
         let command: Vec<OsString> = [program].into_iter().chain(words.iter().cloned()).collect();
-        let line = Guard::own()?.wrap(&Bounds::default(), &command);
+        let line = Guard::own()?.wrap(&ProcessLimits::default(), &command);
         let mut command = Command::new(&line[0]);
         command.args(&line[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
         // A Ctrl-C at the terminal is the supervisor's to hand on: twice would mean "at once".

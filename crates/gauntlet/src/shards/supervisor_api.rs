@@ -11,7 +11,7 @@ use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use axum::routing::get;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
-use lab::machine::{pss_bytes, usage};
+use lab::machine::{read_pss_bytes, read_usage};
 use serde_json::{Value, json};
 use server::gateway::listener::{Peer, RequestBody, RequestHandler};
 use std::fmt::Write;
@@ -151,7 +151,7 @@ type ShardMemory = (Shard, bool, Option<(u64, u64)>);
 /// The kernel walks the pages of each process for its share: not on the thread that answers.
 async fn measure_memory(shards: Vec<(Shard, bool)>) -> Vec<ShardMemory> {
     let measure = move || {
-        let memory = |shard: &Shard| shard.pid.and_then(|pid| Some((pss_bytes(pid)?, usage(pid)?.rss_bytes)));
+        let memory = |shard: &Shard| shard.pid.and_then(|pid| Some((read_pss_bytes(pid)?, read_usage(pid)?.rss_bytes)));
         shards.iter().map(|(shard, answers)| (*shard, *answers, memory(shard))).collect()
     };
     tokio::task::spawn_blocking(measure).await.unwrap_or_default()

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::machine::identity;
+use crate::machine::start_ticks;
 
 /// How long killed processes may take to leave a group.
 const EMPTY_WITHIN: Duration = Duration::from_millis(500);
@@ -18,9 +18,9 @@ const TRY_EVERY: Duration = Duration::from_millis(2);
 
 /// The name of a group: `gauntlet-SPACE-PID-START-RUN`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Name {
+pub(super) struct GroupName {
     /// The namespace in which the process id means something.
-    space: String,
+    pid_namespace: String,
     /// The lab.
     pid: u32,
     /// When the lab started: a later process with its id is not the lab.
@@ -28,36 +28,36 @@ pub(super) struct Name {
     run: String,
 }
 
-impl Name {
+impl GroupName {
     /// The name of this lab's group for a run; none where /proc does not say who this process is.
-    pub(super) fn of_run(run: &str) -> Option<Self> {
+    pub(super) fn for_run(run: &str) -> Option<Self> {
         let pid = std::process::id();
         let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
         let run = run.chars().map(plain).collect();
-        Some(Self { space: own_space()?, pid, started: identity(pid)?, run })
+        Some(Self { pid_namespace: own_pid_namespace()?, pid, started: start_ticks(pid)?, run })
     }
 
     fn parse(text: &str) -> Option<Self> {
         let mut parts = text.strip_prefix("gauntlet-")?.splitn(4, '-');
         let space = parts.next()?.to_owned();
         let (pid, started) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
-        Some(Self { space, pid, started, run: parts.next()?.to_owned() })
+        Some(Self { pid_namespace: space, pid, started, run: parts.next()?.to_owned() })
     }
 
     /// Whether its lab is dead. Of another namespace's labs nothing is known.
     fn is_stale(&self) -> bool {
-        own_space().is_some_and(|own| own == self.space) && identity(self.pid) != Some(self.started)
+        own_pid_namespace().is_some_and(|own| own == self.pid_namespace) && start_ticks(self.pid) != Some(self.started)
     }
 }
 
-impl std::fmt::Display for Name {
+impl std::fmt::Display for GroupName {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "gauntlet-{}-{}-{}-{}", self.space, self.pid, self.started, self.run)
+        write!(f, "gauntlet-{}-{}-{}-{}", self.pid_namespace, self.pid, self.started, self.run)
     }
 }
 
 /// The link is `pid:[4026531836]`.
-fn own_space() -> Option<String> {
+fn own_pid_namespace() -> Option<String> {
     let link = fs::read_link("/proc/self/ns/pid").ok()?;
     let digits: String = link.to_str()?.chars().filter(char::is_ascii_digit).collect();
     (!digits.is_empty()).then_some(digits)
@@ -85,7 +85,7 @@ impl Group {
     }
 
     /// The file that a process writes itself into to belong to the group.
-    pub(super) fn procs(&self) -> PathBuf {
+    pub(super) fn procs_file(&self) -> PathBuf {
         self.dir.join("cgroup.procs")
     }
 
@@ -114,7 +114,7 @@ pub(super) fn write(file: &Path, value: &str) -> io::Result<()> {
 pub(super) fn remove(dir: &Path) {
     let deadline = Instant::now() + EMPTY_WITHIN;
     loop {
-        below(dir).for_each(|child| remove(&child));
+        subgroups(dir).for_each(|child| remove(&child));
         kill_all(dir);
         match fs::remove_dir(dir) {
             Err(error) if error.kind() != io::ErrorKind::NotFound && Instant::now() < deadline => {
@@ -125,7 +125,7 @@ pub(super) fn remove(dir: &Path) {
     }
 }
 
-fn below(dir: &Path) -> impl Iterator<Item = PathBuf> {
+fn subgroups(dir: &Path) -> impl Iterator<Item = PathBuf> {
     let entries = fs::read_dir(dir).into_iter().flatten().filter_map(Result::ok);
     entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())
 }
@@ -141,12 +141,12 @@ fn kill_all(dir: &Path) {
 }
 
 /// Removes the groups below `parent` whose labs were killed before they could, with what still runs in them.
-pub(super) fn sweep(parent: &Path) {
+pub(super) fn remove_stale(parent: &Path) {
     let is_stale = |dir: &PathBuf| {
-        let name = dir.file_name().and_then(|name| name.to_str()).and_then(Name::parse);
+        let name = dir.file_name().and_then(|name| name.to_str()).and_then(GroupName::parse);
         name.is_some_and(|name| name.is_stale())
     };
-    below(parent).filter(is_stale).for_each(|dir| remove(&dir));
+    subgroups(parent).filter(is_stale).for_each(|dir| remove(&dir));
 }
 
 #[cfg(test)]
@@ -155,7 +155,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: Option<(u32, u64, &str)>) {
-        let found = Name::parse(text);
+        let found = GroupName::parse(text);
         assert_eq!(found.as_ref().map(|name| (name.pid, name.started, name.run.as_str())), expected, "{text}");
         if let Some(name) = found {
             assert_eq!(name.to_string(), text);
@@ -174,11 +174,11 @@ mod tests {
 
     #[test]
     fn only_the_groups_of_dead_labs_of_this_namespace_are_stale() {
-        let own = Name::of_run("a/../b c").unwrap();
+        let own = GroupName::for_run("a/../b c").unwrap();
         assert_eq!(own.run, "a_.._b_c");
         assert!(!own.is_stale());
-        assert!(Name { started: own.started + 1, ..own.clone() }.is_stale());
-        assert!(Name { pid: u32::MAX, ..own.clone() }.is_stale());
-        assert!(!Name { pid: u32::MAX, space: "1".to_owned(), ..own }.is_stale());
+        assert!(GroupName { started: own.started + 1, ..own.clone() }.is_stale());
+        assert!(GroupName { pid: u32::MAX, ..own.clone() }.is_stale());
+        assert!(!GroupName { pid: u32::MAX, pid_namespace: "1".to_owned(), ..own }.is_stale());
     }
 }

@@ -3,9 +3,9 @@
 //! every way out, and those of labs that were killed are removed by the next run. A limit that cannot be held is
 //! refused, never left out. Refuses to know trials.
 
-mod find;
+mod controllers;
 mod group;
-mod settings;
+mod locate;
 mod together;
 mod unified;
 
@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::CPU_SHARE_MIN;
 use crate::scenario::TargetLimits;
-use find::{Own, Version, own};
-use group::{Group, Name, sweep};
-use settings::Hold;
-use unified::{HandedDown, refused};
+use controllers::ControllerLimit;
+use group::{Group, GroupName, remove_stale};
+use locate::{OwnCgroup, Version, find_own_cgroup};
+use unified::{EnabledControllers, refused};
 
-pub use settings::{LimitsSeen, Quota};
+pub use controllers::{LimitStats, Quota};
 pub use together::Together;
 pub(crate) use together::kill_when_alone;
 
@@ -40,42 +40,44 @@ pub struct LimitsApplied {
 
 /// A target's control groups. Dropping it kills what is in them and removes them.
 #[derive(Debug)]
-pub struct Confined {
+pub struct TargetCgroups {
     /// Each with the place of its group.
-    holds: Vec<(Hold, Version, usize)>,
+    limits: Vec<(ControllerLimit, Version, usize)>,
     groups: Vec<Group>,
     /// Behind the groups, because they go first.
-    _handed_down: Option<HandedDown>,
+    _enabled_controllers: Option<EnabledControllers>,
     applied: LimitsApplied,
 }
 
-impl Confined {
+impl TargetCgroups {
     /// Makes groups for a run and sets its limits. None where memory and processor time are not limited.
     ///
     /// # Errors
     /// The sentence that says what this machine lacks, and what to do.
     pub fn apply(limits: &TargetLimits, run: &str) -> Result<Option<Self>, String> {
-        let holds = holds(limits)?;
+        let holds = controller_limits(limits)?;
         if holds.is_empty() {
             return Ok(None);
         }
-        let name = Name::of_run(run).ok_or("[target.limits] need /proc, which this system does not have")?;
-        let places = places(&holds)?;
-        places.iter().for_each(|(_, own)| sweep(&own.dir));
-        let handed_down = hand_down(&places, &name)?;
+        let name = GroupName::for_run(run).ok_or("[target.limits] need /proc, which this system does not have")?;
+        let places = find_cgroups(&holds)?;
+        places.iter().for_each(|(_, own)| remove_stale(&own.dir));
+        let handed_down = enable_controllers(&places, &name)?;
         let mut confined = Self {
-            holds: Vec::new(),
+            limits: Vec::new(),
             groups: Vec::new(),
-            _handed_down: handed_down,
+            _enabled_controllers: handed_down,
             applied: LimitsApplied { open_files: limits.open_files, ..LimitsApplied::default() },
         };
         for (hold, own) in &places {
-            confined.hold(*hold, own, &name).map_err(|why| cannot(hold.controller(), &why, Some(own.version)))?;
+            confined
+                .apply_limit(*hold, own, &name)
+                .map_err(|why| unavailable(hold.controller(), &why, Some(own.version)))?;
         }
         Ok(Some(confined))
     }
 
-    fn hold(&mut self, hold: Hold, own: &Own, name: &Name) -> Result<(), String> {
+    fn apply_limit(&mut self, hold: ControllerLimit, own: &OwnCgroup, name: &GroupName) -> Result<(), String> {
         let dir = own.dir.join(name.to_string());
         let place = match self.groups.iter().position(|group| group.dir() == dir) {
             Some(place) => place,
@@ -85,19 +87,19 @@ impl Confined {
                 self.groups.len() - 1
             }
         };
-        self.holds.push((hold, own.version, place));
+        self.limits.push((hold, own.version, place));
         let mut extras = 0;
-        for setting in hold.settings(own.version) {
-            match self.groups[place].write(setting.file, &setting.value) {
-                Ok(()) => extras += usize::from(setting.is_extra),
-                Err(_) if setting.is_extra => {}
-                Err(error) => return Err(refused(&dir.join(setting.file), &error)),
+        for setting in hold.files(own.version) {
+            match self.groups[place].write(setting.name, &setting.value) {
+                Ok(()) => extras += usize::from(setting.is_optional),
+                Err(_) if setting.is_optional => {}
+                Err(error) => return Err(refused(&dir.join(setting.name), &error)),
             }
         }
         match hold {
-            Hold::Cpu(quota) => self.applied.cpu = Some(quota),
-            Hold::Memory(bytes) => {
-                let file = &hold.settings(own.version)[0].file;
+            ControllerLimit::Cpu(quota) => self.applied.cpu = Some(quota),
+            ControllerLimit::Memory(bytes) => {
+                let file = &hold.files(own.version)[0].name;
                 let kept = self.groups[place].read(file).and_then(|text| text.trim().parse().ok());
                 self.applied.memory_bytes = Some(kept.unwrap_or(bytes));
                 if extras == 0 && has_swap() {
@@ -111,15 +113,15 @@ impl Confined {
 
     /// The files that a process writes itself into to be limited.
     #[must_use]
-    pub fn procs(&self) -> Vec<PathBuf> {
-        self.groups.iter().map(Group::procs).collect()
+    pub fn procs_files(&self) -> Vec<PathBuf> {
+        self.groups.iter().map(Group::procs_file).collect()
     }
 
     /// The groups of the second interface, each of which a process can be in only one of.
     #[must_use]
     pub fn unified(&self) -> Vec<PathBuf> {
         let mut places: Vec<usize> =
-            self.holds.iter().filter(|(_, version, _)| *version == Version::V2).map(|(.., place)| *place).collect();
+            self.limits.iter().filter(|(_, version, _)| *version == Version::V2).map(|(.., place)| *place).collect();
         places.dedup();
         places.into_iter().map(|place| self.groups[place].dir().to_owned()).collect()
     }
@@ -132,45 +134,49 @@ impl Confined {
 
     /// What the limits did until now.
     #[must_use]
-    pub fn seen(&self) -> LimitsSeen {
-        let mut seen = LimitsSeen::default();
-        for (hold, version, place) in &self.holds {
-            hold.see(*version, &mut seen, &|file| self.groups[*place].read(file));
+    pub fn stats(&self) -> LimitStats {
+        let mut seen = LimitStats::default();
+        for (hold, version, place) in &self.limits {
+            hold.read_stats(*version, &mut seen, &|file| self.groups[*place].read(file));
         }
         seen
     }
 }
 
-fn holds(limits: &TargetLimits) -> Result<Vec<Hold>, String> {
+fn controller_limits(limits: &TargetLimits) -> Result<Vec<ControllerLimit>, String> {
     if let Some(cores) = limits.cpu_share.filter(|cores| !(*cores >= CPU_SHARE_MIN && cores.is_finite())) {
         return Err(format!("[target.limits] cpu must be at least {CPU_SHARE_MIN} cores, not {cores}"));
     }
-    let memory = limits.memory_bytes.map(Hold::Memory);
-    let cpu = limits.cpu_share.map(|cores| Hold::Cpu(Quota::of_share(cores)));
+    let memory = limits.memory_bytes.map(ControllerLimit::Memory);
+    let cpu = limits.cpu_share.map(|cores| ControllerLimit::Cpu(Quota::from_cores(cores)));
     Ok([memory, cpu].into_iter().flatten().collect())
 }
 
-fn places(holds: &[Hold]) -> Result<Vec<(Hold, Own)>, String> {
+fn find_cgroups(holds: &[ControllerLimit]) -> Result<Vec<(ControllerLimit, OwnCgroup)>, String> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let (mounts, cgroup) = (read("/proc/self/mountinfo"), read("/proc/self/cgroup"));
-    let place = |hold: &Hold| {
+    let place = |hold: &ControllerLimit| {
         let controller = hold.controller();
-        let missing = || cannot(hold.controller(), &format!("no control group for `{controller}` is mounted"), None);
-        Ok((*hold, own(&mounts, &cgroup, controller).ok_or_else(missing)?))
+        let missing =
+            || unavailable(hold.controller(), &format!("no control group for `{controller}` is mounted"), None);
+        Ok((*hold, find_own_cgroup(&mounts, &cgroup, controller).ok_or_else(missing)?))
     };
     holds.iter().map(place).collect()
 }
 
 /// Needed for the second interface alone, and there for all controllers at once.
-fn hand_down(places: &[(Hold, Own)], name: &Name) -> Result<Option<HandedDown>, String> {
+fn enable_controllers(
+    places: &[(ControllerLimit, OwnCgroup)],
+    name: &GroupName,
+) -> Result<Option<EnabledControllers>, String> {
     let unified: Vec<_> = places.iter().filter(|(_, own)| own.version == Version::V2).collect();
     let Some((first, own)) = unified.first() else { return Ok(None) };
     let controllers: Vec<&str> = unified.iter().map(|(hold, _)| hold.controller()).collect();
-    let handed_down = HandedDown::new(&own.dir, &controllers, &format!("{name}.lab"));
-    handed_down.map_err(|why| cannot(first.controller(), &why, Some(Version::V2)))
+    let handed_down = EnabledControllers::new(&own.dir, &controllers, &format!("{name}.lab"));
+    handed_down.map_err(|why| unavailable(first.controller(), &why, Some(Version::V2)))
 }
 
-fn cannot(key: &str, why: &str, version: Option<Version>) -> String {
+fn unavailable(key: &str, why: &str, version: Option<Version>) -> String {
     let advice = match version {
         Some(Version::V1) => {
             "run the lab as root, where /sys/fs/cgroup can be written (this kernel's control groups of the first \

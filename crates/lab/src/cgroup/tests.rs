@@ -11,13 +11,13 @@ const MIB: u64 = 1024 * 1024;
 /// The limits in force, or nothing where the machine does not allow them: then the refusal has been checked, and that
 /// this process could not have made the groups by itself either.
 #[track_caller]
-fn apply(limits: &TargetLimits, run: &str) -> Option<Confined> {
-    match Confined::apply(limits, run) {
+fn apply(limits: &TargetLimits, run: &str) -> Option<TargetCgroups> {
+    match TargetCgroups::apply(limits, run) {
         Ok(confined) => Some(confined.expect("something is limited")),
         Err(refusal) => {
             assert!(refusal.starts_with("[target.limits] "), "{refusal}");
             assert!(refusal.contains("or take the limit out of the scenario"), "{refusal}");
-            let able = holds(limits).unwrap().iter().all(|hold| is_able(*hold));
+            let able = controller_limits(limits).unwrap().iter().all(|hold| is_able(*hold));
             assert!(!able, "this process may write control groups, yet: {refusal}");
             None
         }
@@ -25,26 +25,27 @@ fn apply(limits: &TargetLimits, run: &str) -> Option<Confined> {
 }
 
 /// Whether a group could be made and limited by hand.
-fn is_able(hold: Hold) -> bool {
+fn is_able(hold: ControllerLimit) -> bool {
     let read = |path: &str| fs::read_to_string(path).unwrap();
-    let Some(own) = own(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"), hold.controller()) else {
+    let Some(own) = find_own_cgroup(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"), hold.controller())
+    else {
         return false;
     };
     let dir = own.dir.join(format!("lab-test-{}", std::process::id()));
     let is_made = fs::create_dir(&dir).is_ok();
-    let is_limited = is_made && dir.join(hold.settings(own.version)[0].file).exists();
+    let is_limited = is_made && dir.join(hold.files(own.version)[0].name).exists();
     let _ = fs::remove_dir(&dir);
     is_limited
 }
 
 /// A shell that joins the groups and then does what the script says.
-fn confined_shell(confined: &Confined, script: &str) -> Child {
-    let joins: String = confined.procs().iter().map(|file| format!("echo 0 > '{}'; ", file.display())).collect();
+fn confined_shell(confined: &TargetCgroups, script: &str) -> Child {
+    let joins: String = confined.procs_files().iter().map(|file| format!("echo 0 > '{}'; ", file.display())).collect();
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{joins}{script}")]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
-fn dirs(confined: &Confined) -> Vec<PathBuf> {
+fn dirs(confined: &TargetCgroups) -> Vec<PathBuf> {
     confined.groups.iter().map(|group| group.dir().to_owned()).collect()
 }
 
@@ -56,7 +57,7 @@ fn memory_beyond_the_limit_is_refused_by_the_kernel_and_counted() {
     // The last line of an endless line is all of it.
     let mut shell = confined_shell(&confined, "head -c 64M /dev/zero | tail | wc -c; exit 3");
     shell.wait().unwrap();
-    let seen = confined.seen();
+    let seen = confined.stats();
     assert!(seen.oom_kills.is_some_and(|kills| kills >= 1), "{seen:?}");
     assert!(seen.memory_peak_bytes.is_none_or(|peak| peak <= 8 * MIB), "{seen:?}");
     assert!(seen.memory_limit_hits.is_none_or(|hits| hits >= 1), "{seen:?}");
@@ -69,17 +70,17 @@ fn a_share_of_a_processor_is_given_in_short_periods() {
     assert_eq!(confined.applied().cpu, Some(Quota { quota_us: 1250, period_us: 5000 }));
     // On a busy machine it takes a while until it is the share that holds it up, and not its neighbours.
     let mut shell = confined_shell(&confined, "while :; do :; done");
-    let throttled = |seen: &LimitsSeen| {
+    let throttled = |seen: &LimitStats| {
         seen.cpu_throttled_periods.is_some_and(|periods| periods >= 1)
             && seen.cpu_throttled_us.is_some_and(|micros| micros > 0)
     };
     let deadline = Instant::now() + Duration::from_secs(60);
-    while !throttled(&confined.seen()) && Instant::now() < deadline {
+    while !throttled(&confined.stats()) && Instant::now() < deadline {
         std::thread::yield_now();
     }
     shell.kill().unwrap();
     shell.wait().unwrap();
-    let seen = confined.seen();
+    let seen = confined.stats();
     assert!(throttled(&seen), "{seen:?}");
     assert!(seen.cpu_periods >= seen.cpu_throttled_periods, "{seen:?}");
 }
@@ -110,7 +111,7 @@ fn the_next_run_removes_what_a_killed_one_left_and_nothing_else() {
         .spawn();
     let mut shell = shell.unwrap();
     shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
-    sweep(&dirs(&living)[0]);
+    remove_stale(&dirs(&living)[0]);
     assert_eq!(shell.wait().unwrap().signal(), Some(9));
     assert!(!stale.exists());
     let dir = &dirs(&living)[0];
@@ -119,10 +120,10 @@ fn the_next_run_removes_what_a_killed_one_left_and_nothing_else() {
 
 /// A group of a lab with this one's id that started at another time. It lies below this one's, where no other test
 /// looks for what is stale; beside it lies one that is not.
-fn stale_of(living: &Confined) -> PathBuf {
+fn stale_of(living: &TargetCgroups) -> PathBuf {
     let dir = &dirs(living)[0];
     let name = dir.file_name().unwrap().to_str().unwrap();
-    let started = crate::machine::identity(std::process::id()).unwrap().to_string();
+    let started = crate::machine::start_ticks(std::process::id()).unwrap().to_string();
     let stale = dir.join(name.replace(&format!("-{started}-"), "-1-"));
     [&stale, &dir.join(name)].into_iter().for_each(|dir| fs::create_dir(dir).unwrap());
     stale
@@ -131,14 +132,14 @@ fn stale_of(living: &Confined) -> PathBuf {
 #[test]
 fn what_needs_no_group_gets_none() {
     let files = TargetLimits { open_files: Some(64), ..TargetLimits::default() };
-    assert!(Confined::apply(&TargetLimits::default(), "none").unwrap().is_none());
-    assert!(Confined::apply(&files, "none").unwrap().is_none());
+    assert!(TargetCgroups::apply(&TargetLimits::default(), "none").unwrap().is_none());
+    assert!(TargetCgroups::apply(&files, "none").unwrap().is_none());
 }
 
 #[track_caller]
 fn check_share(cpu_share: f64) {
     let limits = TargetLimits { cpu_share: Some(cpu_share), ..TargetLimits::default() };
-    let refusal = Confined::apply(&limits, "share").unwrap_err();
+    let refusal = TargetCgroups::apply(&limits, "share").unwrap_err();
     assert!(refusal.contains("at least 0.001 cores"), "{refusal}");
 }
 
@@ -149,7 +150,7 @@ fn shares_that_no_kernel_gives_are_refused() {
 
 #[track_caller]
 fn check_words(version: Option<Version>, part: &str) {
-    let words = cannot("memory", "/x: Permission denied (os error 13)", version);
+    let words = unavailable("memory", "/x: Permission denied (os error 13)", version);
     assert!(words.starts_with("[target.limits] memory cannot be held: /x: Permission denied"), "{words}");
     assert!(words.contains(part), "{part} in: {words}");
 }
@@ -168,7 +169,7 @@ fn a_controller_that_is_not_there_is_not_handed_down() {
     let hand = |available: &str, already: &str| {
         fs::write(dir.join("cgroup.controllers"), available).unwrap();
         fs::write(dir.join("cgroup.subtree_control"), already).unwrap();
-        HandedDown::new(Path::new(&dir), &["memory", "cpu"], "aside").map(|handed| handed.is_some())
+        EnabledControllers::new(Path::new(&dir), &["memory", "cpu"], "aside").map(|handed| handed.is_some())
     };
     assert!(hand("memory pids\n", "").unwrap_err().starts_with("the controller `cpu` is not handed to "));
     assert_eq!(hand("cpu memory\n", "memory cpu\n"), Ok(false));

@@ -7,8 +7,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-use super::find::unified;
-use super::group::{Group, Name, remove, sweep, write};
+use super::group::{Group, GroupName, remove, remove_stale, write};
+use super::locate::unified;
 use super::refused;
 use crate::guard::Guard;
 
@@ -43,8 +43,8 @@ impl Together {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let own = unified(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"));
         let own = own.ok_or("no control groups of the second interface (cgroup2) are mounted")?;
-        let name = Name::of_run(run).ok_or("this system has no /proc")?;
-        sweep(&own);
+        let name = GroupName::for_run(run).ok_or("this system has no /proc")?;
+        remove_stale(&own);
         let group = Self::group(&own, &format!("{name}{ENDING}"))?;
         let dirs: Vec<&Path> = others.iter().map(PathBuf::as_path).chain([group.dir()]).collect();
         let _watch = Watch::start(guard, &dirs).map_err(|error| format!("no guard can be started: {error}"))?;
@@ -68,7 +68,7 @@ impl Together {
     /// The file that a process writes itself into to belong to the group.
     #[must_use]
     pub fn procs(&self) -> PathBuf {
-        self.group.procs()
+        self.group.procs_file()
     }
 }
 

@@ -11,14 +11,14 @@ use super::group::{Group, write};
 
 /// Controllers that were handed down, and where the lab went for it.
 #[derive(Debug)]
-pub(super) struct HandedDown {
+pub(super) struct EnabledControllers {
     own: PathBuf,
     controllers: Vec<String>,
     /// None where the lab could stay.
-    aside: Option<Group>,
+    leaf: Option<Group>,
 }
 
-impl HandedDown {
+impl EnabledControllers {
     /// Hands controllers down to the groups below `own`, the lab's group; `aside` is the name of the group into
     /// which it would step. None where they are handed down already.
     ///
@@ -41,47 +41,47 @@ impl HandedDown {
         if controllers.is_empty() {
             return Ok(None);
         }
-        let mut handed = Self { own: own.to_owned(), controllers, aside: None };
-        match handed.hand_down() {
-            Err(error) if is_busy(&error) => handed.step_aside(aside)?,
-            Err(error) => return Err(refused(&handed.control(), &error)),
+        let mut handed = Self { own: own.to_owned(), controllers, leaf: None };
+        match handed.enable() {
+            Err(error) if is_busy(&error) => handed.move_to_leaf(aside)?,
+            Err(error) => return Err(refused(&handed.control_file(), &error)),
             Ok(()) => {}
         }
         Ok(Some(handed))
     }
 
-    fn control(&self) -> PathBuf {
+    fn control_file(&self) -> PathBuf {
         self.own.join("cgroup.subtree_control")
     }
 
-    fn change(&self, sign: char) -> std::io::Result<()> {
+    fn write_control(&self, sign: char) -> std::io::Result<()> {
         let words: Vec<String> = self.controllers.iter().map(|name| format!("{sign}{name}")).collect();
-        write(&self.control(), &words.join(" "))
+        write(&self.control_file(), &words.join(" "))
     }
 
-    fn hand_down(&self) -> std::io::Result<()> {
-        self.change('+')
+    fn enable(&self) -> std::io::Result<()> {
+        self.write_control('+')
     }
 
-    fn step_aside(&mut self, name: &str) -> Result<(), String> {
+    fn move_to_leaf(&mut self, name: &str) -> Result<(), String> {
         let procs = fs::read_to_string(self.own.join("cgroup.procs")).unwrap_or_default();
         if procs.trim() != std::process::id().to_string() {
             return Err(format!("other processes than the lab are in {}", self.own.display()));
         }
         let aside = Group::create(&self.own, name).map_err(|error| refused(&self.own, &error))?;
-        write(&aside.procs(), "0").map_err(|error| refused(&aside.procs(), &error))?;
+        write(&aside.procs_file(), "0").map_err(|error| refused(&aside.procs_file(), &error))?;
         // From here on, dropping brings the lab back.
-        self.aside = Some(aside);
-        self.hand_down().map_err(|error| refused(&self.control(), &error))
+        self.leaf = Some(aside);
+        self.enable().map_err(|error| refused(&self.control_file(), &error))
     }
 }
 
-impl Drop for HandedDown {
+impl Drop for EnabledControllers {
     /// Where the lab could stay, another lab may rely on what is handed down by now, so it is left as it is.
     fn drop(&mut self) {
-        if let Some(aside) = self.aside.take() {
+        if let Some(aside) = self.leaf.take() {
             // Whatever fails here leaves an empty group, which the next run removes.
-            let _ = self.change('-');
+            let _ = self.write_control('-');
             let _ = write(&self.own.join("cgroup.procs"), "0");
             drop(aside);
         }

@@ -7,7 +7,7 @@ use super::lanes::{OpLanes, PERCENTILES, seed};
 use super::load::Record;
 use super::stats::{Count, Family, Frame, Ratio, Reason, Scale};
 use super::times::Rate;
-use crate::fold::{OpFigures, WorkFigures};
+use crate::aggregate::{OpFigures, WorkFigures};
 
 /// Histograms tell values apart to three significant digits; rates are no better.
 pub(super) const GRAIN: f64 = 0.001;

@@ -5,7 +5,7 @@ use super::asking::GRAIN;
 use super::load::Record;
 use super::stats::{Distribution, Estimate, Family, Frame, Quantile, Ratio, Reason, Scale, Tally};
 use super::times::{Counts, OpTimes, Rate};
-use crate::fold::{Figures, OpFigures};
+use crate::aggregate::{OpFigures, Statistics};
 
 /// Answers that must lie beyond a percentile before it says anything.
 const BEYOND_MIN: f64 = 10.0;
@@ -39,7 +39,7 @@ fn service(op: &OpFigures, quantile: f64) -> Option<f64> {
     percentile(&op.service_ms, quantile)
 }
 
-fn percentile(figures: &Figures, quantile: f64) -> Option<f64> {
+fn percentile(figures: &Statistics, quantile: f64) -> Option<f64> {
     match quantile {
         0.5 => figures.p50,
         0.9 => figures.p90,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::times::Times;
 use crate::limits::{COMPARE_UNITS_MAX, RECORD_BYTES_MAX};
 use crate::record::hlog;
-use crate::record::timeline::Row;
+use crate::record::timeline::TimelineRow;
 use crate::report::Run;
 
 /// A run as it was recorded.
@@ -77,7 +77,7 @@ fn read_times(dir: &Path, unit_s: u64) -> Result<Times, String> {
         let file = std::fs::File::open(&timeline).map_err(wrong)?;
         for line in BufReader::new(file).lines() {
             // A row that was cut off, or is of a kind that came later, says nothing to this comparison.
-            if let Ok(row) = serde_json::from_str::<Row>(&line.map_err(wrong)?) {
+            if let Ok(row) = serde_json::from_str::<TimelineRow>(&line.map_err(wrong)?) {
                 times.take_row(&row);
             }
         }

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::stats::Tally;
-use crate::fold::Spans;
-use crate::record::hlog::{Entry, Figure};
-use crate::record::timeline::{OpRow, PulseRow, Row, WorkRow};
+use crate::aggregate::Spans;
+use crate::record::hlog::{Entry, HistogramKind};
+use crate::record::timeline::{OpRow, SamplerRow, TimelineRow, WorkRow};
 
 /// A pause of this length or more is no part of the time in which something was active.
 const PAUSE_S: u64 = 10;
@@ -95,19 +95,19 @@ impl Times {
     }
 
     /// Takes a row of the timeline in.
-    pub fn take_row(&mut self, row: &Row) {
+    pub fn take_row(&mut self, row: &TimelineRow) {
         match row {
-            Row::Op(row) => self.take_op(row),
-            Row::Pulse(row) => self.take_pulse(row),
-            Row::Work(row) => self.take_work(row),
-            Row::Pause(row) => drop(self.unrecorded.add_pause(row)),
-            Row::Part(_)
-            | Row::Lag(_)
-            | Row::Opening(_)
-            | Row::Held(_)
-            | Row::Silence(_)
-            | Row::Fault(_)
-            | Row::Note(_) => {}
+            TimelineRow::Op(row) => self.take_op(row),
+            TimelineRow::Pulse(row) => self.take_pulse(row),
+            TimelineRow::Work(row) => self.take_work(row),
+            TimelineRow::Pause(row) => drop(self.unrecorded.add_pause(row)),
+            TimelineRow::Part(_)
+            | TimelineRow::Lag(_)
+            | TimelineRow::Opening(_)
+            | TimelineRow::Held(_)
+            | TimelineRow::Silence(_)
+            | TimelineRow::Fault(_)
+            | TimelineRow::Note(_) => {}
         }
     }
 
@@ -115,9 +115,13 @@ impl Times {
     pub fn take_entry(&mut self, entry: &Entry) {
         let unit = (entry.second / self.unit_s) as usize;
         let tallies: fn(&mut OpTimes) -> &mut Vec<Tally> = match entry.figure {
-            Figure::Latency => |op| &mut op.latency_us,
-            Figure::Service => |op| &mut op.service_us,
-            Figure::Failed | Figure::Waited | Figure::Wake | Figure::Opening | Figure::Lag => return,
+            HistogramKind::Latency => |op| &mut op.latency_us,
+            HistogramKind::Service => |op| &mut op.service_us,
+            HistogramKind::Failed
+            | HistogramKind::Waited
+            | HistogramKind::Wake
+            | HistogramKind::Opening
+            | HistogramKind::Lag => return,
         };
         let tallies = tallies(self.ops.entry(entry.op.clone()).or_default());
         let values = entry.histogram.iter_recorded();
@@ -134,7 +138,7 @@ impl Times {
         counts.errors += row.errors as f64;
     }
 
-    fn take_pulse(&mut self, row: &PulseRow) {
+    fn take_pulse(&mut self, row: &SamplerRow) {
         let cpu_s = row.processes.get(SERVER).and_then(|process| process.get("cpu_s"));
         self.pulses.extend(cpu_s.map(|cpu_s| Pulse { cpu_s: *cpu_s, ok: row.ok as f64 }));
     }
@@ -240,20 +244,20 @@ fn merged(one: Tally, other: Tally) -> Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fold::Point;
+    use crate::aggregate::WorkPoint;
     use crate::record::histogram;
     use crate::record::timeline::PauseRow;
 
-    fn op(t_s: f64, ok: u64) -> Row {
-        Row::Op(OpRow { t_s, op: "post".to_owned(), ok, ..OpRow::default() })
+    fn op(t_s: f64, ok: u64) -> TimelineRow {
+        TimelineRow::Op(OpRow { t_s, op: "post".to_owned(), ok, ..OpRow::default() })
     }
 
-    fn work(t_s: f64, waiting: u64, finished: u64) -> Row {
-        let point = Point { t_s, waiting, finished, ..Point::default() };
-        Row::Work(WorkRow { work: "game".to_owned(), point, poll_errors: 0 })
+    fn work(t_s: f64, waiting: u64, finished: u64) -> TimelineRow {
+        let point = WorkPoint { t_s, waiting, finished, ..WorkPoint::default() };
+        TimelineRow::Work(WorkRow { work: "game".to_owned(), point, poll_errors: 0 })
     }
 
-    fn times(unit_s: u64, rows: &[Row]) -> Times {
+    fn times(unit_s: u64, rows: &[TimelineRow]) -> Times {
         let mut times = Times::new(unit_s);
         rows.iter().for_each(|row| times.take_row(row));
         times
@@ -261,7 +265,7 @@ mod tests {
 
     #[track_caller]
     fn check_active(seconds: &[u64], active: usize, inner: usize) {
-        let rows: Vec<Row> = seconds.iter().map(|second| op(*second as f64, 5)).collect();
+        let rows: Vec<TimelineRow> = seconds.iter().map(|second| op(*second as f64, 5)).collect();
         let (found, without_edges) = times(1, &rows).active("post").unwrap();
         assert_eq!((found.counts.len(), without_edges.len()), (active, inner), "{seconds:?}");
         assert_eq!(found.latency_us.len(), active);
@@ -280,7 +284,7 @@ mod tests {
     /// A second that the lab did not see is no second without answers.
     #[test]
     fn unknown_seconds_are_in_no_rate() {
-        let pause = |t_s: f64, until_s: f64| Row::Pause(PauseRow { t_s, until_s, worker: 1 });
+        let pause = |t_s: f64, until_s: f64| TimelineRow::Pause(PauseRow { t_s, until_s, worker: 1 });
         let rows = [op(0.0, 5), op(1.0, 5), op(2.0, 2), pause(2.4, 4.6), op(5.0, 5), op(7.0, 5), op(8.0, 5)];
         let inner = |unit_s| times(unit_s, &rows).active("post").unwrap().1;
         let ok: Vec<f64> = inner(1).iter().map(|counts| counts.ok).collect();
@@ -303,7 +307,7 @@ mod tests {
         for (second, value) in [(2, 7), (3, 5), (3, 7)] {
             let mut histogram = histogram();
             histogram.record(value).unwrap();
-            let (op, figure) = ("post".to_owned(), Figure::Service);
+            let (op, figure) = ("post".to_owned(), HistogramKind::Service);
             times.take_entry(&Entry { second, part: 0, op, figure, histogram });
         }
         assert_eq!(times.ops["post"].service_us, [vec![], vec![(5, 1), (7, 2)]]);
@@ -323,7 +327,11 @@ mod tests {
     fn processor_time_is_held_against_good_answers() {
         let pulse = |cpu_s: f64, ok: u64| {
             let server = BTreeMap::from([("cpu_s".to_owned(), cpu_s)]);
-            Row::Pulse(PulseRow { ok, processes: [(SERVER.to_owned(), server)].into(), ..PulseRow::default() })
+            TimelineRow::Pulse(SamplerRow {
+                ok,
+                processes: [(SERVER.to_owned(), server)].into(),
+                ..SamplerRow::default()
+            })
         };
         let rate = times(1, &[pulse(1.0, 0), pulse(1.5, 100), pulse(2.5, 400)]).cpu_per_1000();
         assert_eq!((rate.top.as_slice(), rate.whole()), (&[0.5, 1.0][..], Some(1.5 / 0.4)));

@@ -3,10 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::format::{number, percent};
 use super::knee::{Knee, knee};
 use super::ladder::{Axis, ERROR_SHARE_MAX, Ladder, SaturationSign, shared_latency};
 use super::suggest::{Suggestion, suggestions};
-use super::words::{number, percent};
 
 /// Levels with at least this share of the best healthy throughput are as good as the best.
 const OPTIMAL_SHARE: f64 = 0.95;
@@ -87,7 +87,7 @@ pub struct Saturation {
 
 /// What happened between the best healthy level and the highest load.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Beyond {
+pub struct PastPeak {
     /// The best healthy level.
     pub from: LevelRef,
     /// The level of the highest load.
@@ -120,7 +120,7 @@ pub struct Capacity {
     /// The first level that was too much.
     pub saturation: Option<Saturation>,
     /// What happened past the best.
-    pub beyond: Option<Beyond>,
+    pub beyond: Option<PastPeak>,
     /// Limits and alert thresholds, each with the figure that it came from.
     pub suggestions: Vec<Suggestion>,
     /// Levels that could not be used, each in a sentence.
@@ -131,11 +131,11 @@ pub struct Capacity {
 /// stands: a search repeats what it doubts. Void levels do not belong here.
 #[must_use]
 pub fn capacity(levels: &[LevelPoint]) -> Capacity {
-    let (usable, left_out) = usable(levels);
+    let (usable, left_out) = split_usable(levels);
     let ladder = Ladder::new(usable);
     let zero_error_range = zero_error_range(&ladder);
-    let optimal = optimal(&ladder);
-    let saturation = ladder.saturated().map(|(i, sign)| saturation(&ladder, i, sign));
+    let optimal = optimal_levels(&ladder);
+    let saturation = ladder.first_saturated().map(|(i, sign)| saturation(&ladder, i, sign));
     let mut capacity = Capacity {
         axis: ladder.axis,
         peak: ladder.peak().map(|i| peak(&ladder, i)),
@@ -153,7 +153,7 @@ pub fn capacity(levels: &[LevelPoint]) -> Capacity {
     capacity
 }
 
-fn usable(levels: &[LevelPoint]) -> (Vec<&LevelPoint>, Vec<String>) {
+fn split_usable(levels: &[LevelPoint]) -> (Vec<&LevelPoint>, Vec<String>) {
     let is_share = |share: f64| (0.0..=1.0).contains(&share);
     let is_figure = |value: Option<f64>| value.is_none_or(|value| value.is_finite() && value >= 0.0);
     let fits = |level: &LevelPoint| {
@@ -170,7 +170,7 @@ fn usable(levels: &[LevelPoint]) -> (Vec<&LevelPoint>, Vec<String>) {
 }
 
 fn peak(ladder: &Ladder, i: usize) -> Peak {
-    Peak { level: ladder.refer(i), throughput_per_s: ladder.throughput(i), healthy: ladder.healthy(i) }
+    Peak { level: ladder.level_ref(i), throughput_per_s: ladder.throughput(i), healthy: ladder.is_healthy(i) }
 }
 
 fn zero_error_range(ladder: &Ladder) -> Option<Range> {
@@ -183,21 +183,21 @@ fn zero_error_range(ladder: &Ladder) -> Option<Range> {
         }
         None => format!("No error at any level, up to {}.", ladder.name(end)),
     };
-    Some(Range { from: ladder.refer(0), to: ladder.refer(end), because })
+    Some(Range { from: ladder.level_ref(0), to: ladder.level_ref(end), because })
 }
 
 /// The first and the last of the levels around the best healthy one that are as good as it.
-fn optimal(ladder: &Ladder) -> Option<(usize, usize)> {
-    let best = ladder.best()?;
+fn optimal_levels(ladder: &Ladder) -> Option<(usize, usize)> {
+    let best = ladder.best_healthy()?;
     let least = OPTIMAL_SHARE * ladder.throughput(best);
-    let good = |i: &usize| ladder.healthy(*i) && ladder.throughput(*i) >= least;
+    let good = |i: &usize| ladder.is_healthy(*i) && ladder.throughput(*i) >= least;
     let from = (0..=best).rev().take_while(good).last()?;
     let to = (best..ladder.levels.len()).take_while(good).last()?;
     Some((from, to))
 }
 
 fn optimal_range(ladder: &Ladder, from: usize, to: usize) -> Range {
-    let best = ladder.best().unwrap_or(from);
+    let best = ladder.best_healthy().unwrap_or(from);
     let throughput = number(ladder.throughput(best));
     let mut because = format!(
         "The best healthy level is {} with {throughput}/s; these are within {} of it.",
@@ -205,13 +205,13 @@ fn optimal_range(ladder: &Ladder, from: usize, to: usize) -> Range {
         percent(1.0 - OPTIMAL_SHARE)
     );
     if let Some(next) = Some(to + 1).filter(|next| *next < ladder.levels.len()) {
-        because += &format!(" The next, {}, {}.", ladder.name(next), unfit(ladder, next));
+        because += &format!(" The next, {}, {}.", ladder.name(next), unfit_reason(ladder, next));
     }
-    Range { from: ladder.refer(from), to: ladder.refer(to), because }
+    Range { from: ladder.level_ref(from), to: ladder.level_ref(to), because }
 }
 
 /// Why a level is not within the optimal range.
-fn unfit(ladder: &Ladder, i: usize) -> String {
+fn unfit_reason(ladder: &Ladder, i: usize) -> String {
     let level = ladder.levels[i];
     if level.overloaded == Some(true) {
         return "was overloaded".to_owned();
@@ -219,7 +219,7 @@ fn unfit(ladder: &Ladder, i: usize) -> String {
     if level.error_share > ERROR_SHARE_MAX {
         return format!("had {} errors", percent(level.error_share));
     }
-    if !ladder.latency_is_linear(i) {
+    if !ladder.is_latency_linear(i) {
         let latency =
             ladder.typical_ms(i).map_or(String::new(), |latency_ms| format!(", to {} ms", number(latency_ms)));
         return format!("had its latency grow faster than its load{latency}");
@@ -244,11 +244,11 @@ fn saturation(ladder: &Ladder, i: usize, sign: SaturationSign) -> Saturation {
             )
         }
     };
-    Saturation { level: ladder.refer(i), sign, because }
+    Saturation { level: ladder.level_ref(i), sign, because }
 }
 
-fn beyond(ladder: &Ladder) -> Option<Beyond> {
-    let from = ladder.best()?;
+fn beyond(ladder: &Ladder) -> Option<PastPeak> {
+    let from = ladder.best_healthy()?;
     let to = ladder.levels.len() - 1;
     if to <= from {
         return None;
@@ -274,9 +274,9 @@ fn beyond(ladder: &Ladder) -> Option<Beyond> {
         let factor = number(after_ms / before_ms);
         sentence += &format!(", {quantile} from {} to {} ms (x {factor})", number(before_ms), number(after_ms));
     }
-    Some(Beyond {
-        from: ladder.refer(from),
-        to: ladder.refer(to),
+    Some(PastPeak {
+        from: ladder.level_ref(from),
+        to: ladder.level_ref(to),
         throughput_change,
         error_share: high.error_share,
         denied_share: high.denied_share,

@@ -15,7 +15,7 @@ const SHARE_MIN: f64 = 1e-12;
 const DAMPING_MAX: f64 = 1e12;
 
 /// One residual and its derivative by each parameter.
-pub(super) type Term<const P: usize> = (f64, [f64; P]);
+pub(super) type ResidualTerm<const P: usize> = (f64, [f64; P]);
 
 /// The lowest point that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,7 +26,7 @@ pub(super) struct Minimum<const P: usize> {
 }
 
 /// The sum of squares around one point, to second order.
-struct Local<const P: usize> {
+struct LocalModel<const P: usize> {
     sum: f64,
     gradient: [f64; P],
     curvature: [[f64; P]; P],
@@ -38,17 +38,17 @@ pub(super) fn minimise<const P: usize>(
     start: [f64; P],
     bounds: &[(f64, f64); P],
     count: usize,
-    term: impl Fn(&[f64; P], usize) -> Term<P>,
+    term: impl Fn(&[f64; P], usize) -> ResidualTerm<P>,
 ) -> Option<Minimum<P>> {
-    let mut parameters = projected(start, bounds);
-    let mut local = around(&parameters, count, &term);
+    let mut parameters = project(start, bounds);
+    let mut local = local_model(&parameters, count, &term);
     if !local.sum.is_finite() {
         return None;
     }
     let mut damping = 1e-3;
     for _ in 0..STEPS_MAX {
-        let next = projected(stepped(&parameters, &local, bounds, damping), bounds);
-        let there = around(&next, count, &term);
+        let next = project(step_from(&parameters, &local, bounds, damping), bounds);
+        let there = local_model(&next, count, &term);
         if there.sum.is_finite() && there.sum <= local.sum {
             let gained = local.sum - there.sum;
             let arrived = gained <= SHARE_MIN * local.sum;
@@ -67,19 +67,19 @@ pub(super) fn minimise<const P: usize>(
     Some(Minimum { parameters, sum: local.sum })
 }
 
-fn projected<const P: usize>(mut parameters: [f64; P], bounds: &[(f64, f64); P]) -> [f64; P] {
+fn project<const P: usize>(mut parameters: [f64; P], bounds: &[(f64, f64); P]) -> [f64; P] {
     for (parameter, (low, high)) in parameters.iter_mut().zip(bounds) {
         *parameter = parameter.clamp(*low, *high);
     }
     parameters
 }
 
-fn around<const P: usize>(
+fn local_model<const P: usize>(
     parameters: &[f64; P],
     count: usize,
-    term: &impl Fn(&[f64; P], usize) -> Term<P>,
-) -> Local<P> {
-    let mut local = Local { sum: 0.0, gradient: [0.0; P], curvature: [[0.0; P]; P] };
+    term: &impl Fn(&[f64; P], usize) -> ResidualTerm<P>,
+) -> LocalModel<P> {
+    let mut local = LocalModel { sum: 0.0, gradient: [0.0; P], curvature: [[0.0; P]; P] };
     for i in 0..count {
         let (residual, by) = term(parameters, i);
         local.sum += residual * residual;
@@ -93,9 +93,9 @@ fn around<const P: usize>(
     local
 }
 
-fn stepped<const P: usize>(
+fn step_from<const P: usize>(
     parameters: &[f64; P],
-    local: &Local<P>,
+    local: &LocalModel<P>,
     bounds: &[(f64, f64); P],
     damping: f64,
 ) -> [f64; P] {

@@ -88,7 +88,7 @@ pub fn growth(samples: &[(f64, f64)], window: Window, due_per_s: f64) -> Option<
     if inside.len() < SAMPLES_MIN || !(due_per_s.is_finite() && window.length_s() > 0.0) {
         return None;
     }
-    let series = binned(&inside);
+    let series = bin_means(&inside);
     let per_s = sen_slope(&series)?;
     let window_s = window.length_s();
     let count = per_s * window_s;
@@ -103,7 +103,7 @@ pub fn growth(samples: &[(f64, f64)], window: Window, due_per_s: f64) -> Option<
 }
 
 /// Means of successive samples, so that there are at most `BINS_MAX`.
-fn binned(samples: &[(f64, f64)]) -> Vec<(f64, f64)> {
+fn bin_means(samples: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let size = samples.len().div_ceil(BINS_MAX);
     let mean = |bin: &[(f64, f64)]| {
         let (t, count) = bin.iter().fold((0.0, 0.0), |sum, sample| (sum.0 + sample.0, sum.1 + sample.1));
@@ -140,7 +140,7 @@ fn kendall_z(series: &[(f64, f64)], per_s: f64) -> f64 {
     });
     let statistic: f64 = rises.sum();
     let n = series.len() as f64;
-    let variance = variance_with_ties(series) * n / effective(series, per_s);
+    let variance = variance_with_ties(series) * n / effective_samples(series, per_s);
     if variance <= 0.0 || statistic == 0.0 {
         return 0.0;
     }
@@ -156,7 +156,7 @@ fn variance_with_ties(series: &[(f64, f64)]) -> f64 {
 }
 
 /// How many independent samples the series is worth.
-fn effective(series: &[(f64, f64)], per_s: f64) -> f64 {
+fn effective_samples(series: &[(f64, f64)], per_s: f64) -> f64 {
     let n = series.len() as f64;
     let detrended: Vec<f64> = series.iter().map(|(t_s, count)| count - per_s * t_s).collect();
     let mean = detrended.iter().sum::<f64>() / n;

@@ -13,8 +13,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::capacity::LevelRef;
+use super::format::{number, percent};
 use super::ladder::{Axis, Ladder};
-use super::words::{number, percent};
 
 /// Points of the rising part: its two ends, and two between them that could be the knee.
 const POINTS_MIN: usize = 4;
@@ -43,13 +43,13 @@ pub struct Knee {
 /// The knee, where the levels show one.
 pub(super) fn knee(ladder: &Ladder) -> Option<Knee> {
     match ladder.axis {
-        Axis::Concurrency => of_throughput(ladder),
-        Axis::OfferedPerS => of_latency(ladder),
+        Axis::Concurrency => throughput_knee(ladder),
+        Axis::OfferedPerS => latency_knee(ladder),
         Axis::Order => None,
     }
 }
 
-fn of_throughput(ladder: &Ladder) -> Option<Knee> {
+fn throughput_knee(ladder: &Ladder) -> Option<Knee> {
     let peak = ladder.peak()?;
     if peak + 1 < POINTS_MIN {
         return None;
@@ -71,10 +71,10 @@ fn of_throughput(ladder: &Ladder) -> Option<Knee> {
         percent(throughputs[knee] / throughputs[peak]),
         percent(loads[knee] / loads[peak])
     );
-    Some(Knee { level: ladder.refer(knee), method: KneeMethod::Kneedle, because })
+    Some(Knee { level: ladder.level_ref(knee), method: KneeMethod::Kneedle, because })
 }
 
-fn of_latency(ladder: &Ladder) -> Option<Knee> {
+fn latency_knee(ladder: &Ladder) -> Option<Knee> {
     let power = |i: usize| {
         let latency_ms = ladder.typical_ms(i).filter(|latency_ms| *latency_ms > 0.0)?;
         Some((i, ladder.throughput(i) / latency_ms))
@@ -93,5 +93,5 @@ fn of_latency(ladder: &Ladder) -> Option<Knee> {
         ladder.name(next),
         number(ladder.typical_ms(next)?)
     );
-    Some(Knee { level: ladder.refer(knee), method: KneeMethod::Power, because })
+    Some(Knee { level: ladder.level_ref(knee), method: KneeMethod::Power, because })
 }

@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::capacity::{LevelPoint, LevelRef};
-use super::words::number;
+use super::format::number;
 
 /// A level with more errors than this is saturated.
 pub(super) const ERROR_SHARE_MAX: f64 = 0.01;
@@ -89,7 +89,7 @@ impl<'a> Ladder<'a> {
         }
     }
 
-    pub(super) fn refer(&self, i: usize) -> LevelRef {
+    pub(super) fn level_ref(&self, i: usize) -> LevelRef {
         let LevelPoint { label, part, throughput_per_s, .. } = self.levels[i];
         LevelRef { label: label.clone(), part: *part, load: self.load(i), throughput_per_s: *throughput_per_s }
     }
@@ -105,14 +105,14 @@ impl<'a> Ladder<'a> {
     }
 
     /// Neither saturated by itself nor slower than its load explains.
-    pub(super) fn healthy(&self, i: usize) -> bool {
+    pub(super) fn is_healthy(&self, i: usize) -> bool {
         let level = self.levels[i];
-        level.error_share <= ERROR_SHARE_MAX && level.overloaded != Some(true) && self.latency_is_linear(i)
+        level.error_share <= ERROR_SHARE_MAX && level.overloaded != Some(true) && self.is_latency_linear(i)
     }
 
     /// Latency has grown no more than load has, both from the lowest level that has a latency. Always, where the
     /// levels do not say.
-    pub(super) fn latency_is_linear(&self, i: usize) -> bool {
+    pub(super) fn is_latency_linear(&self, i: usize) -> bool {
         let first = (0..i).find(|k| self.typical_ms(*k).is_some_and(|latency_ms| latency_ms > 0.0));
         let grown = |first: usize| {
             let latency = self.typical_ms(i)? / self.typical_ms(first)?;
@@ -132,7 +132,7 @@ impl<'a> Ladder<'a> {
     }
 
     /// The first level that is too much, and what shows it.
-    pub(super) fn saturated(&self) -> Option<(usize, SaturationSign)> {
+    pub(super) fn first_saturated(&self) -> Option<(usize, SaturationSign)> {
         let peak = self.peak();
         let sign = |i: usize| {
             let level = self.levels[i];
@@ -148,9 +148,9 @@ impl<'a> Ladder<'a> {
     }
 
     /// The healthy level of the largest throughput.
-    pub(super) fn best(&self) -> Option<usize> {
+    pub(super) fn best_healthy(&self) -> Option<usize> {
         let larger = |best: usize, i: usize| if self.throughput(i) > self.throughput(best) { i } else { best };
-        (0..self.levels.len()).filter(|i| self.healthy(*i) && self.throughput(*i) > 0.0).reduce(larger)
+        (0..self.levels.len()).filter(|i| self.is_healthy(*i) && self.throughput(*i) > 0.0).reduce(larger)
     }
 }
 

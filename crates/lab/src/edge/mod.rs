@@ -12,14 +12,15 @@
 //! with nothing left over from the level before: what is left over would be counted against the wrong rate.
 
 mod capacity;
+#[cfg(test)]
+mod capacity_tests;
 mod fit;
+mod format;
 mod growth;
 mod knee;
 mod ladder;
 mod outcome;
 mod overload;
-#[cfg(test)]
-mod reports;
 mod search;
 #[cfg(test)]
 mod simulated;
@@ -28,15 +29,14 @@ mod suggest;
 #[cfg(test)]
 mod tests;
 mod usl;
-mod words;
 
-pub use capacity::{Beyond, Capacity, LevelPoint, LevelRef, Peak, Range, Saturation, capacity};
+pub use capacity::{Capacity, LevelPoint, LevelRef, PastPeak, Peak, Range, Saturation, capacity};
 pub use growth::{Growth, Window, growth};
 pub use knee::{Knee, KneeMethod};
 pub use ladder::{Axis, SaturationSign};
-pub use outcome::{Ending, LevelTried, Outcome};
-pub use overload::{Judged, LevelSeen, Reason};
+pub use outcome::{Ending, LevelResult, SearchOutcome};
+pub use overload::{LevelAssessment, LevelMeasurement, OverloadReason};
 pub use search::Search;
-pub use spec::{LatencyGate, Level, Overload, Purpose, SearchSpec};
-pub use suggest::{Suggested, Suggestion};
-pub use usl::{Estimate, Refusal, Usl, UslPeak, fit};
+pub use spec::{LatencyGate, Level, LevelPurpose, Overload, SearchSpec};
+pub use suggest::{Suggestion, SuggestionKind};
+pub use usl::{Estimate, FitError, Usl, UslPeak, fit};

@@ -4,10 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::capacity::LevelPoint;
+use super::format::{counted, number, percent};
 use super::growth::Growth;
-use super::overload::{Judged, Judgement, LevelSeen};
-use super::spec::{Level, Purpose, SearchSpec};
-use super::words::{counted, number, percent};
+use super::overload::{Assessment, LevelAssessment, LevelMeasurement};
+use super::spec::{Level, LevelPurpose, SearchSpec};
 
 /// How a search ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -32,13 +32,13 @@ pub enum Ending {
 
 /// One level of a search, judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct LevelTried {
+pub struct LevelResult {
     /// What was asked for.
     #[serde(flatten)]
     pub level: Level,
     /// What it showed.
     #[serde(flatten)]
-    pub judged: Judged,
+    pub judged: LevelAssessment,
     /// The search built on this judgement. It does not build on a void level, nor on a lone overload that the next
     /// level of the same rate did not confirm.
     pub stands: bool,
@@ -58,12 +58,12 @@ pub struct LevelTried {
     pub backlog: Option<Growth>,
 }
 
-impl LevelTried {
-    pub(super) fn new(level: Level, seen: &LevelSeen, judgement: Judgement, stands: bool) -> Self {
+impl LevelResult {
+    pub(super) fn new(level: Level, seen: &LevelMeasurement, judgement: Assessment, stands: bool) -> Self {
         let finite = |value: Option<f64>| value.filter(|value| value.is_finite());
         Self {
             level,
-            judged: judgement.judged,
+            judged: judgement.level,
             stands,
             throughput_per_s: Some(seen.throughput_per_s()).filter(|value| value.is_finite()).unwrap_or(0.0),
             error_share: seen.error_share(),
@@ -78,7 +78,7 @@ impl LevelTried {
 
 /// What a search found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct SearchOutcome {
     /// How it ended.
     pub ending: Ending,
     /// The same in a sentence, with the figures.
@@ -92,22 +92,22 @@ pub struct Outcome {
     /// The lowest rate that was overloaded, in requests per second.
     pub overloaded_per_s: Option<f64>,
     /// The levels in the order in which they were driven.
-    pub levels: Vec<LevelTried>,
+    pub levels: Vec<LevelResult>,
 }
 
-impl Outcome {
+impl SearchOutcome {
     pub(super) fn new(
         spec: &SearchSpec,
         ending: Ending,
         held_per_s: Option<f64>,
         overloaded_per_s: Option<f64>,
-        levels: Vec<LevelTried>,
+        levels: Vec<LevelResult>,
     ) -> Self {
         let mut outcome = Self {
             ending,
             reason: String::new(),
             edge_per_s: held_per_s,
-            held_s: held_per_s.map(|_| spec.hold.as_secs_f64()),
+            held_s: held_per_s.map(|_| spec.hold_duration.as_secs_f64()),
             sustained_per_s: highest_sustained(&levels, overloaded_per_s),
             overloaded_per_s,
             levels,
@@ -119,7 +119,7 @@ impl Outcome {
     /// The levels that stand, for the capacity of the service. The parts of the trial follow each other from `first_part` on.
     #[must_use]
     pub fn points(&self, first_part: u32) -> Vec<LevelPoint> {
-        let point = |(part, tried): (u32, &LevelTried)| LevelPoint {
+        let point = |(part, tried): (u32, &LevelResult)| LevelPoint {
             label: format!("{}/s", number(tried.level.rate_per_s)),
             part,
             concurrency: None,
@@ -130,7 +130,7 @@ impl Outcome {
             latency_p50_ms: tried.latency_p50_ms,
             latency_p95_ms: None,
             latency_p99_ms: tried.latency_p99_ms,
-            overloaded: Some(matches!(tried.judged, Judged::Overloaded(_))),
+            overloaded: Some(matches!(tried.judged, LevelAssessment::Overloaded(_))),
         };
         (first_part..).zip(&self.levels).filter(|(_, tried)| tried.stands).map(point).collect()
     }
@@ -148,10 +148,10 @@ impl Outcome {
     }
 
     fn sentence(&self, spec: &SearchSpec) -> String {
-        let known = self.known();
-        let hold_s = number(spec.hold.as_secs_f64());
+        let known = self.known_sentence();
+        let hold_s = number(spec.hold_duration.as_secs_f64());
         match &self.ending {
-            Ending::Found => self.found(spec),
+            Ending::Found => self.found_sentence(spec),
             Ending::NotFoundBelow { ceiling_per_s } => format!(
                 "No edge below the ceiling: {} requests/s were sustained for {hold_s} s. Raise the ceiling to find it.",
                 number(*ceiling_per_s)
@@ -179,15 +179,15 @@ impl Outcome {
         }
     }
 
-    fn found(&self, spec: &SearchSpec) -> String {
-        let (Some(edge), Some(over)) = (self.edge_per_s, self.overloaded_per_s) else { return self.known() };
+    fn found_sentence(&self, spec: &SearchSpec) -> String {
+        let (Some(edge), Some(over)) = (self.edge_per_s, self.overloaded_per_s) else { return self.known_sentence() };
         let why = self.levels.iter().rev().find(|tried| tried.stands && tried.level.rate_per_s == over);
         let why = why.map_or(String::new(), |tried| format!(" ({})", tried.judged));
-        let held_s = number(spec.hold.as_secs_f64());
+        let held_s = number(spec.hold_duration.as_secs_f64());
         let mut sentence =
             format!("{} requests/s were sustained for {held_s} s; {} were too much{why}.", number(edge), number(over));
         if let Some(resolution) = resolution(&self.levels, over).filter(|share| *share > spec.precision) {
-            let level_s = number(spec.level.as_secs_f64());
+            let level_s = number(spec.level_duration.as_secs_f64());
             sentence += &format!(
                 " A level of {level_s} s has so few requests that growth below {} of them does not show: the edge is \
                  no sharper than that.",
@@ -197,7 +197,7 @@ impl Outcome {
         sentence
     }
 
-    fn known(&self) -> String {
+    fn known_sentence(&self) -> String {
         match (self.sustained_per_s, self.overloaded_per_s) {
             (Some(low), Some(high)) => {
                 format!("Sustained up to {} requests/s, overloaded from {} on.", number(low), number(high))
@@ -214,16 +214,17 @@ impl Outcome {
 }
 
 /// The highest rate that a level sustained, of those below the lowest that was too much.
-pub(super) fn highest_sustained(levels: &[LevelTried], overloaded_per_s: Option<f64>) -> Option<f64> {
-    let sustained = levels.iter().filter(|tried| tried.judged == Judged::Sustained);
+pub(super) fn highest_sustained(levels: &[LevelResult], overloaded_per_s: Option<f64>) -> Option<f64> {
+    let sustained = levels.iter().filter(|tried| tried.judged == LevelAssessment::Sustained);
     let rates = sustained.map(|tried| tried.level.rate_per_s);
     rates.filter(|rate| overloaded_per_s.is_none_or(|over| *rate < over)).max_by(f64::total_cmp)
 }
 
 /// The smallest growth that a level at this rate could have shown, as a share of what was due.
-fn resolution(levels: &[LevelTried], rate_per_s: f64) -> Option<f64> {
-    let short =
-        levels.iter().find(|tried| tried.level.rate_per_s == rate_per_s && tried.level.purpose != Purpose::Hold)?;
+fn resolution(levels: &[LevelResult], rate_per_s: f64) -> Option<f64> {
+    let short = levels
+        .iter()
+        .find(|tried| tried.level.rate_per_s == rate_per_s && tried.level.purpose != LevelPurpose::Hold)?;
     let growth = short.backlog?;
     Some(growth.material_count / (rate_per_s * growth.window_s)).filter(|share| share.is_finite())
 }

@@ -4,16 +4,16 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::format::{number, percent};
 use super::growth::{Growth, Window, growth};
 use super::spec::{LatencyGate, Overload};
-use super::words::{number, percent};
 use crate::limits::LEVEL_PAUSED_MAX;
 use crate::report::words::first_few;
 
 /// What was seen during one level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct LevelSeen {
+pub struct LevelMeasurement {
     /// Requests per second that were offered.
     pub rate_per_s: f64,
     /// Seconds from the first request due to the end of the level.
@@ -42,7 +42,7 @@ pub struct LevelSeen {
     pub paused_share: f64,
 }
 
-impl LevelSeen {
+impl LevelMeasurement {
     fn answered(&self) -> u64 {
         self.ok + self.errors + self.denied
     }
@@ -69,16 +69,16 @@ impl LevelSeen {
 /// What a level showed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "judged", content = "because")]
-pub enum Judged {
+pub enum LevelAssessment {
     /// The service kept up.
     Sustained,
     /// It did not, and this is how it showed.
-    Overloaded(Vec<Reason>),
+    Overloaded(Vec<OverloadReason>),
     /// Nobody can say, in a sentence.
     Void(String),
 }
 
-impl fmt::Display for Judged {
+impl fmt::Display for LevelAssessment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Sustained => f.write_str("sustained"),
@@ -94,7 +94,7 @@ impl fmt::Display for Judged {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 #[allow(missing_docs)]
-pub enum Reason {
+pub enum OverloadReason {
     /// A quantile of latency is above its limit.
     Latency { quantile: f64, latency_ms: f64, limit_ms: f64 },
     /// Too many errors.
@@ -109,7 +109,7 @@ pub enum Reason {
     NothingGood { due: u64 },
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for OverloadReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Latency { quantile, latency_ms, limit_ms } => {
@@ -142,8 +142,8 @@ fn percentile(quantile: f64) -> f64 {
 
 /// A judgement, and whether one look was enough.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Judgement {
-    pub(super) judged: Judged,
+pub(super) struct Assessment {
+    pub(super) level: LevelAssessment,
     /// An overload that no short pause of the service or of the machine can have feigned.
     pub(super) decisive: bool,
     pub(super) backlog: Option<Growth>,
@@ -151,36 +151,39 @@ pub(super) struct Judgement {
 
 impl Overload {
     /// Judges one level.
-    pub(super) fn judge(&self, seen: &LevelSeen) -> Judgement {
+    pub(super) fn assess(&self, seen: &LevelMeasurement) -> Assessment {
         let window = Window::settled(seen.lasting_s, seen.latency_p50_ms);
         let due_per_s = if seen.lasting_s > 0.0 { seen.due as f64 / seen.lasting_s } else { 0.0 };
         let backlog = growth(&seen.backlog, window, due_per_s);
-        if let Some(why) = self.nobody_can_say(seen, backlog) {
-            return Judgement { judged: Judged::Void(why), decisive: false, backlog };
+        if let Some(why) = self.void_reason(seen, backlog) {
+            return Assessment { level: LevelAssessment::Void(why), decisive: false, backlog };
         }
         let work = growth(&seen.work_waiting, window, due_per_s);
         let growths = [backlog, work].map(|growth| growth.filter(|growth| growth.grows && self.backlog));
-        let mut reasons = self.gates(seen);
+        let mut reasons = self.exceeded_limits(seen);
         let share = |growth: &Growth| (growth.per_s, growth.per_s / due_per_s);
         reasons.extend(
-            growths[0].as_ref().map(share).map(|(growth_per_s, due_share)| Reason::Backlog { growth_per_s, due_share }),
+            growths[0]
+                .as_ref()
+                .map(share)
+                .map(|(growth_per_s, due_share)| OverloadReason::Backlog { growth_per_s, due_share }),
         );
         reasons.extend(
             growths[1]
                 .as_ref()
                 .map(share)
-                .map(|(growth_per_s, due_share)| Reason::WorkWaiting { growth_per_s, due_share }),
+                .map(|(growth_per_s, due_share)| OverloadReason::WorkWaiting { growth_per_s, due_share }),
         );
         if !reasons.is_empty() && seen.paused_share > LEVEL_PAUSED_MAX {
             let why = format!("the generator itself paused for {} of the level", percent(seen.paused_share));
-            return Judgement { judged: Judged::Void(why), decisive: false, backlog };
+            return Assessment { level: LevelAssessment::Void(why), decisive: false, backlog };
         }
         let decisive = seen.ok == 0 || growths.iter().flatten().any(|growth| growth.decisive);
-        let judged = if reasons.is_empty() { Judged::Sustained } else { Judged::Overloaded(reasons) };
-        Judgement { judged, decisive, backlog }
+        let judged = if reasons.is_empty() { LevelAssessment::Sustained } else { LevelAssessment::Overloaded(reasons) };
+        Assessment { level: judged, decisive, backlog }
     }
 
-    fn nobody_can_say(&self, seen: &LevelSeen, backlog: Option<Growth>) -> Option<String> {
+    fn void_reason(&self, seen: &LevelMeasurement, backlog: Option<Growth>) -> Option<String> {
         if seen.generator_behind {
             return Some("the generator was behind its own schedule".to_owned());
         }
@@ -194,26 +197,26 @@ impl Overload {
         None
     }
 
-    fn gates(&self, seen: &LevelSeen) -> Vec<Reason> {
+    fn exceeded_limits(&self, seen: &LevelMeasurement) -> Vec<OverloadReason> {
         if seen.ok == 0 {
-            return vec![Reason::NothingGood { due: seen.due }];
+            return vec![OverloadReason::NothingGood { due: seen.due }];
         }
         let mut reasons = Vec::new();
         if let (Some(LatencyGate { quantile, limit_ms }), Some(latency_ms)) = (self.latency_ms, seen.latency_gate_ms) {
             let above = latency_ms > limit_ms;
-            reasons.extend(above.then_some(Reason::Latency { quantile, latency_ms, limit_ms }));
+            reasons.extend(above.then_some(OverloadReason::Latency { quantile, latency_ms, limit_ms }));
         }
         let error_share = seen.error_share();
         reasons.extend(
             self.error_share
                 .filter(|limit| error_share > *limit)
-                .map(|limit_share| Reason::Errors { error_share, limit_share }),
+                .map(|limit_share| OverloadReason::Errors { error_share, limit_share }),
         );
         let denied_share = seen.denied_share();
         reasons.extend(
             self.denied_share
                 .filter(|limit| denied_share > *limit)
-                .map(|limit_share| Reason::Denied { denied_share, limit_share }),
+                .map(|limit_share| OverloadReason::Denied { denied_share, limit_share }),
         );
         reasons
     }

@@ -14,19 +14,19 @@
 //! - A sustained level is believed at once: if it was luck, the hold, which is longer, says so.
 //! - A void level is repeated once; a second void in a row ends the search, because a third would be no wiser.
 
-use super::outcome::{Ending, LevelTried, Outcome, highest_sustained};
-use super::overload::{Judged, LevelSeen};
-use super::spec::{Level, Purpose, SearchSpec};
+use super::outcome::{Ending, LevelResult, SearchOutcome, highest_sustained};
+use super::overload::{LevelAssessment, LevelMeasurement};
+use super::spec::{Level, LevelPurpose, SearchSpec};
 use crate::limits::EDGE_HOLDS_MAX;
 
 /// A search under way.
 #[derive(Clone, Debug)]
 pub struct Search {
     spec: SearchSpec,
-    purpose: Purpose,
+    purpose: LevelPurpose,
     rate_per_s: f64,
     /// The level before was of the same rate, overloaded, and not decisive.
-    suspected: bool,
+    overload_suspected: bool,
     /// The level before was void.
     void_before: bool,
     held_per_s: Option<f64>,
@@ -34,7 +34,7 @@ pub struct Search {
     holds_failed: usize,
     step: f64,
     pending: Option<Level>,
-    tried: Vec<LevelTried>,
+    levels: Vec<LevelResult>,
     ending: Option<Ending>,
 }
 
@@ -44,21 +44,21 @@ impl Search {
     /// # Errors
     /// Every mistake of the specification, each in a sentence.
     pub fn new(spec: SearchSpec) -> Result<Self, Vec<String>> {
-        let mistakes = spec.mistakes();
+        let mistakes = spec.validation_errors();
         if !mistakes.is_empty() {
             return Err(mistakes);
         }
         Ok(Self {
-            purpose: Purpose::Climb,
+            purpose: LevelPurpose::Climb,
             rate_per_s: spec.from_per_s,
-            suspected: false,
+            overload_suspected: false,
             void_before: false,
             held_per_s: None,
             overloaded_per_s: None,
             holds_failed: 0,
             step: spec.precision,
             pending: None,
-            tried: Vec::new(),
+            levels: Vec::new(),
             ending: None,
             spec,
         })
@@ -66,60 +66,66 @@ impl Search {
 
     /// The next level; the same one again until it was seen; nothing when the search has ended.
     pub fn next_level(&mut self) -> Option<Level> {
-        if self.ending.is_none() && self.tried.len() >= self.spec.levels_max {
+        if self.ending.is_none() && self.levels.len() >= self.spec.levels_max {
             self.ending = Some(Ending::LevelsSpent);
         }
         if self.ending.is_some() {
             return None;
         }
-        let lasting = if self.purpose == Purpose::Hold { self.spec.hold } else { self.spec.level };
-        let level = Level { number: self.tried.len() + 1, rate_per_s: self.rate_per_s, lasting, purpose: self.purpose };
+        let lasting =
+            if self.purpose == LevelPurpose::Hold { self.spec.hold_duration } else { self.spec.level_duration };
+        let level = Level {
+            number: self.levels.len() + 1,
+            rate_per_s: self.rate_per_s,
+            duration: lasting,
+            purpose: self.purpose,
+        };
         Some(self.pending.get_or_insert(level).clone())
     }
 
     /// Tells the search what the level it asked for showed, and hears how that was judged.
-    pub fn seen(&mut self, seen: &LevelSeen) -> Judged {
+    pub fn record_level(&mut self, seen: &LevelMeasurement) -> LevelAssessment {
         let Some(level) = self.pending.take() else {
-            return Judged::Void("no level was asked for".to_owned());
+            return LevelAssessment::Void("no level was asked for".to_owned());
         };
-        let judgement = self.spec.overload.judge(seen);
-        let stands = match &judgement.judged {
-            Judged::Sustained => true,
-            Judged::Overloaded(_) => judgement.decisive || self.suspected,
-            Judged::Void(_) => false,
+        let judgement = self.spec.overload.assess(seen);
+        let stands = match &judgement.level {
+            LevelAssessment::Sustained => true,
+            LevelAssessment::Overloaded(_) => judgement.decisive || self.overload_suspected,
+            LevelAssessment::Void(_) => false,
         };
-        let judged = judgement.judged.clone();
-        self.tried.push(LevelTried::new(level, seen, judgement, stands));
+        let judged = judgement.level.clone();
+        self.levels.push(LevelResult::new(level, seen, judgement, stands));
         self.decide(&judged, stands);
         judged
     }
 
     /// What is known now: the end, or as far as the search has come.
     #[must_use]
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> SearchOutcome {
         let ending = self.ending.clone().unwrap_or(Ending::NotEnded);
-        Outcome::new(&self.spec, ending, self.held_per_s, self.overloaded_per_s, self.tried.clone())
+        SearchOutcome::new(&self.spec, ending, self.held_per_s, self.overloaded_per_s, self.levels.clone())
     }
 
-    fn decide(&mut self, judged: &Judged, stands: bool) {
+    fn decide(&mut self, judged: &LevelAssessment, stands: bool) {
         match judged {
-            Judged::Void(why) if self.void_before => self.end(Ending::Void { why: why.clone() }),
-            Judged::Void(_) => self.void_before = true,
-            Judged::Overloaded(_) if !stands => (self.suspected, self.void_before) = (true, false),
-            Judged::Overloaded(_) => self.overloaded(),
-            Judged::Sustained => self.sustained(),
+            LevelAssessment::Void(why) if self.void_before => self.end(Ending::Void { why: why.clone() }),
+            LevelAssessment::Void(_) => self.void_before = true,
+            LevelAssessment::Overloaded(_) if !stands => (self.overload_suspected, self.void_before) = (true, false),
+            LevelAssessment::Overloaded(_) => self.overloaded(),
+            LevelAssessment::Sustained => self.sustained(),
         }
     }
 
     fn sustained(&mut self) {
         let rate_per_s = self.rate_per_s;
         match self.purpose {
-            Purpose::Climb if rate_per_s >= self.spec.to_per_s => self.go(Purpose::Hold, rate_per_s),
-            Purpose::Climb => {
-                self.go(Purpose::Climb, (rate_per_s * self.spec.factor).min(self.spec.to_per_s));
+            LevelPurpose::Climb if rate_per_s >= self.spec.to_per_s => self.move_to(LevelPurpose::Hold, rate_per_s),
+            LevelPurpose::Climb => {
+                self.move_to(LevelPurpose::Climb, (rate_per_s * self.spec.factor).min(self.spec.to_per_s));
             }
-            Purpose::Descend | Purpose::Bisect => self.bisect(),
-            Purpose::Hold => self.held(),
+            LevelPurpose::Descend | LevelPurpose::Bisect => self.bisect(),
+            LevelPurpose::Hold => self.held(),
         }
     }
 
@@ -134,10 +140,10 @@ impl Search {
         let rate_per_s = self.rate_per_s;
         self.overloaded_per_s = Some(self.overloaded_per_s.map_or(rate_per_s, |known| known.min(rate_per_s)));
         match self.purpose {
-            Purpose::Climb if self.sustained_per_s().is_none() => self.descend(),
-            Purpose::Descend => self.descend(),
-            Purpose::Climb | Purpose::Bisect => self.bisect(),
-            Purpose::Hold => self.step_down(),
+            LevelPurpose::Climb if self.sustained_per_s().is_none() => self.descend(),
+            LevelPurpose::Descend => self.descend(),
+            LevelPurpose::Climb | LevelPurpose::Bisect => self.bisect(),
+            LevelPurpose::Hold => self.step_down(),
         }
     }
 
@@ -146,16 +152,16 @@ impl Search {
         if self.rate_per_s <= floor_per_s {
             return self.end(Ending::NoneSustained { floor_per_s });
         }
-        self.go(Purpose::Descend, (self.rate_per_s / self.spec.factor).max(floor_per_s));
+        self.move_to(LevelPurpose::Descend, (self.rate_per_s / self.spec.factor).max(floor_per_s));
     }
 
     /// The geometric middle: a rate is as far from its double as from its half.
     fn bisect(&mut self) {
         let (Some(low), Some(high)) = (self.sustained_per_s(), self.overloaded_per_s) else { return };
         if high / low - 1.0 <= self.spec.precision {
-            self.go(Purpose::Hold, low);
+            self.move_to(LevelPurpose::Hold, low);
         } else {
-            self.go(Purpose::Bisect, (low * high).sqrt());
+            self.move_to(LevelPurpose::Bisect, (low * high).sqrt());
         }
     }
 
@@ -167,16 +173,16 @@ impl Search {
         if self.holds_failed >= EDGE_HOLDS_MAX || lower_per_s < self.spec.floor_per_s() {
             return self.end(Ending::NotHeld { holds: self.holds_failed });
         }
-        self.go(Purpose::Hold, lower_per_s);
+        self.move_to(LevelPurpose::Hold, lower_per_s);
     }
 
     fn sustained_per_s(&self) -> Option<f64> {
-        highest_sustained(&self.tried, self.overloaded_per_s)
+        highest_sustained(&self.levels, self.overloaded_per_s)
     }
 
-    fn go(&mut self, purpose: Purpose, rate_per_s: f64) {
+    fn move_to(&mut self, purpose: LevelPurpose, rate_per_s: f64) {
         (self.purpose, self.rate_per_s) = (purpose, rate_per_s);
-        (self.suspected, self.void_before) = (false, false);
+        (self.overload_suspected, self.void_before) = (false, false);
     }
 
     fn end(&mut self, ending: Ending) {

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::overload::LevelSeen;
+use super::overload::LevelMeasurement;
 use super::spec::Level;
 use crate::scenario::mix;
 
@@ -58,8 +58,8 @@ impl Service {
     }
 
     /// Drives one level on an empty service.
-    pub(super) fn drive(&self, level: &Level, quantile: f64) -> LevelSeen {
-        let lasting_s = level.lasting.as_secs_f64();
+    pub(super) fn drive(&self, level: &Level, quantile: f64) -> LevelMeasurement {
+        let lasting_s = level.duration.as_secs_f64();
         let seed = mix(self.seed, level.number as u64);
         let dues: Vec<f64> =
             (0..).map(|i| f64::from(i) / level.rate_per_s).take_while(|due| *due < lasting_s).collect();
@@ -75,7 +75,7 @@ impl Service {
         let error_share = (1.0 - self.errors_above_per_s / level.rate_per_s).max(0.0);
         let errors = (answered as f64 * error_share) as u64;
         let at = |quantile: f64| latencies_ms.get((quantile * latencies_ms.len() as f64) as usize).copied();
-        LevelSeen {
+        LevelMeasurement {
             rate_per_s: level.rate_per_s,
             lasting_s,
             due: dues.len() as u64,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::words::number;
+use super::format::number;
 use crate::limits::{EDGE_FLOOR_DIVISOR, EDGE_LEVEL_MIN, EDGE_LEVELS_MAX, WAIT_MAX};
 
 /// How to look for the highest rate that a service sustains.
@@ -23,10 +23,10 @@ pub struct SearchSpec {
     pub precision: f64,
     /// How long a level of the climb and of the bisection lasts. It should be many times as long as one request takes.
     #[serde(rename = "level_s", with = "seconds")]
-    pub level: Duration,
+    pub level_duration: Duration,
     /// How long the edge must hold.
     #[serde(rename = "hold_s", with = "seconds")]
-    pub hold: Duration,
+    pub hold_duration: Duration,
     /// Levels in all, repetitions included.
     pub levels_max: usize,
     /// What counts as overload.
@@ -71,13 +71,13 @@ impl SearchSpec {
     /// the first, and no less than ten requests in a level.
     #[must_use]
     pub fn floor_per_s(&self) -> f64 {
-        let countable = 10.0 / self.level.as_secs_f64();
+        let countable = 10.0 / self.level_duration.as_secs_f64();
         (self.from_per_s / EDGE_FLOOR_DIVISOR).max(countable).min(self.from_per_s)
     }
 
     /// Everything that is wrong with it, each in a sentence; nothing when it can be searched.
     #[must_use]
-    pub fn mistakes(&self) -> Vec<String> {
+    pub fn validation_errors(&self) -> Vec<String> {
         let mut mistakes = Vec::new();
         let mut expect = |ok: bool, sentence: String| {
             if !ok {
@@ -85,7 +85,7 @@ impl SearchSpec {
             }
         };
         let Self { from_per_s, to_per_s, factor, precision, levels_max, .. } = *self;
-        let (level_s, hold_s) = (self.level.as_secs_f64(), self.hold.as_secs_f64());
+        let (level_s, hold_s) = (self.level_duration.as_secs_f64(), self.hold_duration.as_secs_f64());
         let (level_min_s, wait_max_s) = (EDGE_LEVEL_MIN.as_secs_f64(), WAIT_MAX.as_secs_f64());
         expect(
             from_per_s.is_finite() && from_per_s > 0.0,
@@ -104,24 +104,24 @@ impl SearchSpec {
             format!("`precision` is {precision}: it is a share from 0.005 to 0.5"),
         );
         expect(
-            (EDGE_LEVEL_MIN..=WAIT_MAX).contains(&self.level),
+            (EDGE_LEVEL_MIN..=WAIT_MAX).contains(&self.level_duration),
             format!("`level` lasts {level_s} s: growth shows in a level of {level_min_s} s to {wait_max_s} s"),
         );
         expect(
-            (self.level..=WAIT_MAX).contains(&self.hold),
+            (self.level_duration..=WAIT_MAX).contains(&self.hold_duration),
             format!("`hold` lasts {hold_s} s: the edge is held from as long as a level up to {wait_max_s} s"),
         );
         expect(
             (3..=EDGE_LEVELS_MAX).contains(&levels_max),
             format!("`levels_max` is {levels_max}: a search takes from 3 to {EDGE_LEVELS_MAX} levels"),
         );
-        mistakes.extend(self.overload.mistakes());
+        mistakes.extend(self.overload.validation_errors());
         mistakes
     }
 }
 
 impl Overload {
-    fn mistakes(&self) -> Vec<String> {
+    fn validation_errors(&self) -> Vec<String> {
         let mut mistakes = Vec::new();
         let Self { latency_ms, error_share, denied_share, backlog } = *self;
         if latency_ms.is_none() && error_share.is_none() && denied_share.is_none() && !backlog {
@@ -154,15 +154,15 @@ pub struct Level {
     pub rate_per_s: f64,
     /// How long.
     #[serde(rename = "lasting_s", with = "seconds")]
-    pub lasting: Duration,
+    pub duration: Duration,
     /// What the search wants to know from it.
-    pub purpose: Purpose,
+    pub purpose: LevelPurpose,
 }
 
 /// What a level is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Purpose {
+pub enum LevelPurpose {
     /// Upwards, until something is too much.
     Climb,
     /// Downwards, when the first level was too much.
@@ -178,12 +178,12 @@ impl Level {
     #[must_use]
     pub fn title(&self) -> String {
         let purpose = match self.purpose {
-            Purpose::Climb => "climb",
-            Purpose::Descend => "descend",
-            Purpose::Bisect => "bisect",
-            Purpose::Hold => "hold",
+            LevelPurpose::Climb => "climb",
+            LevelPurpose::Descend => "descend",
+            LevelPurpose::Bisect => "bisect",
+            LevelPurpose::Hold => "hold",
         };
-        let (rate, lasting) = (number(self.rate_per_s), number(self.lasting.as_secs_f64()));
+        let (rate, lasting) = (number(self.rate_per_s), number(self.duration.as_secs_f64()));
         format!("{purpose} {}: {rate} requests/s for {lasting} s", self.number)
     }
 }

@@ -5,13 +5,13 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::format::{number, percent};
 use super::ladder::{Axis, ERROR_SHARE_MAX, Ladder, shared_latency};
-use super::words::{number, percent};
 
 /// What a suggestion is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Suggested {
+pub enum SuggestionKind {
     /// Let no more connections in at once.
     ConnectionLimit,
     /// Beyond so many connections requests fail.
@@ -32,7 +32,7 @@ pub enum Suggested {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Suggestion {
     /// What for.
-    pub what: Suggested,
+    pub what: SuggestionKind,
     /// The figure.
     pub value: f64,
     /// Its unit: `connections`, `requests/s`, `ms p99`, `share`.
@@ -41,10 +41,10 @@ pub struct Suggestion {
     pub because: String,
 }
 
-impl Suggested {
+impl SuggestionKind {
     /// As it stands in a table of a report.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::ConnectionLimit => "limit of concurrent connections",
             Self::ConnectionCeiling => "ceiling of concurrent connections",
@@ -56,7 +56,7 @@ impl Suggested {
         }
     }
 
-    fn of(self, value: f64, unit: &str, because: String) -> Suggestion {
+    fn suggest(self, value: f64, unit: &str, because: String) -> Suggestion {
         Suggestion { what: self, value, unit: unit.to_owned(), because }
     }
 }
@@ -64,9 +64,9 @@ impl Suggested {
 /// Everything that the levels support, given the first and the last of the optimal range.
 pub(super) fn suggestions(ladder: &Ladder, optimal: (usize, usize)) -> Vec<Suggestion> {
     let all = [
-        limit(ladder, optimal),
-        ceiling(ladder, optimal),
-        Some(per_instance(ladder, optimal)),
+        suggest_limit(ladder, optimal),
+        suggest_ceiling(ladder, optimal),
+        Some(suggest_per_instance(ladder, optimal)),
         alert_latency(ladder, optimal),
         Some(alert_errors(ladder)),
         Some(alert_throughput(ladder, optimal)),
@@ -75,7 +75,7 @@ pub(super) fn suggestions(ladder: &Ladder, optimal: (usize, usize)) -> Vec<Sugge
 }
 
 /// The end of the optimal range, when something beyond it was seen to be worse.
-fn limit(ladder: &Ladder, (_, to): (usize, usize)) -> Option<Suggestion> {
+fn suggest_limit(ladder: &Ladder, (_, to): (usize, usize)) -> Option<Suggestion> {
     let next = Some(to + 1).filter(|next| *next < ladder.levels.len())?;
     let because = format!(
         "{} gave {}/s with {} errors; {}, the next level, gave {}/s with {}.",
@@ -88,14 +88,14 @@ fn limit(ladder: &Ladder, (_, to): (usize, usize)) -> Option<Suggestion> {
     );
     let load = ladder.load(to)?;
     match ladder.axis {
-        Axis::Concurrency => Some(Suggested::ConnectionLimit.of(load, "connections", because)),
-        Axis::OfferedPerS => Some(Suggested::RateLimit.of(load, "requests/s", because)),
+        Axis::Concurrency => Some(SuggestionKind::ConnectionLimit.suggest(load, "connections", because)),
+        Axis::OfferedPerS => Some(SuggestionKind::RateLimit.suggest(load, "requests/s", because)),
         Axis::Order => None,
     }
 }
 
 /// The last level without errors, when it lies beyond the optimal range and errors came after it.
-fn ceiling(ladder: &Ladder, (_, to): (usize, usize)) -> Option<Suggestion> {
+fn suggest_ceiling(ladder: &Ladder, (_, to): (usize, usize)) -> Option<Suggestion> {
     let first_error = ladder.levels.iter().position(|level| level.error_share > 0.0)?;
     let last_clean = first_error.checked_sub(1).filter(|last| *last > to && ladder.axis == Axis::Concurrency)?;
     let because = format!(
@@ -104,28 +104,28 @@ fn ceiling(ladder: &Ladder, (_, to): (usize, usize)) -> Option<Suggestion> {
         ladder.name(first_error),
         percent(ladder.levels[first_error].error_share)
     );
-    Some(Suggested::ConnectionCeiling.of(ladder.load(last_clean)?, "connections", because))
+    Some(SuggestionKind::ConnectionCeiling.suggest(ladder.load(last_clean)?, "connections", because))
 }
 
 /// The level of the least throughput within the optimal range.
-fn least(ladder: &Ladder, (from, to): (usize, usize)) -> usize {
+fn least_throughput(ladder: &Ladder, (from, to): (usize, usize)) -> usize {
     let smaller = |least: usize, i: usize| if ladder.throughput(i) < ladder.throughput(least) { i } else { least };
     (from..=to).fold(from, smaller)
 }
 
-fn per_instance(ladder: &Ladder, optimal: (usize, usize)) -> Suggestion {
-    let least = least(ladder, optimal);
+fn suggest_per_instance(ladder: &Ladder, optimal: (usize, usize)) -> Suggestion {
+    let least = least_throughput(ladder, optimal);
     let throughput_per_s = ladder.throughput(least);
     let because =
         format!("{}/s at {} was the least of the optimal range.", number(throughput_per_s), ladder.name(least));
-    Suggested::CapacityPerInstance.of(throughput_per_s, "requests/s", because)
+    SuggestionKind::CapacityPerInstance.suggest(throughput_per_s, "requests/s", because)
 }
 
 fn alert_latency(ladder: &Ladder, (from, to): (usize, usize)) -> Option<Suggestion> {
     let good =
         |i: usize| shared_latency(ladder.levels[i], ladder.levels[i]).map(|(name, value_ms, _)| (i, name, value_ms));
     let (level, quantile, good_ms) = (from..=to).filter_map(good).max_by(|a, b| a.2.total_cmp(&b.2))?;
-    let saturated = ladder.saturated().map(|(i, _)| i).filter(|i| *i > to);
+    let saturated = ladder.first_saturated().map(|(i, _)| i).filter(|i| *i > to);
     let bad = saturated.and_then(|i| {
         let (name, _, bad_ms) = shared_latency(ladder.levels[level], ladder.levels[i])?;
         (name == quantile && bad_ms > good_ms).then_some((i, bad_ms))
@@ -137,9 +137,11 @@ fn alert_latency(ladder: &Ladder, (from, to): (usize, usize)) -> Option<Suggesti
         Some((i, bad_ms)) => {
             let because =
                 format!("{good_at}, and {} ms at {}, saturated: this is between.", number(bad_ms), ladder.name(i));
-            Suggested::AlertLatency.of((good_ms * bad_ms).sqrt(), &unit, because)
+            SuggestionKind::AlertLatency.suggest((good_ms * bad_ms).sqrt(), &unit, because)
         }
-        None => Suggested::AlertLatency.of(good_ms, &unit, format!("{good_at}; no saturated level was slower.")),
+        None => {
+            SuggestionKind::AlertLatency.suggest(good_ms, &unit, format!("{good_at}; no saturated level was slower."))
+        }
     })
 }
 
@@ -160,13 +162,13 @@ fn alert_errors(ladder: &Ladder) -> Suggestion {
             format!("The worst level had {} errors: more than {limit} was never seen.", percent(worst))
         }
     };
-    Suggested::AlertErrors.of(ERROR_SHARE_MAX, "share", because)
+    SuggestionKind::AlertErrors.suggest(ERROR_SHARE_MAX, "share", because)
 }
 
 fn alert_throughput(ladder: &Ladder, optimal: (usize, usize)) -> Suggestion {
-    let least = least(ladder, optimal);
+    let least = least_throughput(ladder, optimal);
     let good = ladder.throughput(least);
-    let saturated = ladder.saturated().map(|(i, _)| i).filter(|i| *i > optimal.1);
+    let saturated = ladder.first_saturated().map(|(i, _)| i).filter(|i| *i > optimal.1);
     let bad = saturated.filter(|i| ladder.throughput(*i) < good && ladder.throughput(*i) > 0.0);
     let good_at = format!(
         "While the load is {} or more: {}/s at {} was the least of the optimal range",
@@ -179,8 +181,8 @@ fn alert_throughput(ladder: &Ladder, optimal: (usize, usize)) -> Suggestion {
             let bad = ladder.throughput(i);
             let because =
                 format!("{good_at}, and {}/s at {}, saturated: this is between.", number(bad), ladder.name(i));
-            Suggested::AlertThroughput.of((good * bad).sqrt(), "requests/s", because)
+            SuggestionKind::AlertThroughput.suggest((good * bad).sqrt(), "requests/s", because)
         }
-        None => Suggested::AlertThroughput.of(good, "requests/s", good_at + "; no saturated level had less."),
+        None => SuggestionKind::AlertThroughput.suggest(good, "requests/s", good_at + "; no saturated level had less."),
     }
 }

@@ -13,14 +13,14 @@ fn spec() -> SearchSpec {
         to_per_s: 20_000.0,
         factor: 2.0,
         precision: 0.03,
-        level: Duration::from_secs(5),
-        hold: Duration::from_secs(20),
+        level_duration: Duration::from_secs(5),
+        hold_duration: Duration::from_secs(20),
         levels_max: 40,
         overload: Overload { backlog: true, ..Overload::default() },
     }
 }
 
-fn run(service: &Service, spec: SearchSpec) -> Outcome {
+fn run(service: &Service, spec: SearchSpec) -> SearchOutcome {
     let quantile = spec.overload.latency_ms.map_or(0.99, |gate| gate.quantile);
     let levels_max = spec.levels_max;
     let mut search = Search::new(spec).unwrap();
@@ -29,7 +29,7 @@ fn run(service: &Service, spec: SearchSpec) -> Outcome {
         driven += 1;
         assert!(driven <= levels_max);
         assert_eq!(search.next_level(), Some(level.clone()), "a level stands until it was seen");
-        search.seen(&service.drive(&level, quantile));
+        search.record_level(&service.drive(&level, quantile));
     }
     assert_eq!(search.next_level(), None);
     search.outcome()
@@ -37,7 +37,7 @@ fn run(service: &Service, spec: SearchSpec) -> Outcome {
 
 /// The edge is where it was expected, within a share, after no more than so many levels.
 #[track_caller]
-fn finds(service: &Service, spec: SearchSpec, expected_per_s: f64, within: f64, levels_max: usize) {
+fn check_found(service: &Service, spec: SearchSpec, expected_per_s: f64, within: f64, levels_max: usize) {
     let outcome = run(service, spec);
     assert_eq!(outcome.ending, Ending::Found, "{service:?}: {}", outcome.reason);
     let edge_per_s = outcome.edge_per_s.unwrap();
@@ -54,7 +54,7 @@ fn the_edge_of_servers_is_found_ten_times_out_of_ten() {
         for seed in 1..=10 {
             for (takes, misread) in [(Takes::Constant, 2), (Takes::Jittered(0.5), 0)] {
                 let service = Service { takes, misread, seed, ..Service::new(servers, service_ms) };
-                finds(&service, spec(), service.capacity_per_s(), 0.05, 20);
+                check_found(&service, spec(), service.capacity_per_s(), 0.05, 20);
             }
         }
     }
@@ -66,8 +66,8 @@ fn the_edge_of_exponential_servers_is_found_in_levels_of_ten_thousand_requests()
         for seed in 1..=10 {
             let service = Service { takes: Takes::Exponential, seed, ..Service::new(servers, service_ms) };
             let (level, hold) = (Duration::from_secs(15), Duration::from_secs(45));
-            let spec = SearchSpec { level, hold, from_per_s: 200.0, ..spec() };
-            finds(&service, spec, service.capacity_per_s(), 0.05, 20);
+            let spec = SearchSpec { level_duration: level, hold_duration: hold, from_per_s: 200.0, ..spec() };
+            check_found(&service, spec, service.capacity_per_s(), 0.05, 20);
         }
     }
 }
@@ -78,13 +78,13 @@ fn a_hiccup_in_any_one_level_does_not_move_the_edge() {
         for at_s in [1.6, 3.3, 4.7] {
             let hiccup = Some((number, at_s, 0.2));
             let service = Service { hiccup, takes: Takes::Jittered(0.2), ..Service::new(8, 10.0) };
-            finds(&service, spec(), 800.0, 0.05, 20);
+            check_found(&service, spec(), 800.0, 0.05, 20);
             let overload = Overload {
                 latency_ms: Some(LatencyGate { quantile: 0.99, limit_ms: 100.0 }),
                 error_share: Some(0.01),
                 ..Overload::default()
             };
-            finds(&service, SearchSpec { overload, ..spec() }, 800.0, 0.05, 20);
+            check_found(&service, SearchSpec { overload, ..spec() }, 800.0, 0.05, 20);
         }
     }
 }
@@ -95,19 +95,19 @@ fn other_overloads_are_found_where_they_begin() {
     // Errors of more than 1 % come 1 % above the rate from which on they come.
     let errors = Overload { error_share: Some(0.01), ..Overload::default() };
     let failing = Service { errors_above_per_s: 700.0, ..base.clone() };
-    finds(&failing, SearchSpec { overload: errors, ..spec() }, 707.0, 0.03, 18);
+    check_found(&failing, SearchSpec { overload: errors, ..spec() }, 707.0, 0.03, 18);
     // Waiting work grows by more than 1 % of what is due 1 % above what is worked off.
     let working = Service { work_per_s: 300.0, ..base.clone() };
-    finds(&working, spec(), 303.0, 0.03, 18);
+    check_found(&working, spec(), 303.0, 0.03, 18);
     // One server with a gate of 20 ms above a service time of 5: the queue may be as long as three requests.
     let gate = Overload { latency_ms: Some(LatencyGate { quantile: 0.99, limit_ms: 20.0 }), ..Overload::default() };
-    finds(&Service::new(1, 5.0), SearchSpec { overload: gate, ..spec() }, 200.0, 0.03, 20);
+    check_found(&Service::new(1, 5.0), SearchSpec { overload: gate, ..spec() }, 200.0, 0.03, 20);
     // Below the first level.
-    finds(&base, SearchSpec { from_per_s: 10_000.0, ..spec() }, 1600.0, 0.05, 20);
+    check_found(&base, SearchSpec { from_per_s: 10_000.0, ..spec() }, 1600.0, 0.05, 20);
 }
 
 #[track_caller]
-fn ends(service: &Service, spec: SearchSpec, ending: &Ending, edge_per_s: Option<f64>, reason: &str) {
+fn check_ending(service: &Service, spec: SearchSpec, ending: &Ending, edge_per_s: Option<f64>, reason: &str) {
     let outcome = run(service, spec);
     assert_eq!((&outcome.ending, outcome.edge_per_s), (ending, edge_per_s), "{}", outcome.reason);
     assert!(outcome.reason.contains(reason), "{}", outcome.reason);
@@ -118,13 +118,25 @@ fn searches_without_an_edge_say_why() {
     let service = Service::new(8, 5.0);
     let low = SearchSpec { to_per_s: 1000.0, ..spec() };
     let sustained = Some(1000.0);
-    ends(&service, low, &Ending::NotFoundBelow { ceiling_per_s: 1000.0 }, sustained, "1,000 requests/s were sustained");
+    check_ending(
+        &service,
+        low,
+        &Ending::NotFoundBelow { ceiling_per_s: 1000.0 },
+        sustained,
+        "1,000 requests/s were sustained",
+    );
     let dead = Service { errors_above_per_s: 0.0, ..service.clone() };
-    ends(&dead, spec(), &Ending::NoneSustained { floor_per_s: 2.0 }, None, "not one of 10 requests was answered well");
+    check_ending(
+        &dead,
+        spec(),
+        &Ending::NoneSustained { floor_per_s: 2.0 },
+        None,
+        "not one of 10 requests was answered well",
+    );
     let behind = Service { generator_per_s: 500.0, ..service.clone() };
     let void = Ending::Void { why: "the generator was behind its own schedule".to_owned() };
-    ends(&behind, spec(), &void, None, "Ended at 800 requests/s, twice void: the generator was behind");
-    ends(&behind, spec(), &void, None, "Sustained up to 400 requests/s; no rate was too much.");
+    check_ending(&behind, spec(), &void, None, "Ended at 800 requests/s, twice void: the generator was behind");
+    check_ending(&behind, spec(), &void, None, "Sustained up to 400 requests/s; no rate was too much.");
     let few = SearchSpec { levels_max: 8, ..spec() };
     let slow = run(&Service::new(1, 100.0), SearchSpec { from_per_s: 5.0, ..spec() });
     assert!(
@@ -134,28 +146,36 @@ fn searches_without_an_edge_say_why() {
     );
     let fast = run(&service, spec());
     assert!(!fast.reason.contains("sharper"), "{}", fast.reason);
-    ends(&service, few, &Ending::LevelsSpent, None, "Ended after 8 levels");
+    check_ending(&service, few, &Ending::LevelsSpent, None, "Ended after 8 levels");
 }
 
 /// Answers level after level by a rule, and compares the rates that were asked for.
 #[track_caller]
-fn asks(spec: SearchSpec, answer: impl Fn(&Level) -> LevelSeen, rates_per_s: &[f64], ending: &Ending) {
+fn check_rates(spec: SearchSpec, answer: impl Fn(&Level) -> LevelMeasurement, rates_per_s: &[f64], ending: &Ending) {
     let mut search = Search::new(spec).unwrap();
     let mut rates = Vec::new();
     while let Some(level) = search.next_level() {
         rates.push((level.rate_per_s * 10.0).round() / 10.0);
-        search.seen(&answer(&level));
+        search.record_level(&answer(&level));
     }
     assert_eq!(rates, rates_per_s, "{}", search.outcome().reason);
     assert_eq!(search.outcome().ending, *ending, "{}", search.outcome().reason);
 }
 
 /// As many errors as asked for, and a flat backlog.
-fn with_errors(level: &Level, errors: u64) -> LevelSeen {
-    let lasting_s = level.lasting.as_secs_f64();
+fn with_errors(level: &Level, errors: u64) -> LevelMeasurement {
+    let lasting_s = level.duration.as_secs_f64();
     let backlog = (0..).map(|i| (f64::from(i) / 10.0, 3.0)).take_while(|sample| sample.0 < lasting_s).collect();
     let rate_per_s = level.rate_per_s;
-    LevelSeen { rate_per_s, lasting_s, due: 1000, ok: 1000 - errors, errors, backlog, ..LevelSeen::default() }
+    LevelMeasurement {
+        rate_per_s,
+        lasting_s,
+        due: 1000,
+        ok: 1000 - errors,
+        errors,
+        backlog,
+        ..LevelMeasurement::default()
+    }
 }
 
 #[test]
@@ -169,7 +189,7 @@ fn rates_asked_for() {
     };
     let beyond = |limit: f64| move |level: &Level| with_errors(level, if level.rate_per_s > limit { 50 } else { 0 });
     // An overload that errors show is seen twice before it is believed.
-    asks(
+    check_rates(
         coarse.clone(),
         beyond(500.0),
         &[100.0, 200.0, 400.0, 800.0, 800.0, 565.7, 565.7, 475.7, 475.7],
@@ -178,40 +198,43 @@ fn rates_asked_for() {
     // One bad level is not believed: the climb goes on from its repetition.
     let once = |level: &Level| with_errors(level, if level.number == 3 || level.rate_per_s > 1000.0 { 50 } else { 0 });
     let rates = [100.0, 200.0, 400.0, 400.0, 800.0, 1600.0, 1600.0, 1131.4, 1131.4, 951.4, 951.4];
-    asks(coarse.clone(), once, &rates, &Ending::Found);
+    check_rates(coarse.clone(), once, &rates, &Ending::Found);
     // What does not hold is tried lower, in steps that double: 25 %, 50 %.
     let tiring = |level: &Level| {
-        let limit = if level.purpose == Purpose::Hold { 300.0 } else { 500.0 };
+        let limit = if level.purpose == LevelPurpose::Hold { 300.0 } else { 500.0 };
         with_errors(level, if level.rate_per_s > limit { 50 } else { 0 })
     };
     let rates = [100.0, 200.0, 400.0, 800.0, 800.0, 565.7, 565.7, 475.7, 475.7, 475.7, 380.5, 380.5, 253.7];
-    asks(coarse.clone(), tiring, &rates, &Ending::Found);
+    check_rates(coarse.clone(), tiring, &rates, &Ending::Found);
     // A service that never holds ends the search after five holds.
     let never = |level: &Level| {
-        with_errors(level, if level.purpose == Purpose::Hold || level.rate_per_s > 1000.0 { 50 } else { 0 })
+        with_errors(level, if level.purpose == LevelPurpose::Hold || level.rate_per_s > 1000.0 { 50 } else { 0 })
     };
     let mut search = Search::new(SearchSpec { precision: 0.005, ..coarse.clone() }).unwrap();
     while let Some(level) = search.next_level() {
-        search.seen(&never(&level));
+        search.record_level(&never(&level));
     }
     assert_eq!(search.outcome().ending, Ending::NotHeld { holds: 5 }, "{}", search.outcome().reason);
     // A void level is repeated once, and forgiven.
-    let void = |level: &Level| LevelSeen { generator_behind: level.number == 2, ..with_errors(level, 0) };
+    let void = |level: &Level| LevelMeasurement { generator_behind: level.number == 2, ..with_errors(level, 0) };
     let ceiling = Ending::NotFoundBelow { ceiling_per_s: 1600.0 };
-    asks(coarse, void, &[100.0, 200.0, 200.0, 400.0, 800.0, 1600.0, 1600.0], &ceiling);
+    check_rates(coarse, void, &[100.0, 200.0, 200.0, 400.0, 800.0, 1600.0, 1600.0], &ceiling);
 }
 
 #[test]
 fn a_level_is_void_when_nobody_can_say() {
     #[track_caller]
-    fn check(change: impl Fn(&mut LevelSeen), sentence: &str) {
+    fn check(change: impl Fn(&mut LevelMeasurement), sentence: &str) {
         let mut search = Search::new(spec()).unwrap();
-        assert_eq!(search.seen(&LevelSeen::default()), Judged::Void("no level was asked for".to_owned()));
+        assert_eq!(
+            search.record_level(&LevelMeasurement::default()),
+            LevelAssessment::Void("no level was asked for".to_owned())
+        );
         let level = search.next_level().unwrap();
         let mut seen = with_errors(&level, 0);
         change(&mut seen);
-        let judged = search.seen(&seen);
-        assert!(matches!(&judged, Judged::Void(why) if why.contains(sentence)), "{judged}");
+        let judged = search.record_level(&seen);
+        assert!(matches!(&judged, LevelAssessment::Void(why) if why.contains(sentence)), "{judged}");
     }
     check(|seen| seen.generator_behind = true, "behind its own schedule");
     check(|seen| (seen.ok, seen.paused_share) = (0, 0.25), "the generator itself paused for");
@@ -224,12 +247,12 @@ fn a_level_is_void_when_nobody_can_say() {
 #[test]
 fn reasons_are_sentences() {
     #[track_caller]
-    fn check(overload: Overload, change: impl Fn(&mut LevelSeen), sentence: &str) {
+    fn check(overload: Overload, change: impl Fn(&mut LevelMeasurement), sentence: &str) {
         let mut search = Search::new(SearchSpec { overload, ..spec() }).unwrap();
         let level = search.next_level().unwrap();
         let mut seen = with_errors(&level, 20);
         change(&mut seen);
-        assert_eq!(search.seen(&seen).to_string(), sentence);
+        assert_eq!(search.record_level(&seen).to_string(), sentence);
     }
     let gate = Overload { latency_ms: Some(LatencyGate { quantile: 0.999, limit_ms: 20.0 }), ..Overload::default() };
     check(
@@ -246,7 +269,7 @@ fn reasons_are_sentences() {
     check(denied.clone(), |_| (), "sustained");
     check(denied, |seen| seen.denied = 1000, "overloaded: 50 % of the answers are denials, above 0 %");
     let backlog = Overload { backlog: true, ..Overload::default() };
-    let grows = |seen: &mut LevelSeen| seen.backlog.iter_mut().for_each(|sample| sample.1 += 20.0 * sample.0);
+    let grows = |seen: &mut LevelMeasurement| seen.backlog.iter_mut().for_each(|sample| sample.1 += 20.0 * sample.0);
     let expected = "overloaded: requests without an answer grow by 20 each second, 10 % of what is due";
     check(backlog.clone(), grows, expected);
     check(
@@ -268,7 +291,10 @@ fn mistakes_of_a_specification_come_all_at_once() {
     check(SearchSpec { to_per_s: f64::NAN, factor: 1.0, ..spec() }, &["`to_per_s`", "`factor` is 1"]);
     check(SearchSpec { precision: 0.0, levels_max: 1000, ..spec() }, &["`precision`", "from 3 to 64 levels"]);
     let second = Duration::from_secs(1);
-    check(SearchSpec { level: second, hold: Duration::ZERO, ..spec() }, &["`level` lasts 1 s", "`hold` lasts 0 s"]);
+    check(
+        SearchSpec { level_duration: second, hold_duration: Duration::ZERO, ..spec() },
+        &["`level` lasts 1 s", "`hold` lasts 0 s"],
+    );
     check(SearchSpec { overload: Overload::default(), ..spec() }, &["names nothing"]);
     let latency_ms = Some(LatencyGate { quantile: 99.0, limit_ms: -1.0 });
     let overload = Overload { latency_ms, error_share: Some(1.0), denied_share: Some(-0.1), backlog: false };
@@ -280,17 +306,23 @@ fn what_a_search_says_survives_the_disk() {
     // Rates and windows without endless fractions: a text of them need not be the last bit.
     let overload = Overload { error_share: Some(0.01), backlog: true, ..Overload::default() };
     let level = Duration::from_secs(6);
-    let mut search = Search::new(SearchSpec { to_per_s: 200.0, level, hold: level, overload, ..spec() }).unwrap();
+    let mut search =
+        Search::new(SearchSpec { to_per_s: 200.0, level_duration: level, hold_duration: level, overload, ..spec() })
+            .unwrap();
     while let Some(level) = search.next_level() {
         let seen = with_errors(&level, if level.number == 2 { 50 } else { 0 });
-        search.seen(&LevelSeen { generator_behind: level.number == 4, latency_p50_ms: Some(2.5), ..seen });
+        search.record_level(&LevelMeasurement {
+            generator_behind: level.number == 4,
+            latency_p50_ms: Some(2.5),
+            ..seen
+        });
     }
     let outcome = search.outcome();
     let text = serde_json::to_string(&outcome).unwrap();
     let first = r#"{"number":1,"rate_per_s":50.0,"lasting_s":6.0,"purpose":"climb","judged":"sustained","stands":true"#;
     let second = r#""judged":"overloaded","because":[{"reason":"errors","error_share":0.05,"limit_share":0.01}]"#;
     assert!(text.contains(first) && text.contains(second) && text.contains(r#""judged":"void""#), "{text}");
-    assert_eq!(serde_json::from_str::<Outcome>(&text).unwrap(), outcome);
+    assert_eq!(serde_json::from_str::<SearchOutcome>(&text).unwrap(), outcome);
     // Neither the void level nor the overload that did not come back says anything about capacity.
     let points: Vec<_> = outcome.points(7).iter().map(|point| (point.part, point.offered_per_s.unwrap())).collect();
     assert_eq!(points, [(7, 50.0), (9, 100.0), (11, 200.0), (12, 200.0)]);
@@ -377,7 +409,7 @@ proptest! {
             let mut seen = with_errors(&level, if kind == 0 { 1000 } else { 0 });
             seen.generator_behind = behind && kind == 2;
             seen.backlog.iter_mut().for_each(|sample| sample.1 += sample.0 * slope as f64 / 10.0);
-            search.seen(&seen);
+            search.record_level(&seen);
             rates.push(level.rate_per_s);
         }
         let outcome = search.outcome();

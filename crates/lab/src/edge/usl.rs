@@ -13,8 +13,8 @@
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::fit::{Minimum, Term, minimise, solve};
-use super::words::{number, percent};
+use super::fit::{Minimum, ResidualTerm, minimise, solve};
+use super::format::{number, percent};
 use crate::scenario::mix;
 
 /// Three levels are spent on the parameters. Of one left over the t factor is 12.7 and of two it is 4.3: below five
@@ -85,7 +85,7 @@ pub struct UslPeak {
 #[derive(Clone, Debug, PartialEq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "refusal")]
 #[allow(missing_docs)]
-pub enum Refusal {
+pub enum FitError {
     #[error(
         "a concurrency of {concurrency} with a throughput of {throughput_per_s}/s is no point of a curve: leave it out"
     )]
@@ -110,13 +110,13 @@ pub enum Refusal {
 
 /// The parameters of one curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Curve {
+struct UslCurve {
     ln_lambda: f64,
     sigma: f64,
     kappa: f64,
 }
 
-impl Curve {
+impl UslCurve {
     fn ln_throughput(&self, n: f64) -> f64 {
         self.ln_lambda + n.ln() - self.slowdown(n).ln()
     }
@@ -145,20 +145,20 @@ impl Usl {
 ///
 /// # Errors
 /// Why the points do not support a fit.
-pub fn fit(points: &[(f64, f64)], seed: u64) -> Result<Usl, Refusal> {
+pub fn fit(points: &[(f64, f64)], seed: u64) -> Result<Usl, FitError> {
     fit_with(points, seed, RESAMPLES)
 }
 
-pub(super) fn fit_with(points: &[(f64, f64)], seed: u64, resamples: usize) -> Result<Usl, Refusal> {
-    let n_max = check(points)?;
+pub(super) fn fit_with(points: &[(f64, f64)], seed: u64, resamples: usize) -> Result<Usl, FitError> {
+    let n_max = validate_points(points)?;
     let logs: Vec<(f64, f64)> = points.iter().map(|(n, x)| (*n, x.ln())).collect();
-    let scattered = Refusal::Scattered { r_squared: 0.0, residual_share: 1.0 };
-    let (curve, sum) = best(&logs, &starts(points)).ok_or(scattered)?;
+    let scattered = FitError::Scattered { r_squared: 0.0, residual_share: 1.0 };
+    let (curve, sum) = best_fit(&logs, &start_points(points)).ok_or(scattered)?;
     let (r_squared, residual_share) = goodness(&logs, sum);
     if r_squared < R_SQUARED_MIN || residual_share > RESIDUAL_SHARE_MAX {
-        return Err(Refusal::Scattered { r_squared, residual_share });
+        return Err(FitError::Scattered { r_squared, residual_share });
     }
-    let curves = resampled(&logs, curve, seed, resamples);
+    let curves = bootstrap_fits(&logs, curve, seed, resamples);
     let (peak, peak_refused) = match peak(curve, &curves, n_max) {
         Ok(peak) => (Some(peak), None),
         Err(why) => (None, Some(why)),
@@ -176,38 +176,38 @@ pub(super) fn fit_with(points: &[(f64, f64)], seed: u64, resamples: usize) -> Re
 }
 
 /// The largest concurrency, of points that can be fitted.
-fn check(points: &[(f64, f64)]) -> Result<f64, Refusal> {
+fn validate_points(points: &[(f64, f64)]) -> Result<f64, FitError> {
     let is_point = |n: f64, x: f64| n.is_finite() && n >= 1.0 && x.is_finite() && x > 0.0;
     if let Some((n, x)) = points.iter().find(|(n, x)| !is_point(*n, *x)) {
-        return Err(Refusal::NotAPoint { concurrency: n.to_string(), throughput_per_s: x.to_string() });
+        return Err(FitError::NotAPoint { concurrency: n.to_string(), throughput_per_s: x.to_string() });
     }
     let mut levels: Vec<f64> = points.iter().map(|point| point.0).collect();
     levels.sort_unstable_by(f64::total_cmp);
     levels.dedup();
     let (Some(from), Some(to)) = (levels.first().copied(), levels.last().copied()) else {
-        return Err(Refusal::TooFewLevels { have: 0 });
+        return Err(FitError::TooFewLevels { have: 0 });
     };
     if levels.len() < LEVELS_MIN {
-        return Err(Refusal::TooFewLevels { have: levels.len() });
+        return Err(FitError::TooFewLevels { have: levels.len() });
     }
     if to / from < RANGE_MIN {
-        return Err(Refusal::RangeTooSmall { from, to });
+        return Err(FitError::RangeTooSmall { from, to });
     }
     Ok(to)
 }
 
 /// Where to start: the law is linear in `N / X = (1 + sigma (N - 1) + kappa N (N - 1)) / lambda`; and two guesses for
 /// points that noise bends out of its bounds.
-fn starts(points: &[(f64, f64)]) -> Vec<Curve> {
+fn start_points(points: &[(f64, f64)]) -> Vec<UslCurve> {
     let n_max = points.iter().map(|point| point.0).fold(1.0, f64::max);
     let each = points.iter().map(|(n, x)| x / n).fold(0.0, f64::max);
-    let guess = |sigma: f64, kappa: f64| Curve { ln_lambda: each.ln(), sigma, kappa };
+    let guess = |sigma: f64, kappa: f64| UslCurve { ln_lambda: each.ln(), sigma, kappa };
     let mut starts = vec![guess(0.05, 1.0 / (n_max * n_max)), guess(0.5, 0.0)];
-    starts.extend(linear(points));
+    starts.extend(linear_fit(points));
     starts
 }
 
-fn linear(points: &[(f64, f64)]) -> Option<Curve> {
+fn linear_fit(points: &[(f64, f64)]) -> Option<UslCurve> {
     let mut system = [[0.0; 3]; 3];
     let mut right = [0.0; 3];
     for (n, x) in points {
@@ -221,22 +221,22 @@ fn linear(points: &[(f64, f64)]) -> Option<Curve> {
         }
     }
     let [base, waiting, telling] = solve(system, right)?;
-    let curve = Curve { ln_lambda: -base.ln(), sigma: waiting / base, kappa: telling / base };
+    let curve = UslCurve { ln_lambda: -base.ln(), sigma: waiting / base, kappa: telling / base };
     (base > 0.0).then_some(curve)
 }
 
-fn best(logs: &[(f64, f64)], starts: &[Curve]) -> Option<(Curve, f64)> {
+fn best_fit(logs: &[(f64, f64)], starts: &[UslCurve]) -> Option<(UslCurve, f64)> {
     const BOUNDS: [(f64, f64); 3] = [(f64::NEG_INFINITY, f64::INFINITY), (0.0, 1.0), (0.0, f64::INFINITY)];
-    let term = |&[ln_lambda, sigma, kappa]: &[f64; 3], i: usize| -> Term<3> {
+    let term = |&[ln_lambda, sigma, kappa]: &[f64; 3], i: usize| -> ResidualTerm<3> {
         let (n, ln_x) = logs[i];
-        let curve = Curve { ln_lambda, sigma, kappa };
+        let curve = UslCurve { ln_lambda, sigma, kappa };
         let slowdown = curve.slowdown(n);
         (curve.ln_throughput(n) - ln_x, [1.0, -(n - 1.0) / slowdown, -n * (n - 1.0) / slowdown])
     };
-    let from = |start: &Curve| minimise([start.ln_lambda, start.sigma, start.kappa], &BOUNDS, logs.len(), term);
+    let from = |start: &UslCurve| minimise([start.ln_lambda, start.sigma, start.kappa], &BOUNDS, logs.len(), term);
     let minimum = starts.iter().filter_map(from).min_by(|a, b| a.sum.total_cmp(&b.sum))?;
     let Minimum { parameters: [ln_lambda, sigma, kappa], sum } = minimum;
-    Some((Curve { ln_lambda, sigma, kappa }, sum))
+    Some((UslCurve { ln_lambda, sigma, kappa }, sum))
 }
 
 /// R squared and the typical residual, both of the logarithms.
@@ -249,9 +249,9 @@ fn goodness(logs: &[(f64, f64)], sum: f64) -> (f64, f64) {
 }
 
 /// Curves fitted to the first one with its residuals dealt anew.
-fn resampled(logs: &[(f64, f64)], curve: Curve, seed: u64, resamples: usize) -> Vec<Curve> {
+fn bootstrap_fits(logs: &[(f64, f64)], curve: UslCurve, seed: u64, resamples: usize) -> Vec<UslCurve> {
     let free = logs.len() as f64 - 3.0;
-    let stretch = (logs.len() as f64 / free).sqrt() * student(free) / Z;
+    let stretch = (logs.len() as f64 / free).sqrt() * student_t(free) / Z;
     let residual = |(n, ln_x): &(f64, f64)| stretch * (ln_x - curve.ln_throughput(*n));
     let residuals: Vec<f64> = logs.iter().map(residual).collect();
     let deal = |resample: usize| {
@@ -261,11 +261,11 @@ fn resampled(logs: &[(f64, f64)], curve: Curve, seed: u64, resamples: usize) -> 
         };
         logs.iter().enumerate().map(dealt).collect::<Vec<_>>()
     };
-    (0..resamples).filter_map(|resample| best(&deal(resample), &[curve])).map(|(curve, _)| curve).collect()
+    (0..resamples).filter_map(|resample| best_fit(&deal(resample), &[curve])).map(|(curve, _)| curve).collect()
 }
 
 /// Student's t at 97.5 % for two degrees of freedom or more, within 1 % (Abramowitz and Stegun 26.7.5).
-fn student(free: f64) -> f64 {
+fn student_t(free: f64) -> f64 {
     let z2 = Z * Z;
     let g1 = Z * (z2 + 1.0) / 4.0;
     let g2 = Z * ((5.0 * z2 + 16.0) * z2 + 3.0) / 96.0;
@@ -284,8 +284,8 @@ fn estimate(value: f64, resampled: impl Iterator<Item = f64>) -> Estimate {
     Estimate { value, low: at(TAIL).min(value), high: at(1.0 - TAIL).max(value) }
 }
 
-fn peak(curve: Curve, curves: &[Curve], n_max: f64) -> Result<UslPeak, String> {
-    let concurrency = estimate(curve.peak(), curves.iter().map(Curve::peak));
+fn peak(curve: UslCurve, curves: &[UslCurve], n_max: f64) -> Result<UslPeak, String> {
+    let concurrency = estimate(curve.peak(), curves.iter().map(UslCurve::peak));
     let reach = PEAK_REACH * n_max;
     if !(concurrency.value <= reach && concurrency.high <= reach) {
         let from = Some(concurrency.low).filter(|low| low.is_finite());
@@ -295,7 +295,7 @@ fn peak(curve: Curve, curves: &[Curve], n_max: f64) -> Result<UslPeak, String> {
             number(n_max)
         ));
     }
-    let top = |curve: &Curve| curve.ln_throughput(curve.peak().min(reach)).exp();
+    let top = |curve: &UslCurve| curve.ln_throughput(curve.peak().min(reach)).exp();
     let throughput_per_s = estimate(top(&curve), curves.iter().map(top));
     Ok(UslPeak { concurrency, throughput_per_s, extrapolated: concurrency.value > n_max })
 }
@@ -314,7 +314,7 @@ mod tests {
     }
 
     fn curve(lambda: f64, sigma: f64, kappa: f64, ladder: &[f64], noise: f64, seed: u64) -> Vec<(f64, f64)> {
-        let truth = Curve { ln_lambda: lambda.ln(), sigma, kappa };
+        let truth = UslCurve { ln_lambda: lambda.ln(), sigma, kappa };
         let point =
             |(i, n): (usize, &f64)| (*n, (truth.ln_throughput(*n) + noise * deviate(mix(seed, i as u64))).exp());
         ladder.iter().enumerate().map(point).collect()
@@ -323,7 +323,7 @@ mod tests {
     /// Of 200 seeded curves, how many hold each parameter and the peak within their intervals.
     #[track_caller]
     fn covers([lambda, sigma, kappa]: [f64; 3], ladder: &[f64], noise: f64) {
-        let truth = Curve { ln_lambda: lambda.ln(), sigma, kappa };
+        let truth = UslCurve { ln_lambda: lambda.ln(), sigma, kappa };
         let holds = |estimate: &Estimate, truth: f64| {
             usize::from(estimate.low <= truth * (1.0 + 1e-9) && truth <= estimate.high * (1.0 + 1e-9))
         };

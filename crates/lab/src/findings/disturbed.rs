@@ -9,7 +9,7 @@ use super::thresholds::{
 use super::view::{Op, View};
 use super::words::{counted, moment, share, time};
 use super::{Candidate, Case};
-use crate::fold::{PartFigures, Series, Timeline};
+use crate::aggregate::{LoadStepFigures, Series, Timeline};
 use crate::record::timeline::FaultRow;
 
 /// Faults that are told one by one.
@@ -101,13 +101,13 @@ impl<'a> Disturbance<'a> {
     }
 
     /// Arrivals that were never sent in that time: those of parts that were over before answers were as before.
-    fn not_sent(&self, parts: &[PartFigures]) -> u64 {
+    fn not_sent(&self, parts: &[LoadStepFigures]) -> u64 {
         let (from_s, to_s) = self.window_s;
         let ended = parts.iter().filter(|part| (from_s..=to_s).contains(&(part.start_s + part.length_s)));
         ended.map(|part| part.not_sent).sum()
     }
 
-    fn says(&self, parts: &[PartFigures]) -> String {
+    fn says(&self, parts: &[LoadStepFigures]) -> String {
         let errors = match self.errors.round() as u64 {
             0 => "no errors".to_owned(),
             errors => counted(errors, "error"),

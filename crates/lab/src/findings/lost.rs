@@ -5,7 +5,7 @@ use super::thresholds::LOST_SHARE_MIN;
 use super::view::View;
 use super::words::{count, counted, moment, share};
 use super::{Candidate, Case};
-use crate::fold::HeldFigures;
+use crate::aggregate::HeldFigures;
 
 /// Phases whose losses are told one by one.
 const TOLD_MAX: usize = 5;

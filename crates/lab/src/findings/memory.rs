@@ -9,7 +9,7 @@ use super::thresholds::{
 use super::view::{SERVER, View};
 use super::words::{bytes, counted, digits, moment, share};
 use super::{Candidate, Case, Rank};
-use crate::fold::Series;
+use crate::aggregate::Series;
 
 pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
     let Some(rss) = view.series(&format!("process.{SERVER}.rss_bytes")) else { return Vec::new() };

@@ -28,7 +28,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fold::{ErrorGroup, PartFigures, Results, Timeline};
+use crate::aggregate::{ErrorGroup, LoadStepFigures, Results, Timeline};
 use crate::machine::Machine;
 use crate::scenario::{Signals, TargetLimits};
 
@@ -66,7 +66,7 @@ pub struct Input<'a> {
     /// The figures of the run.
     pub results: &'a Results,
     /// Its parts.
-    pub parts: &'a [PartFigures],
+    pub parts: &'a [LoadStepFigures],
     /// Its errors by kind, each with a sample.
     pub errors: &'a [ErrorGroup],
     /// Its figures over time, and the faults that were carried out.

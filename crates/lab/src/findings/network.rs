@@ -8,7 +8,7 @@ use super::thresholds::{CONNECT_AGAIN_MS, PACKETS_DROPPED_MIN};
 use super::view::View;
 use super::words::{count, counted};
 use super::{Candidate, Case};
-use crate::fold::Figures;
+use crate::aggregate::Statistics;
 
 /// What a connection says whose packets were lost for too long, or that was never taken up.
 const LOST: [&str; 5] = ["reset by peer", "os error 104", "was lost", "no answer within", "timed out"];
@@ -58,7 +58,7 @@ fn listener(view: &View<'_>) -> Option<Candidate> {
 
 /// Whether anything failed, or took as long as a connection does whose first packet was lost.
 fn is_felt(view: &View<'_>) -> bool {
-    let is_late = |times: &Figures| times.max.is_some_and(|max| max >= CONNECT_AGAIN_MS);
+    let is_late = |times: &Statistics| times.max.is_some_and(|max| max >= CONNECT_AGAIN_MS);
     let results = view.input.results;
     let has_failed = results.journeys.values().any(|journey| journey.op.errors > 0);
     // How long a paced journey takes is its own doing.

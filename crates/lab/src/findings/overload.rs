@@ -6,7 +6,7 @@ use super::thresholds::{BACKLOG_MIN, BACKLOG_MIN_S, CEILING_WITHIN, LASTING_MIN_
 use super::view::View;
 use super::words::{count, digits, moment, time};
 use super::{Candidate, Case};
-use crate::fold::PartFigures;
+use crate::aggregate::LoadStepFigures;
 use crate::report::words::clean;
 
 /// Parts that are told one by one.
@@ -14,7 +14,7 @@ const TOLD_MAX: usize = 5;
 
 /// A part that asked for more than was answered.
 struct Overload<'a> {
-    part: &'a PartFigures,
+    part: &'a LoadStepFigures,
     offered_per_s: f64,
     /// Good answers in a usual second of it.
     answered_per_s: f64,
@@ -48,7 +48,7 @@ pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
         );
         case = case.evidence(format!("part {}", clean(&part.label)), says);
     }
-    let most = |figure: &str| view.series(figure).and_then(crate::fold::Series::peak);
+    let most = |figure: &str| view.series(figure).and_then(crate::aggregate::Series::peak);
     let told = |(t_s, most): (f64, f64)| format!("at most {} at {}", count(most as u64), moment(t_s));
     let case = case
         .maybe("load.in_flight", most("load.in_flight").map(told))
@@ -63,12 +63,12 @@ pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
 impl<'a> Overload<'a> {
     /// None where the target kept up, or was held up for a while and not all the time; a search says itself which of its
     /// levels were too much.
-    fn of(part: &'a PartFigures, view: &View<'_>) -> Option<Self> {
+    fn of(part: &'a LoadStepFigures, view: &View<'_>) -> Option<Self> {
         let offered_per_s = part.offered_per_s.filter(|per_s| *per_s > 0.0 && part.overload.is_none())?;
         let due_s = (part.op.count + part.not_sent) as f64 / offered_per_s;
         let backlog_s = part.length_s - due_s;
         let end_s = part.start_s + part.length_s;
-        let overlaps = |other: &PartFigures| {
+        let overlaps = |other: &LoadStepFigures| {
             other.part != part.part
                 && other.start_s < end_s
                 && other.start_s + other.length_s > part.start_s + backlog_s

@@ -11,8 +11,8 @@ use super::thresholds::{
 use super::view::{GENERATOR, SERVER, View};
 use super::words::{count, digits, share, time};
 use super::{Candidate, Case, Rank};
-use crate::fold::Series;
-use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, PULSE};
+use crate::aggregate::Series;
+use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, SAMPLER_EVERY};
 use crate::report::words::{clean, first_few};
 
 /// What the figures of programs that have nothing to do with the trial begin with, behind the machine's own name.
@@ -158,7 +158,7 @@ impl<'a> Cores<'a> {
 /// Cores that a program kept busy, over all of these times: in seconds without a word of it there was nothing to tell.
 fn used_over(series: &Series, times: &Times) -> Option<f64> {
     let told = sum_while(series, |t_s| times.contains(t_s));
-    (times.length_s() > 0.0).then(|| told * PULSE.as_secs_f64() / times.length_s())
+    (times.length_s() > 0.0).then(|| told * SAMPLER_EVERY.as_secs_f64() / times.length_s())
 }
 
 fn is_lasting(lasting_s: f64, times: &Times) -> bool {
@@ -358,6 +358,6 @@ fn tasks_wait(view: &View<'_>) -> bool {
 
 fn work_waits(view: &View<'_>) -> bool {
     let waits =
-        |work: &crate::fold::WorkFigures| work.queue_wait_s.avg.is_some_and(|wait_s| wait_s >= QUEUE_WAIT_MIN_S);
+        |work: &crate::aggregate::WorkFigures| work.queue_wait_s.avg.is_some_and(|wait_s| wait_s >= QUEUE_WAIT_MIN_S);
     view.input.results.work.values().any(waits)
 }

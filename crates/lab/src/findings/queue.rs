@@ -9,7 +9,7 @@ use super::thresholds::{
 use super::view::View;
 use super::words::{count, digits, moment, share, time};
 use super::{Candidate, Case};
-use crate::fold::{Series, WorkFigures};
+use crate::aggregate::{Series, WorkFigures};
 
 pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
     let by_work: Vec<Candidate> =

@@ -6,7 +6,7 @@ use super::thresholds::{FILES_FULL_SHARE, REFUSED_SHARE_MIN};
 use super::view::{Op, SERVER, View, first_above_zero};
 use super::words::{count, counted, digits, moment, share};
 use super::{Candidate, Case, Rank};
-use crate::fold::{ErrorGroup, Series};
+use crate::aggregate::{ErrorGroup, Series};
 use crate::report::words::{clean, first_few};
 
 /// How the system says that it has no port left for a connection from here: EADDRNOTAVAIL, 99 on Linux.

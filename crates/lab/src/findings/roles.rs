@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::series::{Step, Times, area, at, mean, steps, time_when_s};
-use crate::fold::{Series, Timeline, seconds_in_unit};
+use crate::aggregate::{Series, Timeline, seconds_in_unit};
 use crate::scenario::Signals;
 
 /// Every role, and the metric that our own server tells it with.
@@ -31,7 +31,7 @@ pub const ROLES: [(&str, Option<&str>); 15] = [
 ];
 
 /// The metrics that findings look for: those that the scenario names, and those of our own server. A timeline keeps
-/// room for them ([`Timeline::preferring`]).
+/// room for them ([`Timeline::with_preferred_metrics`]).
 #[must_use]
 pub fn metric_names(signals: &Signals) -> BTreeSet<String> {
     let named = signals.values().map(|metric| base_of(metric).to_owned());

@@ -1,7 +1,7 @@
 //! Figures over time as steps: a value holds from its moment to the next one. What they add up to over stretches of
 //! time, and when they were above something. Refuses to know what they measure.
 
-use crate::fold::{Series, Stretch};
+use crate::aggregate::{Series, SeriesBucket};
 
 /// Stretches of time in seconds from the start of the plan: in order, apart from each other, none empty.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -79,7 +79,7 @@ impl Times {
 pub(super) struct Step {
     pub(super) from_s: f64,
     pub(super) to_s: f64,
-    pub(super) value: Stretch,
+    pub(super) value: SeriesBucket,
 }
 
 /// The stretches of a series, each until the next one, or as long as it is known to hold. The last one lasts as long as the

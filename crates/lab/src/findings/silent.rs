@@ -11,7 +11,7 @@ use super::thresholds::{DISTURBED_MIN_S, SILENCE_MISSED_MIN, SILENCE_RATE_MIN, S
 use super::view::{Op, View};
 use super::words::{count, counted, digits, moment};
 use super::{Candidate, Case, Rank};
-use crate::fold::{Outage, Timeline};
+use crate::aggregate::{Outage, Timeline};
 use crate::limits::SILENCE_TOLD_EVERY;
 
 /// Stretches that are told one by one.

@@ -4,7 +4,7 @@
 use super::view::View;
 use super::words::{count, counted, moment, share};
 use super::{Candidate, Case, Death};
-use crate::fold::WorkFigures;
+use crate::aggregate::WorkFigures;
 use crate::record::timeline::FaultRow;
 use crate::report::words::{first_few, first_few_of};
 

@@ -11,7 +11,7 @@ use super::roles::Role;
 use super::series::{Times, area, at, mean, steps, usual_peak, when};
 use super::thresholds::{BUSY_MIN, CALM_DISTANCE_S, CALM_MAX, LASTING_MIN_S, LASTING_SHARE_MIN};
 use super::{Death, Input};
-use crate::fold::{Series, Timeline};
+use crate::aggregate::{Series, Timeline};
 use crate::record::timeline::FaultRow;
 
 /// How the target's process is called.

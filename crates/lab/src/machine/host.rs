@@ -6,16 +6,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::ops::RangeInclusive;
 
-use super::text::{kib, value};
-use crate::fold::round;
+use super::proc_text::{kib_to_bytes, value_of};
+use crate::aggregate::round;
 
 /// Counters as the kernel keeps them, since the machine started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Host {
-    ticks: Option<Ticks>,
+pub struct HostCounters {
+    ticks: Option<CpuTicks>,
     memory_available_bytes: Option<u64>,
-    sockets: Option<Sockets>,
-    refused: Option<Refused>,
+    sockets: Option<SocketCounts>,
+    refused: Option<TcpCounters>,
     packets_dropped: Option<u64>,
 }
 
@@ -50,7 +50,7 @@ pub struct HostFigures {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Ticks {
+struct CpuTicks {
     idle: u64,
     steal: u64,
     interrupts: u64,
@@ -59,38 +59,39 @@ struct Ticks {
 
 /// Shares of all processors.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Shares {
+struct CpuShares {
     busy: f64,
     steal: f64,
     interrupts: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Sockets {
+struct SocketCounts {
     in_use: u64,
     time_wait: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Refused {
+struct TcpCounters {
     overflows: u64,
     drops: u64,
     request_queue: u64,
     timed_out: u64,
 }
 
-impl Host {
+impl HostCounters {
     /// Looks.
     #[must_use]
-    pub fn look() -> Self {
+    pub fn read() -> Self {
         let read = |path: &str| fs::read_to_string(path).ok();
-        let sockets = read("/proc/net/sockstat").and_then(|text| Sockets::parse(&text));
+        let sockets = read("/proc/net/sockstat").and_then(|text| SocketCounts::parse(&text));
         let in_use_6 = read("/proc/net/sockstat6").and_then(|text| field(line(&text, "TCP6:")?, "inuse"));
         Self {
-            ticks: read("/proc/stat").and_then(|text| Ticks::parse(&text)),
-            memory_available_bytes: read("/proc/meminfo").and_then(|text| kib(value(&text, "MemAvailable")?)),
-            sockets: sockets.map(|found| Sockets { in_use: found.in_use + in_use_6.unwrap_or(0), ..found }),
-            refused: read("/proc/net/netstat").and_then(|text| Refused::parse(&text)),
+            ticks: read("/proc/stat").and_then(|text| CpuTicks::parse(&text)),
+            memory_available_bytes: read("/proc/meminfo")
+                .and_then(|text| kib_to_bytes(value_of(&text, "MemAvailable")?)),
+            sockets: sockets.map(|found| SocketCounts { in_use: found.in_use + in_use_6.unwrap_or(0), ..found }),
+            refused: read("/proc/net/netstat").and_then(|text| TcpCounters::parse(&text)),
             packets_dropped: read("/proc/net/softnet_stat").and_then(|text| packets_dropped(&text)),
         }
     }
@@ -99,7 +100,7 @@ impl Host {
     #[must_use]
     pub fn since(&self, before: &Self) -> HostFigures {
         let shares = self.ticks.zip(before.ticks).and_then(|(now, before)| now.shares_since(before));
-        let refused = |count: fn(&Refused) -> u64| {
+        let refused = |count: fn(&TcpCounters) -> u64| {
             let (now, before) = self.refused.as_ref().zip(before.refused.as_ref())?;
             Some(count(now).saturating_sub(count(before)))
         };
@@ -144,7 +145,7 @@ impl HostFigures {
     }
 }
 
-impl Ticks {
+impl CpuTicks {
     /// The first line of proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal; what guests use is in
     /// user already.
     fn parse(stat: &str) -> Option<Self> {
@@ -154,12 +155,12 @@ impl Ticks {
         Some(Self { idle: idle + waiting, steal, interrupts: hard + soft, total: all.iter().sum() })
     }
 
-    fn shares_since(self, before: Self) -> Option<Shares> {
+    fn shares_since(self, before: Self) -> Option<CpuShares> {
         let total = self.total.checked_sub(before.total).filter(|total| *total > 0)? as f64;
         // The kernel's idle time can step back a little.
         let idle = self.idle.saturating_sub(before.idle) as f64;
         let share = |now: u64, before: u64| now.saturating_sub(before) as f64 / total;
-        Some(Shares {
+        Some(CpuShares {
             busy: (1.0 - idle / total).max(0.0),
             steal: share(self.steal, before.steal),
             interrupts: share(self.interrupts, before.interrupts),
@@ -167,14 +168,14 @@ impl Ticks {
     }
 }
 
-impl Sockets {
+impl SocketCounts {
     fn parse(sockstat: &str) -> Option<Self> {
         let tcp = line(sockstat, "TCP:")?;
         Some(Self { in_use: field(tcp, "inuse")?, time_wait: field(tcp, "tw")? })
     }
 }
 
-impl Refused {
+impl TcpCounters {
     /// Pairs of lines: names, then values.
     fn parse(netstat: &str) -> Option<Self> {
         let mut lines = netstat.lines().filter_map(|line| line.strip_prefix("TcpExt:"));
@@ -211,10 +212,10 @@ fn field(line: &str, name: &str) -> Option<u64> {
 /// The ports that the kernel gives to outgoing connections.
 #[must_use]
 pub fn local_ports() -> Option<RangeInclusive<u16>> {
-    ports(&fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?)
+    parse_port_range(&fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?)
 }
 
-fn ports(text: &str) -> Option<RangeInclusive<u16>> {
+fn parse_port_range(text: &str) -> Option<RangeInclusive<u16>> {
     let (low, high) = text.trim().split_once(char::is_whitespace)?;
     let (low, high) = (low.parse().ok()?, high.trim().parse().ok()?);
     (low <= high).then_some(low..=high)
@@ -227,7 +228,7 @@ mod tests {
     #[test]
     fn processors() {
         let parse =
-            |text: &str| Ticks::parse(text).map(|ticks| (ticks.idle, ticks.steal, ticks.interrupts, ticks.total));
+            |text: &str| CpuTicks::parse(text).map(|ticks| (ticks.idle, ticks.steal, ticks.interrupts, ticks.total));
         let before = "cpu  100 0 50 800 40 0 5 5 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n";
         assert_eq!(parse(before), Some((840, 5, 5, 1000)));
         assert_eq!(parse("cpu 1 2 3\n"), None);
@@ -237,9 +238,9 @@ mod tests {
 
     #[track_caller]
     fn check_share(now: (u64, u64, u64, u64), expected: Option<(f64, f64, f64)>) {
-        let before = Ticks { idle: 840, steal: 5, interrupts: 5, total: 1000 };
+        let before = CpuTicks { idle: 840, steal: 5, interrupts: 5, total: 1000 };
         let (idle, steal, interrupts, total) = now;
-        let found = Ticks { idle, steal, interrupts, total }.shares_since(before);
+        let found = CpuTicks { idle, steal, interrupts, total }.shares_since(before);
         assert_eq!(found.map(|shares| (shares.busy, shares.steal, shares.interrupts)), expected, "{now:?}");
     }
 
@@ -254,7 +255,7 @@ mod tests {
 
     #[track_caller]
     fn check_sockets(text: &str, expected: Option<(u64, u64)>) {
-        assert_eq!(Sockets::parse(text).map(|found| (found.in_use, found.time_wait)), expected, "{text}");
+        assert_eq!(SocketCounts::parse(text).map(|found| (found.in_use, found.time_wait)), expected, "{text}");
     }
 
     #[test]
@@ -270,7 +271,7 @@ mod tests {
     #[track_caller]
     fn check_refused(text: &str, expected: Option<(u64, u64, u64, u64)>) {
         let found =
-            Refused::parse(text).map(|found| (found.overflows, found.drops, found.request_queue, found.timed_out));
+            TcpCounters::parse(text).map(|found| (found.overflows, found.drops, found.request_queue, found.timed_out));
         assert_eq!(found, expected, "{text}");
     }
 
@@ -293,21 +294,27 @@ mod tests {
 
     #[test]
     fn port_ranges() {
-        assert_eq!(ports("32768\t60999\n"), Some(32768..=60999));
-        assert_eq!(ports("5 4"), None);
-        assert_eq!(ports("1 70000"), None);
+        assert_eq!(parse_port_range("32768\t60999\n"), Some(32768..=60999));
+        assert_eq!(parse_port_range("5 4"), None);
+        assert_eq!(parse_port_range("1 70000"), None);
         assert!(local_ports().is_some());
     }
 
     #[test]
     fn figures_of_this_machine_are_by_name() {
-        let before = Host::look();
-        let names: Vec<String> = Host::look().since(&before).by_name().into_keys().collect();
+        let before = HostCounters::read();
+        let names: Vec<String> = HostCounters::read().since(&before).by_name().into_keys().collect();
         assert!(names.iter().any(|name| name == "listen_overflows"), "{names:?}");
         assert!(names.iter().any(|name| name == "tcp_time_wait"), "{names:?}");
         assert!(names.iter().any(|name| name == "packets_dropped"), "{names:?}");
-        let idle = Host { ticks: Some(Ticks { idle: 1, steal: 0, interrupts: 3, total: 4 }), ..Host::default() };
-        let then = Host { ticks: Some(Ticks { idle: 2, steal: 1, interrupts: 4, total: 8 }), ..Host::default() };
+        let idle = HostCounters {
+            ticks: Some(CpuTicks { idle: 1, steal: 0, interrupts: 3, total: 4 }),
+            ..HostCounters::default()
+        };
+        let then = HostCounters {
+            ticks: Some(CpuTicks { idle: 2, steal: 1, interrupts: 4, total: 8 }),
+            ..HostCounters::default()
+        };
         let expected = [("busy_share", 0.75), ("steal_share", 0.25), ("interrupt_share", 0.25)];
         let expected = expected.map(|(name, share)| (name.to_owned(), share));
         assert_eq!(then.since(&idle).by_name(), BTreeMap::from(expected));

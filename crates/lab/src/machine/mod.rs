@@ -3,9 +3,9 @@
 
 mod disk;
 mod host;
+mod proc_text;
 mod process;
-mod text;
-mod tree;
+mod process_table;
 
 use std::fs;
 use std::path::Path;
@@ -13,10 +13,10 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 pub use disk::{free_bytes, fsync_ms_p50};
-pub use host::{Host, HostFigures, local_ports};
-pub use process::{Usage, identity, name_of, pss_bytes, usage};
-pub use tree::{Processes, Row};
-pub(crate) use tree::{pss_of, usages};
+pub use host::{HostCounters, HostFigures, local_ports};
+pub use process::{ProcessUsage, process_name, read_pss_bytes, read_usage, start_ticks};
+pub use process_table::{ProcessRow, ProcessTable};
+pub(crate) use process_table::{read_pss_of, read_usages};
 
 /// What figures depend on besides the program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,9 +41,9 @@ impl Machine {
         let processor = fs::read_to_string("/proc/cpuinfo").ok();
         Self {
             cores: std::thread::available_parallelism().ok().map(Into::into),
-            memory_bytes: memory.and_then(|info| text::kib(text::value(&info, "MemTotal")?)),
+            memory_bytes: memory.and_then(|info| proc_text::kib_to_bytes(proc_text::value_of(&info, "MemTotal")?)),
             kernel: fs::read_to_string("/proc/sys/kernel/osrelease").ok().map(|text| text.trim().to_owned()),
-            cpu_model: processor.and_then(|info| text::value(&info, "model name").map(str::to_owned)),
+            cpu_model: processor.and_then(|info| proc_text::value_of(&info, "model name").map(str::to_owned)),
             fsync_ms_p50: fsync_ms_p50(dir).ok(),
         }
     }

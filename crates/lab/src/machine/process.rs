@@ -2,17 +2,17 @@
 //! to know which process matters, and to add several up: that is [`super::tree`].
 //!
 //! What a look costs, measured on a busy 2-core machine: 0.05 ms for [`usage`] of a process with one thread and 15 µs
-//! more for every further thread; 11 ms per GiB of small pages for [`pss_bytes`].
+//! more for every further thread; 11 ms per GiB of small pages for [`read_pss_bytes`].
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 
-use super::text::{count, kib, value};
+use super::proc_text::{count_of, kib_to_bytes, value_of};
 use crate::limits::THREADS_READ_MAX;
 
 /// What a process uses, or several together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Usage {
+pub struct ProcessUsage {
     /// Resident memory. Of several processes the sum: pages that they share count once for each of them.
     pub rss_bytes: u64,
     /// Processor time since it started, in the program's own code.
@@ -31,7 +31,7 @@ pub struct Usage {
     pub switches_involuntary: Option<u64>,
 }
 
-impl Usage {
+impl ProcessUsage {
     /// Processor time of the process itself, user and system.
     #[must_use]
     pub fn cpu_s(&self) -> f64 {
@@ -40,7 +40,7 @@ impl Usage {
 
     /// Both together; what is unknown of one is unknown of the sum.
     #[must_use]
-    pub fn and(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
         let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
         Self {
             rss_bytes: self.rss_bytes + other.rss_bytes,
@@ -93,30 +93,30 @@ impl Stat {
 }
 
 /// Voluntary and involuntary context switches of one thread's status.
-fn switches(status: &str) -> Option<(u64, u64)> {
-    Some((count(status, "voluntary_ctxt_switches")?, count(status, "nonvoluntary_ctxt_switches")?))
+fn parse_context_switches(status: &str) -> Option<(u64, u64)> {
+    Some((count_of(status, "voluntary_ctxt_switches")?, count_of(status, "nonvoluntary_ctxt_switches")?))
 }
 
 /// The proportional set size of a smaps_rollup: shared pages are divided among those who share them.
-fn pss(rollup: &str) -> Option<u64> {
-    kib(value(rollup, "Pss")?)
+fn parse_pss(rollup: &str) -> Option<u64> {
+    kib_to_bytes(value_of(rollup, "Pss")?)
 }
 
 /// What a process calls itself: at most 15 characters, which may be any.
 #[must_use]
-pub fn name_of(pid: u32) -> Option<String> {
+pub fn process_name(pid: u32) -> Option<String> {
     Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end().to_owned())
 }
 
 /// The usage of one living process of this machine; none of a zombie.
 #[must_use]
-pub fn usage(pid: u32) -> Option<Usage> {
+pub fn read_usage(pid: u32) -> Option<ProcessUsage> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let stat = Stat::read(pid)?;
     let seconds = |ticks: u64| ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
-    let switches = switches_of(pid, stat.threads);
-    Some(Usage {
-        rss_bytes: kib(value(&status, "VmRSS")?)?,
+    let switches = context_switches_of(pid, stat.threads);
+    Some(ProcessUsage {
+        rss_bytes: kib_to_bytes(value_of(&status, "VmRSS")?)?,
         cpu_user_s: seconds(stat.user_ticks),
         cpu_system_s: seconds(stat.system_ticks),
         cpu_children_s: seconds(stat.children_ticks),
@@ -128,12 +128,12 @@ pub fn usage(pid: u32) -> Option<Usage> {
 }
 
 /// The status of a process counts the switches of its first thread alone, so each thread is asked.
-fn switches_of(pid: u32, threads: u64) -> Option<(u64, u64)> {
+fn context_switches_of(pid: u32, threads: u64) -> Option<(u64, u64)> {
     if threads > THREADS_READ_MAX {
         return None;
     }
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-    let of_thread = |task: fs::DirEntry| switches(&fs::read_to_string(task.path().join("status")).ok()?);
+    let of_thread = |task: fs::DirEntry| parse_context_switches(&fs::read_to_string(task.path().join("status")).ok()?);
     // A thread that ended a moment ago is missing from the sum.
     let all = tasks.filter_map(Result::ok).filter_map(of_thread);
     Some(all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1)))
@@ -154,13 +154,13 @@ fn open_files(pid: u32) -> Option<u64> {
 /// up. The kernel walks all pages for it and keeps the process from mapping memory meanwhile, so this is not for
 /// every second. None without the right to look.
 #[must_use]
-pub fn pss_bytes(pid: u32) -> Option<u64> {
-    pss(&fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?)
+pub fn read_pss_bytes(pid: u32) -> Option<u64> {
+    parse_pss(&fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?)
 }
 
 /// When a process started, in ticks since the machine did: an id with the same start is the same process.
 #[must_use]
-pub fn identity(pid: u32) -> Option<u64> {
+pub fn start_ticks(pid: u32) -> Option<u64> {
     Some(Stat::read(pid)?.started_ticks)
 }
 
@@ -190,25 +190,25 @@ mod tests {
     #[test]
     fn switches_need_both_counts() {
         let both = "Name:\tx\nvoluntary_ctxt_switches:\t12\nnonvoluntary_ctxt_switches:\t3\n";
-        assert_eq!(switches(both), Some((12, 3)));
-        assert_eq!(switches("nonvoluntary_ctxt_switches:\t3\n"), None);
+        assert_eq!(parse_context_switches(both), Some((12, 3)));
+        assert_eq!(parse_context_switches("nonvoluntary_ctxt_switches:\t3\n"), None);
     }
 
     #[test]
     fn the_proportional_size_is_one_line_of_many() {
         let rollup = "00400000-7fff ---p 00000000 00:00 0 [rollup]\nRss: 9 kB\nPss: 4 kB\nPss_Dirty: 1 kB\n";
-        assert_eq!(pss(rollup), Some(4096));
-        assert_eq!(pss("Pss_Dirty: 1 kB\n"), None);
+        assert_eq!(parse_pss(rollup), Some(4096));
+        assert_eq!(parse_pss("Pss_Dirty: 1 kB\n"), None);
     }
 
     #[test]
     fn this_process_has_a_usage_and_an_ended_one_has_none() {
         let own = std::process::id();
-        let before = usage(own).unwrap();
+        let before = read_usage(own).unwrap();
         assert!(before.rss_bytes > 0 && before.threads > 0 && before.switches_voluntary.is_some());
-        assert!(pss_bytes(own).is_some_and(|bytes| bytes > 0 && bytes <= usage(own).unwrap().rss_bytes * 2));
-        assert_eq!(identity(own), identity(own));
-        assert_eq!((usage(u32::MAX), pss_bytes(u32::MAX), identity(u32::MAX)), (None, None, None));
+        assert!(read_pss_bytes(own).is_some_and(|bytes| bytes > 0 && bytes <= read_usage(own).unwrap().rss_bytes * 2));
+        assert_eq!(start_ticks(own), start_ticks(own));
+        assert_eq!((read_usage(u32::MAX), read_pss_bytes(u32::MAX), start_ticks(u32::MAX)), (None, None, None));
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
             .spawn()
             .unwrap();
         std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
-        let seen = usage(child.id()).unwrap().open_files.unwrap();
+        let seen = read_usage(child.id()).unwrap().open_files.unwrap();
         let listed = fs::read_dir(format!("/proc/{}/fd", child.id())).unwrap().count() as u64;
         drop(child.stdin.take());
         child.wait().unwrap();
@@ -231,9 +231,10 @@ mod tests {
 
     #[test]
     fn a_sum_knows_what_all_of_its_parts_know() {
-        let known = Usage { rss_bytes: 5, cpu_user_s: 1.0, threads: 2, open_files: Some(3), ..Usage::default() };
-        let both = known.and(known);
+        let known =
+            ProcessUsage { rss_bytes: 5, cpu_user_s: 1.0, threads: 2, open_files: Some(3), ..ProcessUsage::default() };
+        let both = known.plus(known);
         assert_eq!((both.rss_bytes, both.threads, both.open_files, both.cpu_s()), (10, 4, Some(6), 2.0));
-        assert_eq!(known.and(Usage::default()).open_files, None);
+        assert_eq!(known.plus(ProcessUsage::default()).open_files, None);
     }
 }

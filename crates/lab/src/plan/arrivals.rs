@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use super::moments::{Gaps, count, moment};
-use super::{Leg, Schedule};
+use super::due_times::{PoissonArrivals, due_offset, timed_arrival_count};
+use super::{LoadSpec, Schedule};
 
 /// One arrival of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct Arrival {
     /// When it is due, from the start of the plan.
     pub intended: Duration,
     /// The number of its part, counted over the whole trial.
-    pub part: u32,
+    pub load_step: u32,
     /// Its place in the leg, counted from 0.
     pub index: u64,
     /// Its own seed: what it draws depends on nothing else.
@@ -20,66 +20,73 @@ pub struct Arrival {
 
 /// The arrivals of a worker, in the order in which they are due.
 #[derive(Clone, Debug)]
-pub struct Arrivals {
-    leg: Leg,
+pub struct ArrivalIter {
+    spec: LoadSpec,
     worker: u64,
-    of: u64,
-    source: Source,
+    worker_count: u64,
+    source: ArrivalSource,
 }
 
 #[derive(Clone, Debug)]
-enum Source {
+enum ArrivalSource {
     /// Moments that are computed from their index.
-    Counted { next: u64, count: u64 },
+    Computed { next: u64, count: u64 },
     /// Moments that follow from the ones before.
-    Walked(Gaps),
+    Drawn(PoissonArrivals),
 }
 
-impl Arrivals {
-    pub(super) fn new(leg: Leg, worker: u32, of: u32) -> Self {
+impl ArrivalIter {
+    pub(super) fn new(leg: LoadSpec, worker: u32, of: u32) -> Self {
         let of = match leg.schedule {
             Schedule::Hold { connections, .. } => u64::from(of).min(connections),
             _ => u64::from(of),
         };
         let worker = u64::from(worker);
         let source = match leg.schedule {
-            Schedule::Poisson { rate_per_s, lasting } => Source::Walked(Gaps::new(leg.seed, rate_per_s, lasting)),
+            Schedule::Poisson { rate_per_s, lasting } => {
+                ArrivalSource::Drawn(PoissonArrivals::new(leg.seed, rate_per_s, lasting))
+            }
             // A worker beyond the last has no segment.
-            ref schedule => Source::Counted { next: worker, count: if worker < of { count(schedule) } else { 0 } },
+            ref schedule => ArrivalSource::Computed {
+                next: worker,
+                count: if worker < of { timed_arrival_count(schedule) } else { 0 },
+            },
         };
-        Self { leg, worker, of: of.max(1), source }
+        Self { spec: leg, worker, worker_count: of.max(1), source }
     }
 }
 
-impl Iterator for Arrivals {
+impl Iterator for ArrivalIter {
     type Item = Arrival;
 
     fn next(&mut self) -> Option<Arrival> {
         let (index, offset) = match &mut self.source {
-            Source::Counted { next, count } => {
+            ArrivalSource::Computed { next, count } => {
                 let index = *next;
                 if index >= *count {
                     return None;
                 }
-                *next = next.saturating_add(self.of);
-                (index, moment(&self.leg.schedule, index))
+                *next = next.saturating_add(self.worker_count);
+                (index, due_offset(&self.spec.schedule, index))
             }
-            Source::Walked(gaps) => gaps.find(|(index, _)| index % self.of == self.worker)?,
+            ArrivalSource::Drawn(gaps) => gaps.find(|(index, _)| index % self.worker_count == self.worker)?,
         };
-        Some(self.leg.arrival(index, self.leg.start.saturating_add(offset)))
+        Some(self.spec.arrival(index, self.spec.start.saturating_add(offset)))
     }
 
     fn nth(&mut self, skipped: usize) -> Option<Arrival> {
         match &mut self.source {
-            Source::Counted { next, .. } => *next = next.saturating_add(self.of.saturating_mul(skipped as u64)),
-            Source::Walked(_) => (0..skipped).try_for_each(|_| self.next().map(|_| ()))?,
+            ArrivalSource::Computed { next, .. } => {
+                *next = next.saturating_add(self.worker_count.saturating_mul(skipped as u64))
+            }
+            ArrivalSource::Drawn(_) => (0..skipped).try_for_each(|_| self.next().map(|_| ()))?,
         }
         self.next()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        let Source::Counted { next, count } = self.source else { return (0, None) };
-        let left = usize::try_from(count.saturating_sub(next).div_ceil(self.of)).unwrap_or(usize::MAX);
+        let ArrivalSource::Computed { next, count } = self.source else { return (0, None) };
+        let left = usize::try_from(count.saturating_sub(next).div_ceil(self.worker_count)).unwrap_or(usize::MAX);
         (left, Some(left))
     }
 }

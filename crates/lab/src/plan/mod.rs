@@ -3,8 +3,8 @@
 //! that know nothing of each other.
 
 mod arrivals;
+mod due_times;
 mod label;
-mod moments;
 #[cfg(test)]
 mod tests;
 
@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use arrivals::{Arrival, Arrivals};
-pub use label::part_label;
-pub(crate) use moments::due_within;
+pub use arrivals::{Arrival, ArrivalIter};
+pub(crate) use due_times::due_within;
+pub use label::load_step_label;
 
 use crate::scenario::chance::{Purpose, draw};
 use crate::scenario::{self, Each, EdgeArrivals, Every, Opening, Phase, Reconnect, mix};
@@ -22,13 +22,13 @@ use crate::scenario::{self, Each, EdgeArrivals, Every, Opening, Phase, Reconnect
 /// A stretch of a phase as workers drive it: everything that they need to know, and no more. Pure data: any worker,
 /// in any process, computes its own segment of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Leg {
+pub struct LoadSpec {
     /// The phase, by its place in the scenario.
-    pub phase: usize,
+    pub phase_index: usize,
     /// The journey, by its place in the scenario.
-    pub journey: usize,
+    pub journey_index: usize,
     /// The number of its part; the bursts of one leg number on from it.
-    pub part: u32,
+    pub load_step: u32,
     /// Its first moment, from the start of the plan.
     pub start: Duration,
     /// When what is due.
@@ -39,13 +39,13 @@ pub struct Leg {
     pub reconnect: Reconnect,
     /// The journey that each held connection takes first, by its place in the scenario.
     #[serde(default)]
-    pub opening: Option<usize>,
+    pub opening_journey_index: Option<usize>,
     /// The phase whose connections it goes on with, by its place in the scenario.
     #[serde(default)]
-    pub keeps: Option<usize>,
+    pub resumes_phase: Option<usize>,
     /// Whether its connections stay when it is over, because a later phase goes on with them.
     #[serde(default)]
-    pub leaves: bool,
+    pub leaves_open: bool,
     /// The seed of its arrivals.
     pub seed: u64,
 }
@@ -59,7 +59,7 @@ pub enum Schedule {
     Bursts { batch: u64, every: Duration, times: u64 },
     /// A constant rate.
     #[allow(missing_docs)]
-    Rate { rate_per_s: f64, lasting: Duration },
+    ConstantRate { rate_per_s: f64, lasting: Duration },
     /// A rate that changes evenly.
     #[allow(missing_docs)]
     Ramp { from_per_s: f64, to_per_s: f64, lasting: Duration },
@@ -68,7 +68,7 @@ pub enum Schedule {
     Poisson { rate_per_s: f64, lasting: Duration },
     /// A closed loop.
     #[allow(missing_docs)]
-    Clients { clients: u64, each: Each },
+    ClosedLoop { clients: u64, each: Each },
     /// Held connections; requests across them are due when all are open, and counted from there.
     #[allow(missing_docs)]
     Hold { connections: u64, opening: Opening, rate_per_s: Option<f64>, lasting: Duration },
@@ -76,23 +76,23 @@ pub enum Schedule {
 
 /// Where a phase stands in its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct PhasePosition {
     /// Its place in the scenario.
     pub phase: usize,
     /// The number of its first part, counted over the whole trial.
-    pub part: u32,
+    pub first_load_step: u32,
     /// Its first moment, from the start of the plan.
     pub start: Duration,
     /// The seed of the run.
     pub seed: u64,
 }
 
-impl Place {
+impl PhasePosition {
     /// The place of the phase at `phase`: the parts of those before it come first.
     #[must_use]
-    pub fn of(phases: &[Phase], phase: usize, start: Duration, seed: u64) -> Self {
+    pub fn for_phase(phases: &[Phase], phase: usize, start: Duration, seed: u64) -> Self {
         let before = phases.iter().take(phase).map(|phase| phase.arrivals.parts());
-        Self { phase, part: before.fold(0, u32::saturating_add), start, seed }
+        Self { phase, first_load_step: before.fold(0, u32::saturating_add), start, seed }
     }
 }
 
@@ -100,11 +100,11 @@ impl Place {
 /// that waits for the one before, none for a search, and one for any other load. All of them start where the phase
 /// does: when a later one may begin is known when the one before is over.
 #[must_use]
-pub fn legs(phase: &Phase, place: Place) -> Vec<Leg> {
+pub fn load_specs(phase: &Phase, place: PhasePosition) -> Vec<LoadSpec> {
     use scenario::Arrivals as Load;
-    let one = |schedule| vec![leg(phase, place, 0, schedule)];
-    let numbered = |schedules: Vec<Schedule>| -> Vec<Leg> {
-        (0..).zip(schedules).map(|(number, schedule)| leg(phase, place, number, schedule)).collect()
+    let one = |schedule| vec![load_spec(phase, place, 0, schedule)];
+    let numbered = |schedules: Vec<Schedule>| -> Vec<LoadSpec> {
+        (0..).zip(schedules).map(|(number, schedule)| load_spec(phase, place, number, schedule)).collect()
     };
     match phase.arrivals {
         Load::Batch { batch, every: Every::Time(every), times } => one(Schedule::Bursts { batch, every, times }),
@@ -112,12 +112,12 @@ pub fn legs(phase: &Phase, place: Place) -> Vec<Leg> {
             let burst = || Schedule::Bursts { batch, every: Duration::ZERO, times: 1 };
             numbered((0..times).map(|_| burst()).collect())
         }
-        Load::Rate { rate_per_s, lasting } => one(Schedule::Rate { rate_per_s, lasting }),
+        Load::Rate { rate_per_s, lasting } => one(Schedule::ConstantRate { rate_per_s, lasting }),
         Load::Ramp { from_per_s, to_per_s, lasting } => one(Schedule::Ramp { from_per_s, to_per_s, lasting }),
         Load::Poisson { rate_per_s, lasting } => one(Schedule::Poisson { rate_per_s, lasting }),
-        Load::Clients { clients, each } => one(Schedule::Clients { clients, each }),
+        Load::Clients { clients, each } => one(Schedule::ClosedLoop { clients, each }),
         Load::Ladder { ref levels, each, .. } => {
-            numbered(levels.iter().map(|&clients| Schedule::Clients { clients, each }).collect())
+            numbered(levels.iter().map(|&clients| Schedule::ClosedLoop { clients, each }).collect())
         }
         Load::Hold { connections, opening, rate_per_s, lasting } => {
             one(Schedule::Hold { connections, opening, rate_per_s, lasting })
@@ -128,49 +128,56 @@ pub fn legs(phase: &Phase, place: Place) -> Vec<Leg> {
 
 /// Level `number`, counted from 0, of a search: its rate is known when the level before is over.
 #[must_use]
-pub fn level(phase: &Phase, edge: &EdgeArrivals, place: Place, number: u32, rate_per_s: f64, lasting: Duration) -> Leg {
+pub fn search_level(
+    phase: &Phase,
+    edge: &EdgeArrivals,
+    place: PhasePosition,
+    number: u32,
+    rate_per_s: f64,
+    lasting: Duration,
+) -> LoadSpec {
     let schedule = match edge.poisson {
         true => Schedule::Poisson { rate_per_s, lasting },
-        false => Schedule::Rate { rate_per_s, lasting },
+        false => Schedule::ConstantRate { rate_per_s, lasting },
     };
-    leg(phase, place, number, schedule)
+    load_spec(phase, place, number, schedule)
 }
 
-fn leg(phase: &Phase, place: Place, number: u32, schedule: Schedule) -> Leg {
+fn load_spec(phase: &Phase, place: PhasePosition, number: u32, schedule: Schedule) -> LoadSpec {
     let in_flight_max = match schedule {
-        Schedule::Clients { clients, .. } => clients,
+        Schedule::ClosedLoop { clients, .. } => clients,
         _ => phase.in_flight_max,
     };
-    Leg {
-        phase: place.phase,
-        journey: phase.journey,
-        part: place.part.saturating_add(number),
+    LoadSpec {
+        phase_index: place.phase,
+        journey_index: phase.journey,
+        load_step: place.first_load_step.saturating_add(number),
         start: place.start,
         schedule,
         in_flight_max,
         reconnect: phase.reconnect,
-        opening: phase.opening,
-        keeps: phase.keeps,
-        leaves: phase.leaves,
+        opening_journey_index: phase.opening,
+        resumes_phase: phase.keeps,
+        leaves_open: phase.leaves,
         seed: draw(mix(place.seed, place.phase as u64 + 1), Purpose::Leg, u64::from(number)),
     }
 }
 
-impl Leg {
+impl LoadSpec {
     /// The same for held connections that are open since `at`, which was not known before: their requests count from
     /// there.
     #[must_use]
-    pub fn asked_from(&self, at: Duration) -> Self {
+    pub fn starting_at(&self, at: Duration) -> Self {
         Self { start: at, ..self.clone() }
     }
 
     /// The arrivals that are due by the clock, for worker `worker` of `of`: index i belongs to worker i modulo `of`, so
     /// that the segments of all workers are the whole, however many there are. Requests across held connections are
     /// shared among the workers that hold one. None for a closed loop: there an answer makes the next arrival due, and
-    /// [`Leg::arrival`] makes it.
+    /// [`LoadSpec::arrival`] makes it.
     #[must_use]
-    pub fn arrivals(&self, worker: u32, of: u32) -> Arrivals {
-        Arrivals::new(self.clone(), worker, of)
+    pub fn arrivals(&self, worker: u32, of: u32) -> ArrivalIter {
+        ArrivalIter::new(self.clone(), worker, of)
     }
 
     /// The arrival of this index, due at this moment from the start of the plan.
@@ -180,45 +187,46 @@ impl Leg {
             Schedule::Bursts { batch, .. } => index.checked_div(batch).unwrap_or(0),
             _ => 0,
         };
-        let part = self.part.saturating_add(u32::try_from(burst).unwrap_or(u32::MAX));
-        Arrival { intended, part, index, seed: mix(self.seed, index) }
+        let part = self.load_step.saturating_add(u32::try_from(burst).unwrap_or(u32::MAX));
+        Arrival { intended, load_step: part, index, seed: mix(self.seed, index) }
     }
 
     /// When connection `number`, counted from 0, is due to be opened, where the leg holds some. One of those that should
     /// stand already, and does not, is due at once.
     #[must_use]
-    pub fn opening(&self, number: u64) -> Option<Duration> {
+    pub fn opening_due(&self, number: u64) -> Option<Duration> {
         let Schedule::Hold { connections, opening, .. } = self.schedule else { return None };
-        let offset =
-            opening.per_s.map_or(Duration::ZERO, |open| moments::even(number.saturating_sub(opening.kept), open));
+        let offset = opening
+            .per_s
+            .map_or(Duration::ZERO, |open| due_times::constant_rate_offset(number.saturating_sub(opening.kept), open));
         (number < connections).then_some(self.start.saturating_add(offset))
     }
 
     /// From its first moment to its last, where that is known before; where it holds connections, as planned.
     #[must_use]
-    pub fn length(&self) -> Option<Duration> {
+    pub fn duration(&self) -> Option<Duration> {
         match self.schedule {
-            Schedule::Bursts { every, times, .. } => Some(moments::times(every, times.saturating_sub(1))),
-            Schedule::Rate { lasting, .. }
+            Schedule::Bursts { every, times, .. } => Some(due_times::multiply(every, times.saturating_sub(1))),
+            Schedule::ConstantRate { lasting, .. }
             | Schedule::Ramp { lasting, .. }
             | Schedule::Poisson { lasting, .. }
-            | Schedule::Clients { each: Each::Lasting(lasting), .. } => Some(lasting),
+            | Schedule::ClosedLoop { each: Each::Lasting(lasting), .. } => Some(lasting),
             Schedule::Hold { connections, opening, lasting, .. } => {
                 Some(opening.planned(connections).saturating_add(lasting))
             }
-            Schedule::Clients { each: Each::Requests(_), .. } => None,
+            Schedule::ClosedLoop { each: Each::Requests(_), .. } => None,
         }
     }
 
     /// How many arrivals it has, where that is known before: independent ones are counted as they come, and a closed
     /// loop for a time makes as many as the target answers.
     #[must_use]
-    pub fn count(&self) -> Option<u64> {
+    pub fn arrival_count(&self) -> Option<u64> {
         match self.schedule {
             Schedule::Poisson { .. } => None,
-            Schedule::Clients { clients, each: Each::Requests(requests) } => Some(clients.saturating_mul(requests)),
-            Schedule::Clients { each: Each::Lasting(_), .. } => None,
-            ref timed => Some(moments::count(timed)),
+            Schedule::ClosedLoop { clients, each: Each::Requests(requests) } => Some(clients.saturating_mul(requests)),
+            Schedule::ClosedLoop { each: Each::Lasting(_), .. } => None,
+            ref timed => Some(due_times::timed_arrival_count(timed)),
         }
     }
 }

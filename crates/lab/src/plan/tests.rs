@@ -15,8 +15,8 @@ fn phase(arrivals: Load) -> Phase {
     Phase { name, arrivals, in_flight_max, journey: 3, after, at, reconnect, opening: None, keeps: None, leaves: false }
 }
 
-fn place(seed: u64) -> Place {
-    Place { phase: 1, part: 10, start: Duration::from_secs(5), seed }
+fn place(seed: u64) -> PhasePosition {
+    PhasePosition { phase: 1, first_load_step: 10, start: Duration::from_secs(5), seed }
 }
 
 fn ms(ms: u64) -> Duration {
@@ -26,14 +26,14 @@ fn ms(ms: u64) -> Duration {
 #[test]
 fn only_connections_that_are_missing_are_opened_in_their_turn() {
     let opening = Opening { per_s: Some(10.0), kept: 20, ..Opening::default() };
-    let leg = only_leg(Load::Hold { connections: 50, opening, rate_per_s: None, lasting: ms(1000) }, 1);
-    let due_ms = |number| leg.opening(number).map(|due| (due - leg.start).as_millis());
+    let leg = only_load_spec(Load::Hold { connections: 50, opening, rate_per_s: None, lasting: ms(1000) }, 1);
+    let due_ms = |number| leg.opening_due(number).map(|due| (due - leg.start).as_millis());
     assert_eq!([0, 19, 20, 21, 49, 50].map(due_ms), [Some(0), Some(0), Some(0), Some(100), Some(2900), None]);
-    assert_eq!(leg.length(), Some(ms(4000)));
+    assert_eq!(leg.duration(), Some(ms(4000)));
 }
 
-fn only_leg(load: Load, seed: u64) -> Leg {
-    let legs = legs(&phase(load), place(seed));
+fn only_load_spec(load: Load, seed: u64) -> LoadSpec {
+    let legs = load_specs(&phase(load), place(seed));
     assert_eq!(legs.len(), 1);
     legs.into_iter().next().unwrap()
 }
@@ -59,20 +59,20 @@ fn hold(connections: u64, open_per_s: Option<f64>, rate_per_s: Option<f64>, last
     Load::Hold { connections, opening, rate_per_s, lasting: ms(lasting_ms) }
 }
 
-impl Leg {
+impl LoadSpec {
     /// One that tests of workers drive: the first part of all, from the first moment, an arrival at a time.
     pub(crate) fn sole(schedule: Schedule) -> Self {
         Self {
-            phase: 0,
-            journey: 0,
-            part: 0,
+            phase_index: 0,
+            journey_index: 0,
+            load_step: 0,
             start: Duration::ZERO,
             schedule,
             in_flight_max: 1,
             reconnect: Reconnect::Never,
-            opening: None,
-            keeps: None,
-            leaves: false,
+            opening_journey_index: None,
+            resumes_phase: None,
+            leaves_open: false,
             seed: 1,
         }
     }
@@ -82,13 +82,13 @@ impl Leg {
 #[track_caller]
 fn check(load: Load, expected: &[(u64, u32)]) {
     let most = load.count();
-    let leg = only_leg(load, 1);
+    let leg = only_load_spec(load, 1);
     let found: Vec<(u64, u32)> = leg
         .arrivals(0, 1)
-        .map(|arrival| ((arrival.intended - leg.start).as_millis() as u64, arrival.part - leg.part))
+        .map(|arrival| ((arrival.intended - leg.start).as_millis() as u64, arrival.load_step - leg.load_step))
         .collect();
     assert_eq!(found, expected);
-    assert_eq!((leg.count(), most), (Some(expected.len() as u64), Some(expected.len() as u64)));
+    assert_eq!((leg.arrival_count(), most), (Some(expected.len() as u64), Some(expected.len() as u64)));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn moments_and_parts() {
     check(rate(4.0, 600), &[(0, 0), (250, 0), (500, 0)]);
     check(rate(0.5, 1000), &[(0, 0)]);
     // 0.07 a second for 100 s are seven, although the product of the two doubles is above it.
-    assert_eq!(only_leg(rate(0.07, 100_000), 1).count(), Some(7));
+    assert_eq!(only_load_spec(rate(0.07, 100_000), 1).arrival_count(), Some(7));
     // Four a second in the mean of two seconds, the more the later, and the other way round.
     check(ramp(0.0, 8.0, 1000), &[(0, 0), (500, 0), (707, 0), (866, 0)]);
     check(ramp(8.0, 0.0, 1000), &[(0, 0), (133, 0), (292, 0), (500, 0)]);
@@ -115,10 +115,12 @@ fn moments_and_parts() {
 fn legs_of_a_phase() {
     #[track_caller]
     fn legs_are(load: Load, expected: &[(u32, u64, Option<u64>, Option<u64>)]) {
-        let legs = legs(&phase(load), place(1));
-        let row = |leg: &Leg| (leg.part, leg.in_flight_max, leg.count(), leg.length().map(|length| length.as_secs()));
+        let legs = load_specs(&phase(load), place(1));
+        let row = |leg: &LoadSpec| {
+            (leg.load_step, leg.in_flight_max, leg.arrival_count(), leg.duration().map(|length| length.as_secs()))
+        };
         assert_eq!(legs.iter().map(row).collect::<Vec<_>>(), expected);
-        assert!(legs.iter().all(|leg| (leg.phase, leg.journey, leg.start.as_secs()) == (1, 3, 5)));
+        assert!(legs.iter().all(|leg| (leg.phase_index, leg.journey_index, leg.start.as_secs()) == (1, 3, 5)));
         assert!(legs.iter().all(|leg| leg.reconnect == Reconnect::Request));
         let seeds: BTreeSet<u64> = legs.iter().map(|leg| leg.seed).collect();
         assert_eq!(seeds.len(), legs.len(), "each leg has a seed of its own");
@@ -154,7 +156,8 @@ fn edge(poisson: bool) -> EdgeArrivals {
 fn parts_count_over_the_whole_trial() {
     let ladder = Load::Ladder { levels: vec![1, 2, 3], each: Each::Requests(1), pause: ms(0) };
     let phases = [batch(1, 1, 4), rate(1.0, 1000), ladder, Load::Edge(edge(false)), rate(1.0, 1000)].map(phase);
-    let parts: Vec<u32> = (0..5).map(|at| Place::of(&phases, at, Duration::ZERO, 1).part).collect();
+    let parts: Vec<u32> =
+        (0..5).map(|at| PhasePosition::for_phase(&phases, at, Duration::ZERO, 1).first_load_step).collect();
     assert_eq!(parts, [0, 4, 5, 8, 72]);
 }
 
@@ -164,12 +167,12 @@ fn parts_have_names() {
     fn named(load: Load, expected: &[&str]) {
         let phase = phase(load);
         let legs = match &phase.arrivals {
-            Load::Edge(edge) => vec![level(&phase, edge, place(1), 4, 1250.0, ms(5000))],
-            _ => legs(&phase, place(1)),
+            Load::Edge(edge) => vec![search_level(&phase, edge, place(1), 4, 1250.0, ms(5000))],
+            _ => load_specs(&phase, place(1)),
         };
-        let parts = |leg: &Leg| {
-            let last = leg.arrivals(0, 1).last().map_or(leg.part, |arrival| arrival.part);
-            (leg.part..=last).map(|part| part_label(&phase, 10, leg, part)).collect::<Vec<_>>()
+        let parts = |leg: &LoadSpec| {
+            let last = leg.arrivals(0, 1).last().map_or(leg.load_step, |arrival| arrival.load_step);
+            (leg.load_step..=last).map(|part| load_step_label(&phase, 10, leg, part)).collect::<Vec<_>>()
         };
         assert_eq!(legs.iter().flat_map(parts).collect::<Vec<_>>(), expected);
     }
@@ -188,32 +191,32 @@ fn parts_have_names() {
 #[test]
 fn a_level_of_a_search_is_a_leg_like_any_other() {
     let phase = phase(Load::Edge(edge(false)));
-    let at = |number, poisson| level(&phase, &edge(poisson), place(1), number, 20.0, ms(500));
-    assert_eq!(at(4, false).schedule, Schedule::Rate { rate_per_s: 20.0, lasting: ms(500) });
+    let at = |number, poisson| search_level(&phase, &edge(poisson), place(1), number, 20.0, ms(500));
+    assert_eq!(at(4, false).schedule, Schedule::ConstantRate { rate_per_s: 20.0, lasting: ms(500) });
     assert_eq!(at(4, true).schedule, Schedule::Poisson { rate_per_s: 20.0, lasting: ms(500) });
-    assert_eq!((at(4, false).part, at(4, false).count()), (14, Some(10)));
+    assert_eq!((at(4, false).load_step, at(4, false).arrival_count()), (14, Some(10)));
     assert_ne!(at(4, false).seed, at(5, false).seed);
 }
 
 #[test]
 fn connections_are_opened_one_after_the_other() {
-    let leg = only_leg(hold(3, Some(10.0), None, 1000), 1);
-    let openings: Vec<Option<Duration>> = (0..4).map(|number| leg.opening(number)).collect();
+    let leg = only_load_spec(hold(3, Some(10.0), None, 1000), 1);
+    let openings: Vec<Option<Duration>> = (0..4).map(|number| leg.opening_due(number)).collect();
     assert_eq!(openings, [Some(ms(5000)), Some(ms(5100)), Some(ms(5200)), None]);
-    assert_eq!(only_leg(hold(3, None, None, 1000), 1).opening(2), Some(ms(5000)));
-    assert_eq!(only_leg(rate(1.0, 1000), 1).opening(0), None);
+    assert_eq!(only_load_spec(hold(3, None, None, 1000), 1).opening_due(2), Some(ms(5000)));
+    assert_eq!(only_load_spec(rate(1.0, 1000), 1).opening_due(0), None);
 }
 
 #[test]
 fn closed_loops_have_no_moments_of_their_own() {
-    let leg = only_leg(Load::Clients { clients: 4, each: Each::Requests(5) }, 1);
+    let leg = only_load_spec(Load::Clients { clients: 4, each: Each::Requests(5) }, 1);
     assert_eq!(leg.arrivals(0, 1).count(), 0);
-    assert_eq!(leg.arrival(7, ms(9)), Arrival { intended: ms(9), part: 10, index: 7, seed: mix(leg.seed, 7) });
+    assert_eq!(leg.arrival(7, ms(9)), Arrival { intended: ms(9), load_step: 10, index: 7, seed: mix(leg.seed, 7) });
 }
 
 #[test]
 fn requests_across_few_connections_stay_with_those_who_hold_them() {
-    let leg = only_leg(hold(2, None, Some(10.0), 1000), 1);
+    let leg = only_load_spec(hold(2, None, Some(10.0), 1000), 1);
     let counts: Vec<usize> = (0..4).map(|worker| leg.arrivals(worker, 4).count()).collect();
     assert_eq!(counts, [5, 5, 0, 0]);
 }
@@ -222,7 +225,7 @@ fn requests_across_few_connections_stay_with_those_who_hold_them() {
 /// freedom exceeds 43.8 once in a thousand.
 #[test]
 fn independent_arrivals_have_exponential_gaps() {
-    let arrivals: Vec<Arrival> = only_leg(poisson(1000.0, 100_000), 7).arrivals(0, 1).collect();
+    let arrivals: Vec<Arrival> = only_load_spec(poisson(1000.0, 100_000), 7).arrivals(0, 1).collect();
     let mut bins = [0.0_f64; 20];
     for pair in arrivals.windows(2) {
         let gap_s = (pair[1].intended - pair[0].intended).as_secs_f64();
@@ -250,7 +253,7 @@ fn any_load() -> impl Strategy<Value = Load> {
 proptest! {
     #[test]
     fn the_segments_of_all_workers_are_the_whole(load in any_load(), seed: u64, of in 1_u32..9) {
-        let leg = only_leg(load, seed);
+        let leg = only_load_spec(load, seed);
         let whole: Vec<Arrival> = leg.arrivals(0, 1).collect();
         let mut union = Vec::new();
         for worker in 0..of {
@@ -268,27 +271,27 @@ proptest! {
 
     #[test]
     fn time_never_runs_back_and_ends_before_the_end(load in any_load(), seed: u64) {
-        let leg = only_leg(load.clone(), seed);
+        let leg = only_load_spec(load.clone(), seed);
         let all: Vec<Arrival> = leg.arrivals(0, 1).collect();
         prop_assert!(all.is_sorted_by_key(|arrival| arrival.intended));
-        let end = leg.start + leg.length().unwrap();
+        let end = leg.start + leg.duration().unwrap();
         match load {
             Load::Batch { .. } => prop_assert_eq!(all.last().unwrap().intended, end),
             _ => prop_assert!(all.iter().all(|arrival| arrival.intended >= leg.start && arrival.intended < end)),
         }
-        prop_assert!(leg.count().is_none_or(|count| count == all.len() as u64));
+        prop_assert!(leg.arrival_count().is_none_or(|count| count == all.len() as u64));
         prop_assert!(load.count().is_some_and(|most| most >= all.len() as u64));
-        prop_assert!(load.lasting_min() == leg.length().unwrap());
+        prop_assert!(load.lasting_min() == leg.duration().unwrap());
     }
 
     #[test]
     fn a_ramp_has_the_integral_of_its_rate(from in 0.0_f64..100_000.0, to in 0.0_f64..100_000.0, s in 1_u64..3600) {
         prop_assume!(from + to > 1.0);
-        let leg = only_leg(ramp(from, to, s * 1000), 1);
-        let count = leg.count().unwrap();
+        let leg = only_load_spec(ramp(from, to, s * 1000), 1);
+        let count = leg.arrival_count().unwrap();
         for step in 0..50 {
             let index = count * step / 50;
-            let t = moments::moment(&leg.schedule, index).as_secs_f64();
+            let t = due_times::due_offset(&leg.schedule, index).as_secs_f64();
             let reached = from * t + (to - from) * t * t / (2.0 * s as f64);
             // A nanosecond at the highest rate, and the last digits of the count.
             let slack = 1e-9 * from.max(to) + 1e-9 * count as f64 + 1e-6;
@@ -299,11 +302,11 @@ proptest! {
     #[test]
     fn the_same_seed_gives_the_same_plan_and_another_gives_another(seed: u64) {
         for load in [batch(8, 1, 2), poisson(500.0, 200)] {
-            let all = |seed| only_leg(load.clone(), seed).arrivals(0, 1).collect::<Vec<_>>();
+            let all = |seed| only_load_spec(load.clone(), seed).arrivals(0, 1).collect::<Vec<_>>();
             prop_assert_eq!(all(seed), all(seed));
             prop_assert!(all(seed).iter().zip(all(seed ^ 1)).all(|(one, other)| one.seed != other.seed));
         }
-        let moments = |seed| only_leg(poisson(500.0, 200), seed).arrivals(0, 1).map(|a| a.intended).collect::<Vec<_>>();
+        let moments = |seed| only_load_spec(poisson(500.0, 200), seed).arrivals(0, 1).map(|a| a.intended).collect::<Vec<_>>();
         prop_assert_ne!(moments(seed), moments(seed ^ 1));
     }
 }
@@ -311,11 +314,11 @@ proptest! {
 #[test]
 fn a_leg_at_its_limits_does_not_break() {
     let day = Duration::from_secs(24 * 60 * 60);
-    let many = only_leg(Load::Rate { rate_per_s: ARRIVALS_MAX as f64 / day.as_secs_f64(), lasting: day }, 1);
-    assert_eq!(many.count(), Some(ARRIVALS_MAX));
+    let many = only_load_spec(Load::Rate { rate_per_s: ARRIVALS_MAX as f64 / day.as_secs_f64(), lasting: day }, 1);
+    assert_eq!(many.arrival_count(), Some(ARRIVALS_MAX));
     let last = many.arrivals(7, 8).nth(ARRIVALS_MAX as usize / 8 - 1).unwrap();
     assert!(last.index == ARRIVALS_MAX - 1 && last.intended < many.start + day, "{last:?}");
-    let bursts = only_leg(Load::Batch { batch: 1, every: Every::Time(day), times: u64::MAX }, 1);
-    assert_eq!(bursts.arrival(u64::MAX - 1, day).part, u32::MAX);
+    let bursts = only_load_spec(Load::Batch { batch: 1, every: Every::Time(day), times: u64::MAX }, 1);
+    assert_eq!(bursts.arrival(u64::MAX - 1, day).load_step, u32::MAX);
     assert!(bursts.arrivals(0, 1).nth(1_000_000).is_some());
 }

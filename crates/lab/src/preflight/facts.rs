@@ -6,7 +6,7 @@ use std::path::Path;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::Facts;
-use crate::machine::{Host, free_bytes, local_ports};
+use crate::machine::{HostCounters, free_bytes, local_ports};
 
 impl Facts {
     /// Looks at this machine, and at the disk below `dir`.
@@ -15,7 +15,7 @@ impl Facts {
         let read = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
         let number = |path: &str| read(path)?.parse::<u64>().ok();
         let reuse = number("/proc/sys/net/ipv4/tcp_tw_reuse");
-        let now = Host::look();
+        let now = HostCounters::read();
         Self {
             open_files_max: getrlimit(Resource::Nofile).current,
             open_files_free: read("/proc/sys/fs/file-nr").and_then(|text| open_files_free(&text)),
@@ -40,7 +40,7 @@ fn open_files_free(file_nr: &str) -> Option<u64> {
 
 /// The lab's limit of open files, before and after it was raised. None is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Raised {
+pub struct OpenFilesLimit {
     /// What the lab was started with.
     pub before: Option<u64>,
     /// What it has now, and what processes that it starts begin with.
@@ -52,11 +52,11 @@ pub struct Raised {
 /// begins with the raised limit too: a trial shall find the target's edge and not the shell's, unless the scenario
 /// limits open files itself.
 #[must_use]
-pub fn raise_open_files() -> Raised {
+pub fn raise_open_files() -> OpenFilesLimit {
     let limit = getrlimit(Resource::Nofile);
     let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
     let now = if raised.is_ok() { limit.maximum } else { limit.current };
-    Raised { before: limit.current, now }
+    OpenFilesLimit { before: limit.current, now }
 }
 
 #[cfg(test)]

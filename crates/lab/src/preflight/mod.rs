@@ -1,23 +1,23 @@
 //! What will not work, said before a byte is sent: one sentence each, with what to do. Looking at the machine and
 //! judging what was seen are two steps; the second is pure. Refuses to repair anything but the lab's own file limit.
 
+mod checks;
 mod facts;
-mod judge;
 mod reach;
-mod strangers;
 #[cfg(test)]
 mod tests;
+mod unmanaged;
 
 use std::ops::RangeInclusive;
 
-pub use facts::{Raised, raise_open_files};
-pub use judge::{check, sources_needed};
-pub use reach::{reachable, resolve};
-pub use strangers::strangers;
+pub use checks::{check, sources_needed};
+pub use facts::{OpenFilesLimit, raise_open_files};
+pub use reach::{check_reachable, resolve};
+pub use unmanaged::unmanaged_process_issues;
 
 /// What a run is going to ask of the machine.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Needs {
+pub struct Requirements {
     /// Connections that the lab holds at once.
     pub connections: u64,
     /// Processes among which the lab may divide them, its own included.
@@ -27,9 +27,9 @@ pub struct Needs {
     /// Connections that are opened in one moment.
     pub burst: u64,
     /// Source addresses that the lab may use, given by the scenario or loopback addresses of its own choice.
-    pub sources: u64,
+    pub source_addresses: u64,
     /// Addresses with their ports among which the connections are divided: a local port serves one to each of them.
-    pub doors: u64,
+    pub endpoints: u64,
     /// Whether the target is on this machine.
     pub is_loopback: bool,
     /// Whether the lab starts the target, which then has the lab's file limit.
@@ -72,17 +72,17 @@ pub struct Facts {
 
 /// Something that will not work, or not as well as it seems.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Complaint {
+pub enum PreflightIssue {
     /// The run cannot be right: it must not begin.
     Refusal(String),
     /// The run may begin, and its report must say this.
     Warning(String),
 }
 
-impl Complaint {
+impl PreflightIssue {
     /// The sentence.
     #[must_use]
-    pub fn sentence(&self) -> &str {
+    pub fn message(&self) -> &str {
         match self {
             Self::Refusal(sentence) | Self::Warning(sentence) => sentence,
         }
@@ -90,7 +90,7 @@ impl Complaint {
 
     /// Whether the run must not begin.
     #[must_use]
-    pub fn refuses(&self) -> bool {
+    pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Refusal(_))
     }
 }

@@ -15,10 +15,10 @@ use crate::scenario::Base;
 /// # Errors
 /// The sentence that says that there are none, and what to do.
 pub async fn resolve(base: &Base) -> Result<Vec<IpAddr>, String> {
-    Ok(sockets(base).await?.into_iter().map(|socket| socket.ip()).collect())
+    Ok(resolve_sockets(base).await?.into_iter().map(|socket| socket.ip()).collect())
 }
 
-async fn sockets(base: &Base) -> Result<Vec<SocketAddr>, String> {
+async fn resolve_sockets(base: &Base) -> Result<Vec<SocketAddr>, String> {
     let host = &base.host;
     let none = |why: &str| format!("{} cannot be tried: {host} has no address ({why}); correct the URL", base.url());
     match timeout(RESOLVE_WITHIN, lookup_host((host.as_str(), base.port))).await {
@@ -35,9 +35,9 @@ async fn sockets(base: &Base) -> Result<Vec<SocketAddr>, String> {
 ///
 /// # Errors
 /// The sentence that says what was tried at which address, and what to do.
-pub async fn reachable(base: &Base) -> Result<(), String> {
+pub async fn check_reachable(base: &Base) -> Result<(), String> {
     let mut tried = Vec::new();
-    for socket in sockets(base).await? {
+    for socket in resolve_sockets(base).await? {
         match timeout(CONNECT_WITHIN, TcpStream::connect(socket)).await {
             Ok(Ok(_)) => return Ok(()),
             Ok(Err(error)) => tried.push(format!("{socket}: {error}")),

@@ -4,14 +4,14 @@ use crate::scenario::{Base, TargetLimits};
 const MIB: u64 = 1024 * 1024;
 
 /// A modest run.
-fn needs() -> Needs {
-    Needs {
+fn needs() -> Requirements {
+    Requirements {
         connections: 1_000,
         processes_max: 1,
         connects_per_s: 10.0,
         burst: 100,
-        sources: 1,
-        doors: 1,
+        source_addresses: 1,
+        endpoints: 1,
         is_loopback: true,
         spawns_target: true,
         limits: TargetLimits::default(),
@@ -39,10 +39,10 @@ fn facts() -> Facts {
 
 /// Refusals begin with `!`. Each must hold the words of its row, and there must be no other.
 #[track_caller]
-fn check_with(needs: &Needs, facts: &Facts, expected: &[&str]) {
+fn check_with(needs: &Requirements, facts: &Facts, expected: &[&str]) {
     let found = check(needs, facts);
     let lines: Vec<String> =
-        found.iter().map(|one| format!("{}{}", if one.refuses() { "!" } else { "" }, one.sentence())).collect();
+        found.iter().map(|one| format!("{}{}", if one.is_refusal() { "!" } else { "" }, one.message())).collect();
     assert_eq!(lines.len(), expected.len(), "{lines:#?}");
     for (line, words) in lines.iter().zip(expected) {
         assert_eq!(line.starts_with('!'), words.starts_with('!'), "{line}");
@@ -51,7 +51,7 @@ fn check_with(needs: &Needs, facts: &Facts, expected: &[&str]) {
 }
 
 #[track_caller]
-fn check_needs(change: impl Fn(&mut Needs), expected: &[&str]) {
+fn check_needs(change: impl Fn(&mut Requirements), expected: &[&str]) {
     let mut needs = needs();
     change(&mut needs);
     check_with(&needs, &facts(), expected);
@@ -77,18 +77,23 @@ fn files() {
         |n| n.connections = 19_937,
         &["!need 20001 open files, and a process may open 20000: ask for at most 19936"],
     );
-    let many = |n: &mut Needs| (n.connections, n.processes_max, n.sources) = (100_000, 6, 4);
+    let many = |n: &mut Requirements| (n.connections, n.processes_max, n.source_addresses) = (100_000, 6, 4);
     check_needs(many, &["may open 20000 files in each"]);
-    let more = |n: &mut Needs| (n.connections, n.processes_max, n.sources) = (100_000, 5, 4);
+    let more = |n: &mut Requirements| (n.connections, n.processes_max, n.source_addresses) = (100_000, 5, 4);
     check_needs(more, &["!open files in each of 5 processes", "may open 20000 files in each"]);
     check_facts(|f| f.open_files_max = Some(50), &["!ask for at most 0 connections", "may open 50 files"]);
     check_facts(|f| f.open_files_free = Some(1_999), &["!need 2000 open files on this machine, which has 1999 left"]);
-    check_with(&Needs { is_loopback: false, ..needs() }, &Facts { open_files_free: Some(1_999), ..facts() }, &[]);
+    check_with(
+        &Requirements { is_loopback: false, ..needs() },
+        &Facts { open_files_free: Some(1_999), ..facts() },
+        &[],
+    );
 }
 
 #[test]
 fn ports() {
-    let held = |connections, sources| Needs { connections, sources, processes_max: 10, ..needs() };
+    let held =
+        |connections, sources| Requirements { connections, source_addresses: sources, processes_max: 10, ..needs() };
     let wide = Facts { open_files_max: Some(1_000_000), accept_queue_max: None, ..facts() };
     check_with(&held(28_222, 1), &wide, &[]);
     check_with(&held(28_223, 1), &wide, &["keep 28233 ports busy"]);
@@ -96,17 +101,17 @@ fn ports() {
     check_with(&held(56_464, 2), &wide, &["keep 56474 ports busy"]);
     check_with(&held(56_465, 2), &wide, &["!from 2 source addresses need more ports than the 56464"]);
     // A port may be taken once for each door.
-    let divided = |connections| Needs { doors: 4, processes_max: 100, ..held(connections, 2) };
+    let divided = |connections| Requirements { endpoints: 4, processes_max: 100, ..held(connections, 2) };
     let roomy = Facts { open_files_free: None, memory_available_bytes: None, ..wide.clone() };
     check_with(&divided(4 * 56_464 - 40), &roomy, &[]);
     let many = "!225857 connections from 2 source addresses to 4 doors need more ports than the 56464 that the kernel \
                 gives out (32768-60999): ask for at most 225856 connections";
     check_with(&divided(4 * 56_464 + 1), &roomy, &[many]);
     // 500 a second for a minute.
-    let churn = Needs { connects_per_s: 500.0, ..needs() };
+    let churn = Requirements { connects_per_s: 500.0, ..needs() };
     check_with(&churn, &wide, &[]);
     check_with(&churn, &Facts { reuses_ports_on_loopback: false, ..wide.clone() }, &["keep 31000 ports busy"]);
-    let away = Needs { is_loopback: false, ..churn };
+    let away = Requirements { is_loopback: false, ..churn };
     check_with(&away, &wide, &["500 new connections a second"]);
     check_with(&away, &Facts { reuses_ports: true, ..wide }, &[]);
 }
@@ -134,7 +139,7 @@ fn room() {
 
 #[test]
 fn limits_of_the_target() {
-    let limited = |limits: TargetLimits| move |n: &mut Needs| n.limits = limits;
+    let limited = |limits: TargetLimits| move |n: &mut Requirements| n.limits = limits;
     let none = TargetLimits::default();
     check_needs(limited(TargetLimits { open_files: Some(999), ..none }), &["fewer than the 1000 connections"]);
     check_needs(limited(TargetLimits { open_files: Some(1_000), ..none }), &[]);
@@ -162,9 +167,9 @@ fn bursts_and_clocks() {
 
 #[test]
 fn refusals_come_first() {
-    let needs = Needs { burst: 5_000, record_bytes: 200_000 * MIB, ..needs() };
+    let needs = Requirements { burst: 5_000, record_bytes: 200_000 * MIB, ..needs() };
     check_with(&needs, &facts(), &["!another disk with --out", "opened in one moment"]);
-    let needs = Needs { samples_bytes: MIB, ..needs };
+    let needs = Requirements { samples_bytes: MIB, ..needs };
     check_with(&needs, &facts(), &["!--out, or leave out --samples", "opened in one moment"]);
 }
 
@@ -176,10 +181,10 @@ fn base(url: &str) -> Base {
 async fn a_target_that_is_there_is_reached_and_a_dead_port_is_refused_at_once() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    assert_eq!(reachable(&base(&url)).await, Ok(()));
+    assert_eq!(check_reachable(&base(&url)).await, Ok(()));
     assert_eq!(resolve(&base(&url)).await.unwrap(), [std::net::Ipv4Addr::LOCALHOST]);
     drop(listener);
-    let refusal = reachable(&base(&url)).await.unwrap_err();
+    let refusal = check_reachable(&base(&url)).await.unwrap_err();
     let tried = format!("(tried {}: Connection refused", url.trim_start_matches("http://"));
     assert!(refusal.contains(&tried) && refusal.contains("start the service"), "{refusal}");
 }
@@ -187,7 +192,7 @@ async fn a_target_that_is_there_is_reached_and_a_dead_port_is_refused_at_once() 
 #[tokio::test]
 async fn a_name_without_an_address_is_said_to_have_none() {
     // RFC 6761 keeps this name from ever having one.
-    let refusal = reachable(&base("http://nobody.invalid:80")).await.unwrap_err();
+    let refusal = check_reachable(&base("http://nobody.invalid:80")).await.unwrap_err();
     assert!(
         refusal.starts_with("http://nobody.invalid:80 cannot be tried: nobody.invalid has no address"),
         "{refusal}"

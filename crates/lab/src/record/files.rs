@@ -9,12 +9,12 @@ use serde::Serialize;
 
 /// One JSON object per line, written at once: a few rows a second.
 #[derive(Debug)]
-pub struct Lines {
+pub struct JsonLinesFile {
     file: File,
     failed: Option<io::Error>,
 }
 
-impl Lines {
+impl JsonLinesFile {
     /// A new file.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ const US_PER_MS: f64 = 1000.0;
 
 /// What a histogram is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Figure {
+pub enum HistogramKind {
     /// From the intended moment to the end of a good answer.
     Latency,
     /// From sending to the end of a good answer.
@@ -34,7 +34,7 @@ pub enum Figure {
     Lag,
 }
 
-impl Figure {
+impl HistogramKind {
     const ALL: [(Self, &'static str); 7] = [
         (Self::Latency, "latency"),
         (Self::Service, "service"),
@@ -47,7 +47,7 @@ impl Figure {
 
     /// The word in a tag.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn tag(self) -> &'static str {
         Self::ALL.iter().find(|(figure, _)| *figure == self).map_or("", |(_, word)| word)
     }
 
@@ -66,7 +66,7 @@ pub struct Entry {
     /// The operation: `create_game`, or `create_game.steps.post`; for the lag: `generator`.
     pub op: String,
     /// What it is of.
-    pub figure: Figure,
+    pub figure: HistogramKind,
     /// Microseconds.
     pub histogram: Histogram<u64>,
 }
@@ -112,7 +112,7 @@ impl Writer {
         self.serializer
             .serialize(&entry.histogram, &mut self.bytes)
             .map_err(|error| io::Error::other(error.to_string()))?;
-        let (second, part, op, figure) = (entry.second, entry.part, &entry.op, entry.figure.word());
+        let (second, part, op, figure) = (entry.second, entry.part, &entry.op, entry.figure.tag());
         let max_ms = entry.histogram.max() as f64 / US_PER_MS;
         let encoded = STANDARD.encode(&self.bytes);
         writeln!(self.file, "Tag={part}:{op}:{figure},{second}.000,1.000,{max_ms:.3},{encoded}")
@@ -158,7 +158,7 @@ fn parse(line: &str, decoder: &mut Deserializer) -> Option<Entry> {
     let mut tag = columns.next()?.split(':');
     let part = tag.next()?.parse().ok()?;
     let op = tag.next()?.to_owned();
-    let figure = Figure::parse(tag.next()?)?;
+    let figure = HistogramKind::parse(tag.next()?)?;
     let second = columns.next()?.split('.').next()?.parse().ok()?;
     let bytes = STANDARD.decode(columns.nth(2)?).ok()?;
     let histogram = decoder.deserialize(&mut bytes.as_slice()).ok()?;
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
     use crate::record::histogram;
 
-    fn entry(second: u64, op: &str, figure: Figure, values: &[u64]) -> Entry {
+    fn entry(second: u64, op: &str, figure: HistogramKind, values: &[u64]) -> Entry {
         let mut histogram = histogram();
         values.iter().for_each(|value| histogram.record(*value).unwrap());
         Entry { second, part: 3, op: op.to_owned(), figure, histogram }
@@ -190,8 +190,8 @@ mod tests {
     #[test]
     fn what_was_written_is_read_back() {
         let entries = [
-            entry(0, "create", Figure::Latency, &[1, 1500, 90_000_000]),
-            entry(7, "create.steps.post", Figure::Lag, &[12]),
+            entry(0, "create", HistogramKind::Latency, &[1, 1500, 90_000_000]),
+            entry(7, "create.steps.post", HistogramKind::Lag, &[12]),
         ];
         let path = written("back", &entries);
         let found: Vec<Entry> = read(&path).unwrap().map(Result::unwrap).collect();
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn other_tools_can_read_it() {
-        let path = written("tools", &[entry(7, "create", Figure::Service, &[1500])]);
+        let path = written("tools", &[entry(7, "create", HistogramKind::Service, &[1500])]);
         let bytes = std::fs::read(&path).unwrap();
         let entries: Vec<LogEntry<'_>> = IntervalLogIterator::new(&bytes).map(Result::unwrap).collect();
         let [LogEntry::StartTime(start), LogEntry::BaseTime(base), LogEntry::Interval(interval)] = entries.as_slice()
@@ -216,7 +216,8 @@ mod tests {
 
     #[test]
     fn a_line_cut_off_by_a_crash_is_left_out() {
-        let path = written("cut", &[entry(0, "a", Figure::Latency, &[5]), entry(1, "a", Figure::Latency, &[6])]);
+        let path =
+            written("cut", &[entry(0, "a", HistogramKind::Latency, &[5]), entry(1, "a", HistogramKind::Latency, &[6])]);
         let bytes = std::fs::read(&path).unwrap();
         std::fs::write(&path, &bytes[..bytes.len() - 20]).unwrap();
         let seconds: Vec<u64> = read(&path).unwrap().map(|entry| entry.unwrap().second).collect();

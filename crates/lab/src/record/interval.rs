@@ -7,12 +7,12 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::portable;
-use super::sample::Trouble;
+use super::sample::ErrorKind;
 use crate::limits::{ERROR_SAMPLES_MAX, SAMPLE_CHARS_MAX};
 
 /// An operation: a journey as a whole, or one of its steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Op {
+pub struct OpId {
     /// The journey, by its place in the scenario.
     pub journey: usize,
     /// The step; none for the journey as a whole. A journey of one step has no step of its own.
@@ -27,17 +27,17 @@ pub struct Interval {
     /// The worker.
     pub worker: u32,
     /// Figures of every operation that ended at least once.
-    pub cells: Vec<Cell>,
+    pub ops: Vec<OpStats>,
     /// How late arrivals left through the worker's own doing, in microseconds.
     #[serde(with = "portable::maybe")]
     pub lag_us: Option<Histogram<u64>>,
     /// Errors by kind.
-    pub errors: Vec<ErrorNote>,
+    pub errors: Vec<ErrorStats>,
     /// Arrivals that had to wait for a free place in flight.
-    pub capped: u64,
+    pub waited_for_slot: u64,
     /// Arrivals that had to wait for one only because the worker had paused.
     #[serde(default)]
-    pub behind_pauses: u64,
+    pub waited_behind_pauses: u64,
     /// Pauses of the worker that ended in this second, from the start of the plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<(Duration, Duration)>,
@@ -62,10 +62,10 @@ pub struct Interval {
     pub received_bytes: u64,
     /// Frames that were pushed, by kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pushes: Vec<Pushed>,
+    pub pushes: Vec<PushStats>,
     /// What became of held connections, by part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub held: Vec<HeldCell>,
+    pub held: Vec<HeldStats>,
     /// Rows of samples.csv, complete lines, where somebody wants them.
     #[serde(with = "portable::lines")]
     pub rows: Vec<u8>,
@@ -73,11 +73,11 @@ pub struct Interval {
 
 /// One operation in one part of the trial.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Cell {
+pub struct OpStats {
     /// The part: a burst, a level, or a whole phase without any.
-    pub part: u32,
+    pub load_step: u32,
     /// The operation.
-    pub op: Op,
+    pub op: OpId,
     /// Answers as hoped for.
     pub ok: u64,
     /// Answers that refused politely.
@@ -97,87 +97,87 @@ pub struct Cell {
     pub failed_us: Histogram<u64>,
     /// The times of good answers that were waited for, where they were; they stand nowhere else.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub waits: Option<Box<Waited>>,
+    pub long_polls: Option<Box<LongPollTimes>>,
     /// What of these times was the lab's own doing, where anything was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub own: Option<Box<OwnShares>>,
+    pub generator_delays: Option<Box<GeneratorDelays>>,
 }
 
 /// What pauses of the lab did to the length of a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnTime {
+pub struct PauseImpact {
     /// How much longer it took.
-    pub longer: Duration,
+    pub extended_by: Duration,
     /// How much of its time was lost: the share of clients that could not go on, over how long.
-    pub lost: Duration,
+    pub lost_time: Duration,
 }
 
 /// Times of an operation with a share of the lab's own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[allow(missing_docs)]
-pub struct OwnShares {
-    pub latency: OwnShare,
-    pub service: OwnShare,
-    pub failed: OwnShare,
-    pub waited: OwnShare,
-    pub wake: OwnShare,
+pub struct GeneratorDelays {
+    pub latency: GeneratorDelay,
+    pub service: GeneratorDelay,
+    pub failed: GeneratorDelay,
+    pub waited: GeneratorDelay,
+    pub wake_delay: GeneratorDelay,
 }
 
 /// Times that were longer through the lab's own doing, in microseconds: as they were, and as they would have been.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct OwnShare {
+pub struct GeneratorDelay {
     /// As they were measured: they stand among all others as well.
     #[serde(with = "portable::histogram")]
     pub measured_us: Histogram<u64>,
     /// The same ones without the lab's own share.
     #[serde(with = "portable::histogram")]
-    pub without_us: Histogram<u64>,
+    pub corrected_us: Histogram<u64>,
 }
 
-impl Default for OwnShare {
+impl Default for GeneratorDelay {
     fn default() -> Self {
-        Self { measured_us: histogram(), without_us: histogram() }
+        Self { measured_us: histogram(), corrected_us: histogram() }
     }
 }
 
-impl OwnShare {
+impl GeneratorDelay {
     /// Notes a time, and how much of it was the lab's own doing.
-    pub fn note(&mut self, time: Duration, own: Duration) {
+    pub fn record(&mut self, time: Duration, own: Duration) {
         let us = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         // They resize themselves, so the library has no reason to refuse.
         let _ = self.measured_us.record(us(time));
-        let _ = self.without_us.record(us(time.saturating_sub(own)));
+        let _ = self.corrected_us.record(us(time.saturating_sub(own)));
     }
 
     /// Takes another worker's in.
     pub fn merge(&mut self, other: &Self) {
         let _ = self.measured_us.add(&other.measured_us);
-        let _ = self.without_us.add(&other.without_us);
+        let _ = self.corrected_us.add(&other.corrected_us);
     }
 }
 
 /// The times of answers that were waited for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Waited {
+pub struct LongPollTimes {
     /// From sending to the end of the answer, in microseconds.
     #[serde(with = "portable::histogram")]
-    pub waited_us: Histogram<u64>,
+    pub response_us: Histogram<u64>,
     /// From what the answer tells of to its arrival, in microseconds.
     #[serde(with = "portable::histogram")]
-    pub wake_us: Histogram<u64>,
+    pub wake_delay_us: Histogram<u64>,
 }
 
-impl Default for Waited {
+impl Default for LongPollTimes {
     fn default() -> Self {
-        Self { waited_us: histogram(), wake_us: histogram() }
+        Self { response_us: histogram(), wake_delay_us: histogram() }
     }
 }
 
 /// Frames of one kind that were pushed.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Pushed {
+pub struct PushStats {
     /// The kind, by its place in the scenario; behind the last of them those that have no name.
-    pub push: usize,
+    pub push_index: usize,
     /// How many.
     pub frames: u64,
     /// Bytes of what they hold.
@@ -187,22 +187,22 @@ pub struct Pushed {
     pub delay_us: Histogram<u64>,
     /// What of these times was the lab's own doing, where anything was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub own: Option<Box<OwnShare>>,
+    pub generator_delay: Option<Box<GeneratorDelay>>,
 }
 
-impl Pushed {
+impl PushStats {
     /// None yet.
     #[must_use]
     pub fn new(push: usize) -> Self {
-        Self { push, frames: 0, bytes: 0, delay_us: histogram(), own: None }
+        Self { push_index: push, frames: 0, bytes: 0, delay_us: histogram(), generator_delay: None }
     }
 }
 
 /// Held connections of one part: none of what befalls them is a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct HeldCell {
+pub struct HeldStats {
     /// The part.
-    pub part: u32,
+    pub load_step: u32,
     /// Connections that stood for the first time.
     pub opened: u64,
     /// Connections that stood already, because an earlier part has left them.
@@ -233,15 +233,15 @@ pub struct HeldCell {
     pub opening_us: Histogram<u64>,
     /// What of these times was the lab's own doing, where anything was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub own: Option<Box<OwnShare>>,
+    pub generator_delay: Option<Box<GeneratorDelay>>,
 }
 
-impl HeldCell {
+impl HeldStats {
     /// Nothing yet.
     #[must_use]
     pub fn new(part: u32) -> Self {
         Self {
-            part,
+            load_step: part,
             opened: 0,
             kept: 0,
             reopened: 0,
@@ -253,16 +253,16 @@ impl HeldCell {
             dropped_after: 0,
             lost_after: None,
             opening_us: histogram(),
-            own: None,
+            generator_delay: None,
         }
     }
 
     /// Counts connections that were lost in a second after the part was over: ended in order, and otherwise.
-    pub fn lose_after(&mut self, second: u64, closed: u64, dropped: u64) {
+    pub fn count_loss_after(&mut self, second: u64, closed: u64, dropped: u64) {
         self.closed_after += closed;
         self.dropped_after += dropped;
         if closed + dropped > 0 {
-            self.lost_after = spanning(self.lost_after, Some((second, second)));
+            self.lost_after = merge_spans(self.lost_after, Some((second, second)));
         }
     }
 
@@ -277,17 +277,17 @@ impl HeldCell {
         self.left += other.left;
         self.closed_after += other.closed_after;
         self.dropped_after += other.dropped_after;
-        self.lost_after = spanning(self.lost_after, other.lost_after);
+        self.lost_after = merge_spans(self.lost_after, other.lost_after);
         // It resizes itself, so the library has no reason to refuse.
         let _ = self.opening_us.add(&other.opening_us);
-        if let Some(own) = &other.own {
-            self.own.get_or_insert_default().merge(own);
+        if let Some(own) = &other.generator_delay {
+            self.generator_delay.get_or_insert_default().merge(own);
         }
     }
 }
 
 /// The span that covers both, where there are two.
-pub(crate) fn spanning(one: Option<(u64, u64)>, other: Option<(u64, u64)>) -> Option<(u64, u64)> {
+pub(crate) fn merge_spans(one: Option<(u64, u64)>, other: Option<(u64, u64)>) -> Option<(u64, u64)> {
     match (one, other) {
         (Some(one), Some(other)) => Some((one.0.min(other.0), one.1.max(other.1))),
         (one, other) => one.or(other),
@@ -296,13 +296,13 @@ pub(crate) fn spanning(one: Option<(u64, u64)>, other: Option<(u64, u64)>) -> Op
 
 /// Errors of one kind in one interval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ErrorNote {
+pub struct ErrorStats {
     /// The journey.
     pub journey: usize,
     /// The step.
     pub step: usize,
     /// The kind.
-    pub trouble: Trouble,
+    pub kind: ErrorKind,
     /// How many.
     pub count: u64,
     /// The first few messages that differ.
@@ -325,13 +325,25 @@ pub fn histogram() -> Histogram<u64> {
     Histogram::new(3).expect("three significant digits are within the library's range of 0 to 5")
 }
 
-impl Cell {
+impl OpStats {
     /// An empty one.
     #[must_use]
-    pub fn new(part: u32, op: Op) -> Self {
+    pub fn new(part: u32, op: OpId) -> Self {
         let (latency_us, service_us, failed_us) = (histogram(), histogram(), histogram());
         let (waits, own) = (None, None);
-        Self { part, op, ok: 0, denied: 0, errors: 0, retries: 0, latency_us, service_us, failed_us, waits, own }
+        Self {
+            load_step: part,
+            op,
+            ok: 0,
+            denied: 0,
+            errors: 0,
+            retries: 0,
+            latency_us,
+            service_us,
+            failed_us,
+            long_polls: waits,
+            generator_delays: own,
+        }
     }
 
     /// Everything that ended.

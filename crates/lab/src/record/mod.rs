@@ -2,10 +2,10 @@
 //! every second and the timeline go to files as they come, so that an interrupted run has them too. Refuses to know
 //! what is good.
 
-mod book;
 mod files;
 pub mod hlog;
 mod interval;
+mod load_steps;
 mod portable;
 mod replay;
 mod sample;
@@ -15,22 +15,25 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-pub use book::{Book, PartSpec};
-pub use files::{Lines, SampleFile};
-pub use interval::{Cell, ErrorNote, HeldCell, Interval, Op, OwnShare, OwnShares, OwnTime, Pushed, Waited, histogram};
-pub(crate) use interval::{keep_sample, spanning};
-pub use replay::{each_row, fold_rows, read_timeline};
-pub use sample::{Awaited, Class, Sample, Trouble};
+pub use files::{JsonLinesFile, SampleFile};
+pub use interval::{
+    ErrorStats, GeneratorDelay, GeneratorDelays, HeldStats, Interval, LongPollTimes, OpId, OpStats, PauseImpact,
+    PushStats, histogram,
+};
+pub(crate) use interval::{keep_sample, merge_spans};
+pub use load_steps::{LoadStepAccumulator, LoadStepSpec};
+pub use replay::{aggregate_rows, for_each_row, read_timeline};
+pub use sample::{Awaited, Class, ErrorKind, Sample};
 
-use crate::fold::{Fold, OpFold, PushFold, Times, round};
+use crate::aggregate::{Aggregate, OpAggregate, PushAggregate, TimeHistogram, round};
 use crate::limits::{UNRECORDED_MIN, UNSAMPLED_MIN};
 use crate::scenario::message::OTHER;
 use crate::scenario::{Journey, Push};
-use hlog::{Entry, Figure, Writer};
-use timeline::{HeldRow, LagRow, OpRow, PauseRow, Row, Spread};
+use hlog::{Entry, HistogramKind, Writer};
+use timeline::{HeldRow, LagRow, OpRow, PauseRow, Percentiles, TimelineRow};
 
 /// How long after its end a second is still open for figures of workers that are late with them.
-pub(crate) const SECOND_OPEN: u64 = 2;
+pub(crate) const SECOND_OPEN_FOR_S: u64 = 2;
 
 /// The operation under which the lab's own schedule lag stands in the log of histograms.
 const GENERATOR_OP: &str = "generator";
@@ -46,35 +49,35 @@ pub struct Recorder(Mutex<Inner>);
 struct Inner {
     names: Vec<(String, Vec<String>)>,
     pushes: Vec<String>,
-    fold: Fold,
-    book: Book,
+    aggregate: Aggregate,
+    load_steps: LoadStepAccumulator,
     /// Seconds that are still open.
-    open: BTreeMap<u64, Second>,
-    now: Now,
-    now_is_of: u64,
+    open_seconds: BTreeMap<u64, SecondAggregate>,
+    last_second: LastSecond,
+    last_second_number: u64,
     /// Pauses of workers that no row tells of yet.
     pauses: Vec<PauseRow>,
     /// When seconds were closed last, and when they were not closed for so long that the lab may not have run.
     closed_at: Duration,
     unsure: (Duration, Duration),
     /// Schedule lag since somebody took it.
-    lag: Times,
+    lag: TimeHistogram,
     hlog: Writer,
     samples: Option<SampleFile>,
 }
 
 /// One second, over all workers.
 #[derive(Debug, Default)]
-struct Second {
-    cells: BTreeMap<(u32, Op), OpFold>,
-    pushes: BTreeMap<usize, PushFold>,
-    held: BTreeMap<u32, HeldCell>,
-    lag: Times,
+struct SecondAggregate {
+    cells: BTreeMap<(u32, OpId), OpAggregate>,
+    pushes: BTreeMap<usize, PushAggregate>,
+    held: BTreeMap<u32, HeldStats>,
+    lag: TimeHistogram,
 }
 
 /// The last second that is complete, for whoever watches.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Now {
+pub struct LastSecond {
     /// Good answers to requests in it: to every step, where a journey has several; none where the lab did not run.
     pub ok_per_s: Option<f64>,
     /// The 99th percentile of their latency.
@@ -88,16 +91,16 @@ impl Recorder {
         let steps = |journey: &Journey| journey.steps.iter().map(|step| step.name.clone()).collect();
         Self(Mutex::new(Inner {
             names: journeys.iter().map(|journey| (journey.name.clone(), steps(journey))).collect(),
-            fold: Fold::new(journeys).with_pushes(pushes),
+            aggregate: Aggregate::new(journeys).with_pushes(pushes),
             pushes: pushes.iter().map(|push| push.name.as_str()).chain([OTHER]).map(str::to_owned).collect(),
-            book: Book::new(journeys),
-            open: BTreeMap::new(),
-            now: Now::default(),
-            now_is_of: 0,
+            load_steps: LoadStepAccumulator::new(journeys),
+            open_seconds: BTreeMap::new(),
+            last_second: LastSecond::default(),
+            last_second_number: 0,
             pauses: Vec::new(),
             closed_at: Duration::ZERO,
             unsure: (Duration::ZERO, Duration::ZERO),
-            lag: Times::default(),
+            lag: TimeHistogram::default(),
             hlog,
             samples,
         }))
@@ -108,23 +111,23 @@ impl Recorder {
     }
 
     /// Takes what one worker saw in.
-    pub fn take(&self, interval: &Interval) {
+    pub fn add_interval(&self, interval: &Interval) {
         let mut inner = self.inner();
         let inner = &mut *inner;
-        inner.fold.add(interval);
-        interval.cells.iter().for_each(|cell| inner.book.add(cell));
-        interval.held.iter().for_each(|held| inner.book.add_held(held));
+        inner.aggregate.add(interval);
+        interval.ops.iter().for_each(|cell| inner.load_steps.add(cell));
+        interval.held.iter().for_each(|held| inner.load_steps.add_held(held));
         let long = interval.pauses.iter().filter(|(from, to)| to.saturating_sub(*from) >= UNRECORDED_MIN);
         inner.pauses.extend(long.map(|(from, to)| PauseRow {
             t_s: round(from.as_secs_f64()),
             until_s: round(to.as_secs_f64()),
             worker: interval.worker,
         }));
-        let second = inner.open.entry(interval.second).or_default();
-        interval.cells.iter().for_each(|cell| second.cells.entry((cell.part, cell.op)).or_default().add(cell));
-        interval.pushes.iter().for_each(|pushed| second.pushes.entry(pushed.push).or_default().add(pushed));
+        let second = inner.open_seconds.entry(interval.second).or_default();
+        interval.ops.iter().for_each(|cell| second.cells.entry((cell.load_step, cell.op)).or_default().add(cell));
+        interval.pushes.iter().for_each(|pushed| second.pushes.entry(pushed.push_index).or_default().add(pushed));
         for held in &interval.held {
-            second.held.entry(held.part).or_insert_with(|| HeldCell::new(held.part)).merge(held);
+            second.held.entry(held.load_step).or_insert_with(|| HeldStats::new(held.load_step)).merge(held);
         }
         if let Some(lag) = &interval.lag_us {
             second.lag.add(lag);
@@ -136,8 +139,8 @@ impl Recorder {
     }
 
     /// Writes every second that nobody adds to any more; gives its rows of the timeline.
-    pub fn close_seconds(&self, now: Duration) -> Vec<Row> {
-        let before = now.as_secs().saturating_sub(SECOND_OPEN);
+    pub fn close_seconds(&self, now: Duration) -> Vec<TimelineRow> {
+        let before = now.as_secs().saturating_sub(SECOND_OPEN_FOR_S);
         {
             let mut inner = self.inner();
             let before = std::mem::replace(&mut inner.closed_at, now);
@@ -149,26 +152,26 @@ impl Recorder {
     }
 
     /// Writes everything that is still open.
-    pub fn close_all(&self) -> Vec<Row> {
+    pub fn close_all(&self) -> Vec<TimelineRow> {
         self.close_before(u64::MAX)
     }
 
-    fn close_before(&self, before: u64) -> Vec<Row> {
+    fn close_before(&self, before: u64) -> Vec<TimelineRow> {
         let mut inner = self.inner();
         // Before the rows of the seconds that they are in: whoever reads them knows then what is missing.
         let pauses = std::mem::take(&mut inner.pauses);
-        let mut rows: Vec<Row> = pauses.iter().copied().map(Row::Pause).collect();
-        while let Some(entry) = inner.open.first_entry().filter(|entry| *entry.key() < before) {
+        let mut rows: Vec<TimelineRow> = pauses.iter().copied().map(TimelineRow::Pause).collect();
+        while let Some(entry) = inner.open_seconds.first_entry().filter(|entry| *entry.key() < before) {
             let (number, second) = entry.remove_entry();
-            inner.write(number, &second, &mut rows);
-            let now = second.now(&inner.fold);
-            (inner.now, inner.now_is_of) =
-                (Now { ok_per_s: now.ok_per_s.filter(|_| inner.was_seen(number)), ..now }, number);
+            inner.write_second(number, &second, &mut rows);
+            let now = second.summarize(&inner.aggregate);
+            (inner.last_second, inner.last_second_number) =
+                (LastSecond { ok_per_s: now.ok_per_s.filter(|_| inner.was_seen(number)), ..now }, number);
         }
         // A second in which nothing ended has no entry of its own.
-        if inner.now_is_of + 1 < before {
+        if inner.last_second_number + 1 < before {
             let none = inner.was_seen(before - 1).then_some(0.0);
-            inner.now = Now { ok_per_s: none, ..Now::default() };
+            inner.last_second = LastSecond { ok_per_s: none, ..LastSecond::default() };
         }
         inner.hlog.flush();
         rows
@@ -176,23 +179,23 @@ impl Recorder {
 
     /// The last second that is complete.
     #[must_use]
-    pub fn now(&self) -> Now {
-        self.inner().now
+    pub fn last_second(&self) -> LastSecond {
+        self.inner().last_second
     }
 
     /// The schedule lag since the last time that somebody asked.
-    pub(crate) fn take_lag(&self) -> Times {
+    pub(crate) fn take_lag(&self) -> TimeHistogram {
         std::mem::take(&mut self.inner().lag)
     }
 
     /// Does something with the book of parts.
-    pub fn book<T>(&self, with: impl FnOnce(&mut Book) -> T) -> T {
-        with(&mut self.inner().book)
+    pub fn with_load_steps<T>(&self, with: impl FnOnce(&mut LoadStepAccumulator) -> T) -> T {
+        with(&mut self.inner().load_steps)
     }
 
     /// Reads the fold so far.
-    pub fn fold<T>(&self, with: impl FnOnce(&Fold) -> T) -> T {
-        with(&self.inner().fold)
+    pub fn with_aggregate<T>(&self, with: impl FnOnce(&Aggregate) -> T) -> T {
+        with(&self.inner().aggregate)
     }
 
     /// Writes what is still in memory, and says what went wrong with the files, if anything did.
@@ -213,35 +216,39 @@ impl Inner {
         Duration::from_secs(second.saturating_add(1)) <= from || Duration::from_secs(second) >= to
     }
 
-    fn write(&mut self, second: u64, seen: &Second, rows: &mut Vec<Row>) {
+    fn write_second(&mut self, second: u64, seen: &SecondAggregate, rows: &mut Vec<TimelineRow>) {
         for ((part, op), fold) in &seen.cells {
-            let name = self.name(*op);
-            let figures =
-                [(Figure::Latency, &fold.latency), (Figure::Service, &fold.service), (Figure::Failed, &fold.failed)];
-            let waits = fold.waits.as_ref();
-            let waits = waits.map(|waits| [(Figure::Waited, &waits.waited), (Figure::Wake, &waits.wake)]);
+            let name = self.op_name(*op);
+            let figures = [
+                (HistogramKind::Latency, &fold.latency),
+                (HistogramKind::Service, &fold.service),
+                (HistogramKind::Failed, &fold.failed),
+            ];
+            let waits = fold.long_polls.as_ref();
+            let waits =
+                waits.map(|waits| [(HistogramKind::Waited, &waits.waited), (HistogramKind::Wake, &waits.wake_delay)]);
             for (figure, times) in figures.into_iter().chain(waits.into_iter().flatten()) {
                 self.hlog.write(&Entry { second, part: *part, op: name.clone(), figure, histogram: times.histogram() });
             }
-            rows.push(Row::Op(row(second, *part, name, fold)));
+            rows.push(TimelineRow::Op(op_row(second, *part, name, fold)));
         }
         for (push, fold) in &seen.pushes {
             let name = self.pushes.get(*push).map_or_else(String::new, |name| format!("push.{name}"));
-            let (figure, histogram) = (Figure::Wake, fold.delay.histogram());
+            let (figure, histogram) = (HistogramKind::Wake, fold.delay.histogram());
             self.hlog.write(&Entry { second, part: 0, op: name.clone(), figure, histogram });
-            rows.push(Row::Op(pushed_row(second, name, fold)));
+            rows.push(TimelineRow::Op(pushed_row(second, name, fold)));
         }
         for (part, held) in &seen.held {
-            let (op, figure, histogram) = (CONNECTIONS_OP.to_owned(), Figure::Opening, held.opening_us.clone());
+            let (op, figure, histogram) = (CONNECTIONS_OP.to_owned(), HistogramKind::Opening, held.opening_us.clone());
             self.hlog.write(&Entry { second, part: *part, op, figure, histogram });
-            rows.push(Row::Held(held_row(second, held)));
+            rows.push(TimelineRow::Held(held_row(second, held)));
         }
-        let (op, figure, histogram) = (GENERATOR_OP.to_owned(), Figure::Lag, seen.lag.histogram());
+        let (op, figure, histogram) = (GENERATOR_OP.to_owned(), HistogramKind::Lag, seen.lag.histogram());
         self.hlog.write(&Entry { second, part: 0, op, figure, histogram });
-        rows.extend(seen.lag.quantile_ms(0.99).map(|p99_ms| Row::Lag(LagRow { t_s: second as f64, p99_ms })));
+        rows.extend(seen.lag.quantile_ms(0.99).map(|p99_ms| TimelineRow::Lag(LagRow { t_s: second as f64, p99_ms })));
     }
 
-    fn name(&self, op: Op) -> String {
+    fn op_name(&self, op: OpId) -> String {
         let Some((journey, steps)) = self.names.get(op.journey) else { return String::new() };
         match op.step.and_then(|step| steps.get(step)) {
             None => journey.clone(),
@@ -250,38 +257,49 @@ impl Inner {
     }
 }
 
-impl Second {
-    fn now(&self, all: &Fold) -> Now {
+impl SecondAggregate {
+    fn summarize(&self, all: &Aggregate) -> LastSecond {
         let requests = self.cells.iter().filter(|((_, op), _)| all.is_request(*op)).map(|(_, fold)| fold);
-        let mut latency = Times::default();
+        let mut latency = TimeHistogram::default();
         let mut ok = 0;
         for fold in requests {
             latency.merge(&fold.latency);
             ok += fold.ok;
         }
-        Now { ok_per_s: Some(ok as f64), latency_p99_ms: latency.quantile_ms(0.99) }
+        LastSecond { ok_per_s: Some(ok as f64), latency_p99_ms: latency.quantile_ms(0.99) }
     }
 }
 
-fn row(second: u64, part: u32, op: String, fold: &OpFold) -> OpRow {
+fn op_row(second: u64, part: u32, op: String, fold: &OpAggregate) -> OpRow {
     let (ok, denied, errors) = (fold.ok, fold.denied, fold.errors);
-    let (latency_ms, service_ms) = (spread(&fold.latency), spread(&fold.service));
-    let wake_ms = fold.waits.as_ref().and_then(|waits| spread(&waits.wake));
+    let (latency_ms, service_ms) = (percentiles(&fold.latency), percentiles(&fold.service));
+    let wake_ms = fold.long_polls.as_ref().and_then(|waits| percentiles(&waits.wake_delay));
     OpRow { t_s: second as f64, part, op, ok, denied, errors, latency_ms, service_ms, wake_ms }
 }
 
 /// Frames that were pushed stand on the timeline as answers that nobody asked for.
-fn pushed_row(second: u64, op: String, fold: &PushFold) -> OpRow {
-    let (ok, wake_ms) = (fold.frames, spread(&fold.delay));
+fn pushed_row(second: u64, op: String, fold: &PushAggregate) -> OpRow {
+    let (ok, wake_ms) = (fold.frames, percentiles(&fold.delay));
     OpRow { t_s: second as f64, part: 0, op, ok, denied: 0, errors: 0, latency_ms: None, service_ms: None, wake_ms }
 }
 
-fn held_row(second: u64, held: &HeldCell) -> HeldRow {
-    let HeldCell { part, opened, kept, reopened, failed, closed, dropped, left, closed_after, dropped_after, .. } =
-        *held;
-    let mut opening = Times::default();
+fn held_row(second: u64, held: &HeldStats) -> HeldRow {
+    let HeldStats {
+        load_step: part,
+        opened,
+        kept,
+        reopened,
+        failed,
+        closed,
+        dropped,
+        left,
+        closed_after,
+        dropped_after,
+        ..
+    } = *held;
+    let mut opening = TimeHistogram::default();
     opening.add(&held.opening_us);
-    let (t_s, opening_ms) = (second as f64, spread(&opening));
+    let (t_s, opening_ms) = (second as f64, percentiles(&opening));
     HeldRow {
         t_s,
         part,
@@ -298,9 +316,9 @@ fn held_row(second: u64, held: &HeldCell) -> HeldRow {
     }
 }
 
-fn spread(times: &Times) -> Option<Spread> {
+fn percentiles(times: &TimeHistogram) -> Option<Percentiles> {
     let at = |quantile| times.quantile_ms(quantile);
-    Some(Spread { p50: at(0.5)?, p90: at(0.9)?, p99: at(0.99)?, max: at(1.0)? })
+    Some(Percentiles { p50: at(0.5)?, p90: at(0.9)?, p99: at(0.99)?, max: at(1.0)? })
 }
 
 #[cfg(test)]
@@ -316,15 +334,15 @@ mod tests {
     fn page(second: u64, pauses_ms: &[(u64, u64)]) -> Interval {
         let ms = Duration::from_millis;
         let pauses = pauses_ms.iter().map(|(from, to)| (ms(*from), ms(*to))).collect();
-        let cell = Cell { ok: 1, ..Cell::new(0, Op { journey: 0, step: None }) };
-        Interval { second, pauses, cells: vec![cell], ..Interval::default() }
+        let cell = OpStats { ok: 1, ..OpStats::new(0, OpId { journey: 0, step: None }) };
+        Interval { second, pauses, ops: vec![cell], ..Interval::default() }
     }
 
-    fn told(rows: &[Row]) -> Vec<String> {
-        let told = |row: &Row| match row {
-            Row::Op(row) => format!("op {}", row.t_s),
-            Row::Pause(row) => format!("pause {} {}", row.t_s, row.until_s),
-            Row::Lag(row) => format!("lag {} {}", row.t_s, row.p99_ms),
+    fn told(rows: &[TimelineRow]) -> Vec<String> {
+        let told = |row: &TimelineRow| match row {
+            TimelineRow::Op(row) => format!("op {}", row.t_s),
+            TimelineRow::Pause(row) => format!("pause {} {}", row.t_s, row.until_s),
+            TimelineRow::Lag(row) => format!("lag {} {}", row.t_s, row.p99_ms),
             other => format!("{other:?}"),
         };
         rows.iter().map(told).collect()
@@ -333,8 +351,8 @@ mod tests {
     #[test]
     fn a_pause_stands_before_what_was_read_after_it() {
         let recorder = recorder();
-        recorder.take(&page(5, &[]));
-        recorder.take(&page(8, &[(5_300, 8_300), (8_400, 8_500)]));
+        recorder.add_interval(&page(5, &[]));
+        recorder.add_interval(&page(8, &[(5_300, 8_300), (8_400, 8_500)]));
         assert_eq!(told(&recorder.close_all()), ["pause 5.3 8.3", "op 5", "op 8"]);
         assert!(recorder.close_all().is_empty());
     }
@@ -344,8 +362,8 @@ mod tests {
         let recorder = recorder();
         let mut lag = histogram();
         lag.record(507_000).unwrap();
-        recorder.take(&Interval { lag_us: Some(lag), ..page(0, &[]) });
-        recorder.take(&page(1, &[]));
+        recorder.add_interval(&Interval { lag_us: Some(lag), ..page(0, &[]) });
+        recorder.add_interval(&page(1, &[]));
         // A second is written when no worker adds to it any more.
         assert!(recorder.close_seconds(Duration::from_secs(2)).is_empty());
         assert_eq!(told(&recorder.close_seconds(Duration::from_millis(3_600))), ["op 0", "lag 0 507.135"]);
@@ -356,11 +374,11 @@ mod tests {
     #[track_caller]
     fn check_now(looks_s: &[f64], expected: Option<f64>) {
         let recorder = recorder();
-        recorder.take(&page(0, &[]));
+        recorder.add_interval(&page(0, &[]));
         for at in looks_s {
             recorder.close_seconds(Duration::from_secs_f64(*at));
         }
-        assert_eq!(recorder.now().ok_per_s, expected, "{looks_s:?}");
+        assert_eq!(recorder.last_second().ok_per_s, expected, "{looks_s:?}");
     }
 
     #[test]

@@ -65,22 +65,21 @@ pub(super) mod lines {
 
 #[cfg(test)]
 mod tests {
-    use crate::record::{Cell, Interval, Op};
+    use crate::record::{Interval, OpId, OpStats};
 
     #[test]
     fn an_interval_arrives_as_it_was_sent() {
-        let mut cell = Cell::new(3, Op { journey: 1, step: Some(2) });
+        let mut cell = OpStats::new(3, OpId { journey: 1, step: Some(2) });
         [1, 1500, 90_000_000].iter().for_each(|value| cell.latency_us.record(*value).unwrap());
         let lag_us = Some(cell.latency_us.clone());
         let rows = b"1,2,3\n".to_vec();
-        let sent =
-            Interval { second: 7, cells: vec![cell], lag_us, not_sent: vec![(1, 2)], rows, ..Interval::default() };
+        let sent = Interval { second: 7, ops: vec![cell], lag_us, not_sent: vec![(1, 2)], rows, ..Interval::default() };
         let text = serde_json::to_string(&sent).unwrap();
         let mut found: Interval = serde_json::from_str(&text).unwrap();
-        assert_eq!(found.cells[0].latency_us, sent.cells[0].latency_us);
+        assert_eq!(found.ops[0].latency_us, sent.ops[0].latency_us);
         assert_eq!((found.lag_us.as_ref(), &found.rows, found.second), (sent.lag_us.as_ref(), &sent.rows, 7));
         assert_eq!(serde_json::to_string(&found).unwrap(), text);
         // And grows as before.
-        found.cells[0].latency_us.record(u64::from(u32::MAX) * 1000).unwrap();
+        found.ops[0].latency_us.record(u64::from(u32::MAX) * 1000).unwrap();
     }
 }

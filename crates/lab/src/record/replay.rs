@@ -8,8 +8,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::timeline::{NoteRow, Row};
-use crate::fold::Timeline;
+use super::timeline::{NoteRow, TimelineRow};
+use crate::aggregate::Timeline;
 use crate::limits::TIMELINE_LINE_BYTES_MAX;
 
 /// Folds the file at `path`.
@@ -17,15 +17,15 @@ use crate::limits::TIMELINE_LINE_BYTES_MAX;
 /// # Errors
 /// The file cannot be read.
 pub fn read_timeline(path: &Path) -> io::Result<Timeline> {
-    fold_rows(BufReader::new(File::open(path)?), Timeline::default())
+    aggregate_rows(BufReader::new(File::open(path)?), Timeline::default())
 }
 
 /// Folds rows into `timeline`, one JSON object a line, and closes it.
 ///
 /// # Errors
 /// The rows cannot be read.
-pub fn fold_rows(rows: impl BufRead, mut timeline: Timeline) -> io::Result<Timeline> {
-    let unread = each_row(rows, |row| timeline.add(row))?;
+pub fn aggregate_rows(rows: impl BufRead, mut timeline: Timeline) -> io::Result<Timeline> {
+    let unread = for_each_row(rows, |row| timeline.add(row))?;
     timeline.close();
     if unread > 0 {
         let note = format!("Lines of the timeline that could not be read, and that its figures are without: {unread}.");
@@ -38,16 +38,16 @@ pub fn fold_rows(rows: impl BufRead, mut timeline: Timeline) -> io::Result<Timel
 ///
 /// # Errors
 /// The rows cannot be read.
-pub fn each_row(mut rows: impl BufRead, mut see: impl FnMut(&Row)) -> io::Result<u64> {
+pub fn for_each_row(mut rows: impl BufRead, mut see: impl FnMut(&TimelineRow)) -> io::Result<u64> {
     let mut line = Vec::new();
     let mut unread = 0;
     while read_line(&mut rows, &mut line)? {
         let is_whole = line.ends_with(b"\n");
-        match serde_json::from_slice::<Row>(&line) {
+        match serde_json::from_slice::<TimelineRow>(&line) {
             Ok(row) => see(&row),
             // The last line of a run that was cut off.
             Err(_) if !is_whole => {}
-            Err(_) => unread += u64::from(!is_of_another_kind(&line)),
+            Err(_) => unread += u64::from(!is_unknown_kind(&line)),
         }
     }
     Ok(unread)
@@ -65,7 +65,7 @@ fn read_line(rows: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
 }
 
 /// Whether a line is a row of a kind that this lab does not know.
-fn is_of_another_kind(line: &[u8]) -> bool {
+fn is_unknown_kind(line: &[u8]) -> bool {
     #[derive(Deserialize)]
     struct Kind {
         kind: String,
@@ -83,7 +83,7 @@ mod tests {
     /// Compares the notes that come out of a text.
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        let timeline = fold_rows(text.as_bytes(), Timeline::default()).unwrap();
+        let timeline = aggregate_rows(text.as_bytes(), Timeline::default()).unwrap();
         let notes: Vec<&str> = timeline.notes.iter().map(|row| row.note.as_str()).collect();
         assert_eq!(notes, expected, "{text}");
     }
@@ -108,7 +108,7 @@ mod tests {
         let endless = io::repeat(b'x').take(2 * TIMELINE_LINE_BYTES_MAX as u64);
         let note = format!("\n{NOTE}\n");
         let rows = BufReader::new(endless.chain(note.as_bytes()));
-        let timeline = fold_rows(rows, Timeline::default()).unwrap();
+        let timeline = aggregate_rows(rows, Timeline::default()).unwrap();
         assert_eq!(timeline.notes.len(), 2);
     }
 

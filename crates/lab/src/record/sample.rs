@@ -29,19 +29,19 @@ pub struct Sample {
     pub lag: Duration,
     /// How much of the time from `intended` to `done` was the lab's own doing: it was sent late or behind a pause of the
     /// lab, or its answer was there before the lab looked.
-    pub own: Duration,
+    pub generator_delay: Duration,
     /// The same for the time from `sent` to `done`.
-    pub own_service: Duration,
+    pub generator_delay_service: Duration,
     /// Repeats after tries that got no answer.
     pub retries: u64,
     /// How it ended.
     pub class: Class,
     /// Whether its answer was waited for: how long it took says nothing about speed.
-    pub waits: bool,
+    pub is_long_poll: bool,
     /// How late the answer came after what it tells of, where it tells of anything.
-    pub wake: Option<Duration>,
+    pub wake_delay: Option<Duration>,
     /// How much of that was the lab's own doing.
-    pub own_wake: Duration,
+    pub generator_delay_wake: Duration,
 }
 
 impl Sample {
@@ -74,12 +74,12 @@ pub enum Class {
     /// Refused politely, as the scenario said it might be.
     Denied,
     /// Otherwise.
-    Error(Trouble),
+    Error(ErrorKind),
 }
 
 /// Why there was no good answer. Closed, so that reports can group without comparing sentences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Trouble {
+pub enum ErrorKind {
     /// No connection.
     Connect,
     /// The other side closed the connection in order, before the first byte of an answer.
@@ -123,7 +123,7 @@ pub enum Awaited {
     Body,
 }
 
-impl Display for Trouble {
+impl Display for ErrorKind {
     /// The word that stands in records.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let word = match self {
@@ -149,7 +149,7 @@ impl Display for Trouble {
     }
 }
 
-impl Trouble {
+impl ErrorKind {
     /// Whether no whole answer came at all, so that a repeat with the same key is right.
     #[must_use]
     pub fn is_transport(self) -> bool {

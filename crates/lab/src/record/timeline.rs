@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fold::Point;
+use crate::aggregate::WorkPoint;
 
 /// One row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Row {
+pub enum TimelineRow {
     /// What ended in one second, over all workers, by part and operation.
     Op(OpRow),
     /// The load and the machine at one moment.
-    Pulse(PulseRow),
+    Pulse(SamplerRow),
     /// One kind of work, after a round of status requests.
     Work(WorkRow),
     /// A part began or ended.
-    Part(PartRow),
+    Part(LoadStepRow),
     /// The first connection that a part holds was due, or the last one stood.
-    Opening(PartRow),
+    Opening(LoadStepRow),
     /// What became of the connections that a part holds in one second, over all workers.
     Held(HeldRow),
     /// How late the lab itself was, in one second over all workers.
@@ -52,13 +52,13 @@ pub struct OpRow {
     pub errors: u64,
     /// Latency of good answers from the intended moment, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency_ms: Option<Spread>,
+    pub latency_ms: Option<Percentiles>,
     /// Service time of good answers from sending, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub service_ms: Option<Spread>,
+    pub service_ms: Option<Percentiles>,
     /// How late answers that were waited for came after what they tell of, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wake_ms: Option<Spread>,
+    pub wake_ms: Option<Percentiles>,
 }
 
 /// Held connections of one part in one second.
@@ -91,13 +91,13 @@ pub struct HeldRow {
     pub dropped_after: u64,
     /// From the moment at which one was due to the moment at which it stood for the first time, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub opening_ms: Option<Spread>,
+    pub opening_ms: Option<Percentiles>,
 }
 
 /// A few points of a distribution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)]
-pub struct Spread {
+pub struct Percentiles {
     pub p50: f64,
     pub p90: f64,
     pub p99: f64,
@@ -106,7 +106,7 @@ pub struct Spread {
 
 /// The load and the machine at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PulseRow {
+pub struct SamplerRow {
     /// The moment.
     pub t_s: f64,
     /// Arrivals under way.
@@ -151,14 +151,14 @@ pub struct WorkRow {
     pub work: String,
     /// The counts.
     #[serde(flatten)]
-    pub point: Point,
+    pub point: WorkPoint,
     /// Status requests of this round that got no good answer.
     pub poll_errors: u64,
 }
 
 /// A part of the trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct PartRow {
+pub struct LoadStepRow {
     /// The moment.
     pub t_s: f64,
     /// Its number.

@@ -11,15 +11,16 @@ use std::time::Duration;
 use super::start::Start;
 use super::words::{count, number};
 use super::{Run, read_json_file};
+use crate::aggregate::{
+    Aggregate, Basis, GeneratorFigures, LoadStepFigures, PhaseFigures, PhaseJourneyFigures, Results, Timeline, Total,
+    WorkFigures, WorkPoint,
+};
 use crate::default_gates::default_gates;
 use crate::findings::{Input, Pressure, findings};
-use crate::fold::{
-    Asked, Basis, Fold, Generator, PartFigures, PhaseFigures, Point, Results, Timeline, Total, WorkFigures,
-};
-use crate::limits::PARTS_MAX;
-use crate::record::hlog::{self, Figure};
-use crate::record::timeline::{HeldRow, OpRow, PartRow, Row};
-use crate::record::{Book, Cell, HeldCell, Interval, Op, PartSpec, Pushed, each_row};
+use crate::limits::LOAD_STEPS_MAX;
+use crate::record::hlog::{self, HistogramKind};
+use crate::record::timeline::{HeldRow, LoadStepRow, OpRow, TimelineRow};
+use crate::record::{HeldStats, Interval, LoadStepAccumulator, LoadStepSpec, OpId, OpStats, PushStats, for_each_row};
 use crate::scenario::message::OTHER;
 use crate::scenario::{Arrivals, Document, Scenario};
 use crate::verdict::{Verdict, judge_gates, judge_opening};
@@ -42,7 +43,7 @@ pub fn recorded(dir: &Path) -> Result<Recorded, String> {
     let path = dir.join("timeline.jsonl");
     if path.exists() {
         let failed = |error: std::io::Error| format!("{}: {error}", path.display());
-        each_row(BufReader::new(File::open(&path).map_err(failed)?), |row| rows.see(row)).map_err(failed)?;
+        for_each_row(BufReader::new(File::open(&path).map_err(failed)?), |row| rows.see(row)).map_err(failed)?;
         rows.timeline.close();
     }
     let run = match dir.join("run.json").exists() {
@@ -59,11 +60,11 @@ struct Rows {
     /// What every operation of every part added up to.
     ops: BTreeMap<(u32, String), OpRow>,
     /// When connections that parts hold were due, and when all of them stood.
-    openings: Vec<PartRow>,
+    openings: Vec<LoadStepRow>,
     /// What became of them, by part.
-    held: BTreeMap<u32, HeldCell>,
+    held: BTreeMap<u32, HeldStats>,
     /// The last counts of every kind of work.
-    work: BTreeMap<String, Point>,
+    work: BTreeMap<String, WorkPoint>,
     /// The end of the last second of each part that is recorded: what came behind it, nobody knows.
     recorded_s: BTreeMap<u32, f64>,
     end_s: f64,
@@ -73,10 +74,10 @@ struct Rows {
 }
 
 impl Rows {
-    fn see(&mut self, row: &Row) {
+    fn see(&mut self, row: &TimelineRow) {
         self.timeline.add(row);
         match row {
-            Row::Op(row) => {
+            TimelineRow::Op(row) => {
                 let sum = self.ops.entry((row.part, row.op.clone())).or_default();
                 sum.ok += row.ok;
                 sum.denied += row.denied;
@@ -85,35 +86,37 @@ impl Rows {
                 *recorded_s = recorded_s.max(row.t_s + 1.0);
                 self.end_s = self.end_s.max(row.t_s + 1.0);
             }
-            Row::Work(row) => {
+            TimelineRow::Work(row) => {
                 self.work.insert(row.work.clone(), row.point);
             }
-            Row::Pulse(row) => {
+            TimelineRow::Pulse(row) => {
                 self.end_s = self.end_s.max(row.t_s);
                 self.over = [row.ok, row.denied, row.errors];
                 self.looked_s = row.t_s;
             }
-            Row::Opening(row) if self.openings.len() < 2 * PARTS_MAX as usize => self.openings.push(row.clone()),
-            Row::Held(row) => {
-                self.held.entry(row.part).or_insert_with(|| HeldCell::new(row.part)).merge(&counted(row));
+            TimelineRow::Opening(row) if self.openings.len() < 2 * LOAD_STEPS_MAX as usize => {
+                self.openings.push(row.clone())
+            }
+            TimelineRow::Held(row) => {
+                self.held.entry(row.part).or_insert_with(|| HeldStats::new(row.part)).merge(&counted(row));
                 self.end_s = self.end_s.max(row.t_s + 1.0);
             }
-            Row::Opening(_)
-            | Row::Part(_)
-            | Row::Lag(_)
-            | Row::Pause(_)
-            | Row::Silence(_)
-            | Row::Fault(_)
-            | Row::Note(_) => {}
+            TimelineRow::Opening(_)
+            | TimelineRow::Part(_)
+            | TimelineRow::Lag(_)
+            | TimelineRow::Pause(_)
+            | TimelineRow::Silence(_)
+            | TimelineRow::Fault(_)
+            | TimelineRow::Note(_) => {}
         }
     }
 }
 
 /// What a row counts; the times stand in the histograms.
-fn counted(row: &HeldRow) -> HeldCell {
+fn counted(row: &HeldRow) -> HeldStats {
     let HeldRow { part, opened, kept, reopened, failed, closed, dropped, left, .. } = *row;
-    let mut cell = HeldCell { opened, kept, reopened, failed, closed, dropped, left, ..HeldCell::new(part) };
-    cell.lose_after(row.t_s as u64, row.closed_after, row.dropped_after);
+    let mut cell = HeldStats { opened, kept, reopened, failed, closed, dropped, left, ..HeldStats::new(part) };
+    cell.count_loss_after(row.t_s as u64, row.closed_after, row.dropped_after);
     cell
 }
 
@@ -145,7 +148,7 @@ fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
     let start: Start = read_json_file(&start_path)?;
     let scenario = scenario_of(dir, &start)?;
     let names = Names::of(&scenario);
-    let mut fold = Fold::new(&scenario.journeys).with_pushes(&scenario.pushes);
+    let mut fold = Aggregate::new(&scenario.journeys).with_pushes(&scenario.pushes);
     let mut book = begun(rows, &scenario);
     for ((part, op), row) in &rows.ops {
         take(&mut fold, &mut book, names.counts(*part, op, row));
@@ -159,12 +162,12 @@ fn made_again(dir: &Path, rows: &Rows) -> Result<Run, String> {
             take(&mut fold, &mut book, names.times(entry));
         }
     }
-    for span in &rows.timeline.parts {
-        let end_s = span.end_s.or_else(|| rows.recorded_s.get(&span.part).copied()).unwrap_or(rows.end_s);
-        book.over(span.part, 1, seconds(end_s), 0);
+    for span in &rows.timeline.load_steps {
+        let end_s = span.end_s.or_else(|| rows.recorded_s.get(&span.number).copied()).unwrap_or(rows.end_s);
+        book.count_worker_done(span.number, 1, seconds(end_s), 0);
     }
-    let parts = book.all();
-    let mut results = results(&scenario, &fold, &parts, rows, book.asked(Basis::Measured));
+    let parts = book.all_figures();
+    let mut results = results(&scenario, &fold, &parts, rows, book.phase_figures(Basis::Measured));
     let unwritten = results.total.as_mut().and_then(|total| unwritten(rows, total));
     let mut gates = judge_gates(&scenario.gates, &results.to_json());
     gates.extend(judge_gates(&default_gates(&scenario), &results.to_json()));
@@ -217,42 +220,42 @@ fn scenario_of(dir: &Path, start: &Start) -> Result<Scenario, String> {
 }
 
 /// The parts that had begun, and those whose connections were still being opened.
-fn begun(rows: &Rows, scenario: &Scenario) -> Book {
-    let mut book = Book::new(&scenario.journeys);
+fn begun(rows: &Rows, scenario: &Scenario) -> LoadStepAccumulator {
+    let mut book = LoadStepAccumulator::new(&scenario.journeys);
     for row in rows.openings.iter().filter(|row| !row.over) {
         book.begin(spec((row.part, &row.phase, &row.label), row.t_s, scenario, true));
     }
     for row in rows.openings.iter().filter(|row| row.over) {
-        book.opened(row.part, 1, seconds(row.t_s));
+        book.count_worker_open(row.part, 1, seconds(row.t_s));
     }
-    for span in &rows.timeline.parts {
-        match book.spec(span.part) {
-            Some(_) => book.asked_from(span.part, seconds(span.start_s)),
-            None => book.begin(spec((span.part, &span.phase, &span.label), span.start_s, scenario, false)),
+    for span in &rows.timeline.load_steps {
+        match book.spec(span.number) {
+            Some(_) => book.start_requests_at(span.number, seconds(span.start_s)),
+            None => book.begin(spec((span.number, &span.phase, &span.label), span.start_s, scenario, false)),
         }
     }
     book
 }
 
-fn spec((part, phase, label): (u32, &str, &str), start_s: f64, scenario: &Scenario, opens: bool) -> PartSpec {
+fn spec((part, phase, label): (u32, &str, &str), start_s: f64, scenario: &Scenario, opens: bool) -> LoadStepSpec {
     let (name, label) = (phase.to_owned(), label.to_owned());
     let phase = scenario.phases.iter().find(|phase| phase.name == name);
     let held = match phase.map(|phase| &phase.arrivals).filter(|_| opens) {
         Some(Arrivals::Hold { connections, opening, .. }) => Some((*connections, opening.within)),
         _ => None,
     };
-    PartSpec {
-        part,
+    LoadStepSpec {
+        number: part,
         phase: name,
-        parts_of_phase: phase.map_or(0, |phase| phase.arrivals.parts()),
+        steps_of_phase: phase.map_or(0, |phase| phase.arrivals.parts()),
         label,
         start: seconds(start_s),
         clients: held.map(|(connections, _)| connections),
         journey: phase.map_or(0, |phase| phase.journey),
         opening: phase.and_then(|phase| phase.opening),
         open_within: held.map(|(_, within)| within),
-        keeps: phase.and_then(|phase| phase.keeps).map(|place| scenario.phases[place].name.clone()),
-        ..PartSpec::default()
+        resumes_phase: phase.and_then(|phase| phase.keeps).map(|place| scenario.phases[place].name.clone()),
+        ..LoadStepSpec::default()
     }
 }
 
@@ -260,16 +263,16 @@ fn seconds(seconds: f64) -> Duration {
     Duration::try_from_secs_f64(seconds).unwrap_or_default()
 }
 
-fn take(fold: &mut Fold, book: &mut Book, interval: Option<Interval>) {
+fn take(fold: &mut Aggregate, book: &mut LoadStepAccumulator, interval: Option<Interval>) {
     let Some(interval) = interval else { return };
     fold.add(&interval);
-    interval.cells.iter().for_each(|cell| book.add(cell));
+    interval.ops.iter().for_each(|cell| book.add(cell));
     interval.held.iter().for_each(|held| book.add_held(held));
 }
 
 /// Operations, and kinds of frames that were pushed, by their names.
 struct Names {
-    ops: BTreeMap<String, Op>,
+    ops: BTreeMap<String, OpId>,
     pushes: BTreeMap<String, usize>,
 }
 
@@ -277,10 +280,10 @@ impl Names {
     fn of(scenario: &Scenario) -> Self {
         let mut names = BTreeMap::new();
         for (place, journey) in scenario.journeys.iter().enumerate() {
-            names.insert(journey.name.clone(), Op { journey: place, step: None });
+            names.insert(journey.name.clone(), OpId { journey: place, step: None });
             for (number, step) in journey.steps.iter().enumerate() {
                 let name = format!("{}.steps.{}", journey.name, step.name);
-                names.insert(name, Op { journey: place, step: Some(number) });
+                names.insert(name, OpId { journey: place, step: Some(number) });
             }
         }
         let pushes = scenario.pushes.iter().map(|push| push.name.as_str()).chain([OTHER]);
@@ -291,43 +294,44 @@ impl Names {
     /// What a row of the timeline counts; the times stand in the histograms.
     fn counts(&self, part: u32, op: &str, row: &OpRow) -> Option<Interval> {
         if let Some(push) = self.pushes.get(op) {
-            let pushed = Pushed { frames: row.ok, ..Pushed::new(*push) };
+            let pushed = PushStats { frames: row.ok, ..PushStats::new(*push) };
             return Some(Interval { pushes: vec![pushed], ..Interval::default() });
         }
-        let cell = Cell { ok: row.ok, denied: row.denied, errors: row.errors, ..Cell::new(part, *self.ops.get(op)?) };
-        Some(Interval { cells: vec![cell], ..Interval::default() })
+        let cell =
+            OpStats { ok: row.ok, denied: row.denied, errors: row.errors, ..OpStats::new(part, *self.ops.get(op)?) };
+        Some(Interval { ops: vec![cell], ..Interval::default() })
     }
 
     fn times(&self, entry: hlog::Entry) -> Option<Interval> {
-        if entry.figure == Figure::Lag {
+        if entry.figure == HistogramKind::Lag {
             return Some(Interval { lag_us: Some(entry.histogram), ..Interval::default() });
         }
-        if entry.figure == Figure::Opening {
-            let held = HeldCell { opening_us: entry.histogram, ..HeldCell::new(entry.part) };
+        if entry.figure == HistogramKind::Opening {
+            let held = HeldStats { opening_us: entry.histogram, ..HeldStats::new(entry.part) };
             return Some(Interval { held: vec![held], ..Interval::default() });
         }
         if let Some(push) = self.pushes.get(&entry.op) {
-            let pushed = Pushed { delay_us: entry.histogram, ..Pushed::new(*push) };
+            let pushed = PushStats { delay_us: entry.histogram, ..PushStats::new(*push) };
             return Some(Interval { second: entry.second, pushes: vec![pushed], ..Interval::default() });
         }
-        let mut cell = Cell::new(entry.part, *self.ops.get(&entry.op)?);
+        let mut cell = OpStats::new(entry.part, *self.ops.get(&entry.op)?);
         match entry.figure {
-            Figure::Latency => cell.latency_us = entry.histogram,
-            Figure::Service => cell.service_us = entry.histogram,
-            Figure::Waited => cell.waits.get_or_insert_default().waited_us = entry.histogram,
-            Figure::Wake => cell.waits.get_or_insert_default().wake_us = entry.histogram,
-            Figure::Failed | Figure::Lag | Figure::Opening => cell.failed_us = entry.histogram,
+            HistogramKind::Latency => cell.latency_us = entry.histogram,
+            HistogramKind::Service => cell.service_us = entry.histogram,
+            HistogramKind::Waited => cell.long_polls.get_or_insert_default().response_us = entry.histogram,
+            HistogramKind::Wake => cell.long_polls.get_or_insert_default().wake_delay_us = entry.histogram,
+            HistogramKind::Failed | HistogramKind::Lag | HistogramKind::Opening => cell.failed_us = entry.histogram,
         }
-        Some(Interval { cells: vec![cell], ..Interval::default() })
+        Some(Interval { ops: vec![cell], ..Interval::default() })
     }
 }
 
 fn results(
     scenario: &Scenario,
-    fold: &Fold,
-    parts: &[PartFigures],
+    fold: &Aggregate,
+    parts: &[LoadStepFigures],
     rows: &Rows,
-    mut asked: BTreeMap<String, Asked>,
+    mut asked: BTreeMap<String, PhaseJourneyFigures>,
 ) -> Results {
     let work = scenario.works.iter().filter_map(|work| {
         let point = rows.work.get(&work.name)?;
@@ -344,17 +348,18 @@ fn results(
         Some((work.name.clone(), figures))
     });
     let phases = scenario.phases.iter().map(|phase| {
-        let own: Vec<&PartFigures> = parts.iter().filter(|part| part.phase == phase.name).collect();
-        (phase.name.clone(), PhaseFigures::of(&own, None, asked.remove(&phase.name)))
+        let own: Vec<&LoadStepFigures> = parts.iter().filter(|part| part.phase == phase.name).collect();
+        (phase.name.clone(), PhaseFigures::from_steps(&own, None, asked.remove(&phase.name)))
     });
     Results {
         total: Some(fold.total()),
         phases: phases.collect(),
-        journeys: fold.journeys(&|journey| crate::fold::active_of(scenario, parts, journey), Basis::Measured),
+        journeys: fold
+            .journeys(&|journey| crate::aggregate::journey_active_s(scenario, parts, journey), Basis::Measured),
         work: work.collect(),
-        observe: crate::fold::observed(&rows.timeline),
+        observe: crate::aggregate::observer_figures(&rows.timeline),
         push: fold.pushes(Basis::Measured),
-        generator: Generator {
+        generator: GeneratorFigures {
             unrecorded: rows.timeline.unrecorded.or_none(),
             ..fold.generator(scenario.generator.lag_p99_max)
         },

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Run;
 use super::levels::{figure, find, ladders, levels};
 use super::words::{clean, count, counted, highest_of, number};
-use crate::fold::{Figures, JourneyFigures, OpFigures, Total, WorkFigures, found};
+use crate::aggregate::{JourneyFigures, OpFigures, Statistics, Total, WorkFigures, found};
 use crate::verdict::{Judged, Verdict};
 
 /// The two most important numbers, and the verdict in a sentence.
@@ -207,10 +207,10 @@ fn largest(run: &Run) -> Option<(&String, &JourneyFigures)> {
 /// The most connections that a phase held, and how many of all were lost: what goes over them says neither.
 fn held(run: &Run) -> String {
     let phases = || run.results.phases.iter().filter_map(|(name, phase)| Some((name, phase.connections.as_ref()?)));
-    let Some((name, most)) = phases().max_by_key(|(_, held)| held.stood()) else { return String::new() };
+    let Some((name, most)) = phases().max_by_key(|(_, held)| held.opened_or_kept()) else { return String::new() };
     let lost: u64 = phases().map(|(_, held)| held.closed + held.dropped + held.lost_after()).sum();
     let lost = if lost > 0 { format!(", {} lost", count(lost)) } else { String::new() };
-    format!("; {} connections held ({}){lost}", count(most.stood()), clean(name))
+    format!("; {} connections held ({}){lost}", count(most.opened_or_kept()), clean(name))
 }
 
 /// Requests of journeys whose own number says little: those under way have none yet.
@@ -240,8 +240,8 @@ fn asked(run: &Run, name: &str, journey: &JourneyFigures) -> (String, Figure) {
         let told = format!("{name}: {what} {value}, and the gate is {} ms", clean(&gate.limit));
         Some((told, Figure::new(&value, &what)))
     };
-    let high = |figures: &Figures| figures.p99_or_max().unwrap_or(-1.0);
-    let of_steps = |word: &str, figures: &dyn Fn(&OpFigures) -> Option<Figures>| {
+    let high = |figures: &Statistics| figures.p99_or_max().unwrap_or(-1.0);
+    let of_steps = |word: &str, figures: &dyn Fn(&OpFigures) -> Option<Statistics>| {
         let timed = journey.steps.iter().filter_map(|(step, op)| Some((step, figures(op)?)));
         let (step, slowest) = timed.max_by(|a, b| high(&a.1).total_cmp(&high(&b.1)))?;
         slowest.p99_or_max()?;
@@ -272,7 +272,7 @@ struct Tail {
 }
 
 impl Tail {
-    fn of(figures: &Figures, say: fn(Option<f64>) -> String) -> Self {
+    fn of(figures: &Statistics, say: fn(Option<f64>) -> String) -> Self {
         let few = Some(figures.count).filter(|count| *count > 0 && figures.p99.is_none());
         let name = if few.is_some() { "max" } else { "p99" };
         Self { name, value: say(figures.p99_or_max()), few }
@@ -357,7 +357,7 @@ fn voided(run: &Run) -> String {
 
 /// The longest pause of the lab, if there was one.
 fn paused(run: &Run) -> String {
-    let told = |pauses: &crate::fold::PauseFigures| {
+    let told = |pauses: &crate::aggregate::PauseFigures| {
         format!(" (it did not run for {} at {})", seconds(Some(pauses.longest_s)), seconds(Some(pauses.longest_at_s)))
     };
     run.results.generator.pauses.as_ref().map_or_else(String::new, told)

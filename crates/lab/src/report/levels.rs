@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::Run;
 use super::words::{clean, first_few, number};
-use crate::edge::{Refusal, Usl};
-use crate::fold::PartFigures;
+use crate::aggregate::LoadStepFigures;
+use crate::edge::{FitError, Usl};
 
 /// Where below a phase's capacity its parts may stand: what levels say, and how a search ended.
 const PLACES: [&str; 4] = ["capacity", "edge", "search", "outcome"];
@@ -34,14 +34,14 @@ pub(super) fn is_ladder(run: &Run, phase: &str) -> bool {
 }
 
 /// The levels of a phase.
-pub(super) fn levels<'a>(run: &'a Run, phase: &str) -> Vec<&'a PartFigures> {
+pub(super) fn levels<'a>(run: &'a Run, phase: &str) -> Vec<&'a LoadStepFigures> {
     run.parts.iter().filter(|part| part.phase == phase).collect()
 }
 
 /// The load of a level: its clients where every level has some, else what was offered.
-pub(super) fn loads(levels: &[&PartFigures]) -> Vec<Option<f64>> {
+pub(super) fn loads(levels: &[&LoadStepFigures]) -> Vec<Option<f64>> {
     let by_clients = levels.iter().all(|level| level.clients.is_some());
-    let load = |level: &&PartFigures| {
+    let load = |level: &&LoadStepFigures| {
         if by_clients { level.clients.map(|clients| clients as f64) } else { level.offered_per_s }
     };
     levels.iter().map(load).collect()
@@ -71,7 +71,7 @@ pub(super) fn law(capacity: &Value) -> Option<Usl> {
 /// Why no law was fitted, where there is none.
 pub(super) fn refusal(capacity: &Value) -> Option<String> {
     let usl = find(capacity, "usl").filter(|usl| usl.get("refusal").is_some())?;
-    if let Ok(known) = serde_json::from_value::<Refusal>(usl.clone()) {
+    if let Ok(known) = serde_json::from_value::<FitError>(usl.clone()) {
         return Some(known.to_string());
     }
     let alone = usl.as_object().is_some_and(|fields| fields.len() == 1);

@@ -51,8 +51,8 @@ pub use screen::Screen;
 pub use start::Start;
 pub use summary::summary;
 
+use crate::aggregate::{ErrorGroup, LoadStepFigures, Results, Series};
 use crate::findings::Finding;
-use crate::fold::{ErrorGroup, PartFigures, Results, Series};
 use crate::machine::Machine;
 use crate::record::timeline::FaultRow;
 use crate::scenario::Leading;
@@ -83,7 +83,7 @@ pub struct Run {
     pub results: Results,
     /// The parts of the trial: bursts, levels, or whole phases.
     #[serde(default)]
-    pub parts: Vec<PartFigures>,
+    pub parts: Vec<LoadStepFigures>,
     /// What the levels say about the target's capacity, by phase that had levels.
     #[serde(default)]
     pub capacity: BTreeMap<String, Value>,

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::words::{clean, count, fitting, mebibytes, number};
+use crate::aggregate::WorkPoint;
 use crate::findings::OutageNow;
-use crate::fold::Point;
 
 /// Below the time on the first line.
 const INDENT: &str = "       ";
@@ -45,7 +45,7 @@ pub struct Progress {
     /// Of those that are over: denied.
     pub denied: u64,
     /// Every kind of work.
-    pub work: Vec<(String, Point)>,
+    pub work: Vec<(String, WorkPoint)>,
     /// The target's memory.
     pub server_rss_bytes: Option<u64>,
     /// Processors that the target kept busy in the last second.
@@ -126,8 +126,8 @@ impl Progress {
 }
 
 /// The states of one kind of work, the odd ones only where there are any, but then first of all.
-pub(super) fn states(point: &Point) -> Vec<String> {
-    let Point { waiting, running, finished, failed, stuck, unknown, .. } = *point;
+pub(super) fn states(point: &WorkPoint) -> Vec<String> {
+    let WorkPoint { waiting, running, finished, failed, stuck, unknown, .. } = *point;
     let odd = [("failed", failed), ("stuck", stuck), ("unknown", unknown)].into_iter().filter(|(_, n)| *n > 0);
     let usual = [("waiting", waiting), ("running", running), ("finished", finished)];
     odd.chain(usual).map(|(word, n)| format!("{word} {}", count(n))).collect()

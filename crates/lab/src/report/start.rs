@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{Run, ScenarioRecord};
-use crate::fold::Results;
+use crate::aggregate::Results;
 use crate::machine::Machine;
 use crate::verdict::{Judged, Verdict};
 

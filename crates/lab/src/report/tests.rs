@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::fixture::{FAILING, HOSTILE, PASSING, full, leaderboard, series};
 use super::{Progress, Run, html, markdown, summary};
+use crate::aggregate::{LoadStepFigures, OpFigures, Timeline, WorkPoint};
 use crate::findings::{Finding, OutageNow};
-use crate::fold::{OpFigures, PartFigures, Point, Timeline};
-use crate::record::timeline::{FaultRow, OpRow, PulseRow, Row, SilenceRow};
+use crate::record::timeline::{FaultRow, OpRow, SamplerRow, SilenceRow, TimelineRow};
 use crate::scenario::Leading;
 use crate::verdict::{Judged, Verdict};
 
@@ -27,7 +27,7 @@ fn a_report_with_everything() {
 #[test]
 fn a_run_that_never_began_has_a_report() {
     let mut run = leaderboard(false, true, &[]);
-    run.results = crate::fold::Results::default();
+    run.results = crate::aggregate::Results::default();
     (run.gates, run.errors, run.notes) = (Vec::new(), Vec::new(), Vec::new());
     insta::assert_snapshot!("nothing", markdown(&run));
     assert!(html(&run, &BTreeMap::new()).contains("Nothing was sent."));
@@ -118,7 +118,7 @@ fn secrets_are_struck_out_of_everything_from_outside() {
     run.capacity = [("climb".to_owned(), json!({ "knee": { "because": "hunter2" } }))].into();
     run.findings = vec![Finding { sentence: "It said hunter2".to_owned(), ..full().findings[0].clone() }];
     run.faults = vec![FaultRow { failed: Some("hunter2".to_owned()), ..FaultRow::default() }];
-    run.parts = vec![PartFigures { overload: Some(vec!["hunter2".to_owned()]), ..PartFigures::default() }];
+    run.parts = vec![LoadStepFigures { overload: Some(vec!["hunter2".to_owned()]), ..LoadStepFigures::default() }];
     let run = run.struck(&|text| text.replace("hunter2", "[secret]"));
     assert!(!run.to_json_text().contains("hunter2") && !markdown(&run).contains("hunter2"));
 }
@@ -318,18 +318,18 @@ fn a_target_that_answers_nobody_is_shown() {
     for second in 0..9 {
         let t_s = f64::from(second);
         if second < 3 {
-            timeline.add(&Row::Op(OpRow { t_s, op: "a".to_owned(), ok: 90, ..OpRow::default() }));
+            timeline.add(&TimelineRow::Op(OpRow { t_s, op: "a".to_owned(), ok: 90, ..OpRow::default() }));
         }
-        timeline.add(&Row::Pulse(PulseRow { t_s, in_flight: 9, ..PulseRow::default() }));
+        timeline.add(&TimelineRow::Pulse(SamplerRow { t_s, in_flight: 9, ..SamplerRow::default() }));
     }
-    timeline.add(&Row::Silence(SilenceRow { t_s: 3.0, until_s: 8.0, under_way: 9 }));
+    timeline.add(&TimelineRow::Silence(SilenceRow { t_s: 3.0, until_s: 8.0, under_way: 9 }));
     let progress = Progress { outage: OutageNow::find(&timeline, &["a"]), ..Progress::default() };
     assert_eq!(progress.lines()[2], "       the target is silent since 3.0 s");
 }
 
 #[test]
 fn progress_fits_a_narrow_terminal() {
-    let point = Point {
+    let point = WorkPoint {
         waiting: 1_234_567,
         running: 1_234_567,
         finished: 1_234_567,

@@ -8,7 +8,7 @@ use super::phase::{Arrivals, Each, EdgeArrivals, Every, Opening};
 use super::reader::{At, Fields, parse_duration};
 use crate::limits::{
     ARRIVALS_MAX, CONNECTIONS_MAX, EDGE_HOLD, EDGE_LEVEL, EDGE_LEVEL_MIN, EDGE_PRECISION, EDGE_PRECISION_MAX,
-    EDGE_PRECISION_MIN, OPEN_WITHIN, OPENING_AT_ONCE, OPENING_AT_ONCE_MAX, PARTS_MAX, RATE_PER_S_MAX, WAIT_MAX,
+    EDGE_PRECISION_MIN, LOAD_STEPS_MAX, OPEN_WITHIN, OPENING_AT_ONCE, OPENING_AT_ONCE_MAX, RATE_PER_S_MAX, WAIT_MAX,
 };
 
 /// What may stand there.
@@ -62,7 +62,7 @@ pub(super) fn read(at: &At<'_>, kept: u64) -> Option<Arrivals> {
 fn batch(fields: &Fields<'_>) -> Option<Arrivals> {
     let batch = fields.take("batch").and_then(|at| at.int(1..=ARRIVALS_MAX));
     let every = fields.take("every").map(|at| every_of(&at));
-    let times = fields.take("times").map_or(Some(1), |at| at.int(1..=u64::from(PARTS_MAX)));
+    let times = fields.take("times").map_or(Some(1), |at| at.int(1..=u64::from(LOAD_STEPS_MAX)));
     if times.is_some_and(|times| times > 1) && every.is_none() {
         fields.at.wrong("needs `every` beside `times`: the time from one burst to the next, or \"done\"");
     }
@@ -124,8 +124,8 @@ fn ladder(fields: &Fields<'_>) -> Option<Arrivals> {
 
 fn levels_of(at: &At<'_>) -> Option<Vec<u64>> {
     let list = at.list()?;
-    if list.is_empty() || list.len() > PARTS_MAX as usize {
-        at.wrong(format!("must list from 1 to {PARTS_MAX} levels"));
+    if list.is_empty() || list.len() > LOAD_STEPS_MAX as usize {
+        at.wrong(format!("must list from 1 to {LOAD_STEPS_MAX} levels"));
         return None;
     }
     list.iter().map(|at| at.int(1..=CONNECTIONS_MAX)).collect()

@@ -7,7 +7,7 @@ use std::ops::Range;
 use super::document::Value;
 use super::reader::{At, check_template_name};
 use super::template::Names;
-use crate::limits::BESIDE_MAX;
+use crate::limits::BACKGROUND_LOOPS_MAX;
 use crate::report::words::known_names;
 
 /// Loops beside a journey.
@@ -31,8 +31,10 @@ pub(super) fn each_of(at: &At<'_>, names: &Names) -> Vec<Vec<(String, String)>> 
         if place == 0 {
             each.resize(kept.len(), Vec::new());
         }
-        if kept.is_empty() || kept.len() > BESIDE_MAX || kept.len() != each.len() {
-            column.wrong(format!("must list from 1 to {BESIDE_MAX} kept values, and as many as its neighbours"));
+        if kept.is_empty() || kept.len() > BACKGROUND_LOOPS_MAX || kept.len() != each.len() {
+            column.wrong(format!(
+                "must list from 1 to {BACKGROUND_LOOPS_MAX} kept values, and as many as its neighbours"
+            ));
             continue;
         }
         for (own, kept) in each.iter_mut().zip(kept) {

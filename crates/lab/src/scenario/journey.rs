@@ -14,7 +14,7 @@ use super::repeat::Until;
 use super::template::{Names, Template};
 use super::waiting::{Follows, Waits};
 use crate::limits::{REQUEST_TIMEOUT, RETRIES_MAX, WAIT_MAX};
-use crate::record::Trouble;
+use crate::record::ErrorKind;
 
 /// One request or message, and what its answers mean.
 #[derive(Clone, Debug)]
@@ -335,8 +335,8 @@ impl Retry {
 
     /// Whether this failure is one to try again after; `status` is that of the answer, where one came.
     #[must_use]
-    pub fn applies(&self, trouble: Trouble, status: u16) -> bool {
-        trouble.is_transport() || (matches!(trouble, Trouble::Status(_)) && self.statuses.contains(&status))
+    pub fn applies(&self, trouble: ErrorKind, status: u16) -> bool {
+        trouble.is_transport() || (matches!(trouble, ErrorKind::Status(_)) && self.statuses.contains(&status))
     }
 }
 

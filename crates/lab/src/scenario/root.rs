@@ -25,8 +25,8 @@ use super::template::{FeedNames, Names, Template};
 use super::way::Journey;
 use super::work::Work;
 use super::{FORMAT, Scenario, Secret, Signals};
-use crate::fold::{RESERVED, known_figures};
-use crate::limits::{PARTS_MAX, PHASE_OPS_MAX};
+use crate::aggregate::{RESERVED_NAMES, known_figures};
+use crate::limits::{LOAD_STEPS_MAX, PHASE_OPS_MAX};
 
 pub(super) fn read(at: &At<'_>, files: &BTreeMap<String, String>) -> Option<Scenario> {
     let fields = at.fields()?;
@@ -198,9 +198,9 @@ fn check_phases(at: &At<'_>, names: &[String], phases: &[Phase], journeys: &[Jou
         at.wrong("needs at least one [[phase]]");
     }
     let parts = phases.iter().map(|phase| phase.arrivals.parts()).fold(0, u32::saturating_add);
-    if parts > PARTS_MAX {
+    if parts > LOAD_STEPS_MAX {
         at.wrong(format!(
-            "has {parts} bursts and levels in its phases, each with figures of its own: at most {PARTS_MAX}"
+            "has {parts} bursts and levels in its phases, each with figures of its own: at most {LOAD_STEPS_MAX}"
         ));
     }
     let journeys_of = |phase: &Phase| [Some(phase.journey), phase.opening].into_iter().flatten();
@@ -257,9 +257,9 @@ fn picks_of(at: &At<'_>, names: &Names) -> Vec<(String, Vec<Template>)> {
 /// Figures are found by name, so no two things that have figures of a kind share one.
 fn refuse_twins(at: &At<'_>) {
     let kinds: [(&[&str], &[&str]); 5] = [
-        (&["journey", "work"], &RESERVED),
-        (&["phase"], &RESERVED),
-        (&["process"], &RESERVED),
+        (&["journey", "work"], &RESERVED_NAMES),
+        (&["phase"], &RESERVED_NAMES),
+        (&["process"], &RESERVED_NAMES),
         (&["observe"], &[]),
         (&["push"], &[]),
     ];

@@ -10,7 +10,7 @@ use super::message::Known;
 use super::reader::{At, name_of};
 use super::repeat::{Repeat, Until};
 use super::template::{Names, Template};
-use crate::limits::{BESIDE_MAX, STEPS_MAX};
+use crate::limits::{BACKGROUND_LOOPS_MAX, STEPS_MAX};
 
 /// What one arrival does, step after step.
 #[derive(Clone, Debug, Default)]
@@ -73,8 +73,8 @@ impl Journey {
             at.wrong("has steps that `send` and steps that `request`: one connection speaks one language, so make two journeys");
         }
         let loops: usize = journey.beside.iter().map(|beside| beside.each.len()).sum();
-        if loops > BESIDE_MAX || journey.steps.len() > STEPS_MAX {
-            at.wrong(format!("may have {STEPS_MAX} steps, and {BESIDE_MAX} loops beside them"));
+        if loops > BACKGROUND_LOOPS_MAX || journey.steps.len() > STEPS_MAX {
+            at.wrong(format!("may have {STEPS_MAX} steps, and {BACKGROUND_LOOPS_MAX} loops beside them"));
         }
         (!journey.name.is_empty()).then_some(journey)
     }

@@ -254,7 +254,7 @@ fn derive_of(at: &At<'_>, reading: &Reading) -> Vec<(String, Formula)> {
     let known: Vec<&str> = reading.figures.iter().map(|(name, _)| name.as_str()).chain(PIECE_FIGURES).collect();
     let mut derived = Vec::new();
     for (name, at) in at.named().unwrap_or_default() {
-        if !is_name(name) || crate::fold::WORK_FIGURES.contains(&name) {
+        if !is_name(name) || crate::aggregate::WORK_FIGURES.contains(&name) {
             at.wrong("must be a name of small letters, digits and _ that no other figure of the work has");
         }
         let Some(text) = at.text() else { continue };

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{Made, Measure, NoRun, Outcome, Plan, Table, Turn, Variation, carry, markdown, plan, table};
+use crate::aggregate::known_figures;
 use crate::cli::{RunArgs, Runner, Stopped, assemble};
-use crate::fold::known_figures;
 use crate::report::Run;
 use crate::report::words::{first_few, number};
 use crate::scenario::Scenario;

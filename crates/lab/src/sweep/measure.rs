@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::fold::figure;
+use crate::aggregate::figure;
 use crate::report::Run;
 
 /// Ends of paths of which more is better; of all others less is.

@@ -13,15 +13,15 @@ use tokio::time::Instant;
 use super::hold::Openings;
 use super::search;
 use super::stage::Log;
-use crate::drive::{Crew, Report};
-use crate::edge::Outcome;
-use crate::flag::raised;
-use crate::limits::{INTERRUPT_GRACE, PARTS_MAX};
-use crate::plan::{Leg, Place, Schedule, legs, part_label};
-use crate::record::timeline::{PartRow, Row};
-use crate::record::{Book, OwnTime, PartSpec, Recorder};
+use crate::edge::SearchOutcome;
+use crate::flag::wait_until_raised;
+use crate::generator::{WorkerPool, WorkerReport};
+use crate::limits::{INTERRUPT_GRACE, LOAD_STEPS_MAX};
+use crate::plan::{LoadSpec, PhasePosition, Schedule, load_specs, load_step_label};
+use crate::record::timeline::{LoadStepRow, TimelineRow};
+use crate::record::{LoadStepAccumulator, LoadStepSpec, PauseImpact, Recorder};
 use crate::scenario::{Arrivals, EdgeArrivals, Phase, Scenario};
-use crate::work::Board;
+use crate::work::Trackers;
 
 /// From handing a leg over to its first moment, so that every worker has it in time.
 pub(super) const LEAD: Duration = Duration::from_millis(20);
@@ -29,10 +29,10 @@ pub(super) const LEAD: Duration = Duration::from_millis(20);
 /// Everything that phases share.
 pub(crate) struct Conductor {
     pub(crate) scenario: Arc<Scenario>,
-    pub(crate) crew: Crew,
+    pub(crate) crew: WorkerPool,
     pub(crate) workers: u32,
     pub(crate) recorder: Arc<Recorder>,
-    pub(crate) board: Arc<Board>,
+    pub(crate) board: Arc<Trackers>,
     pub(crate) log: Arc<Log>,
     pub(crate) start: Instant,
     pub(crate) seed: u64,
@@ -41,7 +41,7 @@ pub(crate) struct Conductor {
     /// Who is still opening connections.
     pub(crate) openings: Openings,
     /// What the searches found, by phase.
-    pub(crate) edges: Mutex<BTreeMap<String, Outcome>>,
+    pub(crate) edges: Mutex<BTreeMap<String, SearchOutcome>>,
 }
 
 impl Conductor {
@@ -49,7 +49,7 @@ impl Conductor {
     pub(crate) async fn conduct(self: &Arc<Self>, mut stop: watch::Receiver<bool>) {
         tokio::select! {
             biased;
-            () = raised(&mut stop) => {}
+            () = wait_until_raised(&mut stop) => {}
             () = self.phases() => {}
         }
         self.crew.stop(INTERRUPT_GRACE);
@@ -59,23 +59,23 @@ impl Conductor {
     ///
     /// # Errors
     /// The sentence of a worker that cannot go on.
-    pub(crate) async fn listen(&self, mut reports: mpsc::UnboundedReceiver<Report>) -> Result<(), String> {
+    pub(crate) async fn listen(&self, mut reports: mpsc::UnboundedReceiver<WorkerReport>) -> Result<(), String> {
         let mut ended = 0;
         while let Some(report) = reports.recv().await {
             match report {
-                Report::Interval(interval) => self.recorder.take(&interval),
-                Report::Started(begun) => {
+                WorkerReport::Interval(interval) => self.recorder.add_interval(&interval),
+                WorkerReport::WorkStarted(begun) => {
                     for piece in begun {
-                        self.board.tracker(piece.work).started(&piece.id, piece.intended, piece.done);
+                        self.board.tracker(piece.work_index).add_started(&piece.id, piece.intended, piece.done);
                     }
                 }
-                Report::Opened { part, at, .. } => {
-                    self.recorder.book(|book| book.opened(part, self.workers, at));
+                WorkerReport::ConnectionsOpen { part, at, .. } => {
+                    self.recorder.with_load_steps(|book| book.count_worker_open(part, self.workers, at));
                     self.part_over.notify_waiters();
                 }
-                Report::Over { part, at, not_sent, own, .. } => self.note_over(part, at, not_sent, own),
-                Report::Broken { message, .. } => return Err(message),
-                Report::Ended { .. } => {
+                WorkerReport::LoadStepDone { part, at, not_sent, own, .. } => self.note_over(part, at, not_sent, own),
+                WorkerReport::WorkerFailed { message, .. } => return Err(message),
+                WorkerReport::WorkerEnded { .. } => {
                     ended += 1;
                     if ended == self.workers {
                         return Ok(());
@@ -86,12 +86,12 @@ impl Conductor {
         Ok(())
     }
 
-    fn note_over(&self, part: u32, at: Duration, not_sent: u64, own: OwnTime) {
-        if !self.recorder.book(|book| book.over_with(part, self.workers, at, not_sent, own)) {
+    fn note_over(&self, part: u32, at: Duration, not_sent: u64, own: PauseImpact) {
+        if !self.recorder.with_load_steps(|book| book.count_worker_done_with(part, self.workers, at, not_sent, own)) {
             return;
         }
-        if let Some(figures) = self.recorder.book(|book| book.figures(part)) {
-            self.log.write(&Row::Part(PartRow {
+        if let Some(figures) = self.recorder.with_load_steps(|book| book.figures(part)) {
+            self.log.write(&TimelineRow::Part(LoadStepRow {
                 t_s: figures.start_s + figures.length_s,
                 part,
                 phase: figures.phase,
@@ -129,14 +129,14 @@ impl Conductor {
         }
         self.await_over(&open).await;
         while let Some(ended) = beside.join_next().await {
-            crate::flag::pass_panic_on(ended);
+            crate::flag::propagate_panic(ended);
         }
     }
 
     /// Hands a phase over; gives its parts, and the moment from which the next one counts.
     async fn phase(&self, number: usize, start: Duration) -> (Vec<u32>, Duration) {
         let phase = &self.scenario.phases[number];
-        let place = Place::of(&self.scenario.phases, number, start, self.seed);
+        let place = PhasePosition::for_phase(&self.scenario.phases, number, start, self.seed);
         if let Arrivals::Edge(edge) = &phase.arrivals {
             self.sleep_until(start).await;
             let parts = self.search(phase, place, edge).await;
@@ -146,14 +146,14 @@ impl Conductor {
             Arrivals::Ladder { pause, .. } => pause,
             _ => Duration::ZERO,
         };
-        let legs = legs(phase, place);
+        let legs = load_specs(phase, place);
         match (legs.as_slice(), &phase.arrivals) {
             ([leg], Arrivals::Hold { opening, lasting, .. }) => {
                 let (part, end) = self.hold(leg.clone(), opening.within, *lasting).await;
                 (vec![part], end)
             }
-            ([leg], _) if leg.length().is_some() => {
-                let length = leg.length().unwrap_or_default();
+            ([leg], _) if leg.duration().is_some() => {
+                let length = leg.duration().unwrap_or_default();
                 (self.hand_over(leg.clone()), start + length)
             }
             _ => self.in_turn(start, pause, legs).await,
@@ -161,13 +161,13 @@ impl Conductor {
     }
 
     /// One leg after another, each when the one before is over.
-    async fn in_turn(&self, start: Duration, pause: Duration, legs: Vec<Leg>) -> (Vec<u32>, Duration) {
+    async fn in_turn(&self, start: Duration, pause: Duration, legs: Vec<LoadSpec>) -> (Vec<u32>, Duration) {
         let mut parts = Vec::new();
         let mut start = start;
         for leg in legs {
             self.sleep_until(start).await;
             let start_s = start.max(self.start.elapsed() + LEAD);
-            let part = self.hand_over(Leg { start: start_s, ..leg });
+            let part = self.hand_over(LoadSpec { start: start_s, ..leg });
             self.await_over(&part).await;
             parts.extend(part);
             start = self.start.elapsed() + pause;
@@ -175,7 +175,7 @@ impl Conductor {
         (parts, self.start.elapsed())
     }
 
-    async fn search(&self, phase: &Phase, place: Place, edge: &EdgeArrivals) -> Vec<u32> {
+    async fn search(&self, phase: &Phase, place: PhasePosition, edge: &EdgeArrivals) -> Vec<u32> {
         let (parts, outcome) = search::search(self, phase, place, edge).await;
         match outcome {
             Ok(outcome) => {
@@ -187,28 +187,29 @@ impl Conductor {
     }
 
     /// Hands a leg to every worker, and opens the book for its parts.
-    pub(crate) fn hand_over(&self, leg: Leg) -> Vec<u32> {
-        let first = Place::of(&self.scenario.phases, leg.phase, leg.start, self.seed).part;
+    pub(crate) fn hand_over(&self, leg: LoadSpec) -> Vec<u32> {
+        let first =
+            PhasePosition::for_phase(&self.scenario.phases, leg.phase_index, leg.start, self.seed).first_load_step;
         let specs = part_specs(&leg, &self.scenario.phases, first);
-        let parts = specs.iter().map(|spec| spec.part).collect();
+        let parts = specs.iter().map(|spec| spec.number).collect();
         for spec in specs {
             // A part that holds connections begins when they are open.
-            let (part, holds) = (spec.part, spec.open_within.is_some());
+            let (part, holds) = (spec.number, spec.open_within.is_some());
             if !holds {
                 self.log_begin(&spec, spec.start);
             }
-            self.recorder.book(|book| book.begin(spec));
+            self.recorder.with_load_steps(|book| book.begin(spec));
             if holds {
                 self.log_opening(part, false);
             }
         }
-        self.crew.send(leg);
+        self.crew.start_load(leg);
         parts
     }
 
-    pub(crate) fn log_begin(&self, spec: &PartSpec, start: Duration) {
+    pub(crate) fn log_begin(&self, spec: &LoadStepSpec, start: Duration) {
         let (t_s, phase, label) = (start.as_secs_f64(), spec.phase.clone(), spec.label.clone());
-        self.log.write(&Row::Part(PartRow { t_s, part: spec.part, phase, label, over: false }));
+        self.log.write(&TimelineRow::Part(LoadStepRow { t_s, part: spec.number, phase, label, over: false }));
     }
 
     pub(crate) async fn await_over(&self, parts: &[u32]) {
@@ -216,13 +217,13 @@ impl Conductor {
     }
 
     /// Waits until the book of parts says so.
-    pub(crate) async fn await_book(&self, says: impl Fn(&Book) -> bool) {
+    pub(crate) async fn await_book(&self, says: impl Fn(&LoadStepAccumulator) -> bool) {
         loop {
             // Registered before looking: what is written in between wakes us.
             let over = self.part_over.notified();
             tokio::pin!(over);
             over.as_mut().enable();
-            if self.recorder.book(|book| says(book)) {
+            if self.recorder.with_load_steps(|book| says(book)) {
                 return;
             }
             over.await;
@@ -234,40 +235,40 @@ impl Conductor {
     }
 
     /// What the searches found.
-    pub(crate) fn take_edges(&self) -> BTreeMap<String, Outcome> {
+    pub(crate) fn take_edges(&self) -> BTreeMap<String, SearchOutcome> {
         std::mem::take(&mut *self.edges.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// What is known of the parts of a leg before it begins.
-fn part_specs(leg: &Leg, phases: &[Phase], first_part: u32) -> Vec<PartSpec> {
-    let phase = &phases[leg.phase];
+fn part_specs(leg: &LoadSpec, phases: &[Phase], first_part: u32) -> Vec<LoadStepSpec> {
+    let phase = &phases[leg.phase_index];
     let (every, times) = match leg.schedule {
         Schedule::Bursts { every, times, .. } => (every, u32::try_from(times).unwrap_or(u32::MAX)),
         _ => (Duration::ZERO, 1),
     };
     let (offered_per_s, clients) = match leg.schedule {
-        Schedule::Rate { rate_per_s, .. } | Schedule::Poisson { rate_per_s, .. } => (Some(rate_per_s), None),
-        Schedule::Clients { clients, .. } => (None, Some(clients)),
+        Schedule::ConstantRate { rate_per_s, .. } | Schedule::Poisson { rate_per_s, .. } => (Some(rate_per_s), None),
+        Schedule::ClosedLoop { clients, .. } => (None, Some(clients)),
         Schedule::Hold { connections, rate_per_s, .. } => (rate_per_s, Some(connections)),
         Schedule::Bursts { .. } | Schedule::Ramp { .. } => (None, None),
     };
-    (0..times.min(PARTS_MAX))
-        .map(|number| PartSpec {
-            part: leg.part + number,
+    (0..times.min(LOAD_STEPS_MAX))
+        .map(|number| LoadStepSpec {
+            number: leg.load_step + number,
             phase: phase.name.clone(),
-            parts_of_phase: phase.arrivals.parts(),
-            label: part_label(phase, first_part, leg, leg.part + number),
+            steps_of_phase: phase.arrivals.parts(),
+            label: load_step_label(phase, first_part, leg, leg.load_step + number),
             start: leg.start + every.saturating_mul(number),
             offered_per_s,
             clients,
             journey: phase.journey,
-            opening: leg.opening,
+            opening: leg.opening_journey_index,
             open_within: match leg.schedule {
                 Schedule::Hold { opening, .. } => Some(opening.within),
                 _ => None,
             },
-            keeps: leg.keeps.and_then(|place| phases.get(place)).map(|kept| kept.name.clone()),
+            resumes_phase: leg.resumes_phase.and_then(|place| phases.get(place)).map(|kept| kept.name.clone()),
         })
         .collect()
 }

@@ -11,15 +11,15 @@ use super::pulse::{GENERATOR, SERVER};
 use super::stage::Stage;
 use super::watched::Watched;
 use super::{Beginning, End, Fleet};
-use crate::cgroup::LimitsSeen;
-use crate::default_gates::{ERRORS_UNJUDGED, default_gates};
-use crate::edge::{LevelPoint, Outcome, capacity, fit};
-use crate::findings::{Death, Input, Pressure, findings};
-use crate::fold::{
-    Basis, Fold, PartFigures, PauseFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline,
-    TotalsFigures, Unrecorded, active_of, observed,
+use crate::aggregate::{
+    Aggregate, Basis, LoadStepFigures, PauseFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline,
+    TotalsFigures, Unrecorded, journey_active_s, observer_figures,
 };
-use crate::limits::{INTERRUPT_GRACE, PAUSE_TOLD};
+use crate::cgroup::LimitStats;
+use crate::default_gates::{ERRORS_UNJUDGED, default_gates};
+use crate::edge::{LevelPoint, SearchOutcome, capacity, fit};
+use crate::findings::{Death, Input, Pressure, findings};
+use crate::limits::{INTERRUPT_GRACE, PAUSE_REPORTED_MIN};
 use crate::record::timeline::FaultRow;
 use crate::report::Run;
 use crate::report::words::{count, first_few, number};
@@ -37,13 +37,13 @@ pub(crate) fn conclude(
     fleet: &mut Fleet,
 ) -> (Run, Timeline) {
     stage.recorder.close_all().iter().for_each(|row| stage.log.write(row));
-    let parts = stage.recorder.book(|book| book.all());
+    let parts = stage.recorder.with_load_steps(|book| book.all_figures());
     let (mut timeline, lines_failure) = stage.log.take();
     timeline.close();
     let edges = stage.conductor.take_edges();
     let capacities = capacities(stage, &parts, &edges, record.start.scenario.seed);
     let mut results = results(stage, now, rises, watched, &parts);
-    results.observe = observed(&timeline);
+    results.observe = observer_figures(&timeline);
     results.generator.unrecorded = timeline.unrecorded.or_none();
     results.phases = phases(stage, &parts, &edges, Basis::Measured);
     (results.server.limits, results.server.limits_seen) = (fleet.limits_applied().cloned(), fleet.limits_seen());
@@ -61,7 +61,7 @@ pub(crate) fn conclude(
     record.notes.extend(results.generator.pauses.as_ref().and_then(pauses));
     record.notes.extend(results.generator.unrecorded.as_ref().map(Unrecorded::says));
     let mut run = record.into_run(results, gates, matches!(end, End::Interrupted));
-    run.errors = stage.recorder.fold(Fold::errors);
+    run.errors = stage.recorder.with_aggregate(Aggregate::errors);
     run.faults = timeline.faults.clone();
     run.capacity = capacities;
     run.parts = parts;
@@ -104,7 +104,7 @@ fn deaths(end: &End, faults: &[FaultRow], now: Duration) -> Vec<Death> {
     ordered.chain(unordered).collect()
 }
 
-fn pressure(seen: Option<&LimitsSeen>) -> Pressure {
+fn pressure(seen: Option<&LimitStats>) -> Pressure {
     seen.map_or_else(Pressure::default, |seen| Pressure {
         oom_kills: seen.oom_kills,
         memory_peak_bytes: seen.memory_peak_bytes,
@@ -119,19 +119,19 @@ fn results(
     now: Duration,
     rises: &[Option<TotalsFigures>],
     watched: &[Watched],
-    parts: &[PartFigures],
+    parts: &[LoadStepFigures],
 ) -> Results {
     let process = |name: &str| {
         let found = watched.iter().find(|process| process.name() == name);
         found.map_or_else(ProcessFigures::default, Watched::figures)
     };
     let work = |(place, work): (usize, &Work)| {
-        (work.name.clone(), stage.follow.board.tracker(place).figures(now, rises[place]))
+        (work.name.clone(), stage.follow.trackers.tracker(place).figures(now, rises[place]))
     };
     let own = process(GENERATOR);
     let lag_p99_max = stage.scenario.generator.lag_p99_max;
-    let (total, journeys, push, mut generator) = stage.recorder.fold(|fold| {
-        let journeys = fold.journeys(&|journey| active_of(&stage.scenario, parts, journey), Basis::Measured);
+    let (total, journeys, push, mut generator) = stage.recorder.with_aggregate(|fold| {
+        let journeys = fold.journeys(&|journey| journey_active_s(&stage.scenario, parts, journey), Basis::Measured);
         (fold.total(), journeys, fold.pushes(Basis::Measured), fold.generator(lag_p99_max))
     });
     (generator.cpu_s, generator.rss_bytes) = (own.cpu_s, own.rss_bytes);
@@ -154,10 +154,10 @@ fn results(
 }
 
 /// The same figures without what the lab itself added to each time.
-fn without_lab(stage: &Stage, measured: &Results, edges: &BTreeMap<String, Outcome>) -> Results {
-    let parts = stage.recorder.book(|book| book.read(Basis::WithoutLab));
-    let (journeys, push) = stage.recorder.fold(|fold| {
-        let journeys = fold.journeys(&|journey| active_of(&stage.scenario, &parts, journey), Basis::WithoutLab);
+fn without_lab(stage: &Stage, measured: &Results, edges: &BTreeMap<String, SearchOutcome>) -> Results {
+    let parts = stage.recorder.with_load_steps(|book| book.figures_on(Basis::WithoutLab));
+    let (journeys, push) = stage.recorder.with_aggregate(|fold| {
+        let journeys = fold.journeys(&|journey| journey_active_s(&stage.scenario, &parts, journey), Basis::WithoutLab);
         (journeys, fold.pushes(Basis::WithoutLab))
     });
     let (phases, generator) = (phases(stage, &parts, edges, Basis::WithoutLab), measured.generator.without_lab());
@@ -167,14 +167,14 @@ fn without_lab(stage: &Stage, measured: &Results, edges: &BTreeMap<String, Outco
 /// What phases asked, and what their levels and searches found: figures for gates.
 fn phases(
     stage: &Stage,
-    parts: &[PartFigures],
-    edges: &BTreeMap<String, Outcome>,
+    parts: &[LoadStepFigures],
+    edges: &BTreeMap<String, SearchOutcome>,
     basis: Basis,
 ) -> BTreeMap<String, PhaseFigures> {
-    let mut asked = stage.recorder.book(|book| book.asked(basis));
+    let mut asked = stage.recorder.with_load_steps(|book| book.phase_figures(basis));
     let figures = |phase: &Phase| {
         let edge_per_s = edges.get(&phase.name).and_then(|outcome| outcome.edge_per_s);
-        PhaseFigures::of(&of_phase(parts, phase), edge_per_s, asked.remove(&phase.name))
+        PhaseFigures::from_steps(&of_phase(parts, phase), edge_per_s, asked.remove(&phase.name))
     };
     let names = stage.scenario.phases.iter().map(|phase| phase.name.clone());
     names.zip(stage.scenario.phases.iter().map(figures)).collect()
@@ -183,8 +183,8 @@ fn phases(
 /// What levels of clients and searches say about the target, by phase: the whole of it, for reports.
 fn capacities(
     stage: &Stage,
-    parts: &[PartFigures],
-    edges: &BTreeMap<String, Outcome>,
+    parts: &[LoadStepFigures],
+    edges: &BTreeMap<String, SearchOutcome>,
     seed: u64,
 ) -> BTreeMap<String, Value> {
     let found = |phase: &Phase| {
@@ -207,12 +207,12 @@ fn capacities(
     stage.scenario.phases.iter().filter_map(found).collect()
 }
 
-fn of_phase<'a>(parts: &'a [PartFigures], phase: &Phase) -> Vec<&'a PartFigures> {
+fn of_phase<'a>(parts: &'a [LoadStepFigures], phase: &Phase) -> Vec<&'a LoadStepFigures> {
     parts.iter().filter(|part| part.phase == phase.name).collect()
 }
 
 /// A ladder's capacity, and the scalability law fitted to it or the reason why it cannot be.
-fn of_ladder(parts: &[&PartFigures], seed: u64) -> Value {
+fn of_ladder(parts: &[&LoadStepFigures], seed: u64) -> Value {
     let points: Vec<LevelPoint> = parts.iter().map(|part| level_point(part)).collect();
     let pairs: Vec<(f64, f64)> =
         points.iter().filter_map(|point| Some((point.concurrency?, point.throughput_per_s))).collect();
@@ -223,7 +223,7 @@ fn of_ladder(parts: &[&PartFigures], seed: u64) -> Value {
     json!({ "capacity": capacity(&points), "usl": usl })
 }
 
-fn level_point(part: &PartFigures) -> LevelPoint {
+fn level_point(part: &LoadStepFigures) -> LevelPoint {
     let share = |count: u64| if part.op.count > 0 { count as f64 / part.op.count as f64 } else { 0.0 };
     LevelPoint {
         label: part.label.clone(),
@@ -254,7 +254,7 @@ fn implicit_gates(stage: &Stage, results: &Results, end: &End, now: Duration) ->
 }
 
 /// Whether a search for the edge came to an answer: without one, nothing that the run says about the edge holds.
-fn judge_search(phase: &str, outcome: &Outcome) -> Judged {
+fn judge_search(phase: &str, outcome: &SearchOutcome) -> Judged {
     let found = match outcome.edge_per_s {
         Some(edge_per_s) => format!("{} a second", number(Some(edge_per_s))),
         None => format!("no edge found: {}", outcome.reason),
@@ -264,9 +264,9 @@ fn judge_search(phase: &str, outcome: &Outcome) -> Judged {
 }
 
 /// Whether a gate is on the edge of a search that the lab itself kept from finding one.
-fn is_of_void_search(gate: &str, edges: &BTreeMap<String, Outcome>) -> bool {
+fn is_of_void_search(gate: &str, edges: &BTreeMap<String, SearchOutcome>) -> bool {
     let phase = gate.strip_suffix(".edge_per_s").and_then(|phase| edges.get(phase));
-    phase.is_some_and(Outcome::is_void)
+    phase.is_some_and(SearchOutcome::is_void)
 }
 
 /// Whether every fault was carried out: without one of them this was another trial than the planned one.
@@ -300,7 +300,7 @@ fn alive(scenario: &Scenario, end: &End, left_down: &[String]) -> Option<Judged>
 fn opened(stage: &Stage, results: &Results, phase: &Phase) -> Option<Judged> {
     let held = results.phases.get(&phase.name)?.connections.as_ref()?;
     let journey = stage.scenario.journeys.get(phase.opening.unwrap_or(phase.journey));
-    let errors = stage.recorder.fold(Fold::errors);
+    let errors = stage.recorder.with_aggregate(Aggregate::errors);
     let own = errors.iter().filter(|error| journey.is_some_and(|journey| journey.name == error.journey));
     let most = own.max_by_key(|error| error.count);
     let why = most.map_or_else(String::new, |error| format!("; most often: {}: {}", error.kind, error.sample));
@@ -317,7 +317,7 @@ fn reconciled(mismatches: &[String]) -> Judged {
 
 /// What a reader must know about the record itself.
 fn notes(stage: &Stage, timeline: Option<std::io::Error>, end: &End) -> Vec<String> {
-    let misread = stage.follow.take_misread();
+    let misread = stage.follow.take_first_misread();
     let misread = misread.map(|message| format!("A status request got no good answer; the first: {message}"));
     let timeline = timeline.map(|error| format!("timeline.jsonl is not complete: {error}"));
     let bounds = match end {
@@ -345,7 +345,7 @@ fn never_sent(stage: &Stage) -> Option<String> {
         _ => phase.arrivals.count(),
     };
     let planned: u64 = stage.scenario.phases.iter().map(planned).sum::<Option<u64>>()?;
-    let begun = stage.recorder.fold(|fold| fold.total().arrivals + fold.abandoned());
+    let begun = stage.recorder.with_aggregate(|fold| fold.total().arrivals + fold.abandoned());
     let left = planned.saturating_sub(begun);
     (left > 0).then(|| {
         format!("The run was cut short: {} of {} planned arrivals were never sent.", count(left), count(planned))
@@ -354,7 +354,7 @@ fn never_sent(stage: &Stage) -> Option<String> {
 
 /// Says that the lab itself did not run for a while, whatever that did to the figures.
 fn pauses(pauses: &PauseFigures) -> Option<String> {
-    (pauses.longest_s >= PAUSE_TOLD.as_secs_f64()).then(|| {
+    (pauses.longest_s >= PAUSE_REPORTED_MIN.as_secs_f64()).then(|| {
         format!(
             "The lab itself paused: for {} s at {} s, and {} times in all ({} of its workers, {} s together). It was \
              stopped, or something else had the processors. What was due or under way then was longer through the lab, and \
@@ -370,13 +370,13 @@ fn pauses(pauses: &PauseFigures) -> Option<String> {
 
 /// What an interrupted run cannot say: whatever was still under way may have come to its end without the lab.
 fn cut_short(stage: &Stage) -> Option<String> {
-    let abandoned = stage.recorder.fold(Fold::abandoned);
+    let abandoned = stage.recorder.with_aggregate(Aggregate::abandoned);
     let requests = (abandoned > 0).then(|| {
         let grace_s = number(Some(INTERRUPT_GRACE.as_secs_f64()));
         format!("{} arrivals were still under way {grace_s} s later and were given up", count(abandoned))
     });
     let works = stage.scenario.works.iter().enumerate().filter_map(|(place, work)| {
-        let left = stage.follow.board.tracker(place).unfinished().len() as u64;
+        let left = stage.follow.trackers.tracker(place).unfinished().len() as u64;
         (left > 0).then(|| format!("{} pieces of {} had not come to their end", count(left), work.name))
     });
     let left: Vec<String> = requests.into_iter().chain(works).collect();
@@ -387,7 +387,7 @@ fn cut_short(stage: &Stage) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::edge::{LevelSeen, Overload, Search, SearchSpec};
+    use crate::edge::{LevelMeasurement, Overload, Search, SearchSpec};
     use crate::verdict::{Verdict, verdict};
 
     /// What a search from 50 to 100 a second showed, whose levels from the given one on were void.
@@ -400,8 +400,8 @@ mod tests {
             to_per_s: 100.0,
             factor: 2.0,
             precision: 0.1,
-            level: second,
-            hold: second,
+            level_duration: second,
+            hold_duration: second,
             levels_max: 9,
             overload,
         };
@@ -410,7 +410,14 @@ mod tests {
             let due = (level.rate_per_s * 2.0) as u64;
             let generator_behind = level.number >= void_from;
             let (rate_per_s, lasting_s) = (level.rate_per_s, 2.0);
-            search.seen(&LevelSeen { rate_per_s, lasting_s, due, ok: due, generator_behind, ..LevelSeen::default() });
+            search.record_level(&LevelMeasurement {
+                rate_per_s,
+                lasting_s,
+                due,
+                ok: due,
+                generator_behind,
+                ..LevelMeasurement::default()
+            });
         }
         let edges = BTreeMap::from([("search".to_owned(), search.outcome())]);
         let judged = judge_search("search", &edges["search"]);

@@ -10,9 +10,9 @@ use std::time::Duration;
 use tokio::sync::Notify;
 
 use super::conductor::{Conductor, LEAD};
-use crate::fold::HeldFigures;
-use crate::plan::{Leg, Place};
-use crate::record::timeline::{PartRow, Row};
+use crate::aggregate::HeldFigures;
+use crate::plan::{LoadSpec, PhasePosition};
+use crate::record::timeline::{LoadStepRow, TimelineRow};
 use crate::report::words::{count, number};
 
 /// Phases that are opening connections, or will from a moment on that is known.
@@ -55,9 +55,9 @@ impl Openings {
 impl Conductor {
     /// Opens the connections of a leg within a time, and then begins what it is for; gives its part, and the moment at
     /// which it ends.
-    pub(crate) async fn hold(&self, leg: Leg, within: Duration, lasting: Duration) -> (u32, Duration) {
+    pub(crate) async fn hold(&self, leg: LoadSpec, within: Duration, lasting: Duration) -> (u32, Duration) {
         let leg = self.when_left(leg).await;
-        let (phase, part, start) = (leg.phase, leg.part, leg.start);
+        let (phase, part, start) = (leg.phase_index, leg.load_step, leg.start);
         self.openings.announce(phase, start);
         self.hand_over(leg);
         let limit = tokio::time::sleep_until(self.start + start.saturating_add(within));
@@ -73,30 +73,30 @@ impl Conductor {
         self.log_opening(part, true);
         self.openings.are_over(self.start.elapsed()).await;
         let at = self.start.elapsed() + LEAD;
-        self.recorder.book(|book| book.asked_from(part, at));
-        if let Some(spec) = self.recorder.book(|book| book.spec(part).cloned()) {
+        self.recorder.with_load_steps(|book| book.start_requests_at(part, at));
+        if let Some(spec) = self.recorder.with_load_steps(|book| book.spec(part).cloned()) {
             self.log_begin(&spec, at);
         }
         self.note_opened(part);
-        self.crew.ask(part, at);
+        self.crew.start_requests(part, at);
         (part, at.saturating_add(lasting))
     }
 
     /// A leg that goes on with connections begins when those who had them are over, everywhere.
-    async fn when_left(&self, leg: Leg) -> Leg {
-        let Some(before) = leg.keeps else { return leg };
-        let part = Place::of(&self.scenario.phases, before, leg.start, self.seed).part;
+    async fn when_left(&self, leg: LoadSpec) -> LoadSpec {
+        let Some(before) = leg.resumes_phase else { return leg };
+        let part = PhasePosition::for_phase(&self.scenario.phases, before, leg.start, self.seed).first_load_step;
         self.await_over(&[part]).await;
         let start = leg.start.max(self.start.elapsed() + LEAD);
-        Leg { start, ..leg }
+        LoadSpec { start, ..leg }
     }
 
     /// Too many are missing for too long: the phase is over before it began.
     async fn give_up(&self, part: u32, within: Duration) -> (u32, Duration) {
-        self.crew.cut(part);
+        self.crew.end_load_step(part);
         self.await_over(&[part]).await;
-        if let Some(held) = self.recorder.book(|book| book.figures(part)).and_then(|part| part.connections) {
-            let (opened, planned, within_s) = (count(held.stood()), count(held.planned), within.as_secs_f64());
+        if let Some(held) = self.recorder.with_load_steps(|book| book.figures(part)).and_then(|part| part.connections) {
+            let (opened, planned, within_s) = (count(held.opened_or_kept()), count(held.planned), within.as_secs_f64());
             let within_s = number(Some(within_s));
             self.note(format!(
                 "{opened} of {planned} connections stood after {within_s} s: nothing was asked over them"
@@ -107,16 +107,17 @@ impl Conductor {
 
     /// When the first connection of a part was due, or the last one stood.
     pub(super) fn log_opening(&self, part: u32, over: bool) {
-        let Some((spec, stood)) = self.recorder.book(|book| Some((book.spec(part)?.clone(), book.stood_by(part)?)))
+        let Some((spec, stood)) =
+            self.recorder.with_load_steps(|book| Some((book.spec(part)?.clone(), book.opened_by(part)?)))
         else {
             return;
         };
         let t_s = if over { stood } else { spec.start }.as_secs_f64();
-        self.log.write(&Row::Opening(PartRow { t_s, part, phase: spec.phase, label: spec.label, over }));
+        self.log.write(&TimelineRow::Opening(LoadStepRow { t_s, part, phase: spec.phase, label: spec.label, over }));
     }
 
     fn note_opened(&self, part: u32) {
-        let Some(figures) = self.recorder.book(|book| book.figures(part)) else { return };
+        let Some(figures) = self.recorder.with_load_steps(|book| book.figures(part)) else { return };
         let Some(held) = figures.connections else { return };
         let (opened, seconds, took) = (count(held.opened), number(held.opening_s), &held.opening_ms);
         let word = if took.p99.is_some() { "p99" } else { "max" };
@@ -132,7 +133,7 @@ impl Conductor {
     /// Says which of the connections that it went on with were lost before it could, if any were.
     fn note_lost(&self, held: &HeldFigures) {
         let Some(earlier) = &held.keeps else { return };
-        let parts = self.recorder.book(|book| book.all());
+        let parts = self.recorder.with_load_steps(|book| book.all_figures());
         let left = parts.into_iter().find(|part| part.phase == *earlier).and_then(|part| part.connections);
         let Some(left) = left.filter(|left| left.lost_after() > 0) else { return };
         self.note(format!(

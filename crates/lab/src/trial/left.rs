@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::limits::CUT_OFF_AFTER;
+use crate::limits::INTERRUPTED_AFTER;
 
 /// What stands in the directory of a run before anything happens.
 const BEGINNING: [&str; 3] = ["start.json", "scenario.toml", "scenario-files.json"];
@@ -25,7 +25,7 @@ pub(crate) fn cut_off(out: &Path, now: SystemTime) -> Option<PathBuf> {
     let runs = std::fs::read_dir(out).ok()?.flatten().map(|entry| entry.path());
     let last = runs.filter(|dir| dir.join("start.json").exists()).max()?;
     let recorded = std::fs::metadata(last.join("timeline.jsonl")).ok()?.modified().ok()?;
-    let is_old = now.duration_since(recorded).is_ok_and(|age| age >= CUT_OFF_AFTER);
+    let is_old = now.duration_since(recorded).is_ok_and(|age| age >= INTERRUPTED_AFTER);
     (is_old && !last.join("run.json").exists()).then_some(last)
 }
 

@@ -32,10 +32,10 @@ pub(crate) use left::cut_off;
 pub use secrets::Secrets;
 pub(crate) use stage::Log;
 
+use crate::aggregate::{Aggregate, Basis, Results, Timeline, round};
 use crate::clock::{rfc3339, unix_ms_now};
-use crate::drive::Client;
-use crate::flag::raised;
-use crate::fold::{Basis, Fold, Results, Timeline, round};
+use crate::flag::wait_until_raised;
+use crate::generator::ControlClient;
 use crate::guard::Guard;
 use crate::machine::Machine;
 use crate::report::words::number;
@@ -170,7 +170,7 @@ async fn addresses_of(base: &Base, trial: &Trial) -> Result<Vec<SocketAddr>, Cou
     let found = found.map_err(|error| CouldNotRun(format!("the target's host {} is not known: {error}", base.host)))?;
     let addresses: Vec<SocketAddr> = found.collect();
     let ips: Vec<_> = addresses.iter().map(SocketAddr::ip).collect();
-    safety::allowed(&base.host, &ips, &trial.may_load).map_err(CouldNotRun)?;
+    safety::check_allowed(&base.host, &ips, &trial.may_load).map_err(CouldNotRun)?;
     Ok(addresses)
 }
 
@@ -195,12 +195,12 @@ async fn carry_out(
     let mut interrupt = trial.interrupt.clone();
     let preparing = async {
         fleet.start(&scenario, &Scope::of_run(&globals), dir).await?;
-        let client = Client::new(&scenario.target.url).await.map_err(|failure| CouldNotRun(failure.message))?;
+        let client = ControlClient::new(&scenario.target.url).await.map_err(|failure| CouldNotRun(failure.message))?;
         prepare(&scenario, std::mem::take(&mut trial.feeds), Arc::new(client), globals.clone(), secrets).await
     };
     let prepared = tokio::select! {
         biased;
-        () = raised(&mut interrupt) => None,
+        () = wait_until_raised(&mut interrupt) => None,
         prepared = preparing => Some(prepared?),
     };
     let Some(prepared) = prepared else { return Ok((record.interrupted_early(&scenario), Timeline::default())) };
@@ -249,7 +249,7 @@ impl Beginning {
 
     /// The record of a run that was ended before its first arrival.
     fn interrupted_early(self, scenario: &Scenario) -> Run {
-        let fold = Fold::new(&scenario.journeys).with_pushes(&scenario.pushes);
+        let fold = Aggregate::new(&scenario.journeys).with_pushes(&scenario.pushes);
         let generator = fold.generator(scenario.generator.lag_p99_max);
         let (journeys, push) = (fold.journeys(&|_| None, Basis::Measured), fold.pushes(Basis::Measured));
         let results = Results { journeys, push, generator, ..Results::default() };

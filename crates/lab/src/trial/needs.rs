@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use super::{CouldNotRun, Trial};
-use crate::preflight::{Facts, Needs, check, raise_open_files, strangers};
+use crate::preflight::{Facts, Requirements, check, raise_open_files, unmanaged_process_issues};
 use crate::safety::is_loopback;
 use crate::scenario::{Arrivals, Journey, Phase, Reconnect, Scenario};
 
@@ -30,11 +30,11 @@ const SAMPLE_ROW_BYTES: u64 = 96;
 /// Every reason why the run cannot be right, each with what to do.
 pub(crate) fn preflight(trial: &Trial, addresses: &[SocketAddr], dir: &Path) -> Result<Vec<String>, CouldNotRun> {
     let _ = raise_open_files();
-    let mut complaints = strangers(&trial.scenario);
+    let mut complaints = unmanaged_process_issues(&trial.scenario);
     complaints.extend(check(&needs(trial, addresses), &Facts::gather(dir)));
     let sentences = |refusing: bool| -> Vec<String> {
-        let some = complaints.iter().filter(|complaint| complaint.refuses() == refusing);
-        some.map(|complaint| complaint.sentence().to_owned()).collect()
+        let some = complaints.iter().filter(|complaint| complaint.is_refusal() == refusing);
+        some.map(|complaint| complaint.message().to_owned()).collect()
     };
     let refusals = sentences(true);
     match refusals.as_slice() {
@@ -43,7 +43,7 @@ pub(crate) fn preflight(trial: &Trial, addresses: &[SocketAddr], dir: &Path) -> 
     }
 }
 
-fn needs(trial: &Trial, addresses: &[SocketAddr]) -> Needs {
+fn needs(trial: &Trial, addresses: &[SocketAddr]) -> Requirements {
     let scenario = &trial.scenario;
     let connections = connections(scenario);
     let held: u64 = scenario.phases.iter().map(held).max().unwrap_or(0);
@@ -55,17 +55,17 @@ fn needs(trial: &Trial, addresses: &[SocketAddr]) -> Needs {
     let requests: u64 = scenario.phases.iter().map(rows).sum();
     let seconds = scenario.bounds.time.as_secs().min(3600);
     let samples = if trial.samples { requests * SAMPLE_ROW_BYTES } else { 0 };
-    Needs {
+    Requirements {
         connections,
         processes_max: trial.worker_program.as_ref().map_or(1, |_| u64::MAX),
         connects_per_s: scenario.phases.iter().map(connects_per_s).fold(0.0, f64::max),
         burst: scenario.phases.iter().map(burst).max().unwrap_or(0),
-        sources: match scenario.generator.sources.as_slice() {
+        source_addresses: match scenario.generator.sources.as_slice() {
             [] if local => u64::MAX,
             [] => 1,
             sources => sources.len() as u64,
         },
-        doors: doors(scenario),
+        endpoints: doors(scenario),
         is_loopback: local,
         spawns_target: scenario.target.spawn.is_some(),
         limits: scenario.target.limits,

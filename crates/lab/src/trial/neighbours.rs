@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use super::watched::pause_after;
-use crate::fold::round;
-use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, PULSE};
-use crate::machine::{Processes, name_of};
+use crate::aggregate::round;
+use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, SAMPLER_EVERY};
+use crate::machine::{ProcessTable, process_name};
 
 /// What all processes of the machine had used at the look before.
 #[derive(Debug, Default)]
@@ -34,13 +34,13 @@ impl Neighbours {
         if self.not_before.is_some_and(|not_before| begin < not_before) {
             return self.latest.clone();
         }
-        let processes = Processes::scan();
-        self.not_before = Some(begin + pause_after(begin.elapsed(), PULSE / 2));
+        let processes = ProcessTable::scan();
+        self.not_before = Some(begin + pause_after(begin.elapsed(), SAMPLER_EVERY / 2));
         let used_s = processes.rows().map(|row| ((row.pid, row.started_ticks), row.cpu_s())).collect();
         let now = Look { at: begin, used_s };
         let busy = self.before.as_ref().map_or_else(Vec::new, |before| now.since(before, known));
         self.before = Some(now);
-        self.latest = busiest(busy, name_of);
+        self.latest = busiest(busy, process_name);
         self.latest.clone()
     }
 }
@@ -65,7 +65,7 @@ impl Look {
 fn busiest(processes: Vec<(u32, f64)>, name_of: impl Fn(u32) -> Option<String>) -> BTreeMap<String, f64> {
     let mut programs: BTreeMap<String, f64> = BTreeMap::new();
     for (pid, cores) in processes {
-        if let Some(name) = name_of(pid) {
+        if let Some(name) = process_name(pid) {
             *programs.entry(name).or_default() += cores;
         }
     }

@@ -9,10 +9,10 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
 
-use crate::drive::Client;
-use crate::flag::{pass_panic_on, raised};
+use crate::flag::{propagate_panic, wait_until_raised};
+use crate::generator::ControlClient;
 use crate::scenario::Observe;
-use crate::work::read_json_within;
+use crate::work::read_json_with_timeout;
 
 /// The latest figures, by observer and figure.
 pub(crate) type Latest = Arc<Mutex<BTreeMap<String, f64>>>;
@@ -20,7 +20,7 @@ pub(crate) type Latest = Arc<Mutex<BTreeMap<String, f64>>>;
 /// What every reading needs.
 #[derive(Clone)]
 pub(crate) struct Observers {
-    pub(crate) client: Arc<Client>,
+    pub(crate) client: Arc<ControlClient>,
     pub(crate) headers: http::HeaderMap,
     pub(crate) globals: BTreeMap<String, String>,
     pub(crate) start: Instant,
@@ -56,8 +56,8 @@ impl Observers {
             reading.spawn(async move { readers.read(&observe).await });
         }
         tokio::select! {
-            () = raised(&mut ended) => reading.shutdown().await,
-            Some(ended) = reading.join_next() => pass_panic_on(ended),
+            () = wait_until_raised(&mut ended) => reading.shutdown().await,
+            Some(ended) = reading.join_next() => propagate_panic(ended),
         }
     }
 
@@ -67,7 +67,8 @@ impl Observers {
         loop {
             ticks.tick().await;
             let within = observe.every.max(Duration::from_millis(100));
-            let answer = read_json_within(&self.client, &observe.path, &self.headers, &self.globals, within).await;
+            let answer =
+                read_json_with_timeout(&self.client, &observe.path, &self.headers, &self.globals, within).await;
             let read = |pointer: &String| answer.as_ref().ok()?.pointer(pointer)?.as_f64();
             let missing = observe.figures.iter().find(|(_, pointer)| read(pointer).is_none());
             if let Some((figure, pointer)) = missing {

@@ -8,9 +8,9 @@ use http::HeaderMap;
 use serde_json::Value;
 
 use super::{CouldNotRun, Secrets};
-use crate::drive::{Answer, Client, perform, target_headers};
-use crate::fold::TotalsFigures;
-use crate::record::Trouble;
+use crate::aggregate::TotalsFigures;
+use crate::generator::{ControlClient, ControlOutcome, perform_step, target_headers};
+use crate::record::ErrorKind;
 use crate::report::words::first_few;
 use crate::scenario::{Rows, Scenario, Scope};
 use crate::work::{read_json, read_totals};
@@ -22,7 +22,7 @@ pub(crate) struct Prepared {
     pub(crate) picks: Vec<Vec<String>>,
     pub(crate) feeds: Vec<Rows>,
     pub(crate) headers: HeaderMap,
-    pub(crate) client: Arc<Client>,
+    pub(crate) client: Arc<ControlClient>,
     pub(crate) config: Option<Value>,
     /// One for each kind of work.
     pub(crate) totals: Vec<Option<TotalsFigures>>,
@@ -32,20 +32,20 @@ pub(crate) struct Prepared {
 pub(crate) async fn prepare(
     scenario: &Scenario,
     feeds: Vec<Rows>,
-    client: Arc<Client>,
+    client: Arc<ControlClient>,
     mut globals: BTreeMap<String, String>,
     secrets: &Secrets,
 ) -> Result<Prepared, CouldNotRun> {
     let headers = target_headers(&scenario.target, &globals).map_err(CouldNotRun)?;
     for step in &scenario.setup {
         let scope = Scope::of_run(&globals);
-        match perform(&client, step, &headers, &scope).await {
-            Ok(Answer::Ok(kept)) => globals.extend(kept),
-            Ok(Answer::Denied) => return Err(CouldNotRun(format!("the setup's `{}` was denied", step.name))),
+        match perform_step(&client, step, &headers, &scope).await {
+            Ok(ControlOutcome::Ok(kept)) => globals.extend(kept),
+            Ok(ControlOutcome::Denied) => return Err(CouldNotRun(format!("the setup's `{}` was denied", step.name))),
             Err(failure) => {
                 let asked = step.request().map(|asked| (&asked.method, asked.path.render(&scope).unwrap_or_default()));
                 let asked = asked.map_or_else(String::new, |(method, path)| format!("{method} {path}"));
-                let hint = hint(failure.trouble, secrets);
+                let hint = hint(failure.kind, secrets);
                 let message = format!("the setup's {asked} failed: {}{hint}", failure.message);
                 return Err(CouldNotRun(message));
             }
@@ -67,7 +67,7 @@ pub(crate) async fn prepare(
 /// The server's totals of every kind of work that has some.
 pub(crate) async fn totals(
     scenario: &Scenario,
-    client: &Client,
+    client: &ControlClient,
     headers: &HeaderMap,
     globals: &BTreeMap<String, String>,
 ) -> Result<Vec<Option<TotalsFigures>>, String> {
@@ -82,8 +82,8 @@ pub(crate) async fn totals(
 }
 
 /// A token that was made up for a server that runs already cannot be right.
-fn hint(trouble: Trouble, secrets: &Secrets) -> String {
-    let refused = matches!(trouble, Trouble::Status(401 | 403));
+fn hint(trouble: ErrorKind, secrets: &Secrets) -> String {
+    let refused = matches!(trouble, ErrorKind::Status(401 | 403));
     match secrets.generated() {
         generated @ [_, ..] if refused => {
             format!(

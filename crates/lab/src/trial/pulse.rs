@@ -17,14 +17,14 @@ use super::observe::{Latest, Observers, Unread};
 use super::silence::Silences;
 use super::stage::{Log, Stage};
 use super::watched::Watched;
-use crate::drive::{Call, Client};
+use crate::aggregate::{Aggregate, Timeline, round};
 use crate::findings::OutageNow;
-use crate::flag::raised;
-use crate::fold::{Fold, Timeline, round};
-use crate::limits::{GAUGES_EVERY, PULSE};
-use crate::machine::Host;
+use crate::flag::wait_until_raised;
+use crate::generator::{ControlClient, ControlRequest};
+use crate::limits::{GAUGES_EVERY, SAMPLER_EVERY};
+use crate::machine::HostCounters;
 use crate::metrics;
-use crate::record::timeline::{FaultRow, PulseRow, Row};
+use crate::record::timeline::{FaultRow, SamplerRow, TimelineRow};
 use crate::report::words::number;
 use crate::report::{Progress, Screen};
 use crate::scenario::{Arrivals, Journey, Phase};
@@ -48,12 +48,12 @@ const SCRAPE_WITHIN: Duration = Duration::from_millis(900);
 pub(crate) struct Pulse<'a> {
     conductor: Arc<Conductor>,
     log: Arc<Log>,
-    client: Arc<Client>,
+    client: Arc<ControlClient>,
     headers: HeaderMap,
     globals: BTreeMap<String, String>,
     roster: watch::Receiver<Roster>,
     watched: Vec<Watched>,
-    host: Host,
+    host: HostCounters,
     neighbours: Neighbours,
     latest: Latest,
     /// What the target did not tell.
@@ -87,7 +87,7 @@ impl<'a> Pulse<'a> {
             globals: stage.before.globals.clone(),
             roster,
             watched,
-            host: Host::look(),
+            host: HostCounters::read(),
             neighbours: Neighbours::default(),
             latest: Latest::default(),
             unread: Unread::default(),
@@ -115,11 +115,11 @@ impl<'a> Pulse<'a> {
         let observing = observers.run(&scenario.observers, ended.clone());
         let silences = watch_silences(self.conductor.clone(), self.log.clone(), ended.clone());
         let beating = async {
-            let mut ticks = tokio::time::interval_at(self.conductor.start, PULSE);
+            let mut ticks = tokio::time::interval_at(self.conductor.start, SAMPLER_EVERY);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             loop {
                 tokio::select! {
-                    () = raised(&mut ended) => return,
+                    () = wait_until_raised(&mut ended) => return,
                     _ = ticks.tick() => self.beat().await,
                 }
             }
@@ -159,30 +159,30 @@ impl<'a> Pulse<'a> {
         self.look_after_given(now);
         let row = self.row(now, metrics);
         let progress = self.progress(now, &row);
-        self.log.write(&Row::Pulse(row));
+        self.log.write(&TimelineRow::Pulse(row));
         let progress = Progress { outage: self.outage(), ..progress };
         self.screen.show(&progress);
     }
 
-    fn row(&mut self, now: Duration, metrics: Option<BTreeMap<String, f64>>) -> PulseRow {
+    fn row(&mut self, now: Duration, metrics: Option<BTreeMap<String, f64>>) -> SamplerRow {
         let gauges = self.conductor.crew.gauges();
-        let (ok, denied, errors) = self.conductor.recorder.fold(Fold::counts);
-        let host = Host::look();
+        let (ok, denied, errors) = self.conductor.recorder.with_aggregate(Aggregate::arrival_counts);
+        let host = HostCounters::read();
         let mut machine = host.since(&self.host).by_name();
         let known = self.watched.iter().flat_map(Watched::pids).copied().collect();
         let others = self.neighbours.look(&known);
         machine.extend(others.into_iter().map(|(name, cores)| (format!("{NEIGHBOUR}{name}"), cores)));
         self.host = host;
-        PulseRow {
+        SamplerRow {
             t_s: round(now.as_secs_f64()),
             in_flight: gauges.in_flight,
             queued: gauges.queued,
             connections: gauges.connections,
-            waiting: gauges.waiting,
+            waiting: gauges.long_polls,
             ok,
             denied,
             errors,
-            requests: self.conductor.recorder.fold(Fold::requests).over(),
+            requests: self.conductor.recorder.with_aggregate(Aggregate::request_counts).total(),
             lag_p99_ms: None,
             processes: self.watched.iter().map(|watched| (watched.name().to_owned(), watched.now())).collect(),
             machine,
@@ -191,12 +191,12 @@ impl<'a> Pulse<'a> {
         }
     }
 
-    fn progress(&mut self, now: Duration, row: &PulseRow) -> Progress {
+    fn progress(&mut self, now: Duration, row: &SamplerRow) -> Progress {
         let notes = self.news();
         let cores = |timeline: &Timeline| timeline.series.get(SERVER_CORES)?.last();
-        let latest = self.conductor.recorder.now();
+        let latest = self.conductor.recorder.last_second();
         let of_server = |figure: &str| row.processes.get(SERVER).and_then(|server| server.get(figure)).copied();
-        let requests = self.conductor.recorder.fold(Fold::requests);
+        let requests = self.conductor.recorder.with_aggregate(Aggregate::request_counts);
         Progress {
             elapsed: now,
             planned_s: self.planned_s,
@@ -214,7 +214,7 @@ impl<'a> Pulse<'a> {
             latency_p99_ms: latest.latency_p99_ms,
             queued: row.queued,
             connections: row.connections,
-            part: self.conductor.recorder.book(|book| book.current(now).map(|spec| spec.label.clone())),
+            part: self.conductor.recorder.with_load_steps(|book| book.current(now).map(|spec| spec.label.clone())),
             server_cpu_cores: self.log.look(cores),
             outage: None,
             notes,
@@ -243,13 +243,13 @@ impl<'a> Pulse<'a> {
     /// A target that does not answer in time has no metrics in this row.
     async fn scrape(&self) -> Option<BTreeMap<String, f64>> {
         let path = self.conductor.scenario.target.metrics.as_deref()?;
-        let call = Call {
+        let call = ControlRequest {
             method: Method::GET,
             path: path.parse().ok()?,
             headers: self.headers.clone(),
             body: Bytes::new(),
             timeout: SCRAPE_WITHIN,
-            repeatable: true,
+            idempotent: true,
         };
         let what = format!("The target's metrics ({path})");
         let reply = match self.client.send(&call).await {
@@ -278,13 +278,13 @@ async fn watch_silences(conductor: Arc<Conductor>, log: Arc<Log>, mut ended: wat
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         tokio::select! {
-            () = raised(&mut ended) => break,
+            () = wait_until_raised(&mut ended) => break,
             _ = ticks.tick() => {}
         }
         let row = silences.look(conductor.start.elapsed(), conductor.crew.gauges());
-        row.into_iter().for_each(|row| log.write(&Row::Silence(row)));
+        row.into_iter().for_each(|row| log.write(&TimelineRow::Silence(row)));
     }
-    silences.end().into_iter().for_each(|row| log.write(&Row::Silence(row)));
+    silences.end().into_iter().for_each(|row| log.write(&TimelineRow::Silence(row)));
 }
 
 fn told_of(fault: &FaultRow) -> String {

@@ -6,11 +6,11 @@ use std::time::Duration;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::conductor::Conductor;
-use crate::edge::{LatencyGate, Level, LevelSeen, Outcome, Overload, Search, SearchSpec};
-use crate::fold::Fold;
+use crate::aggregate::Aggregate;
+use crate::edge::{LatencyGate, Level, LevelMeasurement, Overload, Search, SearchOutcome, SearchSpec};
 use crate::limits::{EDGE_DRAIN_WITHIN, EDGE_LEVELS_MAX, EDGE_SAMPLE_EVERY};
-use crate::plan::{self, Leg, Place};
-use crate::record::timeline::{NoteRow, Row};
+use crate::plan::{self, LoadSpec, PhasePosition};
+use crate::record::timeline::{NoteRow, TimelineRow};
 use crate::scenario::{EdgeArrivals, Phase};
 
 /// From the end of one level to the beginning of the next, for what the last one left in caches and accept queues.
@@ -26,8 +26,8 @@ pub(crate) fn spec_of(edge: &EdgeArrivals) -> SearchSpec {
         to_per_s: edge.to_per_s,
         factor: 2.0,
         precision: edge.precision,
-        level: edge.level,
-        hold: edge.hold,
+        level_duration: edge.level,
+        hold_duration: edge.hold,
         levels_max: EDGE_LEVELS_MAX,
         overload: Overload {
             latency_ms: edge.latency_ms.map(|(quantile, limit_ms)| LatencyGate { quantile, limit_ms }),
@@ -42,9 +42,9 @@ pub(crate) fn spec_of(edge: &EdgeArrivals) -> SearchSpec {
 pub(crate) async fn search(
     conductor: &Conductor,
     phase: &Phase,
-    place: Place,
+    place: PhasePosition,
     edge: &EdgeArrivals,
-) -> (Vec<u32>, Result<Outcome, Vec<String>>) {
+) -> (Vec<u32>, Result<SearchOutcome, Vec<String>>) {
     let mut parts = Vec::new();
     let mut search = match Search::new(spec_of(edge)) {
         Ok(search) => search,
@@ -53,33 +53,34 @@ pub(crate) async fn search(
     while let Some(level) = search.next_level() {
         let start = conductor.start.elapsed() + LEAD;
         let number = u32::try_from(parts.len()).unwrap_or(u32::MAX);
-        let leg = plan::level(phase, edge, Place { start, ..place }, number, level.rate_per_s, level.lasting);
-        let part = leg.part;
+        let leg =
+            plan::search_level(phase, edge, PhasePosition { start, ..place }, number, level.rate_per_s, level.duration);
+        let part = leg.load_step;
         parts.push(part);
         let seen = drive_level(conductor, leg, edge, &level).await;
-        let judged = search.seen(&seen);
-        conductor.recorder.book(|book| book.judge(part, &judged));
+        let judged = search.record_level(&seen);
+        conductor.recorder.with_load_steps(|book| book.set_overload(part, &judged));
         conductor.note(format!("{}: {judged}", level.title()));
         drain(conductor).await;
     }
     (parts, Ok(search.outcome()))
 }
 
-async fn drive_level(conductor: &Conductor, leg: Leg, edge: &EdgeArrivals, level: &Level) -> LevelSeen {
-    let (part, start, lasting) = (leg.part, leg.start, level.lasting);
+async fn drive_level(conductor: &Conductor, leg: LoadSpec, edge: &EdgeArrivals, level: &Level) -> LevelMeasurement {
+    let (part, start, lasting) = (leg.load_step, leg.start, level.duration);
     let before = conductor.crew.gauges();
     let _ = conductor.recorder.take_lag();
-    let paused_before = conductor.recorder.fold(Fold::paused);
+    let paused_before = conductor.recorder.with_aggregate(Aggregate::paused_total);
     conductor.hand_over(leg);
-    let mut seen = watch_level(conductor, start, lasting, before.due - before.over).await;
-    let over_in_level = conductor.crew.gauges().over - before.over;
-    conductor.crew.cut(part);
+    let mut seen = watch_level(conductor, start, lasting, before.due - before.done).await;
+    let over_in_level = conductor.crew.gauges().done - before.done;
+    conductor.crew.end_load_step(part);
     conductor.await_over(&[part]).await;
     let lag = conductor.recorder.take_lag().quantile_ms(0.99);
     let quantile = edge.latency_ms.map(|(quantile, _)| quantile);
-    let (figures, latency_gate_ms) = conductor
-        .recorder
-        .book(|book| (book.figures(part).unwrap_or_default(), quantile.and_then(|q| book.latency_ms(part, q))));
+    let (figures, latency_gate_ms) = conductor.recorder.with_load_steps(|book| {
+        (book.figures(part).unwrap_or_default(), quantile.and_then(|q| book.latency_ms(part, q)))
+    });
     // Answers that came after the level's end are not its throughput.
     let in_time = over_in_level as f64 / figures.op.count.max(1) as f64;
     seen.rate_per_s = level.rate_per_s;
@@ -92,23 +93,23 @@ async fn drive_level(conductor: &Conductor, leg: Leg, edge: &EdgeArrivals, level
     (seen.latency_p50_ms, seen.latency_p99_ms) = (latency.p50.or(latency.max), latency.p99);
     let bound_ms = conductor.scenario.generator.lag_p99_max.as_secs_f64() * 1000.0;
     seen.generator_behind = lag.is_some_and(|lag| lag > bound_ms);
-    let paused = conductor.recorder.fold(Fold::paused).saturating_sub(paused_before);
+    let paused = conductor.recorder.with_aggregate(Aggregate::paused_total).saturating_sub(paused_before);
     seen.paused_share = paused.as_secs_f64() / (f64::from(conductor.workers.max(1)) * seen.lasting_s);
     seen
 }
 
 /// Counts what waits for an answer, and what waits in the target's own queue, for as long as the level lasts.
-async fn watch_level(conductor: &Conductor, start: Duration, lasting: Duration, left_over: u64) -> LevelSeen {
+async fn watch_level(conductor: &Conductor, start: Duration, lasting: Duration, left_over: u64) -> LevelMeasurement {
     let begin = conductor.start + start;
     let mut ticks = tokio::time::interval_at(begin + EDGE_SAMPLE_EVERY, EDGE_SAMPLE_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
-    let mut seen = LevelSeen::default();
+    let mut seen = LevelMeasurement::default();
     let mut last_waiting = None;
     while Instant::now() + EDGE_SAMPLE_EVERY <= begin + lasting {
         ticks.tick().await;
         let t_s = begin.elapsed().as_secs_f64();
         let gauges = conductor.crew.gauges();
-        let backlog = (gauges.due - gauges.over.min(gauges.due)).saturating_sub(left_over);
+        let backlog = (gauges.due - gauges.done.min(gauges.due)).saturating_sub(left_over);
         seen.backlog.push((t_s, backlog as f64));
         let waiting: u64 = conductor.board.all().map(|(_, tracker)| tracker.waiting()).sum();
         // Between two polls of the target nothing can have been learned.
@@ -141,6 +142,6 @@ async fn drain(conductor: &Conductor) {
 impl Conductor {
     /// Writes a sentence on the timeline.
     pub(crate) fn note(&self, note: String) {
-        self.log.write(&Row::Note(NoteRow { t_s: self.start.elapsed().as_secs_f64(), note }));
+        self.log.write(&TimelineRow::Note(NoteRow { t_s: self.start.elapsed().as_secs_f64(), note }));
     }
 }

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use crate::drive::Gauges;
-use crate::fold::round;
+use crate::aggregate::round;
+use crate::generator::Gauges;
 use crate::limits::{SILENCE_LOOKS_APART_MAX, SILENCE_NOTED_MIN, SILENCE_TOLD_EVERY};
 use crate::record::timeline::SilenceRow;
 
@@ -35,7 +35,7 @@ impl Silences {
     /// Takes a look; gives what is to be told: a silence that is over, or goes on and was not told of for a while.
     pub(super) fn look(&mut self, at: Duration, gauges: Gauges) -> Option<SilenceRow> {
         // Whoever waits by plan is not kept waiting.
-        let under_way = gauges.exchanging.saturating_sub(gauges.waiting);
+        let under_way = gauges.exchanging.saturating_sub(gauges.long_polls);
         let look = Look { at, under_way, ended: gauges.exchanged };
         let before = self.last.replace(look)?;
         let is_near = at.saturating_sub(before.at) <= SILENCE_LOOKS_APART_MAX;
@@ -123,7 +123,7 @@ mod tests {
     fn what_waits_by_plan_is_not_silent() {
         let mut silences = Silences::default();
         for tenth in 0..40 {
-            let gauges = Gauges { exchanging: 3, waiting: 3, ..Gauges::default() };
+            let gauges = Gauges { exchanging: 3, long_polls: 3, ..Gauges::default() };
             assert_eq!(silences.look(Duration::from_millis(100 * tenth), gauges), None);
         }
         assert_eq!(silences.end(), None);

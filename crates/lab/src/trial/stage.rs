@@ -18,21 +18,21 @@ use super::prepare::{Prepared, totals};
 use super::pulse::{GENERATOR, Pulse, SERVER};
 use super::watched::{Kin, Watched};
 use super::{Beginning, CouldNotRun, End, Fleet, Hosts, Trial};
+use crate::aggregate::{Timeline, TotalsFigures, round};
 use crate::clock::unix_ms_now;
-use crate::drive::{Crew, Moment, Processes, Report, Segment, Setting};
 use crate::findings::metric_names;
-use crate::flag::{pass_panic_on, raised};
-use crate::fold::{Timeline, TotalsFigures, round};
+use crate::flag::{propagate_panic, wait_until_raised};
+use crate::generator::{GeneratorConfig, MonotonicTime, Segment, WorkerPool, WorkerProcessSpec, WorkerReport};
 use crate::limits::{INTERRUPT_DRAIN, START_LEAD};
 use crate::machine::local_ports;
 use crate::preflight::sources_needed;
 use crate::record::hlog::Writer;
-use crate::record::timeline::{FaultRow, Row};
-use crate::record::{Lines, Recorder, SampleFile};
+use crate::record::timeline::{FaultRow, TimelineRow};
+use crate::record::{JsonLinesFile, Recorder, SampleFile};
 use crate::report::Run;
 use crate::safety::is_loopback;
 use crate::scenario::Scenario;
-use crate::work::{Board, Follow, reconcile};
+use crate::work::{StatusPoller, Trackers, reconcile};
 
 /// Looks at the server's totals before a difference counts: a counter may be a moment behind the work it counts.
 const RECONCILE_LOOKS: usize = 3;
@@ -44,23 +44,23 @@ const RECONCILE_EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct Stage {
     pub(crate) scenario: Arc<Scenario>,
     pub(crate) conductor: Arc<Conductor>,
-    pub(crate) follow: Arc<Follow>,
+    pub(crate) follow: Arc<StatusPoller>,
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) log: Arc<Log>,
     pub(crate) before: Prepared,
-    reports: mpsc::UnboundedReceiver<Report>,
+    reports: mpsc::UnboundedReceiver<WorkerReport>,
 }
 
 /// The timeline: every row goes into the file and into the fold that the reports are made of.
 #[derive(Debug)]
-pub(crate) struct Log(Mutex<(Lines, Timeline)>);
+pub(crate) struct Log(Mutex<(JsonLinesFile, Timeline)>);
 
 impl Log {
-    pub(crate) fn new(lines: Lines, timeline: Timeline) -> Self {
+    pub(crate) fn new(lines: JsonLinesFile, timeline: Timeline) -> Self {
         Self(Mutex::new((lines, timeline)))
     }
 
-    pub(crate) fn write(&self, row: &Row) {
+    pub(crate) fn write(&self, row: &TimelineRow) {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         log.0.write(row);
         log.1.add(row);
@@ -89,13 +89,13 @@ impl Stage {
     ) -> Result<Self, CouldNotRun> {
         let file = |error: std::io::Error| CouldNotRun(format!("{}: {error}", dir.display()));
         let samples = trial.samples.then(|| SampleFile::create(&dir.join("samples.csv"))).transpose().map_err(file)?;
-        let lines = Lines::create(&dir.join("timeline.jsonl")).map_err(file)?;
-        let log = Arc::new(Log::new(lines, Timeline::preferring(metric_names(&scenario.signals))));
-        let (start, start_moment) = (Instant::now() + START_LEAD, Moment::now() + START_LEAD);
+        let lines = JsonLinesFile::create(&dir.join("timeline.jsonl")).map_err(file)?;
+        let log = Arc::new(Log::new(lines, Timeline::with_preferred_metrics(metric_names(&scenario.signals))));
+        let (start, start_moment) = (Instant::now() + START_LEAD, MonotonicTime::now() + START_LEAD);
         let hlog = Writer::create(&dir.join("intervals.hlog"), unix_ms_now() + START_LEAD.as_millis() as i64);
         let recorder = Arc::new(Recorder::new(&scenario.journeys, &scenario.pushes, hlog.map_err(file)?, samples));
-        let board = Arc::new(Board::new(&scenario.works));
-        let setting = Setting {
+        let board = Arc::new(Trackers::new(&scenario.works));
+        let setting = GeneratorConfig {
             scenario: scenario.clone(),
             headers: before.headers.clone(),
             globals: before.globals.clone(),
@@ -103,31 +103,31 @@ impl Stage {
             feeds: before.feeds.clone(),
             run_id: id.to_owned(),
             start: start_moment,
-            sources: sources(&scenario, &addresses),
-            samples: trial.samples,
+            source_addresses: sources(&scenario, &addresses),
+            writes_samples: trial.samples,
             segment: Segment::whole(workers(&scenario, &addresses) as u32),
             processes: trial
                 .worker_program
                 .as_ref()
-                .map(|program| Processes::new(program.clone(), trial.recipe.clone(), connections(&scenario))),
+                .map(|program| WorkerProcessSpec::new(program.clone(), trial.recipe.clone(), connections(&scenario))),
             addresses,
-            doors,
+            message_endpoints: doors,
         };
         let failed = |error: std::io::Error| CouldNotRun(format!("the load workers cannot start: {error}"));
-        let (crew, reports) = Crew::start(Arc::new(setting), 1).map_err(failed)?;
-        let follow = Arc::new(Follow {
+        let (crew, reports) = WorkerPool::start(Arc::new(setting), 1).map_err(failed)?;
+        let follow = Arc::new(StatusPoller {
             scenario: scenario.clone(),
             client: before.client.clone(),
             headers: before.headers.clone(),
             globals: before.globals.clone(),
-            board: board.clone(),
+            trackers: board.clone(),
             log: log.clone(),
             start,
-            misread: Mutex::default(),
+            first_misread: Mutex::default(),
         });
         let conductor = Arc::new(Conductor {
             scenario: scenario.clone(),
-            workers: crew.workers() as u32,
+            workers: crew.worker_count() as u32,
             crew,
             recorder: recorder.clone(),
             board,
@@ -154,7 +154,7 @@ impl Stage {
         let mut pulse = Pulse::new(&self, self.watch(trial.pid, fleet), trial.pid, fleet.roster(), &mut trial.screen);
         let reports = std::mem::replace(&mut self.reports, mpsc::unbounded_channel().1);
         let log = self.log.clone();
-        let mut tell = move |row: &FaultRow| log.write(&Row::Fault(row.clone()));
+        let mut tell = move |row: &FaultRow| log.write(&TimelineRow::Fault(row.clone()));
         let load = async {
             let minding = fleet.supervise(self.conductor.start, &orders, &mut tell);
             let end = load(&self, reports, minding, &mut trial.interrupt).await;
@@ -166,7 +166,7 @@ impl Stage {
         record.notes.extend(unread);
         let now = self.conductor.start.elapsed();
         for row in fleet.close_orders(&orders, round(now.as_secs_f64()), &end.why_over(now)) {
-            self.log.write(&Row::Fault(row));
+            self.log.write(&TimelineRow::Fault(row));
         }
         let unknown = || vec![None; self.scenario.works.len()];
         let after = match end {
@@ -210,7 +210,7 @@ impl Stage {
         let mut found = Vec::new();
         for (place, work) in self.scenario.works.iter().enumerate() {
             let Some(totals) = &work.totals else { continue };
-            let figures = self.follow.board.tracker(place).figures(now, rises[place]);
+            let figures = self.follow.trackers.tracker(place).figures(now, rises[place]);
             if figures.unknown > 0 {
                 let pieces = format!("{} {}: the server does not know them", work.name, figures.unknown);
                 found.push(format!("{pieces}, and had answered for their creation"));
@@ -228,7 +228,7 @@ impl Stage {
 /// and gives the work a while.
 async fn load(
     stage: &Stage,
-    reports: mpsc::UnboundedReceiver<Report>,
+    reports: mpsc::UnboundedReceiver<WorkerReport>,
     minding: impl Future<Output = String>,
     interrupt: &mut watch::Receiver<bool>,
 ) -> End {
@@ -248,14 +248,14 @@ async fn load(
             stop.send_replace(true);
         }
         while let Some(ended) = following.join_next().await {
-            pass_panic_on(ended);
+            propagate_panic(ended);
         }
         listened
     };
     tokio::pin!(work, minding);
     let end = tokio::select! {
         listened = &mut work => return listened.map_or_else(End::Died, |()| End::Done),
-        () = raised(interrupt) => End::Interrupted,
+        () = wait_until_raised(interrupt) => End::Interrupted,
         death = &mut minding => End::Died(death),
         reason = out_of_bounds(stage) => End::OutOfBounds(reason),
     };
@@ -280,7 +280,7 @@ async fn out_of_bounds(stage: &Stage) -> String {
         let mut ticks = tokio::time::interval(Duration::from_millis(100));
         loop {
             ticks.tick().await;
-            let over = stage.conductor.crew.gauges().over;
+            let over = stage.conductor.crew.gauges().done;
             if over >= bounds.requests {
                 return format!("{over} requests were sent, and `bounds.requests` is {}", bounds.requests);
             }

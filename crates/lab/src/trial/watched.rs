@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use crate::fold::{ProcessFigures, Rss, round};
+use crate::aggregate::{ProcessFigures, Rss, round};
 use crate::limits::{PSS_EVERY, PSS_SHARE_MAX};
-use crate::machine::{Processes, Usage, identity, pss_of, usages};
+use crate::machine::{ProcessTable, ProcessUsage, read_pss_of, read_usages, start_ticks};
 
 /// Which processes count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,10 +23,10 @@ pub(crate) enum Kin {
 
 impl Kin {
     /// Who is there, as far as it matters: a process alone is found by its id.
-    fn scan(self) -> Processes {
+    fn scan(self) -> ProcessTable {
         match self {
-            Self::Alone => Processes::default(),
-            Self::Descendants | Self::Group => Processes::scan(),
+            Self::Alone => ProcessTable::default(),
+            Self::Descendants | Self::Group => ProcessTable::scan(),
         }
     }
 }
@@ -41,7 +41,7 @@ pub(crate) struct Watched {
     kin: Kin,
     first_rss_bytes: u64,
     peak_rss_bytes: u64,
-    latest: Usage,
+    latest: ProcessUsage,
     /// Processes that belong to it and are nobody's descendants here: the lab's own worker processes.
     also: BTreeSet<u32>,
     /// Processes in the latest look.
@@ -78,11 +78,11 @@ impl Watched {
         let mut watched = Self {
             name: name.to_owned(),
             pid,
-            identity: identity(pid),
+            identity: start_ticks(pid),
             kin,
             first_rss_bytes: 0,
             peak_rss_bytes: 0,
-            latest: Usage::default(),
+            latest: ProcessUsage::default(),
             also: also.iter().copied().collect(),
             pids: BTreeSet::new(),
             each_s: BTreeMap::new(),
@@ -100,7 +100,7 @@ impl Watched {
 
     /// Whether the process is still there, and no later one with its id.
     pub(crate) fn is_there(&self) -> bool {
-        self.identity.is_some() && identity(self.pid) == self.identity
+        self.identity.is_some() && start_ticks(self.pid) == self.identity
     }
 
     /// What it is called.
@@ -129,13 +129,13 @@ impl Watched {
 
     fn follow(&mut self, pid: u32) {
         self.cpu_ended_s += self.cpu_total_s() - self.cpu_before_s;
-        (self.pid, self.identity) = (pid, identity(pid));
-        (self.cpu_before_s, self.latest) = (0.0, Usage::default());
+        (self.pid, self.identity) = (pid, start_ticks(pid));
+        (self.cpu_before_s, self.latest) = (0.0, ProcessUsage::default());
     }
 
     /// Whether there was anything. What has gone keeps its last figures.
-    fn see(&mut self, processes: &Processes, now: Instant) -> bool {
-        if identity(self.pid).is_some_and(|found| self.identity != Some(found)) {
+    fn see(&mut self, processes: &ProcessTable, now: Instant) -> bool {
+        if start_ticks(self.pid).is_some_and(|found| self.identity != Some(found)) {
             return false;
         }
         let pids = match self.kin {
@@ -145,8 +145,8 @@ impl Watched {
         };
         let pids = &pids | &self.also;
         // Each is asked once: of a hundred processes a look takes milliseconds of a processor that the trial wants.
-        let used = usages(&pids);
-        let Some(usage) = used.values().copied().reduce(Usage::and) else { return false };
+        let used = read_usages(&pids);
+        let Some(usage) = used.values().copied().reduce(ProcessUsage::plus) else { return false };
         self.latest = usage;
         self.see_each(&used, now);
         self.peak_rss_bytes = self.peak_rss_bytes.max(usage.rss_bytes);
@@ -161,7 +161,7 @@ impl Watched {
     }
 
     /// Where it is several processes, what the busiest of them did since the look before.
-    fn see_each(&mut self, used: &BTreeMap<u32, Usage>, now: Instant) {
+    fn see_each(&mut self, used: &BTreeMap<u32, ProcessUsage>, now: Instant) {
         if used.len() < 2 {
             (self.seen_at, self.busiest_cores) = (None, None);
             return self.each_s.clear();
@@ -222,7 +222,7 @@ impl Pss {
             return;
         }
         let begin = Instant::now();
-        self.latest_bytes = pss_of(pids);
+        self.latest_bytes = read_pss_of(pids);
         self.not_before = Some(now + pause_after(begin.elapsed(), PSS_EVERY));
     }
 }

@@ -15,7 +15,7 @@ pub(super) struct Holders(Vec<Box<str>>);
 
 impl Holders {
     /// The holder that a status names: a text, a number or a flag. Nothing holds a piece whose status says `null`.
-    pub(super) fn of(&mut self, value: &Value) -> Option<Holder> {
+    pub(super) fn intern(&mut self, value: &Value) -> Option<Holder> {
         let name = match value {
             Value::String(name) if !name.is_empty() => name.clone(),
             Value::Number(_) | Value::Bool(_) => value.to_string(),
@@ -49,7 +49,7 @@ mod tests {
     #[track_caller]
     fn check(value: &Value, expected: &str) {
         let mut holders = Holders::default();
-        let holder = holders.of(value);
+        let holder = holders.intern(value);
         assert_eq!(holders.name(holder), expected, "{value}");
     }
 
@@ -65,9 +65,9 @@ mod tests {
     #[test]
     fn too_many_names_are_one() {
         let mut holders = Holders::default();
-        let all: Vec<_> = (0..HOLDERS_MAX + 2).map(|number| holders.of(&json!(number))).collect();
+        let all: Vec<_> = (0..HOLDERS_MAX + 2).map(|number| holders.intern(&json!(number))).collect();
         assert_eq!(holders.name(all[HOLDERS_MAX - 1]), (HOLDERS_MAX - 1).to_string());
         assert_eq!([holders.name(all[HOLDERS_MAX]), holders.name(all[HOLDERS_MAX + 1])], ["others"; 2]);
-        assert_eq!(holders.of(&json!(3)), all[3]);
+        assert_eq!(holders.intern(&json!(3)), all[3]);
     }
 }

@@ -1,8 +1,8 @@
 //! Work that outlives its request: a tracker for each kind, the rounds of status requests that feed it, and the
 //! server's own totals that it is reconciled with. Refuses to know journeys and gates.
 
-mod follow;
 mod holders;
+mod status_poller;
 mod totals;
 mod tracker;
 
@@ -11,18 +11,18 @@ mod tests;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use follow::Follow;
+pub use status_poller::StatusPoller;
 pub use totals::{Mismatch, read_totals, reconcile};
-pub(crate) use totals::{read_json, read_json_within};
+pub(crate) use totals::{read_json, read_json_with_timeout};
 pub use tracker::Tracker;
 
 use crate::scenario::Work;
 
 /// All trackers of a trial.
 #[derive(Debug)]
-pub struct Board(Vec<(String, Mutex<Tracker>)>);
+pub struct Trackers(Vec<(String, Mutex<Tracker>)>);
 
-impl Board {
+impl Trackers {
     /// One tracker for each kind of work.
     #[must_use]
     pub fn new(works: &[Work]) -> Self {

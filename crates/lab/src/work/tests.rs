@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Mismatch, Tracker, read_totals, reconcile};
-use crate::fold::{Point, TotalsFigures, WorkFigures};
+use crate::aggregate::{TotalsFigures, WorkFigures, WorkPoint};
 use crate::scenario::{Document, Scenario, Totals, Work};
 
 const WORK: &str = r#"
@@ -53,12 +53,12 @@ fn at(seconds: u64) -> Duration {
 #[track_caller]
 fn check(created: usize, answers: &[(u64, Value)], now: u64, expected: [u64; 5], settled: bool) {
     let mut tracker = Tracker::new(&work());
-    (0..created).for_each(|id| tracker.started(&id.to_string(), at(0), at(0)));
+    (0..created).for_each(|id| tracker.add_started(&id.to_string(), at(0), at(0)));
     for (second, answer) in answers {
         tracker.observe(&[], answer, at(*second)).unwrap();
     }
-    tracker.looked(at(now));
-    let Point { waiting, running, finished, failed, stuck, .. } = tracker.counts(at(now));
+    tracker.mark_all_polled(at(now));
+    let WorkPoint { waiting, running, finished, failed, stuck, .. } = tracker.counts(at(now));
     assert_eq!([waiting, running, finished, failed, stuck], expected);
     assert_eq!(waiting + running + finished + failed + stuck, created as u64);
     assert_eq!(tracker.is_settled(), settled);
@@ -85,11 +85,11 @@ fn states() {
 #[track_caller]
 fn check_unknown(answers: &[(u64, Value)], expected: [u64; 3], settled: bool) {
     let mut tracker = Tracker::new(&work());
-    (0..3).for_each(|id| tracker.started(&id.to_string(), at(0), at(0)));
+    (0..3).for_each(|id| tracker.add_started(&id.to_string(), at(0), at(0)));
     let asked = ["0", "1"].map(Box::from);
     for (second, answer) in answers {
         let _ = tracker.observe(&asked, answer, at(*second));
-        tracker.looked_at(&asked, at(*second));
+        tracker.mark_polled(&asked, at(*second));
     }
     let last = answers.last().unwrap().0;
     let point = tracker.counts(at(last));
@@ -119,12 +119,12 @@ fn what_an_answer_leaves_out_is_unknown() {
 #[test]
 fn what_stays_unknown_is_not_waited_for() {
     let mut tracker = Tracker::new(&work());
-    tracker.started("0", at(0), at(0));
+    tracker.add_started("0", at(0), at(0));
     tracker.observe_unknown("0", at(3));
-    tracker.looked_at(&["0".into()], at(12));
+    tracker.mark_polled(&["0".into()], at(12));
     assert!(!tracker.is_settled());
     tracker.observe_unknown("0", at(13));
-    tracker.looked_at(&["0".into()], at(13));
+    tracker.mark_polled(&["0".into()], at(13));
     let figures = tracker.figures(at(13), None);
     assert_eq!((tracker.is_settled(), figures.unknown, figures.stuck), (true, 1, 0));
     assert_eq!((figures.unknown_ids, figures.drain_s), (vec!["0".to_owned()], None));
@@ -147,26 +147,26 @@ fn stuck_is_no_progress_and_not_age() {
 fn time_in_which_nobody_looked_proves_nothing() {
     let says = |state: &str, turns: u64| json!([{ "id": "0", "s": state, "n": turns }]);
     let mut tracker = Tracker::new(&work());
-    tracker.started("0", at(0), at(0));
+    tracker.add_started("0", at(0), at(0));
     tracker.observe(&[], &says("r", 1), at(1)).unwrap();
-    tracker.looked(at(1));
+    tracker.mark_all_polled(at(1));
     assert_eq!((tracker.counts(at(61)).stuck, tracker.is_settled()), (0, false));
     // This round began before the lab was away, and its answer came afterwards.
     tracker.observe(&[], &says("r", 1), at(61)).unwrap();
-    tracker.looked(at(2));
+    tracker.mark_all_polled(at(2));
     assert_eq!((tracker.figures(at(61), None).stuck, tracker.is_settled()), (0, false));
     tracker.observe(&[], &says("r", 2), at(62)).unwrap();
-    tracker.looked(at(62));
+    tracker.mark_all_polled(at(62));
     assert_eq!((tracker.counts(at(62)).running, tracker.is_settled()), (1, false));
     // Now it is looked at and does not move.
-    tracker.looked(at(72));
+    tracker.mark_all_polled(at(72));
     assert_eq!((tracker.counts(at(72)).stuck, tracker.is_settled()), (1, true));
 }
 
 #[test]
 fn stuck_pieces_are_grouped_by_who_held_them_last() {
     let mut tracker = Tracker::new(&work());
-    (0..6).for_each(|id| tracker.started(&id.to_string(), at(0), at(0)));
+    (0..6).for_each(|id| tracker.add_started(&id.to_string(), at(0), at(0)));
     let runs = |id: &str, holder: Value, turns: u64| json!({ "id": id, "s": "r", "h": holder, "n": turns });
     let (a, b) = (json!("node-a"), json!("node-b"));
     let first = [runs("0", a.clone(), 1), runs("1", a.clone(), 1), runs("2", a.clone(), 1), runs("3", json!(null), 1)];
@@ -175,7 +175,7 @@ fn stuck_pieces_are_grouped_by_who_held_them_last() {
     let ends = json!({ "id": "0", "s": "f", "h": "node-a", "n": 9 });
     tracker.observe(&[], &json!([runs("2", b, 2), runs("4", json!("node-c"), 7), ends]), at(9)).unwrap();
     let mut by = |second: u64| {
-        tracker.looked(at(second));
+        tracker.mark_all_polled(at(second));
         tracker.figures(at(second), None).stuck_by
     };
     let named = |names: &[(&str, u64)]| {
@@ -199,7 +199,7 @@ fn a_moving_queue_is_not_stuck() {
 #[test]
 fn answers_that_say_nothing_are_told() {
     let mut tracker = Tracker::new(&work());
-    tracker.started("0", at(0), at(0));
+    tracker.add_started("0", at(0), at(0));
     let mut say = |answer: Value| tracker.observe(&[], &answer, at(1)).unwrap_err();
     assert_eq!(say(json!({})), "no list at ``");
     assert_eq!(say(json!([{}])), "no id at `/id`");
@@ -210,8 +210,8 @@ fn answers_that_say_nothing_are_told() {
 #[test]
 fn figures_come_from_the_servers_own_times() {
     let mut tracker = Tracker::new(&work());
-    tracker.started("0", at(2), at(3));
-    tracker.started("0", at(2), at(3));
+    tracker.add_started("0", at(2), at(3));
+    tracker.add_started("0", at(2), at(3));
     let time = |second: u64| format!("2026-01-31T12:00:{second:02}.000Z");
     let ends = json!([{ "id": "0", "s": "f", "n": 10, "l": 3, "c": time(1), "b": time(2), "e": time(7) }]);
     tracker.observe(&[], &ends, at(9)).unwrap();

@@ -8,8 +8,8 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 use serde_json::Value;
 
-use crate::drive::{Call, Client, excerpt};
-use crate::fold::{TotalsFigures, WorkFigures};
+use crate::aggregate::{TotalsFigures, WorkFigures};
+use crate::generator::{ControlClient, ControlRequest, excerpt};
 use crate::limits::REQUEST_TIMEOUT;
 use crate::scenario::{Scope, Template, Totals};
 
@@ -26,30 +26,30 @@ pub struct Mismatch {
 
 /// A JSON document of the target.
 pub(crate) async fn read_json(
-    client: &Client,
+    client: &ControlClient,
     path: &Template,
     headers: &HeaderMap,
     globals: &BTreeMap<String, String>,
 ) -> Result<Value, String> {
-    read_json_within(client, path, headers, globals, REQUEST_TIMEOUT).await
+    read_json_with_timeout(client, path, headers, globals, REQUEST_TIMEOUT).await
 }
 
 /// A JSON document of the target, if it comes in time.
-pub(crate) async fn read_json_within(
-    client: &Client,
+pub(crate) async fn read_json_with_timeout(
+    client: &ControlClient,
     path: &Template,
     headers: &HeaderMap,
     globals: &BTreeMap<String, String>,
     timeout: Duration,
 ) -> Result<Value, String> {
     let path = path.render(&Scope::of_run(globals))?;
-    let call = Call {
+    let call = ControlRequest {
         method: Method::GET,
         path: path.parse().map_err(|_| format!("`{path}` is not a path"))?,
         headers: headers.clone(),
         body: Bytes::new(),
         timeout,
-        repeatable: true,
+        idempotent: true,
     };
     let reply = client.send(&call).await.map_err(|failure| format!("GET {path}: {}", failure.message))?;
     if reply.status != 200 {

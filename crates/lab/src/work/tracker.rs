@@ -15,8 +15,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::holders::{Holder, Holders};
+use crate::aggregate::{DrainCurve, Summary, TotalsFigures, WorkFigures, WorkPoint, round};
 use crate::clock::parse_rfc3339;
-use crate::fold::{Curve, Point, Summary, TotalsFigures, WorkFigures, round};
 use crate::limits::UNKNOWN_IDS_MAX;
 use crate::scenario::{Formula, Reading, State, Work};
 
@@ -26,35 +26,35 @@ pub struct Tracker {
     reading: Reading,
     derive: Vec<(String, Formula)>,
     stuck_after: Duration,
-    live: BTreeMap<Box<str>, Piece>,
+    unfinished: BTreeMap<Box<str>, WorkItem>,
     ended: BTreeSet<Box<str>>,
     queue_moved_at: Duration,
     /// When the last round of looks began that counts for all pieces.
-    looked_at: Duration,
+    all_polled_at: Duration,
     first_due: Option<Duration>,
     last_due: Duration,
     last_end: Duration,
     holders: Holders,
-    tally: Tally,
-    curve: Curve,
+    totals: EndedTotals,
+    curve: DrainCurve,
 }
 
 /// A piece that has not ended.
 #[derive(Debug)]
-struct Piece {
+struct WorkItem {
     state: State,
     due: Duration,
     progress_at: Duration,
     progress: Vec<Option<f64>>,
     /// When the round began that asked for it last.
-    looked_at: Duration,
+    polled_at: Duration,
     /// Who held it at the last look.
     holder: Option<Holder>,
 }
 
 /// What ended pieces add up to.
 #[derive(Debug, Default)]
-struct Tally {
+struct EndedTotals {
     finished: u64,
     failed: u64,
     duplicates: u64,
@@ -71,37 +71,38 @@ impl Tracker {
     /// Nothing created yet.
     #[must_use]
     pub fn new(work: &Work) -> Self {
-        let tally = Tally {
+        let tally = EndedTotals {
             figures: vec![Summary::default(); work.reading.figures.len()],
             derived: vec![Summary::default(); work.derive.len()],
-            ..Tally::default()
+            ..EndedTotals::default()
         };
         Self {
             reading: work.reading.clone(),
             derive: work.derive.clone(),
             stuck_after: work.stuck_after,
-            live: BTreeMap::new(),
+            unfinished: BTreeMap::new(),
             ended: BTreeSet::new(),
             queue_moved_at: Duration::ZERO,
-            looked_at: Duration::ZERO,
+            all_polled_at: Duration::ZERO,
             first_due: None,
             last_due: Duration::ZERO,
             last_end: Duration::ZERO,
             holders: Holders::default(),
-            tally,
-            curve: Curve::default(),
+            totals: tally,
+            curve: DrainCurve::default(),
         }
     }
 
     /// A piece was created by an arrival that was `due` then, and the answer came at `now`.
-    pub fn started(&mut self, id: &str, due: Duration, now: Duration) {
-        if self.live.contains_key(id) || self.ended.contains(id) {
-            self.tally.duplicates += 1;
+    pub fn add_started(&mut self, id: &str, due: Duration, now: Duration) {
+        if self.unfinished.contains_key(id) || self.ended.contains(id) {
+            self.totals.duplicates += 1;
             return;
         }
         let progress = vec![None; self.reading.progress.len()];
         let (state, looked_at) = (State::Waiting, Duration::ZERO);
-        self.live.insert(id.into(), Piece { state, due, progress_at: now, progress, looked_at, holder: None });
+        self.unfinished
+            .insert(id.into(), WorkItem { state, due, progress_at: now, progress, polled_at: looked_at, holder: None });
         self.first_due = Some(self.first_due.map_or(due, |first| first.min(due)));
         self.last_due = self.last_due.max(due);
     }
@@ -109,7 +110,7 @@ impl Tracker {
     /// The ids of all pieces that have not ended.
     #[must_use]
     pub fn unfinished(&self) -> Vec<Box<str>> {
-        self.live.keys().cloned().collect()
+        self.unfinished.keys().cloned().collect()
     }
 
     /// Takes the answer to a status request for these ids in. The server does not know those that it leaves out.
@@ -128,7 +129,7 @@ impl Tracker {
                 continue;
             };
             named.insert(id);
-            found = found.and(self.observe_piece(id, item, now));
+            found = found.and(self.observe_item(id, item, now));
         }
         // An item whose id could not be read may be any of them.
         if all_named {
@@ -139,7 +140,7 @@ impl Tracker {
 
     /// The server answers that it does not know a piece.
     pub fn observe_unknown(&mut self, id: &str, now: Duration) {
-        if let Some(piece) = self.live.get_mut(id).filter(|piece| piece.state != State::Unknown) {
+        if let Some(piece) = self.unfinished.get_mut(id).filter(|piece| piece.state != State::Unknown) {
             (piece.state, piece.progress_at, piece.holder) = (State::Unknown, now, None);
         }
     }
@@ -148,9 +149,9 @@ impl Tracker {
     ///
     /// # Errors
     /// It is not what the scenario says.
-    pub fn observe_piece(&mut self, id: &str, item: &Value, now: Duration) -> Result<(), String> {
+    pub fn observe_item(&mut self, id: &str, item: &Value, now: Duration) -> Result<(), String> {
         let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str);
-        let Some(piece) = self.live.get_mut(id) else { return Ok(()) };
+        let Some(piece) = self.unfinished.get_mut(id) else { return Ok(()) };
         let word = text(&self.reading.state).ok_or_else(|| format!("no state at `{}`", self.reading.state))?;
         let state = self.reading.meaning(word).ok_or_else(|| format!("the state \"{word}\" has no meaning"))?;
         let number = |figure: &usize| item.pointer(&self.reading.figures[*figure].1).and_then(Value::as_f64);
@@ -167,7 +168,7 @@ impl Tracker {
             self.queue_moved_at = now;
         }
         piece.state = state;
-        piece.holder = self.reading.group.as_deref().and_then(|pointer| self.holders.of(item.pointer(pointer)?));
+        piece.holder = self.reading.group.as_deref().and_then(|pointer| self.holders.intern(item.pointer(pointer)?));
         if matches!(state, State::Finished | State::Failed) {
             let due = piece.due;
             self.end(id, state, item, due, now);
@@ -176,15 +177,15 @@ impl Tracker {
     }
 
     fn end(&mut self, id: &str, state: State, item: &Value, due: Duration, now: Duration) {
-        if let Some((id, _)) = self.live.remove_entry(id) {
+        if let Some((id, _)) = self.unfinished.remove_entry(id) {
             self.ended.insert(id);
         }
         self.last_end = self.last_end.max(now);
         if state == State::Failed {
-            self.tally.failed += 1;
+            self.totals.failed += 1;
             return;
         }
-        self.tally.finished += 1;
+        self.totals.finished += 1;
         let [created, started, finished] = self.reading.times.each_ref().map(|pointer| {
             let text = item.pointer(pointer.as_deref()?)?.as_str()?;
             parse_rfc3339(text)
@@ -192,61 +193,61 @@ impl Tracker {
         let seconds = |from: Option<i64>, to: Option<i64>| Some((to? - from?) as f64 / 1000.0);
         let by_lab = self.reading.times.iter().all(Option::is_none);
         let observed = by_lab.then(|| now.saturating_sub(due).as_secs_f64());
-        let piece = PieceFigures {
+        let piece = WorkItemFigures {
             completion_s: seconds(created, finished).or(observed),
             queue_wait_s: seconds(created, started),
             run_s: seconds(started, finished),
-            own: self
+            figures: self
                 .reading
                 .figures
                 .iter()
                 .map(|(_, pointer)| item.pointer(pointer).and_then(Value::as_f64))
                 .collect(),
         };
-        self.tally.note_times(created, finished);
-        self.tally.add(&piece, &self.reading, &self.derive);
+        self.totals.note_times(created, finished);
+        self.totals.add_item(&piece, &self.reading, &self.derive);
     }
 
     /// A round that began then has asked for these pieces: an answer came, or none, which is no progress either.
-    pub fn looked_at(&mut self, asked: &[Box<str>], began: Duration) {
+    pub fn mark_polled(&mut self, asked: &[Box<str>], began: Duration) {
         for id in asked {
-            if let Some(piece) = self.live.get_mut(id) {
-                piece.looked_at = began;
+            if let Some(piece) = self.unfinished.get_mut(id) {
+                piece.polled_at = began;
             }
         }
     }
 
     /// A round that began then counts for every piece, whether it was asked for or not.
-    pub fn looked(&mut self, began: Duration) {
-        self.looked_at = began;
+    pub fn mark_all_polled(&mut self, began: Duration) {
+        self.all_polled_at = began;
     }
 
     /// Whether a piece has not changed for too long.
-    fn is_still(&self, piece: &Piece) -> bool {
+    fn is_stalled(&self, piece: &WorkItem) -> bool {
         let moved_at = match piece.state {
             State::Waiting => piece.progress_at.max(self.queue_moved_at),
             State::Running | State::Finished | State::Failed | State::Unknown => piece.progress_at,
         };
-        piece.looked_at.max(self.looked_at).saturating_sub(moved_at) >= self.stuck_after
+        piece.polled_at.max(self.all_polled_at).saturating_sub(moved_at) >= self.stuck_after
     }
 
-    fn is_stuck(&self, piece: &Piece) -> bool {
-        piece.state != State::Unknown && self.is_still(piece)
+    fn is_stuck(&self, piece: &WorkItem) -> bool {
+        piece.state != State::Unknown && self.is_stalled(piece)
     }
 
     /// The counts at a moment; they add up to what was created.
     #[must_use]
-    pub fn counts(&self, now: Duration) -> Point {
-        let mut point = Point {
+    pub fn counts(&self, now: Duration) -> WorkPoint {
+        let mut point = WorkPoint {
             t_s: round(now.as_secs_f64()),
-            finished: self.tally.finished,
-            failed: self.tally.failed,
-            ..Point::default()
+            finished: self.totals.finished,
+            failed: self.totals.failed,
+            ..WorkPoint::default()
         };
-        for piece in self.live.values() {
+        for piece in self.unfinished.values() {
             match piece.state {
                 State::Unknown => point.unknown += 1,
-                _ if self.is_still(piece) => point.stuck += 1,
+                _ if self.is_stalled(piece) => point.stuck += 1,
                 State::Waiting => point.waiting += 1,
                 State::Running | State::Finished | State::Failed => point.running += 1,
             }
@@ -255,7 +256,7 @@ impl Tracker {
     }
 
     /// Adds the counts at a moment to the curve.
-    pub fn mark(&mut self, now: Duration) -> Point {
+    pub fn record_point(&mut self, now: Duration) -> WorkPoint {
         let point = self.counts(now);
         self.curve.push(point);
         point
@@ -264,28 +265,28 @@ impl Tracker {
     /// Whether nothing is left that could still move.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.live.values().all(|piece| self.is_still(piece))
+        self.unfinished.values().all(|piece| self.is_stalled(piece))
     }
 
     /// Pieces in the server's queue, as far as it was asked.
     #[must_use]
     pub fn waiting(&self) -> u64 {
-        self.live.values().filter(|piece| piece.state == State::Waiting).count() as u64
+        self.unfinished.values().filter(|piece| piece.state == State::Waiting).count() as u64
     }
 
     /// Pieces created so far.
     #[must_use]
     pub fn created(&self) -> u64 {
-        (self.live.len() + self.ended.len()) as u64
+        (self.unfinished.len() + self.ended.len()) as u64
     }
 
     /// The figures at the end.
     #[must_use]
     pub fn figures(&self, now: Duration, totals: Option<TotalsFigures>) -> WorkFigures {
         let point = self.counts(now);
-        let tally = &self.tally;
+        let tally = &self.totals;
         let names = |names: &[String], sums: &[Summary]| {
-            names.iter().cloned().zip(sums.iter().map(Summary::figures)).collect::<BTreeMap<_, _>>()
+            names.iter().cloned().zip(sums.iter().map(Summary::statistics)).collect::<BTreeMap<_, _>>()
         };
         let figure_names: Vec<String> = self.reading.figures.iter().map(|(name, _)| name.clone()).collect();
         let derived_names: Vec<String> = self.derive.iter().map(|(name, _)| name.clone()).collect();
@@ -301,10 +302,10 @@ impl Tracker {
             running: point.running,
             duplicates: tally.duplicates,
             throughput_per_min: self.throughput_per_min(),
-            drain_s: self.drained_in().map(|drain| round(drain.as_secs_f64())),
-            completion_s: tally.completion_s.figures(),
-            queue_wait_s: tally.queue_wait_s.figures(),
-            run_s: tally.run_s.figures(),
+            drain_s: self.drain_time().map(|drain| round(drain.as_secs_f64())),
+            completion_s: tally.completion_s.statistics(),
+            queue_wait_s: tally.queue_wait_s.statistics(),
+            run_s: tally.run_s.statistics(),
             figures: names(&figure_names, &tally.figures),
             progress_per_s: self.progress_per_s(),
             derived: names(&derived_names, &tally.derived),
@@ -317,7 +318,7 @@ impl Tracker {
     fn stuck_by(&self) -> BTreeMap<String, u64> {
         let mut by = BTreeMap::new();
         if self.reading.group.is_some() {
-            for piece in self.live.values().filter(|piece| self.is_stuck(piece)) {
+            for piece in self.unfinished.values().filter(|piece| self.is_stuck(piece)) {
                 *by.entry(self.holders.name(piece.holder).to_owned()).or_insert(0) += 1;
             }
         }
@@ -325,23 +326,23 @@ impl Tracker {
     }
 
     fn unknown_ids(&self) -> Vec<String> {
-        let unknown = self.live.iter().filter(|(_, piece)| piece.state == State::Unknown);
+        let unknown = self.unfinished.iter().filter(|(_, piece)| piece.state == State::Unknown);
         unknown.take(UNKNOWN_IDS_MAX).map(|(id, _)| id.to_string()).collect()
     }
 
-    fn drained_in(&self) -> Option<Duration> {
-        let drained = self.live.is_empty() && !self.ended.is_empty();
+    fn drain_time(&self) -> Option<Duration> {
+        let drained = self.unfinished.is_empty() && !self.ended.is_empty();
         drained.then(|| self.last_end.saturating_sub(self.last_due))
     }
 
     fn throughput_per_min(&self) -> Option<f64> {
-        (self.tally.finished > 0).then_some(self.tally.finished as f64 * 60.0 / self.span_s()?).map(round)
+        (self.totals.finished > 0).then_some(self.totals.finished as f64 * 60.0 / self.span_s()?).map(round)
     }
 
     fn progress_per_s(&self) -> BTreeMap<String, f64> {
         let Some(span_s) = self.span_s() else { return BTreeMap::new() };
         let per_s = |place: &usize| {
-            let sum = self.tally.figures[*place].figures().sum?;
+            let sum = self.totals.figures[*place].statistics().sum?;
             Some((self.reading.figures[*place].0.clone(), round(sum / span_s)))
         };
         self.reading.progress.iter().filter_map(per_s).collect()
@@ -350,7 +351,7 @@ impl Tracker {
     /// Seconds from the first creation to the last finish, by the server's own times where it has them: they are
     /// finer than the lab's polling.
     fn span_s(&self) -> Option<f64> {
-        let by_server = self.tally.first_created_ms.zip(self.tally.last_finished_ms);
+        let by_server = self.totals.first_created_ms.zip(self.totals.last_finished_ms);
         let span_s = match by_server {
             Some((first, last)) => (last - first) as f64 / 1000.0,
             None => self.last_end.checked_sub(self.first_due?)?.as_secs_f64(),
@@ -360,23 +361,23 @@ impl Tracker {
 }
 
 /// The figures of one finished piece.
-struct PieceFigures {
+struct WorkItemFigures {
     completion_s: Option<f64>,
     queue_wait_s: Option<f64>,
     run_s: Option<f64>,
-    own: Vec<Option<f64>>,
+    figures: Vec<Option<f64>>,
 }
 
-impl Tally {
+impl EndedTotals {
     fn note_times(&mut self, created: Option<i64>, finished: Option<i64>) {
         self.first_created_ms = self.first_created_ms.into_iter().chain(created).min();
         self.last_finished_ms = self.last_finished_ms.max(finished);
     }
 
-    fn add(&mut self, piece: &PieceFigures, reading: &Reading, derive: &[(String, Formula)]) {
+    fn add_item(&mut self, piece: &WorkItemFigures, reading: &Reading, derive: &[(String, Formula)]) {
         let own = |name: &str| {
             let place = reading.figures.iter().position(|(figure, _)| figure == name)?;
-            piece.own[place]
+            piece.figures[place]
         };
         let value = |name: &str| match name {
             "completion_s" => piece.completion_s,
@@ -389,7 +390,7 @@ impl Tally {
             (&mut self.queue_wait_s, piece.queue_wait_s),
             (&mut self.run_s, piece.run_s),
         ];
-        let figures = self.figures.iter_mut().zip(piece.own.iter().copied());
+        let figures = self.figures.iter_mut().zip(piece.figures.iter().copied());
         let derived = self.derived.iter_mut().zip(derive.iter().map(|(_, formula)| formula.value(&value)));
         for (summary, value) in times.into_iter().chain(figures).chain(derived) {
             value.into_iter().for_each(|value| summary.record(value));

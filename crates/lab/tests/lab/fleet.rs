@@ -393,7 +393,7 @@ fn guard_when_asked() {
 fn guard() -> Guard {
     let exe = std::env::current_exe().unwrap();
     let words = ["fleet::guard_when_asked", "--exact", "--nocapture", "--test-threads=1", "--"].map(OsString::from);
-    Guard::of_words([exe.into_os_string()].into_iter().chain(words))
+    Guard::from_args([exe.into_os_string()].into_iter().chain(words))
 }
 
 #[tokio::test]

@@ -157,7 +157,7 @@ async fn what_the_target_hangs_up_on_between_two_levels_has_figures_a_time_and_a
 }
 
 /// What a phase asked, and what its connections said first: counts and times.
-fn asked(run: &Run, phase: &str) -> Vec<(u64, lab::fold::Figures)> {
+fn asked(run: &Run, phase: &str) -> Vec<(u64, lab::aggregate::Statistics)> {
     let figures = &run.results.phases[phase];
     let both = [&figures.journey, &figures.opening].map(|journey| journey.as_ref().unwrap());
     both.map(|journey| (journey.op.ok, journey.op.latency_ms.clone())).into()

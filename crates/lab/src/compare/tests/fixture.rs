@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use super::super::stats::synthetic::{Dice, drift};
 use super::super::{Comparison, Options, Record, Side, Times, compare};
-use crate::fold::Point;
-use crate::record::Lines;
-use crate::record::hlog::{Entry, Figure, Writer};
-use crate::record::timeline::{OpRow, PulseRow, Row, WorkRow};
+use crate::aggregate::WorkPoint;
+use crate::record::JsonLinesFile;
+use crate::record::hlog::{Entry, HistogramKind, Writer};
+use crate::record::timeline::{OpRow, SamplerRow, TimelineRow, WorkRow};
 use crate::report::Run;
 
 /// What one made-up run is like.
@@ -100,22 +100,22 @@ impl Made {
     }
 
     /// The rows of its timeline.
-    pub(crate) fn rows(&self) -> Vec<Row> {
+    pub(crate) fn rows(&self) -> Vec<TimelineRow> {
         let mut rows = Vec::new();
         for t in 0..=self.seconds {
             let (t_s, done) = (t as f64, t * self.rate_per_s);
             if t < self.seconds {
                 let op = "create_game".to_owned();
                 let (ok, errors) = if self.fails { (0, self.rate_per_s) } else { (self.rate_per_s, 0) };
-                rows.push(Row::Op(OpRow { t_s, op, ok, errors, ..OpRow::default() }));
+                rows.push(TimelineRow::Op(OpRow { t_s, op, ok, errors, ..OpRow::default() }));
             }
             let wobble = 0.05 * ((t + self.seed) % 7) as f64;
             let server = [("cpu_s".to_owned(), 0.3 * t as f64 + wobble)].into();
             let processes = [("server".to_owned(), server)].into();
-            rows.push(Row::Pulse(PulseRow { t_s, ok: done, processes, ..PulseRow::default() }));
+            rows.push(TimelineRow::Pulse(SamplerRow { t_s, ok: done, processes, ..SamplerRow::default() }));
             let finished = done.saturating_sub(self.stuck + (t * 5 + self.seed) % 3);
-            let point = Point { t_s, finished, running: done - finished, ..Point::default() };
-            rows.push(Row::Work(WorkRow { work: "game".to_owned(), point, poll_errors: 0 }));
+            let point = WorkPoint { t_s, finished, running: done - finished, ..WorkPoint::default() };
+            rows.push(TimelineRow::Work(WorkRow { work: "game".to_owned(), point, poll_errors: 0 }));
         }
         rows
     }
@@ -142,7 +142,7 @@ impl Made {
                 figure,
                 histogram,
             };
-            [entry(Figure::Latency, latency), entry(Figure::Service, service)]
+            [entry(HistogramKind::Latency, latency), entry(HistogramKind::Service, service)]
         };
         levels.iter().enumerate().flat_map(second).collect()
     }
@@ -154,7 +154,7 @@ impl Made {
         let dir = std::env::temp_dir().join(format!("lab-compare-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
         std::fs::write(dir.join("run.json"), self.run_json().to_string()).unwrap();
-        let mut lines = Lines::create(&dir.join("timeline.jsonl")).unwrap();
+        let mut lines = JsonLinesFile::create(&dir.join("timeline.jsonl")).unwrap();
         self.rows().iter().for_each(|row| lines.write(row));
         let mut writer = Writer::create(&dir.join("intervals.hlog"), 0).unwrap();
         self.entries().iter().for_each(|entry| writer.write(entry));

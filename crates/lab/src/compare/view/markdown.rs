@@ -88,7 +88,8 @@ fn work_cells(run: &Run) -> [String; 3] {
 }
 
 fn answer_cells(run: &Run) -> [String; 3] {
-    let sum = |of: fn(&crate::fold::OpFigures) -> u64| run.results.journeys.values().map(|it| of(&it.op)).sum::<u64>();
+    let sum =
+        |of: fn(&crate::aggregate::OpFigures) -> u64| run.results.journeys.values().map(|it| of(&it.op)).sum::<u64>();
     let (ok, all) = (sum(|op| op.ok), sum(|op| op.count));
     [format!("{} / {}", count(ok), count(all)), count(sum(|op| op.errors)), count(sum(|op| op.denied))]
 }

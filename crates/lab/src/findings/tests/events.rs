@@ -3,8 +3,8 @@
 use super::story::{Second, Story};
 use super::waits::small_pool;
 use super::{check, check_says};
+use crate::aggregate::{ErrorGroup, HeldFigures, JourneyFigures, LoadStepFigures, PhaseFigures};
 use crate::findings::Death;
-use crate::fold::{ErrorGroup, HeldFigures, JourneyFigures, PartFigures, PhaseFigures};
 use crate::record::timeline::{FaultRow, PauseRow};
 
 #[test]
@@ -360,7 +360,7 @@ fn what_a_fault_cost_is_counted_in_arrivals_each_once() {
     check_cost(&at_the_end, &[(2.9, "stop")], &says, "every arrival was answered");
     // What was never sent is lost as well.
     let unsent = never_continued.with(|story| {
-        story.parts = vec![PartFigures { length_s: 15.5, not_sent: 50, ..PartFigures::default() }];
+        story.parts = vec![LoadStepFigures { length_s: 15.5, not_sent: 50, ..LoadStepFigures::default() }];
     });
     let says = ["350 errors, 50 arrivals never sent;"];
     check_cost(&unsent, &[(3.0, "stop")], &says, "400 arrivals without a good answer, 72.7 % of all arrivals");
@@ -462,7 +462,8 @@ fn order() {
 fn overloaded() {
     // 100 a second for 10 s, then 300 for 20 s of which 200 are answered a second, until 40 s.
     let part = |part: u32, start_s: f64, length_s: f64, per_s: f64, count: u64| {
-        let mut figures = PartFigures { part, start_s, length_s, offered_per_s: Some(per_s), ..PartFigures::default() };
+        let mut figures =
+            LoadStepFigures { part, start_s, length_s, offered_per_s: Some(per_s), ..LoadStepFigures::default() };
         (figures.label, figures.op.count, figures.op.ok) = (["low", "over"][part as usize].to_owned(), count, count);
         figures
     };

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 
 use super::story::{Second, Story};
+use crate::aggregate::ErrorGroup;
 use crate::findings::{Death, ROLES};
-use crate::fold::ErrorGroup;
 use crate::record::timeline::FaultRow;
 
 /// Anything that a figure may be, and much that it should not.

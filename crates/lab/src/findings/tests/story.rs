@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::aggregate::{ErrorGroup, JourneyFigures, LoadStepFigures, Results, Timeline, WorkFigures, WorkPoint};
 use crate::findings::{Death, Finding, Input, OutageNow, Pressure, findings};
-use crate::fold::{ErrorGroup, JourneyFigures, PartFigures, Point, Results, Timeline, WorkFigures};
 use crate::machine::Machine;
-use crate::record::timeline::{FaultRow, OpRow, PauseRow, PulseRow, Row, SilenceRow, Spread, WorkRow};
+use crate::record::timeline::{FaultRow, OpRow, PauseRow, Percentiles, SamplerRow, SilenceRow, TimelineRow, WorkRow};
 use crate::scenario::{Signals, TargetLimits};
 
 /// Seconds of a story.
@@ -58,7 +58,7 @@ pub(super) struct Second {
 pub(super) struct Story {
     pub(super) seconds: Vec<Second>,
     pub(super) results: Results,
-    pub(super) parts: Vec<PartFigures>,
+    pub(super) parts: Vec<LoadStepFigures>,
     pub(super) errors: Vec<ErrorGroup>,
     pub(super) faults: Vec<FaultRow>,
     /// Silences beside those that whole seconds show: from, to.
@@ -204,10 +204,10 @@ impl Story {
         let mut timeline = Timeline::default();
         self.tell(&mut timeline);
         for (t_s, until_s) in self.silences.iter().copied() {
-            timeline.add(&Row::Silence(SilenceRow { t_s, until_s, under_way: 2 }));
+            timeline.add(&TimelineRow::Silence(SilenceRow { t_s, until_s, under_way: 2 }));
         }
-        self.faults.iter().for_each(|fault| timeline.add(&Row::Fault(fault.clone())));
-        self.pauses.iter().for_each(|pause| timeline.add(&Row::Pause(*pause)));
+        self.faults.iter().for_each(|fault| timeline.add(&TimelineRow::Fault(fault.clone())));
+        self.pauses.iter().for_each(|pause| timeline.add(&TimelineRow::Pause(*pause)));
         timeline.close();
         timeline
     }
@@ -215,8 +215,8 @@ impl Story {
     /// What its first seconds say while it goes on, when its faults and pauses are known.
     pub(super) fn outage_after(&self, seconds: usize) -> Option<String> {
         let mut timeline = Timeline::default();
-        self.faults.iter().for_each(|fault| timeline.add(&Row::Fault(fault.clone())));
-        self.pauses.iter().for_each(|pause| timeline.add(&Row::Pause(*pause)));
+        self.faults.iter().for_each(|fault| timeline.add(&TimelineRow::Fault(fault.clone())));
+        self.pauses.iter().for_each(|pause| timeline.add(&TimelineRow::Pause(*pause)));
         let begun = Self { seconds: self.seconds[..seconds].to_vec(), ..self.clone() };
         begun.tell(&mut timeline);
         OutageNow::find(&timeline, &["create"]).map(|outage| outage.to_string())
@@ -227,18 +227,18 @@ impl Story {
         let mut silent_s = None;
         for (t, second) in self.seconds.iter().enumerate() {
             let t_s = t as f64;
-            timeline.add(&Row::Op(op_row(t_s, second)));
-            timeline.add(&Row::Pulse(self.pulse_row(t_s, second, &totals)));
+            timeline.add(&TimelineRow::Op(op_row(t_s, second)));
+            timeline.add(&TimelineRow::Pulse(self.pulse_row(t_s, second, &totals)));
             let is_silent = second.in_flight > 0 && second.ok + second.denied + second.errors == 0;
             silent_s = is_silent.then(|| silent_s.unwrap_or(t_s));
             let row = |t_s| SilenceRow { t_s, until_s: t as f64 + 1.0, under_way: second.in_flight };
-            silent_s.into_iter().for_each(|t_s| timeline.add(&Row::Silence(row(t_s))));
-            timeline.add(&Row::Work(work_row(t_s, second)));
+            silent_s.into_iter().for_each(|t_s| timeline.add(&TimelineRow::Silence(row(t_s))));
+            timeline.add(&TimelineRow::Work(work_row(t_s, second)));
             totals.add(second);
         }
     }
 
-    fn pulse_row(&self, t_s: f64, second: &Second, totals: &Totals) -> PulseRow {
+    fn pulse_row(&self, t_s: f64, second: &Second, totals: &Totals) -> SamplerRow {
         let owned = |(name, value): (&&str, &f64)| ((*name).to_owned(), *value);
         let process = |cpu_s: f64, rss_mib: f64| {
             let figures = [("rss_bytes", rss_mib * 1048576.0), ("cpu_s", cpu_s), ("open_files", second.open_files)];
@@ -247,7 +247,7 @@ impl Story {
         let [server, lab, bots] = totals.cpu_s;
         let mut metrics: BTreeMap<String, f64> = second.gauges.iter().map(owned).collect();
         metrics.extend(totals.metrics.clone());
-        PulseRow {
+        SamplerRow {
             t_s,
             in_flight: second.in_flight,
             lag_p99_ms: Some(2.0),
@@ -260,7 +260,7 @@ impl Story {
             .into(),
             machine: second.machine.iter().map(owned).collect(),
             metrics: if self.has_metrics { metrics } else { BTreeMap::new() },
-            ..PulseRow::default()
+            ..SamplerRow::default()
         }
     }
 
@@ -303,7 +303,8 @@ impl Totals {
 }
 
 fn op_row(t_s: f64, second: &Second) -> OpRow {
-    let spread = |ms: f64| (second.ok > 0).then_some(Spread { p50: ms, p90: 1.5 * ms, p99: 2.0 * ms, max: 3.0 * ms });
+    let spread =
+        |ms: f64| (second.ok > 0).then_some(Percentiles { p50: ms, p90: 1.5 * ms, p99: 2.0 * ms, max: 3.0 * ms });
     OpRow {
         t_s,
         op: "create".to_owned(),
@@ -320,7 +321,7 @@ fn work_row(t_s: f64, second: &Second) -> WorkRow {
     let Second { waiting, running, finished, stuck, .. } = *second;
     WorkRow {
         work: "game".to_owned(),
-        point: Point { t_s, waiting, running, finished, failed: 0, stuck, unknown: 0 },
+        point: WorkPoint { t_s, waiting, running, finished, failed: 0, stuck, unknown: 0 },
         poll_errors: 0,
     }
 }

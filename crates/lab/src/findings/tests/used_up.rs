@@ -3,8 +3,8 @@
 use super::story::{BUSY_FROM, POOL, SCHEDULER, SECONDS, Second, Story};
 use super::waits::small_pool;
 use super::{check, check_says};
+use crate::aggregate::{ErrorGroup, HeldFigures, LoadStepFigures, PhaseFigures, Statistics};
 use crate::findings::{Death, Pressure};
-use crate::fold::{ErrorGroup, Figures, HeldFigures, PartFigures, PhaseFigures};
 use crate::record::timeline::FaultRow;
 use crate::scenario::TargetLimits;
 
@@ -139,7 +139,7 @@ fn generator_behind() {
     check(&Story::busy(own).with(lag(100.0)), &[]);
     // Of few arrivals the latest counts, and a hundredth of them is none.
     let few = |story: &mut Story| {
-        let lag = Figures { count: 40, max: Some(300.0), ..Figures::default() };
+        let lag = Statistics { count: 40, max: Some(300.0), ..Statistics::default() };
         story.results.generator.schedule_lag_ms = lag;
     };
     check_says(&Story::busy(own).with(few), &["an arrival left more than 300 ms late (100 ms are allowed)"]);
@@ -297,7 +297,7 @@ fn what_no_program_ever_saw() {
     check(&Story::busy(elsewhere), &[]);
     let opened_in = |max: f64, failed: u64| {
         move |story: &mut Story| {
-            let opening_ms = Figures { max: Some(max), ..Figures::default() };
+            let opening_ms = Statistics { max: Some(max), ..Statistics::default() };
             let connections = Some(HeldFigures { opening_ms, failed, ..HeldFigures::default() });
             story.results.phases.insert("held".to_owned(), PhaseFigures { connections, ..PhaseFigures::default() });
         }
@@ -321,7 +321,8 @@ fn closed_loops_take_what_there_is() {
         second.server_cores = 1.95;
         second.machine.insert("busy_share", 1.0);
     };
-    let closed = |story: &mut Story| story.parts.push(PartFigures { clients: Some(50), ..PartFigures::default() });
+    let closed =
+        |story: &mut Story| story.parts.push(LoadStepFigures { clients: Some(50), ..LoadStepFigures::default() });
     check(&Story::of(|_| 100, full).with(closed), &["cpu_saturated"]);
     check(&Story::of(|_| 100, full), &[]);
 }

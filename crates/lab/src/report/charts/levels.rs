@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use super::boxed;
-use crate::fold::PartFigures;
+use crate::aggregate::LoadStepFigures;
 use crate::report::levels::{law, load_of, loads};
 use crate::report::svg::{Axis, Chart, Curves, Dot, Form, Layer, Mark, Unit};
 
@@ -18,9 +18,9 @@ const LOG_FROM: f64 = 30.0;
 const MARKS: [(&str, &str); 3] = [("knee", "knee"), ("peak", "peak"), ("saturation", "saturation")];
 
 /// A level and its load.
-type At<'a> = (f64, &'a PartFigures);
+type At<'a> = (f64, &'a LoadStepFigures);
 
-pub(in crate::report) fn charts(levels: &[&PartFigures], capacity: Option<&Value>) -> Vec<Chart> {
+pub(in crate::report) fn charts(levels: &[&LoadStepFigures], capacity: Option<&Value>) -> Vec<Chart> {
     let mut at: Vec<At<'_>> = loads(levels)
         .into_iter()
         .zip(levels)
@@ -52,7 +52,7 @@ fn throughput(at: &[At<'_>], capacity: Option<&Value>) -> Option<Curves> {
 }
 
 /// Neither errors nor an overload, and judged at all where levels were.
-fn is_clean(level: &PartFigures) -> bool {
+fn is_clean(level: &LoadStepFigures) -> bool {
     level.op.errors == 0 && level.void.is_none() && level.overload.as_ref().is_none_or(Vec::is_empty)
 }
 
@@ -72,7 +72,7 @@ fn reference(at: &[At<'_>], capacity: Option<&Value>) -> Layer {
 }
 
 fn latency(at: &[At<'_>], capacity: Option<&Value>) -> Option<Curves> {
-    let layer = |name: &str, form: Form, of: fn(&PartFigures) -> Option<f64>| {
+    let layer = |name: &str, form: Form, of: fn(&LoadStepFigures) -> Option<f64>| {
         let dots = at.iter().filter_map(|(load, level)| Some(Dot::new(*load, of(level)?))).collect();
         Layer { name: name.to_owned(), colour: 0, form, dots }
     };

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use super::Run;
 use super::svg::{Axis, Band, Bound, Chart, Curves, Dot, Form, Layer, Mark, Unit};
 use super::words::clean;
-use crate::fold::{Series, Stretch};
+use crate::aggregate::{Series, SeriesBucket};
 
 /// Figures over time, by their names on the timeline: `op.create_game.ok_per_s`, `load.in_flight`.
 pub(super) type SeriesByName = BTreeMap<String, Series>;
@@ -62,16 +62,16 @@ impl<'a> Sheet<'a> {
     }
 }
 
-fn dot(stretch: &Stretch) -> Dot {
+fn dot(stretch: &SeriesBucket) -> Dot {
     Dot { x: stretch.t_s, y: stretch.mean, low: stretch.min, high: stretch.max, until: stretch.until_s }
 }
 
 fn bands(run: &Run) -> Vec<Band> {
-    let band = |part: &crate::fold::PartFigures| {
+    let band = |part: &crate::aggregate::LoadStepFigures| {
         let label = if part.label.is_empty() { &part.phase } else { &part.label };
         Band { from: part.start_s, to: part.start_s + part.length_s, label: clean(label) }
     };
-    let opening = |part: &crate::fold::PartFigures| {
+    let opening = |part: &crate::aggregate::LoadStepFigures| {
         let held = part.connections.as_ref()?;
         let to = held.opening_s.map_or(part.start_s, |opening_s| held.from_s + opening_s);
         Some(Band { from: held.from_s, to, label: format!("{}: opening", clean(&part.phase)) })

@@ -14,7 +14,7 @@ pub(in crate::report) fn charts(run: &Run, series: &SeriesByName) -> Vec<Chart> 
     let frames = kinds().filter_map(|(i, (name, _))| sheet.line(&of(name, "ok_per_s"), name, i, Form::Line));
     let frames = sheet.chart("Frames pushed", Unit::number("a second"), frames.collect());
     let told = || kinds().filter(|(_, (_, push))| push.delay_ms.count > 0);
-    let delay = |(i, (name, _)): (usize, (&String, &crate::fold::PushFigures))| {
+    let delay = |(i, (name, _)): (usize, (&String, &crate::aggregate::PushFigures))| {
         let p99 = sheet.line(&of(name, "wake_p99_ms"), &format!("{name} p99"), i, Form::Line);
         [p99, sheet.line(&of(name, "wake_p50_ms"), &format!("{name} p50"), i, Form::Dashed)]
     };

@@ -2,7 +2,7 @@
 //! latency, how every batch ended.
 
 use super::{SeriesByName, Sheet, bound, boxed};
-use crate::fold::{Figures, JourneyFigures, PartFigures};
+use crate::aggregate::{JourneyFigures, LoadStepFigures, Statistics};
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::Run;
 use crate::report::svg::{Axis, Bars, Chart, Curves, Dot, Form, Group, Layer, Unit};
@@ -75,7 +75,7 @@ fn throughput(sheet: &Sheet<'_>, name: &str) -> Option<Curves> {
 
 /// Latency by percentile over the whole run, on the axis on which each nine takes the same room.
 fn spread(name: &str, journey: &JourneyFigures) -> Option<Curves> {
-    let layer = |label: &str, figures: &Figures, colour: usize| {
+    let layer = |label: &str, figures: &Statistics, colour: usize| {
         let at = [
             (2.0, figures.p50),
             (10.0, figures.p90),
@@ -151,8 +151,8 @@ fn load(sheet: &Sheet<'_>) -> Option<Curves> {
 }
 
 /// How every part ended, where there are several and not so many that bars become lines.
-pub(in crate::report) fn outcomes(parts: &[&PartFigures]) -> Option<Chart> {
-    let group = |part: &&PartFigures| {
+pub(in crate::report) fn outcomes(parts: &[&LoadStepFigures]) -> Option<Chart> {
+    let group = |part: &&LoadStepFigures| {
         let label = if part.label.is_empty() { &part.phase } else { &part.label };
         let op = &part.op;
         Group { label: clean(label), values: [op.ok, op.errors, op.denied].map(|count| count as f64).to_vec() }

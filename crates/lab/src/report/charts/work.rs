@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 
 use super::{SeriesByName, Sheet, boxed};
-use crate::fold::Point;
+use crate::aggregate::WorkPoint;
 use crate::report::Run;
 use crate::report::svg::{Chart, Curves, Dot, Form, Layer, Unit};
 
@@ -22,7 +22,7 @@ fn with_curve<'a>(run: &Run, series: &'a SeriesByName, name: &str) -> Cow<'a, Se
     let mut series = Cow::Borrowed(series);
     let is_followed = STATES.iter().any(|(state, _)| series.contains_key(&key(name, state)));
     let Some(work) = run.results.work.get(name).filter(|_| !is_followed) else { return series };
-    for Point { t_s, waiting, running, finished, failed, stuck, unknown } in work.drain_curve.iter().copied() {
+    for WorkPoint { t_s, waiting, running, finished, failed, stuck, unknown } in work.drain_curve.iter().copied() {
         let counts = [finished, failed, stuck, unknown, running, waiting];
         for ((state, _), count) in STATES.iter().zip(counts) {
             series.to_mut().entry(key(name, state)).or_default().push(t_s, count as f64);

@@ -5,8 +5,8 @@
 use serde_json::Value;
 
 use super::{Block, Cell, Section, Table, Tone};
-use crate::edge::{Estimate, Suggested};
-use crate::fold::PartFigures;
+use crate::aggregate::LoadStepFigures;
+use crate::edge::{Estimate, SuggestionKind};
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::charts::levels::charts;
 use crate::report::levels::{find, in_words, ladders, law, levels, refusal};
@@ -117,12 +117,12 @@ fn suggestion(suggestion: &Value) -> String {
         None => number(Some(value)),
     };
     let because = text("because").map_or_else(String::new, |because| format!(". {because}"));
-    let known = suggestion.get("what").and_then(|what| serde_json::from_value::<Suggested>(what.clone()).ok());
-    let what = known.map_or_else(|| what.replace('_', " "), |known| known.words().to_owned());
+    let known = suggestion.get("what").and_then(|what| serde_json::from_value::<SuggestionKind>(what.clone()).ok());
+    let what = known.map_or_else(|| what.replace('_', " "), |known| known.description().to_owned());
     format!("{what}: {value}{because}")
 }
 
-fn table(levels: &[&PartFigures]) -> Table {
+fn table(levels: &[&LoadStepFigures]) -> Table {
     let heading = [
         "level",
         "judged",
@@ -144,7 +144,7 @@ fn table(levels: &[&PartFigures]) -> Table {
     Table::new(2, &heading, rows).noted(notes).without_silent_columns().at_most(REPORT_ROWS_MAX)
 }
 
-fn row(level: &PartFigures) -> Vec<Cell> {
+fn row(level: &LoadStepFigures) -> Vec<Cell> {
     let op = &level.op;
     let some = |count: u64| if count > 0 { count.into() } else { Cell::from("-") };
     let judged = match (&level.void, level.overload.as_deref()) {
@@ -162,7 +162,7 @@ fn row(level: &PartFigures) -> Vec<Cell> {
 }
 
 /// Why a level was called overloaded, or could not be judged.
-fn reasons(level: &PartFigures) -> Option<String> {
+fn reasons(level: &LoadStepFigures) -> Option<String> {
     if let Some(why) = &level.void {
         return Some(format!("{} is void: {}", level.label, clean(why)));
     }

@@ -2,8 +2,8 @@
 //! it did not do as hoped for. Refuses to find anything: that is done.
 
 use super::{Block, Cell, Item, Section, Table, Tone};
+use crate::aggregate::ErrorGroup;
 use crate::findings::Finding;
-use crate::fold::ErrorGroup;
 use crate::record::timeline::FaultRow;
 use crate::report::charts::{SeriesByName, evidence};
 use crate::report::words::{clean, count, number};

@@ -2,7 +2,7 @@
 //! a loss anybody's fault.
 
 use super::{Block, Cell, STATISTICS, Section, Table, statistics};
-use crate::fold::HeldFigures;
+use crate::aggregate::HeldFigures;
 use crate::report::Run;
 
 /// What the figures of a connection are.

@@ -15,7 +15,7 @@ mod work;
 use super::charts::SeriesByName;
 use super::svg::Chart;
 use super::{Run, words};
-use crate::fold::Figures;
+use crate::aggregate::Statistics;
 
 pub(super) use findings::{glance, glance_title};
 pub(super) use gates::failing;
@@ -219,7 +219,7 @@ const STATISTICS: [&str; 5] = ["avg", "p50", "p95", "p99", "max"];
 /// What a dash means where there are other times beside it.
 const THIN_NOTE: &str = "A dash: too few for this percentile. p50 needs 2, p95 needs 20, p99 needs 100.";
 
-fn statistics(name: String, figures: &Figures) -> Vec<Cell> {
+fn statistics(name: String, figures: &Statistics) -> Vec<Cell> {
     let values = [figures.avg, figures.p50, figures.p95, figures.p99, figures.max];
     [Cell::from(name)].into_iter().chain(values.map(Cell::from)).collect()
 }
@@ -236,7 +236,7 @@ mod tests {
     /// Which of p50, p95 and p99 stand in a row of so many numbers.
     #[track_caller]
     fn check_thin(count: u64, shown: [bool; 3]) {
-        let row = statistics("a".to_owned(), &Figures::of(count, [7.5; 4], |_| 7.5));
+        let row = statistics("a".to_owned(), &Statistics::of(count, [7.5; 4], |_| 7.5));
         assert_eq!([2, 3, 4].map(|place: usize| row[place].text == "7.50"), shown, "{count}");
         assert!([2, 3, 4].iter().all(|place| ["7.50", "-"].contains(&row[*place].text.as_str())));
         assert!(row[1].text == "7.50" && row[5].text == "7.50");
@@ -253,7 +253,7 @@ mod tests {
         check_thin(99, [true, true, false]);
         check_thin(100, [true, true, true]);
         // Where there is nothing at all, nothing needs to be said.
-        let none = statistics("a".to_owned(), &Figures::default());
+        let none = statistics("a".to_owned(), &Statistics::default());
         assert!(Table::new(1, &[], vec![none]).thin_noted().notes.is_empty());
     }
 

@@ -5,14 +5,14 @@
 use std::collections::BTreeSet;
 
 use super::{Block, Cell, STATISTICS, Section, Table, statistics};
-use crate::fold::{JourneyFigures, OpFigures, PartFigures};
+use crate::aggregate::{JourneyFigures, LoadStepFigures, OpFigures};
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::charts::requests;
 use crate::report::words::{clock, percent};
 use crate::report::{Run, levels};
 
 pub(super) fn section(run: &Run) -> Section {
-    let batches: Vec<&PartFigures> = run.parts.iter().filter(|part| !levels::is_ladder(run, &part.phase)).collect();
+    let batches: Vec<&LoadStepFigures> = run.parts.iter().filter(|part| !levels::is_ladder(run, &part.phase)).collect();
     if run.parts.len() < 2 || batches.is_empty() {
         return Section::new("parts", "Part by part", Vec::new());
     }
@@ -50,7 +50,7 @@ fn step_row(phase: &str, step: &str, op: &OpFigures) -> Vec<Cell> {
     cells
 }
 
-fn row(part: &PartFigures, several_phases: bool) -> Vec<Cell> {
+fn row(part: &LoadStepFigures, several_phases: bool) -> Vec<Cell> {
     let op = &part.op;
     let times = [op.latency_ms.avg, op.latency_ms.p50, op.latency_ms.p95, op.latency_ms.p99].map(Cell::from);
     let counts = [op.count, op.ok, op.denied, op.errors].map(Cell::from);
@@ -59,7 +59,7 @@ fn row(part: &PartFigures, several_phases: bool) -> Vec<Cell> {
 }
 
 /// What a part is called.
-fn name(part: &PartFigures, with_phase: bool) -> String {
+fn name(part: &LoadStepFigures, with_phase: bool) -> String {
     match (with_phase, part.label.as_str()) {
         (_, "") => part.phase.clone(),
         (true, label) if label != part.phase => format!("{}: {label}", part.phase),

@@ -1,7 +1,7 @@
 //! What every process used. Refuses to know whose it is.
 
 use super::{Block, Cell, Section, Table};
-use crate::fold::{Observed, ProcessFigures};
+use crate::aggregate::{ObservedFigure, ProcessFigures};
 use crate::report::Run;
 use crate::report::charts::{SeriesByName, processes};
 use crate::report::words::{clean, count, mebibytes, number, percent};
@@ -52,8 +52,8 @@ fn limits(run: &Run) -> Vec<String> {
 
 /// What the scenario's observers read.
 fn observed(run: &Run) -> Block {
-    let row = |observer: &str, figure: &str, observed: &Observed| {
-        let Observed { min, avg, max, last } = *observed;
+    let row = |observer: &str, figure: &str, observed: &ObservedFigure| {
+        let ObservedFigure { min, avg, max, last } = *observed;
         let values = [min, avg, max, last].map(|value| Cell::from(Some(value)));
         [Cell::from(format!("{observer}.{figure}"))].into_iter().chain(values).collect::<Vec<_>>()
     };

@@ -12,7 +12,7 @@ const DELAYS: &str = "Delay counts from what a frame tells of to its arrival, by
 
 pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     let pushes = &run.results.push;
-    let count = |(name, push): (&String, &crate::fold::PushFigures)| {
+    let count = |(name, push): (&String, &crate::aggregate::PushFigures)| {
         let rates = [push.frames_per_s, push.bytes_per_s].map(|rate| Cell::from(number(rate)));
         [Cell::from(name.as_str()), push.frames.into(), push.bytes.into()].into_iter().chain(rates).collect()
     };

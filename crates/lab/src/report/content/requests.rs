@@ -1,7 +1,7 @@
 //! The requests: how many, how they ended, how long they took. Refuses to call a time good.
 
 use super::{Block, Cell, STATISTICS, Section, Table, statistics};
-use crate::fold::OpFigures;
+use crate::aggregate::OpFigures;
 use crate::report::charts::{SeriesByName, requests};
 use crate::report::{Run, words};
 

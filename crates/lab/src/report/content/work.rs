@@ -1,7 +1,7 @@
 //! The work that outlived its requests: what became of it, how long it took, how fast it drained.
 
 use super::{Block, Cell, STATISTICS, Section, Table, statistics};
-use crate::fold::{Point, WorkFigures};
+use crate::aggregate::{WorkFigures, WorkPoint};
 use crate::report::charts::{SeriesByName, work};
 use crate::report::words::{clean, clock, count, first_few, first_few_of, number, percent};
 use crate::report::{Run, slug};
@@ -107,8 +107,8 @@ fn timeline(work: &WorkFigures) -> Table {
     Table::new(1, &heading, rows).named_by(1).noted(vec![note]).without_silent_columns()
 }
 
-fn timeline_row(point: &Point, created: u64) -> Vec<Cell> {
-    let Point { t_s, waiting, running, finished, failed, stuck, unknown } = *point;
+fn timeline_row(point: &WorkPoint, created: u64) -> Vec<Cell> {
+    let WorkPoint { t_s, waiting, running, finished, failed, stuck, unknown } = *point;
     let done = finished + failed;
     let share = |of: u64| (done.min(created) * of).checked_div(created).unwrap_or(0);
     let bar = Cell { bar: Some(share(100) as u8), ..Cell::from("#".repeat(share(BAR) as usize)) };

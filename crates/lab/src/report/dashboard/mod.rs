@@ -14,7 +14,7 @@ use ratatui::widgets::{Sparkline, Widget};
 
 use super::progress::{Progress, states};
 use super::words::{clean, clock, count, fitting, number};
-use crate::fold::Point;
+use crate::aggregate::WorkPoint;
 use history::{History, Track};
 
 /// The narrowest terminal that has a dashboard.
@@ -195,7 +195,7 @@ fn curve(name: &str, track: &Track, unit: &str, colour: Color, area: Rect, buffe
 }
 
 /// A bar of one kind of work, by what has become of it, and below it the same in numbers.
-fn work<'a>(name: &str, point: &Point, width: u16) -> [Line<'a>; 2] {
+fn work<'a>(name: &str, point: &WorkPoint, width: u16) -> [Line<'a>; 2] {
     let name: String = clean(name).chars().take(NAME_MAX).collect();
     let room = usize::from(width).saturating_sub(Span::raw(name.as_str()).width() + 1);
     let bar = bar(point, room).into_iter();
@@ -206,7 +206,7 @@ fn work<'a>(name: &str, point: &Point, width: u16) -> [Line<'a>; 2] {
 
 /// The cells of each state. Rounded where one ends and the next begins, so that they add up to the whole bar; whatever
 /// went wrong shows, however little it is.
-fn bar(point: &Point, columns: usize) -> [(usize, &'static str, Color); 4] {
+fn bar(point: &WorkPoint, columns: usize) -> [(usize, &'static str, Color); 4] {
     let lost = point.failed + point.stuck + point.unknown;
     let all = point.finished + lost + point.running + point.waiting;
     let until = |sum: u64| (sum as f64 / all.max(1) as f64 * columns as f64).round() as usize;

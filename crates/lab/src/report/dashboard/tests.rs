@@ -10,7 +10,7 @@ use super::*;
 
 fn progress(second: u64) -> Progress {
     let t_s = second as f64;
-    let point = Point { t_s, waiting: 1203, running: 383, finished: 40 * second, failed: 1, stuck: 2, unknown: 0 };
+    let point = WorkPoint { t_s, waiting: 1203, running: 383, finished: 40 * second, failed: 1, stuck: 2, unknown: 0 };
     Progress {
         elapsed: Duration::from_secs(second),
         planned_s: Some(180.0),
@@ -84,14 +84,15 @@ fn there_is_a_dashboard_only_where_it_fits() {
 }
 
 #[track_caller]
-fn check_bar(point: Point, expected: &str) {
+fn check_bar(point: WorkPoint, expected: &str) {
     let text: String = bar(&point, 24).iter().map(|(cells, symbol, _)| symbol.repeat(*cells)).collect();
     assert_eq!(text, expected);
 }
 
 #[test]
 fn bars_are_as_long_as_they_should_be() {
-    let point = |finished, failed, running, waiting| Point { finished, failed, running, waiting, ..Point::default() };
+    let point =
+        |finished, failed, running, waiting| WorkPoint { finished, failed, running, waiting, ..WorkPoint::default() };
     check_bar(point(0, 0, 0, 0), "");
     check_bar(point(1, 0, 0, 0), &"█".repeat(24));
     check_bar(point(1, 0, 1, 2), &format!("{}{}{}", "█".repeat(6), "▒".repeat(6), "░".repeat(12)));

@@ -10,7 +10,7 @@ use super::Says;
 use super::encoder::Encoder;
 use super::schema::{Schema, compile};
 use super::way::Way;
-use crate::limits::DOORS_MAX;
+use crate::limits::ENDPOINTS_MAX;
 use crate::report::words::known_names;
 
 /// Where messages go.
@@ -38,8 +38,8 @@ pub struct Door {
 pub enum Grammar {
     /// Each has its length in front of it (protobuf's length-delimited messages).
     Lengths,
-    /// WebSocket (RFC 6455), asked for at this path.
-    WebSocket(Template),
+    /// WebSocketDecoder (RFC 6455), asked for at this path.
+    WebSocketDecoder(Template),
 }
 
 /// What frames are written in.
@@ -74,8 +74,8 @@ impl Socket {
         let error = error.and_then(|at| language.as_ref()?.way_at(&at));
         fields.close();
         let (doors, language, urls): (Vec<Door>, _, _) = (doors?.into_iter().flatten().collect(), language?, urls?);
-        if doors.is_empty() || doors.len() > DOORS_MAX {
-            urls.wrong(format!("must lead to one place, or up to {DOORS_MAX}, not to {}", doors.len()));
+        if doors.is_empty() || doors.len() > ENDPOINTS_MAX {
+            urls.wrong(format!("must lead to one place, or up to {ENDPOINTS_MAX}, not to {}", doors.len()));
         }
         if language == Language::Json && doors.iter().any(|door| door.grammar == Grammar::Lengths) {
             at.wrong("needs `proto` for tcp://: there, frames are protobuf with their length in front");
@@ -97,8 +97,10 @@ impl Door {
                 at.wrong("must be tcp:// with a host and a port, and nothing behind them");
                 return None;
             }
-            ("ws" | "wss", "") => Grammar::WebSocket(Template::plain("/".to_owned())),
-            ("ws" | "wss", _) => Grammar::WebSocket(Template::read(at, names)?.without_prefix(text.len() - path.len())),
+            ("ws" | "wss", "") => Grammar::WebSocketDecoder(Template::plain("/".to_owned())),
+            ("ws" | "wss", _) => {
+                Grammar::WebSocketDecoder(Template::read(at, names)?.without_prefix(text.len() - path.len()))
+            }
             _ => {
                 at.wrong(format!("must start with tcp://, ws:// or wss://, not \"{text}\""));
                 return None;

@@ -1,7 +1,7 @@
 //! Steps that are taken again, that wait, and what runs beside a journey: what can be said of them, and what cannot.
 
 use super::{complaints, read};
-use crate::fold::known_figures;
+use crate::aggregate::known_figures;
 use crate::scenario::Journey;
 
 const HEAD: &str = r#"format = 1

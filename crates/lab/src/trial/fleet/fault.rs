@@ -12,7 +12,7 @@ use super::member::{Intent, Member, exited};
 use super::orders::{Order, word};
 use super::ready::ready;
 use super::{CouldNotRun, Fleet, not_ready};
-use crate::fold::round;
+use crate::aggregate::round;
 use crate::limits::STOP_WITHIN;
 use crate::record::timeline::FaultRow;
 use crate::report::words::first_few;

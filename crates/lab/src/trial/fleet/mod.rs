@@ -22,10 +22,10 @@ pub use orders::{Order, orders};
 
 use super::CouldNotRun;
 use super::pulse::SERVER;
-use crate::cgroup::{Confined, LimitsApplied, LimitsSeen, Together};
-use crate::guard::{Bounds, Guard};
+use crate::cgroup::{LimitStats, LimitsApplied, TargetCgroups, Together};
+use crate::guard::{Guard, ProcessLimits};
 use crate::limits::STOP_WITHIN;
-use crate::preflight::reachable;
+use crate::preflight::check_reachable;
 use crate::record::timeline::FaultRow;
 use crate::scenario::{Command, Helper, Scenario, Scope, Target, TargetLimits};
 use fault::Errand;
@@ -44,7 +44,7 @@ pub struct Fleet {
     guard: Option<Guard>,
     /// Behind the members, because they go first.
     together: Option<Together>,
-    confined: Option<Confined>,
+    confined: Option<TargetCgroups>,
     limits: Limits,
     roster: watch::Sender<Roster>,
     /// Every order that was carried out, or could not be.
@@ -57,9 +57,9 @@ pub struct Fleet {
 /// What the target may use, and what came of it.
 #[derive(Default)]
 struct Limits {
-    bounds: Bounds,
+    bounds: ProcessLimits,
     applied: Option<LimitsApplied>,
-    seen: Option<LimitsSeen>,
+    seen: Option<LimitStats>,
 }
 
 impl Fleet {
@@ -80,9 +80,9 @@ impl Fleet {
         if self.guard.is_none() {
             return Err(CouldNotRun("[target.limits] need a guard, which this lab was built without".to_owned()));
         }
-        self.confined = Confined::apply(limits, run).map_err(CouldNotRun)?;
-        let groups = self.confined.as_ref().map_or_else(Vec::new, Confined::procs);
-        self.limits.bounds = Bounds { groups, open_files: limits.open_files };
+        self.confined = TargetCgroups::apply(limits, run).map_err(CouldNotRun)?;
+        let groups = self.confined.as_ref().map_or_else(Vec::new, TargetCgroups::procs_files);
+        self.limits.bounds = ProcessLimits { groups, open_files: limits.open_files };
         let files = LimitsApplied { open_files: limits.open_files, ..LimitsApplied::default() };
         self.limits.applied = Some(self.confined.as_ref().map_or(files, |confined| confined.applied().clone()));
         Ok(())
@@ -95,7 +95,7 @@ impl Fleet {
     pub fn keep_together(&mut self, scenario: &Scenario, run: &str) -> Option<String> {
         let starts = scenario.target.spawn.is_some() || scenario.helpers.iter().any(|helper| helper.spawn.is_some());
         let guard = self.guard.as_ref().filter(|_| starts)?;
-        let limited = self.confined.as_ref().map_or_else(Vec::new, Confined::unified);
+        let limited = self.confined.as_ref().map_or_else(Vec::new, TargetCgroups::unified);
         match Together::create(run, guard, &limited) {
             Ok(together) => {
                 // A process is in one group of the second interface alone.
@@ -121,8 +121,8 @@ impl Fleet {
 
     /// What the limits did to the target until now, or until it was stopped.
     #[must_use]
-    pub fn limits_seen(&self) -> Option<LimitsSeen> {
-        self.confined.as_ref().map(Confined::seen).or(self.limits.seen)
+    pub fn limits_seen(&self) -> Option<LimitStats> {
+        self.confined.as_ref().map(TargetCgroups::stats).or(self.limits.seen)
     }
 
     /// Starts what the scenario starts, and waits until everything that it needs is ready. What the scenario does
@@ -147,7 +147,7 @@ impl Fleet {
 
     fn recipe_of_helper(&self, helper: &Helper, scope: &Scope<'_>, dir: &Path) -> Result<Recipe, CouldNotRun> {
         let groups = self.together.iter().map(Together::procs).collect();
-        let bounds = Bounds { groups, open_files: None };
+        let bounds = ProcessLimits { groups, open_files: None };
         let start = self.start_of(&helper.name, helper.spawn.as_ref(), &bounds, scope, dir)?;
         let (name, ready) = (helper.name.clone(), Some(helper.ready.clone()));
         Ok(Recipe { name, base: helper.base.clone(), ready, within: helper.ready_within, start })
@@ -163,7 +163,7 @@ impl Fleet {
         &self,
         name: &str,
         command: Option<&Command>,
-        bounds: &Bounds,
+        bounds: &ProcessLimits,
         scope: &Scope<'_>,
         dir: &Path,
     ) -> Result<Option<Start>, CouldNotRun> {
@@ -175,7 +175,7 @@ impl Fleet {
 
     async fn bring_up(&mut self, recipe: Recipe, advice: &str) -> Result<(), CouldNotRun> {
         let Some(start) = recipe.start.clone() else {
-            reachable(&recipe.base).await.map_err(CouldNotRun)?;
+            check_reachable(&recipe.base).await.map_err(CouldNotRun)?;
             return self.await_ready(&recipe).await;
         };
         refuse_taken_port(&recipe, advice)?;

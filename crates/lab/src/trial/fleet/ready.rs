@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{HeaderMap, Method};
 use tokio::time::Instant;
 
-use crate::drive::{Call, Client};
+use crate::generator::{ControlClient, ControlRequest};
 use crate::scenario::Base;
 
 /// From one look to the next: also how exactly the moment is known at which a restarted service was ready again.
@@ -33,14 +33,14 @@ pub(super) async fn ready(base: &Base, path: &str, within: Duration) -> Result<(
 }
 
 async fn ask(base: &Base, path: &str) -> Result<u16, String> {
-    let client = Client::new(base).await.map_err(|failure| failure.message)?;
-    let call = Call {
+    let client = ControlClient::new(base).await.map_err(|failure| failure.message)?;
+    let call = ControlRequest {
         method: Method::GET,
         path: path.parse().map_err(|_| "not a path".to_owned())?,
         headers: HeaderMap::new(),
         body: Bytes::new(),
         timeout: LOOK_WITHIN,
-        repeatable: true,
+        idempotent: true,
     };
     client.send(&call).await.map(|reply| reply.status).map_err(|failure| failure.message)
 }

@@ -12,7 +12,7 @@ use rustix::process::Pid;
 use tokio::process::Command as Spawn;
 
 use super::member::{Intent, Running};
-use crate::guard::{Bounds, Guard};
+use crate::guard::{Guard, ProcessLimits};
 use crate::scenario::{Base, Command, Scope};
 use crate::trial::CouldNotRun;
 
@@ -44,7 +44,7 @@ impl Start {
         command: &Command,
         scope: &Scope<'_>,
         log: PathBuf,
-        guard: Option<(&Guard, &Bounds)>,
+        guard: Option<(&Guard, &ProcessLimits)>,
     ) -> Result<Self, String> {
         let words: Vec<String> = command.argv.iter().map(|word| word.render(scope)).collect::<Result<_, _>>()?;
         let mut words: Vec<OsString> = words.into_iter().map(OsString::from).collect();

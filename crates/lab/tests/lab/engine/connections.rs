@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lab::plan::Leg;
-use lab::record::{Awaited, Trouble};
+use lab::plan::LoadSpec;
+use lab::record::{Awaited, ErrorKind};
 use lab::scenario::Reconnect;
 
 use super::{NOBODY, Rig, Said, burst, clients, drive, leg, scenario, setting, visit};
@@ -62,7 +62,7 @@ fn the_answer_to_a_head_has_no_body() {
 
 /// Errors of the first of three requests.
 #[track_caller]
-fn fails(acts: &[Act], trouble: Trouble, message: &str) {
+fn fails(acts: &[Act], trouble: ErrorKind, message: &str) {
     let script = acts.to_vec();
     let (said, ..) = one(POST, 3, move |asked| if asked.number == 0 { script.clone() } else { ok() });
     assert_eq!(said.counts(), (2, 0, 1), "{acts:?}");
@@ -73,37 +73,37 @@ fn fails(acts: &[Act], trouble: Trouble, message: &str) {
 fn what_goes_wrong_is_told_apart() {
     let text = |text: &str| Act::Write(text.as_bytes().to_vec());
     let early = "the connection was closed before an answer had come";
-    fails(&[Act::Close], Trouble::Closed, early);
+    fails(&[Act::Close], ErrorKind::Closed, early);
     fails(
         &[text("HTTP/1.1 200 OK\r\n"), Act::Close],
-        Trouble::Truncated,
+        ErrorKind::Truncated,
         "the connection was closed in the head of the answer",
     );
-    fails(&[text("H"), Act::Close], Trouble::Truncated, "the connection was closed in the head of the answer");
+    fails(&[text("H"), Act::Close], ErrorKind::Truncated, "the connection was closed in the head of the answer");
     let short = "the connection was closed 3 bytes before the answer's end";
-    fails(&[text("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"), Act::Close], Trouble::Truncated, short);
-    fails(&[Act::Reset], Trouble::Reset, "Connection reset by peer (os error 104)");
+    fails(&[text("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"), Act::Close], ErrorKind::Truncated, short);
+    fails(&[Act::Reset], ErrorKind::Reset, "Connection reset by peer (os error 104)");
     let smuggled = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
-    fails(&[text(smuggled)], Trouble::Malformed, "both a content length and a transfer coding");
+    fails(&[text(smuggled)], ErrorKind::Malformed, "both a content length and a transfer coding");
     let long = "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n";
-    fails(&[text(long)], Trouble::PictureError, "an answer of more than 16777216 bytes");
+    fails(&[text(long)], ErrorKind::PictureError, "an answer of more than 16777216 bytes");
     fails(
         &[Act::Write(answer(500, "{\"code\":\n \"internal\"}"))],
-        Trouble::Status(500),
+        ErrorKind::Status(500),
         "500: {\"code\": \"internal\"}",
     );
-    fails(&[Act::Write(answer(404, ""))], Trouble::Status(404), "404: (empty body)");
+    fails(&[Act::Write(answer(404, ""))], ErrorKind::Status(404), "404: (empty body)");
     fails(
         &[text("SSH-2.0-OpenSSH\r\n\r\n")],
-        Trouble::Malformed,
+        ErrorKind::Malformed,
         "not an HTTP/1 answer: it begins with \"SSH-2.0-OpenSSH\"",
     );
     let chunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\nok\r\n0\r\n\r\n";
-    fails(&[text(chunk)], Trouble::BadChunk, "not the size of a chunk: \"x\"");
+    fails(&[text(chunk)], ErrorKind::BadChunk, "not the size of a chunk: \"x\"");
     let more = [answer(200, "ok"), b"and more".to_vec()].concat();
-    fails(&[Act::Write(more)], Trouble::ExcessBytes, "8 bytes behind the end of the answer");
+    fails(&[Act::Write(more)], ErrorKind::ExcessBytes, "8 bytes behind the end of the answer");
     let more = [answer(503, "no"), b"and more".to_vec()].concat();
-    fails(&[Act::Write(more)], Trouble::Status(503), "503: no");
+    fails(&[Act::Write(more)], ErrorKind::Status(503), "503: no");
 }
 
 /// The second of three requests takes too long, after the target has done this.
@@ -115,9 +115,9 @@ fn late(before: &str, awaited: Awaited, message: &str) {
         1 => vec![Act::Write(before.clone()), Act::Wait(gate.clone())],
         _ => ok(),
     });
-    assert_eq!(said.errors(), [(0, Trouble::Timeout(awaited), 1, message)]);
+    assert_eq!(said.errors(), [(0, ErrorKind::Timeout(awaited), 1, message)]);
     let classes: Vec<String> = said.rows().iter().map(|row| row.last().unwrap().clone()).collect();
-    assert_eq!(classes, ["ok", &Trouble::Timeout(awaited).to_string(), "ok"]);
+    assert_eq!(classes, ["ok", &ErrorKind::Timeout(awaited).to_string(), "ok"]);
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn no_connection_in_time_is_told() {
         (0..2).map(|_| std::net::TcpStream::connect_timeout(&address, Duration::from_millis(200))).collect();
     let scenario = scenario("[[journey.step]]\nrequest = \"GET /\"\ntimeout = \"300ms\"");
     let said = Rig::start(setting(scenario, address), vec![leg(burst(1), 1)], 1).until_over();
-    assert_eq!(said.errors(), [(0, Trouble::Timeout(Awaited::Connect), 1, "no connection within 300ms")]);
+    assert_eq!(said.errors(), [(0, ErrorKind::Timeout(Awaited::Connect), 1, "no connection within 300ms")]);
     drop(filling);
 }
 
@@ -149,7 +149,7 @@ fn what_hangs_runs_out_of_time_and_the_next_one_has_a_new_connection() {
     let (said, connections, _) =
         one(steps, 3, move |asked| if asked.number == 1 { vec![Act::Wait(gate.clone())] } else { ok() });
     assert_eq!((said.counts(), connections), ((2, 0, 1), 2));
-    assert_eq!(said.errors(), [(0, Trouble::Timeout(Awaited::FirstByte), 1, "no answer within 700ms")]);
+    assert_eq!(said.errors(), [(0, ErrorKind::Timeout(Awaited::FirstByte), 1, "no answer within 700ms")]);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn nobody_listening_is_an_error_of_its_kind() {
     let said = Rig::start(setting(visit(), address), vec![leg(burst(3), 2)], 1).until_over();
     assert_eq!(said.counts(), (0, 0, 3));
     let message = format!("{address}: Connection refused (os error 111)");
-    assert_eq!(said.errors(), [(0, Trouble::Connect, 3, message.as_str())]);
+    assert_eq!(said.errors(), [(0, ErrorKind::Connect, 3, message.as_str())]);
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn the_next_address_is_tried_when_one_refuses() {
 fn connections_come_from_every_source_address() {
     let target = Scripted::start(|_| ok());
     let mut from_three = setting(visit(), target.address);
-    from_three.sources = (2..5).map(|last| std::net::IpAddr::from([127, 0, 0, last])).collect();
+    from_three.source_addresses = (2..5).map(|last| std::net::IpAddr::from([127, 0, 0, last])).collect();
     let said = Rig::start(from_three, vec![leg(clients(6, 1), 1)], 2).until_over();
     assert_eq!(said.counts(), (6, 0, 0));
     let mut sources = target.peers();
@@ -244,7 +244,7 @@ fn clients_that_reconnect() {
             let close = asked.head.contains("connection: close");
             if close { vec![Act::Write(answer(200, "ok")), Act::Close] } else { ok() }
         });
-        let said = drive(scenario(steps), &target, Leg { reconnect, ..leg(clients(2, 5), 1) }, 2);
+        let said = drive(scenario(steps), &target, LoadSpec { reconnect, ..leg(clients(2, 5), 1) }, 2);
         assert_eq!(said.counts(), (10, 0, 0));
         assert_eq!(said.sum(|interval| interval.connects), target.connections());
         target.connections()

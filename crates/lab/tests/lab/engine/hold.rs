@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lab::plan::{Leg, Schedule};
-use lab::record::Trouble;
+use lab::plan::{LoadSpec, Schedule};
+use lab::record::ErrorKind;
 use lab::scenario::Opening;
 
 use super::{HOUR, NOBODY, Rig, hold, leg, setting, visit};
@@ -17,7 +17,7 @@ fn idle_connections_are_opened_once_and_held_until_over() {
     let rig = Rig::start(setting(visit(), target.address), vec![hold(300, None, HOUR)], 2);
     let gauges = rig.await_gauges(|gauges| gauges.held == 300);
     assert_eq!((gauges.connections, gauges.in_flight), (300, 0));
-    rig.crew.cut(0);
+    rig.crew.end_load_step(0);
     rig.await_gauges(|gauges| gauges.connections == 0);
     target.await_connections(300);
     let said = rig.until_over();
@@ -40,7 +40,7 @@ fn openings_keep_to_their_rate() {
     let opening = Opening { per_s: Some(200.0), ..Opening::default() };
     let leg = leg(Schedule::Hold { connections: 10, opening, rate_per_s: None, lasting: Duration::ZERO }, 1);
     let said = Rig::start(setting(visit(), target.address), vec![leg.clone()], 2).until_over();
-    let due = |connection: u64| leg.opening(connection);
+    let due = |connection: u64| leg.opening_due(connection);
     assert!((0..10).all(|connection| due(connection) == Some(Duration::from_millis(connection * 5))));
     // Nobody says that all stand before the last one was due.
     let last = said.opened.iter().map(|opened| opened.2).max();
@@ -74,14 +74,14 @@ fn a_request_waits_for_its_own_connection() {
     });
     let rig = Rig::start(setting(visit(), target.address), vec![hold(2, Some(100.0), HOUR)], 1);
     // The first connection has five requests waiting, and the other one has answered as many.
-    rig.await_gauges(|gauges| gauges.queued >= 5 && gauges.over >= 5);
+    rig.await_gauges(|gauges| gauges.queued >= 5 && gauges.done >= 5);
     opened.open();
-    rig.await_gauges(|gauges| gauges.queued == 0 && gauges.over >= 11);
-    rig.crew.cut(0);
+    rig.await_gauges(|gauges| gauges.queued == 0 && gauges.done >= 11);
+    rig.crew.end_load_step(0);
     let said = rig.until_over();
     let (good, ..) = said.counts();
     assert_eq!(good, target.requests());
-    assert!(said.sum(|page| page.capped) >= 5);
+    assert!(said.sum(|page| page.waited_for_slot) >= 5);
 }
 
 #[test]
@@ -94,11 +94,11 @@ fn a_lost_connection_is_no_request_and_comes_back() {
     // The loss itself may be over before anybody looks.
     target.await_connections(4);
     rig.await_gauges(|gauges| gauges.held == 3);
-    rig.crew.cut(0);
+    rig.crew.end_load_step(0);
     let said = rig.until_over();
     assert_eq!((said.counts(), said.held(), target.connections()), ((0, 0, 0), [3, 1, 0, 1, 0], 4));
     let message = "a held connection was lost: the connection was closed";
-    assert_eq!(said.errors(), [(0, Trouble::Closed, 1, message)]);
+    assert_eq!(said.errors(), [(0, ErrorKind::Closed, 1, message)]);
 }
 
 #[test]
@@ -108,22 +108,22 @@ fn a_request_whose_connection_is_lost_says_so_and_the_connection_comes_back() {
     let leg = hold(1, Some(20.0), HOUR);
     let rig = Rig::start(setting(super::scenario(steps), target.address), vec![leg], 1);
     // Some were due while it was away, and waited for it.
-    rig.await_gauges(|gauges| gauges.over == 1 && gauges.queued >= 2);
-    rig.await_gauges(|gauges| gauges.over >= 4);
-    rig.crew.cut(0);
+    rig.await_gauges(|gauges| gauges.done == 1 && gauges.queued >= 2);
+    rig.await_gauges(|gauges| gauges.done >= 4);
+    rig.crew.end_load_step(0);
     let said = rig.until_over();
     let (good, denied, errors) = said.counts();
     assert_eq!((good + 1, denied, errors), (target.requests(), 0, 1));
     assert_eq!((said.held(), target.connections()), ([1, 1, 0, 0, 1], 2));
-    assert!(good >= 3 && said.sum(|page| page.capped) >= 2);
-    assert_eq!(said.errors().iter().map(|error| (error.1, error.2)).collect::<Vec<_>>(), [(Trouble::Reset, 1)]);
+    assert!(good >= 3 && said.sum(|page| page.waited_for_slot) >= 2);
+    assert_eq!(said.errors().iter().map(|error| (error.1, error.2)).collect::<Vec<_>>(), [(ErrorKind::Reset, 1)]);
 }
 
 /// A level that leaves its connections, and the next one, which goes on with them.
-fn levels(connections: [u64; 2], rate_per_s: Option<f64>) -> [Leg; 2] {
+fn levels(connections: [u64; 2], rate_per_s: Option<f64>) -> [LoadSpec; 2] {
     let lasting = Duration::from_millis(50);
     let [low, high] = connections.map(|connections| hold(connections, rate_per_s, lasting));
-    [Leg { leaves: true, ..low }, Leg { phase: 1, part: 1, keeps: Some(0), ..high }]
+    [LoadSpec { leaves_open: true, ..low }, LoadSpec { phase_index: 1, load_step: 1, resumes_phase: Some(0), ..high }]
 }
 
 #[test]
@@ -146,12 +146,12 @@ fn the_next_level_opens_only_what_is_missing() {
 
 /// What the target does to one of four connections between two levels; how many were then lost in order and otherwise, and why.
 #[track_caller]
-fn check_between(lose: fn(&Scripted), lost: [u64; 2], trouble: Trouble, message: &str) {
+fn check_between(lose: fn(&Scripted), lost: [u64; 2], trouble: ErrorKind, message: &str) {
     let target = Scripted::start(|_| ok());
     let [first, second] = levels([4, 4], None);
     let mut rig = Rig::start(setting(visit(), target.address), vec![first], 1);
     rig.go_on(0, burst_beside());
-    rig.await_gauges(|gauges| gauges.held == 4 && gauges.over == 1);
+    rig.await_gauges(|gauges| gauges.held == 4 && gauges.done == 1);
     lose(&target);
     rig.await_gauges(|gauges| gauges.held == 3);
     rig.go_on(2, second);
@@ -165,16 +165,16 @@ fn check_between(lose: fn(&Scripted), lost: [u64; 2], trouble: Trouble, message:
 #[test]
 fn what_is_lost_between_two_levels_is_opened_by_the_second() {
     let closed = "a held connection was lost: the connection was closed";
-    check_between(|target| target.hang_up(0), [1, 0], Trouble::Closed, closed);
+    check_between(|target| target.hang_up(0), [1, 0], ErrorKind::Closed, closed);
     // Half of it: the target says that it will say no more, and would still listen.
-    check_between(|target| target.half_close(0), [1, 0], Trouble::Closed, closed);
+    check_between(|target| target.half_close(0), [1, 0], ErrorKind::Closed, closed);
     let unasked = "a held connection was lost: bytes that belong to no answer";
-    check_between(|target| target.say(0, b"HTTP/1.1 408 Late\r\n\r\n"), [0, 1], Trouble::ExcessBytes, unasked);
+    check_between(|target| target.say(0, b"HTTP/1.1 408 Late\r\n\r\n"), [0, 1], ErrorKind::ExcessBytes, unasked);
 }
 
 /// Anything that comes between two levels: one arrival, over a connection of its own.
-fn burst_beside() -> Leg {
-    Leg { phase: 2, part: 2, reconnect: lab::scenario::Reconnect::Request, ..leg(super::burst(1), 1) }
+fn burst_beside() -> LoadSpec {
+    LoadSpec { phase_index: 2, load_step: 2, reconnect: lab::scenario::Reconnect::Request, ..leg(super::burst(1), 1) }
 }
 
 #[test]
@@ -193,12 +193,12 @@ fn connections_that_nobody_takes_are_told_of() {
     for rate_per_s in [None, Some(40.0)] {
         let rig = Rig::start(setting(visit(), address), vec![hold(4, rate_per_s, Duration::ZERO)], 2);
         rig.await_failures(4);
-        rig.crew.cut(0);
+        rig.crew.end_load_step(0);
         let said = rig.until_over();
         // Nothing was due over them yet, so nothing was left unsent.
         assert_eq!((said.counts(), said.not_sent(), said.opened.len()), ((0, 0, 0), 0, 0));
         let [opened, .., closed, dropped] = said.held();
-        assert_eq!((opened, closed, dropped, said.errors()[0].1), (0, 0, 0, Trouble::Connect));
+        assert_eq!((opened, closed, dropped, said.errors()[0].1), (0, 0, 0, ErrorKind::Connect));
     }
 }
 
@@ -210,7 +210,7 @@ fn requests_under_way_end_before_their_connection_is_closed() {
     let rig = Rig::start(setting(visit(), target.address), vec![hold(3, Some(1000.0), HOUR)], 1);
     rig.await_gauges(|gauges| gauges.in_flight == 3);
     target.await_requests(3);
-    rig.crew.cut(0);
+    rig.crew.end_load_step(0);
     rig.await_gauges(|gauges| gauges.queued == 0 && gauges.held == 3 && gauges.in_flight == 3);
     opened.open();
     let said = rig.until_over();

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lab::drive::Begun;
-use lab::plan::{Leg, Schedule};
-use lab::record::Trouble;
+use lab::generator::StartedWork;
+use lab::plan::{LoadSpec, Schedule};
+use lab::record::ErrorKind;
 use lab::scenario::Each;
 
 use super::{NOBODY, Rig, burst, clients, drive, leg, scenario, setting, visit};
@@ -31,12 +31,12 @@ fn clients_go_on_until_they_are_cut_and_end_after_their_exchange() {
         0..10 => ok(),
         _ => vec![Act::Wait(gate.clone()), Act::Write(answer(200, "ok"))],
     });
-    let schedule = Schedule::Clients { clients: 2, each: Each::Lasting(Duration::from_secs(3600)) };
+    let schedule = Schedule::ClosedLoop { clients: 2, each: Each::Lasting(Duration::from_secs(3600)) };
     let rig = Rig::start(setting(visit(), target.address), vec![leg(schedule, 1)], 1);
     target.await_requests(12);
-    rig.crew.cut(0);
-    rig.crew.cut(0);
-    rig.await_gauges(|gauges| gauges.over == 10);
+    rig.crew.end_load_step(0);
+    rig.crew.end_load_step(0);
+    rig.await_gauges(|gauges| gauges.done == 10);
     opened.open();
     let said = rig.until_over();
     assert_eq!((said.counts(), target.requests()), ((12, 0, 0), 12));
@@ -79,7 +79,7 @@ fn what_is_kept_is_filled_in_and_what_is_started_is_told() {
     assert!(
         said.begun
             .iter()
-            .all(|Begun { work, intended, done, .. }| (*work, *intended) == (0, Duration::ZERO)
+            .all(|StartedWork { work_index, intended, done, .. }| (*work_index, *intended) == (0, Duration::ZERO)
                 && *done > Duration::ZERO)
     );
     let mut looked: Vec<String> = target.asked().iter().filter_map(|asked| path(&asked.head, "GET /games/")).collect();
@@ -111,14 +111,14 @@ fn a_journey_ends_where_it_does_not_go_well() {
     });
     let said = drive(scenario(GAME), &target, leg(clients(1, 1), 1), 1);
     assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((0, 0, 1), (1, 0, 0), (0, 0, 1)));
-    assert_eq!(said.errors(), [(1, Trouble::Status(404), 1, "404: gone")]);
+    assert_eq!(said.errors(), [(1, ErrorKind::Status(404), 1, "404: gone")]);
 
     let answers = [answer(429, ""), answer(201, "{}"), answer(503, "no"), answer(201, "<html>")];
     let target = Scripted::start(move |asked| vec![Act::Write(answers[asked.number as usize % 4].clone())]);
     let said = drive(scenario(GAME), &target, leg(clients(1, 4), 1), 1);
     assert_eq!((said.counts(), said.of(Some(1))), ((0, 1, 3), (0, 0, 0)));
     let troubles: Vec<_> = said.errors().into_iter().map(|(_, trouble, count, _)| (trouble, count)).collect();
-    assert_eq!(troubles, [(Trouble::Answer, 2), (Trouble::Status(503), 1)]);
+    assert_eq!(troubles, [(ErrorKind::Answer, 2), (ErrorKind::Status(503), 1)]);
     assert_eq!(said.errors()[0].3, "nothing at `/id`: {}");
 }
 
@@ -191,7 +191,7 @@ fn nobody_begins_after_a_pause_that_ends_too_late() {
     let mut paused = visit();
     paused.journeys[0].steps[0].pause = Some((Duration::from_millis(80), Duration::from_millis(80)));
     let target = Scripted::start(|_| ok());
-    let schedule = Schedule::Clients { clients: 2, each: Each::Lasting(Duration::from_millis(150)) };
+    let schedule = Schedule::ClosedLoop { clients: 2, each: Each::Lasting(Duration::from_millis(150)) };
     let said = drive(paused, &target, leg(schedule, 1), 1);
     // Each has time for one pause; where the machine took that time, for none.
     let (good, denied, errors) = said.counts();
@@ -205,12 +205,12 @@ fn a_client_whose_requests_cannot_be_put_together_takes_orders_all_the_same() {
     let target = Scripted::start(|_| ok());
     let mut broken = setting(scenario(steps), target.address);
     broken.globals.clear();
-    let schedule = Schedule::Clients { clients: 2, each: Each::Lasting(Duration::from_secs(3600)) };
+    let schedule = Schedule::ClosedLoop { clients: 2, each: Each::Lasting(Duration::from_secs(3600)) };
     let rig = Rig::start(broken, vec![leg(schedule, 1)], 1);
-    rig.await_gauges(|gauges| gauges.over >= 4);
-    rig.crew.cut(0);
+    rig.await_gauges(|gauges| gauges.done >= 4);
+    rig.crew.end_load_step(0);
     let said = rig.until_over();
-    assert!(said.errors()[0].1 == Trouble::Request && target.requests() == 0);
+    assert!(said.errors()[0].1 == ErrorKind::Request && target.requests() == 0);
 }
 
 #[test]
@@ -222,15 +222,15 @@ fn a_client_that_pauses_when_its_part_is_cut_is_given_up() {
     let target = Scripted::start(|_| ok());
     let rig = Rig::start(setting(paused, target.address), vec![leg(clients(2, 9), 1)], 1);
     target.await_requests(2);
-    rig.crew.cut(0);
+    rig.crew.end_load_step(0);
     let said = rig.until_over();
     assert_eq!((said.counts(), said.sum(|page| page.abandoned)), ((0, 0, 0), 2));
 
     // Before its first step nothing of it was due.
     let mut paused = visit();
     paused.journeys[0].steps[0].pause = Some((Duration::from_secs(3600), Duration::from_secs(3600)));
-    let leg = Leg { part: 2, ..leg(clients(2, 9), 1) };
+    let leg = LoadSpec { load_step: 2, ..leg(clients(2, 9), 1) };
     let rig = Rig::start(setting(paused, target.address), vec![leg], 1);
-    rig.crew.cut(2);
+    rig.crew.end_load_step(2);
     assert_eq!(rig.until_over().counts(), (0, 0, 0));
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use lab::drive::Setting;
-use lab::plan::Leg;
-use lab::record::{Op, Trouble};
+use lab::generator::GeneratorConfig;
+use lab::plan::LoadSpec;
+use lab::record::{ErrorKind, OpId};
 use lab::scenario::{Document, Reconnect, Scenario};
 use serde_json::{Value, json};
 
@@ -49,28 +49,31 @@ fn document(doors: &[&Spoken], tongue: Tongue, steps: &str) -> Document {
     document
 }
 
-fn speaking(doors: &[&Spoken], tongue: Tongue, steps: &str) -> Setting {
+fn speaking(doors: &[&Spoken], tongue: Tongue, steps: &str) -> GeneratorConfig {
     let scenario = Scenario::read(&document(doors, tongue, steps)).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let nobody = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
-    Setting { doors: doors.iter().map(|door| vec![door.address]).collect(), ..setting(scenario, nobody) }
+    GeneratorConfig {
+        message_endpoints: doors.iter().map(|door| vec![door.address]).collect(),
+        ..setting(scenario, nobody)
+    }
 }
 
 /// So many connections, each of which joins first, and a rate across them: until somebody ends it.
-fn hold(connections: u64, rate_per_s: f64) -> Leg {
-    Leg { opening: Some(1), ..super::hold(connections, Some(rate_per_s), HOUR) }
+fn hold(connections: u64, rate_per_s: f64) -> LoadSpec {
+    LoadSpec { opening_journey_index: Some(1), ..super::hold(connections, Some(rate_per_s), HOUR) }
 }
 
 /// Ends it when so many journeys are over, those that join included.
-fn after(over: u64, setting: Setting, leg: Leg, workers: u32) -> Said {
+fn after(over: u64, setting: GeneratorConfig, leg: LoadSpec, workers: u32) -> Said {
     after_all_stand(0, over, setting, leg, workers)
 }
 
 /// The same, and not before so many connections stand: one worker may be far ahead of another.
-fn after_all_stand(held: u64, over: u64, setting: Setting, leg: Leg, workers: u32) -> Said {
+fn after_all_stand(held: u64, over: u64, setting: GeneratorConfig, leg: LoadSpec, workers: u32) -> Said {
     let rig = Rig::start(setting, vec![leg], workers);
     rig.await_gauges(|gauges| gauges.held >= held);
-    rig.await_gauges(|gauges| gauges.over >= over);
-    rig.crew.cut(0);
+    rig.await_gauges(|gauges| gauges.done >= over);
+    rig.crew.end_load_step(0);
     rig.until_over()
 }
 
@@ -104,7 +107,8 @@ fn pushed(said: &Said) -> Vec<(usize, u64, u64, u64)> {
     let mut all = Vec::new();
     for place in 0..2 {
         let (mut frames, mut bytes, mut delay) = (0, 0, lab::record::histogram());
-        for pushed in said.intervals.iter().flat_map(|interval| &interval.pushes).filter(|pushed| pushed.push == place)
+        for pushed in
+            said.intervals.iter().flat_map(|interval| &interval.pushes).filter(|pushed| pushed.push_index == place)
         {
             (frames, bytes) = (frames + pushed.frames, bytes + pushed.bytes);
             delay.add(&pushed.delay_us).unwrap();
@@ -114,7 +118,7 @@ fn pushed(said: &Said) -> Vec<(usize, u64, u64, u64)> {
     all
 }
 
-const JOIN: Op = Op { journey: 1, step: None };
+const JOIN: OpId = OpId { journey: 1, step: None };
 
 fn moves(said: &[Value]) -> Vec<u64> {
     said.iter().filter_map(|said| said.get("move")?.get("seq")?.as_u64()).collect()
@@ -165,8 +169,8 @@ fn nothing_is_asked_before_everybody_is_in() {
     let gauges = rig.await_gauges(|gauges| gauges.held == 3);
     assert_eq!((gauges.due, gauges.queued, count(&target, "move")), (4, 0, 0));
     opened.open();
-    rig.await_gauges(|gauges| gauges.over >= 24);
-    rig.crew.cut(0);
+    rig.await_gauges(|gauges| gauges.done >= 24);
+    rig.crew.end_load_step(0);
     let said = rig.until_over();
     let all_in = said.opened.iter().map(|opened| opened.2).max().unwrap();
     let moves = said.rows().into_iter().filter(|row| row[2] == "0").map(|row| row[4].parse::<u64>().unwrap());
@@ -214,7 +218,7 @@ fn a_message_is_said_again_until_its_answer_says_so() {
             "[[journey.step]]\nsend = {{ move = {{ seq = 1 }} }}\nanswer = \"/moved\"\n\
              repeat = {{ times = {times}, until = {{ at = \"/moved/x\", is = 3 }} }}\n"
         );
-        let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(2), 2) };
+        let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(2), 2) };
         let said = Rig::start(speaking(&[&target], Tongue::Lengths, &steps), vec![leg], 1).until_over();
         (said.counts(), said.of(Some(0)), said.errors().into_iter().map(|error| error.3.to_owned()).collect::<Vec<_>>())
     };
@@ -229,7 +233,7 @@ fn a_message_may_start_work() {
     let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\nkeep = { id = \"/welcome/id\" }\nstarts = \"id\"\n\
                  [work.id]\nstatus = \"POST /status\"\nids = \"ids\"\nbulk = 5\nstuck_after = \"60s\"\nid = \"/id\"\n\
                  state = { at = \"/state\", waiting = \"w\", running = \"r\", finished = \"f\", failed = \"x\" }\n";
-    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(3), 3) };
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(3), 3) };
     let said = Rig::start(speaking(&[&target], Tongue::Lengths, steps), vec![leg], 1).until_over();
     let mut begun: Vec<&str> = said.begun.iter().map(|begun| &*begun.id).collect();
     begun.sort_unstable();
@@ -253,7 +257,7 @@ fn arrivals_without_a_held_connection_have_one_of_their_own() {
                  [[journey.step]]\nsend = { move = { seq = \"{{id}}\" } }\nanswer = \"/moved\"\nrepeat = 3\n\
                  [[journey.step]]\nsend = { leave = {} }\n";
     for (schedule, arrivals) in [(burst(12), 12), (clients(3, 4), 24)] {
-        let leg = Leg { reconnect: Reconnect::Journey, ..leg(schedule, 5) };
+        let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(schedule, 5) };
         let said = Rig::start(speaking(&[&target], Tongue::Binary, steps), vec![leg], 2).until_over();
         assert_eq!((said.counts(), said.of(Some(1)), said.of(Some(2))), ((12, 0, 0), (36, 0, 0), (12, 0, 0)));
         assert_eq!(target.await_ends(arrivals), arrivals);
@@ -280,7 +284,7 @@ fn refusals_and_errors_are_told_apart() {
     // What was refused otherwise answered nothing.
     assert_eq!(pushed(&said)[1].1, 1);
     let wrong = "the service says that something is wrong: 12 bytes with * too_fast";
-    assert_eq!(said.errors(), [(0, Trouble::Answer, 1, wrong)]);
+    assert_eq!(said.errors(), [(0, ErrorKind::Answer, 1, wrong)]);
 }
 
 #[test]
@@ -294,7 +298,7 @@ fn one_of_several_frames_may_be_the_answer() {
     let steps = "[[journey.step]]\nsend = { move = { seq = \"{{index}}\" } }\n\
                  answer = [\"/moved\", { at = \"/refused/code\", is = \"blocked\" }]\n\
                  denied = [{ at = \"/refused/code\", is = \"late\" }, { at = \"/refused/code\", is = \"gone\" }]\n";
-    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(5), 5) };
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(5), 5) };
     let said = Rig::start(speaking(&[&target], Tongue::Binary, steps), vec![leg], 1).until_over();
     assert_eq!(said.counts(), (3, 2, 0));
 }
@@ -308,7 +312,7 @@ fn check_unanswered(tongue: Tongue) {
     });
     let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\n\
                  [[journey.step]]\npause = { until = \"1s\" }\nsend = { leave = {} }\n";
-    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(400), 400) };
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(400), 400) };
     let said = Rig::start(speaking(&[&target], tongue, steps), vec![leg], 1).until_over();
     assert_eq!((said.counts(), said.of(Some(1))), ((400, 0, 0), (400, 0, 0)), "{:?}", said.errors());
 }
@@ -327,7 +331,7 @@ fn a_connection_lost_after_a_message_fails_the_step_that_follows() {
     });
     let steps =
         "[[journey.step]]\nsend = { leave = {} }\n[[journey.step]]\nsend = { move = {} }\nanswer = \"/moved\"\n";
-    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(50), 50) };
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(50), 50) };
     let said = Rig::start(speaking(&[&target], Tongue::Lengths, steps), vec![leg], 1).until_over();
     assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((0, 0, 50), (50, 0, 0), (0, 0, 50)));
 }
@@ -349,7 +353,7 @@ fn a_message_is_said_when_the_kernel_has_all_of_it() {
     let steps = format!(
         "[[journey.step]]\nsend = {{ hello = {{ name = \"{filler}\" }} }}\nrepeat = 100\n[[journey.step]]\nsend = {{ leave = {{}} }}\n"
     );
-    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(2), 2) };
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(2), 2) };
     let said = Rig::start(speaking(&[&target], Tongue::Lengths, &steps), vec![leg], 1).until_over();
     gate.open();
     assert_eq!((said.counts(), target.await_ends(2)), ((2, 0, 0), 2), "{:?}", said.errors());
@@ -363,7 +367,7 @@ fn all_wait_for_one_moment() {
     let target = Spoken::start(Tongue::Lengths, friendly);
     let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\n\
                  [[journey.step]]\npause = { until = \"1500ms\" }\nsend = { move = { seq = 1 } }\nanswer = \"/moved\"\n";
-    let leg = Leg { reconnect: Reconnect::Journey, ..leg(rate(20.0, 500), 10) };
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(rate(20.0, 500), 10) };
     let said = Rig::start(speaking(&[&target], Tongue::Lengths, steps), vec![leg], 2).until_over();
     assert_eq!((said.counts(), said.of(Some(1))), ((10, 0, 0), (10, 0, 0)));
     let due: Vec<u64> = said.rows().iter().filter(|row| row[3] == "1").map(|row| row[4].parse().unwrap()).collect();
@@ -383,7 +387,7 @@ fn whoever_loses_its_connection_comes_back_as_somebody_new() {
     assert_eq!((said.of_op(JOIN), said.counts()), ((2, 0, 0), (moved - 1, 0, 1)));
     let by_connection = target.by_connection();
     assert_eq!((moves(&by_connection[&0]), moves(&by_connection[&1])), (vec![1, 2], (1..=moved - 2).collect()));
-    assert_eq!(said.errors().iter().map(|error| (error.1, error.2)).collect::<Vec<_>>(), [(Trouble::Closed, 1)]);
+    assert_eq!(said.errors().iter().map(|error| (error.1, error.2)).collect::<Vec<_>>(), [(ErrorKind::Closed, 1)]);
 }
 
 #[test]
@@ -391,10 +395,10 @@ fn frames_that_are_none_end_their_connection() {
     // A length of 2, and a field that ends beyond it.
     let target = Spoken::start(Tongue::Lengths, |_| vec![Reply::Raw(vec![2, 0x0a, 9])]);
     let steps = "[[journey.step]]\nsend = { leave = {} }\nanswer = \"/moved\"\n";
-    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(1), 1) };
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(1), 1) };
     let said = Rig::start(speaking(&[&target], Tongue::Lengths, steps), vec![leg], 1).until_over();
     let message = "a frame of 2 bytes that is no message of the schema";
-    assert_eq!((said.counts(), said.errors()), ((0, 0, 1), vec![(0, Trouble::Answer, 1, message)]));
+    assert_eq!((said.counts(), said.errors()), ((0, 0, 1), vec![(0, ErrorKind::Answer, 1, message)]));
 }
 
 #[test]
@@ -402,7 +406,7 @@ fn pieces_are_put_together_and_questions_answered() {
     let target = Spoken::start(Tongue::Text, |_| vec![Reply::Pieces("{\"moved\":{\"code\":\"late\"}}")]);
     let steps = "[[journey.step]]\nsend = { say = \"{{index}}\" }\nanswer = \"/moved\"\nkeep = { code = \"/moved/code\" }\n\
                  [[journey.step]]\nname = \"again\"\nsend = { code = \"{{code}}\" }\nanswer = \"/moved\"\n";
-    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(2), 2) };
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(2), 2) };
     let said = Rig::start(speaking(&[&target], Tongue::Text, steps), vec![leg], 1).until_over();
     assert_eq!(said.counts(), (2, 0, 0), "{:?}", said.errors());
     for said in target.by_connection().values() {
@@ -417,10 +421,11 @@ fn a_server_without_websockets_says_so() {
     let mut document = document(&[], Tongue::Text, steps);
     document.set(&format!("target.socket.url=ws://{}/", target.address)).unwrap();
     let scenario = Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    let setting = Setting { doors: vec![vec![target.address]], ..setting(scenario, target.address) };
-    let leg = Leg { reconnect: Reconnect::Journey, ..leg(burst(1), 1) };
+    let setting =
+        GeneratorConfig { message_endpoints: vec![vec![target.address]], ..setting(scenario, target.address) };
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(1), 1) };
     let said = Rig::start(setting, vec![leg], 1).until_over();
     let errors = said.errors();
-    assert_eq!((said.counts(), errors[0].1), ((0, 0, 1), Trouble::Connect));
-    assert!(errors[0].3.starts_with("no WebSocket: answered 200 instead of 101"), "{errors:?}");
+    assert_eq!((said.counts(), errors[0].1), ((0, 0, 1), ErrorKind::Connect));
+    assert!(errors[0].3.starts_with("no WebSocketDecoder: answered 200 instead of 101"), "{errors:?}");
 }

@@ -20,9 +20,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
-use lab::drive::{Begun, Crew, Gauges, Moment, Report, Segment, Setting};
-use lab::plan::{Leg, Schedule};
-use lab::record::{ErrorNote, HeldCell, Interval, Op, Trouble};
+use lab::generator::{Gauges, GeneratorConfig, MonotonicTime, Segment, StartedWork, WorkerPool, WorkerReport};
+use lab::plan::{LoadSpec, Schedule};
+use lab::record::{ErrorKind, ErrorStats, HeldStats, Interval, OpId};
 use lab::scenario::{Document, Each, Opening, Reconnect, Scenario};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -55,9 +55,9 @@ pub(super) const NOBODY: &str = "127.0.0.1:1";
 
 /// A run that is going on.
 pub(super) struct Rig {
-    pub(super) crew: Crew,
-    reports: RefCell<UnboundedReceiver<Report>>,
-    legs: Vec<Leg>,
+    pub(super) crew: WorkerPool,
+    reports: RefCell<UnboundedReceiver<WorkerReport>>,
+    legs: Vec<LoadSpec>,
     workers: u32,
     /// What it has said so far.
     said: RefCell<Said>,
@@ -67,7 +67,7 @@ pub(super) struct Rig {
 #[derive(Debug, Default)]
 pub(super) struct Said {
     pub(super) intervals: Vec<Interval>,
-    pub(super) begun: Vec<Begun>,
+    pub(super) begun: Vec<StartedWork>,
     pub(super) overs: Vec<(u32, u32, u64)>,
     /// Who has said of which part that its connections stand, and when.
     pub(super) opened: Vec<(u32, u32, Duration)>,
@@ -88,20 +88,20 @@ pub(super) fn visit() -> Scenario {
     scenario("[[journey.step]]\nrequest = \"GET /\"\ntimeout = \"20s\"")
 }
 
-pub(super) fn setting(scenario: Scenario, address: SocketAddr) -> Setting {
-    Setting {
+pub(super) fn setting(scenario: Scenario, address: SocketAddr) -> GeneratorConfig {
+    GeneratorConfig {
         scenario: Arc::new(scenario),
         addresses: vec![address],
-        doors: Vec::new(),
+        message_endpoints: Vec::new(),
         headers: http::HeaderMap::new(),
         globals: BTreeMap::from([("run.id".to_owned(), "the-run".to_owned())]),
         picks: Vec::new(),
         feeds: Vec::new(),
         run_id: "the-run".to_owned(),
-        start: Moment::now(),
-        sources: Vec::new(),
-        samples: true,
-        segment: Segment { first: 0, count: 0, of: 0 },
+        start: MonotonicTime::now(),
+        source_addresses: Vec::new(),
+        writes_samples: true,
+        segment: Segment { first: 0, count: 0, total_workers: 0 },
         processes: None,
     }
 }
@@ -110,23 +110,23 @@ pub(super) fn setting(scenario: Scenario, address: SocketAddr) -> Setting {
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
 
 /// So many connections, and a rate across them.
-pub(super) fn hold(connections: u64, rate_per_s: Option<f64>, lasting: Duration) -> Leg {
+pub(super) fn hold(connections: u64, rate_per_s: Option<f64>, lasting: Duration) -> LoadSpec {
     leg(Schedule::Hold { connections, opening: Opening::default(), rate_per_s, lasting }, 1)
 }
 
-pub(super) fn leg(schedule: Schedule, in_flight_max: u64) -> Leg {
+pub(super) fn leg(schedule: Schedule, in_flight_max: u64) -> LoadSpec {
     let (start, reconnect) = (Duration::ZERO, Reconnect::Never);
-    Leg {
-        phase: 0,
-        journey: 0,
-        part: 0,
+    LoadSpec {
+        phase_index: 0,
+        journey_index: 0,
+        load_step: 0,
         start,
         schedule,
         in_flight_max,
         reconnect,
-        opening: None,
-        keeps: None,
-        leaves: false,
+        opening_journey_index: None,
+        resumes_phase: None,
+        leaves_open: false,
         seed: 7,
     }
 }
@@ -136,36 +136,36 @@ pub(super) fn burst(batch: u64) -> Schedule {
 }
 
 pub(super) fn rate(rate_per_s: f64, ms: u64) -> Schedule {
-    Schedule::Rate { rate_per_s, lasting: Duration::from_millis(ms) }
+    Schedule::ConstantRate { rate_per_s, lasting: Duration::from_millis(ms) }
 }
 
 pub(super) fn clients(clients: u64, requests: u64) -> Schedule {
-    Schedule::Clients { clients, each: Each::Requests(requests) }
+    Schedule::ClosedLoop { clients, each: Each::Requests(requests) }
 }
 
 /// Drives one leg to its end.
-pub(super) fn drive(scenario: Scenario, target: &Scripted, leg: Leg, workers: u32) -> Said {
+pub(super) fn drive(scenario: Scenario, target: &Scripted, leg: LoadSpec, workers: u32) -> Said {
     Rig::start(setting(scenario, target.address), vec![leg], workers).until_over()
 }
 
 impl Rig {
-    pub(super) fn start(setting: Setting, legs: Vec<Leg>, workers: u32) -> Self {
-        let (crew, reports) = Crew::start(Arc::new(setting), workers as usize).unwrap();
-        legs.iter().for_each(|leg| crew.send(leg.clone()));
-        let workers = crew.workers() as u32;
+    pub(super) fn start(setting: GeneratorConfig, legs: Vec<LoadSpec>, workers: u32) -> Self {
+        let (crew, reports) = WorkerPool::start(Arc::new(setting), workers as usize).unwrap();
+        legs.iter().for_each(|leg| crew.start_load(leg.clone()));
+        let workers = crew.worker_count() as u32;
         Self { crew, reports: RefCell::new(reports), legs, workers, said: RefCell::default() }
     }
 
     /// Takes a report. As a trial does it, what a leg of held connections is for begins when every worker has said that
     /// its own stand.
-    fn take(&self, report: Report) {
-        let opened = if let Report::Opened { part, .. } = report { Some(part) } else { None };
+    fn take(&self, report: WorkerReport) {
+        let opened = if let WorkerReport::ConnectionsOpen { part, .. } = report { Some(part) } else { None };
         let mut said = self.said.borrow_mut();
         said.take(report);
         let Some(part) = opened else { return };
         let all: Vec<Duration> = said.opened.iter().filter(|opened| opened.1 == part).map(|opened| opened.2).collect();
         if all.len() == self.workers as usize {
-            self.crew.ask(part, all.into_iter().max().unwrap());
+            self.crew.start_requests(part, all.into_iter().max().unwrap());
         }
     }
 
@@ -177,19 +177,19 @@ impl Rig {
     /// The sentence with which a worker gives up.
     pub(super) fn until_broken(self) -> String {
         loop {
-            if let Report::Broken { message, .. } = self.reports.borrow_mut().blocking_recv().unwrap() {
+            if let WorkerReport::WorkerFailed { message, .. } = self.reports.borrow_mut().blocking_recv().unwrap() {
                 return message;
             }
         }
     }
 
     /// Hands another leg over once a part is over everywhere.
-    pub(super) fn go_on(&mut self, part: u32, leg: Leg) {
+    pub(super) fn go_on(&mut self, part: u32, leg: LoadSpec) {
         let is_over = |said: &Said| said.overs.iter().filter(|over| over.1 == part).count() == self.workers as usize;
         while !is_over(&self.said.borrow()) {
             self.take_next();
         }
-        self.crew.send(leg.clone());
+        self.crew.start_load(leg.clone());
         self.legs.push(leg);
     }
 
@@ -225,9 +225,9 @@ impl Rig {
     }
 
     fn parts(&self) -> Vec<u32> {
-        let parts = |leg: &Leg| {
+        let parts = |leg: &LoadSpec| {
             let count = if let Schedule::Bursts { times, .. } = leg.schedule { times as u32 } else { 1 };
-            leg.part..leg.part + count
+            leg.load_step..leg.load_step + count
         };
         self.legs.iter().flat_map(parts).collect()
     }
@@ -258,31 +258,31 @@ impl Rig {
 
 impl Said {
     #[track_caller]
-    fn take(&mut self, report: Report) {
+    fn take(&mut self, report: WorkerReport) {
         match report {
-            Report::Interval(interval) => {
+            WorkerReport::Interval(interval) => {
                 let late = |part: u32| self.overs.iter().any(|over| (over.0, over.1) == (interval.worker, part));
-                assert!(!interval.cells.iter().any(|cell| late(cell.part)), "told after its part was over");
+                assert!(!interval.ops.iter().any(|cell| late(cell.load_step)), "told after its part was over");
                 self.intervals.push(interval);
             }
-            Report::Started(pieces) => self.begun.extend(pieces),
-            Report::Opened { worker, part, at } => {
+            WorkerReport::WorkStarted(pieces) => self.begun.extend(pieces),
+            WorkerReport::ConnectionsOpen { worker, part, at } => {
                 assert!(!self.opened.iter().any(|opened| (opened.0, opened.1) == (worker, part)), "said twice");
                 self.opened.push((worker, part, at));
             }
-            Report::Over { worker, part, not_sent, .. } => self.overs.push((worker, part, not_sent)),
-            Report::Ended { .. } => self.ended += 1,
-            Report::Broken { message, .. } => panic!("{message}"),
+            WorkerReport::LoadStepDone { worker, part, not_sent, .. } => self.overs.push((worker, part, not_sent)),
+            WorkerReport::WorkerEnded { .. } => self.ended += 1,
+            WorkerReport::WorkerFailed { message, .. } => panic!("{message}"),
         }
     }
 
     #[track_caller]
     fn keep_the_books(&self, gauges: Gauges) {
-        let cells = self.intervals.iter().flat_map(|interval| &interval.cells).filter(|cell| cell.op.step.is_none());
+        let cells = self.intervals.iter().flat_map(|interval| &interval.ops).filter(|cell| cell.op.step.is_none());
         let (ok, denied, errors) =
             cells.fold((0, 0, 0), |(a, b, c), cell| (a + cell.ok, b + cell.denied, c + cell.errors));
         let ended = ok + denied + errors + self.not_sent() + self.sum(|interval| interval.abandoned);
-        assert_eq!((gauges.due, gauges.over), (ended, ended), "{gauges:?}");
+        assert_eq!((gauges.due, gauges.done), (ended, ended), "{gauges:?}");
         assert_eq!((gauges.in_flight, gauges.queued, gauges.held), (0, 0, 0));
         let overs: u64 = self.overs.iter().map(|(_, _, not_sent)| not_sent).sum();
         assert_eq!(overs, self.not_sent());
@@ -307,12 +307,12 @@ impl Said {
 
     /// A step, or the journey as a whole: ok, denied, errors.
     pub(super) fn of(&self, step: Option<usize>) -> (u64, u64, u64) {
-        self.of_op(Op { journey: 0, step })
+        self.of_op(OpId { journey: 0, step })
     }
 
     /// An operation of any journey: ok, denied, errors.
-    pub(super) fn of_op(&self, op: Op) -> (u64, u64, u64) {
-        let cells = self.intervals.iter().flat_map(|interval| &interval.cells);
+    pub(super) fn of_op(&self, op: OpId) -> (u64, u64, u64) {
+        let cells = self.intervals.iter().flat_map(|interval| &interval.ops);
         let cells = cells.filter(|cell| cell.op == op);
         cells.fold((0, 0, 0), |(ok, denied, errors), cell| (ok + cell.ok, denied + cell.denied, errors + cell.errors))
     }
@@ -320,7 +320,7 @@ impl Said {
     /// Held connections: opened, reopened, failed, closed, dropped.
     pub(super) fn held(&self) -> [u64; 5] {
         let cells = || self.intervals.iter().flat_map(|interval| &interval.held);
-        let sum = |of: fn(&HeldCell) -> u64| cells().map(of).sum();
+        let sum = |of: fn(&HeldStats) -> u64| cells().map(of).sum();
         let opened = sum(|cell| cell.opened);
         assert_eq!(sum(|cell| cell.opening_us.len()), opened);
         [opened, sum(|cell| cell.reopened), sum(|cell| cell.failed), sum(|cell| cell.closed), sum(|cell| cell.dropped)]
@@ -335,12 +335,12 @@ impl Said {
     /// them: in order, and otherwise.
     pub(super) fn left(&self) -> [u64; 3] {
         let cells = || self.intervals.iter().flat_map(|interval| &interval.held);
-        let sum = |of: fn(&HeldCell) -> u64| cells().map(of).sum();
+        let sum = |of: fn(&HeldStats) -> u64| cells().map(of).sum();
         [sum(|cell| cell.left), sum(|cell| cell.closed_after), sum(|cell| cell.dropped_after)]
     }
 
     pub(super) fn retries(&self) -> u64 {
-        let cells = self.intervals.iter().flat_map(|interval| &interval.cells);
+        let cells = self.intervals.iter().flat_map(|interval| &interval.ops);
         cells.filter(|cell| cell.op.step.is_none()).map(|cell| cell.retries).sum()
     }
 
@@ -348,7 +348,7 @@ impl Said {
     pub(super) fn times(&self) -> [Histogram<u64>; 3] {
         let mut times = [lab::record::histogram(), lab::record::histogram(), lab::record::histogram()];
         for interval in &self.intervals {
-            for cell in interval.cells.iter().filter(|cell| cell.op.step.is_none()) {
+            for cell in interval.ops.iter().filter(|cell| cell.op.step.is_none()) {
                 times[0].add(&cell.latency_us).unwrap();
                 times[1].add(&cell.service_us).unwrap();
             }
@@ -360,10 +360,12 @@ impl Said {
     }
 
     /// Errors: step, kind, how many, first message.
-    pub(super) fn errors(&self) -> Vec<(usize, Trouble, u64, &str)> {
+    pub(super) fn errors(&self) -> Vec<(usize, ErrorKind, u64, &str)> {
         let notes = self.intervals.iter().flat_map(|interval| &interval.errors);
         notes
-            .map(|ErrorNote { step, trouble, count, samples, .. }| (*step, *trouble, *count, samples[0].as_str()))
+            .map(|ErrorStats { step, kind: trouble, count, samples, .. }| {
+                (*step, *trouble, *count, samples[0].as_str())
+            })
             .collect()
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lab::plan::{Leg, Schedule};
+use lab::plan::{LoadSpec, Schedule};
 
 use super::{Rig, burst, drive, leg, rate, setting, visit};
 use crate::scripted::{Act, Gate, Scripted, answer, ok};
@@ -24,7 +24,7 @@ fn a_burst_is_sent_once_and_whole_by_any_number_of_workers() {
 fn the_cap_bounds_connections_and_is_counted() {
     let target = Scripted::start(|_| ok());
     let said = drive(visit(), &target, leg(burst(200), 5), 2);
-    assert_eq!((said.counts(), said.sum(|interval| interval.capped)), ((200, 0, 0), 195));
+    assert_eq!((said.counts(), said.sum(|interval| interval.waited_for_slot)), ((200, 0, 0), 195));
     assert_eq!((target.connections(), said.sum(|interval| interval.connects)), (5, 5));
     assert_eq!(said.sum(|interval| interval.received_bytes), 200 * answer(200, "ok").len() as u64);
     let request = "GET / HTTP/1.1\r\nhost: 127.0.0.1:1\r\n\r\n";
@@ -42,10 +42,10 @@ fn workers_beyond_the_places_in_flight_have_nothing_to_do() {
 fn bursts_are_parts_of_their_own() {
     let target = Scripted::start(|_| ok());
     let schedule = Schedule::Bursts { batch: 6, every: Duration::from_millis(5), times: 4 };
-    let said = drive(visit(), &target, Leg { part: 3, ..leg(schedule, 6) }, 2);
-    let cells = said.intervals.iter().flat_map(|interval| &interval.cells);
+    let said = drive(visit(), &target, LoadSpec { load_step: 3, ..leg(schedule, 6) }, 2);
+    let cells = said.intervals.iter().flat_map(|interval| &interval.ops);
     let mut parts = [0; 4];
-    cells.for_each(|cell| parts[cell.part as usize - 3] += cell.count());
+    cells.for_each(|cell| parts[cell.load_step as usize - 3] += cell.count());
     assert_eq!(parts, [6; 4]);
     let intended: BTreeSet<u64> = said.rows().iter().map(|row| row[4].parse().unwrap()).collect();
     assert!(intended.into_iter().eq([0, 5_000, 10_000, 15_000]));
@@ -66,15 +66,15 @@ fn what_waits_for_a_place_when_its_part_is_cut_was_not_sent() {
     let gate = Arc::new(Gate::default());
     let opened = gate.clone();
     let target = Scripted::start(move |_| vec![Act::Wait(gate.clone()), Act::Write(answer(200, "ok"))]);
-    let legs = vec![leg(burst(10), 4), Leg { part: 1, ..leg(rate(0.001, 3_600_000), 5) }];
+    let legs = vec![leg(burst(10), 4), LoadSpec { load_step: 1, ..leg(rate(0.001, 3_600_000), 5) }];
     let rig = Rig::start(setting(visit(), target.address), legs, 2);
     // Two arrivals of the rate are due in its first second: one for each worker, of which one has it.
     let gauges = rig.await_gauges(|gauges| gauges.queued == 6 && gauges.in_flight == 5);
-    assert_eq!((gauges.due, gauges.over), (11, 0));
+    assert_eq!((gauges.due, gauges.done), (11, 0));
     target.await_requests(5);
-    rig.crew.cut(0);
-    rig.crew.cut(1);
-    rig.await_gauges(|gauges| gauges.queued == 0 && gauges.over == 6);
+    rig.crew.end_load_step(0);
+    rig.crew.end_load_step(1);
+    rig.await_gauges(|gauges| gauges.queued == 0 && gauges.done == 6);
     opened.open();
     let said = rig.until_over();
     assert_eq!((said.counts(), said.not_sent(), target.requests()), ((5, 0, 0), 6, 5));
@@ -123,6 +123,6 @@ fn a_request_that_cannot_be_put_together_is_an_error_of_its_kind() {
     broken.globals.clear();
     let said = Rig::start(broken, vec![leg(burst(3), 1)], 1).until_over();
     assert_eq!((said.counts(), target.requests()), ((0, 0, 3), 0));
-    let expected = (0, lab::record::Trouble::Request, 3, "`run.id` has no value yet");
+    let expected = (0, lab::record::ErrorKind::Request, 3, "`run.id` has no value yet");
     assert_eq!(said.errors(), [expected]);
 }

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use lab::plan::{Leg, Schedule};
+use lab::plan::{LoadSpec, Schedule};
 use lab::record::Interval;
 use lab::scenario::Each;
 use rustix::process::{Pid, Signal, kill_process};
@@ -16,10 +16,10 @@ const STOPPED: Duration = Duration::from_millis(600);
 
 /// Drives a leg with two workers in processes of their own, stops one of them for a while once so many journeys are over,
 /// and gives what all said, and what the one did that was stopped.
-fn with_a_stop(leg: Leg, after: u64) -> (Said, Vec<Interval>) {
+fn with_a_stop(leg: LoadSpec, after: u64) -> (Said, Vec<Interval>) {
     let target = Scripted::start(creates);
     let rig = Rig::start(split(target.address), vec![leg], 2);
-    rig.await_gauges(|gauges| gauges.over >= after);
+    rig.await_gauges(|gauges| gauges.done >= after);
     let pid = Pid::from_raw(i32::try_from(rig.crew.pids()[0]).unwrap()).unwrap();
     kill_process(pid, Signal::STOP).unwrap();
     std::thread::sleep(STOPPED);
@@ -36,11 +36,13 @@ fn longest(pages: &[Interval]) -> Duration {
 
 /// Latencies of whole journeys of at least so much, as measured and without the worker's own share.
 fn slow(pages: &[Interval], ms: u64) -> (u64, u64) {
-    let cells = pages.iter().flat_map(|page| &page.cells).filter(|cell| cell.op.step.is_none());
+    let cells = pages.iter().flat_map(|page| &page.ops).filter(|cell| cell.op.step.is_none());
     cells.fold((0, 0), |(measured, without), cell| {
         let slow = |histogram: &hdrhistogram::Histogram<u64>| histogram.count_between(ms * 1000, u64::MAX / 2);
-        let own =
-            cell.own.as_ref().map_or((0, 0), |own| (slow(&own.latency.measured_us), slow(&own.latency.without_us)));
+        let own = cell
+            .generator_delays
+            .as_ref()
+            .map_or((0, 0), |own| (slow(&own.latency.measured_us), slow(&own.latency.corrected_us)));
         let all = slow(&cell.latency_us);
         (measured + all, without + all - own.0 + own.1)
     })
@@ -58,13 +60,13 @@ fn what_waits_for_a_place_behind_a_stopped_worker_is_late_through_the_lab() {
     let (late, (measured, without)) = (lag(&own), slow(&own, 150));
     assert!(late >= 80 && measured >= 80, "{late} of {measured} slow ones left late");
     assert!(without <= measured / 4, "{without} of {measured} are slow without the lab's own share");
-    let behind: u64 = own.iter().map(|page| page.behind_pauses).sum();
+    let behind: u64 = own.iter().map(|page| page.waited_behind_pauses).sum();
     assert!(behind >= 80, "{behind}");
 }
 
 #[test]
 fn an_answer_that_a_stopped_worker_could_not_read_was_not_slow() {
-    let loops = Schedule::Clients { clients: 4, each: Each::Lasting(Duration::from_millis(1500)) };
+    let loops = Schedule::ClosedLoop { clients: 4, each: Each::Lasting(Duration::from_millis(1500)) };
     let (said, own) = with_a_stop(leg(loops, 4), 50);
     assert_eq!((said.counts().1, said.counts().2), (0, 0));
     let (measured, without) = slow(&own, 300);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lab::drive::{Crew, Processes, Setting};
+use lab::generator::{GeneratorConfig, WorkerPool, WorkerProcessSpec};
 use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process};
 
 use super::{HOUR, Rig, burst, document, hold, leg, rate, scenario, setting};
@@ -18,7 +18,7 @@ const ASKED: &str = "LAB_WORKER_WHEN_ASKED";
 #[test]
 fn worker_when_asked() {
     if std::env::var_os(ASKED).is_some() {
-        let _ = lab::drive::worker_process();
+        let _ = lab::generator::run_worker_process();
     }
 }
 
@@ -36,14 +36,14 @@ request = "GET /games/{{game}}"
 "#;
 
 /// A setting whose workers are processes: so many connections are wanted that this one may open half of them.
-pub(super) fn split(address: std::net::SocketAddr) -> Setting {
+pub(super) fn split(address: std::net::SocketAddr) -> GeneratorConfig {
     let own = std::env::current_exe().unwrap();
     let words = ["env".into(), format!("{ASKED}=1").into(), own.into_os_string()];
     let test = ["engine::processes::worker_when_asked", "--exact", "--quiet"].map(OsString::from);
     let connections = getrlimit(Resource::Nofile).maximum.unwrap() * 3 / 2;
     let command = words.into_iter().chain(test).collect();
-    let processes = Processes { command, recipe: document(STEPS).recipe(), connections };
-    Setting { processes: Some(processes), ..setting(scenario(STEPS), address) }
+    let processes = WorkerProcessSpec { command, scenario_source: document(STEPS).recipe(), connections };
+    GeneratorConfig { processes: Some(processes), ..setting(scenario(STEPS), address) }
 }
 
 pub(super) fn creates(asked: &crate::scripted::Asked) -> Vec<Act> {
@@ -59,7 +59,7 @@ fn processes_together_do_what_threads_would() {
     let target = Scripted::start(creates);
     let rig = Rig::start(split(target.address), vec![leg(burst(60), 10)], 3);
     // Two for the connections, with two workers each for the three that were asked for.
-    assert_eq!((rig.crew.pids().len(), rig.crew.workers()), (2, 4));
+    assert_eq!((rig.crew.pids().len(), rig.crew.worker_count()), (2, 4));
     let pids = rig.crew.pids();
     let said = rig.until_over();
     assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((60, 0, 0), (60, 0, 0), (60, 0, 0)));
@@ -80,10 +80,10 @@ fn processes_together_do_what_threads_would() {
 #[test]
 fn they_hold_are_cut_and_stop_like_threads() {
     let target = Scripted::start(creates);
-    let legs = vec![hold(41, None, HOUR), lab::plan::Leg { part: 1, ..leg(rate(100.0, 3_600_000), 4) }];
+    let legs = vec![hold(41, None, HOUR), lab::plan::LoadSpec { load_step: 1, ..leg(rate(100.0, 3_600_000), 4) }];
     let rig = Rig::start(split(target.address), legs, 2);
-    rig.await_gauges(|gauges| gauges.held == 41 && gauges.over >= 19);
-    rig.crew.cut(0);
+    rig.await_gauges(|gauges| gauges.held == 41 && gauges.done >= 19);
+    rig.crew.end_load_step(0);
     rig.await_gauges(|gauges| gauges.held == 0);
     let said = rig.stop(Duration::from_secs(20));
     let (good, denied, errors) = said.counts();
@@ -94,7 +94,7 @@ fn they_hold_are_cut_and_stop_like_threads() {
 fn a_process_that_dies_ends_the_trial_with_a_sentence() {
     let target = Scripted::start(creates);
     let rig = Rig::start(split(target.address), vec![leg(rate(100.0, 3_600_000), 4)], 2);
-    rig.await_gauges(|gauges| gauges.over >= 10);
+    rig.await_gauges(|gauges| gauges.done >= 10);
     let pid = i32::try_from(rig.crew.pids()[1]).unwrap();
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
     let message = rig.until_broken();
@@ -103,10 +103,10 @@ fn a_process_that_dies_ends_the_trial_with_a_sentence() {
 
 /// What is said when they cannot start.
 #[track_caller]
-fn refused(change: impl Fn(&mut Processes), message: &str) {
+fn refused(change: impl Fn(&mut WorkerProcessSpec), message: &str) {
     let mut setting = split("127.0.0.1:1".parse().unwrap());
     change(setting.processes.as_mut().unwrap());
-    let error = Crew::start(Arc::new(setting), 1).unwrap_err().to_string();
+    let error = WorkerPool::start(Arc::new(setting), 1).unwrap_err().to_string();
     assert!(error.contains(message), "{error}");
 }
 
@@ -114,10 +114,10 @@ fn refused(change: impl Fn(&mut Processes), message: &str) {
 fn what_keeps_them_from_starting_is_said() {
     refused(|processes| processes.command = vec!["/no/such/program".into()], "No such file or directory");
     refused(|processes| processes.command = vec!["true".into()], "ended before it began");
-    let wrong = |processes: &mut Processes| {
+    let wrong = |processes: &mut WorkerProcessSpec| {
         let mut changed = document(STEPS);
         changed.set("phase.p.in_flight_max=0").unwrap();
-        processes.recipe = changed.recipe();
+        processes.scenario_source = changed.recipe();
     };
     refused(wrong, "in_flight_max");
 }

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use lab::drive::{Client, Failure};
-use lab::plan::Leg;
-use lab::record::{Awaited, Trouble};
+use lab::generator::{ControlClient, Failure};
+use lab::plan::LoadSpec;
+use lab::record::{Awaited, ErrorKind};
 use lab::scenario::{Base, Reconnect, Scenario};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -50,7 +50,7 @@ fn over_tls(mut scenario: Scenario, target: &Scripted, trusted: Option<&Identity
     scenario
 }
 
-fn run(scenario: Scenario, target: &Scripted, leg: Leg) -> Said {
+fn run(scenario: Scenario, target: &Scripted, leg: LoadSpec) -> Said {
     Rig::start(setting(scenario, target.address), vec![leg], 1).until_over()
 }
 
@@ -93,7 +93,7 @@ fn every_user_shakes_hands() {
         false => ok(),
     };
     let target = Scripted::secure(closes, identity.config.clone());
-    let leg = Leg { reconnect: Reconnect::Request, ..leg(clients(2, 5), 1) };
+    let leg = LoadSpec { reconnect: Reconnect::Request, ..leg(clients(2, 5), 1) };
     let said = run(over_tls(visit(), &target, Some(&identity)), &target, leg);
     assert_eq!((said.counts(), target.connections()), ((10, 0, 0), 10));
 }
@@ -106,7 +106,7 @@ fn refused(name: &str, trusted: bool, message: &str) {
     let said = run(over_tls(visit(), &target, trusted.then_some(&identity)), &target, leg(burst(2), 2));
     assert_eq!((said.counts(), target.requests()), ((0, 0, 2), 0));
     let (step, trouble, count, found) = said.errors()[0];
-    assert_eq!((step, trouble, count), (0, Trouble::Connect, 2));
+    assert_eq!((step, trouble, count), (0, ErrorKind::Connect, 2));
     assert!(found.starts_with(message), "{found}");
 }
 
@@ -133,7 +133,7 @@ fn what_is_cut_off_without_a_word_is_no_answer() {
     let said = run(over_tls(visit(), &target, Some(&identity)), &target, leg(burst(1), 1));
     assert_eq!(said.counts(), (0, 0, 1));
     let message = "the connection was closed without TLS's close_notify";
-    assert_eq!(said.errors(), [(0, Trouble::Truncated, 1, message)]);
+    assert_eq!(said.errors(), [(0, ErrorKind::Truncated, 1, message)]);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn a_target_without_tls_is_no_connection() {
     target.say(0, b"HTTP/1.1 400 Bad Request\r\n\r\n");
     let said = rig.until_over();
     assert_eq!(said.counts(), (0, 0, 1));
-    assert_eq!(said.errors()[0].1, Trouble::Connect, "{:?}", said.errors());
+    assert_eq!(said.errors()[0].1, ErrorKind::Connect, "{:?}", said.errors());
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_handshake_that_never_ends_is_told() {
     scenario.journeys[0].steps[0].timeout = Duration::from_millis(300);
     let said = Rig::start(setting(scenario, target.address), vec![leg(burst(1), 1)], 1).until_over();
     let message = "no end of the TLS handshake within 300ms";
-    assert_eq!(said.errors(), [(0, Trouble::Timeout(Awaited::Tls), 1, message)]);
+    assert_eq!(said.errors(), [(0, ErrorKind::Timeout(Awaited::Tls), 1, message)]);
 }
 
 #[test]
@@ -165,8 +165,8 @@ fn connections_are_held_after_their_handshake() {
     let target = Scripted::secure(|_| ok(), identity.config.clone());
     let scenario = over_tls(visit(), &target, Some(&identity));
     let rig = Rig::start(setting(scenario, target.address), vec![hold(10, Some(200.0), HOUR)], 2);
-    rig.await_gauges(|gauges| gauges.held == 10 && gauges.over >= 20);
-    rig.crew.cut(0);
+    rig.await_gauges(|gauges| gauges.held == 10 && gauges.done >= 20);
+    rig.crew.end_load_step(0);
     let said = rig.until_over();
     let (good, denied, errors) = said.counts();
     assert_eq!((good, denied, errors, target.connections()), (target.requests(), 0, 0, 10));
@@ -178,7 +178,7 @@ fn a_file_without_certificates_is_said_at_the_start() {
     std::fs::write(&identity.file, "nothing").unwrap();
     let target = Scripted::start(|_| ok());
     let setting = setting(over_tls(visit(), &target, Some(&identity)), target.address);
-    let error = lab::drive::Crew::start(Arc::new(setting), 1).unwrap_err();
+    let error = lab::generator::WorkerPool::start(Arc::new(setting), 1).unwrap_err();
     let expected = format!("target.ca: {}: holds no certificate (PEM)", identity.file.display());
     assert_eq!(error.to_string(), expected);
 }
@@ -188,17 +188,18 @@ async fn the_control_client_trusts_the_same() {
     let identity = Identity::of("127.0.0.1");
     let target = Scripted::secure(|_| ok(), identity.config.clone());
     let scenario = over_tls(visit(), &target, Some(&identity));
-    let call = lab::drive::Call {
+    let call = lab::generator::ControlRequest {
         method: http::Method::GET,
         path: "/".parse().unwrap(),
         headers: http::HeaderMap::new(),
         body: bytes::Bytes::new(),
         timeout: Duration::from_secs(20),
-        repeatable: true,
+        idempotent: true,
     };
-    let reply = Client::of_target(&scenario.target).await.unwrap().send(&call).await.unwrap();
+    let reply = ControlClient::for_target(&scenario.target).await.unwrap().send(&call).await.unwrap();
     assert_eq!((reply.status, &*reply.body), (200, b"ok".as_slice()));
-    let Failure { trouble, message } = Client::new(&scenario.target.url).await.unwrap().send(&call).await.unwrap_err();
-    assert_eq!(trouble, Trouble::Connect);
+    let Failure { kind: trouble, message } =
+        ControlClient::new(&scenario.target.url).await.unwrap().send(&call).await.unwrap_err();
+    assert_eq!(trouble, ErrorKind::Connect);
     assert!(message.contains("UnknownIssuer"), "{message}");
 }

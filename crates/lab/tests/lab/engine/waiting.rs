@@ -3,7 +3,7 @@
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lab::record::{Op, Trouble};
+use lab::record::{ErrorKind, OpId};
 
 use super::{Rig, Said, burst, clients, drive, leg, scenario, setting};
 use crate::scripted::{Act, Asked, Gate, Scripted, answer};
@@ -26,15 +26,15 @@ fn says(body: &str) -> Vec<Act> {
 
 /// Answers, wakes, and the longest of each wait and wake, of a step that waits.
 fn waits(said: &Said, step: usize) -> (u64, u64, u64, u64) {
-    let cells = said.intervals.iter().flat_map(|interval| &interval.cells);
-    let waits = cells.filter(|cell| cell.op == Op { journey: 0, step: Some(step) });
+    let cells = said.intervals.iter().flat_map(|interval| &interval.ops);
+    let waits = cells.filter(|cell| cell.op == OpId { journey: 0, step: Some(step) });
     waits
         .flat_map(|cell| {
             assert!(cell.latency_us.is_empty() && cell.service_us.is_empty());
-            &cell.waits
+            &cell.long_polls
         })
         .fold((0, 0, 0, 0), |(answers, wakes, waited, wake), cell| {
-            let (w, k) = (&cell.waited_us, &cell.wake_us);
+            let (w, k) = (&cell.response_us, &cell.wake_delay_us);
             (answers + w.len(), wakes + k.len(), waited.max(w.max()), wake.max(k.max()))
         })
 }
@@ -76,7 +76,7 @@ fn news_that_happened_meanwhile_are_timed_and_old_ones_are_not() {
 }
 
 #[track_caller]
-fn check_broken(events: &'static str, expected: Trouble) {
+fn check_broken(events: &'static str, expected: ErrorKind) {
     let target = Scripted::start(move |asked| match asked.number {
         0 => says("{\"seq\": 4}"),
         _ => says(events),
@@ -88,10 +88,10 @@ fn check_broken(events: &'static str, expected: Trouble) {
 
 #[test]
 fn what_is_left_out_or_said_twice_is_an_error() {
-    check_broken("{\"seq\": 6, \"at\": 1, \"events\": [{\"n\": 6}]}", Trouble::Sequence);
-    check_broken("{\"seq\": 5, \"at\": 1, \"events\": [{\"n\": 4}, {\"n\": 5}]}", Trouble::Sequence);
-    check_broken("{\"seq\": 3, \"events\": []}", Trouble::Sequence);
-    check_broken("{\"seq\": 5, \"at\": null, \"events\": [{\"n\": 5}]}", Trouble::Answer);
+    check_broken("{\"seq\": 6, \"at\": 1, \"events\": [{\"n\": 6}]}", ErrorKind::Sequence);
+    check_broken("{\"seq\": 5, \"at\": 1, \"events\": [{\"n\": 4}, {\"n\": 5}]}", ErrorKind::Sequence);
+    check_broken("{\"seq\": 3, \"events\": []}", ErrorKind::Sequence);
+    check_broken("{\"seq\": 5, \"at\": null, \"events\": [{\"n\": 5}]}", ErrorKind::Answer);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_repeat_that_never_comes_to_its_end_is_an_error() {
     let target = Scripted::start(|_| says("{\"over\": false}"));
     let said = drive(scenario(steps), &target, leg(clients(1, 2), 1), 1);
     assert_eq!((said.counts(), said.of(Some(0)), target.requests()), ((0, 0, 2), (6, 0, 0), 6));
-    assert_eq!(said.errors()[0].1, Trouble::Answer);
+    assert_eq!(said.errors()[0].1, ErrorKind::Answer);
 }
 
 const TABLE: &str = r#"
@@ -229,7 +229,7 @@ fn what_goes_wrong_beside_a_journey_goes_wrong_with_it() {
     let steps = TABLE.replace("repeat = 3", "repeat = { for = \"1h\" }").replace(", \"token_2\"]", "]");
     let said = drive(scenario(&steps), &target, leg(burst(1), 1), 1);
     assert_eq!((said.counts(), said.of(Some(3)), said.of(Some(4))), ((0, 0, 1), (1, 0, 0), (0, 0, 1)));
-    assert_eq!(said.errors(), [(4, Trouble::Status(500), 1, "500: broken")]);
+    assert_eq!(said.errors(), [(4, ErrorKind::Status(500), 1, "500: broken")]);
 }
 
 #[test]
@@ -238,7 +238,7 @@ fn polls_under_way_are_counted_and_a_stop_ends_them() {
     let target = table(&gate, 0);
     let steps = TABLE.replace("repeat = 3", "repeat = 3\npause = \"1h\"");
     let rig = Rig::start(setting(scenario(&steps), target.address), vec![leg(burst(1), 1)], 1);
-    let gauges = rig.await_gauges(|gauges| gauges.waiting == 2);
+    let gauges = rig.await_gauges(|gauges| gauges.long_polls == 2);
     assert_eq!(gauges.in_flight, 1);
     let said = rig.stop(Duration::ZERO);
     gate.open();

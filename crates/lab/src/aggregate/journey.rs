@@ -1,0 +1,72 @@
+//! One journey, folded: as a whole, and step by step where it tells its steps apart. Refuses to know over how much time it was
+//! driven.
+
+use super::op::{Basis, OpAggregate, OutcomeCounts};
+use super::results::JourneyFigures;
+use crate::record::OpStats;
+use crate::scenario::Journey;
+
+/// A journey, in the whole trial or in a phase.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct JourneyAggregate {
+    pub(super) name: String,
+    pub(super) total: OpAggregate,
+    pub(super) not_sent: u64,
+    /// Those of them that a pause of the lab had held up.
+    pub(super) not_sent_behind_pauses: u64,
+    paced: bool,
+    /// Empty where the journey does not tell its steps apart: the whole says the same.
+    pub(super) steps: Vec<(String, OpAggregate)>,
+}
+
+impl JourneyAggregate {
+    /// Nothing yet.
+    pub(crate) fn new(journey: &Journey) -> Self {
+        Self {
+            name: journey.name.clone(),
+            paced: journey.is_paced(),
+            steps: match journey.tells_steps_apart() {
+                false => Vec::new(),
+                true => journey.steps.iter().map(|step| (step.name.clone(), OpAggregate::default())).collect(),
+            },
+            ..Self::default()
+        }
+    }
+
+    /// Takes a cell of it in.
+    pub(super) fn add(&mut self, cell: &OpStats) {
+        match cell.op.step {
+            None => self.total.add(cell),
+            Some(step) => {
+                if let Some((_, op)) = self.steps.get_mut(step) {
+                    op.add(cell);
+                }
+            }
+        }
+    }
+
+    /// Its requests that are over.
+    pub(super) fn requests(&self) -> OutcomeCounts {
+        let whole = OpAggregate::outcome_counts([&self.total]);
+        match self.steps.is_empty() {
+            true => whole,
+            false => OpAggregate::outcome_counts(self.steps.iter().map(|(_, op)| op)),
+        }
+    }
+
+    /// The figures, without its rates. Nothing is known against what the lab held up and never sent.
+    pub(super) fn figures(&self, basis: Basis) -> JourneyFigures {
+        let mut op = self.total.figures(basis);
+        let held_up = if basis == Basis::WithoutLab { self.not_sent_behind_pauses } else { 0 };
+        (op.count, op.ok) = (op.count + held_up, op.ok + held_up);
+        JourneyFigures {
+            op,
+            throughput_per_s: None,
+            requests: self.requests().total(),
+            answered_per_s: None,
+            paced: self.paced,
+            not_sent: self.not_sent - held_up,
+            steps: self.steps.iter().map(|(name, op)| (name.clone(), op.figures(basis))).collect(),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! A figure over time that never takes more than a stated number of points: when it is full, neighbours are merged
+//! in pairs, so that each point is the mean of its stretch beside its lowest and highest value. Refuses to know
+//! what the figure means.
+
+use serde::{Deserialize, Serialize};
+
+use crate::limits::SERIES_POINTS_MAX;
+
+/// A stretch of time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct SeriesBucket {
+    /// The first moment in it, in seconds from the start of the plan.
+    pub t_s: f64,
+    pub mean: f64,
+    pub min: f64,
+    pub max: f64,
+    /// The last value in it: what a counter stood at.
+    pub last: f64,
+    /// Values in it.
+    pub n: u64,
+    /// Until when the last value is known to hold, where that is before the next stretch: what lies between is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_s: Option<f64>,
+}
+
+/// Values in the order of time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Its stretches.
+    pub points: Vec<SeriesBucket>,
+    /// Values in a full stretch.
+    every: u64,
+    /// Stretches beyond which neighbours are merged.
+    #[serde(skip, default = "points_max")]
+    points_max: usize,
+}
+
+fn points_max() -> usize {
+    SERIES_POINTS_MAX
+}
+
+impl Default for Series {
+    fn default() -> Self {
+        Self::with_points_max(SERIES_POINTS_MAX)
+    }
+}
+
+impl Series {
+    /// An empty one that never has more stretches than the next even number from `points_max`, two at least.
+    #[must_use]
+    pub fn with_points_max(points_max: usize) -> Self {
+        Self { points: Vec::new(), every: 1, points_max: points_max.max(2).next_multiple_of(2) }
+    }
+
+    /// Adds the next value, which holds until the one after it. What is not a finite number is left out.
+    pub fn push(&mut self, t_s: f64, value: f64) {
+        self.push_until(t_s, None, value);
+    }
+
+    /// The same of a value that is known to hold until a moment and no longer.
+    pub fn push_until(&mut self, t_s: f64, until_s: Option<f64>, value: f64) {
+        if !value.is_finite() {
+            return;
+        }
+        let next = SeriesBucket { until_s, ..SeriesBucket::of(t_s, value) };
+        let every = self.every;
+        if let Some(open) = self.points.last_mut().filter(|open| open.takes(&next, every)) {
+            open.merge(&next);
+            return;
+        }
+        if self.points.len() >= self.points_max {
+            self.halve();
+            return self.push_until(t_s, until_s, value);
+        }
+        // All of its room at once: it is touched only as it fills, and nothing is left behind by growing.
+        self.points.reserve_exact(self.points_max - self.points.len());
+        self.points.push(next);
+    }
+
+    /// Takes back what is known of a time: values in it are gone, and the one before holds no longer than its beginning.
+    /// A stretch of several values stays.
+    pub(super) fn forget(&mut self, from_s: f64, to_s: f64) {
+        self.points.retain(|point| point.n > 1 || point.t_s < from_s || point.t_s >= to_s);
+        self.end_at(from_s);
+    }
+
+    /// The last value before this moment holds no longer than that.
+    pub(super) fn end_at(&mut self, from_s: f64) {
+        let next = self.points.partition_point(|point| point.t_s < from_s);
+        if let Some(before) = next.checked_sub(1).and_then(|place| self.points.get_mut(place)) {
+            before.until_s = Some(before.until_s.map_or(from_s, |until_s| until_s.min(from_s)));
+        }
+    }
+
+    /// Gaps longer than a stretch stay between stretches, unless there are so many of them that too little room is left.
+    fn halve(&mut self) {
+        self.every *= 2;
+        let every = self.every;
+        self.merge(|one, next| one.takes(next, every));
+        if self.points.len() > self.points_max / 4 * 3 {
+            self.merge(|one, next| one.n + next.n <= every);
+        }
+    }
+
+    fn merge(&mut self, joins: impl Fn(&SeriesBucket, &SeriesBucket) -> bool) {
+        let mut kept: usize = 0;
+        for place in 0..self.points.len() {
+            let next = self.points[place];
+            match kept.checked_sub(1).filter(|last| joins(&self.points[*last], &next)) {
+                Some(last) => self.points[last].merge(&next),
+                None => {
+                    self.points[kept] = next;
+                    kept += 1;
+                }
+            }
+        }
+        self.points.truncate(kept);
+    }
+
+    /// The points as pairs of moment and mean.
+    pub fn means(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.points.iter().map(|point| (point.t_s, point.mean))
+    }
+
+    /// The highest value, and when.
+    #[must_use]
+    pub fn peak(&self) -> Option<(f64, f64)> {
+        let highest = self.points.iter().max_by(|a, b| a.max.total_cmp(&b.max))?;
+        Some((highest.t_s, highest.max))
+    }
+
+    /// The first value.
+    #[must_use]
+    pub fn first(&self) -> Option<f64> {
+        // Of the first stretch only the mean is known once it was merged.
+        self.points.first().map(|point| if point.n == 1 { point.last } else { point.mean })
+    }
+
+    /// The last value.
+    #[must_use]
+    pub fn last(&self) -> Option<f64> {
+        self.points.last().map(|point| point.last)
+    }
+}
+
+impl SeriesBucket {
+    fn of(t_s: f64, value: f64) -> Self {
+        Self { t_s, mean: value, min: value, max: value, last: value, n: 1, until_s: None }
+    }
+
+    /// Whether the next value belongs to the same stretch of at most `every` values.
+    fn takes(&self, next: &Self, every: u64) -> bool {
+        self.n + next.n <= every && !self.is_before_gap(next, every)
+    }
+
+    /// Whether nothing is known for longer than a stretch before the next one. Values come once a second.
+    fn is_before_gap(&self, next: &Self, every: u64) -> bool {
+        self.until_s.is_some_and(|until_s| next.t_s - until_s > every as f64)
+    }
+
+    fn merge(&mut self, next: &Self) {
+        let n = self.n + next.n;
+        self.mean = (self.mean * self.n as f64 + next.mean * next.n as f64) / n as f64;
+        self.min = self.min.min(next.min);
+        self.max = self.max.max(next.max);
+        (self.last, self.until_s, self.n) = (next.last, next.until_s, n);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(values: u64, every: u64, points: usize) {
+        let mut series = Series::default();
+        (0..values).for_each(|t| series.push(t as f64, t as f64));
+        assert_eq!((series.every, series.points.len()), (every, points));
+        assert_eq!(series.points.iter().map(|point| point.n).sum::<u64>(), values);
+        assert_eq!((series.last(), series.peak().map(|peak| peak.1)), (Some(values as f64 - 1.0), series.last()));
+        let mean = series.points.iter().map(|point| point.mean * point.n as f64).sum::<f64>() / values as f64;
+        assert!((mean - (values as f64 - 1.0) / 2.0).abs() < 1e-6, "{mean}");
+    }
+
+    #[test]
+    fn series_keep_their_length_and_lose_no_value() {
+        check(1, 1, 1);
+        check(600, 1, 600);
+        check(601, 2, 301);
+        check(1200, 2, 600);
+        check(1201, 4, 301);
+        check(86_400, 256, 338);
+    }
+
+    #[test]
+    fn a_shorter_one_halves_itself_sooner() {
+        let mut series = Series::with_points_max(3);
+        (0..9).for_each(|t| series.push(f64::from(t), f64::from(t)));
+        let points: Vec<_> = series.points.iter().map(|point| (point.t_s, point.mean, point.n)).collect();
+        assert_eq!(points, [(0.0, 1.5, 4), (4.0, 5.5, 4), (8.0, 8.0, 1)]);
+        assert_eq!(series.points.capacity(), 4);
+    }
+
+    /// Values of a second each, but for those of these seconds: the beginnings and ends of gaps between stretches.
+    #[track_caller]
+    fn check_gaps(seconds: u64, unknown: &[(u64, u64)], expected: &[(f64, f64)]) {
+        let mut series = Series::default();
+        let known = (0..seconds).filter(|second| !unknown.iter().any(|(from, to)| (from..to).contains(&second)));
+        known.for_each(|second| series.push_until(second as f64, Some(second as f64 + 1.0), 1.0));
+        let gaps = series.points.windows(2).map(|pair| (pair[0].until_s.unwrap(), pair[1].t_s));
+        let gaps: Vec<(f64, f64)> = gaps.filter(|(until_s, next_s)| until_s < next_s).collect();
+        assert_eq!(gaps, expected);
+        assert!(series.points.len() <= 600);
+    }
+
+    #[test]
+    fn gaps_longer_than_a_stretch_outlive_merging() {
+        check_gaps(9, &[], &[]);
+        check_gaps(9, &[(5, 6)], &[(5.0, 6.0)]);
+        check_gaps(7200, &[(3001, 3071)], &[(3001.0, 3071.0)]);
+        // Gaps without number are not kept at the cost of room.
+        let many: Vec<_> = (0..3000).map(|n| n * 40..n * 40 + 39).collect();
+        let mut series = Series::default();
+        (0..120_000).filter(|s| !many.iter().any(|gap| gap.contains(s))).for_each(|second| {
+            series.push_until(second as f64, Some(second as f64 + 1.0), 1.0);
+        });
+        assert!(series.points.len() <= 600 && series.points.iter().map(|point| point.n).sum::<u64>() == 3000);
+    }
+
+    #[test]
+    fn what_is_taken_back_is_a_gap() {
+        let mut series = Series::default();
+        (0..6).for_each(|t| series.push(f64::from(t), 1.0));
+        series.forget(2.0, 4.0);
+        let points: Vec<_> = series.points.iter().map(|point| (point.t_s, point.until_s)).collect();
+        assert_eq!(points, [(0.0, None), (1.0, Some(2.0)), (4.0, None), (5.0, None)]);
+    }
+
+    #[test]
+    fn what_is_no_number_is_left_out() {
+        let mut series = Series::default();
+        [f64::NAN, f64::INFINITY].iter().for_each(|value| series.push(0.0, *value));
+        assert_eq!(series, Series::default());
+    }
+}

@@ -1,0 +1,264 @@
+//! Numbers of one kind, folded: count, sum, extremes exactly, percentiles to one part in a thousand, in constant
+//! memory. Merging is associative. Refuses to know what the numbers mean.
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Steps per unit: milliseconds are kept to the microsecond, seconds to the millisecond.
+const STEPS_PER_UNIT: f64 = 1000.0;
+
+/// Beyond this a number is counted, but only its magnitude is told apart.
+const STEPS_MAX: f64 = 1e15;
+
+/// The names of all statistics that a summary has, as they stand in results and gates.
+pub const STATISTICS: [&str; 12] =
+    ["count", "sum", "min", "avg", "p50", "p90", "p95", "p99", "p999", "p9999", "p99999", "max"];
+
+/// The percentiles of a summary. One that leaves a share of `1 - quantile` above it needs `1 / (1 - quantile)` numbers: of
+/// fewer, not one whole number lies above it, and it is the largest under another name. So the percentile output of
+/// HdrHistogram, and wrk2's after it, ends at the level that the count resolves and goes on with the maximum; k6 puts a
+/// figure between the two largest, which nobody measured.
+pub const PERCENTILES: [Percentile; 7] = [
+    Percentile { name: "p50", quantile: 0.5, needs: 2 },
+    Percentile { name: "p90", quantile: 0.9, needs: 10 },
+    Percentile { name: "p95", quantile: 0.95, needs: 20 },
+    Percentile { name: "p99", quantile: 0.99, needs: 100 },
+    Percentile { name: "p999", quantile: 0.999, needs: 1_000 },
+    Percentile { name: "p9999", quantile: 0.9999, needs: 10_000 },
+    Percentile { name: "p99999", quantile: 0.99999, needs: 100_000 },
+];
+
+/// A percentile.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Percentile {
+    /// Its name in results and gates.
+    pub name: &'static str,
+    /// The share of all numbers that are at most as large.
+    pub quantile: f64,
+    /// Below so many numbers it is not known.
+    pub needs: u64,
+}
+
+/// A growing summary.
+#[derive(Clone, Debug)]
+pub struct Summary {
+    steps: Histogram<u64>,
+    sum: f64,
+    min: f64,
+    max: f64,
+}
+
+impl Default for Summary {
+    fn default() -> Self {
+        let steps = Histogram::new(3).expect("three significant digits are within the library's range of 0 to 5");
+        Self { steps, sum: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY }
+    }
+}
+
+impl Summary {
+    /// Takes one number in. What is not a number is left out; percentiles count a negative one as zero.
+    pub fn record(&mut self, value: f64) {
+        if !value.is_finite() {
+            return;
+        }
+        let steps = (value * STEPS_PER_UNIT).round().clamp(0.0, STEPS_MAX);
+        // It resizes itself, and STEPS_MAX is far below what it can hold: nothing is ever refused.
+        let _ = self.steps.record(steps as u64);
+        self.sum += value;
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    /// Takes all numbers of another summary in.
+    pub fn merge(&mut self, other: &Self) {
+        // Both resize themselves, so the library has no reason to refuse.
+        let _ = self.steps.add(&other.steps);
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// How many numbers there are.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.steps.len()
+    }
+
+    /// The statistics, for a record that people and programs read.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        let count = self.count();
+        if count == 0 {
+            return Statistics::default();
+        }
+        let at = |quantile| (self.steps.value_at_quantile(quantile) as f64 / STEPS_PER_UNIT).clamp(self.min, self.max);
+        Statistics::of(count, [self.sum, self.min, self.sum / count as f64, self.max], at)
+    }
+}
+
+/// The statistics of a summary; none but the count where there were no numbers, and no percentile that they are too few for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+#[allow(missing_docs)]
+pub struct Statistics {
+    pub count: u64,
+    pub sum: Option<f64>,
+    pub min: Option<f64>,
+    pub avg: Option<f64>,
+    pub p50: Option<f64>,
+    pub p90: Option<f64>,
+    pub p95: Option<f64>,
+    pub p99: Option<f64>,
+    pub p999: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p9999: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99999: Option<f64>,
+    pub max: Option<f64>,
+}
+
+impl Statistics {
+    /// Of so many numbers, one at least: their sum, smallest, mean and largest, and what lies at a quantile.
+    pub(crate) fn of(count: u64, [sum, min, avg, max]: [f64; 4], at: impl Fn(f64) -> f64) -> Self {
+        let [p50, p90, p95, p99, p999, p9999, p99999] = PERCENTILES.map(|it| Some(round(at(it.quantile))));
+        let [sum, min, avg, max] = [sum, min, avg, max].map(|value| Some(round(value)));
+        Self { count, sum, min, avg, p50, p90, p95, p99, p999, p9999, p99999, max }.resolved()
+    }
+
+    /// Without the percentiles that the numbers are too few for: a record of before this rule has them.
+    #[must_use]
+    pub fn resolved(mut self) -> Self {
+        let Self { count, p50, p90, p95, p99, p999, p9999, p99999, .. } = &mut self;
+        for (value, percentile) in [p50, p90, p95, p99, p999, p9999, p99999].into_iter().zip(PERCENTILES) {
+            *value = value.filter(|_| *count >= percentile.needs);
+        }
+        self
+    }
+
+    /// The 99th percentile, or the largest where the numbers are too few for it: what bounds are held against.
+    #[must_use]
+    pub fn p99_or_max(&self) -> Option<f64> {
+        self.p99.or(self.max)
+    }
+}
+
+impl Serialize for Statistics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Statistics {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self::deserialize(deserializer)?.resolved())
+    }
+}
+
+pub(crate) fn round(value: f64) -> f64 {
+    (value * 1000.0).round() / 1000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn summary(values: &[f64]) -> Summary {
+        let mut summary = Summary::default();
+        values.iter().for_each(|value| summary.record(*value));
+        summary
+    }
+
+    fn values() -> impl Strategy<Value = Vec<f64>> {
+        prop::collection::vec((0u32..10_000_000).prop_map(|steps| f64::from(steps) / 1000.0), 0..200)
+    }
+
+    #[test]
+    fn nothing_has_no_figures() {
+        assert_eq!(summary(&[]).statistics(), Statistics::default());
+        assert_eq!(summary(&[f64::NAN, f64::INFINITY]).statistics(), Statistics::default());
+    }
+
+    #[test]
+    fn names_of_statistics_are_those_of_the_record() {
+        let figures = Statistics::of(100_000, [1.0; 4], |_| 1.0);
+        let record = serde_json::to_value(figures).unwrap();
+        let mut names: Vec<_> = record.as_object().unwrap().keys().cloned().collect();
+        let mut stated = STATISTICS.map(str::to_owned).to_vec();
+        names.sort();
+        stated.sort();
+        assert_eq!(names, stated);
+    }
+
+    /// How many of the percentiles are known of so many numbers, of which no two are the same.
+    #[track_caller]
+    fn check_known(count: u32, known: usize) {
+        let mut all = Summary::default();
+        (1..=count).for_each(|n| all.record(f64::from(n)));
+        let figures = all.statistics();
+        let Statistics { p50, p90, p95, p99, p999, p9999, p99999, .. } = figures;
+        let found: Vec<f64> = [p50, p90, p95, p99, p999, p9999, p99999].into_iter().map_while(|value| value).collect();
+        assert_eq!(found.len(), known, "{count}: {figures:?}");
+        // None is the largest under another name, as far as three digits tell.
+        assert!(count > 1_000 || found.iter().all(|value| Some(*value) < figures.max), "{count}: {figures:?}");
+        // A record of before this rule is read as one of today.
+        let mut old = serde_json::to_value(&figures).unwrap();
+        old["p999"] = old["max"].clone();
+        let read: Statistics = serde_json::from_value(old).unwrap();
+        assert_eq!(read.p999.is_some(), known >= 5);
+        assert_eq!((read.count, read.p99, read.max), (figures.count, figures.p99, figures.max));
+    }
+
+    #[test]
+    fn a_percentile_needs_numbers_above_it() {
+        check_known(1, 0);
+        check_known(2, 1);
+        check_known(9, 1);
+        check_known(10, 2);
+        check_known(19, 2);
+        check_known(20, 3);
+        check_known(40, 3);
+        check_known(99, 3);
+        check_known(100, 4);
+        check_known(999, 4);
+        check_known(1_000, 5);
+        check_known(10_000, 6);
+        check_known(99_999, 6);
+        check_known(100_000, 7);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn percentiles_are_those_of_the_sorted_numbers(mut values in values()) {
+            let figures = summary(&values).statistics();
+            values.sort_by(f64::total_cmp);
+            let all = [figures.p50, figures.p90, figures.p95, figures.p99];
+            for (Percentile { quantile, needs, .. }, found) in PERCENTILES.into_iter().zip(all) {
+                let rank = (quantile * values.len() as f64).ceil().max(1.0) as usize;
+                match values.get(rank - 1).filter(|_| values.len() as u64 >= needs) {
+                    Some(exact) => prop_assert!((found.unwrap() - exact).abs() <= 0.0011 + exact * 0.001),
+                    None => prop_assert_eq!(found, None),
+                }
+            }
+            prop_assert_eq!(figures.max, values.last().map(|max| round(*max)));
+            prop_assert_eq!(figures.count, values.len() as u64);
+        }
+
+        #[test]
+        fn merging_is_associative(a in values(), b in values(), c in values()) {
+            let (a, b, c) = (summary(&a), summary(&b), summary(&c));
+            let (mut left, mut right, mut bc) = (a.clone(), a, b.clone());
+            left.merge(&b);
+            left.merge(&c);
+            bc.merge(&c);
+            right.merge(&bc);
+            let (left, right) = (left.statistics(), right.statistics());
+            // Sums of floats may differ in the last bit; everything else is the same.
+            prop_assert!((left.sum.unwrap_or(0.0) - right.sum.unwrap_or(0.0)).abs() < 0.01);
+            prop_assert_eq!(Statistics { sum: None, avg: None, ..left }, Statistics { sum: None, avg: None, ..right });
+        }
+    }
+}

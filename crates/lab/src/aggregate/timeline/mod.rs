@@ -1,0 +1,336 @@
+//! The fold of the timeline: rows in, named figures over time out, in constant memory, while a trial runs or when
+//! its file is read again. Refuses to know files, and what a figure is good for.
+//!
+//! A value stands at the moment from which it holds until the next one. What is counted in a row stands at the
+//! row's moment; what happened between two rows stands at the first of them. What is unknown has no value: a second in
+//! which a worker of the lab did not run has no rate, and a figure that is looked at holds no longer than a second where
+//! the next look is missing. A second in which the lab ran and nothing ended is 0 a second, and has no latency. A rate
+//! that is the difference of two looks at a counter is its mean between them, however far they are apart. The names:
+//!
+//! ```text
+//! op.OP.ok_per_s .errors_per_s .denied_per_s            answers by how they ended
+//! op.OP.latency_p50_ms .latency_p99_ms                  from the intended moment, good answers
+//! op.OP.service_p50_ms .service_p99_ms                  from sending
+//! op.OP.wake_p50_ms .wake_p99_ms                        from what an answer tells of to its arrival
+//! load.in_flight .queued .connections .waiting          the load at a moment
+//! generator.lag_p99_ms                                  the lab's own schedule
+//! work.WORK.waiting .running .finished .failed .stuck .unknown .unfinished
+//! process.NAME.rss_bytes .pss_bytes .cpu_cores .threads .open_files .context_switches_per_s ...
+//! machine.KEY, observe.NAME.FIGURE                      as they stand in the row
+//! metric.NAME{LABELS}                                   a gauge
+//! metric.NAME_total{LABELS}.per_s                       a counter
+//! metric.NAME{LABELS}.per_s .mean_s .under_way          a histogram or summary of times: how many a second, how long
+//!                                                       in the mean, and how many of them at once in the mean
+//! metric.NAME{LABELS}.per_s .mean .sum_per_s            one of anything else
+//! ```
+
+mod metrics;
+mod ops;
+mod outages;
+mod processes;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::gaps::Unrecorded;
+use super::series::Series;
+use crate::limits::{
+    LOAD_STEPS_MAX, METRIC_POINTS_MAX, METRIC_SERIES_MAX, SAMPLER_EVERY, SERIES_MAX, SERIES_POINTS_MAX, SILENCES_MAX,
+    TIMELINE_NOTES_MAX, UNSAMPLED_MIN,
+};
+use crate::record::SECOND_OPEN_FOR_S;
+use crate::record::timeline::{FaultRow, LoadStepRow, NoteRow, PauseRow, SamplerRow, SilenceRow, TimelineRow, WorkRow};
+pub(crate) use metrics::seconds_in_unit;
+use ops::OpenSeconds;
+pub(crate) use outages::Outage;
+use outages::Outages;
+
+/// Everything that a timeline shows, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Timeline {
+    /// Figures over time.
+    pub series: BTreeMap<String, Series>,
+    /// Parts of the trial, in the order in which they began.
+    pub load_steps: Vec<LoadStepSpan>,
+    /// Faults that were carried out.
+    pub faults: Vec<FaultRow>,
+    /// Times in which requests were under way and none ended, in the order in which they began.
+    pub(crate) silences: Vec<SilenceRow>,
+    /// What a reader must know.
+    pub notes: Vec<NoteRow>,
+    /// Times of which nothing is known.
+    pub unrecorded: Unrecorded,
+    /// When the last look was.
+    sampled_s: Option<f64>,
+    preferred: BTreeSet<String>,
+    metric_series: usize,
+    /// The most names of one row that there was no room for.
+    omitted_metrics: usize,
+    counters: Counters,
+    seconds: OpenSeconds,
+    outages: Outages,
+}
+
+/// A part of the trial on the timeline.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LoadStepSpan {
+    /// Its number.
+    pub number: u32,
+    /// The phase that it belongs to.
+    pub phase: String,
+    /// What it is: `burst 2`, `50 clients`.
+    pub label: String,
+    /// When it began, in seconds from the start of the plan.
+    pub start_s: f64,
+    /// When it was over.
+    pub end_s: Option<f64>,
+}
+
+/// Where a series belongs: what it may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SeriesClass {
+    /// The load and the work: few, and every report draws them.
+    Load,
+    /// Processes, the machine, observers, steps.
+    Resource,
+    /// One of the target's metrics.
+    Metric,
+    /// One of the target's metrics that somebody asked for by name.
+    PreferredMetric,
+}
+
+impl Timeline {
+    /// An empty one that has room for these metrics of the target, whatever else the target tells.
+    #[must_use]
+    pub fn with_preferred_metrics(metrics: impl IntoIterator<Item = String>) -> Self {
+        Self { preferred: metrics.into_iter().collect(), ..Self::default() }
+    }
+
+    /// Takes one row in. Rows come in the order of time, more or less.
+    pub fn add(&mut self, row: &TimelineRow) {
+        match row {
+            TimelineRow::Op(row) => self.add_op(row),
+            TimelineRow::Pulse(row) => self.add_sampler_row(row),
+            TimelineRow::Work(row) => self.add_work(row),
+            TimelineRow::Part(row) => self.add_load_step(row),
+            TimelineRow::Pause(row) => self.add_pause(row),
+            TimelineRow::Lag(row) => self.push(SeriesClass::Load, "generator.lag_p99_ms", row.t_s, row.p99_ms),
+            TimelineRow::Silence(row) => self.add_silence(row),
+            TimelineRow::Fault(row) if row.t_s.is_finite() && self.faults.len() < TIMELINE_NOTES_MAX => {
+                self.faults.push(row.clone());
+            }
+            TimelineRow::Note(row) if self.notes.len() < TIMELINE_NOTES_MAX => self.notes.push(row.clone()),
+            TimelineRow::Opening(_) | TimelineRow::Held(_) | TimelineRow::Fault(_) | TimelineRow::Note(_) => {}
+        }
+    }
+
+    /// Takes the seconds in that more rows could have belonged to, once no more rows come; until then the last
+    /// second of every operation is missing. What never had a value is gone afterwards.
+    pub fn close(&mut self) {
+        self.close_seconds();
+        self.outages.close();
+        self.series.retain(|_, series| !series.points.is_empty());
+        if self.omitted_metrics > 0 {
+            let note = format!(
+                "{} of the target's metrics are not in the figures over time, which keep {METRIC_SERIES_MAX}; timeline.jsonl \
+                 has them all, and those that [signals] names come first",
+                self.omitted_metrics
+            );
+            self.omitted_metrics = 0;
+            self.notes.push(NoteRow { t_s: 0.0, note });
+        }
+    }
+
+    /// Stretches in which everything that ended had failed.
+    pub(crate) fn outages(&self) -> &[Outage] {
+        self.outages.all()
+    }
+
+    /// The one of them that goes on, as far as seconds are complete.
+    pub(crate) fn outage(&self) -> Option<&Outage> {
+        self.outages.current()
+    }
+
+    /// A figure over time by its name.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&Series> {
+        self.series.get(name)
+    }
+
+    /// Seconds that a worker did not see have no rate, not that of the other workers either.
+    fn add_pause(&mut self, row: &PauseRow) {
+        let Some((from_s, to_s)) = self.unrecorded.requests.add_pause(row) else { return };
+        let rates = self.series.iter_mut().filter(|(name, _)| name.starts_with("op.") && name.ends_with("_per_s"));
+        rates.for_each(|(_, series)| series.forget(from_s, to_s));
+    }
+
+    fn add_silence(&mut self, row: &SilenceRow) {
+        if !row.t_s.is_finite() || !row.until_s.is_finite() || row.until_s <= row.t_s {
+            return;
+        }
+        match self.silences.last_mut().filter(|last| last.t_s == row.t_s) {
+            Some(last) => *last = *row,
+            None => self.silences.push(*row),
+        }
+        if self.silences.len() > SILENCES_MAX {
+            let length = |row: &SilenceRow| row.until_s - row.t_s;
+            let shortest = self.silences.iter().enumerate().min_by(|a, b| length(a.1).total_cmp(&length(b.1)));
+            shortest.map(|(at, _)| at).map(|at| self.silences.remove(at));
+        }
+    }
+
+    /// When the last look at the load was.
+    pub(crate) fn looked_s(&self) -> Option<f64> {
+        self.sampled_s
+    }
+
+    /// Where the looks before this one are missing, what was seen last holds no longer than a second.
+    fn see_look(&mut self, t_s: f64) {
+        if !t_s.is_finite() {
+            return;
+        }
+        let Some(last_s) = self.sampled_s.replace(t_s).filter(|last_s| t_s - last_s > UNSAMPLED_MIN.as_secs_f64())
+        else {
+            return;
+        };
+        let from_s = last_s + SAMPLER_EVERY.as_secs_f64();
+        self.unrecorded.samples.add(from_s, t_s);
+        let looked_at = self.series.iter_mut().filter(|(name, _)| !name.starts_with("op."));
+        looked_at.for_each(|(_, series)| series.end_at(from_s));
+    }
+
+    fn add_sampler_row(&mut self, row: &SamplerRow) {
+        self.see_look(row.t_s);
+        if row.t_s.is_finite() {
+            let second = row.t_s.max(0.0) as u64;
+            let complete_before = second.saturating_sub(SECOND_OPEN_FOR_S);
+            self.outages.complete(complete_before);
+            self.push_seconds_before(complete_before);
+        }
+        let load = [("in_flight", row.in_flight), ("queued", row.queued), ("connections", row.connections)];
+        // Few trials wait for anything; where one does, that begins some time.
+        let has_waited = row.waiting > 0 || self.series.contains_key("load.waiting");
+        for (figure, value) in load.into_iter().chain(has_waited.then_some(("waiting", row.waiting))) {
+            self.push(SeriesClass::Load, &format!("load.{figure}"), row.t_s, value as f64);
+        }
+        if let Some(lag) = row.lag_p99_ms {
+            self.push(SeriesClass::Load, "generator.lag_p99_ms", row.t_s, lag);
+        }
+        for (name, figures) in &row.processes {
+            self.add_process(name, row.t_s, figures);
+        }
+        for (key, value) in &row.machine {
+            self.push(SeriesClass::Resource, &format!("machine.{key}"), row.t_s, *value);
+        }
+        for (name, value) in &row.observed {
+            self.push(SeriesClass::Resource, &format!("observe.{name}"), row.t_s, *value);
+        }
+        self.add_metrics(row.t_s, &row.metrics);
+    }
+
+    fn add_work(&mut self, row: &WorkRow) {
+        let point = &row.point;
+        let counts = [
+            ("waiting", point.waiting),
+            ("running", point.running),
+            ("finished", point.finished),
+            ("failed", point.failed),
+            ("stuck", point.stuck),
+            ("unknown", point.unknown),
+            ("unfinished", point.unfinished()),
+        ];
+        for (count, value) in counts {
+            self.push(SeriesClass::Load, &format!("work.{}.{count}", row.work), point.t_s, value as f64);
+        }
+    }
+
+    fn add_load_step(&mut self, row: &LoadStepRow) {
+        if row.over {
+            if let Some(open) =
+                self.load_steps.iter_mut().rev().find(|open| open.number == row.part && open.end_s.is_none())
+            {
+                open.end_s = Some(row.t_s);
+            }
+        } else if self.load_steps.len() < LOAD_STEPS_MAX as usize {
+            let (phase, label) = (row.phase.clone(), row.label.clone());
+            self.load_steps.push(LoadStepSpan { number: row.part, phase, label, start_s: row.t_s, end_s: None });
+        }
+    }
+
+    /// Adds a value to a series, which is made where there is room for it.
+    fn push(&mut self, room: SeriesClass, name: &str, t_s: f64, value: f64) {
+        self.push_until(room, name, (t_s, None), value);
+    }
+
+    /// The same of a value from one moment until another.
+    fn push_until(&mut self, room: SeriesClass, name: &str, (t_s, until_s): (f64, Option<f64>), value: f64) {
+        if !t_s.is_finite() || !value.is_finite() {
+            return;
+        }
+        if self.create_series(room, name)
+            && let Some(series) = self.series.get_mut(name)
+        {
+            series.push_until(t_s, until_s, value);
+        }
+    }
+
+    /// Makes a series where there is none; says whether there is one now.
+    fn create_series(&mut self, room: SeriesClass, name: &str) -> bool {
+        if self.series.contains_key(name) {
+            return true;
+        }
+        let is_full = room == SeriesClass::Metric && self.metric_series >= METRIC_SERIES_MAX;
+        if is_full || self.series.len() >= SERIES_MAX {
+            return false;
+        }
+        self.metric_series += usize::from(room == SeriesClass::Metric);
+        let points_max = if room == SeriesClass::Load { SERIES_POINTS_MAX } else { METRIC_POINTS_MAX };
+        self.series.insert(name.to_owned(), Series::with_points_max(points_max));
+        true
+    }
+}
+
+/// What counters stood at, and when.
+#[derive(Clone, Debug, Default)]
+struct Counters(BTreeMap<String, (f64, f64)>);
+
+/// What a counter did between two rows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct CounterIncrease {
+    /// The first of them.
+    start_s: f64,
+    /// The time between them, in seconds, more than none.
+    duration_s: f64,
+    /// By how much it rose.
+    by: f64,
+}
+
+impl Counters {
+    /// Notes what a counter stands at. A counter that is new, or fell because its process started again, says
+    /// nothing about the time before.
+    fn increase_since_last(&mut self, name: &str, t_s: f64, value: f64) -> Option<CounterIncrease> {
+        if !t_s.is_finite() || !value.is_finite() {
+            return None;
+        }
+        let Some(last) = self.0.get_mut(name) else {
+            self.0.insert(name.to_owned(), (t_s, value));
+            return None;
+        };
+        let (from_s, before) = std::mem::replace(last, (t_s, value));
+        let (took_s, by) = (t_s - from_s, value - before);
+        (took_s > 0.0 && by >= 0.0).then_some(CounterIncrease { start_s: from_s, duration_s: took_s, by })
+    }
+}
+
+impl CounterIncrease {
+    /// From one look to the other.
+    fn span(self) -> (f64, Option<f64>) {
+        (self.start_s, Some(self.start_s + self.duration_s))
+    }
+
+    fn per_s(self) -> f64 {
+        self.by / self.duration_s
+    }
+}

@@ -1,0 +1,215 @@
+//! Requests that are no load: the setup, status requests, metrics. A thin pool over hyper's connections, each kept
+//! alive and used again. Refuses to know scenarios: it gets a method, a path, headers and bytes.
+
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::uri::PathAndQuery;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, header};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::Failure;
+use super::tls::{Tls, Trust};
+use crate::limits::ANSWER_BYTES_MAX;
+use crate::record::{Awaited, ErrorKind};
+use crate::scenario::{Base, Target};
+
+/// A host and the connections to it that nobody uses at the moment.
+#[derive(Debug)]
+pub struct ControlClient {
+    addresses: Vec<SocketAddr>,
+    host: HeaderValue,
+    tls: Option<Tls>,
+    idle: Mutex<Vec<HttpConnection>>,
+}
+
+type HttpConnection = SendRequest<Full<Bytes>>;
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct ControlRequest {
+    /// The method.
+    pub method: Method,
+    /// Path and query.
+    pub path: PathAndQuery,
+    /// Headers, without Host.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Bytes,
+    /// How long everything may take together.
+    pub timeout: Duration,
+    /// Whether sending it twice does what sending it once does.
+    pub idempotent: bool,
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub struct ControlResponse {
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The whole body.
+    pub body: Bytes,
+}
+
+/// A try over one connection that came to nothing.
+struct AttemptError {
+    failure: Failure,
+    /// Whether the target can have seen nothing of the request.
+    unsent: bool,
+    /// Whether the other side had closed the connection in order, before the first byte of an answer.
+    closed: bool,
+}
+
+impl ControlClient {
+    /// Looks the host up, once. Where it speaks TLS, the world's own certificates are trusted.
+    ///
+    /// # Errors
+    /// The host has no address.
+    pub async fn new(base: &Base) -> Result<Self, Failure> {
+        Self::with_trust(base, Trust::default()).await
+    }
+
+    /// The same for the service under test, with the certificates that its scenario trusts.
+    ///
+    /// # Errors
+    /// The host has no address, or the file of certificates cannot be read.
+    pub async fn for_target(target: &Target) -> Result<Self, Failure> {
+        Self::with_trust(&target.url, Trust::for_target(target)).await
+    }
+
+    async fn with_trust(base: &Base, trust: Trust<'_>) -> Result<Self, Failure> {
+        let tls = Tls::for_host(base, trust).map_err(|message| Failure::new(ErrorKind::Connect, message))?;
+        let found = tokio::net::lookup_host((base.host.as_str(), base.port)).await;
+        let addresses: Vec<SocketAddr> =
+            found.map_err(|error| Failure::new(ErrorKind::Connect, format!("{}: {error}", base.host)))?.collect();
+        let host = HeaderValue::from_str(&base.authority)
+            .map_err(|error| Failure::new(ErrorKind::Request, error.to_string()))?;
+        if addresses.is_empty() {
+            return Err(Failure::new(ErrorKind::Connect, format!("{}: no address", base.host)));
+        }
+        Ok(Self { addresses, host, tls, idle: Mutex::default() })
+    }
+
+    /// Sends a request and reads the whole answer.
+    ///
+    /// # Errors
+    /// No answer came, or none that the lab can read; the status does not matter here.
+    pub async fn send(&self, call: &ControlRequest) -> Result<ControlResponse, Failure> {
+        let late =
+            |_| Failure::new(ErrorKind::Timeout(Awaited::FirstByte), format!("no answer within {:?}", call.timeout));
+        tokio::time::timeout(call.timeout, self.send_without_timeout(call)).await.map_err(late)?
+    }
+
+    /// An idle connection may have been closed by the other side a moment ago; that is nobody's failure, so the
+    /// request goes out once more over a fresh one, where a second time does no harm.
+    async fn send_without_timeout(&self, call: &ControlRequest) -> Result<ControlResponse, Failure> {
+        if let Some(connection) = self.take_idle().await {
+            match self.send_on(connection, call).await {
+                Err(lost) if lost.unsent || (lost.closed && call.idempotent) => {}
+                done => return done.map_err(|lost| lost.failure),
+            }
+        }
+        let connection = self.connect().await?;
+        self.send_on(connection, call).await.map_err(|lost| lost.failure)
+    }
+
+    async fn take_idle(&self) -> Option<HttpConnection> {
+        loop {
+            let mut connection = self.lock_idle().pop()?;
+            if connection.ready().await.is_ok() {
+                return Some(connection);
+            }
+        }
+    }
+
+    fn lock_idle(&self) -> std::sync::MutexGuard<'_, Vec<HttpConnection>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn connect(&self) -> Result<HttpConnection, Failure> {
+        let refused = |error: &dyn std::error::Error| {
+            let address = self.addresses.first().map_or_else(String::new, ToString::to_string);
+            Failure::new(ErrorKind::Connect, format!("{address}: {}", root_cause(error)))
+        };
+        let stream = TcpStream::connect(self.addresses.as_slice()).await.map_err(|error| refused(&error))?;
+        stream.set_nodelay(true).map_err(|error| refused(&error))?;
+        let Some(Tls { config, name }) = &self.tls else { return http_handshake(stream).await };
+        let stream = TlsConnector::from(config.clone()).connect(name.clone(), stream).await;
+        http_handshake(stream.map_err(|error| refused(&error))?).await
+    }
+
+    async fn send_on(
+        &self,
+        mut connection: HttpConnection,
+        call: &ControlRequest,
+    ) -> Result<ControlResponse, AttemptError> {
+        let response = connection.try_send_request(self.build_request(call)).await.map_err(|mut error| {
+            let (unsent, closed) = (error.take_message().is_some(), error.error().is_incomplete_message());
+            let trouble = match closed {
+                true => ErrorKind::Closed,
+                false if error.error().is_parse() => ErrorKind::Malformed,
+                false => ErrorKind::Reset,
+            };
+            AttemptError { unsent, closed, failure: Failure::new(trouble, root_cause(error.error())) }
+        })?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body =
+            read_body(response).await.map_err(|failure| AttemptError { failure, unsent: false, closed: false })?;
+        if !connection.is_closed() {
+            self.lock_idle().push(connection);
+        }
+        Ok(ControlResponse { status, headers, body })
+    }
+
+    fn build_request(&self, call: &ControlRequest) -> Request<Full<Bytes>> {
+        let mut request = Request::new(Full::new(call.body.clone()));
+        *request.method_mut() = call.method.clone();
+        *request.uri_mut() = call.path.clone().into();
+        *request.headers_mut() = call.headers.clone();
+        request.headers_mut().insert(header::HOST, self.host.clone());
+        request
+    }
+}
+
+/// Begins to speak HTTP.
+async fn http_handshake(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+) -> Result<HttpConnection, Failure> {
+    let (sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| Failure::new(ErrorKind::Connect, root_cause(&error)))?;
+    // Its errors reach the sender of the request that they concern.
+    tokio::spawn(async move {
+        let _ = connection.await;
+    });
+    Ok(sender)
+}
+
+async fn read_body(response: Response<Incoming>) -> Result<Bytes, Failure> {
+    match Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => {
+            Err(Failure::new(ErrorKind::PictureError, format!("an answer of more than {ANSWER_BYTES_MAX} bytes")))
+        }
+        Err(error) => Err(Failure::new(ErrorKind::Truncated, root_cause(error.as_ref()))),
+    }
+}
+
+/// The last cause says what happened; those around it say in which library.
+fn root_cause(error: &dyn std::error::Error) -> String {
+    let mut error = error;
+    while let Some(source) = error.source() {
+        error = source;
+    }
+    error.to_string()
+}

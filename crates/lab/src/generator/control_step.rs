@@ -1,0 +1,114 @@
+//! One step over the control client, from its template to the meaning of its answer: the setup's requests. Refuses to
+//! know plans and figures.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, header};
+
+use super::Failure;
+use super::control_client::{ControlClient, ControlRequest, ControlResponse};
+use super::response::{self, StatusClass};
+use crate::record::ErrorKind;
+use crate::scenario::{Body, Scope, Source, Step, Target};
+
+/// An answer that the scenario has a word for.
+#[derive(Debug)]
+pub(crate) enum ControlOutcome {
+    /// As hoped for, with what the step keeps of it.
+    Ok(Vec<(String, String)>),
+    /// Refused politely.
+    Denied,
+}
+
+/// Performs a step: the same bytes again, where the scenario wants that and no answer came.
+///
+/// # Errors
+/// No answer came, or none that was hoped for.
+pub(crate) async fn perform_step(
+    client: &ControlClient,
+    step: &Step,
+    headers: &HeaderMap,
+    scope: &Scope<'_>,
+) -> Result<ControlOutcome, Failure> {
+    let call = build_request(step, headers, scope).map_err(|message| Failure::new(ErrorKind::Request, message))?;
+    let mut retries = 0;
+    loop {
+        let reply = client.send(&call).await;
+        let status = reply.as_ref().map_or(0, |reply| reply.status);
+        let judged = reply.and_then(|reply| evaluate_response(step, &reply));
+        match (judged, &step.retry) {
+            (Err(failure), Some(retry)) if retry.applies(failure.kind, status) && retries < retry.times => {
+                retries += 1;
+                tokio::time::sleep(retry.backoff).await;
+            }
+            (judged, _) => return judged,
+        }
+    }
+}
+
+fn build_request(step: &Step, headers: &HeaderMap, scope: &Scope<'_>) -> Result<ControlRequest, String> {
+    let request = step.request().ok_or("the control client asks with requests alone")?;
+    let mut headers = headers.clone();
+    for (name, value) in &request.headers {
+        headers.insert(name, header_value(name.as_str(), &value.render(scope)?)?);
+    }
+    let body = match &request.body {
+        Some(Body::Text(text)) => Bytes::from(text.render(scope)?),
+        Some(Body::Json(json)) => {
+            headers.entry(header::CONTENT_TYPE).or_insert(HeaderValue::from_static("application/json"));
+            Bytes::from(json.render(scope)?)
+        }
+        None => Bytes::new(),
+    };
+    let path = request.path.render(scope)?;
+    let path = path.parse().map_err(|_| format!("`{path}` is not a path"))?;
+    Ok(ControlRequest {
+        method: request.method.clone(),
+        path,
+        headers,
+        body,
+        timeout: step.timeout,
+        idempotent: step.is_repeatable(),
+    })
+}
+
+/// The headers of every request to the target.
+///
+/// # Errors
+/// A name has no value, or one that cannot stand in a header.
+pub(crate) fn target_headers(target: &Target, globals: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
+    let scope = Scope::of_run(globals);
+    let mut headers = HeaderMap::new();
+    for (name, value) in &target.headers {
+        headers.insert(name, header_value(name.as_str(), &value.render(&scope)?)?);
+    }
+    Ok(headers)
+}
+
+fn header_value(name: &str, value: &str) -> Result<HeaderValue, String> {
+    let mut value =
+        HeaderValue::from_str(value).map_err(|_| format!("header `{name}` would hold a control character"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+fn evaluate_response(step: &Step, reply: &ControlResponse) -> Result<ControlOutcome, Failure> {
+    match response::classify_status(step, reply.status) {
+        StatusClass::Denied => return Ok(ControlOutcome::Denied),
+        StatusClass::Unexpected => return Err(response::unexpected_status_failure(reply.status, &reply.body)),
+        StatusClass::Expected if response::is_body_denial(step, &reply.body)? => return Ok(ControlOutcome::Denied),
+        StatusClass::Expected => {}
+    }
+    let mut values = Vec::with_capacity(step.keep.len());
+    for keep in &step.keep {
+        let kept = match &keep.from {
+            Source::Json(at) => response::keep_from_body(step, keep, at, &reply.body)?,
+            Source::Header(name) => {
+                response::keep_from_header(name.as_str(), reply.headers.get(name).map(HeaderValue::as_bytes))?
+            }
+        };
+        values.push((keep.name.clone(), kept.text));
+    }
+    Ok(ControlOutcome::Ok(values))
+}

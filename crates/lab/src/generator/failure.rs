@@ -1,0 +1,30 @@
+//! Why there is no good answer, in two languages: one for grouping, one for people. Refuses to know where it
+//! happened.
+
+use crate::limits::SAMPLE_CHARS_MAX;
+use crate::record::ErrorKind;
+
+/// Why there is no good answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What kind.
+    pub kind: ErrorKind,
+    /// What exactly.
+    pub message: String,
+}
+
+impl Failure {
+    pub(crate) fn new(trouble: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind: trouble, message: message.into() }
+    }
+}
+
+/// The beginning of a body, on one line.
+pub(crate) fn excerpt(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&body[..body.len().min(SAMPLE_CHARS_MAX * 4)]);
+    let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.as_str() {
+        "" => "(empty body)".to_owned(),
+        line => line.chars().take(SAMPLE_CHARS_MAX).collect(),
+    }
+}

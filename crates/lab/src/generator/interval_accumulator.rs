@@ -1,0 +1,574 @@
+//! A worker's own book: what ended in this second, by part and operation. Histograms are used again from second to
+//! second; a copy leaves when the second is over and the worker's turn has come. No lock, no channel and no memory for
+//! a single exchange. Refuses to know what the figures will say.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+
+use super::failure::Failure;
+use crate::limits::{ERROR_GROUPS_MAX, GENERATOR_DELAY_MIN, INTERVALS_SPREAD, SPARE_OPS_MAX};
+use crate::record::{
+    Class, ErrorKind, ErrorStats, HeldStats, Interval, OpId, OpStats, PushStats, Sample, histogram, keep_sample,
+};
+
+/// What one worker saw in the second that is going on.
+#[derive(Debug)]
+pub(crate) struct IntervalAccumulator {
+    current: Interval,
+    lag_us: Histogram<u64>,
+    /// How long after the end of a second its page leaves.
+    handover_delay: Duration,
+    /// Pages of seconds that are over, the oldest first.
+    closed: VecDeque<Interval>,
+    /// Cells of earlier seconds, emptied.
+    spare_ops: Vec<OpStats>,
+    /// A histogram of lag of an earlier second, emptied.
+    spare_lag_us: Option<Histogram<u64>>,
+    /// The cell that was written to last: most often the next one as well.
+    last_op_index: usize,
+    /// Frames that were pushed in this second, by kind; each kind keeps its place and its memory.
+    pushes: Vec<PushStats>,
+    /// Whether rows are wanted.
+    writes_rows: bool,
+    /// Whether the page says anything yet.
+    dirty: bool,
+    /// Pages whose turn has come and that nobody has taken yet.
+    ready: VecDeque<Interval>,
+}
+
+impl IntervalAccumulator {
+    /// An empty book of one of so many workers.
+    pub(crate) fn new(worker: u32, of: u32, rows: bool) -> Self {
+        let page = Interval { worker, ..Interval::default() };
+        Self {
+            current: page,
+            lag_us: histogram(),
+            handover_delay: INTERVALS_SPREAD * worker / of.max(1),
+            closed: VecDeque::new(),
+            spare_ops: Vec::new(),
+            spare_lag_us: None,
+            last_op_index: 0,
+            pushes: Vec::new(),
+            writes_rows: rows,
+            dirty: false,
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// When the next page leaves, if one says anything that somebody waits for.
+    pub(crate) fn next_handover(&self) -> Option<Duration> {
+        let second = self.closed.front().map(|page| page.second).or(self.dirty.then_some(self.current.second));
+        second.map(|second| self.handover_at(second))
+    }
+
+    fn handover_at(&self, second: u64) -> Duration {
+        Duration::from_secs(second + 1) + self.handover_delay
+    }
+
+    /// Turns the page when its second is over, and takes out those whose turn to leave has come.
+    pub(crate) fn advance_to(&mut self, now: Duration) {
+        let second = now.as_secs();
+        if second > self.current.second {
+            self.close_interval();
+            self.current.second = second;
+        }
+        while self.closed.front().is_some_and(|page| self.handover_at(page.second) <= now) {
+            self.emit_oldest();
+        }
+    }
+
+    /// A page that is full.
+    pub(crate) fn pop_ready(&mut self) -> Option<Interval> {
+        self.ready.pop_front()
+    }
+
+    /// Takes out everything that was said so far, whosever turn it is.
+    pub(crate) fn flush(&mut self) {
+        self.close_interval();
+        while !self.closed.is_empty() {
+            self.emit_oldest();
+        }
+    }
+
+    /// Begins an empty page of the same second. Nothing is copied: this happens in all workers at once.
+    fn close_interval(&mut self) {
+        if !std::mem::take(&mut self.dirty) {
+            return;
+        }
+        let empty = Interval { second: self.current.second, worker: self.current.worker, ..Interval::default() };
+        let mut page = std::mem::replace(&mut self.current, empty);
+        if !self.lag_us.is_empty() {
+            let fresh = self.spare_lag_us.take().unwrap_or_else(histogram);
+            page.lag_us = Some(std::mem::replace(&mut self.lag_us, fresh));
+        }
+        page.pushes = self.pushes.iter().filter(|pushed| pushed.frames > 0).cloned().collect();
+        self.pushes.iter_mut().for_each(clear_push_stats);
+        self.closed.push_back(page);
+    }
+
+    /// A copy of the oldest page leaves; its memory stays for later ones.
+    fn emit_oldest(&mut self) {
+        let Some(mut page) = self.closed.pop_front() else { return };
+        let (cells, lag_us) = (std::mem::take(&mut page.ops), page.lag_us.take());
+        (page.ops, page.lag_us) = (cells.clone(), lag_us.clone());
+        self.ready.push_back(page);
+        for mut cell in cells {
+            if self.spare_ops.len() < SPARE_OPS_MAX {
+                clear_op_stats(&mut cell);
+                self.spare_ops.push(cell);
+            }
+        }
+        if let Some(mut lag_us) = lag_us {
+            lag_us.reset();
+            self.spare_lag_us = Some(lag_us);
+        }
+    }
+
+    /// Takes a sample, on the page of the second in which it ended.
+    pub(crate) fn record_sample(&mut self, part: u32, sample: &Sample) {
+        self.advance_to(sample.done);
+        self.dirty = true;
+        let op = OpId { journey: sample.journey, step: sample.step };
+        let cell = self.op_stats_mut(part, op);
+        cell.retries += sample.retries;
+        let latency = us(sample.done.saturating_sub(sample.intended));
+        record_generator_delays(cell, sample);
+        match sample.class {
+            Class::Ok if sample.is_long_poll => {
+                cell.ok += 1;
+                let waits = cell.long_polls.get_or_insert_default();
+                record_value(&mut waits.response_us, us(sample.done.saturating_sub(sample.sent)));
+                sample.wake_delay.into_iter().for_each(|wake| record_value(&mut waits.wake_delay_us, us(wake)));
+            }
+            Class::Ok => {
+                cell.ok += 1;
+                record_value(&mut cell.latency_us, latency);
+                record_value(&mut cell.service_us, us(sample.done.saturating_sub(sample.sent)));
+            }
+            Class::Denied => {
+                cell.denied += 1;
+                record_value(&mut cell.failed_us, latency);
+            }
+            Class::Error(_) => {
+                cell.errors += 1;
+                record_value(&mut cell.failed_us, latency);
+            }
+        }
+        if sample.step.is_none() {
+            record_value(&mut self.lag_us, us(sample.lag));
+        }
+        if self.writes_rows {
+            sample.write_row(part, &mut self.current.rows);
+        }
+    }
+
+    /// What becomes of the connections that a part holds, on the page of the second in which it does.
+    fn held_stats_mut(&mut self, part: u32, now: Duration) -> &mut HeldStats {
+        // Whoever only holds connections may have had nothing to write for a long time.
+        self.advance_to(now);
+        self.dirty = true;
+        let held = &mut self.current.held;
+        let place = held.iter().position(|cell| cell.load_step == part).unwrap_or_else(|| {
+            held.push(HeldStats::new(part));
+            held.len() - 1
+        });
+        &mut held[place]
+    }
+
+    /// Takes a connection that stands for the first time, so long after it was due; so much of that was the worker's own
+    /// doing.
+    pub(crate) fn record_opened(&mut self, part: u32, took: Duration, own: Duration, now: Duration) {
+        let held = self.held_stats_mut(part, now);
+        held.opened += 1;
+        record_value(&mut held.opening_us, us(took));
+        if own >= GENERATOR_DELAY_MIN {
+            held.generator_delay.get_or_insert_default().record(took, own);
+        }
+    }
+
+    /// Takes connections that stand already, because an earlier part has left them.
+    pub(crate) fn count_kept(&mut self, part: u32, connections: u64, now: Duration) {
+        if connections > 0 {
+            self.held_stats_mut(part, now).kept += connections;
+        }
+    }
+
+    /// Takes connections that stand when their part is over, and stay for a later one.
+    pub(crate) fn count_left(&mut self, part: u32, connections: u64, now: Duration) {
+        if connections > 0 {
+            self.held_stats_mut(part, now).left += connections;
+        }
+    }
+
+    /// Takes a connection that stands again.
+    pub(crate) fn count_reopened(&mut self, part: u32, now: Duration) {
+        self.held_stats_mut(part, now).reopened += 1;
+    }
+
+    /// Takes a try to open a connection that came to nothing.
+    pub(crate) fn count_open_failure(&mut self, part: u32, now: Duration) {
+        self.held_stats_mut(part, now).failed += 1;
+    }
+
+    /// Takes a held connection that is gone: ended by the other side in order, or lost otherwise.
+    pub(crate) fn count_loss(&mut self, part: u32, in_order: bool, now: Duration) {
+        let held = self.held_stats_mut(part, now);
+        *(if in_order { &mut held.closed } else { &mut held.dropped }) += 1;
+    }
+
+    /// Takes a connection that is gone after its part was over, and before a later one went on with it.
+    pub(crate) fn count_loss_after(&mut self, part: u32, in_order: bool, now: Duration) {
+        let held = self.held_stats_mut(part, now);
+        held.count_loss_after(now.as_secs(), u64::from(in_order), u64::from(!in_order));
+    }
+
+    /// Takes the reason of an error.
+    pub(crate) fn record_error(&mut self, journey: usize, step: usize, failure: &Failure) {
+        self.dirty = true;
+        let errors = &mut self.current.errors;
+        let same = |note: &ErrorStats| (note.journey, note.step, note.kind) == (journey, step, failure.kind);
+        let rest = |note: &ErrorStats| note.kind == ErrorKind::Other;
+        let known = errors.iter().position(same).or_else(|| errors.iter().position(rest));
+        let place = known.unwrap_or_else(|| {
+            // The last place is for all that are not told apart.
+            let trouble = if errors.len() + 1 < ERROR_GROUPS_MAX { failure.kind } else { ErrorKind::Other };
+            errors.push(ErrorStats { journey, step, kind: trouble, count: 0, samples: Vec::new() });
+            errors.len() - 1
+        });
+        errors[place].count += 1;
+        keep_sample(&mut errors[place].samples, &failure.message);
+    }
+
+    /// Counts a try that is repeated because the scenario says so.
+    pub(crate) fn count_retry(&mut self) {
+        self.dirty = true;
+        self.current.retried += 1;
+    }
+
+    /// Counts a request that is sent again because its connection had been closed.
+    pub(crate) fn count_resend(&mut self) {
+        self.dirty = true;
+        self.current.resent += 1;
+    }
+
+    /// Takes a frame that was pushed, and how late it came, where it tells; and how much of that was the worker's own
+    /// doing.
+    pub(crate) fn record_push(&mut self, push: usize, bytes: usize, delay: Option<(Duration, Duration)>) {
+        self.dirty = true;
+        while self.pushes.len() <= push {
+            self.pushes.push(PushStats::new(self.pushes.len()));
+        }
+        let pushed = &mut self.pushes[push];
+        pushed.frames += 1;
+        pushed.bytes += bytes as u64;
+        let Some((delay, own)) = delay else { return };
+        record_value(&mut pushed.delay_us, us(delay));
+        if own >= GENERATOR_DELAY_MIN {
+            pushed.generator_delay.get_or_insert_default().record(delay, own);
+        }
+    }
+
+    /// Counts an arrival that had to wait for a free place in flight: for the target, or only because the worker had
+    /// paused.
+    pub(crate) fn count_slot_wait(&mut self, behind_a_pause: bool) {
+        self.dirty = true;
+        *(if behind_a_pause { &mut self.current.waited_behind_pauses } else { &mut self.current.waited_for_slot }) += 1;
+    }
+
+    /// Takes a pause of the worker.
+    pub(crate) fn record_pause(&mut self, from: Duration, to: Duration) {
+        self.advance_to(to);
+        self.dirty = true;
+        self.current.pauses.push((from, to));
+    }
+
+    /// Counts arrivals that were due and will never be sent.
+    pub(crate) fn count_not_sent(&mut self, journey: usize, count: u64) {
+        self.dirty |= count > 0;
+        add_count(&mut self.current.not_sent, journey, count);
+    }
+
+    /// Counts those of them that were held up by a pause of the worker.
+    pub(crate) fn count_not_sent_behind_pause(&mut self, journey: usize, count: u64) {
+        add_count(&mut self.current.not_sent_behind_pauses, journey, count);
+    }
+
+    /// Counts an arrival that was sent and given up.
+    pub(crate) fn count_abandoned(&mut self) {
+        self.dirty = true;
+        self.current.abandoned += 1;
+    }
+
+    /// Counts a connection that was opened.
+    pub(crate) fn count_connect(&mut self) {
+        self.dirty = true;
+        self.current.connects += 1;
+    }
+
+    /// Counts bytes handed to the kernel.
+    pub(crate) fn count_sent_bytes(&mut self, bytes: usize) {
+        self.dirty = true;
+        self.current.sent_bytes += bytes as u64;
+    }
+
+    /// Counts bytes taken from the kernel.
+    pub(crate) fn count_received_bytes(&mut self, bytes: usize) {
+        self.dirty = true;
+        self.current.received_bytes += bytes as u64;
+    }
+
+    fn op_stats_mut(&mut self, part: u32, op: OpId) -> &mut OpStats {
+        let cells = &mut self.current.ops;
+        let is_it = |cell: &OpStats| (cell.load_step, cell.op) == (part, op);
+        if !cells.get(self.last_op_index).is_some_and(is_it) {
+            self.last_op_index = cells.iter().position(is_it).unwrap_or_else(|| {
+                let cell = self.spare_ops.pop().map(|cell| OpStats { load_step: part, op, ..cell });
+                cells.push(cell.unwrap_or_else(|| OpStats::new(part, op)));
+                cells.len() - 1
+            });
+        }
+        &mut cells[self.last_op_index]
+    }
+}
+
+fn add_count(counts: &mut Vec<(usize, u64)>, journey: usize, count: u64) {
+    match counts.iter_mut().find(|(known, _)| *known == journey) {
+        Some((_, sum)) => *sum += count,
+        None if count > 0 => counts.push((journey, count)),
+        None => {}
+    }
+}
+
+fn clear_op_stats(cell: &mut OpStats) {
+    (cell.ok, cell.denied, cell.errors, cell.retries) = (0, 0, 0, 0);
+    cell.latency_us.reset();
+    cell.service_us.reset();
+    cell.failed_us.reset();
+    // Few operations wait; those that do not must not look as if they did.
+    (cell.long_polls, cell.generator_delays) = (None, None);
+}
+
+fn clear_push_stats(pushed: &mut PushStats) {
+    (pushed.frames, pushed.bytes, pushed.generator_delay) = (0, 0, None);
+    pushed.delay_us.reset();
+}
+
+/// Notes what the times of a sample would have been without the lab's own share, where that is worth it.
+fn record_generator_delays(cell: &mut OpStats, sample: &Sample) {
+    if sample.generator_delay.max(sample.generator_delay_wake) < GENERATOR_DELAY_MIN {
+        return;
+    }
+    let (latency, service) = (sample.done.saturating_sub(sample.intended), sample.done.saturating_sub(sample.sent));
+    let own = cell.generator_delays.get_or_insert_default();
+    match sample.class {
+        Class::Ok if sample.is_long_poll => {
+            own.waited.record(service, sample.generator_delay_service);
+            sample.wake_delay.into_iter().for_each(|wake| own.wake_delay.record(wake, sample.generator_delay_wake));
+        }
+        Class::Ok => {
+            own.latency.record(latency, sample.generator_delay);
+            own.service.record(service, sample.generator_delay_service);
+        }
+        Class::Denied | Class::Error(_) => own.failed.record(latency, sample.generator_delay),
+    }
+}
+
+/// A histogram that grows as needed refuses no value of 64 bits.
+fn record_value(histogram: &mut Histogram<u64>, value: u64) {
+    let _ = histogram.record(value);
+}
+
+fn us(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::{ERROR_SAMPLES_MAX, SAMPLE_CHARS_MAX};
+    use crate::record::Awaited;
+
+    fn sample(step: Option<usize>, done_ms: u64, class: Class) -> Sample {
+        let ms = Duration::from_millis;
+        Sample {
+            index: 4,
+            journey: 1,
+            step,
+            intended: ms(100),
+            sent: ms(110),
+            first_byte: None,
+            done: ms(done_ms),
+            lag: ms(2),
+            generator_delay: ms(0),
+            generator_delay_service: ms(0),
+            retries: 1,
+            class,
+            is_long_poll: false,
+            wake_delay: None,
+            generator_delay_wake: ms(0),
+        }
+    }
+
+    fn counts(cell: &OpStats) -> (u32, Option<usize>, u64, u64, u64, u64) {
+        (cell.load_step, cell.op.step, cell.ok, cell.denied, cell.errors, cell.retries)
+    }
+
+    #[test]
+    fn a_page_tells_its_second_and_the_next_one_begins_empty() {
+        let mut book = IntervalAccumulator::new(3, 5, true);
+        book.record_sample(7, &sample(None, 150, Class::Ok));
+        book.record_sample(7, &sample(Some(1), 160, Class::Denied));
+        book.record_sample(8, &sample(None, 400, Class::Error(ErrorKind::Status(500))));
+        book.record_sample(7, &sample(None, 170, Class::Ok));
+        // The second, and three fifths of half of one: the other workers have their turns before and after.
+        assert_eq!(book.next_handover(), Some(Duration::from_millis(1300)));
+        book.advance_to(Duration::from_millis(999));
+        assert!(book.pop_ready().is_none());
+        // A later sample belongs to a later page.
+        book.record_sample(7, &sample(None, 1200, Class::Ok));
+        book.advance_to(Duration::from_millis(1299));
+        assert_eq!((book.next_handover(), book.pop_ready().is_none()), (Some(Duration::from_millis(1300)), true));
+        book.advance_to(Duration::from_millis(1300));
+        assert_eq!(book.next_handover(), Some(Duration::from_millis(2300)));
+        let page = book.pop_ready().unwrap();
+        let cells: Vec<_> = page.ops.iter().map(counts).collect();
+        assert_eq!(cells, [(7, None, 2, 0, 0, 2), (7, Some(1), 0, 1, 0, 1), (8, None, 0, 0, 1, 1)]);
+        let cell = &page.ops[0];
+        assert_eq!((cell.latency_us.max() / 100, cell.service_us.max() / 100, cell.failed_us.len()), (700, 600, 0));
+        assert_eq!((page.second, page.worker, page.lag_us.unwrap().len()), (0, 3, 3));
+        assert_eq!(String::from_utf8(page.rows).unwrap().lines().count(), 4);
+
+        book.advance_to(Duration::from_millis(2300));
+        assert_eq!(book.pop_ready().map(|page| (page.second, page.ops.len())), Some((1, 1)));
+        book.advance_to(Duration::from_secs(3));
+        assert!(book.pop_ready().is_none() && book.next_handover().is_none());
+        book.record_sample(9, &sample(None, 3100, Class::Ok));
+        book.flush();
+        let page = book.pop_ready().unwrap();
+        assert_eq!(page.second, 3);
+        assert_eq!(page.ops.iter().map(counts).collect::<Vec<_>>(), [(9, None, 1, 0, 0, 1)]);
+        assert_eq!((page.ops[0].latency_us.len(), page.lag_us.unwrap().len()), (1, 1));
+        book.flush();
+        assert!(book.pop_ready().is_none());
+        // Whoever cannot wait is told everything, in order.
+        book.record_sample(9, &sample(None, 4100, Class::Ok));
+        book.record_sample(9, &sample(None, 5100, Class::Ok));
+        book.flush();
+        let seconds: Vec<_> =
+            std::iter::from_fn(|| book.pop_ready()).map(|page| (page.second, page.lag_us.is_some())).collect();
+        assert_eq!(seconds, [(4, true), (5, true)]);
+    }
+
+    #[test]
+    fn what_was_waited_for_has_no_latency() {
+        let mut book = IntervalAccumulator::new(0, 1, false);
+        let waited = |wake| Sample { is_long_poll: true, wake_delay: wake, ..sample(Some(1), 150, Class::Ok) };
+        book.record_sample(0, &waited(Some(Duration::from_millis(3))));
+        book.record_sample(0, &waited(None));
+        book.record_sample(
+            0,
+            &Sample {
+                is_long_poll: true,
+                ..sample(Some(1), 150, Class::Error(ErrorKind::Timeout(Awaited::FirstByte)))
+            },
+        );
+        book.flush();
+        let page = book.pop_ready().unwrap();
+        let cell = &page.ops[0];
+        let waits = cell.long_polls.as_ref().unwrap();
+        assert_eq!((cell.ok, cell.errors, cell.latency_us.len(), cell.service_us.len()), (2, 1, 0, 0));
+        assert_eq!((waits.response_us.len(), waits.wake_delay_us.len(), cell.failed_us.len()), (2, 1, 1));
+        assert_eq!((waits.response_us.max() / 1000, waits.wake_delay_us.max() / 1000), (40, 3));
+        // The next second's first operation does not wait, though its memory did.
+        book.record_sample(0, &sample(None, 1150, Class::Ok));
+        book.flush();
+        assert!(book.pop_ready().unwrap().ops[0].long_polls.is_none());
+    }
+
+    #[test]
+    fn pushes_are_counted_by_kind_and_each_second_begins_empty() {
+        let mut book = IntervalAccumulator::new(0, 1, false);
+        book.record_push(1, 300, Some((Duration::from_millis(20), Duration::ZERO)));
+        book.record_push(1, 100, None);
+        book.flush();
+        let page = book.pop_ready().unwrap();
+        let counts = |page: &Interval| -> Vec<_> {
+            let of = |pushed: &PushStats| (pushed.push_index, pushed.frames, pushed.bytes, pushed.delay_us.len());
+            page.pushes.iter().map(of).collect()
+        };
+        assert_eq!(counts(&page), [(1, 2, 400, 1)]);
+        book.record_push(0, 7, None);
+        book.flush();
+        assert_eq!(counts(&book.pop_ready().unwrap()), [(0, 1, 7, 0)]);
+    }
+
+    #[test]
+    fn held_connections_are_counted_by_part_and_are_no_requests() {
+        let mut book = IntervalAccumulator::new(0, 1, false);
+        let now = Duration::ZERO;
+        book.record_opened(2, Duration::from_millis(7), Duration::ZERO, now);
+        book.count_open_failure(3, now);
+        book.count_loss(2, true, now);
+        book.count_loss(2, false, now);
+        book.count_loss(2, false, now);
+        book.count_reopened(2, now);
+        book.flush();
+        let page = book.pop_ready().unwrap();
+        let counts = |cell: &HeldStats| {
+            (
+                cell.load_step,
+                [cell.opened, cell.reopened, cell.failed, cell.closed, cell.dropped, cell.opening_us.len()],
+            )
+        };
+        assert_eq!(
+            page.held.iter().map(counts).collect::<Vec<_>>(),
+            [(2, [1, 1, 0, 1, 2, 1]), (3, [0, 0, 1, 0, 0, 0])]
+        );
+        assert!(page.ops.is_empty());
+        book.record_opened(2, Duration::ZERO, Duration::ZERO, now);
+        book.flush();
+        assert_eq!(book.pop_ready().unwrap().held.iter().map(counts).collect::<Vec<_>>(), [(2, [1, 0, 0, 0, 0, 1])]);
+    }
+
+    #[test]
+    fn what_befalls_a_connection_stands_in_its_own_second_however_long_nothing_was_written() {
+        let mut book = IntervalAccumulator::new(0, 1, false);
+        let at = Duration::from_secs;
+        book.count_left(1, 9, at(3));
+        book.count_loss_after(1, true, at(185));
+        book.count_loss_after(1, false, at(186));
+        book.flush();
+        let pages: Vec<Interval> = std::iter::from_fn(|| book.pop_ready()).collect();
+        let lost = |cell: &HeldStats| (cell.left, cell.closed_after, cell.dropped_after, cell.lost_after);
+        let seen: Vec<_> = pages.iter().map(|page| (page.second, lost(&page.held[0]))).collect();
+        let expected = [(3, (9, 0, 0, None)), (185, (0, 1, 0, Some((185, 185)))), (186, (0, 0, 1, Some((186, 186))))];
+        assert_eq!(seen, expected);
+        let mut all = HeldStats::new(1);
+        pages.iter().for_each(|page| all.merge(&page.held[0]));
+        assert_eq!(lost(&all), (9, 1, 1, Some((185, 186))));
+    }
+
+    #[test]
+    fn errors_are_grouped_and_their_groups_bounded() {
+        let mut book = IntervalAccumulator::new(0, 1, false);
+        for step in 0..ERROR_GROUPS_MAX + 5 {
+            book.record_error(0, step, &Failure::new(ErrorKind::Closed, "x".repeat(5000)));
+        }
+        for sample in ["later", "later", "last", "one too many"] {
+            book.record_error(0, 0, &Failure::new(ErrorKind::Closed, sample));
+        }
+        book.count_not_sent(0, 2);
+        book.count_not_sent(0, 3);
+        book.count_not_sent(1, 0);
+        book.flush();
+        let page = book.pop_ready().unwrap();
+        assert_eq!((page.errors.len(), page.errors[0].count, page.errors[ERROR_GROUPS_MAX - 1].count), (64, 5, 6));
+        assert_eq!(page.errors[ERROR_GROUPS_MAX - 1].kind, ErrorKind::Other);
+        let samples: Vec<&str> = page.errors[0].samples.iter().map(|sample| &sample[..4]).collect();
+        assert_eq!((samples, ERROR_SAMPLES_MAX), (vec!["xxxx", "late", "last"], 3));
+        assert_eq!(page.errors[0].samples[0].len(), SAMPLE_CHARS_MAX);
+        assert_eq!(page.not_sent, [(0, 5)]);
+    }
+}

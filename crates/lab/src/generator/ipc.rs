@@ -1,0 +1,120 @@
+//! What the lab and its worker processes say to each other: one JSON object a line, over a socket that is the process's
+//! standard input. Secrets travel there and nowhere else. Refuses to know processes.
+
+use std::collections::BTreeMap;
+use std::io::{self, BufRead, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::monotonic_time::MonotonicTime;
+use super::worker_pool::{GAUGE_COUNT, GeneratorConfig, Segment, WorkerReport};
+use crate::scenario::{Recipe, Rows, Scenario};
+
+/// The first line to a worker process: everything that its workers share.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct WorkerInit {
+    scenario_source: Recipe,
+    addresses: Vec<SocketAddr>,
+    message_endpoints: Vec<Vec<SocketAddr>>,
+    headers: Vec<(String, Vec<u8>)>,
+    globals: BTreeMap<String, String>,
+    picks: Vec<Vec<String>>,
+    feeds: Vec<FeedTable>,
+    run_id: String,
+    start: MonotonicTime,
+    source_addresses: Vec<IpAddr>,
+    writes_samples: bool,
+    segment: Segment,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct FeedTable {
+    columns: Vec<String>,
+    rows: Vec<Vec<Box<str>>>,
+}
+
+/// A line from a worker process.
+#[derive(Debug, Serialize, Deserialize)]
+#[allow(clippy::large_enum_variant)] // One a second: a box would save nothing.
+pub(crate) enum WorkerMessage {
+    /// Its workers have started.
+    Ready,
+    /// They cannot, and why.
+    Failed(String),
+    /// The sum of its gauges.
+    Gauges([u64; GAUGE_COUNT]),
+    /// What one of its workers reports.
+    Report(WorkerReport),
+}
+
+impl WorkerInit {
+    /// What a process needs to drive a segment.
+    pub(crate) fn new(setting: &GeneratorConfig, recipe: Recipe, segment: Segment) -> Self {
+        let header = |(name, value): (&HeaderName, &HeaderValue)| (name.to_string(), value.as_bytes().to_vec());
+        let table = |rows: &Rows| FeedTable { columns: rows.columns.clone(), rows: rows.rows.clone() };
+        Self {
+            scenario_source: recipe,
+            addresses: setting.addresses.clone(),
+            message_endpoints: setting.message_endpoints.clone(),
+            headers: setting.headers.iter().map(header).collect(),
+            globals: setting.globals.clone(),
+            picks: setting.picks.clone(),
+            feeds: setting.feeds.iter().map(table).collect(),
+            run_id: setting.run_id.clone(),
+            start: setting.start,
+            source_addresses: setting.source_addresses.clone(),
+            writes_samples: setting.writes_samples,
+            segment,
+        }
+    }
+
+    /// The setting that it describes.
+    ///
+    /// # Errors
+    /// It was written by another version of the lab.
+    pub(crate) fn into_config(self) -> Result<GeneratorConfig, String> {
+        let document = self.scenario_source.document().map_err(|mistakes| mistakes.to_string())?;
+        let scenario = Scenario::read(&document).map_err(|mistakes| mistakes.to_string())?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in self.headers {
+            let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
+            headers.append(name, HeaderValue::from_bytes(&value).map_err(|error| error.to_string())?);
+        }
+        let rows = |FeedTable { columns, rows }| Rows { columns, rows };
+        Ok(GeneratorConfig {
+            scenario: Arc::new(scenario),
+            addresses: self.addresses,
+            message_endpoints: self.message_endpoints,
+            headers,
+            globals: self.globals,
+            picks: self.picks,
+            feeds: self.feeds.into_iter().map(rows).collect(),
+            run_id: self.run_id,
+            start: self.start,
+            source_addresses: self.source_addresses,
+            writes_samples: self.writes_samples,
+            segment: self.segment,
+            processes: None,
+        })
+    }
+}
+
+/// Writes a line.
+pub(crate) fn write(out: &mut impl Write, frame: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(frame)?;
+    line.push(b'\n');
+    out.write_all(&line)
+}
+
+/// Reads a line; nothing at the end.
+pub(crate) fn read<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<T>> {
+    let mut line = String::new();
+    if from.read_line(&mut line)? == 0 || !line.ends_with('\n') {
+        return Ok(None);
+    }
+    Ok(Some(serde_json::from_str(&line)?))
+}

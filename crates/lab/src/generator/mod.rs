@@ -1,0 +1,34 @@
+//! The drive: workers that take arrivals off the plan when they are due and send them on their journeys. An open loop
+//! never waits for an answer before the next arrival; the only brake is the in-flight cap, and what waits there is
+//! counted and keeps its intended moment. Beside it stands the control client, for requests that are no load. Refuses
+//! to know what the figures will say.
+
+mod control_client;
+mod control_step;
+mod decoder;
+mod failure;
+mod framing;
+mod http1;
+mod interval_accumulator;
+mod ipc;
+mod json_pointer;
+mod monotonic_time;
+mod poller;
+mod prepared;
+mod response;
+mod slab;
+mod socket;
+mod tls;
+mod worker;
+mod worker_main;
+mod worker_pool;
+mod worker_processes;
+
+pub use control_client::{ControlClient, ControlRequest, ControlResponse};
+pub(crate) use control_step::{ControlOutcome, perform_step, target_headers};
+pub use failure::Failure;
+pub(crate) use failure::excerpt;
+pub use monotonic_time::MonotonicTime;
+pub use worker_main::run_worker_process;
+pub use worker_pool::{Gauges, GeneratorConfig, Segment, StartedWork, WorkerPool, WorkerReport};
+pub use worker_processes::{WORKER_COMMAND, WorkerProcessSpec};

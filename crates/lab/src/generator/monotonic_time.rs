@@ -1,0 +1,72 @@
+//! Moments of the clock that never runs back, as one number: every process of a machine reads the same one, so that
+//! workers in several processes share the first moment of a plan. Refuses to know dates.
+
+use std::ops::Add;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+
+/// Nanoseconds of CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct MonotonicTime(u64);
+
+impl MonotonicTime {
+    /// This moment.
+    #[must_use]
+    pub fn now() -> Self {
+        let time = clock_gettime(ClockId::Monotonic);
+        // The clock counts from the start of the machine: neither part is negative, and 584 years fit.
+        Self(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    }
+
+    /// This moment on the clock of the calendar, as far as that goes evenly since: microseconds of Unix time.
+    #[must_use]
+    pub fn unix_us(self) -> i64 {
+        let (wall, now) = (clock_gettime(ClockId::Realtime), Self::now());
+        // Neither part comes near what 64 bits hold.
+        let wall_us = wall.tv_sec * 1_000_000 + wall.tv_nsec / 1000;
+        wall_us - (now.0 as i64 - self.0 as i64) / 1000
+    }
+
+    /// From a moment of the calendar, in microseconds of Unix time, to this one; nothing if it was not earlier.
+    #[must_use]
+    pub fn since_unix_us(self, earlier_us: i64) -> Duration {
+        Duration::from_micros(u64::try_from(self.unix_us() - earlier_us).unwrap_or(0))
+    }
+
+    /// From an earlier moment to this one; nothing if it was not earlier.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+
+    /// From this moment to now.
+    #[must_use]
+    pub fn elapsed(self) -> Duration {
+        Self::now().since(self)
+    }
+}
+
+impl Add<Duration> for MonotonicTime {
+    type Output = Self;
+
+    fn add(self, time: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_add_up_and_never_run_over() {
+        let (start, second) = (MonotonicTime::now(), Duration::from_secs(1));
+        assert_eq!((start + second).since(start), second);
+        assert_eq!(start.since(start + second), Duration::ZERO);
+        assert_eq!(start + Duration::MAX, MonotonicTime(u64::MAX));
+        assert!(MonotonicTime::now() >= start);
+        assert_eq!(((start + second).unix_us() - start.unix_us() + 500) / 100_000, 10);
+    }
+}

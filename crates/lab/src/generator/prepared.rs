@@ -1,0 +1,361 @@
+//! Requests of the load as bytes. What is the same for every arrival is written once, before the first of them; what
+//! differs is filled in without memory of its own. Refuses to know connections and answers.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use http::{HeaderMap, Method};
+
+use super::response;
+use crate::scenario::{Beside, Body, Journey, Repeat, Request, Scenario, Scope, Step, Template};
+
+/// What one arrival does, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct PreparedJourney {
+    /// Its own steps, and behind them those of what runs beside it.
+    pub(crate) steps: Vec<PreparedStep>,
+    /// How many of them are its own.
+    pub(crate) own_step_count: usize,
+    /// Whether steps have figures of their own.
+    pub(crate) has_step_figures: bool,
+    /// Whether they are messages over a connection of its own.
+    pub(crate) uses_messages: bool,
+    /// Names whose values the held connection has kept.
+    pub(crate) inherits: Vec<String>,
+    pub(crate) repeats: Vec<Repeat>,
+    pub(crate) background: Vec<PreparedLoops>,
+}
+
+/// Loops beside a journey, ready to begin.
+#[derive(Debug)]
+pub(crate) struct PreparedLoops {
+    pub(crate) spec: Beside,
+    /// Names of the journey whose values they take along: those that their requests use.
+    pub(crate) carried_names: Vec<String>,
+}
+
+/// One step of a journey, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct PreparedStep {
+    pub(crate) step: Step,
+    /// The work that it starts, by its place in the scenario.
+    pub(crate) work_index: Option<usize>,
+    /// Whether a second time does no harm.
+    pub(crate) idempotent: bool,
+    /// Whether its answer ends with the head.
+    pub(crate) head_only: bool,
+    /// Whether the body of an expected answer means anything.
+    pub(crate) needs_body: bool,
+    /// Its place among the timeouts of the scenario.
+    pub(crate) timeout_index: usize,
+    head: Vec<RequestFragment>,
+    body: Option<RequestFragment>,
+    /// The whole request, where all of it is the same for every arrival: for a connection that is kept, and for one
+    /// that is given up afterwards.
+    constant: Option<[String; 2]>,
+}
+
+/// A stretch of a request.
+#[derive(Debug)]
+enum RequestFragment {
+    Text(String),
+    Path(Template),
+    Value { name: String, value: Template },
+    Body(Template),
+}
+
+/// What every request of a run shares.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RequestDefaults<'a> {
+    pub(crate) authority: &'a str,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) globals: &'a BTreeMap<String, String>,
+}
+
+/// Memory that requests are written into, used again and again.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    pub(super) text: String,
+    body: String,
+    /// A message, and the frame around it.
+    pub(super) payload: Vec<u8>,
+    pub(super) frame: Vec<u8>,
+}
+
+/// Headers that say where a request ends: the lab's own business.
+const FRAMING_HEADERS: [&str; 2] = ["content-length", "transfer-encoding"];
+
+/// The line that gives a connection up: the other side then closes it first and keeps the port that is left over.
+const CONNECTION_CLOSE: &str = "connection: close\r\n";
+
+/// Every journey of a scenario, and the different timeouts of their steps.
+///
+/// # Errors
+/// A header of the target is no text.
+pub(crate) fn prepare_journeys(
+    scenario: &Scenario,
+    shared: RequestDefaults<'_>,
+) -> Result<(Vec<PreparedJourney>, Vec<Duration>), String> {
+    let mut timeouts = Vec::new();
+    let mut routes = Vec::with_capacity(scenario.journeys.len());
+    for journey in &scenario.journeys {
+        let mut calls = Vec::with_capacity(journey.steps.len());
+        // A message has no form that is settled before: its values are bound instead.
+        let bound = journey.speaks.then(|| journey.bind(shared.globals));
+        for step in &bound.as_ref().unwrap_or(journey).steps {
+            let known = timeouts.iter().position(|timeout| *timeout == step.timeout);
+            let timeout = known.unwrap_or_else(|| {
+                timeouts.push(step.timeout);
+                timeouts.len() - 1
+            });
+            let work = step.starts.as_ref().and_then(|name| scenario.works.iter().position(|w| w.name == *name));
+            let mut call = PreparedStep::new(journey, step, shared, work, timeout)?;
+            let place = calls.len();
+            call.needs_body |= journey.repeats.iter().any(|it| it.last == place && it.until.says.is_some());
+            calls.push(call);
+        }
+        routes.push(PreparedJourney {
+            steps: calls,
+            own_step_count: journey.own,
+            has_step_figures: journey.tells_steps_apart(),
+            uses_messages: journey.speaks,
+            inherits: journey.inherits.clone(),
+            repeats: journey.repeats.clone(),
+            background: journey.beside.iter().map(|beside| PreparedLoops::for_journey(journey, beside)).collect(),
+        });
+    }
+    Ok((routes, timeouts))
+}
+
+impl PreparedLoops {
+    fn for_journey(journey: &Journey, beside: &Beside) -> Self {
+        let steps = &journey.steps[beside.steps.clone()];
+        let used: BTreeSet<&str> = steps.iter().flat_map(Step::templates).flat_map(Template::names).collect();
+        let carried = used.into_iter().filter(|name| journey.keeps(name)).map(str::to_owned).collect();
+        Self { spec: beside.clone(), carried_names: carried }
+    }
+}
+
+impl PreparedStep {
+    fn new(
+        journey: &Journey,
+        step: &Step,
+        shared: RequestDefaults<'_>,
+        work: Option<usize>,
+        timeout: usize,
+    ) -> Result<Self, String> {
+        let mut call = Self {
+            work_index: work,
+            idempotent: step.is_repeatable(),
+            head_only: false,
+            needs_body: response::needs_body(step),
+            timeout_index: timeout,
+            step: step.clone(),
+            head: Vec::new(),
+            body: None,
+            constant: None,
+        };
+        if let Some(request) = step.request() {
+            call.prepare(request, ConstantTexts::for_journey(journey, shared.globals), shared)?;
+        }
+        Ok(call)
+    }
+
+    /// Writes down what is the same for every arrival.
+    fn prepare(
+        &mut self,
+        request: &Request,
+        settled: ConstantTexts<'_>,
+        shared: RequestDefaults<'_>,
+    ) -> Result<(), String> {
+        let mut pieces = FragmentBuilder { constants: settled, fragments: Vec::new() };
+        pieces.push_text(&format!("{} ", request.method));
+        pieces.push_template(&request.path, RequestFragment::Path)?;
+        pieces.push_text(" HTTP/1.1\r\n");
+        if !has_header(request, shared.headers, "host") {
+            pieces.push_text(&format!("host: {}\r\n", shared.authority));
+        }
+        pieces.push_headers(request, shared.headers)?;
+        let json = matches!(request.body, Some(Body::Json(_)));
+        if json && !has_header(request, shared.headers, "content-type") {
+            pieces.push_text("content-type: application/json\r\n");
+        }
+        self.body = request.body.as_ref().map(|body| {
+            let (Body::Json(template) | Body::Text(template)) = body;
+            pieces
+                .constants
+                .render_constant(template)
+                .map_or_else(|| RequestFragment::Body(template.clone()), RequestFragment::Text)
+        });
+        self.head_only = request.method == Method::HEAD;
+        self.head = pieces.fragments;
+        self.constant = self.render_constant();
+        Ok(())
+    }
+
+    fn render_constant(&self) -> Option<[String; 2]> {
+        let plain = |piece: &RequestFragment| matches!(piece, RequestFragment::Text(_));
+        if !self.head.iter().chain(&self.body).all(plain) {
+            return None;
+        }
+        let globals = BTreeMap::new();
+        let write = |close| {
+            let mut scratch = Scratch::default();
+            self.render_into(&Scope::of_run(&globals), close, &mut scratch).ok()?;
+            Some(scratch.text)
+        };
+        Some([write(false)?, write(true)?])
+    }
+
+    /// The request as bytes; `close` gives the connection up afterwards.
+    ///
+    /// # Errors
+    /// A name has no value, or a value that cannot stand where it should.
+    pub(crate) fn render<'a>(
+        &'a self,
+        scope: &Scope<'_>,
+        close: bool,
+        scratch: &'a mut Scratch,
+    ) -> Result<&'a [u8], String> {
+        if let Some(constant) = &self.constant {
+            return Ok(constant[usize::from(close)].as_bytes());
+        }
+        self.render_into(scope, close, scratch)?;
+        Ok(scratch.text.as_bytes())
+    }
+
+    fn render_into(&self, scope: &Scope<'_>, close: bool, scratch: &mut Scratch) -> Result<(), String> {
+        let Scratch { text: out, body, .. } = scratch;
+        out.clear();
+        body.clear();
+        for piece in &self.head {
+            piece.render_into(scope, out)?;
+        }
+        if close {
+            out.push_str(CONNECTION_CLOSE);
+        }
+        if let Some(piece) = &self.body {
+            piece.render_into(scope, body)?;
+        }
+        // An empty body is worth a word only where one is expected (RFC 9110, section 8.6).
+        let method = self.step.request().map(|request| &request.method);
+        if self.body.is_some() || matches!(method, Some(&Method::POST | &Method::PUT | &Method::PATCH)) {
+            let _ = write!(out, "content-length: {}\r\n", body.len());
+        }
+        out.push_str("\r\n");
+        out.push_str(body);
+        Ok(())
+    }
+}
+
+impl RequestFragment {
+    fn render_into(&self, scope: &Scope<'_>, out: &mut String) -> Result<(), String> {
+        let from = out.len();
+        match self {
+            Self::Text(text) => out.push_str(text),
+            Self::Body(template) => template.render_into(scope, out)?,
+            Self::Path(template) => {
+                template.render_into(scope, out)?;
+                check_path(&out[from..])?;
+            }
+            Self::Value { name, value } => {
+                value.render_into(scope, out)?;
+                check_value(name, &out[from..])?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A path must not end the line that it stands in.
+fn check_path(path: &str) -> Result<(), String> {
+    let whole = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic() || byte >= 0x80);
+    if whole { Ok(()) } else { Err(format!("`{path}` is not a path")) }
+}
+
+fn check_value(name: &str, value: &str) -> Result<(), String> {
+    let plain = value.bytes().all(|byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f));
+    if plain { Ok(()) } else { Err(format!("header `{name}` would hold a control character")) }
+}
+
+/// Whether a request or the target says a header itself.
+fn has_header(request: &Request, headers: &HeaderMap, name: &str) -> bool {
+    headers.contains_key(name) || request.headers.iter().any(|(own, _)| own == name)
+}
+
+/// Texts that are the same for every arrival: those without names, and those whose names the run has settled and no
+/// step of the journey keeps a value under.
+struct ConstantTexts<'a> {
+    globals: Option<&'a BTreeMap<String, String>>,
+}
+
+impl<'a> ConstantTexts<'a> {
+    fn for_journey(journey: &Journey, globals: &'a BTreeMap<String, String>) -> Self {
+        let shadowed = globals.keys().any(|name| journey.keeps(name));
+        Self { globals: (!shadowed).then_some(globals) }
+    }
+
+    fn render_constant(&self, template: &Template) -> Option<String> {
+        match (template.constant(), self.globals) {
+            (Some(text), _) => Some(text.to_owned()),
+            (None, Some(globals)) => template.render(&Scope::of_run(globals)).ok(),
+            (None, None) => None,
+        }
+    }
+}
+
+struct FragmentBuilder<'a> {
+    constants: ConstantTexts<'a>,
+    fragments: Vec<RequestFragment>,
+}
+
+impl FragmentBuilder<'_> {
+    fn push_text(&mut self, text: &str) {
+        match self.fragments.last_mut() {
+            Some(RequestFragment::Text(last)) => last.push_str(text),
+            _ => self.fragments.push(RequestFragment::Text(text.to_owned())),
+        }
+    }
+
+    fn push_template(
+        &mut self,
+        template: &Template,
+        piece: impl FnOnce(Template) -> RequestFragment,
+    ) -> Result<(), String> {
+        let piece = piece(template.clone());
+        match self.constants.render_constant(template) {
+            None => self.fragments.push(piece),
+            Some(text) => {
+                match &piece {
+                    RequestFragment::Path(_) => check_path(&text)?,
+                    RequestFragment::Value { name, .. } => check_value(name, &text)?,
+                    RequestFragment::Text(_) | RequestFragment::Body(_) => {}
+                }
+                self.push_text(&text);
+            }
+        }
+        Ok(())
+    }
+
+    /// The target's headers, and the request's own, which replace those of the same name.
+    fn push_headers(&mut self, request: &Request, shared: &HeaderMap) -> Result<(), String> {
+        let own = |name: &str| request.headers.iter().any(|(own, _)| own == name);
+        for (name, value) in shared {
+            if own(name.as_str()) || FRAMING_HEADERS.contains(&name.as_str()) {
+                continue;
+            }
+            let value = std::str::from_utf8(value.as_bytes()).map_err(|_| format!("header `{name}` is no text"))?;
+            self.push_text(&format!("{name}: {value}\r\n"));
+        }
+        for (name, value) in &request.headers {
+            if FRAMING_HEADERS.contains(&name.as_str()) {
+                continue;
+            }
+            self.push_text(&format!("{name}: "));
+            self.push_template(value, |value| RequestFragment::Value { name: name.to_string(), value })?;
+            self.push_text("\r\n");
+        }
+        Ok(())
+    }
+}

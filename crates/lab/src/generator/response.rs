@@ -1,0 +1,215 @@
+//! What the answer to a step means: denied, as hoped for, or neither, and the values that are kept of it. Refuses to
+//! know how it came.
+
+use serde_json::Value;
+
+use super::failure::{Failure, excerpt};
+use super::json_pointer;
+use crate::record::ErrorKind;
+use crate::scenario::{Follows, Keep, Source, Step, Waits, Word};
+
+/// An answer in the words of the scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StatusClass {
+    /// Refused politely.
+    Denied,
+    /// As hoped for.
+    Expected,
+    /// Neither.
+    Unexpected,
+}
+
+/// What a status means to a step. The body of an expected one may still say no: [`is_body_denial`].
+pub(crate) fn classify_status(step: &Step, status: u16) -> StatusClass {
+    if step.denied.statuses.contains(&status) {
+        StatusClass::Denied
+    } else if step.expect.hold(status) {
+        StatusClass::Expected
+    } else {
+        StatusClass::Unexpected
+    }
+}
+
+/// The failure that an unexpected status is.
+pub(crate) fn unexpected_status_failure(status: u16, body: &[u8]) -> Failure {
+    Failure::new(ErrorKind::Status(status), format!("{status}: {}", excerpt(body)))
+}
+
+/// Whether the body of an expected answer means anything.
+pub(crate) fn needs_body(step: &Step) -> bool {
+    let looks = step.denied.body.is_some() || step.waits.as_ref().is_some_and(|waits| waits.since.is_some());
+    looks || step.follows.is_some() || step.keep.iter().any(|keep| matches!(keep.from, Source::Json(_)))
+}
+
+/// Whether the body of an answer with an expected status denies all the same.
+///
+/// # Errors
+/// The body is not JSON, where it must be read.
+pub(crate) fn is_body_denial(step: &Step, body: &[u8]) -> Result<bool, Failure> {
+    step.denied.body.as_ref().map_or(Ok(false), |word| body_matches(word, body))
+}
+
+/// Whether a body says this.
+///
+/// # Errors
+/// The body is not JSON.
+pub(crate) fn body_matches(word: &Word, body: &[u8]) -> Result<bool, Failure> {
+    Ok(find_value(body, &word.at)?.as_ref() == Some(&word.is))
+}
+
+fn find_value(body: &[u8], pointer: &str) -> Result<Option<Value>, Failure> {
+    json_pointer::find(body, pointer).map_err(|error| not_json(&error, body))
+}
+
+/// When what an answer tells of happened, in microseconds of Unix time; none of an answer that tells of nothing.
+///
+/// # Errors
+/// The body is not JSON, or it tells of something without saying when that happened.
+pub(crate) fn event_time_unix_us(waits: &Waits, body: &[u8]) -> Result<Option<i64>, Failure> {
+    let Some(since) = &waits.since else { return Ok(None) };
+    if let Some(news) = &waits.news
+        && find_value(body, news)?.is_none_or(|value| value.is_null())
+    {
+        return Ok(None);
+    }
+    match find_value(body, since)? {
+        Some(Value::Number(number)) if number.is_i64() => Ok(number.as_i64()),
+        None | Some(Value::Null) if waits.news.is_none() => Ok(None),
+        _ => Err(Failure::new(ErrorKind::Answer, format!("no microseconds at `{since}`: {}", excerpt(body)))),
+    }
+}
+
+/// Holds an answer against the sequence that it continues: everything up to `seen` is known, everything up to `cursor`
+/// will be.
+///
+/// # Errors
+/// The answer leaves something out, says something twice or goes back; or it has no such numbers.
+pub(crate) fn check_sequence(follows: &Follows, seen: &str, cursor: &str, body: &[u8]) -> Result<(), Failure> {
+    let number = |text: &str| {
+        let wrong = || format!("`{}` is \"{text}\", no number: {}", follows.cursor, excerpt(body));
+        text.parse::<u64>().map_err(|_| Failure::new(ErrorKind::Answer, wrong()))
+    };
+    let (seen, cursor) = (number(seen)?, number(cursor)?);
+    let mut last = seen;
+    if let Some((items, at)) = &follows.items {
+        for item in find_value(body, items)?.as_ref().and_then(Value::as_array).into_iter().flatten() {
+            let found = item.pointer(at).and_then(Value::as_u64);
+            let found = found.ok_or_else(|| Failure::new(ErrorKind::Answer, format!("an item without `{at}`")))?;
+            if found != last + 1 {
+                return Err(Failure::new(ErrorKind::Sequence, format!("{found} follows {last}, and {seen} was seen")));
+            }
+            last = found;
+        }
+    }
+    let is_right = if follows.items.is_some() { cursor == last } else { cursor >= seen };
+    match is_right {
+        true => Ok(()),
+        false => Err(Failure::new(ErrorKind::Sequence, format!("says {cursor} after {last}, and {seen} was seen"))),
+    }
+}
+
+fn not_json(error: &serde_json::Error, body: &[u8]) -> Failure {
+    Failure::new(ErrorKind::Answer, format!("not JSON ({error}): {}", excerpt(body)))
+}
+
+/// A value that a step keeps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeptValue {
+    /// The text that later steps fill in.
+    pub(crate) text: String,
+    /// The items, where the value is a list of work that was started.
+    pub(crate) items: Option<Vec<String>>,
+}
+
+/// One kept value of the body.
+///
+/// # Errors
+/// The body is not JSON, or has no such value.
+pub(crate) fn keep_from_body(step: &Step, keep: &Keep, at: &str, body: &[u8]) -> Result<KeptValue, Failure> {
+    let wrong = |message: String| Failure::new(ErrorKind::Answer, format!("{message}: {}", excerpt(body)));
+    let found = json_pointer::find(body, at).map_err(|error| not_json(&error, body))?;
+    let starts = step.starts.as_ref() == Some(&keep.name);
+    match found {
+        Some(Value::Array(items)) if starts => {
+            let texts: Option<Vec<String>> = items.iter().map(scalar_text).collect();
+            let texts = texts.ok_or_else(|| wrong(format!("the list at `{at}` holds other things than ids")))?;
+            Ok(KeptValue { text: Value::Array(items).to_string(), items: Some(texts) })
+        }
+        found => {
+            let text = found.as_ref().and_then(scalar_text).ok_or_else(|| wrong(format!("nothing at `{at}`")))?;
+            Ok(KeptValue { text, items: None })
+        }
+    }
+}
+
+/// One kept header.
+///
+/// # Errors
+/// There is none, or it is no text.
+pub(crate) fn keep_from_header(name: &str, value: Option<&[u8]>) -> Result<KeptValue, Failure> {
+    let text = value.and_then(|value| std::str::from_utf8(value).ok());
+    let text = text.ok_or_else(|| Failure::new(ErrorKind::Answer, format!("no header `{name}`")))?;
+    Ok(KeptValue { text: text.to_owned(), items: None })
+}
+
+fn scalar_text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn follows(items: bool) -> Follows {
+        let items = items.then(|| ("/events".to_owned(), "/seq".to_owned()));
+        Follows { cursor: "seq".to_owned(), items }
+    }
+
+    #[track_caller]
+    fn check(items: bool, seen: &str, body: &str, expected: Result<(), ErrorKind>) {
+        let cursor = serde_json::from_str::<Value>(body).unwrap()["seq"].to_string();
+        let found = check_sequence(&follows(items), seen, &cursor, body.as_bytes());
+        assert_eq!(found.map_err(|failure| failure.kind), expected, "{body} after {seen}");
+    }
+
+    #[test]
+    fn sequences() {
+        check(true, "4", r#"{"seq":6,"events":[{"seq":5},{"seq":6}]}"#, Ok(()));
+        check(true, "4", r#"{"seq":4,"events":[]}"#, Ok(()));
+        check(true, "4", r#"{"seq":4}"#, Ok(()));
+        let wrong = Err(ErrorKind::Sequence);
+        // One left out, one said twice, one kept back, a cursor that goes back.
+        check(true, "4", r#"{"seq":6,"events":[{"seq":6}]}"#, wrong);
+        check(true, "4", r#"{"seq":5,"events":[{"seq":4},{"seq":5}]}"#, wrong);
+        check(true, "4", r#"{"seq":6,"events":[{"seq":5}]}"#, wrong);
+        check(true, "4", r#"{"seq":3,"events":[]}"#, wrong);
+        check(false, "4", r#"{"seq":9}"#, Ok(()));
+        check(false, "4", r#"{"seq":3}"#, wrong);
+        check(true, "4", r#"{"seq":5,"events":[{"n":5}]}"#, Err(ErrorKind::Answer));
+        check(true, "4", r#"{"seq":"x"}"#, Err(ErrorKind::Answer));
+        check(true, "", r#"{"seq":5}"#, Err(ErrorKind::Answer));
+    }
+
+    #[track_caller]
+    fn check_happened(news: Option<&str>, body: &str, expected: Result<Option<i64>, ErrorKind>) {
+        let waits = Waits { since: Some("/at".to_owned()), news: news.map(str::to_owned) };
+        assert_eq!(event_time_unix_us(&waits, body.as_bytes()).map_err(|failure| failure.kind), expected, "{body}");
+    }
+
+    #[test]
+    fn only_news_happened() {
+        check_happened(Some("/events/0"), r#"{"at":7,"events":[{}]}"#, Ok(Some(7)));
+        check_happened(Some("/events/0"), r#"{"at":7,"events":[]}"#, Ok(None));
+        check_happened(Some("/event"), r#"{"at":7,"event":null}"#, Ok(None));
+        check_happened(Some("/event"), r#"{"event":1}"#, Err(ErrorKind::Answer));
+        check_happened(None, r#"{"at":7}"#, Ok(Some(7)));
+        check_happened(None, r#"{"at":null}"#, Ok(None));
+        check_happened(None, r#"{"at":"soon"}"#, Err(ErrorKind::Answer));
+        check_happened(None, "late", Err(ErrorKind::Answer));
+    }
+}

@@ -1,0 +1,414 @@
+//! A leg as one worker drives it: its share of the arrivals, of the places in flight, of the clients. Decided from the
+//! leg and the number of workers alone, so that all of them agree without asking. Refuses to know requests.
+
+use std::collections::VecDeque;
+use std::iter::Peekable;
+use std::time::Duration;
+
+use super::held_connections::HeldConnections;
+use super::load_steps::{FinishedLoadStep, LoadStepTracker};
+use super::pauses::PauseTracker;
+use crate::limits::DUE_COUNTED_PER_TURN;
+use crate::plan::{Arrival, ArrivalIter, LoadSpec, Schedule};
+use crate::record::PauseImpact;
+use crate::scenario::Each;
+
+/// A leg as one worker drives it.
+#[derive(Debug)]
+pub(super) struct ActiveLoad {
+    pub(super) spec: LoadSpec,
+    pub(super) load_steps: LoadStepTracker,
+    pub(super) state: LoadState,
+    /// Whether nothing new begins any more.
+    pub(super) closing: bool,
+    /// Whether the leg was cut: journeys of clients end with the exchange that is under way.
+    pub(super) ended_early: bool,
+}
+
+/// What a worker has to do for a leg.
+#[derive(Debug)]
+pub(super) enum LoadState {
+    /// Arrivals when they are due, as far as places are free.
+    OpenLoop(Box<OpenLoop>),
+    /// Clients, one journey after the other.
+    ClosedLoop(ClosedLoop),
+    /// Connections that are held.
+    Held(Box<HeldConnections>),
+    /// Connections that stay for a later leg, which goes on with them.
+    Retained(Box<HeldConnections>),
+    /// Nothing, or nothing any more.
+    Idle,
+}
+
+impl LoadState {
+    /// The connections that stand, whatever is done with them.
+    pub(super) fn held_connections(&mut self) -> Option<&mut HeldConnections> {
+        match self {
+            Self::Held(held) | Self::Retained(held) => Some(held),
+            Self::OpenLoop(_) | Self::ClosedLoop(_) | Self::Idle => None,
+        }
+    }
+}
+
+/// One worker's share of a leg: it is number `worker` of those `of` workers that take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct WorkerShare {
+    pub(super) worker: u32,
+    pub(super) worker_count: u32,
+}
+
+impl WorkerShare {
+    /// The seat of a worker; none where there is less to share than there are workers. What is shared are places in
+    /// flight, clients, or connections.
+    pub(super) fn for_worker(leg: &LoadSpec, worker: u32, of: u32) -> Option<Self> {
+        let of = u32::try_from(divisible_count(leg)).unwrap_or(u32::MAX).min(of);
+        (worker < of).then_some(Self { worker, worker_count: of })
+    }
+
+    /// How many of `count` things, dealt out in turn, this seat gets.
+    pub(super) fn share_of(self, count: u64) -> u64 {
+        let (worker, of) = (u64::from(self.worker), u64::from(self.worker_count));
+        count / of + u64::from(worker < count % of)
+    }
+}
+
+fn divisible_count(leg: &LoadSpec) -> u64 {
+    match leg.schedule {
+        Schedule::ClosedLoop { clients, .. } => clients,
+        Schedule::Hold { connections, .. } => connections,
+        Schedule::Bursts { .. } | Schedule::ConstantRate { .. } | Schedule::Ramp { .. } | Schedule::Poisson { .. } => {
+            leg.in_flight_max
+        }
+    }
+}
+
+impl ActiveLoad {
+    /// What worker number `worker` of `of` does for a leg.
+    pub(super) fn new(leg: LoadSpec, worker: u32, of: u32) -> Self {
+        let parts = match leg.schedule {
+            Schedule::Bursts { times, .. } => u32::try_from(times).unwrap_or(u32::MAX),
+            _ => 1,
+        };
+        let load = match (WorkerShare::for_worker(&leg, worker, of), &leg.schedule) {
+            (None, _) => LoadState::Idle,
+            (Some(seat), Schedule::ClosedLoop { clients, each }) => {
+                LoadState::ClosedLoop(ClosedLoop::new(seat, *clients, *each, leg.start))
+            }
+            (Some(seat), Schedule::Hold { .. }) => {
+                HeldConnections::new(&leg, seat).map_or(LoadState::Idle, |held| LoadState::Held(Box::new(held)))
+            }
+            (Some(seat), _) => LoadState::OpenLoop(Box::new(OpenLoop::new(&leg, seat))),
+        };
+        let mut parts = LoadStepTracker::new(leg.load_step, parts);
+        if matches!(load, LoadState::Held(_)) {
+            // For as long as its connections stand.
+            parts.count_started(leg.load_step);
+        }
+        Self { load_steps: parts, spec: leg, state: load, closing: false, ended_early: false }
+    }
+
+    /// When something is to be done next, as far as places are free.
+    pub(super) fn next_due(&self) -> Option<Duration> {
+        match &self.state {
+            LoadState::Held(held) if self.closing => held.is_closing().then_some(Duration::ZERO),
+            _ if self.closing => None,
+            LoadState::OpenLoop(open) => open.next_due(),
+            LoadState::ClosedLoop(clients) => clients.next_due(),
+            LoadState::Held(held) => held.next_due(),
+            LoadState::Retained(_) | LoadState::Idle => None,
+        }
+    }
+
+    /// Says which parts have become over because nothing of them is to come.
+    pub(super) fn close_load_steps(&mut self, overs: &mut Vec<FinishedLoadStep>) {
+        let coming = match &self.state {
+            _ if self.closing => None,
+            LoadState::OpenLoop(open) => open.next.map(|arrival| arrival.load_step),
+            LoadState::ClosedLoop(clients) => (!clients.has_started_all()).then_some(self.spec.load_step),
+            LoadState::Held(_) => Some(self.spec.load_step),
+            LoadState::Retained(_) | LoadState::Idle => None,
+        };
+        self.load_steps.close_below(coming.unwrap_or(self.load_steps.end()), overs);
+    }
+
+    /// Nothing new begins any more; gives how many arrivals were due and will never be sent, and how many openings with
+    /// a journey of their own.
+    pub(super) fn stop_launching(&mut self, now: Duration) -> (u64, u64) {
+        if std::mem::replace(&mut self.closing, true) {
+            return (0, 0);
+        }
+        match &mut self.state {
+            LoadState::OpenLoop(open) => (open.drop_due(now, &mut self.load_steps), 0),
+            LoadState::Held(held) => {
+                let (journeys, openings) = held.drop_due(now);
+                self.load_steps.count_not_sent(self.spec.load_step, journeys + openings);
+                (journeys, openings)
+            }
+            LoadState::ClosedLoop(_) | LoadState::Retained(_) | LoadState::Idle => (0, 0),
+        }
+    }
+
+    /// How much longer a part took at this worker, which is done with it now, because the worker paused; and the share
+    /// of its clients' time that was lost with that.
+    pub(super) fn pause_impact(
+        &self,
+        over: &FinishedLoadStep,
+        now: Duration,
+        (worker, of): (u32, u32),
+        pauses: &PauseTracker,
+    ) -> PauseImpact {
+        let paused = pauses.paused_between(self.spec.start, now);
+        let (longer, lost) = match self.spec.schedule {
+            Schedule::ClosedLoop { each: Each::Requests(_), .. } => (paused, Duration::ZERO),
+            Schedule::ClosedLoop { clients, each: Each::Lasting(_) } => {
+                let own = WorkerShare::for_worker(&self.spec, worker, of).map_or(0, |seat| seat.share_of(clients));
+                (Duration::ZERO, paused.mul_f64(own as f64 / clients.max(1) as f64))
+            }
+            _ => (pauses.paused_between(over.until, now), Duration::ZERO),
+        };
+        PauseImpact { extended_by: longer, lost_time: lost }
+    }
+
+    /// Arrivals that are due and wait.
+    pub(super) fn queued(&self) -> u64 {
+        match &self.state {
+            LoadState::OpenLoop(open) if !self.closing => open.counted_due.saturating_sub(open.sent),
+            LoadState::Held(held) if !self.closing => held.queued(),
+            _ => 0,
+        }
+    }
+}
+
+/// An open schedule.
+#[derive(Debug)]
+pub(super) struct OpenLoop {
+    /// The next arrival, and those behind it.
+    pub(super) next: Option<Arrival>,
+    rest: ArrivalIter,
+    /// Since when each free place has been free; the one that has been so longest is taken first.
+    free_slots: VecDeque<Duration>,
+    /// Arrivals sent so far, and arrivals counted as due so far.
+    sent: u64,
+    counted_due: u64,
+    /// The arrivals behind those that were counted, while more are due than were sent.
+    ahead: Option<Peekable<ArrivalIter>>,
+}
+
+impl OpenLoop {
+    fn new(leg: &LoadSpec, seat: WorkerShare) -> Self {
+        let mut rest = leg.arrivals(seat.worker, seat.worker_count);
+        let places = seat.share_of(leg.in_flight_max) as usize;
+        let free = std::iter::repeat_n(leg.start, places).collect();
+        Self { next: rest.next(), rest, free_slots: free, sent: 0, counted_due: 0, ahead: None }
+    }
+
+    fn next_due(&self) -> Option<Duration> {
+        self.next.filter(|_| !self.free_slots.is_empty()).map(|arrival| arrival.intended)
+    }
+
+    /// The next arrival, if it is due and a place is free, and since when the place has been free.
+    pub(super) fn take_due(&mut self, now: Duration) -> Option<(Arrival, Duration)> {
+        let arrival = self.next.filter(|arrival| arrival.intended <= now)?;
+        let free_since = self.free_slots.pop_front()?;
+        self.next = self.rest.next();
+        self.sent += 1;
+        if self.sent >= self.counted_due {
+            (self.counted_due, self.ahead) = (self.sent, None);
+        }
+        Some((arrival, free_since))
+    }
+
+    /// A place is free again.
+    pub(super) fn release_slot(&mut self, now: Duration) {
+        self.free_slots.push_back(now);
+    }
+
+    /// Counts some more of what is due and waits.
+    pub(super) fn count_due(&mut self, now: Duration) {
+        let due = |arrival: &Arrival| arrival.intended <= now;
+        if self.counted_due == self.sent && self.next.as_ref().is_some_and(due) {
+            self.counted_due += 1;
+            self.ahead = Some(self.rest.clone().peekable());
+        }
+        if let Some(ahead) = &mut self.ahead {
+            let more = std::iter::from_fn(|| ahead.next_if(due)).take(DUE_COUNTED_PER_TURN);
+            self.counted_due += more.count() as u64;
+        }
+    }
+
+    fn drop_due(&mut self, now: Duration, parts: &mut LoadStepTracker) -> u64 {
+        let all = self.next.take().into_iter().chain(&mut self.rest);
+        let mut count = 0;
+        for arrival in all.take_while(|arrival| arrival.intended <= now) {
+            parts.count_not_sent(arrival.load_step, 1);
+            count += 1;
+        }
+        count
+    }
+}
+
+/// Clients of a closed loop: client c belongs to the seat c % `of`; its k-th journey has the number c + k * clients.
+#[derive(Debug)]
+pub(super) struct ClosedLoop {
+    share: WorkerShare,
+    clients: u64,
+    each: Each,
+    start: Duration,
+    /// Clients of this seat that have begun.
+    started: u64,
+}
+
+impl ClosedLoop {
+    fn new(seat: WorkerShare, clients: u64, each: Each, start: Duration) -> Self {
+        Self { share: seat, clients, each, start, started: 0 }
+    }
+
+    fn has_started_all(&self) -> bool {
+        self.started >= self.share.share_of(self.clients)
+    }
+
+    fn next_due(&self) -> Option<Duration> {
+        (!self.has_started_all()).then_some(self.start)
+    }
+
+    /// The first journey of the next client, if it is due.
+    pub(super) fn take_due(&mut self, leg: &LoadSpec, now: Duration) -> Option<Arrival> {
+        self.next_due().filter(|due| *due <= now)?;
+        let client = self.started * u64::from(self.share.worker_count) + u64::from(self.share.worker);
+        self.started += 1;
+        Some(leg.arrival(client, self.start))
+    }
+
+    /// Whether nobody begins anything at that moment any more.
+    pub(super) fn is_over(&self, at: Duration) -> bool {
+        matches!(self.each, Each::Lasting(time) if at >= self.start + time)
+    }
+
+    /// The journey of the same client after this one, due at `now`, if there is another.
+    pub(super) fn next_journey(&self, leg: &LoadSpec, last: &Arrival, now: Duration) -> Option<Arrival> {
+        let index = last.index + self.clients;
+        let more = match self.each {
+            Each::Requests(count) => index / self.clients < count,
+            Each::Lasting(_) => !self.is_over(now),
+        };
+        more.then(|| leg.arrival(index, now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::scenario::mix;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn leg(schedule: Schedule, in_flight_max: u64) -> LoadSpec {
+        LoadSpec { load_step: 4, start: SECOND, in_flight_max, ..LoadSpec::sole(schedule) }
+    }
+
+    fn bursts(batch: u64, times: u64) -> Schedule {
+        Schedule::Bursts { batch, every: SECOND, times }
+    }
+
+    proptest! {
+        #[test]
+        fn all_is_shared_out_and_nobody_sits_idle(count in 1u64..300, of in 1u32..40) {
+            let leg = leg(bursts(1, 1), count);
+            let seats: Vec<WorkerShare> = (0..of).filter_map(|worker| WorkerShare::for_worker(&leg, worker, of)).collect();
+            let shares: Vec<u64> = seats.iter().map(|seat| seat.share_of(count)).collect();
+            prop_assert_eq!(shares.iter().sum::<u64>(), count);
+            prop_assert!(shares.iter().all(|share| *share > 0));
+            prop_assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1);
+        }
+
+        #[test]
+        fn each_client_takes_its_own_journeys(clients in 1u64..40, of in 1u32..9, each in 1u64..5) {
+            let leg = leg(Schedule::ClosedLoop { clients, each: Each::Requests(each) }, 1);
+            let mut all = Vec::new();
+            for worker in 0..of {
+                let LoadState::ClosedLoop(mut seat) = ActiveLoad::new(leg.clone(), worker, of).state else { continue };
+                while let Some(first) = seat.take_due(&leg, SECOND) {
+                    prop_assert_eq!(first.index % u64::from(of.min(clients as u32)), u64::from(worker));
+                    all.extend(std::iter::successors(Some(first), |last| seat.next_journey(&leg, last, SECOND)));
+                }
+            }
+            all.sort_by_key(|arrival| arrival.index);
+            let expected = (0..clients * each).map(|i| (i, mix(1, i)));
+            prop_assert!(all.iter().map(|arrival| (arrival.index, arrival.seed)).eq(expected));
+        }
+    }
+
+    #[test]
+    fn places_bound_what_is_taken_and_the_rest_is_counted() {
+        let mut course = ActiveLoad::new(leg(bursts(5, 2), 2), 0, 1);
+        let LoadState::OpenLoop(open) = &mut course.state else { panic!() };
+        assert_eq!((open.next_due(), open.take_due(Duration::ZERO)), (Some(SECOND), None));
+        let (first, free_since) = open.take_due(SECOND).unwrap();
+        assert_eq!((first.index, first.load_step, free_since), (0, 4, SECOND));
+        assert!(open.take_due(SECOND).is_some() && open.take_due(SECOND).is_none());
+        assert_eq!(open.next_due(), None);
+        open.count_due(SECOND);
+        assert_eq!((open.counted_due, open.sent), (5, 2));
+        open.count_due(2 * SECOND);
+        open.release_slot(2 * SECOND);
+        assert_eq!(open.take_due(2 * SECOND).map(|(arrival, since)| (arrival.index, since)), Some((2, 2 * SECOND)));
+        assert_eq!(course.queued(), 7);
+
+        let mut overs = Vec::new();
+        assert_eq!(
+            (course.stop_launching(2 * SECOND), course.stop_launching(2 * SECOND), course.queued()),
+            ((7, 0), (0, 0), 0)
+        );
+        course.close_load_steps(&mut overs);
+        let expected = [(4, 2), (5, 5)].map(|(part, not_sent)| FinishedLoadStep {
+            load_step: part,
+            not_sent,
+            until: Duration::ZERO,
+        });
+        assert_eq!(overs, expected);
+    }
+
+    #[test]
+    fn workers_without_a_place_have_nothing_to_do() {
+        let mut overs = Vec::new();
+        let mut course = ActiveLoad::new(leg(bursts(5, 2), 2), 2, 3);
+        course.close_load_steps(&mut overs);
+        assert_eq!((course.next_due(), overs.len(), course.load_steps.is_over()), (None, 2, true));
+    }
+
+    /// What a pause from 2 s to 4 s does to a part that this worker is done with after 5 s, and whose last exchange would
+    /// have ended at `until_s`: how much longer it took, and what was lost, in thirds of a second.
+    #[track_caller]
+    fn check_own(schedule: Schedule, until_s: u32, expected: (u32, u32)) {
+        let mut pauses = PauseTracker::new(2);
+        pauses.add(2 * SECOND, 4 * SECOND, 0);
+        let over = FinishedLoadStep { load_step: 4, not_sent: 0, until: until_s * SECOND };
+        let course = ActiveLoad::new(leg(schedule, 9), 0, 2);
+        let own = course.pause_impact(&over, 5 * SECOND, (0, 2), &pauses);
+        let third = |time: Duration| (time.as_secs_f64() * 3.0).round() as u32;
+        assert_eq!((third(own.extended_by), third(own.lost_time)), expected, "{over:?}");
+    }
+
+    #[test]
+    fn a_pause_makes_parts_longer_and_takes_clients_their_time() {
+        let rate = Schedule::ConstantRate { rate_per_s: 9.0, lasting: SECOND };
+        check_own(rate.clone(), 5, (0, 0));
+        check_own(rate.clone(), 3, (3, 0));
+        check_own(rate, 1, (6, 0));
+        // Two of three clients are this worker's.
+        check_own(Schedule::ClosedLoop { clients: 3, each: Each::Lasting(4 * SECOND) }, 5, (0, 4));
+        check_own(Schedule::ClosedLoop { clients: 3, each: Each::Requests(7) }, 5, (6, 0));
+    }
+
+    #[test]
+    fn clients_for_a_time_begin_nothing_after_it() {
+        let leg = leg(Schedule::ClosedLoop { clients: 2, each: Each::Lasting(SECOND) }, 1);
+        let LoadState::ClosedLoop(mut clients) = ActiveLoad::new(leg.clone(), 0, 1).state else { panic!() };
+        let first = clients.take_due(&leg, SECOND).unwrap();
+        let last = Duration::from_millis(1999);
+        assert_eq!(clients.next_journey(&leg, &first, last).map(|arrival| arrival.intended), Some(last));
+        assert_eq!(clients.next_journey(&leg, &first, 2 * SECOND), None);
+    }
+}

@@ -1,0 +1,255 @@
+//! Connections of a worker. An idle one is a descriptor and a few numbers: buffers are borrowed while a message is
+//! incomplete and given back. Refuses to know what is said over them.
+
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use rustix::event::epoll::EventFlags;
+use rustls::ClientConnection;
+
+use crate::generator::framing::{Codec, UpgradeRequest};
+use crate::generator::slab::{Slab, SlabKey};
+use crate::generator::tls::Tls;
+use crate::limits::{SPARE_BUFFER_BYTES_MAX, SPARE_BUFFERS_MAX};
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    pub(super) fd: OwnedFd,
+    pub(super) state: ConnectionState,
+    pub(super) codec: Codec,
+    /// Where it speaks TLS.
+    pub(super) tls: Option<Box<ClientConnection>>,
+    /// The flight that it serves.
+    pub(super) running_journey: Option<SlabKey>,
+    /// The held connection that it is: the leg, and which of its connections.
+    pub(super) held: Option<(usize, u32)>,
+    /// Where it leads to.
+    pub(super) endpoint: EndpointAddress,
+    /// Messages that were sent over it, of those that are counted.
+    pub(super) message_count: u32,
+    /// Whether an answer has come over it before.
+    pub(super) has_responded: bool,
+    /// The beginning of a message whose rest has not come.
+    pub(super) partial: Vec<u8>,
+    /// The rest of a request that the kernel had no room for.
+    pub(super) unsent: Vec<u8>,
+    /// Whether the other side has ended it in order.
+    pub(super) peer_closed: bool,
+    /// Whether the poller tells when it can be written to.
+    pub(super) awaits_writable: bool,
+    /// Its place among those that nobody uses.
+    idle_index: u32,
+}
+
+/// What a connection is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ConnectionState {
+    /// Not yet there.
+    Connecting,
+    /// Both sides agree on keys.
+    TlsHandshake,
+    /// Both sides agree to speak in frames.
+    Upgrading,
+    /// Carries requests.
+    Open,
+    /// Given up: it waits for the other side to close it first.
+    Lingering,
+}
+
+/// What the poller tells about a connection in any case.
+pub(super) const READ_INTEREST: EventFlags = EventFlags::IN.union(EventFlags::RDHUP);
+
+const NOT_IDLE: u32 = u32::MAX;
+
+impl Connection {
+    /// A connection that is being opened for a flight.
+    pub(super) fn new(fd: OwnedFd, to: EndpointAddress, codec: Codec, flight: Option<SlabKey>) -> Self {
+        Self {
+            fd,
+            state: ConnectionState::Connecting,
+            codec,
+            tls: None,
+            running_journey: flight,
+            held: None,
+            endpoint: to,
+            message_count: 0,
+            has_responded: false,
+            partial: Vec::new(),
+            unsent: Vec::new(),
+            peer_closed: false,
+            awaits_writable: true,
+            idle_index: NOT_IDLE,
+        }
+    }
+}
+
+/// All connections of a worker.
+#[derive(Debug, Default)]
+pub(super) struct ConnectionPool {
+    slab: Slab<Connection>,
+    /// Those that nobody uses; the last one was used last.
+    idle: Vec<SlabKey>,
+    buffers: Vec<Vec<u8>>,
+}
+
+impl ConnectionPool {
+    pub(super) fn add(&mut self, link: Connection) -> SlabKey {
+        self.slab.insert(link)
+    }
+
+    pub(super) fn get_mut(&mut self, key: SlabKey) -> Option<&mut Connection> {
+        self.slab.get_mut(key)
+    }
+
+    pub(super) fn get(&self, key: SlabKey) -> Option<&Connection> {
+        self.slab.get(key)
+    }
+
+    /// Memory that belongs to connections, buffers included; what TLS needs is its own.
+    #[cfg(test)]
+    pub(super) fn own_bytes(&self) -> usize {
+        let buffers = |link: &Connection| link.partial.capacity() + link.unsent.capacity();
+        let links = self.slab.keys().into_iter().filter_map(|key| self.slab.get(key));
+        links.map(|link| size_of::<(u32, Option<Connection>)>() + buffers(link)).sum()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.slab.len()
+    }
+
+    /// Takes a connection out; dropping it closes it.
+    pub(super) fn remove(&mut self, key: SlabKey) -> Option<Connection> {
+        self.remove_idle(key);
+        let mut link = self.slab.remove(key)?;
+        self.return_buffer(std::mem::take(&mut link.partial));
+        self.return_buffer(std::mem::take(&mut link.unsent));
+        Some(link)
+    }
+
+    /// Lays a connection aside for whoever needs one.
+    pub(super) fn put_idle(&mut self, key: SlabKey) {
+        if let Some(link) = self.slab.get_mut(key) {
+            link.running_journey = None;
+            link.idle_index = self.idle.len() as u32;
+            self.idle.push(key);
+        }
+    }
+
+    /// The connection that was laid aside last.
+    pub(super) fn take_idle(&mut self) -> Option<SlabKey> {
+        let key = self.idle.pop()?;
+        if let Some(link) = self.slab.get_mut(key) {
+            link.idle_index = NOT_IDLE;
+        }
+        Some(key)
+    }
+
+    /// Takes a connection off the pile of idle ones; another one takes its place there.
+    fn remove_idle(&mut self, key: SlabKey) {
+        let Some(link) = self.slab.get_mut(key).filter(|link| link.idle_index != NOT_IDLE) else { return };
+        let at = std::mem::replace(&mut link.idle_index, NOT_IDLE);
+        self.idle.swap_remove(at as usize);
+        if let Some(moved) = self.idle.get(at as usize).and_then(|key| self.slab.get_mut(*key)) {
+            moved.idle_index = at;
+        }
+    }
+
+    /// An empty buffer.
+    pub(super) fn take_buffer(&mut self) -> Vec<u8> {
+        self.buffers.pop().unwrap_or_default()
+    }
+
+    /// Takes a buffer back.
+    pub(super) fn return_buffer(&mut self, mut buffer: Vec<u8>) {
+        let usual = (1..=SPARE_BUFFER_BYTES_MAX).contains(&buffer.capacity());
+        if usual && self.buffers.len() < SPARE_BUFFERS_MAX {
+            buffer.clear();
+            self.buffers.push(buffer);
+        }
+    }
+}
+
+/// Where connections lead to and come from.
+#[derive(Debug)]
+pub(super) struct Connector {
+    pub(super) endpoints: Vec<Endpoint>,
+    sources: Vec<std::net::IpAddr>,
+    next_source_index: usize,
+}
+
+/// A place that connections lead to: where the target answers requests, or a door for messages.
+#[derive(Clone, Debug)]
+pub(super) struct Endpoint {
+    pub(super) addresses: Vec<SocketAddr>,
+    /// The address that took a connection last.
+    pub(super) preferred_index: usize,
+    pub(super) tls: Option<Tls>,
+    pub(super) protocol: EndpointProtocol,
+}
+
+/// What is spoken with a host.
+#[derive(Clone, Debug)]
+pub(super) enum EndpointProtocol {
+    /// Requests and answers.
+    Http1,
+    /// Frames with their length in front.
+    LengthDelimited,
+    /// Frames, after this was asked for.
+    WebSocketDecoder(Arc<UpgradeRequest>),
+}
+
+/// An address of a host, by their places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EndpointAddress {
+    pub(super) endpoint_index: u16,
+    pub(super) address_index: u16,
+}
+
+impl Endpoint {
+    pub(super) fn new(addresses: Vec<SocketAddr>, tls: Option<Tls>, speech: EndpointProtocol) -> Self {
+        Self { addresses, preferred_index: 0, tls, protocol: speech }
+    }
+
+    /// The address to try after one that did not answer.
+    pub(super) fn next_address(&self, address: usize) -> usize {
+        (address + 1) % self.addresses.len().max(1)
+    }
+}
+
+impl Connector {
+    /// `worker` begins with a source of its own, so that all are used from the beginning.
+    pub(super) fn new(hosts: Vec<Endpoint>, sources: Vec<std::net::IpAddr>, worker: u32) -> Self {
+        let next_source = worker as usize % sources.len().max(1);
+        Self { endpoints: hosts, sources, next_source_index: next_source }
+    }
+
+    /// The host that an arrival turns to: with messages to one door after the other, with requests to the target.
+    pub(super) fn endpoint_for(&self, speaks: bool, index: u64) -> usize {
+        let doors = self.endpoints.len() as u64 - 1;
+        if speaks && doors > 0 { 1 + (index % doors) as usize } else { 0 }
+    }
+
+    pub(super) fn endpoint(&self, to: EndpointAddress) -> &Endpoint {
+        &self.endpoints[usize::from(to.endpoint_index)]
+    }
+
+    /// The address itself.
+    pub(super) fn address(&self, to: EndpointAddress) -> SocketAddr {
+        self.endpoint(to).addresses[usize::from(to.address_index)]
+    }
+
+    /// Begins to connect to an address, from the next source that can reach it.
+    pub(super) fn start_connect(&mut self, to: EndpointAddress) -> std::io::Result<OwnedFd> {
+        let to = self.address(to);
+        for _ in 0..self.sources.len() {
+            let source = self.sources[self.next_source_index];
+            self.next_source_index = (self.next_source_index + 1) % self.sources.len();
+            if source.is_ipv4() == to.is_ipv4() {
+                return crate::generator::socket::start_connect(to, Some(source));
+            }
+        }
+        crate::generator::socket::start_connect(to, None)
+    }
+}

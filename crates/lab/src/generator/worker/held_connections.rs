@@ -1,0 +1,553 @@
+//! Held connections of one worker: which is opened next, which carries the next request, which is lost and comes back.
+//! Nothing is due over them before the whole leg is open, which no worker knows by itself: it is told from when on.
+//! Connection c belongs to the seat c % `of`; request i goes over connection i % connections. A request whose turn
+//! comes while its connection is busy or away waits for it, and needs no memory for that: a connection knows how many
+//! of its requests were sent, and the leg how far the schedule has come. Refuses to know sockets.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use super::active_load::WorkerShare;
+use crate::generator::slab::SlabKey;
+use crate::limits::{DUE_COUNTED_PER_TURN, REOPEN_AFTER};
+use crate::plan::{Arrival, LoadSpec, Schedule};
+
+/// The connections of one worker in one leg.
+#[derive(Debug)]
+pub(super) struct HeldConnections {
+    plan: HoldPlan,
+    connections: Vec<HeldConnection>,
+    /// Members whose first opening has begun, and members that have stood.
+    started_count: u32,
+    opened_count: u32,
+    /// Whether it was said that all of them have.
+    is_open_reported: bool,
+    /// Members that are being opened, and since when there has been a place for another one.
+    opening_count: u32,
+    slot_free_since: Duration,
+    /// Members that were lost, and when each may be opened again: in the order of these moments.
+    lost: VecDeque<(Duration, u32)>,
+    /// The round and the member of the next request that is not due yet.
+    cursor: (u64, u32),
+    /// Requests that have been due so far, and those that were sent.
+    due_count: u64,
+    sent_count: u64,
+    closing: CloseProgress,
+    /// What each member has kept, where journeys over it use that; empty where they do not.
+    kept: Vec<ConnectionValues>,
+}
+
+/// Names and values of a member.
+pub(super) type ConnectionValues = Box<[(Box<str>, Box<str>)]>;
+
+/// How far the members have been closed since the leg was over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CloseProgress {
+    /// Those before this one.
+    From(u32),
+    /// All, and that has been said.
+    Done,
+}
+
+/// What is to be closed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum CloseBatch {
+    /// These connections, and more to come.
+    Some(Vec<SlabKey>),
+    /// Nothing more; said once.
+    Last,
+    /// Nothing, since the last was said.
+    Nothing,
+}
+
+/// What of the leg decides when things are due.
+#[derive(Clone, Debug)]
+struct HoldPlan {
+    share: WorkerShare,
+    spec: LoadSpec,
+    connections: u64,
+    /// How many may be under way at once at this seat.
+    opening_max: u64,
+    /// The leg from the moment on at which all connections of all seats were open; its arrivals are the requests.
+    request_spec: Option<LoadSpec>,
+    duration: Duration,
+    /// Whether requests go over the connections.
+    has_requests: bool,
+    /// Whether each connection takes a journey of its own first.
+    has_opening_journey: bool,
+}
+
+/// One connection.
+#[derive(Clone, Copy, Debug, Default)]
+struct HeldConnection {
+    connection: Option<SlabKey>,
+    /// Requests sent over it so far.
+    sent_count: u32,
+    /// Whether a request is under way on it.
+    busy: bool,
+    /// Whether it has ever stood.
+    has_opened: bool,
+}
+
+/// What came of an opening.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OpenOutcome {
+    /// It stands for the first time, and was due at this moment.
+    Opened(Duration),
+    /// It stands again.
+    Reopened,
+    /// It came to nothing.
+    Failed,
+}
+
+impl HoldPlan {
+    /// The number of a member among all connections of the leg.
+    fn connection_number(&self, member: u32) -> u64 {
+        u64::from(member) * u64::from(self.share.worker_count) + u64::from(self.share.worker)
+    }
+
+    /// The first opening of a member, as an arrival.
+    fn opening(&self, member: u32) -> Arrival {
+        let number = self.connection_number(member);
+        self.spec.arrival(number, self.spec.opening_due(number).unwrap_or(self.spec.start))
+    }
+
+    /// A member's request of a round, if the leg has so many.
+    fn request(&self, round: u64, member: u32) -> Option<Arrival> {
+        let index = round.checked_mul(self.connections)?.checked_add(self.connection_number(member))?;
+        let leg = self.request_spec.as_ref().filter(|_| self.has_requests)?;
+        leg.arrivals(0, 1).nth(usize::try_from(index).ok()?)
+    }
+}
+
+/// An opening that is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DueOpening {
+    pub(super) held_index: u32,
+    pub(super) arrival: Arrival,
+    /// Since when it could have begun.
+    pub(super) ready_since: Duration,
+}
+
+impl HeldConnections {
+    /// A seat's share of a leg; none where the leg holds nothing.
+    pub(super) fn new(leg: &LoadSpec, seat: WorkerShare) -> Option<Self> {
+        let Schedule::Hold { connections, rate_per_s, lasting, opening } = leg.schedule else { return None };
+        let (asks, joins, opening_max) =
+            (rate_per_s.is_some(), leg.opening_journey_index.is_some(), seat.share_of(opening.at_once).max(1));
+        let plan = HoldPlan {
+            share: seat,
+            spec: leg.clone(),
+            connections,
+            opening_max,
+            request_spec: None,
+            duration: lasting,
+            has_requests: asks,
+            has_opening_journey: joins,
+        };
+        Some(Self {
+            connections: vec![HeldConnection::default(); seat.share_of(connections) as usize],
+            plan,
+            started_count: 0,
+            opened_count: 0,
+            is_open_reported: false,
+            opening_count: 0,
+            slot_free_since: Duration::ZERO,
+            lost: VecDeque::new(),
+            cursor: (0, 0),
+            due_count: 0,
+            sent_count: 0,
+            closing: CloseProgress::From(0),
+            kept: Vec::new(),
+        })
+    }
+
+    /// Memory of a member besides its connection.
+    #[cfg(test)]
+    pub(super) const HELD_CONNECTION_BYTES: usize = size_of::<HeldConnection>();
+
+    /// Everybody is in: requests are due from this moment on.
+    pub(super) fn start_requests_at(&mut self, at: Duration) {
+        self.plan.request_spec = Some(self.plan.spec.starting_at(at));
+    }
+
+    /// Whether anything may be asked yet.
+    pub(super) fn has_started_requests(&self) -> bool {
+        self.plan.request_spec.is_some()
+    }
+
+    /// Whether all members have stood; says so once.
+    pub(super) fn is_newly_open(&mut self) -> bool {
+        self.opened_count as usize == self.connections.len() && !std::mem::replace(&mut self.is_open_reported, true)
+    }
+
+    /// When the leg is over, once that is known.
+    pub(super) fn end(&self) -> Option<Duration> {
+        self.plan.request_spec.as_ref().map(|asked| asked.start.saturating_add(self.plan.duration))
+    }
+
+    /// Goes on with the connections of a leg that is over: those that stand need no opening, and those that were lost
+    /// are opened at once. Gives the members that stand, and the connections for which there is no member.
+    pub(super) fn adopt(&mut self, left: Self) -> (Vec<(u32, SlabKey)>, Vec<SlabKey>) {
+        let (mut kept, mut surplus) = (Vec::new(), Vec::new());
+        for (member, link) in (0..).zip(left.connections.into_iter().map(|member| member.connection)) {
+            match (self.connections.get_mut(member as usize), link) {
+                (Some(state), Some(link)) => {
+                    *state = HeldConnection { connection: Some(link), has_opened: true, ..HeldConnection::default() };
+                    kept.push((member, link));
+                }
+                (Some(_), None) => self.lost.push_back((self.plan.spec.start, member)),
+                (None, link) => surplus.extend(link),
+            }
+            self.started_count = (member + 1).min(self.connections.len() as u32);
+        }
+        self.opened_count = kept.len() as u32;
+        self.kept = left.kept;
+        if !self.kept.is_empty() {
+            self.kept.resize(self.connections.len(), ConnectionValues::default());
+        }
+        (kept, surplus)
+    }
+
+    /// Every connection that stands.
+    pub(super) fn connection_keys(&self) -> impl Iterator<Item = SlabKey> {
+        self.connections.iter().filter_map(|member| member.connection)
+    }
+
+    /// Requests that are due and wait.
+    pub(super) fn queued(&self) -> u64 {
+        self.due_count - self.sent_count
+    }
+
+    /// When something is to be done next.
+    pub(super) fn next_due(&self) -> Option<Duration> {
+        let opening = self.can_open().then(|| self.next_opening()).flatten().map(|(due, ..)| due);
+        let request = self.plan.request(self.cursor.0, self.cursor.1).map(|arrival| arrival.intended);
+        [opening, request, self.end()].into_iter().flatten().min()
+    }
+
+    fn can_open(&self) -> bool {
+        u64::from(self.opening_count) < self.plan.opening_max
+    }
+
+    /// The member that is opened next, when, and whether for the first time.
+    fn next_opening(&self) -> Option<(Duration, u32, bool)> {
+        let first = ((self.started_count as usize) < self.connections.len())
+            .then(|| (self.plan.opening(self.started_count).intended, self.started_count, true));
+        let again = self.lost.front().map(|(due, member)| (*due, *member, false));
+        [first, again].into_iter().flatten().min_by_key(|(due, ..)| *due)
+    }
+
+    /// The next opening, if it is due and not too many are under way.
+    pub(super) fn take_opening(&mut self, now: Duration) -> Option<DueOpening> {
+        let (due, member, first) = self.next_opening().filter(|(due, ..)| self.can_open() && *due <= now)?;
+        if first {
+            self.started_count += 1;
+        } else {
+            self.lost.pop_front();
+        }
+        self.opening_count += 1;
+        let arrival = Arrival { intended: due, ..self.plan.opening(member) };
+        let ready_since = due.max(self.slot_free_since);
+        Some(DueOpening { held_index: member, arrival, ready_since })
+    }
+
+    /// An opening has ended, with a connection or without one.
+    pub(super) fn finish_opening(&mut self, member: u32, link: Option<SlabKey>, now: Duration) -> OpenOutcome {
+        if !self.can_open() {
+            self.slot_free_since = now;
+        }
+        self.opening_count -= 1;
+        let state = &mut self.connections[member as usize];
+        let Some(link) = link else {
+            self.lost.push_back((now + REOPEN_AFTER, member));
+            return OpenOutcome::Failed;
+        };
+        state.connection = Some(link);
+        if std::mem::replace(&mut state.has_opened, true) {
+            return OpenOutcome::Reopened;
+        }
+        self.opened_count += 1;
+        OpenOutcome::Opened(self.plan.opening(member).intended)
+    }
+
+    /// What a member has kept.
+    pub(super) fn values(&self, member: u32) -> &[(Box<str>, Box<str>)] {
+        self.kept.get(member as usize).map_or(&[], |values| values)
+    }
+
+    /// A member keeps these values, in place of those before.
+    pub(super) fn set_values(&mut self, member: u32, values: ConnectionValues) {
+        if self.kept.is_empty() {
+            self.kept.resize(self.connections.len(), ConnectionValues::default());
+        }
+        self.kept[member as usize] = values;
+    }
+
+    /// A member's connection is another one than before.
+    pub(super) fn attach(&mut self, member: u32, link: SlabKey) {
+        self.connections[member as usize].connection = Some(link);
+    }
+
+    /// A member's connection is lost; the member is opened again unless a request is under way, which sees to that.
+    pub(super) fn detach(&mut self, member: u32, now: Duration) {
+        let state = &mut self.connections[member as usize];
+        state.connection = None;
+        if !state.busy {
+            self.lost.push_back((now + REOPEN_AFTER, member));
+        }
+    }
+
+    /// The next request that is due and whose connection is free.
+    pub(super) fn take_request(&mut self, now: Duration) -> Option<(u32, Arrival)> {
+        for _ in 0..DUE_COUNTED_PER_TURN {
+            let (round, member) = self.cursor;
+            self.plan.request(round, member).filter(|arrival| arrival.intended <= now)?;
+            let next = member as usize + 1 < self.connections.len();
+            self.cursor = if next { (round, member + 1) } else { (round + 1, 0) };
+            self.due_count += 1;
+            let waiting = self.take_waiting_request(member);
+            if waiting.is_some() {
+                return waiting;
+            }
+        }
+        None
+    }
+
+    /// The request that waits for a member, if the member is free and there is one; it is sent now.
+    pub(super) fn take_waiting_request(&mut self, member: u32) -> Option<(u32, Arrival)> {
+        let state = self.connections.get_mut(member as usize)?;
+        let round = u64::from(state.sent_count);
+        if state.busy || state.connection.is_none() || (round, member) >= self.cursor {
+            return None;
+        }
+        let arrival = self.plan.request(round, member)?;
+        state.sent_count += 1;
+        state.busy = true;
+        self.sent_count += 1;
+        Some((member, arrival))
+    }
+
+    /// The connection of a member, if it stands.
+    pub(super) fn connection_key(&self, member: u32) -> Option<SlabKey> {
+        self.connections[member as usize].connection
+    }
+
+    /// A member's request is over.
+    pub(super) fn release(&mut self, member: u32, now: Duration) {
+        let state = &mut self.connections[member as usize];
+        state.busy = false;
+        if state.connection.is_none() {
+            self.lost.push_back((now + REOPEN_AFTER, member));
+        }
+    }
+
+    /// Nothing new begins: how many journeys were due by now and will never be sent, and how many openings.
+    pub(super) fn drop_due(&mut self, now: Duration) -> (u64, u64) {
+        self.lost.clear();
+        let rest = self.started_count..self.connections.len() as u32;
+        let openings = rest.take_while(|member| self.plan.opening(*member).intended <= now).count() as u64;
+        // Where nothing is said first, an opening is no arrival.
+        (self.drop_requests(now), if self.plan.has_opening_journey { openings } else { 0 })
+    }
+
+    fn drop_requests(&mut self, now: Duration) -> u64 {
+        let (mut round, mut member) = self.cursor;
+        while self.plan.request(round, member).is_some_and(|arrival| arrival.intended <= now) {
+            self.due_count += 1;
+            let next = member as usize + 1 < self.connections.len();
+            (round, member) = if next { (round, member + 1) } else { (round + 1, 0) };
+        }
+        self.queued()
+    }
+
+    /// Whether members are still to be closed, once the leg is over.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing != CloseProgress::Done
+    }
+
+    /// Closes none of them, because they stay: nothing more, said once.
+    pub(super) fn keep_all_open(&mut self) -> CloseBatch {
+        match std::mem::replace(&mut self.closing, CloseProgress::Done) {
+            CloseProgress::From(_) => CloseBatch::Last,
+            CloseProgress::Done => CloseBatch::Nothing,
+        }
+    }
+
+    /// Some more members to close; nothing more when all have had their turn. Busy ones close when their request is
+    /// over.
+    pub(super) fn close_batch(&mut self, count: usize) -> CloseBatch {
+        let from = match self.closing {
+            CloseProgress::From(from) if (from as usize) < self.connections.len() => from as usize,
+            CloseProgress::From(_) => {
+                self.closing = CloseProgress::Done;
+                return CloseBatch::Last;
+            }
+            CloseProgress::Done => return CloseBatch::Nothing,
+        };
+        let to = (from + count).min(self.connections.len());
+        self.closing = CloseProgress::From(to as u32);
+        let idle = self.connections[from..to].iter().filter(|member| !member.busy);
+        CloseBatch::Some(idle.filter_map(|member| member.connection).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::generator::slab::Slab;
+    use crate::limits::OPENING_AT_ONCE;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn held(connections: u64, rate_per_s: Option<f64>, worker: u32, of: u32) -> HeldConnections {
+        let opening = crate::scenario::Opening::default();
+        let schedule = Schedule::Hold { connections, opening, rate_per_s, lasting: SECOND };
+        HeldConnections::new(&LoadSpec::sole(schedule), WorkerShare { worker, worker_count: of }).unwrap()
+    }
+
+    fn key() -> SlabKey {
+        Slab::default().insert(())
+    }
+
+    fn open_all(held: &mut HeldConnections) {
+        while let Some(opening) = held.take_opening(Duration::ZERO) {
+            held.finish_opening(opening.held_index, Some(key()), Duration::ZERO);
+        }
+        held.start_requests_at(Duration::ZERO);
+    }
+
+    proptest! {
+        #[test]
+        fn all_requests_are_sent_over_their_own_connection(connections in 1u64..20, of in 1u32..5, rate in 1u32..200) {
+            let of = of.min(connections as u32);
+            let mut all = Vec::new();
+            for worker in 0..of {
+                let mut held = held(connections, Some(f64::from(rate)), worker, of);
+                open_all(&mut held);
+                while let Some((member, arrival)) = held.take_request(SECOND) {
+                    prop_assert_eq!(arrival.index % connections, held.plan.connection_number(member));
+                    all.push(arrival.index);
+                    held.release(member, Duration::ZERO);
+                    // Those that came due meanwhile wait for nobody else.
+                    while let Some((_, arrival)) = held.take_waiting_request(member) {
+                        all.push(arrival.index);
+                        held.release(member, Duration::ZERO);
+                    }
+                }
+                prop_assert_eq!(held.queued(), 0);
+            }
+            all.sort_unstable();
+            prop_assert!(all.into_iter().eq(0..u64::from(rate)));
+        }
+    }
+
+    #[test]
+    fn requests_wait_for_their_connection_and_are_counted() {
+        let mut held = held(2, Some(8.0), 0, 1);
+        open_all(&mut held);
+        assert_eq!(held.take_request(Duration::ZERO).map(|(member, arrival)| (member, arrival.index)), Some((0, 0)));
+        // Half a second later five are due, 0 to 4: member 0 is busy, member 1 takes its first.
+        let half = SECOND / 2;
+        assert_eq!(held.take_request(half).map(|(member, arrival)| (member, arrival.index)), Some((1, 1)));
+        assert_eq!((held.take_request(half), held.queued()), (None, 3));
+        held.release(0, half);
+        assert_eq!(held.take_waiting_request(0).map(|(_, arrival)| arrival.index), Some(2));
+        assert_eq!((held.take_waiting_request(0), held.drop_due(half)), (None, (2, 0)));
+    }
+
+    #[test]
+    fn a_lost_connection_comes_back_a_second_later_and_its_request_waits() {
+        let mut held = held(1, Some(1.0), 0, 1);
+        open_all(&mut held);
+        held.detach(0, Duration::ZERO);
+        assert_eq!((held.take_request(Duration::ZERO), held.queued()), (None, 1));
+        assert_eq!(held.take_opening(SECOND / 2), None);
+        assert_eq!(held.take_opening(SECOND).map(|again| again.held_index), Some(0));
+        assert_eq!(held.finish_opening(0, Some(key()), SECOND), OpenOutcome::Reopened);
+        assert!(held.take_waiting_request(0).is_some());
+    }
+
+    #[test]
+    fn nothing_is_asked_and_nothing_ends_before_everybody_is_in() {
+        let mut held = held(2, Some(8.0), 0, 1);
+        let hour = 3600 * SECOND;
+        assert!(!held.is_newly_open());
+        for member in 0..2 {
+            assert_eq!(held.take_opening(SECOND).map(|opening| opening.held_index), Some(member));
+        }
+        assert_eq!(held.finish_opening(0, Some(key()), SECOND), OpenOutcome::Opened(Duration::ZERO));
+        // One that is late keeps everybody waiting, however long.
+        assert_eq!(held.finish_opening(1, None, SECOND), OpenOutcome::Failed);
+        assert_eq!((held.is_newly_open(), held.take_request(hour), held.queued(), held.end()), (false, None, 0, None));
+        assert_eq!(held.take_opening(2 * SECOND).map(|opening| opening.held_index), Some(1));
+        assert_eq!(held.finish_opening(1, Some(key()), 2 * SECOND), OpenOutcome::Opened(Duration::ZERO));
+        assert_eq!((held.is_newly_open(), held.is_newly_open(), held.next_due()), (true, false, None));
+        // All of this seat; others may still be on their way.
+        assert_eq!((held.take_request(hour), held.drop_due(hour)), (None, (0, 0)));
+        held.start_requests_at(9 * SECOND);
+        assert_eq!((held.next_due(), held.end()), (Some(9 * SECOND), Some(10 * SECOND)));
+        let first = held.take_request(9 * SECOND).unwrap();
+        assert_eq!((first.0, first.1.index, first.1.intended), (0, 0, 9 * SECOND));
+    }
+
+    #[test]
+    fn a_level_goes_on_with_what_the_one_before_has_left() {
+        let (key, mut before) = (key(), held(3, None, 0, 1));
+        for member in 0..3 {
+            before.take_opening(Duration::ZERO);
+            before.finish_opening(member, Some(key), Duration::ZERO);
+        }
+        before.set_values(2, Box::new([("name".into(), "Ann".into())]));
+        before.detach(1, SECOND);
+        assert_eq!((before.keep_all_open(), before.keep_all_open()), (CloseBatch::Last, CloseBatch::Nothing));
+        let mut next = held(5, Some(8.0), 0, 1);
+        assert_eq!(next.adopt(before), (vec![(0, key), (2, key)], Vec::new()));
+        assert_eq!((next.opened_count, next.connection_keys().count(), next.values(2).len()), (2, 2, 1));
+        // Those that were lost meanwhile are opened like those that have never been.
+        let mut missing = Vec::new();
+        while let Some(opening) = next.take_opening(Duration::ZERO) {
+            missing.push(opening.held_index);
+            assert_eq!(next.finish_opening(opening.held_index, Some(key), SECOND), OpenOutcome::Opened(Duration::ZERO));
+        }
+        missing.sort_unstable();
+        assert_eq!((missing, next.is_newly_open()), (vec![1, 3, 4], true));
+        next.start_requests_at(SECOND);
+        let asked: Vec<u32> = std::iter::from_fn(|| next.take_request(2 * SECOND)).map(|(member, _)| member).collect();
+        assert_eq!(asked, [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn connections_without_a_place_in_the_next_level_are_given_back() {
+        let (key, mut before) = (key(), held(2, None, 0, 1));
+        for member in 0..2 {
+            before.take_opening(Duration::ZERO);
+            before.finish_opening(member, Some(key), Duration::ZERO);
+        }
+        let mut next = held(1, None, 0, 1);
+        assert_eq!(next.adopt(before), (vec![(0, key)], vec![key]));
+        assert_eq!((next.is_newly_open(), next.take_opening(SECOND)), (true, None));
+    }
+
+    #[test]
+    fn openings_are_bounded() {
+        let mut held = held(2000, None, 1, 2);
+        let openings: Vec<DueOpening> = std::iter::from_fn(|| held.take_opening(Duration::ZERO)).collect();
+        assert_eq!((openings.len() as u64, openings[3].arrival.index), (OPENING_AT_ONCE / 2, 7));
+        held.finish_opening(0, None, Duration::ZERO);
+        assert_eq!(
+            held.take_opening(Duration::ZERO).map(|opening| u64::from(opening.held_index)),
+            Some(OPENING_AT_ONCE / 2)
+        );
+        // What is never opened was no request.
+        assert_eq!(held.drop_due(Duration::ZERO), (0, 0));
+        held.finish_opening(1, Some(key()), Duration::ZERO);
+        assert_eq!(held.close_batch(999), CloseBatch::Some(vec![key()]));
+        assert_eq!(held.close_batch(999), CloseBatch::Some(Vec::new()));
+        assert!(held.is_closing());
+        assert_eq!((held.close_batch(999), held.close_batch(999)), (CloseBatch::Last, CloseBatch::Nothing));
+        assert!(!held.is_closing());
+    }
+}

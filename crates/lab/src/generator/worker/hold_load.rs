@@ -1,0 +1,330 @@
+//! Held connections at work: opened as fast as planned, kept, opened again when they are lost, closed at the end.
+//! Refuses to know which is due: that is the held leg's own business.
+
+use std::time::Duration;
+
+use super::active_load::{ActiveLoad, LoadState};
+use super::held_connections::{CloseBatch, DueOpening, HeldConnections, OpenOutcome};
+use super::journey::StepOutcome;
+use super::running_journeys::Role;
+use super::{SlabKey, Worker};
+use crate::generator::Failure;
+use crate::generator::worker_pool::WorkerReport;
+use crate::limits::CLOSED_PER_TURN;
+use crate::plan::Schedule;
+
+/// How a held connection went, without anybody having closed it from here.
+pub(super) struct ConnectionLoss<'a> {
+    pub(super) failure: &'a Failure,
+    /// Whether the other side ended it in so many words, instead of breaking it off.
+    pub(super) closed_cleanly: bool,
+    /// Whether nothing was under way on it.
+    pub(super) was_idle: bool,
+}
+
+impl Worker {
+    fn held_connections(&mut self, at: usize) -> Option<&mut HeldConnections> {
+        match &mut self.loads[at].state {
+            LoadState::Held(held) => Some(held),
+            LoadState::OpenLoop(_) | LoadState::ClosedLoop(_) | LoadState::Retained(_) | LoadState::Idle => None,
+        }
+    }
+
+    /// Whether the connections of a course are closed by now: it is over, and no later one goes on with them.
+    fn is_closing(&self, at: usize) -> bool {
+        let course = &self.loads[at];
+        course.closing && (!course.spec.leaves_open || self.stop_deadline.is_some())
+    }
+
+    /// A course goes on with the connections of the one that it names, which is over everywhere.
+    pub(super) fn adopt_connections(&mut self, at: usize) {
+        let (part, Some(phase)) = (self.loads[at].spec.load_step, self.loads[at].spec.resumes_phase) else { return };
+        let is_meant =
+            |course: &ActiveLoad| course.spec.phase_index == phase && matches!(course.state, LoadState::Retained(_));
+        let Some(before) = self.loads.iter_mut().find(|course| is_meant(course)) else { return };
+        let LoadState::Retained(left) = std::mem::replace(&mut before.state, LoadState::Idle) else { return };
+        let (kept, surplus) = match self.held_connections(at) {
+            Some(held) => held.adopt(*left),
+            None => (Vec::new(), left.connection_keys().collect()),
+        };
+        self.accumulator.count_kept(part, kept.len() as u64, self.plan_time());
+        for (member, key) in kept {
+            if let Some(link) = self.connections.get_mut(key) {
+                link.held = Some((at, member));
+            }
+        }
+        surplus.into_iter().for_each(|link| self.close_connection(link));
+    }
+
+    /// Closes what stays for a course that never comes.
+    pub(super) fn close_retained(&mut self) {
+        for at in 0..self.loads.len() {
+            if let LoadState::Retained(held) = &self.loads[at].state {
+                let links: Vec<SlabKey> = held.connection_keys().collect();
+                links.into_iter().for_each(|link| self.close_connection(link));
+                self.loads[at].state = LoadState::Idle;
+            }
+        }
+    }
+
+    /// Does what is due next for the connections of a course, if anything is.
+    pub(super) fn advance_hold(&mut self, at: usize, now: Duration) -> bool {
+        let Some(held) = self.held_connections(at) else { return false };
+        if let Some(opening) = held.take_opening(now) {
+            self.open_held_connection(at, opening);
+            return true;
+        }
+        match held.take_request(now) {
+            Some((member, arrival)) => {
+                self.send_held_request(at, member, arrival, arrival.intended);
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn open_held_connection(&mut self, at: usize, opening: DueOpening) {
+        let DueOpening { held_index: member, arrival, ready_since } = opening;
+        if let Some(journey) = self.loads[at].spec.opening_journey_index {
+            return self.start_opening_journey(at, journey, opening);
+        }
+        let journey = self.loads[at].spec.journey_index;
+        let key = self.running.add(at, journey, arrival);
+        self.loads[at].load_steps.count_started(arrival.load_step);
+        if let Some(flight) = self.running.get_mut(key) {
+            flight.restart(arrival, ready_since, (1, 0));
+            (flight.held_index, flight.role) = (member, Role::OpenConnection);
+        }
+        self.start_attempt(key);
+    }
+
+    /// Opens a connection with what is said on it first: a journey like any other, whose connection stays.
+    fn start_opening_journey(
+        &mut self,
+        at: usize,
+        journey: usize,
+        DueOpening { held_index: member, arrival, ready_since }: DueOpening,
+    ) {
+        self.loads[at].load_steps.count_started(arrival.load_step);
+        (self.due_count, self.in_flight) = (self.due_count + 1, self.in_flight + 1);
+        let route = &self.journeys[journey];
+        let steps = (route.own_step_count, route.repeats.len());
+        let key = self.running.add(at, journey, arrival);
+        if let Some(flight) = self.running.get_mut(key) {
+            flight.restart(arrival, ready_since, steps);
+            (flight.held_index, flight.role) = (member, Role::OpenWithJourney);
+        }
+        self.enter_step(key, arrival.intended);
+    }
+
+    /// What is said first over a connection that is to be held was said; if it went well, the connection is held.
+    pub(super) fn finish_opening_journey(&mut self, key: SlabKey, went_well: bool) {
+        let Some(flight) = self.running.get_mut(key) else { return };
+        let (at, member, link) = (flight.load_index, flight.held_index, flight.connection.take());
+        if went_well {
+            self.save_values(key);
+        }
+        self.release(key);
+        let keeps = went_well && !self.loads[at].closing;
+        if let Some(link) = link.filter(|_| !keeps) {
+            self.close_connection(link);
+        }
+        let link = link.filter(|_| keeps);
+        if let Some(link) = link.and_then(|link| self.connections.get_mut(link)) {
+            (link.running_journey, link.held) = (None, Some((at, member)));
+            self.held_count += 1;
+        }
+        self.record_opening(at, member, link);
+        if link.is_some() {
+            self.send_waiting_request(at, member);
+        }
+    }
+
+    /// An opening has come to its end: notes what became of it, and says so when it was the last one that was missing.
+    fn record_opening(&mut self, at: usize, member: u32, link: Option<SlabKey>) {
+        let (now, part, closing) = (self.plan_time(), self.loads[at].spec.load_step, self.loads[at].closing);
+        let Some(held) = self.held_connections(at) else { return };
+        match held.finish_opening(member, link, now) {
+            OpenOutcome::Opened(due) => {
+                let own = self.pauses.paused_between(due, now);
+                self.accumulator.record_opened(part, now.saturating_sub(due), own, now);
+            }
+            OpenOutcome::Reopened => self.accumulator.count_reopened(part, now),
+            // Given up because everything ends.
+            OpenOutcome::Failed if closing => {}
+            OpenOutcome::Failed => self.accumulator.count_open_failure(part, now),
+        }
+        self.report_opened(at);
+    }
+
+    /// Says that all connections of a leg stand, behind everything that is known of their opening. Who has none to hold
+    /// says so as well.
+    pub(super) fn report_opened(&mut self, at: usize) {
+        let leg = &self.loads[at].spec;
+        if !matches!(leg.schedule, Schedule::Hold { .. }) {
+            return;
+        }
+        let part = leg.load_step;
+        if self.held_connections(at).is_some_and(|held| !held.is_newly_open()) {
+            return;
+        }
+        self.accumulator.flush();
+        self.send_intervals();
+        let _ =
+            self.reports.send(WorkerReport::ConnectionsOpen { worker: self.worker_index, part, at: self.plan_time() });
+    }
+
+    /// The connection of a flight keeps what the flight has kept, as far as journeys over it use that.
+    fn save_values(&mut self, key: SlabKey) {
+        let Some(flight) = self.running.get(key) else { return };
+        let course = &mut self.loads[flight.load_index];
+        let inherits = &self.journeys[course.spec.journey_index].inherits;
+        let LoadState::Held(held) = &mut course.state else { return };
+        if inherits.is_empty() {
+            return;
+        }
+        let value = |name: &String| Some((name.as_str().into(), flight.kept.get(name)?.into()));
+        held.set_values(flight.held_index, inherits.iter().filter_map(value).collect());
+    }
+
+    /// A journey begins with what its connection has kept.
+    pub(super) fn restore_values(&mut self, key: SlabKey) {
+        let Some(flight) = self.running.get_mut(key) else { return };
+        if let LoadState::Held(held) = &self.loads[flight.load_index].state {
+            held.values(flight.held_index).iter().for_each(|(name, value)| flight.kept.insert(name, value));
+        }
+    }
+
+    /// A request's turn has come, or the connection that it waited for is free.
+    fn send_held_request(&mut self, at: usize, member: u32, arrival: crate::plan::Arrival, ready_since: Duration) {
+        let journey = self.loads[at].spec.journey_index;
+        let link = self.held_connections(at).and_then(|held| held.connection_key(member));
+        self.loads[at].load_steps.count_started(arrival.load_step);
+        let key = self.running.add(at, journey, arrival);
+        if let Some(flight) = self.running.get_mut(key) {
+            (flight.held_index, flight.connection) = (member, link);
+        }
+        self.start_journey(key, arrival, ready_since);
+    }
+
+    /// A connection that was opened to be held stands.
+    pub(super) fn on_held_connection_open(&mut self, link: SlabKey, key: SlabKey) {
+        let Some(flight) = self.running.get_mut(key) else { return };
+        let (at, member) = (flight.load_index, flight.held_index);
+        flight.connection = None;
+        if let Some(link) = self.connections.get_mut(link) {
+            (link.running_journey, link.held) = (None, Some((at, member)));
+        }
+        self.held_count += 1;
+        self.finish_opening(key, Some(link), &StepOutcome::Ok);
+        self.send_waiting_request(at, member);
+    }
+
+    /// An opening has ended, one way or the other.
+    pub(super) fn finish_opening(&mut self, key: SlabKey, link: Option<SlabKey>, outcome: &StepOutcome) {
+        self.running.disarm(key);
+        let Some(flight) = self.running.get(key) else { return };
+        let (at, member, journey) = (flight.load_index, flight.held_index, flight.journey_index);
+        if let StepOutcome::Failed(failure) = outcome {
+            self.accumulator.record_error(journey, 0, failure);
+        }
+        self.record_opening(at, member, link);
+        self.release(key);
+    }
+
+    /// A connection that was held is gone, by itself where there is a reason. Where a request was under way, that says
+    /// why itself.
+    pub(super) fn on_held_connection_gone(&mut self, at: usize, member: u32, gone: Option<ConnectionLoss<'_>>) {
+        let now = self.plan_time();
+        self.held_count -= 1;
+        let (closing, journey, part) =
+            (self.is_closing(at), self.loads[at].spec.journey_index, self.loads[at].spec.load_step);
+        if let Some(held) = self.loads[at].state.held_connections() {
+            held.detach(member, now);
+        }
+        let Some(ConnectionLoss { failure, closed_cleanly: in_order, was_idle }) = gone.filter(|_| !closing) else {
+            return;
+        };
+        match self.loads[at].state {
+            // It is nobody's until a later leg goes on with it.
+            LoadState::Retained(_) => self.accumulator.count_loss_after(part, in_order, now),
+            _ => self.accumulator.count_loss(part, in_order, now),
+        }
+        if was_idle {
+            let lost = format!("a held connection was lost: {}", failure.message);
+            self.accumulator.record_error(journey, 0, &Failure::new(failure.kind, lost));
+        }
+    }
+
+    /// A connection is about to be given up because of what the other side did, or did not; counts it if it is held.
+    pub(super) fn record_loss(&mut self, link: SlabKey, in_order: bool) {
+        let held = self.connections.get(link).and_then(|link| link.held);
+        if let Some((at, _)) = held.filter(|(at, _)| !self.is_closing(*at)) {
+            self.accumulator.count_loss(self.loads[at].spec.load_step, in_order, self.plan_time());
+        }
+    }
+
+    /// A request over a held connection is over; the connection goes on, if it still stands.
+    pub(super) fn release_held_connection(&mut self, key: SlabKey, free: Duration) {
+        let now = self.plan_time();
+        let Some(flight) = self.running.get_mut(key) else { return };
+        let (at, member, link) = (flight.load_index, flight.held_index, flight.connection.take());
+        self.save_values(key);
+        self.release(key);
+        if let Some(link) = link {
+            self.attach_held_connection(at, member, link);
+        }
+        if self.is_closing(at) {
+            if let Some(link) = link {
+                self.close_connection(link);
+            }
+        } else if let Some(held) = self.loads[at].state.held_connections() {
+            held.release(member, now);
+            self.send_waiting_request_since(at, member, free);
+        }
+    }
+
+    /// The connection that a request leaves behind is the member's, also where it was opened on the way.
+    fn attach_held_connection(&mut self, at: usize, member: u32, key: SlabKey) {
+        let Some(link) = self.connections.get_mut(key) else { return };
+        link.running_journey = None;
+        if link.held.replace((at, member)).is_none() {
+            self.held_count += 1;
+            self.accumulator.count_reopened(self.loads[at].spec.load_step, self.plan_time());
+            if let Some(held) = self.loads[at].state.held_connections() {
+                held.attach(member, key);
+            }
+        }
+    }
+
+    fn send_waiting_request(&mut self, at: usize, member: u32) {
+        let now = self.plan_time();
+        self.send_waiting_request_since(at, member, now);
+    }
+
+    /// Sends the request that has waited for a connection which is free since a moment.
+    fn send_waiting_request_since(&mut self, at: usize, member: u32, free: Duration) {
+        if self.loads[at].closing {
+            return;
+        }
+        if let Some((member, arrival)) = self.held_connections(at).and_then(|held| held.take_waiting_request(member)) {
+            self.record_slot_wait(arrival.intended, free.max(arrival.intended));
+            self.send_held_request(at, member, arrival, free.max(arrival.intended));
+        }
+    }
+
+    /// Closes some connections of a leg that is over, or leaves them.
+    pub(super) fn wind_down_hold(&mut self, at: usize) {
+        let (part, stays) = (self.loads[at].spec.load_step, !self.is_closing(at));
+        let wind_down =
+            |held: &mut HeldConnections| if stays { held.keep_all_open() } else { held.close_batch(CLOSED_PER_TURN) };
+        match self.held_connections(at).map(wind_down) {
+            Some(CloseBatch::Some(links)) => links.into_iter().for_each(|link| self.close_connection(link)),
+            Some(CloseBatch::Last) => {
+                self.loads[at].load_steps.count_ended(part, &mut self.finished_steps);
+                self.report_finished_steps(at);
+            }
+            Some(CloseBatch::Nothing) | None => {}
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! Messages over connections that speak in frames: which frame answers a step, which one was pushed, and what is said in
+//! between. One step at a time is under way on a connection, so that the first frame that answers is its answer. Refuses
+//! to know how frames are told apart.
+
+use super::active_load::LoadState;
+use super::connections::{Connection, ConnectionState};
+use super::journey::StepOutcome;
+use super::{SlabKey, StepState, Timer, Worker};
+use crate::generator::Failure;
+use crate::generator::framing::{self, Codec, Opcode, UpgradeRequest};
+use crate::generator::prepared::Scratch;
+use crate::generator::worker_pool::StartedWork;
+use crate::record::ErrorKind;
+use crate::scenario::message::Said;
+use crate::scenario::{Enough, Message, Says, Scope, Socket, Until, mix};
+
+/// What the draws of masks and keys begin with; nobody has to guess them, and no two connections share one.
+const NONCE_SEED: u64 = 0x006d_6173_6b73;
+
+/// Writes a message into the payload of the scratch; gives what kind of frame carries it.
+///
+/// # Errors
+/// A name has no value, or one that its field cannot hold.
+pub(super) fn encode_message(message: &Message, scope: &Scope<'_>, scratch: &mut Scratch) -> Result<Opcode, String> {
+    scratch.payload.clear();
+    match &message.says {
+        Says::Json(template) => {
+            scratch.text.clear();
+            template.render_into(scope, &mut scratch.text)?;
+            scratch.payload.extend_from_slice(scratch.text.as_bytes());
+            Ok(Opcode::Text)
+        }
+        Says::Protobuf(encoder) => {
+            encoder.fill(scope, &mut scratch.payload, &mut scratch.text)?;
+            Ok(Opcode::Binary)
+        }
+    }
+}
+
+/// What a frame is to a step that waits for one.
+enum FrameClass {
+    Answer,
+    Denial,
+    /// It says that something is wrong.
+    Error,
+    /// Nothing: it was pushed.
+    Push,
+}
+
+impl Worker {
+    /// Asks the other side to speak in frames from here on.
+    pub(super) fn send_upgrade_request(&mut self, key: SlabKey, opening: &UpgradeRequest) {
+        let nonce = self.next_nonce();
+        let mut request = Vec::new();
+        let codec = opening.write(nonce, &mut request);
+        if let Some(link) = self.connections.get_mut(key) {
+            (link.state, link.codec) = (ConnectionState::Upgrading, Codec::WebSocketDecoder(codec));
+        }
+        self.send(key, &request);
+    }
+
+    fn next_nonce(&mut self) -> u64 {
+        self.nonce_count += 1;
+        mix(mix(NONCE_SEED, u64::from(self.worker_index)), self.nonce_count)
+    }
+
+    /// Sends the message in the scratch. Where nothing answers it, the step is over once the kernel has all of it.
+    pub(super) fn send_message(&mut self, link: SlabKey, word: Opcode, scratch: &mut Scratch) {
+        self.send_frame(link, word, &scratch.payload, &mut scratch.frame);
+        self.on_flushed(link);
+    }
+
+    /// The kernel may have all that was said over a connection: where a message is that nothing answers, its step is
+    /// over.
+    pub(super) fn on_flushed(&mut self, link: SlabKey) {
+        let sent = self.connections.get(link).filter(|link| self.has_sent_all(link));
+        if let Some(key) = sent.and_then(|link| link.running_journey) {
+            // Not from here: a way of many such steps would be as deep as it is long.
+            self.set_timer(self.now, Timer::MessageSent(key));
+        }
+    }
+
+    /// Whether the step under way on a connection is a message that nothing answers, and the kernel has all of it.
+    pub(super) fn has_sent_all(&self, link: &Connection) -> bool {
+        let flight = link.running_journey.and_then(|key| self.running.get(key));
+        let Some(flight) = flight.filter(|flight| flight.step_state == StepState::Exchanging) else { return false };
+        let message = self.journeys[flight.journey_index].steps[flight.step].step.message();
+        link.state == ConnectionState::Open
+            && !link.awaits_writable
+            && message.is_some_and(|message| message.answers.is_empty())
+    }
+
+    fn send_frame(&mut self, link: SlabKey, word: Opcode, payload: &[u8], frame: &mut Vec<u8>) {
+        let mask = self.next_nonce() as u32;
+        frame.clear();
+        if let Some(link) = self.connections.get(link) {
+            link.codec.encode_frame(word, payload, mask.to_be_bytes(), frame);
+        }
+        self.send(link, frame);
+    }
+
+    /// A message that nothing answers has been sent; or it ended otherwise meanwhile, and its flight has gone on.
+    pub(super) fn on_message_sent(&mut self, key: SlabKey) {
+        let link = self.running.get(key).and_then(|flight| self.connections.get(flight.connection?));
+        if link.is_some_and(|link| self.has_sent_all(link)) {
+            self.end_send_step(key);
+        }
+    }
+
+    /// Ends the step of a message that nothing answers.
+    pub(super) fn end_send_step(&mut self, key: SlabKey) {
+        let now = self.plan_time();
+        if let Some(flight) = self.running.get_mut(key) {
+            flight.times.step_head = Some(now);
+        }
+        self.end_step(key, &StepOutcome::Ok);
+    }
+
+    /// Shows that somebody is there.
+    pub(super) fn send_pong(&mut self, link: SlabKey, payload: &[u8]) {
+        let mut frame = std::mem::take(&mut self.scratch.frame);
+        self.send_frame(link, Opcode::Pong, payload, &mut frame);
+        self.scratch.frame = frame;
+    }
+
+    /// Says that nothing more will be said.
+    pub(super) fn send_close_frame(&mut self, link: SlabKey) {
+        let open =
+            self.connections.get(link).filter(|link| link.state == ConnectionState::Open && link.unsent.is_empty());
+        if open.is_some_and(|link| matches!(link.codec, Codec::WebSocketDecoder(_))) {
+            let mut frame = Vec::new();
+            let mask = (self.next_nonce() as u32).to_be_bytes();
+            if let Some(link) = self.connections.get(link) {
+                link.codec.encode_frame(Opcode::Close, &[], mask, &mut frame);
+                // It is closed in any case.
+                let _ = crate::generator::socket::write(&link.fd, &frame);
+            }
+        }
+    }
+
+    /// Takes a frame that has come.
+    pub(super) fn on_frame(&mut self, link: SlabKey, frame: &[u8]) {
+        let setting = self.config.clone();
+        let Some(socket) = &setting.scenario.target.socket else { return };
+        let asked = self.connections.get(link).and_then(|link| link.running_journey);
+        let asked =
+            asked.filter(|key| self.running.get(*key).is_some_and(|flight| flight.step_state == StepState::Exchanging));
+        match (self.classify_frame(socket, asked, frame), asked) {
+            (Ok(FrameClass::Answer), Some(key)) => self.on_answer_frame(link, key, socket, frame),
+            (Ok(FrameClass::Denial), Some(key)) => self.end_step(key, &StepOutcome::Denied),
+            // It is the last word of its connection, whoever it was said to.
+            (Ok(FrameClass::Error), _) => self.on_connection_lost(link, error_frame_failure(socket, frame), false),
+            (Ok(FrameClass::Push | FrameClass::Answer | FrameClass::Denial), _) => self.record_push(link, frame),
+            (Err(failure), _) => self.on_connection_lost(link, failure, false),
+        }
+    }
+
+    fn classify_frame(&self, socket: &Socket, asked: Option<SlabKey>, frame: &[u8]) -> Result<FrameClass, Failure> {
+        let step = asked.and_then(|key| {
+            let flight = self.running.get(key)?;
+            self.journeys[flight.journey_index].steps[flight.step].step.message()
+        });
+        if let Some(message) = step {
+            let any =
+                |said: &[Said]| said.iter().try_fold(false, |is, said| Ok(is || framing::frame_matches(said, frame)?));
+            if any(&message.answers)? {
+                return Ok(FrameClass::Answer);
+            }
+            if any(&message.denied)? {
+                return Ok(FrameClass::Denial);
+            }
+        }
+        match &socket.error {
+            Some(error) if framing::has_value(error, frame)? => Ok(FrameClass::Error),
+            _ => Ok(FrameClass::Push),
+        }
+    }
+
+    /// Takes in what the answer to a step says.
+    fn on_answer_frame(&mut self, link: SlabKey, key: SlabKey, socket: &Socket, frame: &[u8]) {
+        let now = self.plan_time();
+        if let Some(link) = self.connections.get_mut(link) {
+            link.has_responded = true;
+        }
+        if let Some(flight) = self.running.get_mut(key) {
+            flight.times.step_head = Some(now);
+        }
+        let kept = self.keep_from_frame(key, socket, frame);
+        self.remember_frame(key, frame);
+        self.end_step(key, &kept.map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok));
+    }
+
+    /// Remembers an answer that says whether its step is taken again.
+    fn remember_frame(&mut self, key: SlabKey, frame: &[u8]) {
+        let Some(flight) = self.running.get_mut(key) else { return };
+        let reads = |until: &Until| matches!(until.says, Some(Enough::Frame(_)));
+        let repeats = &self.journeys[flight.journey_index].repeats;
+        if repeats.iter().any(|repeat| repeat.last == flight.step && reads(&repeat.until)) {
+            flight.body.clear();
+            flight.body.bytes.extend_from_slice(frame);
+        }
+    }
+
+    fn keep_from_frame(&mut self, key: SlabKey, socket: &Socket, frame: &[u8]) -> Result<(), Failure> {
+        let (calls, done) = (self.journeys.clone(), self.plan_time());
+        let Some(flight) = self.running.get_mut(key) else { return Ok(()) };
+        let call = &calls[flight.journey_index].steps[flight.step];
+        let Some(message) = call.step.message() else { return Ok(()) };
+        let mut begun = None;
+        for (keep, way) in call.step.keep.iter().zip(&message.keeps) {
+            let value = framing::read_text(way, &socket.language, frame)?;
+            flight.kept.insert(&keep.name, &value);
+            let starts = call.step.starts.as_ref() == Some(&keep.name);
+            begun = begun.or(starts.then_some(value));
+        }
+        if let (Some(work), Some(id)) = (call.work_index, begun) {
+            let intended = flight.arrival.intended;
+            self.queue_started_work(StartedWork { work_index: work, id: id.into(), intended, done });
+        }
+        Ok(())
+    }
+
+    /// Whether a connection belongs to a leg that is still being opened.
+    fn is_still_opening(&self, link: SlabKey) -> bool {
+        let Some(link) = self.connections.get(link) else { return false };
+        let of_flight = || self.running.get(link.running_journey?).map(|flight| flight.load_index);
+        let leg = link.held.map(|(at, _)| at).or_else(of_flight);
+        leg.is_some_and(|at| matches!(&self.loads[at].state, LoadState::Held(held) if !held.has_started_requests()))
+    }
+
+    /// Counts a frame that nobody asked for, under the first name that fits it. How late it came counts once everybody
+    /// is in.
+    fn record_push(&mut self, link: SlabKey, frame: &[u8]) {
+        let setting = self.config.clone();
+        let pushes = &setting.scenario.pushes;
+        let named = pushes.iter().position(|push| framing::has_value(&push.at, frame).unwrap_or(false));
+        let since = named.and_then(|place| pushes[place].since.as_ref());
+        let happened = match since.map(|way| framing::read_micros(way, frame)).transpose() {
+            Ok(happened) => happened.flatten(),
+            Err(failure) => return self.on_connection_lost(link, failure, false),
+        };
+        // While a crowd comes in, what it does to those who are there already is no figure of the load that follows.
+        let delay = happened.filter(|_| !self.is_still_opening(link)).map(|at| self.now.since_unix_us(at));
+        let now = self.plan_time();
+        let delay = delay.map(|delay| (delay, self.pauses.paused_between(now.saturating_sub(delay), now)));
+        self.accumulator.advance_to(now);
+        self.accumulator.record_push(named.unwrap_or(pushes.len()), frame.len(), delay);
+    }
+}
+
+fn error_frame_failure(socket: &Socket, frame: &[u8]) -> Failure {
+    let said = framing::excerpt(&socket.language, frame);
+    Failure::new(ErrorKind::Answer, format!("the service says that something is wrong: {said}"))
+}

@@ -1,0 +1,541 @@
+//! A worker: one thread, one epoll set, its own connections, histograms and share of the plan. It never waits for an
+//! answer before the next arrival of an open loop, takes no lock and asks for no memory for a request. Workers share
+//! nothing but the setting, and need no master: each computes its own segment of every leg.
+
+mod active_load;
+mod background;
+mod connections;
+mod exchange;
+mod held_connections;
+mod hold_load;
+mod journey;
+mod load_steps;
+mod messages;
+mod pauses;
+mod running_journeys;
+mod socket_io;
+#[cfg(test)]
+mod tests;
+mod tls_io;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::io;
+use std::num::NonZeroU64;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::Duration;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::framing::upgrade_request;
+use super::interval_accumulator::IntervalAccumulator;
+use super::monotonic_time::MonotonicTime;
+use super::poller::{Poller, Waker};
+use super::prepared::{self, PreparedJourney, RequestDefaults, Scratch};
+use super::slab::SlabKey;
+use super::tls::{Tls, Trust};
+use super::worker_pool::{AtomicGauges, Gauges, GeneratorConfig, StartedWork, WorkerCommand, WorkerReport};
+use crate::limits::{LAUNCHES_PER_TURN, READ_BYTES, STARTED_WORK_DELAY_MAX};
+use crate::scenario::{Grammar, Scope};
+use active_load::{ActiveLoad, LoadState};
+use connections::{ConnectionPool, Connector, Endpoint, EndpointProtocol};
+use load_steps::FinishedLoadStep;
+use pauses::{Pause, PauseTracker};
+use running_journeys::{RunningJourney, RunningJourneys, StepState};
+
+/// How late the kernel may wake a worker: the usual 50 microseconds would be lag.
+const TIMER_SLACK_NS: NonZeroU64 = NonZeroU64::MIN;
+
+/// One worker.
+pub(crate) struct Worker {
+    worker_index: u32,
+    worker_count: u32,
+    config: Arc<GeneratorConfig>,
+    journeys: Rc<[PreparedJourney]>,
+    poller: Poller,
+    commands: Receiver<WorkerCommand>,
+    reports: UnboundedSender<WorkerReport>,
+    gauges: Arc<AtomicGauges>,
+
+    loads: Vec<ActiveLoad>,
+    /// The courses that are not over.
+    active_loads: Vec<usize>,
+    running: RunningJourneys,
+    connections: ConnectionPool,
+    connector: Connector,
+    timers: BinaryHeap<Reverse<(MonotonicTime, Timer)>>,
+    /// Connections that wait for the other side to close them, the oldest first.
+    lingering: VecDeque<(MonotonicTime, SlabKey)>,
+    accumulator: IntervalAccumulator,
+    started_work: Vec<StartedWork>,
+    started_work_due: Option<MonotonicTime>,
+    finished_steps: Vec<FinishedLoadStep>,
+    scratch: Scratch,
+    read_buffer: Vec<u8>,
+    /// Memory for what TLS unwraps.
+    plaintext_buffer: Vec<u8>,
+    /// Draws of keys and masks so far.
+    nonce_count: u64,
+
+    /// This moment, as far as what is being handled is concerned.
+    now: MonotonicTime,
+    /// When the worker was woken last: whatever is handled now was ready by then.
+    woken_at: MonotonicTime,
+    /// When it did not run.
+    pauses: PauseTracker,
+    /// What was under way or waited when it had done what there was to do.
+    pending_count: u64,
+    in_flight: u64,
+    due_count: u64,
+    done_count: u64,
+    held_count: u64,
+    /// When what is still under way is given up.
+    stop_deadline: Option<MonotonicTime>,
+}
+
+/// What a timer is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Timer {
+    /// A flight goes on: after a pause, a backoff or a rest.
+    Resume(SlabKey),
+    /// What a flight has said is with the kernel, and nothing answers it.
+    MessageSent(SlabKey),
+}
+
+impl Worker {
+    /// A worker without legs.
+    ///
+    /// # Errors
+    /// No descriptors are left, or a request cannot be put together.
+    pub(crate) fn new(
+        setting: Arc<GeneratorConfig>,
+        number: u32,
+        of: u32,
+        orders: Receiver<WorkerCommand>,
+        reports: UnboundedSender<WorkerReport>,
+        dials: Arc<AtomicGauges>,
+    ) -> io::Result<Self> {
+        let target = &setting.scenario.target;
+        let shared =
+            RequestDefaults { authority: &target.url.authority, headers: &setting.headers, globals: &setting.globals };
+        let (calls, timeouts) = prepared::prepare_journeys(&setting.scenario, shared).map_err(io::Error::other)?;
+        let now = MonotonicTime::now();
+        Ok(Self {
+            worker_index: number,
+            worker_count: of,
+            journeys: calls.into(),
+            poller: Poller::new()?,
+            commands: orders,
+            reports,
+            gauges: dials,
+            loads: Vec::new(),
+            active_loads: Vec::new(),
+            running: RunningJourneys::new(&timeouts),
+            connections: ConnectionPool::default(),
+            connector: Connector::new(
+                resolve_endpoints(&setting).map_err(io::Error::other)?,
+                setting.source_addresses.clone(),
+                number,
+            ),
+            timers: BinaryHeap::new(),
+            lingering: VecDeque::new(),
+            accumulator: IntervalAccumulator::new(number, of, setting.writes_samples),
+            started_work: Vec::new(),
+            started_work_due: None,
+            finished_steps: Vec::new(),
+            scratch: Scratch::default(),
+            read_buffer: vec![0; READ_BYTES],
+            plaintext_buffer: Vec::new(),
+            nonce_count: 0,
+            now,
+            woken_at: now,
+            pauses: PauseTracker::new(of),
+            pending_count: 0,
+            in_flight: 0,
+            due_count: 0,
+            done_count: 0,
+            held_count: 0,
+            stop_deadline: None,
+            config: setting,
+        })
+    }
+
+    /// What wakes it after an order was sent.
+    pub(crate) fn waker(&self) -> Waker {
+        self.poller.waker()
+    }
+
+    /// Works until it is told to stop.
+    pub(crate) fn run(mut self) {
+        // A kernel that refuses wakes it a little later.
+        let _ = rustix::thread::set_current_timer_slack(Some(TIMER_SLACK_NS));
+        let worked = catch_unwind(AssertUnwindSafe(|| self.run_until_stopped()));
+        let message = match worked {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(format!("a load worker cannot wait for its connections: {error}")),
+            Err(_) => Some("a load worker has a defect and ended; its message is on standard error".to_owned()),
+        };
+        let last = match message {
+            Some(message) => WorkerReport::WorkerFailed { worker: self.worker_index, message },
+            None => WorkerReport::WorkerEnded { worker: self.worker_index },
+        };
+        let _ = self.reports.send(last);
+    }
+
+    fn run_until_stopped(&mut self) -> io::Result<()> {
+        while !self.is_finished() {
+            self.turn()?;
+        }
+        self.finish();
+        Ok(())
+    }
+
+    /// Waits until something is to be done, and does it.
+    fn turn(&mut self) -> io::Result<()> {
+        let events = self.wait()?;
+        self.handle(events);
+        Ok(())
+    }
+
+    /// Waits until something is to be done; gives the number of events.
+    fn wait(&mut self) -> io::Result<usize> {
+        // A turn that took too long is a pause as well.
+        self.read_clock();
+        self.pauses.skip_check(self.plan_time());
+        let (began, works) = (self.now, !self.active_loads.is_empty());
+        let mut due = self.next_due();
+        if works {
+            let latest = began + self.pauses.check_interval();
+            due = Some(due.map_or(latest, |due| due.min(latest)));
+        }
+        let events = self.poller.wait(due.map(|due| due.since(began)))?;
+        self.now = MonotonicTime::now();
+        self.woken_at = self.now;
+        match due.filter(|_| works) {
+            Some(due) => {
+                let due = due.max(began).since(self.config.start);
+                let pause = self.pauses.check_clock(self.plan_time(), due, self.pending_count);
+                self.note_pause(pause);
+            }
+            None => self.pauses.skip_check(self.plan_time()),
+        }
+        Ok(events)
+    }
+
+    /// Does what there is to do.
+    fn handle(&mut self, events: usize) {
+        for at in 0..events {
+            match self.poller.event(at) {
+                Some(ready) => self.on_ready(ready),
+                None => self.receive_commands(),
+            }
+        }
+        self.read_clock();
+        self.run_timers();
+        self.expire_timeouts();
+        self.launch_due();
+        self.send_due_reports();
+    }
+
+    /// Reads the clock while it works. A pause that ends here is known before anything is concluded from the time: what
+    /// comes next may be the end of an exchange, or of the time that it had.
+    fn read_clock(&mut self) {
+        self.now = MonotonicTime::now();
+        if !self.active_loads.is_empty() {
+            let pause = self.pauses.glance(self.plan_time(), self.pending_count);
+            self.note_pause(pause);
+        }
+    }
+
+    /// Time in which nobody could read an answer is not the target's: timeouts go on where they were.
+    fn note_pause(&mut self, pause: Option<Pause>) {
+        let Some(pause) = pause else { return };
+        self.running.extend_timeouts(pause.to - pause.from, self.now);
+        self.accumulator.record_pause(pause.from, pause.to);
+    }
+
+    /// The next moment at which something is to be done by itself.
+    fn next_due(&self) -> Option<MonotonicTime> {
+        let plan = |moment: Duration| self.config.start + moment;
+        let arrivals = self.active_loads.iter().filter_map(|at| self.loads[*at].next_due()).map(plan);
+        let timer = self.timers.peek().map(|Reverse((moment, _))| *moment);
+        let timeout = self.running.next_timeout().map(|(moment, _)| moment);
+        let lingering = self.lingering.front().map(|(moment, _)| *moment);
+        let page = self.accumulator.next_handover().map(plan);
+        let others = [timer, timeout, lingering, page, self.started_work_due, self.stop_deadline];
+        arrivals.chain(others.into_iter().flatten()).min()
+    }
+
+    /// This moment, from the start of the plan.
+    fn plan_time(&self) -> Duration {
+        self.now.since(self.config.start)
+    }
+
+    fn receive_commands(&mut self) {
+        loop {
+            match self.commands.try_recv() {
+                Ok(WorkerCommand::StartLoad(leg)) => self.start_load(leg),
+                Ok(WorkerCommand::StartRequests { part, at }) => self.start_requests(part, at),
+                Ok(WorkerCommand::EndLoadStep(part)) => self.end_load_step(part),
+                Ok(WorkerCommand::Stop(grace)) => self.stop(grace),
+                Err(TryRecvError::Empty) => return,
+                // Nobody is left to give orders.
+                Err(TryRecvError::Disconnected) => return self.stop(Duration::ZERO),
+            }
+        }
+    }
+
+    fn start_load(&mut self, leg: crate::plan::LoadSpec) {
+        // An order that comes too late is the lab's doing, too.
+        let (start, now) = (leg.start, self.plan_time());
+        if now.saturating_sub(start) >= self.pauses.check_interval()
+            && let Some(pause) = self.pauses.add(start, now, self.pending_count)
+        {
+            self.accumulator.record_pause(pause.from, pause.to);
+        }
+        let mut course = ActiveLoad::new(leg, self.worker_index, self.worker_count);
+        course.closing = self.stop_deadline.is_some();
+        self.loads.push(course);
+        self.active_loads.push(self.loads.len() - 1);
+        let at = self.loads.len() - 1;
+        self.adopt_connections(at);
+        self.report_opened(at);
+        self.close_load_steps(at);
+    }
+
+    fn find_load(&self, part: u32) -> Option<usize> {
+        self.active_loads.iter().copied().find(|at| {
+            let course = &self.loads[*at];
+            course.load_steps.contains(course.spec.load_step, part)
+        })
+    }
+
+    fn start_requests(&mut self, part: u32, at: Duration) {
+        if let Some(course) = self.find_load(part)
+            && let LoadState::Held(held) = &mut self.loads[course].state
+        {
+            held.start_requests_at(at);
+        }
+    }
+
+    fn end_load_step(&mut self, part: u32) {
+        if let Some(at) = self.find_load(part) {
+            self.loads[at].ended_early = true;
+            self.close_load(at);
+        }
+    }
+
+    /// Nothing new of a course begins any more, and what has not begun never will.
+    fn close_load(&mut self, at: usize) {
+        let now = self.plan_time();
+        let course = &mut self.loads[at];
+        let (journey, opening) = (course.spec.journey_index, course.spec.opening_journey_index);
+        let (journeys, openings) = course.stop_launching(now);
+        self.due_count += journeys + openings;
+        self.done_count += journeys + openings;
+        if self.pauses.recovering_since().is_some() {
+            self.accumulator.count_not_sent_behind_pause(journey, journeys);
+        }
+        self.accumulator.count_not_sent(journey, journeys);
+        self.accumulator.count_not_sent(opening.unwrap_or(journey), openings);
+        self.release_pending(at);
+        self.close_load_steps(at);
+    }
+
+    fn stop(&mut self, grace: Duration) {
+        let deadline = self.now + grace;
+        self.stop_deadline = Some(self.stop_deadline.map_or(deadline, |before| before.min(deadline)));
+        for at in self.active_loads.clone() {
+            self.close_load(at);
+        }
+    }
+
+    fn is_finished(&self) -> bool {
+        self.stop_deadline.is_some_and(|deadline| self.in_flight == 0 || self.now >= deadline)
+    }
+
+    /// Gives up what is still under way, and says the last word.
+    fn finish(&mut self) {
+        for key in self.running.keys() {
+            self.abandon(key);
+        }
+        for at in self.active_loads.clone() {
+            while matches!(self.loads[at].state, LoadState::Held(_)) {
+                self.wind_down_hold(at);
+            }
+        }
+        self.close_retained();
+        self.send_started_work();
+        self.accumulator.flush();
+        self.send_intervals();
+        self.update_gauges();
+    }
+
+    fn close_load_steps(&mut self, at: usize) {
+        self.loads[at].close_load_steps(&mut self.finished_steps);
+        self.report_finished_steps(at);
+    }
+
+    /// Says which parts are over, behind everything that is known of them: whoever hears it from all workers has every
+    /// figure of the part.
+    fn report_finished_steps(&mut self, at: usize) {
+        self.retire_load(at);
+        if !self.finished_steps.is_empty() {
+            self.send_started_work();
+            self.accumulator.flush();
+            self.send_intervals();
+        }
+        let now = self.now.since(self.config.start);
+        for over in self.finished_steps.drain(..) {
+            let own = self.loads[at].pause_impact(&over, now, (self.worker_index, self.worker_count), &self.pauses);
+            let FinishedLoadStep { load_step: part, not_sent, .. } = over;
+            let over = WorkerReport::LoadStepDone { worker: self.worker_index, part, at: now, not_sent, own };
+            let _ = self.reports.send(over);
+        }
+    }
+
+    /// What a course that is over leaves behind: nothing, or the connections that stay for a later one.
+    fn retire_load(&mut self, at: usize) {
+        let now = self.plan_time();
+        let course = &mut self.loads[at];
+        if !course.load_steps.is_over() {
+            return;
+        }
+        course.state = match std::mem::replace(&mut course.state, LoadState::Idle) {
+            LoadState::Held(held) if course.spec.leaves_open => {
+                if self.stop_deadline.is_none() {
+                    self.accumulator.count_left(course.spec.load_step, held.connection_keys().count() as u64, now);
+                }
+                LoadState::Retained(held)
+            }
+            LoadState::Retained(held) => LoadState::Retained(held),
+            _ => LoadState::Idle,
+        };
+        self.active_loads.retain(|active| *active != at);
+    }
+
+    fn run_timers(&mut self) {
+        // What is set for this very moment meanwhile has its turn after everything else.
+        let until = self.now;
+        while let Some(Reverse((moment, wake))) = self.timers.peek().copied() {
+            if moment > until {
+                return;
+            }
+            self.timers.pop();
+            match wake {
+                Timer::Resume(key) => self.resume(key),
+                Timer::MessageSent(key) => self.on_message_sent(key),
+            }
+        }
+    }
+
+    fn set_timer(&mut self, moment: MonotonicTime, wake: Timer) {
+        self.timers.push(Reverse((moment, wake)));
+    }
+
+    /// Sends what is due, a few arrivals of every course: answers are looked at in between.
+    fn launch_due(&mut self) {
+        if self.now < self.config.start {
+            return;
+        }
+        let now = self.plan_time();
+        for turn in 0..self.active_loads.len() {
+            let Some(&at) = self.active_loads.get(turn) else { return };
+            let all = (0..LAUNCHES_PER_TURN).any(|_| !self.launch_next(at, now));
+            // Not before: what was due in time is sent, also where the worker itself is late.
+            if all {
+                self.end_hold(at, now);
+            }
+            // As of now, which is later where the worker was stopped on the way.
+            let now = self.plan_time();
+            if let LoadState::OpenLoop(open) = &mut self.loads[at].state {
+                open.count_due(now);
+            }
+        }
+    }
+
+    /// Ends a hold whose time is over, and goes on closing its connections.
+    fn end_hold(&mut self, at: usize, now: Duration) {
+        let LoadState::Held(held) = &self.loads[at].state else { return };
+        if let Some(end) = held.end().filter(|end| !self.loads[at].closing && *end <= now) {
+            let course = &mut self.loads[at];
+            course.load_steps.extend_until(course.spec.load_step, end);
+            self.close_load(at);
+        }
+        if self.loads[at].closing {
+            self.wind_down_hold(at);
+        }
+    }
+
+    /// Everything that has waited long enough to be said.
+    fn send_due_reports(&mut self) {
+        self.accumulator.advance_to(self.plan_time());
+        self.send_intervals();
+        if self.started_work_due.is_some_and(|due| due <= self.now) {
+            self.send_started_work();
+        }
+        self.update_gauges();
+    }
+
+    fn send_intervals(&mut self) {
+        while let Some(page) = self.accumulator.pop_ready() {
+            let _ = self.reports.send(WorkerReport::Interval(page));
+        }
+    }
+
+    fn queue_started_work(&mut self, begun: StartedWork) {
+        self.started_work.push(begun);
+        self.started_work_due.get_or_insert(self.now + STARTED_WORK_DELAY_MAX);
+    }
+
+    fn send_started_work(&mut self) {
+        self.started_work_due = None;
+        if !self.started_work.is_empty() {
+            let _ = self.reports.send(WorkerReport::WorkStarted(std::mem::take(&mut self.started_work)));
+        }
+    }
+
+    fn update_gauges(&mut self) {
+        let queued: u64 = self.active_loads.iter().map(|at| self.loads[*at].queued()).sum();
+        self.pending_count = self.running.exchanging_count() + queued;
+        self.pauses.update_recovery(self.pending_count);
+        self.gauges.store(Gauges {
+            in_flight: self.in_flight,
+            queued,
+            connections: self.connections.len() as u64,
+            due: self.due_count + queued,
+            done: self.done_count,
+            held: self.held_count,
+            long_polls: self.running.long_poll_count(),
+            exchanging: self.running.exchanging_count(),
+            exchanged: self.running.exchanged(),
+        });
+    }
+}
+
+/// Where connections lead to: the target's own host first, and behind it the doors for messages.
+fn resolve_endpoints(setting: &GeneratorConfig) -> Result<Vec<Endpoint>, String> {
+    let target = &setting.scenario.target;
+    let trust = Trust::for_target(target);
+    let own = Endpoint::new(setting.addresses.clone(), Tls::for_host(&target.url, trust)?, EndpointProtocol::Http1);
+    let mut hosts = vec![own];
+    let doors = target.socket.iter().flat_map(|socket| &socket.doors);
+    for (door, addresses) in doors.zip(&setting.message_endpoints) {
+        let speech = match &door.grammar {
+            Grammar::Lengths => EndpointProtocol::LengthDelimited,
+            Grammar::WebSocketDecoder(path) => {
+                let path = path.render(&Scope::of_run(&setting.globals))?;
+                EndpointProtocol::WebSocketDecoder(Arc::new(upgrade_request(
+                    &door.base.authority,
+                    &path,
+                    &setting.headers,
+                )?))
+            }
+        };
+        hosts.push(Endpoint::new(addresses.clone(), Tls::for_host(&door.base, trust)?, speech));
+    }
+    Ok(hosts)
+}

@@ -1,0 +1,431 @@
+//! Arrivals under way. Their memory is used again, and their timeouts cost no more than two links of a list, because
+//! requests with the same timeout run out in the order in which they were sent. Refuses to know connections.
+
+use std::time::Duration;
+
+use super::journey::StepOutcome;
+use super::pauses::PauseTracker;
+use crate::generator::decoder::ResponseBody;
+use crate::generator::monotonic_time::MonotonicTime;
+use crate::generator::slab::{Slab, SlabKey};
+use crate::plan::Arrival;
+use crate::scenario::Rounds;
+
+/// An arrival under way, or a client of a closed loop between two of them.
+#[derive(Debug)]
+pub(super) struct RunningJourney {
+    pub(super) arrival: Arrival,
+    /// Its leg, by its place among those of the worker.
+    pub(super) load_index: usize,
+    pub(super) journey_index: usize,
+    pub(super) role: Role,
+    /// Which of the leg's held connections it uses or opens, where it has such.
+    pub(super) held_index: u32,
+    pub(super) step: usize,
+    /// Where it stands in its step.
+    pub(super) step_state: StepState,
+    /// The connection that it uses or has used last.
+    pub(super) connection: Option<SlabKey>,
+    /// Whether the request of this try went out a second time because its first connection had been idle too long.
+    pub(super) resent: bool,
+    /// Whether any byte of this try was handed to the kernel.
+    pub(super) has_written: bool,
+    /// Repeats in this step, and in all steps before.
+    pub(super) retries: u64,
+    pub(super) retries_before: u64,
+    pub(super) status: u16,
+    pub(super) times: JourneyTimes,
+    pub(super) body: ResponseBody,
+    pub(super) kept: KeptValues,
+    /// What went wrong with a value that is kept of the head.
+    pub(super) header_failure: Option<crate::generator::Failure>,
+    /// How it lost its connection in a pause, where that cannot be another one.
+    pub(super) connection_failure: Option<crate::generator::Failure>,
+    /// The place after the last step of its way.
+    pub(super) end_step: usize,
+    pub(super) rounds: Rounds,
+    /// What runs beside it.
+    pub(super) background: Vec<SlabKey>,
+    /// How something beside it has ended that should not have.
+    pub(super) background_outcome: Option<StepOutcome>,
+    /// Since when it has waited for news of what it follows, in microseconds of Unix time.
+    pub(super) watching_since_unix_us: Option<i64>,
+    /// How late the answer came after what it tells of, and how much of that was the worker's own doing.
+    pub(super) wake_delay: Option<(Duration, Duration)>,
+    timeout: Option<TimeoutNode>,
+}
+
+/// What a flight is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A journey.
+    Journey,
+    /// What runs beside the journey of another flight.
+    #[allow(missing_docs)]
+    Background { of: SlabKey },
+    /// To open a connection that is held: no arrival.
+    OpenConnection,
+    /// To open a connection that is held and to say on it what is said first.
+    OpenWithJourney,
+}
+
+/// Where a flight stands in its step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StepState {
+    /// Nothing of it was begun: a client between two journeys.
+    Idle,
+    /// In the pause before a step, or before a repeat.
+    Delayed,
+    /// Its request is on the way, or its answer.
+    Exchanging,
+}
+
+/// The moments of a flight, from the start of the plan.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct JourneyTimes {
+    /// Since when nothing but the worker itself has kept it from being sent: it was due, and its place was free.
+    pub(super) ready_since: Duration,
+    /// When its step was due, was sent first, and got the head of its answer.
+    pub(super) step_due: Duration,
+    pub(super) step_sent: Option<Duration>,
+    pub(super) step_head: Option<Duration>,
+    /// The same for the journey as a whole.
+    pub(super) sent: Option<Duration>,
+    pub(super) head: Option<Duration>,
+    /// How late it left through the worker's own doing.
+    pub(super) lag: Duration,
+    /// The same for its step, as far as that was after it was due.
+    pub(super) step_lag: Duration,
+    /// Since when its step waits behind a pause of the worker, if it does.
+    pub(super) recovering_since: Option<Duration>,
+    /// How much of its time until now was the worker's own doing, and of that before it was sent.
+    pub(super) generator_delay: Duration,
+    pub(super) generator_delay_unsent: Duration,
+}
+
+impl JourneyTimes {
+    /// How much of a step that is over now was the worker's own doing: it was sent late or waited behind a pause, and its
+    /// answer was there before the worker looked.
+    pub(super) fn generator_delay_of_step(&self, now: Duration, pauses: &PauseTracker) -> Duration {
+        let sent = self.step_sent.unwrap_or(now);
+        let direct = self.step_lag + pauses.paused_between(sent, now);
+        let behind = self.recovering_since.map_or(Duration::ZERO, |since| pauses.paused_between(since, now));
+        direct.max(behind).min(now.saturating_sub(self.step_due))
+    }
+}
+
+/// What a journey keeps. The places of an earlier journey are written over, so that a settled run needs no memory.
+#[derive(Debug, Default)]
+pub(super) struct KeptValues {
+    values: Vec<(String, String)>,
+    len: usize,
+}
+
+impl KeptValues {
+    /// Keeps a value, in place of the one that it kept under this name before.
+    pub(super) fn insert(&mut self, name: &str, value: &str) {
+        if let Some((_, old)) = self.values[..self.len].iter_mut().find(|(known, _)| known == name) {
+            old.clear();
+            old.push_str(value);
+            return;
+        }
+        match self.values.get_mut(self.len) {
+            Some((old_name, old_value)) => {
+                old_name.clear();
+                old_name.push_str(name);
+                old_value.clear();
+                old_value.push_str(value);
+            }
+            None => self.values.push((name.to_owned(), value.to_owned())),
+        }
+        self.len += 1;
+    }
+
+    /// What this journey keeps.
+    pub(super) fn values(&self) -> &[(String, String)] {
+        &self.values[..self.len]
+    }
+
+    /// What it keeps under a name.
+    pub(super) fn get(&self, name: &str) -> Option<&str> {
+        self.values().iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    fn clear(&mut self) {
+        self.len = 0;
+    }
+}
+
+/// The place of a flight among those with the same timeout.
+#[derive(Clone, Copy, Debug)]
+struct TimeoutNode {
+    list: usize,
+    deadline: MonotonicTime,
+    previous: Option<SlabKey>,
+    next: Option<SlabKey>,
+    /// Whether its answer is waited for.
+    is_long_poll: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct TimeoutList {
+    timeout: Duration,
+    first: Option<SlabKey>,
+    last: Option<SlabKey>,
+}
+
+/// All flights of a worker.
+#[derive(Debug, Default)]
+pub(super) struct RunningJourneys {
+    slab: Slab<RunningJourney>,
+    spare: Vec<RunningJourney>,
+    lists: Vec<TimeoutList>,
+    long_poll_count: u64,
+    exchanging_count: u64,
+    exchanged: u64,
+}
+
+impl RunningJourney {
+    fn new(leg: usize, journey: usize, arrival: Arrival) -> Self {
+        Self {
+            arrival,
+            load_index: leg,
+            journey_index: journey,
+            role: Role::Journey,
+            held_index: 0,
+            step: 0,
+            step_state: StepState::Idle,
+            connection: None,
+            resent: false,
+            has_written: false,
+            retries: 0,
+            retries_before: 0,
+            status: 0,
+            times: JourneyTimes::default(),
+            body: ResponseBody::default(),
+            kept: KeptValues::default(),
+            header_failure: None,
+            connection_failure: None,
+            end_step: 0,
+            rounds: Rounds::default(),
+            background: Vec::new(),
+            background_outcome: None,
+            watching_since_unix_us: None,
+            wake_delay: None,
+            timeout: None,
+        }
+    }
+
+    /// Begins another journey in the same memory: so many steps of its own, so many repeats.
+    pub(super) fn restart(&mut self, arrival: Arrival, ready_since: Duration, (own, repeats): (usize, usize)) {
+        (self.arrival, self.role) = (arrival, Role::Journey);
+        (self.end_step, self.background_outcome, self.watching_since_unix_us, self.connection_failure) =
+            (own, None, None, None);
+        self.rounds.begin(repeats);
+        self.background.clear();
+        (self.step, self.retries, self.retries_before, self.status) = (0, 0, 0, 0);
+        self.times = JourneyTimes { ready_since, step_due: arrival.intended, ..JourneyTimes::default() };
+        self.kept.clear();
+    }
+
+    /// Begins another try of its step.
+    pub(super) fn start_attempt(&mut self) {
+        (self.resent, self.has_written, self.status, self.header_failure, self.wake_delay) =
+            (false, false, 0, None, None);
+        self.times.step_head = None;
+        self.step_state = StepState::Exchanging;
+        self.body.clear();
+    }
+}
+
+impl RunningJourneys {
+    /// None, with these timeouts.
+    pub(super) fn new(timeouts: &[Duration]) -> Self {
+        let list = |timeout: &Duration| TimeoutList { timeout: *timeout, ..TimeoutList::default() };
+        Self { lists: timeouts.iter().map(list).collect(), ..Self::default() }
+    }
+
+    /// A flight of a leg that has not begun.
+    pub(super) fn add(&mut self, leg: usize, journey: usize, arrival: Arrival) -> SlabKey {
+        let flight = match self.spare.pop() {
+            Some(old) => RunningJourney {
+                load_index: leg,
+                journey_index: journey,
+                step_state: StepState::Idle,
+                connection: None,
+                ..old
+            },
+            None => RunningJourney::new(leg, journey, arrival),
+        };
+        self.slab.insert(flight)
+    }
+
+    /// Ends a flight; its memory is kept for others.
+    pub(super) fn remove(&mut self, key: SlabKey) {
+        self.disarm(key);
+        if let Some(mut flight) = self.slab.remove(key) {
+            flight.body.clear();
+            self.spare.push(flight);
+        }
+    }
+
+    pub(super) fn get(&self, key: SlabKey) -> Option<&RunningJourney> {
+        self.slab.get(key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: SlabKey) -> Option<&mut RunningJourney> {
+        self.slab.get_mut(key)
+    }
+
+    pub(super) fn keys(&self) -> Vec<SlabKey> {
+        self.slab.keys()
+    }
+
+    /// Requests under way whose answers are waited for.
+    pub(super) fn long_poll_count(&self) -> u64 {
+        self.long_poll_count
+    }
+
+    /// Requests under way.
+    pub(super) fn exchanging_count(&self) -> u64 {
+        self.exchanging_count
+    }
+
+    /// Requests that were under way and are not any more.
+    pub(super) fn exchanged(&self) -> u64 {
+        self.exchanged
+    }
+
+    /// Gives all that are under way so much more time, but none more than one that is sent now.
+    pub(super) fn extend_timeouts(&mut self, time: Duration, now: MonotonicTime) {
+        for at in 0..self.lists.len() {
+            let TimeoutList { timeout, first: mut next, .. } = self.lists[at];
+            while let Some(node) = self.node(next) {
+                node.deadline = (node.deadline + time).min(now + timeout);
+                next = node.next;
+            }
+        }
+    }
+
+    /// Starts the time of a request that is sent now.
+    pub(super) fn arm(&mut self, key: SlabKey, list: usize, waits: bool, now: MonotonicTime) {
+        self.disarm(key);
+        let TimeoutList { timeout, last, .. } = self.lists[list];
+        let Some(flight) = self.slab.get_mut(key) else { return };
+        flight.timeout =
+            Some(TimeoutNode { list, deadline: now + timeout, previous: last, next: None, is_long_poll: waits });
+        self.long_poll_count += u64::from(waits);
+        self.exchanging_count += 1;
+        match self.node(last) {
+            Some(node) => node.next = Some(key),
+            None => self.lists[list].first = Some(key),
+        }
+        self.lists[list].last = Some(key);
+    }
+
+    /// Stops its time.
+    pub(super) fn disarm(&mut self, key: SlabKey) {
+        let node = self.slab.get_mut(key).and_then(|flight| flight.timeout.take());
+        let Some(TimeoutNode { list, previous: before, next: after, is_long_poll: waits, .. }) = node else { return };
+        self.long_poll_count -= u64::from(waits);
+        self.exchanging_count -= 1;
+        self.exchanged += 1;
+        if let Some(node) = self.node(before) {
+            node.next = after;
+        }
+        if let Some(node) = self.node(after) {
+            node.previous = before;
+        }
+        let list = &mut self.lists[list];
+        if before.is_none() {
+            list.first = after;
+        }
+        if after.is_none() {
+            list.last = before;
+        }
+    }
+
+    fn node(&mut self, key: Option<SlabKey>) -> Option<&mut TimeoutNode> {
+        self.slab.get_mut(key?)?.timeout.as_mut()
+    }
+
+    /// The flight whose time is over first, and when that is.
+    pub(super) fn next_timeout(&self) -> Option<(MonotonicTime, SlabKey)> {
+        let deadline = |key: SlabKey| Some((self.slab.get(key)?.timeout?.deadline, key));
+        self.lists.iter().filter_map(|list| deadline(list.first?)).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn arrival() -> Arrival {
+        Arrival { intended: Duration::ZERO, load_step: 0, index: 0, seed: 0 }
+    }
+
+    proptest! {
+        #[test]
+        fn the_first_to_expire_is_the_one_whose_deadline_is_next(
+            acts in prop::collection::vec((0usize..8, 0usize..3, any::<bool>()), 0..60),
+        ) {
+            let timeouts = [5, 20, 30].map(Duration::from_millis);
+            let mut flights = RunningJourneys::new(&timeouts);
+            let keys: Vec<SlabKey> = (0..8).map(|_| flights.add(0, 0, arrival())).collect();
+            let mut deadlines = [None; 8];
+            let mut waiting = [false; 8];
+            let start = MonotonicTime::now();
+            for (turn, (at, list, arm)) in acts.into_iter().enumerate() {
+                let now = start + Duration::from_millis(turn as u64);
+                if arm {
+                    waiting[at] = list == 1;
+                    flights.arm(keys[at], list, waiting[at], now);
+                    deadlines[at] = Some(now + timeouts[list]);
+                } else {
+                    flights.disarm(keys[at]);
+                    (deadlines[at], waiting[at]) = (None, false);
+                }
+                prop_assert_eq!(flights.long_poll_count(), waiting.iter().filter(|waits| **waits).count() as u64);
+                let expected = deadlines.iter().flatten().min().copied();
+                prop_assert_eq!(flights.next_timeout().map(|(deadline, _)| deadline), expected);
+            }
+        }
+    }
+
+    #[test]
+    fn a_pause_gives_what_is_under_way_more_time_but_none_more_than_a_new_request_has() {
+        let (ms, start) = (Duration::from_millis, MonotonicTime::now());
+        let mut flights = RunningJourneys::new(&[ms(50)]);
+        let keys = [0, 1, 2].map(|_| flights.add(0, 0, arrival()));
+        flights.arm(keys[0], 0, false, start);
+        flights.arm(keys[1], 0, false, start + ms(40));
+        // From 10 ms on for 40 ms.
+        flights.extend_timeouts(ms(40), start + ms(50));
+        flights.arm(keys[2], 0, false, start + ms(50));
+        for (key, expected) in keys.into_iter().zip([90, 100, 100]) {
+            assert_eq!(flights.next_timeout(), Some((start + ms(expected), key)));
+            flights.disarm(key);
+        }
+        assert_eq!((flights.exchanging_count(), flights.next_timeout()), (0, None));
+    }
+
+    #[test]
+    fn memory_is_used_again() {
+        let mut flights = RunningJourneys::new(&[]);
+        let key = flights.add(0, 0, arrival());
+        let flight = flights.get_mut(key).unwrap();
+        flight.kept.insert("game", "first");
+        assert_eq!(flight.kept.values(), [("game".to_owned(), "first".to_owned())]);
+        flights.remove(key);
+        let key = flights.add(1, 1, arrival());
+        let flight = flights.get_mut(key).unwrap();
+        flight.restart(arrival(), Duration::ZERO, (1, 0));
+        assert_eq!((flight.load_index, flight.journey_index, flight.kept.values().len()), (1, 1, 0));
+        flight.kept.insert("id", "second");
+        flight.kept.insert("id", "third");
+        assert_eq!(flight.kept.values(), [("id".to_owned(), "third".to_owned())]);
+        assert_eq!((flight.kept.get("id"), flight.kept.get("game")), (Some("third"), None));
+    }
+}

@@ -1,0 +1,184 @@
+//! What the poller says about connections, turned into bytes and ends: one read and one write for a request, where
+//! the kernel has room. Refuses to know what the bytes mean.
+
+use std::io;
+
+use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
+
+use super::connections::{ConnectionState, READ_INTEREST};
+use super::{SlabKey, Worker};
+use crate::generator::Failure;
+use crate::generator::poller::Ready;
+use crate::generator::socket;
+use crate::generator::tls::Tls;
+use crate::record::ErrorKind;
+
+/// Reads from one connection before the next one's turn.
+const READS_PER_TURN: usize = 8;
+
+impl Worker {
+    /// Handles what the poller said about a connection.
+    pub(super) fn on_ready(&mut self, Ready { key, flags }: Ready) {
+        let Some(link) = self.connections.get(key) else { return };
+        match link.state {
+            ConnectionState::Connecting => self.on_connect_ready(key),
+            // Nothing that still comes matters; its end does.
+            ConnectionState::Lingering => self.close_connection(key),
+            ConnectionState::TlsHandshake | ConnectionState::Upgrading | ConnectionState::Open => {
+                if flags.contains(EventFlags::OUT) {
+                    self.flush_unsent(key);
+                }
+                if flags.intersects(READ_INTEREST | EventFlags::HUP | EventFlags::ERR) {
+                    self.read_ready(key, flags.contains(EventFlags::RDHUP));
+                }
+            }
+        }
+    }
+
+    /// Has the poller tell when a connection is there.
+    pub(super) fn register_connection(&mut self, key: SlabKey) -> io::Result<()> {
+        match self.connections.get(key) {
+            Some(link) => self.poller.add(&link.fd, key, EventFlags::OUT),
+            None => Ok(()),
+        }
+    }
+
+    fn on_connect_ready(&mut self, key: SlabKey) {
+        let Some(link) = self.connections.get_mut(key) else { return };
+        link.awaits_writable = false;
+        let told = socket::connect_result(&link.fd).and_then(|()| self.poller.modify(&link.fd, key, READ_INTEREST));
+        match told {
+            Ok(()) => self.on_tcp_connected(key),
+            Err(error) => self.on_connect_failed(key, &error),
+        }
+    }
+
+    /// A connection has reached its host.
+    fn on_tcp_connected(&mut self, key: SlabKey) {
+        let Some(to) = self.connections.get(key).map(|link| link.endpoint) else { return };
+        match self.connector.endpoint(to).tls.as_ref().map(Tls::new_connection) {
+            None => self.on_transport_ready(key),
+            Some(Ok(connection)) => self.start_tls_handshake(key, connection),
+            Some(Err(error)) => {
+                self.on_connection_lost(key, Failure::new(ErrorKind::Connect, format!("TLS: {error}")), true)
+            }
+        }
+    }
+
+    /// Hands bytes to the kernel; what it has no room for follows when it has.
+    pub(super) fn send(&mut self, key: SlabKey, bytes: &[u8]) {
+        let Some(link) = self.connections.get_mut(key) else { return };
+        if link.tls.is_some() {
+            return self.send_encrypted(key, bytes);
+        }
+        if !link.unsent.is_empty() {
+            // Behind what the kernel has had no room for.
+            return link.unsent.extend_from_slice(bytes);
+        }
+        match socket::write(&link.fd, bytes) {
+            Ok(count) => {
+                self.record_sent(key, count);
+                if count < bytes.len() {
+                    let mut unsent = self.connections.take_buffer();
+                    unsent.extend_from_slice(&bytes[count..]);
+                    if let Some(link) = self.connections.get_mut(key) {
+                        link.unsent = unsent;
+                    }
+                    self.set_write_interest(key, true);
+                }
+            }
+            Err(error) => self.on_connection_lost(key, errno_failure(error), true),
+        }
+    }
+
+    fn flush_unsent(&mut self, key: SlabKey) {
+        let Some(link) = self.connections.get_mut(key) else { return };
+        if link.tls.is_some() {
+            return self.flush_tls_records(key);
+        }
+        match socket::write(&link.fd, &link.unsent) {
+            Ok(count) => {
+                link.unsent.drain(..count);
+                let all = link.unsent.is_empty();
+                self.record_sent(key, count);
+                if all {
+                    self.set_write_interest(key, false);
+                }
+            }
+            Err(error) => self.on_connection_lost(key, errno_failure(error), true),
+        }
+    }
+
+    pub(super) fn record_sent(&mut self, key: SlabKey, count: usize) {
+        self.accumulator.count_sent_bytes(count);
+        let flight = self.connections.get(key).and_then(|link| link.running_journey);
+        if let Some(flight) = flight.and_then(|flight| self.running.get_mut(flight)) {
+            flight.has_written |= count > 0;
+        }
+    }
+
+    pub(super) fn set_write_interest(&mut self, key: SlabKey, wanted: bool) {
+        let Some(link) = self.connections.get_mut(key) else { return };
+        if link.awaits_writable == wanted {
+            return;
+        }
+        link.awaits_writable = wanted;
+        let interest = if wanted { READ_INTEREST | EventFlags::OUT } else { READ_INTEREST };
+        if let Err(error) = self.poller.modify(&link.fd, key, interest) {
+            return self.on_connection_lost(key, io_failure(&error), true);
+        }
+        if !wanted {
+            self.on_flushed(key);
+        }
+    }
+
+    /// Takes what has come. The poller says again what was left.
+    fn read_ready(&mut self, key: SlabKey, hung_up: bool) {
+        let mut buffer = std::mem::take(&mut self.read_buffer);
+        for _ in 0..READS_PER_TURN {
+            let Some(link) = self.connections.get(key) else { break };
+            let (read, is_tls) = (socket::read(&link.fd, &mut buffer), link.tls.is_some());
+            self.read_clock();
+            match read {
+                Ok(None) => break,
+                Ok(Some(0)) if is_tls => {
+                    self.on_truncated(key);
+                    break;
+                }
+                Ok(Some(0)) => {
+                    self.on_peer_closed(key);
+                    break;
+                }
+                Ok(Some(count)) => {
+                    self.accumulator.count_received_bytes(count);
+                    let last = hung_up && count < buffer.len();
+                    if is_tls {
+                        self.receive_encrypted(key, &buffer[..count], last);
+                    } else {
+                        self.receive(key, &buffer[..count], last);
+                    }
+                    // The end that the poller has told of is still to be read.
+                    if count < buffer.len() && !hung_up {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    self.on_connection_lost(key, errno_failure(error), false);
+                    break;
+                }
+            }
+        }
+        self.read_buffer = buffer;
+    }
+}
+
+fn errno_failure(error: Errno) -> Failure {
+    io_failure(&error.into())
+}
+
+/// A connection that failed. Writing into one that the other side has closed in order is no more than that.
+pub(super) fn io_failure(error: &io::Error) -> Failure {
+    let trouble = if error.kind() == io::ErrorKind::BrokenPipe { ErrorKind::Closed } else { ErrorKind::Reset };
+    Failure::new(trouble, error.to_string())
+}

@@ -1,0 +1,236 @@
+//! What a worker holds between two answers, and a worker that is stopped while it is at work: looked at from inside,
+//! where no allocator can blur it and the moment of the stop can be chosen.
+
+use std::io::{Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use super::*;
+use crate::generator::worker_pool::Segment;
+use crate::plan::{LoadSpec, Schedule};
+use crate::scenario::{Document, Each, Scenario};
+use held_connections::HeldConnections;
+
+const SCENARIO: &str = r#"
+format = 1
+name = "held"
+summary = "Connections that are held"
+[target]
+url = "http://127.0.0.1:1"
+[[phase]]
+name = "p"
+arrivals = { batch = 1 }
+in_flight_max = 1
+journey = "visit"
+[[journey]]
+name = "visit"
+[[journey.step]]
+request = "GET /{{index}}"
+keep = { n = "/n" }
+timeout = "50ms"
+"#;
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n{\"n\":1}";
+
+/// Longer than a request may take.
+const STOPPED: Duration = Duration::from_millis(80);
+
+/// Answers everybody, byte by byte.
+fn target() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            std::thread::spawn(move || drip(stream));
+        }
+    });
+    address
+}
+
+fn drip(mut stream: TcpStream) {
+    let _ = stream.set_nodelay(true);
+    let mut request = [0; 1024];
+    while stream.read(&mut request).is_ok_and(|count| count > 0) {
+        if ANSWER.iter().any(|byte| stream.write_all(&[*byte]).is_err()) {
+            return;
+        }
+    }
+}
+
+fn worker(
+    address: SocketAddr,
+    timeout: &str,
+) -> (Worker, mpsc::Sender<WorkerCommand>, UnboundedReceiver<WorkerReport>) {
+    let text = SCENARIO.replace("50ms", timeout);
+    let scenario = Scenario::read(&Document::parse(&text).unwrap()).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let setting = GeneratorConfig {
+        scenario: Arc::new(scenario),
+        addresses: vec![address],
+        message_endpoints: Vec::new(),
+        headers: http::HeaderMap::new(),
+        globals: std::collections::BTreeMap::new(),
+        picks: Vec::new(),
+        feeds: Vec::new(),
+        run_id: "run".to_owned(),
+        start: MonotonicTime::now(),
+        source_addresses: Vec::new(),
+        writes_samples: false,
+        segment: Segment::whole(1),
+        processes: None,
+    };
+    let ((orders, inbox), (reports, told)) = (mpsc::channel(), tokio::sync::mpsc::unbounded_channel());
+    (Worker::new(Arc::new(setting), 0, 1, inbox, reports, Arc::default()).unwrap(), orders, told)
+}
+
+/// Turns until nothing is left to do.
+fn drive(worker: &mut Worker, orders: &mpsc::Sender<WorkerCommand>, schedule: Schedule) {
+    orders.send(WorkerCommand::StartLoad(LoadSpec::sole(schedule))).unwrap();
+    worker.waker().wake();
+    while worker.loads.is_empty() || !worker.active_loads.is_empty() {
+        worker.turn().unwrap();
+    }
+}
+
+#[test]
+fn an_idle_connection_is_a_descriptor_and_a_few_numbers() {
+    let (mut worker, orders, _told) = worker(target(), "30s");
+    drive(&mut worker, &orders, Schedule::ClosedLoop { clients: 50, each: Each::Requests(6) });
+    assert_eq!((worker.done_count, worker.connections.len()), (300, 50));
+    // Nothing of the answers, each of which came byte by byte, is left.
+    let each = worker.connections.own_bytes() / 50 + HeldConnections::HELD_CONNECTION_BYTES;
+    assert!(each < 300, "{each} bytes for each connection");
+}
+
+/// A worker whose first request is with the target, which is the test itself.
+struct Stopped {
+    worker: Worker,
+    told: UnboundedReceiver<WorkerReport>,
+    target: TcpStream,
+    _orders: mpsc::Sender<WorkerCommand>,
+}
+
+impl Stopped {
+    fn after_one_request(schedule: Schedule) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (mut worker, orders, told) = worker(listener.local_addr().unwrap(), "50ms");
+        orders.send(WorkerCommand::StartLoad(LoadSpec { in_flight_max: 1, ..LoadSpec::sole(schedule) })).unwrap();
+        worker.waker().wake();
+        while worker.connections.len() == 0 {
+            worker.turn().unwrap();
+        }
+        let (mut target, _) = listener.accept().unwrap();
+        target.set_nonblocking(true).unwrap();
+        let mut request = [0; 1024];
+        while target.read(&mut request).is_err() {
+            worker.turn().unwrap();
+        }
+        Self { worker, told, target, _orders: orders }
+    }
+
+    fn answer(&mut self) {
+        self.target.write_all(ANSWER).unwrap();
+    }
+
+    fn turn_until(&mut self, wanted: impl Fn(&Worker) -> bool) {
+        while !wanted(&self.worker) {
+            self.worker.turn().unwrap();
+        }
+    }
+
+    /// The worker is stopped after it was woken, by so many events at least, and before it has done anything.
+    fn stop_after_waking(&mut self, events_min: usize) {
+        let mut events = self.worker.wait().unwrap();
+        while events < events_min {
+            events = self.worker.wait().unwrap();
+        }
+        std::thread::sleep(STOPPED);
+        self.worker.handle(events);
+    }
+
+    /// All that was told, on one page.
+    fn page(mut self) -> crate::record::Interval {
+        self.worker.accumulator.flush();
+        self.worker.send_intervals();
+        let mut all = crate::record::Interval::default();
+        while let Ok(report) = self.told.try_recv() {
+            let WorkerReport::Interval(page) = report else { continue };
+            all.ops.extend(page.ops);
+            all.pauses.extend(page.pauses);
+            all.waited_behind_pauses += page.waited_behind_pauses;
+            all.waited_for_slot += page.waited_for_slot;
+        }
+        all
+    }
+}
+
+const ONE_REQUEST: Schedule = Schedule::ClosedLoop { clients: 1, each: Each::Requests(1) };
+
+#[test]
+fn an_answer_that_is_read_after_a_stop_within_a_turn_was_not_slow() {
+    let mut stopped = Stopped::after_one_request(ONE_REQUEST);
+    stopped.answer();
+    stopped.stop_after_waking(1);
+    assert_eq!(stopped.worker.done_count, 1);
+    let page = stopped.page();
+    let [cell] = &page.ops[..] else { panic!("{page:?}") };
+    let own =
+        cell.generator_delays.as_ref().unwrap_or_else(|| panic!("nothing of {} us was its own", cell.latency_us.max()));
+    assert!(u128::from(own.latency.measured_us.max()) >= STOPPED.as_micros());
+    assert!(u128::from(own.latency.corrected_us.max()) < STOPPED.as_micros());
+}
+
+#[test]
+fn a_stop_within_a_turn_is_no_timeout() {
+    let mut stopped = Stopped::after_one_request(ONE_REQUEST);
+    stopped.stop_after_waking(0);
+    stopped.answer();
+    stopped.turn_until(|worker| worker.done_count == 1);
+    let page = stopped.page();
+    assert_eq!(page.ops.iter().map(|cell| (cell.ok, cell.errors)).collect::<Vec<_>>(), [(1, 0)]);
+}
+
+/// 1,000 arrivals a second with one place in flight, and a stop: what was due in it waits behind it.
+#[track_caller]
+fn check_behind(stop: impl Fn(&mut Stopped)) {
+    let schedule = Schedule::ConstantRate { rate_per_s: 1000.0, lasting: Duration::from_secs(60) };
+    let mut stopped = Stopped::after_one_request(schedule);
+    stopped.answer();
+    // One is under way, another waits.
+    stopped.turn_until(|worker| worker.done_count == 1 && worker.pending_count >= 2);
+    stop(&mut stopped);
+    assert!(stopped.worker.pauses.recovering_since().is_some(), "what it held up is not made up for");
+    for _ in 0..STOPPED.as_millis() {
+        let over = stopped.worker.done_count + 1;
+        stopped.answer();
+        stopped.turn_until(|worker| worker.done_count == over);
+    }
+    // What was due before it waited for the target.
+    let page = stopped.page();
+    assert!(
+        page.waited_behind_pauses >= 50,
+        "{} of {}",
+        page.waited_behind_pauses,
+        page.waited_behind_pauses + page.waited_for_slot
+    );
+}
+
+#[test]
+fn what_is_due_in_a_stop_within_a_turn_waits_behind_it() {
+    // Before it has seen what woke it.
+    check_behind(|stopped| stopped.stop_after_waking(0));
+    // Between its look at the clock and the arrivals that are due.
+    check_behind(|stopped| {
+        stopped.answer();
+        let mut events = stopped.worker.wait().unwrap();
+        while events == 0 {
+            events = stopped.worker.wait().unwrap();
+        }
+        let ready = stopped.worker.poller.event(0).unwrap();
+        stopped.worker.on_ready(ready);
+        std::thread::sleep(STOPPED);
+        stopped.worker.launch_due();
+        stopped.worker.send_due_reports();
+    });
+}

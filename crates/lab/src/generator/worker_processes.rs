@@ -1,0 +1,255 @@
+//! Workers in processes of their own, where more connections are wanted than one process may open. They are told over
+//! a socket what threads are told over a channel, and their reports join the others; whoever drives the crew sees no
+//! difference. A process whose socket ends, ends: none outlives the lab. Refuses to know what workers do.
+
+use std::ffi::OsString;
+use std::io::{self, BufReader};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use tokio::sync::mpsc::UnboundedSender;
+
+use super::ipc::{self, WorkerInit, WorkerMessage};
+use super::worker_pool::{AtomicGauges, GeneratorConfig, Segment, WorkerCommand, WorkerReport};
+use crate::limits::{FILES_RESERVE, WORKER_EXIT_POLL_EVERY, WORKER_EXIT_WITHIN};
+use crate::preflight::raise_open_files;
+use crate::scenario::Recipe;
+
+/// The hidden command of the binary.
+pub const WORKER_COMMAND: &str = "lab-worker";
+
+/// How workers are started in processes of their own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerProcessSpec {
+    /// The program and its arguments: one that calls [`super::run_worker_process`].
+    pub command: Vec<OsString>,
+    /// How the scenario was put together.
+    pub scenario_source: Recipe,
+    /// Connections that will be open at once, over all workers.
+    pub connections: u64,
+}
+
+impl WorkerProcessSpec {
+    /// Processes of a program that has the hidden command.
+    #[must_use]
+    pub fn new(program: PathBuf, recipe: Recipe, connections: u64) -> Self {
+        Self { command: vec![program.into(), WORKER_COMMAND.into()], scenario_source: recipe, connections }
+    }
+}
+
+/// The segments that processes of their own drive; none where this process can open all connections by itself.
+pub(crate) fn process_segments(segment: Segment, connections: u64) -> Vec<Segment> {
+    let _ = raise_open_files();
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    divide_segment(segment, connections, limit.map_or(u64::MAX, |limit| limit.saturating_sub(FILES_RESERVE).max(1)))
+}
+
+/// As many processes as are needed if none opens more than `each`; all of them have the same number of workers, and so
+/// the same share of the connections.
+fn divide_segment(segment: Segment, connections: u64, each: u64) -> Vec<Segment> {
+    let processes = u32::try_from(connections.div_ceil(each)).unwrap_or(u32::MAX);
+    if processes <= 1 {
+        return Vec::new();
+    }
+    // A share is dealt out worker by worker, so a process may get one connection more for each of its workers.
+    let roomier = each.saturating_sub(u64::from(segment.count.div_ceil(processes))).max(1);
+    let processes = u32::try_from(connections.div_ceil(roomier)).unwrap_or(u32::MAX);
+    // Where this machine drives a part of the plan only, every machine multiplies its workers by the same number.
+    let (processes, workers) = match segment.count == segment.total_workers {
+        true => (processes, segment.count.div_ceil(processes)),
+        false => (segment.count.saturating_mul(processes.div_ceil(segment.count)), 1),
+    };
+    let all = processes.saturating_mul(workers);
+    let (first, of) = match segment.count == segment.total_workers {
+        true => (0, all),
+        false => (segment.first * (all / segment.count), segment.total_workers * (all / segment.count)),
+    };
+    (0..processes)
+        .map(|number| Segment { first: first + number * workers, count: workers, total_workers: of })
+        .collect()
+}
+
+/// The crew's end of one worker process.
+#[derive(Debug)]
+pub(crate) struct WorkerProcess {
+    socket: Mutex<Option<UnixStream>>,
+    pub(crate) gauges: Arc<AtomicGauges>,
+    child: Arc<Mutex<Child>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl WorkerProcess {
+    /// Starts a process for each segment, and waits until the workers of all of them have begun.
+    ///
+    /// # Errors
+    /// One does not start, or refuses what it is told.
+    pub(crate) fn start(
+        setting: &GeneratorConfig,
+        processes: &WorkerProcessSpec,
+        segments: &[Segment],
+        reports: &UnboundedSender<WorkerReport>,
+    ) -> io::Result<Vec<Self>> {
+        let commission = |segment: &Segment| Self::spawn(setting, processes, *segment);
+        let started: Vec<(Self, UnixStream)> = segments.iter().map(commission).collect::<io::Result<_>>()?;
+        let mustered = started.into_iter().zip(segments);
+        mustered.map(|((outpost, line), segment)| outpost.await_ready(line, *segment, reports.clone())).collect()
+    }
+
+    fn spawn(
+        setting: &GeneratorConfig,
+        processes: &WorkerProcessSpec,
+        segment: Segment,
+    ) -> io::Result<(Self, UnixStream)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        let (program, arguments) = processes.command.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
+        // A Ctrl-C is for the lab alone, which ends its workers in order.
+        let child = Arc::new(Mutex::new(command.process_group(0).spawn()?));
+        let line = ours.try_clone()?;
+        let outpost = Self { socket: Mutex::new(Some(ours)), gauges: Arc::default(), child, reader: None };
+        outpost
+            .send_message(&WorkerInit::new(setting, processes.scenario_source.clone(), segment))
+            .map_err(|_| failed_to_start())?;
+        Ok((outpost, line))
+    }
+
+    /// Waits until its workers have begun, and then for their reports.
+    fn await_ready(
+        mut self,
+        line: UnixStream,
+        segment: Segment,
+        reports: UnboundedSender<WorkerReport>,
+    ) -> io::Result<Self> {
+        let mut words = BufReader::new(line);
+        match ipc::read(&mut words) {
+            Ok(Some(WorkerMessage::Ready)) => {}
+            Ok(Some(WorkerMessage::Failed(message))) => return Err(io::Error::other(message)),
+            Ok(Some(WorkerMessage::Gauges(_) | WorkerMessage::Report(_)) | None) | Err(_) => {
+                return Err(failed_to_start());
+            }
+        }
+        let (dials, child) = (self.gauges.clone(), self.child.clone());
+        let name = format!("crew-{}", segment.first);
+        let listener = std::thread::Builder::new().name(name);
+        self.reader = Some(listener.spawn(move || forward_reports(words, segment, &dials, &child, &reports))?);
+        Ok(self)
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
+    }
+
+    /// Passes an order on; a process that has ended needs none.
+    pub(crate) fn send(&self, order: &WorkerCommand) {
+        let _ = self.send_message(order);
+    }
+
+    fn send_message(&self, frame: &impl serde::Serialize) -> io::Result<()> {
+        match &mut *self.socket.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(line) => ipc::write(line, frame),
+            None => Ok(()),
+        }
+    }
+}
+
+fn failed_to_start() -> io::Error {
+    io::Error::other("a worker process of the lab ended before it began; what it said is on standard error")
+}
+
+impl Drop for WorkerProcess {
+    fn drop(&mut self) {
+        if let Some(line) = self.socket.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = line.shutdown(std::net::Shutdown::Write);
+        }
+        wait_or_kill(&self.child);
+        if let Some(listener) = self.reader.take() {
+            let _ = listener.join();
+        }
+    }
+}
+
+/// Waits until a process has ended, and kills it when it does not.
+fn wait_or_kill(child: &Mutex<Child>) -> Option<ExitStatus> {
+    let deadline = Instant::now() + WORKER_EXIT_WITHIN;
+    loop {
+        let mut child = child.lock().unwrap_or_else(PoisonError::into_inner);
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) if Instant::now() < deadline => {}
+            Ok(None) | Err(_) => {
+                let _ = child.kill();
+                return child.wait().ok();
+            }
+        }
+        drop(child);
+        std::thread::sleep(WORKER_EXIT_POLL_EVERY);
+    }
+}
+
+/// Hands on what a process says until it says nothing more. One that ends before its workers have is broken.
+fn forward_reports(
+    mut words: BufReader<UnixStream>,
+    segment: Segment,
+    dials: &AtomicGauges,
+    child: &Mutex<Child>,
+    reports: &UnboundedSender<WorkerReport>,
+) {
+    let mut left = segment.count;
+    let why = loop {
+        match ipc::read(&mut words) {
+            Ok(Some(WorkerMessage::Gauges(gauges))) => dials.store_values(gauges),
+            Ok(Some(WorkerMessage::Report(report))) => {
+                left -=
+                    u32::from(matches!(report, WorkerReport::WorkerEnded { .. } | WorkerReport::WorkerFailed { .. }));
+                let _ = reports.send(report);
+            }
+            Ok(Some(WorkerMessage::Ready | WorkerMessage::Failed(_))) => {}
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        }
+    };
+    if left > 0 {
+        let status = wait_or_kill(child).map_or_else(|| "it is gone".to_owned(), |status| status.to_string());
+        let why = why.map_or_else(String::new, |error| format!("; its last word: {error}"));
+        let message = format!("a worker process of the lab ended before its work was done ({status}){why}");
+        let _ = reports.send(WorkerReport::WorkerFailed { worker: segment.first, message });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn one_process_does_what_it_can() {
+        assert_eq!(divide_segment(Segment::whole(4), 100, 100), []);
+        assert_eq!(divide_segment(Segment::whole(1), 0, 100), []);
+    }
+
+    proptest! {
+        #[test]
+        fn no_process_opens_more_than_it_may(workers in 1u32..20, connections in 1u64..5000, each in 50u64..500) {
+            let all = divide_segment(Segment::whole(workers), connections, each);
+            let of = all.first().map_or(workers, |segment| segment.total_workers);
+            let mut next = 0;
+            for segment in &all {
+                prop_assert_eq!((segment.first, segment.total_workers), (next, of));
+                next += segment.count;
+                // As a leg deals them out: connection c belongs to worker c % of.
+                let share = |worker: u32| connections / u64::from(of) + u64::from(u64::from(worker) < connections % u64::from(of));
+                let opened: u64 = (segment.first..segment.first + segment.count).map(share).sum();
+                prop_assert!(opened <= each, "{opened} of {each}: {all:?}");
+            }
+            prop_assert!(all.is_empty() && connections <= each || next == of && of >= workers);
+        }
+    }
+}
