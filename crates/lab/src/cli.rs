@@ -19,13 +19,15 @@ use crate::limits::{FEED_BYTES_MAX, INTERRUPT_DRAIN};
 use crate::machine::start_ticks;
 use crate::report::{Screen, summary};
 use crate::safety::{self, strip_brackets};
-use crate::scenario::{Base, Document, Feed, Mistake, Mistakes, Rows, Scenario, builtin, builtins};
+use crate::scenario::{
+    BaseUrl, Document, Feed, FeedRows, Scenario, ValidationError, ValidationErrors, builtin, builtins,
+};
 use crate::signals::ShutdownSignals;
-use crate::trial::{CouldNotRun, Finished, Trial, cut_off};
+use crate::trial::{FinishedTrial, Trial, TrialError, find_interrupted_run};
 
-const COULD_NOT_RUN: u8 = 1;
-const USAGE: u8 = 2;
-const INTERRUPTED: u8 = 130;
+const EXIT_COULD_NOT_RUN: u8 = 1;
+const EXIT_USAGE: u8 = 2;
+const EXIT_INTERRUPTED: u8 = 130;
 
 /// Put a service through a trial, and say how much it took.
 #[derive(Clone, Debug, clap::Args)]
@@ -66,17 +68,17 @@ pub struct RunArgs {
 }
 
 /// Why there is no finished trial.
-pub(crate) enum Stopped {
+pub(crate) enum CliError {
     /// What was typed cannot be meant.
     Usage(String),
     /// It could not be carried out.
-    CouldNotRun(String),
+    TrialError(String),
     /// A second signal ended it at once: where what was recorded stands, if anything was.
-    Killed(Option<PathBuf>),
+    Aborted(Option<PathBuf>),
 }
 
 /// Carries trials out, one after another, and hears signals meanwhile and between them.
-pub(crate) struct Runner {
+pub(crate) struct TrialRunner {
     runtime: Runtime,
     signals: ShutdownSignals,
     program: String,
@@ -86,48 +88,48 @@ pub(crate) struct Runner {
 #[must_use]
 pub fn run(args: RunArgs, program: &str) -> ExitCode {
     if args.list {
-        say(&listing());
+        print_stdout(&list_scenarios());
         return ExitCode::SUCCESS;
     }
     if args.check {
         return match assemble(&args) {
-            Ok(assembled) => match may_be_loaded(&assembled.scenario, &args.i_may_load) {
+            Ok(assembled) => match check_target_allowed(&assembled.scenario, &args.i_may_load) {
                 Ok(()) => {
-                    say(&can_be_run(&assembled.scenario));
+                    print_stdout(&check_summary(&assembled.scenario));
                     ExitCode::SUCCESS
                 }
-                Err(message) => fail(COULD_NOT_RUN, &message),
+                Err(message) => exit_with(EXIT_COULD_NOT_RUN, &message),
             },
-            Err(stopped) => stopped.exit(),
+            Err(stopped) => stopped.print_and_exit(),
         };
     }
-    if let Some(dir) = cut_off(&args.out, SystemTime::now()).filter(|_| !args.quiet) {
-        let _ = writeln!(std::io::stderr(), "{}", told_of(&dir));
+    if let Some(dir) = find_interrupted_run(&args.out, SystemTime::now()).filter(|_| !args.quiet) {
+        let _ = writeln!(std::io::stderr(), "{}", interrupted_run_message(&dir));
     }
-    match Runner::new(program).and_then(|mut runner| runner.carry_out(args)) {
+    match TrialRunner::new(program).and_then(|mut runner| runner.run(args)) {
         Ok(finished) => {
             let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            say(&summary(&finished.run, &finished.dir, colour));
+            print_stdout(&summary(&finished.run, &finished.dir, colour));
             ExitCode::from(finished.run.verdict.exit_code())
         }
-        Err(stopped) => stopped.exit(),
+        Err(stopped) => stopped.print_and_exit(),
     }
 }
 
-impl Stopped {
+impl CliError {
     /// Says it on the terminal.
-    fn exit(self) -> ExitCode {
+    fn print_and_exit(self) -> ExitCode {
         match self {
-            Self::Usage(message) => fail(USAGE, &message),
-            Self::CouldNotRun(message) => fail(COULD_NOT_RUN, &message),
-            Self::Killed(dir) => fail(INTERRUPTED, &ended_at_once(dir.as_deref())),
+            Self::Usage(message) => exit_with(EXIT_USAGE, &message),
+            Self::TrialError(message) => exit_with(EXIT_COULD_NOT_RUN, &message),
+            Self::Aborted(dir) => exit_with(EXIT_INTERRUPTED, &killed_message(dir.as_deref())),
         }
     }
 }
 
 /// Whether the hosts of the target may be loaded, as far as their addresses are known without sending anything to them.
-fn may_be_loaded(scenario: &Scenario, i_may_load: &[String]) -> Result<(), String> {
-    let doors = scenario.target.socket.iter().flat_map(|socket| &socket.doors).map(|door| &door.base);
+fn check_target_allowed(scenario: &Scenario, i_may_load: &[String]) -> Result<(), String> {
+    let doors = scenario.target.socket.iter().flat_map(|socket| &socket.endpoints).map(|door| &door.base);
     for base in std::iter::once(&scenario.target.url).chain(doors) {
         let Ok(addresses) = (strip_brackets(&base.host), base.port).to_socket_addrs() else { continue };
         let addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
@@ -137,7 +139,7 @@ fn may_be_loaded(scenario: &Scenario, i_may_load: &[String]) -> Result<(), Strin
 }
 
 /// What `--check` answers for a scenario without a mistake.
-fn can_be_run(scenario: &Scenario) -> String {
+fn check_summary(scenario: &Scenario) -> String {
     let count = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
     let gates = count_gates(scenario);
     let implicit = match gates - scenario.gates.len() {
@@ -154,88 +156,90 @@ fn can_be_run(scenario: &Scenario) -> String {
     )
 }
 
-impl Runner {
+impl TrialRunner {
     /// Begins to listen for signals.
-    pub(crate) fn new(program: &str) -> Result<Self, Stopped> {
+    pub(crate) fn new(program: &str) -> Result<Self, CliError> {
         // One thread: the lab shares the machine with what it measures.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.map_err(|error| Stopped::CouldNotRun(format!("no runtime: {error}")))?;
+        let runtime = runtime.map_err(|error| CliError::TrialError(format!("no runtime: {error}")))?;
         let signals = runtime.block_on(async { ShutdownSignals::listen() });
-        let signals = signals.map_err(|error| Stopped::CouldNotRun(format!("no signals: {error}")))?;
+        let signals = signals.map_err(|error| CliError::TrialError(format!("no signals: {error}")))?;
         Ok(Self { runtime, signals, program: program.to_owned() })
     }
 
     /// Checks the scenario of these arguments and puts the target through it.
-    pub(crate) fn carry_out(&mut self, args: RunArgs) -> Result<Finished, Stopped> {
-        let Assembled { document, scenario, feeds } = assemble(&args)?;
+    pub(crate) fn run(&mut self, args: RunArgs) -> Result<FinishedTrial, CliError> {
+        let AssembledTrial { document, scenario, feeds } = assemble(&args)?;
         let (interrupt, interrupted) = watch::channel(false);
         let trial = Trial {
             scenario,
             text: document.text().to_owned(),
-            recipe: document.recipe(),
+            scenario_source: document.source(),
             feeds,
             hash: document.hash(),
             text_hash: document.text_hash(),
             settings: document.settings().to_vec(),
-            out: args.out,
+            out_dir: args.out,
             seed: args.seed.map_or_else(new_seed, Ok)?,
-            pid: args.pid,
-            samples: args.samples,
-            may_load: args.i_may_load,
+            target_pid: args.pid,
+            writes_samples: args.samples,
+            allowed_hosts: args.i_may_load,
             guard: Guard::own().ok(),
             worker_program: std::env::current_exe().ok(),
             program: self.program.clone(),
             interrupt: interrupted,
-            made: Arc::default(),
+            run_dir: Arc::default(),
             screen: if args.quiet { Screen::quiet() } else { Screen::stderr() },
         };
-        self.runtime.block_on(until_killed(trial, &interrupt, &mut self.signals))
+        self.runtime.block_on(run_until_killed(trial, &interrupt, &mut self.signals))
     }
 }
 
 /// What the arguments mean, checked: nothing has been sent.
-pub(crate) struct Assembled {
+pub(crate) struct AssembledTrial {
     document: Document,
     pub(crate) scenario: Scenario,
     /// The rows of its feeds, in their order.
-    feeds: Vec<Rows>,
+    feeds: Vec<FeedRows>,
 }
 
 /// The scenario of these arguments, with everything set that they set, its free ports found and its files read.
-pub(crate) fn assemble(args: &RunArgs) -> Result<Assembled, Stopped> {
+pub(crate) fn assemble(args: &RunArgs) -> Result<AssembledTrial, CliError> {
     let name = args.scenario.as_deref().unwrap_or_default();
     let text = scenario_text(name)?;
-    let mut document = Document::parse(&text).map_err(|mistakes| wrong(name, &mistakes))?;
+    let mut document = Document::parse(&text).map_err(|mistakes| scenario_error(name, &mistakes))?;
     for setting in &args.settings {
-        document.set(setting).map_err(|mistakes| wrong(name, &mistakes))?;
+        document.set(setting).map_err(|mistakes| scenario_error(name, &mistakes))?;
     }
     if let Some(target) = &args.target {
-        Base::parse(target).map_err(|message| Stopped::Usage(format!("--target {message}")))?;
+        BaseUrl::parse(target).map_err(|message| CliError::Usage(format!("--target {message}")))?;
         document.set_target(target.trim_end_matches('/'));
     }
-    let free = document.free_ports();
+    let free = document.free_port_variables();
     for (variable, port) in free.iter().zip(free_ports(free.len())?) {
         document.set_port(variable, port);
     }
-    let beside = beside(args);
-    add_files(&mut document, name, &beside);
-    let scenario =
-        Scenario::read(&document).map_err(|mistakes| wrong(name, &with_feeds(mistakes, &document, &beside)))?;
+    let beside = scenario_dir(args);
+    add_referenced_files(&mut document, name, &beside);
+    let scenario = Scenario::read(&document)
+        .map_err(|mistakes| scenario_error(name, &add_feed_errors(mistakes, &document, &beside)))?;
     if args.pid.is_some() && scenario.target.spawn.is_some() {
-        return Err(Stopped::Usage("--pid is for a service that runs already: use it with --target".to_owned()));
+        return Err(CliError::Usage("--pid is for a service that runs already: use it with --target".to_owned()));
     }
     if let Some(pid) = args.pid.filter(|pid| start_ticks(*pid).is_none()) {
-        return Err(Stopped::Usage(format!("--pid {pid}: there is no such process here; give the id of the target's")));
+        return Err(CliError::Usage(format!(
+            "--pid {pid}: there is no such process here; give the id of the target's"
+        )));
     }
-    let feeds = rows_of(&scenario.feeds, &beside).map_err(|mistakes| wrong(name, &mistakes))?;
-    Ok(Assembled { document, scenario, feeds })
+    let feeds = read_feeds(&scenario.feeds, &beside).map_err(|mistakes| scenario_error(name, &mistakes))?;
+    Ok(AssembledTrial { document, scenario, feeds })
 }
 
 /// The mistakes of a scenario, and its feeds whose files are not there: all of it at once.
-fn with_feeds(mut mistakes: Mistakes, document: &Document, beside: &Path) -> Mistakes {
+fn add_feed_errors(mut mistakes: ValidationErrors, document: &Document, beside: &Path) -> ValidationErrors {
     for (origin, key, file) in document.feed_files() {
-        if let Err(message) = feed_bytes(&beside.join(file)) {
-            mistakes.0.push(Mistake { origin, key, message });
+        if let Err(message) = check_feed_size(&beside.join(file)) {
+            mistakes.0.push(ValidationError { origin, key, message });
         }
     }
     mistakes.0.sort();
@@ -244,19 +248,19 @@ fn with_feeds(mut mistakes: Mistakes, document: &Document, beside: &Path) -> Mis
 }
 
 /// The rows of all feeds, whose files stand beside the scenario; or everything that is wrong with them.
-fn rows_of(feeds: &[Feed], beside: &Path) -> Result<Vec<Rows>, Mistakes> {
+fn read_feeds(feeds: &[Feed], beside: &Path) -> Result<Vec<FeedRows>, ValidationErrors> {
     let (mut rows, mut mistakes) = (Vec::with_capacity(feeds.len()), Vec::new());
     for feed in feeds {
         match read_feed(feed, &beside.join(&feed.file)) {
             Ok(read) => rows.push(read),
-            Err(message) => mistakes.push(feed.mistake(message)),
+            Err(message) => mistakes.push(feed.validation_error(message)),
         }
     }
-    if mistakes.is_empty() { Ok(rows) } else { Err(Mistakes(mistakes)) }
+    if mistakes.is_empty() { Ok(rows) } else { Err(ValidationErrors(mistakes)) }
 }
 
 /// Whether the file of a feed is there and not too long.
-fn feed_bytes(path: &Path) -> Result<(), String> {
+fn check_feed_size(path: &Path) -> Result<(), String> {
     let size = std::fs::metadata(path).map_err(|error| format!("cannot be read: {}: {error}", path.display()))?.len();
     match size <= FEED_BYTES_MAX as u64 {
         true => Ok(()),
@@ -264,16 +268,17 @@ fn feed_bytes(path: &Path) -> Result<(), String> {
     }
 }
 
-fn read_feed(feed: &Feed, path: &Path) -> Result<Rows, String> {
-    feed_bytes(path)?;
+fn read_feed(feed: &Feed, path: &Path) -> Result<FeedRows, String> {
+    check_feed_size(path)?;
     let cannot = |error: std::io::Error| format!("cannot be read: {}: {error}", path.display());
-    feed.rows(&std::fs::read_to_string(path).map_err(cannot)?).map_err(|message| format!("cannot be used: {message}"))
+    feed.parse_rows(&std::fs::read_to_string(path).map_err(cannot)?)
+        .map_err(|message| format!("cannot be used: {message}"))
 }
 
 /// Puts the files beside a scenario that it names; of one that is not there the reader tells in which line it is named.
-fn add_files(document: &mut Document, name: &str, beside: &Path) {
+fn add_referenced_files(document: &mut Document, name: &str, beside: &Path) {
     let own = builtin(name).map_or(&[][..], |builtin| builtin.files);
-    for file in document.files_needed() {
+    for file in document.required_files() {
         let text = match own.iter().find(|(known, _)| *known == file) {
             Some((_, text)) => Some((*text).to_owned()),
             None => std::fs::read_to_string(beside.join(&file)).ok(),
@@ -285,37 +290,37 @@ fn add_files(document: &mut Document, name: &str, beside: &Path) {
 }
 
 /// Where the relative files of a scenario are found: beside it.
-fn beside(args: &RunArgs) -> PathBuf {
+fn scenario_dir(args: &RunArgs) -> PathBuf {
     let name = args.scenario.as_deref().filter(|name| builtin(name).is_none());
     name.and_then(|name| Path::new(name).parent()).map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
 /// A seed that nobody chose.
-pub(crate) fn new_seed() -> Result<u64, Stopped> {
-    getrandom::u32().map(u64::from).map_err(|error| Stopped::CouldNotRun(error.to_string()))
+pub(crate) fn new_seed() -> Result<u64, CliError> {
+    getrandom::u32().map(u64::from).map_err(|error| CliError::TrialError(error.to_string()))
 }
 
 /// The first signal ends the trial with a report. The second one drops it, which kills what it started.
-async fn until_killed(
+async fn run_until_killed(
     trial: Trial,
     interrupt: &watch::Sender<bool>,
     signals: &mut ShutdownSignals,
-) -> Result<Finished, Stopped> {
-    let (made, speaker) = (trial.made.clone(), trial.screen.speaker());
+) -> Result<FinishedTrial, CliError> {
+    let (made, speaker) = (trial.run_dir.clone(), trial.screen.printer());
     let killed = async {
         signals.next().await;
         interrupt.send_replace(true);
-        speaker.say(&winding_down());
+        speaker.print(&stopping_message());
         signals.next().await;
     };
     tokio::select! {
-        finished = crate::trial::run(trial) => finished.map_err(|CouldNotRun(message)| Stopped::CouldNotRun(message)),
-        () = killed => Err(Stopped::Killed(made.get().cloned())),
+        finished = crate::trial::run(trial) => finished.map_err(|TrialError(message)| CliError::TrialError(message)),
+        () = killed => Err(CliError::Aborted(made.get().cloned())),
     }
 }
 
 /// What the first signal is answered with.
-fn winding_down() -> String {
+fn stopping_message() -> String {
     format!(
         "gauntlet run: winding down: nothing new begins, and work has {} s to come to its end; the report follows. Once more \
          ends at once.",
@@ -324,13 +329,13 @@ fn winding_down() -> String {
 }
 
 /// A run that left no report, before the next one begins.
-fn told_of(cut_off: &Path) -> String {
+fn interrupted_run_message(cut_off: &Path) -> String {
     let dir = cut_off.display();
     format!("gauntlet run: the last run was cut off and has no report; to make one: gauntlet report {dir}")
 }
 
 /// What is left of a run that a second signal ended.
-fn ended_at_once(dir: Option<&Path>) -> String {
+fn killed_message(dir: Option<&Path>) -> String {
     match dir {
         Some(dir) => {
             let dir = dir.display();
@@ -340,45 +345,48 @@ fn ended_at_once(dir: Option<&Path>) -> String {
     }
 }
 
-fn scenario_text(name: &str) -> Result<String, Stopped> {
+fn scenario_text(name: &str) -> Result<String, CliError> {
     if let Some(found) = builtin(name) {
-        return Ok(found.text.to_owned());
+        return Ok(found.toml.to_owned());
     }
     let is_path = name.contains('/') || Path::new(name).extension().is_some_and(|extension| extension == "toml");
     if !is_path {
-        return Err(Stopped::Usage(format!("there is no built-in scenario `{name}`. There are:\n{}", listing())));
+        return Err(CliError::Usage(format!(
+            "there is no built-in scenario `{name}`. There are:\n{}",
+            list_scenarios()
+        )));
     }
-    std::fs::read_to_string(name).map_err(|error| Stopped::Usage(format!("{name}: {error}")))
+    std::fs::read_to_string(name).map_err(|error| CliError::Usage(format!("{name}: {error}")))
 }
 
-fn wrong(name: &str, mistakes: &dyn std::fmt::Display) -> Stopped {
-    Stopped::Usage(format!("the scenario {name} cannot be run; nothing was sent:\n{mistakes}"))
+fn scenario_error(name: &str, mistakes: &dyn std::fmt::Display) -> CliError {
+    CliError::Usage(format!("the scenario {name} cannot be run; nothing was sent:\n{mistakes}"))
 }
 
 /// Loopback ports that nobody listens on. All are held until all are found, so that no two are the same.
-fn free_ports(count: usize) -> Result<Vec<u16>, Stopped> {
-    let none = |error: std::io::Error| Stopped::CouldNotRun(format!("no free port: {error}"));
+fn free_ports(count: usize) -> Result<Vec<u16>, CliError> {
+    let none = |error: std::io::Error| CliError::TrialError(format!("no free port: {error}"));
     let held: Vec<TcpListener> =
         (0..count).map(|_| TcpListener::bind(("127.0.0.1", 0))).collect::<Result<_, _>>().map_err(none)?;
     held.iter().map(|listener| Ok(listener.local_addr()?.port())).collect::<Result<_, _>>().map_err(none)
 }
 
-fn listing() -> String {
+fn list_scenarios() -> String {
     let width = builtins().iter().map(|builtin| builtin.name.len()).max().unwrap_or_default();
     let line = |name: &str, text: &str| {
         let document = Document::parse(text).ok();
         let summary = document.as_ref().and_then(Document::summary).unwrap_or_default();
         format!("  {name:<width$}  {summary}\n")
     };
-    builtins().iter().map(|builtin| line(builtin.name, builtin.text)).collect()
+    builtins().iter().map(|builtin| line(builtin.name, builtin.toml)).collect()
 }
 
 /// Nobody may be listening any more; the exit code says it all the same.
-fn say(text: &str) {
+fn print_stdout(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-fn fail(code: u8, message: &str) -> ExitCode {
+fn exit_with(code: u8, message: &str) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "gauntlet run: {message}");
     ExitCode::from(code)
 }
@@ -389,7 +397,7 @@ mod tests {
 
     #[track_caller]
     fn check_ended(dir: Option<&str>, expected: &str) {
-        assert_eq!(ended_at_once(dir.map(Path::new)), expected);
+        assert_eq!(killed_message(dir.map(Path::new)), expected);
     }
 
     #[test]
@@ -401,7 +409,7 @@ mod tests {
     #[test]
     fn the_run_before_is_told_of_with_what_to_do() {
         let expected = "gauntlet run: the last run was cut off and has no report; to make one: gauntlet report runs/a";
-        assert_eq!(told_of(Path::new("runs/a")), expected);
+        assert_eq!(interrupted_run_message(Path::new("runs/a")), expected);
     }
 
     /// What `--check` says of a file with these changes; `beside` it stands nothing.
@@ -429,10 +437,10 @@ mod tests {
         args.pid = pid;
         let found = match assemble(&args) {
             Ok(assembled) => {
-                may_be_loaded(&assembled.scenario, &args.i_may_load).map(|()| can_be_run(&assembled.scenario))
+                check_target_allowed(&assembled.scenario, &args.i_may_load).map(|()| check_summary(&assembled.scenario))
             }
-            Err(Stopped::Usage(message) | Stopped::CouldNotRun(message)) => Err(message),
-            Err(Stopped::Killed(_)) => unreachable!("nothing runs"),
+            Err(CliError::Usage(message) | CliError::TrialError(message)) => Err(message),
+            Err(CliError::Aborted(_)) => unreachable!("nothing runs"),
         };
         std::fs::remove_file(&path).unwrap();
         found
@@ -467,7 +475,7 @@ mod tests {
 
     #[test]
     fn summaries_of_the_listing_stand_under_each_other() {
-        let listing = listing();
+        let listing = list_scenarios();
         let column = |(line, builtin): (&str, &crate::scenario::Builtin)| {
             let rest = &line[2 + builtin.name.len()..];
             2 + builtin.name.len() + rest.len() - rest.trim_start().len()

@@ -5,52 +5,56 @@
 //! gets `total.errors = 0`, and one that judges some phases gets a gate for each of the others. Ladders and searches for
 //! the edge go on until something gives way, so that their errors are what they look for.
 
-use crate::scenario::{Arrivals, Gate, Phase, Scenario};
+use crate::scenario::{Gate, LoadProfile, Phase, Scenario};
 
 /// What a report says of a run whose scenario wants none of the gates on errors.
-pub const ERRORS_UNJUDGED: &str = "No gate judges errors that the scenario does not name: it says errors = \"off\".";
+pub const ERRORS_UNGATED_NOTE: &str =
+    "No gate judges errors that the scenario does not name: it says errors = \"off\".";
 
 /// The gates that a scenario leaves out.
 #[must_use]
 pub fn default_gates(scenario: &Scenario) -> Vec<Gate> {
-    let unknown = scenario.works.iter().map(|work| format!("{}.unknown", work.name));
+    let unknown = scenario.work_specs.iter().map(|work| format!("{}.unknown", work.name));
     let open = unknown.filter(|name| !scenario.gates.iter().any(|gate| gate.name == *name));
-    open.chain(unjudged_errors(scenario)).filter_map(|name| Gate::parse(&name, "= 0").ok()).collect()
+    open.chain(ungated_error_figures(scenario)).filter_map(|name| Gate::parse(&name, "= 0").ok()).collect()
 }
 
 /// How many gates a run of this scenario judges, those that no file names among them.
 #[must_use]
 pub fn count_gates(scenario: &Scenario) -> usize {
-    let reconciled = usize::from(scenario.works.iter().any(|work| work.totals.is_some()));
-    let of_phases = |phase: &&Phase| matches!(phase.arrivals, Arrivals::Hold { .. } | Arrivals::Edge(_));
+    let reconciled = usize::from(scenario.work_specs.iter().any(|work| work.totals.is_some()));
+    let of_phases = |phase: &&Phase| matches!(phase.load_profile, LoadProfile::Hold { .. } | LoadProfile::Edge(_));
     let of_phases = scenario.phases.iter().filter(of_phases).count();
-    let of_processes = usize::from(!scenario.faults.is_empty()) + usize::from(scenario.spawns());
+    let of_processes = usize::from(!scenario.faults.is_empty()) + usize::from(scenario.spawns_processes());
     scenario.gates.len() + default_gates(scenario).len() + reconciled + of_phases + of_processes
 }
 
 /// Figures of errors on which no gate is.
-fn unjudged_errors(scenario: &Scenario) -> Vec<String> {
-    if !scenario.judges_errors {
+fn ungated_error_figures(scenario: &Scenario) -> Vec<String> {
+    if !scenario.gates_other_errors {
         return Vec::new();
     }
-    let (seeking, others): (Vec<&Phase>, Vec<&Phase>) = scenario.phases.iter().partition(|phase| seeks_errors(phase));
-    let unjudged: Vec<&Phase> = others.iter().copied().filter(|phase| !is_judged(scenario, phase)).collect();
+    let (seeking, others): (Vec<&Phase>, Vec<&Phase>) = scenario.phases.iter().partition(|phase| expects_errors(phase));
+    let unjudged: Vec<&Phase> = others.iter().copied().filter(|phase| !has_error_gate(scenario, phase)).collect();
     if seeking.is_empty() && unjudged.len() == others.len() {
         return vec!["total.errors".to_owned()];
     }
     unjudged.iter().map(|phase| format!("{}.journey.errors", phase.name)).collect()
 }
 
-fn seeks_errors(phase: &Phase) -> bool {
-    matches!(phase.arrivals, Arrivals::Ladder { .. } | Arrivals::Edge(_))
+fn expects_errors(phase: &Phase) -> bool {
+    matches!(phase.load_profile, LoadProfile::Ladder { .. } | LoadProfile::Edge(_))
 }
 
 /// Whether a gate is on all errors of a phase, or compares another figure with them.
-fn is_judged(scenario: &Scenario, phase: &Phase) -> bool {
-    let journey = scenario.journeys.get(phase.journey).map(|journey| format!("{}.errors", journey.name));
+fn has_error_gate(scenario: &Scenario, phase: &Phase) -> bool {
+    let journey = scenario.journeys.get(phase.journey_index).map(|journey| format!("{}.errors", journey.name));
     let of_phase = format!("{}.journey.errors", phase.name);
     let speaks = |figure: &str| figure == "total.errors" || figure == of_phase || Some(figure) == journey.as_deref();
-    scenario.gates.iter().any(|gate| speaks(&gate.name) || gate.with.figures().iter().any(|figure| speaks(figure)))
+    scenario
+        .gates
+        .iter()
+        .any(|gate| speaks(&gate.name) || gate.limit_formula.figure_paths().iter().any(|figure| speaks(figure)))
 }
 
 #[cfg(test)]
@@ -123,12 +127,12 @@ request = "GET /"
     #[test]
     fn built_in_trials_need_no_gate_on_errors() {
         for builtin in builtins() {
-            let mut document = Document::parse(builtin.text).unwrap();
+            let mut document = Document::parse(builtin.toml).unwrap();
             builtin.files.iter().for_each(|(name, text)| document.add_file(name, text));
-            document.free_ports().iter().for_each(|variable| document.set_port(variable, 1));
+            document.free_port_variables().iter().for_each(|variable| document.set_port(variable, 1));
             let scenario = Scenario::read(&document).unwrap_or_else(|wrong| panic!("{}: {wrong}", builtin.name));
             let found: Vec<String> = default_gates(&scenario).into_iter().map(|gate| gate.name).collect();
-            let work: Vec<String> = scenario.works.iter().map(|work| format!("{}.unknown", work.name)).collect();
+            let work: Vec<String> = scenario.work_specs.iter().map(|work| format!("{}.unknown", work.name)).collect();
             assert_eq!(found, work, "{}", builtin.name);
         }
     }

@@ -15,7 +15,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::cgroup::kill_when_alone;
+use crate::cgroup::kill_after_parent;
 use rustix::process::{Resource, Rlimit, Signal, getppid, setrlimit};
 
 /// The hidden command of the binary.
@@ -69,7 +69,7 @@ impl Guard {
 
     /// The command line of a guard that starts nothing: it kills what is in these groups once the lab is gone.
     #[must_use]
-    pub fn watch(&self, groups: &[&Path]) -> Vec<OsString> {
+    pub fn watchdog_args(&self, groups: &[&Path]) -> Vec<OsString> {
         let mut words = self.prefix.clone();
         words.push(format!("--parent={}", std::process::id()).into());
         words.extend(groups.iter().map(|group| {
@@ -121,7 +121,7 @@ pub struct GuardArgs {
 #[must_use]
 pub fn run(args: &GuardArgs) -> ExitCode {
     if !args.kill_groups.is_empty() {
-        kill_when_alone(&args.kill_groups);
+        kill_after_parent(&args.kill_groups);
         return ExitCode::SUCCESS;
     }
     let (code, message) = match apply_limits(args) {
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn a_guard_that_watches_starts_nothing() {
         let groups = ["/a b/c", "/d"].map(Path::new);
-        let words = Guard::from_args(["lab".into()]).watch(&groups);
+        let words = Guard::from_args(["lab".into()]).watchdog_args(&groups);
         let definition = <GuardArgs as clap::Args>::augment_args(clap::Command::new("lab"));
         let matches = |words: Vec<OsString>| definition.clone().try_get_matches_from(words);
         let args = GuardArgs::from_arg_matches(&matches(words.clone()).unwrap()).unwrap();

@@ -361,10 +361,10 @@ pub const GAUGES_EVERY: Duration = Duration::from_millis(50);
 pub const SILENCE_NOTED_MIN: Duration = Duration::from_secs(1);
 
 /// How often a silence that goes on is told.
-pub const SILENCE_TOLD_EVERY: Duration = Duration::from_millis(250);
+pub const SILENCE_REPORTED_EVERY: Duration = Duration::from_millis(250);
 
 /// Looks at the gauges that are further apart than this do not belong to one silence: the lab did not run.
-pub const SILENCE_LOOKS_APART_MAX: Duration = Duration::from_millis(750);
+pub const SILENCE_SAMPLES_APART_MAX: Duration = Duration::from_millis(750);
 
 /// Silences of a run that are kept, the longest of them.
 pub const SILENCES_MAX: usize = 256;

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::aggregate::{HeldFigures, figure, figure_below, found, round};
-use crate::report::words::{count, number};
-use crate::scenario::{Arrivals, Gate, Phase};
+use crate::report::format::{count, number};
+use crate::scenario::{Gate, LoadProfile, Phase};
 
 /// What a run showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ impl Verdict {
 
     /// The word as it stands in reports.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Passed => "PASSED",
             Self::Failed => "FAILED",
@@ -52,7 +52,7 @@ impl Verdict {
 
 /// One gate, judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct GateResult {
     /// The path of the figure, or the name of a gate that every trial has.
     pub name: String,
     /// The limit as the scenario states it.
@@ -77,7 +77,7 @@ pub struct Judged {
     pub largest_of: Option<u64>,
 }
 
-impl Judged {
+impl GateResult {
     /// A gate that every trial has, with a sentence as its figure.
     #[must_use]
     pub fn implicit(name: &str, limit: &str, value: &str, ok: bool) -> Self {
@@ -103,9 +103,9 @@ impl Judged {
 
 /// What the lab itself did to the figures.
 #[derive(Clone, Copy, Debug)]
-pub struct Own<'a> {
+pub struct GeneratorEffect<'a> {
     /// The figures without what the lab itself added to each time.
-    pub without_lab: &'a Value,
+    pub without_generator_delay: &'a Value,
     /// Whether the lab was late beyond its bound, or paused for longer: then what it learned by asking again and again, how
     /// work and connections fared, it learned late.
     pub late: bool,
@@ -113,17 +113,17 @@ pub struct Own<'a> {
 
 /// Judges every gate of the scenario against the results.
 #[must_use]
-pub fn judge_gates(gates: &[Gate], results: &Value) -> Vec<Judged> {
-    gates.iter().map(|gate| judge_gate(gate, results)).collect()
+pub fn evaluate_gates(gates: &[Gate], results: &Value) -> Vec<GateResult> {
+    gates.iter().map(|gate| evaluate_gate(gate, results)).collect()
 }
 
 /// The same gates, where the lab itself may have added to the figures.
 #[must_use]
-pub fn judge_gates_of(gates: &[Gate], results: &Value, own: Own<'_>) -> Vec<Judged> {
+pub fn evaluate_gates_with(gates: &[Gate], results: &Value, own: GeneratorEffect<'_>) -> Vec<GateResult> {
     let judge = |gate: &Gate| {
-        let (judged, without) = (judge_gate(gate, results), judge_gate(gate, own.without_lab));
-        Judged {
-            void: !judged.ok && (without.ok || own.late && is_learned_late(&gate.name, results)),
+        let (judged, without) = (evaluate_gate(gate, results), evaluate_gate(gate, own.without_generator_delay));
+        GateResult {
+            void: !judged.ok && (without.ok || own.late && is_delayed_observation(&gate.name, results)),
             without_lab: without.value.as_f64().filter(|_| without.value != judged.value),
             ..judged
         }
@@ -132,7 +132,7 @@ pub fn judge_gates_of(gates: &[Gate], results: &Value, own: Own<'_>) -> Vec<Judg
 }
 
 /// Whether a figure says when the lab learned something, and cannot be read without the lab's own delay.
-fn is_learned_late(path: &str, results: &Value) -> bool {
+fn is_delayed_observation(path: &str, results: &Value) -> bool {
     let is_of = |root: &str| results.get(root).is_some_and(|root| figure_below(root, path).is_some());
     let (first, rest) = path.split_once('.').unwrap_or((path, ""));
     // What the target lost, failed or made twice is so whenever the lab learned of it.
@@ -146,9 +146,9 @@ fn is_learned_late(path: &str, results: &Value) -> bool {
 /// Without all of its connections a phase is another load than the planned one; then this gate says so, and `why`. None for
 /// a phase that holds none.
 #[must_use]
-pub(crate) fn judge_opening(phase: &Phase, held: &HeldFigures, why: &str) -> Option<Judged> {
-    let Arrivals::Hold { opening, .. } = &phase.arrivals else { return None };
-    let within_s = number(Some(opening.within.as_secs_f64()));
+pub(crate) fn evaluate_opening(phase: &Phase, held: &HeldFigures, why: &str) -> Option<GateResult> {
+    let LoadProfile::Hold { opening, .. } = &phase.load_profile else { return None };
+    let within_s = number(Some(opening.timeout.as_secs_f64()));
     let limit = format!("{} connections within {within_s} s", count(held.planned));
     let value = match held.opening_s {
         Some(opening_s) => {
@@ -157,19 +157,19 @@ pub(crate) fn judge_opening(phase: &Phase, held: &HeldFigures, why: &str) -> Opt
         }
         None => format!("{} of them{why}", count(held.opened_or_kept())),
     };
-    Some(Judged::implicit(&format!("{} opened", phase.name), &limit, &value, held.opened_or_kept() >= held.planned))
+    Some(GateResult::implicit(&format!("{} opened", phase.name), &limit, &value, held.opened_or_kept() >= held.planned))
 }
 
-fn judge_gate(gate: &Gate, results: &Value) -> Judged {
+fn evaluate_gate(gate: &Gate, results: &Value) -> GateResult {
     let found = found(results, &gate.name);
     let value = found.map(|found| found.value);
-    let limit = gate.with.value(&|path| figure(results, path));
+    let limit = gate.limit_formula.evaluate(&|path| figure(results, path));
     let ok = matches!((value, limit), (Some(value), Some(limit)) if gate.op.holds(value, limit));
     let used = value.zip(limit).filter(|(_, limit)| *limit > 0.0).map(|(value, limit)| value / limit);
-    Judged {
+    GateResult {
         name: gate.name.clone(),
         limit: gate.limit.clone(),
-        limit_value: limit.filter(|_| !gate.with.figures().is_empty()).map(round),
+        limit_value: limit.filter(|_| !gate.limit_formula.figure_paths().is_empty()).map(round),
         value: value.map_or(Value::Null, json_number),
         ok,
         used: used.filter(|_| matches!(gate.limit.as_bytes().first(), Some(b'<'))).map(round),
@@ -187,7 +187,7 @@ fn json_number(value: f64) -> Value {
 
 /// The verdict over all gates, of a run that was ended early or not.
 #[must_use]
-pub fn verdict(gates: &[Judged], interrupted: bool) -> Verdict {
+pub fn overall_verdict(gates: &[GateResult], interrupted: bool) -> Verdict {
     let failing = || gates.iter().filter(|gate| !gate.ok);
     if interrupted {
         Verdict::Interrupted
@@ -215,45 +215,45 @@ mod tests {
             "generator": { "schedule_lag_ms": { "p99": 3.0 } },
         });
         let gates: Vec<Gate> = gates.iter().map(|(name, limit)| Gate::parse(name, limit).unwrap()).collect();
-        let judged = judge_gates_of(&gates, &results, Own { without_lab: &results, late });
+        let judged = evaluate_gates_with(&gates, &results, GeneratorEffect { without_generator_delay: &results, late });
         assert_eq!(judged.iter().map(|gate| gate.ok).collect::<Vec<_>>(), oks);
-        assert_eq!(verdict(&judged, interrupted), expected);
+        assert_eq!(overall_verdict(&judged, interrupted), expected);
     }
 
     /// A gate, its figure as measured and without what the lab added.
     #[track_caller]
-    fn check_own(limit: &str, measured: f64, without_lab: f64, expected: Verdict) {
+    fn check_without_delay(limit: &str, measured: f64, without_lab: f64, expected: Verdict) {
         let of = |p99: f64| json!({ "journeys": { "get": { "latency_ms": { "p99": p99 } } } });
         let gate = Gate::parse("get.latency_ms.p99", limit).unwrap();
         for late in [false, true] {
-            let own = Own { without_lab: &of(without_lab), late };
-            let judged = judge_gates_of(std::slice::from_ref(&gate), &of(measured), own);
-            assert_eq!(verdict(&judged, false), expected, "{limit}: {measured} and {without_lab}");
+            let own = GeneratorEffect { without_generator_delay: &of(without_lab), late };
+            let judged = evaluate_gates_with(std::slice::from_ref(&gate), &of(measured), own);
+            assert_eq!(overall_verdict(&judged, false), expected, "{limit}: {measured} and {without_lab}");
             assert_eq!(judged[0].without_lab.is_some(), measured != without_lab);
             // A gate beside it that has failed for good decides.
-            let dead = Judged::implicit("alive", "until the end", "no", false).void_if(false);
-            assert_eq!(verdict(&[judged[0].clone(), dead], false), Verdict::Failed);
+            let dead = GateResult::implicit("alive", "until the end", "no", false).void_if(false);
+            assert_eq!(overall_verdict(&[judged[0].clone(), dead], false), Verdict::Failed);
         }
     }
 
     #[test]
     fn how_much_of_a_limit_is_used_has_three_digits() {
         let results = json!({ "journeys": { "get": { "latency_ms": { "p99": 2947.071 } } } });
-        let used = |limit: &str| judge_gate(&Gate::parse("get.latency_ms.p99", limit).unwrap(), &results).used;
+        let used = |limit: &str| evaluate_gate(&Gate::parse("get.latency_ms.p99", limit).unwrap(), &results).used;
         assert_eq!([used("< 20"), used("< 3000"), used("> 20")], [Some(147.354), Some(0.982), None]);
     }
 
     #[test]
     fn a_failed_gate_is_void_exactly_when_it_holds_without_the_lab() {
         use Verdict::{Failed, Passed, Void};
-        check_own("<= 20", 12.0, 12.0, Passed);
-        check_own("<= 20", 12.0, 1.0, Passed);
-        check_own("<= 20", 134.0, 1.0, Void);
-        check_own("<= 20", 134.0, 20.0, Void);
-        check_own("<= 20", 2134.0, 134.0, Failed);
-        check_own("<= 20", 134.0, 134.0, Failed);
-        check_own(">= 400", 300.0, 500.0, Void);
-        check_own(">= 400", 300.0, 399.0, Failed);
+        check_without_delay("<= 20", 12.0, 12.0, Passed);
+        check_without_delay("<= 20", 12.0, 1.0, Passed);
+        check_without_delay("<= 20", 134.0, 1.0, Void);
+        check_without_delay("<= 20", 134.0, 20.0, Void);
+        check_without_delay("<= 20", 2134.0, 134.0, Failed);
+        check_without_delay("<= 20", 134.0, 134.0, Failed);
+        check_without_delay(">= 400", 300.0, 500.0, Void);
+        check_without_delay(">= 400", 300.0, 399.0, Failed);
     }
 
     #[test]
@@ -268,7 +268,10 @@ mod tests {
                 "server": { "rss_bytes": { "peak": 9 } },
             });
             let gate = Gate::parse(path, "< 1").unwrap();
-            verdict(&judge_gates_of(&[gate], &results, Own { without_lab: &results, late }), false)
+            overall_verdict(
+                &evaluate_gates_with(&[gate], &results, GeneratorEffect { without_generator_delay: &results, late }),
+                false,
+            )
         };
         for path in [
             "game.drain_s",

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::held::{HELD_FIGURES, RETAINED_FIGURES};
 use super::results::{OBSERVED_STATISTICS, WORK_FIGURES};
 use super::summary::{PERCENTILES, STATISTICS};
-use crate::scenario::message::OTHER;
-use crate::scenario::{Arrivals, Journey, Observe, Phase, Push, Waits, Work};
+use crate::scenario::message::OTHER_PUSH;
+use crate::scenario::{Journey, LoadProfile, LongPoll, Observer, Phase, Push, WorkSpec};
 
 /// A figure by its path: `create_game.errors`, `game.figures.turns.max`, `generator.schedule_lag_ms.p99`. A journey, a
 /// work and a phase may share a name, but no figure has one path twice.
@@ -53,9 +53,9 @@ fn found_below(root: &Value, path: &str) -> Option<Found> {
 #[must_use]
 pub fn known_figures(
     journeys: &[Journey],
-    works: &[Work],
+    works: &[WorkSpec],
     phases: &[Phase],
-    observers: &[Observe],
+    observers: &[Observer],
     pushes: &[Push],
 ) -> BTreeSet<String> {
     let mut paths = BTreeSet::new();
@@ -73,9 +73,9 @@ pub fn known_figures(
                 .flat_map(|(figure, _)| OBSERVED_STATISTICS.map(|statistic| path(figure, statistic))),
         );
     }
-    pushes.iter().for_each(|push| add_push(&mut paths, &push.name, push.since.is_some()));
+    pushes.iter().for_each(|push| add_push(&mut paths, &push.name, push.event_time.is_some()));
     if !pushes.is_empty() {
-        add_push(&mut paths, OTHER, false);
+        add_push(&mut paths, OTHER_PUSH, false);
     }
     add_statistics(&mut paths, "generator.schedule_lag_ms");
     for figure in ["capped", "behind_pauses", "not_sent", "arrivals", "requests", "cpu_s"] {
@@ -96,43 +96,43 @@ fn add_journey(paths: &mut BTreeSet<String>, name: &str, journey: &Journey) {
     paths.extend(
         ["not_sent", "throughput_per_s", "requests", "answered_per_s"].map(|figure| format!("{name}.{figure}")),
     );
-    for step in journey.steps.iter().filter(|_| journey.tells_steps_apart()) {
-        add_op(paths, &format!("{name}.steps.{}", step.name), step.waits.as_ref());
+    for step in journey.steps.iter().filter(|_| journey.has_step_figures()) {
+        add_op(paths, &format!("{name}.steps.{}", step.name), step.long_poll.as_ref());
     }
 }
 
 /// Only a load that is raised step by step shows a peak, only a search finds an edge, and only connections that are
 /// held are told of apart from requests.
 fn add_phase(paths: &mut BTreeSet<String>, phase: &Phase, journeys: &[Journey]) {
-    for (key, place) in [("journey", Some(phase.journey)), ("opening", phase.opening)] {
+    for (key, place) in [("journey", Some(phase.journey_index)), ("opening", phase.opening_journey)] {
         if let Some(journey) = place.and_then(|place| journeys.get(place)) {
             add_journey(paths, &format!("{}.{key}", phase.name), journey);
         }
     }
-    let figures: &[&str] = match phase.arrivals {
-        Arrivals::Ladder { .. } => &["peak_per_s"],
-        Arrivals::Edge(_) => &["peak_per_s", "edge_per_s"],
+    let figures: &[&str] = match phase.load_profile {
+        LoadProfile::Ladder { .. } => &["peak_per_s"],
+        LoadProfile::Edge(_) => &["peak_per_s", "edge_per_s"],
         _ => &[],
     };
     paths.extend(figures.iter().map(|figure| format!("{}.{figure}", phase.name)));
-    if matches!(phase.arrivals, Arrivals::Hold { .. }) {
+    if matches!(phase.load_profile, LoadProfile::Hold { .. }) {
         paths.extend(HELD_FIGURES.map(|figure| format!("{}.connections.{figure}", phase.name)));
         add_statistics(paths, &format!("{}.connections.opening_ms", phase.name));
-        if phase.leaves {
+        if phase.leaves_open {
             paths.extend(RETAINED_FIGURES.map(|figure| format!("{}.connections.{figure}", phase.name)));
         }
     }
 }
 
 /// What is waited for has no latency.
-fn add_op(paths: &mut BTreeSet<String>, name: &str, waits: Option<&Waits>) {
+fn add_op(paths: &mut BTreeSet<String>, name: &str, waits: Option<&LongPoll>) {
     for figure in ["count", "ok", "errors", "denied", "retries"] {
         paths.insert(format!("{name}.{figure}"));
     }
     let times: &[&str] = match waits {
         None => &["latency_ms", "service_ms", "failed_ms"],
-        Some(Waits { since: None, .. }) => &["waited_ms", "failed_ms"],
-        Some(Waits { since: Some(_), .. }) => &["waited_ms", "wake_ms", "failed_ms"],
+        Some(LongPoll { event_time: None, .. }) => &["waited_ms", "failed_ms"],
+        Some(LongPoll { event_time: Some(_), .. }) => &["waited_ms", "wake_ms", "failed_ms"],
     };
     for figure in times {
         add_statistics(paths, &format!("{name}.{figure}"));
@@ -147,7 +147,7 @@ fn add_push(paths: &mut BTreeSet<String>, name: &str, tells: bool) {
     }
 }
 
-fn add_work(paths: &mut BTreeSet<String>, work: &Work) {
+fn add_work(paths: &mut BTreeSet<String>, work: &WorkSpec) {
     let name = &work.name;
     for figure in &WORK_FIGURES[..10] {
         paths.insert(format!("{name}.{figure}"));
@@ -155,11 +155,14 @@ fn add_work(paths: &mut BTreeSet<String>, work: &Work) {
     for figure in &WORK_FIGURES[10..13] {
         add_statistics(paths, &format!("{name}.{figure}"));
     }
-    work.reading.figures.iter().for_each(|(figure, _)| add_statistics(paths, &format!("{name}.figures.{figure}")));
-    for place in &work.reading.progress {
-        paths.insert(format!("{name}.progress_per_s.{}", work.reading.figures[*place].0));
+    work.status_mapping
+        .figures
+        .iter()
+        .for_each(|(figure, _)| add_statistics(paths, &format!("{name}.figures.{figure}")));
+    for place in &work.status_mapping.progress {
+        paths.insert(format!("{name}.progress_per_s.{}", work.status_mapping.figures[*place].0));
     }
-    work.derive.iter().for_each(|(figure, _)| add_statistics(paths, &format!("{name}.{figure}")));
+    work.derived.iter().for_each(|(figure, _)| add_statistics(paths, &format!("{name}.{figure}")));
 }
 
 fn add_statistics(paths: &mut BTreeSet<String>, path: &str) {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{UNRECORDED_MIN, UNRECORDED_SPANS_MAX};
 use crate::record::timeline::PauseRow;
-use crate::report::words::{count, number};
+use crate::report::format::{count, number};
 
 /// What is unknown of a run: of its requests, and of what is looked at once a second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

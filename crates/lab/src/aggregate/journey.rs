@@ -25,7 +25,7 @@ impl JourneyAggregate {
         Self {
             name: journey.name.clone(),
             paced: journey.is_paced(),
-            steps: match journey.tells_steps_apart() {
+            steps: match journey.has_step_figures() {
                 false => Vec::new(),
                 true => journey.steps.iter().map(|step| (step.name.clone(), OpAggregate::default())).collect(),
             },

@@ -45,7 +45,7 @@ pub(crate) use timeline::{Outage, seconds_in_unit};
 
 use crate::limits::ERROR_GROUPS_MAX;
 use crate::record::{ErrorKind, ErrorStats, Interval, OpId, keep_sample};
-use crate::scenario::message::OTHER;
+use crate::scenario::message::OTHER_PUSH;
 use crate::scenario::{Journey, Phase, Push, Scenario};
 
 /// Everything that intervals say, folded.
@@ -83,7 +83,7 @@ impl Aggregate {
     /// The same for a trial that expects these frames to be pushed.
     #[must_use]
     pub fn with_pushes(self, pushes: &[Push]) -> Self {
-        let names = pushes.iter().map(|push| push.name.clone()).chain([OTHER.to_owned()]);
+        let names = pushes.iter().map(|push| push.name.clone()).chain([OTHER_PUSH.to_owned()]);
         Self { pushes: names.map(|name| (name, PushAggregate::default())).collect(), ..self }
     }
 
@@ -191,7 +191,7 @@ impl Aggregate {
     /// Frames that were pushed, by name: every kind that has one, and what no name fits where any came.
     #[must_use]
     pub fn pushes(&self, basis: Basis) -> BTreeMap<String, PushFigures> {
-        let seen = self.pushes.iter().filter(|(name, fold)| name != OTHER || fold.frames > 0);
+        let seen = self.pushes.iter().filter(|(name, fold)| name != OTHER_PUSH || fold.frames > 0);
         seen.map(|(name, fold)| (name.clone(), fold.figures(basis))).collect()
     }
 
@@ -261,8 +261,9 @@ pub fn journey_active_s(scenario: &Scenario, parts: &[LoadStepFigures], journey:
             move |part: &&LoadStepFigures| scenario.phases.iter().any(|p| p.name == part.phase && takes(p, journey));
         parts.iter().filter(drives)
     };
-    let driven = of(|phase, journey| phase.journey == journey).map(|part| (part.start_s, part.start_s + part.length_s));
-    let opened = of(|phase, journey| phase.opening == Some(journey)).filter_map(|part| {
+    let driven =
+        of(|phase, journey| phase.journey_index == journey).map(|part| (part.start_s, part.start_s + part.length_s));
+    let opened = of(|phase, journey| phase.opening_journey == Some(journey)).filter_map(|part| {
         let held = part.connections.as_ref()?;
         Some((held.from_s, held.from_s + held.opening_s?))
     });

@@ -6,7 +6,7 @@
 mod controllers;
 mod group;
 mod locate;
-mod together;
+mod trial_cgroup;
 mod unified;
 
 use std::fs;
@@ -22,8 +22,8 @@ use locate::{OwnCgroup, Version, find_own_cgroup};
 use unified::{EnabledControllers, refused};
 
 pub use controllers::{LimitStats, Quota};
-pub use together::Together;
-pub(crate) use together::kill_when_alone;
+pub use trial_cgroup::TrialCgroup;
+pub(crate) use trial_cgroup::kill_after_parent;
 
 /// Limits that are in force, as they stand in the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,11 +144,11 @@ impl TargetCgroups {
 }
 
 fn controller_limits(limits: &TargetLimits) -> Result<Vec<ControllerLimit>, String> {
-    if let Some(cores) = limits.cpu_share.filter(|cores| !(*cores >= CPU_SHARE_MIN && cores.is_finite())) {
+    if let Some(cores) = limits.cpu_cores.filter(|cores| !(*cores >= CPU_SHARE_MIN && cores.is_finite())) {
         return Err(format!("[target.limits] cpu must be at least {CPU_SHARE_MIN} cores, not {cores}"));
     }
     let memory = limits.memory_bytes.map(ControllerLimit::Memory);
-    let cpu = limits.cpu_share.map(|cores| ControllerLimit::Cpu(Quota::from_cores(cores)));
+    let cpu = limits.cpu_cores.map(|cores| ControllerLimit::Cpu(Quota::from_cores(cores)));
     Ok([memory, cpu].into_iter().flatten().collect())
 }
 

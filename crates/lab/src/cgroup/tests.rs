@@ -65,7 +65,7 @@ fn memory_beyond_the_limit_is_refused_by_the_kernel_and_counted() {
 
 #[test]
 fn a_share_of_a_processor_is_given_in_short_periods() {
-    let limits = TargetLimits { cpu_share: Some(0.25), ..TargetLimits::default() };
+    let limits = TargetLimits { cpu_cores: Some(0.25), ..TargetLimits::default() };
     let Some(confined) = apply(&limits, "cpu") else { return };
     assert_eq!(confined.applied().cpu, Some(Quota { quota_us: 1250, period_us: 5000 }));
     // On a busy machine it takes a while until it is the share that holds it up, and not its neighbours.
@@ -87,7 +87,7 @@ fn a_share_of_a_processor_is_given_in_short_periods() {
 
 #[test]
 fn groups_go_with_everything_that_is_in_them() {
-    let limits = TargetLimits { memory_bytes: Some(64 * MIB), cpu_share: Some(1.0), open_files: Some(9) };
+    let limits = TargetLimits { memory_bytes: Some(64 * MIB), cpu_cores: Some(1.0), open_files: Some(9) };
     let Some(confined) = apply(&limits, "removed") else { return };
     assert_eq!(confined.applied().open_files, Some(9));
     let mut shell = confined_shell(&confined, "echo; read line");
@@ -138,7 +138,7 @@ fn what_needs_no_group_gets_none() {
 
 #[track_caller]
 fn check_share(cpu_share: f64) {
-    let limits = TargetLimits { cpu_share: Some(cpu_share), ..TargetLimits::default() };
+    let limits = TargetLimits { cpu_cores: Some(cpu_share), ..TargetLimits::default() };
     let refusal = TargetCgroups::apply(&limits, "share").unwrap_err();
     assert!(refusal.contains("at least 0.001 cores"), "{refusal}");
 }

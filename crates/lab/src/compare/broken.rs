@@ -2,7 +2,7 @@
 //! none failed before and most fail now. They hold whatever the length of the runs. Refuses to look at times.
 
 use super::{Comparison, Side};
-use crate::findings::words::{count, share};
+use crate::findings::format::{count, share};
 use crate::verdict::Verdict;
 
 /// The share of the arrivals up to which next to none failed, and from which most did.

@@ -8,11 +8,11 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::{Comparison, Options, Side, compare, json, junit, load, markdown};
+use super::{CompareOptions, Comparison, Side, compare, json, junit, load, markdown};
 
-const COULD_NOT: u8 = 1;
-const USAGE: u8 = 2;
-const REGRESSION: u8 = 3;
+const EXIT_FAILED: u8 = 1;
+const EXIT_USAGE: u8 = 2;
+const EXIT_REGRESSION: u8 = 3;
 const NOTHING_TOLD: u8 = 4;
 
 /// What the options alone do not say.
@@ -42,7 +42,7 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Exit with 3 when any figure is worse beyond the noise and by more than this, such as 5%
-    #[arg(long, value_name = "PERCENT", value_parser = threshold)]
+    #[arg(long, value_name = "PERCENT", value_parser = parse_threshold)]
     pub fail_on_regression: Option<f64>,
     /// Compare runs of different scenarios all the same, with a warning on top
     #[arg(long)]
@@ -50,63 +50,65 @@ pub struct CompareArgs {
 }
 
 /// Why there is no comparison.
-enum Stopped {
+enum CompareError {
     Usage(String),
-    CouldNot(String),
+    Failed(String),
 }
 
 /// Compares, prints, writes.
 #[must_use]
 pub fn run(args: CompareArgs) -> ExitCode {
-    match carry_out(args) {
+    match execute(args) {
         Ok(comparison) => {
             // Nobody may be listening any more; the exit code says it all the same.
             let _ = std::io::stdout().write_all(comparison.text.as_bytes());
-            comparison.failure.map_or(ExitCode::SUCCESS, |(code, message)| fail(code, &message))
+            comparison.failure.map_or(ExitCode::SUCCESS, |(code, message)| exit_with(code, &message))
         }
-        Err(Stopped::Usage(message)) => fail(USAGE, &message),
-        Err(Stopped::CouldNot(message)) => fail(COULD_NOT, &message),
+        Err(CompareError::Usage(message)) => exit_with(EXIT_USAGE, &message),
+        Err(CompareError::Failed(message)) => exit_with(EXIT_FAILED, &message),
     }
 }
 
 /// What a comparison says, and where a threshold was given: why it does not end well, with the exit code for that.
-struct Compared {
+struct ComparisonResult {
     text: String,
     failure: Option<(u8, String)>,
 }
 
-fn carry_out(args: CompareArgs) -> Result<Compared, Stopped> {
-    let paths: Vec<Vec<PathBuf>> = args.sides.iter().map(|side| paths(side)).collect::<Result<_, _>>()?;
-    if paths.len() > LABELS.len() {
-        return Err(Stopped::Usage(format!("at most {} sides can be compared at once", LABELS.len())));
+fn execute(args: CompareArgs) -> Result<ComparisonResult, CompareError> {
+    let paths: Vec<Vec<PathBuf>> = args.sides.iter().map(|side| parse_side(side)).collect::<Result<_, _>>()?;
+    if paths.len() > SIDE_LABELS.len() {
+        return Err(CompareError::Usage(format!("at most {} sides can be compared at once", SIDE_LABELS.len())));
     }
-    let records = load(&paths).map_err(Stopped::CouldNot)?;
+    let records = load(&paths).map_err(CompareError::Failed)?;
     let sides =
-        LABELS.chars().zip(records).map(|(label, records)| Side { label: label.to_string(), records }).collect();
-    let options = Options { across_scenarios: args.across_scenarios };
-    let comparison = compare(sides, options).map_err(|reasons| Stopped::Usage(reasons.join("\n")))?;
+        SIDE_LABELS.chars().zip(records).map(|(label, records)| Side { label: label.to_string(), records }).collect();
+    let options = CompareOptions { across_scenarios: args.across_scenarios };
+    let comparison = compare(sides, options).map_err(|reasons| CompareError::Usage(reasons.join("\n")))?;
     let text = markdown(&comparison);
-    write(args.markdown, || text.clone())?;
-    write(args.junit, || junit(&comparison, args.fail_on_regression.unwrap_or(0.0)))?;
-    write(args.json, || json(&comparison))?;
+    write_file(args.markdown, || text.clone())?;
+    write_file(args.junit, || junit(&comparison, args.fail_on_regression.unwrap_or(0.0)))?;
+    write_file(args.json, || json(&comparison))?;
     let failure = args.fail_on_regression.and_then(|threshold| failure(&comparison, threshold));
-    Ok(Compared { text, failure })
+    Ok(ComparisonResult { text, failure })
 }
 
 /// What sides are called, in the order in which they are given.
-const LABELS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const SIDE_LABELS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-fn paths(side: &str) -> Result<Vec<PathBuf>, Stopped> {
+fn parse_side(side: &str) -> Result<Vec<PathBuf>, CompareError> {
     let parts: Vec<&str> = side.split(',').map(str::trim).collect();
     if parts.iter().any(|part| part.is_empty()) {
-        return Err(Stopped::Usage(format!("`{side}`: expected directories of runs with single commas between them")));
+        return Err(CompareError::Usage(format!(
+            "`{side}`: expected directories of runs with single commas between them"
+        )));
     }
     Ok(parts.into_iter().map(PathBuf::from).collect())
 }
 
-fn write(path: Option<PathBuf>, text: impl FnOnce() -> String) -> Result<(), Stopped> {
+fn write_file(path: Option<PathBuf>, text: impl FnOnce() -> String) -> Result<(), CompareError> {
     let Some(path) = path else { return Ok(()) };
-    std::fs::write(&path, text()).map_err(|error| Stopped::CouldNot(format!("{}: {error}", path.display())))
+    std::fs::write(&path, text()).map_err(|error| CompareError::Failed(format!("{}: {error}", path.display())))
 }
 
 fn failure(comparison: &Comparison, threshold: f64) -> Option<(u8, String)> {
@@ -116,10 +118,10 @@ fn failure(comparison: &Comparison, threshold: f64) -> Option<(u8, String)> {
         1 => Some(format!("1 figure is worse by more than {percent} %, beyond the noise")),
         found => Some(format!("{found} figures are worse by more than {percent} %, beyond the noise")),
     };
-    let broken = (0..comparison.challengers().len()).flat_map(|side| comparison.broken(side));
+    let broken = (0..comparison.candidates().len()).flat_map(|side| comparison.broken(side));
     let worse: Vec<String> = figures.into_iter().chain(broken).collect();
     if !worse.is_empty() {
-        return Some((REGRESSION, worse.join("; ")));
+        return Some((EXIT_REGRESSION, worse.join("; ")));
     }
     let nothing =
         "nothing can be told of these runs, so that they show no regression means nothing: run them for longer";
@@ -127,27 +129,27 @@ fn failure(comparison: &Comparison, threshold: f64) -> Option<(u8, String)> {
 }
 
 /// `5%` or `5`: a share in percent.
-fn threshold(text: &str) -> Result<f64, String> {
+fn parse_threshold(text: &str) -> Result<f64, String> {
     let number = text.trim().strip_suffix('%').unwrap_or(text).trim();
     let percent: f64 = number.parse().map_err(|_| "expected a number of percent, such as 5%".to_owned())?;
     if (0.0..=10_000.0).contains(&percent) { Ok(percent / 100.0) } else { Err("expected 0% to 10000%".to_owned()) }
 }
 
-fn fail(code: u8, message: &str) -> ExitCode {
+fn exit_with(code: u8, message: &str) -> ExitCode {
     let _ = writeln!(std::io::stderr(), "gauntlet compare: {message}");
     ExitCode::from(code)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::fixture::{MADE, Made};
+    use super::super::tests::fixture::{TEST_RUN, TestRun};
     use super::*;
 
     /// Compares what stands on the disk: the message that it ends with, if it does not end well.
     #[track_caller]
-    fn check_ended(second: &Made, threshold: Option<f64>, expected: Result<Option<&str>, &str>) {
-        let first = Made { seed: 61, ..MADE };
-        let dirs = [first.written(), second.written()];
+    fn check_ended(second: &TestRun, threshold: Option<f64>, expected: Result<Option<&str>, &str>) {
+        let first = TestRun { seed: 61, ..TEST_RUN };
+        let dirs = [first.write(), second.write()];
         let written = |name: &str| Some(dirs[0].join(name));
         let args = CompareArgs {
             sides: dirs.iter().map(|dir| dir.display().to_string()).collect(),
@@ -157,7 +159,7 @@ mod tests {
             fail_on_regression: threshold,
             across_scenarios: false,
         };
-        let found = match carry_out(args) {
+        let found = match execute(args) {
             Ok(compared) => {
                 let text = std::fs::read_to_string(dirs[0].join("out.md")).unwrap();
                 assert_eq!(text, compared.text);
@@ -165,7 +167,7 @@ mod tests {
                 assert!(std::fs::read_to_string(dirs[0].join("out.json")).unwrap().contains("\"format\": 1"));
                 Ok(compared.failure.map(|(code, message)| format!("{code}: {message}")))
             }
-            Err(Stopped::Usage(message) | Stopped::CouldNot(message)) => Err(message),
+            Err(CompareError::Usage(message) | CompareError::Failed(message)) => Err(message),
         };
         dirs.iter().for_each(|dir| std::fs::remove_dir_all(dir).unwrap());
         match (&found, expected) {
@@ -177,37 +179,41 @@ mod tests {
 
     #[test]
     fn a_regression_beyond_the_threshold_is_told_and_no_other() {
-        let same = Made { seed: 62, ..MADE };
-        let stuck = Made { stuck: 25, ..same.clone() };
+        let same = TestRun { seed: 62, ..TEST_RUN };
+        let stuck = TestRun { stuck: 25, ..same.clone() };
         check_ended(&same, Some(0.0), Ok(None));
         check_ended(&stuck, None, Ok(None));
         check_ended(&stuck, Some(0.05), Ok(Some("1 figure is worse by more than 5 %")));
-        check_ended(&Made { latency_us: 24_000.0, ..same.clone() }, Some(0.05), Ok(Some("5 figures are worse")));
-        check_ended(&Made { latency_us: 24_000.0, ..same.clone() }, Some(3.0), Ok(None));
-        check_ended(&Made { latency_us: 6_000.0, ..same }, Some(0.05), Ok(None));
+        check_ended(&TestRun { latency_us: 24_000.0, ..same.clone() }, Some(0.05), Ok(Some("5 figures are worse")));
+        check_ended(&TestRun { latency_us: 24_000.0, ..same.clone() }, Some(3.0), Ok(None));
+        check_ended(&TestRun { latency_us: 6_000.0, ..same }, Some(0.05), Ok(None));
     }
 
     #[test]
     fn a_run_that_broke_is_a_regression_whatever_its_length() {
-        let same = Made { seed: 62, ..MADE };
-        let broke = Made { fails: true, seconds: 4, ..same.clone() };
+        let same = TestRun { seed: 62, ..TEST_RUN };
+        let broke = TestRun { fails: true, seconds: 4, ..same.clone() };
         let words = "3: B failed where A passed; 100 % of the arrivals failed in B (240 of 240), 0 % in A";
         check_ended(&broke, Some(0.05), Ok(Some(words)));
         check_ended(&broke, None, Ok(None));
-        check_ended(&Made { fails: true, seconds: 90, ..same.clone() }, Some(5.0), Ok(Some("B failed where A passed")));
+        check_ended(
+            &TestRun { fails: true, seconds: 90, ..same.clone() },
+            Some(5.0),
+            Ok(Some("B failed where A passed")),
+        );
         // Two short runs that are alike tell nothing, and a gate must not hold by that.
-        let short = Made { seconds: 4, rss_mib: 120, ..same };
+        let short = TestRun { seconds: 4, rss_mib: 120, ..same };
         check_ended(&short, Some(0.05), Ok(Some("4: nothing can be told")));
     }
 
     #[test]
     fn what_cannot_be_compared_is_refused() {
-        check_ended(&Made { seed: 61, ..MADE }, None, Err("given twice"));
+        check_ended(&TestRun { seed: 61, ..TEST_RUN }, None, Err("given twice"));
     }
 
     #[track_caller]
     fn check(text: &str, expected: Option<f64>) {
-        assert_eq!(threshold(text).ok(), expected, "{text}");
+        assert_eq!(parse_threshold(text).ok(), expected, "{text}");
     }
 
     #[test]
@@ -222,7 +228,7 @@ mod tests {
 
     #[test]
     fn sides_are_lists() {
-        let found = |side: &str| paths(side).ok().map(|paths| paths.len());
+        let found = |side: &str| parse_side(side).ok().map(|paths| paths.len());
         assert_eq!([found("a"), found("a,b , c"), found("a,,b"), found("")], [Some(1), Some(3), None, None]);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Options, Side};
+use super::{CompareOptions, Side};
 use crate::limits::COMPARE_RUNS_MAX;
 use crate::machine::Machine;
 use crate::report::Run;
@@ -13,15 +13,15 @@ use crate::verdict::Verdict;
 ///
 /// # Errors
 /// Every reason why they cannot be compared, each a sentence that says what to do.
-pub fn incomparable(sides: &[Side], options: Options) -> Result<Vec<String>, Vec<String>> {
+pub fn check_comparable(sides: &[Side], options: CompareOptions) -> Result<Vec<String>, Vec<String>> {
     let mut refusals = Vec::new();
-    refusals.extend(too_few_or_many(sides));
-    refusals.extend(twice(sides));
-    refusals.extend(sides.iter().flat_map(|side| side.runs().filter_map(|run| unfit(&side.label, run))));
-    refusals.extend(sides.iter().filter_map(mixed));
+    refusals.extend(check_counts(sides));
+    refusals.extend(duplicate_run(sides));
+    refusals.extend(sides.iter().flat_map(|side| side.runs().filter_map(|run| unfit_reason(&side.label, run))));
+    refusals.extend(sides.iter().filter_map(mixed_side_reason));
     let pairs = || sides.iter().skip(1).filter_map(|side| Some((sides.first()?, side)));
-    refusals.extend(pairs().filter_map(|(first, side)| other_machine(first, side)));
-    let mut warnings: Vec<String> = pairs().filter_map(|(first, side)| other_scenario(first, side)).collect();
+    refusals.extend(pairs().filter_map(|(first, side)| machine_difference(first, side)));
+    let mut warnings: Vec<String> = pairs().filter_map(|(first, side)| scenario_difference(first, side)).collect();
     if !options.across_scenarios {
         let advice = "Compare runs of one scenario, or add --across-scenarios to compare them all the same.";
         refusals.extend(warnings.drain(..).map(|warning| format!("{warning} {advice}")));
@@ -29,7 +29,7 @@ pub fn incomparable(sides: &[Side], options: Options) -> Result<Vec<String>, Vec
     if refusals.is_empty() { Ok(warnings) } else { Err(refusals) }
 }
 
-fn too_few_or_many(sides: &[Side]) -> Option<String> {
+fn check_counts(sides: &[Side]) -> Option<String> {
     let runs: usize = sides.iter().map(|side| side.records.len()).sum();
     match (sides.len(), runs) {
         (0 | 1, _) => Some("A comparison needs two sides: give a second run.".to_owned()),
@@ -40,14 +40,14 @@ fn too_few_or_many(sides: &[Side]) -> Option<String> {
     }
 }
 
-fn twice(sides: &[Side]) -> Option<String> {
+fn duplicate_run(sides: &[Side]) -> Option<String> {
     let mut seen = BTreeSet::new();
     let found = sides.iter().flat_map(Side::runs).find(|run| !seen.insert(run.id.as_str()))?;
     Some(format!("The run {} is given twice, and held against itself it has no noise: give another one.", found.id))
 }
 
 /// Why a run is no evidence.
-fn unfit(label: &str, run: &Run) -> Option<String> {
+fn unfit_reason(label: &str, run: &Run) -> Option<String> {
     let why = match run.verdict {
         Verdict::Passed | Verdict::Failed => return None,
         Verdict::Void => "is void: the lab fell behind its own plan, so its figures say nothing about the target",
@@ -57,11 +57,11 @@ fn unfit(label: &str, run: &Run) -> Option<String> {
 }
 
 /// Runs of one side must be repeats of each other.
-fn mixed(side: &Side) -> Option<String> {
+fn mixed_side_reason(side: &Side) -> Option<String> {
     let mut runs = side.runs();
     let first = runs.next()?;
     let other =
-        runs.find(|run| run.scenario.hash != first.scenario.hash || !same_machine(&run.machine, &first.machine))?;
+        runs.find(|run| run.scenario.hash != first.scenario.hash || !is_same_machine(&run.machine, &first.machine))?;
     Some(format!(
         "{}: the runs {} and {} are no repeats of each other: scenario, settings or machine differ. Give them as \
          different sides.",
@@ -69,30 +69,30 @@ fn mixed(side: &Side) -> Option<String> {
     ))
 }
 
-fn other_machine(first: &Side, side: &Side) -> Option<String> {
+fn machine_difference(first: &Side, side: &Side) -> Option<String> {
     let (a, b) = (first.runs().next()?, side.runs().next()?);
-    (!same_machine(&a.machine, &b.machine)).then(|| {
+    (!is_same_machine(&a.machine, &b.machine)).then(|| {
         format!(
             "{} ran on {}, {} on {}: the difference would be the machines'. Run both on one machine.",
             first.label,
-            machine(&a.machine),
+            describe_machine(&a.machine),
             side.label,
-            machine(&b.machine)
+            describe_machine(&b.machine)
         )
     })
 }
 
-fn same_machine(a: &Machine, b: &Machine) -> bool {
+fn is_same_machine(a: &Machine, b: &Machine) -> bool {
     (a.cores, &a.cpu_model) == (b.cores, &b.cpu_model)
 }
 
-fn machine(machine: &Machine) -> String {
+fn describe_machine(machine: &Machine) -> String {
     let cores = machine.cores.map_or_else(|| "?".to_owned(), |cores| cores.to_string());
     format!("{cores} cores of {}", machine.cpu_model.as_deref().unwrap_or("an unknown processor"))
 }
 
 /// Settings of the command line may differ: they are what a comparison is made for. The scenario may not.
-fn other_scenario(first: &Side, side: &Side) -> Option<String> {
+fn scenario_difference(first: &Side, side: &Side) -> Option<String> {
     let (a, b) = (&first.runs().next()?.scenario, &side.runs().next()?.scenario);
     if a.name != b.name {
         return Some(format!("{} ran the scenario {}, {} ran {}.", first.label, a.name, side.label, b.name));

@@ -2,12 +2,12 @@
 //! comes from.
 
 use super::Side;
-use super::asking::ask;
-use super::stats::{Answer, Call, Change, Family, Reason, Scale};
+use super::figure_collector::collect_figures;
+use super::stats::{ComparisonScale, Decision, EffectSize, Family, TestResult, UndecidedReason};
 
 /// A figure that is compared.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Figure {
+pub struct ComparedFigure {
     /// The operation, the work, or the process that it is of.
     pub subject: String,
     /// What it is called.
@@ -15,16 +15,16 @@ pub struct Figure {
     /// Its unit; empty for a number.
     pub unit: &'static str,
     /// What kind of figure it is.
-    pub kind: Kind,
+    pub kind: FigureKind,
     /// Which way is worse.
-    pub worse: Worse,
+    pub worse_direction: WorseDirection,
     /// One for each side after the first.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: Vec<FigureOutcome>,
 }
 
 /// What kind of figure it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum FigureKind {
     /// How long something takes.
     Time,
     /// How much is done in a time.
@@ -40,23 +40,23 @@ pub enum Kind {
 /// Which way is worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub enum Worse {
+pub enum WorseDirection {
     Higher,
     Lower,
 }
 
 /// What one side's figure is, held against the first side's.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct FigureOutcome {
     /// In figures.
-    pub answer: Answer,
+    pub test_result: TestResult,
     /// In a word.
-    pub sense: Sense,
+    pub kind: OutcomeKind,
 }
 
 /// An outcome in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sense {
+pub enum OutcomeKind {
     /// A difference beyond the noise, for the worse.
     Worse,
     /// A difference beyond the noise, for the better.
@@ -66,47 +66,49 @@ pub enum Sense {
     /// The same, without noise.
     Equal,
     /// There is no telling.
-    Unknown(Reason),
+    Unknown(UndecidedReason),
 }
 
-impl Figure {
+impl ComparedFigure {
     /// By what share a side's figure is worse, where a difference for the worse was called; infinite from nothing to
     /// something.
     #[must_use]
     pub fn worsening(&self, side: usize) -> Option<f64> {
-        let outcome = self.outcomes.get(side).filter(|outcome| outcome.sense == Sense::Worse)?;
+        let outcome = self.outcomes.get(side).filter(|outcome| outcome.kind == OutcomeKind::Worse)?;
         let ratio = outcome.ratio()?;
-        Some(if self.worse == Worse::Higher { ratio - 1.0 } else { 1.0 - ratio })
+        Some(if self.worse_direction == WorseDirection::Higher { ratio - 1.0 } else { 1.0 - ratio })
     }
 
     /// The first side's figure.
     #[must_use]
     pub fn before(&self) -> Option<f64> {
-        self.outcomes.iter().find_map(|outcome| outcome.answer.before)
+        self.outcomes.iter().find_map(|outcome| outcome.test_result.before)
     }
 
     fn is_empty(&self) -> bool {
-        self.outcomes.iter().all(|outcome| outcome.answer.before.or(outcome.answer.after).is_none())
+        self.outcomes.iter().all(|outcome| outcome.test_result.before.or(outcome.test_result.after).is_none())
     }
 }
 
-impl Outcome {
-    fn new(answer: Answer, worse: Worse) -> Self {
-        let sense = match (answer.call, worse) {
-            (Call::Higher, Worse::Higher) | (Call::Lower, Worse::Lower) => Sense::Worse,
-            (Call::Higher, Worse::Lower) | (Call::Lower, Worse::Higher) => Sense::Better,
-            (Call::Noise, _) => Sense::Noise,
-            (Call::Equal, _) => Sense::Equal,
-            (Call::Unknown(reason), _) => Sense::Unknown(reason),
+impl FigureOutcome {
+    fn new(answer: TestResult, worse: WorseDirection) -> Self {
+        let sense = match (answer.decision, worse) {
+            (Decision::Higher, WorseDirection::Higher) | (Decision::Lower, WorseDirection::Lower) => OutcomeKind::Worse,
+            (Decision::Higher, WorseDirection::Lower) | (Decision::Lower, WorseDirection::Higher) => {
+                OutcomeKind::Better
+            }
+            (Decision::NotSignificant, _) => OutcomeKind::Noise,
+            (Decision::Equal, _) => OutcomeKind::Equal,
+            (Decision::Unknown(reason), _) => OutcomeKind::Unknown(reason),
         };
-        Self { answer, sense }
+        Self { test_result: answer, kind: sense }
     }
 
     /// This side's figure over the first side's; infinite from nothing to something.
     #[must_use]
     pub fn ratio(&self) -> Option<f64> {
-        match (self.answer.change, self.answer.before.zip(self.answer.after)) {
-            (Some(Change { scale: Scale::Ratio, point, .. }), _) => Some(point),
+        match (self.test_result.effect, self.test_result.before.zip(self.test_result.after)) {
+            (Some(EffectSize { scale: ComparisonScale::Ratio, point, .. }), _) => Some(point),
             (_, Some((before, after))) if before > 0.0 => Some(after / before),
             (_, Some((_, after))) => Some(if after > 0.0 { f64::INFINITY } else { 1.0 }),
             (_, None) => None,
@@ -115,12 +117,12 @@ impl Outcome {
 }
 
 /// Asks about every figure of every side against the first, and decides all of them together.
-pub(super) fn judge(sides: &[Side], mut family: Family) -> Vec<Figure> {
-    let mut figures = ask(sides, &mut family);
+pub(super) fn evaluate_figures(sides: &[Side], mut family: Family) -> Vec<ComparedFigure> {
+    let mut figures = collect_figures(sides, &mut family);
     let count = figures.len().max(1);
     for (place, answer) in family.decide().into_iter().enumerate() {
         let figure = &mut figures[place % count];
-        figure.outcomes.push(Outcome::new(answer, figure.worse));
+        figure.outcomes.push(FigureOutcome::new(answer, figure.worse_direction));
     }
     figures.retain(|figure| !figure.is_empty());
     figures

@@ -4,7 +4,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::times::Times;
+use super::run_series::RunSeries;
 use crate::limits::{COMPARE_UNITS_MAX, RECORD_BYTES_MAX};
 use crate::record::hlog;
 use crate::record::timeline::TimelineRow;
@@ -12,18 +12,18 @@ use crate::report::Run;
 
 /// A run as it was recorded.
 #[derive(Clone, Debug)]
-pub struct Record {
+pub struct RunRecord {
     /// Its directory.
     pub dir: PathBuf,
     /// Its figures.
     pub run: Run,
     /// What happened when.
-    pub times: Times,
+    pub series: RunSeries,
 }
 
 /// What every version of a record says of itself.
 #[derive(serde::Deserialize)]
-struct Form {
+struct FormatVersion {
     format: u64,
 }
 
@@ -32,14 +32,14 @@ struct Form {
 ///
 /// # Errors
 /// A sentence about the first record that cannot be read.
-pub fn load(sides: &[Vec<PathBuf>]) -> Result<Vec<Vec<Record>>, String> {
+pub fn load(sides: &[Vec<PathBuf>]) -> Result<Vec<Vec<RunRecord>>, String> {
     let read_side = |side: &Vec<PathBuf>| side.iter().map(|dir| read_run(dir)).collect::<Result<Vec<_>, _>>();
     let runs = sides.iter().map(read_side).collect::<Result<Vec<_>, _>>()?;
     let longest_s = runs.iter().flatten().map(|(_, run)| run.duration_s).fold(0.0, f64::max);
     let unit_s = ((longest_s / COMPARE_UNITS_MAX as f64).ceil() as u64).max(1);
     let with_times = |(dir, run): (PathBuf, Run)| {
-        let times = read_times(&dir, unit_s)?;
-        Ok(Record { dir, run, times })
+        let times = read_series(&dir, unit_s)?;
+        Ok(RunRecord { dir, run, series: times })
     };
     runs.into_iter().map(|side| side.into_iter().map(with_times).collect()).collect()
 }
@@ -59,7 +59,7 @@ pub fn read_run(path: &Path) -> Result<(PathBuf, Run), String> {
     }
     let text = std::fs::read_to_string(&file).map_err(|error| wrong(&error))?;
     let no_record = |error: serde_json::Error| wrong(&format!("this is no record of a run: {error}"));
-    let Form { format: found } = serde_json::from_str(&text).map_err(no_record)?;
+    let FormatVersion { format: found } = serde_json::from_str(&text).map_err(no_record)?;
     if found != Run::FORMAT {
         let read = Run::FORMAT;
         return Err(wrong(&format!("written in format {found}, and this program reads {read}: run the trial again")));
@@ -69,8 +69,8 @@ pub fn read_run(path: &Path) -> Result<(PathBuf, Run), String> {
 }
 
 /// What the timeline and the histograms say; a run without them still has its figures.
-fn read_times(dir: &Path, unit_s: u64) -> Result<Times, String> {
-    let mut times = Times::new(unit_s);
+fn read_series(dir: &Path, unit_s: u64) -> Result<RunSeries, String> {
+    let mut times = RunSeries::new(unit_s);
     let timeline = dir.join("timeline.jsonl");
     if timeline.exists() {
         let wrong = |error: std::io::Error| format!("{}: {error}", timeline.display());
@@ -78,7 +78,7 @@ fn read_times(dir: &Path, unit_s: u64) -> Result<Times, String> {
         for line in BufReader::new(file).lines() {
             // A row that was cut off, or is of a kind that came later, says nothing to this comparison.
             if let Ok(row) = serde_json::from_str::<TimelineRow>(&line.map_err(wrong)?) {
-                times.take_row(&row);
+                times.add_row(&row);
             }
         }
     }
@@ -86,7 +86,7 @@ fn read_times(dir: &Path, unit_s: u64) -> Result<Times, String> {
     if intervals.exists() {
         let wrong = |error: std::io::Error| format!("{}: {error}", intervals.display());
         for entry in hlog::read(&intervals).map_err(wrong)? {
-            times.take_entry(&entry.map_err(wrong)?);
+            times.add_histogram(&entry.map_err(wrong)?);
         }
     }
     Ok(times)

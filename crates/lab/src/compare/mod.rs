@@ -11,30 +11,30 @@
 //! view        Markdown, JUnit XML, JSON, and the verdict in a sentence
 //! ```
 
-mod asking;
 mod broken;
 pub mod cli;
 mod comparable;
-mod evolution;
+mod figure_collector;
 mod figures;
-mod lanes;
 mod load;
+mod op_comparison;
+mod run_series;
+mod setting_differences;
 pub mod stats;
-mod times;
 mod view;
 
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use comparable::incomparable;
-pub use evolution::{Setting, evolution};
-pub use figures::{Figure, Kind, Outcome, Sense, Worse};
-pub use load::{Record, load, read_run};
-pub use times::{Counts, OpTimes, Rate, Times};
-pub use view::{json, junit, markdown, sentence};
+pub use comparable::check_comparable;
+pub use figures::{ComparedFigure, FigureKind, FigureOutcome, OutcomeKind, WorseDirection};
+pub use load::{RunRecord, load, read_run};
+pub use run_series::{OpUnitSeries, RateSeries, RunSeries, UnitCounts};
+pub use setting_differences::{SettingDifference, setting_differences};
+pub use view::{json, junit, markdown, verdict_sentence};
 
 use crate::report::Run;
-use crate::verdict::Judged;
+use crate::verdict::GateResult;
 
 /// One side of a comparison: one run, or several of one configuration.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct Side {
     /// What it is called: `A`, `B`.
     pub label: String,
     /// Its runs.
-    pub records: Vec<Record>,
+    pub records: Vec<RunRecord>,
 }
 
 /// Sides held against the first of them.
@@ -53,14 +53,14 @@ pub struct Comparison {
     /// Why it should not have been made, where somebody insisted.
     pub warnings: Vec<String>,
     /// The settings in which the sides differ.
-    pub evolution: Vec<Setting>,
+    pub setting_differences: Vec<SettingDifference>,
     /// Every figure, with one outcome for each side after the first.
-    pub figures: Vec<Figure>,
+    pub figures: Vec<ComparedFigure>,
 }
 
 /// What somebody wants of a comparison.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Options {
+pub struct CompareOptions {
     /// Compare runs of different scenarios all the same.
     pub across_scenarios: bool,
 }
@@ -69,13 +69,13 @@ pub struct Options {
 ///
 /// # Errors
 /// Every reason why these sides cannot be compared, each a sentence that says what to do.
-pub fn compare(sides: Vec<Side>, options: Options) -> Result<Comparison, Vec<String>> {
-    let warnings = incomparable(&sides, options)?;
-    let figures = figures::judge(&sides, stats::Family::default());
+pub fn compare(sides: Vec<Side>, options: CompareOptions) -> Result<Comparison, Vec<String>> {
+    let warnings = check_comparable(&sides, options)?;
+    let figures = figures::evaluate_figures(&sides, stats::Family::default());
     if figures.is_empty() {
         return Err(vec!["These runs have no figure in common: there is nothing to compare.".to_owned()]);
     }
-    Ok(Comparison { warnings, evolution: evolution(&sides), figures, sides })
+    Ok(Comparison { warnings, setting_differences: setting_differences(&sides), figures, sides })
 }
 
 impl Comparison {
@@ -83,10 +83,10 @@ impl Comparison {
     ///
     /// A figure counts when three things hold: the difference is called, it is for the worse, and its point estimate
     /// is beyond the threshold. A figure that was zero is beyond any.
-    pub fn regressions(&self, threshold: f64) -> impl Iterator<Item = (usize, &Figure)> {
+    pub fn regressions(&self, threshold: f64) -> impl Iterator<Item = (usize, &ComparedFigure)> {
         let sides = 0..self.sides.len() - 1;
         sides.flat_map(move |side| {
-            let beyond = move |figure: &&Figure| figure.worsening(side).is_some_and(|by| by > threshold);
+            let beyond = move |figure: &&ComparedFigure| figure.worsening(side).is_some_and(|by| by > threshold);
             self.figures.iter().filter(beyond).map(move |figure| (side, figure))
         })
     }
@@ -94,8 +94,8 @@ impl Comparison {
     /// Whether no figure of a side after the first could be told from the first side's.
     #[must_use]
     pub fn tells_nothing(&self) -> bool {
-        let is_untold = |outcome: &Outcome| matches!(outcome.sense, Sense::Unknown(_));
-        let is_told = |outcome: &Outcome| !is_untold(outcome) && outcome.sense != Sense::Equal;
+        let is_untold = |outcome: &FigureOutcome| matches!(outcome.kind, OutcomeKind::Unknown(_));
+        let is_told = |outcome: &FigureOutcome| !is_untold(outcome) && outcome.kind != OutcomeKind::Equal;
         (0..self.sides.len() - 1).any(|side| {
             let outcomes = || self.figures.iter().map(|figure| &figure.outcomes[side]);
             outcomes().any(is_untold) && !outcomes().any(is_told) && self.broken(side).is_empty()
@@ -104,7 +104,7 @@ impl Comparison {
 
     /// The sides after the first.
     #[must_use]
-    pub fn challengers(&self) -> &[Side] {
+    pub fn candidates(&self) -> &[Side] {
         &self.sides[1..]
     }
 }
@@ -117,21 +117,21 @@ impl Side {
 
     /// How many of its runs this gate holds in, and how many have it.
     #[must_use]
-    pub fn gate_holds(&self, gate: &Judged) -> (usize, usize) {
-        let own = || self.same_gates(gate);
+    pub fn gate_pass_count(&self, gate: &GateResult) -> (usize, usize) {
+        let own = || self.matching_gates(gate);
         (own().filter(|own| own.ok).count(), own().count())
     }
 
     /// This gate in each of its runs: one figure may have several limits.
-    pub(crate) fn same_gates<'a>(&'a self, gate: &'a Judged) -> impl Iterator<Item = &'a Judged> {
-        let same = |own: &&Judged| (&own.name, &own.limit) == (&gate.name, &gate.limit);
+    pub(crate) fn matching_gates<'a>(&'a self, gate: &'a GateResult) -> impl Iterator<Item = &'a GateResult> {
+        let same = |own: &&GateResult| (&own.name, &own.limit) == (&gate.name, &gate.limit);
         self.runs().flat_map(|run| &run.gates).filter(same)
     }
 }
 
 /// Every gate of these runs, each once, in their order.
-pub(crate) fn gates<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<&'a Judged> {
-    let mut gates: Vec<&Judged> = Vec::new();
+pub(crate) fn unique_gates<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<&'a GateResult> {
+    let mut gates: Vec<&GateResult> = Vec::new();
     for gate in runs.flat_map(|run| &run.gates) {
         if !gates.iter().any(|known| (&known.name, &known.limit) == (&gate.name, &gate.limit)) {
             gates.push(gate);

@@ -8,7 +8,7 @@ use super::format::{number, percent};
 use super::growth::{Growth, Window, growth};
 use super::spec::{LatencyGate, Overload};
 use crate::limits::LEVEL_PAUSED_MAX;
-use crate::report::words::first_few;
+use crate::report::format::first_few;
 
 /// What was seen during one level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

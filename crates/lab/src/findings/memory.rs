@@ -1,24 +1,24 @@
 //! Memory: what a piece of work takes, whether it came back, and whether there was enough. Refuses to call growth
 //! that does not matter a finding.
 
-use super::series::{Times, at, mean, steps, when};
+use super::format::{bytes, counted, moment, number, share};
+use super::series::{TimeRanges, mean, steps, times_when, value_at};
 use super::thresholds::{
-    LASTING_MIN_S, MEMORY_FIT_MIN, MEMORY_FULL_SHARE, MEMORY_KEPT_MIN_BYTES, MEMORY_KEPT_SHARE_MIN,
-    MEMORY_KILLED_SHARE, MEMORY_POINTS_MIN, MEMORY_SHARE_MIN,
+    MEMORY_FIT_MIN, MEMORY_FULL_SHARE, MEMORY_KEPT_MIN_BYTES, MEMORY_KEPT_SHARE_MIN, MEMORY_KILLED_SHARE,
+    MEMORY_POINTS_MIN, MEMORY_SHARE_MIN, SUSTAINED_MIN_S,
 };
-use super::view::{SERVER, View};
-use super::words::{bytes, counted, digits, moment, share};
-use super::{Candidate, Case, Rank};
+use super::view::{RunView, SERVER};
+use super::{Candidate, CandidateBuilder, FindingRank};
 use crate::aggregate::Series;
 
-pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     let Some(rss) = view.series(&format!("process.{SERVER}.rss_bytes")) else { return Vec::new() };
-    let line = work_in_memory(view).and_then(|work| Line::through(rss, work));
-    [cap(view, rss, line.as_ref()), per_work(view, rss, line.as_ref())].into_iter().flatten().collect()
+    let line = work_in_memory(view).and_then(|work| LinearFit::fit(rss, work));
+    [memory_cap(view, rss, line.as_ref()), memory_per_work(view, rss, line.as_ref())].into_iter().flatten().collect()
 }
 
 /// The number of pieces in the target's memory at a moment: by its own count, or by the lab's.
-fn work_in_memory<'a>(view: &View<'a>) -> Option<&'a Series> {
+fn work_in_memory<'a>(view: &RunView<'a>) -> Option<&'a Series> {
     let own = view.role("work_in_memory").and_then(|role| role.gauge());
     own.or_else(|| match view.input.results.work.keys().collect::<Vec<_>>().as_slice() {
         [work] => view.series(&format!("work.{work}.unfinished")),
@@ -27,18 +27,18 @@ fn work_in_memory<'a>(view: &View<'a>) -> Option<&'a Series> {
 }
 
 /// Memory against work: least squares.
-struct Line {
-    bytes_per_piece: f64,
+struct LinearFit {
+    bytes_per_item: f64,
     base_bytes: f64,
     /// The share of the variance that the line explains.
-    fit: f64,
-    most_pieces: f64,
+    r_squared: f64,
+    max_items: f64,
 }
 
-impl Line {
-    fn through(rss: &Series, work: &Series) -> Option<Self> {
+impl LinearFit {
+    fn fit(rss: &Series, work: &Series) -> Option<Self> {
         let points: Vec<(f64, f64)> =
-            steps(rss).filter_map(|step| Some((at(work, step.from_s)?, step.value.mean))).collect();
+            steps(rss).filter_map(|step| Some((value_at(work, step.from_s)?, step.value.mean))).collect();
         if points.len() < MEMORY_POINTS_MIN {
             return None;
         }
@@ -52,36 +52,40 @@ impl Line {
         }
         let slope = xy / xx;
         let most_pieces = points.iter().map(|p| p.0).fold(0.0, f64::max);
-        let line =
-            Self { bytes_per_piece: slope, base_bytes: mean_y - slope * mean_x, fit: xy * xy / (xx * yy), most_pieces };
-        (line.bytes_per_piece.is_finite() && line.fit.is_finite()).then_some(line)
+        let line = Self {
+            bytes_per_item: slope,
+            base_bytes: mean_y - slope * mean_x,
+            r_squared: xy * xy / (xx * yy),
+            max_items: most_pieces,
+        };
+        (line.bytes_per_item.is_finite() && line.r_squared.is_finite()).then_some(line)
     }
 
-    fn is_told(&self) -> bool {
-        self.bytes_per_piece > 0.0 && self.fit >= MEMORY_FIT_MIN
+    fn is_reportable(&self) -> bool {
+        self.bytes_per_item > 0.0 && self.r_squared >= MEMORY_FIT_MIN
     }
 
-    fn says(&self) -> String {
+    fn sentence(&self) -> String {
         format!(
             "{} a piece above {} idle, with up to {} in memory at once ({} of the variance)",
-            bytes(self.bytes_per_piece),
+            bytes(self.bytes_per_item),
             bytes(self.base_bytes.max(0.0)),
-            digits(self.most_pieces),
-            share(self.fit)
+            number(self.max_items),
+            share(self.r_squared)
         )
     }
 }
 
 /// The kernel killed the target for its memory, or it stood at its limit.
-fn cap(view: &View<'_>, rss: &Series, line: Option<&Line>) -> Option<Candidate> {
-    let pressure = view.input.pressure;
+fn memory_cap(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -> Option<Candidate> {
+    let pressure = view.input.limit_counters;
     let limit = view.input.limits.memory_bytes.or(view.input.machine.memory_bytes).map(|limit| limit as f64);
     let (peak_s, rss_peak) = rss.peak()?;
     // What a limit counts is not what is resident: pages that others share are not in it.
     let peak = pressure.memory_peak_bytes.map_or(rss_peak, |peak| peak as f64);
     let kills = pressure.oom_kills.unwrap_or(0);
     let is_near = |least: f64| limit.is_some_and(|limit| rss_peak >= least * limit);
-    let killed = view.unordered_deaths().find(|death| death.process == SERVER && death.signal == Some(9));
+    let killed = view.unexpected_exits().find(|death| death.process == SERVER && death.signal == Some(9));
     let is_killed = kills > 0 || (killed.is_some() && is_near(MEMORY_KILLED_SHARE));
     let is_at_limit = view.input.limits.memory_bytes.is_some() && is_near(MEMORY_FULL_SHARE);
     if !is_killed && !is_at_limit {
@@ -95,31 +99,35 @@ fn cap(view: &View<'_>, rss: &Series, line: Option<&Line>) -> Option<Candidate> 
         true => format!("The target was killed for its memory{when}: it had used {}{of}.", bytes(peak)),
         false => format!("The target stood at its memory limit: it used {}{of} at {}.", bytes(peak), moment(peak_s)),
     };
-    let rank = if is_killed { Rank::End } else { Rank::Cause };
-    let case = Case::new("memory_cap", if is_killed { 1.0 } else { rss_peak / limit.unwrap_or(rss_peak) }, sentence)
-        .rank(rank)
-        .evidence(
-            format!("process.{SERVER}.rss_bytes"),
-            format!("{} first, {} at {}", bytes(rss.first().unwrap_or(0.0)), bytes(rss_peak), moment(peak_s)),
-        )
-        .maybe(
-            "server.limits_seen.oom_kills",
-            (kills > 0).then(|| counted(kills, "process").replace("processs", "processes")),
-        )
-        .maybe("memory per piece", line.filter(|line| line.is_told()).map(Line::says));
+    let rank = if is_killed { FindingRank::TargetExited } else { FindingRank::Cause };
+    let case = CandidateBuilder::new(
+        "memory_cap",
+        if is_killed { 1.0 } else { rss_peak / limit.unwrap_or(rss_peak) },
+        sentence,
+    )
+    .rank(rank)
+    .evidence(
+        format!("process.{SERVER}.rss_bytes"),
+        format!("{} first, {} at {}", bytes(rss.first().unwrap_or(0.0)), bytes(rss_peak), moment(peak_s)),
+    )
+    .optional_evidence(
+        "server.limits_seen.oom_kills",
+        (kills > 0).then(|| counted(kills, "process").replace("processs", "processes")),
+    )
+    .optional_evidence("memory per piece", line.filter(|line| line.is_reportable()).map(LinearFit::sentence));
     let refuted_by = "With twice the memory the target ends in the same way at the same moment.";
     let advice = "Admit less work at once, make a piece smaller, or give the target more memory.";
-    Some(case.close(refuted_by, advice))
+    Some(case.build(refuted_by, advice))
 }
 
 /// Memory follows the work in it, or did not come back after it.
-fn per_work(view: &View<'_>, rss: &Series, line: Option<&Line>) -> Option<Candidate> {
+fn memory_per_work(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -> Option<Candidate> {
     let limit = view.input.limits.memory_bytes.or(view.input.machine.memory_bytes)? as f64;
     let (first, (peak_s, peak)) = (rss.first()?, rss.peak()?);
     let growth = peak - first;
-    let kept = kept_after(view, rss).map(|after| after - first);
+    let kept = bytes_after_drain(view, rss).map(|after| after - first);
     let is_kept = kept.is_some_and(|kept| kept >= MEMORY_KEPT_MIN_BYTES && kept >= MEMORY_KEPT_SHARE_MIN * growth);
-    let told = line.filter(|line| line.is_told());
+    let told = line.filter(|line| line.is_reportable());
     let is_much = growth >= MEMORY_SHARE_MIN * limit && told.is_some();
     if !is_much && !is_kept {
         return None;
@@ -129,14 +137,14 @@ fn per_work(view: &View<'_>, rss: &Series, line: Option<&Line>) -> Option<Candid
         Some(_) => "; it came back after the work had ended".to_owned(),
         None => String::new(),
     };
-    let each = told.map_or_else(String::new, |line| format!(", {} a piece", bytes(line.bytes_per_piece)));
+    let each = told.map_or_else(String::new, |line| format!(", {} a piece", bytes(line.bytes_per_item)));
     let sentence = format!("Memory grew by {} to {} at {}{each}{back}.", bytes(growth), bytes(peak), moment(peak_s));
-    let case = Case::new("memory_per_work", 0.0, sentence)
+    let case = CandidateBuilder::new("memory_per_work", 0.0, sentence)
         .evidence(
             format!("process.{SERVER}.rss_bytes"),
             format!("{} first, {} at most, {} last", bytes(first), bytes(peak), bytes(rss.last().unwrap_or(0.0))),
         )
-        .maybe("memory per piece", told.map(Line::says));
+        .optional_evidence("memory per piece", told.map(LinearFit::sentence));
     let (refuted_by, advice) = match is_kept {
         true => (
             "A second round of the same work takes no more memory than the first: then it was kept for use, not lost.",
@@ -147,13 +155,14 @@ fn per_work(view: &View<'_>, rss: &Series, line: Option<&Line>) -> Option<Candid
             "Plan memory for the most pieces at once, not for the mean.",
         ),
     };
-    Some(case.close(refuted_by, advice))
+    Some(case.build(refuted_by, advice))
 }
 
 /// Memory once all work has ended and some time has passed, where the trial looked that long.
-fn kept_after(view: &View<'_>, rss: &Series) -> Option<f64> {
+fn bytes_after_drain(view: &RunView<'_>, rss: &Series) -> Option<f64> {
     let work = work_in_memory(view)?;
-    let ended_s = when(work, |pieces| pieces >= 1.0).last_s()?;
+    let ended_s = times_when(work, |pieces| pieces >= 1.0).last_s()?;
     let last_s = rss.points.last()?.t_s;
-    (last_s >= ended_s + LASTING_MIN_S).then(|| mean(rss, &Times::of([(ended_s + LASTING_MIN_S, last_s + 1.0)])))?
+    (last_s >= ended_s + SUSTAINED_MIN_S)
+        .then(|| mean(rss, &TimeRanges::new([(ended_s + SUSTAINED_MIN_S, last_s + 1.0)])))?
 }

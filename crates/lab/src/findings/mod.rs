@@ -6,22 +6,22 @@
 //! with the run time behind it), and says how much of what clients or pieces of work lost it explains. A finding
 //! whose cause was found as well is left out (`EXPLAINS`); the others stand in the order of what they explain.
 
-mod disturbed;
-mod lost;
+mod cpu;
+mod fault_effects;
+pub(crate) mod format;
+mod latency_breakdown;
+mod lost_connections;
 mod memory;
 mod network;
+mod outages;
 mod overload;
-mod processor;
 mod queue;
-mod refused;
+mod refusals;
 mod roles;
 mod series;
-mod silent;
-mod stages;
 mod stuck;
 mod thresholds;
 mod view;
-pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;
@@ -30,11 +30,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::aggregate::{ErrorGroup, LoadStepFigures, Results, Timeline};
 use crate::machine::Machine;
-use crate::scenario::{Signals, TargetLimits};
+use crate::scenario::{MetricRoles, TargetLimits};
 
-pub use roles::{ROLES, metric_names};
-pub use silent::OutageNow;
-use view::View;
+pub use outages::CurrentOutage;
+pub use roles::{ROLE_METRICS, metric_names};
+use view::RunView;
 
 /// A sentence about the bottleneck that the figures support.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,25 +62,25 @@ pub struct Evidence {
 
 /// Everything that findings are made from.
 #[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
+pub struct FindingsInput<'a> {
     /// The figures of the run.
     pub results: &'a Results,
     /// Its parts.
-    pub parts: &'a [LoadStepFigures],
+    pub load_steps: &'a [LoadStepFigures],
     /// Its errors by kind, each with a sample.
     pub errors: &'a [ErrorGroup],
     /// Its figures over time, and the faults that were carried out.
     pub timeline: &'a Timeline,
     /// Which metrics mean what, where the scenario says so.
-    pub signals: &'a Signals,
+    pub metric_roles: &'a MetricRoles,
     /// Where it ran.
     pub machine: &'a Machine,
     /// What the target was allowed to use.
     pub limits: TargetLimits,
     /// What those limits did to it.
-    pub pressure: Pressure,
+    pub limit_counters: LimitCounters,
     /// Processes of the trial that ended while it ran, by a fault or not.
-    pub deaths: &'a [Death],
+    pub process_exits: &'a [ProcessExit],
     /// Workers of the lab: each uses one core at most.
     pub workers: usize,
     /// Whether a status denies somewhere (429), as limiters do; what an answer of success says may deny for any reason.
@@ -89,7 +89,7 @@ pub struct Input<'a> {
 
 /// What the limits of a run did to the target, as the kernel counted it; nothing where nobody knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pressure {
+pub struct LimitCounters {
     /// Processes that the kernel killed because the memory was used up.
     pub oom_kills: Option<u64>,
     /// The most memory that was in use, in bytes.
@@ -104,7 +104,7 @@ pub struct Pressure {
 
 /// A process of the trial that ended while it ran.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Death {
+pub struct ProcessExit {
     /// Its name: `server`, or that of a `[[process]]`.
     pub process: String,
     /// When, in seconds from the start of the plan.
@@ -118,19 +118,19 @@ pub struct Death {
 struct Candidate {
     finding: Finding,
     /// The share of the loss that it explains, from 0 to 1; 0 is worth knowing, and nothing was lost.
-    explains: f64,
-    rank: Rank,
+    explained_share: f64,
+    rank: FindingRank,
 }
 
 /// What is told first, whatever explains most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum FindingRank {
     /// The target ended: everything after that is a consequence.
-    End,
+    TargetExited,
     /// Nothing but errors came: the lab's lateness makes none.
     Failed,
     /// It puts the figures of the whole run in doubt.
-    Doubt,
+    Validity,
     /// The target answered nobody, or nobody well, for a while: whatever was short meanwhile comes behind that.
     Outage,
     /// Everything else.
@@ -139,7 +139,7 @@ enum Rank {
 
 /// Kinds of findings and, behind each, the kinds that are its consequences: where the first is found, the others say
 /// nothing new.
-const EXPLAINS: [(&str, &[&str]); 10] = [
+const CONSEQUENCES: [(&str, &[&str]); 10] = [
     // Without a processor everything waits, so no wait can be blamed.
     (
         "cpu_throttled",
@@ -173,38 +173,38 @@ const EXPLAINS: [(&str, &[&str]); 10] = [
 
 /// Everything that the figures support, what explains most first.
 #[must_use]
-pub fn findings(input: &Input<'_>) -> Vec<Finding> {
-    let view = View::new(input);
+pub fn find_bottlenecks(input: &FindingsInput<'_>) -> Vec<Finding> {
+    let view = RunView::new(input);
     let mut found = [
-        processor::candidates(&view),
+        cpu::candidates(&view),
         memory::candidates(&view),
-        refused::candidates(&view),
+        refusals::candidates(&view),
         network::candidates(&view),
         stuck::candidates(&view),
-        disturbed::candidates(&view),
-        lost::candidates(&view),
-        silent::candidates(&view),
+        fault_effects::candidates(&view),
+        lost_connections::candidates(&view),
+        outages::candidates(&view),
         overload::candidates(&view),
         queue::candidates(&view),
-        stages::candidates(&view),
+        latency_breakdown::candidates(&view),
     ]
     .concat();
     let codes: Vec<String> = found.iter().map(|candidate| candidate.finding.code.clone()).collect();
     let is_explained = |code: &str| {
-        let causes = EXPLAINS.iter().filter(|(_, consequences)| consequences.contains(&code));
+        let causes = CONSEQUENCES.iter().filter(|(_, consequences)| consequences.contains(&code));
         causes.into_iter().any(|(cause, _)| codes.iter().any(|found| found == cause))
     };
     found.retain(|candidate| !is_explained(&candidate.finding.code));
-    found.sort_by(|a, b| a.rank.cmp(&b.rank).then(b.explains.total_cmp(&a.explains)));
+    found.sort_by(|a, b| a.rank.cmp(&b.rank).then(b.explained_share.total_cmp(&a.explained_share)));
     found.into_iter().map(|candidate| candidate.finding).collect()
 }
 
 /// A candidate in the making.
-struct Case {
+struct CandidateBuilder {
     candidate: Candidate,
 }
 
-impl Case {
+impl CandidateBuilder {
     fn new(code: &str, explains: f64, sentence: String) -> Self {
         let finding = Finding {
             code: code.to_owned(),
@@ -213,10 +213,10 @@ impl Case {
             refuted_by: String::new(),
             advice: String::new(),
         };
-        Self { candidate: Candidate { finding, explains: explains.clamp(0.0, 1.0), rank: Rank::Cause } }
+        Self { candidate: Candidate { finding, explained_share: explains.clamp(0.0, 1.0), rank: FindingRank::Cause } }
     }
 
-    fn rank(mut self, rank: Rank) -> Self {
+    fn rank(mut self, rank: FindingRank) -> Self {
         self.candidate.rank = rank;
         self
     }
@@ -227,14 +227,14 @@ impl Case {
     }
 
     /// Evidence that may be missing.
-    fn maybe(self, figure: impl Into<String>, says: Option<String>) -> Self {
+    fn optional_evidence(self, figure: impl Into<String>, says: Option<String>) -> Self {
         match says {
             Some(says) => self.evidence(figure, says),
             None => self,
         }
     }
 
-    fn close(mut self, refuted_by: &str, advice: &str) -> Candidate {
+    fn build(mut self, refuted_by: &str, advice: &str) -> Candidate {
         self.candidate.finding.refuted_by = refuted_by.to_owned();
         self.candidate.finding.advice = advice.to_owned();
         self.candidate

@@ -2,63 +2,63 @@
 //! connections for which a listener's queue had none. Refuses to know whose packets they were: the machine counts all
 //! of them together.
 
-use super::refused::errors_that_say;
+use super::format::{count, counted};
+use super::refusals::errors_matching;
 use super::series::sum_of_counts;
-use super::thresholds::{CONNECT_AGAIN_MS, PACKETS_DROPPED_MIN};
-use super::view::View;
-use super::words::{count, counted};
-use super::{Candidate, Case};
+use super::thresholds::{PACKETS_DROPPED_MIN, SYN_RETRANSMIT_MS};
+use super::view::RunView;
+use super::{Candidate, CandidateBuilder};
 use crate::aggregate::Statistics;
 
 /// What a connection says whose packets were lost for too long, or that was never taken up.
-const LOST: [&str; 5] = ["reset by peer", "os error 104", "was lost", "no answer within", "timed out"];
+const LOST_CONNECTION_TEXTS: [&str; 5] = ["reset by peer", "os error 104", "was lost", "no answer within", "timed out"];
 
-pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
-    [backlog(view), listener(view)].into_iter().flatten().collect()
+pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
+    [packet_backlog(view), accept_queue(view)].into_iter().flatten().collect()
 }
 
 /// A processor had more packets waiting than its backlog holds. Timers of the kernel that go off together are enough: each
 /// idle connection asks by keepalive whether the other side is there, and three lost questions end it.
-fn backlog(view: &View<'_>) -> Option<Candidate> {
-    let dropped = sum(view, "machine.packets_dropped").filter(|sum| *sum >= PACKETS_DROPPED_MIN)?;
+fn packet_backlog(view: &RunView<'_>) -> Option<Candidate> {
+    let dropped = sum_of_figure(view, "machine.packets_dropped").filter(|sum| *sum >= PACKETS_DROPPED_MIN)?;
     let sentence = format!(
         "The machine dropped {} on their way, because more came at once than a processor's backlog holds.",
         counted(dropped as u64, "packet")
     );
-    let case =
-        case(view, "packets_dropped", sentence).evidence("machine.packets_dropped", counted(dropped as u64, "packet"));
-    let timed_out = sum(view, "machine.timed_out").filter(|sum| *sum > 0.0);
-    let case = case.maybe(
+    let case = lost_connections_case(view, "packets_dropped", sentence)
+        .evidence("machine.packets_dropped", counted(dropped as u64, "packet"));
+    let timed_out = sum_of_figure(view, "machine.timed_out").filter(|sum| *sum > 0.0);
+    let case = case.optional_evidence(
         "machine.timed_out",
         timed_out.map(|sum| format!("{} ended because nothing came back", counted(sum as u64, "connection"))),
     );
     let refuted_by = "With a larger net.core.netdev_max_backlog nothing is dropped, and as many connections are lost.";
     let advice =
         "Raise net.core.netdev_max_backlog, or let idle connections ask more rarely whether the other side is there.";
-    Some(case.close(refuted_by, advice))
+    Some(case.build(refuted_by, advice))
 }
 
 /// A listener had more connections waiting to be accepted than its queue holds. The machine counts those of all programs: where
 /// nothing of this trial failed or came a retransmission late, it was another one's.
-fn listener(view: &View<'_>) -> Option<Candidate> {
-    let refused = sum(view, "machine.listen_overflows").filter(|sum| *sum > 0.0 && is_felt(view))?;
+fn accept_queue(view: &RunView<'_>) -> Option<Candidate> {
+    let refused = sum_of_figure(view, "machine.listen_overflows").filter(|sum| *sum > 0.0 && has_impact(view))?;
     let connections = counted(refused as u64, "connection");
     let sentence = format!(
         "A listener's queue was full: {connections} came while it held as many as it may that nobody had accepted."
     );
-    let case = case(view, "accept_queue_full", sentence).evidence(
+    let case = lost_connections_case(view, "accept_queue_full", sentence).evidence(
         "machine.listen_overflows",
         format!("{} of this machine, the target's or another's", count(refused as u64)),
     );
     let refuted_by =
         "With a longer queue (the listener's backlog, net.core.somaxconn) as many connections are refused.";
     let advice = "Let connections come more evenly, lengthen the listener's queue, or accept them sooner.";
-    Some(case.close(refuted_by, advice))
+    Some(case.build(refuted_by, advice))
 }
 
 /// Whether anything failed, or took as long as a connection does whose first packet was lost.
-fn is_felt(view: &View<'_>) -> bool {
-    let is_late = |times: &Statistics| times.max.is_some_and(|max| max >= CONNECT_AGAIN_MS);
+fn has_impact(view: &RunView<'_>) -> bool {
+    let is_late = |times: &Statistics| times.max.is_some_and(|max| max >= SYN_RETRANSMIT_MS);
     let results = view.input.results;
     let has_failed = results.journeys.values().any(|journey| journey.op.errors > 0);
     // How long a paced journey takes is its own doing.
@@ -71,9 +71,9 @@ fn is_felt(view: &View<'_>) -> bool {
 }
 
 /// What is lost, as far as errors say so.
-fn case(view: &View<'_>, code: &str, sentence: String) -> Case {
-    let (errors, groups) = errors_that_say(view, &LOST);
-    groups.into_iter().fold(Case::new(code, view.arrivals().share(errors), sentence), |case, group| {
+fn lost_connections_case(view: &RunView<'_>, code: &str, sentence: String) -> CandidateBuilder {
+    let (errors, groups) = errors_matching(view, &LOST_CONNECTION_TEXTS);
+    groups.into_iter().fold(CandidateBuilder::new(code, view.arrivals().share(errors), sentence), |case, group| {
         case.evidence(
             format!("errors.{}.{}", group.journey, group.kind),
             format!("{} · {}", count(group.count), group.sample),
@@ -81,6 +81,6 @@ fn case(view: &View<'_>, code: &str, sentence: String) -> Case {
     })
 }
 
-fn sum(view: &View<'_>, figure: &str) -> Option<f64> {
+fn sum_of_figure(view: &RunView<'_>, figure: &str) -> Option<f64> {
     view.series(figure).map(sum_of_counts)
 }

@@ -1,20 +1,20 @@
 //! More arrivals than the target answers: a part of the trial at a rate, whose answers come at a lower one, second after
 //! second, while what is under way grows to its cap or past the end of the part. Refuses to say what the target is short of.
 
-use super::series::{Times, at};
-use super::thresholds::{BACKLOG_MIN, BACKLOG_MIN_S, CEILING_WITHIN, LASTING_MIN_S, OFFERED_ABOVE_MIN};
-use super::view::View;
-use super::words::{count, digits, moment, time};
-use super::{Candidate, Case};
+use super::format::{count, moment, number, time};
+use super::series::{TimeRanges, value_at};
+use super::thresholds::{BACKLOG_MIN, BACKLOG_MIN_S, CEILING_TOLERANCE, OFFERED_ABOVE_MIN, SUSTAINED_MIN_S};
+use super::view::RunView;
+use super::{Candidate, CandidateBuilder};
 use crate::aggregate::LoadStepFigures;
-use crate::report::words::clean;
+use crate::report::format::sanitize;
 
 /// Parts that are told one by one.
-const TOLD_MAX: usize = 5;
+const LISTED_MAX: usize = 5;
 
 /// A part that asked for more than was answered.
-struct Overload<'a> {
-    part: &'a LoadStepFigures,
+struct OverloadedStep<'a> {
+    load_step: &'a LoadStepFigures,
     offered_per_s: f64,
     /// Good answers in a usual second of it.
     answered_per_s: f64,
@@ -22,48 +22,49 @@ struct Overload<'a> {
     backlog_s: f64,
 }
 
-pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
-    let mut found: Vec<Overload<'_>> = view.input.parts.iter().filter_map(|part| Overload::of(part, view)).collect();
+pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
+    let mut found: Vec<OverloadedStep<'_>> =
+        view.input.load_steps.iter().filter_map(|part| OverloadedStep::from_step(part, view)).collect();
     found.sort_by(|a, b| b.backlog_s.total_cmp(&a.backlog_s));
     let Some(worst) = found.first() else { return Vec::new() };
     let sentence = format!(
         "More came than the target answers: about {} a second. {} a second came in `{}`, and the last of them was answered {} \
          after it was due.",
-        digits(worst.answered_per_s),
-        digits(worst.offered_per_s),
-        clean(&worst.part.label),
+        number(worst.answered_per_s),
+        number(worst.offered_per_s),
+        sanitize(&worst.load_step.label),
         time(worst.backlog_s)
     );
-    let ended: u64 = found.iter().map(|one| one.part.op.count).sum();
+    let ended: u64 = found.iter().map(|one| one.load_step.op.count).sum();
     let explains = ended as f64 / view.arrivals().ended.max(1) as f64;
-    let mut case = Case::new("overloaded", explains, sentence);
-    for one in found.iter().take(TOLD_MAX) {
-        let Overload { part, offered_per_s, answered_per_s, backlog_s } = one;
+    let mut case = CandidateBuilder::new("overloaded", explains, sentence);
+    for one in found.iter().take(LISTED_MAX) {
+        let OverloadedStep { load_step: part, offered_per_s, answered_per_s, backlog_s } = one;
         let says = format!(
             "from {} on {} a second came and {} a second were answered, second after second; the queue took {} more",
             moment(part.start_s),
-            digits(*offered_per_s),
-            digits(*answered_per_s),
+            number(*offered_per_s),
+            number(*answered_per_s),
             time(*backlog_s)
         );
-        case = case.evidence(format!("part {}", clean(&part.label)), says);
+        case = case.evidence(format!("part {}", sanitize(&part.label)), says);
     }
     let most = |figure: &str| view.series(figure).and_then(crate::aggregate::Series::peak);
     let told = |(t_s, most): (f64, f64)| format!("at most {} at {}", count(most as u64), moment(t_s));
     let case = case
-        .maybe("load.in_flight", most("load.in_flight").map(told))
-        .maybe("load.queued", most("load.queued").filter(|(_, most)| *most > 0.0).map(told));
+        .optional_evidence("load.in_flight", most("load.in_flight").map(told))
+        .optional_evidence("load.queued", most("load.queued").filter(|(_, most)| *most > 0.0).map(told));
     let refuted_by =
         "At a higher rate more a second are answered, or another client gets answers that this one waits for.";
     let advice =
         "Ask for less than this rate, or find what the target is short of: processors, connections, workers, a lock.";
-    vec![case.close(refuted_by, advice)]
+    vec![case.build(refuted_by, advice)]
 }
 
-impl<'a> Overload<'a> {
+impl<'a> OverloadedStep<'a> {
     /// None where the target kept up, or was held up for a while and not all the time; a search says itself which of its
     /// levels were too much.
-    fn of(part: &'a LoadStepFigures, view: &View<'_>) -> Option<Self> {
+    fn from_step(part: &'a LoadStepFigures, view: &RunView<'_>) -> Option<Self> {
         let offered_per_s = part.offered_per_s.filter(|per_s| *per_s > 0.0 && part.overload.is_none())?;
         let due_s = (part.op.count + part.not_sent) as f64 / offered_per_s;
         let backlog_s = part.length_s - due_s;
@@ -74,24 +75,24 @@ impl<'a> Overload<'a> {
                 && other.start_s + other.length_s > part.start_s + backlog_s
         };
         // What several parts ask is not told apart.
-        let is_alone = !view.input.parts.iter().any(overlaps);
+        let is_alone = !view.input.load_steps.iter().any(overlaps);
         let is_late = backlog_s >= BACKLOG_MIN_S.max(BACKLOG_MIN * due_s);
         if !is_alone || !is_late {
             return None;
         }
-        let faults = Times::of(view.disturbances.iter().map(|one| one.window_s));
+        let faults = TimeRanges::new(view.disturbances.iter().map(|one| one.window_s));
         let seconds = (part.start_s.ceil() as u64 + 1..end_s.floor() as u64).map(|second| second as f64);
         let known = seconds.filter(|t_s| !faults.contains(*t_s)).filter_map(|t_s| {
-            let all = view.ops.iter().filter_map(|op| at(op.ok?, t_s)).reduce(|sum, one| sum + one);
+            let all = view.ops.iter().filter_map(|op| value_at(op.ok?, t_s)).reduce(|sum, one| sum + one);
             all.filter(|per_s| per_s.is_finite())
         });
         let mut per_s: Vec<f64> = known.collect();
         per_s.sort_by(f64::total_cmp);
         let median = *per_s.get(per_s.len() / 2)?;
-        let is_flat = |value: &&f64| (**value - median).abs() <= CEILING_WITHIN * median;
+        let is_flat = |value: &&f64| (**value - median).abs() <= CEILING_TOLERANCE * median;
         let flat = per_s.iter().filter(is_flat).count();
-        let lasts = per_s.len() as f64 >= LASTING_MIN_S && flat * 5 >= per_s.len() * 4;
+        let lasts = per_s.len() as f64 >= SUSTAINED_MIN_S && flat * 5 >= per_s.len() * 4;
         let is_short = offered_per_s >= OFFERED_ABOVE_MIN * median;
-        (lasts && is_short).then_some(Self { part, offered_per_s, answered_per_s: median, backlog_s })
+        (lasts && is_short).then_some(Self { load_step: part, offered_per_s, answered_per_s: median, backlog_s })
     }
 }

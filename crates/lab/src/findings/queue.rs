@@ -2,57 +2,58 @@
 //! ceiling, and each piece under way takes no longer than before. Then more workers would help, and a faster store
 //! would not. Refuses to blame workers that are slowed down by something else.
 
-use super::series::{Times, area, mean, steps, time_when_s, when};
+use super::format::{count, moment, number, share, time};
+use super::series::{TimeRanges, area, mean, steps, time_when_s, times_when};
 use super::thresholds::{
-    LASTING_MIN_S, LASTING_SHARE_MIN, PLATEAU_MIN, QUEUE_DEPTH_SHARE_MIN, QUEUE_WAIT_MIN_S, RUN_GROWTH_MAX, SHARE_MIN,
+    PLATEAU_MIN, QUEUE_DEPTH_SHARE_MIN, QUEUE_WAIT_MIN_S, RUN_GROWTH_MAX, SHARE_MIN, SUSTAINED_MIN_S,
+    SUSTAINED_SHARE_MIN,
 };
-use super::view::View;
-use super::words::{count, digits, moment, share, time};
-use super::{Candidate, Case};
+use super::view::RunView;
+use super::{Candidate, CandidateBuilder};
 use crate::aggregate::{Series, WorkFigures};
 
-pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     let by_work: Vec<Candidate> =
-        view.input.results.work.iter().filter_map(|(name, figures)| work_behind(view, name, figures)).collect();
-    if view.input.results.work.is_empty() { behind_by_signals(view).into_iter().collect() } else { by_work }
+        view.input.results.work.iter().filter_map(|(name, figures)| queue_behind(view, name, figures)).collect();
+    if view.input.results.work.is_empty() { queue_behind_by_metrics(view).into_iter().collect() } else { by_work }
 }
 
 /// One kind of work as the lab followed it.
-struct Queue<'a> {
+struct QueueStats<'a> {
     running: &'a Series,
     /// When pieces waited, without the time that belongs to faults.
-    queued: Times,
+    queued: TimeRanges,
     /// In the queue, in the mean over all pieces, in seconds.
     wait_s: f64,
     /// Under way, likewise.
     run_s: f64,
-    deepest: (f64, f64),
+    peak_depth: (f64, f64),
 }
 
-impl<'a> Queue<'a> {
-    fn of(view: &View<'a>, name: &str, figures: &WorkFigures) -> Option<Self> {
+impl<'a> QueueStats<'a> {
+    fn from_view(view: &RunView<'a>, name: &str, figures: &WorkFigures) -> Option<Self> {
         let series = |count: &str| view.series(&format!("work.{name}.{count}"));
         let (waiting, running) = (series("waiting")?, series("running")?);
-        let disturbed = Times::of(view.disturbances.iter().map(|one| one.window_s));
-        let queued = when(waiting, |waiting| waiting >= 1.0).without(&disturbed);
+        let disturbed = TimeRanges::new(view.disturbances.iter().map(|one| one.window_s));
+        let queued = times_when(waiting, |waiting| waiting >= 1.0).difference(&disturbed);
         let pieces = figures.created as f64;
         if pieces == 0.0 {
             return None;
         }
         // The area under the curve holds those that still wait at the end; the target's own times are finer.
         let per_piece = |series: &Series, own: Option<f64>| {
-            let (waited_s, _) = area(series, &Times::of([(f64::MIN, f64::MAX)]).without(&disturbed));
+            let (waited_s, _) = area(series, &TimeRanges::new([(f64::MIN, f64::MAX)]).difference(&disturbed));
             own.unwrap_or(0.0).max(waited_s / pieces)
         };
         let wait_s = per_piece(waiting, figures.queue_wait_s.avg);
         let run_s = per_piece(running, figures.run_s.avg);
-        Some(Self { running, queued, wait_s, run_s, deepest: waiting.peak()? })
+        Some(Self { running, queued, wait_s, run_s, peak_depth: waiting.peak()? })
     }
 
     /// Whether the number under way stays at its ceiling while others wait.
     fn is_at_ceiling(&self, ceiling: f64) -> bool {
         let at_s = time_when_s(self.running, &self.queued, |running| running >= PLATEAU_MIN * ceiling);
-        at_s >= LASTING_MIN_S && at_s >= LASTING_SHARE_MIN * self.queued.length_s()
+        at_s >= SUSTAINED_MIN_S && at_s >= SUSTAINED_SHARE_MIN * self.queued.total_s()
     }
 
     /// The most that were under way at once while others waited, in the mean of a look.
@@ -67,8 +68,8 @@ impl<'a> Queue<'a> {
         let (from_s, to_s) = (self.queued.first_s()?, self.queued.last_s()?);
         let middle_s = (from_s + to_s) / 2.0;
         let half = |from_s: f64, to_s: f64| {
-            let times = Times::of([(from_s, to_s)]);
-            let ended = rise(finished, from_s, to_s).filter(|ended| *ended > 0.0)?;
+            let times = TimeRanges::new([(from_s, to_s)]);
+            let ended = increase(finished, from_s, to_s).filter(|ended| *ended > 0.0)?;
             Some(mean(self.running, &times)? * (to_s - from_s) / ended)
         };
         Some((half(from_s, middle_s)?, half(middle_s, to_s)?))
@@ -76,15 +77,15 @@ impl<'a> Queue<'a> {
 }
 
 /// By how much a count rose between two moments.
-fn rise(series: &Series, from_s: f64, to_s: f64) -> Option<f64> {
-    let at = |t_s: f64| super::series::at(series, t_s);
+fn increase(series: &Series, from_s: f64, to_s: f64) -> Option<f64> {
+    let at = |t_s: f64| super::series::value_at(series, t_s);
     Some(at(to_s)? - at(from_s).unwrap_or(0.0))
 }
 
-fn work_behind(view: &View<'_>, name: &str, figures: &WorkFigures) -> Option<Candidate> {
-    let queue = Queue::of(view, name, figures)?;
+fn queue_behind(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Option<Candidate> {
+    let queue = QueueStats::from_view(view, name, figures)?;
     let explains = queue.wait_s / (queue.wait_s + queue.run_s);
-    let (deepest_s, deepest) = queue.deepest;
+    let (deepest_s, deepest) = queue.peak_depth;
     let is_deep = deepest >= QUEUE_DEPTH_SHARE_MIN * figures.created as f64;
     let is_material = queue.wait_s >= QUEUE_WAIT_MIN_S && explains >= SHARE_MIN;
     let ceiling = queue.ceiling();
@@ -109,17 +110,17 @@ fn work_behind(view: &View<'_>, name: &str, figures: &WorkFigures) -> Option<Can
         format!("{} in the first half of the queue, {} in the second", time(first_s), time(second_s))
     });
     let still = figures.waiting;
-    let case = Case::new("queue_behind", explains, sentence)
+    let case = CandidateBuilder::new("queue_behind", explains, sentence)
         .evidence(
             format!("work.{name}.waiting"),
             format!("{} of a piece's time; {} still waited at the end", share(explains), count(still)),
         )
         .evidence(
             format!("work.{name}.running"),
-            format!("{} in the mean while others waited", digits(mean(queue.running, &queue.queued).unwrap_or(0.0))),
+            format!("{} in the mean while others waited", number(mean(queue.running, &queue.queued).unwrap_or(0.0))),
         )
-        .maybe("time under way", halves);
-    Some(case.close(REFUTED_BY, ADVICE))
+        .optional_evidence("time under way", halves);
+    Some(case.build(REFUTED_BY, ADVICE))
 }
 
 const REFUTED_BY: &str =
@@ -128,16 +129,16 @@ const REFUTED_BY: &str =
 const ADVICE: &str = "Give the queue more workers, or let each do more at once: nothing behind them was short of room.";
 
 /// The same for a target whose work the lab does not follow, by the target's own metrics.
-fn behind_by_signals(view: &View<'_>) -> Option<Candidate> {
+fn queue_behind_by_metrics(view: &RunView<'_>) -> Option<Candidate> {
     let busy = view.busy();
     let (wait, run) = (view.role("queue_wait")?, view.role("run_time")?);
-    let (waited, ran) = (wait.took(&busy)?, run.took(&busy)?);
+    let (waited, ran) = (wait.timing(&busy)?, run.timing(&busy)?);
     let explains = waited.mean_s / (waited.mean_s + ran.mean_s);
-    let calm = run.took(&view.requests.calm);
+    let calm = run.timing(&view.requests.calm);
     let is_flat = calm.is_none_or(|calm| ran.mean_s <= RUN_GROWTH_MAX * calm.mean_s);
-    let lasting_s = wait.long_s(&busy, QUEUE_WAIT_MIN_S);
+    let lasting_s = wait.time_above_s(&busy, QUEUE_WAIT_MIN_S);
     let is_material = waited.mean_s >= QUEUE_WAIT_MIN_S && explains >= SHARE_MIN;
-    if !is_material || !is_flat || !View::is_lasting(lasting_s, &busy) {
+    if !is_material || !is_flat || !RunView::is_sustained(lasting_s, &busy) {
         return None;
     }
     let sentence = format!(
@@ -147,12 +148,12 @@ fn behind_by_signals(view: &View<'_>) -> Option<Candidate> {
     );
     let depth = view.role("queue_depth");
     let deepest = depth.as_ref().and_then(|depth| Some((depth.figure.clone(), depth.gauge()?.peak()?)));
-    let case = Case::new("queue_behind", explains, sentence)
+    let case = CandidateBuilder::new("queue_behind", explains, sentence)
         .evidence(&wait.figure, format!("{} in the mean while busy", time(waited.mean_s)))
         .evidence(&run.figure, format!("{} in the mean while busy", time(ran.mean_s)));
     let case = match deepest {
-        Some((figure, (t_s, deepest))) => case.evidence(figure, format!("{} at {}", digits(deepest), moment(t_s))),
+        Some((figure, (t_s, deepest))) => case.evidence(figure, format!("{} at {}", number(deepest), moment(t_s))),
         None => case,
     };
-    Some(case.close(REFUTED_BY, ADVICE))
+    Some(case.build(REFUTED_BY, ADVICE))
 }

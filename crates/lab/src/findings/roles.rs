@@ -4,12 +4,12 @@
 
 use std::collections::BTreeSet;
 
-use super::series::{Step, Times, area, at, mean, steps, time_when_s};
+use super::series::{SeriesStep, TimeRanges, area, mean, steps, time_when_s, value_at};
 use crate::aggregate::{Series, Timeline, seconds_in_unit};
-use crate::scenario::Signals;
+use crate::scenario::MetricRoles;
 
 /// Every role, and the metric that our own server tells it with.
-pub const ROLES: [(&str, Option<&str>); 15] = [
+pub const ROLE_METRICS: [(&str, Option<&str>); 15] = [
     // Times: histograms, summaries, or gauges in the unit that their name ends with, seconds without one.
     ("pool_wait", Some("gauntlet_store_pool_wait_seconds")),
     ("query_time", Some("gauntlet_store_query_seconds")),
@@ -33,23 +33,23 @@ pub const ROLES: [(&str, Option<&str>); 15] = [
 /// The metrics that findings look for: those that the scenario names, and those of our own server. A timeline keeps
 /// room for them ([`Timeline::with_preferred_metrics`]).
 #[must_use]
-pub fn metric_names(signals: &Signals) -> BTreeSet<String> {
-    let named = signals.values().map(|metric| base_of(metric).to_owned());
-    let known = ROLES.iter().filter_map(|(_, metric)| metric.map(str::to_owned));
+pub fn metric_names(signals: &MetricRoles) -> BTreeSet<String> {
+    let named = signals.values().map(|metric| metric_name(metric).to_owned());
+    let known = ROLE_METRICS.iter().filter_map(|(_, metric)| metric.map(str::to_owned));
     named.chain(known).collect()
 }
 
-fn base_of(metric: &str) -> &str {
+fn metric_name(metric: &str) -> &str {
     metric.split('{').next().unwrap_or(metric)
 }
 
 /// What the timeline shows of one role.
 #[derive(Clone, Debug)]
-pub(super) struct Role<'a> {
+pub(super) struct RoleSeries<'a> {
     /// The name on the timeline of what it shows best, for evidence.
     pub(super) figure: String,
     /// How often, and how much time in all a second, over all labels of a histogram or summary.
-    spreads: Vec<(&'a Series, &'a Series)>,
+    summaries: Vec<(&'a Series, &'a Series)>,
     /// Values of a gauge, over all its labels.
     gauges: Vec<&'a Series>,
     /// Rates of a counter, over all its labels.
@@ -60,25 +60,25 @@ pub(super) struct Role<'a> {
 
 /// A time over a stretch of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Took {
+pub(super) struct RoleTiming {
     /// In the mean, in seconds.
     pub(super) mean_s: f64,
     /// How many were under way at once, in the mean; a gauge does not say.
-    pub(super) under_way: Option<f64>,
+    pub(super) concurrency: Option<f64>,
     /// How many there were a second; a gauge does not say.
     pub(super) per_s: Option<f64>,
 }
 
-impl<'a> Role<'a> {
+impl<'a> RoleSeries<'a> {
     /// What is on the timeline of this role: the metric that the scenario names, or the known one.
-    pub(super) fn find(role: &str, timeline: &'a Timeline, signals: &Signals) -> Option<Self> {
-        let known = ROLES.iter().find(|(name, _)| *name == role).and_then(|(_, metric)| *metric);
+    pub(super) fn find(role: &str, timeline: &'a Timeline, signals: &MetricRoles) -> Option<Self> {
+        let known = ROLE_METRICS.iter().find(|(name, _)| *name == role).and_then(|(_, metric)| *metric);
         let metric = signals.get(role).map(String::as_str).or(known)?;
-        Self::named(metric, timeline)
+        Self::from_metric(metric, timeline)
     }
 
-    fn named(metric: &str, timeline: &'a Timeline) -> Option<Self> {
-        let paths = paths(metric, timeline);
+    fn from_metric(metric: &str, timeline: &'a Timeline) -> Option<Self> {
+        let paths = series_names(metric, timeline);
         let get = |path: &String, figure: &str| timeline.get(&format!("{path}{figure}"));
         let spread = |path: &String| {
             let spent = get(path, ".under_way").or_else(|| get(path, ".sum_per_s"))?;
@@ -89,40 +89,40 @@ impl<'a> Role<'a> {
             if spreads.is_empty() { paths.iter().filter_map(|path| get(path, ".per_s")).collect() } else { Vec::new() };
         // A figure of an observer or of the machine can be named as well.
         let gauges: Vec<_> = paths.iter().filter_map(|path| get(path, "")).chain(timeline.get(metric)).collect();
-        let unit_s = seconds_in_unit(base_of(metric)).unwrap_or(1.0);
+        let unit_s = seconds_in_unit(metric_name(metric)).unwrap_or(1.0);
         let shown =
             paths.iter().flat_map(|path| ["", ".mean_s", ".mean", ".per_s"].map(|figure| format!("{path}{figure}")));
         let figure = shown.chain([metric.to_owned()]).find(|name| timeline.get(name).is_some())?;
-        Some(Self { figure, spreads, gauges, rates, unit_s })
+        Some(Self { figure, summaries: spreads, gauges, rates, unit_s })
     }
 
     /// The name on the timeline of how many were under way at once, where a mean says how long they took.
-    pub(super) fn at_once(&self) -> String {
+    pub(super) fn concurrency_figure(&self) -> String {
         self.figure.strip_suffix(".mean_s").map_or_else(|| self.figure.clone(), |path| format!("{path}.under_way"))
     }
 
     /// The time that it took, over these times; none when there was none.
-    pub(super) fn took(&self, times: &Times) -> Option<Took> {
-        if self.spreads.is_empty() {
-            let mean_s = self.value(times)? * self.unit_s;
-            return Some(Took { mean_s, under_way: None, per_s: None });
+    pub(super) fn timing(&self, times: &TimeRanges) -> Option<RoleTiming> {
+        if self.summaries.is_empty() {
+            let mean_s = self.mean(times)? * self.unit_s;
+            return Some(RoleTiming { mean_s, concurrency: None, per_s: None });
         }
         let (mut counted, mut spent, mut known_s) = (0.0, 0.0, 0.0_f64);
-        for (rate, under_way) in &self.spreads {
+        for (rate, under_way) in &self.summaries {
             let (count, rate_known_s) = area(rate, times);
             counted += count;
             spent += area(under_way, times).0;
             known_s = known_s.max(rate_known_s);
         }
-        (counted > 0.0 && known_s > 0.0 && spent.is_finite() && counted.is_finite()).then(|| Took {
+        (counted > 0.0 && known_s > 0.0 && spent.is_finite() && counted.is_finite()).then(|| RoleTiming {
             mean_s: spent / counted,
-            under_way: Some(spent / known_s),
+            concurrency: Some(spent / known_s),
             per_s: Some(counted / known_s),
         })
     }
 
     /// A gauge's mean over these times, the highest over its labels.
-    pub(super) fn value(&self, times: &Times) -> Option<f64> {
+    pub(super) fn mean(&self, times: &TimeRanges) -> Option<f64> {
         let means = self.gauges.iter().filter_map(|gauge| mean(gauge, times));
         means.max_by(f64::total_cmp)
     }
@@ -136,34 +136,34 @@ impl<'a> Role<'a> {
     }
 
     /// A counter's rise a second over these times, over all its labels.
-    pub(super) fn per_s(&self, times: &Times) -> Option<f64> {
+    pub(super) fn per_s(&self, times: &TimeRanges) -> Option<f64> {
         let rates: Vec<f64> = self.rates.iter().filter_map(|rate| mean(rate, times)).collect();
         (!rates.is_empty()).then(|| rates.iter().sum())
     }
 
     /// How much of these times it took at least so long, in the mean of each look.
-    pub(super) fn long_s(&self, times: &Times, least_s: f64) -> f64 {
-        let Some((first, _)) = self.spreads.first() else {
+    pub(super) fn time_above_s(&self, times: &TimeRanges, least_s: f64) -> f64 {
+        let Some((first, _)) = self.summaries.first() else {
             let long =
                 self.gauges.iter().map(|gauge| time_when_s(gauge, times, |value| value * self.unit_s >= least_s));
             return long.fold(0.0, f64::max);
         };
         let is_long = |t_s: f64| {
             let sum = |of: fn(&(&'a Series, &'a Series)) -> &'a Series| {
-                self.spreads.iter().filter_map(|spread| at(of(spread), t_s)).sum::<f64>()
+                self.summaries.iter().filter_map(|spread| value_at(of(spread), t_s)).sum::<f64>()
             };
             let (counted, spent) = (sum(|spread| spread.0), sum(|spread| spread.1));
             counted > 0.0 && spent / counted >= least_s
         };
         let long = steps(first).filter(|step| is_long(step.from_s)).map(|step| (step.from_s, step.to_s));
-        let long = Times::of(long);
-        times.length_s() - times.without(&long).length_s()
+        let long = TimeRanges::new(long);
+        times.total_s() - times.difference(&long).total_s()
     }
 
     /// The means of single looks in these times, in seconds, shortest first.
-    pub(super) fn looks_s(&self, times: &Times) -> Vec<f64> {
-        let Some((first, _)) = self.spreads.first() else { return Vec::new() };
-        let look = |step: Step| self.took(&Times::of([(step.from_s, step.to_s)])).map(|took| took.mean_s);
+    pub(super) fn sample_means_s(&self, times: &TimeRanges) -> Vec<f64> {
+        let Some((first, _)) = self.summaries.first() else { return Vec::new() };
+        let look = |step: SeriesStep| self.timing(&TimeRanges::new([(step.from_s, step.to_s)])).map(|took| took.mean_s);
         let inside = steps(first).filter(|step| times.contains((step.from_s + step.to_s) / 2.0));
         let mut means: Vec<f64> = inside.filter_map(look).collect();
         means.sort_by(f64::total_cmp);
@@ -172,7 +172,7 @@ impl<'a> Role<'a> {
 }
 
 /// The timeline's names of a metric: itself, or, where it has labels, each of them.
-fn paths(metric: &str, timeline: &Timeline) -> Vec<String> {
+fn series_names(metric: &str, timeline: &Timeline) -> Vec<String> {
     let exact = format!("metric.{metric}");
     let labelled = format!("{exact}{{");
     let mut found = BTreeSet::from([exact]);
@@ -188,8 +188,8 @@ mod tests {
 
     #[test]
     fn every_role_of_a_scenario_is_looked_for() {
-        let mut known = crate::scenario::ROLES.to_vec();
-        let mut looked_for = ROLES.map(|(role, _)| role).to_vec();
+        let mut known = crate::scenario::METRIC_ROLES.to_vec();
+        let mut looked_for = ROLE_METRICS.map(|(role, _)| role).to_vec();
         known.sort_unstable();
         looked_for.sort_unstable();
         assert_eq!(known, looked_for);
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn metrics_are_kept_by_name_whatever_their_labels() {
-        let signals = Signals::from([("pool_wait".to_owned(), "wait_seconds{db=\"x\"}".to_owned())]);
+        let signals = MetricRoles::from([("pool_wait".to_owned(), "wait_seconds{db=\"x\"}".to_owned())]);
         let names = metric_names(&signals);
         assert!(names.contains("wait_seconds") && names.contains("gauntlet_store_query_seconds"), "{names:?}");
     }

@@ -5,11 +5,11 @@ use crate::aggregate::{Series, SeriesBucket};
 
 /// Stretches of time in seconds from the start of the plan: in order, apart from each other, none empty.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Times(Vec<(f64, f64)>);
+pub(super) struct TimeRanges(Vec<(f64, f64)>);
 
-impl Times {
+impl TimeRanges {
     /// The stretches, put in order and together.
-    pub(super) fn of(stretches: impl IntoIterator<Item = (f64, f64)>) -> Self {
+    pub(super) fn new(stretches: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let mut all: Vec<(f64, f64)> = stretches.into_iter().filter(|(from, to)| from < to).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut joined: Vec<(f64, f64)> = Vec::with_capacity(all.len());
@@ -22,7 +22,7 @@ impl Times {
         Self(joined)
     }
 
-    pub(super) fn length_s(&self) -> f64 {
+    pub(super) fn total_s(&self) -> f64 {
         self.0.iter().map(|(from, to)| to - from).sum()
     }
 
@@ -42,23 +42,23 @@ impl Times {
         self.0.iter().copied()
     }
 
-    pub(super) fn and(&self, other: &Self) -> Self {
-        Self::of(self.0.iter().chain(&other.0).copied())
+    pub(super) fn intersection(&self, other: &Self) -> Self {
+        Self::new(self.0.iter().chain(&other.0).copied())
     }
 
     /// Each stretch with this much before and after it.
     pub(super) fn widened(&self, by_s: f64) -> Self {
-        Self::of(self.0.iter().map(|(from, to)| (from - by_s, to + by_s)))
+        Self::new(self.0.iter().map(|(from, to)| (from - by_s, to + by_s)))
     }
 
     /// What lies in these times and not in the others.
-    pub(super) fn without(&self, others: &Self) -> Self {
+    pub(super) fn difference(&self, others: &Self) -> Self {
         let mut left = self.0.clone();
         for (from, to) in &others.0 {
             left =
                 left.iter().flat_map(|(a, b)| [(*a, b.min(*from)), (a.max(*to), *b)]).filter(|(a, b)| a < b).collect();
         }
-        Self::of(left)
+        Self::new(left)
     }
 
     pub(super) fn contains(&self, t_s: f64) -> bool {
@@ -76,7 +76,7 @@ impl Times {
 
 /// A stretch of a series, with its end.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct SeriesStep {
     pub(super) from_s: f64,
     pub(super) to_s: f64,
     pub(super) value: SeriesBucket,
@@ -84,7 +84,7 @@ pub(super) struct Step {
 
 /// The stretches of a series, each until the next one, or as long as it is known to hold. The last one lasts as long as the
 /// one before it, or a second.
-pub(super) fn steps(series: &Series) -> impl Iterator<Item = Step> + '_ {
+pub(super) fn steps(series: &Series) -> impl Iterator<Item = SeriesStep> + '_ {
     let points = &series.points;
     let usual_s = match points.as_slice() {
         [.., before, last] => (last.t_s - before.t_s).max(0.0),
@@ -94,12 +94,12 @@ pub(super) fn steps(series: &Series) -> impl Iterator<Item = Step> + '_ {
         let next_s = points.get(place + 1).map(|next| next.t_s);
         let to_s = next_s.unwrap_or(point.until_s.unwrap_or(point.t_s + usual_s));
         let to_s = point.until_s.map_or(to_s, |until_s| until_s.min(to_s));
-        Step { from_s: point.t_s, to_s: to_s.max(point.t_s), value: *point }
+        SeriesStep { from_s: point.t_s, to_s: to_s.max(point.t_s), value: *point }
     })
 }
 
 /// The sum of value times seconds over these times, and the seconds that it was known for.
-pub(super) fn area(series: &Series, times: &Times) -> (f64, f64) {
+pub(super) fn area(series: &Series, times: &TimeRanges) -> (f64, f64) {
     steps(series).fold((0.0, 0.0), |(area, known_s), step| {
         let overlap_s = times.overlap_s((step.from_s, step.to_s));
         (area + overlap_s * step.value.mean, known_s + overlap_s)
@@ -107,25 +107,25 @@ pub(super) fn area(series: &Series, times: &Times) -> (f64, f64) {
 }
 
 /// The mean over these times; none where it is beyond what a number can hold.
-pub(super) fn mean(series: &Series, times: &Times) -> Option<f64> {
+pub(super) fn mean(series: &Series, times: &TimeRanges) -> Option<f64> {
     let (area, known_s) = area(series, times);
     (known_s > 0.0).then(|| area / known_s).filter(|mean| mean.is_finite())
 }
 
 /// The value that held at a moment, where it is known.
-pub(super) fn at(series: &Series, t_s: f64) -> Option<f64> {
+pub(super) fn value_at(series: &Series, t_s: f64) -> Option<f64> {
     let next = series.points.partition_point(|point| point.t_s <= t_s);
     let point = series.points.get(next.checked_sub(1)?)?;
     point.until_s.is_none_or(|until_s| t_s < until_s).then_some(point.mean)
 }
 
 /// The times in which the value was so.
-pub(super) fn when(series: &Series, is_so: impl Fn(f64) -> bool) -> Times {
-    Times::of(steps(series).filter(|step| is_so(step.value.mean)).map(|step| (step.from_s, step.to_s)))
+pub(super) fn times_when(series: &Series, is_so: impl Fn(f64) -> bool) -> TimeRanges {
+    TimeRanges::new(steps(series).filter(|step| is_so(step.value.mean)).map(|step| (step.from_s, step.to_s)))
 }
 
 /// The part of `times` in which the value was so.
-pub(super) fn time_when_s(series: &Series, times: &Times, is_so: impl Fn(f64) -> bool) -> f64 {
+pub(super) fn time_when_s(series: &Series, times: &TimeRanges, is_so: impl Fn(f64) -> bool) -> f64 {
     let so = steps(series).filter(|step| is_so(step.value.mean));
     so.map(|step| times.overlap_s((step.from_s, step.to_s))).sum()
 }
@@ -146,11 +146,11 @@ pub(super) fn usual_peak(steps: &[(f64, f64)]) -> f64 {
 
 /// The sum of a figure that every look counts anew.
 pub(super) fn sum_of_counts(series: &Series) -> f64 {
-    sum_while(series, |_| true)
+    sum_at(series, |_| true)
 }
 
 /// The same of the looks at moments that are asked for, in seconds.
-pub(super) fn sum_while(series: &Series, is_asked: impl Fn(f64) -> bool) -> f64 {
+pub(super) fn sum_at(series: &Series, is_asked: impl Fn(f64) -> bool) -> f64 {
     series.points.iter().filter(|point| is_asked(point.t_s)).map(|point| point.mean * point.n as f64).sum()
 }
 
@@ -165,18 +165,21 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_times(times: &Times, expected: &[(f64, f64)]) {
+    fn check_times(times: &TimeRanges, expected: &[(f64, f64)]) {
         assert_eq!(times.0, expected);
     }
 
     #[test]
     fn times_are_joined_and_cut() {
-        let times = Times::of([(5.0, 7.0), (0.0, 2.0), (1.0, 3.0), (9.0, 9.0), (3.0, 4.0)]);
+        let times = TimeRanges::new([(5.0, 7.0), (0.0, 2.0), (1.0, 3.0), (9.0, 9.0), (3.0, 4.0)]);
         check_times(&times, &[(0.0, 4.0), (5.0, 7.0)]);
-        check_times(&times.without(&Times::of([(1.0, 2.0), (6.0, 9.0)])), &[(0.0, 1.0), (2.0, 4.0), (5.0, 6.0)]);
-        check_times(&times.without(&Times::of([(0.0, 9.0)])), &[]);
-        check_times(&times.and(&Times::of([(4.0, 5.0)])), &[(0.0, 7.0)]);
-        assert_eq!((times.length_s(), times.first_s(), times.last_s()), (6.0, Some(0.0), Some(7.0)));
+        check_times(
+            &times.difference(&TimeRanges::new([(1.0, 2.0), (6.0, 9.0)])),
+            &[(0.0, 1.0), (2.0, 4.0), (5.0, 6.0)],
+        );
+        check_times(&times.difference(&TimeRanges::new([(0.0, 9.0)])), &[]);
+        check_times(&times.intersection(&TimeRanges::new([(4.0, 5.0)])), &[(0.0, 7.0)]);
+        assert_eq!((times.total_s(), times.first_s(), times.last_s()), (6.0, Some(0.0), Some(7.0)));
         assert_eq!(
             [times.overlap_s((3.5, 5.5)), times.overlap_s((4.0, 5.0)), times.overlap_s((-1.0, 9.0))],
             [1.0, 0.0, 6.0]
@@ -186,15 +189,15 @@ mod tests {
     #[test]
     fn values_hold_until_the_next_one() {
         let series = series(&[(0.0, 10.0), (1.0, 20.0), (3.0, 0.0)]);
-        assert_eq!(area(&series, &Times::of([(0.5, 2.0)])), (5.0 + 20.0, 1.5));
-        assert_eq!(mean(&series, &Times::of([(0.0, 5.0)])), Some(50.0 / 5.0));
-        assert_eq!(mean(&series, &Times::of([(7.0, 8.0)])), None);
+        assert_eq!(area(&series, &TimeRanges::new([(0.5, 2.0)])), (5.0 + 20.0, 1.5));
+        assert_eq!(mean(&series, &TimeRanges::new([(0.0, 5.0)])), Some(50.0 / 5.0));
+        assert_eq!(mean(&series, &TimeRanges::new([(7.0, 8.0)])), None);
         assert_eq!(
-            [at(&series, 0.9), at(&series, 1.0), at(&series, 99.0), at(&series, -1.0)],
+            [value_at(&series, 0.9), value_at(&series, 1.0), value_at(&series, 99.0), value_at(&series, -1.0)],
             [Some(10.0), Some(20.0), Some(0.0), None]
         );
-        check_times(&when(&series, |value| value > 5.0), &[(0.0, 3.0)]);
-        assert_eq!(time_when_s(&series, &Times::of([(2.0, 9.0)]), |value| value > 5.0), 1.0);
+        check_times(&times_when(&series, |value| value > 5.0), &[(0.0, 3.0)]);
+        assert_eq!(time_when_s(&series, &TimeRanges::new([(2.0, 9.0)]), |value| value > 5.0), 1.0);
     }
 
     #[test]
@@ -203,10 +206,13 @@ mod tests {
         for t in [0, 1, 2, 6, 7] {
             series.push_until(f64::from(t), Some(f64::from(t) + 1.0), 10.0);
         }
-        let all = Times::of([(0.0, 8.0)]);
+        let all = TimeRanges::new([(0.0, 8.0)]);
         assert_eq!((area(&series, &all), mean(&series, &all)), ((50.0, 5.0), Some(10.0)));
-        assert_eq!([at(&series, 2.9), at(&series, 3.0), at(&series, 6.0)], [Some(10.0), None, Some(10.0)]);
-        check_times(&when(&series, |value| value > 0.0), &[(0.0, 3.0), (6.0, 8.0)]);
+        assert_eq!(
+            [value_at(&series, 2.9), value_at(&series, 3.0), value_at(&series, 6.0)],
+            [Some(10.0), None, Some(10.0)]
+        );
+        check_times(&times_when(&series, |value| value > 0.0), &[(0.0, 3.0), (6.0, 8.0)]);
     }
 
     #[test]

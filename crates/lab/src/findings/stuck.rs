@@ -1,27 +1,27 @@
 //! Work that stopped making progress, grouped by who held it and by what became of the holder; and work that the server
 //! does not know. Refuses to guess a holder that nobody named.
 
-use super::view::View;
-use super::words::{count, counted, moment, share};
-use super::{Candidate, Case, Death};
+use super::format::{count, counted, moment, share};
+use super::view::RunView;
+use super::{Candidate, CandidateBuilder, ProcessExit};
 use crate::aggregate::WorkFigures;
 use crate::record::timeline::FaultRow;
-use crate::report::words::{first_few, first_few_of};
+use crate::report::format::{first_few, first_few_of};
 
 /// How many deaths and faults one finding tells of.
 const EVENTS_MAX: usize = 8;
 
-pub(super) fn candidates(view: &View<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     let works = view.input.results.work.iter();
     let of_work = |(name, figures): (&String, &WorkFigures)| {
-        let stuck = (figures.stuck > 0).then(|| stuck(view, name, figures));
-        let unknown = (figures.unknown > 0).then(|| unknown(view, name, figures));
+        let stuck = (figures.stuck > 0).then(|| stuck_work(view, name, figures));
+        let unknown = (figures.unknown > 0).then(|| unknown_work(view, name, figures));
         [stuck, unknown]
     };
     works.flat_map(of_work).flatten().collect()
 }
 
-fn unknown(view: &View<'_>, name: &str, figures: &WorkFigures) -> Candidate {
+fn unknown_work(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Candidate {
     let part = figures.unknown as f64 / figures.created.max(1) as f64;
     let seen = super::view::first_above_zero(view.series(&format!("work.{name}.unknown")).into_iter());
     let (unknown, created) = (count(figures.unknown), counted(figures.created, name));
@@ -29,27 +29,27 @@ fn unknown(view: &View<'_>, name: &str, figures: &WorkFigures) -> Candidate {
         "The server does not know {unknown} of {created} ({}), whose creation it had answered for.",
         share(part)
     );
-    let mut case = Case::new("unknown_work", part, sentence)
-        .maybe(format!("work.{name}.unknown"), seen.map(|t_s| format!("seen from {} on", moment(t_s))));
+    let mut case = CandidateBuilder::new("unknown_work", part, sentence)
+        .optional_evidence(format!("work.{name}.unknown"), seen.map(|t_s| format!("seen from {} on", moment(t_s))));
     if !figures.unknown_ids.is_empty() {
         let cut = figures.unknown.saturating_sub(figures.unknown_ids.len() as u64);
         case = case.evidence(format!("{name}.unknown_ids"), first_few_of(&figures.unknown_ids, cut, ", "));
     }
-    for event in events(view).into_iter().take(EVENTS_MAX) {
+    for event in process_events(view).into_iter().take(EVENTS_MAX) {
         case = case.evidence(event.0, event.1);
     }
     let refuted_by = "The same ids are answered for later, or by another address: then the status is asked for too early, or in the wrong place.";
     let advice = "Look for the ids in the server's log and store: creations that were answered before they were saved, pieces that are \
                   deleted when they end, or nodes that know only their own.";
-    case.close(refuted_by, advice)
+    case.build(refuted_by, advice)
 }
 
-fn stuck(view: &View<'_>, name: &str, figures: &WorkFigures) -> Candidate {
+fn stuck_work(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Candidate {
     let part = figures.stuck as f64 / figures.created.max(1) as f64;
     let seen = super::view::first_above_zero(view.series(&format!("work.{name}.stuck")).into_iter());
     let mut groups: Vec<(&String, &u64)> = figures.stuck_by.iter().collect();
     groups.sort_by(|a, b| b.1.cmp(a.1));
-    let held = first_few(groups.iter().map(|(holder, pieces)| held_by(view, holder, **pieces)), "; ");
+    let held = first_few(groups.iter().map(|(holder, pieces)| holder_sentence(view, holder, **pieces)), "; ");
     let holders = if held.is_empty() { held } else { format!(": {held}") };
     let sentence = format!(
         "{} of {} stopped making progress ({}){holders}.",
@@ -57,32 +57,32 @@ fn stuck(view: &View<'_>, name: &str, figures: &WorkFigures) -> Candidate {
         counted(figures.created, name),
         share(part)
     );
-    let mut case = Case::new("stuck_work", part, sentence)
-        .maybe(format!("work.{name}.stuck"), seen.map(|t_s| format!("seen from {} on", moment(t_s))));
+    let mut case = CandidateBuilder::new("stuck_work", part, sentence)
+        .optional_evidence(format!("work.{name}.stuck"), seen.map(|t_s| format!("seen from {} on", moment(t_s))));
     for (holder, pieces) in groups {
         case = case.evidence(format!("{name}.stuck_by.{holder}"), counted(*pieces, "piece"));
     }
-    for event in events(view).into_iter().take(EVENTS_MAX) {
+    for event in process_events(view).into_iter().take(EVENTS_MAX) {
         case = case.evidence(event.0, event.1);
     }
     let refuted_by =
         "The pieces go on after a longer time: then they are slow, and `stuck_after` is too short for them.";
     let advice = "Look at who holds the pieces and for how long it may: a lease that outlives its holder keeps work from others.";
-    case.close(refuted_by, advice)
+    case.build(refuted_by, advice)
 }
 
 /// What one holder had, and what became of it.
-fn held_by(view: &View<'_>, holder: &str, pieces: u64) -> String {
-    let fate = fate_of(view, holder).map_or_else(String::new, |fate| format!(", which {fate}"));
+fn holder_sentence(view: &RunView<'_>, holder: &str, pieces: u64) -> String {
+    let fate = holder_fate(view, holder).map_or_else(String::new, |fate| format!(", which {fate}"));
     format!("{} held by {holder}{fate}", count(pieces))
 }
 
 /// What happened to the process that a holder's name speaks of: its own name, or a part of it, as in an address.
-fn fate_of(view: &View<'_>, holder: &str) -> Option<String> {
+fn holder_fate(view: &RunView<'_>, holder: &str) -> Option<String> {
     let is_meant = |process: &str| !process.is_empty() && (holder == process || has_word(holder, process));
     let fault = view.input.timeline.faults.iter().find(|fault| fault.failed.is_none() && is_meant(&fault.process));
-    let death = view.unordered_deaths().find(|death| is_meant(&death.process));
-    fault.map(told_fault).or_else(|| death.map(told_death))
+    let death = view.unexpected_exits().find(|death| is_meant(&death.process));
+    fault.map(fault_sentence).or_else(|| death.map(exit_sentence))
 }
 
 /// Whether a word stands in a text by itself: `node_b` in `node_b:4001`, and not in `node_bb`.
@@ -94,7 +94,7 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-fn told_fault(fault: &FaultRow) -> String {
+fn fault_sentence(fault: &FaultRow) -> String {
     let again = match fault.ready_again_s {
         Some(t_s) => format!(" and answered again at {}", moment(t_s)),
         None => String::new(),
@@ -102,16 +102,16 @@ fn told_fault(fault: &FaultRow) -> String {
     format!("got `{}` from the trial at {}{again}", fault.act, moment(fault.t_s))
 }
 
-fn told_death(death: &Death) -> String {
+fn exit_sentence(death: &ProcessExit) -> String {
     let how =
         death.signal.map_or_else(|| "ended by itself".to_owned(), |signal| format!("was ended by signal {signal}"));
     format!("{how} at {}", moment(death.t_s))
 }
 
 /// Everything that happened to processes.
-fn events(view: &View<'_>) -> Vec<(String, String)> {
+fn process_events(view: &RunView<'_>) -> Vec<(String, String)> {
     let faults = view.input.timeline.faults.iter().filter(|fault| fault.failed.is_none());
-    let faults = faults.map(|fault| (format!("fault {}", fault.process), told_fault(fault)));
-    let deaths = view.unordered_deaths().map(|death| (format!("process.{}", death.process), told_death(death)));
+    let faults = faults.map(|fault| (format!("fault {}", fault.process), fault_sentence(fault)));
+    let deaths = view.unexpected_exits().map(|death| (format!("process.{}", death.process), exit_sentence(death)));
     faults.chain(deaths).collect()
 }

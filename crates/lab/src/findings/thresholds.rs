@@ -24,7 +24,7 @@ pub(super) const STORE_SLOW_S: f64 = 0.010;
 pub(super) const COMMIT_PER_FSYNC_MAX: f64 = 5.0;
 
 /// Cores that a target uses for each commit under way when commits compute instead of waiting for a disk.
-pub(super) const COMMIT_COMPUTES_MIN: f64 = 0.5;
+pub(super) const COMMIT_CORES_MIN: f64 = 0.5;
 
 /// A durable write in seconds from which the disk itself is slow, whoever uses it.
 pub(super) const FSYNC_SLOW_S: f64 = 0.005;
@@ -52,10 +52,10 @@ pub(super) const CALL_SHARE_MIN: f64 = 0.5;
 pub(super) const CALM_DISTANCE_S: f64 = 2.0;
 
 /// How long a state must last, in seconds, to be a bottleneck and not a hiccup: three looks at the target.
-pub(super) const LASTING_MIN_S: f64 = 3.0;
+pub(super) const SUSTAINED_MIN_S: f64 = 3.0;
 
 /// The share of the busy time for which it must last.
-pub(super) const LASTING_SHARE_MIN: f64 = 0.5;
+pub(super) const SUSTAINED_SHARE_MIN: f64 = 0.5;
 
 /// The share of the pressure at the peak from which the target is busy.
 pub(super) const BUSY_MIN: f64 = 0.5;
@@ -83,16 +83,16 @@ pub(super) const CPU_FULL_SHARE: f64 = 0.9;
 pub(super) const MACHINE_FULL_SHARE: f64 = 0.95;
 
 /// The share of what the machine's busy processors do that is the target's own when nobody else is to blame.
-pub(super) const CPU_OWN_SHARE: f64 = 0.75;
+pub(super) const CPU_TARGET_SHARE: f64 = 0.75;
 
 /// How long processors must be used up, in seconds: starting something takes this long.
-pub(super) const CPU_LASTING_MIN_S: f64 = 5.0;
+pub(super) const CPU_SUSTAINED_MIN_S: f64 = 5.0;
 
 /// Around one core: a target whose one busy thread is the limit shows no more and no less.
 pub(super) const ONE_CORE: std::ops::RangeInclusive<f64> = 0.93..=1.07;
 
 /// The share of the busy time that it must stay there.
-pub(super) const ONE_CORE_LASTING: f64 = 0.8;
+pub(super) const ONE_CORE_SHARE_MIN: f64 = 0.8;
 
 /// The share of the periods in which a target waited for its share of the processors.
 pub(super) const THROTTLED_SHARE_MIN: f64 = 0.25;
@@ -135,10 +135,10 @@ pub(super) const FILES_FULL_SHARE: f64 = 0.99;
 pub(super) const LOST_SHARE_MIN: f64 = 0.01;
 
 /// How long before a fault the level is taken that it has to come back to, in seconds.
-pub(super) const BEFORE_FAULT_S: f64 = 10.0;
+pub(super) const BASELINE_S: f64 = 10.0;
 
 /// How soon after a fault its effect must begin, in seconds; what begins later has another cause.
-pub(super) const FELT_WITHIN_S: f64 = 10.0;
+pub(super) const EFFECT_WITHIN_S: f64 = 10.0;
 
 /// Answers a second before a fault from which two seconds of silence are not chance: with 3 a second, independent
 /// of each other, one pause in 400 is as long.
@@ -151,17 +151,17 @@ pub(super) const SILENT_MIN_S: f64 = 1.25;
 pub(super) const SILENCE_MISSED_MIN: f64 = 6.0;
 
 /// How much longer than before a fault answers may take when they are back.
-pub(super) const BACK_LATENCY: f64 = 2.0;
+pub(super) const RECOVERED_LATENCY_FACTOR: f64 = 2.0;
 
 /// Added to that, in milliseconds: twice a very short time is a very short time.
-pub(super) const BACK_LATENCY_MS: f64 = 50.0;
+pub(super) const RECOVERED_LATENCY_MARGIN_MS: f64 = 50.0;
 
 /// How long a disturbance may last without a sentence, in seconds: figures come once a second.
 pub(super) const DISTURBED_MIN_S: f64 = 2.0;
 
 /// How long good answers after a fault must take to be felt, in milliseconds, where they were quick before: pauses of the lab
 /// that are shorter are in its figures as well.
-pub(super) const FELT_LATE_MIN_MS: f64 = 500.0;
+pub(super) const EFFECT_LATENCY_MIN_MS: f64 = 500.0;
 
 /// How much longer than its arrivals the answers of a part take when more came than were answered, in seconds and as a share:
 /// the last answer alone takes a while.
@@ -169,13 +169,13 @@ pub(super) const BACKLOG_MIN_S: f64 = 0.5;
 pub(super) const BACKLOG_MIN: f64 = 0.1;
 
 /// How near to the median the answers of a second stay when a ceiling is what holds them.
-pub(super) const CEILING_WITHIN: f64 = 0.2;
+pub(super) const CEILING_TOLERANCE: f64 = 0.2;
 
 /// How far above it the rate of arrivals is.
 pub(super) const OFFERED_ABOVE_MIN: f64 = 1.1;
 
 /// How long after a fault a death is its doing, in seconds.
-pub(super) const ORDERED_WITHIN_S: f64 = 10.0;
+pub(super) const EXIT_BY_FAULT_WITHIN_S: f64 = 10.0;
 
 /// Packets that a machine dropped before any program saw them, from which it is worth knowing: a few are the noise of
 /// other programs, and each of ours costs a connection at least 200 ms.
@@ -183,7 +183,7 @@ pub(super) const PACKETS_DROPPED_MIN: f64 = 100.0;
 
 /// Milliseconds after which a system asks for a connection again that was not taken up (RFC 6298): who was refused by a full
 /// queue took that long.
-pub(super) const CONNECT_AGAIN_MS: f64 = 1000.0;
+pub(super) const SYN_RETRANSMIT_MS: f64 = 1000.0;
 
 /// Cores below which nobody is told to have used any.
-pub(super) const CORES_TOLD_MIN: f64 = 0.005;
+pub(super) const CORES_REPORTED_MIN: f64 = 0.005;

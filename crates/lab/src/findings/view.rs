@@ -6,11 +6,11 @@
 //! most a quarter of it. A constant load on a healthy target is busy all the time and never calm; where something
 //! gets short, pressure rises by itself. The time in which a fault was at work belongs to the fault.
 
-use super::disturbed::{Disturbance, disturbances};
-use super::roles::Role;
-use super::series::{Times, area, at, mean, steps, usual_peak, when};
-use super::thresholds::{BUSY_MIN, CALM_DISTANCE_S, CALM_MAX, LASTING_MIN_S, LASTING_SHARE_MIN};
-use super::{Death, Input};
+use super::fault_effects::{Disturbance, disturbances};
+use super::roles::RoleSeries;
+use super::series::{TimeRanges, area, mean, steps, times_when, usual_peak, value_at};
+use super::thresholds::{BUSY_MIN, CALM_DISTANCE_S, CALM_MAX, SUSTAINED_MIN_S, SUSTAINED_SHARE_MIN};
+use super::{FindingsInput, ProcessExit};
 use crate::aggregate::{Series, Timeline};
 use crate::record::timeline::FaultRow;
 
@@ -21,30 +21,30 @@ pub(super) const SERVER: &str = "server";
 pub(super) const GENERATOR: &str = "generator";
 
 /// How much smaller than a part of it a request may look, because its typical time is a median and the part's a mean.
-const MEDIAN_FOR_MEAN: f64 = 1.25;
+const MEDIAN_TO_MEAN_FACTOR: f64 = 1.25;
 
 /// The run, prepared once for all kinds of findings.
 #[derive(Debug)]
-pub(super) struct View<'a> {
-    pub(super) input: &'a Input<'a>,
-    pub(super) ops: Vec<Op<'a>>,
+pub(super) struct RunView<'a> {
+    pub(super) input: &'a FindingsInput<'a>,
+    pub(super) ops: Vec<OpSeries<'a>>,
     pub(super) disturbances: Vec<Disturbance<'a>>,
     /// Pressure of requests.
-    pub(super) requests: Pressed,
+    pub(super) requests: PressureTimes,
     /// Pressure of work.
-    pub(super) work: Pressed,
+    pub(super) work: PressureTimes,
 }
 
 /// When there was pressure, and when there was little.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Pressed {
-    pub(super) busy: Times,
-    pub(super) calm: Times,
+pub(super) struct PressureTimes {
+    pub(super) busy: TimeRanges,
+    pub(super) calm: TimeRanges,
 }
 
 /// A journey as a whole, on the timeline.
 #[derive(Clone, Debug)]
-pub(super) struct Op<'a> {
+pub(super) struct OpSeries<'a> {
     pub(super) name: &'a str,
     pub(super) ok: Option<&'a Series>,
     pub(super) errors: Option<&'a Series>,
@@ -58,7 +58,7 @@ pub(super) struct Op<'a> {
 
 /// What a part of a request's way explains of the time that requests took.
 #[derive(Clone, Debug)]
-pub(super) struct Part<'a> {
+pub(super) struct RequestShare<'a> {
     /// Of the time of all requests.
     pub(super) share: f64,
     /// The operation in which most of it was spent.
@@ -67,13 +67,14 @@ pub(super) struct Part<'a> {
     pub(super) service_s: f64,
 }
 
-impl<'a> View<'a> {
-    pub(super) fn new(input: &'a Input<'a>) -> Self {
-        let ops: Vec<Op<'a>> = input.results.journeys.keys().map(|name| Op::of_run(name, input)).collect();
+impl<'a> RunView<'a> {
+    pub(super) fn new(input: &'a FindingsInput<'a>) -> Self {
+        let ops: Vec<OpSeries<'a>> =
+            input.results.journeys.keys().map(|name| OpSeries::from_run(name, input)).collect();
         let disturbances = disturbances(input.timeline, &ops);
-        let disturbed = Times::of(disturbances.iter().map(|one| one.window_s));
-        let requests = pressed(&request_pressure(input, &ops), &disturbed);
-        let work = pressed(&work_pressure(input), &disturbed);
+        let disturbed = TimeRanges::new(disturbances.iter().map(|one| one.window_s));
+        let requests = pressure_times(&request_pressure(input, &ops), &disturbed);
+        let work = pressure_times(&work_pressure(input), &disturbed);
         Self { input, ops, disturbances, requests, work }
     }
 
@@ -81,18 +82,18 @@ impl<'a> View<'a> {
         self.input.timeline.get(name)
     }
 
-    pub(super) fn role(&self, role: &str) -> Option<Role<'a>> {
-        Role::find(role, self.input.timeline, self.input.signals)
+    pub(super) fn role(&self, role: &str) -> Option<RoleSeries<'a>> {
+        RoleSeries::find(role, self.input.timeline, self.input.metric_roles)
     }
 
     /// When requests or work were under pressure.
-    pub(super) fn busy(&self) -> Times {
-        self.requests.busy.and(&self.work.busy)
+    pub(super) fn busy(&self) -> TimeRanges {
+        self.requests.busy.intersection(&self.work.busy)
     }
 
     /// Arrivals that ended, and those that were denied or went wrong.
-    pub(super) fn arrivals(&self) -> Arrivals {
-        let mut arrivals = Arrivals::default();
+    pub(super) fn arrivals(&self) -> ArrivalCounts {
+        let mut arrivals = ArrivalCounts::default();
         for journey in self.input.results.journeys.values() {
             arrivals.ended += journey.op.count;
             arrivals.denied += journey.op.denied;
@@ -103,13 +104,13 @@ impl<'a> View<'a> {
 
     /// What something that takes `mean_s` explains of the time of requests: it is a part of those alone that take at
     /// least as long.
-    pub(super) fn part_of_requests(&self, mean_s: f64, times: &Times) -> Option<Part<'a>> {
+    pub(super) fn share_of_requests(&self, mean_s: f64, times: &TimeRanges) -> Option<RequestShare<'a>> {
         let (mut spent, mut all) = (0.0, 0.0);
         let mut longest: Option<(f64, &'a str, f64)> = None;
         for op in &self.ops {
-            let (Some(answers), Some(service_s)) = (op.answers(times), op.service_s(times)) else { continue };
+            let (Some(answers), Some(service_s)) = (op.ok_count(times), op.service_s(times)) else { continue };
             all += answers * service_s;
-            if service_s * MEDIAN_FOR_MEAN < mean_s {
+            if service_s * MEDIAN_TO_MEAN_FACTOR < mean_s {
                 continue;
             }
             let part = answers * mean_s.min(service_s);
@@ -119,11 +120,11 @@ impl<'a> View<'a> {
             }
         }
         let (_, op, service_s) = longest.filter(|(part, ..)| *part > 0.0)?;
-        Some(Part { share: (spent / all).min(1.0), op, service_s })
+        Some(RequestShare { share: (spent / all).min(1.0), op, service_s })
     }
 
     /// Pieces of work that had not ended, in the mean over these times.
-    pub(super) fn unfinished(&self, times: &Times) -> Option<f64> {
+    pub(super) fn mean_unfinished(&self, times: &TimeRanges) -> Option<f64> {
         let all = self.input.results.work.keys().filter_map(|work| self.series(&format!("work.{work}.unfinished")));
         let means: Vec<f64> = all.filter_map(|series| mean(series, times)).collect();
         (!means.is_empty()).then(|| means.iter().sum()).filter(|sum: &f64| sum.is_finite())
@@ -135,21 +136,21 @@ impl<'a> View<'a> {
     }
 
     /// Whether something went on for long enough, and for enough of these times, to be more than a hiccup.
-    pub(super) fn is_lasting(lasting_s: f64, times: &Times) -> bool {
-        lasting_s >= LASTING_MIN_S && lasting_s >= LASTING_SHARE_MIN * times.length_s()
+    pub(super) fn is_sustained(lasting_s: f64, times: &TimeRanges) -> bool {
+        lasting_s >= SUSTAINED_MIN_S && lasting_s >= SUSTAINED_SHARE_MIN * times.total_s()
     }
 
     /// Deaths that no fault ordered.
-    pub(super) fn unordered_deaths(&self) -> impl Iterator<Item = &'a Death> {
+    pub(super) fn unexpected_exits(&self) -> impl Iterator<Item = &'a ProcessExit> {
         let faults = &self.input.timeline.faults;
-        let known = self.input.deaths.iter().filter(|death| death.t_s.is_finite());
+        let known = self.input.process_exits.iter().filter(|death| death.t_s.is_finite());
         known.filter(move |death| {
             // An order that never reached its process ended nothing.
             let reached =
                 |fault: &FaultRow| fault.failed.is_none() || fault.pid_before.is_some() || fault.pid_after.is_some();
             !faults.iter().filter(|fault| reached(fault)).any(|fault| {
                 let since_s = death.t_s - fault.t_s;
-                fault.process == death.process && (-1.0..=super::thresholds::ORDERED_WITHIN_S).contains(&since_s)
+                fault.process == death.process && (-1.0..=super::thresholds::EXIT_BY_FAULT_WITHIN_S).contains(&since_s)
             })
         })
     }
@@ -157,27 +158,27 @@ impl<'a> View<'a> {
 
 /// How arrivals ended.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Arrivals {
+pub(super) struct ArrivalCounts {
     pub(super) ended: u64,
     pub(super) denied: u64,
     pub(super) errors: u64,
 }
 
-impl Arrivals {
+impl ArrivalCounts {
     /// A count as a share of those that ended.
     pub(super) fn share(self, count: u64) -> f64 {
         if self.ended == 0 { 0.0 } else { count as f64 / self.ended as f64 }
     }
 }
 
-impl<'a> Op<'a> {
-    fn of_run(name: &'a str, input: &'a Input<'a>) -> Self {
+impl<'a> OpSeries<'a> {
+    fn from_run(name: &'a str, input: &'a FindingsInput<'a>) -> Self {
         let service_avg_ms = input.results.journeys.get(name).and_then(|journey| journey.op.service_ms.avg);
-        Self { service_avg_ms, ..Self::of(name, input.timeline) }
+        Self { service_avg_ms, ..Self::from_timeline(name, input.timeline) }
     }
 
     /// What the timeline alone knows.
-    pub(super) fn of(name: &'a str, timeline: &'a Timeline) -> Self {
+    pub(super) fn from_timeline(name: &'a str, timeline: &'a Timeline) -> Self {
         let series = |figure: &str| timeline.get(&format!("op.{name}.{figure}"));
         Self {
             name,
@@ -192,37 +193,37 @@ impl<'a> Op<'a> {
     }
 
     /// Good answers in these times.
-    fn answers(&self, times: &Times) -> Option<f64> {
+    fn ok_count(&self, times: &TimeRanges) -> Option<f64> {
         let (answers, _) = area(self.ok?, times);
         (answers > 0.0).then_some(answers)
     }
 
     /// How long a good answer typically takes from sending, in seconds.
-    fn service_s(&self, times: &Times) -> Option<f64> {
-        let typical_ms = weighted(self.service_p50_ms, self.ok, times);
+    fn service_s(&self, times: &TimeRanges) -> Option<f64> {
+        let typical_ms = weighted_mean(self.service_p50_ms, self.ok, times);
         // A median over a mean: where answers are of two kinds the run's own mean says more.
         let ms = typical_ms.into_iter().chain(self.service_avg_ms).max_by(f64::total_cmp)?;
         (ms > 0.0 && ms.is_finite()).then_some(ms / 1000.0)
     }
 
     /// The typical latency in these times, in milliseconds.
-    pub(super) fn latency_ms(&self, times: &Times) -> Option<f64> {
-        weighted(self.latency_p50_ms, self.ok, times)
+    pub(super) fn latency_ms(&self, times: &TimeRanges) -> Option<f64> {
+        weighted_mean(self.latency_p50_ms, self.ok, times)
     }
 
     /// Requests under way in the second at `t_s`, by Little's law.
-    fn under_way(&self, t_s: f64) -> Option<f64> {
-        let rate = at(self.ok?, t_s)?;
-        if rate == 0.0 { Some(0.0) } else { Some(rate * at(self.service_p50_ms?, t_s)? / 1000.0) }
+    fn concurrency(&self, t_s: f64) -> Option<f64> {
+        let rate = value_at(self.ok?, t_s)?;
+        if rate == 0.0 { Some(0.0) } else { Some(rate * value_at(self.service_p50_ms?, t_s)? / 1000.0) }
     }
 }
 
 /// The mean of a figure per answer.
-fn weighted(figure: Option<&Series>, rate: Option<&Series>, times: &Times) -> Option<f64> {
+fn weighted_mean(figure: Option<&Series>, rate: Option<&Series>, times: &TimeRanges) -> Option<f64> {
     let (mut sum, mut answers) = (0.0, 0.0);
     let figure = figure?;
     for step in steps(rate?) {
-        let Some(value) = at(figure, step.from_s) else { continue };
+        let Some(value) = value_at(figure, step.from_s) else { continue };
         let weight = step.value.mean * overlap_s(times, step.from_s, step.to_s);
         sum += weight * value;
         answers += weight;
@@ -230,61 +231,61 @@ fn weighted(figure: Option<&Series>, rate: Option<&Series>, times: &Times) -> Op
     (answers > 0.0).then(|| sum / answers).filter(|mean| mean.is_finite())
 }
 
-fn overlap_s(times: &Times, from_s: f64, to_s: f64) -> f64 {
-    let step = Times::of([(from_s, to_s)]);
-    step.length_s() - step.without(times).length_s()
+fn overlap_s(times: &TimeRanges, from_s: f64, to_s: f64) -> f64 {
+    let step = TimeRanges::new([(from_s, to_s)]);
+    step.total_s() - step.difference(times).total_s()
 }
 
 /// Pressure as steps: from, to, how much.
-type Steps = Vec<(f64, f64, f64)>;
+type PressureSteps = Vec<(f64, f64, f64)>;
 
 /// What the lab saw at its looks, or, between them, what rate and service time say: a look catches short requests
 /// rarely.
-fn request_pressure(input: &Input<'_>, ops: &[Op<'_>]) -> Steps {
+fn request_pressure(input: &FindingsInput<'_>, ops: &[OpSeries<'_>]) -> PressureSteps {
     let in_flight = input.timeline.get("load.in_flight");
     let seen = |t_s: f64| {
-        let by_rate = ops.iter().filter_map(|op| op.under_way(t_s)).reduce(|sum, one| sum + one);
-        let looked = in_flight.and_then(|series| at(series, t_s));
+        let by_rate = ops.iter().filter_map(|op| op.concurrency(t_s)).reduce(|sum, one| sum + one);
+        let looked = in_flight.and_then(|series| value_at(series, t_s));
         // What is unknown is no time without pressure.
         by_rate.into_iter().chain(looked).max_by(f64::total_cmp)
     };
     let sources = in_flight.into_iter().chain(ops.iter().filter_map(|op| op.ok));
     let edges = sources.flat_map(steps).flat_map(|step| [step.from_s, step.to_s]);
-    between(edges.collect()).filter_map(|(from, to)| Some((from, to, seen(from)?))).collect()
+    ranges_between(edges.collect()).filter_map(|(from, to)| Some((from, to, seen(from)?))).collect()
 }
 
-fn work_pressure(input: &Input<'_>) -> Steps {
+fn work_pressure(input: &FindingsInput<'_>) -> PressureSteps {
     let names = input.results.work.keys().map(|work| format!("work.{work}.unfinished"));
     let all: Vec<&Series> = names.filter_map(|name| input.timeline.get(&name)).collect();
     let edges = all.iter().flat_map(|series| steps(series)).flat_map(|step| [step.from_s, step.to_s]);
-    let sum = |t_s: f64| all.iter().filter_map(|series| at(series, t_s)).reduce(|sum, one| sum + one);
-    between(edges.collect()).filter_map(|(from, to)| Some((from, to, sum(from)?))).collect()
+    let sum = |t_s: f64| all.iter().filter_map(|series| value_at(series, t_s)).reduce(|sum, one| sum + one);
+    ranges_between(edges.collect()).filter_map(|(from, to)| Some((from, to, sum(from)?))).collect()
 }
 
 /// The stretches between moments.
-fn between(mut edges: Vec<f64>) -> impl Iterator<Item = (f64, f64)> {
+fn ranges_between(mut edges: Vec<f64>) -> impl Iterator<Item = (f64, f64)> {
     edges.sort_by(f64::total_cmp);
     edges.dedup();
     let ends: Vec<f64> = edges.iter().skip(1).copied().collect();
     edges.into_iter().zip(ends)
 }
 
-fn pressed(pressure: &Steps, disturbed: &Times) -> Pressed {
+fn pressure_times(pressure: &PressureSteps, disturbed: &TimeRanges) -> PressureTimes {
     let lasting: Vec<(f64, f64)> = pressure.iter().map(|(from, to, value)| (*value, to - from)).collect();
     let peak = usual_peak(&lasting);
     if peak <= 0.0 {
-        return Pressed::default();
+        return PressureTimes::default();
     }
     let times = |is_so: &dyn Fn(f64) -> bool| {
         let so = pressure.iter().filter(|(_, _, value)| is_so(*value)).map(|(from, to, _)| (*from, *to));
-        Times::of(so).without(disturbed)
+        TimeRanges::new(so).difference(disturbed)
     };
     let busy = times(&|value| value >= BUSY_MIN * peak);
-    let calm = times(&|value| value <= CALM_MAX * peak).without(&busy.widened(CALM_DISTANCE_S));
-    Pressed { busy, calm }
+    let calm = times(&|value| value <= CALM_MAX * peak).difference(&busy.widened(CALM_DISTANCE_S));
+    PressureTimes { busy, calm }
 }
 
 /// The first moment at which any of these was above zero.
 pub(super) fn first_above_zero<'a>(all: impl Iterator<Item = &'a Series>) -> Option<f64> {
-    all.filter_map(|series| when(series, |value| value > 0.0).first_s()).min_by(f64::total_cmp)
+    all.filter_map(|series| times_when(series, |value| value > 0.0).first_s()).min_by(f64::total_cmp)
 }

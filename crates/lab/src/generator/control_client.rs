@@ -20,7 +20,7 @@ use super::Failure;
 use super::tls::{Tls, Trust};
 use crate::limits::ANSWER_BYTES_MAX;
 use crate::record::{Awaited, ErrorKind};
-use crate::scenario::{Base, Target};
+use crate::scenario::{BaseUrl, Target};
 
 /// A host and the connections to it that nobody uses at the moment.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl ControlClient {
     ///
     /// # Errors
     /// The host has no address.
-    pub async fn new(base: &Base) -> Result<Self, Failure> {
+    pub async fn new(base: &BaseUrl) -> Result<Self, Failure> {
         Self::with_trust(base, Trust::default()).await
     }
 
@@ -87,7 +87,7 @@ impl ControlClient {
         Self::with_trust(&target.url, Trust::for_target(target)).await
     }
 
-    async fn with_trust(base: &Base, trust: Trust<'_>) -> Result<Self, Failure> {
+    async fn with_trust(base: &BaseUrl, trust: Trust<'_>) -> Result<Self, Failure> {
         let tls = Tls::for_host(base, trust).map_err(|message| Failure::new(ErrorKind::Connect, message))?;
         let found = tokio::net::lookup_host((base.host.as_str(), base.port)).await;
         let addresses: Vec<SocketAddr> =

@@ -10,7 +10,7 @@ use super::Failure;
 use super::control_client::{ControlClient, ControlRequest, ControlResponse};
 use super::response::{self, StatusClass};
 use crate::record::ErrorKind;
-use crate::scenario::{Body, Scope, Source, Step, Target};
+use crate::scenario::{Body, Scope, Step, Target, ValueSource};
 
 /// An answer that the scenario has a word for.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ fn build_request(step: &Step, headers: &HeaderMap, scope: &Scope<'_>) -> Result<
         headers,
         body,
         timeout: step.timeout,
-        idempotent: step.is_repeatable(),
+        idempotent: step.is_idempotent(),
     })
 }
 
@@ -78,7 +78,7 @@ fn build_request(step: &Step, headers: &HeaderMap, scope: &Scope<'_>) -> Result<
 /// # Errors
 /// A name has no value, or one that cannot stand in a header.
 pub(crate) fn target_headers(target: &Target, globals: &BTreeMap<String, String>) -> Result<HeaderMap, String> {
-    let scope = Scope::of_run(globals);
+    let scope = Scope::for_run(globals);
     let mut headers = HeaderMap::new();
     for (name, value) in &target.headers {
         headers.insert(name, header_value(name.as_str(), &value.render(&scope)?)?);
@@ -102,9 +102,9 @@ fn evaluate_response(step: &Step, reply: &ControlResponse) -> Result<ControlOutc
     }
     let mut values = Vec::with_capacity(step.keep.len());
     for keep in &step.keep {
-        let kept = match &keep.from {
-            Source::Json(at) => response::keep_from_body(step, keep, at, &reply.body)?,
-            Source::Header(name) => {
+        let kept = match &keep.source {
+            ValueSource::Json(at) => response::keep_from_body(step, keep, at, &reply.body)?,
+            ValueSource::Header(name) => {
                 response::keep_from_header(name.as_str(), reply.headers.get(name).map(HeaderValue::as_bytes))?
             }
         };

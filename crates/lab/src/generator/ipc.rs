@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 use super::monotonic_time::MonotonicTime;
 use super::worker_pool::{GAUGE_COUNT, GeneratorConfig, Segment, WorkerReport};
-use crate::scenario::{Recipe, Rows, Scenario};
+use crate::scenario::{FeedRows, Scenario, ScenarioSource};
 
 /// The first line to a worker process: everything that its workers share.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct WorkerInit {
-    scenario_source: Recipe,
+    scenario_source: ScenarioSource,
     addresses: Vec<SocketAddr>,
     message_endpoints: Vec<Vec<SocketAddr>>,
     headers: Vec<(String, Vec<u8>)>,
@@ -53,9 +53,9 @@ pub(crate) enum WorkerMessage {
 
 impl WorkerInit {
     /// What a process needs to drive a segment.
-    pub(crate) fn new(setting: &GeneratorConfig, recipe: Recipe, segment: Segment) -> Self {
+    pub(crate) fn new(setting: &GeneratorConfig, recipe: ScenarioSource, segment: Segment) -> Self {
         let header = |(name, value): (&HeaderName, &HeaderValue)| (name.to_string(), value.as_bytes().to_vec());
-        let table = |rows: &Rows| FeedTable { columns: rows.columns.clone(), rows: rows.rows.clone() };
+        let table = |rows: &FeedRows| FeedTable { columns: rows.columns.clone(), rows: rows.rows.clone() };
         Self {
             scenario_source: recipe,
             addresses: setting.addresses.clone(),
@@ -77,14 +77,14 @@ impl WorkerInit {
     /// # Errors
     /// It was written by another version of the lab.
     pub(crate) fn into_config(self) -> Result<GeneratorConfig, String> {
-        let document = self.scenario_source.document().map_err(|mistakes| mistakes.to_string())?;
+        let document = self.scenario_source.rebuild().map_err(|mistakes| mistakes.to_string())?;
         let scenario = Scenario::read(&document).map_err(|mistakes| mistakes.to_string())?;
         let mut headers = HeaderMap::new();
         for (name, value) in self.headers {
             let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
             headers.append(name, HeaderValue::from_bytes(&value).map_err(|error| error.to_string())?);
         }
-        let rows = |FeedTable { columns, rows }| Rows { columns, rows };
+        let rows = |FeedTable { columns, rows }| FeedRows { columns, rows };
         Ok(GeneratorConfig {
             scenario: Arc::new(scenario),
             addresses: self.addresses,

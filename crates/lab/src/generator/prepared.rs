@@ -8,7 +8,7 @@ use std::time::Duration;
 use http::{HeaderMap, Method};
 
 use super::response;
-use crate::scenario::{Beside, Body, Journey, Repeat, Request, Scenario, Scope, Step, Template};
+use crate::scenario::{BackgroundLoops, Body, Journey, Repeat, Request, Scenario, Scope, Step, Template};
 
 /// What one arrival does, ready to be sent.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) struct PreparedJourney {
 /// Loops beside a journey, ready to begin.
 #[derive(Debug)]
 pub(crate) struct PreparedLoops {
-    pub(crate) spec: Beside,
+    pub(crate) spec: BackgroundLoops,
     /// Names of the journey whose values they take along: those that their requests use.
     pub(crate) carried_names: Vec<String>,
 }
@@ -102,37 +102,38 @@ pub(crate) fn prepare_journeys(
     for journey in &scenario.journeys {
         let mut calls = Vec::with_capacity(journey.steps.len());
         // A message has no form that is settled before: its values are bound instead.
-        let bound = journey.speaks.then(|| journey.bind(shared.globals));
+        let bound = journey.uses_messages.then(|| journey.bind(shared.globals));
         for step in &bound.as_ref().unwrap_or(journey).steps {
             let known = timeouts.iter().position(|timeout| *timeout == step.timeout);
             let timeout = known.unwrap_or_else(|| {
                 timeouts.push(step.timeout);
                 timeouts.len() - 1
             });
-            let work = step.starts.as_ref().and_then(|name| scenario.works.iter().position(|w| w.name == *name));
+            let work =
+                step.starts_work.as_ref().and_then(|name| scenario.work_specs.iter().position(|w| w.name == *name));
             let mut call = PreparedStep::new(journey, step, shared, work, timeout)?;
             let place = calls.len();
-            call.needs_body |= journey.repeats.iter().any(|it| it.last == place && it.until.says.is_some());
+            call.needs_body |= journey.repeats.iter().any(|it| it.last_step == place && it.end.condition.is_some());
             calls.push(call);
         }
         routes.push(PreparedJourney {
             steps: calls,
-            own_step_count: journey.own,
-            has_step_figures: journey.tells_steps_apart(),
-            uses_messages: journey.speaks,
-            inherits: journey.inherits.clone(),
+            own_step_count: journey.own_step_count,
+            has_step_figures: journey.has_step_figures(),
+            uses_messages: journey.uses_messages,
+            inherits: journey.inherited_names.clone(),
             repeats: journey.repeats.clone(),
-            background: journey.beside.iter().map(|beside| PreparedLoops::for_journey(journey, beside)).collect(),
+            background: journey.background.iter().map(|beside| PreparedLoops::for_journey(journey, beside)).collect(),
         });
     }
     Ok((routes, timeouts))
 }
 
 impl PreparedLoops {
-    fn for_journey(journey: &Journey, beside: &Beside) -> Self {
+    fn for_journey(journey: &Journey, beside: &BackgroundLoops) -> Self {
         let steps = &journey.steps[beside.steps.clone()];
-        let used: BTreeSet<&str> = steps.iter().flat_map(Step::templates).flat_map(Template::names).collect();
-        let carried = used.into_iter().filter(|name| journey.keeps(name)).map(str::to_owned).collect();
+        let used: BTreeSet<&str> = steps.iter().flat_map(Step::templates).flat_map(Template::variable_names).collect();
+        let carried = used.into_iter().filter(|name| journey.keeps_name(name)).map(str::to_owned).collect();
         Self { spec: beside.clone(), carried_names: carried }
     }
 }
@@ -147,7 +148,7 @@ impl PreparedStep {
     ) -> Result<Self, String> {
         let mut call = Self {
             work_index: work,
-            idempotent: step.is_repeatable(),
+            idempotent: step.is_idempotent(),
             head_only: false,
             needs_body: response::needs_body(step),
             timeout_index: timeout,
@@ -202,7 +203,7 @@ impl PreparedStep {
         let globals = BTreeMap::new();
         let write = |close| {
             let mut scratch = Scratch::default();
-            self.render_into(&Scope::of_run(&globals), close, &mut scratch).ok()?;
+            self.render_into(&Scope::for_run(&globals), close, &mut scratch).ok()?;
             Some(scratch.text)
         };
         Some([write(false)?, write(true)?])
@@ -292,14 +293,14 @@ struct ConstantTexts<'a> {
 
 impl<'a> ConstantTexts<'a> {
     fn for_journey(journey: &Journey, globals: &'a BTreeMap<String, String>) -> Self {
-        let shadowed = globals.keys().any(|name| journey.keeps(name));
+        let shadowed = globals.keys().any(|name| journey.keeps_name(name));
         Self { globals: (!shadowed).then_some(globals) }
     }
 
     fn render_constant(&self, template: &Template) -> Option<String> {
-        match (template.constant(), self.globals) {
+        match (template.as_constant(), self.globals) {
             (Some(text), _) => Some(text.to_owned()),
-            (None, Some(globals)) => template.render(&Scope::of_run(globals)).ok(),
+            (None, Some(globals)) => template.render(&Scope::for_run(globals)).ok(),
             (None, None) => None,
         }
     }

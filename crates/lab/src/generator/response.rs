@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::failure::{Failure, excerpt};
 use super::json_pointer;
 use crate::record::ErrorKind;
-use crate::scenario::{Follows, Keep, Source, Step, Waits, Word};
+use crate::scenario::{JsonMatch, KeepRule, LongPoll, SequenceCheck, Step, ValueSource};
 
 /// An answer in the words of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) enum StatusClass {
 pub(crate) fn classify_status(step: &Step, status: u16) -> StatusClass {
     if step.denied.statuses.contains(&status) {
         StatusClass::Denied
-    } else if step.expect.hold(status) {
+    } else if step.expect.matches(status) {
         StatusClass::Expected
     } else {
         StatusClass::Unexpected
@@ -37,8 +37,8 @@ pub(crate) fn unexpected_status_failure(status: u16, body: &[u8]) -> Failure {
 
 /// Whether the body of an expected answer means anything.
 pub(crate) fn needs_body(step: &Step) -> bool {
-    let looks = step.denied.body.is_some() || step.waits.as_ref().is_some_and(|waits| waits.since.is_some());
-    looks || step.follows.is_some() || step.keep.iter().any(|keep| matches!(keep.from, Source::Json(_)))
+    let looks = step.denied.body.is_some() || step.long_poll.as_ref().is_some_and(|waits| waits.event_time.is_some());
+    looks || step.sequence_check.is_some() || step.keep.iter().any(|keep| matches!(keep.source, ValueSource::Json(_)))
 }
 
 /// Whether the body of an answer with an expected status denies all the same.
@@ -53,8 +53,8 @@ pub(crate) fn is_body_denial(step: &Step, body: &[u8]) -> Result<bool, Failure> 
 ///
 /// # Errors
 /// The body is not JSON.
-pub(crate) fn body_matches(word: &Word, body: &[u8]) -> Result<bool, Failure> {
-    Ok(find_value(body, &word.at)?.as_ref() == Some(&word.is))
+pub(crate) fn body_matches(word: &JsonMatch, body: &[u8]) -> Result<bool, Failure> {
+    Ok(find_value(body, &word.pointer)?.as_ref() == Some(&word.expected))
 }
 
 fn find_value(body: &[u8], pointer: &str) -> Result<Option<Value>, Failure> {
@@ -65,16 +65,16 @@ fn find_value(body: &[u8], pointer: &str) -> Result<Option<Value>, Failure> {
 ///
 /// # Errors
 /// The body is not JSON, or it tells of something without saying when that happened.
-pub(crate) fn event_time_unix_us(waits: &Waits, body: &[u8]) -> Result<Option<i64>, Failure> {
-    let Some(since) = &waits.since else { return Ok(None) };
-    if let Some(news) = &waits.news
+pub(crate) fn event_time_unix_us(waits: &LongPoll, body: &[u8]) -> Result<Option<i64>, Failure> {
+    let Some(since) = &waits.event_time else { return Ok(None) };
+    if let Some(news) = &waits.event_pointer
         && find_value(body, news)?.is_none_or(|value| value.is_null())
     {
         return Ok(None);
     }
     match find_value(body, since)? {
         Some(Value::Number(number)) if number.is_i64() => Ok(number.as_i64()),
-        None | Some(Value::Null) if waits.news.is_none() => Ok(None),
+        None | Some(Value::Null) if waits.event_pointer.is_none() => Ok(None),
         _ => Err(Failure::new(ErrorKind::Answer, format!("no microseconds at `{since}`: {}", excerpt(body)))),
     }
 }
@@ -84,7 +84,7 @@ pub(crate) fn event_time_unix_us(waits: &Waits, body: &[u8]) -> Result<Option<i6
 ///
 /// # Errors
 /// The answer leaves something out, says something twice or goes back; or it has no such numbers.
-pub(crate) fn check_sequence(follows: &Follows, seen: &str, cursor: &str, body: &[u8]) -> Result<(), Failure> {
+pub(crate) fn check_sequence(follows: &SequenceCheck, seen: &str, cursor: &str, body: &[u8]) -> Result<(), Failure> {
     let number = |text: &str| {
         let wrong = || format!("`{}` is \"{text}\", no number: {}", follows.cursor, excerpt(body));
         text.parse::<u64>().map_err(|_| Failure::new(ErrorKind::Answer, wrong()))
@@ -125,10 +125,10 @@ pub(crate) struct KeptValue {
 ///
 /// # Errors
 /// The body is not JSON, or has no such value.
-pub(crate) fn keep_from_body(step: &Step, keep: &Keep, at: &str, body: &[u8]) -> Result<KeptValue, Failure> {
+pub(crate) fn keep_from_body(step: &Step, keep: &KeepRule, at: &str, body: &[u8]) -> Result<KeptValue, Failure> {
     let wrong = |message: String| Failure::new(ErrorKind::Answer, format!("{message}: {}", excerpt(body)));
     let found = json_pointer::find(body, at).map_err(|error| not_json(&error, body))?;
-    let starts = step.starts.as_ref() == Some(&keep.name);
+    let starts = step.starts_work.as_ref() == Some(&keep.name);
     match found {
         Some(Value::Array(items)) if starts => {
             let texts: Option<Vec<String>> = items.iter().map(scalar_text).collect();
@@ -165,9 +165,9 @@ fn scalar_text(value: &Value) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn follows(items: bool) -> Follows {
+    fn follows(items: bool) -> SequenceCheck {
         let items = items.then(|| ("/events".to_owned(), "/seq".to_owned()));
-        Follows { cursor: "seq".to_owned(), items }
+        SequenceCheck { cursor: "seq".to_owned(), items }
     }
 
     #[track_caller]
@@ -197,7 +197,7 @@ mod tests {
 
     #[track_caller]
     fn check_happened(news: Option<&str>, body: &str, expected: Result<Option<i64>, ErrorKind>) {
-        let waits = Waits { since: Some("/at".to_owned()), news: news.map(str::to_owned) };
+        let waits = LongPoll { event_time: Some("/at".to_owned()), event_pointer: news.map(str::to_owned) };
         assert_eq!(event_time_unix_us(&waits, body.as_bytes()).map_err(|failure| failure.kind), expected, "{body}");
     }
 

@@ -12,7 +12,7 @@ use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme, WantsVersions,
 };
 
-use crate::scenario::{Base, Target};
+use crate::scenario::{BaseUrl, Target};
 
 /// The word for HTTP/1.1 in the negotiation of protocols (RFC 7301).
 const HTTP_1_1: &[u8] = b"http/1.1";
@@ -36,7 +36,7 @@ pub(crate) struct Trust<'a> {
 impl<'a> Trust<'a> {
     /// As the target's own lines say.
     pub(crate) fn for_target(target: &'a Target) -> Self {
-        Self { ca: target.ca.as_deref(), insecure: target.insecure }
+        Self { ca: target.ca_file.as_deref(), insecure: target.insecure }
     }
 }
 
@@ -45,8 +45,8 @@ impl Tls {
     ///
     /// # Errors
     /// The file of certificates cannot be read, or the host's name cannot stand in a certificate.
-    pub(crate) fn for_host(base: &Base, trust: Trust<'_>) -> Result<Option<Self>, String> {
-        if !base.tls {
+    pub(crate) fn for_host(base: &BaseUrl, trust: Trust<'_>) -> Result<Option<Self>, String> {
+        if !base.uses_tls {
             return Ok(None);
         }
         let name = ServerName::try_from(base.host.clone())

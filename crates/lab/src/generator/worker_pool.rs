@@ -20,7 +20,7 @@ use super::worker::Worker;
 use super::worker_processes::{WorkerProcess, WorkerProcessSpec, process_segments};
 use crate::plan::LoadSpec;
 use crate::record::{Interval, PauseImpact};
-use crate::scenario::{Rows, Scenario};
+use crate::scenario::{FeedRows, Scenario};
 
 /// Everything that the workers of a trial share.
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ pub struct GeneratorConfig {
     /// The lists to pick from.
     pub picks: Vec<Vec<String>>,
     /// The rows of every feed.
-    pub feeds: Vec<Rows>,
+    pub feeds: Vec<FeedRows>,
     /// The id of the run.
     pub run_id: String,
     /// The plan's first moment: the same in every process of the machine.

@@ -19,7 +19,7 @@ use super::ipc::{self, WorkerInit, WorkerMessage};
 use super::worker_pool::{AtomicGauges, GeneratorConfig, Segment, WorkerCommand, WorkerReport};
 use crate::limits::{FILES_RESERVE, WORKER_EXIT_POLL_EVERY, WORKER_EXIT_WITHIN};
 use crate::preflight::raise_open_files;
-use crate::scenario::Recipe;
+use crate::scenario::ScenarioSource;
 
 /// The hidden command of the binary.
 pub const WORKER_COMMAND: &str = "lab-worker";
@@ -30,7 +30,7 @@ pub struct WorkerProcessSpec {
     /// The program and its arguments: one that calls [`super::run_worker_process`].
     pub command: Vec<OsString>,
     /// How the scenario was put together.
-    pub scenario_source: Recipe,
+    pub scenario_source: ScenarioSource,
     /// Connections that will be open at once, over all workers.
     pub connections: u64,
 }
@@ -38,7 +38,7 @@ pub struct WorkerProcessSpec {
 impl WorkerProcessSpec {
     /// Processes of a program that has the hidden command.
     #[must_use]
-    pub fn new(program: PathBuf, recipe: Recipe, connections: u64) -> Self {
+    pub fn new(program: PathBuf, recipe: ScenarioSource, connections: u64) -> Self {
         Self { command: vec![program.into(), WORKER_COMMAND.into()], scenario_source: recipe, connections }
     }
 }

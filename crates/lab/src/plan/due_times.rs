@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use super::Schedule;
-use crate::scenario::chance::{Purpose, draw, unit};
+use crate::scenario::rng::{DrawPurpose, draw, to_unit_interval};
 
 /// The share of a count that rounding may add to it: no arrival is made of it.
 const ROUNDING: f64 = 1e-12;
@@ -98,7 +98,7 @@ impl Iterator for PoissonArrivals {
     fn next(&mut self) -> Option<(u64, Duration)> {
         let index = self.next;
         // The library's own logarithm: the system's differs between machines in its last digit.
-        let gap = -libm::log(1.0 - unit(draw(self.seed, Purpose::Gap, index)));
+        let gap = -libm::log(1.0 - to_unit_interval(draw(self.seed, DrawPurpose::Gap, index)));
         self.reached_s += gap / self.rate_per_s;
         if self.reached_s >= self.duration_s {
             return None;

@@ -16,8 +16,8 @@ pub use arrivals::{Arrival, ArrivalIter};
 pub(crate) use due_times::due_within;
 pub use label::load_step_label;
 
-use crate::scenario::chance::{Purpose, draw};
-use crate::scenario::{self, Each, EdgeArrivals, Every, Opening, Phase, Reconnect, mix};
+use crate::scenario::rng::{DrawPurpose, draw};
+use crate::scenario::{self, BurstTrigger, EdgeSearch, OpeningSpec, PerClientLimit, Phase, Reconnect, mix};
 
 /// A stretch of a phase as workers drive it: everything that they need to know, and no more. Pure data: any worker,
 /// in any process, computes its own segment of it.
@@ -68,10 +68,10 @@ pub enum Schedule {
     Poisson { rate_per_s: f64, lasting: Duration },
     /// A closed loop.
     #[allow(missing_docs)]
-    ClosedLoop { clients: u64, each: Each },
+    ClosedLoop { clients: u64, each: PerClientLimit },
     /// Held connections; requests across them are due when all are open, and counted from there.
     #[allow(missing_docs)]
-    Hold { connections: u64, opening: Opening, rate_per_s: Option<f64>, lasting: Duration },
+    Hold { connections: u64, opening: OpeningSpec, rate_per_s: Option<f64>, lasting: Duration },
 }
 
 /// Where a phase stands in its run.
@@ -91,7 +91,7 @@ impl PhasePosition {
     /// The place of the phase at `phase`: the parts of those before it come first.
     #[must_use]
     pub fn for_phase(phases: &[Phase], phase: usize, start: Duration, seed: u64) -> Self {
-        let before = phases.iter().take(phase).map(|phase| phase.arrivals.parts());
+        let before = phases.iter().take(phase).map(|phase| phase.load_profile.load_step_count());
         Self { phase, first_load_step: before.fold(0, u32::saturating_add), start, seed }
     }
 }
@@ -101,14 +101,16 @@ impl PhasePosition {
 /// does: when a later one may begin is known when the one before is over.
 #[must_use]
 pub fn load_specs(phase: &Phase, place: PhasePosition) -> Vec<LoadSpec> {
-    use scenario::Arrivals as Load;
+    use scenario::LoadProfile as Load;
     let one = |schedule| vec![load_spec(phase, place, 0, schedule)];
     let numbered = |schedules: Vec<Schedule>| -> Vec<LoadSpec> {
         (0..).zip(schedules).map(|(number, schedule)| load_spec(phase, place, number, schedule)).collect()
     };
-    match phase.arrivals {
-        Load::Batch { batch, every: Every::Time(every), times } => one(Schedule::Bursts { batch, every, times }),
-        Load::Batch { batch, every: Every::Done, times } => {
+    match phase.load_profile {
+        Load::Batch { batch, every: BurstTrigger::Interval(every), times } => {
+            one(Schedule::Bursts { batch, every, times })
+        }
+        Load::Batch { batch, every: BurstTrigger::PreviousDone, times } => {
             let burst = || Schedule::Bursts { batch, every: Duration::ZERO, times: 1 };
             numbered((0..times).map(|_| burst()).collect())
         }
@@ -130,7 +132,7 @@ pub fn load_specs(phase: &Phase, place: PhasePosition) -> Vec<LoadSpec> {
 #[must_use]
 pub fn search_level(
     phase: &Phase,
-    edge: &EdgeArrivals,
+    edge: &EdgeSearch,
     place: PhasePosition,
     number: u32,
     rate_per_s: f64,
@@ -150,16 +152,16 @@ fn load_spec(phase: &Phase, place: PhasePosition, number: u32, schedule: Schedul
     };
     LoadSpec {
         phase_index: place.phase,
-        journey_index: phase.journey,
+        journey_index: phase.journey_index,
         load_step: place.first_load_step.saturating_add(number),
         start: place.start,
         schedule,
         in_flight_max,
         reconnect: phase.reconnect,
-        opening_journey_index: phase.opening,
-        resumes_phase: phase.keeps,
-        leaves_open: phase.leaves,
-        seed: draw(mix(place.seed, place.phase as u64 + 1), Purpose::Leg, u64::from(number)),
+        opening_journey_index: phase.opening_journey,
+        resumes_phase: phase.resumes_phase,
+        leaves_open: phase.leaves_open,
+        seed: draw(mix(place.seed, place.phase as u64 + 1), DrawPurpose::LoadSpec, u64::from(number)),
     }
 }
 
@@ -196,9 +198,9 @@ impl LoadSpec {
     #[must_use]
     pub fn opening_due(&self, number: u64) -> Option<Duration> {
         let Schedule::Hold { connections, opening, .. } = self.schedule else { return None };
-        let offset = opening
-            .per_s
-            .map_or(Duration::ZERO, |open| due_times::constant_rate_offset(number.saturating_sub(opening.kept), open));
+        let offset = opening.per_s.map_or(Duration::ZERO, |open| {
+            due_times::constant_rate_offset(number.saturating_sub(opening.inherited), open)
+        });
         (number < connections).then_some(self.start.saturating_add(offset))
     }
 
@@ -210,11 +212,11 @@ impl LoadSpec {
             Schedule::ConstantRate { lasting, .. }
             | Schedule::Ramp { lasting, .. }
             | Schedule::Poisson { lasting, .. }
-            | Schedule::ClosedLoop { each: Each::Lasting(lasting), .. } => Some(lasting),
+            | Schedule::ClosedLoop { each: PerClientLimit::Duration(lasting), .. } => Some(lasting),
             Schedule::Hold { connections, opening, lasting, .. } => {
-                Some(opening.planned(connections).saturating_add(lasting))
+                Some(opening.planned_duration(connections).saturating_add(lasting))
             }
-            Schedule::ClosedLoop { each: Each::Requests(_), .. } => None,
+            Schedule::ClosedLoop { each: PerClientLimit::Requests(_), .. } => None,
         }
     }
 
@@ -224,8 +226,10 @@ impl LoadSpec {
     pub fn arrival_count(&self) -> Option<u64> {
         match self.schedule {
             Schedule::Poisson { .. } => None,
-            Schedule::ClosedLoop { clients, each: Each::Requests(requests) } => Some(clients.saturating_mul(requests)),
-            Schedule::ClosedLoop { each: Each::Lasting(_), .. } => None,
+            Schedule::ClosedLoop { clients, each: PerClientLimit::Requests(requests) } => {
+                Some(clients.saturating_mul(requests))
+            }
+            Schedule::ClosedLoop { each: PerClientLimit::Duration(_), .. } => None,
             ref timed => Some(due_times::timed_arrival_count(timed)),
         }
     }

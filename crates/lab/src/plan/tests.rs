@@ -6,13 +6,24 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::limits::ARRIVALS_MAX;
-use crate::scenario::Arrivals as Load;
+use crate::scenario::LoadProfile as Load;
 
 fn phase(arrivals: Load) -> Phase {
-    let in_flight_max = arrivals.in_flight().unwrap_or(100);
+    let in_flight_max = arrivals.concurrency().unwrap_or(100);
     let name = "p".to_owned();
     let (after, at, reconnect) = (Duration::ZERO, None, Reconnect::Request);
-    Phase { name, arrivals, in_flight_max, journey: 3, after, at, reconnect, opening: None, keeps: None, leaves: false }
+    Phase {
+        name,
+        load_profile: arrivals,
+        in_flight_max,
+        journey_index: 3,
+        pause_before: after,
+        starts_at: at,
+        reconnect,
+        opening_journey: None,
+        resumes_phase: None,
+        leaves_open: false,
+    }
 }
 
 fn place(seed: u64) -> PhasePosition {
@@ -25,7 +36,7 @@ fn ms(ms: u64) -> Duration {
 
 #[test]
 fn only_connections_that_are_missing_are_opened_in_their_turn() {
-    let opening = Opening { per_s: Some(10.0), kept: 20, ..Opening::default() };
+    let opening = OpeningSpec { per_s: Some(10.0), inherited: 20, ..OpeningSpec::default() };
     let leg = only_load_spec(Load::Hold { connections: 50, opening, rate_per_s: None, lasting: ms(1000) }, 1);
     let due_ms = |number| leg.opening_due(number).map(|due| (due - leg.start).as_millis());
     assert_eq!([0, 19, 20, 21, 49, 50].map(due_ms), [Some(0), Some(0), Some(0), Some(100), Some(2900), None]);
@@ -39,7 +50,7 @@ fn only_load_spec(load: Load, seed: u64) -> LoadSpec {
 }
 
 fn batch(batch: u64, every_ms: u64, times: u64) -> Load {
-    Load::Batch { batch, every: Every::Time(ms(every_ms)), times }
+    Load::Batch { batch, every: BurstTrigger::Interval(ms(every_ms)), times }
 }
 
 fn rate(rate_per_s: f64, lasting_ms: u64) -> Load {
@@ -55,7 +66,7 @@ fn poisson(rate_per_s: f64, lasting_ms: u64) -> Load {
 }
 
 fn hold(connections: u64, open_per_s: Option<f64>, rate_per_s: Option<f64>, lasting_ms: u64) -> Load {
-    let opening = Opening { per_s: open_per_s, ..Opening::default() };
+    let opening = OpeningSpec { per_s: open_per_s, ..OpeningSpec::default() };
     Load::Hold { connections, opening, rate_per_s, lasting: ms(lasting_ms) }
 }
 
@@ -81,7 +92,7 @@ impl LoadSpec {
 /// Milliseconds from the start of the phase, and parts.
 #[track_caller]
 fn check(load: Load, expected: &[(u64, u32)]) {
-    let most = load.count();
+    let most = load.max_count();
     let leg = only_load_spec(load, 1);
     let found: Vec<(u64, u32)> = leg
         .arrivals(0, 1)
@@ -125,9 +136,9 @@ fn legs_of_a_phase() {
         let seeds: BTreeSet<u64> = legs.iter().map(|leg| leg.seed).collect();
         assert_eq!(seeds.len(), legs.len(), "each leg has a seed of its own");
     }
-    let (each, lasting) = (Each::Requests(5), Each::Lasting(ms(7000)));
+    let (each, lasting) = (PerClientLimit::Requests(5), PerClientLimit::Duration(ms(7000)));
     legs_are(batch(2, 60_000, 3), &[(10, 100, Some(6), Some(120))]);
-    let waiting = Load::Batch { batch: 2, every: Every::Done, times: 3 };
+    let waiting = Load::Batch { batch: 2, every: BurstTrigger::PreviousDone, times: 3 };
     legs_are(waiting, &[(10, 100, Some(2), Some(0)), (11, 100, Some(2), Some(0)), (12, 100, Some(2), Some(0))]);
     legs_are(poisson(5.0, 2000), &[(10, 100, None, Some(2))]);
     legs_are(Load::Clients { clients: 4, each }, &[(10, 4, Some(20), None)]);
@@ -138,12 +149,12 @@ fn legs_of_a_phase() {
     legs_are(Load::Edge(edge(false)), &[]);
 }
 
-fn edge(poisson: bool) -> EdgeArrivals {
-    EdgeArrivals {
+fn edge(poisson: bool) -> EdgeSearch {
+    EdgeSearch {
         from_per_s: 1.0,
         to_per_s: 2.0,
-        level: ms(5000),
-        hold: ms(1),
+        level_duration: ms(5000),
+        hold_duration: ms(1),
         precision: 0.1,
         poisson,
         latency_ms: None,
@@ -154,7 +165,7 @@ fn edge(poisson: bool) -> EdgeArrivals {
 
 #[test]
 fn parts_count_over_the_whole_trial() {
-    let ladder = Load::Ladder { levels: vec![1, 2, 3], each: Each::Requests(1), pause: ms(0) };
+    let ladder = Load::Ladder { levels: vec![1, 2, 3], each: PerClientLimit::Requests(1), pause: ms(0) };
     let phases = [batch(1, 1, 4), rate(1.0, 1000), ladder, Load::Edge(edge(false)), rate(1.0, 1000)].map(phase);
     let parts: Vec<u32> =
         (0..5).map(|at| PhasePosition::for_phase(&phases, at, Duration::ZERO, 1).first_load_step).collect();
@@ -166,7 +177,7 @@ fn parts_have_names() {
     #[track_caller]
     fn named(load: Load, expected: &[&str]) {
         let phase = phase(load);
-        let legs = match &phase.arrivals {
+        let legs = match &phase.load_profile {
             Load::Edge(edge) => vec![search_level(&phase, edge, place(1), 4, 1250.0, ms(5000))],
             _ => load_specs(&phase, place(1)),
         };
@@ -178,12 +189,12 @@ fn parts_have_names() {
     }
     named(batch(5, 0, 1), &["p"]);
     named(batch(5, 10, 3), &["burst 1", "burst 2", "burst 3"]);
-    named(Load::Batch { batch: 5, every: Every::Done, times: 2 }, &["burst 1", "burst 2"]);
+    named(Load::Batch { batch: 5, every: BurstTrigger::PreviousDone, times: 2 }, &["burst 1", "burst 2"]);
     named(
-        Load::Ladder { levels: vec![1, 1500], each: Each::Requests(1), pause: ms(0) },
+        Load::Ladder { levels: vec![1, 1500], each: PerClientLimit::Requests(1), pause: ms(0) },
         &["1 client", "1,500 clients"],
     );
-    named(Load::Clients { clients: 9, each: Each::Requests(1) }, &["p"]);
+    named(Load::Clients { clients: 9, each: PerClientLimit::Requests(1) }, &["p"]);
     named(Load::Edge(edge(true)), &["1,250/s"]);
     named(rate(10.0, 100), &["p"]);
 }
@@ -209,7 +220,7 @@ fn connections_are_opened_one_after_the_other() {
 
 #[test]
 fn closed_loops_have_no_moments_of_their_own() {
-    let leg = only_load_spec(Load::Clients { clients: 4, each: Each::Requests(5) }, 1);
+    let leg = only_load_spec(Load::Clients { clients: 4, each: PerClientLimit::Requests(5) }, 1);
     assert_eq!(leg.arrivals(0, 1).count(), 0);
     assert_eq!(leg.arrival(7, ms(9)), Arrival { intended: ms(9), load_step: 10, index: 7, seed: mix(leg.seed, 7) });
 }
@@ -280,8 +291,8 @@ proptest! {
             _ => prop_assert!(all.iter().all(|arrival| arrival.intended >= leg.start && arrival.intended < end)),
         }
         prop_assert!(leg.arrival_count().is_none_or(|count| count == all.len() as u64));
-        prop_assert!(load.count().is_some_and(|most| most >= all.len() as u64));
-        prop_assert!(load.lasting_min() == leg.duration().unwrap());
+        prop_assert!(load.max_count().is_some_and(|most| most >= all.len() as u64));
+        prop_assert!(load.min_duration() == leg.duration().unwrap());
     }
 
     #[test]
@@ -318,7 +329,7 @@ fn a_leg_at_its_limits_does_not_break() {
     assert_eq!(many.arrival_count(), Some(ARRIVALS_MAX));
     let last = many.arrivals(7, 8).nth(ARRIVALS_MAX as usize / 8 - 1).unwrap();
     assert!(last.index == ARRIVALS_MAX - 1 && last.intended < many.start + day, "{last:?}");
-    let bursts = only_load_spec(Load::Batch { batch: 1, every: Every::Time(day), times: u64::MAX }, 1);
+    let bursts = only_load_spec(Load::Batch { batch: 1, every: BurstTrigger::Interval(day), times: u64::MAX }, 1);
     assert_eq!(bursts.arrival(u64::MAX - 1, day).load_step, u32::MAX);
     assert!(bursts.arrivals(0, 1).nth(1_000_000).is_some());
 }

@@ -166,7 +166,7 @@ fn check_target_memory(needs: &Requirements, facts: &Facts) -> Option<PreflightI
 }
 
 fn check_target_cpu(needs: &Requirements, facts: &Facts) -> Option<PreflightIssue> {
-    let (share, cores) = (needs.limits.cpu_share?, facts.cores?);
+    let (share, cores) = (needs.limits.cpu_cores?, facts.cores?);
     (share > cores as f64).then(|| {
         PreflightIssue::Warning(format!(
             "The target's share of {share} cores limits nothing: this machine has {cores}."

@@ -7,18 +7,18 @@ use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
 use crate::limits::{CONNECT_WITHIN, RESOLVE_WITHIN};
-use crate::report::words::first_few;
-use crate::scenario::Base;
+use crate::report::format::first_few;
+use crate::scenario::BaseUrl;
 
 /// All addresses of a host, in the system's order.
 ///
 /// # Errors
 /// The sentence that says that there are none, and what to do.
-pub async fn resolve(base: &Base) -> Result<Vec<IpAddr>, String> {
+pub async fn resolve(base: &BaseUrl) -> Result<Vec<IpAddr>, String> {
     Ok(resolve_sockets(base).await?.into_iter().map(|socket| socket.ip()).collect())
 }
 
-async fn resolve_sockets(base: &Base) -> Result<Vec<SocketAddr>, String> {
+async fn resolve_sockets(base: &BaseUrl) -> Result<Vec<SocketAddr>, String> {
     let host = &base.host;
     let none = |why: &str| format!("{} cannot be tried: {host} has no address ({why}); correct the URL", base.url());
     match timeout(RESOLVE_WITHIN, lookup_host((host.as_str(), base.port))).await {
@@ -35,7 +35,7 @@ async fn resolve_sockets(base: &Base) -> Result<Vec<SocketAddr>, String> {
 ///
 /// # Errors
 /// The sentence that says what was tried at which address, and what to do.
-pub async fn check_reachable(base: &Base) -> Result<(), String> {
+pub async fn check_reachable(base: &BaseUrl) -> Result<(), String> {
     let mut tried = Vec::new();
     for socket in resolve_sockets(base).await? {
         match timeout(CONNECT_WITHIN, TcpStream::connect(socket)).await {

@@ -1,5 +1,5 @@
 use super::*;
-use crate::scenario::{Base, TargetLimits};
+use crate::scenario::{BaseUrl, TargetLimits};
 
 const MIB: u64 = 1024 * 1024;
 
@@ -148,10 +148,10 @@ fn limits_of_the_target() {
         &["!open_files = 20001 is more than the 20000"],
     );
     check_needs(
-        limited(TargetLimits { cpu_share: Some(2.5), ..none }),
+        limited(TargetLimits { cpu_cores: Some(2.5), ..none }),
         &["2.5 cores limits nothing: this machine has 2"],
     );
-    check_needs(limited(TargetLimits { cpu_share: Some(2.0), ..none }), &[]);
+    check_needs(limited(TargetLimits { cpu_cores: Some(2.0), ..none }), &[]);
     check_needs(limited(TargetLimits { memory_bytes: Some(20_001 * MIB), ..none }), &["more than the 20000 MiB"]);
     check_needs(|n| (n.spawns_target, n.limits.open_files) = (false, Some(9)), &[]);
 }
@@ -173,8 +173,8 @@ fn refusals_come_first() {
     check_with(&needs, &facts(), &["!--out, or leave out --samples", "opened in one moment"]);
 }
 
-fn base(url: &str) -> Base {
-    Base::parse(url).unwrap().0
+fn base(url: &str) -> BaseUrl {
+    BaseUrl::parse(url).unwrap().0
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::scenario::{Document, Fault, FaultAct};
+    use crate::scenario::{Document, Fault, FaultAction};
 
     fn scenario() -> Scenario {
         let text = r#"
@@ -65,7 +65,8 @@ mod tests {
     #[test]
     fn what_the_lab_does_not_start_it_neither_faults_nor_limits() {
         let at = Duration::from_secs(1);
-        let fault = |process: &str| Fault { at, act: FaultAct::Kill, process: process.to_owned(), lasting: None };
+        let fault =
+            |process: &str| Fault { at, action: FaultAction::Kill, process: process.to_owned(), duration: None };
         let limits = TargetLimits { open_files: Some(9), ..TargetLimits::default() };
         check(|s| (s.faults, s.target.limits) = (vec![fault("server")], limits), &[]);
         check(|s| s.faults = vec![fault("server"), fault("bots")], &["a fault is for `bots`"]);

@@ -304,7 +304,7 @@ mod tests {
     use crate::aggregate::{Aggregate, JourneyFigures, PhaseFigures};
     use crate::record::{Interval, OpId};
     use crate::scenario::{Document, Gate, Scenario};
-    use crate::verdict::judge_gates;
+    use crate::verdict::evaluate_gates;
 
     fn begun(parts: u32) -> LoadStepAccumulator {
         let mut book = LoadStepAccumulator::default();
@@ -417,7 +417,7 @@ request = "GET /"
         let mut book = LoadStepAccumulator::new(&scenario.journeys);
         for (phase, part, parts_of_phase) in PARTS {
             let phase = &scenario.phases[phase];
-            let (journey, opening, start) = (phase.journey, phase.opening, Duration::from_secs(1));
+            let (journey, opening, start) = (phase.journey_index, phase.opening_journey, Duration::from_secs(1));
             let phase = phase.name.clone();
             book.begin(LoadStepSpec {
                 number: part,
@@ -509,7 +509,10 @@ request = "GET /"
         fold.add(&Interval { ops: vec![all], ..Interval::default() });
         let results =
             serde_json::json!({ "journeys": fold.journeys(&|_| None, Basis::Measured), "phases": phases(&book) });
-        assert_eq!(judge_gates(&gates, &results).iter().map(|gate| gate.ok).collect::<Vec<_>>(), [true, true, false]);
+        assert_eq!(
+            evaluate_gates(&gates, &results).iter().map(|gate| gate.ok).collect::<Vec<_>>(),
+            [true, true, false]
+        );
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use sample::{Awaited, Class, ErrorKind, Sample};
 
 use crate::aggregate::{Aggregate, OpAggregate, PushAggregate, TimeHistogram, round};
 use crate::limits::{UNRECORDED_MIN, UNSAMPLED_MIN};
-use crate::scenario::message::OTHER;
+use crate::scenario::message::OTHER_PUSH;
 use crate::scenario::{Journey, Push};
 use hlog::{Entry, HistogramKind, Writer};
 use timeline::{HeldRow, LagRow, OpRow, PauseRow, Percentiles, TimelineRow};
@@ -92,7 +92,7 @@ impl Recorder {
         Self(Mutex::new(Inner {
             names: journeys.iter().map(|journey| (journey.name.clone(), steps(journey))).collect(),
             aggregate: Aggregate::new(journeys).with_pushes(pushes),
-            pushes: pushes.iter().map(|push| push.name.as_str()).chain([OTHER]).map(str::to_owned).collect(),
+            pushes: pushes.iter().map(|push| push.name.as_str()).chain([OTHER_PUSH]).map(str::to_owned).collect(),
             load_steps: LoadStepAccumulator::new(journeys),
             open_seconds: BTreeMap::new(),
             last_second: LastSecond::default(),

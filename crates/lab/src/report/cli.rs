@@ -5,10 +5,10 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::again::recorded;
+use super::rebuild::load_or_rebuild;
 use super::{summary, write_reports};
 
-const COULD_NOT: u8 = 1;
+const EXIT_FAILED: u8 = 1;
 
 /// Make the reports of a run again from what was recorded.
 #[derive(Clone, Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub fn run(args: &ReportArgs) -> ExitCode {
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let mut code = ExitCode::SUCCESS;
     for dir in &args.dirs {
-        let made = recorded(dir).and_then(|recorded| {
+        let made = load_or_rebuild(dir).and_then(|recorded| {
             write_reports(&recorded.run, &recorded.timeline.series, dir)?;
             Ok(recorded.run)
         });
@@ -35,7 +35,7 @@ pub fn run(args: &ReportArgs) -> ExitCode {
             }
             Err(message) => {
                 let _ = writeln!(std::io::stderr(), "gauntlet report: {message}");
-                code = ExitCode::from(COULD_NOT);
+                code = ExitCode::from(EXIT_FAILED);
             }
         }
     }

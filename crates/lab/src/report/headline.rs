@@ -6,50 +6,56 @@ use std::fmt::{self, Display, Formatter};
 use serde_json::Value;
 
 use super::Run;
-use super::levels::{figure, find, ladders, levels};
-use super::words::{clean, count, counted, highest_of, number};
+use super::format::{count, counted, highest_of, number, sanitize};
+use super::levels::{find_key, find_number, ladders, levels};
 use crate::aggregate::{JourneyFigures, OpFigures, Statistics, Total, WorkFigures, found};
-use crate::verdict::{Judged, Verdict};
+use crate::verdict::{GateResult, Verdict};
 
 /// The two most important numbers, and the verdict in a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headline {
     /// How much it took.
-    pub took: String,
+    pub amount: String,
     /// How long that took.
-    pub lasted: String,
+    pub timing: String,
     /// What became of everything that was asked.
     pub total: Option<String>,
     /// Where it stands against its gates.
-    pub stands: String,
+    pub gate_status: String,
     /// The numbers of the first two by themselves.
-    pub figures: [Figure; 2],
+    pub figures: [HeadlineValue; 2],
 }
 
 /// A number, and what it is of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Figure {
+pub struct HeadlineValue {
     /// `2,412`
     pub value: String,
     /// `games finished a minute`
-    pub of: String,
+    pub label: String,
 }
 
 /// How much, and how long.
-type Told = [(String, Figure); 2];
+type HeadlinePair = [(String, HeadlineValue); 2];
 
 /// The headline of a run: what its scenario puts there, else of what its search for the edge found, else of its largest work, else of its largest
 /// journey.
 #[must_use]
 pub fn headline(run: &Run) -> Headline {
-    let told = declared(run)
-        .or_else(|| of_ladder(run))
-        .or_else(|| of_work(run))
-        .or_else(|| of_journey(run))
-        .unwrap_or_else(|| unwritten(run).unwrap_or_else(nothing));
+    let told = declared_pair(run)
+        .or_else(|| ladder_pair(run))
+        .or_else(|| work_pair(run))
+        .or_else(|| journey_pair(run))
+        .unwrap_or_else(|| unwritten_pair(run).unwrap_or_else(empty_pair));
     let [(took, took_figure), (lasted, lasted_figure)] = told;
-    let took = took + &held(run);
-    Headline { took, lasted, total: total(run), stands: stands(run), figures: [took_figure, lasted_figure] }
+    let took = took + &held_connections(run);
+    Headline {
+        amount: took,
+        timing: lasted,
+        total: total(run),
+        gate_status: gate_status(run),
+        figures: [took_figure, lasted_figure],
+    }
 }
 
 /// All arrivals of the run, whatever the lines above speak of; and what was sent more than once.
@@ -75,93 +81,100 @@ fn total(run: &Run) -> Option<String> {
 }
 
 /// Of a run whose lab was killed before it had written any second: what it had counted.
-fn unwritten(run: &Run) -> Option<Told> {
+fn unwritten_pair(run: &Run) -> Option<HeadlinePair> {
     let Total { arrivals, ok, .. } = run.results.total.filter(|total| total.arrivals > 0)?;
     let took = format!("{} arrivals were over, {} of them ok.", count(arrivals), count(ok));
     let lasted = "How long they took was not written before the lab was ended.".to_owned();
-    Some([(took, Figure::new(&count(arrivals), "arrivals over")), (lasted, Figure::new("-", "no latency"))])
+    Some([
+        (took, HeadlineValue::new(&count(arrivals), "arrivals over")),
+        (lasted, HeadlineValue::new("-", "no latency")),
+    ])
 }
 
-fn nothing() -> Told {
+fn empty_pair() -> HeadlinePair {
     [
-        ("Nothing was sent.".to_owned(), Figure::new("0", "requests")),
-        ("Nothing was answered.".to_owned(), Figure::new("-", "no latency")),
+        ("Nothing was sent.".to_owned(), HeadlineValue::new("0", "requests")),
+        ("Nothing was answered.".to_owned(), HeadlineValue::new("-", "no latency")),
     ]
 }
 
-impl Figure {
+impl HeadlineValue {
     fn new(value: &str, of: &str) -> Self {
-        Self { value: value.to_owned(), of: of.to_owned() }
+        Self { value: value.to_owned(), label: of.to_owned() }
     }
 }
 
 /// The figures that the scenario puts there.
-fn declared(run: &Run) -> Option<Told> {
+fn declared_pair(run: &Run) -> Option<HeadlinePair> {
     let results = run.results.to_json();
     run.scenario.headline.as_ref().map(|both| {
         both.each_ref().map(|leading| {
             let found = found(&results, &leading.figure);
-            let (value, of) = (number(found.map(|found| found.value)), clean(&leading.of));
+            let (value, of) = (number(found.map(|found| found.value)), sanitize(&leading.of));
             let few = highest_of(found.and_then(|found| found.largest_of));
-            (format!("{value} {of}{few}"), Figure::new(&value, &of))
+            (format!("{value} {of}{few}"), HeadlineValue::new(&value, &of))
         })
     })
 }
 
 /// The edge that a search held, else the peak of the first ladder; and the latency there.
-fn of_ladder(run: &Run) -> Option<Told> {
+fn ladder_pair(run: &Run) -> Option<HeadlinePair> {
     let ladders: Vec<_> =
         ladders(run).into_iter().filter_map(|phase| Some((phase, run.capacity.get(phase)?))).collect();
-    let has_edge = |(_, capacity): &&(&str, &Value)| figure(capacity, "edge_per_s").is_some();
+    let has_edge = |(_, capacity): &&(&str, &Value)| find_number(capacity, "edge_per_s").is_some();
     let (phase, capacity) = *ladders.iter().find(has_edge).or(ladders.first())?;
-    let name = clean(phase);
-    let held = figure(capacity, "edge_per_s");
-    let peak = || find(capacity, "peak")?.get("throughput_per_s")?.as_f64();
+    let name = sanitize(phase);
+    let held = find_number(capacity, "edge_per_s");
+    let peak = || find_key(capacity, "peak")?.get("throughput_per_s")?.as_f64();
     let per_s = held.or_else(peak)?;
-    let part = find(capacity, "peak").and_then(|peak| peak.get("level")?.get("part")?.as_u64());
+    let part = find_key(capacity, "peak").and_then(|peak| peak.get("level")?.get("part")?.as_u64());
     let levels = levels(run, phase);
     let level = match held {
         // The last level of the rate that was held is the one that held it.
         Some(held) => levels.iter().rfind(|level| level.offered_per_s == Some(held)),
         None => levels.iter().find(|level| Some(u64::from(level.part)) == part),
     };
-    let searched = find(capacity, "ending").is_some();
+    let searched = find_key(capacity, "ending").is_some();
     let word = match held {
         Some(_) => "edge",
         None if searched => "no edge found, peak",
         None => "peak",
     };
-    let at = level.map_or_else(String::new, |level| format!(" at {}", clean(&level.label)));
+    let at = level.map_or_else(String::new, |level| format!(" at {}", sanitize(&level.label)));
     let value = number(Some(per_s));
-    let took = (format!("{name}: {word} {value} a second{at}"), Figure::new(&value, &format!("a second, {word}")));
+    let took =
+        (format!("{name}: {word} {value} a second{at}"), HeadlineValue::new(&value, &format!("a second, {word}")));
     // A level does not say which journey it drove.
-    if let Some((journey, figures)) = largest(run).filter(|_| run.results.journeys.values().all(|own| own.paced)) {
-        let (told, figure) = asked(run, journey, figures);
+    if let Some((journey, figures)) =
+        largest_journey(run).filter(|_| run.results.journeys.values().all(|own| own.paced))
+    {
+        let (told, figure) = paced_timing(run, journey, figures);
         return Some([took, (format!("{told}, over the whole run"), figure)]);
     }
     let latency = level.map_or_else(OpFigures::default, |level| level.op.clone()).latency_ms;
-    let (tail, p50) = (Tail::of(&latency, ms), ms(latency.p50));
+    let (tail, p50) = (TailLatency::from_statistics(&latency, ms), ms(latency.p50));
     let lasted = format!("{name}: there latency {tail}, p50 {p50}, from the intended moment");
-    Some([took, (lasted, Figure::new(&tail.value, &format!("latency {} there", tail.name)))])
+    Some([took, (lasted, HeadlineValue::new(&tail.value, &format!("latency {} there", tail.name)))])
 }
 
-fn of_work(run: &Run) -> Option<Told> {
+fn work_pair(run: &Run) -> Option<HeadlinePair> {
     let (name, work) = run.results.work.iter().max_by_key(|(_, work)| work.created)?;
     let rate = work.throughput_per_min.map_or_else(String::new, |rate| format!(" at {} a minute", number(Some(rate))));
-    let took = format!("{name}: {} of {} finished{rate}{}", count(work.finished), count(work.created), lost(work));
+    let took =
+        format!("{name}: {} of {} finished{rate}{}", count(work.finished), count(work.created), unfinished_work(work));
     let took_figure = match work.throughput_per_min {
-        Some(rate) => Figure::new(&number(Some(rate)), &format!("{name} finished a minute")),
-        None => Figure::new(&count(work.finished), &format!("{name} finished")),
+        Some(rate) => HeadlineValue::new(&number(Some(rate)), &format!("{name} finished a minute")),
+        None => HeadlineValue::new(&count(work.finished), &format!("{name} finished")),
     };
     let (done, wait) = (&work.completion_s, &work.queue_wait_s);
-    let waited = (wait.count > 0).then(|| format!("; queue wait {}", Tail::of(wait, seconds)));
-    let (tail, p50) = (Tail::of(done, seconds), seconds(done.p50));
+    let waited = (wait.count > 0).then(|| format!("; queue wait {}", TailLatency::from_statistics(wait, seconds)));
+    let (tail, p50) = (TailLatency::from_statistics(done, seconds), seconds(done.p50));
     let lasted = format!("{name}: done in {tail}, p50 {p50}{}", waited.unwrap_or_default());
-    let lasted_figure = Figure::new(&tail.value, &format!("until done, {}", tail.name));
+    let lasted_figure = HeadlineValue::new(&tail.value, &format!("until done, {}", tail.name));
     Some([(took, took_figure), (lasted, lasted_figure)])
 }
 
-fn lost(work: &WorkFigures) -> String {
+fn unfinished_work(work: &WorkFigures) -> String {
     let rest = [
         ("failed", work.failed),
         ("stuck", work.stuck),
@@ -172,13 +185,13 @@ fn lost(work: &WorkFigures) -> String {
     rest.iter().filter(|(_, n)| *n > 0).map(|(word, n)| format!(", {} {word}", count(*n))).collect()
 }
 
-fn of_journey(run: &Run) -> Option<Told> {
-    let (name, journey) = largest(run)?;
+fn journey_pair(run: &Run) -> Option<HeadlinePair> {
+    let (name, journey) = largest_journey(run)?;
     if journey.requests() == 0 {
         return None;
     }
     if journey.paced || journey.op.count == 0 {
-        return Some([answered(name, journey), asked(run, name, journey)]);
+        return Some([paced_requests(name, journey), paced_timing(run, name, journey)]);
     }
     let op = &journey.op;
     let rate = journey.throughput_per_s.map_or_else(String::new, |rate| format!(" at {} a second", number(Some(rate))));
@@ -192,29 +205,30 @@ fn of_journey(run: &Run) -> Option<Told> {
         count(op.denied)
     );
     let took_figure = match journey.throughput_per_s {
-        Some(rate) => Figure::new(&number(Some(rate)), &format!("{name} ok a second")),
-        None => Figure::new(&count(op.ok), &format!("{name} ok")),
+        Some(rate) => HeadlineValue::new(&number(Some(rate)), &format!("{name} ok a second")),
+        None => HeadlineValue::new(&count(op.ok), &format!("{name} ok")),
     };
-    let (latency, service) = (Tail::of(&op.latency_ms, ms), Tail::of(&op.service_ms, ms));
+    let (latency, service) =
+        (TailLatency::from_statistics(&op.latency_ms, ms), TailLatency::from_statistics(&op.service_ms, ms));
     let lasted = format!("{name}: latency {latency} from the intended moment, service time {service}");
-    Some([(took, took_figure), (lasted, Figure::new(&latency.value, &format!("latency {}", latency.name)))])
+    Some([(took, took_figure), (lasted, HeadlineValue::new(&latency.value, &format!("latency {}", latency.name)))])
 }
 
-fn largest(run: &Run) -> Option<(&String, &JourneyFigures)> {
+fn largest_journey(run: &Run) -> Option<(&String, &JourneyFigures)> {
     run.results.journeys.iter().max_by_key(|(_, journey)| journey.requests())
 }
 
 /// The most connections that a phase held, and how many of all were lost: what goes over them says neither.
-fn held(run: &Run) -> String {
+fn held_connections(run: &Run) -> String {
     let phases = || run.results.phases.iter().filter_map(|(name, phase)| Some((name, phase.connections.as_ref()?)));
     let Some((name, most)) = phases().max_by_key(|(_, held)| held.opened_or_kept()) else { return String::new() };
     let lost: u64 = phases().map(|(_, held)| held.closed + held.dropped + held.lost_after()).sum();
     let lost = if lost > 0 { format!(", {} lost", count(lost)) } else { String::new() };
-    format!("; {} connections held ({}){lost}", count(most.opened_or_kept()), clean(name))
+    format!("; {} connections held ({}){lost}", count(most.opened_or_kept()), sanitize(name))
 }
 
 /// Requests of journeys whose own number says little: those under way have none yet.
-fn answered(name: &str, journey: &JourneyFigures) -> (String, Figure) {
+fn paced_requests(name: &str, journey: &JourneyFigures) -> (String, HeadlineValue) {
     let rate = journey.answered_per_s;
     let told = rate.map_or_else(String::new, |rate| format!(", {} good answers a second", number(Some(rate))));
     let requests = count(journey.requests());
@@ -223,31 +237,31 @@ fn answered(name: &str, journey: &JourneyFigures) -> (String, Figure) {
     let (over, failed) = (count(journey.op.count), count(failed));
     let took = format!("{name}: {requests} requests{told}; journeys over: {over}; errors: {failed}");
     match rate {
-        Some(rate) => (took, Figure::new(&number(Some(rate)), &format!("{name} answers a second"))),
-        None => (took, Figure::new(&requests, &format!("{name} requests"))),
+        Some(rate) => (took, HeadlineValue::new(&number(Some(rate)), &format!("{name} answers a second"))),
+        None => (took, HeadlineValue::new(&requests, &format!("{name} requests"))),
     }
 }
 
 /// How long what the trial asks for took, where the length of a journey is its own doing: the figure of its tightest gate
 /// over a time, else how late its answers came, else its slowest step.
-fn asked(run: &Run, name: &str, journey: &JourneyFigures) -> (String, Figure) {
+fn paced_timing(run: &Run, name: &str, journey: &JourneyFigures) -> (String, HeadlineValue) {
     let of_gate = || {
         let prefix = format!("{name}.steps.");
         let timed = run.gates.iter().filter(|gate| gate.name.starts_with(&prefix) && gate.name.contains("_ms."));
-        let gate = tightest(timed)?;
+        let gate = tightest_gate(timed)?;
         let what = gate.name.strip_prefix(&prefix)?.replace("_ms.", " ").replace('.', " ");
         let value = ms(gate.value.as_f64());
-        let told = format!("{name}: {what} {value}, and the gate is {} ms", clean(&gate.limit));
-        Some((told, Figure::new(&value, &what)))
+        let told = format!("{name}: {what} {value}, and the gate is {} ms", sanitize(&gate.limit));
+        Some((told, HeadlineValue::new(&value, &what)))
     };
     let high = |figures: &Statistics| figures.p99_or_max().unwrap_or(-1.0);
     let of_steps = |word: &str, figures: &dyn Fn(&OpFigures) -> Option<Statistics>| {
         let timed = journey.steps.iter().filter_map(|(step, op)| Some((step, figures(op)?)));
         let (step, slowest) = timed.max_by(|a, b| high(&a.1).total_cmp(&high(&b.1)))?;
         slowest.p99_or_max()?;
-        let tail = Tail::of(&slowest, ms);
+        let tail = TailLatency::from_statistics(&slowest, ms);
         let told = format!("{name}: {step} {word} {tail}");
-        Some((told, Figure::new(&tail.value, &format!("{step} {word} {}", tail.name))))
+        Some((told, HeadlineValue::new(&tail.value, &format!("{step} {word} {}", tail.name))))
     };
     let wake = || of_steps("wake", &|op| op.wake_ms.clone());
     let latency = || of_steps("latency", &|op| op.waited_ms.is_none().then(|| op.latency_ms.clone()));
@@ -255,33 +269,33 @@ fn asked(run: &Run, name: &str, journey: &JourneyFigures) -> (String, Figure) {
     let service = || {
         let service = &journey.op.service_ms;
         service.p99_or_max()?;
-        let tail = Tail::of(service, ms);
+        let tail = TailLatency::from_statistics(service, ms);
         let told = format!("{name}: service time {tail}, p50 {}", ms(service.p50));
-        Some((told, Figure::new(&tail.value, &format!("service time {}", tail.name))))
+        Some((told, HeadlineValue::new(&tail.value, &format!("service time {}", tail.name))))
     };
-    let none = || (format!("{name}: no request has a time yet"), Figure::new("-", "no latency"));
+    let none = || (format!("{name}: no request has a time yet"), HeadlineValue::new("-", "no latency"));
     of_gate().or_else(wake).or_else(latency).or_else(service).unwrap_or_else(none)
 }
 
 /// The 99th percentile, or the highest where there are too few for one.
-struct Tail {
+struct TailLatency {
     name: &'static str,
     value: String,
     /// Of how few it is the highest.
-    few: Option<u64>,
+    sample_count: Option<u64>,
 }
 
-impl Tail {
-    fn of(figures: &Statistics, say: fn(Option<f64>) -> String) -> Self {
+impl TailLatency {
+    fn from_statistics(figures: &Statistics, say: fn(Option<f64>) -> String) -> Self {
         let few = Some(figures.count).filter(|count| *count > 0 && figures.p99.is_none());
         let name = if few.is_some() { "max" } else { "p99" };
-        Self { name, value: say(figures.p99_or_max()), few }
+        Self { name, value: say(figures.p99_or_max()), sample_count: few }
     }
 }
 
-impl Display for Tail {
+impl Display for TailLatency {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}{}", self.name, self.value, highest_of(self.few))
+        write!(f, "{} {}{}", self.name, self.value, highest_of(self.sample_count))
     }
 }
 
@@ -293,9 +307,9 @@ fn seconds(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{} s", number(Some(value))))
 }
 
-fn stands(run: &Run) -> String {
+fn gate_status(run: &Run) -> String {
     let holding = run.gates.iter().filter(|gate| gate.ok).count();
-    let word = run.verdict.word();
+    let word = run.verdict.name();
     let gates = match run.gates.len() {
         0 => "no gates".to_owned(),
         all => format!("{holding} of {all} gates hold"),
@@ -306,11 +320,11 @@ fn stands(run: &Run) -> String {
         _ => gates,
     };
     let detail = match run.verdict {
-        Verdict::Passed => tightest(run.gates.iter()).map_or_else(String::new, |gate| {
+        Verdict::Passed => tightest_gate(run.gates.iter()).map_or_else(String::new, |gate| {
             format!(", the tightest is {} at {:.0} % of its limit", gate.name, gate.used.unwrap_or(0.0) * 100.0)
         }),
-        Verdict::Failed => failed(run),
-        Verdict::Void => voided(run),
+        Verdict::Failed => failed_reason(run),
+        Verdict::Void => void_reason(run),
         Verdict::Interrupted => "; the trial was ended before it was over".to_owned(),
     };
     format!("{word}: {gates}{detail}")
@@ -320,28 +334,28 @@ fn stands(run: &Run) -> String {
 const OWN_SHARE_TOLD_MIN: f64 = 0.1;
 
 /// That the lab paused as well, where that made a difference and a gate fails without it.
-fn failed(run: &Run) -> String {
-    let matters = |gate: &&Judged| {
+fn failed_reason(run: &Run) -> String {
+    let matters = |gate: &&GateResult| {
         let share =
             gate.without_lab.zip(gate.value.as_f64()).map(|(without, value)| (value - without).abs() / value.abs());
         share.is_some_and(|share| share >= OWN_SHARE_TOLD_MIN)
     };
     let gate = run.gates.iter().filter(|gate| !gate.ok && !gate.void).find(matters);
-    let told = |gate: &Judged| {
-        let (name, without) = (clean(&gate.name), number(gate.without_lab));
+    let told = |gate: &GateResult| {
+        let (name, without) = (sanitize(&gate.name), number(gate.without_lab));
         format!(
             "; the lab itself was late as well{}, but without that {name} is {without}, which fails too",
-            paused(run)
+            longest_pause(run)
         )
     };
     gate.map_or_else(String::new, told)
 }
 
 /// What is void, why, and what would help.
-fn voided(run: &Run) -> String {
+fn void_reason(run: &Run) -> String {
     let (generator, failing) = (&run.results.generator, run.gates.iter().filter(|gate| !gate.ok).count());
     let others = if failing == 1 { "the other one is".to_owned() } else { format!("the other {failing} are") };
-    let how = match paused(run) {
+    let how = match longest_pause(run) {
         paused if !paused.is_empty() => paused,
         _ => format!(
             ": {} left more than {} after it was due (bound {})",
@@ -356,14 +370,14 @@ fn voided(run: &Run) -> String {
 }
 
 /// The longest pause of the lab, if there was one.
-fn paused(run: &Run) -> String {
+fn longest_pause(run: &Run) -> String {
     let told = |pauses: &crate::aggregate::PauseFigures| {
         format!(" (it did not run for {} at {})", seconds(Some(pauses.longest_s)), seconds(Some(pauses.longest_at_s)))
     };
     run.results.generator.pauses.as_ref().map_or_else(String::new, told)
 }
 
-fn tightest<'a>(gates: impl Iterator<Item = &'a Judged>) -> Option<&'a Judged> {
+fn tightest_gate<'a>(gates: impl Iterator<Item = &'a GateResult>) -> Option<&'a GateResult> {
     let bounded = gates.filter(|gate| gate.used.is_some());
     bounded.max_by(|a, b| a.used.unwrap_or(0.0).total_cmp(&b.used.unwrap_or(0.0)))
 }

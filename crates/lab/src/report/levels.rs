@@ -5,12 +5,12 @@
 use serde_json::Value;
 
 use super::Run;
-use super::words::{clean, first_few, number};
+use super::format::{first_few, number, sanitize};
 use crate::aggregate::LoadStepFigures;
 use crate::edge::{FitError, Usl};
 
 /// Where below a phase's capacity its parts may stand: what levels say, and how a search ended.
-const PLACES: [&str; 4] = ["capacity", "edge", "search", "outcome"];
+const CAPACITY_KEYS: [&str; 4] = ["capacity", "edge", "search", "outcome"];
 
 /// The phases that were ladders, in the order in which they began.
 pub(super) fn ladders(run: &Run) -> Vec<&str> {
@@ -48,49 +48,49 @@ pub(super) fn loads(levels: &[&LoadStepFigures]) -> Vec<Option<f64>> {
 }
 
 /// A key of a phase's capacity, here or in one of its parts.
-pub(super) fn find<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
-    let parts = PLACES.iter().filter_map(|place| value.get(place));
+pub(super) fn find_key<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
+    let parts = CAPACITY_KEYS.iter().filter_map(|place| value.get(place));
     [value].into_iter().chain(parts).find_map(|part| part.get(key).filter(|found| !found.is_null()))
 }
 
 /// A number of a phase's capacity.
-pub(super) fn figure(value: &Value, key: &str) -> Option<f64> {
-    find(value, key).and_then(Value::as_f64)
+pub(super) fn find_number(value: &Value, key: &str) -> Option<f64> {
+    find_key(value, key).and_then(Value::as_f64)
 }
 
 /// The load that a part of the capacity points at, as it does in `{ "level": { "load": … } }`.
-pub(super) fn load_of(value: &Value, key: &str) -> Option<f64> {
-    find(value, key)?.get("level")?.get("load")?.as_f64()
+pub(super) fn level_load(value: &Value, key: &str) -> Option<f64> {
+    find_key(value, key)?.get("level")?.get("load")?.as_f64()
 }
 
 /// The fitted law of scalability of a phase, where there is one.
-pub(super) fn law(capacity: &Value) -> Option<Usl> {
-    serde_json::from_value(find(capacity, "usl")?.clone()).ok()
+pub(super) fn fitted_law(capacity: &Value) -> Option<Usl> {
+    serde_json::from_value(find_key(capacity, "usl")?.clone()).ok()
 }
 
 /// Why no law was fitted, where there is none.
-pub(super) fn refusal(capacity: &Value) -> Option<String> {
-    let usl = find(capacity, "usl").filter(|usl| usl.get("refusal").is_some())?;
+pub(super) fn fit_refusal(capacity: &Value) -> Option<String> {
+    let usl = find_key(capacity, "usl").filter(|usl| usl.get("refusal").is_some())?;
     if let Ok(known) = serde_json::from_value::<FitError>(usl.clone()) {
         return Some(known.to_string());
     }
     let alone = usl.as_object().is_some_and(|fields| fields.len() == 1);
-    Some(in_words(if alone { &usl["refusal"] } else { usl }))
+    Some(describe(if alone { &usl["refusal"] } else { usl }))
 }
 
 /// A value in words: its own sentence where it has one, else its figures by name.
-pub(super) fn in_words(value: &Value) -> String {
+pub(super) fn describe(value: &Value) -> String {
     let sentence = ["sentence", "because", "reason"].iter().find_map(|key| value.get(key)?.as_str());
     match (sentence, value) {
-        (Some(sentence), _) => clean(sentence),
-        (None, Value::String(text)) => clean(text),
+        (Some(sentence), _) => sanitize(sentence),
+        (None, Value::String(text)) => sanitize(text),
         (None, Value::Number(value)) => number(value.as_f64()),
         (None, Value::Object(fields)) => {
             let told =
-                |(key, value): (&String, &Value)| format!("{} {}", clean(key).replace('_', " "), in_words(value));
+                |(key, value): (&String, &Value)| format!("{} {}", sanitize(key).replace('_', " "), describe(value));
             first_few(fields.iter().map(told), ", ")
         }
-        (None, Value::Array(items)) => first_few(items.iter().map(in_words), "; "),
+        (None, Value::Array(items)) => first_few(items.iter().map(describe), "; "),
         (None, Value::Bool(true)) => "yes".to_owned(),
         (None, Value::Bool(false)) => "no".to_owned(),
         (None, Value::Null) => "none".to_owned(),
@@ -107,16 +107,16 @@ mod tests {
     fn keys_are_found_wherever_a_record_keeps_them() {
         let here = json!({ "knee": { "level": { "load": 50.0 } }, "peak": null, "usl": { "peak": 1, "knee": 2 } });
         let below = json!({ "capacity": here });
-        assert_eq!((load_of(&here, "knee"), load_of(&below, "knee")), (Some(50.0), Some(50.0)));
-        assert_eq!((find(&here, "peak"), find(&json!({ "else": here }), "knee")), (None, None));
-        assert_eq!(find(&json!("text"), "knee"), None);
+        assert_eq!((level_load(&here, "knee"), level_load(&below, "knee")), (Some(50.0), Some(50.0)));
+        assert_eq!((find_key(&here, "peak"), find_key(&json!({ "else": here }), "knee")), (None, None));
+        assert_eq!(find_key(&json!("text"), "knee"), None);
     }
 
     #[test]
     fn a_value_without_a_sentence_tells_its_figures() {
-        assert_eq!(in_words(&json!({ "refusal": "too_few_levels", "have": 3 })), "have 3, refusal too_few_levels");
-        assert_eq!(in_words(&json!({ "because": "It\u{1b} fell.", "x": 1 })), "It\u{fffd} fell.");
-        assert_eq!(in_words(&json!([1500.4, true, null, "a"])), "1,500; yes; none; a");
+        assert_eq!(describe(&json!({ "refusal": "too_few_levels", "have": 3 })), "have 3, refusal too_few_levels");
+        assert_eq!(describe(&json!({ "because": "It\u{1b} fell.", "x": 1 })), "It\u{fffd} fell.");
+        assert_eq!(describe(&json!([1500.4, true, null, "a"])), "1,500; yes; none; a");
     }
 
     #[test]
@@ -128,7 +128,7 @@ mod tests {
     }
 
     fn refusal_of(capacity: &Value) -> String {
-        assert!(law(capacity).is_none());
-        refusal(capacity).unwrap()
+        assert!(fitted_law(capacity).is_none());
+        fit_refusal(capacity).unwrap()
     }
 }

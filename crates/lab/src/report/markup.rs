@@ -2,7 +2,7 @@
 //! every other text is escaped on its way in, so that nothing that a service said can become markup. Refuses to
 //! know what the tags mean.
 
-use super::words::clean;
+use super::format::sanitize;
 
 /// Growing markup.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ impl Markup {
     }
 
     /// Appends an element with what `inside` puts into it.
-    pub(super) fn within(&mut self, tag: &'static str, attributes: Attributes<'_>, inside: impl FnOnce(&mut Self)) {
+    pub(super) fn element(&mut self, tag: &'static str, attributes: Attributes<'_>, inside: impl FnOnce(&mut Self)) {
         self.open(tag, attributes);
         self.0.push('>');
         inside(self);
@@ -33,12 +33,12 @@ impl Markup {
     }
 
     /// Appends an element that holds nothing but a text.
-    pub(super) fn leaf(&mut self, tag: &'static str, attributes: Attributes<'_>, text: &str) {
-        self.within(tag, attributes, |markup| markup.text(text));
+    pub(super) fn text_element(&mut self, tag: &'static str, attributes: Attributes<'_>, text: &str) {
+        self.element(tag, attributes, |markup| markup.text(text));
     }
 
     /// Appends an element that has no inside, as SVG and the void elements of HTML have them.
-    pub(super) fn empty(&mut self, tag: &'static str, attributes: Attributes<'_>) {
+    pub(super) fn void_element(&mut self, tag: &'static str, attributes: Attributes<'_>) {
         self.open(tag, attributes);
         self.0.push_str("/>");
     }
@@ -49,7 +49,7 @@ impl Markup {
     }
 
     /// Breaks the line, for whoever reads the source.
-    pub(super) fn line(&mut self) {
+    pub(super) fn newline(&mut self) {
         self.0.push('\n');
     }
 
@@ -79,7 +79,7 @@ fn clean_lines(text: &str) -> String {
 /// Blanks at the ends belong to the sentence around an element.
 fn clean_line(line: &str) -> String {
     let (head, tail) = (line.starts_with(' '), line.ends_with(' ') && !line.trim().is_empty());
-    format!("{}{}{}", if head { " " } else { "" }, clean(line), if tail { " " } else { "" })
+    format!("{}{}{}", if head { " " } else { "" }, sanitize(line), if tail { " " } else { "" })
 }
 
 fn escape(text: &str, out: &mut String) {
@@ -102,9 +102,9 @@ mod tests {
     #[test]
     fn nothing_from_outside_becomes_markup() {
         let mut markup = Markup::default();
-        markup.within("p", &[("title", "\"><script>'&")], |markup| {
+        markup.element("p", &[("title", "\"><script>'&")], |markup| {
             markup.text("</p><script>alert(\"1\")</script>\x1b[2J & 'so on'");
-            markup.empty("br", &[]);
+            markup.void_element("br", &[]);
         });
         let expected = "<p title=\"&quot;&gt;&lt;script&gt;&#39;&amp;\">&lt;/p&gt;&lt;script&gt;alert(&quot;1&quot;)\
                         &lt;/script&gt;\u{fffd}[2J &amp; &#39;so on&#39;<br/></p>";

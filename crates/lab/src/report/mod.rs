@@ -12,22 +12,22 @@
 //! screen     the edge to the terminal
 //! ```
 
-mod again;
 mod charts;
 pub mod cli;
 mod content;
 mod dashboard;
+pub(crate) mod format;
 mod headline;
 mod html;
 mod levels;
 mod markdown;
 mod markup;
 mod progress;
+mod rebuild;
 mod screen;
-mod start;
+mod start_record;
 mod summary;
 mod svg;
-pub(crate) mod words;
 
 #[cfg(test)]
 mod fixture;
@@ -42,21 +42,21 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use again::{Recorded, recorded};
-pub use headline::{Figure, Headline, headline};
+pub use headline::{Headline, HeadlineValue, headline};
 pub use html::html;
 pub use markdown::markdown;
 pub use progress::Progress;
+pub use rebuild::{RecordedRun, load_or_rebuild};
 pub use screen::Screen;
-pub use start::Start;
+pub use start_record::StartRecord;
 pub use summary::summary;
 
 use crate::aggregate::{ErrorGroup, LoadStepFigures, Results, Series};
 use crate::findings::Finding;
 use crate::machine::Machine;
 use crate::record::timeline::FaultRow;
-use crate::scenario::Leading;
-use crate::verdict::{Judged, Verdict};
+use crate::scenario::HeadlineFigure;
+use crate::verdict::{GateResult, Verdict};
 
 /// A run as it stands in `run.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ pub struct Run {
     /// From the beginning to the verdict, in seconds.
     pub duration_s: f64,
     /// The gates, judged.
-    pub gates: Vec<Judged>,
+    pub gates: Vec<GateResult>,
     /// Everything that was measured.
     #[serde(flatten)]
     pub results: Results,
@@ -124,7 +124,7 @@ pub struct ScenarioRecord {
     pub formulas: BTreeMap<String, String>,
     /// What a report says first, where the scenario says so: how much, and how long that took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub headline: Option<[Leading; 2]>,
+    pub headline: Option<[HeadlineFigure; 2]>,
 }
 
 impl Run {
@@ -140,13 +140,13 @@ impl Run {
 
     /// The same run with `strike` applied to every text that came from outside the lab.
     #[must_use]
-    pub fn struck(mut self, strike: &dyn Fn(&str) -> String) -> Self {
+    pub fn redacted(mut self, strike: &dyn Fn(&str) -> String) -> Self {
         self.notes.iter_mut().for_each(|note| *note = strike(note));
         self.errors.iter_mut().for_each(|group| group.sample = strike(&group.sample));
-        self.gates.iter_mut().for_each(|gate| strike_json(&mut gate.value, strike));
-        self.results.server.config.iter_mut().for_each(|config| strike_json(config, strike));
-        self.capacity.values_mut().for_each(|capacity| strike_json(capacity, strike));
-        self.findings.iter_mut().for_each(|finding| strike_finding(finding, strike));
+        self.gates.iter_mut().for_each(|gate| redact_json(&mut gate.value, strike));
+        self.results.server.config.iter_mut().for_each(|config| redact_json(config, strike));
+        self.capacity.values_mut().for_each(|capacity| redact_json(capacity, strike));
+        self.findings.iter_mut().for_each(|finding| redact_finding(finding, strike));
         self.faults.iter_mut().filter_map(|fault| fault.failed.as_mut()).for_each(|why| *why = strike(why));
         self.parts.iter_mut().filter_map(|part| part.void.as_mut()).for_each(|why| *why = strike(why));
         self.parts.iter_mut().filter_map(|part| part.overload.as_mut()).flatten().for_each(|why| *why = strike(why));
@@ -173,7 +173,7 @@ pub(crate) fn read_json_file<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<
     serde_json::from_str(&text).map_err(|error| format!("{} is not what this lab writes: {error}", path.display()))
 }
 
-fn strike_finding(finding: &mut Finding, strike: &dyn Fn(&str) -> String) {
+fn redact_finding(finding: &mut Finding, strike: &dyn Fn(&str) -> String) {
     let Finding { code: _, sentence, evidence, refuted_by, advice } = finding;
     let evidence = evidence.iter_mut().map(|evidence| &mut evidence.says);
     [sentence, refuted_by, advice].into_iter().chain(evidence).for_each(|text| *text = strike(text));
@@ -184,11 +184,11 @@ fn slug(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }
 
-fn strike_json(value: &mut Value, strike: &dyn Fn(&str) -> String) {
+fn redact_json(value: &mut Value, strike: &dyn Fn(&str) -> String) {
     match value {
         Value::String(text) => *text = strike(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| strike_json(item, strike)),
-        Value::Object(fields) => fields.values_mut().for_each(|field| strike_json(field, strike)),
+        Value::Array(items) => items.iter_mut().for_each(|item| redact_json(item, strike)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| redact_json(field, strike)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use super::words::{clean, count, fitting, mebibytes, number};
+use super::format::{count, join_fitting, mebibytes, number, sanitize};
 use crate::aggregate::WorkPoint;
-use crate::findings::OutageNow;
+use crate::findings::CurrentOutage;
 
 /// Below the time on the first line.
 const INDENT: &str = "       ";
@@ -21,9 +21,9 @@ pub struct Progress {
     /// When the last arrival of the plan is due, in seconds from its start; none where the plan has no end in time.
     pub planned_s: Option<f64>,
     /// The part under way: `burst 2`, `50 clients`; none between parts.
-    pub part: Option<String>,
+    pub load_step: Option<String>,
     /// Arrivals in the whole plan; 0 where nobody knows them before.
-    pub planned: u64,
+    pub planned_arrivals: u64,
     /// Arrivals that are over.
     pub done: u64,
     /// Requests that are over; none where every arrival is one request.
@@ -39,7 +39,7 @@ pub struct Progress {
     /// Connections that the lab holds.
     pub connections: u64,
     /// Requests under way whose answers are waited for.
-    pub waiting: u64,
+    pub long_polls: u64,
     /// Of those that are over: errors.
     pub errors: u64,
     /// Of those that are over: denied.
@@ -51,7 +51,7 @@ pub struct Progress {
     /// Processors that the target kept busy in the last second.
     pub server_cpu_cores: Option<f64>,
     /// That the target answers nobody, or nobody well, and since when: by the rule of the findings.
-    pub outage: Option<OutageNow>,
+    pub outage: Option<CurrentOutage>,
     /// What has just happened, such as a fault that was carried out; each is told once.
     pub notes: Vec<String>,
 }
@@ -66,18 +66,18 @@ impl Progress {
     /// The same in so many columns.
     pub(super) fn lines_within(&self, width: usize) -> Vec<String> {
         let line = |indent: &str, parts: &[String]| {
-            format!("{indent}{}", fitting(parts, " · ", width.saturating_sub(indent.chars().count())))
+            format!("{indent}{}", join_fitting(parts, " · ", width.saturating_sub(indent.chars().count())))
         };
         let mut lines = vec![line("", &self.requests()), line(INDENT, &self.speed())];
         lines.extend(self.outage.map(|outage| line(INDENT, &[outage.to_string()])));
         lines.extend(self.work.iter().map(|(name, point)| {
-            let mut parts = states(point);
-            parts[0] = format!("{}: {}", clean(name), parts[0]);
+            let mut parts = state_texts(point);
+            parts[0] = format!("{}: {}", sanitize(name), parts[0]);
             line(INDENT, &parts)
         }));
         let room = width.saturating_sub(INDENT.len());
         lines.extend(
-            self.notes.iter().map(|note| format!("{INDENT}{}", clean(note).chars().take(room).collect::<String>())),
+            self.notes.iter().map(|note| format!("{INDENT}{}", sanitize(note).chars().take(room).collect::<String>())),
         );
         lines
     }
@@ -86,17 +86,18 @@ impl Progress {
         let denied = if self.denied > 0 { format!("denied {}", count(self.denied)) } else { String::new() };
         vec![
             format!("{:>4} s", self.elapsed.as_secs()),
-            self.sent(),
+            self.plan_progress(),
             format!("in flight {}", count(self.in_flight)),
             format!("errors {}", count(self.errors)),
             denied,
-            self.part.as_deref().map(clean).unwrap_or_default(),
+            self.load_step.as_deref().map(sanitize).unwrap_or_default(),
         ]
     }
 
     /// How much of the plan is over.
-    pub(super) fn sent(&self) -> String {
-        let of = if self.planned > 0 { format!(" of {}", count(self.planned)) } else { String::new() };
+    pub(super) fn plan_progress(&self) -> String {
+        let of =
+            if self.planned_arrivals > 0 { format!(" of {}", count(self.planned_arrivals)) } else { String::new() };
         match self.requests {
             None => format!("sent {}{of}", count(self.done)),
             Some(requests) => format!("requests {} · journeys {}{of}", count(requests), count(self.done)),
@@ -105,7 +106,7 @@ impl Progress {
 
     fn speed(&self) -> Vec<String> {
         let queued = if self.queued > 0 { format!("queued {}", count(self.queued)) } else { String::new() };
-        let waiting = if self.waiting > 0 { format!("waiting {}", count(self.waiting)) } else { String::new() };
+        let waiting = if self.long_polls > 0 { format!("waiting {}", count(self.long_polls)) } else { String::new() };
         let word = if self.requests.is_some() { "answered" } else { "ok" };
         vec![
             format!("{word} {} a second", number(self.throughput_per_s.map(f64::round))),
@@ -126,7 +127,7 @@ impl Progress {
 }
 
 /// The states of one kind of work, the odd ones only where there are any, but then first of all.
-pub(super) fn states(point: &WorkPoint) -> Vec<String> {
+pub(super) fn state_texts(point: &WorkPoint) -> Vec<String> {
     let WorkPoint { waiting, running, finished, failed, stuck, unknown, .. } = *point;
     let odd = [("failed", failed), ("stuck", stuck), ("unknown", unknown)].into_iter().filter(|(_, n)| *n > 0);
     let usual = [("waiting", waiting), ("running", running), ("finished", finished)];

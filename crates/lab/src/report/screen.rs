@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::dashboard::{Dashboard, Size};
+use super::dashboard::{Dashboard, TerminalSize};
 use super::progress::Progress;
 
 /// How long the end of a trial waits for a terminal to take the block away.
@@ -23,20 +23,20 @@ const PLAIN_COLUMNS_MAX: usize = 200;
 /// Where progress is shown.
 #[derive(Debug, Default)]
 pub struct Screen {
-    painter: Option<Painting>,
-    speaker: Speaker,
+    painter: Option<PainterThread>,
+    printer: MessagePrinter,
 }
 
 /// Says a line above what is shown.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Speaker(
+pub(crate) struct MessagePrinter(
     /// Lines that the thread has not yet said; none where there is no thread that would.
     Arc<Mutex<Option<Vec<String>>>>,
 );
 
-impl Speaker {
+impl MessagePrinter {
     /// Says it with the next frame, where there are frames; else at once.
-    pub(crate) fn say(&self, line: &str) {
+    pub(crate) fn print(&self, line: &str) {
         match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(lines) => lines.push(line.to_owned()),
             None => {
@@ -45,13 +45,13 @@ impl Speaker {
         }
     }
 
-    fn take(&self) -> String {
+    fn take_lines(&self) -> String {
         let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter_mut().flat_map(std::mem::take).map(|line| line + "\n").collect()
     }
 
-    fn over(&self) -> String {
-        let lines = self.take();
+    fn close(&self) -> String {
+        let lines = self.take_lines();
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
         lines
     }
@@ -59,26 +59,26 @@ impl Speaker {
 
 /// The thread that writes.
 #[derive(Debug)]
-struct Painting {
+struct PainterThread {
     frames: SyncSender<Progress>,
     /// Whether the block goes when there are no more frames.
     erase: Arc<AtomicBool>,
     /// Behind a lock only so that a screen may be borrowed by several threads.
-    ended: Mutex<Receiver<()>>,
+    finished: Mutex<Receiver<()>>,
 }
 
 /// What progress looks like.
 #[derive(Debug)]
-enum Look {
+enum DisplayMode {
     /// One line a frame, for a file or a pipe.
     Plain,
     /// One block that rewrites itself.
-    Block { dashboard: Box<Dashboard>, standing: Standing },
+    Block { dashboard: Box<Dashboard>, standing: DrawnBlock },
 }
 
 /// The block that stands on the terminal.
 #[derive(Clone, Copy, Debug, Default)]
-struct Standing {
+struct DrawnBlock {
     lines: usize,
     columns: u16,
 }
@@ -95,22 +95,22 @@ impl Screen {
     pub fn stderr() -> Self {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let is_smart = std::io::stderr().is_terminal() && variable("TERM").is_some_and(|term| term != "dumb");
-        let look = if is_smart { Look::block(variable("NO_COLOR").is_none()) } else { Look::Plain };
-        Self::onto(std::io::stderr(), look, size_of_stderr)
+        let look = if is_smart { DisplayMode::block(variable("NO_COLOR").is_none()) } else { DisplayMode::Plain };
+        Self::start(std::io::stderr(), look, stderr_size)
     }
 
     /// Shows progress in plain lines.
     #[must_use]
     pub fn plain(out: impl Write + Send + 'static) -> Self {
-        Self::onto(out, Look::Plain, || None)
+        Self::start(out, DisplayMode::Plain, || None)
     }
 
-    fn onto(mut out: impl Write + Send + 'static, mut look: Look, size: fn() -> Option<Size>) -> Self {
+    fn start(mut out: impl Write + Send + 'static, mut look: DisplayMode, size: fn() -> Option<TerminalSize>) -> Self {
         let (frames, next) = sync_channel::<Progress>(1);
         let (over, ended) = sync_channel(1);
         let erase = Arc::new(AtomicBool::new(false));
         let wanted = erase.clone();
-        let speaker = Speaker(Arc::new(Mutex::new(Some(Vec::new()))));
+        let speaker = MessagePrinter(Arc::new(Mutex::new(Some(Vec::new()))));
         let said = speaker.clone();
         let paint = move || {
             let mut write = |text: String| {
@@ -118,27 +118,27 @@ impl Screen {
                 let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
             };
             next.iter().for_each(|progress| {
-                let lines = said.take();
+                let lines = said.take_lines();
                 if !lines.is_empty() {
-                    write(look.erased() + &lines);
+                    write(look.erase() + &lines);
                 }
                 write(look.paint(&progress, size()));
             });
             if wanted.load(Ordering::Relaxed) {
-                write(look.erased());
+                write(look.erase());
             }
-            write(said.over());
+            write(said.close());
             let _ = over.send(());
         };
         let thread = std::thread::Builder::new().name("screen".to_owned()).spawn(paint);
         // Without a thread there is no progress, which is no reason to have no trial.
         let Ok(_) = thread else { return Self::default() };
-        Self { painter: Some(Painting { frames, erase, ended: Mutex::new(ended) }), speaker }
+        Self { painter: Some(PainterThread { frames, erase, finished: Mutex::new(ended) }), printer: speaker }
     }
 
     /// Whoever says a line above what is shown.
-    pub(crate) fn speaker(&self) -> Speaker {
-        self.speaker.clone()
+    pub(crate) fn printer(&self) -> MessagePrinter {
+        self.printer.clone()
     }
 
     /// Shows the trial at this moment, unless the last one is still being written.
@@ -150,7 +150,7 @@ impl Screen {
 
     /// Takes the block away, to make room for what is said last.
     pub fn clear(&mut self) {
-        if let Some(Painting { frames, erase, ended }) = self.painter.take() {
+        if let Some(PainterThread { frames, erase, finished: ended }) = self.painter.take() {
             erase.store(true, Ordering::Relaxed);
             drop(frames);
             let ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -168,13 +168,13 @@ impl Drop for Screen {
     }
 }
 
-impl Look {
+impl DisplayMode {
     fn block(colour: bool) -> Self {
-        Self::Block { dashboard: Box::new(Dashboard::new(colour)), standing: Standing::default() }
+        Self::Block { dashboard: Box::new(Dashboard::new(colour)), standing: DrawnBlock::default() }
     }
 
     /// What to write so that this frame is shown. Where the terminal's size is unknown, it is one of 80 columns.
-    fn paint(&mut self, progress: &Progress, size: Option<Size>) -> String {
+    fn paint(&mut self, progress: &Progress, size: Option<TerminalSize>) -> String {
         match self {
             Self::Plain => {
                 let lines = progress.lines_within(PLAIN_COLUMNS_MAX);
@@ -183,45 +183,45 @@ impl Look {
             }
             Self::Block { dashboard, standing } => {
                 let size = size.unwrap_or_default();
-                dashboard.remember(progress);
+                dashboard.record(progress);
                 let lines = dashboard.lines(progress, size).unwrap_or_else(|| plain_lines(progress, size));
-                let up = standing.up(size.columns);
-                *standing = Standing { lines: lines.len(), columns: size.columns };
+                let up = standing.cursor_up(size.columns);
+                *standing = DrawnBlock { lines: lines.len(), columns: size.columns };
                 let lines: String = lines.iter().map(|line| format!("{line}\x1b[K\n")).collect();
                 format!("{up}{lines}\x1b[J")
             }
         }
     }
 
-    fn erased(&mut self) -> String {
+    fn erase(&mut self) -> String {
         match self {
             Self::Plain => String::new(),
             Self::Block { standing, .. } => {
-                let Standing { columns, .. } = *standing;
-                std::mem::take(standing).up(columns) + "\x1b[J"
+                let DrawnBlock { columns, .. } = *standing;
+                std::mem::take(standing).cursor_up(columns) + "\x1b[J"
             }
         }
     }
 }
 
-impl Standing {
+impl DrawnBlock {
     /// To the first line of the block. After a change of width nobody knows how many lines the terminal made of it:
     /// then it stays where it is, and the next one begins below.
-    fn up(self, columns: u16) -> String {
+    fn cursor_up(self, columns: u16) -> String {
         if self.lines == 0 || self.columns != columns { "\r".to_owned() } else { format!("\x1b[{}A\r", self.lines) }
     }
 }
 
 /// Lines that the terminal neither wraps nor scrolls away.
-fn plain_lines(progress: &Progress, size: Size) -> Vec<String> {
+fn plain_lines(progress: &Progress, size: TerminalSize) -> Vec<String> {
     let (columns, rows) = (usize::from(size.columns.max(2)) - 1, usize::from(size.rows.max(2)) - 1);
     let lines = progress.lines_within(columns).into_iter().take(rows);
     lines.map(|line| line.chars().take(columns).collect()).collect()
 }
 
-fn size_of_stderr() -> Option<Size> {
+fn stderr_size() -> Option<TerminalSize> {
     let size = rustix::termios::tcgetwinsize(std::io::stderr()).ok()?;
-    (size.ws_col > 0 && size.ws_row > 0).then_some(Size { columns: size.ws_col, rows: size.ws_row })
+    (size.ws_col > 0 && size.ws_row > 0).then_some(TerminalSize { columns: size.ws_col, rows: size.ws_row })
 }
 
 #[cfg(test)]
@@ -232,15 +232,15 @@ mod tests {
 
     /// Keeps what was written.
     #[derive(Clone, Default)]
-    struct Kept(Arc<Mutex<Vec<u8>>>);
+    struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Kept {
+    impl SharedBuffer {
         fn text(&self) -> String {
             String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
         }
     }
 
-    impl Write for Kept {
+    impl Write for SharedBuffer {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
             self.0.lock().unwrap().extend_from_slice(bytes);
             Ok(bytes.len())
@@ -252,15 +252,15 @@ mod tests {
     }
 
     /// A terminal that takes nothing before it is told to.
-    struct Stopped {
-        asked: Sender<()>,
-        go_on: Receiver<()>,
+    struct StalledTerminal {
+        write_requested: Sender<()>,
+        resume: Receiver<()>,
     }
 
-    impl Write for Stopped {
+    impl Write for StalledTerminal {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            let _ = self.asked.send(());
-            let _ = self.go_on.recv();
+            let _ = self.write_requested.send(());
+            let _ = self.resume.recv();
             Ok(bytes.len())
         }
 
@@ -270,15 +270,15 @@ mod tests {
     }
 
     fn progress(done: u64) -> Progress {
-        Progress { done, planned: 100, throughput_per_s: Some(0.0), ..Progress::default() }
+        Progress { done, planned_arrivals: 100, throughput_per_s: Some(0.0), ..Progress::default() }
     }
 
-    const WIDE: Option<Size> = Some(Size { columns: 80, rows: 24 });
-    const NARROW: Option<Size> = Some(Size { columns: 40, rows: 24 });
+    const WIDE: Option<TerminalSize> = Some(TerminalSize { columns: 80, rows: 24 });
+    const NARROW: Option<TerminalSize> = Some(TerminalSize { columns: 40, rows: 24 });
 
     #[test]
     fn a_file_gets_one_line_a_frame() {
-        let kept = Kept::default();
+        let kept = SharedBuffer::default();
         let mut screen = Screen::plain(kept.clone());
         screen.show(&progress(7));
         screen.clear();
@@ -287,15 +287,15 @@ mod tests {
 
     #[test]
     fn a_line_stands_above_the_block_and_is_not_lost_at_the_end() {
-        let kept = Kept::default();
+        let kept = SharedBuffer::default();
         let mut screen = Screen::plain(kept.clone());
-        screen.speaker().say("winding down");
+        screen.printer().print("winding down");
         screen.show(&progress(7));
         screen.clear();
         assert!(kept.text().starts_with("winding down\n0 s"), "{}", kept.text());
-        let kept = Kept::default();
+        let kept = SharedBuffer::default();
         let mut screen = Screen::plain(kept.clone());
-        screen.speaker().say("winding down");
+        screen.printer().print("winding down");
         screen.clear();
         assert_eq!(kept.text(), "winding down\n");
     }
@@ -304,7 +304,10 @@ mod tests {
     fn a_stopped_terminal_stops_nobody() {
         let (asked, seen) = mpsc::channel();
         let (resume, go_on) = mpsc::channel();
-        let mut screen = Screen::onto(Stopped { asked, go_on }, Look::block(false), || WIDE);
+        let mut screen =
+            Screen::start(StalledTerminal { write_requested: asked, resume: go_on }, DisplayMode::block(false), || {
+                WIDE
+            });
         screen.show(&progress(1));
         seen.recv().unwrap();
         // The thread now waits in its first write; were these to wait for it, this test would never end.
@@ -315,20 +318,20 @@ mod tests {
 
     #[test]
     fn the_block_is_written_over_and_taken_away() {
-        let mut look = Look::block(false);
+        let mut look = DisplayMode::block(false);
         let first = look.paint(&progress(1), WIDE);
         let lines = first.matches('\n').count();
         assert!(first.starts_with('\r') && lines >= 8, "{first:?}");
         let second = look.paint(&progress(2), WIDE);
         assert!(second.starts_with(&format!("\x1b[{lines}A\r")), "{second:?}");
-        assert_eq!(look.erased(), format!("\x1b[{lines}A\r\x1b[J"));
-        assert_eq!(look.erased(), "\r\x1b[J");
+        assert_eq!(look.erase(), format!("\x1b[{lines}A\r\x1b[J"));
+        assert_eq!(look.erase(), "\r\x1b[J");
     }
 
     #[test]
     fn at_the_end_the_block_is_gone_from_the_terminal() {
-        let kept = Kept::default();
-        let mut screen = Screen::onto(kept.clone(), Look::block(false), || WIDE);
+        let kept = SharedBuffer::default();
+        let mut screen = Screen::start(kept.clone(), DisplayMode::block(false), || WIDE);
         screen.show(&progress(1));
         screen.clear();
         let text = kept.text();
@@ -338,15 +341,19 @@ mod tests {
 
     #[test]
     fn a_window_of_another_width_gets_a_new_block() {
-        let mut look = Look::block(false);
+        let mut look = DisplayMode::block(false);
         look.paint(&progress(1), WIDE);
         assert!(look.paint(&progress(2), NARROW).starts_with('\r'));
     }
 
     #[test]
     fn where_there_is_no_room_for_a_dashboard_there_are_lines() {
-        for size in [Size { columns: 40, rows: 24 }, Size { columns: 80, rows: 6 }, Size { columns: 1, rows: 1 }] {
-            let text = Look::block(true).paint(&progress(1), Some(size));
+        for size in [
+            TerminalSize { columns: 40, rows: 24 },
+            TerminalSize { columns: 80, rows: 6 },
+            TerminalSize { columns: 1, rows: 1 },
+        ] {
+            let text = DisplayMode::block(true).paint(&progress(1), Some(size));
             let lines: Vec<&str> = text.trim_start_matches('\r').trim_end_matches("\x1b[J").lines().collect();
             assert!(lines.len() <= 2, "{size:?} {lines:?}");
             for line in lines {

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use super::Run;
-use super::content::{failing, glance};
+use super::content::{failing_gates, finding_sentences};
+use super::format::{count, sanitize};
 use super::headline::headline;
-use super::words::{clean, count};
 use crate::verdict::Verdict;
 
 /// The two numbers, the verdict, the gates that do not hold, what broke, where the reports are.
@@ -17,15 +17,15 @@ pub fn summary(run: &Run, dir: &Path, colour: bool) -> String {
         Verdict::Failed => "31",
         Verdict::Void | Verdict::Interrupted => "33",
     };
-    let stands = if colour { format!("\x1b[{code}m{}\x1b[0m", headline.stands) } else { headline.stands };
-    let mut lines = [Some(headline.took), Some(headline.lasted), headline.total, Some(stands)]
+    let stands = if colour { format!("\x1b[{code}m{}\x1b[0m", headline.gate_status) } else { headline.gate_status };
+    let mut lines = [Some(headline.amount), Some(headline.timing), headline.total, Some(stands)]
         .into_iter()
         .flatten()
         .collect::<Vec<_>>();
-    lines.extend(failing(run).iter().map(|gate| format!("  {gate}")));
-    lines.extend(glance(run).iter().map(|sentence| format!("  {sentence}")));
+    lines.extend(failing_gates(run).iter().map(|gate| format!("  {gate}")));
+    lines.extend(finding_sentences(run).iter().map(|sentence| format!("  {sentence}")));
     lines.extend(run.errors.iter().map(|group| {
-        let sample = clean(&group.sample);
+        let sample = sanitize(&group.sample);
         let step = group.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
         format!("  {} x {} in {}{step}: {sample}", count(group.count), group.kind, group.journey)
     }));

@@ -9,10 +9,10 @@ use serde_json::json;
 use super::fixture::{FAILING, HOSTILE, PASSING, full, leaderboard, series};
 use super::{Progress, Run, html, markdown, summary};
 use crate::aggregate::{LoadStepFigures, OpFigures, Timeline, WorkPoint};
-use crate::findings::{Finding, OutageNow};
+use crate::findings::{CurrentOutage, Finding};
 use crate::record::timeline::{FaultRow, OpRow, SamplerRow, SilenceRow, TimelineRow};
-use crate::scenario::Leading;
-use crate::verdict::{Judged, Verdict};
+use crate::scenario::HeadlineFigure;
+use crate::verdict::{GateResult, Verdict};
 
 #[test]
 fn a_report_that_failed() {
@@ -114,12 +114,12 @@ fn secrets_are_struck_out_of_everything_from_outside() {
     run.errors[0].sample = "Bearer hunter2".to_owned();
     run.notes = vec!["hunter2".to_owned()];
     run.results.server.config = Some(json!({ "keys": ["hunter2", 1], "token": "hunter2" }));
-    run.gates.push(Judged::implicit("alive", "runs", "said hunter2", false));
+    run.gates.push(GateResult::implicit("alive", "runs", "said hunter2", false));
     run.capacity = [("climb".to_owned(), json!({ "knee": { "because": "hunter2" } }))].into();
     run.findings = vec![Finding { sentence: "It said hunter2".to_owned(), ..full().findings[0].clone() }];
     run.faults = vec![FaultRow { failed: Some("hunter2".to_owned()), ..FaultRow::default() }];
     run.parts = vec![LoadStepFigures { overload: Some(vec!["hunter2".to_owned()]), ..LoadStepFigures::default() }];
-    let run = run.struck(&|text| text.replace("hunter2", "[secret]"));
+    let run = run.redacted(&|text| text.replace("hunter2", "[secret]"));
     assert!(!run.to_json_text().contains("hunter2") && !markdown(&run).contains("hunter2"));
 }
 
@@ -171,7 +171,7 @@ fn where_every_gate_holds_nothing_broke() {
 
 #[test]
 fn the_two_numbers() {
-    let figures = |run: &Run| super::headline(run).figures.map(|figure| format!("{} {}", figure.value, figure.of));
+    let figures = |run: &Run| super::headline(run).figures.map(|figure| format!("{} {}", figure.value, figure.label));
     assert_eq!(figures(&full()), ["6,169 a second, edge", "15.3 ms latency p99 there"]);
     let mut run = leaderboard(false, false, &PASSING);
     assert_eq!(figures(&run), ["2,412 game finished a minute", "49.5 s until done, p99"]);
@@ -184,27 +184,27 @@ fn the_two_numbers() {
 
 #[test]
 fn a_scenario_says_itself_what_stands_at_the_head() {
-    let leading = |figure: &str, of: &str| Leading { figure: figure.to_owned(), of: of.to_owned() };
+    let leading = |figure: &str, of: &str| HeadlineFigure { figure: figure.to_owned(), of: of.to_owned() };
     let mut run = leaderboard(false, false, &PASSING);
     let both =
         [leading("game.figures.turns.max", "turns, the longest game"), leading("game.nothing", "s, nobody knows")];
     run.scenario.headline = Some(both);
     let headline = super::headline(&run);
     assert_eq!(headline.figures.map(|figure| figure.value), ["240", "-"]);
-    assert_eq!([headline.took, headline.lasted], ["240 turns, the longest game", "- s, nobody knows"]);
+    assert_eq!([headline.amount, headline.timing], ["240 turns, the longest game", "- s, nobody knows"]);
 }
 
 #[test]
 fn held_connections_stand_at_the_head_and_how_many_were_lost() {
     let mut run = full();
     run.capacity.clear();
-    let took = super::headline(&run).took;
+    let took = super::headline(&run).amount;
     // Closed and dropped while they were held, and after that.
     assert!(took.ends_with("; 15,000 connections held (viewers), 52 lost"), "{took}");
     run.results.phases.values_mut().filter_map(|phase| phase.connections.as_mut()).for_each(|held| {
         (held.closed, held.dropped, held.closed_after, held.dropped_after) = (0, 0, 0, 0);
     });
-    assert!(super::headline(&run).took.ends_with("; 15,000 connections held (viewers)"));
+    assert!(super::headline(&run).amount.ends_with("; 15,000 connections held (viewers)"));
 }
 
 /// A run of one journey with steps that pause, and gates with what they found: its two numbers.
@@ -216,15 +216,15 @@ fn check_paced(over: u64, gates: &[(&str, f64, f64)], expected: [&str; 2]) {
     run.results.work.clear();
     run.results.journeys.retain(|name, _| name == "read_game");
     run.results.journeys.get_mut("read_game").unwrap().op = OpFigures { count: over, ..OpFigures::default() };
-    let gate = |(name, value, used): &(&str, f64, f64)| Judged {
+    let gate = |(name, value, used): &(&str, f64, f64)| GateResult {
         value: json!(value),
         used: Some(*used),
-        ..Judged::implicit(name, "< 5", "", true)
+        ..GateResult::implicit(name, "< 5", "", true)
     };
     run.gates = gates.iter().map(gate).collect();
     let headline = super::headline(&run);
-    assert_eq!(headline.figures.map(|figure| format!("{} {}", figure.value, figure.of)), expected);
-    assert!(headline.took.contains("2,485,200 requests"), "{}", headline.took);
+    assert_eq!(headline.figures.map(|figure| format!("{} {}", figure.value, figure.label)), expected);
+    assert!(headline.amount.contains("2,485,200 requests"), "{}", headline.amount);
 }
 
 #[test]
@@ -249,21 +249,21 @@ fn a_journey_of_one_step_that_pauses_has_the_times_of_its_request() {
     journey.op = std::mem::take(&mut journey.steps).into_values().find(|step| step.service_ms.p99.is_some()).unwrap();
     let p99 = journey.op.service_ms.p99;
     assert!(journey.paced);
-    let lasted = super::headline(&run).lasted;
-    assert!(lasted.starts_with(&format!("read_game: service time p99 {} ms", super::words::number(p99))), "{lasted}");
+    let lasted = super::headline(&run).timing;
+    assert!(lasted.starts_with(&format!("read_game: service time p99 {} ms", super::format::number(p99))), "{lasted}");
 }
 
 #[test]
 fn void_gates_are_told_apart_from_failed_ones() {
     let mut run = leaderboard(true, false, &FAILING);
     run.gates = vec![
-        Judged {
+        GateResult {
             value: json!(134),
             void: true,
             without_lab: Some(1.0),
-            ..Judged::implicit("get.latency_ms.p99", "< 20", "", false)
+            ..GateResult::implicit("get.latency_ms.p99", "< 20", "", false)
         },
-        Judged { value: json!(3), ..Judged::implicit("get.errors", "= 0", "", false) },
+        GateResult { value: json!(3), ..GateResult::implicit("get.errors", "= 0", "", false) },
     ];
     run.verdict = Verdict::Failed;
     let text = summary(&run, Path::new("runs/a"), false);
@@ -295,7 +295,7 @@ fn a_search_that_could_not_judge_says_so_everywhere() {
     let report = markdown(&run);
     assert_eq!(report.matches(" void  ").count(), search, "{report}");
     let label = run.parts.iter().find(|part| part.part == first).unwrap().label.clone();
-    let took = super::headline(&run).took;
+    let took = super::headline(&run).amount;
     assert!(took.contains("edge: no edge found, peak ") && took.contains(&format!(" at {label}")), "{took}");
 }
 
@@ -303,7 +303,14 @@ fn a_search_that_could_not_judge_says_so_everywhere() {
 fn requests_of_journeys_under_way_are_shown() {
     for (throughput_per_s, told) in [(Some(0.0), "0"), (None, "-")] {
         let (requests, waiting, planned, in_flight) = (Some(1480), 120, 20, 20);
-        let progress = Progress { requests, waiting, planned, in_flight, throughput_per_s, ..Progress::default() };
+        let progress = Progress {
+            requests,
+            long_polls: waiting,
+            planned_arrivals: planned,
+            in_flight,
+            throughput_per_s,
+            ..Progress::default()
+        };
         let expected = [
             "   0 s · requests 1,480 · journeys 0 of 20 · in flight 20 · errors 0".to_owned(),
             format!("       answered {told} a second · waiting 120"),
@@ -323,7 +330,7 @@ fn a_target_that_answers_nobody_is_shown() {
         timeline.add(&TimelineRow::Pulse(SamplerRow { t_s, in_flight: 9, ..SamplerRow::default() }));
     }
     timeline.add(&TimelineRow::Silence(SilenceRow { t_s: 3.0, until_s: 8.0, under_way: 9 }));
-    let progress = Progress { outage: OutageNow::find(&timeline, &["a"]), ..Progress::default() };
+    let progress = Progress { outage: CurrentOutage::find(&timeline, &["a"]), ..Progress::default() };
     assert_eq!(progress.lines()[2], "       the target is silent since 3.0 s");
 }
 
@@ -340,7 +347,7 @@ fn progress_fits_a_narrow_terminal() {
     };
     let progress = Progress {
         elapsed: Duration::from_secs(12),
-        planned: 6501,
+        planned_arrivals: 6501,
         done: 2167,
         in_flight: 100,
         errors: 1,
@@ -348,7 +355,7 @@ fn progress_fits_a_narrow_terminal() {
         work: vec![("game".to_owned(), point)],
         server_rss_bytes: Some(140 << 20),
         server_cpu_cores: Some(1.42),
-        part: Some("burst 2".to_owned()),
+        load_step: Some("burst 2".to_owned()),
         latency_p99_ms: Some(412.4),
         throughput_per_s: Some(216.6),
         queued: 1203,
@@ -370,10 +377,10 @@ fn progress_fits_a_narrow_terminal() {
 #[track_caller]
 fn check_own_share(value: f64, without_lab: f64, is_told: bool) {
     let mut run = leaderboard(false, false, &[]);
-    let gate = Judged { value: json!(value), ..Judged::implicit("get.latency_ms.p99", "< 500", "", false) };
-    run.gates = vec![Judged { without_lab: Some(without_lab), ..gate }];
+    let gate = GateResult { value: json!(value), ..GateResult::implicit("get.latency_ms.p99", "< 500", "", false) };
+    run.gates = vec![GateResult { without_lab: Some(without_lab), ..gate }];
     run.verdict = Verdict::Failed;
-    let told = super::headline(&run).stands;
+    let told = super::headline(&run).gate_status;
     assert_eq!(told.contains("the lab itself was late as well"), is_told, "{told}");
 }
 

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::phase::{Arrivals, Phase};
-use super::reader::At;
-use super::way::Journey;
+use super::journey::Journey;
+use super::phase::{LoadProfile, Phase};
+use super::reader::NodeReader;
 use crate::limits::{CONNECTIONS_MAX, LAG_P99_MAX, REQUESTS_MAX, SOURCES_MAX, WAIT_MAX, WORKERS_MAX};
 
 /// Bounds of the whole run; what reaches one ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     /// From the first moment of the plan.
-    pub time: Duration,
+    pub duration_max: Duration,
     /// Requests.
     pub requests: u64,
     /// Connections open at once.
@@ -23,51 +23,55 @@ pub struct Bounds {
 
 impl Default for Bounds {
     fn default() -> Self {
-        Self { time: WAIT_MAX, requests: REQUESTS_MAX, connections: CONNECTIONS_MAX }
+        Self { duration_max: WAIT_MAX, requests: REQUESTS_MAX, connections: CONNECTIONS_MAX }
     }
 }
 
 impl Bounds {
-    pub(crate) fn read(at: &At<'_>) -> Option<Self> {
-        let fields = at.fields()?;
+    pub(crate) fn read(at: &NodeReader<'_>) -> Option<Self> {
+        let fields = at.table()?;
         let most = Self::default();
-        let time = fields.take("time").map_or(Some(most.time), |at| at.duration(Duration::from_secs(1)..=most.time));
-        let requests = fields.take("requests").map_or(Some(most.requests), |at| at.int(1..=most.requests));
-        let connections = fields.take("connections").map_or(Some(most.connections), |at| at.int(1..=most.connections));
-        fields.close();
-        Some(Self { time: time?, requests: requests?, connections: connections? })
+        let time = fields
+            .optional("time")
+            .map_or(Some(most.duration_max), |at| at.duration(Duration::from_secs(1)..=most.duration_max));
+        let requests = fields.optional("requests").map_or(Some(most.requests), |at| at.int(1..=most.requests));
+        let connections =
+            fields.optional("connections").map_or(Some(most.connections), |at| at.int(1..=most.connections));
+        fields.reject_unknown_keys();
+        Some(Self { duration_max: time?, requests: requests?, connections: connections? })
     }
 
     /// A plan that its own bounds cut off is a mistake in one of the two. `at` is where they stand, or the whole file.
-    pub(crate) fn check(&self, at: &At<'_>, phases: &[Phase], journeys: &[Journey]) {
+    pub(crate) fn check(&self, at: &NodeReader<'_>, phases: &[Phase], journeys: &[Journey]) {
         let wrong = |what: String| match at.path.as_str() {
-            "" => at.wrong(format!("the bounds of any run {what}")),
-            _ => at.wrong(what),
+            "" => at.add_error(format!("the bounds of any run {what}")),
+            _ => at.add_error(what),
         };
-        let each = |phase: &Phase, of: fn(&Journey) -> u64| journeys.get(phase.journey).map_or(1, of);
-        let opened = |phase: &Phase| match (phase.opening, &phase.arrivals) {
-            (Some(first), Arrivals::Hold { connections, opening, .. }) => {
-                opening.missing(*connections).saturating_mul(journeys.get(first).map_or(1, Journey::requests))
-            }
+        let each = |phase: &Phase, of: fn(&Journey) -> u64| journeys.get(phase.journey_index).map_or(1, of);
+        let opened = |phase: &Phase| match (phase.opening_journey, &phase.load_profile) {
+            (Some(first), LoadProfile::Hold { connections, opening, .. }) => opening
+                .new_connections(*connections)
+                .saturating_mul(journeys.get(first).map_or(1, Journey::request_count)),
             _ => 0,
         };
-        let arrived =
-            |phase: &Phase| phase.arrivals.count().unwrap_or(0).saturating_mul(each(phase, Journey::requests));
+        let arrived = |phase: &Phase| {
+            phase.load_profile.max_count().unwrap_or(0).saturating_mul(each(phase, Journey::request_count))
+        };
         let requests = |phase: &Phase| arrived(phase).saturating_add(opened(phase));
         let requests = phases.iter().map(requests).fold(0, u64::saturating_add);
         if requests > self.requests {
             wrong(format!("allow {} requests, but the phases may come to {requests}", self.requests));
         }
         for phase in phases {
-            let count = |arrivals: u64| arrivals.saturating_mul(each(phase, Journey::connections));
-            if let Some(count) = phase.arrivals.in_flight().map(count).filter(|count| *count > self.connections) {
+            let count = |arrivals: u64| arrivals.saturating_mul(each(phase, Journey::connection_count));
+            if let Some(count) = phase.load_profile.concurrency().map(count).filter(|count| *count > self.connections) {
                 wrong(format!("allow {} connections, but the phase {} needs {count}", self.connections, phase.name));
             }
         }
-        let time = phases.iter().map(|phase| phase.after.saturating_add(phase.arrivals.lasting_min()));
+        let time = phases.iter().map(|phase| phase.pause_before.saturating_add(phase.load_profile.min_duration()));
         let time = time.fold(Duration::ZERO, Duration::saturating_add);
-        if time > self.time {
-            wrong(format!("allow {:?}, but the phases take at least {time:?}", self.time));
+        if time > self.duration_max {
+            wrong(format!("allow {:?}, but the phases take at least {time:?}", self.duration_max));
         }
     }
 }
@@ -80,39 +84,39 @@ pub struct GeneratorSpec {
     /// Worker threads; the lab decides when it says nothing.
     pub workers: Option<usize>,
     /// Source addresses; the lab decides when it lists none.
-    pub sources: Vec<IpAddr>,
+    pub source_addresses: Vec<IpAddr>,
 }
 
 impl Default for GeneratorSpec {
     fn default() -> Self {
-        Self { lag_p99_max: LAG_P99_MAX, workers: None, sources: Vec::new() }
+        Self { lag_p99_max: LAG_P99_MAX, workers: None, source_addresses: Vec::new() }
     }
 }
 
 impl GeneratorSpec {
-    pub(crate) fn read(at: &At<'_>) -> Option<Self> {
-        let fields = at.fields()?;
-        let lag = fields.take("lag_p99_max");
+    pub(crate) fn read(at: &NodeReader<'_>) -> Option<Self> {
+        let fields = at.table()?;
+        let lag = fields.optional("lag_p99_max");
         let lag = lag.map_or(Some(LAG_P99_MAX), |at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
-        let workers = fields.take("workers").and_then(|at| at.int(1..=WORKERS_MAX));
-        let sources = fields.take("sources").map_or_else(Vec::new, |at| sources_of(&at));
-        fields.close();
-        Some(Self { lag_p99_max: lag?, workers: workers.map(|workers| workers as usize), sources })
+        let workers = fields.optional("workers").and_then(|at| at.int(1..=WORKERS_MAX));
+        let sources = fields.optional("sources").map_or_else(Vec::new, |at| read_source_addresses(&at));
+        fields.reject_unknown_keys();
+        Some(Self { lag_p99_max: lag?, workers: workers.map(|workers| workers as usize), source_addresses: sources })
     }
 }
 
-fn sources_of(at: &At<'_>) -> Vec<IpAddr> {
+fn read_source_addresses(at: &NodeReader<'_>) -> Vec<IpAddr> {
     let list = at.list().unwrap_or_default();
     if list.len() > SOURCES_MAX {
-        at.wrong(format!("must list at most {SOURCES_MAX} addresses"));
+        at.add_error(format!("must list at most {SOURCES_MAX} addresses"));
     }
     let mut sources = Vec::new();
     for item in list {
         let Some(text) = item.text() else { continue };
         match text.parse() {
-            Ok(source) if sources.contains(&source) => item.wrong(format!("lists {source} a second time")),
+            Ok(source) if sources.contains(&source) => item.add_error(format!("lists {source} a second time")),
             Ok(source) => sources.push(source),
-            Err(_) => item.wrong(format!("must be an address such as \"127.0.0.2\", not \"{text}\"")),
+            Err(_) => item.add_error(format!("must be an address such as \"127.0.0.2\", not \"{text}\"")),
         }
     }
     sources
@@ -120,10 +124,10 @@ fn sources_of(at: &At<'_>) -> Vec<IpAddr> {
 
 /// Which of the target's metrics mean what, so that findings can name a bottleneck: role and name of the metric. The
 /// metrics of our own server are known without.
-pub type Signals = BTreeMap<String, String>;
+pub type MetricRoles = BTreeMap<String, String>;
 
 /// What a metric of the target can mean.
-pub const ROLES: [&str; 15] = [
+pub const METRIC_ROLES: [&str; 15] = [
     "pool_wait",
     "query_time",
     "queue_wait",
@@ -142,18 +146,18 @@ pub const ROLES: [&str; 15] = [
 ];
 
 /// Roles and metrics, where the target has metrics at all.
-pub(crate) fn signals_of(at: &At<'_>, has_metrics: bool) -> Signals {
-    let mut signals = Signals::new();
-    for (role, at) in at.named().unwrap_or_default() {
-        if !ROLES.contains(&role) {
-            at.wrong(format!("is not a role that a metric can have; known: {}", ROLES.join(", ")));
+pub(crate) fn read_metric_roles(at: &NodeReader<'_>, has_metrics: bool) -> MetricRoles {
+    let mut signals = MetricRoles::new();
+    for (role, at) in at.named_entries().unwrap_or_default() {
+        if !METRIC_ROLES.contains(&role) {
+            at.add_error(format!("is not a role that a metric can have; known: {}", METRIC_ROLES.join(", ")));
         }
         if let Some(metric) = at.text() {
             signals.insert(role.to_owned(), metric.to_owned());
         }
     }
     if !has_metrics {
-        at.wrong("needs `metrics` in [target]: the path at which these metrics are read");
+        at.add_error("needs `metrics` in [target]: the path at which these metrics are read");
     }
     signals
 }

@@ -7,89 +7,117 @@ pub struct Builtin {
     /// What it is called on the command line.
     pub name: &'static str,
     /// Its TOML.
-    pub text: &'static str,
+    pub toml: &'static str,
     /// The files that it names, by the names that it gives them.
     pub files: &'static [(&'static str, &'static str)],
 }
 
 /// What is spoken in worlds.
-const WORLD: &[(&str, &str)] = &[
+const WORLD_PROTO_FILES: &[(&str, &str)] = &[
     ("../crates/wire/proto/world.proto", include_str!("../../../wire/proto/world.proto")),
     ("../crates/wire/proto/hunt.proto", include_str!("../../../wire/proto/hunt.proto")),
 ];
 
 const BUILTINS: [Builtin; 31] = [
-    Builtin { name: "creations", text: include_str!("../../../../scenarios/creations.toml"), files: &[] },
-    Builtin { name: "demo", text: include_str!("../../../../scenarios/demo.toml"), files: &[] },
-    Builtin { name: "games-100", text: include_str!("../../../../scenarios/games-100.toml"), files: &[] },
+    Builtin { name: "creations", toml: include_str!("../../../../scenarios/creations.toml"), files: &[] },
+    Builtin { name: "demo", toml: include_str!("../../../../scenarios/demo.toml"), files: &[] },
+    Builtin { name: "games-100", toml: include_str!("../../../../scenarios/games-100.toml"), files: &[] },
     Builtin {
         name: "games-300-instant",
-        text: include_str!("../../../../scenarios/games-300-instant.toml"),
+        toml: include_str!("../../../../scenarios/games-300-instant.toml"),
         files: &[],
     },
-    Builtin { name: "hunt-10k-rps", text: include_str!("../../../../scenarios/hunt-10k-rps.toml"), files: WORLD },
-    Builtin { name: "hunt-ladder", text: include_str!("../../../../scenarios/hunt-ladder.toml"), files: WORLD },
-    Builtin { name: "hunt-power-ups", text: include_str!("../../../../scenarios/hunt-power-ups.toml"), files: WORLD },
-    Builtin { name: "hunt-throttled", text: include_str!("../../../../scenarios/hunt-throttled.toml"), files: WORLD },
-    Builtin { name: "leaderboard", text: include_str!("../../../../scenarios/leaderboard.toml"), files: &[] },
-    Builtin { name: "leaderboard-kill", text: include_str!("../../../../scenarios/leaderboard-kill.toml"), files: &[] },
+    Builtin {
+        name: "hunt-10k-rps",
+        toml: include_str!("../../../../scenarios/hunt-10k-rps.toml"),
+        files: WORLD_PROTO_FILES,
+    },
+    Builtin {
+        name: "hunt-ladder",
+        toml: include_str!("../../../../scenarios/hunt-ladder.toml"),
+        files: WORLD_PROTO_FILES,
+    },
+    Builtin {
+        name: "hunt-power-ups",
+        toml: include_str!("../../../../scenarios/hunt-power-ups.toml"),
+        files: WORLD_PROTO_FILES,
+    },
+    Builtin {
+        name: "hunt-throttled",
+        toml: include_str!("../../../../scenarios/hunt-throttled.toml"),
+        files: WORLD_PROTO_FILES,
+    },
+    Builtin { name: "leaderboard", toml: include_str!("../../../../scenarios/leaderboard.toml"), files: &[] },
+    Builtin { name: "leaderboard-kill", toml: include_str!("../../../../scenarios/leaderboard-kill.toml"), files: &[] },
     Builtin {
         name: "leaderboard-sweep",
-        text: include_str!("../../../../scenarios/leaderboard-sweep.toml"),
+        toml: include_str!("../../../../scenarios/leaderboard-sweep.toml"),
         files: &[],
     },
-    Builtin { name: "limiter-100", text: include_str!("../../../../scenarios/limiter-100.toml"), files: &[] },
-    Builtin { name: "limiter-baseline", text: include_str!("../../../../scenarios/limiter-baseline.toml"), files: &[] },
-    Builtin { name: "limiter-burst", text: include_str!("../../../../scenarios/limiter-burst.toml"), files: &[] },
-    Builtin { name: "limiter-extreme", text: include_str!("../../../../scenarios/limiter-extreme.toml"), files: &[] },
-    Builtin { name: "limiter-mixed", text: include_str!("../../../../scenarios/limiter-mixed.toml"), files: &[] },
+    Builtin { name: "limiter-100", toml: include_str!("../../../../scenarios/limiter-100.toml"), files: &[] },
+    Builtin { name: "limiter-baseline", toml: include_str!("../../../../scenarios/limiter-baseline.toml"), files: &[] },
+    Builtin { name: "limiter-burst", toml: include_str!("../../../../scenarios/limiter-burst.toml"), files: &[] },
+    Builtin { name: "limiter-extreme", toml: include_str!("../../../../scenarios/limiter-extreme.toml"), files: &[] },
+    Builtin { name: "limiter-mixed", toml: include_str!("../../../../scenarios/limiter-mixed.toml"), files: &[] },
     Builtin {
         name: "limiter-saturation",
-        text: include_str!("../../../../scenarios/limiter-saturation.toml"),
+        toml: include_str!("../../../../scenarios/limiter-saturation.toml"),
         files: &[],
     },
     Builtin {
         name: "limiter-sustained",
-        text: include_str!("../../../../scenarios/limiter-sustained.toml"),
+        toml: include_str!("../../../../scenarios/limiter-sustained.toml"),
         files: &[],
     },
     Builtin {
         name: "rate-limit-off-on",
-        text: include_str!("../../../../scenarios/rate-limit-off-on.toml"),
+        toml: include_str!("../../../../scenarios/rate-limit-off-on.toml"),
         files: &[],
     },
-    Builtin { name: "stories-arrivals", text: include_str!("../../../../scenarios/stories-arrivals.toml"), files: &[] },
+    Builtin { name: "stories-arrivals", toml: include_str!("../../../../scenarios/stories-arrivals.toml"), files: &[] },
     Builtin {
         name: "stories-arrivals-overload",
-        text: include_str!("../../../../scenarios/stories-arrivals-overload.toml"),
+        toml: include_str!("../../../../scenarios/stories-arrivals-overload.toml"),
         files: &[],
     },
     Builtin {
         name: "stories-arrivals-stable",
-        text: include_str!("../../../../scenarios/stories-arrivals-stable.toml"),
+        toml: include_str!("../../../../scenarios/stories-arrivals-stable.toml"),
         files: &[],
     },
-    Builtin { name: "stories-kill", text: include_str!("../../../../scenarios/stories-kill.toml"), files: &[] },
-    Builtin { name: "stories-ladder", text: include_str!("../../../../scenarios/stories-ladder.toml"), files: &[] },
+    Builtin { name: "stories-kill", toml: include_str!("../../../../scenarios/stories-kill.toml"), files: &[] },
+    Builtin { name: "stories-ladder", toml: include_str!("../../../../scenarios/stories-ladder.toml"), files: &[] },
     Builtin {
         name: "stories-polls-500",
-        text: include_str!("../../../../scenarios/stories-polls-500.toml"),
+        toml: include_str!("../../../../scenarios/stories-polls-500.toml"),
         files: &[],
     },
     Builtin {
         name: "stories-polls-max",
-        text: include_str!("../../../../scenarios/stories-polls-max.toml"),
+        toml: include_str!("../../../../scenarios/stories-polls-max.toml"),
         files: &[],
     },
-    Builtin { name: "stories-table", text: include_str!("../../../../scenarios/stories-table.toml"), files: &[] },
-    Builtin { name: "world-actors", text: include_str!("../../../../scenarios/world-actors.toml"), files: WORLD },
-    Builtin { name: "world-life", text: include_str!("../../../../scenarios/world-life.toml"), files: WORLD },
+    Builtin { name: "stories-table", toml: include_str!("../../../../scenarios/stories-table.toml"), files: &[] },
+    Builtin {
+        name: "world-actors",
+        toml: include_str!("../../../../scenarios/world-actors.toml"),
+        files: WORLD_PROTO_FILES,
+    },
+    Builtin {
+        name: "world-life",
+        toml: include_str!("../../../../scenarios/world-life.toml"),
+        files: WORLD_PROTO_FILES,
+    },
     Builtin {
         name: "world-registration-storm",
-        text: include_str!("../../../../scenarios/world-registration-storm.toml"),
-        files: WORLD,
+        toml: include_str!("../../../../scenarios/world-registration-storm.toml"),
+        files: WORLD_PROTO_FILES,
     },
-    Builtin { name: "world-viewers", text: include_str!("../../../../scenarios/world-viewers.toml"), files: WORLD },
+    Builtin {
+        name: "world-viewers",
+        toml: include_str!("../../../../scenarios/world-viewers.toml"),
+        files: WORLD_PROTO_FILES,
+    },
 ];
 
 /// All of them, by name.

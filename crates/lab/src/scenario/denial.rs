@@ -1,7 +1,7 @@
 //! Polite refusals: which answers say "not now" instead of going wrong. Refuses to know who asked, and why not.
 
 use super::document::Value;
-use super::reader::{At, pointer_of};
+use super::reader::{NodeReader, read_pointer};
 
 /// What a denial looks like: by its status, or, where a service refuses with the status of success, by its body.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -9,25 +9,25 @@ pub struct Denial {
     /// Statuses that deny.
     pub statuses: Vec<u16>,
     /// What the body of an expected answer says when it denies.
-    pub body: Option<Word>,
+    pub body: Option<JsonMatch>,
 }
 
 /// A value at a place of a JSON document.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Word {
+pub struct JsonMatch {
     /// A JSON pointer (RFC 6901).
-    pub at: String,
+    pub pointer: String,
     /// What stands there.
-    pub is: serde_json::Value,
+    pub expected: serde_json::Value,
 }
 
 impl Denial {
     /// `429`, `[429, 503]`, or `{ at = "/allowed", is = false }`.
-    pub(super) fn read(at: &At<'_>) -> Self {
+    pub(super) fn read(at: &NodeReader<'_>) -> Self {
         if !matches!(at.node.value, Value::Table(_)) {
-            return Self { statuses: statuses_of(at), body: None };
+            return Self { statuses: read_statuses(at), body: None };
         }
-        Self { statuses: Vec::new(), body: Word::read(at) }
+        Self { statuses: Vec::new(), body: JsonMatch::read(at) }
     }
 
     /// Whether nothing is one.
@@ -37,30 +37,31 @@ impl Denial {
     }
 }
 
-impl Word {
-    pub(super) fn read(at: &At<'_>) -> Option<Self> {
-        let fields = at.fields()?;
-        let place = fields.need("at", "where the body says it, such as \"/allowed\"").and_then(|at| pointer_of(&at));
-        let is = fields.need("is", "what stands there then").and_then(|at| plain(&at));
-        fields.close();
-        Some(Self { at: place?, is: is? })
+impl JsonMatch {
+    pub(super) fn read(at: &NodeReader<'_>) -> Option<Self> {
+        let fields = at.table()?;
+        let place =
+            fields.required("at", "where the body says it, such as \"/allowed\"").and_then(|at| read_pointer(&at));
+        let is = fields.required("is", "what stands there then").and_then(|at| read_comparable(&at));
+        fields.reject_unknown_keys();
+        Some(Self { pointer: place?, expected: is? })
     }
 }
 
 /// A value that can be compared without doubt: `1` and `1.0` are the same number to some readers, and not to others.
-pub(super) fn plain(at: &At<'_>) -> Option<serde_json::Value> {
+pub(super) fn read_comparable(at: &NodeReader<'_>) -> Option<serde_json::Value> {
     match &at.node.value {
-        Value::Flag(flag) => Some((*flag).into()),
+        Value::Bool(flag) => Some((*flag).into()),
         Value::Int(number) => Some((*number).into()),
         Value::Text(text) => Some(text.clone().into()),
-        Value::Float(_) | Value::List(_) | Value::Table(_) => {
-            at.wrong("must be true, false, a whole number or a text");
+        Value::Float(_) | Value::Array(_) | Value::Table(_) => {
+            at.add_error("must be true, false, a whole number or a text");
             None
         }
     }
 }
 
 /// One status or several.
-pub(super) fn statuses_of(at: &At<'_>) -> Vec<u16> {
+pub(super) fn read_statuses(at: &NodeReader<'_>) -> Vec<u16> {
     at.one_or_many().iter().filter_map(|at| at.int(100..=599)).map(|status| status as u16).collect()
 }

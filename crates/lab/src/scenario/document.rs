@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 use toml::de::{DeTable, DeValue};
 
-use super::mistakes::{Mistakes, Notes, Origin};
-use super::recipe::{Change, Recipe};
+use super::source::{ScenarioSource, SourceChange};
+use super::validation::{ErrorCollector, Origin, ValidationErrors};
 use super::vars;
 use crate::limits::SCENARIO_BYTES_MAX;
 
 /// The word that asks for a free loopback port as the value of a variable.
-const FREE: &str = "free";
+const FREE_PORT: &str = "free";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Node {
@@ -25,13 +25,13 @@ pub(crate) enum Value {
     Text(String),
     Int(i64),
     Float(f64),
-    Flag(bool),
-    List(Vec<Node>),
-    Table(Vec<Entry>),
+    Bool(bool),
+    Array(Vec<Node>),
+    Table(Vec<TableEntry>),
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct TableEntry {
     pub(crate) key: String,
     pub(crate) node: Node,
 }
@@ -42,8 +42,8 @@ impl Node {
             Value::Text(_) => "a text",
             Value::Int(_) => "a whole number",
             Value::Float(_) => "a number",
-            Value::Flag(_) => "true or false",
-            Value::List(_) => "a list",
+            Value::Bool(_) => "true or false",
+            Value::Array(_) => "a list",
             Value::Table(_) => "a table",
         }
     }
@@ -65,12 +65,12 @@ impl Node {
         }
     }
 
-    fn put(&mut self, key: &str, node: Node) {
+    fn insert(&mut self, key: &str, node: Node) {
         match self.get_mut(key) {
             Some(old) => *old = node,
             None => {
                 if let Value::Table(entries) = &mut self.value {
-                    entries.push(Entry { key: key.to_owned(), node });
+                    entries.push(TableEntry { key: key.to_owned(), node });
                 }
             }
         }
@@ -89,7 +89,7 @@ pub struct Document {
     pub(crate) root: Node,
     digest: Sha256,
     text_digest: Sha256,
-    recipe: Recipe,
+    source: ScenarioSource,
     settings: Vec<String>,
     /// Other files that the scenario names, by the names that it gives them.
     files: BTreeMap<String, String>,
@@ -100,27 +100,27 @@ impl Document {
     ///
     /// # Errors
     /// The text is not TOML, or longer than a scenario can be.
-    pub fn parse(text: &str) -> Result<Self, Mistakes> {
+    pub fn parse(text: &str) -> Result<Self, ValidationErrors> {
         if text.len() > SCENARIO_BYTES_MAX {
             let message = format!("a scenario has at most {SCENARIO_BYTES_MAX} bytes, this text has {}", text.len());
-            return Err(Mistakes::one(Origin::Line(1), "", message));
+            return Err(ValidationErrors::single(Origin::Line(1), "", message));
         }
         let table = DeTable::parse(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| line_of(text, span.start));
+            let line = error.span().map_or(1, |span| line_number(text, span.start));
             // The parser's sentence does not say which key; its span does.
             let key = error.span().and_then(|span| text.get(span)).filter(|_| error.message() == "duplicate key");
             let key = key.map_or_else(String::new, |key| format!(" `{key}`: it stands in this table already"));
-            Mistakes::one(Origin::Line(line), "", format!("this is not TOML: {}{key}", error.message()))
+            ValidationErrors::single(Origin::Line(line), "", format!("this is not TOML: {}{key}", error.message()))
         })?;
-        let origin = |at: usize| Origin::Line(line_of(text, at));
-        let root = Node { value: table_value(table.get_ref(), &origin)?, origin: Origin::Line(1) };
+        let origin = |at: usize| Origin::Line(line_number(text, at));
+        let root = Node { value: convert_table(table.get_ref(), &origin)?, origin: Origin::Line(1) };
         let text_digest = Sha256::new_with_prefix(text);
-        let recipe = Recipe { text: text.to_owned(), changes: Vec::new() };
+        let recipe = ScenarioSource { text: text.to_owned(), changes: Vec::new() };
         Ok(Self {
             root,
             digest: text_digest.clone(),
             text_digest,
-            recipe,
+            source: recipe,
             settings: Vec::new(),
             files: BTreeMap::new(),
         })
@@ -131,29 +131,30 @@ impl Document {
     ///
     /// # Errors
     /// The path leads nowhere, or the variable does not exist.
-    pub fn set(&mut self, setting: &str) -> Result<(), Mistakes> {
+    pub fn set(&mut self, setting: &str) -> Result<(), ValidationErrors> {
         let origin = Origin::Argument(format!("--set {setting}"));
         let Some((key, text)) = setting.split_once('=') else {
-            return Err(Mistakes::one(origin, "", "expected KEY=VALUE"));
+            return Err(ValidationErrors::single(origin, "", "expected KEY=VALUE"));
         };
-        let node = Node { value: typed(text, &origin), origin: origin.clone() };
+        let node = Node { value: parse_setting_value(text, &origin), origin: origin.clone() };
         let is_variable = vars::find_mut(&mut self.root, key).is_some();
         let path = if is_variable { format!("vars.{key}") } else { key.to_owned() };
-        put_at(&mut self.root, "", &path, node).map_err(|message| Mistakes::one(origin, key, message))?;
+        set_at_path(&mut self.root, "", &path, node)
+            .map_err(|message| ValidationErrors::single(origin, key, message))?;
         self.digest.update(b"\0set\0");
         self.digest.update(setting);
         self.settings.push(setting.to_owned());
-        self.recipe.changes.push(Change::Set(setting.to_owned()));
+        self.source.changes.push(SourceChange::Set(setting.to_owned()));
         Ok(())
     }
 
     /// Aims the trial at a service that runs already: nothing is spawned for it.
     pub fn set_target(&mut self, url: &str) {
-        self.recipe.changes.push(Change::Target(url.to_owned()));
+        self.source.changes.push(SourceChange::Target(url.to_owned()));
         let origin = Origin::Argument(format!("--target {url}"));
         let node = Node { value: Value::Text(url.to_owned()), origin };
         let Some(target) = self.root.get_mut("target") else { return };
-        target.put("url", node);
+        target.insert("url", node);
         let of_process = ["spawn", "env"];
         let of_tls = ["ca", "insecure"].into_iter().filter(|_| !url.starts_with("https://"));
         of_process.into_iter().chain(of_tls).for_each(|key| target.remove(key));
@@ -170,13 +171,13 @@ impl Document {
 
     /// The variables whose value is `free`: each asks for a loopback port that nobody listens on.
     #[must_use]
-    pub fn free_ports(&self) -> Vec<String> {
-        vars::with_text(&self.root, FREE)
+    pub fn free_port_variables(&self) -> Vec<String> {
+        vars::names_with_text(&self.root, FREE_PORT)
     }
 
     /// Fills in the port of one such variable. Which port it is does not change the scenario's identity.
     pub fn set_port(&mut self, variable: &str, port: u16) {
-        self.recipe.changes.push(Change::Port(variable.to_owned(), port));
+        self.source.changes.push(SourceChange::Port(variable.to_owned(), port));
         if let Some(node) = vars::find_mut(&mut self.root, variable) {
             node.value = Value::Int(i64::from(port));
         }
@@ -185,12 +186,12 @@ impl Document {
     /// The files that it names and that must be read with it: what its messages are made of. Their names may have
     /// variables in them.
     #[must_use]
-    pub fn files_needed(&self) -> Vec<String> {
-        let root = super::filled(self, &Notes::default());
+    pub fn required_files(&self) -> Vec<String> {
+        let root = super::with_variables(self, &ErrorCollector::default());
         let proto = root.get("target").and_then(|target| target.get("socket")?.get("proto"));
         let names = match proto.map(|node| &node.value) {
             Some(Value::Text(name)) => vec![name.clone()],
-            Some(Value::List(items)) => items.iter().filter_map(Node::as_text).collect(),
+            Some(Value::Array(items)) => items.iter().filter_map(Node::as_text).collect(),
             _ => Vec::new(),
         };
         names.into_iter().filter(|name| !self.files.contains_key(name)).collect()
@@ -199,7 +200,7 @@ impl Document {
     /// The files of its feeds, each with where it is named and the key, whether anything else of them can be read or not.
     #[must_use]
     pub fn feed_files(&self) -> Vec<(Origin, String, String)> {
-        let root = super::filled(self, &Notes::default());
+        let root = super::with_variables(self, &ErrorCollector::default());
         let Some(Value::Table(feeds)) = root.get("feed").map(|node| &node.value) else { return Vec::new() };
         let named = feeds.iter().filter_map(|feed| {
             let file = feed.node.get("file")?;
@@ -210,7 +211,7 @@ impl Document {
 
     /// Puts one of these files beside it. It is part of what the trial is.
     pub fn add_file(&mut self, name: &str, text: &str) {
-        self.recipe.changes.push(Change::File(name.to_owned(), text.to_owned()));
+        self.source.changes.push(SourceChange::File(name.to_owned(), text.to_owned()));
         self.digest.update(b"\0file\0");
         self.digest.update(text);
         self.files.insert(name.to_owned(), text.to_owned());
@@ -223,25 +224,25 @@ impl Document {
     /// SHA-256 of the text and its settings, in hexadecimal: two runs with the same value ran the same trial.
     #[must_use]
     pub fn hash(&self) -> String {
-        hexadecimal(&self.digest)
+        to_hex(&self.digest)
     }
 
     /// The text as it was written.
     #[must_use]
     pub fn text(&self) -> &str {
-        &self.recipe.text
+        &self.source.text
     }
 
     /// How it was put together.
     #[must_use]
-    pub fn recipe(&self) -> Recipe {
-        self.recipe.clone()
+    pub fn source(&self) -> ScenarioSource {
+        self.source.clone()
     }
 
     /// SHA-256 of the text alone, in hexadecimal: two runs with the same value ran the same scenario, whatever was set.
     #[must_use]
     pub fn text_hash(&self) -> String {
-        hexadecimal(&self.text_digest)
+        to_hex(&self.text_digest)
     }
 
     /// The settings that were applied, in their order.
@@ -251,32 +252,33 @@ impl Document {
     }
 }
 
-fn hexadecimal(digest: &Sha256) -> String {
+fn to_hex(digest: &Sha256) -> String {
     digest.clone().finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn line_of(text: &str, at: usize) -> usize {
+fn line_number(text: &str, at: usize) -> usize {
     1 + text.as_bytes()[..at.min(text.len())].iter().filter(|&&byte| byte == b'\n').count()
 }
 
-fn table_value(table: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin) -> Result<Value, Mistakes> {
+fn convert_table(table: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin) -> Result<Value, ValidationErrors> {
     let mut written: Vec<_> = table.iter().collect();
     written.sort_by_key(|(key, _)| key.span().start);
     let mut entries = Vec::with_capacity(written.len());
     for (key, value) in written {
         // The key's place, not the value's: a value may start lines below its key.
-        let node = Node { value: value_of(value.get_ref(), &key.span(), origin)?, origin: origin(key.span().start) };
-        entries.push(Entry { key: key.get_ref().to_string(), node });
+        let node =
+            Node { value: convert_value(value.get_ref(), &key.span(), origin)?, origin: origin(key.span().start) };
+        entries.push(TableEntry { key: key.get_ref().to_string(), node });
     }
     Ok(Value::Table(entries))
 }
 
-fn value_of(
+fn convert_value(
     value: &DeValue<'_>,
     span: &std::ops::Range<usize>,
     origin: &dyn Fn(usize) -> Origin,
-) -> Result<Value, Mistakes> {
-    let refuse = |message: &str| Mistakes::one(origin(span.start), "", message);
+) -> Result<Value, ValidationErrors> {
+    let refuse = |message: &str| ValidationErrors::single(origin(span.start), "", message);
     Ok(match value {
         DeValue::String(text) => Value::Text(text.to_string()),
         DeValue::Integer(int) => {
@@ -286,25 +288,25 @@ fn value_of(
         DeValue::Float(float) => {
             Value::Float(float.as_str().parse().map_err(|_| refuse("this number cannot be read"))?)
         }
-        DeValue::Boolean(flag) => Value::Flag(*flag),
+        DeValue::Boolean(flag) => Value::Bool(*flag),
         DeValue::Datetime(_) => return Err(refuse("dates have no meaning in a scenario: write a text in quotes")),
         DeValue::Array(items) => {
             let item = |item: &toml::Spanned<DeValue<'_>>| {
-                let value = value_of(item.get_ref(), &item.span(), origin)?;
+                let value = convert_value(item.get_ref(), &item.span(), origin)?;
                 Ok(Node { value, origin: origin(item.span().start) })
             };
-            Value::List(items.iter().map(item).collect::<Result<_, Mistakes>>()?)
+            Value::Array(items.iter().map(item).collect::<Result<_, ValidationErrors>>()?)
         }
-        DeValue::Table(table) => table_value(table, origin)?,
+        DeValue::Table(table) => convert_table(table, origin)?,
     })
 }
 
 /// What stands on the right of `--set`: a TOML value where it reads as one, else the text itself.
-fn typed(text: &str, origin: &Origin) -> Value {
+fn parse_setting_value(text: &str, origin: &Origin) -> Value {
     let line = format!("v = {text}");
     let same = |_: usize| origin.clone();
     let table = DeTable::parse(&line).ok().filter(|table| table.get_ref().len() == 1);
-    let value = table.and_then(|table| value_of(table.get_ref().get("v")?.get_ref(), &(0..0), &same).ok());
+    let value = table.and_then(|table| convert_value(table.get_ref().get("v")?.get_ref(), &(0..0), &same).ok());
     value.unwrap_or_else(|| Value::Text(text.to_owned()))
 }
 
@@ -312,52 +314,52 @@ fn typed(text: &str, origin: &Origin) -> Value {
 const OPTIONAL_TABLES: [&str; 5] = ["bounds", "gates", "generator", "signals", "target.limits"];
 
 /// Walks down a dotted path. A key may itself contain dots (a gate's does), so the whole rest is tried first.
-fn put_at(node: &mut Node, walked: &str, path: &str, new: Node) -> Result<(), String> {
+fn set_at_path(node: &mut Node, walked: &str, path: &str, new: Node) -> Result<(), String> {
     match node.value {
         Value::Table(_) if node.get(path).is_some() || !path.contains('.') || walked == "gates" => {
-            if vars::holds(walked) && node.get(path).is_none() {
+            if vars::is_variable_path(walked) && node.get(path).is_none() {
                 return Err("is not a variable of this scenario".to_owned());
             }
             if walked.is_empty() && node.get(path).is_none() {
                 return Err("is neither a variable nor a key of this scenario".to_owned());
             }
-            node.put(path, new);
+            node.insert(path, new);
             Ok(())
         }
         Value::Table(_) => {
             let (first, rest) = path.split_once('.').unwrap_or((path, ""));
-            if node.get(first).is_none() && OPTIONAL_TABLES.contains(&join(walked, first).as_str()) {
-                node.put(first, Node { value: Value::Table(Vec::new()), origin: new.origin.clone() });
+            if node.get(first).is_none() && OPTIONAL_TABLES.contains(&join_path(walked, first).as_str()) {
+                node.insert(first, Node { value: Value::Table(Vec::new()), origin: new.origin.clone() });
             }
-            let next = node.get_mut(first).ok_or_else(|| nowhere(first, walked))?;
-            put_at(next, &join(walked, first), rest, new)
+            let next = node.get_mut(first).ok_or_else(|| unknown_path_message(first, walked))?;
+            set_at_path(next, &join_path(walked, first), rest, new)
         }
-        Value::List(ref mut items) => {
+        Value::Array(ref mut items) => {
             let (first, rest) = path.split_once('.').unwrap_or((path, ""));
-            let index = find_item(items, first).ok_or_else(|| nowhere(first, walked))?;
+            let index = find_named_item(items, first).ok_or_else(|| unknown_path_message(first, walked))?;
             if rest.is_empty() {
                 items[index] = new;
                 return Ok(());
             }
-            put_at(&mut items[index], &join(walked, first), rest, new)
+            set_at_path(&mut items[index], &join_path(walked, first), rest, new)
         }
         _ => Err(format!("leads nowhere: `{walked}` is {}", node.kind())),
     }
 }
 
-fn find_item(items: &[Node], name: &str) -> Option<usize> {
+fn find_named_item(items: &[Node], name: &str) -> Option<usize> {
     let named =
         |item: &Node| matches!(item.get("name").map(|node| &node.value), Some(Value::Text(text)) if text == name);
     items.iter().position(named).or_else(|| name.parse().ok().filter(|&index: &usize| index < items.len()))
 }
 
-fn nowhere(name: &str, walked: &str) -> String {
+fn unknown_path_message(name: &str, walked: &str) -> String {
     match walked {
         "" => format!("leads nowhere: this scenario has no `{name}`"),
         walked => format!("leads nowhere: there is no `{name}` in `{walked}`"),
     }
 }
 
-pub(crate) fn join(path: &str, key: &str) -> String {
+pub(crate) fn join_path(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") }
 }

@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use super::document::{Node, Value};
-use super::mistakes::Origin;
-use super::reader::{At, name_of};
+use super::reader::{NodeReader, read_name};
+use super::validation::Origin;
 use crate::limits::WAIT_MAX;
-use crate::report::words::known_names;
+use crate::report::format::known_names;
 
 /// The target's process, as faults call it.
 const SERVER: &str = "server";
@@ -18,16 +18,16 @@ pub struct Fault {
     /// When, from the start of the plan.
     pub at: Duration,
     /// What.
-    pub act: FaultAct,
+    pub action: FaultAction,
     /// To which process: `server`, or the name of a `[[process]]`.
     pub process: String,
     /// How long it lasts: a stopped process goes on, a killed one starts again after this time.
-    pub lasting: Option<Duration>,
+    pub duration: Option<Duration>,
 }
 
 /// What is done to a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FaultAct {
+pub enum FaultAction {
     /// SIGKILL to its group.
     Kill,
     /// SIGSTOP to its group.
@@ -40,66 +40,66 @@ pub enum FaultAct {
     Restart,
 }
 
-const ACTS: [(&str, FaultAct); 6] = [
-    ("kill", FaultAct::Kill),
-    ("stop", FaultAct::Stop),
-    ("continue", FaultAct::Continue),
-    ("term", FaultAct::Term),
-    ("restart", FaultAct::Restart),
-    ("kill -9", FaultAct::Kill),
+const ACTIONS: [(&str, FaultAction); 6] = [
+    ("kill", FaultAction::Kill),
+    ("stop", FaultAction::Stop),
+    ("continue", FaultAction::Continue),
+    ("term", FaultAction::Term),
+    ("restart", FaultAction::Restart),
+    ("kill -9", FaultAction::Kill),
 ];
 
-impl FaultAct {
+impl FaultAction {
     /// The word of the scenario.
     #[must_use]
-    pub fn word(self) -> &'static str {
-        ACTS.iter().find(|(_, act)| *act == self).map_or("", |(word, _)| word)
+    pub fn name(self) -> &'static str {
+        ACTIONS.iter().find(|(_, act)| *act == self).map_or("", |(word, _)| word)
     }
 }
 
 impl Fault {
     /// Reads one. `load_end` is when the load is over, where the scenario says so: later faults would meet no load.
-    pub(crate) fn read(at: &At<'_>, processes: &Processes, load_end: Option<Duration>) -> Option<Self> {
-        let fields = at.fields()?;
-        let moment = fields.need("at", "when, from the start of the load, such as \"90s\"");
+    pub(crate) fn read(at: &NodeReader<'_>, processes: &FaultTargets, load_end: Option<Duration>) -> Option<Self> {
+        let fields = at.table()?;
+        let moment = fields.required("at", "when, from the start of the load, such as \"90s\"");
         let moment = moment.and_then(|at| Some((at.duration(Duration::ZERO..=WAIT_MAX)?, at)));
         if let (Some((moment, at)), Some(load_end)) = (&moment, load_end)
             && *moment >= load_end
         {
-            at.wrong(format!(
+            at.add_error(format!(
                 "is {moment:?}, but the last arrival is due before {load_end:?}: the run would be over without the fault. \
                  Choose an earlier moment, or a longer load"
             ));
         }
-        let act = fields.need("do", "kill, stop, continue, term or restart").and_then(|at| at.choice(&ACTS));
-        let process = fields.take("process").map_or(Some(SERVER.to_owned()), |at| name_of(&at));
-        if let Some(message) = process.as_ref().and_then(|process| processes.objection(process)) {
-            at.wrong(message);
+        let act = fields.required("do", "kill, stop, continue, term or restart").and_then(|at| at.choice(&ACTIONS));
+        let process = fields.optional("process").map_or(Some(SERVER.to_owned()), |at| read_name(&at));
+        if let Some(message) = process.as_ref().and_then(|process| processes.refusal_reason(process)) {
+            at.add_error(message);
         }
-        let lasting = fields.take("for");
-        if let (Some(lasting), Some(FaultAct::Continue | FaultAct::Restart)) = (&lasting, act) {
-            lasting.wrong("has no meaning here: only kill, term and stop last");
+        let lasting = fields.optional("for");
+        if let (Some(lasting), Some(FaultAction::Continue | FaultAction::Restart)) = (&lasting, act) {
+            lasting.add_error("has no meaning here: only kill, term and stop last");
         }
         let lasting = lasting.and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
-        fields.close();
-        Some(Self { at: moment?.0, act: act?, process: process?, lasting })
+        fields.reject_unknown_keys();
+        Some(Self { at: moment?.0, action: act?, process: process?, duration: lasting })
     }
 }
 
 /// The processes of a scenario, as they are written, and why the lab has no hold of those that it does not start.
 #[derive(Debug)]
-pub(crate) struct Processes(Vec<(String, Option<String>)>);
+pub(crate) struct FaultTargets(Vec<(String, Option<String>)>);
 
-impl Processes {
-    pub(crate) fn of(root: &Node) -> Self {
-        let mut all = vec![(SERVER.to_owned(), root.get("target").and_then(not_started))];
-        if let Some(Value::List(helpers)) = root.get("process").map(|node| &node.value) {
-            all.extend(helpers.iter().filter_map(helper));
+impl FaultTargets {
+    pub(crate) fn from_document(root: &Node) -> Self {
+        let mut all = vec![(SERVER.to_owned(), root.get("target").and_then(unmanaged_reason))];
+        if let Some(Value::Array(helpers)) = root.get("process").map(|node| &node.value) {
+            all.extend(helpers.iter().filter_map(helper_target));
         }
         Self(all)
     }
 
-    fn objection(&self, process: &str) -> Option<String> {
+    fn refusal_reason(&self, process: &str) -> Option<String> {
         match self.0.iter().find(|(known, _)| known == process) {
             Some((_, None)) => None,
             Some((_, Some(reason))) => Some(format!("can only be done to a process that the lab starts, but {reason}")),
@@ -112,7 +112,7 @@ impl Processes {
 }
 
 /// Why the lab does not start the target; none where it does.
-pub(crate) fn not_started(target: &Node) -> Option<String> {
+pub(crate) fn unmanaged_reason(target: &Node) -> Option<String> {
     match target.get("url").map(|url| &url.origin) {
         _ if target.get("spawn").is_some() => None,
         Some(Origin::Argument(argument)) => Some(format!("{argument} names one that runs already: take either out")),
@@ -120,8 +120,8 @@ pub(crate) fn not_started(target: &Node) -> Option<String> {
     }
 }
 
-fn helper(node: &Node) -> Option<(String, Option<String>)> {
+fn helper_target(node: &Node) -> Option<(String, Option<String>)> {
     let Value::Text(name) = &node.get("name")?.value else { return None };
-    let is_off = matches!(node.get("start").map(|start| &start.value), Some(Value::Flag(false)));
+    let is_off = matches!(node.get("start").map(|start| &start.value), Some(Value::Bool(false)));
     Some((name.clone(), is_off.then(|| format!("[[process]] {name} has start = false"))))
 }

@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value};
 
-use super::chance::{Purpose, below, draw};
-use super::mistakes::{Mistake, Origin};
-use super::reader::{At, is_name};
-use super::scope::Draw;
+use super::reader::{NodeReader, is_valid_name};
+use super::rng::{DrawPurpose, draw, to_range};
+use super::scope::ArrivalContext;
+use super::validation::{Origin, ValidationError};
 use crate::limits::{FEED_BYTES_MAX, FEED_ROWS_MAX};
-use crate::report::words::known_names;
+use crate::report::format::known_names;
 
 /// Rows from a file, whose columns templates use as `{{feed.NAME.COLUMN}}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub enum FeedOrder {
 
 /// The rows of a feed: each has a value for each column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rows {
+pub struct FeedRows {
     /// The names of the columns.
     pub columns: Vec<String>,
     /// The values.
@@ -55,7 +55,7 @@ pub struct Rows {
 
 impl Feed {
     /// What cannot be read leaves a mistake and an empty feed, so that templates that use it are not blamed as well.
-    pub(crate) fn read(name: &str, at: &At<'_>) -> Self {
+    pub(crate) fn read(name: &str, at: &NodeReader<'_>) -> Self {
         let mut feed = Self {
             name: name.to_owned(),
             file: String::new(),
@@ -64,18 +64,18 @@ impl Feed {
             columns: Vec::new(),
             origin: at.node.origin.clone(),
         };
-        if !is_name(name) {
-            at.wrong("must be named with small letters, digits and _");
+        if !is_valid_name(name) {
+            at.add_error("must be named with small letters, digits and _");
         }
-        let Some(fields) = at.fields() else { return feed };
-        let file = fields.need("file", "a .csv or .jsonl file, relative to the scenario's");
+        let Some(fields) = at.table() else { return feed };
+        let file = fields.required("file", "a .csv or .jsonl file, relative to the scenario's");
         if let Some(at) = &file {
             feed.origin = at.node.origin.clone();
         }
-        let file = file.and_then(|at| file_of(&at));
+        let file = file.and_then(|at| read_file_spec(&at));
         let orders = [("cycle", FeedOrder::Cycle), ("random", FeedOrder::Random)];
-        feed.order = fields.take("order").and_then(|at| at.choice(&orders)).unwrap_or(FeedOrder::Cycle);
-        fields.close();
+        feed.order = fields.optional("order").and_then(|at| at.choice(&orders)).unwrap_or(FeedOrder::Cycle);
+        fields.reject_unknown_keys();
         if let Some((file, format)) = file {
             (feed.file, feed.format) = (file, format);
         }
@@ -84,17 +84,17 @@ impl Feed {
 
     /// Its rows cannot be had: what to say of it.
     #[must_use]
-    pub fn mistake(&self, message: String) -> Mistake {
-        Mistake { origin: self.origin.clone(), key: format!("feed.{}.file", self.name), message }
+    pub fn validation_error(&self, message: String) -> ValidationError {
+        ValidationError { origin: self.origin.clone(), key: format!("feed.{}.file", self.name), message }
     }
 
     /// The rows of its file, reduced to the columns that templates use, as a [`super::Scope`] needs them.
     ///
     /// # Errors
     /// A sentence that names the file, the line and the column, or the columns that there are.
-    pub fn rows(&self, text: &str) -> Result<Rows, String> {
+    pub fn parse_rows(&self, text: &str) -> Result<FeedRows, String> {
         let all = parse(text, self.format).map_err(|message| format!("{}, {message}", self.file))?;
-        all.only(&self.columns).map_err(|message| {
+        all.select_columns(&self.columns).map_err(|message| {
             format!("{} {message} of the feed \"{}\"; it has {}", self.file, self.name, known_names(&all.columns))
         })
     }
@@ -102,19 +102,19 @@ impl Feed {
 
 impl FeedOrder {
     /// Which of `rows` an arrival gets, from the feed at `place` in the scenario: the same one for all its steps.
-    pub(crate) fn row(self, arrival: &Draw<'_>, place: usize, rows: usize) -> Option<usize> {
+    pub(crate) fn row_index(self, arrival: &ArrivalContext<'_>, place: usize, rows: usize) -> Option<usize> {
         let count = rows as u64;
         let row = match self {
             Self::Cycle => arrival.index.checked_rem(count)?,
-            Self::Random => below(draw(arrival.seed, Purpose::Row, place as u64), count),
+            Self::Random => to_range(draw(arrival.seed, DrawPurpose::Row, place as u64), count),
         };
         usize::try_from(row).ok().filter(|row| *row < rows)
     }
 }
 
-impl Rows {
+impl FeedRows {
     /// The same rows with these columns alone, in this order.
-    fn only(&self, columns: &[String]) -> Result<Self, String> {
+    fn select_columns(&self, columns: &[String]) -> Result<Self, String> {
         let place = |column: &String| {
             let found = self.columns.iter().position(|known| known == column);
             found.ok_or_else(|| format!("has no column `{column}`"))
@@ -133,13 +133,13 @@ impl Rows {
     }
 }
 
-fn file_of(at: &At<'_>) -> Option<(String, FeedFormat)> {
+fn read_file_spec(at: &NodeReader<'_>) -> Option<(String, FeedFormat)> {
     let file = at.text()?;
     let format = match file.rsplit_once('.') {
         Some((_, "csv")) => FeedFormat::Csv,
         Some((_, "jsonl")) => FeedFormat::JsonLines,
         _ => {
-            at.wrong(format!("must end with .csv or .jsonl, not \"{file}\""));
+            at.add_error(format!("must end with .csv or .jsonl, not \"{file}\""));
             return None;
         }
     };
@@ -150,7 +150,7 @@ fn file_of(at: &At<'_>) -> Option<(String, FeedFormat)> {
 ///
 /// # Errors
 /// What is wrong, with its line and column.
-pub fn parse(text: &str, format: FeedFormat) -> Result<Rows, String> {
+pub fn parse(text: &str, format: FeedFormat) -> Result<FeedRows, String> {
     if text.len() > FEED_BYTES_MAX {
         return Err(format!("line 1: a feed has at most {FEED_BYTES_MAX} bytes, this one has {}", text.len()));
     }
@@ -164,13 +164,13 @@ pub fn parse(text: &str, format: FeedFormat) -> Result<Rows, String> {
     Ok(rows)
 }
 
-fn parse_csv(text: &str) -> Result<Rows, String> {
-    refuse_open_quote(text)?;
+fn parse_csv(text: &str) -> Result<FeedRows, String> {
+    check_closed_quotes(text)?;
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
     let heading = reader.headers().map_err(|error| format!("line 1: {error}"))?;
     let columns: Vec<String> = heading.iter().map(|name| name.trim().to_owned()).collect();
     check_columns(&columns)?;
-    let mut rows = Rows { columns, rows: Vec::new() };
+    let mut rows = FeedRows { columns, rows: Vec::new() };
     let mut record = csv::StringRecord::new();
     while reader.read_record(&mut record).map_err(|error| error.to_string())? {
         let line = record.position().map_or(0, csv::Position::line);
@@ -190,7 +190,7 @@ fn parse_csv(text: &str) -> Result<Rows, String> {
 }
 
 /// The library reads a quote that is never closed as a field up to the end of the file.
-fn refuse_open_quote(text: &str) -> Result<(), String> {
+fn check_closed_quotes(text: &str) -> Result<(), String> {
     let (mut line, mut opened) = (1, None);
     for byte in text.bytes() {
         match byte {
@@ -221,11 +221,11 @@ fn check_columns(columns: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-fn parse_json_lines(text: &str) -> Result<Rows, String> {
-    let mut rows = Rows::default();
+fn parse_json_lines(text: &str) -> Result<FeedRows, String> {
+    let mut rows = FeedRows::default();
     for (line, text) in (1..).zip(text.lines()).filter(|(_, text)| !text.trim().is_empty()) {
         let object: Map<String, Value> =
-            serde_json::from_str(text).map_err(|error| format!("line {line}: {}", not_an_object(&error)))?;
+            serde_json::from_str(text).map_err(|error| format!("line {line}: {}", json_line_error(&error)))?;
         if rows.rows.is_empty() {
             rows.columns = object.keys().cloned().collect();
             check_columns(&rows.columns)?;
@@ -234,7 +234,7 @@ fn parse_json_lines(text: &str) -> Result<Rows, String> {
             return Err(format!("line {line}, column `{other}`: is not in the first line"));
         }
         let value =
-            |name: &String| value_of(object.get(name)).map_err(|what| format!("line {line}, column `{name}`: {what}"));
+            |name: &String| cell_text(object.get(name)).map_err(|what| format!("line {line}, column `{name}`: {what}"));
         let row = rows.columns.iter().map(value).collect::<Result<_, _>>()?;
         rows.push(line, row)?;
     }
@@ -242,13 +242,13 @@ fn parse_json_lines(text: &str) -> Result<Rows, String> {
 }
 
 /// The library counts lines within the line that it was given.
-fn not_an_object(error: &serde_json::Error) -> String {
+fn json_line_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);
     format!("is not a JSON object, at character {}: {what}", error.column())
 }
 
-fn value_of(value: Option<&Value>) -> Result<Box<str>, &'static str> {
+fn cell_text(value: Option<&Value>) -> Result<Box<str>, &'static str> {
     match value {
         Some(Value::String(text)) => Ok(text.as_str().into()),
         Some(Value::Number(number)) => Ok(number.to_string().into()),
@@ -339,11 +339,14 @@ mod tests {
     #[test]
     fn only_the_columns_that_are_used_are_kept() {
         let text = "id,name,mail\n1,ann,a@x\n2,bob,b@x\n";
-        let rows = feed(&["mail", "id"]).rows(text).unwrap();
+        let rows = feed(&["mail", "id"]).parse_rows(text).unwrap();
         assert_eq!(rows.columns, ["mail", "id"]);
         assert_eq!(rows.rows[1], ["b@x".into(), "2".into()]);
         let complaint = "users.csv has no column `nmae` of the feed \"users\"; it has id, name, mail";
-        assert_eq!(feed(&["nmae"]).rows(text).unwrap_err(), complaint);
-        assert_eq!(feed(&["id"]).rows("id\n").unwrap_err(), "users.csv, line 1: there is no row to take values from");
+        assert_eq!(feed(&["nmae"]).parse_rows(text).unwrap_err(), complaint);
+        assert_eq!(
+            feed(&["id"]).parse_rows("id\n").unwrap_err(),
+            "users.csv, line 1: there is no row to take values from"
+        );
     }
 }

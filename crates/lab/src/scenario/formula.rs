@@ -13,22 +13,22 @@ pub enum Formula {
     /// A figure by its dotted path.
     Figure(String),
     /// Two formulas joined.
-    Join(Box<Formula>, Join, Box<Formula>),
+    Binary(Box<Formula>, ArithmeticOp, Box<Formula>),
     /// The negative of a formula.
-    Minus(Box<Formula>),
+    Negate(Box<Formula>),
 }
 
 /// How two formulas are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Join {
+pub enum ArithmeticOp {
     /// `a + b`
-    Plus,
+    Add,
     /// `a - b`
-    Less,
+    Subtract,
     /// `a * b`
-    Times,
+    Multiply,
     /// `a / b`; by zero there is no value
-    Over,
+    Divide,
 }
 
 impl Formula {
@@ -40,8 +40,8 @@ impl Formula {
         if text.len() > FORMULA_BYTES_MAX {
             return Err(format!("a formula has at most {FORMULA_BYTES_MAX} characters"));
         }
-        let mut rest = Rest { text, at: 0 };
-        let formula = rest.sum()?;
+        let mut rest = FormulaParser { text, position: 0 };
+        let formula = rest.parse_sum()?;
         match rest.peek() {
             None => Ok(formula),
             Some(c) => Err(rest.expected("the end or one of + - * /", c)),
@@ -49,18 +49,18 @@ impl Formula {
     }
 
     /// The value, when every figure has one and the result is a finite number.
-    pub fn value(&self, figure: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+    pub fn evaluate(&self, figure: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         let value = match self {
             Self::Number(number) => *number,
             Self::Figure(path) => figure(path)?,
-            Self::Minus(of) => -of.value(figure)?,
-            Self::Join(left, join, right) => {
-                let (left, right) = (left.value(figure)?, right.value(figure)?);
+            Self::Negate(of) => -of.evaluate(figure)?,
+            Self::Binary(left, join, right) => {
+                let (left, right) = (left.evaluate(figure)?, right.evaluate(figure)?);
                 match join {
-                    Join::Plus => left + right,
-                    Join::Less => left - right,
-                    Join::Times => left * right,
-                    Join::Over => left / right,
+                    ArithmeticOp::Add => left + right,
+                    ArithmeticOp::Subtract => left - right,
+                    ArithmeticOp::Multiply => left * right,
+                    ArithmeticOp::Divide => left / right,
                 }
             }
         };
@@ -69,12 +69,12 @@ impl Formula {
 
     /// The paths of all figures in it.
     #[must_use]
-    pub fn figures(&self) -> Vec<&str> {
+    pub fn figure_paths(&self) -> Vec<&str> {
         match self {
             Self::Number(_) => Vec::new(),
             Self::Figure(path) => vec![path],
-            Self::Minus(of) => of.figures(),
-            Self::Join(left, _, right) => [left.figures(), right.figures()].concat(),
+            Self::Negate(of) => of.figure_paths(),
+            Self::Binary(left, _, right) => [left.figure_paths(), right.figure_paths()].concat(),
         }
     }
 }
@@ -85,16 +85,19 @@ impl fmt::Display for Formula {
         match self {
             Self::Number(number) => write!(f, "{number}"),
             Self::Figure(path) => f.write_str(path),
-            Self::Minus(of) => write!(f, "-{}", Within { formula: of, rank: Rank::Atom }),
-            Self::Join(left, join, right) => {
+            Self::Negate(of) => write!(f, "-{}", Parenthesized { formula: of, precedence: Precedence::Atom }),
+            Self::Binary(left, join, right) => {
                 // What is joined from left to right needs parentheses only on the right.
                 let (sign, rank, rank_right) = match join {
-                    Join::Plus => ("+", Rank::Sum, Rank::Product),
-                    Join::Less => ("-", Rank::Sum, Rank::Product),
-                    Join::Times => ("*", Rank::Product, Rank::Atom),
-                    Join::Over => ("/", Rank::Product, Rank::Atom),
+                    ArithmeticOp::Add => ("+", Precedence::Sum, Precedence::Product),
+                    ArithmeticOp::Subtract => ("-", Precedence::Sum, Precedence::Product),
+                    ArithmeticOp::Multiply => ("*", Precedence::Product, Precedence::Atom),
+                    ArithmeticOp::Divide => ("/", Precedence::Product, Precedence::Atom),
                 };
-                let (left, right) = (Within { formula: left, rank }, Within { formula: right, rank: rank_right });
+                let (left, right) = (
+                    Parenthesized { formula: left, precedence: rank },
+                    Parenthesized { formula: right, precedence: rank_right },
+                );
                 write!(f, "{left} {sign} {right}")
             }
         }
@@ -103,100 +106,100 @@ impl fmt::Display for Formula {
 
 /// How strongly a formula holds together.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rank {
+enum Precedence {
     Sum,
     Product,
     Atom,
 }
 
 /// A formula inside another, in parentheses where it holds together less than `rank`.
-struct Within<'a> {
+struct Parenthesized<'a> {
     formula: &'a Formula,
-    rank: Rank,
+    precedence: Precedence,
 }
 
-impl fmt::Display for Within<'_> {
+impl fmt::Display for Parenthesized<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rank = match self.formula {
-            Formula::Join(_, Join::Plus | Join::Less, _) => Rank::Sum,
-            Formula::Join(_, Join::Times | Join::Over, _) => Rank::Product,
-            Formula::Number(_) | Formula::Figure(_) | Formula::Minus(_) => Rank::Atom,
+            Formula::Binary(_, ArithmeticOp::Add | ArithmeticOp::Subtract, _) => Precedence::Sum,
+            Formula::Binary(_, ArithmeticOp::Multiply | ArithmeticOp::Divide, _) => Precedence::Product,
+            Formula::Number(_) | Formula::Figure(_) | Formula::Negate(_) => Precedence::Atom,
         };
-        if rank < self.rank { write!(f, "({})", self.formula) } else { write!(f, "{}", self.formula) }
+        if rank < self.precedence { write!(f, "({})", self.formula) } else { write!(f, "{}", self.formula) }
     }
 }
 
 /// What remains to be read.
-struct Rest<'a> {
+struct FormulaParser<'a> {
     text: &'a str,
-    at: usize,
+    position: usize,
 }
 
-impl Rest<'_> {
+impl FormulaParser<'_> {
     fn peek(&mut self) -> Option<char> {
-        let rest = &self.text[self.at..];
-        self.at += rest.len() - rest.trim_start().len();
-        self.text[self.at..].chars().next()
+        let rest = &self.text[self.position..];
+        self.position += rest.len() - rest.trim_start().len();
+        self.text[self.position..].chars().next()
     }
 
-    fn take(&mut self, wanted: &[char]) -> Option<char> {
+    fn take_if(&mut self, wanted: &[char]) -> Option<char> {
         let c = self.peek().filter(|c| wanted.contains(c))?;
-        self.at += c.len_utf8();
+        self.position += c.len_utf8();
         Some(c)
     }
 
     fn expected(&self, what: &str, found: impl fmt::Display) -> String {
-        format!("expected {what} at character {}, found `{found}`", self.at + 1)
+        format!("expected {what} at character {}, found `{found}`", self.position + 1)
     }
 
-    fn sum(&mut self) -> Result<Formula, String> {
-        let mut left = self.product()?;
-        while let Some(c) = self.take(&['+', '-']) {
-            let join = if c == '+' { Join::Plus } else { Join::Less };
-            left = Formula::Join(Box::new(left), join, Box::new(self.product()?));
+    fn parse_sum(&mut self) -> Result<Formula, String> {
+        let mut left = self.parse_product()?;
+        while let Some(c) = self.take_if(&['+', '-']) {
+            let join = if c == '+' { ArithmeticOp::Add } else { ArithmeticOp::Subtract };
+            left = Formula::Binary(Box::new(left), join, Box::new(self.parse_product()?));
         }
         Ok(left)
     }
 
-    fn product(&mut self) -> Result<Formula, String> {
-        let mut left = self.atom()?;
-        while let Some(c) = self.take(&['*', '/']) {
-            let join = if c == '*' { Join::Times } else { Join::Over };
-            left = Formula::Join(Box::new(left), join, Box::new(self.atom()?));
+    fn parse_product(&mut self) -> Result<Formula, String> {
+        let mut left = self.parse_atom()?;
+        while let Some(c) = self.take_if(&['*', '/']) {
+            let join = if c == '*' { ArithmeticOp::Multiply } else { ArithmeticOp::Divide };
+            left = Formula::Binary(Box::new(left), join, Box::new(self.parse_atom()?));
         }
         Ok(left)
     }
 
-    fn atom(&mut self) -> Result<Formula, String> {
-        if self.take(&['-']).is_some() {
-            return Ok(Formula::Minus(Box::new(self.atom()?)));
+    fn parse_atom(&mut self) -> Result<Formula, String> {
+        if self.take_if(&['-']).is_some() {
+            return Ok(Formula::Negate(Box::new(self.parse_atom()?)));
         }
-        if self.take(&['(']).is_some() {
-            let inner = self.sum()?;
-            return match self.take(&[')']) {
+        if self.take_if(&['(']).is_some() {
+            let inner = self.parse_sum()?;
+            return match self.take_if(&[')']) {
                 Some(_) => Ok(inner),
-                None => Err(self.expected("`)`", self.text[self.at..].chars().next().unwrap_or(' '))),
+                None => Err(self.expected("`)`", self.text[self.position..].chars().next().unwrap_or(' '))),
             };
         }
         match self.peek() {
-            Some(c) if c.is_ascii_digit() => self.number(),
-            Some(c) if c.is_ascii_lowercase() => Ok(Formula::Figure(self.word())),
+            Some(c) if c.is_ascii_digit() => self.parse_number(),
+            Some(c) if c.is_ascii_lowercase() => Ok(Formula::Figure(self.take_word())),
             Some(c) => Err(self.expected("a number, a figure or `(`", c)),
             None => Err("expected a number, a figure or `(`, found the end".to_owned()),
         }
     }
 
-    fn word(&mut self) -> String {
-        let rest = &self.text[self.at..];
+    fn take_word(&mut self) -> String {
+        let rest = &self.text[self.position..];
         let len = rest
             .find(|c: char| !(c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '.'))
             .unwrap_or(rest.len());
-        self.at += len;
+        self.position += len;
         rest[..len].to_owned()
     }
 
-    fn number(&mut self) -> Result<Formula, String> {
-        let word = self.word();
+    fn parse_number(&mut self) -> Result<Formula, String> {
+        let word = self.take_word();
         word.parse().map(Formula::Number).map_err(|_| self.expected("a plain number before here", word))
     }
 }
@@ -213,7 +216,7 @@ mod tests {
             "nil" => Some(0.0),
             _ => None,
         };
-        let value = Formula::parse(text).map(|formula| formula.value(&figure));
+        let value = Formula::parse(text).map(|formula| formula.evaluate(&figure));
         assert_eq!(value, expected.map_err(str::to_owned), "{text}");
     }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::formula::Formula;
-use super::reader::At;
-use crate::report::words::known_names;
+use super::reader::NodeReader;
+use crate::report::format::known_names;
 
 /// A sentence about a figure that must hold.
 #[derive(Clone, Debug, PartialEq)]
@@ -14,18 +14,18 @@ pub struct Gate {
     /// The limit as it was written, such as `<= 20`.
     pub limit: String,
     /// How the figure is compared.
-    pub op: Op,
+    pub op: ComparisonOp,
     /// What it is compared with.
-    pub with: Formula,
+    pub limit_formula: Formula,
 }
 
 /// A comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Op {
+pub enum ComparisonOp {
     /// `=`
     Equal,
     /// `!=`
-    Unequal,
+    NotEqual,
     /// `<`
     Below,
     /// `<=`
@@ -36,12 +36,12 @@ pub enum Op {
     AtLeast,
 }
 
-impl Op {
+impl ComparisonOp {
     // The longer ones first: `<` is a prefix of `<=`.
     const ALL: [(&'static str, Self); 6] = [
         ("<=", Self::AtMost),
         (">=", Self::AtLeast),
-        ("!=", Self::Unequal),
+        ("!=", Self::NotEqual),
         ("=", Self::Equal),
         ("<", Self::Below),
         (">", Self::Above),
@@ -52,7 +52,7 @@ impl Op {
     pub fn holds(self, value: f64, limit: f64) -> bool {
         match self {
             Self::Equal => value == limit,
-            Self::Unequal => value != limit,
+            Self::NotEqual => value != limit,
             Self::Below => value < limit,
             Self::AtMost => value <= limit,
             Self::Above => value > limit,
@@ -62,7 +62,7 @@ impl Op {
 
     /// The comparison as it is written.
     #[must_use]
-    pub fn sign(self) -> &'static str {
+    pub fn symbol(self) -> &'static str {
         Self::ALL.iter().find(|(_, op)| *op == self).map_or("", |(sign, _)| sign)
     }
 }
@@ -74,29 +74,29 @@ impl Gate {
     /// A sentence that says what was expected.
     pub fn parse(name: &str, limit: &str) -> Result<Self, String> {
         let text = limit.trim();
-        let found = Op::ALL.iter().find_map(|(sign, op)| Some((*op, text.strip_prefix(sign)?)));
+        let found = ComparisonOp::ALL.iter().find_map(|(sign, op)| Some((*op, text.strip_prefix(sign)?)));
         let (op, rest) = found.ok_or("must start with one of = != < <= > >=")?;
-        Ok(Self { name: name.to_owned(), limit: text.to_owned(), op, with: Formula::parse(rest)? })
+        Ok(Self { name: name.to_owned(), limit: text.to_owned(), op, limit_formula: Formula::parse(rest)? })
     }
 
     /// Reads the limits of one figure: one, or a list of several that must all hold.
-    pub(crate) fn read(name: &str, at: &At<'_>, known: &dyn Fn(&str) -> Result<(), String>) -> Vec<Self> {
+    pub(crate) fn read(name: &str, at: &NodeReader<'_>, known: &dyn Fn(&str) -> Result<(), String>) -> Vec<Self> {
         if let Err(message) = known(name) {
-            at.wrong(message);
+            at.add_error(message);
         }
         let mut gates = Vec::new();
         for limit in at.one_or_many() {
             let Some(text) = limit.text() else { continue };
             match Self::parse(name, text) {
                 Ok(gate) => {
-                    gate.with
-                        .figures()
+                    gate.limit_formula
+                        .figure_paths()
                         .iter()
                         .filter_map(|path| known(path).err())
-                        .for_each(|message| limit.wrong(message));
+                        .for_each(|message| limit.add_error(message));
                     gates.push(gate);
                 }
-                Err(message) => limit.wrong(message),
+                Err(message) => limit.add_error(message),
             }
         }
         gates
@@ -107,22 +107,22 @@ impl Gate {
 /// to could not be read.
 pub(crate) struct KnownFigures {
     pub(crate) paths: BTreeSet<String>,
-    pub(crate) unread: BTreeSet<String>,
+    pub(crate) unread_roots: BTreeSet<String>,
 }
 
 impl KnownFigures {
     /// Reads the gates of a trial with these figures, and whether errors on which none of them is must not happen:
     /// `errors = "off"` says that they may.
-    pub(crate) fn gates(&self, at: &At<'_>) -> (Vec<Gate>, bool) {
+    pub(crate) fn read_gates(&self, at: &NodeReader<'_>) -> (Vec<Gate>, bool) {
         let known = |path: &str| self.check(path);
         let (mut gates, mut judges_errors) = (Vec::new(), true);
-        for (name, at) in at.named().unwrap_or_default() {
+        for (name, at) in at.named_entries().unwrap_or_default() {
             if name != "errors" {
                 gates.extend(Gate::read(name, &at, &known));
             } else if at.text().is_some_and(|text| text == "off") {
                 judges_errors = false;
             } else {
-                at.wrong("must be \"off\": no gate on errors but those that stand here; or name a figure, such as \"total.errors\"");
+                at.add_error("must be \"off\": no gate on errors but those that stand here; or name a figure, such as \"total.errors\"");
             }
         }
         (gates, judges_errors)
@@ -133,14 +133,15 @@ impl KnownFigures {
     /// # Errors
     /// The sentence that says which there will be.
     pub(crate) fn check(&self, path: &str) -> Result<(), String> {
-        let first = first_word(path);
-        if self.paths.contains(path) || self.unread.contains(first) {
+        let first = first_segment(path);
+        if self.paths.contains(path) || self.unread_roots.contains(first) {
             return Ok(());
         }
         let lacks = format!("is a figure that this trial does not have: `{path}`");
-        let near: Vec<&str> = self.paths.iter().map(String::as_str).filter(|near| first_word(near) == first).collect();
+        let near: Vec<&str> =
+            self.paths.iter().map(String::as_str).filter(|near| first_segment(near) == first).collect();
         if near.is_empty() {
-            let mut roots: Vec<&str> = self.paths.iter().map(|path| first_word(path)).collect();
+            let mut roots: Vec<&str> = self.paths.iter().map(|path| first_segment(path)).collect();
             roots.dedup();
             return Err(format!("{lacks} must start with {}", known_names(roots)));
         }
@@ -156,6 +157,6 @@ impl KnownFigures {
     }
 }
 
-fn first_word(path: &str) -> &str {
+fn first_segment(path: &str) -> &str {
     path.split('.').next().unwrap_or_default()
 }

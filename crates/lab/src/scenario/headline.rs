@@ -4,11 +4,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::gate::KnownFigures;
-use super::reader::At;
+use super::reader::NodeReader;
 
 /// A figure at the head of a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Leading {
+pub struct HeadlineFigure {
     /// The path of the figure.
     pub figure: String,
     /// What it is of, its unit included: `actors moving`, `ms until a move is answered, p99`.
@@ -16,25 +16,26 @@ pub struct Leading {
 }
 
 /// Reads `[headline]`: both of its figures, or none.
-pub(super) fn read(at: &At<'_>, known: &KnownFigures) -> Option<[Leading; 2]> {
-    let fields = at.fields()?;
-    let took = fields.need("took", "the figure that says how much, such as { figure = \"visit.ok\", of = \"visits\" }");
-    let lasted = fields.need("lasted", "the figure that says how long that took");
-    let read = [took, lasted].map(|at| at.and_then(|at| leading(&at, known)));
-    fields.close();
+pub(super) fn read(at: &NodeReader<'_>, known: &KnownFigures) -> Option<[HeadlineFigure; 2]> {
+    let fields = at.table()?;
+    let took =
+        fields.required("took", "the figure that says how much, such as { figure = \"visit.ok\", of = \"visits\" }");
+    let lasted = fields.required("lasted", "the figure that says how long that took");
+    let read = [took, lasted].map(|at| at.and_then(|at| read_headline_figure(&at, known)));
+    fields.reject_unknown_keys();
     let [took, lasted] = read;
     Some([took?, lasted?])
 }
 
-fn leading(at: &At<'_>, known: &KnownFigures) -> Option<Leading> {
-    let fields = at.fields()?;
-    let figure_at = fields.need("figure", "the path of a figure, as gates name it");
-    let figure = figure_at.as_ref().and_then(At::text);
-    let of = fields.need("of", "what the figure is of, with its unit").and_then(|at| at.text());
-    fields.close();
+fn read_headline_figure(at: &NodeReader<'_>, known: &KnownFigures) -> Option<HeadlineFigure> {
+    let fields = at.table()?;
+    let figure_at = fields.required("figure", "the path of a figure, as gates name it");
+    let figure = figure_at.as_ref().and_then(NodeReader::text);
+    let of = fields.required("of", "what the figure is of, with its unit").and_then(|at| at.text());
+    fields.reject_unknown_keys();
     if let (Some(at), Some(Err(message))) = (&figure_at, figure.map(|path| known.check(path))) {
-        at.wrong(message);
+        at.add_error(message);
         return None;
     }
-    Some(Leading { figure: figure?.to_owned(), of: of?.to_owned() })
+    Some(HeadlineFigure { figure: figure?.to_owned(), of: of?.to_owned() })
 }

@@ -1,45 +1,45 @@
 //! Keys that arrivals draw: which rows of the target are asked for how often, as alike or as unevenly as real traffic
 //! asks for them. Refuses to know what a key means: it is a number, and templates make names of it.
 
-use super::chance::{Purpose, below, draw};
-use super::reader::{At, is_name};
+use super::reader::{NodeReader, is_valid_name};
+use super::rng::{DrawPurpose, draw, to_range};
 use super::zipf::Zipf;
 use crate::limits::{KEY_DRAWS_MAX, KEYS_MAX, ZIPF_MAX, ZIPF_MIN};
 
 /// Keys that arrivals draw from, as `{{key.NAME}}`: a number from 0 to below `count`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Keys {
+pub struct KeySet {
     /// Its name.
     pub name: String,
     /// Different keys.
     pub count: u64,
     /// How often each is drawn.
-    pub spread: Spread,
+    pub distribution: KeyDistribution,
 }
 
 /// How often each key is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Spread {
+pub enum KeyDistribution {
     /// All alike.
     Uniform,
     /// Key k with a weight of 1 / (k + 1)^s (Zipf's law).
     Zipf(f64),
 }
 
-impl Keys {
+impl KeySet {
     /// What cannot be read leaves a mistake and a single key, so that templates that use it are not blamed as well.
-    pub(crate) fn read(name: &str, at: &At<'_>) -> Self {
-        let mut keys = Self { name: name.to_owned(), count: 1, spread: Spread::Uniform };
-        if !is_name(name) {
-            at.wrong("must be named with small letters, digits and _");
+    pub(crate) fn read(name: &str, at: &NodeReader<'_>) -> Self {
+        let mut keys = Self { name: name.to_owned(), count: 1, distribution: KeyDistribution::Uniform };
+        if !is_valid_name(name) {
+            at.add_error("must be named with small letters, digits and _");
         }
-        let Some(fields) = at.fields() else { return keys };
-        let count = fields.need("count", "how many different keys there are");
+        let Some(fields) = at.table() else { return keys };
+        let count = fields.required("count", "how many different keys there are");
         keys.count = count.and_then(|at| at.int(1..=KEYS_MAX)).unwrap_or(1);
-        if let Some(exponent) = fields.take("zipf").and_then(|at| at.number(ZIPF_MIN..=ZIPF_MAX)) {
-            keys.spread = Spread::Zipf(exponent);
+        if let Some(exponent) = fields.optional("zipf").and_then(|at| at.float(ZIPF_MIN..=ZIPF_MAX)) {
+            keys.distribution = KeyDistribution::Zipf(exponent);
         }
-        fields.close();
+        fields.reject_unknown_keys();
         keys
     }
 }
@@ -47,12 +47,12 @@ impl Keys {
 /// One use of keys in a template, ready to draw: what it gives depends on the arrival's seed alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct KeyDraw {
-    law: Law,
+    sampler: KeySampler,
     number: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Law {
+enum KeySampler {
     Uniform(u64),
     Zipf(Zipf),
 }
@@ -62,19 +62,19 @@ impl Eq for KeyDraw {}
 
 impl KeyDraw {
     /// Draw `ordinal`, counted from 1, of the keys at `place` in the scenario.
-    pub(crate) fn new(keys: &Keys, place: usize, ordinal: u64) -> Self {
-        let law = match keys.spread {
-            Spread::Uniform => Law::Uniform(keys.count),
-            Spread::Zipf(exponent) => Law::Zipf(Zipf::new(keys.count, exponent)),
+    pub(crate) fn new(keys: &KeySet, place: usize, ordinal: u64) -> Self {
+        let law = match keys.distribution {
+            KeyDistribution::Uniform => KeySampler::Uniform(keys.count),
+            KeyDistribution::Zipf(exponent) => KeySampler::Zipf(Zipf::new(keys.count, exponent)),
         };
-        Self { law, number: place as u64 * KEY_DRAWS_MAX + ordinal - 1 }
+        Self { sampler: law, number: place as u64 * KEY_DRAWS_MAX + ordinal - 1 }
     }
 
-    pub(crate) fn key(&self, seed: u64) -> u64 {
-        let drawn = draw(seed, Purpose::Key, self.number);
-        match self.law {
-            Law::Uniform(count) => below(drawn, count),
-            Law::Zipf(zipf) => zipf.rank(drawn),
+    pub(crate) fn draw_key(&self, seed: u64) -> u64 {
+        let drawn = draw(seed, DrawPurpose::Key, self.number);
+        match self.sampler {
+            KeySampler::Uniform(count) => to_range(drawn, count),
+            KeySampler::Zipf(zipf) => zipf.rank(drawn),
         }
     }
 }

@@ -2,10 +2,9 @@
 //! never sends a byte. Pure: refuses to know clocks, files, sockets and the values of secrets.
 
 mod arrivals;
-mod beside;
+mod background;
 mod bounds;
 mod builtin;
-pub(crate) mod chance;
 mod denial;
 mod document;
 mod fault;
@@ -13,25 +12,26 @@ pub mod feed;
 mod formula;
 mod gate;
 mod headline;
-mod inherited;
+mod inherited_names;
 mod journey;
-mod keep;
 mod keys;
 mod load_end;
+mod long_poll;
 pub mod message;
-mod mistakes;
-mod observe;
+mod observer;
 mod phase;
 mod reader;
-mod recipe;
 mod repeat;
-mod root;
+mod resumed_connections;
+pub(crate) mod rng;
+mod scenario_reader;
 mod scope;
+mod source;
+mod step;
 mod target;
 mod template;
+mod validation;
 mod vars;
-mod waiting;
-mod way;
 mod work;
 mod zipf;
 
@@ -40,34 +40,34 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-pub use beside::Beside;
-pub use bounds::{Bounds, GeneratorSpec, ROLES, Signals};
+pub use background::BackgroundLoops;
+pub use bounds::{Bounds, GeneratorSpec, METRIC_ROLES, MetricRoles};
 pub use builtin::{Builtin, builtin, builtins};
-pub(crate) use chance::mix;
-pub use denial::{Denial, Word};
+pub use denial::{Denial, JsonMatch};
 pub use document::Document;
-pub use fault::{Fault, FaultAct};
-pub use feed::{Feed, FeedFormat, FeedOrder, Rows};
-pub use formula::{Formula, Join};
-pub use gate::{Gate, Op};
-pub use headline::Leading;
-pub use journey::{Act, Body, Keep, Request, Retry, Source, Statuses, Step};
-pub use keys::{Keys, Spread};
-pub use message::{Door, Grammar, Language, Message, Push, Says, Socket};
-pub use mistakes::{Mistake, Mistakes, Origin};
-pub use observe::Observe;
-pub use phase::{Arrivals, Each, EdgeArrivals, Every, Opening, Phase, Reconnect};
-pub use recipe::Recipe;
-pub use repeat::{Enough, Next, Repeat, Rounds, Until};
-pub use scope::{Draw, Scope};
-pub use target::{Base, Command, Helper, Target, TargetLimits};
+pub use fault::{Fault, FaultAction};
+pub use feed::{Feed, FeedFormat, FeedOrder, FeedRows};
+pub use formula::{ArithmeticOp, Formula};
+pub use gate::{ComparisonOp, Gate};
+pub use headline::HeadlineFigure;
+pub use journey::Journey;
+pub use keys::{KeyDistribution, KeySet};
+pub use long_poll::{LongPoll, SequenceCheck};
+pub use message::{Message, MessageEndpoint, MessageFormat, MessageFraming, MessagePayload, Push, SocketTarget};
+pub use observer::Observer;
+pub use phase::{BurstTrigger, EdgeSearch, LoadProfile, OpeningSpec, PerClientLimit, Phase, Reconnect};
+pub use repeat::{EndCondition, NextStep, Repeat, RepeatEnd, RepeatState};
+pub(crate) use rng::mix;
+pub use scope::{ArrivalContext, Scope};
+pub use source::ScenarioSource;
+pub use step::{Body, ExpectedStatuses, KeepRule, Request, Retry, Step, StepAction, ValueSource};
+pub use target::{BaseUrl, Command, HelperProcess, Target, TargetLimits};
 pub use template::Template;
-pub use waiting::{Follows, Waits};
-pub use way::Journey;
-pub use work::{Asking, Reading, State, Totals, Work};
+pub use validation::{Origin, ValidationError, ValidationErrors};
+pub use work::{StatusMapping, StatusRequest, WorkSpec, WorkState, WorkTotals};
 
-use mistakes::Notes;
-use reader::At;
+use reader::NodeReader;
+use validation::ErrorCollector;
 
 /// The version of the format that this lab reads.
 pub const FORMAT: u64 = 1;
@@ -82,7 +82,7 @@ pub struct Scenario {
     /// The service under test.
     pub target: Target,
     /// Processes that the trial needs beside it.
-    pub helpers: Vec<Helper>,
+    pub helpers: Vec<HelperProcess>,
     /// Values that are never printed or written.
     pub secrets: Vec<Secret>,
     /// Lists to pick from: name and items.
@@ -96,27 +96,27 @@ pub struct Scenario {
     /// Frames that the service sends of its own accord.
     pub pushes: Vec<Push>,
     /// Work that outlives its request.
-    pub works: Vec<Work>,
+    pub work_specs: Vec<WorkSpec>,
     /// What must hold at the end.
     pub gates: Vec<Gate>,
     /// Whether errors on which no gate is must not happen.
-    pub judges_errors: bool,
+    pub gates_other_errors: bool,
     /// What a report says first, where the scenario says so: how much, and how long that took.
-    pub headline: Option<[Leading; 2]>,
+    pub headline: Option<[HeadlineFigure; 2]>,
     /// Things that are done to processes.
     pub faults: Vec<Fault>,
     /// Figures of the target that are put on the timeline.
-    pub observers: Vec<Observe>,
+    pub observers: Vec<Observer>,
     /// Rows from files.
     pub feeds: Vec<Feed>,
     /// Keys to draw from.
-    pub keys: Vec<Keys>,
+    pub keys: Vec<KeySet>,
     /// Bounds of the run.
     pub bounds: Bounds,
     /// The lab itself.
     pub generator: GeneratorSpec,
     /// Which metrics mean what.
-    pub signals: Signals,
+    pub metric_roles: MetricRoles,
 }
 
 /// A value that is never printed or written.
@@ -141,36 +141,36 @@ impl Scenario {
     ///
     /// # Errors
     /// Every mistake of the scenario, each with its line and key and what was expected.
-    pub fn read(document: &Document) -> Result<Self, Mistakes> {
-        let notes = Notes::default();
-        let root = filled(document, &notes);
-        let scenario = root::read(&At::new(&root, "", &notes), document.files());
-        notes.close()?;
-        scenario.ok_or_else(|| Mistakes::one(Origin::Line(1), "", "this scenario cannot be read"))
+    pub fn read(document: &Document) -> Result<Self, ValidationErrors> {
+        let notes = ErrorCollector::default();
+        let root = with_variables(document, &notes);
+        let scenario = scenario_reader::read_scenario(&NodeReader::new(&root, "", &notes), document.files());
+        notes.finish()?;
+        scenario.ok_or_else(|| ValidationErrors::single(Origin::Line(1), "", "this scenario cannot be read"))
     }
 
     /// Whether the lab starts the service under test, or anything beside it.
     #[must_use]
-    pub fn spawns(&self) -> bool {
+    pub fn spawns_processes(&self) -> bool {
         self.target.spawn.is_some() || self.helpers.iter().any(|helper| helper.spawn.is_some())
     }
 
     /// The formulas of all derived figures, by the path of the figure: `game.pace`.
     #[must_use]
-    pub fn formulas(&self) -> BTreeMap<String, String> {
-        let of_work = |work: &Work| {
+    pub fn derived_formulas(&self) -> BTreeMap<String, String> {
+        let of_work = |work: &WorkSpec| {
             let named =
                 |(figure, formula): &(String, Formula)| (format!("{}.{figure}", work.name), formula.to_string());
-            work.derive.iter().map(named).collect::<Vec<_>>()
+            work.derived.iter().map(named).collect::<Vec<_>>()
         };
-        self.works.iter().flat_map(of_work).collect()
+        self.work_specs.iter().flat_map(of_work).collect()
     }
 }
 
 /// The tree of a document with its variables filled in.
-fn filled(document: &Document, notes: &Notes) -> document::Node {
+fn with_variables(document: &Document, notes: &ErrorCollector) -> document::Node {
     let mut root = document.root.clone();
     let vars = vars::read(&root, notes);
-    vars::fill(&mut root, &vars);
+    vars::substitute(&mut root, &vars);
     root
 }

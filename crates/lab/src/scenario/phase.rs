@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::reader::{At, Fields, name_of};
-use super::way::Journey;
-use super::{arrivals, keep};
+use super::journey::Journey;
+use super::reader::{NodeReader, TableReader, read_name};
+use super::{arrivals, resumed_connections};
 use crate::limits::{EDGE_LEVELS_MAX, IN_FLIGHT_MAX, OPEN_WITHIN, OPENING_AT_ONCE, WAIT_MAX};
 use crate::plan::due_within;
-use crate::report::words::known_names;
+use crate::report::format::known_names;
 
 /// A stretch of the trial with one kind of load.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,24 +18,24 @@ pub struct Phase {
     /// Its name.
     pub name: String,
     /// The load.
-    pub arrivals: Arrivals,
+    pub load_profile: LoadProfile,
     /// Arrivals under way at once. One whose turn comes while as many are under way waits in the lab, and its
     /// latency counts from the intended moment. Closed loops and held connections bound themselves.
     pub in_flight_max: u64,
     /// The journey that each arrival takes, by its place in the scenario.
-    pub journey: usize,
+    pub journey_index: usize,
     /// The pause after the phase before.
-    pub after: Duration,
+    pub pause_before: Duration,
     /// Its own first moment, from the start of the plan, where it runs beside the others instead of after them.
-    pub at: Option<Duration>,
+    pub starts_at: Option<Duration>,
     /// When connections are given up.
     pub reconnect: Reconnect,
     /// The journey that each held connection takes first, by its place in the scenario.
-    pub opening: Option<usize>,
+    pub opening_journey: Option<usize>,
     /// The phase whose connections it goes on with, by its place in the scenario.
-    pub keeps: Option<usize>,
+    pub resumes_phase: Option<usize>,
     /// Whether a later phase goes on with its connections.
-    pub leaves: bool,
+    pub leaves_open: bool,
 }
 
 /// When a client gives its connection up.
@@ -53,13 +53,13 @@ pub enum Reconnect {
 
 /// The load of a phase.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Arrivals {
+pub enum LoadProfile {
     /// Open: `batch` at once, `times` times.
     Batch {
         /// Arrivals of one burst.
         batch: u64,
         /// When the next burst is due.
-        every: Every,
+        every: BurstTrigger,
         /// Bursts.
         times: u64,
     },
@@ -91,14 +91,14 @@ pub enum Arrivals {
         /// Clients.
         clients: u64,
         /// How much each of them does.
-        each: Each,
+        each: PerClientLimit,
     },
     /// Closed: one level of clients after another.
     Ladder {
         /// Clients of each level.
         levels: Vec<u64>,
         /// How much each client does at each level.
-        each: Each,
+        each: PerClientLimit,
         /// The pause between levels.
         pause: Duration,
     },
@@ -107,81 +107,81 @@ pub enum Arrivals {
         /// Connections.
         connections: u64,
         /// How they are opened.
-        opening: Opening,
+        opening: OpeningSpec,
         /// Requests per second across all of them, in turn; none when it says nothing.
         rate_per_s: Option<f64>,
         /// How long, from the moment at which all of them are open.
         lasting: Duration,
     },
     /// Open: a search for the highest rate that the target sustains.
-    Edge(EdgeArrivals),
+    Edge(EdgeSearch),
 }
 
 /// How held connections are opened, before anything else is asked of them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Opening {
+pub struct OpeningSpec {
     /// How many are begun per second; as fast as `at_once` allows when it says nothing.
     pub per_s: Option<f64>,
     /// How many are under way at once, over all workers.
-    pub at_once: u64,
+    pub concurrency: u64,
     /// How long all of them may take together.
-    pub within: Duration,
+    pub timeout: Duration,
     /// How many need no opening, because an earlier phase has left them standing.
     #[serde(default)]
-    pub kept: u64,
+    pub inherited: u64,
 }
 
-impl Default for Opening {
+impl Default for OpeningSpec {
     fn default() -> Self {
-        Self { per_s: None, at_once: OPENING_AT_ONCE, within: OPEN_WITHIN, kept: 0 }
+        Self { per_s: None, concurrency: OPENING_AT_ONCE, timeout: OPEN_WITHIN, inherited: 0 }
     }
 }
 
-impl Opening {
+impl OpeningSpec {
     /// How many of so many are opened, as planned.
     #[must_use]
-    pub fn missing(&self, connections: u64) -> u64 {
-        connections.saturating_sub(self.kept)
+    pub fn new_connections(&self, connections: u64) -> u64 {
+        connections.saturating_sub(self.inherited)
     }
 
     /// How long it takes to begin those that are missing of so many, as planned.
     #[must_use]
-    pub fn planned(&self, connections: u64) -> Duration {
-        let seconds = self.per_s.map_or(0.0, |per_s| self.missing(connections) as f64 / per_s);
+    pub fn planned_duration(&self, connections: u64) -> Duration {
+        let seconds = self.per_s.map_or(0.0, |per_s| self.new_connections(connections) as f64 / per_s);
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
     }
 }
 
 /// When the next burst is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Every {
+pub enum BurstTrigger {
     /// A time after the one before, whatever became of it.
-    Time(Duration),
+    Interval(Duration),
     /// When the one before is over.
-    Done,
+    PreviousDone,
 }
 
 /// How much a client of a closed loop does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Each {
+pub enum PerClientLimit {
     /// So many journeys.
     Requests(u64),
     /// Journeys until the time is over.
-    Lasting(Duration),
+    Duration(Duration),
 }
 
 /// A search for the highest rate that the target sustains.
 #[derive(Clone, Debug, PartialEq)]
-pub struct EdgeArrivals {
+pub struct EdgeSearch {
     /// The first level, in arrivals per second.
     pub from_per_s: f64,
     /// The level beyond which nobody searches.
     pub to_per_s: f64,
     /// How long a level lasts.
-    pub level: Duration,
+    pub level_duration: Duration,
     /// How long the edge is held at the end.
-    pub hold: Duration,
+    pub hold_duration: Duration,
     /// The relative width at which the search is over, such as 0.03.
     pub precision: f64,
     /// Whether arrivals are independent (Poisson) instead of even.
@@ -198,11 +198,11 @@ pub struct EdgeArrivals {
 /// count beyond it is rarer than one in 10^15.
 const POISSON_MARGIN: (f64, f64) = (8.0, 16.0);
 
-impl Arrivals {
+impl LoadProfile {
     /// The most that can come of it; none where only the bounds of the run end it: closed loops for a time, and a
     /// search. For independent arrivals, which are counted as they come, a number that no run ever reaches.
     #[must_use]
-    pub fn count(&self) -> Option<u64> {
+    pub fn max_count(&self) -> Option<u64> {
         match self {
             Self::Batch { batch, times, .. } => Some(batch.saturating_mul(*times)),
             Self::Rate { rate_per_s, lasting } => Some(due_within(rate_per_s * lasting.as_secs_f64())),
@@ -213,8 +213,10 @@ impl Arrivals {
                 let mean = rate_per_s * lasting.as_secs_f64();
                 Some((mean + POISSON_MARGIN.0 * mean.sqrt() + POISSON_MARGIN.1) as u64)
             }
-            Self::Clients { clients, each: Each::Requests(requests) } => Some(clients.saturating_mul(*requests)),
-            Self::Ladder { levels, each: Each::Requests(requests), .. } => {
+            Self::Clients { clients, each: PerClientLimit::Requests(requests) } => {
+                Some(clients.saturating_mul(*requests))
+            }
+            Self::Ladder { levels, each: PerClientLimit::Requests(requests), .. } => {
                 Some(levels.iter().map(|level| level.saturating_mul(*requests)).fold(0, u64::saturating_add))
             }
             Self::Hold { rate_per_s, lasting, .. } => {
@@ -226,7 +228,7 @@ impl Arrivals {
 
     /// Parts of the trial that have figures of their own: bursts, levels, or the whole phase.
     #[must_use]
-    pub fn parts(&self) -> u32 {
+    pub fn load_step_count(&self) -> u32 {
         let parts = match self {
             Self::Batch { times, .. } => *times,
             Self::Ladder { levels, .. } => levels.len() as u64,
@@ -238,7 +240,7 @@ impl Arrivals {
 
     /// What is under way at once in a load that bounds itself.
     #[must_use]
-    pub fn in_flight(&self) -> Option<u64> {
+    pub fn concurrency(&self) -> Option<u64> {
         match self {
             Self::Clients { clients, .. } => Some(*clients),
             Self::Ladder { levels, .. } => levels.iter().max().copied(),
@@ -249,150 +251,158 @@ impl Arrivals {
 
     /// From its first moment to its end; none where that depends on the target.
     #[must_use]
-    pub fn lasting(&self) -> Option<Duration> {
+    pub fn duration(&self) -> Option<Duration> {
         match self {
-            Self::Batch { every: Every::Done, .. }
-            | Self::Clients { each: Each::Requests(_), .. }
-            | Self::Ladder { each: Each::Requests(_), .. }
+            Self::Batch { every: BurstTrigger::PreviousDone, .. }
+            | Self::Clients { each: PerClientLimit::Requests(_), .. }
+            | Self::Ladder { each: PerClientLimit::Requests(_), .. }
             | Self::Edge(_) => None,
-            _ => Some(self.lasting_min()),
+            _ => Some(self.min_duration()),
         }
     }
 
     /// From its first moment to its end, where that is known, or what of it is.
     #[must_use]
-    pub fn lasting_min(&self) -> Duration {
+    pub fn min_duration(&self) -> Duration {
         let times = |each: Duration, times: usize| each.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX));
         match self {
-            Self::Batch { every: Every::Time(every), times: bursts, .. } => {
+            Self::Batch { every: BurstTrigger::Interval(every), times: bursts, .. } => {
                 times(*every, (*bursts as usize).saturating_sub(1))
             }
             Self::Rate { lasting, .. }
             | Self::Ramp { lasting, .. }
             | Self::Poisson { lasting, .. }
-            | Self::Clients { each: Each::Lasting(lasting), .. } => *lasting,
-            Self::Hold { connections, opening, lasting, .. } => opening.planned(*connections).saturating_add(*lasting),
+            | Self::Clients { each: PerClientLimit::Duration(lasting), .. } => *lasting,
+            Self::Hold { connections, opening, lasting, .. } => {
+                opening.planned_duration(*connections).saturating_add(*lasting)
+            }
             Self::Ladder { levels, each, pause } => {
-                let level = if let Each::Lasting(lasting) = each { *lasting } else { Duration::ZERO };
+                let level = if let PerClientLimit::Duration(lasting) = each { *lasting } else { Duration::ZERO };
                 times(level, levels.len()).saturating_add(times(*pause, levels.len().saturating_sub(1)))
             }
-            Self::Edge(edge) => edge.level.saturating_add(edge.hold),
-            Self::Batch { every: Every::Done, .. } | Self::Clients { .. } => Duration::ZERO,
+            Self::Edge(edge) => edge.level_duration.saturating_add(edge.hold_duration),
+            Self::Batch { every: BurstTrigger::PreviousDone, .. } | Self::Clients { .. } => Duration::ZERO,
         }
     }
 }
 
 impl Phase {
     /// Reads one; those before it have been read.
-    pub(crate) fn read(at: &At<'_>, journeys: &Written<'_>, earlier: &mut [Self]) -> Option<Self> {
-        let fields = at.fields()?;
-        let name = fields.need("name", "the report calls it so").and_then(|at| name_of(&at));
-        let written = fields.need("arrivals", arrivals::EXPECTED);
-        let bounds_itself = written.as_ref().is_some_and(arrivals::bounds_itself);
-        let keeps_at = fields.take("keeps");
-        let keeps = keeps_at.as_ref().and_then(|at| keep::find(at, name.as_deref(), journeys.phases, earlier));
-        let kept = keeps.map_or(0, |place| earlier[place].arrivals.in_flight().unwrap_or(0));
+    pub(crate) fn read(at: &NodeReader<'_>, journeys: &PhaseReferences<'_>, earlier: &mut [Self]) -> Option<Self> {
+        let fields = at.table()?;
+        let name = fields.required("name", "the report calls it so").and_then(|at| read_name(&at));
+        let written = fields.required("arrivals", arrivals::EXPECTED_FORMS);
+        let bounds_itself = written.as_ref().is_some_and(arrivals::is_self_limiting);
+        let keeps_at = fields.optional("keeps");
+        let keeps = keeps_at
+            .as_ref()
+            .and_then(|at| resumed_connections::find_resumed_phase(at, name.as_deref(), journeys.phase_names, earlier));
+        let kept = keeps.map_or(0, |place| earlier[place].load_profile.concurrency().unwrap_or(0));
         let arrivals = written.and_then(|at| arrivals::read(&at, kept));
-        let in_flight = in_flight_of(&fields, bounds_itself);
-        let in_flight = arrivals.as_ref().and_then(Arrivals::in_flight).or(in_flight);
-        let journey_at = fields.need("journey", "what each arrival does");
-        let journey = journey_at.as_ref().and_then(|at| journeys.find(at));
-        let holds = matches!(arrivals, Some(Arrivals::Hold { .. }));
-        let opening = fields.take("opening").map(|at| journeys.opening(&at, journey, holds));
-        let after = fields.take("after").and_then(|at| at.duration(Duration::ZERO..=WAIT_MAX));
-        let own = fields.take("at");
+        let in_flight = read_in_flight_max(&fields, bounds_itself);
+        let in_flight = arrivals.as_ref().and_then(LoadProfile::concurrency).or(in_flight);
+        let journey_at = fields.required("journey", "what each arrival does");
+        let journey = journey_at.as_ref().and_then(|at| journeys.find_journey(at));
+        let holds = matches!(arrivals, Some(LoadProfile::Hold { .. }));
+        let opening = fields.optional("opening").map(|at| journeys.find_opening_journey(&at, journey, holds));
+        let after = fields.optional("after").and_then(|at| at.duration(Duration::ZERO..=WAIT_MAX));
+        let own = fields.optional("at");
         if let (Some(own), true) = (&own, after.is_some()) {
-            own.wrong("stands beside `after`: a phase has a moment of its own, or follows the one before");
+            own.add_error("stands beside `after`: a phase has a moment of its own, or follows the one before");
         }
         let stands_alone = own.is_some();
         let own = own.map(|at| at.duration(Duration::ZERO..=WAIT_MAX));
         let reconnects =
             [("never", Reconnect::Never), ("journey", Reconnect::Journey), ("request", Reconnect::Request)];
-        let reconnect = fields.take("reconnect");
+        let reconnect = fields.optional("reconnect");
         let given = reconnect.as_ref().and_then(|at| at.choice(&reconnects));
-        fields.close();
-        let speaks = journey.is_some_and(|journey| journeys.speaks(journey));
+        fields.reject_unknown_keys();
+        let speaks = journey.is_some_and(|journey| journeys.uses_messages(journey));
         let reconnect = match (speaks, holds) {
-            (true, false) => refuse_kept(reconnect.as_ref(), given),
+            (true, false) => message_reconnect(reconnect.as_ref(), given),
             (true, true) | (false, _) => given.unwrap_or_default(),
         };
         if let Some(at) = &keeps_at {
-            keep::refuse_misplaced(at, holds, stands_alone);
+            resumed_connections::check_resume_allowed(at, holds, stands_alone);
         }
         let phase = Self {
             name: name?,
-            arrivals: arrivals?,
+            load_profile: arrivals?,
             in_flight_max: in_flight?,
-            journey: journey?,
-            after: after.unwrap_or_default(),
-            at: own.unwrap_or_default(),
+            journey_index: journey?,
+            pause_before: after.unwrap_or_default(),
+            starts_at: own.unwrap_or_default(),
             reconnect,
-            opening: opening.unwrap_or_default(),
-            keeps,
-            leaves: false,
+            opening_journey: opening.unwrap_or_default(),
+            resumes_phase: keeps,
+            leaves_open: false,
         };
         if let (Some(at), Some(place)) = (&keeps_at, keeps) {
-            keep::leave(at, &mut earlier[place], &phase);
+            resumed_connections::mark_left_open(at, &mut earlier[place], &phase);
         }
         Some(phase)
     }
 }
 
-fn in_flight_of(fields: &Fields<'_>, bounds_itself: bool) -> Option<u64> {
+fn read_in_flight_max(fields: &TableReader<'_>, bounds_itself: bool) -> Option<u64> {
     if !bounds_itself {
-        let written = fields.need("in_flight_max", "how many arrivals may be under way at once");
+        let written = fields.required("in_flight_max", "how many arrivals may be under way at once");
         return written.and_then(|at| at.int(1..=IN_FLIGHT_MAX));
     }
-    if let Some(written) = fields.take("in_flight_max") {
-        written.wrong("is for open loops alone: clients and held connections bound themselves");
+    if let Some(written) = fields.optional("in_flight_max") {
+        written.add_error("is for open loops alone: clients and held connections bound themselves");
     }
     None
 }
 
 /// A connection that speaks in frames is somebody: nobody else goes on with it where an arrival has ended.
-fn refuse_kept(at: Option<&At<'_>>, given: Option<Reconnect>) -> Reconnect {
+fn message_reconnect(at: Option<&NodeReader<'_>>, given: Option<Reconnect>) -> Reconnect {
     if let (Some(at), Some(Reconnect::Never | Reconnect::Request)) = (at, given) {
-        at.wrong("must be \"journey\": messages go over a connection of the arrival's own; to keep one, hold it");
+        at.add_error("must be \"journey\": messages go over a connection of the arrival's own; to keep one, hold it");
     }
     Reconnect::Journey
 }
 
 /// What phases name: journeys as they are written, which of them say messages, and other phases.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Written<'a> {
-    pub(crate) names: &'a [String],
+pub(crate) struct PhaseReferences<'a> {
+    pub(crate) journey_names: &'a [String],
     /// The names of phases, as they are written.
-    pub(crate) phases: &'a [String],
-    pub(crate) read: &'a [Journey],
+    pub(crate) phase_names: &'a [String],
+    pub(crate) journeys: &'a [Journey],
 }
 
-impl Written<'_> {
-    fn find(&self, at: &At<'_>) -> Option<usize> {
+impl PhaseReferences<'_> {
+    fn find_journey(&self, at: &NodeReader<'_>) -> Option<usize> {
         let name = at.text()?;
-        let found = self.names.iter().position(|journey| journey == name);
+        let found = self.journey_names.iter().position(|journey| journey == name);
         if found.is_none() {
-            at.wrong(format!("is \"{name}\", but there is no such [[journey]]; known: {}", known_names(self.names)));
+            at.add_error(format!(
+                "is \"{name}\", but there is no such [[journey]]; known: {}",
+                known_names(self.journey_names)
+            ));
         }
         found
     }
 
-    fn speaks(&self, journey: usize) -> bool {
-        let named = self.names.get(journey).and_then(|name| self.read.iter().find(|read| read.name == *name));
-        named.is_some_and(|journey| journey.speaks)
+    fn uses_messages(&self, journey: usize) -> bool {
+        let named =
+            self.journey_names.get(journey).and_then(|name| self.journeys.iter().find(|read| read.name == *name));
+        named.is_some_and(|journey| journey.uses_messages)
     }
 
     /// The journey that each held connection takes first.
-    fn opening(&self, at: &At<'_>, journey: Option<usize>, holds: bool) -> Option<usize> {
+    fn find_opening_journey(&self, at: &NodeReader<'_>, journey: Option<usize>, holds: bool) -> Option<usize> {
         if !holds {
-            at.wrong("is for held connections alone: elsewhere each arrival takes all of its steps");
+            at.add_error("is for held connections alone: elsewhere each arrival takes all of its steps");
         }
-        let opening = self.find(at)?;
+        let opening = self.find_journey(at)?;
         if let Some(journey) = journey {
-            if self.speaks(opening) != self.speaks(journey) {
-                at.wrong("must be a journey of the same kind as `journey`: both of messages, or both of requests");
+            if self.uses_messages(opening) != self.uses_messages(journey) {
+                at.add_error("must be a journey of the same kind as `journey`: both of messages, or both of requests");
             }
             if opening == journey {
-                at.wrong("must not be `journey` itself: what a connection says first, it says once");
+                at.add_error("must not be `journey` itself: what a connection says first, it says once");
             }
         }
         Some(opening)

@@ -5,40 +5,40 @@ use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use super::document::{Entry, Node, Value, join};
-use super::mistakes::Notes;
+use super::document::{Node, TableEntry, Value, join_path};
+use super::validation::ErrorCollector;
 use crate::limits::RATE_PER_S_MAX;
 
 /// First words of the names that templates have by themselves.
-const OWN_NAMES: [&str; 8] = ["run", "pick", "feed", "key", "uuid", "index", "round", "nth"];
+const BUILTIN_NAMES: [&str; 8] = ["run", "pick", "feed", "key", "uuid", "index", "round", "nth"];
 
 /// One value, its path, and the notebook for complaints about it.
 #[derive(Clone)]
-pub(crate) struct At<'a> {
+pub(crate) struct NodeReader<'a> {
     pub(crate) node: &'a Node,
     pub(crate) path: String,
-    pub(crate) notes: &'a Notes,
+    pub(crate) errors: &'a ErrorCollector,
 }
 
-impl<'a> At<'a> {
-    pub(crate) fn new(node: &'a Node, path: &str, notes: &'a Notes) -> Self {
-        Self { node, path: path.to_owned(), notes }
+impl<'a> NodeReader<'a> {
+    pub(crate) fn new(node: &'a Node, path: &str, notes: &'a ErrorCollector) -> Self {
+        Self { node, path: path.to_owned(), errors: notes }
     }
 
     /// Writes down what is wrong with this value.
-    pub(crate) fn wrong(&self, message: impl Into<String>) {
-        self.notes.add(&self.node.origin, &self.path, message);
+    pub(crate) fn add_error(&self, message: impl Into<String>) {
+        self.errors.add(&self.node.origin, &self.path, message);
     }
 
     fn expected<T>(&self, what: &str) -> Option<T> {
-        self.wrong(format!("must be {what}, not {}", self.node.kind()));
+        self.add_error(format!("must be {what}, not {}", self.node.kind()));
         None
     }
 
     pub(crate) fn text(&self) -> Option<&'a str> {
         match &self.node.value {
             Value::Text(text) if text.is_empty() => {
-                self.wrong("must not be empty");
+                self.add_error("must not be empty");
                 None
             }
             Value::Text(text) => Some(text),
@@ -46,9 +46,9 @@ impl<'a> At<'a> {
         }
     }
 
-    pub(crate) fn flag(&self) -> Option<bool> {
+    pub(crate) fn bool(&self) -> Option<bool> {
         match self.node.value {
-            Value::Flag(flag) => Some(flag),
+            Value::Bool(flag) => Some(flag),
             _ => self.expected("true or false"),
         }
     }
@@ -60,12 +60,12 @@ impl<'a> At<'a> {
         };
         let found = u64::try_from(int).ok().filter(|int| range.contains(int));
         if found.is_none() {
-            self.wrong(format!("must be from {low} to {high}, not {int}"));
+            self.add_error(format!("must be from {low} to {high}, not {int}"));
         }
         found
     }
 
-    pub(crate) fn number(&self, range: RangeInclusive<f64>) -> Option<f64> {
+    pub(crate) fn float(&self, range: RangeInclusive<f64>) -> Option<f64> {
         let (low, high) = (range.start(), range.end());
         let number = match self.node.value {
             Value::Int(int) => int as f64,
@@ -75,7 +75,7 @@ impl<'a> At<'a> {
         if range.contains(&number) {
             return Some(number);
         }
-        self.wrong(format!("must be from {low} to {high}, not {number}"));
+        self.add_error(format!("must be from {low} to {high}, not {number}"));
         None
     }
 
@@ -88,7 +88,7 @@ impl<'a> At<'a> {
         };
         let fits = rate > 0.0 && rate <= RATE_PER_S_MAX;
         if !fits {
-            self.wrong(format!("must be above 0, and at most {RATE_PER_S_MAX}, not {rate}"));
+            self.add_error(format!("must be above 0, and at most {RATE_PER_S_MAX}, not {rate}"));
         }
         fits.then_some(rate)
     }
@@ -100,11 +100,15 @@ impl<'a> At<'a> {
         match parse_bytes(text) {
             Some(bytes) if range.contains(&bytes) => Some(bytes),
             Some(_) => {
-                self.wrong(format!("must be from {} to {}, not {text}", size(*range.start()), size(*range.end())));
+                self.add_error(format!(
+                    "must be from {} to {}, not {text}",
+                    format_bytes(*range.start()),
+                    format_bytes(*range.end())
+                ));
                 None
             }
             None => {
-                self.wrong(format!("must be {expected}, not \"{text}\""));
+                self.add_error(format!("must be {expected}, not \"{text}\""));
                 None
             }
         }
@@ -116,7 +120,7 @@ impl<'a> At<'a> {
         let Value::Text(text) = &self.node.value else { return self.expected(&format!("one of {}", words())) };
         let found = choices.iter().find(|(word, _)| word == text).map(|(_, meaning)| *meaning);
         if found.is_none() {
-            self.wrong(format!("must be one of {}, not \"{text}\"", words()));
+            self.add_error(format!("must be one of {}, not \"{text}\"", words()));
         }
         found
     }
@@ -128,71 +132,71 @@ impl<'a> At<'a> {
         match parse_duration(text) {
             Some(duration) if range.contains(&duration) => Some(duration),
             Some(_) => {
-                self.wrong(format!("must be from {:?} to {:?}, not {text}", range.start(), range.end()));
+                self.add_error(format!("must be from {:?} to {:?}, not {text}", range.start(), range.end()));
                 None
             }
             None => {
-                self.wrong(format!("must be a duration such as \"500ms\", \"30s\" or \"5m\", not \"{text}\""));
+                self.add_error(format!("must be a duration such as \"500ms\", \"30s\" or \"5m\", not \"{text}\""));
                 None
             }
         }
     }
 
-    pub(crate) fn list(&self) -> Option<Vec<At<'a>>> {
-        let Value::List(items) = &self.node.value else { return self.expected("a list") };
-        Some(items.iter().enumerate().map(|(i, node)| self.item(node, i)).collect())
+    pub(crate) fn list(&self) -> Option<Vec<NodeReader<'a>>> {
+        let Value::Array(items) = &self.node.value else { return self.expected("a list") };
+        Some(items.iter().enumerate().map(|(i, node)| self.item_reader(node, i)).collect())
     }
 
     /// A list, or a single value that stands for a list of one.
-    pub(crate) fn one_or_many(&self) -> Vec<At<'a>> {
+    pub(crate) fn one_or_many(&self) -> Vec<NodeReader<'a>> {
         match &self.node.value {
-            Value::List(items) => items.iter().enumerate().map(|(i, node)| self.item(node, i)).collect(),
+            Value::Array(items) => items.iter().enumerate().map(|(i, node)| self.item_reader(node, i)).collect(),
             _ => vec![self.clone()],
         }
     }
 
-    fn item(&self, node: &'a Node, index: usize) -> At<'a> {
+    fn item_reader(&self, node: &'a Node, index: usize) -> NodeReader<'a> {
         let name = match node.get("name").map(|name| &name.value) {
             Some(Value::Text(name)) => name.clone(),
             _ => index.to_string(),
         };
-        At { node, path: join(&self.path, &name), notes: self.notes }
+        NodeReader { node, path: join_path(&self.path, &name), errors: self.errors }
     }
 
-    pub(crate) fn fields(&self) -> Option<Fields<'a>> {
+    pub(crate) fn table(&self) -> Option<TableReader<'a>> {
         let Value::Table(entries) = &self.node.value else { return self.expected("a table") };
-        Some(Fields { at: self.clone(), entries, asked: RefCell::default() })
+        Some(TableReader { reader: self.clone(), entries, read_keys: RefCell::default() })
     }
 
     /// The entries of a table whose keys are names that the scenario chooses.
-    pub(crate) fn named(&self) -> Option<Vec<(&'a str, At<'a>)>> {
+    pub(crate) fn named_entries(&self) -> Option<Vec<(&'a str, NodeReader<'a>)>> {
         let Value::Table(entries) = &self.node.value else { return self.expected("a table") };
-        let entry = |entry: &'a Entry| (entry.key.as_str(), self.entry(entry));
+        let entry = |entry: &'a TableEntry| (entry.key.as_str(), self.entry_reader(entry));
         Some(entries.iter().map(entry).collect())
     }
 
-    fn entry(&self, entry: &'a Entry) -> At<'a> {
-        At { node: &entry.node, path: join(&self.path, &entry.key), notes: self.notes }
+    fn entry_reader(&self, entry: &'a TableEntry) -> NodeReader<'a> {
+        NodeReader { node: &entry.node, path: join_path(&self.path, &entry.key), errors: self.errors }
     }
 }
 
 /// A table with a stated set of keys: what nobody asked for is unknown, and unknown keys are refused.
-pub(crate) struct Fields<'a> {
-    pub(crate) at: At<'a>,
-    entries: &'a [Entry],
-    asked: RefCell<Vec<&'static str>>,
+pub(crate) struct TableReader<'a> {
+    pub(crate) reader: NodeReader<'a>,
+    entries: &'a [TableEntry],
+    read_keys: RefCell<Vec<&'static str>>,
 }
 
-impl<'a> Fields<'a> {
-    pub(crate) fn take(&self, key: &'static str) -> Option<At<'a>> {
-        self.asked.borrow_mut().push(key);
-        self.entries.iter().find(|entry| entry.key == key).map(|entry| self.at.entry(entry))
+impl<'a> TableReader<'a> {
+    pub(crate) fn optional(&self, key: &'static str) -> Option<NodeReader<'a>> {
+        self.read_keys.borrow_mut().push(key);
+        self.entries.iter().find(|entry| entry.key == key).map(|entry| self.reader.entry_reader(entry))
     }
 
-    pub(crate) fn need(&self, key: &'static str, what: &str) -> Option<At<'a>> {
-        let found = self.take(key);
+    pub(crate) fn required(&self, key: &'static str, what: &str) -> Option<NodeReader<'a>> {
+        let found = self.optional(key);
         if found.is_none() {
-            self.at.wrong(format!("needs `{key}`: {what}"));
+            self.reader.add_error(format!("needs `{key}`: {what}"));
         }
         found
     }
@@ -202,46 +206,48 @@ impl<'a> Fields<'a> {
     }
 
     /// Refuses the keys that nobody asked for.
-    pub(crate) fn close(self) {
-        let asked = self.asked.into_inner();
+    pub(crate) fn reject_unknown_keys(self) {
+        let asked = self.read_keys.into_inner();
         #[cfg(test)]
-        self.at.notes.tables.borrow_mut().push({
+        self.reader.errors.tables.borrow_mut().push({
             let used = asked.iter().copied().filter(|key| self.entries.iter().any(|entry| entry.key == *key));
             (asked.clone(), used.collect())
         });
         for entry in self.entries.iter().filter(|entry| !asked.contains(&entry.key.as_str())) {
-            self.at.entry(entry).wrong(format!("is not a key that stands here; known: {}", asked.join(", ")));
+            self.reader
+                .entry_reader(entry)
+                .add_error(format!("is not a key that stands here; known: {}", asked.join(", ")));
         }
     }
 }
 
 /// A name that other parts of the scenario refer to; it becomes part of figures' paths.
-pub(crate) fn name_of(at: &At<'_>) -> Option<String> {
+pub(crate) fn read_name(at: &NodeReader<'_>) -> Option<String> {
     let text = at.text()?;
-    if is_name(text) {
+    if is_valid_name(text) {
         return Some(text.to_owned());
     }
-    at.wrong(format!("must be a name of small letters, digits and _ that starts with a letter, not \"{text}\""));
+    at.add_error(format!("must be a name of small letters, digits and _ that starts with a letter, not \"{text}\""));
     None
 }
 
 /// A name that templates use; some they have by themselves.
-pub(crate) fn check_template_name(at: &At<'_>, name: &str) {
-    if !is_name(name) {
-        at.wrong("must be named with small letters, digits and _");
+pub(crate) fn check_template_name(at: &NodeReader<'_>, name: &str) {
+    if !is_valid_name(name) {
+        at.add_error("must be named with small letters, digits and _");
     }
-    if OWN_NAMES.contains(&name) {
-        at.wrong(format!("must be called otherwise: {} are the lab's own names", OWN_NAMES.join(", ")));
+    if BUILTIN_NAMES.contains(&name) {
+        at.add_error(format!("must be called otherwise: {} are the lab's own names", BUILTIN_NAMES.join(", ")));
     }
 }
 
-pub(crate) fn is_name(text: &str) -> bool {
+pub(crate) fn is_valid_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase())
         && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
 /// A JSON pointer (RFC 6901): empty for the whole value, or steps that each start with `/`.
-pub(crate) fn pointer_of(at: &At<'_>) -> Option<String> {
+pub(crate) fn read_pointer(at: &NodeReader<'_>) -> Option<String> {
     match &at.node.value {
         Value::Text(text) if text.is_empty() || text.starts_with('/') => Some(text.clone()),
         _ => at.expected("a JSON pointer such as \"/id\""),
@@ -249,15 +255,15 @@ pub(crate) fn pointer_of(at: &At<'_>) -> Option<String> {
 }
 
 /// The larger ones first, for writing.
-const SIZES: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+const BYTE_UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
-fn size(bytes: u64) -> String {
-    let (name, unit) = SIZES.into_iter().find(|(_, unit)| bytes.is_multiple_of(*unit)).unwrap_or((" bytes", 1));
+fn format_bytes(bytes: u64) -> String {
+    let (name, unit) = BYTE_UNITS.into_iter().find(|(_, unit)| bytes.is_multiple_of(*unit)).unwrap_or((" bytes", 1));
     format!("{}{name}", bytes / unit)
 }
 
 fn parse_bytes(text: &str) -> Option<u64> {
-    let (number, unit) = SIZES.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))?;
+    let (number, unit) = BYTE_UNITS.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, *unit)))?;
     number.trim().parse::<u64>().ok()?.checked_mul(unit)
 }
 

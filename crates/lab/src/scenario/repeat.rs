@@ -4,130 +4,130 @@
 
 use std::time::Duration;
 
-use super::denial::Word;
+use super::denial::JsonMatch;
 use super::document::Value;
-use super::message::{Known, Said};
-use super::reader::At;
+use super::message::{FormatStatus, FrameMatch};
+use super::reader::NodeReader;
 use crate::limits::{ROUNDS_MAX, WAIT_MAX};
 
 /// A step, or several in a row, that are taken again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeat {
     /// The first step, by its place in the journey.
-    pub first: usize,
+    pub first_step: usize,
     /// The last one; its answer says whether it is over.
-    pub last: usize,
+    pub last_step: usize,
     /// When it ends.
-    pub until: Until,
+    pub end: RepeatEnd,
 }
 
 /// When a repeat ends: at whatever of it comes first. Without any of it, with the journey.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Until {
+pub struct RepeatEnd {
     /// Rounds in all.
     pub times: Option<u64>,
     /// No round begins when so much time has passed since the first one began.
-    pub lasting: Option<Duration>,
+    pub duration: Option<Duration>,
     /// What the last answer of a round says when it is over. Bounds that are reached before are an error.
-    pub says: Option<Enough>,
+    pub condition: Option<EndCondition>,
 }
 
 /// What says that a repeat is over.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Enough {
+pub enum EndCondition {
     /// The document that answers a request.
-    Body(Word),
+    Body(JsonMatch),
     /// The frame that answers a message.
-    Frame(Box<Said>),
+    Frame(Box<FrameMatch>),
 }
 
 /// Where an arrival goes after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextStep {
     /// To this step.
     Step(usize),
     /// Nowhere: its way is over.
-    Over,
+    Done,
     /// Nowhere: so many rounds were not enough for the answer that was waited for.
     Unmet(u64),
 }
 
 /// How far an arrival has come in the repeats of its journey.
 #[derive(Clone, Debug, Default)]
-pub struct Rounds {
-    rounds: Vec<Round>,
+pub struct RepeatState {
+    repeats: Vec<RepeatProgress>,
     /// Rounds of any repeat that are behind it.
-    passed: u64,
+    completed: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Round {
-    passed: u64,
-    since: Option<Duration>,
+struct RepeatProgress {
+    completed: u64,
+    started_at: Option<Duration>,
 }
 
-impl Until {
+impl RepeatEnd {
     /// `4`, `"always"`, or `{ times, for, until = { at, is } }`. Only what stands beside a journey may go on always.
     ///
     /// Where messages are repeated, `known` is what they are written in.
-    pub(super) fn read(at: &At<'_>, may_go_on: bool, known: Option<Known<'_>>) -> Option<Self> {
+    pub(super) fn read(at: &NodeReader<'_>, may_go_on: bool, known: Option<FormatStatus<'_>>) -> Option<Self> {
         match &at.node.value {
             Value::Table(_) => Self::read_table(at, known),
             Value::Text(text) if text == "always" && may_go_on => Some(Self::default()),
             Value::Text(text) if text == "always" => {
-                at.wrong("can be \"always\" only at the end of what runs beside a journey");
+                at.add_error("can be \"always\" only at the end of what runs beside a journey");
                 None
             }
             Value::Int(_) => at.int(1..=ROUNDS_MAX).map(|times| Self { times: Some(times), ..Self::default() }),
-            Value::Text(_) | Value::Float(_) | Value::Flag(_) | Value::List(_) => {
-                at.wrong("must be a whole number, \"always\", or { times, for, until = { at, is } }");
+            Value::Text(_) | Value::Float(_) | Value::Bool(_) | Value::Array(_) => {
+                at.add_error("must be a whole number, \"always\", or { times, for, until = { at, is } }");
                 None
             }
         }
     }
 
-    fn read_table(at: &At<'_>, known: Option<Known<'_>>) -> Option<Self> {
-        let fields = at.fields()?;
-        let times = fields.take("times").and_then(|at| at.int(1..=ROUNDS_MAX));
-        let lasting = fields.take("for").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
-        let says = fields.take("until").and_then(|at| match known {
-            None => Word::read(&at).map(Enough::Body),
-            Some(known) => Said::of(&at, known).map(|said| Enough::Frame(Box::new(said))),
+    fn read_table(at: &NodeReader<'_>, known: Option<FormatStatus<'_>>) -> Option<Self> {
+        let fields = at.table()?;
+        let times = fields.optional("times").and_then(|at| at.int(1..=ROUNDS_MAX));
+        let lasting = fields.optional("for").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+        let says = fields.optional("until").and_then(|at| match known {
+            None => JsonMatch::read(&at).map(EndCondition::Body),
+            Some(known) => FrameMatch::read_known(&at, known).map(|said| EndCondition::Frame(Box::new(said))),
         });
         let is_bounded = fields.has("times") || fields.has("for");
-        fields.close();
+        fields.reject_unknown_keys();
         if !is_bounded {
-            at.wrong("needs `times` or `for`: nothing is repeated without a bound");
+            at.add_error("needs `times` or `for`: nothing is repeated without a bound");
         }
-        Some(Self { times, lasting, says })
+        Some(Self { times, duration: lasting, condition: says })
     }
 
-    fn allows_another(&self, round: Round, now: Duration) -> bool {
-        let begun = round.since.unwrap_or(now);
-        self.times.is_none_or(|times| round.passed < times)
-            && self.lasting.is_none_or(|lasting| now.saturating_sub(begun) < lasting)
+    fn allows_another_round(&self, round: RepeatProgress, now: Duration) -> bool {
+        let begun = round.started_at.unwrap_or(now);
+        self.times.is_none_or(|times| round.completed < times)
+            && self.duration.is_none_or(|lasting| now.saturating_sub(begun) < lasting)
     }
 }
 
-impl Rounds {
+impl RepeatState {
     /// Before the first step of a journey with so many repeats; keeps its memory.
-    pub fn begin(&mut self, repeats: usize) {
-        self.passed = 0;
-        self.rounds.clear();
-        self.rounds.resize(repeats, Round::default());
+    pub fn reset(&mut self, repeats: usize) {
+        self.completed = 0;
+        self.repeats.clear();
+        self.repeats.resize(repeats, RepeatProgress::default());
     }
 
     /// Rounds of any repeat that are behind it: the same step never sees a number twice.
     #[must_use]
-    pub fn passed(&self) -> u64 {
-        self.passed
+    pub fn completed_rounds(&self) -> u64 {
+        self.completed
     }
 
     /// Comes to a step.
-    pub fn enter(&mut self, repeats: &[Repeat], step: usize, now: Duration) {
-        for (round, repeat) in self.rounds.iter_mut().zip(repeats) {
-            if repeat.first == step {
-                round.since.get_or_insert(now);
+    pub fn enter_step(&mut self, repeats: &[Repeat], step: usize, now: Duration) {
+        for (round, repeat) in self.repeats.iter_mut().zip(repeats) {
+            if repeat.first_step == step {
+                round.started_at.get_or_insert(now);
             }
         }
     }
@@ -137,27 +137,27 @@ impl Rounds {
     ///
     /// # Errors
     /// Those of `says`.
-    pub fn after<E>(
+    pub fn next_step<E>(
         &mut self,
         repeats: &[Repeat],
         (step, end): (usize, usize),
         now: Duration,
-        says: impl Fn(&Enough) -> Result<bool, E>,
-    ) -> Result<Next, E> {
-        for (round, repeat) in self.rounds.iter_mut().zip(repeats).filter(|(_, repeat)| repeat.last == step) {
-            round.passed += 1;
-            let is_over = repeat.until.says.as_ref().map(&says).transpose()?;
-            let passed = round.passed;
-            if is_over != Some(true) && repeat.until.allows_another(*round, now) {
-                self.passed += 1;
-                return Ok(Next::Step(repeat.first));
+        says: impl Fn(&EndCondition) -> Result<bool, E>,
+    ) -> Result<NextStep, E> {
+        for (round, repeat) in self.repeats.iter_mut().zip(repeats).filter(|(_, repeat)| repeat.last_step == step) {
+            round.completed += 1;
+            let is_over = repeat.end.condition.as_ref().map(&says).transpose()?;
+            let passed = round.completed;
+            if is_over != Some(true) && repeat.end.allows_another_round(*round, now) {
+                self.completed += 1;
+                return Ok(NextStep::Step(repeat.first_step));
             }
-            *round = Round::default();
+            *round = RepeatProgress::default();
             if is_over == Some(false) {
-                return Ok(Next::Unmet(passed));
+                return Ok(NextStep::Unmet(passed));
             }
         }
-        Ok(if step + 1 < end { Next::Step(step + 1) } else { Next::Over })
+        Ok(if step + 1 < end { NextStep::Step(step + 1) } else { NextStep::Done })
     }
 }
 
@@ -165,31 +165,31 @@ impl Rounds {
 mod tests {
     use super::*;
 
-    fn repeat(first: usize, last: usize, until: Until) -> Repeat {
-        Repeat { first, last, until }
+    fn repeat(first: usize, last: usize, until: RepeatEnd) -> Repeat {
+        Repeat { first_step: first, last_step: last, end: until }
     }
 
-    fn times(times: u64) -> Until {
-        Until { times: Some(times), ..Until::default() }
+    fn times(times: u64) -> RepeatEnd {
+        RepeatEnd { times: Some(times), ..RepeatEnd::default() }
     }
 
-    fn says() -> Option<Enough> {
-        Some(Enough::Body(Word { at: "/over".to_owned(), is: true.into() }))
+    fn end_condition() -> Option<EndCondition> {
+        Some(EndCondition::Body(JsonMatch { pointer: "/over".to_owned(), expected: true.into() }))
     }
 
     /// The way through `steps` steps, one second each, where every answer after the given second says that it is over.
     #[track_caller]
-    fn check(steps: usize, repeats: &[Repeat], over_after_s: u64, expected: &[usize], end: Next) {
-        let mut rounds = Rounds::default();
-        rounds.begin(repeats.len());
+    fn check(steps: usize, repeats: &[Repeat], over_after_s: u64, expected: &[usize], end: NextStep) {
+        let mut rounds = RepeatState::default();
+        rounds.reset(repeats.len());
         let (mut way, mut step) = (Vec::new(), 0);
         for second in 0..100 {
             let at = Duration::from_secs(second);
-            rounds.enter(repeats, step, at);
+            rounds.enter_step(repeats, step, at);
             way.push(step);
-            let says = |_: &Enough| Ok::<bool, ()>(second >= over_after_s);
-            match rounds.after(repeats, (step, steps), at + Duration::from_secs(1), says) {
-                Ok(Next::Step(next)) => step = next,
+            let says = |_: &EndCondition| Ok::<bool, ()>(second >= over_after_s);
+            match rounds.next_step(repeats, (step, steps), at + Duration::from_secs(1), says) {
+                Ok(NextStep::Step(next)) => step = next,
                 other => {
                     assert_eq!((way.as_slice(), other), (expected, Ok(end)));
                     return;
@@ -201,35 +201,35 @@ mod tests {
 
     #[test]
     fn ways() {
-        check(3, &[], 0, &[0, 1, 2], Next::Over);
-        check(2, &[repeat(1, 1, times(3))], 0, &[0, 1, 1, 1], Next::Over);
-        check(3, &[repeat(0, 1, times(2))], 0, &[0, 1, 0, 1, 2], Next::Over);
+        check(3, &[], 0, &[0, 1, 2], NextStep::Done);
+        check(2, &[repeat(1, 1, times(3))], 0, &[0, 1, 1, 1], NextStep::Done);
+        check(3, &[repeat(0, 1, times(2))], 0, &[0, 1, 0, 1, 2], NextStep::Done);
         // An inner repeat begins anew in each round of the outer one.
-        check(2, &[repeat(1, 1, times(2)), repeat(0, 1, times(2))], 0, &[0, 1, 1, 0, 1, 1], Next::Over);
+        check(2, &[repeat(1, 1, times(2)), repeat(0, 1, times(2))], 0, &[0, 1, 1, 0, 1, 1], NextStep::Done);
         // Three seconds have passed when the third round ends.
-        let lasting = Until { lasting: Some(Duration::from_secs(3)), ..Until::default() };
-        check(2, &[repeat(0, 0, lasting)], 0, &[0, 0, 0, 1], Next::Over);
-        check(1, &[repeat(0, 0, Until { says: says(), ..times(9) })], 2, &[0, 0, 0], Next::Over);
-        check(1, &[repeat(0, 0, Until { says: says(), ..times(2) })], 9, &[0, 0], Next::Unmet(2));
+        let lasting = RepeatEnd { duration: Some(Duration::from_secs(3)), ..RepeatEnd::default() };
+        check(2, &[repeat(0, 0, lasting)], 0, &[0, 0, 0, 1], NextStep::Done);
+        check(1, &[repeat(0, 0, RepeatEnd { condition: end_condition(), ..times(9) })], 2, &[0, 0, 0], NextStep::Done);
+        check(1, &[repeat(0, 0, RepeatEnd { condition: end_condition(), ..times(2) })], 9, &[0, 0], NextStep::Unmet(2));
     }
 
     #[test]
     fn no_two_rounds_have_one_number() {
         let repeats = [repeat(0, 0, times(2)), repeat(0, 0, times(2))];
-        let mut rounds = Rounds::default();
-        rounds.begin(2);
-        let mut numbers = vec![rounds.passed()];
-        while let Ok(Next::Step(_)) = rounds.after::<()>(&repeats, (0, 1), Duration::ZERO, |_| Ok(false)) {
-            numbers.push(rounds.passed());
+        let mut rounds = RepeatState::default();
+        rounds.reset(2);
+        let mut numbers = vec![rounds.completed_rounds()];
+        while let Ok(NextStep::Step(_)) = rounds.next_step::<()>(&repeats, (0, 1), Duration::ZERO, |_| Ok(false)) {
+            numbers.push(rounds.completed_rounds());
         }
         assert_eq!(numbers, [0, 1, 2, 3]);
     }
 
     #[test]
     fn an_answer_that_cannot_be_read_ends_the_way() {
-        let mut rounds = Rounds::default();
-        rounds.begin(1);
-        let repeats = [repeat(0, 0, Until { says: says(), ..times(2) })];
-        assert_eq!(rounds.after(&repeats, (0, 1), Duration::ZERO, |_| Err("no JSON")), Err("no JSON"));
+        let mut rounds = RepeatState::default();
+        rounds.reset(1);
+        let repeats = [repeat(0, 0, RepeatEnd { condition: end_condition(), ..times(2) })];
+        assert_eq!(rounds.next_step(&repeats, (0, 1), Duration::ZERO, |_| Err("no JSON")), Err("no JSON"));
     }
 }

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-use super::feed::Rows;
+use super::feed::FeedRows;
 
 /// What one arrival is made of, besides the moment it is due.
 #[derive(Clone, Copy, Debug)]
-pub struct Draw<'a> {
+pub struct ArrivalContext<'a> {
     /// The id of the run: uuids differ between runs, and stay for the retries of one.
     pub run_id: &'a str,
     /// The part of the trial.
-    pub part: u32,
+    pub load_step: u32,
     /// The arrival's place in its leg, counted from 0.
     pub index: u64,
     /// The arrival's own seed, from the plan.
@@ -21,7 +21,7 @@ pub struct Draw<'a> {
     /// Rounds of its repeats that are behind it.
     pub round: u64,
     /// Which message of its connection this is, of those that count, from 1.
-    pub nth: u64,
+    pub message_number: u64,
 }
 
 /// Where a template's names find their values.
@@ -34,16 +34,16 @@ pub struct Scope<'a> {
     /// The lists to pick from, filled in.
     pub picks: &'a [Vec<String>],
     /// The rows of every feed, as [`super::Feed::rows`] gives them.
-    pub feeds: &'a [Rows],
+    pub feeds: &'a [FeedRows],
     /// The arrival, where there is one.
-    pub draw: Option<Draw<'a>>,
+    pub arrival: Option<ArrivalContext<'a>>,
 }
 
 impl<'a> Scope<'a> {
     /// The values of the whole run alone.
     #[must_use]
-    pub fn of_run(globals: &'a BTreeMap<String, String>) -> Self {
-        Self { globals, kept: &[], picks: &[], feeds: &[], draw: None }
+    pub fn for_run(globals: &'a BTreeMap<String, String>) -> Self {
+        Self { globals, kept: &[], picks: &[], feeds: &[], arrival: None }
     }
 
     pub(crate) fn value(&self, name: &str) -> Result<&'a str, String> {
@@ -52,7 +52,7 @@ impl<'a> Scope<'a> {
     }
 }
 
-impl Draw<'_> {
+impl ArrivalContext<'_> {
     /// A UUID (version 8, RFC 9562) made of the run's id and the arrival's place in it.
     #[must_use]
     pub fn uuid(&self) -> String {
@@ -65,7 +65,7 @@ impl Draw<'_> {
     pub(crate) fn push_uuid(&self, out: &mut String) {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let digest = Sha256::new_with_prefix(self.run_id)
-            .chain_update(u64::from(self.part).to_be_bytes())
+            .chain_update(u64::from(self.load_step).to_be_bytes())
             .chain_update(self.index.to_be_bytes())
             .finalize();
         let mut bytes: [u8; 16] = std::array::from_fn(|i| digest[i]);

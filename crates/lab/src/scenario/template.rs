@@ -7,21 +7,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::rc::Rc;
 
-use super::chance::{Purpose, below, draw};
 use super::document::{Node, Value};
 use super::feed::FeedOrder;
-use super::keys::{KeyDraw, Keys};
-use super::reader::At;
+use super::keys::{KeyDraw, KeySet};
+use super::reader::NodeReader;
+use super::rng::{DrawPurpose, draw, to_range};
 use super::scope::Scope;
 use crate::limits::KEY_DRAWS_MAX;
-use crate::report::words::known_names;
+use crate::report::format::known_names;
 
 /// A text with places to fill in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Template(Vec<Part>);
+pub struct Template(Vec<TemplatePart>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     /// A value of the whole run, or one kept from an answer; escaped where it stands inside a JSON string.
     Name {
@@ -46,31 +46,31 @@ enum Part {
     Index,
     Round,
     /// Which message of its connection this is.
-    Nth,
+    MessageNumber,
 }
 
 /// The names that may stand in a template at one place of the scenario.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Names {
+pub(crate) struct TemplateNames {
     /// Values of the whole run, and those kept so far.
     pub(crate) known: BTreeSet<String>,
     /// Lists to pick from, in their order.
     pub(crate) picks: Vec<String>,
     /// Feeds, in their order.
-    pub(crate) feeds: Vec<FeedNames>,
+    pub(crate) feeds: Vec<FeedColumns>,
     /// Keys to draw from, in their order.
-    pub(crate) keys: Vec<Keys>,
+    pub(crate) keys: Vec<KeySet>,
     /// Whether an arrival stands behind the text, with its index, uuid, picks, rows and keys.
-    pub(crate) arrival: bool,
+    pub(crate) has_arrival: bool,
     /// Whether the text is part of a message, which has a number among those of its connection.
-    pub(crate) numbered: bool,
+    pub(crate) has_message_number: bool,
     /// Picks so far: each has its own draw.
-    pub(crate) draws: Cell<u64>,
+    pub(crate) draw_count: Cell<u64>,
 }
 
 /// A feed, as templates know it.
 #[derive(Clone, Debug)]
-pub(crate) struct FeedNames {
+pub(crate) struct FeedColumns {
     pub(crate) name: String,
     pub(crate) order: FeedOrder,
     /// The columns that any template has used so far: their places are those of the rows at run time.
@@ -78,54 +78,54 @@ pub(crate) struct FeedNames {
 }
 
 impl Template {
-    pub(crate) fn read(at: &At<'_>, names: &Names) -> Option<Self> {
+    pub(crate) fn read(at: &NodeReader<'_>, names: &TemplateNames) -> Option<Self> {
         // A variable that fills a whole text keeps its type; here its digits are what was meant.
         match at.node.value {
-            Value::Int(int) => return Some(Self::plain(int.to_string())),
-            Value::Float(float) => return Some(Self::plain(float.to_string())),
-            Value::Text(_) | Value::Flag(_) | Value::List(_) | Value::Table(_) => {}
+            Value::Int(int) => return Some(Self::from_text(int.to_string())),
+            Value::Float(float) => return Some(Self::from_text(float.to_string())),
+            Value::Text(_) | Value::Bool(_) | Value::Array(_) | Value::Table(_) => {}
         }
         let mut template = Self::default();
         match template.push(at.text()?, names, false) {
             Ok(()) => Some(template),
             Err(message) => {
-                at.wrong(message);
+                at.add_error(message);
                 None
             }
         }
     }
 
     /// A JSON value with templates in its texts, as one template of its serialized form.
-    pub(crate) fn read_json(at: &At<'_>, names: &Names) -> Option<Self> {
+    pub(crate) fn read_json(at: &NodeReader<'_>, names: &TemplateNames) -> Option<Self> {
         let mut template = Self::default();
         match template.push_json(at.node, names) {
             Ok(()) => Some(template),
             Err(message) => {
-                at.wrong(message);
+                at.add_error(message);
                 None
             }
         }
     }
 
-    pub(super) fn plain(text: String) -> Self {
-        Self(vec![Part::Text(text)])
+    pub(super) fn from_text(text: String) -> Self {
+        Self(vec![TemplatePart::Text(text)])
     }
 
     /// The same template without its first `len` bytes, which must be plain text.
     pub(crate) fn without_prefix(mut self, len: usize) -> Self {
-        if let Some(Part::Text(text)) = self.0.first_mut() {
+        if let Some(TemplatePart::Text(text)) = self.0.first_mut() {
             text.drain(..len.min(text.len()));
         }
         self
     }
 
-    fn push(&mut self, text: &str, names: &Names, json: bool) -> Result<(), String> {
+    fn push(&mut self, text: &str, names: &TemplateNames, json: bool) -> Result<(), String> {
         let mut rest = text;
         while let Some(open) = rest.find("{{") {
             self.push_text(&rest[..open], json);
             let inner = &rest[open + 2..];
             let close = inner.find("}}").ok_or("has `{{` without `}}`")?;
-            self.0.push(part(inner[..close].trim(), names, json)?);
+            self.0.push(parse_part(inner[..close].trim(), names, json)?);
             rest = &inner[close + 2..];
         }
         self.push_text(rest, json);
@@ -135,17 +135,17 @@ impl Template {
     fn push_text(&mut self, text: &str, json: bool) {
         match self.0.last_mut() {
             _ if text.is_empty() => {}
-            Some(Part::Text(last)) => push_value(last, text, json),
+            Some(TemplatePart::Text(last)) => push_value(last, text, json),
             _ => {
-                self.0.push(Part::Text(String::new()));
+                self.0.push(TemplatePart::Text(String::new()));
                 self.push_text(text, json);
             }
         }
     }
 
-    fn push_json(&mut self, node: &Node, names: &Names) -> Result<(), String> {
+    fn push_json(&mut self, node: &Node, names: &TemplateNames) -> Result<(), String> {
         match &node.value {
-            Value::Text(text) if is_number_by_nature(text) => self.push(text, names, false)?,
+            Value::Text(text) if is_numeric_variable(text) => self.push(text, names, false)?,
             Value::Text(text) => {
                 self.push_text("\"", false);
                 self.push(text, names, true)?;
@@ -154,8 +154,8 @@ impl Template {
             Value::Int(int) => self.push_text(&int.to_string(), false),
             Value::Float(float) if float.is_finite() => self.push_text(&float.to_string(), false),
             Value::Float(_) => return Err("has a number that JSON cannot hold".to_owned()),
-            Value::Flag(flag) => self.push_text(&flag.to_string(), false),
-            Value::List(items) => {
+            Value::Bool(flag) => self.push_text(&flag.to_string(), false),
+            Value::Array(items) => {
                 self.push_text("[", false);
                 for (i, item) in items.iter().enumerate() {
                     self.push_text(if i == 0 { "" } else { "," }, false);
@@ -203,8 +203,8 @@ impl Template {
         let mut bound = Self::default();
         for part in &self.0 {
             match part {
-                Part::Text(text) => bound.push_text(text, false),
-                Part::Name { name, json } if !is_kept(name) && globals.contains_key(name) => {
+                TemplatePart::Text(text) => bound.push_text(text, false),
+                TemplatePart::Name { name, json } if !is_kept(name) && globals.contains_key(name) => {
                     bound.push_text(&globals[name], *json);
                 }
                 other => bound.0.push(other.clone()),
@@ -214,104 +214,104 @@ impl Template {
     }
 
     /// The names of values that it takes of the run or of answers.
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn variable_names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
-            Part::Name { name, .. } => Some(name.as_str()),
+            TemplatePart::Name { name, .. } => Some(name.as_str()),
             _ => None,
         })
     }
 
     /// The first character of its own text, outside the places to fill in, that `allowed` does not take.
-    pub(crate) fn first_outside(&self, allowed: impl Fn(char) -> bool) -> Option<char> {
+    pub(crate) fn first_disallowed_char(&self, allowed: impl Fn(char) -> bool) -> Option<char> {
         let texts = self.0.iter().filter_map(|part| match part {
-            Part::Text(text) => Some(text.as_str()),
+            TemplatePart::Text(text) => Some(text.as_str()),
             _ => None,
         });
         texts.flat_map(str::chars).find(|c| !allowed(*c))
     }
 
     /// Whether it has the number of the message in it.
-    pub(crate) fn is_numbered(&self) -> bool {
-        self.0.contains(&Part::Nth)
+    pub(crate) fn uses_message_number(&self) -> bool {
+        self.0.contains(&TemplatePart::MessageNumber)
     }
 
     /// The text, where it is the same for every arrival and needs nothing of the run.
     #[must_use]
-    pub fn constant(&self) -> Option<&str> {
+    pub fn as_constant(&self) -> Option<&str> {
         match self.0.as_slice() {
             [] => Some(""),
-            [Part::Text(text)] => Some(text),
+            [TemplatePart::Text(text)] => Some(text),
             _ => None,
         }
     }
 }
 
-impl Part {
+impl TemplatePart {
     fn render(&self, scope: &Scope<'_>, out: &mut String) -> Result<(), String> {
-        let arrival = || scope.draw.ok_or("a value of an arrival was asked for outside of one");
+        let arrival = || scope.arrival.ok_or("a value of an arrival was asked for outside of one");
         match self {
             Self::Text(text) => out.push_str(text),
             Self::Name { name, json } => push_value(out, scope.value(name)?, *json),
             Self::Pick { list, draw: ordinal, json } => {
                 let items = scope.picks.get(*list).filter(|items| !items.is_empty()).ok_or("an empty list to pick")?;
-                let chosen = below(draw(arrival()?.seed, Purpose::Pick, *ordinal), items.len() as u64);
+                let chosen = to_range(draw(arrival()?.seed, DrawPurpose::Pick, *ordinal), items.len() as u64);
                 push_value(out, &items[chosen as usize], *json);
             }
             Self::Column { feed, column, order, json } => {
                 let rows = &scope.feeds.get(*feed).ok_or("a feed without rows")?.rows;
-                let row = order.row(&arrival()?, *feed, rows.len()).ok_or("a feed without rows")?;
+                let row = order.row_index(&arrival()?, *feed, rows.len()).ok_or("a feed without rows")?;
                 push_value(out, rows[row].get(*column).ok_or("a row without this column")?, *json);
             }
-            Self::Key(key) => push_number(out, key.key(arrival()?.seed)),
+            Self::Key(key) => push_number(out, key.draw_key(arrival()?.seed)),
             Self::Uuid => arrival()?.push_uuid(out),
             Self::Index => push_number(out, arrival()?.index),
             Self::Round => push_number(out, arrival()?.round),
-            Self::Nth => push_number(out, arrival()?.nth),
+            Self::MessageNumber => push_number(out, arrival()?.message_number),
         }
         Ok(())
     }
 }
 
-fn part(name: &str, names: &Names, json: bool) -> Result<Part, String> {
+fn parse_part(name: &str, names: &TemplateNames, json: bool) -> Result<TemplatePart, String> {
     let (kind, rest) = name.split_once('.').unwrap_or((name, ""));
     let of_arrival = match (kind, rest) {
         ("uuid" | "index" | "round" | "nth", "") | ("pick" | "feed" | "key", _) => true,
-        _ => return known_name(name, names, json),
+        _ => return variable_part(name, names, json),
     };
-    if of_arrival && !names.arrival {
+    if of_arrival && !names.has_arrival {
         return Err(format!("uses `{{{{{name}}}}}`, which only the steps of a journey have"));
     }
-    if kind == "nth" && !names.numbered {
+    if kind == "nth" && !names.has_message_number {
         return Err("uses `{{nth}}`, which only messages have: those of a connection are counted".to_owned());
     }
     match kind {
-        "uuid" => Ok(Part::Uuid),
-        "index" => Ok(Part::Index),
-        "round" => Ok(Part::Round),
-        "nth" => Ok(Part::Nth),
-        "pick" => pick(name, rest, names, json),
-        "feed" => column_of(name, rest, names, json),
-        _ => key(name, rest, names),
+        "uuid" => Ok(TemplatePart::Uuid),
+        "index" => Ok(TemplatePart::Index),
+        "round" => Ok(TemplatePart::Round),
+        "nth" => Ok(TemplatePart::MessageNumber),
+        "pick" => pick_part(name, rest, names, json),
+        "feed" => column_part(name, rest, names, json),
+        _ => key_part(name, rest, names),
     }
 }
 
-fn known_name(name: &str, names: &Names, json: bool) -> Result<Part, String> {
+fn variable_part(name: &str, names: &TemplateNames, json: bool) -> Result<TemplatePart, String> {
     if names.known.contains(name) {
-        return Ok(Part::Name { name: name.to_owned(), json });
+        return Ok(TemplatePart::Name { name: name.to_owned(), json });
     }
     let known: Vec<_> = names.known.iter().map(String::as_str).collect();
     Err(format!("uses `{{{{{name}}}}}`, which nothing has set before; known here: {}", known_names(known)))
 }
 
-fn pick(name: &str, list: &str, names: &Names, json: bool) -> Result<Part, String> {
+fn pick_part(name: &str, list: &str, names: &TemplateNames, json: bool) -> Result<TemplatePart, String> {
     let list = names.picks.iter().position(|pick| pick == list);
     let list = list.ok_or_else(|| format!("uses `{{{{{name}}}}}`, but [pick] has no such list"))?;
-    let draw = names.draws.get();
-    names.draws.set(draw + 1);
-    Ok(Part::Pick { list, draw, json })
+    let draw = names.draw_count.get();
+    names.draw_count.set(draw + 1);
+    Ok(TemplatePart::Pick { list, draw, json })
 }
 
-fn column_of(name: &str, path: &str, names: &Names, json: bool) -> Result<Part, String> {
+fn column_part(name: &str, path: &str, names: &TemplateNames, json: bool) -> Result<TemplatePart, String> {
     let (feed, column) = path
         .split_once('.')
         .filter(|(_, column)| !column.is_empty())
@@ -324,22 +324,22 @@ fn column_of(name: &str, path: &str, names: &Names, json: bool) -> Result<Part, 
         columns.push(column.to_owned());
         columns.len() - 1
     });
-    Ok(Part::Column { feed: place, column, order: names.feeds[place].order, json })
+    Ok(TemplatePart::Column { feed: place, column, order: names.feeds[place].order, json })
 }
 
 /// `key.NAME` draws once for the whole arrival, `key.NAME.2` a second time, and so on.
-fn key(name: &str, path: &str, names: &Names) -> Result<Part, String> {
+fn key_part(name: &str, path: &str, names: &TemplateNames) -> Result<TemplatePart, String> {
     let (key, ordinal) = path.split_once('.').unwrap_or((path, "1"));
     let place = names.keys.iter().position(|known| known.name == key);
     let place = place.ok_or_else(|| format!("uses `{{{{{name}}}}}`, but there is no [key.{key}]"))?;
     let ordinal = ordinal.parse().ok().filter(|ordinal| (1..=KEY_DRAWS_MAX).contains(ordinal)).ok_or_else(|| {
         format!("uses `{{{{{name}}}}}`, but its draws are numbered: {{{{key.{key}.2}}}} up to {KEY_DRAWS_MAX}")
     })?;
-    Ok(Part::Key(KeyDraw::new(&names.keys[place], place, ordinal)))
+    Ok(TemplatePart::Key(KeyDraw::new(&names.keys[place], place, ordinal)))
 }
 
 /// Whether a text of a JSON document is one name alone whose value is a number: it stays one, as a variable does.
-fn is_number_by_nature(text: &str) -> bool {
+fn is_numeric_variable(text: &str) -> bool {
     let alone = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).map(str::trim);
     let is_number = |name: &str| matches!(name, "index" | "round" | "nth") || name.starts_with("key.");
     alone.is_some_and(|name| is_number(name) && !name.contains("}}"))

@@ -3,36 +3,36 @@
 
 use std::collections::BTreeMap;
 
-use super::document::{Node, Value, join};
-use super::mistakes::{Notes, Origin};
-use super::reader::{At, check_template_name, is_name};
+use super::document::{Node, Value, join_path};
+use super::reader::{NodeReader, check_template_name, is_valid_name};
+use super::validation::{ErrorCollector, Origin};
 
 /// Where variables stand.
-const TABLE: &str = "vars";
+const VARS_TABLE: &str = "vars";
 
 /// All variables by their dotted names: `[vars.jobs] matches` is `jobs.matches`.
-pub(crate) fn read(root: &Node, notes: &Notes) -> BTreeMap<String, Node> {
+pub(crate) fn read(root: &Node, notes: &ErrorCollector) -> BTreeMap<String, Node> {
     let mut vars = BTreeMap::new();
-    let Some(node) = root.get(TABLE) else { return vars };
-    for (name, at) in At::new(node, TABLE, notes).named().unwrap_or_default() {
+    let Some(node) = root.get(VARS_TABLE) else { return vars };
+    for (name, at) in NodeReader::new(node, VARS_TABLE, notes).named_entries().unwrap_or_default() {
         check_template_name(&at, name);
         collect(name, &at, &mut vars);
     }
     vars
 }
 
-fn collect(dotted: &str, at: &At<'_>, vars: &mut BTreeMap<String, Node>) {
+fn collect(dotted: &str, at: &NodeReader<'_>, vars: &mut BTreeMap<String, Node>) {
     match &at.node.value {
         Value::Table(_) => {
-            for (name, at) in at.named().unwrap_or_default() {
-                if !is_name(name) {
-                    at.wrong("must be named with small letters, digits and _");
+            for (name, at) in at.named_entries().unwrap_or_default() {
+                if !is_valid_name(name) {
+                    at.add_error("must be named with small letters, digits and _");
                 }
-                collect(&join(dotted, name), &at, vars);
+                collect(&join_path(dotted, name), &at, vars);
             }
         }
-        Value::List(_) => at.wrong(format!("must be a text or a number, not {}", at.node.kind())),
-        Value::Text(text) if text.contains("{{") => at.wrong("must not use other names: variables are plain"),
+        Value::Array(_) => at.add_error(format!("must be a text or a number, not {}", at.node.kind())),
+        Value::Text(text) if text.contains("{{") => at.add_error("must not use other names: variables are plain"),
         _ => {
             vars.insert(dotted.to_owned(), at.node.clone());
         }
@@ -41,23 +41,25 @@ fn collect(dotted: &str, at: &At<'_>, vars: &mut BTreeMap<String, Node>) {
 
 /// The variable of this dotted name.
 pub(crate) fn find_mut<'a>(root: &'a mut Node, dotted: &str) -> Option<&'a mut Node> {
-    let found = dotted.split('.').try_fold(root.get_mut(TABLE)?, |node, key| node.get_mut(key))?;
+    let found = dotted.split('.').try_fold(root.get_mut(VARS_TABLE)?, |node, key| node.get_mut(key))?;
     (!matches!(found.value, Value::Table(_))).then_some(found)
 }
 
 /// The dotted names of the variables whose value is this text, in the order in which they are written.
-pub(crate) fn with_text(root: &Node, text: &str) -> Vec<String> {
+pub(crate) fn names_with_text(root: &Node, text: &str) -> Vec<String> {
     let mut found = Vec::new();
-    if let Some(node) = root.get(TABLE) {
-        gather("", node, text, &mut found);
+    if let Some(node) = root.get(VARS_TABLE) {
+        collect_with_text("", node, text, &mut found);
     }
     found
 }
 
-fn gather(dotted: &str, node: &Node, text: &str, found: &mut Vec<String>) {
+fn collect_with_text(dotted: &str, node: &Node, text: &str, found: &mut Vec<String>) {
     match &node.value {
         Value::Table(entries) => {
-            entries.iter().for_each(|entry| gather(&join(dotted, &entry.key), &entry.node, text, found));
+            entries
+                .iter()
+                .for_each(|entry| collect_with_text(&join_path(dotted, &entry.key), &entry.node, text, found));
         }
         Value::Text(value) if value == text => found.push(dotted.to_owned()),
         _ => {}
@@ -65,35 +67,35 @@ fn gather(dotted: &str, node: &Node, text: &str, found: &mut Vec<String>) {
 }
 
 /// Whether a dotted path that leads here is one of a variable.
-pub(crate) fn holds(path: &str) -> bool {
-    path == TABLE || path.strip_prefix(TABLE).is_some_and(|rest| rest.starts_with('.'))
+pub(crate) fn is_variable_path(path: &str) -> bool {
+    path == VARS_TABLE || path.strip_prefix(VARS_TABLE).is_some_and(|rest| rest.starts_with('.'))
 }
 
 /// Fills in the scenario's variables, everywhere below `node`. A text that is nothing but one variable takes
 /// the variable's type, so that a number stays a number. What the command line set is where the mistake is, if there is
 /// one: not the line that uses it.
-pub(crate) fn fill(node: &mut Node, vars: &BTreeMap<String, Node>) {
+pub(crate) fn substitute(node: &mut Node, vars: &BTreeMap<String, Node>) {
     match &mut node.value {
         Value::Text(text) => {
-            let set = set_in(text, vars).cloned();
-            if let Some(value) = filled(text, vars) {
+            let set = overriding_argument(text, vars).cloned();
+            if let Some(value) = substituted(text, vars) {
                 node.value = value;
             }
             node.origin = set.unwrap_or_else(|| node.origin.clone());
         }
-        Value::List(items) => items.iter_mut().for_each(|item| fill(item, vars)),
-        Value::Table(entries) => entries.iter_mut().for_each(|entry| fill(&mut entry.node, vars)),
-        Value::Int(_) | Value::Float(_) | Value::Flag(_) => {}
+        Value::Array(items) => items.iter_mut().for_each(|item| substitute(item, vars)),
+        Value::Table(entries) => entries.iter_mut().for_each(|entry| substitute(&mut entry.node, vars)),
+        Value::Int(_) | Value::Float(_) | Value::Bool(_) => {}
     }
 }
 
 /// The argument that set a variable of this text.
-fn set_in<'a>(text: &str, vars: &'a BTreeMap<String, Node>) -> Option<&'a Origin> {
+fn overriding_argument<'a>(text: &str, vars: &'a BTreeMap<String, Node>) -> Option<&'a Origin> {
     let mut names = text.split("{{").skip(1).filter_map(|rest| Some(rest.split_once("}}")?.0.trim()));
     names.find_map(|name| vars.get(name).map(|node| &node.origin).filter(|from| matches!(from, Origin::Argument(_))))
 }
 
-fn filled(text: &str, vars: &BTreeMap<String, Node>) -> Option<Value> {
+fn substituted(text: &str, vars: &BTreeMap<String, Node>) -> Option<Value> {
     let whole = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).map(str::trim);
     if let Some(value) = whole.and_then(|name| vars.get(name)) {
         return Some(value.value.clone());
@@ -107,7 +109,7 @@ fn filled(text: &str, vars: &BTreeMap<String, Node>) -> Option<Value> {
             break;
         };
         match vars.get(name.trim()) {
-            Some(node) => out.push_str(&plain(&node.value)),
+            Some(node) => out.push_str(&plain_text(&node.value)),
             None => out.extend(["{{", name, "}}"]),
         }
         rest = after;
@@ -116,12 +118,12 @@ fn filled(text: &str, vars: &BTreeMap<String, Node>) -> Option<Value> {
     (out != text).then_some(Value::Text(out))
 }
 
-fn plain(value: &Value) -> String {
+fn plain_text(value: &Value) -> String {
     match value {
         Value::Text(text) => text.clone(),
         Value::Int(int) => int.to_string(),
         Value::Float(float) => float.to_string(),
-        Value::Flag(flag) => flag.to_string(),
-        Value::List(_) | Value::Table(_) => String::new(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Array(_) | Value::Table(_) => String::new(),
     }
 }

@@ -6,7 +6,7 @@
 //! that it stays exact around s = 1, where it is the logarithm. A point below h, drawn by inverting H, is rounded to a
 //! whole number; it is rejected where h covers more than the weight.
 
-use super::chance::{mix, unit};
+use super::rng::{mix, to_unit_interval};
 
 /// Points that a draw may reject. At least two in three are taken, so nobody has ever seen the last.
 const POINTS_MAX: u64 = 64;
@@ -21,7 +21,7 @@ pub(crate) struct Zipf {
     /// H at the right end: n + 1/2.
     area_last: f64,
     /// A point that is rounded up by at most this much is below every weight: taken without a look at H.
-    sure: f64,
+    always_accepted: f64,
 }
 
 impl Zipf {
@@ -29,18 +29,18 @@ impl Zipf {
         let count = count.max(1) as f64;
         let area_first = area(1.5, exponent) - 1.0;
         let sure = 2.0 - area_inverse(area(2.5, exponent) - weight(2.0, exponent), exponent);
-        Self { count, exponent, area_first, area_last: area(count + 0.5, exponent), sure }
+        Self { count, exponent, area_first, area_last: area(count + 0.5, exponent), always_accepted: sure }
     }
 
     /// A number from 0 to below n; the smaller, the likelier.
     pub(crate) fn rank(&self, draw: u64) -> u64 {
         let mut rank = 1.0;
         for point in 0..POINTS_MAX {
-            let area_here = self.area_last + unit(mix(draw, point)) * (self.area_first - self.area_last);
+            let area_here = self.area_last + to_unit_interval(mix(draw, point)) * (self.area_first - self.area_last);
             let x = area_inverse(area_here, self.exponent);
             rank = libm::floor(x + 0.5).clamp(1.0, self.count);
             let is_below = || area_here >= area(rank + 0.5, self.exponent) - weight(rank, self.exponent);
-            if rank - x <= self.sure || is_below() {
+            if rank - x <= self.always_accepted || is_below() {
                 break;
             }
         }

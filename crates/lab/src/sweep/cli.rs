@@ -8,17 +8,20 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::{Made, Measure, NoRun, Outcome, Plan, Table, Turn, Variation, carry, markdown, plan, table};
+use super::{
+    Objective, PlannedRun, RunFailure, SweepOutcome, SweepPlan, SweepRun, SweepTable, Variation, markdown, plan,
+    run_all, table,
+};
 use crate::aggregate::known_figures;
-use crate::cli::{RunArgs, Runner, Stopped, assemble};
+use crate::cli::{CliError, RunArgs, TrialRunner, assemble};
 use crate::report::Run;
-use crate::report::words::{first_few, number};
+use crate::report::format::{first_few, number};
 use crate::scenario::Scenario;
 
-const COULD_NOT_RUN: u8 = 1;
-const USAGE: u8 = 2;
-const NONE_HOLDS: u8 = 3;
-const INTERRUPTED: u8 = 130;
+const EXIT_COULD_NOT_RUN: u8 = 1;
+const EXIT_USAGE: u8 = 2;
+const EXIT_NONE_PASSED: u8 = 3;
+const EXIT_INTERRUPTED: u8 = 130;
 
 /// What the options alone do not say.
 const HELP: &str = "\
@@ -56,38 +59,39 @@ pub fn run(args: SweepArgs, program: &str) -> ExitCode {
     if args.run.list {
         return crate::cli::run(args.run, program);
     }
-    match carry_out(args, program) {
+    match execute(args, program) {
         Ok(table) => {
-            say(&markdown(&table));
-            ExitCode::from(code(&table))
+            print_stdout(&markdown(&table));
+            ExitCode::from(exit_code(&table))
         }
-        Err(Stopped::Usage(message)) => fail(USAGE, &message),
-        Err(Stopped::CouldNotRun(message)) => fail(COULD_NOT_RUN, &message),
-        Err(Stopped::Killed(_)) => fail(INTERRUPTED, "ended at once"),
+        Err(CliError::Usage(message)) => exit_with(EXIT_USAGE, &message),
+        Err(CliError::TrialError(message)) => exit_with(EXIT_COULD_NOT_RUN, &message),
+        Err(CliError::Aborted(_)) => exit_with(EXIT_INTERRUPTED, "ended at once"),
     }
 }
 
-fn code(table: &Table) -> u8 {
+fn exit_code(table: &SweepTable) -> u8 {
     let made = table.rows.iter().any(|row| row.runs > 0);
     match table.best {
-        _ if table.interrupted => INTERRUPTED,
+        _ if table.interrupted => EXIT_INTERRUPTED,
         Some(_) => 0,
-        None if made => NONE_HOLDS,
-        None => COULD_NOT_RUN,
+        None if made => EXIT_NONE_PASSED,
+        None => EXIT_COULD_NOT_RUN,
     }
 }
 
-fn carry_out(args: SweepArgs, program: &str) -> Result<Table, Stopped> {
-    let parse = |text: &String| Variation::parse(text).map_err(|message| usage(&format!("--vary {text}: {message}")));
+fn execute(args: SweepArgs, program: &str) -> Result<SweepTable, CliError> {
+    let parse =
+        |text: &String| Variation::parse(text).map_err(|message| usage_error(&format!("--vary {text}: {message}")));
     let variations: Vec<Variation> = args.variations.iter().map(parse).collect::<Result<_, _>>()?;
     let seed = args.run.seed.map_or_else(crate::cli::new_seed, Ok)?;
-    let plan = plan(&variations, args.repeat, seed).map_err(|message| usage(&message))?;
-    let measure = args.best.as_deref().map_or(Measure::Throughput, Measure::parse);
+    let plan = plan(&variations, args.repeat, seed).map_err(|message| usage_error(&message))?;
+    let measure = args.best.as_deref().map_or(Objective::Throughput, Objective::parse);
     check(&args.run, &variations, &plan, &measure)?;
-    let outcome = make(&args.run, program, &variations, &plan, &measure)?;
+    let outcome = run_sweep(&args.run, program, &variations, &plan, &measure)?;
     let table = table(&variations, &plan, &outcome, &measure);
     if let Some(path) = args.markdown {
-        let wrong = |error| Stopped::CouldNotRun(format!("{}: {error}", path.display()));
+        let wrong = |error| CliError::TrialError(format!("{}: {error}", path.display()));
         std::fs::write(&path, markdown(&table)).map_err(wrong)?;
     }
     Ok(table)
@@ -95,88 +99,93 @@ fn carry_out(args: SweepArgs, program: &str) -> Result<Table, Stopped> {
 
 /// Every combination is a scenario that can be run, and knows the figure that it is measured by: before the first byte
 /// is sent.
-fn check(run: &RunArgs, variations: &[Variation], plan: &Plan, measure: &Measure) -> Result<(), Stopped> {
+fn check(run: &RunArgs, variations: &[Variation], plan: &SweepPlan, measure: &Objective) -> Result<(), CliError> {
     for values in &plan.combinations {
-        let assembled = assemble(&with(run, variations, values, None))?;
+        let assembled = assemble(&run_args(run, variations, values, None))?;
         check_measure(&assembled.scenario, measure)?;
     }
     Ok(())
 }
 
-fn check_measure(scenario: &Scenario, measure: &Measure) -> Result<(), Stopped> {
-    let Measure::Path { path, .. } = measure else { return Ok(()) };
-    let known =
-        known_figures(&scenario.journeys, &scenario.works, &scenario.phases, &scenario.observers, &scenario.pushes);
+fn check_measure(scenario: &Scenario, measure: &Objective) -> Result<(), CliError> {
+    let Objective::Path { path, .. } = measure else { return Ok(()) };
+    let known = known_figures(
+        &scenario.journeys,
+        &scenario.work_specs,
+        &scenario.phases,
+        &scenario.observers,
+        &scenario.pushes,
+    );
     if known.contains(path) {
         return Ok(());
     }
     let last = path.rsplit('.').next().unwrap_or(path);
     let alike = first_few(known.iter().filter(|known| known.ends_with(last)), ", ");
     let hint = if alike.is_empty() { alike } else { format!("; there are {alike}") };
-    Err(usage(&format!("--best {path}: this scenario has no such figure{hint}")))
+    Err(usage_error(&format!("--best {path}: this scenario has no such figure{hint}")))
 }
 
 /// The arguments of one run.
-fn with(run: &RunArgs, variations: &[Variation], values: &[String], seed: Option<u64>) -> RunArgs {
+fn run_args(run: &RunArgs, variations: &[Variation], values: &[String], seed: Option<u64>) -> RunArgs {
     let varied = variations.iter().zip(values).map(|(variation, value)| format!("{}={value}", variation.key));
     let settings = run.settings.iter().cloned().chain(varied).collect();
     RunArgs { settings, seed: seed.or(run.seed), ..run.clone() }
 }
 
-fn make(
+fn run_sweep(
     run: &RunArgs,
     program: &str,
     variations: &[Variation],
-    plan: &Plan,
-    measure: &Measure,
-) -> Result<Outcome, Stopped> {
-    let mut runner = Runner::new(program)?;
-    let mut run_one = |turn: Turn, values: &[String]| {
-        let finished = runner.carry_out(with(run, variations, values, Some(turn.seed)));
+    plan: &SweepPlan,
+    measure: &Objective,
+) -> Result<SweepOutcome, CliError> {
+    let mut runner = TrialRunner::new(program)?;
+    let mut run_one = |turn: PlannedRun, values: &[String]| {
+        let finished = runner.run(run_args(run, variations, values, Some(turn.seed)));
         finished.map(|finished| (finished.run, finished.dir)).map_err(|stopped| match stopped {
-            Stopped::Usage(message) | Stopped::CouldNotRun(message) => NoRun::Failed(message),
-            Stopped::Killed(_) => NoRun::Ended,
+            CliError::Usage(message) | CliError::TrialError(message) => RunFailure::Failed(message),
+            CliError::Aborted(_) => RunFailure::Aborted,
         })
     };
-    let all = plan.turns.len();
-    let mut tell = |place: usize, made: &Made| {
+    let all = plan.runs.len();
+    let mut tell = |place: usize, made: &SweepRun| {
         if !run.quiet {
-            tell(&format!("run {} of {all}: {}", place + 1, line(variations, plan, made, measure)));
+            print_stderr(&format!("run {} of {all}: {}", place + 1, run_line(variations, plan, made, measure)));
         }
     };
-    Ok(carry(plan, &mut run_one, &mut tell))
+    Ok(run_all(plan, &mut run_one, &mut tell))
 }
 
-fn line(variations: &[Variation], plan: &Plan, made: &Made, measure: &Measure) -> String {
-    let values = &plan.combinations[made.turn.combination];
+fn run_line(variations: &[Variation], plan: &SweepPlan, made: &SweepRun, measure: &Objective) -> String {
+    let values = &plan.combinations[made.planned.combination_index];
     let pairs: Vec<String> =
         variations.iter().zip(values).map(|(variation, value)| format!("{}={value}", variation.key)).collect();
-    let result = match &made.attempt {
-        Ok((run, dir)) => format!("{}, {}, {}", run.verdict.word(), figure(run, measure), dir.display()),
-        Err(NoRun::Failed(why)) => format!("could not run: {why}"),
-        Err(NoRun::Ended) => "ended at once".to_owned(),
+    let result = match &made.result {
+        Ok((run, dir)) => format!("{}, {}, {}", run.verdict.name(), format_figure(run, measure), dir.display()),
+        Err(RunFailure::Failed(why)) => format!("could not run: {why}"),
+        Err(RunFailure::Aborted) => "ended at once".to_owned(),
     };
     format!("{}: {result}", pairs.join(" "))
 }
 
-fn figure(run: &Run, measure: &Measure) -> String {
-    format!("{} {}", measure.name(run), number(measure.of(run)))
+fn format_figure(run: &Run, measure: &Objective) -> String {
+    format!("{} {}", measure.name(run), number(measure.value(run)))
 }
 
-fn usage(message: &str) -> Stopped {
-    Stopped::Usage(message.to_owned())
+fn usage_error(message: &str) -> CliError {
+    CliError::Usage(message.to_owned())
 }
 
 /// Nobody may be listening any more; the exit code says it all the same.
-fn say(text: &str) {
+fn print_stdout(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-fn tell(text: &str) {
+fn print_stderr(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
-fn fail(code: u8, message: &str) -> ExitCode {
-    tell(&format!("gauntlet sweep: {message}"));
+fn exit_with(code: u8, message: &str) -> ExitCode {
+    print_stderr(&format!("gauntlet sweep: {message}"));
     ExitCode::from(code)
 }

@@ -8,18 +8,18 @@
 //! view    PURE  the table for people
 //! ```
 
-mod carry;
 pub mod cli;
-mod measure;
+mod objective;
 mod plan;
+mod runner;
 mod table;
 mod view;
 
 #[cfg(test)]
 mod tests;
 
-pub use carry::{Attempt, Made, NoRun, Outcome, carry};
-pub use measure::Measure;
-pub use plan::{Plan, Turn, Variation, plan};
-pub use table::{Cell, Row, Standing, Table, table};
+pub use objective::Objective;
+pub use plan::{PlannedRun, SweepPlan, Variation, plan};
+pub use runner::{RunFailure, RunResult, SweepOutcome, SweepRun, run_all};
+pub use table::{FigureSummary, Ranking, SweepRow, SweepTable, table};
 pub use view::markdown;

@@ -18,20 +18,20 @@ pub struct Variation {
 
 /// What is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
+pub struct SweepPlan {
     /// Every combination, as one value for each variation.
     pub combinations: Vec<Vec<String>>,
     /// The runs in their order.
-    pub turns: Vec<Turn>,
+    pub runs: Vec<PlannedRun>,
 }
 
 /// One run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct PlannedRun {
     /// The round, counted from 0.
     pub round: usize,
     /// The combination, by its place.
-    pub combination: usize,
+    pub combination_index: usize,
     /// The seed of the trial's plan: the same for all of a round, so that they see the same arrivals.
     pub seed: u64,
 }
@@ -43,7 +43,7 @@ impl Variation {
     /// A sentence that says what was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (key, values) = text.split_once('=').ok_or("expected KEY=VALUE,VALUE")?;
-        let (key, values) = (key.trim().to_owned(), split(values));
+        let (key, values) = (key.trim().to_owned(), split_values(values));
         if key.is_empty() || values.iter().any(String::is_empty) {
             return Err("expected KEY=VALUE,VALUE without empty values".to_owned());
         }
@@ -55,7 +55,7 @@ impl Variation {
 }
 
 /// At the commas outside of quotes and brackets.
-fn split(text: &str) -> Vec<String> {
+fn split_values(text: &str) -> Vec<String> {
     let (mut values, mut value, mut depth, mut quoted) = (Vec::new(), String::new(), 0_usize, None);
     for c in text.chars() {
         match (c, quoted) {
@@ -79,7 +79,7 @@ fn split(text: &str) -> Vec<String> {
 ///
 /// # Errors
 /// There is nothing to vary, a setting is varied twice, or there would be more runs than a sweep may have.
-pub fn plan(variations: &[Variation], repeats: usize, seed: u64) -> Result<Plan, String> {
+pub fn plan(variations: &[Variation], repeats: usize, seed: u64) -> Result<SweepPlan, String> {
     if variations.is_empty() {
         return Err("a sweep varies something: add --vary KEY=VALUE,VALUE".to_owned());
     }
@@ -106,14 +106,18 @@ pub fn plan(variations: &[Variation], repeats: usize, seed: u64) -> Result<Plan,
         combinations.iter().flat_map(|it| variation.values.iter().map(move |value| with(it, value))).collect()
     });
     let turns = (0..repeats).flat_map(|round| {
-        let order = order(count, round, seed);
-        order.into_iter().map(move |combination| Turn { round, combination, seed: mix(seed, round as u64) })
+        let order = round_order(count, round, seed);
+        order.into_iter().map(move |combination| PlannedRun {
+            round,
+            combination_index: combination,
+            seed: mix(seed, round as u64),
+        })
     });
-    Ok(Plan { turns: turns.collect(), combinations })
+    Ok(SweepPlan { runs: turns.collect(), combinations })
 }
 
 /// The order of a round.
-fn order(count: usize, round: usize, seed: u64) -> Vec<usize> {
+fn round_order(count: usize, round: usize, seed: u64) -> Vec<usize> {
     let seed = mix(seed ^ 0x5EED, round as u64 / 2);
     let mut order: Vec<usize> = (0..count).collect();
     // Fisher & Yates.
@@ -178,7 +182,7 @@ mod tests {
         let found = plan(&[variation("a", &["1", "2"]), variation("b", &["x", "y", "z"])], 1, 7).unwrap();
         let texts: Vec<String> = found.combinations.iter().map(|values| values.concat()).collect();
         assert_eq!(texts, ["1x", "1y", "1z", "2x", "2y", "2z"]);
-        assert_ne!(order(6, 0, 7), order(6, 0, 8));
+        assert_ne!(round_order(6, 0, 7), round_order(6, 0, 8));
     }
 
     proptest! {
@@ -188,15 +192,15 @@ mod tests {
         fn rounds_are_whole_and_even_drift_meets_all_alike(values in 1usize..12, pairs in 1usize..4, seed: u64) {
             let many: Vec<String> = (0..values).map(|value| value.to_string()).collect();
             let found = plan(&[Variation { key: "k".to_owned(), values: many }], 2 * pairs, seed).unwrap();
-            prop_assert_eq!(found.turns.len(), values * 2 * pairs);
-            for round in found.turns.chunks(values) {
-                let mut seen: Vec<usize> = round.iter().map(|turn| turn.combination).collect();
+            prop_assert_eq!(found.runs.len(), values * 2 * pairs);
+            for round in found.runs.chunks(values) {
+                let mut seen: Vec<usize> = round.iter().map(|turn| turn.combination_index).collect();
                 seen.sort_unstable();
                 prop_assert_eq!(seen, (0..values).collect::<Vec<_>>());
                 prop_assert!(round.iter().all(|turn| turn.seed == round[0].seed));
             }
             let places = |combination: usize| -> usize {
-                found.turns.iter().enumerate().filter(|(_, turn)| turn.combination == combination).map(|(at, _)| at).sum()
+                found.runs.iter().enumerate().filter(|(_, turn)| turn.combination_index == combination).map(|(at, _)| at).sum()
             };
             prop_assert!((0..values).all(|combination| places(combination) == places(0)));
         }

@@ -1,25 +1,25 @@
 //! The result of a sweep: one row a combination, which of them is the best, and which are as good within the noise.
 //! Pure. Refuses to know how it is shown.
 
-use super::carry::{Attempt, Made, NoRun, Outcome};
-use super::measure::{Measure, cost, gate_value};
-use super::plan::{Plan, Variation};
-use crate::compare::stats::{Call, Family, Scale};
+use super::objective::{Objective, cost, format_gate_value};
+use super::plan::{SweepPlan, Variation};
+use super::runner::{RunFailure, RunResult, SweepOutcome, SweepRun};
+use crate::compare::stats::{ComparisonScale, Decision, Family};
 use crate::report::Run;
 use crate::verdict::Verdict;
 
 /// The step to which a figure of a run is known, as a share.
-const GRAIN: f64 = 0.001;
+const RESOLUTION: f64 = 0.001;
 
 /// What a sweep showed.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub struct SweepTable {
     /// The settings that were varied.
     pub keys: Vec<String>,
     /// What the measure is called.
-    pub measure: String,
+    pub objective: String,
     /// One for each combination, in the order of the plan.
-    pub rows: Vec<Row>,
+    pub rows: Vec<SweepRow>,
     /// The place of the best row, where gates pass in any.
     pub best: Option<usize>,
     /// Whether it was ended before all runs were made.
@@ -30,7 +30,7 @@ pub struct Table {
 
 /// One combination.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct SweepRow {
     /// Its values, one for each key.
     pub values: Vec<String>,
     /// Runs that were finished.
@@ -38,20 +38,20 @@ pub struct Row {
     /// Of those: runs whose gates all hold.
     pub passed: usize,
     /// The measure.
-    pub measure: Cell,
+    pub objective: FigureSummary,
     /// Processor seconds of the target.
-    pub cpu_s: Cell,
+    pub cpu_s: FigureSummary,
     /// The target's peak of memory, in bytes.
-    pub rss_bytes: Cell,
+    pub rss_bytes: FigureSummary,
     /// How it stands to the best.
-    pub standing: Standing,
+    pub ranking: Ranking,
     /// Gates that did not hold, void runs, and why a run could not be made; each once.
     pub notes: Vec<String>,
 }
 
 /// A figure over the runs of a combination.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Cell {
+pub struct FigureSummary {
     /// The middle one, or the mean of the two in the middle.
     pub median: Option<f64>,
     /// The lowest and the highest, where there are several.
@@ -60,21 +60,21 @@ pub struct Cell {
 
 /// How a combination stands to the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Ranking {
     /// It is the best.
     Best,
     /// Its gates pass, and no difference from the best is beyond the noise.
-    AsGood,
+    Tied,
     /// Its gates pass, and it is behind the best, beyond the noise.
     Behind,
     /// Its gates pass, and nobody can say: a single run has no noise to hold a difference against.
     Unknown,
     /// A gate does not hold, or there is no run.
-    Out,
+    Failed,
 }
 
-impl Cell {
-    fn of(mut values: Vec<f64>) -> Self {
+impl FigureSummary {
+    fn from_values(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
         let middle = |place: usize| values.get(place).copied();
         let (low, high) = (values.len().saturating_sub(1) / 2, values.len() / 2);
@@ -88,23 +88,23 @@ impl Cell {
 
 /// Makes the table of what was run.
 #[must_use]
-pub fn table(variations: &[Variation], plan: &Plan, outcome: &Outcome, measure: &Measure) -> Table {
+pub fn table(variations: &[Variation], plan: &SweepPlan, outcome: &SweepOutcome, measure: &Objective) -> SweepTable {
     let combinations: Vec<Combination<'_>> =
-        (0..plan.combinations.len()).map(|place| Combination::of(place, plan, &outcome.made)).collect();
-    let name = outcome.made.iter().find_map(|made| made.attempt.as_ref().ok());
-    let mut table = Table {
+        (0..plan.combinations.len()).map(|place| Combination::from_runs(place, plan, &outcome.runs)).collect();
+    let name = outcome.runs.iter().find_map(|made| made.result.as_ref().ok());
+    let mut table = SweepTable {
         keys: variations.iter().map(|variation| variation.key.clone()).collect(),
-        measure: name.map_or_else(|| "throughput".to_owned(), |(run, _)| measure.name(run)),
+        objective: name.map_or_else(|| "throughput".to_owned(), |(run, _)| measure.name(run)),
         rows: combinations.iter().map(|it| it.row(measure)).collect(),
         best: None,
         interrupted: outcome.interrupted,
-        repeats: plan.turns.len() / plan.combinations.len().max(1),
+        repeats: plan.runs.len() / plan.combinations.len().max(1),
     };
     let figures: Vec<Vec<f64>> = combinations.iter().map(|it| it.figures(measure)).collect();
-    table.best = best(&table.rows, measure);
+    table.best = best_index(&table.rows, measure);
     if let Some(best) = table.best {
-        let standings = standings(&table.rows, &figures, best);
-        table.rows.iter_mut().zip(standings).for_each(|(row, standing)| row.standing = standing);
+        let standings = rank_rows(&table.rows, &figures, best);
+        table.rows.iter_mut().zip(standings).for_each(|(row, standing)| row.ranking = standing);
     }
     table
 }
@@ -117,30 +117,30 @@ struct Combination<'a> {
 }
 
 impl<'a> Combination<'a> {
-    fn of(place: usize, plan: &'a Plan, made: &'a [Made]) -> Self {
-        let own = || made.iter().filter(move |made| made.turn.combination == place);
-        let runs = own().filter_map(|made| made.attempt.as_ref().ok()).map(|(run, _)| run);
+    fn from_runs(place: usize, plan: &'a SweepPlan, made: &'a [SweepRun]) -> Self {
+        let own = || made.iter().filter(move |made| made.planned.combination_index == place);
+        let runs = own().filter_map(|made| made.result.as_ref().ok()).map(|(run, _)| run);
         Self {
             values: &plan.combinations[place],
             runs: runs.filter(|run| run.verdict != Verdict::Interrupted).collect(),
-            failures: own().filter_map(|made| failure(&made.attempt)).collect(),
+            failures: own().filter_map(|made| failure_message(&made.result)).collect(),
         }
     }
 
-    fn figures(&self, measure: &Measure) -> Vec<f64> {
-        self.runs.iter().filter_map(|run| measure.of(run)).collect()
+    fn figures(&self, measure: &Objective) -> Vec<f64> {
+        self.runs.iter().filter_map(|run| measure.value(run)).collect()
     }
 
-    fn row(&self, measure: &Measure) -> Row {
+    fn row(&self, measure: &Objective) -> SweepRow {
         let costs = || self.runs.iter().map(|run| cost(run));
-        Row {
+        SweepRow {
             values: self.values.to_vec(),
             runs: self.runs.len(),
             passed: self.runs.iter().filter(|run| run.verdict == Verdict::Passed).count(),
-            measure: Cell::of(self.figures(measure)),
-            cpu_s: Cell::of(costs().filter_map(|(cpu_s, _)| cpu_s).collect()),
-            rss_bytes: Cell::of(costs().filter_map(|(_, rss_bytes)| rss_bytes).collect()),
-            standing: Standing::Out,
+            objective: FigureSummary::from_values(self.figures(measure)),
+            cpu_s: FigureSummary::from_values(costs().filter_map(|(cpu_s, _)| cpu_s).collect()),
+            rss_bytes: FigureSummary::from_values(costs().filter_map(|(_, rss_bytes)| rss_bytes).collect()),
+            ranking: Ranking::Failed,
             notes: self.notes(),
         }
     }
@@ -157,7 +157,7 @@ impl<'a> Combination<'a> {
                 add(format!("the run {} is void: the lab fell behind its own plan", run.id));
             }
             for gate in run.gates.iter().filter(|gate| !gate.ok) {
-                add(format!("{} {}: found {}", gate.name, gate.limit, gate_value(&gate.value)));
+                add(format!("{} {}: found {}", gate.name, gate.limit, format_gate_value(&gate.value)));
             }
         }
         self.failures.iter().for_each(|why| add(format!("could not run: {why}")));
@@ -165,44 +165,46 @@ impl<'a> Combination<'a> {
     }
 }
 
-fn failure(attempt: &Attempt) -> Option<&str> {
+fn failure_message(attempt: &RunResult) -> Option<&str> {
     match attempt {
-        Err(NoRun::Failed(why)) => Some(why),
-        Err(NoRun::Ended) | Ok(_) => None,
+        Err(RunFailure::Failed(why)) => Some(why),
+        Err(RunFailure::Aborted) | Ok(_) => None,
     }
 }
 
-impl Row {
+impl SweepRow {
     /// Whether its gates hold in every run, and there is one.
     #[must_use]
-    pub fn passes(&self) -> bool {
+    pub fn has_passed(&self) -> bool {
         self.runs > 0 && self.passed == self.runs
     }
 }
 
 /// The best of those whose gates pass; of several with one median, the first.
-fn best(rows: &[Row], measure: &Measure) -> Option<usize> {
-    let passing = rows.iter().enumerate().filter(|(_, row)| row.passes());
-    let medians = passing.filter_map(|(place, row)| Some((place, row.measure.median?)));
-    let better = |a: f64, b: f64| if measure.is_more_better() { a > b } else { a < b };
+fn best_index(rows: &[SweepRow], measure: &Objective) -> Option<usize> {
+    let passing = rows.iter().enumerate().filter(|(_, row)| row.has_passed());
+    let medians = passing.filter_map(|(place, row)| Some((place, row.objective.median?)));
+    let better = |a: f64, b: f64| if measure.is_higher_better() { a > b } else { a < b };
     let best = medians.reduce(|best, next| if better(next.1, best.1) { next } else { best });
     best.map(|(place, _)| place)
 }
 
 /// All that pass are held against the best at once, so that many combinations do not make many false differences.
-fn standings(rows: &[Row], figures: &[Vec<f64>], best: usize) -> Vec<Standing> {
+fn rank_rows(rows: &[SweepRow], figures: &[Vec<f64>], best: usize) -> Vec<Ranking> {
     let others: Vec<usize> = (0..rows.len())
-        .filter(|place| *place != best && rows[*place].passes() && !figures[*place].is_empty())
+        .filter(|place| *place != best && rows[*place].has_passed() && !figures[*place].is_empty())
         .collect();
     let mut family = Family::default();
-    others.iter().for_each(|place| family.ask_runs(Scale::Ratio, [&figures[best], &figures[*place]], GRAIN, 0.0));
-    let mut standings = vec![Standing::Out; rows.len()];
-    standings[best] = Standing::Best;
+    others
+        .iter()
+        .for_each(|place| family.add_runs(ComparisonScale::Ratio, [&figures[best], &figures[*place]], RESOLUTION, 0.0));
+    let mut standings = vec![Ranking::Failed; rows.len()];
+    standings[best] = Ranking::Best;
     for (place, answer) in others.into_iter().zip(family.decide()) {
-        standings[place] = match answer.call {
-            Call::Higher | Call::Lower => Standing::Behind,
-            Call::Noise | Call::Equal => Standing::AsGood,
-            Call::Unknown(_) => Standing::Unknown,
+        standings[place] = match answer.decision {
+            Decision::Higher | Decision::Lower => Ranking::Behind,
+            Decision::NotSignificant | Decision::Equal => Ranking::Tied,
+            Decision::Unknown(_) => Ranking::Unknown,
         };
     }
     standings

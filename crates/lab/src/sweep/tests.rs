@@ -2,23 +2,26 @@
 
 use std::path::PathBuf;
 
-use super::{Attempt, Measure, NoRun, Outcome, Plan, Standing, Table, Turn, Variation, carry, markdown, plan, table};
-use crate::compare::tests::fixture::MADE;
+use super::{
+    Objective, PlannedRun, Ranking, RunFailure, RunResult, SweepOutcome, SweepPlan, SweepTable, Variation, markdown,
+    plan, run_all, table,
+};
+use crate::compare::tests::fixture::TEST_RUN;
 use crate::report::Run;
-use crate::verdict::{Judged, Verdict};
+use crate::verdict::{GateResult, Verdict};
 
 fn variations() -> Vec<Variation> {
     ["workers=25,50,200", "pool=30,55"].map(|text| Variation::parse(text).unwrap()).into()
 }
 
 /// A run of this throughput, which spent so much.
-fn run(turn: Turn, per_min: f64, cpu_s: f64, verdict: Verdict) -> Run {
-    let mut run: Run = serde_json::from_value(MADE.run_json()).unwrap();
-    run.id = format!("run-{}-{}", turn.round, turn.combination);
+fn run(turn: PlannedRun, per_min: f64, cpu_s: f64, verdict: Verdict) -> Run {
+    let mut run: Run = serde_json::from_value(TEST_RUN.run_json()).unwrap();
+    run.id = format!("run-{}-{}", turn.round, turn.combination_index);
     run.verdict = verdict;
     run.gates.retain(|gate| gate.ok);
     if verdict == Verdict::Failed {
-        let mut stuck = Judged::implicit("game.stuck", "= 0", "", false);
+        let mut stuck = GateResult::implicit("game.stuck", "= 0", "", false);
         stuck.value = 25.into();
         run.gates.push(stuck);
     }
@@ -28,8 +31,8 @@ fn run(turn: Turn, per_min: f64, cpu_s: f64, verdict: Verdict) -> Run {
 }
 
 /// Fifty workers are best, by a little over two hundred, which cost more; a pool of 30 fails.
-fn service(turn: Turn, values: &[String]) -> Attempt {
-    let wobble = 1.0 + 0.004 * ((turn.round * 7 + turn.combination * 3) % 5) as f64;
+fn service(turn: PlannedRun, values: &[String]) -> RunResult {
+    let wobble = 1.0 + 0.004 * ((turn.round * 7 + turn.combination_index * 3) % 5) as f64;
     let (per_min, cpu_s) = match values[0].as_str() {
         "25" => (57.0, 20.0),
         "50" => (102.0, 40.0),
@@ -39,39 +42,39 @@ fn service(turn: Turn, values: &[String]) -> Attempt {
     Ok((run(turn, per_min * wobble, cpu_s, verdict), PathBuf::from("runs")))
 }
 
-fn swept(repeats: usize, run_one: &mut dyn FnMut(Turn, &[String]) -> Attempt) -> (Plan, Outcome) {
+fn swept(repeats: usize, run_one: &mut dyn FnMut(PlannedRun, &[String]) -> RunResult) -> (SweepPlan, SweepOutcome) {
     let plan = plan(&variations(), repeats, 5).unwrap();
-    let outcome = carry(&plan, run_one, &mut |_, _| {});
+    let outcome = run_all(&plan, run_one, &mut |_, _| {});
     (plan, outcome)
 }
 
-fn shown(repeats: usize, measure: &Measure) -> Table {
+fn shown(repeats: usize, measure: &Objective) -> SweepTable {
     let (plan, outcome) = swept(repeats, &mut service);
     table(&variations(), &plan, &outcome, measure)
 }
 
 #[track_caller]
-fn check(repeats: usize, measure: &Measure, best: &str, standings: [Standing; 3]) {
+fn check(repeats: usize, measure: &Objective, best: &str, standings: [Ranking; 3]) {
     let table = shown(repeats, measure);
     assert_eq!(table.best.map(|place| table.rows[place].values.concat()).as_deref(), Some(best));
-    let passing: Vec<Standing> = table.rows.iter().filter(|row| row.passes()).map(|row| row.standing).collect();
+    let passing: Vec<Ranking> = table.rows.iter().filter(|row| row.has_passed()).map(|row| row.ranking).collect();
     assert_eq!(passing, standings);
-    assert!(table.rows.iter().filter(|row| !row.passes()).all(|row| row.standing == Standing::Out));
+    assert!(table.rows.iter().filter(|row| !row.has_passed()).all(|row| row.ranking == Ranking::Failed));
 }
 
 #[test]
 fn the_best_is_the_best_of_those_whose_gates_pass() {
-    use Standing::{AsGood, Behind, Best, Unknown};
+    use Ranking::{Behind, Best, Tied, Unknown};
     // In the order of 25, 50 and 200 workers.
-    check(4, &Measure::Throughput, "5055", [Behind, Best, AsGood]);
-    check(1, &Measure::Throughput, "5055", [Unknown, Best, Unknown]);
-    check(4, &Measure::parse("server.cpu_s"), "2555", [Best, Behind, Behind]);
-    check(4, &Measure::parse("max:server.cpu_s"), "5055", [Behind, Best, Behind]);
+    check(4, &Objective::Throughput, "5055", [Behind, Best, Tied]);
+    check(1, &Objective::Throughput, "5055", [Unknown, Best, Unknown]);
+    check(4, &Objective::parse("server.cpu_s"), "2555", [Best, Behind, Behind]);
+    check(4, &Objective::parse("max:server.cpu_s"), "5055", [Behind, Best, Behind]);
 }
 
 #[test]
 fn a_sweep_in_markdown() {
-    insta::assert_snapshot!("sweep", markdown(&shown(4, &Measure::Throughput)));
+    insta::assert_snapshot!("sweep", markdown(&shown(4, &Objective::Throughput)));
 }
 
 #[test]
@@ -85,8 +88,8 @@ fn a_sweep_that_was_ended_shows_what_there_is() {
         }
         Ok((run, dir))
     });
-    assert!(outcome.interrupted && outcome.made.len() == 5 && plan.turns.len() == 12);
-    let table = table(&variations(), &plan, &outcome, &Measure::Throughput);
+    assert!(outcome.interrupted && outcome.runs.len() == 5 && plan.runs.len() == 12);
+    let table = table(&variations(), &plan, &outcome, &Objective::Throughput);
     assert_eq!(table.rows.iter().map(|row| row.runs).sum::<usize>(), 4);
     assert!(markdown(&table).contains("ended before all runs were made"));
 }
@@ -97,29 +100,30 @@ fn a_combination_that_cannot_run_is_not_tried_again() {
     let (plan, outcome) = swept(3, &mut |turn, values| {
         if values[0] == "200" {
             tried += 1;
-            return Err(NoRun::Failed("the server refused its settings".to_owned()));
+            return Err(RunFailure::Failed("the server refused its settings".to_owned()));
         }
         service(turn, values)
     });
-    assert_eq!((tried, outcome.made.len()), (2, 14));
-    let table = table(&variations(), &plan, &outcome, &Measure::Throughput);
+    assert_eq!((tried, outcome.runs.len()), (2, 14));
+    let table = table(&variations(), &plan, &outcome, &Objective::Throughput);
     let row = table.rows.iter().find(|row| row.values == ["200", "55"]).unwrap();
-    assert_eq!((row.runs, row.standing, row.passes()), (0, Standing::Out, false));
+    assert_eq!((row.runs, row.ranking, row.has_passed()), (0, Ranking::Failed, false));
     assert!(markdown(&table).contains("workers=200 pool=55: could not run: the server refused its settings"));
 }
 
 #[test]
 fn whoever_ends_everything_at_once_ends_the_sweep() {
-    let (_, outcome) =
-        swept(2, &mut |turn: Turn, values| if turn.round == 0 { service(turn, values) } else { Err(NoRun::Ended) });
-    assert!(outcome.interrupted && outcome.made.len() == 7);
+    let (_, outcome) = swept(2, &mut |turn: PlannedRun, values| {
+        if turn.round == 0 { service(turn, values) } else { Err(RunFailure::Aborted) }
+    });
+    assert!(outcome.interrupted && outcome.runs.len() == 7);
 }
 
 #[test]
 fn where_no_gates_hold_there_is_no_best() {
     let mut failing = |turn, _: &[String]| Ok((run(turn, 100.0, 1.0, Verdict::Failed), PathBuf::from("runs")));
     let (plan, outcome) = swept(1, &mut failing);
-    let table = table(&variations(), &plan, &outcome, &Measure::Throughput);
+    let table = table(&variations(), &plan, &outcome, &Objective::Throughput);
     assert_eq!(table.best, None);
     assert!(markdown(&table).starts_with("**In no combination do the gates hold in every run"));
 }
@@ -128,6 +132,6 @@ fn where_no_gates_hold_there_is_no_best() {
 fn void_runs_do_not_pass() {
     let mut void = |turn, _: &[String]| Ok((run(turn, 100.0, 1.0, Verdict::Void), PathBuf::from("runs")));
     let (plan, outcome) = swept(1, &mut void);
-    let table = table(&variations(), &plan, &outcome, &Measure::Throughput);
+    let table = table(&variations(), &plan, &outcome, &Objective::Throughput);
     assert!(table.rows.iter().all(|row| row.passed == 0 && row.notes.iter().any(|note| note.contains("is void"))));
 }

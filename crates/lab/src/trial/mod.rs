@@ -2,21 +2,21 @@
 //! The first two and the last three are pure; this is the edge that gives them clocks, sockets and files, and
 //! that stops everything it started in every way out.
 
-mod conductor;
-mod ending;
-mod fleet;
-mod hold;
-mod left;
-mod needs;
+mod conclude;
+mod held_phase;
+mod load_scheduler;
 mod neighbours;
-mod observe;
+mod observers;
 mod prepare;
-mod pulse;
+mod requirements;
+mod run_context;
+mod run_directory;
+mod sampler;
 mod search;
 mod secrets;
 mod silence;
-mod stage;
-mod watched;
+mod supervisor;
+mod watched_process;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -27,10 +27,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-pub use fleet::{Fleet, Order, Roster, orders};
-pub(crate) use left::cut_off;
+pub(crate) use run_context::TimelineLog;
+pub(crate) use run_directory::find_interrupted_run;
 pub use secrets::Secrets;
-pub(crate) use stage::Log;
+pub use supervisor::{ProcessList, ProcessSupervisor, ScheduledFault, fault_schedule};
 
 use crate::aggregate::{Aggregate, Basis, Results, Timeline, round};
 use crate::clock::{rfc3339, unix_ms_now};
@@ -38,18 +38,18 @@ use crate::flag::wait_until_raised;
 use crate::generator::ControlClient;
 use crate::guard::Guard;
 use crate::machine::Machine;
-use crate::report::words::number;
-use crate::report::{Run, ScenarioRecord, Screen, Start, write_reports};
+use crate::report::format::number;
+use crate::report::{Run, ScenarioRecord, Screen, StartRecord, write_reports};
 use crate::safety;
-use crate::scenario::{Base, Recipe, Rows, Scenario, Scope};
-use crate::verdict::{Judged, judge_gates, verdict};
+use crate::scenario::{BaseUrl, FeedRows, Scenario, ScenarioSource, Scope};
+use crate::verdict::{GateResult, evaluate_gates, overall_verdict};
 use prepare::prepare;
-use stage::Stage;
+use run_context::RunContext;
 
 /// The trial could not be carried out; the sentence says why and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct CouldNotRun(pub String);
+pub struct TrialError(pub String);
 
 /// Everything that a trial needs besides its scenario.
 #[derive(Debug)]
@@ -59,9 +59,9 @@ pub struct Trial {
     /// The text of the scenario, kept beside the record.
     pub text: String,
     /// How the scenario was put together, for worker processes.
-    pub recipe: Recipe,
+    pub scenario_source: ScenarioSource,
     /// The rows of its feeds, in their order.
-    pub feeds: Vec<Rows>,
+    pub feeds: Vec<FeedRows>,
     /// The scenario's identity.
     pub hash: String,
     /// The identity of the scenario's text, whatever was set.
@@ -69,15 +69,15 @@ pub struct Trial {
     /// What the command line changed.
     pub settings: Vec<String>,
     /// Where the directory of the run is made.
-    pub out: PathBuf,
+    pub out_dir: PathBuf,
     /// The seed of the plan.
     pub seed: u64,
     /// The target's process, where the lab does not start it.
-    pub pid: Option<u32>,
+    pub target_pid: Option<u32>,
     /// Whether every sample is written.
-    pub samples: bool,
+    pub writes_samples: bool,
     /// Hosts besides this machine that the user may load.
-    pub may_load: Vec<String>,
+    pub allowed_hosts: Vec<String>,
     /// What keeps children from outliving the lab, and within their limits.
     pub guard: Option<Guard>,
     /// The program that carries workers in processes of their own: this executable, where it knows how.
@@ -87,14 +87,14 @@ pub struct Trial {
     /// Becomes true when somebody wants the trial to end.
     pub interrupt: watch::Receiver<bool>,
     /// Takes the directory of the run, once there is something to make a report of.
-    pub made: Arc<OnceLock<PathBuf>>,
+    pub run_dir: Arc<OnceLock<PathBuf>>,
     /// Where progress is shown.
     pub screen: Screen,
 }
 
 /// A trial that was carried out.
 #[derive(Debug)]
-pub struct Finished {
+pub struct FinishedTrial {
     /// Its record, as it stands in `run.json`.
     pub run: Run,
     /// Its directory.
@@ -103,22 +103,22 @@ pub struct Finished {
 
 /// How the driving ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum End {
+pub(crate) enum TrialEnd {
     Done,
     Interrupted,
-    Died(String),
-    OutOfBounds(String),
+    ProcessExited(String),
+    BoundReached(String),
 }
 
-impl End {
+impl TrialEnd {
     /// Why whatever was still to come did not.
-    fn why_over(&self, now: Duration) -> String {
+    fn reason(&self, now: Duration) -> String {
         let now_s = number(Some(now.as_secs_f64()));
         match self {
             Self::Done => format!("the load was over at {now_s} s"),
             Self::Interrupted => format!("the run was interrupted at {now_s} s"),
-            Self::Died(_) => format!("the run was cut short at {now_s} s by the end of a process"),
-            Self::OutOfBounds(_) => format!("the run was ended by its bounds at {now_s} s"),
+            Self::ProcessExited(_) => format!("the run was cut short at {now_s} s by the end of a process"),
+            Self::BoundReached(_) => format!("the run was ended by its bounds at {now_s} s"),
         }
     }
 }
@@ -127,75 +127,76 @@ impl End {
 ///
 /// # Errors
 /// The trial could not begin, or its record could not be written. Whatever was started has been stopped.
-pub async fn run(mut trial: Trial) -> Result<Finished, CouldNotRun> {
-    let id = new_id()?;
-    let hosts = permitted(&trial).await?;
-    let dir = trial.out.join(&id);
+pub async fn run(mut trial: Trial) -> Result<FinishedTrial, TrialError> {
+    let id = new_run_id()?;
+    let hosts = resolve_permitted(&trial).await?;
+    let dir = trial.out_dir.join(&id);
     let secrets = Secrets::resolve(&trial.scenario.secrets, &|name| std::env::var(name).ok())?;
-    let mut fleet = trial.guard.clone().map_or_else(Fleet::default, Fleet::guarded);
-    fleet.confine(&trial.scenario.target.limits, &id)?;
-    std::fs::create_dir_all(&dir).map_err(|error| CouldNotRun(format!("{}: {error}", dir.display())))?;
-    let outcome = carry_out(&mut trial, &id, &dir, hosts, &secrets, &mut fleet).await;
+    let mut fleet = trial.guard.clone().map_or_else(ProcessSupervisor::default, ProcessSupervisor::with_guard);
+    fleet.apply_limits(&trial.scenario.target.limits, &id)?;
+    std::fs::create_dir_all(&dir).map_err(|error| TrialError(format!("{}: {error}", dir.display())))?;
+    let outcome = execute(&mut trial, &id, &dir, hosts, &secrets, &mut fleet).await;
     fleet.stop().await;
     let (run, timeline) = outcome.map_err(|error| {
-        left::take_away(&dir);
-        CouldNotRun(secrets.strike(&error.0))
+        run_directory::remove_if_unused(&dir);
+        TrialError(secrets.redact(&error.0))
     })?;
-    let run = run.struck(&|text| secrets.strike(text));
-    write_reports(&run, &timeline.series, &dir).map_err(CouldNotRun)?;
-    Ok(Finished { run, dir })
+    let run = run.redacted(&|text| secrets.redact(text));
+    write_reports(&run, &timeline.series, &dir).map_err(TrialError)?;
+    Ok(FinishedTrial { run, dir })
 }
 
 /// Where the load goes, resolved.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Hosts {
+pub(crate) struct ResolvedEndpoints {
     /// Where the target answers requests.
-    pub(crate) addresses: Vec<SocketAddr>,
+    pub(crate) target: Vec<SocketAddr>,
     /// Its doors for messages.
-    pub(crate) doors: Vec<Vec<SocketAddr>>,
+    pub(crate) message_endpoints: Vec<Vec<SocketAddr>>,
 }
 
 /// All hosts of the target, once it is certain that they may be loaded.
-async fn permitted(trial: &Trial) -> Result<Hosts, CouldNotRun> {
+async fn resolve_permitted(trial: &Trial) -> Result<ResolvedEndpoints, TrialError> {
     let target = &trial.scenario.target;
-    let mut hosts = Hosts { addresses: addresses_of(&target.url, trial).await?, doors: Vec::new() };
-    for door in target.socket.iter().flat_map(|socket| &socket.doors) {
-        hosts.doors.push(addresses_of(&door.base, trial).await?);
+    let mut hosts =
+        ResolvedEndpoints { target: resolve_addresses(&target.url, trial).await?, message_endpoints: Vec::new() };
+    for door in target.socket.iter().flat_map(|socket| &socket.endpoints) {
+        hosts.message_endpoints.push(resolve_addresses(&door.base, trial).await?);
     }
     Ok(hosts)
 }
 
-async fn addresses_of(base: &Base, trial: &Trial) -> Result<Vec<SocketAddr>, CouldNotRun> {
+async fn resolve_addresses(base: &BaseUrl, trial: &Trial) -> Result<Vec<SocketAddr>, TrialError> {
     let found = tokio::net::lookup_host((base.host.as_str(), base.port)).await;
-    let found = found.map_err(|error| CouldNotRun(format!("the target's host {} is not known: {error}", base.host)))?;
+    let found = found.map_err(|error| TrialError(format!("the target's host {} is not known: {error}", base.host)))?;
     let addresses: Vec<SocketAddr> = found.collect();
     let ips: Vec<_> = addresses.iter().map(SocketAddr::ip).collect();
-    safety::check_allowed(&base.host, &ips, &trial.may_load).map_err(CouldNotRun)?;
+    safety::check_allowed(&base.host, &ips, &trial.allowed_hosts).map_err(TrialError)?;
     Ok(addresses)
 }
 
-async fn carry_out(
+async fn execute(
     trial: &mut Trial,
     id: &str,
     dir: &Path,
-    hosts: Hosts,
+    hosts: ResolvedEndpoints,
     secrets: &Secrets,
-    fleet: &mut Fleet,
-) -> Result<(Run, Timeline), CouldNotRun> {
+    fleet: &mut ProcessSupervisor,
+) -> Result<(Run, Timeline), TrialError> {
     let scenario = Arc::new(trial.scenario.clone());
-    let mut record = Beginning::new(trial, id, Machine::inspect(dir));
-    record.start.write(dir, &trial.text, &trial.recipe.files()).map_err(CouldNotRun)?;
-    trial.made.get_or_init(|| dir.to_owned());
-    record.notes = needs::preflight(trial, &hosts.addresses, dir)?;
-    record.notes.extend(fleet.keep_together(&scenario, id));
+    let mut record = PendingRun::new(trial, id, Machine::inspect(dir));
+    record.start.write(dir, &trial.text, &trial.scenario_source.files()).map_err(TrialError)?;
+    trial.run_dir.get_or_init(|| dir.to_owned());
+    record.notes = requirements::check_preflight(trial, &hosts.target, dir)?;
+    record.notes.extend(fleet.create_trial_cgroup(&scenario, id));
     let mut globals =
         BTreeMap::from([("run.id".to_owned(), id.to_owned()), ("run.dir".to_owned(), dir.display().to_string())]);
     globals.extend(secrets.values().map(|(name, value)| (name.to_owned(), value.to_owned())));
 
     let mut interrupt = trial.interrupt.clone();
     let preparing = async {
-        fleet.start(&scenario, &Scope::of_run(&globals), dir).await?;
-        let client = ControlClient::new(&scenario.target.url).await.map_err(|failure| CouldNotRun(failure.message))?;
+        fleet.start(&scenario, &Scope::for_run(&globals), dir).await?;
+        let client = ControlClient::new(&scenario.target.url).await.map_err(|failure| TrialError(failure.message))?;
         prepare(&scenario, std::mem::take(&mut trial.feeds), Arc::new(client), globals.clone(), secrets).await
     };
     let prepared = tokio::select! {
@@ -204,18 +205,18 @@ async fn carry_out(
         prepared = preparing => Some(prepared?),
     };
     let Some(prepared) = prepared else { return Ok((record.interrupted_early(&scenario), Timeline::default())) };
-    let stage = Stage::set(trial, scenario, id, dir, hosts, prepared)?;
-    stage.play(trial, fleet, record).await
+    let stage = RunContext::new(trial, scenario, id, dir, hosts, prepared)?;
+    stage.run(trial, fleet, record).await
 }
 
 /// What is known of a run before it starts.
-pub(crate) struct Beginning {
-    pub(crate) start: Start,
+pub(crate) struct PendingRun {
+    pub(crate) start: StartRecord,
     pub(crate) notes: Vec<String>,
-    begun: Instant,
+    started_at: Instant,
 }
 
-impl Beginning {
+impl PendingRun {
     fn new(trial: &Trial, id: &str, machine: Machine) -> Self {
         let scenario = ScenarioRecord {
             name: trial.scenario.name.clone(),
@@ -225,10 +226,10 @@ impl Beginning {
             seed: trial.seed,
             settings: trial.settings.clone(),
             target: trial.scenario.target.url.url(),
-            formulas: trial.scenario.formulas(),
+            formulas: trial.scenario.derived_formulas(),
             headline: trial.scenario.headline.clone(),
         };
-        let start = Start {
+        let start = StartRecord {
             format: Run::FORMAT,
             id: id.to_owned(),
             program: trial.program.clone(),
@@ -236,13 +237,13 @@ impl Beginning {
             started_at: rfc3339(unix_ms_now()),
             machine,
         };
-        Self { start, notes: Vec::new(), begun: Instant::now() }
+        Self { start, notes: Vec::new(), started_at: Instant::now() }
     }
 
-    pub(crate) fn into_run(self, results: Results, gates: Vec<Judged>, interrupted: bool) -> Run {
-        let verdict = verdict(&gates, interrupted);
+    pub(crate) fn into_run(self, results: Results, gates: Vec<GateResult>, interrupted: bool) -> Run {
+        let verdict = overall_verdict(&gates, interrupted);
         let mut run = self.start.into_run(results, gates, verdict);
-        run.duration_s = round(self.begun.elapsed().as_secs_f64());
+        run.duration_s = round(self.started_at.elapsed().as_secs_f64());
         run.notes = self.notes;
         run
     }
@@ -253,21 +254,21 @@ impl Beginning {
         let generator = fold.generator(scenario.generator.lag_p99_max);
         let (journeys, push) = (fold.journeys(&|_| None, Basis::Measured), fold.pushes(Basis::Measured));
         let results = Results { journeys, push, generator, ..Results::default() };
-        let gates = judge_gates(&scenario.gates, &results.to_json());
+        let gates = evaluate_gates(&scenario.gates, &results.to_json());
         self.into_run(results, gates, true)
     }
 }
 
 /// Sorts by time, and tells two runs of one second apart.
-fn new_id() -> Result<String, CouldNotRun> {
+fn new_run_id() -> Result<String, TrialError> {
     let now = rfc3339(unix_ms_now());
     let digits: String = now.chars().filter(char::is_ascii_digit).collect();
     Ok(format!("{}-{}-{}", &digits[..8], &digits[8..14], random_hex(2)?))
 }
 
-fn random_hex(bytes: usize) -> Result<String, CouldNotRun> {
+fn random_hex(bytes: usize) -> Result<String, TrialError> {
     let mut random = vec![0; bytes];
     getrandom::fill(&mut random)
-        .map_err(|error| CouldNotRun(format!("this system gives no random numbers: {error}")))?;
+        .map_err(|error| TrialError(format!("this system gives no random numbers: {error}")))?;
     Ok(random.iter().map(|byte| format!("{byte:02x}")).collect())
 }

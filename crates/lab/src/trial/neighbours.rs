@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use super::watched::pause_after;
+use super::watched_process::sample_pause;
 use crate::aggregate::round;
 use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, SAMPLER_EVERY};
 use crate::machine::{ProcessTable, process_name};
@@ -13,15 +13,15 @@ use crate::machine::{ProcessTable, process_name};
 /// What all processes of the machine had used at the look before.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours {
-    before: Option<Look>,
-    not_before: Option<Instant>,
+    previous: Option<CpuSnapshot>,
+    next_scan_at: Option<Instant>,
     /// What was told then: it stands until the next look.
     latest: BTreeMap<String, f64>,
 }
 
 /// Processor time by process, so that a later one with the same id is told from it.
 #[derive(Debug)]
-struct Look {
+struct CpuSnapshot {
     at: Instant,
     used_s: BTreeMap<(u32, u64), f64>,
 }
@@ -29,25 +29,25 @@ struct Look {
 impl Neighbours {
     /// Looks, unless that would take too much of the time; gives the cores that each program kept busy whose processes
     /// are not among `known`, the busiest first by number and no more than a few.
-    pub(crate) fn look(&mut self, known: &BTreeSet<u32>) -> BTreeMap<String, f64> {
+    pub(crate) fn scan(&mut self, known: &BTreeSet<u32>) -> BTreeMap<String, f64> {
         let begin = Instant::now();
-        if self.not_before.is_some_and(|not_before| begin < not_before) {
+        if self.next_scan_at.is_some_and(|not_before| begin < not_before) {
             return self.latest.clone();
         }
         let processes = ProcessTable::scan();
-        self.not_before = Some(begin + pause_after(begin.elapsed(), SAMPLER_EVERY / 2));
+        self.next_scan_at = Some(begin + sample_pause(begin.elapsed(), SAMPLER_EVERY / 2));
         let used_s = processes.rows().map(|row| ((row.pid, row.started_ticks), row.cpu_s())).collect();
-        let now = Look { at: begin, used_s };
-        let busy = self.before.as_ref().map_or_else(Vec::new, |before| now.since(before, known));
-        self.before = Some(now);
+        let now = CpuSnapshot { at: begin, used_s };
+        let busy = self.previous.as_ref().map_or_else(Vec::new, |before| now.usage_since(before, known));
+        self.previous = Some(now);
         self.latest = busiest(busy, process_name);
         self.latest.clone()
     }
 }
 
-impl Look {
+impl CpuSnapshot {
     /// Cores that processes kept busy since an earlier look. One that was not there then has used all that it has.
-    fn since(&self, before: &Self, known: &BTreeSet<u32>) -> Vec<(u32, f64)> {
+    fn usage_since(&self, before: &Self, known: &BTreeSet<u32>) -> Vec<(u32, f64)> {
         let length_s = self.at.duration_since(before.at).as_secs_f64();
         if length_s <= 0.0 {
             return Vec::new();
@@ -80,8 +80,8 @@ mod tests {
 
     use super::*;
 
-    fn look(at: Instant, used_s: &[(u32, u64, f64)]) -> Look {
-        Look { at, used_s: used_s.iter().map(|(pid, started, used_s)| ((*pid, *started), *used_s)).collect() }
+    fn look(at: Instant, used_s: &[(u32, u64, f64)]) -> CpuSnapshot {
+        CpuSnapshot { at, used_s: used_s.iter().map(|(pid, started, used_s)| ((*pid, *started), *used_s)).collect() }
     }
 
     #[test]
@@ -93,20 +93,20 @@ mod tests {
         let now = look(at + Duration::from_secs(2), &used);
         let names =
             |pid: u32| (pid != 6).then(|| ["", "idler", "rustc", "rustc", "", "browser"][pid as usize].to_owned());
-        let found = busiest(now.since(&before, &BTreeSet::from([4])), names);
+        let found = busiest(now.usage_since(&before, &BTreeSet::from([4])), names);
         assert_eq!(found, [("browser".to_owned(), 0.3), ("rustc".to_owned(), 0.75)].into());
-        assert!(now.since(&now, &BTreeSet::new()).is_empty());
+        assert!(now.usage_since(&now, &BTreeSet::new()).is_empty());
     }
 
     #[test]
     fn a_busy_neighbour_is_seen() {
         let mut shell = std::process::Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
         let mut neighbours = Neighbours::default();
-        assert!(neighbours.look(&BTreeSet::new()).is_empty());
+        assert!(neighbours.scan(&BTreeSet::new()).is_empty());
         let found = loop {
             // As soon as the kernel has counted a tick of it, whenever that is.
-            neighbours.not_before = None;
-            let found = neighbours.look(&BTreeSet::new());
+            neighbours.next_scan_at = None;
+            let found = neighbours.scan(&BTreeSet::new());
             if found.contains_key("sh") {
                 break found;
             }

@@ -7,20 +7,20 @@ use std::sync::Arc;
 use http::HeaderMap;
 use serde_json::Value;
 
-use super::{CouldNotRun, Secrets};
+use super::{Secrets, TrialError};
 use crate::aggregate::TotalsFigures;
 use crate::generator::{ControlClient, ControlOutcome, perform_step, target_headers};
 use crate::record::ErrorKind;
-use crate::report::words::first_few;
-use crate::scenario::{Rows, Scenario, Scope};
+use crate::report::format::first_few;
+use crate::scenario::{FeedRows, Scenario, Scope};
 use crate::work::{read_json, read_totals};
 
 /// Everything that arrivals need to know.
 #[derive(Debug)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparedTrial {
     pub(crate) globals: BTreeMap<String, String>,
     pub(crate) picks: Vec<Vec<String>>,
-    pub(crate) feeds: Vec<Rows>,
+    pub(crate) feeds: Vec<FeedRows>,
     pub(crate) headers: HeaderMap,
     pub(crate) client: Arc<ControlClient>,
     pub(crate) config: Option<Value>,
@@ -31,48 +31,47 @@ pub(crate) struct Prepared {
 /// Takes the requests of the setup, one after the other.
 pub(crate) async fn prepare(
     scenario: &Scenario,
-    feeds: Vec<Rows>,
+    feeds: Vec<FeedRows>,
     client: Arc<ControlClient>,
     mut globals: BTreeMap<String, String>,
     secrets: &Secrets,
-) -> Result<Prepared, CouldNotRun> {
-    let headers = target_headers(&scenario.target, &globals).map_err(CouldNotRun)?;
+) -> Result<PreparedTrial, TrialError> {
+    let headers = target_headers(&scenario.target, &globals).map_err(TrialError)?;
     for step in &scenario.setup {
-        let scope = Scope::of_run(&globals);
+        let scope = Scope::for_run(&globals);
         match perform_step(&client, step, &headers, &scope).await {
             Ok(ControlOutcome::Ok(kept)) => globals.extend(kept),
-            Ok(ControlOutcome::Denied) => return Err(CouldNotRun(format!("the setup's `{}` was denied", step.name))),
+            Ok(ControlOutcome::Denied) => return Err(TrialError(format!("the setup's `{}` was denied", step.name))),
             Err(failure) => {
                 let asked = step.request().map(|asked| (&asked.method, asked.path.render(&scope).unwrap_or_default()));
                 let asked = asked.map_or_else(String::new, |(method, path)| format!("{method} {path}"));
-                let hint = hint(failure.kind, secrets);
+                let hint = auth_hint(failure.kind, secrets);
                 let message = format!("the setup's {asked} failed: {}{hint}", failure.message);
-                return Err(CouldNotRun(message));
+                return Err(TrialError(message));
             }
         }
     }
-    let scope = Scope::of_run(&globals);
+    let scope = Scope::for_run(&globals);
     let pick =
         |(_, items): &(String, Vec<crate::scenario::Template>)| items.iter().map(|item| item.render(&scope)).collect();
-    let picks: Vec<Vec<String>> =
-        scenario.picks.iter().map(pick).collect::<Result<_, String>>().map_err(CouldNotRun)?;
-    let config = match &scenario.target.config {
-        Some(path) => Some(read_json(&client, path, &headers, &globals).await.map_err(CouldNotRun)?),
+    let picks: Vec<Vec<String>> = scenario.picks.iter().map(pick).collect::<Result<_, String>>().map_err(TrialError)?;
+    let config = match &scenario.target.config_path {
+        Some(path) => Some(read_json(&client, path, &headers, &globals).await.map_err(TrialError)?),
         None => None,
     };
-    let totals = totals(scenario, &client, &headers, &globals).await.map_err(CouldNotRun)?;
-    Ok(Prepared { globals, picks, feeds, headers, client, config, totals })
+    let totals = read_all_totals(scenario, &client, &headers, &globals).await.map_err(TrialError)?;
+    Ok(PreparedTrial { globals, picks, feeds, headers, client, config, totals })
 }
 
 /// The server's totals of every kind of work that has some.
-pub(crate) async fn totals(
+pub(crate) async fn read_all_totals(
     scenario: &Scenario,
     client: &ControlClient,
     headers: &HeaderMap,
     globals: &BTreeMap<String, String>,
 ) -> Result<Vec<Option<TotalsFigures>>, String> {
-    let mut all = Vec::with_capacity(scenario.works.len());
-    for work in &scenario.works {
+    let mut all = Vec::with_capacity(scenario.work_specs.len());
+    for work in &scenario.work_specs {
         all.push(match &work.totals {
             Some(totals) => Some(read_totals(totals, &read_json(client, &totals.path, headers, globals).await?)),
             None => None,
@@ -82,9 +81,9 @@ pub(crate) async fn totals(
 }
 
 /// A token that was made up for a server that runs already cannot be right.
-fn hint(trouble: ErrorKind, secrets: &Secrets) -> String {
+fn auth_hint(trouble: ErrorKind, secrets: &Secrets) -> String {
     let refused = matches!(trouble, ErrorKind::Status(401 | 403));
-    match secrets.generated() {
+    match secrets.generated_variables() {
         generated @ [_, ..] if refused => {
             format!(
                 "\nThe secret was made up for this run; for a service that runs already, set {}",

@@ -5,29 +5,29 @@ use std::time::Duration;
 
 use tokio::time::{Instant, MissedTickBehavior};
 
-use super::conductor::Conductor;
+use super::load_scheduler::LoadScheduler;
 use crate::aggregate::Aggregate;
 use crate::edge::{LatencyGate, Level, LevelMeasurement, Overload, Search, SearchOutcome, SearchSpec};
 use crate::limits::{EDGE_DRAIN_WITHIN, EDGE_LEVELS_MAX, EDGE_SAMPLE_EVERY};
 use crate::plan::{self, LoadSpec, PhasePosition};
 use crate::record::timeline::{NoteRow, TimelineRow};
-use crate::scenario::{EdgeArrivals, Phase};
+use crate::scenario::{EdgeSearch, Phase};
 
 /// From the end of one level to the beginning of the next, for what the last one left in caches and accept queues.
-const PAUSE: Duration = Duration::from_millis(200);
+const LEVEL_PAUSE: Duration = Duration::from_millis(200);
 
 /// From handing a level over to its first arrival.
-const LEAD: Duration = Duration::from_millis(20);
+const LEVEL_LEAD: Duration = Duration::from_millis(20);
 
 /// The search that a scenario asks for.
-pub(crate) fn spec_of(edge: &EdgeArrivals) -> SearchSpec {
+pub(crate) fn search_spec(edge: &EdgeSearch) -> SearchSpec {
     SearchSpec {
         from_per_s: edge.from_per_s,
         to_per_s: edge.to_per_s,
         factor: 2.0,
         precision: edge.precision,
-        level_duration: edge.level,
-        hold_duration: edge.hold,
+        level_duration: edge.level_duration,
+        hold_duration: edge.hold_duration,
         levels_max: EDGE_LEVELS_MAX,
         overload: Overload {
             latency_ms: edge.latency_ms.map(|(quantile, limit_ms)| LatencyGate { quantile, limit_ms }),
@@ -39,43 +39,43 @@ pub(crate) fn spec_of(edge: &EdgeArrivals) -> SearchSpec {
 }
 
 /// Searches; gives the parts that it drove, and what it found.
-pub(crate) async fn search(
-    conductor: &Conductor,
+pub(crate) async fn run_search(
+    conductor: &LoadScheduler,
     phase: &Phase,
     place: PhasePosition,
-    edge: &EdgeArrivals,
+    edge: &EdgeSearch,
 ) -> (Vec<u32>, Result<SearchOutcome, Vec<String>>) {
     let mut parts = Vec::new();
-    let mut search = match Search::new(spec_of(edge)) {
+    let mut search = match Search::new(search_spec(edge)) {
         Ok(search) => search,
         Err(mistakes) => return (parts, Err(mistakes)),
     };
     while let Some(level) = search.next_level() {
-        let start = conductor.start.elapsed() + LEAD;
+        let start = conductor.start.elapsed() + LEVEL_LEAD;
         let number = u32::try_from(parts.len()).unwrap_or(u32::MAX);
         let leg =
             plan::search_level(phase, edge, PhasePosition { start, ..place }, number, level.rate_per_s, level.duration);
         let part = leg.load_step;
         parts.push(part);
-        let seen = drive_level(conductor, leg, edge, &level).await;
+        let seen = run_level(conductor, leg, edge, &level).await;
         let judged = search.record_level(&seen);
         conductor.recorder.with_load_steps(|book| book.set_overload(part, &judged));
-        conductor.note(format!("{}: {judged}", level.title()));
-        drain(conductor).await;
+        conductor.log_note(format!("{}: {judged}", level.title()));
+        await_drained(conductor).await;
     }
     (parts, Ok(search.outcome()))
 }
 
-async fn drive_level(conductor: &Conductor, leg: LoadSpec, edge: &EdgeArrivals, level: &Level) -> LevelMeasurement {
+async fn run_level(conductor: &LoadScheduler, leg: LoadSpec, edge: &EdgeSearch, level: &Level) -> LevelMeasurement {
     let (part, start, lasting) = (leg.load_step, leg.start, level.duration);
-    let before = conductor.crew.gauges();
+    let before = conductor.worker_pool.gauges();
     let _ = conductor.recorder.take_lag();
     let paused_before = conductor.recorder.with_aggregate(Aggregate::paused_total);
-    conductor.hand_over(leg);
+    conductor.start_load(leg);
     let mut seen = watch_level(conductor, start, lasting, before.due - before.done).await;
-    let over_in_level = conductor.crew.gauges().done - before.done;
-    conductor.crew.end_load_step(part);
-    conductor.await_over(&[part]).await;
+    let over_in_level = conductor.worker_pool.gauges().done - before.done;
+    conductor.worker_pool.end_load_step(part);
+    conductor.await_finished(&[part]).await;
     let lag = conductor.recorder.take_lag().quantile_ms(0.99);
     let quantile = edge.latency_ms.map(|(quantile, _)| quantile);
     let (figures, latency_gate_ms) = conductor.recorder.with_load_steps(|book| {
@@ -94,12 +94,17 @@ async fn drive_level(conductor: &Conductor, leg: LoadSpec, edge: &EdgeArrivals, 
     let bound_ms = conductor.scenario.generator.lag_p99_max.as_secs_f64() * 1000.0;
     seen.generator_behind = lag.is_some_and(|lag| lag > bound_ms);
     let paused = conductor.recorder.with_aggregate(Aggregate::paused_total).saturating_sub(paused_before);
-    seen.paused_share = paused.as_secs_f64() / (f64::from(conductor.workers.max(1)) * seen.lasting_s);
+    seen.paused_share = paused.as_secs_f64() / (f64::from(conductor.worker_count.max(1)) * seen.lasting_s);
     seen
 }
 
 /// Counts what waits for an answer, and what waits in the target's own queue, for as long as the level lasts.
-async fn watch_level(conductor: &Conductor, start: Duration, lasting: Duration, left_over: u64) -> LevelMeasurement {
+async fn watch_level(
+    conductor: &LoadScheduler,
+    start: Duration,
+    lasting: Duration,
+    left_over: u64,
+) -> LevelMeasurement {
     let begin = conductor.start + start;
     let mut ticks = tokio::time::interval_at(begin + EDGE_SAMPLE_EVERY, EDGE_SAMPLE_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -108,12 +113,12 @@ async fn watch_level(conductor: &Conductor, start: Duration, lasting: Duration, 
     while Instant::now() + EDGE_SAMPLE_EVERY <= begin + lasting {
         ticks.tick().await;
         let t_s = begin.elapsed().as_secs_f64();
-        let gauges = conductor.crew.gauges();
+        let gauges = conductor.worker_pool.gauges();
         let backlog = (gauges.due - gauges.done.min(gauges.due)).saturating_sub(left_over);
         seen.backlog.push((t_s, backlog as f64));
-        let waiting: u64 = conductor.board.all().map(|(_, tracker)| tracker.waiting()).sum();
+        let waiting: u64 = conductor.trackers.all().map(|(_, tracker)| tracker.waiting()).sum();
         // Between two polls of the target nothing can have been learned.
-        if last_waiting != Some(waiting) && !conductor.scenario.works.is_empty() {
+        if last_waiting != Some(waiting) && !conductor.scenario.work_specs.is_empty() {
             seen.work_waiting.push((t_s, waiting as f64));
             last_waiting = Some(waiting);
         }
@@ -123,15 +128,15 @@ async fn watch_level(conductor: &Conductor, start: Duration, lasting: Duration, 
 }
 
 /// Waits until the target has nothing left of what it was given, within a bound.
-async fn drain(conductor: &Conductor) {
+async fn await_drained(conductor: &LoadScheduler) {
     let deadline = Instant::now() + EDGE_DRAIN_WITHIN;
     loop {
-        tokio::time::sleep(PAUSE).await;
-        if conductor.board.all().all(|(_, tracker)| tracker.is_settled()) {
+        tokio::time::sleep(LEVEL_PAUSE).await;
+        if conductor.trackers.all().all(|(_, tracker)| tracker.is_settled()) {
             return;
         }
         if Instant::now() >= deadline {
-            return conductor.note(format!(
+            return conductor.log_note(format!(
                 "Work of the level before was still there after {} s; the next level begins beside it",
                 EDGE_DRAIN_WITHIN.as_secs()
             ));
@@ -139,9 +144,9 @@ async fn drain(conductor: &Conductor) {
     }
 }
 
-impl Conductor {
+impl LoadScheduler {
     /// Writes a sentence on the timeline.
-    pub(crate) fn note(&self, note: String) {
+    pub(crate) fn log_note(&self, note: String) {
         self.log.write(&TimelineRow::Note(NoteRow { t_s: self.start.elapsed().as_secs_f64(), note }));
     }
 }

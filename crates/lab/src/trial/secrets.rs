@@ -3,14 +3,14 @@
 
 use std::fmt;
 
-use super::CouldNotRun;
+use super::TrialError;
 use crate::scenario::Secret;
 
 /// Resolved secrets. Its debug form shows names only.
 #[derive(Clone, Default)]
 pub struct Secrets {
     values: Vec<(String, String)>,
-    generated: Vec<String>,
+    generated_variables: Vec<String>,
 }
 
 impl Secrets {
@@ -18,17 +18,17 @@ impl Secrets {
     ///
     /// # Errors
     /// A secret has no value and must not be made up.
-    pub fn resolve(secrets: &[Secret], env: &dyn Fn(&str) -> Option<String>) -> Result<Self, CouldNotRun> {
+    pub fn resolve(secrets: &[Secret], env: &dyn Fn(&str) -> Option<String>) -> Result<Self, TrialError> {
         let mut resolved = Self::default();
         for secret in secrets {
             let found = secret.env.as_deref().and_then(env).filter(|value| !value.is_empty());
             let value = match found {
                 Some(value) => value,
                 None if secret.generate => {
-                    resolved.generated.push(secret.env.clone().unwrap_or_else(|| secret.name.clone()));
+                    resolved.generated_variables.push(secret.env.clone().unwrap_or_else(|| secret.name.clone()));
                     super::random_hex(16)?
                 }
-                None => return Err(CouldNotRun(missing(secret))),
+                None => return Err(TrialError(missing_message(secret))),
             };
             resolved.values.push((secret.name.clone(), value));
         }
@@ -42,13 +42,13 @@ impl Secrets {
 
     /// The environment variables that would have been used, had they been set.
     #[must_use]
-    pub fn generated(&self) -> &[String] {
-        &self.generated
+    pub fn generated_variables(&self) -> &[String] {
+        &self.generated_variables
     }
 
     /// The text without any secret in it.
     #[must_use]
-    pub fn strike(&self, text: &str) -> String {
+    pub fn redact(&self, text: &str) -> String {
         let strike = |text: String, (name, value): &(String, String)| text.replace(value, &format!("[secret {name}]"));
         self.values.iter().fold(text.to_owned(), strike)
     }
@@ -60,7 +60,7 @@ impl fmt::Debug for Secrets {
     }
 }
 
-fn missing(secret: &Secret) -> String {
+fn missing_message(secret: &Secret) -> String {
     let variable = secret.env.as_deref().unwrap_or_default();
     format!("the secret `{}` has no value: set the environment variable {variable}", secret.name)
 }
@@ -82,16 +82,16 @@ mod tests {
     fn the_environment_comes_first() {
         let secrets = resolve(secret(Some("SET"), true)).unwrap();
         assert_eq!(secrets.values().collect::<Vec<_>>(), [("token", "hunter2")]);
-        assert_eq!(secrets.strike("Bearer hunter2!"), "Bearer [secret token]!");
+        assert_eq!(secrets.redact("Bearer hunter2!"), "Bearer [secret token]!");
         assert_eq!(format!("{secrets:?}"), "[\"token\"]");
-        assert!(secrets.generated().is_empty());
+        assert!(secrets.generated_variables().is_empty());
     }
 
     #[test]
     fn what_is_missing_is_made_up_only_on_request() {
         let (one, two) = (resolve(secret(Some("UNSET"), true)).unwrap(), resolve(secret(None, true)).unwrap());
         assert_ne!(one.values().next(), two.values().next());
-        assert_eq!(one.generated(), ["UNSET"]);
+        assert_eq!(one.generated_variables(), ["UNSET"]);
         let message = "the secret `token` has no value: set the environment variable UNSET";
         assert_eq!(resolve(secret(Some("UNSET"), false)).unwrap_err(), message);
     }

@@ -5,20 +5,20 @@ use std::time::Duration;
 
 use crate::aggregate::round;
 use crate::generator::Gauges;
-use crate::limits::{SILENCE_LOOKS_APART_MAX, SILENCE_NOTED_MIN, SILENCE_TOLD_EVERY};
+use crate::limits::{SILENCE_NOTED_MIN, SILENCE_REPORTED_EVERY, SILENCE_SAMPLES_APART_MAX};
 use crate::record::timeline::SilenceRow;
 
 /// What was seen so far.
 #[derive(Debug, Default)]
-pub(super) struct Silences {
-    last: Option<Look>,
+pub(super) struct SilenceDetector {
+    last: Option<SilenceSample>,
     current: Option<Silence>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Look {
+struct SilenceSample {
     at: Duration,
-    under_way: u64,
+    in_flight: u64,
     ended: u64,
 }
 
@@ -26,48 +26,48 @@ struct Look {
 struct Silence {
     from: Duration,
     until: Duration,
-    under_way: u64,
+    in_flight: u64,
     /// How far a row has told of it.
-    told_until: Duration,
+    reported_until: Duration,
 }
 
-impl Silences {
+impl SilenceDetector {
     /// Takes a look; gives what is to be told: a silence that is over, or goes on and was not told of for a while.
-    pub(super) fn look(&mut self, at: Duration, gauges: Gauges) -> Option<SilenceRow> {
+    pub(super) fn add_sample(&mut self, at: Duration, gauges: Gauges) -> Option<SilenceRow> {
         // Whoever waits by plan is not kept waiting.
         let under_way = gauges.exchanging.saturating_sub(gauges.long_polls);
-        let look = Look { at, under_way, ended: gauges.exchanged };
+        let look = SilenceSample { at, in_flight: under_way, ended: gauges.exchanged };
         let before = self.last.replace(look)?;
-        let is_near = at.saturating_sub(before.at) <= SILENCE_LOOKS_APART_MAX;
-        if !is_near || look.ended != before.ended || before.under_way == 0 || under_way == 0 {
-            return self.end();
+        let is_near = at.saturating_sub(before.at) <= SILENCE_SAMPLES_APART_MAX;
+        if !is_near || look.ended != before.ended || before.in_flight == 0 || under_way == 0 {
+            return self.finish();
         }
         let from = before.at;
-        let silence = self.current.get_or_insert(Silence { from, until: at, under_way: 0, told_until: from });
+        let silence = self.current.get_or_insert(Silence { from, until: at, in_flight: 0, reported_until: from });
         silence.until = at;
-        silence.under_way = silence.under_way.max(before.under_way).max(under_way);
-        let is_new = silence.until - silence.told_until >= SILENCE_TOLD_EVERY;
+        silence.in_flight = silence.in_flight.max(before.in_flight).max(under_way);
+        let is_new = silence.until - silence.reported_until >= SILENCE_REPORTED_EVERY;
         if is_new {
-            silence.told_until = silence.until;
+            silence.reported_until = silence.until;
         }
-        is_new.then(|| silence.row()).filter(SilenceRow::is_noted)
+        is_new.then(|| silence.row()).filter(SilenceRow::is_noteworthy)
     }
 
     /// No more looks come.
-    pub(super) fn end(&mut self) -> Option<SilenceRow> {
-        self.current.take().map(Silence::row).filter(SilenceRow::is_noted)
+    pub(super) fn finish(&mut self) -> Option<SilenceRow> {
+        self.current.take().map(Silence::row).filter(SilenceRow::is_noteworthy)
     }
 }
 
 impl Silence {
     fn row(self) -> SilenceRow {
         let seconds = |time: Duration| round(time.as_secs_f64());
-        SilenceRow { t_s: seconds(self.from), until_s: seconds(self.until), under_way: self.under_way }
+        SilenceRow { t_s: seconds(self.from), until_s: seconds(self.until), under_way: self.in_flight }
     }
 }
 
 impl SilenceRow {
-    fn is_noted(&self) -> bool {
+    fn is_noteworthy(&self) -> bool {
         self.until_s - self.t_s >= SILENCE_NOTED_MIN.as_secs_f64()
     }
 }
@@ -79,7 +79,7 @@ mod tests {
     /// What looks every 100 ms tell, each by requests under way and those that have ended.
     #[track_caller]
     fn check(looks: &[(u64, u64, u64)], expected: &[(f64, f64, u64)]) {
-        let mut silences = Silences::default();
+        let mut silences = SilenceDetector::default();
         let mut rows: Vec<SilenceRow> = Vec::new();
         let mut tell = |row: Option<SilenceRow>| {
             let Some(row) = row else { return };
@@ -90,9 +90,9 @@ mod tests {
         };
         for (tenth, exchanging, exchanged) in looks {
             let gauges = Gauges { exchanging: *exchanging, exchanged: *exchanged, ..Gauges::default() };
-            tell(silences.look(Duration::from_millis(100 * tenth), gauges));
+            tell(silences.add_sample(Duration::from_millis(100 * tenth), gauges));
         }
-        tell(silences.end());
+        tell(silences.finish());
         let rows: Vec<(f64, f64, u64)> = rows.iter().map(|row| (row.t_s, row.until_s, row.under_way)).collect();
         assert_eq!(rows, expected, "{looks:?}");
     }
@@ -121,19 +121,19 @@ mod tests {
 
     #[test]
     fn what_waits_by_plan_is_not_silent() {
-        let mut silences = Silences::default();
+        let mut silences = SilenceDetector::default();
         for tenth in 0..40 {
             let gauges = Gauges { exchanging: 3, long_polls: 3, ..Gauges::default() };
-            assert_eq!(silences.look(Duration::from_millis(100 * tenth), gauges), None);
+            assert_eq!(silences.add_sample(Duration::from_millis(100 * tenth), gauges), None);
         }
-        assert_eq!(silences.end(), None);
+        assert_eq!(silences.finish(), None);
     }
 
     #[test]
     fn one_that_goes_on_is_told_before_it_is_over() {
-        let mut silences = Silences::default();
+        let mut silences = SilenceDetector::default();
         let gauges = Gauges { exchanging: 1, ..Gauges::default() };
-        let told = (0..35).filter_map(|tenth| silences.look(Duration::from_millis(100 * tenth), gauges));
+        let told = (0..35).filter_map(|tenth| silences.add_sample(Duration::from_millis(100 * tenth), gauges));
         let told: Vec<f64> = told.map(|row| row.until_s).collect();
         assert_eq!(told, [1.2, 1.5, 1.8, 2.1, 2.4, 2.7, 3.0, 3.3]);
     }

@@ -16,7 +16,7 @@ pub use totals::{Mismatch, read_totals, reconcile};
 pub(crate) use totals::{read_json, read_json_with_timeout};
 pub use tracker::Tracker;
 
-use crate::scenario::Work;
+use crate::scenario::WorkSpec;
 
 /// All trackers of a trial.
 #[derive(Debug)]
@@ -25,21 +25,21 @@ pub struct Trackers(Vec<(String, Mutex<Tracker>)>);
 impl Trackers {
     /// One tracker for each kind of work.
     #[must_use]
-    pub fn new(works: &[Work]) -> Self {
+    pub fn new(works: &[WorkSpec]) -> Self {
         Self(works.iter().map(|work| (work.name.clone(), Mutex::new(Tracker::new(work)))).collect())
     }
 
     /// The tracker of the work at that place of the scenario.
     pub fn tracker(&self, place: usize) -> MutexGuard<'_, Tracker> {
-        lock(&self.0[place].1)
+        lock_tracker(&self.0[place].1)
     }
 
     /// All names and trackers.
     pub fn all(&self) -> impl Iterator<Item = (&str, MutexGuard<'_, Tracker>)> {
-        self.0.iter().map(|(name, tracker)| (name.as_str(), lock(tracker)))
+        self.0.iter().map(|(name, tracker)| (name.as_str(), lock_tracker(tracker)))
     }
 }
 
-fn lock(tracker: &Mutex<Tracker>) -> MutexGuard<'_, Tracker> {
+fn lock_tracker(tracker: &Mutex<Tracker>) -> MutexGuard<'_, Tracker> {
     tracker.lock().unwrap_or_else(PoisonError::into_inner)
 }

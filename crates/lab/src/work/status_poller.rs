@@ -19,8 +19,8 @@ use crate::flag::wait_until_raised;
 use crate::generator::{ControlClient, ControlRequest, excerpt};
 use crate::limits::REQUEST_TIMEOUT;
 use crate::record::timeline::{TimelineRow, WorkRow};
-use crate::scenario::{Asking, Scenario, Scope, Work};
-use crate::trial::Log;
+use crate::scenario::{Scenario, Scope, StatusRequest, WorkSpec};
+use crate::trial::TimelineLog;
 
 /// Everything that rounds share.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ pub struct StatusPoller {
     /// The trackers.
     pub trackers: Arc<Trackers>,
     /// Where rows go.
-    pub(crate) log: Arc<Log>,
+    pub(crate) log: Arc<TimelineLog>,
     /// The moment that the plan counts from.
     pub start: Instant,
     /// The first answer that could not be understood, for the report.
@@ -62,9 +62,9 @@ impl StatusPoller {
     }
 
     async fn run_rounds(&self, place: usize, driven: watch::Receiver<bool>) {
-        let work = &self.scenario.works[place];
+        let work = &self.scenario.work_specs[place];
         let (mut order, mut silent_rounds) = (PollOrder::default(), 0);
-        let mut ticks = tokio::time::interval_at(self.start + work.poll, work.poll);
+        let mut ticks = tokio::time::interval_at(self.start + work.poll_interval, work.poll_interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut driven_since = None;
         loop {
@@ -94,14 +94,14 @@ impl StatusPoller {
 
     /// Asks once for every piece that has not ended. A target that is away would make every request of the round wait:
     /// the next round goes on behind those that were met with silence.
-    async fn run_round(&self, place: usize, work: &Work, began: Duration, order: &mut PollOrder) -> PollRound {
+    async fn run_round(&self, place: usize, work: &WorkSpec, began: Duration, order: &mut PollOrder) -> PollRound {
         let unfinished = order.apply(self.trackers.tracker(place).unfinished());
         let mut round = PollRound::default();
-        let (Asking::Bulk { bulk: size, .. } | Asking::Each { at_once: size }) = work.asking;
+        let (StatusRequest::Bulk { bulk: size, .. } | StatusRequest::Single { at_once: size }) = work.status_request;
         for chunk in unfinished.chunks(size) {
-            let heard = match &work.asking {
-                Asking::Bulk { ids, .. } => self.poll_chunk(place, work, ids, chunk, &mut round).await,
-                Asking::Each { .. } => self.poll_each(place, work, chunk, &mut round).await,
+            let heard = match &work.status_request {
+                StatusRequest::Bulk { ids, .. } => self.poll_chunk(place, work, ids, chunk, &mut round).await,
+                StatusRequest::Single { .. } => self.poll_each(place, work, chunk, &mut round).await,
             };
             self.trackers.tracker(place).mark_polled(chunk, began);
             round.got_response |= heard;
@@ -119,7 +119,7 @@ impl StatusPoller {
     async fn poll_chunk(
         &self,
         place: usize,
-        work: &Work,
+        work: &WorkSpec,
         member: &str,
         ids: &[Box<str>],
         round: &mut PollRound,
@@ -134,7 +134,7 @@ impl StatusPoller {
     }
 
     /// Asks for each of these at once; gives whether any answer came.
-    async fn poll_each(&self, place: usize, work: &Work, ids: &[Box<str>], round: &mut PollRound) -> bool {
+    async fn poll_each(&self, place: usize, work: &WorkSpec, ids: &[Box<str>], round: &mut PollRound) -> bool {
         let answers = join_all(ids.iter().map(|id| self.request_one(work, id))).await;
         let heard = !answers.iter().all(|answer| matches!(answer, Err(StatusError::NoResponse(_))));
         let now = self.start.elapsed();
@@ -159,23 +159,23 @@ impl StatusPoller {
         1
     }
 
-    async fn request_many(&self, work: &Work, member: &str, ids: &[Box<str>]) -> Result<Value, StatusError> {
-        let path = work.path.render(&Scope::of_run(&self.globals)).map_err(StatusError::Invalid)?;
+    async fn request_many(&self, work: &WorkSpec, member: &str, ids: &[Box<str>]) -> Result<Value, StatusError> {
+        let path = work.path.render(&Scope::for_run(&self.globals)).map_err(StatusError::Invalid)?;
         let mut headers = self.headers.clone();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         self.request_status(work, &path, headers, Bytes::from(json!({ member: ids }).to_string())).await
     }
 
-    async fn request_one(&self, work: &Work, id: &str) -> Result<Value, StatusError> {
+    async fn request_one(&self, work: &WorkSpec, id: &str) -> Result<Value, StatusError> {
         let kept = [("id".to_owned(), id.to_owned())];
         let path =
-            work.path.render(&Scope { kept: &kept, ..Scope::of_run(&self.globals) }).map_err(StatusError::Invalid)?;
+            work.path.render(&Scope { kept: &kept, ..Scope::for_run(&self.globals) }).map_err(StatusError::Invalid)?;
         self.request_status(work, &path, self.headers.clone(), Bytes::new()).await
     }
 
     async fn request_status(
         &self,
-        work: &Work,
+        work: &WorkSpec,
         path: &str,
         headers: HeaderMap,
         body: Bytes,
@@ -196,7 +196,8 @@ impl StatusPoller {
         if !(200..300).contains(&reply.status) {
             let message = format!("{path} answered {}: {}", reply.status, excerpt(&reply.body));
             // Of a request for many these say nothing about a single piece.
-            let of_piece = matches!(work.asking, Asking::Each { .. }) && matches!(reply.status, 404 | 410);
+            let of_piece =
+                matches!(work.status_request, StatusRequest::Single { .. }) && matches!(reply.status, 404 | 410);
             return Err(if of_piece { StatusError::Unknown(message) } else { StatusError::Invalid(message) });
         }
         serde_json::from_slice(&reply.body)

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Mismatch, Tracker, read_totals, reconcile};
 use crate::aggregate::{TotalsFigures, WorkFigures, WorkPoint};
-use crate::scenario::{Document, Scenario, Totals, Work};
+use crate::scenario::{Document, Scenario, WorkSpec, WorkTotals};
 
 const WORK: &str = r#"
 format = 1
@@ -40,8 +40,8 @@ group = "/h"
 derive = { pace = "run_s / turns" }
 "#;
 
-fn work() -> Work {
-    Scenario::read(&Document::parse(WORK).unwrap()).unwrap().works.remove(0)
+fn work() -> WorkSpec {
+    Scenario::read(&Document::parse(WORK).unwrap()).unwrap().work_specs.remove(0)
 }
 
 fn at(seconds: u64) -> Duration {
@@ -227,10 +227,10 @@ fn figures_come_from_the_servers_own_times() {
 
 #[track_caller]
 fn check_totals(before: &Value, after: &Value, lab: [u64; 2], expected: &[Mismatch]) {
-    let totals = Totals {
+    let totals = WorkTotals {
         created: vec!["/all".to_owned()],
         finished: vec!["/f".to_owned(), "/g".to_owned()],
-        ..Totals::default()
+        ..WorkTotals::default()
     };
     let rise = read_totals(&totals, after).since(read_totals(&totals, before));
     let work =

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::aggregate::{TotalsFigures, WorkFigures};
 use crate::generator::{ControlClient, ControlRequest, excerpt};
 use crate::limits::REQUEST_TIMEOUT;
-use crate::scenario::{Scope, Template, Totals};
+use crate::scenario::{Scope, Template, WorkTotals};
 
 /// Where the server's count and the lab's differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub(crate) async fn read_json_with_timeout(
     globals: &BTreeMap<String, String>,
     timeout: Duration,
 ) -> Result<Value, String> {
-    let path = path.render(&Scope::of_run(globals))?;
+    let path = path.render(&Scope::for_run(globals))?;
     let call = ControlRequest {
         method: Method::GET,
         path: path.parse().map_err(|_| format!("`{path}` is not a path"))?,
@@ -60,7 +60,7 @@ pub(crate) async fn read_json_with_timeout(
 
 /// Reads the server's totals out of its answer. A missing number is nothing, not zero.
 #[must_use]
-pub fn read_totals(totals: &Totals, answer: &Value) -> TotalsFigures {
+pub fn read_totals(totals: &WorkTotals, answer: &Value) -> TotalsFigures {
     let sum = |pointers: &[String]| {
         let numbers = pointers.iter().map(|pointer| answer.pointer(pointer).and_then(Value::as_i64));
         if pointers.is_empty() { None } else { numbers.sum::<Option<i64>>() }
@@ -83,7 +83,7 @@ impl TotalsFigures {
 
 /// Every count of `totals` that differs from the lab's.
 #[must_use]
-pub fn reconcile(totals: &Totals, work: &WorkFigures) -> Vec<Mismatch> {
+pub fn reconcile(totals: &WorkTotals, work: &WorkFigures) -> Vec<Mismatch> {
     let server = work.totals.unwrap_or_default();
     let counts = [
         ("created", &totals.created, work.created, server.created),

@@ -18,13 +18,13 @@ use super::holders::{Holder, Holders};
 use crate::aggregate::{DrainCurve, Summary, TotalsFigures, WorkFigures, WorkPoint, round};
 use crate::clock::parse_rfc3339;
 use crate::limits::UNKNOWN_IDS_MAX;
-use crate::scenario::{Formula, Reading, State, Work};
+use crate::scenario::{Formula, StatusMapping, WorkSpec, WorkState};
 
 /// One kind of work.
 #[derive(Debug)]
 pub struct Tracker {
-    reading: Reading,
-    derive: Vec<(String, Formula)>,
+    status_mapping: StatusMapping,
+    derived: Vec<(String, Formula)>,
     stuck_after: Duration,
     unfinished: BTreeMap<Box<str>, WorkItem>,
     ended: BTreeSet<Box<str>>,
@@ -36,13 +36,13 @@ pub struct Tracker {
     last_end: Duration,
     holders: Holders,
     totals: EndedTotals,
-    curve: DrainCurve,
+    drain_curve: DrainCurve,
 }
 
 /// A piece that has not ended.
 #[derive(Debug)]
 struct WorkItem {
-    state: State,
+    state: WorkState,
     due: Duration,
     progress_at: Duration,
     progress: Vec<Option<f64>>,
@@ -70,15 +70,15 @@ struct EndedTotals {
 impl Tracker {
     /// Nothing created yet.
     #[must_use]
-    pub fn new(work: &Work) -> Self {
+    pub fn new(work: &WorkSpec) -> Self {
         let tally = EndedTotals {
-            figures: vec![Summary::default(); work.reading.figures.len()],
-            derived: vec![Summary::default(); work.derive.len()],
+            figures: vec![Summary::default(); work.status_mapping.figures.len()],
+            derived: vec![Summary::default(); work.derived.len()],
             ..EndedTotals::default()
         };
         Self {
-            reading: work.reading.clone(),
-            derive: work.derive.clone(),
+            status_mapping: work.status_mapping.clone(),
+            derived: work.derived.clone(),
             stuck_after: work.stuck_after,
             unfinished: BTreeMap::new(),
             ended: BTreeSet::new(),
@@ -89,7 +89,7 @@ impl Tracker {
             last_end: Duration::ZERO,
             holders: Holders::default(),
             totals: tally,
-            curve: DrainCurve::default(),
+            drain_curve: DrainCurve::default(),
         }
     }
 
@@ -99,8 +99,8 @@ impl Tracker {
             self.totals.duplicates += 1;
             return;
         }
-        let progress = vec![None; self.reading.progress.len()];
-        let (state, looked_at) = (State::Waiting, Duration::ZERO);
+        let progress = vec![None; self.status_mapping.progress.len()];
+        let (state, looked_at) = (WorkState::Waiting, Duration::ZERO);
         self.unfinished
             .insert(id.into(), WorkItem { state, due, progress_at: now, progress, polled_at: looked_at, holder: None });
         self.first_due = Some(self.first_due.map_or(due, |first| first.min(due)));
@@ -118,14 +118,14 @@ impl Tracker {
     /// # Errors
     /// The answer is not what the scenario says; what could be read of it counts.
     pub fn observe(&mut self, asked: &[Box<str>], answer: &Value, now: Duration) -> Result<(), String> {
-        let items = answer.pointer(&self.reading.items).and_then(Value::as_array);
-        let items = items.ok_or_else(|| format!("no list at `{}`", self.reading.items))?;
+        let items = answer.pointer(&self.status_mapping.items).and_then(Value::as_array);
+        let items = items.ok_or_else(|| format!("no list at `{}`", self.status_mapping.items))?;
         let (mut named, mut all_named) = (BTreeSet::new(), true);
         let mut found = Ok(());
         for item in items {
-            let Some(id) = item.pointer(&self.reading.id).and_then(Value::as_str) else {
+            let Some(id) = item.pointer(&self.status_mapping.id).and_then(Value::as_str) else {
                 all_named = false;
-                found = found.and_then(|()| Err(format!("no id at `{}`", self.reading.id)));
+                found = found.and_then(|()| Err(format!("no id at `{}`", self.status_mapping.id)));
                 continue;
             };
             named.insert(id);
@@ -140,8 +140,8 @@ impl Tracker {
 
     /// The server answers that it does not know a piece.
     pub fn observe_unknown(&mut self, id: &str, now: Duration) {
-        if let Some(piece) = self.unfinished.get_mut(id).filter(|piece| piece.state != State::Unknown) {
-            (piece.state, piece.progress_at, piece.holder) = (State::Unknown, now, None);
+        if let Some(piece) = self.unfinished.get_mut(id).filter(|piece| piece.state != WorkState::Unknown) {
+            (piece.state, piece.progress_at, piece.holder) = (WorkState::Unknown, now, None);
         }
     }
 
@@ -152,11 +152,12 @@ impl Tracker {
     pub fn observe_item(&mut self, id: &str, item: &Value, now: Duration) -> Result<(), String> {
         let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str);
         let Some(piece) = self.unfinished.get_mut(id) else { return Ok(()) };
-        let word = text(&self.reading.state).ok_or_else(|| format!("no state at `{}`", self.reading.state))?;
-        let state = self.reading.meaning(word).ok_or_else(|| format!("the state \"{word}\" has no meaning"))?;
-        let number = |figure: &usize| item.pointer(&self.reading.figures[*figure].1).and_then(Value::as_f64);
-        let progress: Vec<Option<f64>> = self.reading.progress.iter().map(number).collect();
-        if state == State::Unknown {
+        let word =
+            text(&self.status_mapping.state).ok_or_else(|| format!("no state at `{}`", self.status_mapping.state))?;
+        let state = self.status_mapping.state_of(word).ok_or_else(|| format!("the state \"{word}\" has no meaning"))?;
+        let number = |figure: &usize| item.pointer(&self.status_mapping.figures[*figure].1).and_then(Value::as_f64);
+        let progress: Vec<Option<f64>> = self.status_mapping.progress.iter().map(number).collect();
+        if state == WorkState::Unknown {
             self.observe_unknown(id, now);
             return Ok(());
         }
@@ -164,48 +165,49 @@ impl Tracker {
             piece.progress_at = now;
             piece.progress = progress;
         }
-        if piece.state == State::Waiting && state != State::Waiting {
+        if piece.state == WorkState::Waiting && state != WorkState::Waiting {
             self.queue_moved_at = now;
         }
         piece.state = state;
-        piece.holder = self.reading.group.as_deref().and_then(|pointer| self.holders.intern(item.pointer(pointer)?));
-        if matches!(state, State::Finished | State::Failed) {
+        piece.holder =
+            self.status_mapping.holder.as_deref().and_then(|pointer| self.holders.intern(item.pointer(pointer)?));
+        if matches!(state, WorkState::Finished | WorkState::Failed) {
             let due = piece.due;
-            self.end(id, state, item, due, now);
+            self.end_item(id, state, item, due, now);
         }
         Ok(())
     }
 
-    fn end(&mut self, id: &str, state: State, item: &Value, due: Duration, now: Duration) {
+    fn end_item(&mut self, id: &str, state: WorkState, item: &Value, due: Duration, now: Duration) {
         if let Some((id, _)) = self.unfinished.remove_entry(id) {
             self.ended.insert(id);
         }
         self.last_end = self.last_end.max(now);
-        if state == State::Failed {
+        if state == WorkState::Failed {
             self.totals.failed += 1;
             return;
         }
         self.totals.finished += 1;
-        let [created, started, finished] = self.reading.times.each_ref().map(|pointer| {
+        let [created, started, finished] = self.status_mapping.times.each_ref().map(|pointer| {
             let text = item.pointer(pointer.as_deref()?)?.as_str()?;
             parse_rfc3339(text)
         });
         let seconds = |from: Option<i64>, to: Option<i64>| Some((to? - from?) as f64 / 1000.0);
-        let by_lab = self.reading.times.iter().all(Option::is_none);
+        let by_lab = self.status_mapping.times.iter().all(Option::is_none);
         let observed = by_lab.then(|| now.saturating_sub(due).as_secs_f64());
         let piece = WorkItemFigures {
             completion_s: seconds(created, finished).or(observed),
             queue_wait_s: seconds(created, started),
             run_s: seconds(started, finished),
             figures: self
-                .reading
+                .status_mapping
                 .figures
                 .iter()
                 .map(|(_, pointer)| item.pointer(pointer).and_then(Value::as_f64))
                 .collect(),
         };
         self.totals.note_times(created, finished);
-        self.totals.add_item(&piece, &self.reading, &self.derive);
+        self.totals.add_item(&piece, &self.status_mapping, &self.derived);
     }
 
     /// A round that began then has asked for these pieces: an answer came, or none, which is no progress either.
@@ -225,14 +227,14 @@ impl Tracker {
     /// Whether a piece has not changed for too long.
     fn is_stalled(&self, piece: &WorkItem) -> bool {
         let moved_at = match piece.state {
-            State::Waiting => piece.progress_at.max(self.queue_moved_at),
-            State::Running | State::Finished | State::Failed | State::Unknown => piece.progress_at,
+            WorkState::Waiting => piece.progress_at.max(self.queue_moved_at),
+            WorkState::Running | WorkState::Finished | WorkState::Failed | WorkState::Unknown => piece.progress_at,
         };
         piece.polled_at.max(self.all_polled_at).saturating_sub(moved_at) >= self.stuck_after
     }
 
     fn is_stuck(&self, piece: &WorkItem) -> bool {
-        piece.state != State::Unknown && self.is_stalled(piece)
+        piece.state != WorkState::Unknown && self.is_stalled(piece)
     }
 
     /// The counts at a moment; they add up to what was created.
@@ -246,10 +248,10 @@ impl Tracker {
         };
         for piece in self.unfinished.values() {
             match piece.state {
-                State::Unknown => point.unknown += 1,
+                WorkState::Unknown => point.unknown += 1,
                 _ if self.is_stalled(piece) => point.stuck += 1,
-                State::Waiting => point.waiting += 1,
-                State::Running | State::Finished | State::Failed => point.running += 1,
+                WorkState::Waiting => point.waiting += 1,
+                WorkState::Running | WorkState::Finished | WorkState::Failed => point.running += 1,
             }
         }
         point
@@ -258,7 +260,7 @@ impl Tracker {
     /// Adds the counts at a moment to the curve.
     pub fn record_point(&mut self, now: Duration) -> WorkPoint {
         let point = self.counts(now);
-        self.curve.push(point);
+        self.drain_curve.push(point);
         point
     }
 
@@ -271,7 +273,7 @@ impl Tracker {
     /// Pieces in the server's queue, as far as it was asked.
     #[must_use]
     pub fn waiting(&self) -> u64 {
-        self.unfinished.values().filter(|piece| piece.state == State::Waiting).count() as u64
+        self.unfinished.values().filter(|piece| piece.state == WorkState::Waiting).count() as u64
     }
 
     /// Pieces created so far.
@@ -288,8 +290,8 @@ impl Tracker {
         let names = |names: &[String], sums: &[Summary]| {
             names.iter().cloned().zip(sums.iter().map(Summary::statistics)).collect::<BTreeMap<_, _>>()
         };
-        let figure_names: Vec<String> = self.reading.figures.iter().map(|(name, _)| name.clone()).collect();
-        let derived_names: Vec<String> = self.derive.iter().map(|(name, _)| name.clone()).collect();
+        let figure_names: Vec<String> = self.status_mapping.figures.iter().map(|(name, _)| name.clone()).collect();
+        let derived_names: Vec<String> = self.derived.iter().map(|(name, _)| name.clone()).collect();
         WorkFigures {
             created: self.created(),
             finished: point.finished,
@@ -310,14 +312,14 @@ impl Tracker {
             progress_per_s: self.progress_per_s(),
             derived: names(&derived_names, &tally.derived),
             totals,
-            drain_curve: self.curve.points(),
+            drain_curve: self.drain_curve.points(),
         }
     }
 
     /// Stuck pieces by who held them at the last look; empty where the scenario does not say how to see it.
     fn stuck_by(&self) -> BTreeMap<String, u64> {
         let mut by = BTreeMap::new();
-        if self.reading.group.is_some() {
+        if self.status_mapping.holder.is_some() {
             for piece in self.unfinished.values().filter(|piece| self.is_stuck(piece)) {
                 *by.entry(self.holders.name(piece.holder).to_owned()).or_insert(0) += 1;
             }
@@ -326,7 +328,7 @@ impl Tracker {
     }
 
     fn unknown_ids(&self) -> Vec<String> {
-        let unknown = self.unfinished.iter().filter(|(_, piece)| piece.state == State::Unknown);
+        let unknown = self.unfinished.iter().filter(|(_, piece)| piece.state == WorkState::Unknown);
         unknown.take(UNKNOWN_IDS_MAX).map(|(id, _)| id.to_string()).collect()
     }
 
@@ -343,9 +345,9 @@ impl Tracker {
         let Some(span_s) = self.span_s() else { return BTreeMap::new() };
         let per_s = |place: &usize| {
             let sum = self.totals.figures[*place].statistics().sum?;
-            Some((self.reading.figures[*place].0.clone(), round(sum / span_s)))
+            Some((self.status_mapping.figures[*place].0.clone(), round(sum / span_s)))
         };
-        self.reading.progress.iter().filter_map(per_s).collect()
+        self.status_mapping.progress.iter().filter_map(per_s).collect()
     }
 
     /// Seconds from the first creation to the last finish, by the server's own times where it has them: they are
@@ -374,7 +376,7 @@ impl EndedTotals {
         self.last_finished_ms = self.last_finished_ms.max(finished);
     }
 
-    fn add_item(&mut self, piece: &WorkItemFigures, reading: &Reading, derive: &[(String, Formula)]) {
+    fn add_item(&mut self, piece: &WorkItemFigures, reading: &StatusMapping, derive: &[(String, Formula)]) {
         let own = |name: &str| {
             let place = reading.figures.iter().position(|(figure, _)| figure == name)?;
             piece.figures[place]
@@ -391,7 +393,7 @@ impl EndedTotals {
             (&mut self.run_s, piece.run_s),
         ];
         let figures = self.figures.iter_mut().zip(piece.figures.iter().copied());
-        let derived = self.derived.iter_mut().zip(derive.iter().map(|(_, formula)| formula.value(&value)));
+        let derived = self.derived.iter_mut().zip(derive.iter().map(|(_, formula)| formula.evaluate(&value)));
         for (summary, value) in times.into_iter().chain(figures).chain(derived) {
             value.into_iter().for_each(|value| summary.record(value));
         }

@@ -11,8 +11,8 @@ use std::time::Duration;
 use clap::FromArgMatches as _;
 use lab::guard::{Guard, GuardArgs};
 use lab::record::timeline::FaultRow;
-use lab::scenario::{Document, Fault, FaultAct, Scenario, Scope, TargetLimits};
-use lab::trial::{CouldNotRun, Fleet, Order, orders};
+use lab::scenario::{Document, Fault, FaultAction, Scenario, Scope, TargetLimits};
+use lab::trial::{ProcessSupervisor, ScheduledFault, TrialError, fault_schedule};
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::net::unix::pipe;
@@ -45,13 +45,13 @@ request = "GET /"
 "#;
 
 /// A directory with a pipe into which the processes of a test speak. Its end is theirs.
-struct House {
+struct ProcessFixture {
     dir: PathBuf,
-    words: BufReader<pipe::Receiver>,
+    lines: BufReader<pipe::Receiver>,
     port: u16,
 }
 
-impl House {
+impl ProcessFixture {
     fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("lab-fleet-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -63,13 +63,13 @@ impl House {
         }
         let words = BufReader::new(pipe::OpenOptions::new().open_receiver(dir.join("pipe")).unwrap());
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        Self { dir, words, port }
+        Self { dir, lines: words, port }
     }
 
     /// The next line; none when all processes that hold the pipe have ended.
-    async fn word(&mut self) -> Option<String> {
+    async fn next_line(&mut self) -> Option<String> {
         let mut line = String::new();
-        let read = self.words.read_line(&mut line).await.unwrap();
+        let read = self.lines.read_line(&mut line).await.unwrap();
         (read > 0).then(|| line.trim().to_owned())
     }
 
@@ -77,7 +77,7 @@ impl House {
     fn shell(&self, script: &str) -> Scenario {
         let script = format!("exec 3>'{}'; {script}", self.dir.join("pipe").display());
         let mut scenario = self.scenario(&format!("[\"sh\", \"-c\", {script:?}]"));
-        scenario.target.ready = None;
+        scenario.target.ready_path = None;
         scenario
     }
 
@@ -93,7 +93,7 @@ impl House {
     }
 
     /// A second pipe, from which a process may read what a test writes.
-    fn hold(&self) -> PathBuf {
+    fn second_pipe(&self) -> PathBuf {
         self.dir.join("hold")
     }
 
@@ -101,27 +101,27 @@ impl House {
         std::fs::read_to_string(self.dir.join("server.log")).unwrap()
     }
 
-    async fn start(&self, fleet: &mut Fleet, scenario: &Scenario) -> Result<u32, CouldNotRun> {
+    async fn start(&self, fleet: &mut ProcessSupervisor, scenario: &Scenario) -> Result<u32, TrialError> {
         let globals = BTreeMap::new();
-        fleet.start(scenario, &Scope::of_run(&globals), &self.dir).await?;
+        fleet.start(scenario, &Scope::for_run(&globals), &self.dir).await?;
         Ok(fleet.pids().next().unwrap().1)
     }
 }
 
-impl Drop for House {
+impl Drop for ProcessFixture {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.dir);
     }
 }
 
 /// Orders of this moment.
-fn now(acts: &[FaultAct]) -> Vec<Order> {
-    let order = |act: &FaultAct| Order { at: Duration::ZERO, process: "server".to_owned(), act: *act };
+fn faults_now(acts: &[FaultAction]) -> Vec<ScheduledFault> {
+    let order = |act: &FaultAction| ScheduledFault { at: Duration::ZERO, process: "server".to_owned(), action: *act };
     acts.iter().map(order).collect()
 }
 
 /// Carries the orders out until so many have been told.
-async fn tell(fleet: &mut Fleet, orders: &[Order], count: usize) -> Vec<FaultRow> {
+async fn run_faults(fleet: &mut ProcessSupervisor, orders: &[ScheduledFault], count: usize) -> Vec<FaultRow> {
     let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let all = async {
         let mut rows = Vec::new();
@@ -138,61 +138,61 @@ async fn tell(fleet: &mut Fleet, orders: &[Order], count: usize) -> Vec<FaultRow
 }
 
 /// Carries the orders out until the fleet has failed.
-async fn fail(fleet: &mut Fleet, orders: &[Order]) -> String {
+async fn run_until_failure(fleet: &mut ProcessSupervisor, orders: &[ScheduledFault]) -> String {
     fleet.supervise(Instant::now(), orders, &mut |_| {}).await
 }
 
 #[tokio::test]
 async fn a_kill_ends_the_whole_group_and_is_no_death() {
-    let mut house = House::new();
-    let mut fleet = Fleet::default();
+    let mut house = ProcessFixture::new();
+    let mut fleet = ProcessSupervisor::default();
     let pid = house.start(&mut fleet, &house.shell("sleep 1000 & echo up >&3; wait")).await.unwrap();
-    assert_eq!(house.word().await.as_deref(), Some("up"));
-    let mut roster = fleet.roster();
+    assert_eq!(house.next_line().await.as_deref(), Some("up"));
+    let mut roster = fleet.process_list();
     assert_eq!(*roster.borrow(), [("server".to_owned(), pid)]);
     let gone = async {
-        assert_eq!(house.word().await, None);
+        assert_eq!(house.next_line().await, None);
         roster.wait_for(Vec::is_empty).await.unwrap();
     };
-    let kill = now(&[FaultAct::Kill]);
+    let kill = faults_now(&[FaultAction::Kill]);
     tokio::select! {
         () = gone => {}
-        death = fail(&mut fleet, &kill) => panic!("{death}"),
+        death = run_until_failure(&mut fleet, &kill) => panic!("{death}"),
     }
-    assert_eq!(fleet.death(), None);
-    let row = &fleet.faults()[0];
+    assert_eq!(fleet.unexpected_exit(), None);
+    let row = &fleet.fault_rows()[0];
     assert_eq!((row.act.as_str(), row.pid_before, row.pid_after, &row.failed), ("kill", Some(pid), None, &None));
 }
 
 #[tokio::test]
 async fn a_death_without_an_order_is_one_also_after_orders() {
-    let mut house = House::new();
-    let mut fleet = Fleet::default();
-    let script = format!("echo up >&3; read line < '{}'; exit 3", house.hold().display());
+    let mut house = ProcessFixture::new();
+    let mut fleet = ProcessSupervisor::default();
+    let script = format!("echo up >&3; read line < '{}'; exit 3", house.second_pipe().display());
     house.start(&mut fleet, &house.shell(&script)).await.unwrap();
-    assert_eq!(house.word().await.as_deref(), Some("up"));
-    assert_eq!(fleet.death(), None);
-    tell(&mut fleet, &now(&[FaultAct::Stop, FaultAct::Continue]), 2).await;
+    assert_eq!(house.next_line().await.as_deref(), Some("up"));
+    assert_eq!(fleet.unexpected_exit(), None);
+    run_faults(&mut fleet, &faults_now(&[FaultAction::Stop, FaultAction::Continue]), 2).await;
     // Opened as soon as the shell reads there.
-    std::fs::write(house.hold(), "go\n").unwrap();
-    let death = fail(&mut fleet, &[]).await;
+    std::fs::write(house.second_pipe(), "go\n").unwrap();
+    let death = run_until_failure(&mut fleet, &[]).await;
     assert!(death.starts_with("server ended by itself (exit status: 3)"), "{death}");
-    assert_eq!(fleet.death(), Some(death));
+    assert_eq!(fleet.unexpected_exit(), Some(death));
 }
 
 #[tokio::test]
 async fn a_process_stops_and_goes_on() {
-    let mut house = House::new();
-    let mut fleet = Fleet::default();
+    let mut house = ProcessFixture::new();
+    let mut fleet = ProcessSupervisor::default();
     let script = "trap 'echo on >&3' CONT; echo up >&3; while :; do :; done";
     let pid = house.start(&mut fleet, &house.shell(script)).await.unwrap();
-    assert_eq!(house.word().await.as_deref(), Some("up"));
-    let rows = tell(&mut fleet, &now(&[FaultAct::Stop]), 1).await;
+    assert_eq!(house.next_line().await.as_deref(), Some("up"));
+    let rows = run_faults(&mut fleet, &faults_now(&[FaultAction::Stop]), 1).await;
     assert_eq!((rows[0].pid_before, rows[0].pid_after), (Some(pid), Some(pid)));
     await_stopped(pid).await;
-    tell(&mut fleet, &now(&[FaultAct::Continue]), 1).await;
-    assert_eq!(house.word().await.as_deref(), Some("on"));
-    assert_eq!(fleet.death(), None);
+    run_faults(&mut fleet, &faults_now(&[FaultAction::Continue]), 1).await;
+    assert_eq!(house.next_line().await.as_deref(), Some("on"));
+    assert_eq!(fleet.unexpected_exit(), None);
 }
 
 /// The kernel says so to whoever started it.
@@ -204,52 +204,52 @@ async fn await_stopped(pid: u32) {
 
 #[tokio::test]
 async fn a_stopped_process_hears_that_the_trial_is_over() {
-    let mut house = House::new();
-    let mut fleet = Fleet::default();
+    let mut house = ProcessFixture::new();
+    let mut fleet = ProcessSupervisor::default();
     // It waits without starting anything: a shell whose child is stopped before it became another program does not stop itself.
     let script = "trap 'echo bye >&3; exit 0' TERM; echo up >&3; while :; do :; done";
     let pid = house.start(&mut fleet, &house.shell(script)).await.unwrap();
-    assert_eq!(house.word().await.as_deref(), Some("up"));
-    tell(&mut fleet, &now(&[FaultAct::Stop]), 1).await;
+    assert_eq!(house.next_line().await.as_deref(), Some("up"));
+    run_faults(&mut fleet, &faults_now(&[FaultAction::Stop]), 1).await;
     await_stopped(pid).await;
     fleet.stop().await;
-    assert_eq!(house.word().await.as_deref(), Some("bye"));
-    assert_eq!(house.word().await, None);
+    assert_eq!(house.next_line().await.as_deref(), Some("bye"));
+    assert_eq!(house.next_line().await, None);
 }
 
 #[tokio::test]
 async fn a_process_that_is_told_to_end_may_say_goodbye_and_is_no_death() {
-    let mut house = House::new();
-    let mut fleet = Fleet::default();
+    let mut house = ProcessFixture::new();
+    let mut fleet = ProcessSupervisor::default();
     let script = "trap 'echo bye >&3; exit 5' TERM; echo up >&3; while :; do sleep 0.01; done";
     house.start(&mut fleet, &house.shell(script)).await.unwrap();
-    assert_eq!(house.word().await.as_deref(), Some("up"));
-    let mut roster = fleet.roster();
+    assert_eq!(house.next_line().await.as_deref(), Some("up"));
+    let mut roster = fleet.process_list();
     let gone = async {
-        assert_eq!(house.word().await.as_deref(), Some("bye"));
-        assert_eq!(house.word().await, None);
+        assert_eq!(house.next_line().await.as_deref(), Some("bye"));
+        assert_eq!(house.next_line().await, None);
         roster.wait_for(Vec::is_empty).await.unwrap();
     };
-    let term = now(&[FaultAct::Term]);
+    let term = faults_now(&[FaultAction::Term]);
     tokio::select! {
         () = gone => {}
-        death = fail(&mut fleet, &term) => panic!("{death}"),
+        death = run_until_failure(&mut fleet, &term) => panic!("{death}"),
     }
-    let rows = tell(&mut fleet, &now(&[FaultAct::Stop]), 1).await;
+    let rows = run_faults(&mut fleet, &faults_now(&[FaultAction::Stop]), 1).await;
     assert_eq!(rows[0].failed.as_deref(), Some("server does not run at that moment"));
 }
 
 #[tokio::test]
 async fn a_restart_brings_the_same_service_back_and_says_when_it_was_ready() {
-    let house = House::new();
-    let mut fleet = Fleet::default();
+    let house = ProcessFixture::new();
+    let mut fleet = ProcessSupervisor::default();
     let pid = house.start(&mut fleet, &house.scenario(STUB)).await.unwrap();
-    let row = tell(&mut fleet, &now(&[FaultAct::Restart]), 1).await.remove(0);
+    let row = run_faults(&mut fleet, &faults_now(&[FaultAction::Restart]), 1).await.remove(0);
     let after = row.pid_after.unwrap();
     assert_eq!((row.pid_before, &row.failed), (Some(pid), &None));
     assert_ne!(after, pid);
     assert!(row.ready_again_s.is_some_and(|ready_s| ready_s >= row.t_s), "{row:?}");
-    assert_eq!(*fleet.roster().borrow(), [("server".to_owned(), after)]);
+    assert_eq!(*fleet.process_list().borrow(), [("server".to_owned(), after)]);
     assert!(tokio::net::TcpStream::connect(("127.0.0.1", house.port)).await.is_ok());
     assert_eq!(house.log().matches("running 1 test").count(), 2, "{}", house.log());
     fleet.stop().await;
@@ -258,13 +258,13 @@ async fn a_restart_brings_the_same_service_back_and_says_when_it_was_ready() {
 
 #[tokio::test]
 async fn what_was_killed_for_a_time_starts_again() {
-    let house = House::new();
-    let mut fleet = Fleet::default();
+    let house = ProcessFixture::new();
+    let mut fleet = ProcessSupervisor::default();
     let pid = house.start(&mut fleet, &house.scenario(STUB)).await.unwrap();
     let process = "server".to_owned();
     let lasting = Some(Duration::from_millis(1));
-    let faults = [Fault { at: Duration::ZERO, act: FaultAct::Kill, process, lasting }];
-    let rows = tell(&mut fleet, &orders(&faults), 2).await;
+    let faults = [Fault { at: Duration::ZERO, action: FaultAction::Kill, process, duration: lasting }];
+    let rows = run_faults(&mut fleet, &fault_schedule(&faults), 2).await;
     assert_eq!(rows.iter().map(|row| row.act.as_str()).collect::<Vec<_>>(), ["kill", "restart"]);
     assert!(rows[1].planned_s == 0.001 && rows[1].ready_again_s.is_some(), "{rows:?}");
     assert!(rows[1].pid_after.is_some_and(|after| after != pid), "{rows:?}");
@@ -272,28 +272,30 @@ async fn what_was_killed_for_a_time_starts_again() {
 
 #[tokio::test]
 async fn what_does_not_end_for_a_restart_is_killed() {
-    let mut house = House::new();
+    let mut house = ProcessFixture::new();
     let _open = house.keep_open();
-    let mut fleet = Fleet::default();
+    let mut fleet = ProcessSupervisor::default();
     let script = "trap '' TERM; echo up >&3; while :; do sleep 1000; done";
     house.start(&mut fleet, &house.shell(script)).await.unwrap();
-    assert_eq!(house.word().await.as_deref(), Some("up"));
+    assert_eq!(house.next_line().await.as_deref(), Some("up"));
     // Nothing happens any more but what is due next.
     tokio::time::pause();
-    let row = tell(&mut fleet, &now(&[FaultAct::Restart]), 1).await.remove(0);
+    let row = run_faults(&mut fleet, &faults_now(&[FaultAction::Restart]), 1).await.remove(0);
     assert!(row.failed.is_none() && row.pid_after != row.pid_before, "{row:?}");
-    assert_eq!(house.word().await.as_deref(), Some("up"));
+    assert_eq!(house.next_line().await.as_deref(), Some("up"));
 }
 
 #[tokio::test]
 async fn a_process_that_is_being_restarted_takes_no_other_order() {
-    let mut house = House::new();
-    let mut fleet = Fleet::default();
-    let script = format!("trap '' TERM; echo up >&3; while :; do read line < '{}'; done", house.hold().display());
+    let mut house = ProcessFixture::new();
+    let mut fleet = ProcessSupervisor::default();
+    let script =
+        format!("trap '' TERM; echo up >&3; while :; do read line < '{}'; done", house.second_pipe().display());
     house.start(&mut fleet, &house.shell(&script)).await.unwrap();
-    assert_eq!(house.word().await.as_deref(), Some("up"));
+    assert_eq!(house.next_line().await.as_deref(), Some("up"));
     tokio::time::pause();
-    let rows = tell(&mut fleet, &now(&[FaultAct::Restart, FaultAct::Restart, FaultAct::Kill]), 3).await;
+    let rows =
+        run_faults(&mut fleet, &faults_now(&[FaultAction::Restart, FaultAction::Restart, FaultAction::Kill]), 3).await;
     let refused = Some("server is being restarted already");
     let found: Vec<_> = rows.iter().map(|row| (row.act.as_str(), row.failed.as_deref())).collect();
     assert_eq!(found, [("restart", refused), ("kill", refused), ("restart", None)]);
@@ -302,39 +304,39 @@ async fn a_process_that_is_being_restarted_takes_no_other_order() {
 
 #[tokio::test]
 async fn what_cannot_be_started_again_has_failed() {
-    let house = House::new();
-    let mut fleet = Fleet::default();
+    let house = ProcessFixture::new();
+    let mut fleet = ProcessSupervisor::default();
     let program = house.dir.join("program");
     std::os::unix::fs::symlink("/bin/sleep", &program).unwrap();
     let mut scenario = house.scenario(&format!("[{program:?}, \"1000\"]"));
-    scenario.target.ready = None;
+    scenario.target.ready_path = None;
     house.start(&mut fleet, &scenario).await.unwrap();
     std::fs::remove_file(&program).unwrap();
-    let failure = fail(&mut fleet, &now(&[FaultAct::Restart])).await;
+    let failure = run_until_failure(&mut fleet, &faults_now(&[FaultAction::Restart])).await;
     assert!(failure.starts_with("server could not be started again: "), "{failure}");
-    let again = fail(&mut fleet, &now(&[FaultAct::Restart])).await;
+    let again = run_until_failure(&mut fleet, &faults_now(&[FaultAction::Restart])).await;
     assert_eq!(again, failure);
-    let acts: Vec<_> = fleet.faults().iter().map(|row| (row.pid_before.is_some(), row.failed.is_some())).collect();
+    let acts: Vec<_> = fleet.fault_rows().iter().map(|row| (row.pid_before.is_some(), row.failed.is_some())).collect();
     assert_eq!(acts, [(true, true), (false, true)]);
 }
 
 #[tokio::test]
 async fn what_does_not_come_back_has_failed() {
-    let house = House::new();
-    let mut fleet = Fleet::default();
+    let house = ProcessFixture::new();
+    let mut fleet = ProcessSupervisor::default();
     let script =
         format!("[ -e '{0}' ] && exit 4; touch '{0}'; echo up >&3; exec sleep 1000", house.dir.join("been").display());
     let mut house = house;
     house.start(&mut fleet, &house.shell(&script)).await.unwrap();
-    assert_eq!(house.word().await.as_deref(), Some("up"));
-    let death = fail(&mut fleet, &now(&[FaultAct::Restart])).await;
+    assert_eq!(house.next_line().await.as_deref(), Some("up"));
+    let death = run_until_failure(&mut fleet, &faults_now(&[FaultAction::Restart])).await;
     assert!(death.starts_with("server ended by itself (exit status: 4)"), "{death}");
 }
 
 #[tokio::test]
 async fn what_comes_back_and_is_never_ready_has_failed() {
-    let house = House::new();
-    let mut fleet = Fleet::default();
+    let house = ProcessFixture::new();
+    let mut fleet = ProcessSupervisor::default();
     let exe = std::env::current_exe().unwrap();
     let script = format!(
         "[ -e '{0}' ] && exec sleep 1000; touch '{0}'; exec '{1}' processes::serve_when_asked --exact",
@@ -345,30 +347,31 @@ async fn what_comes_back_and_is_never_ready_has_failed() {
     house.start(&mut fleet, &scenario).await.unwrap();
     // The twenty seconds that it may take are over as soon as nothing else happens.
     tokio::time::pause();
-    let failure = fail(&mut fleet, &now(&[FaultAct::Restart])).await;
+    let failure = run_until_failure(&mut fleet, &faults_now(&[FaultAction::Restart])).await;
     assert!(failure.starts_with("after its restart, server was not ready within 20s: http://127.0.0.1:"), "{failure}");
-    assert_eq!(fleet.faults()[0].failed.as_ref(), Some(&failure));
+    assert_eq!(fleet.fault_rows()[0].failed.as_ref(), Some(&failure));
 }
 
 #[tokio::test]
 async fn orders_for_strangers_are_refused_before_anything_happens() {
-    let house = House::new();
-    let mut fleet = Fleet::default();
-    let order = |process: &str| [Order { at: Duration::ZERO, process: process.to_owned(), act: FaultAct::Kill }];
-    let CouldNotRun(nobody) = fleet.check_orders(&order("server")).unwrap_err();
+    let house = ProcessFixture::new();
+    let mut fleet = ProcessSupervisor::default();
+    let order =
+        |process: &str| [ScheduledFault { at: Duration::ZERO, process: process.to_owned(), action: FaultAction::Kill }];
+    let TrialError(nobody) = fleet.check_faults(&order("server")).unwrap_err();
     assert!(nobody.ends_with("it starts nothing, but not server"), "{nobody}");
     house.start(&mut fleet, &house.shell("exec sleep 1000")).await.unwrap();
-    assert_eq!(fleet.check_orders(&order("server")), Ok(()));
-    let CouldNotRun(other) = fleet.check_orders(&order("bots")).unwrap_err();
+    assert_eq!(fleet.check_faults(&order("server")), Ok(()));
+    let TrialError(other) = fleet.check_faults(&order("bots")).unwrap_err();
     assert!(other.ends_with("it starts server, but not bots"), "{other}");
 }
 
 #[tokio::test]
 async fn a_target_that_should_run_already_must_be_there_at_once() {
-    let house = House::new();
+    let house = ProcessFixture::new();
     let mut scenario = house.scenario(STUB);
     scenario.target.spawn = None;
-    let CouldNotRun(refusal) = house.start(&mut Fleet::default(), &scenario).await.unwrap_err();
+    let TrialError(refusal) = house.start(&mut ProcessSupervisor::default(), &scenario).await.unwrap_err();
     assert!(refusal.starts_with(&format!("nobody takes a connection at http://127.0.0.1:{}", house.port)), "{refusal}");
     assert!(refusal.contains("Connection refused") && refusal.contains("start the service"), "{refusal}");
 }
@@ -398,36 +401,36 @@ fn guard() -> Guard {
 
 #[tokio::test]
 async fn a_guarded_process_keeps_its_id_and_says_when_it_is_no_program() {
-    let mut house = House::new();
-    let mut fleet = Fleet::guarded(guard());
+    let mut house = ProcessFixture::new();
+    let mut fleet = ProcessSupervisor::with_guard(guard());
     let pid = house.start(&mut fleet, &house.shell("echo $$ >&3; exec sleep 1000")).await.unwrap();
-    assert_eq!(house.word().await, Some(pid.to_string()));
+    assert_eq!(house.next_line().await, Some(pid.to_string()));
     fleet.stop().await;
     let missing = house.scenario("[\"no-such-program-anywhere\"]");
-    let CouldNotRun(message) = house.start(&mut fleet, &missing).await.unwrap_err();
+    let TrialError(message) = house.start(&mut fleet, &missing).await.unwrap_err();
     assert!(message.starts_with("server could not be started: no-such-program-anywhere: No such file"), "{message}");
 }
 
 #[tokio::test]
 async fn open_files_are_limited() {
-    let mut house = House::new();
-    let mut fleet = Fleet::guarded(guard());
-    fleet.confine(&TargetLimits { open_files: Some(77), ..TargetLimits::default() }, "files").unwrap();
+    let mut house = ProcessFixture::new();
+    let mut fleet = ProcessSupervisor::with_guard(guard());
+    fleet.apply_limits(&TargetLimits { open_files: Some(77), ..TargetLimits::default() }, "files").unwrap();
     assert_eq!(fleet.limits_applied().unwrap().open_files, Some(77));
     house.start(&mut fleet, &house.shell("echo $(ulimit -Sn) $(ulimit -Hn) >&3")).await.unwrap();
-    assert_eq!(house.word().await.as_deref(), Some("77 77"));
+    assert_eq!(house.next_line().await.as_deref(), Some("77 77"));
 }
 
 #[tokio::test]
 async fn a_target_is_held_within_its_limits_over_a_restart_or_they_are_refused() {
-    let mut house = House::new();
+    let mut house = ProcessFixture::new();
     let _open = house.keep_open();
-    let mut fleet = Fleet::guarded(guard());
-    let limits = TargetLimits { memory_bytes: Some(64 << 20), cpu_share: Some(0.5), open_files: None };
-    if let Err(CouldNotRun(refusal)) = fleet.confine(&limits, "held") {
+    let mut fleet = ProcessSupervisor::with_guard(guard());
+    let limits = TargetLimits { memory_bytes: Some(64 << 20), cpu_cores: Some(0.5), open_files: None };
+    if let Err(TrialError(refusal)) = fleet.apply_limits(&limits, "held") {
         assert!(refusal.starts_with("[target.limits] "), "{refusal}");
         assert!(refusal.contains("as root") || refusal.contains("control groups"), "{refusal}");
-        assert_eq!((fleet.limits_applied(), fleet.limits_seen()), (None, None));
+        assert_eq!((fleet.limits_applied(), fleet.limit_stats()), (None, None));
         return;
     }
     assert_eq!(fleet.limits_applied().unwrap().memory_bytes, Some(64 << 20));
@@ -435,14 +438,14 @@ async fn a_target_is_held_within_its_limits_over_a_restart_or_they_are_refused()
     let script =
         "head -c 256M /dev/zero | tail | wc -c >/dev/null; grep -c gauntlet- /proc/self/cgroup >&3; exec sleep 1000";
     let first = house.start(&mut fleet, &house.shell(script)).await.unwrap();
-    let groups: u32 = house.word().await.unwrap().parse().unwrap();
+    let groups: u32 = house.next_line().await.unwrap().parse().unwrap();
     assert!(groups >= 1);
-    let row = tell(&mut fleet, &now(&[FaultAct::Restart]), 1).await.remove(0);
+    let row = run_faults(&mut fleet, &faults_now(&[FaultAction::Restart]), 1).await.remove(0);
     assert_eq!(row.pid_before, Some(first));
-    assert_eq!(house.word().await, Some(groups.to_string()));
-    let before_stop = fleet.limits_seen().unwrap();
+    assert_eq!(house.next_line().await, Some(groups.to_string()));
+    let before_stop = fleet.limit_stats().unwrap();
     fleet.stop().await;
-    let seen = fleet.limits_seen().unwrap();
+    let seen = fleet.limit_stats().unwrap();
     assert!(seen.oom_kills.is_some_and(|kills| kills >= 2), "{seen:?}");
     assert!(seen.cpu_periods >= before_stop.cpu_periods && seen.cpu_periods.is_some(), "{seen:?}");
 }
@@ -450,7 +453,7 @@ async fn a_target_is_held_within_its_limits_over_a_restart_or_they_are_refused()
 #[test]
 fn limits_without_a_guard_are_refused() {
     let limits = TargetLimits { open_files: Some(77), ..TargetLimits::default() };
-    let CouldNotRun(refusal) = Fleet::default().confine(&limits, "none").unwrap_err();
+    let TrialError(refusal) = ProcessSupervisor::default().apply_limits(&limits, "none").unwrap_err();
     assert!(refusal.contains("need a guard"), "{refusal}");
-    assert_eq!(Fleet::default().confine(&TargetLimits::default(), "none"), Ok(()));
+    assert_eq!(ProcessSupervisor::default().apply_limits(&TargetLimits::default(), "none"), Ok(()));
 }

@@ -2,13 +2,13 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod awake;
 mod engine;
 mod fleet;
-mod held;
+mod held_connections;
+mod live_progress;
+mod message_server;
 mod processes;
-mod scripted;
-mod shown;
-mod spoken;
-mod stub;
+mod scripted_server;
+mod stub_service;
 mod trial;
+mod wake_probe;

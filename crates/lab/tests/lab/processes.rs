@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use lab::report::Screen;
 use lab::scenario::{Document, Scenario};
-use lab::trial::{CouldNotRun, Finished, Trial};
+use lab::trial::{FinishedTrial, Trial, TrialError};
 use lab::verdict::Verdict;
 use tokio::sync::watch;
 
-use crate::stub::{Fate, Stub};
-use crate::trial::Out;
+use crate::stub_service::{RequestFate, Stub};
+use crate::trial::OutDir;
 
 const PORT: &str = "LAB_STUB_PORT";
 
@@ -23,7 +23,7 @@ fn serve_when_asked() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(format!("127.0.0.1:{port}")).await.unwrap();
-        Stub::new(|_| Fate::Finishes).serve(listener).await;
+        Stub::new(|_| RequestFate::Finishes).serve(listener).await;
     });
 }
 
@@ -60,27 +60,27 @@ fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-async fn run(text: &str, settings: &[&str], out: &Path) -> Result<Finished, CouldNotRun> {
+async fn run(text: &str, settings: &[&str], out: &Path) -> Result<FinishedTrial, TrialError> {
     let mut document = Document::parse(text).unwrap();
     settings.iter().for_each(|setting| document.set(setting).unwrap());
-    document.free_ports().iter().for_each(|variable| document.set_port(variable, free_port()));
+    document.free_port_variables().iter().for_each(|variable| document.set_port(variable, free_port()));
     let (_interrupt, never) = watch::channel(false);
     let trial = Trial {
         scenario: Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}")),
         hash: document.hash(),
         text_hash: document.text_hash(),
         settings: Vec::new(),
-        out: out.to_owned(),
+        out_dir: out.to_owned(),
         seed: 1,
-        pid: None,
-        samples: false,
+        target_pid: None,
+        writes_samples: false,
         interrupt: never,
-        made: std::sync::Arc::default(),
+        run_dir: std::sync::Arc::default(),
         screen: Screen::quiet(),
         text: document.text().to_owned(),
-        recipe: document.recipe(),
+        scenario_source: document.source(),
         feeds: Vec::new(),
-        may_load: Vec::new(),
+        allowed_hosts: Vec::new(),
         guard: None,
         worker_program: None,
         program: "0.0.0 (test)".to_owned(),
@@ -94,7 +94,7 @@ fn out(name: &str) -> PathBuf {
     dir
 }
 
-fn port_of(finished: &Finished) -> u16 {
+fn port_of(finished: &FinishedTrial) -> u16 {
     finished.run.scenario.target.rsplit(':').next().unwrap().parse().unwrap()
 }
 
@@ -128,8 +128,8 @@ async fn a_target_that_dies_under_load_has_failed_and_the_report_says_so() {
 }
 
 #[track_caller]
-fn check(result: Result<Finished, CouldNotRun>, parts: &[&str]) {
-    let CouldNotRun(message) = result.unwrap_err();
+fn check(result: Result<FinishedTrial, TrialError>, parts: &[&str]) {
+    let TrialError(message) = result.unwrap_err();
     parts.iter().for_each(|part| assert!(message.contains(part), "{part} in: {message}"));
 }
 
@@ -183,7 +183,7 @@ fn check_faults(
     let caller = std::panic::Location::caller();
     let faults = faults.to_owned();
     async move {
-        let out = Out::new();
+        let out = OutDir::new();
         let text =
             SPAWNED.replace("[gates]\n\"visit.errors\" = \"= 0\"", &format!("{faults}[gates]\nerrors = \"off\""));
         let batch = "phase.p.arrivals={ batch = 1, every = \"400ms\", times = 2 }";

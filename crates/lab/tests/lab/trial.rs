@@ -8,13 +8,13 @@ use std::time::Duration;
 use lab::limits::LAG_P99_MAX;
 use lab::report::{Run, Screen};
 use lab::scenario::{Document, Scenario};
-use lab::trial::{CouldNotRun, Finished, Trial};
+use lab::trial::{FinishedTrial, Trial, TrialError};
 use lab::verdict::Verdict;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use crate::awake::Watch;
-use crate::stub::{Fate, Stub};
+use crate::stub_service::{RequestFate, Stub};
+use crate::wake_probe::WakeProbe;
 
 const WORK: &str = r#"
 format = 1
@@ -65,9 +65,9 @@ lag_p99_max = "600s"
 "#;
 
 /// A directory of this test's own, removed at the end.
-pub(crate) struct Out(pub(crate) PathBuf);
+pub(crate) struct OutDir(pub(crate) PathBuf);
 
-impl Out {
+impl OutDir {
     pub(crate) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let name = format!("lab-trial-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
@@ -77,7 +77,7 @@ impl Out {
     }
 }
 
-impl Drop for Out {
+impl Drop for OutDir {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -91,24 +91,24 @@ pub(crate) fn trial(text: &str, settings: &[String], out: &Path, interrupt: watc
         hash: document.hash(),
         text_hash: document.text_hash(),
         settings: document.settings().to_vec(),
-        out: out.to_owned(),
+        out_dir: out.to_owned(),
         seed: 1,
-        pid: Some(std::process::id()),
-        samples: true,
+        target_pid: Some(std::process::id()),
+        writes_samples: true,
         interrupt,
-        made: Arc::default(),
+        run_dir: Arc::default(),
         screen: Screen::quiet(),
         text: document.text().to_owned(),
-        recipe: document.recipe(),
+        scenario_source: document.source(),
         feeds: Vec::new(),
-        may_load: Vec::new(),
+        allowed_hosts: Vec::new(),
         guard: None,
         worker_program: None,
         program: "0.0.0 (test)".to_owned(),
     }
 }
 
-pub(crate) async fn run(text: &str, settings: &[&str], stub: &Arc<Stub>, out: &Path) -> Finished {
+pub(crate) async fn run(text: &str, settings: &[&str], stub: &Arc<Stub>, out: &Path) -> FinishedTrial {
     let port = format!("port={}", stub.listen().await.port());
     let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).chain([port]).collect();
     let (_interrupt, never) = watch::channel(false);
@@ -119,13 +119,13 @@ fn failing(run: &Run) -> Vec<&str> {
     run.gates.iter().filter(|gate| !gate.ok).map(|gate| gate.name.as_str()).collect()
 }
 
-fn file(finished: &Finished, name: &str) -> String {
+fn file(finished: &FinishedTrial, name: &str) -> String {
     std::fs::read_to_string(finished.dir.join(name)).unwrap()
 }
 
 #[tokio::test]
 async fn work_that_finishes_passes_and_leaves_a_whole_record() {
-    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+    let (out, stub) = (OutDir::new(), Stub::new(|_| RequestFate::Finishes));
     let finished = run(WORK, &[], &stub, &out.0).await;
     let (run, job) = (&finished.run, &finished.run.results.work["job"]);
     assert_eq!((run.verdict, failing(run)), (Verdict::Passed, vec![]));
@@ -152,7 +152,7 @@ async fn work_that_finishes_passes_and_leaves_a_whole_record() {
 
 #[tokio::test]
 async fn the_load_never_uses_more_connections_than_it_may_have_in_flight() {
-    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+    let (out, stub) = (OutDir::new(), Stub::new(|_| RequestFate::Finishes));
     let finished = run(WORK, &["phase.create.arrivals.batch=200"], &stub, &out.0).await;
     assert_eq!(finished.run.verdict, Verdict::Passed);
     assert_eq!(finished.run.results.generator.capped, 196);
@@ -161,8 +161,15 @@ async fn the_load_never_uses_more_connections_than_it_may_have_in_flight() {
 
 #[tokio::test]
 async fn stuck_failed_denied_and_broken_are_told_apart() {
-    let fates = [Fate::Finishes, Fate::Hangs, Fate::Fails, Fate::Denied, Fate::Breaks, Fate::Finishes];
-    let (out, stub) = (Out::new(), Stub::new(move |n| fates[n as usize % 6]));
+    let fates = [
+        RequestFate::Finishes,
+        RequestFate::Hangs,
+        RequestFate::Fails,
+        RequestFate::Denied,
+        RequestFate::ServerError,
+        RequestFate::Finishes,
+    ];
+    let (out, stub) = (OutDir::new(), Stub::new(move |n| fates[n as usize % 6]));
     let finished = run(WORK, &[], &stub, &out.0).await;
     let (run, job) = (&finished.run, &finished.run.results.work["job"]);
     assert_eq!(run.verdict, Verdict::Failed);
@@ -178,8 +185,8 @@ async fn stuck_failed_denied_and_broken_are_told_apart() {
 
 #[tokio::test]
 async fn work_that_is_asked_for_one_by_one_is_followed_alike() {
-    let fates = [Fate::Finishes, Fate::Hangs, Fate::Fails];
-    let (out, stub) = (Out::new(), Stub::new(move |n| fates[n as usize % 3]));
+    let fates = [RequestFate::Finishes, RequestFate::Hangs, RequestFate::Fails];
+    let (out, stub) = (OutDir::new(), Stub::new(move |n| fates[n as usize % 3]));
     let finished = run(&one_by_one_form(WORK, 3), &[], &stub, &out.0).await;
     let job = &finished.run.results.work["job"];
     assert_eq!((job.created, job.finished, job.failed, job.stuck), (12, 4, 4, 4));
@@ -188,12 +195,12 @@ async fn work_that_is_asked_for_one_by_one_is_followed_alike() {
 /// Pieces whose ids come first are the first to be asked for. Those that are lost or silent must keep no other piece from
 /// being asked for, however many of them there are beside what is asked for at once.
 #[track_caller]
-fn check_followed(lost: Fate, count: u64, one_by_one: bool, at_once: u64) -> impl Future<Output = ()> {
+fn check_followed(lost: RequestFate, count: u64, one_by_one: bool, at_once: u64) -> impl Future<Output = ()> {
     let caller = std::panic::Location::caller();
     async move {
         // Without a key the ids are w0, w1, w10, w11, w2 and so on: these are the first ones.
         let first = move |n: u64| ["w0", "w1", "w10", "w11", "w2", "w3"][..count as usize].contains(&&*format!("w{n}"));
-        let (out, stub) = (Out::new(), Stub::new(move |n| if first(n) { lost } else { Fate::Finishes }));
+        let (out, stub) = (OutDir::new(), Stub::new(move |n| if first(n) { lost } else { RequestFate::Finishes }));
         let text = WORK.replace("headers = { idempotency-key = \"{{uuid}}\" }\n", "");
         // Long enough for what was created last to be asked for in time on a busy machine.
         let text = text.replace("stuck_after = \"200ms\"", "stuck_after = \"1s\"");
@@ -203,7 +210,7 @@ fn check_followed(lost: Fate, count: u64, one_by_one: bool, at_once: u64) -> imp
         };
         let finished = run(&text, &[], &stub, &out.0).await;
         let job = &finished.run.results.work["job"];
-        let (unknown, stuck) = if lost == Fate::Vanishes { (count, 0) } else { (0, count) };
+        let (unknown, stuck) = if lost == RequestFate::Vanishes { (count, 0) } else { (0, count) };
         let expected = (12, 12 - count, unknown, stuck, 0, 0);
         let found = (job.created, job.finished, job.unknown, job.stuck, job.waiting, job.running);
         assert_eq!(found, expected, "{lost:?}, {caller}");
@@ -224,24 +231,24 @@ fn one_by_one_form(text: &str, at_once: u64) -> String {
 
 #[tokio::test]
 async fn work_that_the_server_does_not_know_keeps_no_other_from_being_asked_for() {
-    check_followed(Fate::Vanishes, 1, true, 1).await;
-    check_followed(Fate::Vanishes, 3, true, 3).await;
-    check_followed(Fate::Vanishes, 6, true, 3).await;
-    check_followed(Fate::Vanishes, 3, false, 3).await;
-    check_followed(Fate::Vanishes, 6, false, 5).await;
+    check_followed(RequestFate::Vanishes, 1, true, 1).await;
+    check_followed(RequestFate::Vanishes, 3, true, 3).await;
+    check_followed(RequestFate::Vanishes, 6, true, 3).await;
+    check_followed(RequestFate::Vanishes, 3, false, 3).await;
+    check_followed(RequestFate::Vanishes, 6, false, 5).await;
 }
 
 #[tokio::test]
 async fn silence_about_some_work_keeps_no_other_from_being_asked_for() {
-    check_followed(Fate::Mute, 1, true, 1).await;
-    check_followed(Fate::Mute, 3, true, 3).await;
-    check_followed(Fate::Mute, 6, true, 3).await;
-    check_followed(Fate::Mute, 3, false, 3).await;
+    check_followed(RequestFate::NoStatus, 1, true, 1).await;
+    check_followed(RequestFate::NoStatus, 3, true, 3).await;
+    check_followed(RequestFate::NoStatus, 6, true, 3).await;
+    check_followed(RequestFate::NoStatus, 3, false, 3).await;
 }
 
 #[tokio::test]
 async fn a_server_that_counts_otherwise_is_found_out() {
-    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+    let (out, stub) = (OutDir::new(), Stub::new(|_| RequestFate::Finishes));
     stub.miscount.store(1, Ordering::Relaxed);
     let finished = run(WORK, &[], &stub, &out.0).await;
     assert_eq!(failing(&finished.run), ["reconciled"]);
@@ -250,7 +257,8 @@ async fn a_server_that_counts_otherwise_is_found_out() {
 
 #[tokio::test]
 async fn a_lost_answer_is_asked_for_again_with_the_same_key() {
-    let (out, stub) = (Out::new(), Stub::new(|n| if n < 3 { Fate::DropsOnce } else { Fate::Finishes }));
+    let (out, stub) =
+        (OutDir::new(), Stub::new(|n| if n < 3 { RequestFate::DropsOnce } else { RequestFate::Finishes }));
     let text = WORK.replace("expect = 201", "expect = 201\nretry = { times = 5, backoff = \"1ms\" }");
     let finished = run(&text, &["phase.create.arrivals.batch=1", "phase.create.in_flight_max=1"], &stub, &out.0).await;
     let create = &finished.run.results.journeys["create"].op;
@@ -260,7 +268,8 @@ async fn a_lost_answer_is_asked_for_again_with_the_same_key() {
 
 #[tokio::test]
 async fn without_a_key_a_lost_answer_is_an_error_of_its_kind() {
-    let (out, stub) = (Out::new(), Stub::new(|n| if n == 0 { Fate::DropsOnce } else { Fate::Finishes }));
+    let (out, stub) =
+        (OutDir::new(), Stub::new(|n| if n == 0 { RequestFate::DropsOnce } else { RequestFate::Finishes }));
     let text = WORK.replace("headers = { idempotency-key = \"{{uuid}}\" }\n", "");
     let finished = run(&text, &[], &stub, &out.0).await;
     assert_eq!((finished.run.errors[0].kind.as_str(), finished.run.errors[0].count), ("closed", 1));
@@ -269,7 +278,7 @@ async fn without_a_key_a_lost_answer_is_an_error_of_its_kind() {
 
 #[tokio::test]
 async fn an_interrupted_trial_still_writes_its_report() {
-    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Hangs));
+    let (out, stub) = (OutDir::new(), Stub::new(|_| RequestFate::Hangs));
     let port = format!("port={}", stub.listen().await.port());
     let settings = [port, "phase.create.arrivals={ rate = 200, for = \"1h\" }".to_owned()];
     let (interrupt, interrupted) = watch::channel(false);
@@ -288,7 +297,7 @@ async fn an_interrupted_trial_still_writes_its_report() {
 #[tokio::test]
 async fn an_interrupted_trial_follows_its_work_to_the_end_and_reconciles() {
     for miscount in [0, 1] {
-        let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+        let (out, stub) = (OutDir::new(), Stub::new(|_| RequestFate::Finishes));
         stub.miscount.store(miscount, Ordering::Relaxed);
         let port = format!("port={}", stub.listen().await.port());
         let settings = [port, "phase.create.arrivals={ rate = 200, for = \"1h\" }".to_owned()];
@@ -344,7 +353,7 @@ expect = 401
 
 #[tokio::test]
 async fn journeys_of_several_steps_have_figures_for_each() {
-    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+    let (out, stub) = (OutDir::new(), Stub::new(|_| RequestFate::Finishes));
     let finished = run(STEPS, &[], &stub, &out.0).await;
     assert_eq!((finished.run.verdict, failing(&finished.run)), (Verdict::Passed, vec![]));
     assert_eq!(finished.run.results.journeys["visit"].steps["first"].ok, 20);
@@ -353,13 +362,13 @@ async fn journeys_of_several_steps_have_figures_for_each() {
 
 #[tokio::test]
 async fn a_setup_that_fails_is_a_trial_that_could_not_run() {
-    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+    let (out, stub) = (OutDir::new(), Stub::new(|_| RequestFate::Finishes));
     let text = STEPS
         .replace("request = \"GET /config\"", "request = \"POST /secret\"")
         .replace("keep = { w", "keep = { nope = \"/no\", w");
     let port = [format!("port={}", stub.listen().await.port())];
     let (_interrupt, never) = watch::channel(false);
-    let CouldNotRun(message) = lab::trial::run(trial(&text, &port, &out.0, never)).await.unwrap_err();
+    let TrialError(message) = lab::trial::run(trial(&text, &port, &out.0, never)).await.unwrap_err();
     assert_eq!(
         message,
         "the setup's POST /secret failed: 401: {\"code\":\"unauthorized\"}\nThe secret was made up for this run; for a \
@@ -369,9 +378,9 @@ async fn a_setup_that_fails_is_a_trial_that_could_not_run() {
 
 #[tokio::test]
 async fn nobody_at_the_target_is_said_before_anything_is_sent() {
-    let out = Out::new();
+    let out = OutDir::new();
     let (_interrupt, never) = watch::channel(false);
-    let CouldNotRun(message) = lab::trial::run(trial(WORK, &[], &out.0, never)).await.unwrap_err();
+    let TrialError(message) = lab::trial::run(trial(WORK, &[], &out.0, never)).await.unwrap_err();
     let tried = "nobody takes a connection at http://127.0.0.1:1 (tried 127.0.0.1:1: Connection refused";
     assert!(message.starts_with(tried), "{message}");
     // Nothing happened that a directory could tell of.
@@ -389,9 +398,9 @@ async fn a_stall_shows_in_latency_and_not_in_the_service_time_of_others() {
     let mut odd = Vec::new();
     for _ in 0..TRIES {
         let (out, stub) = (
-            Out::new(),
+            OutDir::new(),
             Stub::pausing(
-                |_| Fate::Finishes,
+                |_| RequestFate::Finishes,
                 move |n| Box::pin(tokio::time::sleep(if n == 100 { stall } else { Duration::ZERO })),
             ),
         );
@@ -417,10 +426,10 @@ async fn a_stall_shows_in_latency_and_not_in_the_service_time_of_others() {
 async fn a_perfect_service_leaves_the_lab_on_time() {
     let mut late = Vec::new();
     for _ in 0..TRIES {
-        let (out, stub, watch) = (Out::new(), Stub::new(|_| Fate::Finishes), Watch::start());
+        let (out, stub, watch) = (OutDir::new(), Stub::new(|_| RequestFate::Finishes), WakeProbe::start());
         let settings = ["phase.create.arrivals={ rate = 200, for = \"1s\" }", "phase.create.in_flight_max=50"];
         let finished = run(WORK, &settings, &stub, &out.0).await;
-        let own_ms = watch.late_ms();
+        let own_ms = watch.finish_p99_ms();
         let generator = &finished.run.results.generator;
         assert_eq!((generator.arrivals, generator.not_sent), (200, 0));
         let lag_ms = generator.schedule_lag_ms.p99.unwrap();
@@ -466,7 +475,7 @@ lag_p99_max = "600s"
 
 /// The gates of a trial of which two thirds fail, and which of them do not hold.
 async fn check_total(text: &str, gates: &str, failed: &[&str]) -> Run {
-    let (out, stub) = (Out::new(), Stub::new(|_| Fate::Finishes));
+    let (out, stub) = (OutDir::new(), Stub::new(|_| RequestFate::Finishes));
     let run = run(&format!("{text}{gates}"), &[], &stub, &out.0).await.run;
     let verdict = if failed.is_empty() { Verdict::Passed } else { Verdict::Failed };
     assert_eq!((run.verdict, failing(&run)), (verdict, failed.to_vec()), "{gates}");
@@ -490,7 +499,7 @@ async fn a_verdict_speaks_for_the_whole_run() {
 /// the seconds that there are.
 #[tokio::test]
 async fn rates_of_a_killed_run_count_the_seconds_that_were_recorded() {
-    let (stub, out) = (Stub::new(|_| Fate::Finishes), Out::new());
+    let (stub, out) = (Stub::new(|_| RequestFate::Finishes), OutDir::new());
     let finished = run(WORK, &[], &stub, &out.0).await;
     let path = finished.dir.join("timeline.jsonl");
     let rows = std::fs::read_to_string(&path).unwrap();
@@ -504,7 +513,7 @@ async fn rates_of_a_killed_run_count_the_seconds_that_were_recorded() {
     kept.push_str(&format!("{look}\n"));
     std::fs::write(&path, kept).unwrap();
     std::fs::remove_file(finished.dir.join("run.json")).unwrap();
-    let again = lab::report::recorded(&finished.dir).unwrap().run;
+    let again = lab::report::load_or_rebuild(&finished.dir).unwrap().run;
     let part = &again.parts[0];
     assert!((part.start_s + part.length_s - recorded_s).abs() < 0.01, "{recorded_s}: {part:?}");
 }
@@ -512,7 +521,7 @@ async fn rates_of_a_killed_run_count_the_seconds_that_were_recorded() {
 /// The last seconds before a lab was killed have no rows yet; what it had counted by then stands in its looks.
 #[tokio::test]
 async fn a_killed_run_says_what_was_over_and_not_written() {
-    let (stub, out) = (Stub::new(|_| Fate::Finishes), Out::new());
+    let (stub, out) = (Stub::new(|_| RequestFate::Finishes), OutDir::new());
     let finished = run(WORK, &[], &stub, &out.0).await;
     let path = finished.dir.join("timeline.jsonl");
     let rows = std::fs::read_to_string(&path).unwrap();
@@ -525,20 +534,20 @@ async fn a_killed_run_says_what_was_over_and_not_written() {
     std::fs::write(&path, kept).unwrap();
     std::fs::remove_file(finished.dir.join("run.json")).unwrap();
     std::fs::remove_file(finished.dir.join("intervals.hlog")).unwrap();
-    let mut again = lab::report::recorded(&finished.dir).unwrap().run;
+    let mut again = lab::report::load_or_rebuild(&finished.dir).unwrap().run;
     let total = again.results.total.unwrap();
     assert_eq!((total.arrivals, total.ok, total.errors), (103, 100, 3));
     let note = "The last 2 s before the lab was ended are known only as a sum: 103 more arrivals were over by 2 s";
     assert!(again.notes.iter().any(|found| found.starts_with(note)), "{:?}", again.notes);
     again.results.work.clear();
     let headline = lab::report::headline(&again);
-    assert_eq!(headline.took, "103 arrivals were over, 100 of them ok.");
+    assert_eq!(headline.amount, "103 arrivals were over, 100 of them ok.");
 }
 
 /// What the target does not tell, and what is not there any more, is said once.
 #[tokio::test]
 async fn what_could_not_be_read_is_said_in_the_report() {
-    let (stub, out) = (Stub::new(|_| Fate::Finishes), Out::new());
+    let (stub, out) = (Stub::new(|_| RequestFate::Finishes), OutDir::new());
     let text = WORK.replace("metrics = \"/metrics\"", "metrics = \"/nothing-here\"").replace(
         "[generator]",
         "[[observe]]\nname = \"depth\"\nread = \"GET /totals\"\nfigures = { a = \"/no_such\" }\n[generator]",

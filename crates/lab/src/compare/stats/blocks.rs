@@ -20,40 +20,40 @@ pub(super) struct Block {
 /// So many units of time, cut into blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Blocks {
-    units: usize,
-    length: usize,
+    unit_count: usize,
+    block_length: usize,
 }
 
 impl Blocks {
     /// None for too few units.
-    pub(super) fn of(units: usize) -> Option<Self> {
+    pub(super) fn new(units: usize) -> Option<Self> {
         let length = (LENGTH_FACTOR * (units as f64).sqrt()).ceil() as usize;
-        (units >= UNITS_MIN).then_some(Self { units, length })
+        (units >= UNITS_MIN).then_some(Self { unit_count: units, block_length: length })
     }
 
     pub(super) fn units(&self) -> usize {
-        self.units
+        self.unit_count
     }
 
     pub(super) fn length(&self) -> usize {
-        self.length
+        self.block_length
     }
 
-    fn share(&self) -> f64 {
-        self.length as f64 / self.units as f64
+    fn block_share(&self) -> f64 {
+        self.block_length as f64 / self.unit_count as f64
     }
 
     /// What the variance over resamples is divided by. The mean is taken from the same data as the variance, which
     /// takes the zero frequency away: of the circular Bartlett window, the share of one block in the whole.
-    pub(super) fn seen(&self) -> f64 {
-        1.0 - self.share()
+    pub(super) fn variance_factor(&self) -> f64 {
+        1.0 - self.block_share()
     }
 
     /// Degrees of freedom of that variance: twice the squared mean over the variance of a weighted sum of
     /// chi-squares, whose weights are the window's at the other frequencies. Their sum is 1 - b and the sum of their
     /// squares 2b/3 - b^2, with b the share of a block. It meets the fixed-b tables of Kiefer & Vogelsang (2005).
-    pub(super) fn freedom(&self) -> f64 {
-        let b = self.share();
+    pub(super) fn degrees_of_freedom(&self) -> f64 {
+        let b = self.block_share();
         (1.0 - b).powi(2) / (2.0 * b / 3.0 - b * b)
     }
 
@@ -61,11 +61,11 @@ impl Blocks {
     pub(super) fn draw(&self, seed: u64, number: usize, blocks: &mut Vec<Block>) {
         blocks.clear();
         let seed = mix(seed, number as u64);
-        let mut left = self.units;
+        let mut left = self.unit_count;
         while left > 0 {
             let random = mix(seed, blocks.len() as u64);
-            let start = ((u128::from(random) * self.units as u128) >> 64) as usize;
-            let length = self.length.min(left);
+            let start = ((u128::from(random) * self.unit_count as u128) >> 64) as usize;
+            let length = self.block_length.min(left);
             blocks.push(Block { start, length });
             left -= length;
         }
@@ -73,14 +73,15 @@ impl Blocks {
 
     /// The variance over all possible draws of the sum of these values, which have mean zero. Exact, without draws.
     pub(super) fn variance_of_sum(&self, values: &[f64]) -> f64 {
-        let sums = self.running(values);
-        let squares: f64 = (0..self.units).map(|start| (sums[start + self.length] - sums[start]).powi(2)).sum();
-        squares / self.length as f64
+        let sums = self.cumulative_sums(values);
+        let squares: f64 =
+            (0..self.unit_count).map(|start| (sums[start + self.block_length] - sums[start]).powi(2)).sum();
+        squares / self.block_length as f64
     }
 
     /// Sums from the beginning, one block beyond the end, so that the sum of any block is a difference of two.
-    pub(super) fn running(&self, values: &[f64]) -> Vec<f64> {
-        let around = values.iter().chain(&values[..self.length]);
+    pub(super) fn cumulative_sums(&self, values: &[f64]) -> Vec<f64> {
+        let around = values.iter().chain(&values[..self.block_length]);
         let sums = around.scan(0.0, |sum, value| {
             *sum += value;
             Some(*sum)
@@ -91,12 +92,12 @@ impl Blocks {
 
 #[cfg(test)]
 mod tests {
-    use super::super::student::critical;
+    use super::super::student::critical_value;
     use super::*;
 
     #[test]
     fn lengths() {
-        let length = |units| Blocks::of(units).map(|blocks| blocks.length());
+        let length = |units| Blocks::new(units).map(|blocks| blocks.length());
         assert_eq!([0, 29, 30, 60, 300, 600].map(length), [None, None, Some(8), Some(11), Some(23), Some(32)]);
     }
 
@@ -104,10 +105,10 @@ mod tests {
     /// by the two-sided level. Theirs is not circular, so the two part as the share grows; ours is never the smaller.
     #[track_caller]
     fn check(units: usize, length: usize, p: f64, cubic: [f64; 4]) {
-        let blocks = Blocks { units, length };
-        let b = blocks.share();
+        let blocks = Blocks { unit_count: units, block_length: length };
+        let b = blocks.block_share();
         let published = cubic[0] + cubic[1] * b + cubic[2] * b * b + cubic[3] * b * b * b;
-        let found = critical(p, blocks.freedom()) / blocks.seen().sqrt();
+        let found = critical_value(p, blocks.degrees_of_freedom()) / blocks.variance_factor().sqrt();
         assert!((-0.01..0.02 + 0.2 * b).contains(&(found / published - 1.0)), "{found} for {published}");
     }
 
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_draw_has_as_many_units_as_the_run_and_is_the_same_again() {
-        let blocks = Blocks::of(100).unwrap();
+        let blocks = Blocks::new(100).unwrap();
         let (mut first, mut again, mut other) = (Vec::new(), Vec::new(), Vec::new());
         blocks.draw(7, 3, &mut first);
         blocks.draw(7, 3, &mut again);
@@ -141,11 +142,11 @@ mod tests {
     #[test]
     fn the_exact_variance_is_that_of_many_draws() {
         // Five whole blocks of nine.
-        let blocks = Blocks::of(45).unwrap();
+        let blocks = Blocks::new(45).unwrap();
         let values: Vec<f64> = (0..45).map(|i| f64::from(i % 7) + f64::from(i % 16)).collect();
         let mean = values.iter().sum::<f64>() / 45.0;
         let values: Vec<f64> = values.iter().map(|value| value - mean).collect();
-        let sums = blocks.running(&values);
+        let sums = blocks.cumulative_sums(&values);
         let mut drawn = Vec::new();
         let squares: f64 = (0..20_000)
             .map(|number| {

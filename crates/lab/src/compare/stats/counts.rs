@@ -4,47 +4,47 @@
 
 use statrs::distribution::{Beta, Binomial, ContinuousCDF as _, DiscreteCDF as _};
 
-use super::{Change, Reason, Scale};
+use super::{ComparisonScale, EffectSize, UndecidedReason};
 
 /// Events, and out of how many they came.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Count {
+pub struct EventCount {
     /// What happened.
     pub events: u64,
     /// What it could have happened to; or a length of time.
-    pub of: f64,
+    pub exposure: f64,
 }
 
 /// The probability of so uneven a split, or one as unlikely on the other side, where the rates are the same.
-pub(super) fn p(before: Count, after: Count) -> Result<f64, Reason> {
-    let (all, share) = (before.events + after.events, share(before, after)?);
-    let binomial = Binomial::new(share, all).map_err(|_| Reason::Missing)?;
+pub(super) fn p_value(before: EventCount, after: EventCount) -> Result<f64, UndecidedReason> {
+    let (all, share) = (before.events + after.events, expected_share(before, after)?);
+    let binomial = Binomial::new(share, all).map_err(|_| UndecidedReason::Missing)?;
     let below = binomial.cdf(after.events);
     let above = if after.events == 0 { 1.0 } else { binomial.sf(after.events - 1) };
     Ok((2.0 * below.min(above)).min(1.0))
 }
 
 /// The least probability that any split of the events could have. Where it is no surprise, nothing is tested.
-pub(super) fn least_p(before: Count, after: Count) -> Result<f64, Reason> {
-    let (all, share) = ((before.events + after.events) as f64, share(before, after)?);
+pub(super) fn min_p_value(before: EventCount, after: EventCount) -> Result<f64, UndecidedReason> {
+    let (all, share) = ((before.events + after.events) as f64, expected_share(before, after)?);
     Ok((2.0 * share.powf(all).min((1.0 - share).powf(all))).min(1.0))
 }
 
 /// The ratio of the rates, with the interval of Clopper & Pearson (1934).
-pub(super) fn change(before: Count, after: Count, level: f64) -> Option<Change> {
-    let share = share(before, after).ok()?;
+pub(super) fn rate_change(before: EventCount, after: EventCount, level: f64) -> Option<EffectSize> {
+    let share = expected_share(before, after).ok()?;
     let ratio = |of_all: f64| of_all / (1.0 - of_all) * (1.0 - share) / share;
     let (a, b) = (after.events as f64, before.events as f64);
     let bound = |a: f64, b: f64, p: f64| Some(Beta::new(a, b).ok()?.inverse_cdf(p));
     let low = if a > 0.0 { bound(a, b + 1.0, level / 2.0)? } else { 0.0 };
     let high = if b > 0.0 { bound(a + 1.0, b, 1.0 - level / 2.0)? } else { 1.0 };
-    Some(Change { scale: Scale::Ratio, point: ratio(a / (a + b)), low: ratio(low), high: ratio(high) })
+    Some(EffectSize { scale: ComparisonScale::Ratio, point: ratio(a / (a + b)), low: ratio(low), high: ratio(high) })
 }
 
 /// The second side's share of the events where the rates are the same.
-fn share(before: Count, after: Count) -> Result<f64, Reason> {
-    let share = after.of / (before.of + after.of);
-    if share > 0.0 && share < 1.0 { Ok(share) } else { Err(Reason::Missing) }
+fn expected_share(before: EventCount, after: EventCount) -> Result<f64, UndecidedReason> {
+    let share = after.exposure / (before.exposure + after.exposure);
+    if share > 0.0 && share < 1.0 { Ok(share) } else { Err(UndecidedReason::Missing) }
 }
 
 #[cfg(test)]
@@ -53,9 +53,9 @@ mod tests {
 
     #[track_caller]
     fn check(before: (u64, f64), after: (u64, f64), expected_p: f64, expected_least: f64) {
-        let count = |(events, of)| Count { events, of };
+        let count = |(events, of)| EventCount { events, exposure: of };
         let (before, after) = (count(before), count(after));
-        let (found, least) = (p(before, after).unwrap(), least_p(before, after).unwrap());
+        let (found, least) = (p_value(before, after).unwrap(), min_p_value(before, after).unwrap());
         assert!((found - expected_p).abs() < 1e-4 * expected_p.max(1e-4), "{found}");
         assert!((least - expected_least).abs() < 1e-9, "{least}");
         assert!(found >= least - 1e-12);
@@ -75,26 +75,33 @@ mod tests {
 
     #[test]
     fn no_chances_no_answer() {
-        let (none, some) = (Count { events: 0, of: 0.0 }, Count { events: 3, of: 10.0 });
-        assert_eq!(p(none, some), Err(Reason::Missing));
-        assert_eq!(p(some, none), Err(Reason::Missing));
+        let (none, some) = (EventCount { events: 0, exposure: 0.0 }, EventCount { events: 3, exposure: 10.0 });
+        assert_eq!(p_value(none, some), Err(UndecidedReason::Missing));
+        assert_eq!(p_value(some, none), Err(UndecidedReason::Missing));
     }
 
     #[test]
     fn intervals_leave_equality_out_exactly_where_the_test_does() {
         for (before, after) in [(0u64, 12u64), (3, 14), (14, 3), (5, 9), (40, 70), (7, 7), (9, 0)] {
-            let (before, after) = (Count { events: before, of: 50.0 }, Count { events: after, of: 50.0 });
+            let (before, after) =
+                (EventCount { events: before, exposure: 50.0 }, EventCount { events: after, exposure: 50.0 });
             for level in [0.05, 0.01, 0.002] {
-                let change = change(before, after, level).unwrap();
+                let change = rate_change(before, after, level).unwrap();
                 let excludes = change.low > 1.0 || change.high < 1.0;
-                assert_eq!(excludes, p(before, after).unwrap() < level, "{before:?} {after:?} {level} {change:?}");
+                assert_eq!(
+                    excludes,
+                    p_value(before, after).unwrap() < level,
+                    "{before:?} {after:?} {level} {change:?}"
+                );
             }
         }
     }
 
     #[test]
     fn bounds_may_be_infinite() {
-        let change = change(Count { events: 0, of: 9.0 }, Count { events: 12, of: 9.0 }, 0.05).unwrap();
+        let change =
+            rate_change(EventCount { events: 0, exposure: 9.0 }, EventCount { events: 12, exposure: 9.0 }, 0.05)
+                .unwrap();
         assert!(change.point.is_infinite() && change.high.is_infinite() && change.low > 1.0, "{change:?}");
     }
 }

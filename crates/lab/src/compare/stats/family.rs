@@ -1,35 +1,35 @@
 //! All figures of one comparison, decided together, so that many figures do not make many false differences.
 
-use super::counts::{self, Count};
-use super::estimate::Estimate;
+use super::counts::{self, EventCount};
+use super::estimators::Estimator;
 use super::repeats;
-use super::series::{Evidence, Frame};
-use super::student::{critical, normal_two_sided};
-use super::{Answer, Call, FAMILY_LEVEL, RESAMPLES, Reason, Scale};
+use super::resampling::{DistanceEvidence, PairResampling};
+use super::student::{critical_value, normal_two_sided_p};
+use super::{ComparisonScale, Decision, FAMILY_LEVEL, RESAMPLES, TestResult, UndecidedReason};
 
 /// The figures that were asked about, in order.
 #[derive(Debug)]
 pub struct Family {
     resamples: usize,
-    asked: Vec<Asked>,
+    tests: Vec<FigureTest>,
 }
 
 #[derive(Debug)]
-struct Asked {
+struct FigureTest {
     before: Option<f64>,
     after: Option<f64>,
-    scale: Scale,
-    shows: Shows,
+    scale: ComparisonScale,
+    evidence: TestEvidence,
 }
 
 #[derive(Debug)]
-enum Shows {
+enum TestEvidence {
     /// A distance with a standard error.
-    Distance(Evidence),
+    Distance(DistanceEvidence),
     /// Two counts, and the probability of their split.
-    Counts(Count, Count, f64),
+    Counts(EventCount, EventCount, f64),
     /// Nothing that could be decided.
-    Settled(Call),
+    Decided(Decision),
 }
 
 impl Default for Family {
@@ -42,58 +42,68 @@ impl Family {
     /// A family of this many resamples; a test may want fewer than [`RESAMPLES`].
     #[must_use]
     pub fn with_resamples(resamples: usize) -> Self {
-        Self { resamples, asked: Vec::new() }
+        Self { resamples, tests: Vec::new() }
     }
 
     /// Asks about a figure of one run a side. `grain` is the step to which either figure can be known, on the scale.
-    pub fn ask_series(&mut self, frame: &Frame, scale: Scale, sides: [&dyn Estimate; 2], grain: f64) {
-        let [before, after] = sides.map(Estimate::whole);
+    pub fn add_series(
+        &mut self,
+        frame: &PairResampling,
+        scale: ComparisonScale,
+        sides: [&dyn Estimator; 2],
+        grain: f64,
+    ) {
+        let [before, after] = sides.map(Estimator::full_sample);
         // A rate that fell to nothing has no ratio; it has a difference.
-        let scale = if before.zip(after).is_some_and(|(b, a)| b.min(a) <= 0.0) { Scale::Difference } else { scale };
-        let shows = Shows::of(frame.weigh(scale, sides, grain, self.resamples));
-        self.asked.push(Asked { before, after, scale, shows });
+        let scale =
+            if before.zip(after).is_some_and(|(b, a)| b.min(a) <= 0.0) { ComparisonScale::Difference } else { scale };
+        let shows = TestEvidence::from_distance(frame.evaluate(scale, sides, grain, self.resamples));
+        self.tests.push(FigureTest { before, after, scale, evidence: shows });
     }
 
     /// Asks about a figure of several runs. `floor` is the least variance that one run's figure can have.
-    pub fn ask_runs(&mut self, scale: Scale, sides: [&[f64]; 2], grain: f64, floor: f64) {
+    pub fn add_runs(&mut self, scale: ComparisonScale, sides: [&[f64]; 2], grain: f64, floor: f64) {
         let nothing = sides.concat().iter().any(|figure| *figure <= 0.0);
-        let scale = if nothing { Scale::Difference } else { scale };
-        let [before, after] = sides.map(|side| repeats::together(scale, side));
-        let shows = Shows::of(repeats::weigh(scale, sides, grain, floor));
-        self.asked.push(Asked { before, after, scale, shows });
+        let scale = if nothing { ComparisonScale::Difference } else { scale };
+        let [before, after] = sides.map(|side| repeats::side_mean(scale, side));
+        let shows = TestEvidence::from_distance(repeats::evaluate_runs(scale, sides, grain, floor));
+        self.tests.push(FigureTest { before, after, scale, evidence: shows });
     }
 
     /// Asks about events of one run a side. Readers see them per `of`.
-    pub fn ask_counts(&mut self, before: Count, after: Count) {
-        let shows = match (counts::p(before, after), counts::least_p(before, after)) {
-            _ if before.events + after.events == 0 => Shows::Settled(Call::Equal),
-            (Ok(_), Ok(least)) if least > FAMILY_LEVEL => Shows::Settled(Call::Unknown(Reason::TooFewEvents)),
-            (Ok(p), Ok(_)) => Shows::Counts(before, after, p),
-            (Err(reason), _) | (_, Err(reason)) => Shows::Settled(Call::Unknown(reason)),
+    pub fn add_counts(&mut self, before: EventCount, after: EventCount) {
+        let shows = match (counts::p_value(before, after), counts::min_p_value(before, after)) {
+            _ if before.events + after.events == 0 => TestEvidence::Decided(Decision::Equal),
+            (Ok(_), Ok(least)) if least > FAMILY_LEVEL => {
+                TestEvidence::Decided(Decision::Unknown(UndecidedReason::TooFewEvents))
+            }
+            (Ok(p), Ok(_)) => TestEvidence::Counts(before, after, p),
+            (Err(reason), _) | (_, Err(reason)) => TestEvidence::Decided(Decision::Unknown(reason)),
         };
         let [before, after] = [before, after].map(|count| Some(count.events as f64));
-        self.asked.push(Asked { before, after, scale: Scale::Difference, shows });
+        self.tests.push(FigureTest { before, after, scale: ComparisonScale::Difference, evidence: shows });
     }
 
     /// Takes a figure in that nothing can be decided about.
-    pub fn ask_nothing(&mut self, before: Option<f64>, after: Option<f64>, reason: Reason) {
+    pub fn add_undecided(&mut self, before: Option<f64>, after: Option<f64>, reason: UndecidedReason) {
         // What is not there does not come with a longer run.
         let is_on_one_side = before.is_some() != after.is_some();
-        let reason = if reason == Reason::TooShort && is_on_one_side { Reason::Missing } else { reason };
-        let shows = Shows::Settled(Call::Unknown(reason));
-        self.asked.push(Asked { before, after, scale: Scale::Difference, shows });
+        let reason =
+            if reason == UndecidedReason::TooShort && is_on_one_side { UndecidedReason::Missing } else { reason };
+        let shows = TestEvidence::Decided(Decision::Unknown(reason));
+        self.tests.push(FigureTest { before, after, scale: ComparisonScale::Difference, evidence: shows });
     }
 
     /// How many figures were asked about.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.asked.len()
+        self.tests.len()
     }
 
     /// Whether none was.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.asked.is_empty()
+        self.tests.is_empty()
     }
 
     /// Decides all of them together, in the order in which they were asked.
@@ -101,30 +111,31 @@ impl Family {
     /// Step by step: whatever is beyond the level of all open figures is called, and leaves the level of the others
     /// to be found again, until nothing more is called.
     #[must_use]
-    pub fn decide(self) -> Vec<Answer> {
-        let mut levels = vec![None; self.asked.len()];
-        let mut open: Vec<usize> = (0..self.asked.len()).filter(|place| self.asked[*place].p().is_some()).collect();
+    pub fn decide(self) -> Vec<TestResult> {
+        let mut levels = vec![None; self.tests.len()];
+        let mut open: Vec<usize> =
+            (0..self.tests.len()).filter(|place| self.tests[*place].p_value().is_some()).collect();
         while !open.is_empty() {
             let level = self.level(&open);
             open.iter().for_each(|place| levels[*place] = Some(level));
             let before = open.len();
-            open.retain(|place| self.asked[*place].p().is_some_and(|p| p >= level));
+            open.retain(|place| self.tests[*place].p_value().is_some_and(|p| p >= level));
             if open.len() == before {
                 break;
             }
         }
-        self.asked.into_iter().zip(levels).map(|(asked, level)| asked.answer(level)).collect()
+        self.tests.into_iter().zip(levels).map(|(asked, level)| asked.into_result(level)).collect()
     }
 
     /// The largest level for each of these figures such that one of them is beyond it, where none differs, with
     /// probability [`FAMILY_LEVEL`] at most. Figures with draws are as dependent as their draws are; of the others
     /// nothing is assumed.
     fn level(&self, open: &[usize]) -> f64 {
-        let draws: Vec<&[f64]> = open.iter().filter_map(|place| self.asked[*place].draws()).collect();
+        let draws: Vec<&[f64]> = open.iter().filter_map(|place| self.tests[*place].draws()).collect();
         let others = (open.len() - draws.len()) as f64;
         let resamples = draws.iter().map(|draws| draws.len()).min().unwrap_or(0);
         let farthest = |number: usize| draws.iter().map(|draws| draws[number].abs()).fold(0.0, f64::max);
-        let mut least: Vec<f64> = (0..resamples).map(|number| normal_two_sided(farthest(number))).collect();
+        let mut least: Vec<f64> = (0..resamples).map(|number| normal_two_sided_p(farthest(number))).collect();
         least.sort_by(f64::total_cmp);
         let share = |place: usize| place as f64 / resamples.max(1) as f64;
         let left = |place: usize| if others > 0.0 { (FAMILY_LEVEL - share(place)) / others } else { 1.0 };
@@ -135,55 +146,57 @@ impl Family {
     }
 }
 
-impl Shows {
-    fn of(evidence: Result<Evidence, Reason>) -> Self {
+impl TestEvidence {
+    fn from_distance(evidence: Result<DistanceEvidence, UndecidedReason>) -> Self {
         match evidence {
-            Ok(evidence) if evidence.error == 0.0 && evidence.distance == 0.0 => Self::Settled(Call::Equal),
+            Ok(evidence) if evidence.standard_error == 0.0 && evidence.distance == 0.0 => {
+                Self::Decided(Decision::Equal)
+            }
             Ok(evidence) => Self::Distance(evidence),
-            Err(reason) => Self::Settled(Call::Unknown(reason)),
+            Err(reason) => Self::Decided(Decision::Unknown(reason)),
         }
     }
 }
 
-impl Asked {
-    fn p(&self) -> Option<f64> {
-        match &self.shows {
-            Shows::Distance(evidence) => Some(evidence.p),
-            Shows::Counts(_, _, p) => Some(*p),
-            Shows::Settled(_) => None,
+impl FigureTest {
+    fn p_value(&self) -> Option<f64> {
+        match &self.evidence {
+            TestEvidence::Distance(evidence) => Some(evidence.p_value),
+            TestEvidence::Counts(_, _, p) => Some(*p),
+            TestEvidence::Decided(_) => None,
         }
     }
 
     fn draws(&self) -> Option<&[f64]> {
-        match &self.shows {
-            Shows::Distance(evidence) if !evidence.draws.is_empty() => Some(&evidence.draws),
+        match &self.evidence {
+            TestEvidence::Distance(evidence) if !evidence.draws.is_empty() => Some(&evidence.draws),
             _ => None,
         }
     }
 
-    fn answer(self, level: Option<f64>) -> Answer {
-        let p = self.p();
-        let (call, change) = match (self.shows, level.zip(p)) {
-            (Shows::Settled(call), _) => (call, None),
-            (_, None) => (Call::Unknown(Reason::Missing), None),
-            (Shows::Distance(evidence), Some((level, p))) => {
-                let reach = critical(level, evidence.freedom) * evidence.error;
-                (called(p < level, evidence.distance > 0.0), Some(self.scale.change(evidence.distance, reach)))
+    fn into_result(self, level: Option<f64>) -> TestResult {
+        let p = self.p_value();
+        let (call, change) = match (self.evidence, level.zip(p)) {
+            (TestEvidence::Decided(call), _) => (call, None),
+            (_, None) => (Decision::Unknown(UndecidedReason::Missing), None),
+            (TestEvidence::Distance(evidence), Some((level, p))) => {
+                let reach = critical_value(level, evidence.degrees_of_freedom) * evidence.standard_error;
+                (decision_for(p < level, evidence.distance > 0.0), Some(self.scale.effect(evidence.distance, reach)))
             }
-            (Shows::Counts(before, after, p), Some((level, _))) => {
-                let higher = after.events as f64 / after.of > before.events as f64 / before.of;
-                (called(p < level, higher), counts::change(before, after, level))
+            (TestEvidence::Counts(before, after, p), Some((level, _))) => {
+                let higher = after.events as f64 / after.exposure > before.events as f64 / before.exposure;
+                (decision_for(p < level, higher), counts::rate_change(before, after, level))
             }
         };
-        Answer { before: self.before, after: self.after, call, change, p, level }
+        TestResult { before: self.before, after: self.after, decision: call, effect: change, p, level }
     }
 }
 
-fn called(beyond: bool, higher: bool) -> Call {
+fn decision_for(beyond: bool, higher: bool) -> Decision {
     match (beyond, higher) {
-        (false, _) => Call::Noise,
-        (true, true) => Call::Higher,
-        (true, false) => Call::Lower,
+        (false, _) => Decision::NotSignificant,
+        (true, true) => Decision::Higher,
+        (true, false) => Decision::Lower,
     }
 }
 
@@ -191,9 +204,11 @@ fn called(beyond: bool, higher: bool) -> Call {
 mod tests {
     use super::*;
 
-    fn runs(pairs: &[(&[f64], &[f64])]) -> Vec<Answer> {
+    fn runs(pairs: &[(&[f64], &[f64])]) -> Vec<TestResult> {
         let mut family = Family::default();
-        pairs.iter().for_each(|(before, after)| family.ask_runs(Scale::Difference, [before, after], 0.0, 0.0));
+        pairs
+            .iter()
+            .for_each(|(before, after)| family.add_runs(ComparisonScale::Difference, [before, after], 0.0, 0.0));
         family.decide()
     }
 
@@ -205,7 +220,7 @@ mod tests {
     fn check(clear: usize, noise: usize, called: usize) {
         let pairs: Vec<_> = std::iter::repeat_n(CLEAR, clear).chain(std::iter::repeat_n(NOISE, noise)).collect();
         let answers = runs(&pairs);
-        let found = answers.iter().filter(|answer| answer.call.is_different()).count();
+        let found = answers.iter().filter(|answer| answer.decision.is_different()).count();
         assert_eq!(found, called, "{answers:?}");
     }
 
@@ -222,21 +237,21 @@ mod tests {
     #[test]
     fn intervals_leave_equality_out_exactly_where_a_difference_is_called() {
         for answer in [runs(&[CLEAR, NOISE]), runs(&[CLEAR; 8])].concat() {
-            let change = answer.change.unwrap();
-            assert_eq!(change.low > 0.0 || change.high < 0.0, answer.call.is_different(), "{answer:?}");
+            let change = answer.effect.unwrap();
+            assert_eq!(change.low > 0.0 || change.high < 0.0, answer.decision.is_different(), "{answer:?}");
         }
     }
 
     #[test]
     fn events_that_never_happened_are_equal_and_cost_the_others_nothing() {
         let mut family = Family::default();
-        let none = Count { events: 0, of: 100.0 };
-        (0..20).for_each(|_| family.ask_counts(none, none));
-        family.ask_counts(none, Count { events: 2, of: 100.0 });
-        family.ask_counts(none, Count { events: 8, of: 100.0 });
-        let calls: Vec<Call> = family.decide().into_iter().map(|answer| answer.call).collect();
-        assert!(calls[..20].iter().all(|call| *call == Call::Equal));
-        assert_eq!(calls[20..], [Call::Unknown(Reason::TooFewEvents), Call::Higher]);
+        let none = EventCount { events: 0, exposure: 100.0 };
+        (0..20).for_each(|_| family.add_counts(none, none));
+        family.add_counts(none, EventCount { events: 2, exposure: 100.0 });
+        family.add_counts(none, EventCount { events: 8, exposure: 100.0 });
+        let calls: Vec<Decision> = family.decide().into_iter().map(|answer| answer.decision).collect();
+        assert!(calls[..20].iter().all(|call| *call == Decision::Equal));
+        assert_eq!(calls[20..], [Decision::Unknown(UndecidedReason::TooFewEvents), Decision::Higher]);
     }
 
     #[test]

@@ -19,13 +19,13 @@
 //! min-p over the joint resamples (Westfall & Young 1993), Holm where there are none. What is called different is by
 //! construction exactly what has an interval that leaves "equal" out.
 
+mod autocorrelation;
 mod blocks;
 mod counts;
-mod estimate;
+mod estimators;
 mod family;
-mod memory;
 mod repeats;
-mod series;
+mod resampling;
 mod student;
 
 #[cfg(test)]
@@ -34,10 +34,10 @@ pub(crate) mod synthetic;
 mod tests;
 
 pub use blocks::UNITS_MIN;
-pub use counts::Count;
-pub use estimate::{Distribution, Estimate, Quantile, Ratio, Tally};
+pub use counts::EventCount;
+pub use estimators::{Distribution, Estimator, Quantile, Ratio, ValueCounts};
 pub use family::Family;
-pub use series::Frame;
+pub use resampling::PairResampling;
 
 /// The share of comparisons without any difference in which one may be called. Half of the promised 5 %: the other
 /// half is left for what resampling of short and heavy-tailed series gets wrong.
@@ -48,7 +48,7 @@ pub const RESAMPLES: usize = 2_000;
 
 /// The scale on which two figures are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
+pub enum ComparisonScale {
     /// By their ratio: times and rates.
     Ratio,
     /// By their difference: shares and counts, which may be zero.
@@ -57,15 +57,15 @@ pub enum Scale {
 
 /// What became of one figure.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
+pub struct TestResult {
     /// The figure of the first side.
     pub before: Option<f64>,
     /// The figure of the second side.
     pub after: Option<f64>,
     /// Whether they differ.
-    pub call: Call,
+    pub decision: Decision,
     /// How far they are apart, with its interval, where that can be said.
-    pub change: Option<Change>,
+    pub effect: Option<EffectSize>,
     /// The probability of so large a difference where there is none, for this figure alone.
     pub p: Option<f64>,
     /// The level that it was tested at, and that its interval leaves out.
@@ -74,22 +74,22 @@ pub struct Answer {
 
 /// Whether two figures differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Call {
+pub enum Decision {
     /// The second is higher, beyond the noise.
     Higher,
     /// The second is lower, beyond the noise.
     Lower,
     /// No difference beyond the noise.
-    Noise,
+    NotSignificant,
     /// The same number, without any noise.
     Equal,
     /// There is no telling.
-    Unknown(Reason),
+    Unknown(UndecidedReason),
 }
 
 /// Why there is no telling. Closed, so that reports can group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reason {
+pub enum UndecidedReason {
     /// Only one side has the figure, or neither.
     Missing,
     /// The run gives one number and nothing about its noise.
@@ -109,9 +109,9 @@ pub enum Reason {
 /// How far the second side is from the first. The interval belongs to the level of the answer; a bound may be
 /// infinite.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Change {
+pub struct EffectSize {
     /// What the three numbers are.
-    pub scale: Scale,
+    pub scale: ComparisonScale,
     /// The quotient or the difference.
     pub point: f64,
     /// The lower end of its interval.
@@ -120,7 +120,7 @@ pub struct Change {
     pub high: f64,
 }
 
-impl Call {
+impl Decision {
     /// Whether a difference was called.
     #[must_use]
     pub fn is_different(self) -> bool {
@@ -128,7 +128,7 @@ impl Call {
     }
 }
 
-impl Scale {
+impl ComparisonScale {
     /// Onto the scale on which noise adds up.
     fn value(self, figure: f64) -> Option<f64> {
         match self {
@@ -138,11 +138,11 @@ impl Scale {
     }
 
     /// Back to what readers see.
-    fn change(self, point: f64, reach: f64) -> Change {
+    fn effect(self, point: f64, reach: f64) -> EffectSize {
         let (low, high) = (point - reach, point + reach);
         match self {
-            Self::Ratio => Change { scale: self, point: point.exp(), low: low.exp(), high: high.exp() },
-            Self::Difference => Change { scale: self, point, low, high },
+            Self::Ratio => EffectSize { scale: self, point: point.exp(), low: low.exp(), high: high.exp() },
+            Self::Difference => EffectSize { scale: self, point, low, high },
         }
     }
 }

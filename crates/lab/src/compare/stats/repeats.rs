@@ -2,53 +2,64 @@
 //! one common variance, because the runs of both sides scatter alike where there is no difference; so five runs of
 //! one side can also be held against a single one of the other. Refuses to look inside a run.
 
-use super::series::Evidence;
-use super::student::two_sided;
-use super::{Reason, Scale};
+use super::resampling::DistanceEvidence;
+use super::student::two_sided_p;
+use super::{ComparisonScale, UndecidedReason};
 
 /// Fewer degrees of freedom than this say nothing: three runs in all have one.
-const FREEDOM_MIN: usize = 2;
+const DEGREES_OF_FREEDOM_MIN: usize = 2;
 
 /// The evidence of the runs' figures. `grain` is the step to which a figure can be known at all, on the scale;
 /// `floor` is the least variance that a figure of one run can have.
-pub(super) fn weigh(scale: Scale, sides: [&[f64]; 2], grain: f64, floor: f64) -> Result<Evidence, Reason> {
+pub(super) fn evaluate_runs(
+    scale: ComparisonScale,
+    sides: [&[f64]; 2],
+    grain: f64,
+    floor: f64,
+) -> Result<DistanceEvidence, UndecidedReason> {
     let [before, after] = sides.map(|side| side.iter().map(|figure| scale.value(*figure)).collect::<Option<Vec<_>>>());
-    let (Some(before), Some(after)) = (before, after) else { return Err(Reason::Missing) };
+    let (Some(before), Some(after)) = (before, after) else { return Err(UndecidedReason::Missing) };
     if before.is_empty() || after.is_empty() {
-        return Err(Reason::Missing);
+        return Err(UndecidedReason::Missing);
     }
     let freedom = before.len() + after.len() - 2;
     match freedom {
-        0 => return Err(Reason::OneRun),
-        few if few < FREEDOM_MIN => return Err(Reason::TooFewRuns),
+        0 => return Err(UndecidedReason::OneRun),
+        few if few < DEGREES_OF_FREEDOM_MIN => return Err(UndecidedReason::TooFewRuns),
         _ => {}
     }
-    let squares = squares(&before) + squares(&after);
+    let squares = sum_of_squares(&before) + sum_of_squares(&after);
     let variance = (squares / freedom as f64).max(floor);
     let runs = 1.0 / before.len() as f64 + 1.0 / after.len() as f64;
     let error = ((variance + grain * grain) * runs).sqrt();
     let distance = mean(&after) - mean(&before);
     let t = if distance == 0.0 { 0.0 } else { (distance / error).abs() };
     let freedom = freedom as f64;
-    Ok(Evidence { distance, error, freedom, p: two_sided(t, freedom), draws: Vec::new() })
+    Ok(DistanceEvidence {
+        distance,
+        standard_error: error,
+        degrees_of_freedom: freedom,
+        p_value: two_sided_p(t, freedom),
+        draws: Vec::new(),
+    })
 }
 
 /// The figure of a side: the mean on the scale on which its noise adds up.
-pub(super) fn together(scale: Scale, side: &[f64]) -> Option<f64> {
+pub(super) fn side_mean(scale: ComparisonScale, side: &[f64]) -> Option<f64> {
     // Of a single run there is nothing to take the mean of, and nothing to round.
     if let [figure] = side {
         return Some(*figure);
     }
     let values = side.iter().map(|figure| scale.value(*figure)).collect::<Option<Vec<f64>>>();
     let mean = values.filter(|values| !values.is_empty()).map(|values| mean(&values));
-    mean.map(|mean| if scale == Scale::Ratio { mean.exp() } else { mean })
+    mean.map(|mean| if scale == ComparisonScale::Ratio { mean.exp() } else { mean })
 }
 
 fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn squares(values: &[f64]) -> f64 {
+fn sum_of_squares(values: &[f64]) -> f64 {
     let mean = mean(values);
     values.iter().map(|value| (value - mean).powi(2)).sum()
 }
@@ -58,8 +69,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(before: &[f64], after: &[f64], expected: Result<f64, Reason>) {
-        let found = weigh(Scale::Difference, [before, after], 0.0, 0.0).map(|evidence| evidence.p);
+    fn check(before: &[f64], after: &[f64], expected: Result<f64, UndecidedReason>) {
+        let found =
+            evaluate_runs(ComparisonScale::Difference, [before, after], 0.0, 0.0).map(|evidence| evidence.p_value);
         match (found, expected) {
             (Ok(found), Ok(expected)) => assert!((found - expected).abs() < 1e-3, "{found}"),
             (found, expected) => assert_eq!(found, expected),
@@ -77,24 +89,27 @@ mod tests {
         check(&first, &first, Ok(1.0));
         // Several against a single one: t = 3 / sqrt(1 * (1 + 1/3)) with two degrees of freedom.
         check(&[9.0, 10.0, 11.0], &[13.0], Ok(0.1217));
-        check(&[1.0], &[2.0], Err(Reason::OneRun));
-        check(&[1.0, 2.0], &[2.0], Err(Reason::TooFewRuns));
-        check(&[], &[2.0], Err(Reason::Missing));
+        check(&[1.0], &[2.0], Err(UndecidedReason::OneRun));
+        check(&[1.0, 2.0], &[2.0], Err(UndecidedReason::TooFewRuns));
+        check(&[], &[2.0], Err(UndecidedReason::Missing));
         check(&[5.0, 5.0], &[7.0, 7.0], Ok(0.0));
     }
 
     #[test]
     fn a_floor_keeps_a_chance_agreement_from_being_certainty() {
-        let found = weigh(Scale::Difference, [&[0.0, 0.0], &[1.0, 1.0]], 0.0, 0.5).unwrap();
-        assert!(found.p > 0.2, "{}", found.p);
+        let found = evaluate_runs(ComparisonScale::Difference, [&[0.0, 0.0], &[1.0, 1.0]], 0.0, 0.5).unwrap();
+        assert!(found.p_value > 0.2, "{}", found.p_value);
     }
 
     #[test]
     fn times_are_compared_by_their_ratio() {
-        let found = weigh(Scale::Ratio, [&[10.0, 10.1], &[20.0, 20.2]], 0.0, 0.0).unwrap();
+        let found = evaluate_runs(ComparisonScale::Ratio, [&[10.0, 10.1], &[20.0, 20.2]], 0.0, 0.0).unwrap();
         assert!((found.distance - 2f64.ln()).abs() < 1e-9);
-        assert_eq!(weigh(Scale::Ratio, [&[10.0, 0.0], &[20.0, 20.2]], 0.0, 0.0), Err(Reason::Missing));
-        assert_eq!(together(Scale::Ratio, &[1.0, 100.0]), Some(10.000_000_000_000_002));
-        assert_eq!(together(Scale::Difference, &[1.0, 100.0]), Some(50.5));
+        assert_eq!(
+            evaluate_runs(ComparisonScale::Ratio, [&[10.0, 0.0], &[20.0, 20.2]], 0.0, 0.0),
+            Err(UndecidedReason::Missing)
+        );
+        assert_eq!(side_mean(ComparisonScale::Ratio, &[1.0, 100.0]), Some(10.000_000_000_000_002));
+        assert_eq!(side_mean(ComparisonScale::Difference, &[1.0, 100.0]), Some(50.5));
     }
 }

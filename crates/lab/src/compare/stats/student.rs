@@ -7,7 +7,7 @@ use statrs::function::beta::{beta_reg, inv_beta_reg};
 use statrs::function::erf::erfc;
 
 /// The probability that Student's t with `freedom` degrees of freedom lies at least `t` from zero, on either side.
-pub(super) fn two_sided(t: f64, freedom: f64) -> f64 {
+pub(super) fn two_sided_p(t: f64, freedom: f64) -> f64 {
     if t.is_infinite() {
         return 0.0;
     }
@@ -15,13 +15,13 @@ pub(super) fn two_sided(t: f64, freedom: f64) -> f64 {
 }
 
 /// The distance from zero that Student's t exceeds with probability `p`, both sides together.
-pub(super) fn critical(p: f64, freedom: f64) -> f64 {
+pub(super) fn critical_value(p: f64, freedom: f64) -> f64 {
     let x = inv_beta_reg(freedom / 2.0, 0.5, p);
     (freedom * (1.0 - x) / x).sqrt()
 }
 
 /// The same probability for the normal distribution.
-pub(super) fn normal_two_sided(z: f64) -> f64 {
+pub(super) fn normal_two_sided_p(z: f64) -> f64 {
     erfc(z.abs() / SQRT_2)
 }
 
@@ -32,8 +32,8 @@ mod tests {
     /// Against the tables that every textbook has.
     #[track_caller]
     fn check(p: f64, freedom: f64, t: f64) {
-        assert!((critical(p, freedom) - t).abs() < 5e-4, "{}", critical(p, freedom));
-        assert!((two_sided(t, freedom) - p).abs() < 1e-4 * p.max(0.01) / 0.01, "{}", two_sided(t, freedom));
+        assert!((critical_value(p, freedom) - t).abs() < 5e-4, "{}", critical_value(p, freedom));
+        assert!((two_sided_p(t, freedom) - p).abs() < 1e-4 * p.max(0.01) / 0.01, "{}", two_sided_p(t, freedom));
     }
 
     #[test]
@@ -43,13 +43,13 @@ mod tests {
         check(0.01, 10.0, 3.1693);
         check(0.002, 20.0, 3.5518);
         check(0.05, 7.5, 2.3328);
-        assert_eq!(two_sided(f64::INFINITY, 5.0), 0.0);
-        assert_eq!(two_sided(0.0, 5.0), 1.0);
+        assert_eq!(two_sided_p(f64::INFINITY, 5.0), 0.0);
+        assert_eq!(two_sided_p(0.0, 5.0), 1.0);
     }
 
     #[test]
     fn normal() {
-        assert!((normal_two_sided(1.959_964) - 0.05).abs() < 1e-7);
-        assert!((normal_two_sided(-3.290_527) - 0.001).abs() < 1e-8);
+        assert!((normal_two_sided_p(1.959_964) - 0.05).abs() < 1e-7);
+        assert!((normal_two_sided_p(-3.290_527) - 0.001).abs() < 1e-8);
     }
 }

@@ -3,24 +3,27 @@
 
 use std::sync::LazyLock;
 
-use super::{Count, Distribution, Estimate, Family, Frame, Quantile, Ratio, Reason, Scale, Tally};
+use super::{
+    ComparisonScale, Distribution, Estimator, EventCount, Family, PairResampling, Quantile, Ratio, UndecidedReason,
+    ValueCounts,
+};
 use crate::scenario::mix;
 
 /// Chance with a seed.
-pub(crate) struct Dice {
+pub(crate) struct TestRng {
     seed: u64,
-    rolled: u64,
+    draw_count: u64,
 }
 
-impl Dice {
+impl TestRng {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { seed: mix(seed, 0xD1CE), rolled: 0 }
+        Self { seed: mix(seed, 0xD1CE), draw_count: 0 }
     }
 
     /// Between 0 and 1.
     pub(crate) fn uniform(&mut self) -> f64 {
-        self.rolled += 1;
-        (mix(self.seed, self.rolled) >> 11) as f64 / (1u64 << 53) as f64
+        self.draw_count += 1;
+        (mix(self.seed, self.draw_count) >> 11) as f64 / (1u64 << 53) as f64
     }
 
     /// Of mean 0 and variance 1 (Box & Muller).
@@ -36,7 +39,7 @@ impl Dice {
 }
 
 /// Drift of mean 0 and variance 1: a first-order autoregression.
-pub(crate) fn drift(dice: &mut Dice, length: usize, coefficient: f64) -> Vec<f64> {
+pub(crate) fn drift(dice: &mut TestRng, length: usize, coefficient: f64) -> Vec<f64> {
     let mut level = dice.normal();
     let step = (1.0 - coefficient * coefficient).sqrt();
     (0..length)
@@ -49,7 +52,7 @@ pub(crate) fn drift(dice: &mut Dice, length: usize, coefficient: f64) -> Vec<f64
 
 /// How a service behaves.
 #[derive(Clone, Copy)]
-pub(crate) struct Service {
+pub(crate) struct SyntheticService {
     pub(crate) seconds: usize,
     pub(crate) answers_per_s: f64,
     /// A typical latency.
@@ -64,7 +67,7 @@ pub(crate) struct Service {
     pub(crate) ramp: bool,
 }
 
-pub(crate) const SERVICE: Service = Service {
+pub(crate) const SERVICE: SyntheticService = SyntheticService {
     seconds: 120,
     answers_per_s: 60.0,
     latency_us: 12_000.0,
@@ -78,45 +81,45 @@ pub(crate) const SERVICE: Service = Service {
 const STEPS: f64 = 120.0;
 
 /// What was recorded of one run.
-pub(crate) struct Recorded {
+pub(crate) struct SyntheticRun {
     seed: u64,
     count: Vec<f64>,
     ok: Vec<f64>,
     errors: Vec<f64>,
     denied: Vec<f64>,
-    latency: Vec<Tally>,
-    service: Vec<Tally>,
+    latency_counts: Vec<ValueCounts>,
+    service_counts: Vec<ValueCounts>,
     cpu: Vec<f64>,
     finished: Vec<f64>,
-    failed: Count,
+    failed: EventCount,
 }
 
 /// What one second is like.
 #[derive(Clone, Copy)]
-struct Moment {
+struct SyntheticSecond {
     rate: f64,
     pace: f64,
     stalled: bool,
 }
 
 /// Puts such a service through a run.
-pub(crate) fn record(seed: u64, service: &Service) -> Recorded {
-    let dice = &mut Dice::new(seed);
+pub(crate) fn simulate_run(seed: u64, service: &SyntheticService) -> SyntheticRun {
+    let dice = &mut TestRng::new(seed);
     let n = service.seconds;
     let levels = drift(dice, n, service.coefficient);
     let loads = drift(dice, n, 0.5);
     let mut stalled = 0;
-    let mut recorded = Recorded {
+    let mut recorded = SyntheticRun {
         seed,
         count: Vec::new(),
         ok: Vec::new(),
         errors: Vec::new(),
         denied: Vec::new(),
-        latency: Vec::new(),
-        service: Vec::new(),
+        latency_counts: Vec::new(),
+        service_counts: Vec::new(),
         cpu: Vec::new(),
         finished: Vec::new(),
-        failed: Count { events: dice.events(9.0), of: 1000.0 },
+        failed: EventCount { events: dice.events(9.0), exposure: 1000.0 },
     };
     for second in 0..n {
         stalled = match stalled {
@@ -127,16 +130,19 @@ pub(crate) fn record(seed: u64, service: &Service) -> Recorded {
         let planned = if service.ramp { second as f64 / n as f64 } else { 0.0 };
         let rate = service.answers_per_s * if service.ramp { 0.2 + 1.6 * planned } else { 1.0 };
         let noise = (service.drift * levels[second]).exp() * if stalled > 0 { 4.0 } else { 1.0 };
-        let at =
-            Moment { rate: rate * (0.05 * loads[second]).exp(), pace: noise * (1.0 + planned), stalled: stalled > 0 };
+        let at = SyntheticSecond {
+            rate: rate * (0.05 * loads[second]).exp(),
+            pace: noise * (1.0 + planned),
+            stalled: stalled > 0,
+        };
         recorded.second(dice, service.latency_us, at);
     }
     recorded
 }
 
-impl Recorded {
-    fn second(&mut self, dice: &mut Dice, latency_us: f64, at: Moment) {
-        let Moment { rate, pace, stalled } = at;
+impl SyntheticRun {
+    fn second(&mut self, dice: &mut TestRng, latency_us: f64, at: SyntheticSecond) {
+        let SyntheticSecond { rate, pace, stalled } = at;
         let count = dice.events(rate);
         // Errors come in bursts, and come with stalls.
         let errors = if stalled { dice.events(3.0).min(count / 4) } else { u64::from(dice.uniform() < 0.02) };
@@ -145,7 +151,7 @@ impl Recorded {
         let pace_steps = ((latency_us * pace).ln() * STEPS).round() as i32;
         let (mut latencies, mut services) = (Vec::new(), Vec::new());
         for _ in 0..ok {
-            let (latency, served) = POOL[(dice.uniform() * POOL.len() as f64) as usize];
+            let (latency, served) = LATENCY_POOL[(dice.uniform() * LATENCY_POOL.len() as f64) as usize];
             latencies.push(latency + pace_steps);
             services.push(served + pace_steps);
         }
@@ -153,19 +159,19 @@ impl Recorded {
         self.ok.push(ok as f64);
         self.errors.push(errors as f64);
         self.denied.push(denied as f64);
-        self.latency.push(tally(&latencies));
-        self.service.push(tally(&services));
+        self.latency_counts.push(count_values(&latencies));
+        self.service_counts.push(count_values(&services));
         self.cpu.push(0.01 * ok as f64 * pace.sqrt() * (1.0 + 0.05 * dice.normal()));
         self.finished.push(dice.events(8.0 / pace) as f64);
     }
 }
 
 /// Latencies and service times of a typical latency of one, as steps of their logarithm.
-static POOL: LazyLock<Vec<(i32, i32)>> = LazyLock::new(pool);
+static LATENCY_POOL: LazyLock<Vec<(i32, i32)>> = LazyLock::new(latency_pool);
 
 /// A skewed bulk, a queue before it, and two in a hundred five times as slow.
-fn pool() -> Vec<(i32, i32)> {
-    let dice = &mut Dice::new(0);
+fn latency_pool() -> Vec<(i32, i32)> {
+    let dice = &mut TestRng::new(0);
     let mut one = || {
         let tail = if dice.uniform() < 0.02 { 5.0 } else { 1.0 };
         let served = tail * (0.35 * dice.normal()).exp();
@@ -176,7 +182,7 @@ fn pool() -> Vec<(i32, i32)> {
 }
 
 /// Steps of a value's logarithm, counted as a histogram would.
-fn tally(steps: &[i32]) -> Tally {
+fn count_values(steps: &[i32]) -> ValueCounts {
     let lowest = steps.iter().copied().min().unwrap_or(0);
     let highest = steps.iter().copied().max().unwrap_or(0);
     let mut counts = vec![0; (highest - lowest) as usize + 1];
@@ -186,43 +192,45 @@ fn tally(steps: &[i32]) -> Tally {
 }
 
 /// How two runs are drawn.
-pub(crate) fn frame(before: &Recorded, after: &Recorded) -> Result<Frame, Reason> {
-    Frame::of(&before.count, &after.count, [before.seed, after.seed])
+pub(crate) fn resampling(before: &SyntheticRun, after: &SyntheticRun) -> Result<PairResampling, UndecidedReason> {
+    PairResampling::new(&before.count, &after.count, [before.seed, after.seed])
 }
 
 /// What is added up over time, and what it is held against.
-type Rate = (Vec<f64>, Vec<f64>);
+type RatioSeries = (Vec<f64>, Vec<f64>);
 
 /// The ten figures of a comparison, in this order: latency p50, p90, p99, service p50, p99, throughput, errors,
 /// denied, processor time, finished work; and failed work as an eleventh.
-pub(crate) fn ask(family: &mut Family, before: &Recorded, after: &Recorded) {
-    let frame = match frame(before, after) {
+pub(crate) fn add_figures(family: &mut Family, before: &SyntheticRun, after: &SyntheticRun) {
+    let frame = match resampling(before, after) {
         Ok(frame) => frame,
-        Err(reason) => return (0..10).for_each(|_| family.ask_nothing(None, None, reason)),
+        Err(reason) => return (0..10).for_each(|_| family.add_undecided(None, None, reason)),
     };
     for (side, quantiles) in [(0, &[0.5, 0.9, 0.99][..]), (1, &[0.5, 0.99])] {
-        let of = |run: &Recorded, lane| Distribution::new(lane, if side == 0 { &run.latency } else { &run.service });
+        let of = |run: &SyntheticRun, lane| {
+            Distribution::new(lane, if side == 0 { &run.latency_counts } else { &run.service_counts })
+        };
         let (first, second) = (of(before, &frame.before), of(after, &frame.after));
         for quantile in quantiles {
-            let sides: [&dyn Estimate; 2] =
+            let sides: [&dyn Estimator; 2] =
                 [&Quantile::new(&first, *quantile, 1.0), &Quantile::new(&second, *quantile, 1.0)];
-            family.ask_series(&frame, Scale::Ratio, sides, 0.002);
+            family.add_series(&frame, ComparisonScale::Ratio, sides, 0.002);
         }
     }
     let ones = vec![1.0; before.count.len().max(after.count.len())];
-    let mut ratio = |scale, of: &dyn Fn(&Recorded) -> Rate| {
-        let side = |run: &Recorded, lane| {
+    let mut ratio = |scale, of: &dyn Fn(&SyntheticRun) -> RatioSeries| {
+        let side = |run: &SyntheticRun, lane| {
             let (top, bottom) = of(run);
             Ratio::new(lane, &top, &bottom)
         };
-        let sides: [&dyn Estimate; 2] = [&side(before, &frame.before), &side(after, &frame.after)];
-        family.ask_series(&frame, scale, sides, 0.0);
+        let sides: [&dyn Estimator; 2] = [&side(before, &frame.before), &side(after, &frame.after)];
+        family.add_series(&frame, scale, sides, 0.0);
     };
     let per_second = |values: &[f64]| (values.to_vec(), ones[..values.len()].to_vec());
-    ratio(Scale::Ratio, &|run| per_second(&run.ok));
-    ratio(Scale::Difference, &|run| (run.errors.clone(), run.count.clone()));
-    ratio(Scale::Difference, &|run| (run.denied.clone(), run.count.clone()));
-    ratio(Scale::Ratio, &|run| (run.cpu.clone(), run.ok.clone()));
-    ratio(Scale::Ratio, &|run| per_second(&run.finished));
-    family.ask_counts(before.failed, after.failed);
+    ratio(ComparisonScale::Ratio, &|run| per_second(&run.ok));
+    ratio(ComparisonScale::Difference, &|run| (run.errors.clone(), run.count.clone()));
+    ratio(ComparisonScale::Difference, &|run| (run.denied.clone(), run.count.clone()));
+    ratio(ComparisonScale::Ratio, &|run| (run.cpu.clone(), run.ok.clone()));
+    ratio(ComparisonScale::Ratio, &|run| per_second(&run.finished));
+    family.add_counts(before.failed, after.failed);
 }

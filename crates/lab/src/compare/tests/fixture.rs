@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 
-use super::super::stats::synthetic::{Dice, drift};
-use super::super::{Comparison, Options, Record, Side, Times, compare};
+use super::super::stats::synthetic::{TestRng, drift};
+use super::super::{CompareOptions, Comparison, RunRecord, RunSeries, Side, compare};
 use crate::aggregate::WorkPoint;
 use crate::record::JsonLinesFile;
 use crate::record::hlog::{Entry, HistogramKind, Writer};
@@ -15,7 +15,7 @@ use crate::report::Run;
 
 /// What one made-up run is like.
 #[derive(Clone)]
-pub(crate) struct Made {
+pub(crate) struct TestRun {
     pub(crate) seed: u64,
     pub(crate) seconds: u64,
     /// A typical latency, in microseconds.
@@ -29,7 +29,7 @@ pub(crate) struct Made {
     pub(crate) workers: &'static str,
 }
 
-pub(crate) const MADE: Made = Made {
+pub(crate) const TEST_RUN: TestRun = TestRun {
     seed: 1,
     seconds: 120,
     latency_us: 12_000.0,
@@ -41,7 +41,7 @@ pub(crate) const MADE: Made = Made {
     workers: "50",
 };
 
-impl Made {
+impl TestRun {
     pub(crate) fn id(&self) -> String {
         format!("20260131-1200{:02}-ab{:02}", self.seed, self.seed)
     }
@@ -125,7 +125,7 @@ impl Made {
         if self.fails {
             return Vec::new();
         }
-        let dice = &mut Dice::new(self.seed);
+        let dice = &mut TestRng::new(self.seed);
         let levels = drift(dice, self.seconds as usize, 0.5);
         let second = |(second, level): (usize, &f64)| {
             let (mut latency, mut service) = (crate::record::histogram(), crate::record::histogram());
@@ -148,7 +148,7 @@ impl Made {
     }
 
     /// The directory with everything that a run leaves behind.
-    pub(crate) fn written(&self) -> PathBuf {
+    pub(crate) fn write(&self) -> PathBuf {
         static WRITTEN: AtomicUsize = AtomicUsize::new(0);
         let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("lab-compare-{}-{number}", std::process::id()));
@@ -163,21 +163,21 @@ impl Made {
     }
 
     /// Its record, read back.
-    pub(crate) fn record(&self) -> Record {
-        let mut times = Times::new(1);
-        self.rows().iter().for_each(|row| times.take_row(row));
-        self.entries().iter().for_each(|entry| times.take_entry(entry));
+    pub(crate) fn record(&self) -> RunRecord {
+        let mut times = RunSeries::new(1);
+        self.rows().iter().for_each(|row| times.add_row(row));
+        self.entries().iter().for_each(|entry| times.add_histogram(entry));
         let run: Run = serde_json::from_value(self.run_json()).unwrap();
-        Record { dir: format!("runs/{}", self.id()).into(), run, times }
+        RunRecord { dir: format!("runs/{}", self.id()).into(), run, series: times }
     }
 }
 
-pub(crate) fn side(label: &str, records: Vec<Record>) -> Side {
+pub(crate) fn side(label: &str, records: Vec<RunRecord>) -> Side {
     Side { label: label.to_owned(), records }
 }
 
 /// One run a side.
-pub(crate) fn compared(made: &[&Made]) -> Comparison {
+pub(crate) fn compare_runs(made: &[&TestRun]) -> Comparison {
     let sides = ["A", "B", "C"].iter().zip(made).map(|(label, made)| side(label, vec![made.record()])).collect();
-    compare(sides, Options::default()).unwrap()
+    compare(sides, CompareOptions::default()).unwrap()
 }

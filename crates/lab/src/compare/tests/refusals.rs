@@ -1,11 +1,11 @@
 //! What is not compared, and what is said about it.
 
-use super::super::{Options, Record, Side, incomparable};
-use super::fixture::{MADE, Made, side};
+use super::super::{CompareOptions, RunRecord, Side, check_comparable};
+use super::fixture::{TEST_RUN, TestRun, side};
 use crate::verdict::Verdict;
 
 fn two() -> Vec<Side> {
-    vec![side("A", vec![MADE.record()]), side("B", vec![Made { seed: 2, ..MADE }.record()])]
+    vec![side("A", vec![TEST_RUN.record()]), side("B", vec![TestRun { seed: 2, ..TEST_RUN }.record()])]
 }
 
 /// Changes the second side, and says how many reasons there are and what each of them must name.
@@ -13,14 +13,14 @@ fn two() -> Vec<Side> {
 fn check(change: impl FnOnce(&mut Vec<Side>), reasons: &[&[&str]]) {
     let mut sides = two();
     change(&mut sides);
-    let found = incomparable(&sides, Options::default()).err().unwrap_or_default();
+    let found = check_comparable(&sides, CompareOptions::default()).err().unwrap_or_default();
     assert_eq!(found.len(), reasons.len(), "{found:#?}");
     for (text, words) in found.iter().zip(reasons) {
         words.iter().for_each(|word| assert!(text.contains(word), "{text} has no {word}"));
     }
 }
 
-fn second(sides: &mut [Side]) -> &mut Record {
+fn second(sides: &mut [Side]) -> &mut RunRecord {
     &mut sides[1].records[0]
 }
 
@@ -39,7 +39,7 @@ fn what_cannot_be_compared_is_refused_with_a_reason_and_an_advice() {
         &[&["leaderboard", "demo", "--across-scenarios"]],
     );
     check(|sides| second(sides).run.scenario.text_hash = "88bb".to_owned(), &[&["another text", "--across-scenarios"]]);
-    check(|sides| second(sides).run.id = MADE.id(), &[&[MADE.id().as_str(), "twice"]]);
+    check(|sides| second(sides).run.id = TEST_RUN.id(), &[&[TEST_RUN.id().as_str(), "twice"]]);
     // All reasons at once.
     check(
         |sides| {
@@ -52,10 +52,10 @@ fn what_cannot_be_compared_is_refused_with_a_reason_and_an_advice() {
 
 #[test]
 fn settings_may_differ() {
-    let changed = Made { seed: 2, settings: &["workers=25"], ..MADE };
+    let changed = TestRun { seed: 2, settings: &["workers=25"], ..TEST_RUN };
     check(|sides| *second(sides) = changed.record(), &[]);
     // Records without the hash of the text alone: only the same settings can show that the text is another.
-    let old = |record: &mut Record| record.run.scenario.text_hash.clear();
+    let old = |record: &mut RunRecord| record.run.scenario.text_hash.clear();
     check(|sides| sides.iter_mut().for_each(|side| old(&mut side.records[0])), &[]);
     check(
         |sides| {
@@ -68,9 +68,9 @@ fn settings_may_differ() {
 
 #[test]
 fn runs_of_one_side_are_repeats_of_each_other() {
-    let third = || Made { seed: 3, ..MADE }.record();
+    let third = || TestRun { seed: 3, ..TEST_RUN }.record();
     check(|sides| sides[1].records.push(third()), &[]);
-    let other = || Made { seed: 3, settings: &["workers=25"], ..MADE }.record();
+    let other = || TestRun { seed: 3, settings: &["workers=25"], ..TEST_RUN }.record();
     check(|sides| sides[1].records.push(other()), &[&["B:", "no repeats", "different sides"]]);
 }
 
@@ -78,9 +78,9 @@ fn runs_of_one_side_are_repeats_of_each_other() {
 fn other_scenarios_are_compared_with_a_warning_where_somebody_insists() {
     let mut sides = two();
     second(&mut sides).run.scenario.name = "demo".to_owned();
-    let warnings = incomparable(&sides, Options { across_scenarios: true }).unwrap();
+    let warnings = check_comparable(&sides, CompareOptions { across_scenarios: true }).unwrap();
     assert_eq!(warnings, ["A ran the scenario leaderboard, B ran demo."]);
     // Nobody can insist on a void run.
     second(&mut sides).run.verdict = Verdict::Void;
-    assert!(incomparable(&sides, Options { across_scenarios: true }).is_err());
+    assert!(check_comparable(&sides, CompareOptions { across_scenarios: true }).is_err());
 }

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use super::super::{Options, Side, compare, json};
-use super::fixture::{MADE, Made, side};
+use super::super::{CompareOptions, Side, compare, json};
+use super::fixture::{TEST_RUN, TestRun, side};
 use crate::report::schema::checker;
 
 /// What to do when the form has changed.
@@ -24,18 +24,19 @@ static DOCUMENTS: LazyLock<Vec<Value>> = LazyLock::new(documents);
 /// Comparisons that together have every member that one can have: of single runs, and of repeats; with nothing to say
 /// about some figures, and with settings that differ.
 fn documents() -> Vec<Value> {
-    let other = Made { seed: 2, latency_us: 13_200.0, stuck: 25, settings: &["workers=25"], workers: "25", ..MADE };
-    let short = Made { seed: 3, seconds: 12, ..MADE };
-    let once = |made: &[&Made]| -> Vec<Side> {
+    let other =
+        TestRun { seed: 2, latency_us: 13_200.0, stuck: 25, settings: &["workers=25"], workers: "25", ..TEST_RUN };
+    let short = TestRun { seed: 3, seconds: 12, ..TEST_RUN };
+    let once = |made: &[&TestRun]| -> Vec<Side> {
         ["A", "B", "C"].iter().zip(made).map(|(label, made)| side(label, vec![made.record()])).collect()
     };
-    let again = |seeds: [u64; 3]| seeds.map(|seed| Made { seed, rss_mib: 118 + seed, ..MADE }.record()).into();
+    let again = |seeds: [u64; 3]| seeds.map(|seed| TestRun { seed, rss_mib: 118 + seed, ..TEST_RUN }.record()).into();
     let all = [
-        once(&[&MADE, &other]),
-        once(&[&MADE, &short, &other]),
+        once(&[&TEST_RUN, &other]),
+        once(&[&TEST_RUN, &short, &other]),
         vec![side("A", again([1, 2, 3])), side("B", again([4, 5, 6]))],
     ];
-    let written = |sides| serde_json::from_str(&json(&compare(sides, Options::default()).unwrap())).unwrap();
+    let written = |sides| serde_json::from_str(&json(&compare(sides, CompareOptions::default()).unwrap())).unwrap();
     all.into_iter().map(written).collect()
 }
 

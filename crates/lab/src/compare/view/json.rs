@@ -3,10 +3,10 @@
 use serde_json::{Value, json as object};
 
 use super::super::Comparison;
-use super::super::figures::{Figure, Kind, Outcome, Worse};
-use super::super::stats::{Change, Scale};
-use super::sentence::sentence;
-use super::texts::word;
+use super::super::figures::{ComparedFigure, FigureKind, FigureOutcome, WorseDirection};
+use super::super::stats::{ComparisonScale, EffectSize};
+use super::format::outcome_name;
+use super::sentence::verdict_sentence;
 
 /// The version of this form.
 const FORMAT: u64 = 1;
@@ -23,16 +23,17 @@ pub fn json(comparison: &Comparison) -> String {
         .sides
         .iter()
         .map(|side| {
-            let run = |record: &super::super::Record| {
+            let run = |record: &super::super::RunRecord| {
                 object!({ "id": record.run.id, "verdict": record.run.verdict, "dir": record.dir.display().to_string() })
             };
             object!({ "label": side.label, "runs": side.records.iter().map(run).collect::<Vec<Value>>() })
         })
         .collect();
-    let verdicts: Vec<String> = (0..comparison.challengers().len()).map(|side| sentence(comparison, side)).collect();
+    let verdicts: Vec<String> =
+        (0..comparison.candidates().len()).map(|side| verdict_sentence(comparison, side)).collect();
     let settings: Vec<Value> =
-        comparison.evolution.iter().map(|it| object!({ "key": it.key, "values": it.values })).collect();
-    let figures: Vec<Value> = comparison.figures.iter().map(|figure| of_figure(comparison, figure)).collect();
+        comparison.setting_differences.iter().map(|it| object!({ "key": it.key, "values": it.values })).collect();
+    let figures: Vec<Value> = comparison.figures.iter().map(|figure| figure_json(comparison, figure)).collect();
     let document = object!({
         "format": FORMAT,
         "verdicts": verdicts,
@@ -44,23 +45,24 @@ pub fn json(comparison: &Comparison) -> String {
     format!("{document:#}\n")
 }
 
-fn of_figure(comparison: &Comparison, figure: &Figure) -> Value {
-    let labels = comparison.challengers().iter().map(|side| side.label.as_str());
-    let against: Vec<Value> = labels.zip(&figure.outcomes).map(|(label, outcome)| of_outcome(label, outcome)).collect();
+fn figure_json(comparison: &Comparison, figure: &ComparedFigure) -> Value {
+    let labels = comparison.candidates().iter().map(|side| side.label.as_str());
+    let against: Vec<Value> =
+        labels.zip(&figure.outcomes).map(|(label, outcome)| outcome_json(label, outcome)).collect();
     object!({
         "subject": figure.subject,
         "name": figure.name,
         "unit": figure.unit,
-        "kind": kind(figure.kind),
-        "worse": if figure.worse == Worse::Higher { "higher" } else { "lower" },
+        "kind": kind_name(figure.kind),
+        "worse": if figure.worse_direction == WorseDirection::Higher { "higher" } else { "lower" },
         "against": against,
     })
 }
 
-fn of_outcome(label: &str, outcome: &Outcome) -> Value {
-    let answer = &outcome.answer;
-    let change = answer.change.map(|Change { scale, point, low, high }| {
-        let scale = if scale == Scale::Ratio { "ratio" } else { "difference" };
+fn outcome_json(label: &str, outcome: &FigureOutcome) -> Value {
+    let answer = &outcome.test_result;
+    let change = answer.effect.map(|EffectSize { scale, point, low, high }| {
+        let scale = if scale == ComparisonScale::Ratio { "ratio" } else { "difference" };
         object!({ "scale": scale, "point": point, "low": low, "high": high })
     });
     object!({
@@ -68,19 +70,19 @@ fn of_outcome(label: &str, outcome: &Outcome) -> Value {
         "before": answer.before,
         "after": answer.after,
         "ratio": outcome.ratio(),
-        "outcome": word(outcome.sense).replace(' ', "_"),
+        "outcome": outcome_name(outcome.kind).replace(' ', "_"),
         "p": answer.p,
         "level": answer.level,
         "change": change,
     })
 }
 
-fn kind(kind: Kind) -> &'static str {
+fn kind_name(kind: FigureKind) -> &'static str {
     match kind {
-        Kind::Time => "time",
-        Kind::Throughput => "throughput",
-        Kind::Share => "share",
-        Kind::Count => "count",
-        Kind::Cost => "cost",
+        FigureKind::Time => "time",
+        FigureKind::Throughput => "throughput",
+        FigureKind::Share => "share",
+        FigureKind::Count => "count",
+        FigureKind::Cost => "cost",
     }
 }

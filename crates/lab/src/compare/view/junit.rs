@@ -4,36 +4,36 @@
 
 use std::fmt::Write as _;
 
-use super::super::figures::{Figure, Sense};
-use super::super::{Comparison, Side, gates};
-use super::texts::{change, interval, reason, value};
-use crate::verdict::Judged;
+use super::super::figures::{ComparedFigure, OutcomeKind};
+use super::super::{Comparison, Side, unique_gates};
+use super::format::{format_change, format_interval, format_value, reason_sentence};
+use crate::verdict::GateResult;
 
 /// How one case ended.
-enum Ended {
+enum CaseResult {
     Passed,
     Skipped(String),
     Failed { kind: &'static str, message: String, detail: String },
 }
 
-struct Case {
+struct TestCase {
     class: String,
     name: String,
-    ended: Ended,
+    result: CaseResult,
 }
 
 /// The XML. `threshold` is the share by which a figure must be worse before it fails.
 #[must_use]
 pub fn junit(comparison: &Comparison, threshold: f64) -> String {
-    let suites: Vec<(String, Vec<Case>)> = (0..comparison.challengers().len())
+    let suites: Vec<(String, Vec<TestCase>)> = (0..comparison.candidates().len())
         .map(|side| (suite_name(comparison, side), cases(comparison, side, threshold)))
         .collect();
     let all = || suites.iter().flat_map(|(_, cases)| cases);
     let mut xml =
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"compare\" {}>\n", totals(all()));
     for (name, cases) in &suites {
-        let _ = writeln!(xml, "  <testsuite name=\"{}\" {}>", escaped(name), totals(cases.iter()));
-        cases.iter().for_each(|case| xml.push_str(&element(case)));
+        let _ = writeln!(xml, "  <testsuite name=\"{}\" {}>", escape_xml(name), totals(cases.iter()));
+        cases.iter().for_each(|case| xml.push_str(&case_element(case)));
         xml.push_str("  </testsuite>\n");
     }
     xml + "</testsuites>\n"
@@ -45,68 +45,70 @@ fn suite_name(comparison: &Comparison, side: usize) -> String {
     format!("{scenario}: {} against {}", second.label, first.label)
 }
 
-fn cases(comparison: &Comparison, side: usize, threshold: f64) -> Vec<Case> {
-    let unit_s = comparison.sides[0].records.first().map_or(1, |record| record.times.unit_s);
-    let figures = comparison.figures.iter().map(|figure| Case {
+fn cases(comparison: &Comparison, side: usize, threshold: f64) -> Vec<TestCase> {
+    let unit_s = comparison.sides[0].records.first().map_or(1, |record| record.series.unit_s);
+    let figures = comparison.figures.iter().map(|figure| TestCase {
         class: figure.subject.clone(),
         name: figure.name.to_owned(),
-        ended: of_figure(figure, side, threshold, unit_s),
+        result: figure_result(figure, side, threshold, unit_s),
     });
     let side = &comparison.sides[side + 1];
-    figures.chain(gates(side.runs()).into_iter().map(|gate| of_gate(side, gate))).collect()
+    figures.chain(unique_gates(side.runs()).into_iter().map(|gate| gate_case(side, gate))).collect()
 }
 
-fn of_figure(figure: &Figure, side: usize, threshold: f64, unit_s: u64) -> Ended {
+fn figure_result(figure: &ComparedFigure, side: usize, threshold: f64, unit_s: u64) -> CaseResult {
     let outcome = &figure.outcomes[side];
-    match outcome.sense {
-        Sense::Unknown(why) => Ended::Skipped(reason(why, unit_s)),
-        Sense::Worse if figure.worsening(side).is_some_and(|by| by > threshold) => Ended::Failed {
+    match outcome.kind {
+        OutcomeKind::Unknown(why) => CaseResult::Skipped(reason_sentence(why, unit_s)),
+        OutcomeKind::Worse if figure.worsening(side).is_some_and(|by| by > threshold) => CaseResult::Failed {
             kind: "regression",
-            message: format!("worse: {} ({})", change(figure, outcome), interval(figure, outcome)),
+            message: format!("worse: {} ({})", format_change(figure, outcome), format_interval(figure, outcome)),
             detail: format!(
                 "before {}, after {}",
-                value(figure, outcome.answer.before),
-                value(figure, outcome.answer.after)
+                format_value(figure, outcome.test_result.before),
+                format_value(figure, outcome.test_result.after)
             ),
         },
-        Sense::Worse | Sense::Better | Sense::Noise | Sense::Equal => Ended::Passed,
+        OutcomeKind::Worse | OutcomeKind::Better | OutcomeKind::Noise | OutcomeKind::Equal => CaseResult::Passed,
     }
 }
 
-fn of_gate(side: &Side, gate: &Judged) -> Case {
-    let (hold, all) = side.gate_holds(gate);
-    let ended = match side.same_gates(gate).find(|own| !own.ok) {
-        None => Ended::Passed,
-        Some(failing) => Ended::Failed {
+fn gate_case(side: &Side, gate: &GateResult) -> TestCase {
+    let (hold, all) = side.gate_pass_count(gate);
+    let ended = match side.matching_gates(gate).find(|own| !own.ok) {
+        None => CaseResult::Passed,
+        Some(failing) => CaseResult::Failed {
             kind: "gate",
             message: format!("holds in {hold} of {all} runs"),
             detail: format!("found {}", failing.value),
         },
     };
-    Case { class: "gates".to_owned(), name: format!("{} {}", gate.name, gate.limit), ended }
+    TestCase { class: "gates".to_owned(), name: format!("{} {}", gate.name, gate.limit), result: ended }
 }
 
-fn totals<'a>(cases: impl Iterator<Item = &'a Case> + Clone) -> String {
-    let failed = cases.clone().filter(|case| matches!(case.ended, Ended::Failed { .. })).count();
-    let skipped = cases.clone().filter(|case| matches!(case.ended, Ended::Skipped(_))).count();
+fn totals<'a>(cases: impl Iterator<Item = &'a TestCase> + Clone) -> String {
+    let failed = cases.clone().filter(|case| matches!(case.result, CaseResult::Failed { .. })).count();
+    let skipped = cases.clone().filter(|case| matches!(case.result, CaseResult::Skipped(_))).count();
     format!("tests=\"{}\" failures=\"{failed}\" errors=\"0\" skipped=\"{skipped}\"", cases.count())
 }
 
-fn element(case: &Case) -> String {
-    let open = format!("    <testcase classname=\"{}\" name=\"{}\"", escaped(&case.class), escaped(&case.name));
-    match &case.ended {
-        Ended::Passed => format!("{open}/>\n"),
-        Ended::Skipped(why) => format!("{open}>\n      <skipped message=\"{}\"/>\n    </testcase>\n", escaped(why)),
-        Ended::Failed { kind, message, detail } => format!(
+fn case_element(case: &TestCase) -> String {
+    let open = format!("    <testcase classname=\"{}\" name=\"{}\"", escape_xml(&case.class), escape_xml(&case.name));
+    match &case.result {
+        CaseResult::Passed => format!("{open}/>\n"),
+        CaseResult::Skipped(why) => {
+            format!("{open}>\n      <skipped message=\"{}\"/>\n    </testcase>\n", escape_xml(why))
+        }
+        CaseResult::Failed { kind, message, detail } => format!(
             "{open}>\n      <failure type=\"{kind}\" message=\"{}\">{}</failure>\n    </testcase>\n",
-            escaped(message),
-            escaped(detail)
+            escape_xml(message),
+            escape_xml(detail)
         ),
     }
 }
 
 /// For attributes and text alike. What XML 1.0 cannot hold at all (section 2.2, Char) becomes a replacement character.
-fn escaped(text: &str) -> String {
+fn escape_xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -130,7 +132,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        assert_eq!(escaped(text), expected);
+        assert_eq!(escape_xml(text), expected);
     }
 
     #[test]
@@ -146,13 +148,13 @@ mod tests {
 
     #[test]
     fn an_element_is_closed_however_it_ended() {
-        let case = |ended| Case { class: "a<b".to_owned(), name: "p99".to_owned(), ended };
-        assert_eq!(element(&case(Ended::Passed)), "    <testcase classname=\"a&lt;b\" name=\"p99\"/>\n");
+        let case = |ended| TestCase { class: "a<b".to_owned(), name: "p99".to_owned(), result: ended };
+        assert_eq!(case_element(&case(CaseResult::Passed)), "    <testcase classname=\"a&lt;b\" name=\"p99\"/>\n");
         for ended in [
-            Ended::Skipped("why".to_owned()),
-            Ended::Failed { kind: "gate", message: "m".to_owned(), detail: "d".to_owned() },
+            CaseResult::Skipped("why".to_owned()),
+            CaseResult::Failed { kind: "gate", message: "m".to_owned(), detail: "d".to_owned() },
         ] {
-            let text = element(&case(ended));
+            let text = case_element(&case(ended));
             assert!(text.contains("/>") || text.contains("</failure>"), "{text}");
             assert!(text.ends_with("</testcase>\n"), "{text}");
         }

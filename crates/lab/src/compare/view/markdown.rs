@@ -3,14 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use super::super::figures::{Figure, Outcome, Sense};
-use super::super::stats::Reason;
-use super::super::{Comparison, Side, gates};
-use super::sentence::sentence;
-use super::texts::{change, interval, reason, reason_word, word};
+use super::super::figures::{ComparedFigure, FigureOutcome, OutcomeKind};
+use super::super::stats::UndecidedReason;
+use super::super::{Comparison, Side, unique_gates};
+use super::format::{format_change, format_interval, outcome_name, reason_name, reason_sentence};
+use super::sentence::verdict_sentence;
 use crate::report::Run;
-use crate::report::words::{count, number, table, wrapped};
-use crate::verdict::Judged;
+use crate::report::format::{count, markdown_table, number, wrap};
+use crate::verdict::GateResult;
 
 /// Columns that a line of text may take.
 const WIDTH: usize = 80;
@@ -18,15 +18,16 @@ const WIDTH: usize = 80;
 /// The comparison as Markdown.
 #[must_use]
 pub fn markdown(comparison: &Comparison) -> String {
-    let sides = 0..comparison.challengers().len();
-    let verdicts = sides.clone().map(|side| format!("**{}.**\n", sentence(comparison, side))).collect::<Vec<_>>();
+    let sides = 0..comparison.candidates().len();
+    let verdicts =
+        sides.clone().map(|side| format!("**{}.**\n", verdict_sentence(comparison, side))).collect::<Vec<_>>();
     let warnings: Vec<String> =
-        comparison.warnings.iter().map(|text| wrapped(&format!("> Warning: {text}"), WIDTH, "> ") + "\n").collect();
+        comparison.warnings.iter().map(|text| wrap(&format!("> Warning: {text}"), WIDTH, "> ") + "\n").collect();
     let mut parts = vec![verdicts.join("\n")];
     parts.extend((!warnings.is_empty()).then(|| warnings.join(">\n")));
-    parts.extend([evolution(comparison), runs(comparison)]);
-    parts.extend(sides.map(|side| against(comparison, side)));
-    parts.extend([failing_gates(comparison), method(comparison)]);
+    parts.extend([settings_section(comparison), runs(comparison)]);
+    parts.extend(sides.map(|side| figure_tables(comparison, side)));
+    parts.extend([failing_gates(comparison), method_section(comparison)]);
     parts.retain(|part| !part.is_empty());
     parts.join("\n")
 }
@@ -39,24 +40,24 @@ fn labels(comparison: &Comparison) -> Vec<&str> {
     comparison.sides.iter().map(|side| side.label.as_str()).collect()
 }
 
-fn evolution(comparison: &Comparison) -> String {
-    if comparison.evolution.is_empty() {
+fn settings_section(comparison: &Comparison) -> String {
+    if comparison.setting_differences.is_empty() {
         return section("Configuration", "The same settings on all sides.\n");
     }
     let heading: Vec<&str> = ["setting"].into_iter().chain(labels(comparison)).collect();
     let rows: Vec<Vec<String>> = comparison
-        .evolution
+        .setting_differences
         .iter()
         .map(|setting| {
             let values = setting.values.iter().map(|value| value.clone().unwrap_or_else(|| "default".to_owned()));
-            [setting.key.clone()].into_iter().chain(values).map(|cell| one_cell(&cell)).collect()
+            [setting.key.clone()].into_iter().chain(values).map(|cell| escape_cell(&cell)).collect()
         })
         .collect();
-    section("Configuration", &table(1, &heading, &rows))
+    section("Configuration", &markdown_table(1, &heading, &rows))
 }
 
 /// Text from outside must not end a cell.
-fn one_cell(text: &str) -> String {
+fn escape_cell(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
@@ -69,9 +70,9 @@ fn runs(comparison: &Comparison) -> String {
     };
     let row = |label: &str, run: &Run| {
         let hold = run.gates.iter().filter(|gate| gate.ok).count();
-        let first = [label.to_owned(), run.id.clone(), run.verdict.word().to_owned()];
+        let first = [label.to_owned(), run.id.clone(), run.verdict.name().to_owned()];
         let gates = [format!("{hold} of {}", run.gates.len()), number(Some(run.duration_s))];
-        let last = if works { work_cells(run) } else { answer_cells(run) };
+        let last = if works { work_cells(run) } else { request_cells(run) };
         first.into_iter().chain(gates).chain(last).collect()
     };
     let rows: Vec<Vec<String>> = comparison
@@ -79,7 +80,7 @@ fn runs(comparison: &Comparison) -> String {
         .iter()
         .flat_map(|side| side.runs().map(|run| row(&side.label, run)).collect::<Vec<_>>())
         .collect();
-    section("Runs", &table(3, &heading, &rows))
+    section("Runs", &markdown_table(3, &heading, &rows))
 }
 
 fn work_cells(run: &Run) -> [String; 3] {
@@ -87,7 +88,7 @@ fn work_cells(run: &Run) -> [String; 3] {
     [format!("{} / {}", count(work.finished), count(work.created)), count(work.stuck), number(work.throughput_per_min)]
 }
 
-fn answer_cells(run: &Run) -> [String; 3] {
+fn request_cells(run: &Run) -> [String; 3] {
     let sum =
         |of: fn(&crate::aggregate::OpFigures) -> u64| run.results.journeys.values().map(|it| of(&it.op)).sum::<u64>();
     let (ok, all) = (sum(|op| op.ok), sum(|op| op.count));
@@ -95,66 +96,74 @@ fn answer_cells(run: &Run) -> [String; 3] {
 }
 
 /// One table for each subject, figure by figure.
-fn against(comparison: &Comparison, side: usize) -> String {
+fn figure_tables(comparison: &Comparison, side: usize) -> String {
     let (first, second) = (comparison.sides[0].label.as_str(), comparison.sides[side + 1].label.as_str());
     let mut body = String::new();
     for same in comparison.figures.chunk_by(|a, b| a.subject == b.subject) {
         let heading = [same[0].subject.as_str(), first, second, "change", "could be", ""];
         let rows: Vec<Vec<String>> = same.iter().map(|figure| row(figure, &figure.outcomes[side])).collect();
-        body.push_str(&table(1, &heading, &rows));
+        body.push_str(&markdown_table(1, &heading, &rows));
         body.push('\n');
     }
-    let reasons: BTreeSet<Reason> =
-        comparison.figures.iter().filter_map(|figure| untold(&figure.outcomes[side])).collect();
-    let unit_s = comparison.sides[0].records.first().map_or(1, |record| record.times.unit_s);
+    let reasons: BTreeSet<UndecidedReason> =
+        comparison.figures.iter().filter_map(|figure| undecided_reason(&figure.outcomes[side])).collect();
+    let unit_s = comparison.sides[0].records.first().map_or(1, |record| record.series.unit_s);
     for why in reasons {
-        let text = format!("- {}: {}.", reason_word(why), reason(why, unit_s));
-        body.push_str(&(wrapped(&text, WIDTH, "  ") + "\n"));
+        let text = format!("- {}: {}.", reason_name(why), reason_sentence(why, unit_s));
+        body.push_str(&(wrap(&text, WIDTH, "  ") + "\n"));
     }
     section(&format!("{second} against {first}"), body.trim_end()) + "\n"
 }
 
-fn untold(outcome: &Outcome) -> Option<Reason> {
-    match outcome.sense {
-        Sense::Unknown(reason) => Some(reason),
+fn undecided_reason(outcome: &FigureOutcome) -> Option<UndecidedReason> {
+    match outcome.kind {
+        OutcomeKind::Unknown(reason) => Some(reason),
         _ => None,
     }
 }
 
-fn row(figure: &Figure, outcome: &Outcome) -> Vec<String> {
+fn row(figure: &ComparedFigure, outcome: &FigureOutcome) -> Vec<String> {
     let unit = if figure.unit.is_empty() { String::new() } else { format!(", {}", figure.unit) };
-    let word = match outcome.sense {
-        Sense::Worse | Sense::Better => format!("**{}**", word(outcome.sense)),
-        _ => word(outcome.sense).to_owned(),
+    let word = match outcome.kind {
+        OutcomeKind::Worse | OutcomeKind::Better => format!("**{}**", outcome_name(outcome.kind)),
+        _ => outcome_name(outcome.kind).to_owned(),
     };
-    let (before, after) = (number(outcome.answer.before), number(outcome.answer.after));
-    vec![format!("{}{unit}", figure.name), before, after, change(figure, outcome), interval(figure, outcome), word]
+    let (before, after) = (number(outcome.test_result.before), number(outcome.test_result.after));
+    vec![
+        format!("{}{unit}", figure.name),
+        before,
+        after,
+        format_change(figure, outcome),
+        format_interval(figure, outcome),
+        word,
+    ]
 }
 
 /// Gates that do not hold somewhere.
 fn failing_gates(comparison: &Comparison) -> String {
-    let fails = |gate: &&Judged| comparison.sides.iter().any(|side| side.same_gates(gate).any(|own| !own.ok));
-    let failing: Vec<&Judged> = gates(comparison.sides.iter().flat_map(Side::runs)).into_iter().filter(fails).collect();
+    let fails = |gate: &&GateResult| comparison.sides.iter().any(|side| side.matching_gates(gate).any(|own| !own.ok));
+    let failing: Vec<&GateResult> =
+        unique_gates(comparison.sides.iter().flat_map(Side::runs)).into_iter().filter(fails).collect();
     if failing.is_empty() {
         return section("Gates", "All gates hold in all runs.\n");
     }
-    let cell = |side: &Side, gate: &Judged| match side.gate_holds(gate) {
+    let cell = |side: &Side, gate: &GateResult| match side.gate_pass_count(gate) {
         (_, 0) => "-".to_owned(),
         (0, 1) => "FAIL".to_owned(),
         (hold, all) if hold == all => "ok".to_owned(),
         (hold, all) => format!("holds in {hold} of {all}"),
     };
-    let row = |gate: &&Judged| {
+    let row = |gate: &&GateResult| {
         let cells = comparison.sides.iter().map(|side| cell(side, gate));
-        [one_cell(&gate.name), one_cell(&gate.limit)].into_iter().chain(cells).collect()
+        [escape_cell(&gate.name), escape_cell(&gate.limit)].into_iter().chain(cells).collect()
     };
     let heading: Vec<&str> = ["gate", "limit"].into_iter().chain(labels(comparison)).collect();
     let rows: Vec<Vec<String>> = failing.iter().map(row).collect();
-    section("Gates that do not hold everywhere", &table(2, &heading, &rows))
+    section("Gates that do not hold everywhere", &markdown_table(2, &heading, &rows))
 }
 
-fn method(comparison: &Comparison) -> String {
-    let answers = || comparison.figures.iter().flat_map(|figure| &figure.outcomes).map(|outcome| &outcome.answer);
+fn method_section(comparison: &Comparison) -> String {
+    let answers = || comparison.figures.iter().flat_map(|figure| &figure.outcomes).map(|outcome| &outcome.test_result);
     let strictest = answers().filter_map(|answer| answer.level).fold(1.0, f64::min);
     let mut texts = vec![
         "Only what is beyond the noise is called a difference: in at most 5 % of all comparisons without one is one \
@@ -181,7 +190,7 @@ fn method(comparison: &Comparison) -> String {
     texts.extend(comparison.sides[0].runs().next().map(conditions));
     section(
         "How this was judged",
-        &texts.iter().map(|text| wrapped(&format!("- {text}"), WIDTH, "  ") + "\n").collect::<String>(),
+        &texts.iter().map(|text| wrap(&format!("- {text}"), WIDTH, "  ") + "\n").collect::<String>(),
     )
 }
 

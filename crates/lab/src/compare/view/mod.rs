@@ -1,12 +1,12 @@
 //! A comparison for people and for programs. Pure: every view is a function of the comparison. Refuses to decide.
 
+mod format;
 mod json;
 mod junit;
 mod markdown;
 mod sentence;
-mod texts;
 
 pub use json::json;
 pub use junit::junit;
 pub use markdown::markdown;
-pub use sentence::sentence;
+pub use sentence::verdict_sentence;

@@ -1,39 +1,42 @@
 //! What happened to a run, each beside a near miss: a limiter, stuck work, faults; and the order of it all.
 
-use super::story::{Second, Story};
+use super::story::{Story, StorySecond};
 use super::waits::small_pool;
-use super::{check, check_says};
+use super::{check, check_sentence};
 use crate::aggregate::{ErrorGroup, HeldFigures, JourneyFigures, LoadStepFigures, PhaseFigures};
-use crate::findings::Death;
+use crate::findings::ProcessExit;
 use crate::record::timeline::{FaultRow, PauseRow};
 
 #[test]
 fn limiter_rejects() {
     let denies = |denied: u64| {
-        move |t: u64, second: &mut Second| {
+        move |t: u64, second: &mut StorySecond| {
             if t >= 20 {
                 (second.denied, second.ok) = (denied, 100 - denied);
             }
         }
     };
     check(&Story::busy(denies(60)), &["limiter_rejects"]);
-    check_says(
+    check_sentence(
         &Story::busy(denies(60)),
         &["A limiter refused", "from 20.0 s on", "let 40.0 a second pass", "They were denied; they did not fail"],
     );
     // Of the arrivals of those journeys that were refused at all, and from then on.
     let says = ["A limiter refused 60.0 % of the arrivals of `create` (2,400 of 4,000) from 20.0 s on"];
-    check_says(&Story::busy(denies(60)), &says);
+    check_sentence(&Story::busy(denies(60)), &says);
     let others = Story::busy(denies(60)).with(|story| {
         let mut other = JourneyFigures::default();
         (other.op.count, other.op.ok) = (9_000, 9_000);
         story.results.journeys.insert("read".to_owned(), other);
     });
-    check_says(&others, &says);
+    check_sentence(&others, &says);
     // A hunter who came too late for an item was refused as well, and no rate was limited.
     let taken = |story: &mut Story| story.denies_by_status = false;
     check(&Story::busy(denies(60)).with(taken), &["denied"]);
-    check_says(&Story::busy(denies(60)).with(taken), &["The target refused", "They were denied; they did not fail"]);
+    check_sentence(
+        &Story::busy(denies(60)).with(taken),
+        &["The target refused", "They were denied; they did not fail"],
+    );
     check(
         &Story::busy(|t, second| {
             if t == 20 {
@@ -54,18 +57,18 @@ fn paused(pauses: &[(f64, f64)]) -> impl Fn(&mut Story) {
 #[test]
 fn the_target_was_silent() {
     let silent = |from: u64, to: u64| {
-        move |t: u64, second: &mut Second| {
+        move |t: u64, second: &mut StorySecond| {
             if (from..to).contains(&t) {
                 (second.ok, second.in_flight) = (0, 200);
             }
         }
     };
-    check_says(&Story::busy(silent(30, 32)), &["The target was silent from 30.0 s to 32.0 s"]);
+    check_sentence(&Story::busy(silent(30, 32)), &["The target was silent from 30.0 s to 32.0 s"]);
     check(&Story::busy(silent(30, 32)), &["target_silent"]);
     check(&Story::busy(silent(30, 60)), &["target_silent"]);
     // A second is a hiccup; nothing is under way where nothing was sent; and the lab's own pause is not the target's.
     check(&Story::busy(silent(30, 31)), &[]);
-    let nothing_sent = |t: u64, second: &mut Second| {
+    let nothing_sent = |t: u64, second: &mut StorySecond| {
         if (30..40).contains(&t) {
             (second.ok, second.in_flight) = (0, 0);
         }
@@ -82,7 +85,7 @@ fn the_target_was_silent() {
         &["target_silent"],
     );
     // Full machine and silence: the silence comes first.
-    let full = |t: u64, second: &mut Second| {
+    let full = |t: u64, second: &mut StorySecond| {
         silent(30, 40)(t, second);
         second.machine.insert("busy_share", 1.0);
     };
@@ -94,15 +97,15 @@ fn the_target_was_silent() {
 #[test]
 fn a_silence_is_told_wherever_it_begins() {
     let silent = |per_s: u64, stretches: &[(f64, f64)]| {
-        Story::of(|_| per_s, |_, _| {}).with(|story| story.silences = stretches.to_vec())
+        Story::from_rate(|_| per_s, |_, _| {}).with(|story| story.silences = stretches.to_vec())
     };
     // A second has answers before it begins, and another one after it is over.
     for (from_s, to_s) in [(2.6, 4.6), (2.2, 4.8), (30.9, 32.8), (57.3, 59.9)] {
         let story = silent(75, &[(from_s, to_s)]);
         check(&story, &["target_silent"]);
-        check_says(&story, &[&format!("The target was silent from {from_s:.1} s to {to_s:.1} s: ")]);
+        check_sentence(&story, &[&format!("The target was silent from {from_s:.1} s to {to_s:.1} s: ")]);
     }
-    check_says(&silent(75, &[(2.6, 4.6), (20.1, 23.2)]), &["from 20.1 s to 23.2 s"]);
+    check_sentence(&silent(75, &[(2.6, 4.6), (20.1, 23.2)]), &["from 20.1 s to 23.2 s"]);
     // A hiccup, and pauses that come by chance where answers come seldom.
     check(&silent(75, &[(2.6, 3.8)]), &[]);
     check(&silent(3, &[(2.6, 4.5)]), &[]);
@@ -114,25 +117,25 @@ fn a_silence_is_told_wherever_it_begins() {
 #[test]
 fn only_errors_came() {
     let failing = |from: u64, to: u64| {
-        move |t: u64, second: &mut Second| {
+        move |t: u64, second: &mut StorySecond| {
             if (from..to).contains(&t) {
                 (second.ok, second.errors) = (0, 100);
             }
         }
     };
     check(&Story::busy(failing(30, 32)), &["only_errors"]);
-    check_says(&Story::busy(failing(30, 32)), &["Every request that ended from 30.0 s to 32.0 s had failed."]);
+    check_sentence(&Story::busy(failing(30, 32)), &["Every request that ended from 30.0 s to 32.0 s had failed."]);
     check(&Story::busy(failing(30, 31)), &[]);
-    check_says(&Story::busy(failing(30, 60)), &["Every request that ended from 30.0 s to the end had failed."]);
-    check_says(&Story::busy(failing(0, 60)), &["Every request that ended from 15.0 s to the end had failed."]);
-    check_says(&Story::of(|_| 50, failing(0, 60)), &["Every request failed: 6,000 of 6,000."]);
+    check_sentence(&Story::busy(failing(30, 60)), &["Every request that ended from 30.0 s to the end had failed."]);
+    check_sentence(&Story::busy(failing(0, 60)), &["Every request that ended from 15.0 s to the end had failed."]);
+    check_sentence(&Story::from_rate(|_| 50, failing(0, 60)), &["Every request failed: 6,000 of 6,000."]);
     // Seconds in which nothing ended, or nobody looked, are not between two outages.
-    let in_bursts = |t: u64, second: &mut Second| {
+    let in_bursts = |t: u64, second: &mut StorySecond| {
         if t >= 30 {
             (second.ok, second.errors, second.in_flight) = (0, if t.is_multiple_of(3) { 60 } else { 0 }, 200);
         }
     };
-    check_says(&Story::busy(in_bursts), &["Every request that ended from 30.0 s to the end had failed."]);
+    check_sentence(&Story::busy(in_bursts), &["Every request that ended from 30.0 s to the end had failed."]);
     // A dead target is told before a late lab, and a lab without ports before what that did.
     let late = |story: &mut Story| story.results.generator.schedule_lag_ms.p99 = Some(770.0);
     let dead = Story::busy(failing(30, 60)).with(late);
@@ -143,7 +146,7 @@ fn only_errors_came() {
         story.errors.push(ErrorGroup { journey, step: None, kind, count: 9, sample, more_samples: Vec::new() });
     };
     check(&Story::busy(failing(30, 60)).with(no_port), &["ports_exhausted", "only_errors"]);
-    let some = |t: u64, second: &mut Second| {
+    let some = |t: u64, second: &mut StorySecond| {
         if (30..40).contains(&t) {
             (second.ok, second.errors) = (1, 99);
         }
@@ -163,7 +166,7 @@ fn a_long_run_hides_no_silence() {
         let long = story.with(|story| {
             let healthy = story.seconds[20].clone();
             story.seconds.extend(std::iter::repeat_n(healthy, 2000));
-            story.retell();
+            story.update_results();
         });
         let found = long.findings();
         let outage = found.iter().find(|finding| finding.code == code);
@@ -183,7 +186,7 @@ fn check_live(story: &Story, shown_from_to: (usize, usize), expected: &str) {
 #[test]
 fn what_goes_on_is_told_by_the_same_rule() {
     let outage = |from: u64, to: u64, errors: u64| {
-        move |t: u64, second: &mut Second| {
+        move |t: u64, second: &mut StorySecond| {
             if (from..to).contains(&t) {
                 (second.ok, second.errors, second.in_flight) = (0, errors, 200);
             }
@@ -194,7 +197,7 @@ fn what_goes_on_is_told_by_the_same_rule() {
     check_live(&Story::busy(outage(30, 40, 100)), (35, 44), "only errors since 30.0 s");
     check_live(&Story::busy(outage(30, 31, 0)), (0, 0), "");
     // Answers that come seldom leave pauses by chance; errors do not.
-    let seldom = |errors| Story::of(|_| 2, outage(30, 40, errors));
+    let seldom = |errors| Story::from_rate(|_| 2, outage(30, 40, errors));
     check_live(&seldom(0), (0, 0), "");
     check_live(&seldom(1), (35, 44), "only errors since 30.0 s");
     // The lab's own pause is not the target's, nor is a fault's effect.
@@ -215,7 +218,7 @@ fn what_goes_on_is_told_by_the_same_rule() {
 
 #[test]
 fn stuck_work() {
-    let stops = |t: u64, second: &mut Second| {
+    let stops = |t: u64, second: &mut StorySecond| {
         if t >= 50 {
             second.stuck = 37;
         }
@@ -232,16 +235,16 @@ fn stuck_work() {
     };
     check(&Story::busy(stops), &["stuck_work"]);
     check(&Story::busy(stops).with(held), &["stuck_work"]);
-    check_says(
+    check_sentence(
         &Story::busy(stops).with(held),
         &["37 of", "30 held by node_b:4001, which got `kill` from the trial at 20.0 s; 7 held by node_a:4000."],
     );
     let died = |story: &mut Story| {
         held(story);
         story.faults.clear();
-        story.deaths.push(Death { process: "node_a".to_owned(), t_s: 31.0, signal: None });
+        story.process_exits.push(ProcessExit { process: "node_a".to_owned(), t_s: 31.0, signal: None });
     };
-    check_says(&Story::busy(stops).with(died), &["7 held by node_a:4000, which ended by itself at 31.0 s"]);
+    check_sentence(&Story::busy(stops).with(died), &["7 held by node_a:4000, which ended by itself at 31.0 s"]);
     // Stuck for a while, and at the end none.
     check(
         &Story::busy(|t, second| {
@@ -266,33 +269,33 @@ fn errors_after_fault() {
             });
         }
     };
-    let away = |t: u64, second: &mut Second| {
+    let away = |t: u64, second: &mut StorySecond| {
         if (30..36).contains(&t) {
             (second.ok, second.errors) = (0, 100);
         }
     };
     check(&Story::busy(away).with(fault("kill")), &["errors_after_fault"]);
-    check_says(
+    check_sentence(
         &Story::busy(away).with(fault("kill")),
         &["`kill` of server at 30.4 s", "600 errors", "as before again within 6 s"],
     );
     // Stopped and continued: nothing fails, everything is late.
-    let stopped = |t: u64, second: &mut Second| match t {
+    let stopped = |t: u64, second: &mut StorySecond| match t {
         30..35 => (second.ok, second.in_flight) = (0, 100),
-        35 => second.slow(4000.0),
+        35 => second.add_wait(4000.0),
         _ => {}
     };
     check(&Story::busy(stopped).with(fault("stop")), &["late_after_fault"]);
     check(&Story::busy(|_, _| {}).with(fault("stop")), &[]);
     // Never as before again.
-    let gone = |t: u64, second: &mut Second| {
+    let gone = |t: u64, second: &mut StorySecond| {
         if t >= 30 {
             (second.ok, second.errors) = (0, 100);
         }
     };
-    check_says(&Story::busy(gone).with(fault("kill")), &["not as before until the load was over"]);
+    check_sentence(&Story::busy(gone).with(fault("kill")), &["not as before until the load was over"]);
     // What waits and queues in that time is the fault's.
-    let piles = |t: u64, second: &mut Second| {
+    let piles = |t: u64, second: &mut StorySecond| {
         away(t, second);
         if (30..36).contains(&t) {
             small_pool(t, second);
@@ -323,7 +326,7 @@ fn check_cost(story: &Story, faults: &[(f64, &str)], says: &[&str], cost: &str) 
         ..FaultRow::default()
     };
     let story = story.clone().with(|story| story.faults = faults.iter().map(row).collect());
-    check_says(&story, says);
+    check_sentence(&story, says);
     let found = story.findings();
     let load = found[0].evidence.iter().find(|evidence| evidence.figure == "load");
     assert_eq!(load.map(|load| load.says.as_str()), Some(cost), "{found:#?}");
@@ -332,7 +335,7 @@ fn check_cost(story: &Story, faults: &[(f64, &str)], says: &[&str], cost: &str) 
 #[test]
 fn what_a_fault_cost_is_counted_in_arrivals_each_once() {
     // Never continued: 3 of 10 seconds of load are answered, and the rest run into their timeouts after its end.
-    let never_continued = Story::of(
+    let never_continued = Story::from_rate(
         |t| if t < 3 { 50 } else { 0 },
         |t, second| match t {
             3..9 => second.in_flight = 50 * (t - 2),
@@ -347,7 +350,7 @@ fn what_a_fault_cost_is_counted_in_arrivals_each_once() {
     let both = [(3.0, "stop"), (4.0, "kill")];
     check_cost(&never_continued, &both, &says, "350 arrivals without a good answer, 70.0 % of all arrivals");
     // Stopped a moment before the load is over: everything was answered, late.
-    let at_the_end = Story::of(
+    let at_the_end = Story::from_rate(
         |t| if t < 3 { 50 } else { 0 },
         |t, second| match t {
             2 => second.ok = 46,
@@ -360,7 +363,7 @@ fn what_a_fault_cost_is_counted_in_arrivals_each_once() {
     check_cost(&at_the_end, &[(2.9, "stop")], &says, "every arrival was answered");
     // What was never sent is lost as well.
     let unsent = never_continued.with(|story| {
-        story.parts = vec![LoadStepFigures { length_s: 15.5, not_sent: 50, ..LoadStepFigures::default() }];
+        story.load_steps = vec![LoadStepFigures { length_s: 15.5, not_sent: 50, ..LoadStepFigures::default() }];
     });
     let says = ["350 errors, 50 arrivals never sent;"];
     check_cost(&unsent, &[(3.0, "stop")], &says, "400 arrivals without a good answer, 72.7 % of all arrivals");
@@ -369,7 +372,7 @@ fn what_a_fault_cost_is_counted_in_arrivals_each_once() {
 #[test]
 fn a_short_stop_is_felt_as_late_answers() {
     let stopped = |from: u64, late_ms: f64| {
-        move |t: u64, second: &mut Second| match t {
+        move |t: u64, second: &mut StorySecond| match t {
             t if t == from => (second.ok, second.in_flight) = (1, 19),
             t if t == from + 1 => (second.ok, second.service_ms) = (39, late_ms / 2.0),
             _ => {}
@@ -379,12 +382,12 @@ fn a_short_stop_is_felt_as_late_answers() {
         "was felt: no errors, good answers that took up to 1.45 s (12.0 ms before); answers were as before again within 2 s.",
     ];
     for from in [20, 30] {
-        let story = Story::of(|_| 20, stopped(from, 1450.0));
+        let story = Story::from_rate(|_| 20, stopped(from, 1450.0));
         check_cost(&story, &[(from as f64 + 0.002, "stop")], &says, "every arrival was answered");
     }
     // The scheduler makes answers as late.
     let fault = FaultRow { t_s: 30.2, act: "stop".to_owned(), process: "server".to_owned(), ..FaultRow::default() };
-    check(&Story::of(|_| 20, stopped(30, 300.0)).with(|story| story.faults.push(fault)), &[]);
+    check(&Story::from_rate(|_| 20, stopped(30, 300.0)).with(|story| story.faults.push(fault)), &[]);
 }
 
 #[test]
@@ -412,13 +415,13 @@ fn connections_lost() {
     };
     let calm = || Story::busy(|_, _| {});
     check(&calm().with(held(83_566, 0, Some((185.0, 186.0)))), &["connections_lost"]);
-    check_says(
+    check_sentence(
         &calm().with(held(83_566, 0, Some((185.0, 186.0)))),
         &[
             "83,566 of 500,000 connections were lost between `middle` and `high` (16.7 %), at 185.0 s: the target hung up.",
         ],
     );
-    check_says(
+    check_sentence(
         &calm().with(held(6_000, 1_000, Some((185.0, 190.0)))),
         &["7,000 of 500,000", "from 185.0 s to 190.0 s: the target hung up on 6,000, 1,000 were broken off."],
     );
@@ -431,7 +434,7 @@ fn connections_lost() {
             story.results.phases.insert("viewers".to_owned(), phase);
         }
     };
-    check_says(
+    check_sentence(
         &calm().with(dropped(30)),
         &["30 of 1,000 connections that `viewers` held were lost (3.00 %): they were broken off."],
     );
@@ -441,7 +444,7 @@ fn connections_lost() {
 /// What explains more comes first, and what is explained is left out.
 #[test]
 fn order() {
-    let both = |t: u64, second: &mut Second| {
+    let both = |t: u64, second: &mut StorySecond| {
         small_pool(t, second);
         if t >= 50 {
             (second.denied, second.ok) = (40, 60);
@@ -449,12 +452,12 @@ fn order() {
     };
     check(&Story::busy(both), &["pool_starved", "limiter_rejects"]);
     // A machine that others use up puts it in doubt; a target that was killed was killed.
-    let crowded = |t: u64, second: &mut Second| {
+    let crowded = |t: u64, second: &mut StorySecond| {
         both(t, second);
         second.machine.insert("busy_share", 1.0);
     };
     check(&Story::busy(crowded), &["machine_full", "pool_starved", "limiter_rejects"]);
-    let killed = |story: &mut Story| story.pressure.oom_kills = Some(1);
+    let killed = |story: &mut Story| story.limit_counters.oom_kills = Some(1);
     check(&Story::busy(crowded).with(killed), &["memory_cap", "machine_full", "pool_starved", "limiter_rejects"]);
 }
 
@@ -473,12 +476,12 @@ fn overloaded() {
         _ => 0,
     };
     let over = |count: u64, length_s: f64| {
-        Story::of(rate, |_, _| {}).with(|story| {
-            story.parts = vec![part(0, 0.0, 10.0, 100.0, 1_000), part(1, 10.0, length_s, 300.0, count)];
+        Story::from_rate(rate, |_, _| {}).with(|story| {
+            story.load_steps = vec![part(0, 0.0, 10.0, 100.0, 1_000), part(1, 10.0, length_s, 300.0, count)];
         })
     };
     check(&over(6_000, 30.0), &["overloaded"]);
-    check_says(
+    check_sentence(
         &over(6_000, 30.0),
         &[
             "More came than the target answers: about 200 a second. 300 a second came in `over`",
@@ -487,13 +490,13 @@ fn overloaded() {
     );
     // It kept up; it was held up once; a search says so itself.
     check(&over(8_900, 30.0), &[]);
-    let held_up = |t: u64, second: &mut Second| match t {
+    let held_up = |t: u64, second: &mut StorySecond| match t {
         20..30 => second.ok = 3,
         30..34 => second.ok = 600,
         _ => {}
     };
-    let once = Story::of(rate, held_up).with(|story| story.parts = over(6_000, 30.0).parts);
+    let once = Story::from_rate(rate, held_up).with(|story| story.load_steps = over(6_000, 30.0).load_steps);
     check(&once, &[]);
-    let searched = |story: &mut Story| story.parts[1].overload = Some(vec!["latency".to_owned()]);
+    let searched = |story: &mut Story| story.load_steps[1].overload = Some(vec!["latency".to_owned()]);
     check(&over(6_000, 30.0).with(searched), &[]);
 }

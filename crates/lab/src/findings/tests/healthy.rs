@@ -1,25 +1,25 @@
 //! Healthy runs: nothing is named, however the load looks and whatever is noisy about it.
 
 use super::check;
-use super::story::{BUSY_FROM, CALL, COMMIT, COMMIT_WAIT, POOL, QUERY, SCHEDULER, SECONDS, Second, Story};
+use super::story::{BUSY_FROM, CALL, COMMIT, COMMIT_WAIT, POOL, QUERY, SCHEDULER, SECONDS, Story, StorySecond};
 
-fn nothing(_: u64, _: &mut Second) {}
+fn nothing(_: u64, _: &mut StorySecond) {}
 
 #[test]
 fn loads() {
-    check(&Story::of(|_| 100, nothing), &[]);
-    check(&Story::of(|t| 2 * t, nothing), &[]);
+    check(&Story::from_rate(|_| 100, nothing), &[]);
+    check(&Story::from_rate(|t| 2 * t, nothing), &[]);
     check(&Story::busy(nothing), &[]);
     // Bursts with silence between them.
-    check(&Story::of(|t| if t % 20 < 3 { 500 } else { 0 }, nothing), &[]);
+    check(&Story::from_rate(|t| if t % 20 < 3 { 500 } else { 0 }, nothing), &[]);
     // Nothing at all.
-    check(&Story::of(|_| 0, nothing), &[]);
+    check(&Story::from_rate(|_| 0, nothing), &[]);
 }
 
 /// A hundred pieces at once, then nothing but their end: pieces that finish later ran longer.
 #[test]
 fn a_batch_and_its_drain() {
-    let story = Story::of(
+    let story = Story::from_rate(
         |t| if t == 0 { 100 } else { 0 },
         |t, second| {
             second.running = 100_u64.saturating_sub(3 * t);
@@ -35,14 +35,14 @@ fn a_batch_and_its_drain() {
 /// The first seconds are slow, as they are anywhere: caches, connections, statements.
 #[test]
 fn warming_up() {
-    let story = Story::of(
+    let story = Story::from_rate(
         |_| 100,
         |t, second| {
             if t < 4 {
-                second.slow(60.0);
+                second.add_wait(60.0);
                 [(POOL, 15.0), (QUERY, 12.0), (COMMIT, 18.0), (SCHEDULER, 14.0)]
                     .iter()
-                    .for_each(|(metric, ms)| second.time(metric, *ms));
+                    .for_each(|(metric, ms)| second.add_timing(metric, *ms));
                 second.server_cores = 1.9;
                 second.machine.insert("busy_share", 1.0);
             }
@@ -55,17 +55,17 @@ fn warming_up() {
 #[test]
 fn noise() {
     for seed in 0..20_u64 {
-        let story = Story::of(
+        let story = Story::from_rate(
             |t| 40 + noisy(seed, t, 0) % 120,
             |t, second| {
                 for (place, metric) in [POOL, QUERY, COMMIT, COMMIT_WAIT, SCHEDULER, CALL].iter().enumerate() {
                     let usual = second.times[metric].1;
                     let factor = 0.5 + (noisy(seed, t, place as u64 + 1) % 150) as f64 / 100.0;
-                    second.time(metric, if t % 20 == 7 { 15.0 * usual } else { factor * usual });
+                    second.add_timing(metric, if t % 20 == 7 { 15.0 * usual } else { factor * usual });
                 }
-                second.slow((noisy(seed, t, 9) % 5) as f64);
+                second.add_wait((noisy(seed, t, 9) % 5) as f64);
                 if t % 20 == 7 {
-                    second.slow(80.0);
+                    second.add_wait(80.0);
                     second.machine.insert("busy_share", 1.0);
                 }
             },
@@ -83,7 +83,7 @@ fn noisy(seed: u64, t: u64, place: u64) -> u64 {
 #[test]
 fn a_full_machine_that_nobody_waits_for() {
     check(
-        &Story::of(
+        &Story::from_rate(
             |_| 100,
             |_, second| {
                 second.server_cores = 1.95;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 
-use super::story::{Second, Story};
+use super::story::{Story, StorySecond};
 use crate::aggregate::ErrorGroup;
-use crate::findings::{Death, ROLES};
+use crate::findings::{ProcessExit, ROLE_METRICS};
 use crate::record::timeline::FaultRow;
 
 /// Anything that a figure may be, and much that it should not.
@@ -18,12 +18,12 @@ fn count() -> impl Strategy<Value = u64> {
     prop_oneof![4 => 0..500_u64, 1 => Just(0), 1 => Just(1 << 50)]
 }
 
-fn second() -> impl Strategy<Value = Second> {
-    let metrics = prop::collection::vec((0..ROLES.len(), number(), number()), 0..8);
+fn second() -> impl Strategy<Value = StorySecond> {
+    let metrics = prop::collection::vec((0..ROLE_METRICS.len(), number(), number()), 0..8);
     let figures = prop::collection::vec(number(), 11);
     (prop::collection::vec(count(), 8), figures, metrics).prop_map(|(counts, figures, metrics)| {
-        let known = |(role, ..): &(usize, f64, f64)| ROLES[*role].1;
-        Second {
+        let known = |(role, ..): &(usize, f64, f64)| ROLE_METRICS[*role].1;
+        StorySecond {
             ok: counts[0],
             denied: counts[1],
             errors: counts[2],
@@ -74,23 +74,23 @@ prop_compose! {
         fsync in prop::option::of(number()),
         has_metrics in prop::bool::weighted(0.9),
     ) -> Story {
-        let usual = Story::of(|_| 1, |_, _| {});
+        let usual = Story::from_rate(|_| 1, |_, _| {});
         let told = Story { seconds, ..usual };
         told.with(|story| {
-            story.retell();
+            story.update_results();
             story.has_metrics = has_metrics;
             story.faults = faults;
             story.machine.fsync_ms_p50 = fsync;
             story.results.generator.schedule_lag_ms.p99 = Some(lag);
             if let Some((memory, share, files)) = limits {
-                (story.limits.memory_bytes, story.limits.cpu_share, story.limits.open_files) = (Some(memory), Some(share), Some(files));
+                (story.limits.memory_bytes, story.limits.cpu_cores, story.limits.open_files) = (Some(memory), Some(share), Some(files));
             }
-            story.pressure.oom_kills = pressure[0];
-            story.pressure.memory_peak_bytes = pressure[1];
-            story.pressure.cpu_periods = pressure[2];
-            story.pressure.cpu_throttled_periods = pressure[3];
-            story.pressure.cpu_throttled_us = pressure[4];
-            story.deaths.push(Death { process: "server".to_owned(), t_s: died_at, signal: Some(9) });
+            story.limit_counters.oom_kills = pressure[0];
+            story.limit_counters.memory_peak_bytes = pressure[1];
+            story.limit_counters.cpu_periods = pressure[2];
+            story.limit_counters.cpu_throttled_periods = pressure[3];
+            story.limit_counters.cpu_throttled_us = pressure[4];
+            story.process_exits.push(ProcessExit { process: "server".to_owned(), t_s: died_at, signal: Some(9) });
             let sample = "os error 99, os error 24".to_owned();
             story.errors.push(ErrorGroup { journey: "create".to_owned(), step: None, kind: "connect".to_owned(), count: 1, sample, more_samples: Vec::new() });
         })

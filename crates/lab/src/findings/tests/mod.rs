@@ -27,7 +27,7 @@ fn check(story: &Story, expected: &[&str]) {
 
 /// The sentence of the first finding holds all of these.
 #[track_caller]
-fn check_says(story: &Story, words: &[&str]) {
+fn check_sentence(story: &Story, words: &[&str]) {
     let found = story.findings();
     let sentence = &found.first().expect("a finding").sentence;
     words.iter().for_each(|word| assert!(sentence.contains(word), "\"{word}\" in: {sentence}"));

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use crate::aggregate::{ErrorGroup, JourneyFigures, LoadStepFigures, Results, Timeline, WorkFigures, WorkPoint};
-use crate::findings::{Death, Finding, Input, OutageNow, Pressure, findings};
+use crate::findings::{CurrentOutage, Finding, FindingsInput, LimitCounters, ProcessExit, find_bottlenecks};
 use crate::machine::Machine;
 use crate::record::timeline::{FaultRow, OpRow, PauseRow, Percentiles, SamplerRow, SilenceRow, TimelineRow, WorkRow};
-use crate::scenario::{Signals, TargetLimits};
+use crate::scenario::{MetricRoles, TargetLimits};
 
 /// Seconds of a story.
 pub(super) const SECONDS: u64 = 60;
@@ -27,7 +27,7 @@ pub(super) const LATE: &str = "gauntlet_late_moves_total";
 
 /// One second of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Second {
+pub(super) struct StorySecond {
     pub(super) ok: u64,
     pub(super) denied: u64,
     pub(super) errors: u64,
@@ -56,26 +56,26 @@ pub(super) struct Second {
 /// A run.
 #[derive(Clone, Debug)]
 pub(super) struct Story {
-    pub(super) seconds: Vec<Second>,
+    pub(super) seconds: Vec<StorySecond>,
     pub(super) results: Results,
-    pub(super) parts: Vec<LoadStepFigures>,
+    pub(super) load_steps: Vec<LoadStepFigures>,
     pub(super) errors: Vec<ErrorGroup>,
     pub(super) faults: Vec<FaultRow>,
     /// Silences beside those that whole seconds show: from, to.
     pub(super) silences: Vec<(f64, f64)>,
     /// Pauses of the lab's first worker.
     pub(super) pauses: Vec<PauseRow>,
-    pub(super) signals: Signals,
+    pub(super) metric_roles: MetricRoles,
     pub(super) machine: Machine,
     pub(super) limits: TargetLimits,
-    pub(super) pressure: Pressure,
-    pub(super) deaths: Vec<Death>,
+    pub(super) limit_counters: LimitCounters,
+    pub(super) process_exits: Vec<ProcessExit>,
     /// Whether the timeline has metrics of the target.
     pub(super) has_metrics: bool,
     pub(super) denies_by_status: bool,
 }
 
-impl Second {
+impl StorySecond {
     /// A healthy second with so many good answers: 5 ms each, of which little is spent anywhere.
     fn with(ok: u64) -> Self {
         let rate = ok as f64;
@@ -111,12 +111,12 @@ impl Second {
         }
     }
 
-    pub(super) fn time(&mut self, metric: &'static str, mean_ms: f64) {
+    pub(super) fn add_timing(&mut self, metric: &'static str, mean_ms: f64) {
         self.times.entry(metric).or_insert((100.0, 0.0)).1 = mean_ms;
     }
 
     /// Requests take so much longer, and as many more of them are under way.
-    pub(super) fn slow(&mut self, by_ms: f64) {
+    pub(super) fn add_wait(&mut self, by_ms: f64) {
         self.service_ms += by_ms;
         self.in_flight = (self.ok as f64 * self.service_ms / 1000.0).ceil() as u64;
     }
@@ -124,31 +124,31 @@ impl Second {
 
 impl Story {
     /// A run of seconds that `tell` makes from healthy ones of that rate.
-    pub(super) fn of(rate: impl Fn(u64) -> u64, tell: impl Fn(u64, &mut Second)) -> Self {
+    pub(super) fn from_rate(rate: impl Fn(u64) -> u64, tell: impl Fn(u64, &mut StorySecond)) -> Self {
         let mut finished = 0;
         let seconds = (0..SECONDS).map(|t| {
-            let mut second = Second::with(rate(t));
+            let mut second = StorySecond::with(rate(t));
             finished += second.running;
             second.finished = finished;
             tell(t, &mut second);
             second
         });
-        let seconds: Vec<Second> = seconds.collect();
+        let seconds: Vec<StorySecond> = seconds.collect();
         let machine =
             Machine { cores: Some(2), memory_bytes: Some(24 << 30), fsync_ms_p50: Some(0.25), ..Machine::default() };
         let mut story = Self {
             seconds,
             results: Results::default(),
-            parts: Vec::new(),
+            load_steps: Vec::new(),
             errors: Vec::new(),
             faults: Vec::new(),
             silences: Vec::new(),
             pauses: Vec::new(),
-            signals: Signals::new(),
+            metric_roles: MetricRoles::new(),
             machine,
             limits: TargetLimits::default(),
-            pressure: Pressure::default(),
-            deaths: Vec::new(),
+            limit_counters: LimitCounters::default(),
+            process_exits: Vec::new(),
             has_metrics: true,
             denies_by_status: true,
         };
@@ -157,9 +157,9 @@ impl Story {
     }
 
     /// Little load, then ten times as much, and `tell` changes the seconds in which there is much.
-    pub(super) fn busy(tell: impl Fn(u64, &mut Second)) -> Self {
+    pub(super) fn busy(tell: impl Fn(u64, &mut StorySecond)) -> Self {
         let rate = |t| if t < BUSY_FROM { 10 } else { 100 };
-        Self::of(rate, |t, second| {
+        Self::from_rate(rate, |t, second| {
             if t >= BUSY_FROM {
                 tell(t, second);
             }
@@ -173,13 +173,13 @@ impl Story {
     }
 
     /// Makes the figures again after the seconds were changed.
-    pub(super) fn retell(&mut self) {
+    pub(super) fn update_results(&mut self) {
         self.results = self.figures();
     }
 
     /// The figures that the seconds add up to.
     fn figures(&self) -> Results {
-        let sum = |of: &dyn Fn(&Second) -> u64| self.seconds.iter().map(of).sum::<u64>();
+        let sum = |of: &dyn Fn(&StorySecond) -> u64| self.seconds.iter().map(of).sum::<u64>();
         let mut results = Results::default();
         let mut journey = JourneyFigures::default();
         (journey.op.ok, journey.op.denied) = (sum(&|second| second.ok), sum(&|second| second.denied));
@@ -202,7 +202,7 @@ impl Story {
 
     pub(super) fn timeline(&self) -> Timeline {
         let mut timeline = Timeline::default();
-        self.tell(&mut timeline);
+        self.write_rows(&mut timeline);
         for (t_s, until_s) in self.silences.iter().copied() {
             timeline.add(&TimelineRow::Silence(SilenceRow { t_s, until_s, under_way: 2 }));
         }
@@ -218,17 +218,17 @@ impl Story {
         self.faults.iter().for_each(|fault| timeline.add(&TimelineRow::Fault(fault.clone())));
         self.pauses.iter().for_each(|pause| timeline.add(&TimelineRow::Pause(*pause)));
         let begun = Self { seconds: self.seconds[..seconds].to_vec(), ..self.clone() };
-        begun.tell(&mut timeline);
-        OutageNow::find(&timeline, &["create"]).map(|outage| outage.to_string())
+        begun.write_rows(&mut timeline);
+        CurrentOutage::find(&timeline, &["create"]).map(|outage| outage.to_string())
     }
 
-    fn tell(&self, timeline: &mut Timeline) {
-        let mut totals = Totals::default();
+    fn write_rows(&self, timeline: &mut Timeline) {
+        let mut totals = StoryCounters::default();
         let mut silent_s = None;
         for (t, second) in self.seconds.iter().enumerate() {
             let t_s = t as f64;
             timeline.add(&TimelineRow::Op(op_row(t_s, second)));
-            timeline.add(&TimelineRow::Pulse(self.pulse_row(t_s, second, &totals)));
+            timeline.add(&TimelineRow::Pulse(self.sampler_row(t_s, second, &totals)));
             let is_silent = second.in_flight > 0 && second.ok + second.denied + second.errors == 0;
             silent_s = is_silent.then(|| silent_s.unwrap_or(t_s));
             let row = |t_s| SilenceRow { t_s, until_s: t as f64 + 1.0, under_way: second.in_flight };
@@ -238,7 +238,7 @@ impl Story {
         }
     }
 
-    fn pulse_row(&self, t_s: f64, second: &Second, totals: &Totals) -> SamplerRow {
+    fn sampler_row(&self, t_s: f64, second: &StorySecond, totals: &StoryCounters) -> SamplerRow {
         let owned = |(name, value): (&&str, &f64)| ((*name).to_owned(), *value);
         let process = |cpu_s: f64, rss_mib: f64| {
             let figures = [("rss_bytes", rss_mib * 1048576.0), ("cpu_s", cpu_s), ("open_files", second.open_files)];
@@ -266,16 +266,16 @@ impl Story {
 
     pub(super) fn findings(&self) -> Vec<Finding> {
         let timeline = self.timeline();
-        findings(&Input {
+        find_bottlenecks(&FindingsInput {
             results: &self.results,
-            parts: &self.parts,
+            load_steps: &self.load_steps,
             errors: &self.errors,
             timeline: &timeline,
-            signals: &self.signals,
+            metric_roles: &self.metric_roles,
             machine: &self.machine,
             limits: self.limits,
-            pressure: self.pressure,
-            deaths: &self.deaths,
+            limit_counters: self.limit_counters,
+            process_exits: &self.process_exits,
             workers: 1,
             denies_by_status: self.denies_by_status,
         })
@@ -284,13 +284,13 @@ impl Story {
 
 /// What counters stand at.
 #[derive(Default)]
-struct Totals {
+struct StoryCounters {
     metrics: BTreeMap<String, f64>,
     cpu_s: [f64; 3],
 }
 
-impl Totals {
-    fn add(&mut self, second: &Second) {
+impl StoryCounters {
+    fn add(&mut self, second: &StorySecond) {
         let mut add = |name: String, value: f64| *self.metrics.entry(name).or_insert(0.0) += value;
         for (metric, (count, mean_ms)) in &second.times {
             add(format!("{metric}_count"), *count);
@@ -302,7 +302,7 @@ impl Totals {
     }
 }
 
-fn op_row(t_s: f64, second: &Second) -> OpRow {
+fn op_row(t_s: f64, second: &StorySecond) -> OpRow {
     let spread =
         |ms: f64| (second.ok > 0).then_some(Percentiles { p50: ms, p90: 1.5 * ms, p99: 2.0 * ms, max: 3.0 * ms });
     OpRow {
@@ -317,8 +317,8 @@ fn op_row(t_s: f64, second: &Second) -> OpRow {
     }
 }
 
-fn work_row(t_s: f64, second: &Second) -> WorkRow {
-    let Second { waiting, running, finished, stuck, .. } = *second;
+fn work_row(t_s: f64, second: &StorySecond) -> WorkRow {
+    let StorySecond { waiting, running, finished, stuck, .. } = *second;
     WorkRow {
         work: "game".to_owned(),
         point: WorkPoint { t_s, waiting, running, finished, failed: 0, stuck, unknown: 0 },

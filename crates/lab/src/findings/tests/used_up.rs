@@ -1,26 +1,26 @@
 //! Planted shortages, each beside a near miss: of processors, memory, ports and files.
 
-use super::story::{BUSY_FROM, POOL, SCHEDULER, SECONDS, Second, Story};
+use super::story::{BUSY_FROM, POOL, SCHEDULER, SECONDS, Story, StorySecond};
 use super::waits::small_pool;
-use super::{check, check_says};
+use super::{check, check_sentence};
 use crate::aggregate::{ErrorGroup, HeldFigures, LoadStepFigures, PhaseFigures, Statistics};
-use crate::findings::{Death, Pressure};
+use crate::findings::{LimitCounters, ProcessExit};
 use crate::record::timeline::FaultRow;
 use crate::scenario::TargetLimits;
 
 /// Nothing left for the target, and its tasks wait for a core.
-pub(super) fn no_core_left(_: u64, second: &mut Second) {
+pub(super) fn no_core_left(_: u64, second: &mut StorySecond) {
     second.server_cores = 1.9;
     second.machine.insert("busy_share", 1.0);
-    second.time(SCHEDULER, 40.0);
-    second.time(POOL, 30.0);
-    second.slow(80.0);
+    second.add_timing(SCHEDULER, 40.0);
+    second.add_timing(POOL, 30.0);
+    second.add_wait(80.0);
 }
 
 #[test]
 fn cpu_saturated() {
     check(&Story::busy(no_core_left), &["cpu_saturated"]);
-    check_says(&Story::busy(no_core_left), &["1.90 of 2.00 cores"]);
+    check_sentence(&Story::busy(no_core_left), &["1.90 of 2.00 cores"]);
     // Nobody measures the machine: the target's own use is enough.
     check(
         &Story::busy(|t, second| {
@@ -44,15 +44,15 @@ fn cpu_saturated() {
             no_core_left(t, second);
             second.server_cores = 1.2;
             second.machine.insert("busy_share", 0.7);
-            second.time(POOL, 0.1);
+            second.add_timing(POOL, 0.1);
         }),
         &["scheduler_late"],
     );
     // A share of its own.
-    let share = |story: &mut Story| story.limits = TargetLimits { cpu_share: Some(0.5), ..TargetLimits::default() };
-    let at_share = |_: u64, second: &mut Second| {
+    let share = |story: &mut Story| story.limits = TargetLimits { cpu_cores: Some(0.5), ..TargetLimits::default() };
+    let at_share = |_: u64, second: &mut StorySecond| {
         second.server_cores = 0.48;
-        second.slow(80.0);
+        second.add_wait(80.0);
     };
     check(&Story::busy(at_share).with(share), &["cpu_saturated"]);
     check(&Story::busy(at_share), &[]);
@@ -60,9 +60,9 @@ fn cpu_saturated() {
 
 #[test]
 fn one_core() {
-    let single = |_: u64, second: &mut Second| {
+    let single = |_: u64, second: &mut StorySecond| {
         second.server_cores = 1.0;
-        second.slow(60.0);
+        second.add_wait(60.0);
     };
     check(&Story::busy(single), &["one_core"]);
     // Around one core by chance, and nobody waits; or not around one core.
@@ -80,45 +80,48 @@ fn one_core() {
 
 #[test]
 fn cpu_throttled() {
-    let squeezed = |_: u64, second: &mut Second| {
+    let squeezed = |_: u64, second: &mut StorySecond| {
         second.server_cores = 0.5;
-        second.time(SCHEDULER, 30.0);
-        second.time(POOL, 60.0);
-        second.slow(100.0);
+        second.add_timing(SCHEDULER, 30.0);
+        second.add_timing(POOL, 60.0);
+        second.add_wait(100.0);
     };
     let limits = |periods: u64, throttled: u64, us: u64| {
         move |story: &mut Story| {
-            story.limits.cpu_share = Some(0.5);
-            story.pressure.cpu_periods = Some(periods);
-            story.pressure.cpu_throttled_periods = Some(throttled);
-            story.pressure.cpu_throttled_us = Some(us);
+            story.limits.cpu_cores = Some(0.5);
+            story.limit_counters.cpu_periods = Some(periods);
+            story.limit_counters.cpu_throttled_periods = Some(throttled);
+            story.limit_counters.cpu_throttled_us = Some(us);
         }
     };
     check(&Story::busy(squeezed).with(limits(9000, 7000, 40_000_000)), &["cpu_throttled"]);
-    check_says(&Story::busy(squeezed).with(limits(9000, 7000, 40_000_000)), &["of 0.50 cores it used 0.50", "77.8 %"]);
+    check_sentence(
+        &Story::busy(squeezed).with(limits(9000, 7000, 40_000_000)),
+        &["of 0.50 cores it used 0.50", "77.8 %"],
+    );
     // Now and then, and nobody feels it.
     check(&Story::busy(|_, second| second.server_cores = 0.2).with(limits(9000, 500, 400_000)), &[]);
 }
 
 #[test]
 fn machine_full() {
-    let shared = |_: u64, second: &mut Second| {
+    let shared = |_: u64, second: &mut StorySecond| {
         no_core_left(0, second);
-        second.time(POOL, 0.1);
+        second.add_timing(POOL, 0.1);
         (second.server_cores, second.bots_cores, second.lab_cores) = (0.8, 0.6, 0.2);
     };
     check(&Story::busy(shared), &["machine_full"]);
-    check_says(
+    check_sentence(
         &Story::busy(shared),
         &["the target used 0.80 cores, the lab 0.20, the trial's other processes 0.60, \
            programs that have nothing to do with the trial 0.40."],
     );
     // Who it was, and what was nobody's: the kernel handles packets on no process's account.
-    let named = |t: u64, second: &mut Second| {
+    let named = |t: u64, second: &mut StorySecond| {
         shared(t, second);
         second.machine.extend([("interrupt_share", 0.1), ("cores_of.rustc", 0.15), ("cores_of.idler", 0.01)]);
     };
-    check_says(
+    check_sentence(
         &Story::busy(named),
         &["the kernel's interrupts, its network among them, 0.20", "nothing to do with the trial 0.20 (rustc 0.15)."],
     );
@@ -130,30 +133,31 @@ fn machine_full() {
 #[test]
 fn generator_behind() {
     let lag = |ms: f64| move |story: &mut Story| story.results.generator.schedule_lag_ms.p99 = Some(ms);
-    let own = |_: u64, second: &mut Second| {
+    let own = |_: u64, second: &mut StorySecond| {
         second.lab_cores = 0.98;
         second.machine.insert("busy_share", 0.75);
     };
     check(&Story::busy(own).with(lag(300.0)), &["generator_behind"]);
-    check_says(&Story::busy(own).with(lag(300.0)), &["300 ms late (100 ms are allowed)", "all that they can"]);
+    check_sentence(&Story::busy(own).with(lag(300.0)), &["300 ms late (100 ms are allowed)", "all that they can"]);
     check(&Story::busy(own).with(lag(100.0)), &[]);
     // Of few arrivals the latest counts, and a hundredth of them is none.
     let few = |story: &mut Story| {
         let lag = Statistics { count: 40, max: Some(300.0), ..Statistics::default() };
         story.results.generator.schedule_lag_ms = lag;
     };
-    check_says(&Story::busy(own).with(few), &["an arrival left more than 300 ms late (100 ms are allowed)"]);
+    check_sentence(&Story::busy(own).with(few), &["an arrival left more than 300 ms late (100 ms are allowed)"]);
     // Who had the processors meanwhile is named, and where nobody knows what the lab had, it is said.
-    let others = |_: u64, second: &mut Second| second.machine.extend([("busy_share", 0.9), ("cores_of.rustc", 1.2)]);
+    let others =
+        |_: u64, second: &mut StorySecond| second.machine.extend([("busy_share", 0.9), ("cores_of.rustc", 1.2)]);
     let starved = Story::busy(others).with(lag(300.0));
-    check_says(&starved, &["something kept them from running; meanwhile other programs used rustc 1.20 cores."]);
+    check_sentence(&starved, &["something kept them from running; meanwhile other programs used rustc 1.20 cores."]);
     assert!(starved.findings()[0].advice.starts_with("End rustc while measuring"));
     // It puts everything else in doubt, so it comes first.
     check(&Story::busy(small_pool).with(lag(300.0)), &["generator_behind", "pool_starved"]);
 }
 
 /// Memory that follows the number of pieces.
-fn growing(each_mib: f64) -> impl Fn(u64, &mut Second) {
+fn growing(each_mib: f64) -> impl Fn(u64, &mut StorySecond) {
     move |t, second| {
         second.running = if t < 30 { 3 * t } else { 3 * (SECONDS - t) }.saturating_sub(20);
         second.rss_mib = 300.0 + each_mib * second.running as f64;
@@ -166,50 +170,54 @@ fn limit(mib: u64) -> impl Fn(&mut Story) {
 
 #[test]
 fn memory_per_work() {
-    check(&Story::of(|_| 20, growing(38.0)).with(limit(8192)), &["memory_per_work"]);
-    check_says(&Story::of(|_| 20, growing(38.0)).with(limit(8192)), &["38.0 MiB a piece", "it came back"]);
+    check(&Story::from_rate(|_| 20, growing(38.0)).with(limit(8192)), &["memory_per_work"]);
+    check_sentence(&Story::from_rate(|_| 20, growing(38.0)).with(limit(8192)), &["38.0 MiB a piece", "it came back"]);
     // Little, of what there is.
-    check(&Story::of(|_| 20, growing(0.06)).with(limit(8192)), &[]);
-    check(&Story::of(|_| 20, growing(2.0)), &[]);
+    check(&Story::from_rate(|_| 20, growing(0.06)).with(limit(8192)), &[]);
+    check(&Story::from_rate(|_| 20, growing(2.0)), &[]);
     // It grows without a piece in it: no number per piece.
-    check(&Story::of(|_| 20, |t, second| second.rss_mib = 300.0 + 60.0 * (t % 7) as f64).with(limit(1024)), &[]);
+    check(&Story::from_rate(|_| 20, |t, second| second.rss_mib = 300.0 + 60.0 * (t % 7) as f64).with(limit(1024)), &[]);
 }
 
 #[test]
 fn memory_that_does_not_come_back() {
     let leaks = |kept: f64| {
-        move |t: u64, second: &mut Second| {
+        move |t: u64, second: &mut StorySecond| {
             growing(10.0)(t, second);
             if t >= 30 {
                 second.rss_mib = second.rss_mib.max(300.0 + kept);
             }
         }
     };
-    check(&Story::of(|_| 20, leaks(500.0)), &["memory_per_work"]);
-    check_says(&Story::of(|_| 20, leaks(500.0)), &["500 MiB of it was not given back"]);
-    check(&Story::of(|_| 20, leaks(60.0)), &[]);
+    check(&Story::from_rate(|_| 20, leaks(500.0)), &["memory_per_work"]);
+    check_sentence(&Story::from_rate(|_| 20, leaks(500.0)), &["500 MiB of it was not given back"]);
+    check(&Story::from_rate(|_| 20, leaks(60.0)), &[]);
 }
 
 #[test]
 fn memory_cap() {
-    let killed = Death { process: "server".to_owned(), t_s: 29.0, signal: Some(9) };
+    let killed = ProcessExit { process: "server".to_owned(), t_s: 29.0, signal: Some(9) };
     let fell = |story: &mut Story| {
-        story.deaths.push(killed.clone());
+        story.process_exits.push(killed.clone());
         story.limits.memory_bytes = Some(3200 << 20);
     };
-    check(&Story::of(|_| 20, growing(38.0)).with(fell), &["memory_cap"]);
-    check_says(&Story::of(|_| 20, growing(38.0)).with(fell), &["killed for its memory at 29.0 s", "of 3.12 GiB"]);
+    check(&Story::from_rate(|_| 20, growing(38.0)).with(fell), &["memory_cap"]);
+    check_sentence(
+        &Story::from_rate(|_| 20, growing(38.0)).with(fell),
+        &["killed for its memory at 29.0 s", "of 3.12 GiB"],
+    );
     // The kernel says so, though nobody saw the memory grow.
-    let counted = |story: &mut Story| story.pressure = Pressure { oom_kills: Some(1), ..Pressure::default() };
+    let counted =
+        |story: &mut Story| story.limit_counters = LimitCounters { oom_kills: Some(1), ..LimitCounters::default() };
     check(&Story::busy(|_, _| {}).with(counted), &["memory_cap"]);
     let own = |story: &mut Story| {
         counted(story);
         fell(story);
     };
     let says = ["killed for its memory", "of 3.12 GiB that target.limits.memory allows."];
-    check_says(&Story::of(|_| 20, growing(38.0)).with(own), &says);
+    check_sentence(&Story::from_rate(|_| 20, growing(38.0)).with(own), &says);
     // At the limit and alive.
-    check(&Story::of(|_| 20, growing(38.0)).with(limit(2980)), &["memory_cap"]);
+    check(&Story::from_rate(|_| 20, growing(38.0)).with(limit(2980)), &["memory_cap"]);
     // Killed far below the limit, or by the trial itself.
     check(&Story::busy(|_, _| {}).with(fell), &[]);
     let ordered = |story: &mut Story| {
@@ -221,7 +229,7 @@ fn memory_cap() {
             ..FaultRow::default()
         });
     };
-    check(&Story::of(|_| 20, growing(10.0)).with(ordered), &[]);
+    check(&Story::from_rate(|_| 20, growing(10.0)).with(ordered), &[]);
 }
 
 fn error(kind: &str, count: u64, sample: &str) -> ErrorGroup {
@@ -242,17 +250,17 @@ fn nothing_left_to_connect_with() {
     };
     check(&fails("connect: Cannot assign requested address (os error 99)"), &["ports_exhausted"]);
     check(&fails("connect: Too many open files (os error 24)"), &["descriptors_exhausted"]);
-    check_says(&fails("connect: Too many open files (os error 24)"), &["The lab had no file left"]);
+    check_sentence(&fails("connect: Too many open files (os error 24)"), &["The lab had no file left"]);
     check(&fails("connect: Connection refused (os error 111)"), &[]);
     // The target's own.
-    let open = |files: f64| move |_: u64, second: &mut Second| second.open_files = files;
+    let open = |files: f64| move |_: u64, second: &mut StorySecond| second.open_files = files;
     let limit = |story: &mut Story| story.limits.open_files = Some(1024);
     check(&Story::busy(open(1020.0)).with(limit), &["descriptors_exhausted"]);
-    check_says(&Story::busy(open(1020.0)).with(limit), &["The target had no file left", "1,020 of 1,024"]);
+    check_sentence(&Story::busy(open(1020.0)).with(limit), &["The target had no file left", "1,020 of 1,024"]);
     check(&Story::busy(open(800.0)).with(limit), &[]);
     // As full as its own bound on connections lets it become.
     check(&Story::busy(open(980.0)).with(limit), &[]);
-    let refuses = |_: u64, second: &mut Second| {
+    let refuses = |_: u64, second: &mut StorySecond| {
         second.counters.insert("gauntlet_http_accept_errors_total", 3.0);
     };
     check(&Story::busy(refuses), &["descriptors_exhausted"]);
@@ -261,7 +269,7 @@ fn nothing_left_to_connect_with() {
 #[test]
 fn what_no_program_ever_saw() {
     let drops = |packets: f64| {
-        move |_: u64, second: &mut Second| {
+        move |_: u64, second: &mut StorySecond| {
             second.machine.insert("packets_dropped", packets);
         }
     };
@@ -269,13 +277,13 @@ fn what_no_program_ever_saw() {
     check(&Story::busy(drops(1.0)), &[]);
     let lost =
         |story: &mut Story| story.errors.push(error("reset", 225, "read: Connection reset by peer (os error 104)"));
-    let timed_out = |t: u64, second: &mut Second| {
+    let timed_out = |t: u64, second: &mut StorySecond| {
         drops(40.0)(t, second);
         second.machine.insert("timed_out", 5.0);
         second.errors = 5;
     };
     check(&Story::busy(timed_out).with(lost), &["packets_dropped"]);
-    check_says(&Story::busy(timed_out).with(lost), &["dropped 1,800 packets"]);
+    check_sentence(&Story::busy(timed_out).with(lost), &["dropped 1,800 packets"]);
     let evidence = Story::busy(timed_out).with(lost).findings().remove(0).evidence;
     let says: Vec<_> = evidence.iter().map(|one| (one.figure.as_str(), one.says.as_str())).collect();
     let want = [
@@ -284,14 +292,14 @@ fn what_no_program_ever_saw() {
         ("machine.timed_out", "225 connections ended because nothing came back"),
     ];
     assert_eq!(says, want);
-    let overflows = |_: u64, second: &mut Second| {
+    let overflows = |_: u64, second: &mut StorySecond| {
         second.machine.insert("listen_overflows", 2.0);
         second.errors = 1;
     };
     check(&Story::busy(overflows), &["accept_queue_full"]);
-    check_says(&Story::busy(overflows), &["90 connections came"]);
+    check_sentence(&Story::busy(overflows), &["90 connections came"]);
     // Another program's, where nothing of this trial failed or was late; connections that came a second late were refused first.
-    let elsewhere = |_: u64, second: &mut Second| {
+    let elsewhere = |_: u64, second: &mut StorySecond| {
         second.machine.insert("listen_overflows", 2.0);
     };
     check(&Story::busy(elsewhere), &[]);
@@ -307,7 +315,7 @@ fn what_no_program_ever_saw() {
     check(&Story::busy(elsewhere).with(opened_in(40.0, 0)), &[]);
     check(&Story::busy(drops(0.0)), &[]);
     // Nobody has a file left to accept one with: that is the cause.
-    let no_file = |t: u64, second: &mut Second| {
+    let no_file = |t: u64, second: &mut StorySecond| {
         overflows(t, second);
         second.counters.insert("gauntlet_http_accept_errors_total", 3.0);
     };
@@ -317,12 +325,12 @@ fn what_no_program_ever_saw() {
 /// A closed loop asks for as much as the target can give: a full processor is its limit, though nothing waits.
 #[test]
 fn closed_loops_take_what_there_is() {
-    let full = |_: u64, second: &mut Second| {
+    let full = |_: u64, second: &mut StorySecond| {
         second.server_cores = 1.95;
         second.machine.insert("busy_share", 1.0);
     };
     let closed =
-        |story: &mut Story| story.parts.push(LoadStepFigures { clients: Some(50), ..LoadStepFigures::default() });
-    check(&Story::of(|_| 100, full).with(closed), &["cpu_saturated"]);
-    check(&Story::of(|_| 100, full), &[]);
+        |story: &mut Story| story.load_steps.push(LoadStepFigures { clients: Some(50), ..LoadStepFigures::default() });
+    check(&Story::from_rate(|_| 100, full).with(closed), &["cpu_saturated"]);
+    check(&Story::from_rate(|_| 100, full), &[]);
 }

@@ -6,8 +6,8 @@ use super::super::{Failure, json_pointer};
 use super::FramePayload;
 use super::protobuf::{FieldLookup, Malformed, WireValue, find};
 use crate::record::ErrorKind;
-use crate::scenario::Language;
-use crate::scenario::message::{Kind, Said, Target, Way};
+use crate::scenario::MessageFormat;
+use crate::scenario::message::{FieldType, FrameMatch, FramePath, ProtobufPath};
 
 /// The bytes of a frame that was taken off the front of `bytes`.
 pub(crate) fn payload_of<'b>(frame: &'b FramePayload, bytes: &'b [u8]) -> &'b [u8] {
@@ -21,8 +21,8 @@ pub(crate) fn payload_of<'b>(frame: &'b FramePayload, bytes: &'b [u8]) -> &'b [u
 ///
 /// # Errors
 /// The frame is not of the language.
-pub(crate) fn has_value(way: &Way, frame: &[u8]) -> Result<bool, Failure> {
-    match &way.fields {
+pub(crate) fn has_value(way: &FramePath, frame: &[u8]) -> Result<bool, Failure> {
+    match &way.protobuf {
         None => Ok(find_value(way, frame)?.is_some_and(|value| !value.is_null())),
         Some(target) => Ok(matches!(find_field(target, frame)?, FieldLookup::Value(_))),
     }
@@ -32,10 +32,10 @@ pub(crate) fn has_value(way: &Way, frame: &[u8]) -> Result<bool, Failure> {
 ///
 /// # Errors
 /// As for [`holds`].
-pub(crate) fn frame_matches(said: &Said, frame: &[u8]) -> Result<bool, Failure> {
-    match &said.is {
-        None => has_value(&said.way, frame),
-        Some(is) => Ok(find_value(&said.way, frame)?.as_ref() == Some(is)),
+pub(crate) fn frame_matches(said: &FrameMatch, frame: &[u8]) -> Result<bool, Failure> {
+    match &said.expected {
+        None => has_value(&said.path, frame),
+        Some(is) => Ok(find_value(&said.path, frame)?.as_ref() == Some(is)),
     }
 }
 
@@ -43,11 +43,11 @@ pub(crate) fn frame_matches(said: &Said, frame: &[u8]) -> Result<bool, Failure> 
 ///
 /// # Errors
 /// As for [`holds`].
-pub(crate) fn read_micros(way: &Way, frame: &[u8]) -> Result<Option<i64>, Failure> {
-    let found = match &way.fields {
+pub(crate) fn read_micros(way: &FramePath, frame: &[u8]) -> Result<Option<i64>, Failure> {
+    let found = match &way.protobuf {
         None => find_value(way, frame)?.and_then(|value| value.as_i64()),
         Some(target) => match find_field(target, frame)? {
-            FieldLookup::Value(raw) => number(&target.kind, raw),
+            FieldLookup::Value(raw) => number(&target.field_type, raw),
             FieldLookup::Omitted | FieldLookup::Missing => None,
         },
     };
@@ -58,7 +58,7 @@ pub(crate) fn read_micros(way: &Way, frame: &[u8]) -> Result<Option<i64>, Failur
 ///
 /// # Errors
 /// There is none, or one that is no text and no number.
-pub(crate) fn read_text(way: &Way, language: &Language, frame: &[u8]) -> Result<String, Failure> {
+pub(crate) fn read_text(way: &FramePath, language: &MessageFormat, frame: &[u8]) -> Result<String, Failure> {
     let text = match find_value(way, frame)? {
         Some(Value::String(text)) => Some(text),
         Some(Value::Number(number)) => Some(number.to_string()),
@@ -66,17 +66,17 @@ pub(crate) fn read_text(way: &Way, language: &Language, frame: &[u8]) -> Result<
         Some(Value::Null | Value::Array(_) | Value::Object(_)) | None => None,
     };
     let nothing = || {
-        let message = format!("nothing at `{}`: {}", way.text, excerpt(language, frame));
+        let message = format!("nothing at `{}`: {}", way.pointer, excerpt(language, frame));
         Failure::new(ErrorKind::Answer, message)
     };
     text.ok_or_else(nothing)
 }
 
 /// What an error's message shows of a frame.
-pub(crate) fn excerpt(language: &Language, frame: &[u8]) -> String {
+pub(crate) fn excerpt(language: &MessageFormat, frame: &[u8]) -> String {
     match language {
-        Language::Json => super::super::excerpt(frame),
-        Language::Protobuf { .. } => {
+        MessageFormat::Json => super::super::excerpt(frame),
+        MessageFormat::Protobuf { .. } => {
             // The texts in it are what a reader understands.
             let readable = |byte: &u8| if (b' '..0x7f).contains(byte) { *byte } else { b' ' };
             let texts: Vec<u8> = frame.iter().map(readable).collect();
@@ -85,37 +85,38 @@ pub(crate) fn excerpt(language: &Language, frame: &[u8]) -> String {
     }
 }
 
-fn find_value(way: &Way, frame: &[u8]) -> Result<Option<Value>, Failure> {
-    let Some(target) = &way.fields else {
+fn find_value(way: &FramePath, frame: &[u8]) -> Result<Option<Value>, Failure> {
+    let Some(target) = &way.protobuf else {
         let not_json = |error| format!("not JSON ({error}): {}", super::super::excerpt(frame));
-        return json_pointer::find(frame, &way.text).map_err(|error| Failure::new(ErrorKind::Answer, not_json(error)));
+        return json_pointer::find(frame, &way.pointer)
+            .map_err(|error| Failure::new(ErrorKind::Answer, not_json(error)));
     };
     Ok(match find_field(target, frame)? {
-        FieldLookup::Value(raw) => value(&target.kind, raw),
-        FieldLookup::Omitted if target.has_zero => default_value(&target.kind),
+        FieldLookup::Value(raw) => value(&target.field_type, raw),
+        FieldLookup::Omitted if target.has_implicit_default => default_value(&target.field_type),
         FieldLookup::Omitted | FieldLookup::Missing => None,
     })
 }
 
-fn find_field<'b>(target: &Target, frame: &'b [u8]) -> Result<FieldLookup<'b>, Failure> {
-    find(frame, &target.hops).map_err(|Malformed| {
+fn find_field<'b>(target: &ProtobufPath, frame: &'b [u8]) -> Result<FieldLookup<'b>, Failure> {
+    find(frame, &target.segments).map_err(|Malformed| {
         Failure::new(ErrorKind::Answer, format!("a frame of {} bytes that is no message of the schema", frame.len()))
     })
 }
 
 /// A value by its kind; none where the two do not fit.
-fn value(kind: &Kind, raw: WireValue<'_>) -> Option<Value> {
+fn value(kind: &FieldType, raw: WireValue<'_>) -> Option<Value> {
     match (kind, raw) {
-        (Kind::Uint64, WireValue::Varint(value)) => Some(value.into()),
-        (Kind::Fixed64, WireValue::Fixed64(bytes)) => Some(u64::from_le_bytes(bytes).into()),
-        (Kind::Bool, WireValue::Varint(value)) => Some((value != 0).into()),
-        (Kind::Double, WireValue::Fixed64(bytes)) => Some(f64::from_le_bytes(bytes).into()),
-        (Kind::Float, WireValue::Fixed32(bytes)) => Some(f32::from_le_bytes(bytes).into()),
-        (Kind::Enum(words), WireValue::Varint(number)) => Some(enum_name(words, number as i32)),
-        (Kind::Text | Kind::Bytes, WireValue::Length(bytes)) => {
+        (FieldType::Uint64, WireValue::Varint(value)) => Some(value.into()),
+        (FieldType::Fixed64, WireValue::Fixed64(bytes)) => Some(u64::from_le_bytes(bytes).into()),
+        (FieldType::Bool, WireValue::Varint(value)) => Some((value != 0).into()),
+        (FieldType::Double, WireValue::Fixed64(bytes)) => Some(f64::from_le_bytes(bytes).into()),
+        (FieldType::Float, WireValue::Fixed32(bytes)) => Some(f32::from_le_bytes(bytes).into()),
+        (FieldType::Enum(words), WireValue::Varint(number)) => Some(enum_name(words, number as i32)),
+        (FieldType::Text | FieldType::Bytes, WireValue::Length(bytes)) => {
             Some(String::from_utf8_lossy(bytes).into_owned().into())
         }
-        (Kind::Message(_), WireValue::Length(_)) => Some(Value::Object(serde_json::Map::new())),
+        (FieldType::Message(_), WireValue::Length(_)) => Some(Value::Object(serde_json::Map::new())),
         _ => number(kind, raw).map(Value::from),
     }
 }
@@ -125,27 +126,29 @@ fn enum_name(words: &[(String, i32)], number: i32) -> Value {
     word.map_or_else(|| number.into(), |(word, _)| word.as_str().into())
 }
 
-fn number(kind: &Kind, raw: WireValue<'_>) -> Option<i64> {
+fn number(kind: &FieldType, raw: WireValue<'_>) -> Option<i64> {
     match (kind, raw) {
-        (Kind::Int32 | Kind::Int64, WireValue::Varint(value)) => Some(value as i64),
-        (Kind::Uint32 | Kind::Uint64, WireValue::Varint(value)) => i64::try_from(value).ok(),
-        (Kind::Sint32 | Kind::Sint64, WireValue::Varint(value)) => Some((value >> 1) as i64 ^ -((value & 1) as i64)),
-        (Kind::Fixed32, WireValue::Fixed32(bytes)) => Some(u32::from_le_bytes(bytes).into()),
-        (Kind::Sfixed32, WireValue::Fixed32(bytes)) => Some(i32::from_le_bytes(bytes).into()),
-        (Kind::Fixed64, WireValue::Fixed64(bytes)) => i64::try_from(u64::from_le_bytes(bytes)).ok(),
-        (Kind::Sfixed64, WireValue::Fixed64(bytes)) => Some(i64::from_le_bytes(bytes)),
+        (FieldType::Int32 | FieldType::Int64, WireValue::Varint(value)) => Some(value as i64),
+        (FieldType::Uint32 | FieldType::Uint64, WireValue::Varint(value)) => i64::try_from(value).ok(),
+        (FieldType::Sint32 | FieldType::Sint64, WireValue::Varint(value)) => {
+            Some((value >> 1) as i64 ^ -((value & 1) as i64))
+        }
+        (FieldType::Fixed32, WireValue::Fixed32(bytes)) => Some(u32::from_le_bytes(bytes).into()),
+        (FieldType::Sfixed32, WireValue::Fixed32(bytes)) => Some(i32::from_le_bytes(bytes).into()),
+        (FieldType::Fixed64, WireValue::Fixed64(bytes)) => i64::try_from(u64::from_le_bytes(bytes)).ok(),
+        (FieldType::Sfixed64, WireValue::Fixed64(bytes)) => Some(i64::from_le_bytes(bytes)),
         _ => None,
     }
 }
 
 /// What a field says by being left out.
-fn default_value(kind: &Kind) -> Option<Value> {
+fn default_value(kind: &FieldType) -> Option<Value> {
     match kind {
-        Kind::Text | Kind::Bytes => Some("".into()),
-        Kind::Bool => Some(false.into()),
-        Kind::Double | Kind::Float => Some(0.0.into()),
-        Kind::Enum(words) => Some(enum_name(words, 0)),
-        Kind::Message(_) => None,
+        FieldType::Text | FieldType::Bytes => Some("".into()),
+        FieldType::Bool => Some(false.into()),
+        FieldType::Double | FieldType::Float => Some(0.0.into()),
+        FieldType::Enum(words) => Some(enum_name(words, 0)),
+        FieldType::Message(_) => None,
         _ => Some(0.into()),
     }
 }

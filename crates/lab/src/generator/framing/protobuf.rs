@@ -1,7 +1,7 @@
 //! Ways through the bytes of a protobuf message, without making anything of the rest and without memory. Refuses to know
 //! what a field is called: a way is numbers.
 
-use crate::scenario::message::{Hop, Wire};
+use crate::scenario::message::{PathSegment, WireType};
 
 /// A value as it stands on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) enum FieldLookup<'b> {
 }
 
 /// Goes a way.
-pub(super) fn find<'b>(mut bytes: &'b [u8], hops: &[Hop]) -> Result<FieldLookup<'b>, Malformed> {
+pub(super) fn find<'b>(mut bytes: &'b [u8], hops: &[PathSegment]) -> Result<FieldLookup<'b>, Malformed> {
     let Some((last, around)) = hops.split_last() else { return Ok(FieldLookup::Missing) };
     for hop in around {
         bytes = match field(bytes, *hop)? {
@@ -41,7 +41,7 @@ pub(super) fn find<'b>(mut bytes: &'b [u8], hops: &[Hop]) -> Result<FieldLookup<
 }
 
 /// The field of a message: of several of one number the last counts, unless one of a list is meant.
-fn field(mut bytes: &[u8], hop: Hop) -> Result<Option<WireValue<'_>>, Malformed> {
+fn field(mut bytes: &[u8], hop: PathSegment) -> Result<Option<WireValue<'_>>, Malformed> {
     let (mut found, mut place) = (None, 0);
     while !bytes.is_empty() {
         let tag = varint(&mut bytes)?;
@@ -61,10 +61,10 @@ fn field(mut bytes: &[u8], hop: Hop) -> Result<Option<WireValue<'_>>, Malformed>
 
 fn value<'b>(bytes: &mut &'b [u8], wire: u64) -> Result<WireValue<'b>, Malformed> {
     match wire {
-        wire if wire == Wire::Varint as u64 => varint(bytes).map(WireValue::Varint),
-        wire if wire == Wire::Fixed64 as u64 => fixed(bytes).map(WireValue::Fixed64),
-        wire if wire == Wire::Fixed32 as u64 => fixed(bytes).map(WireValue::Fixed32),
-        wire if wire == Wire::Length as u64 => {
+        wire if wire == WireType::Varint as u64 => varint(bytes).map(WireValue::Varint),
+        wire if wire == WireType::Fixed64 as u64 => fixed(bytes).map(WireValue::Fixed64),
+        wire if wire == WireType::Fixed32 as u64 => fixed(bytes).map(WireValue::Fixed32),
+        wire if wire == WireType::Length as u64 => {
             let length = usize::try_from(varint(bytes)?).map_err(|_| Malformed)?;
             let (value, rest) = bytes.split_at_checked(length).ok_or(Malformed)?;
             *bytes = rest;
@@ -100,7 +100,8 @@ mod tests {
 
     #[track_caller]
     fn check(bytes: &[u8], way: &[(u32, Option<usize>)], expected: Result<FieldLookup<'_>, Malformed>) {
-        let hops: Vec<Hop> = way.iter().map(|(number, index)| Hop { number: *number, index: *index }).collect();
+        let hops: Vec<PathSegment> =
+            way.iter().map(|(number, index)| PathSegment { number: *number, index: *index }).collect();
         assert_eq!(find(bytes, &hops), expected);
     }
 

@@ -11,7 +11,7 @@ use super::pauses::PauseTracker;
 use crate::limits::DUE_COUNTED_PER_TURN;
 use crate::plan::{Arrival, ArrivalIter, LoadSpec, Schedule};
 use crate::record::PauseImpact;
-use crate::scenario::Each;
+use crate::scenario::PerClientLimit;
 
 /// A leg as one worker drives it.
 #[derive(Debug)]
@@ -159,8 +159,8 @@ impl ActiveLoad {
     ) -> PauseImpact {
         let paused = pauses.paused_between(self.spec.start, now);
         let (longer, lost) = match self.spec.schedule {
-            Schedule::ClosedLoop { each: Each::Requests(_), .. } => (paused, Duration::ZERO),
-            Schedule::ClosedLoop { clients, each: Each::Lasting(_) } => {
+            Schedule::ClosedLoop { each: PerClientLimit::Requests(_), .. } => (paused, Duration::ZERO),
+            Schedule::ClosedLoop { clients, each: PerClientLimit::Duration(_) } => {
                 let own = WorkerShare::for_worker(&self.spec, worker, of).map_or(0, |seat| seat.share_of(clients));
                 (Duration::ZERO, paused.mul_f64(own as f64 / clients.max(1) as f64))
             }
@@ -252,14 +252,14 @@ impl OpenLoop {
 pub(super) struct ClosedLoop {
     share: WorkerShare,
     clients: u64,
-    each: Each,
+    each: PerClientLimit,
     start: Duration,
     /// Clients of this seat that have begun.
     started: u64,
 }
 
 impl ClosedLoop {
-    fn new(seat: WorkerShare, clients: u64, each: Each, start: Duration) -> Self {
+    fn new(seat: WorkerShare, clients: u64, each: PerClientLimit, start: Duration) -> Self {
         Self { share: seat, clients, each, start, started: 0 }
     }
 
@@ -281,15 +281,15 @@ impl ClosedLoop {
 
     /// Whether nobody begins anything at that moment any more.
     pub(super) fn is_over(&self, at: Duration) -> bool {
-        matches!(self.each, Each::Lasting(time) if at >= self.start + time)
+        matches!(self.each, PerClientLimit::Duration(time) if at >= self.start + time)
     }
 
     /// The journey of the same client after this one, due at `now`, if there is another.
     pub(super) fn next_journey(&self, leg: &LoadSpec, last: &Arrival, now: Duration) -> Option<Arrival> {
         let index = last.index + self.clients;
         let more = match self.each {
-            Each::Requests(count) => index / self.clients < count,
-            Each::Lasting(_) => !self.is_over(now),
+            PerClientLimit::Requests(count) => index / self.clients < count,
+            PerClientLimit::Duration(_) => !self.is_over(now),
         };
         more.then(|| leg.arrival(index, now))
     }
@@ -325,7 +325,7 @@ mod tests {
 
         #[test]
         fn each_client_takes_its_own_journeys(clients in 1u64..40, of in 1u32..9, each in 1u64..5) {
-            let leg = leg(Schedule::ClosedLoop { clients, each: Each::Requests(each) }, 1);
+            let leg = leg(Schedule::ClosedLoop { clients, each: PerClientLimit::Requests(each) }, 1);
             let mut all = Vec::new();
             for worker in 0..of {
                 let LoadState::ClosedLoop(mut seat) = ActiveLoad::new(leg.clone(), worker, of).state else { continue };
@@ -398,13 +398,13 @@ mod tests {
         check_own(rate.clone(), 3, (3, 0));
         check_own(rate, 1, (6, 0));
         // Two of three clients are this worker's.
-        check_own(Schedule::ClosedLoop { clients: 3, each: Each::Lasting(4 * SECOND) }, 5, (0, 4));
-        check_own(Schedule::ClosedLoop { clients: 3, each: Each::Requests(7) }, 5, (6, 0));
+        check_own(Schedule::ClosedLoop { clients: 3, each: PerClientLimit::Duration(4 * SECOND) }, 5, (0, 4));
+        check_own(Schedule::ClosedLoop { clients: 3, each: PerClientLimit::Requests(7) }, 5, (6, 0));
     }
 
     #[test]
     fn clients_for_a_time_begin_nothing_after_it() {
-        let leg = leg(Schedule::ClosedLoop { clients: 2, each: Each::Lasting(SECOND) }, 1);
+        let leg = leg(Schedule::ClosedLoop { clients: 2, each: PerClientLimit::Duration(SECOND) }, 1);
         let LoadState::ClosedLoop(mut clients) = ActiveLoad::new(leg.clone(), 0, 1).state else { panic!() };
         let first = clients.take_due(&leg, SECOND).unwrap();
         let last = Duration::from_millis(1999);

@@ -11,8 +11,8 @@ impl Worker {
         let calls = self.journeys.clone();
         let Some(flight) = self.running.get(key) else { return };
         for (place, loops) in calls[flight.journey_index].background.iter().enumerate() {
-            if loops.spec.after == step {
-                (0..loops.spec.each.len()).for_each(|number| self.start_loop(key, place, number));
+            if loops.spec.after_step == step {
+                (0..loops.spec.loop_bindings.len()).for_each(|number| self.start_loop(key, place, number));
             }
         }
     }
@@ -23,7 +23,7 @@ impl Worker {
         let (leg, arrival, route) = (journey.load_index, journey.arrival, &calls[journey.journey_index]);
         let loops = &route.background[place];
         let carried = loops.carried_names.iter().map(|name| (name, name));
-        let own = loops.spec.each[number].iter().map(|(own, kept)| (own, kept));
+        let own = loops.spec.loop_bindings[number].iter().map(|(own, kept)| (own, kept));
         let value = |(name, kept): (&String, &String)| Some((name.clone(), journey.kept.get(kept)?.to_owned()));
         let values: Vec<(String, String)> = carried.chain(own).filter_map(value).collect();
         let number = journey.journey_index;

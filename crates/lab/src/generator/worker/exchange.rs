@@ -15,7 +15,7 @@ use crate::generator::http1::{self, Http1Decoder};
 use crate::generator::response::{self, StatusClass};
 use crate::limits::{LINGER, LINGERING_MAX};
 use crate::record::{Awaited, ErrorKind};
-use crate::scenario::{Draw, Reconnect, Scope, Source};
+use crate::scenario::{ArrivalContext, Reconnect, Scope, ValueSource};
 
 impl Worker {
     /// Sends a flight's request over the connection that it has, or one that nobody uses, or a new one.
@@ -132,13 +132,13 @@ impl Worker {
             kept: flight.kept.values(),
             picks: &setting.picks,
             feeds: &setting.feeds,
-            draw: Some(Draw {
+            arrival: Some(ArrivalContext {
                 run_id: &setting.run_id,
-                part: arrival.load_step,
+                load_step: arrival.load_step,
                 index: arrival.index,
                 seed: arrival.seed,
-                round: flight.rounds.passed(),
-                nth: u64::from(link.message_count) + 1,
+                round: flight.rounds.completed_rounds(),
+                message_number: u64::from(link.message_count) + 1,
             }),
         };
         if let Some(message) = call.step.message() {
@@ -241,7 +241,7 @@ impl Worker {
             return;
         }
         for keep in &call.step.keep {
-            let Source::Header(name) = &keep.from else { continue };
+            let ValueSource::Header(name) = &keep.source else { continue };
             match response::keep_from_header(name.as_str(), http1::header(head, name.as_str())) {
                 Ok(kept) => flight.kept.insert(&keep.name, &kept.text),
                 Err(failure) => flight.header_failure = Some(failure),

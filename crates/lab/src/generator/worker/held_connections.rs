@@ -134,7 +134,7 @@ impl HeldConnections {
     pub(super) fn new(leg: &LoadSpec, seat: WorkerShare) -> Option<Self> {
         let Schedule::Hold { connections, rate_per_s, lasting, opening } = leg.schedule else { return None };
         let (asks, joins, opening_max) =
-            (rate_per_s.is_some(), leg.opening_journey_index.is_some(), seat.share_of(opening.at_once).max(1));
+            (rate_per_s.is_some(), leg.opening_journey_index.is_some(), seat.share_of(opening.concurrency).max(1));
         let plan = HoldPlan {
             share: seat,
             spec: leg.clone(),
@@ -403,7 +403,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn held(connections: u64, rate_per_s: Option<f64>, worker: u32, of: u32) -> HeldConnections {
-        let opening = crate::scenario::Opening::default();
+        let opening = crate::scenario::OpeningSpec::default();
         let schedule = Schedule::Hold { connections, opening, rate_per_s, lasting: SECOND };
         HeldConnections::new(&LoadSpec::sole(schedule), WorkerShare { worker, worker_count: of }).unwrap()
     }

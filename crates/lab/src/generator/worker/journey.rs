@@ -13,7 +13,7 @@ use crate::generator::worker_pool::StartedWork;
 use crate::limits::REST_AFTER_REFUSAL;
 use crate::plan::Arrival;
 use crate::record::{Class, ErrorKind, Sample};
-use crate::scenario::{Enough, Next, Reconnect, Retry, Source};
+use crate::scenario::{EndCondition, NextStep, Reconnect, Retry, ValueSource};
 
 /// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,13 +84,13 @@ impl Worker {
         let Some(flight) = self.running.get_mut(key) else { return };
         let route = &calls[flight.journey_index];
         let step = &route.steps[flight.step].step;
-        let pause = step.pause_for(flight.arrival.seed, flight.step, flight.rounds.passed());
-        let pause = step.until.map_or(pause, |until| until.saturating_sub(from));
-        flight.rounds.enter(&route.repeats, flight.step, from);
+        let pause = step.pause_duration(flight.arrival.seed, flight.step, flight.rounds.completed_rounds());
+        let pause = step.pause_until.map_or(pause, |until| until.saturating_sub(from));
+        flight.rounds.enter_step(&route.repeats, flight.step, from);
         let due = from + pause;
         flight.times.step_due = due;
         flight.times.step_sent = None;
-        if flight.step == 0 && flight.rounds.passed() == 0 {
+        if flight.step == 0 && flight.rounds.completed_rounds() == 0 {
             // A pause before the first step is the user's, so nobody was expected before it was over.
             flight.arrival.intended = due;
             flight.times.ready_since += pause;
@@ -138,7 +138,7 @@ impl Worker {
             }
         }
         let call = &self.journeys[flight.journey_index].steps[flight.step];
-        let (timeout, waits) = (call.timeout_index, call.step.waits.is_some());
+        let (timeout, waits) = (call.timeout_index, call.step.long_poll.is_some());
         if waits {
             flight.watching_since_unix_us.get_or_insert_with(|| self.now.unix_us());
         }
@@ -184,7 +184,7 @@ impl Worker {
         let calls = self.journeys.clone();
         let Some(flight) = self.running.get(key) else { return Ok(()) };
         let step = &calls[flight.journey_index].steps[flight.step].step;
-        let Some(follows) = &step.follows else {
+        let Some(follows) = &step.sequence_check else {
             self.keep_body_values(key)?;
             return self.record_wake_delay(key);
         };
@@ -202,7 +202,7 @@ impl Worker {
     fn record_wake_delay(&mut self, key: SlabKey) -> Result<(), Failure> {
         let (calls, start) = (self.journeys.clone(), self.config.start);
         let Some(flight) = self.running.get_mut(key) else { return Ok(()) };
-        let Some(waits) = &calls[flight.journey_index].steps[flight.step].step.waits else { return Ok(()) };
+        let Some(waits) = &calls[flight.journey_index].steps[flight.step].step.long_poll else { return Ok(()) };
         let (Some(head), Some(watching)) = (flight.times.step_head, flight.watching_since_unix_us) else {
             return Ok(());
         };
@@ -227,14 +227,14 @@ impl Worker {
         let intended = flight.arrival.intended;
         let mut begun = Vec::new();
         for keep in &call.step.keep {
-            let Source::Json(pointer) = &keep.from else { continue };
+            let ValueSource::Json(pointer) = &keep.source else { continue };
             let kept = response::keep_from_body(&call.step, keep, pointer, &flight.body.bytes)?;
             flight.kept.insert(&keep.name, &kept.text);
-            if call.step.starts.as_ref() == Some(&keep.name) {
+            if call.step.starts_work.as_ref() == Some(&keep.name) {
                 begun = kept.items.unwrap_or_else(|| vec![kept.text]);
             }
         }
-        if let (Some(work), Some(starts)) = (call.work_index, &call.step.starts) {
+        if let (Some(work), Some(starts)) = (call.work_index, &call.step.starts_work) {
             if begun.is_empty() {
                 // Kept of the head.
                 let kept = flight.kept.values().iter().rev().find(|(name, _)| name == starts);
@@ -289,7 +289,7 @@ impl Worker {
                 generator_delay: own,
                 generator_delay_service: own_service,
                 retries: flight.retries,
-                is_long_poll: route.steps[flight.step].step.waits.is_some(),
+                is_long_poll: route.steps[flight.step].step.long_poll.is_some(),
                 wake_delay: flight.wake_delay.map(|(wake, _)| wake),
                 generator_delay_wake: flight.wake_delay.map_or(Duration::ZERO, |(_, own)| own),
                 ..journey_sample(flight, now, outcome.class())
@@ -331,14 +331,14 @@ impl Worker {
         let Some(flight) = self.running.get_mut(key) else { return Ok(None) };
         let (repeats, body) = (&calls[flight.journey_index].repeats, &flight.body.bytes);
         let place = (flight.step, flight.end_step);
-        let next = flight.rounds.after(repeats, place, now, |enough| match enough {
-            Enough::Body(word) => response::body_matches(word, body),
-            Enough::Frame(said) => framing::frame_matches(said, body),
+        let next = flight.rounds.next_step(repeats, place, now, |enough| match enough {
+            EndCondition::Body(word) => response::body_matches(word, body),
+            EndCondition::Frame(said) => framing::frame_matches(said, body),
         });
         let failure = match next {
-            Ok(Next::Step(step)) => return Ok(Some(step)),
-            Ok(Next::Over) => return Ok(None),
-            Ok(Next::Unmet(rounds)) => Failure::new(
+            Ok(NextStep::Step(step)) => return Ok(Some(step)),
+            Ok(NextStep::Done) => return Ok(None),
+            Ok(NextStep::Unmet(rounds)) => Failure::new(
                 ErrorKind::Answer,
                 format!("{rounds} rounds, and none was the last: the answer never said so"),
             ),

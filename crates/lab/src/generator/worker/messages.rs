@@ -11,8 +11,8 @@ use crate::generator::framing::{self, Codec, Opcode, UpgradeRequest};
 use crate::generator::prepared::Scratch;
 use crate::generator::worker_pool::StartedWork;
 use crate::record::ErrorKind;
-use crate::scenario::message::Said;
-use crate::scenario::{Enough, Message, Says, Scope, Socket, Until, mix};
+use crate::scenario::message::FrameMatch;
+use crate::scenario::{EndCondition, Message, MessagePayload, RepeatEnd, Scope, SocketTarget, mix};
 
 /// What the draws of masks and keys begin with; nobody has to guess them, and no two connections share one.
 const NONCE_SEED: u64 = 0x006d_6173_6b73;
@@ -23,15 +23,15 @@ const NONCE_SEED: u64 = 0x006d_6173_6b73;
 /// A name has no value, or one that its field cannot hold.
 pub(super) fn encode_message(message: &Message, scope: &Scope<'_>, scratch: &mut Scratch) -> Result<Opcode, String> {
     scratch.payload.clear();
-    match &message.says {
-        Says::Json(template) => {
+    match &message.payload {
+        MessagePayload::Json(template) => {
             scratch.text.clear();
             template.render_into(scope, &mut scratch.text)?;
             scratch.payload.extend_from_slice(scratch.text.as_bytes());
             Ok(Opcode::Text)
         }
-        Says::Protobuf(encoder) => {
-            encoder.fill(scope, &mut scratch.payload, &mut scratch.text)?;
+        MessagePayload::Protobuf(encoder) => {
+            encoder.encode(scope, &mut scratch.payload, &mut scratch.text)?;
             Ok(Opcode::Binary)
         }
     }
@@ -87,7 +87,7 @@ impl Worker {
         let message = self.journeys[flight.journey_index].steps[flight.step].step.message();
         link.state == ConnectionState::Open
             && !link.awaits_writable
-            && message.is_some_and(|message| message.answers.is_empty())
+            && message.is_some_and(|message| message.answer_matches.is_empty())
     }
 
     fn send_frame(&mut self, link: SlabKey, word: Opcode, payload: &[u8], frame: &mut Vec<u8>) {
@@ -155,29 +155,35 @@ impl Worker {
         }
     }
 
-    fn classify_frame(&self, socket: &Socket, asked: Option<SlabKey>, frame: &[u8]) -> Result<FrameClass, Failure> {
+    fn classify_frame(
+        &self,
+        socket: &SocketTarget,
+        asked: Option<SlabKey>,
+        frame: &[u8],
+    ) -> Result<FrameClass, Failure> {
         let step = asked.and_then(|key| {
             let flight = self.running.get(key)?;
             self.journeys[flight.journey_index].steps[flight.step].step.message()
         });
         if let Some(message) = step {
-            let any =
-                |said: &[Said]| said.iter().try_fold(false, |is, said| Ok(is || framing::frame_matches(said, frame)?));
-            if any(&message.answers)? {
+            let any = |said: &[FrameMatch]| {
+                said.iter().try_fold(false, |is, said| Ok(is || framing::frame_matches(said, frame)?))
+            };
+            if any(&message.answer_matches)? {
                 return Ok(FrameClass::Answer);
             }
             if any(&message.denied)? {
                 return Ok(FrameClass::Denial);
             }
         }
-        match &socket.error {
+        match &socket.error_path {
             Some(error) if framing::has_value(error, frame)? => Ok(FrameClass::Error),
             _ => Ok(FrameClass::Push),
         }
     }
 
     /// Takes in what the answer to a step says.
-    fn on_answer_frame(&mut self, link: SlabKey, key: SlabKey, socket: &Socket, frame: &[u8]) {
+    fn on_answer_frame(&mut self, link: SlabKey, key: SlabKey, socket: &SocketTarget, frame: &[u8]) {
         let now = self.plan_time();
         if let Some(link) = self.connections.get_mut(link) {
             link.has_responded = true;
@@ -193,24 +199,24 @@ impl Worker {
     /// Remembers an answer that says whether its step is taken again.
     fn remember_frame(&mut self, key: SlabKey, frame: &[u8]) {
         let Some(flight) = self.running.get_mut(key) else { return };
-        let reads = |until: &Until| matches!(until.says, Some(Enough::Frame(_)));
+        let reads = |until: &RepeatEnd| matches!(until.condition, Some(EndCondition::Frame(_)));
         let repeats = &self.journeys[flight.journey_index].repeats;
-        if repeats.iter().any(|repeat| repeat.last == flight.step && reads(&repeat.until)) {
+        if repeats.iter().any(|repeat| repeat.last_step == flight.step && reads(&repeat.end)) {
             flight.body.clear();
             flight.body.bytes.extend_from_slice(frame);
         }
     }
 
-    fn keep_from_frame(&mut self, key: SlabKey, socket: &Socket, frame: &[u8]) -> Result<(), Failure> {
+    fn keep_from_frame(&mut self, key: SlabKey, socket: &SocketTarget, frame: &[u8]) -> Result<(), Failure> {
         let (calls, done) = (self.journeys.clone(), self.plan_time());
         let Some(flight) = self.running.get_mut(key) else { return Ok(()) };
         let call = &calls[flight.journey_index].steps[flight.step];
         let Some(message) = call.step.message() else { return Ok(()) };
         let mut begun = None;
-        for (keep, way) in call.step.keep.iter().zip(&message.keeps) {
-            let value = framing::read_text(way, &socket.language, frame)?;
+        for (keep, way) in call.step.keep.iter().zip(&message.kept_paths) {
+            let value = framing::read_text(way, &socket.format, frame)?;
             flight.kept.insert(&keep.name, &value);
-            let starts = call.step.starts.as_ref() == Some(&keep.name);
+            let starts = call.step.starts_work.as_ref() == Some(&keep.name);
             begun = begun.or(starts.then_some(value));
         }
         if let (Some(work), Some(id)) = (call.work_index, begun) {
@@ -233,8 +239,8 @@ impl Worker {
     fn record_push(&mut self, link: SlabKey, frame: &[u8]) {
         let setting = self.config.clone();
         let pushes = &setting.scenario.pushes;
-        let named = pushes.iter().position(|push| framing::has_value(&push.at, frame).unwrap_or(false));
-        let since = named.and_then(|place| pushes[place].since.as_ref());
+        let named = pushes.iter().position(|push| framing::has_value(&push.path, frame).unwrap_or(false));
+        let since = named.and_then(|place| pushes[place].event_time.as_ref());
         let happened = match since.map(|way| framing::read_micros(way, frame)).transpose() {
             Ok(happened) => happened.flatten(),
             Err(failure) => return self.on_connection_lost(link, failure, false),
@@ -248,7 +254,7 @@ impl Worker {
     }
 }
 
-fn error_frame_failure(socket: &Socket, frame: &[u8]) -> Failure {
-    let said = framing::excerpt(&socket.language, frame);
+fn error_frame_failure(socket: &SocketTarget, frame: &[u8]) -> Failure {
+    let said = framing::excerpt(&socket.format, frame);
     Failure::new(ErrorKind::Answer, format!("the service says that something is wrong: {said}"))
 }

@@ -39,7 +39,7 @@ use super::slab::SlabKey;
 use super::tls::{Tls, Trust};
 use super::worker_pool::{AtomicGauges, Gauges, GeneratorConfig, StartedWork, WorkerCommand, WorkerReport};
 use crate::limits::{LAUNCHES_PER_TURN, READ_BYTES, STARTED_WORK_DELAY_MAX};
-use crate::scenario::{Grammar, Scope};
+use crate::scenario::{MessageFraming, Scope};
 use active_load::{ActiveLoad, LoadState};
 use connections::{ConnectionPool, Connector, Endpoint, EndpointProtocol};
 use load_steps::FinishedLoadStep;
@@ -522,12 +522,12 @@ fn resolve_endpoints(setting: &GeneratorConfig) -> Result<Vec<Endpoint>, String>
     let trust = Trust::for_target(target);
     let own = Endpoint::new(setting.addresses.clone(), Tls::for_host(&target.url, trust)?, EndpointProtocol::Http1);
     let mut hosts = vec![own];
-    let doors = target.socket.iter().flat_map(|socket| &socket.doors);
+    let doors = target.socket.iter().flat_map(|socket| &socket.endpoints);
     for (door, addresses) in doors.zip(&setting.message_endpoints) {
-        let speech = match &door.grammar {
-            Grammar::Lengths => EndpointProtocol::LengthDelimited,
-            Grammar::WebSocketDecoder(path) => {
-                let path = path.render(&Scope::of_run(&setting.globals))?;
+        let speech = match &door.framing {
+            MessageFraming::LengthDelimited => EndpointProtocol::LengthDelimited,
+            MessageFraming::WebSocketDecoder(path) => {
+                let path = path.render(&Scope::for_run(&setting.globals))?;
                 EndpointProtocol::WebSocketDecoder(Arc::new(upgrade_request(
                     &door.base.authority,
                     &path,

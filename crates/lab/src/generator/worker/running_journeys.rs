@@ -9,7 +9,7 @@ use crate::generator::decoder::ResponseBody;
 use crate::generator::monotonic_time::MonotonicTime;
 use crate::generator::slab::{Slab, SlabKey};
 use crate::plan::Arrival;
-use crate::scenario::Rounds;
+use crate::scenario::RepeatState;
 
 /// An arrival under way, or a client of a closed loop between two of them.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ pub(super) struct RunningJourney {
     pub(super) connection_failure: Option<crate::generator::Failure>,
     /// The place after the last step of its way.
     pub(super) end_step: usize,
-    pub(super) rounds: Rounds,
+    pub(super) rounds: RepeatState,
     /// What runs beside it.
     pub(super) background: Vec<SlabKey>,
     /// How something beside it has ended that should not have.
@@ -207,7 +207,7 @@ impl RunningJourney {
             header_failure: None,
             connection_failure: None,
             end_step: 0,
-            rounds: Rounds::default(),
+            rounds: RepeatState::default(),
             background: Vec::new(),
             background_outcome: None,
             watching_since_unix_us: None,
@@ -221,7 +221,7 @@ impl RunningJourney {
         (self.arrival, self.role) = (arrival, Role::Journey);
         (self.end_step, self.background_outcome, self.watching_since_unix_us, self.connection_failure) =
             (own, None, None, None);
-        self.rounds.begin(repeats);
+        self.rounds.reset(repeats);
         self.background.clear();
         (self.step, self.retries, self.retries_before, self.status) = (0, 0, 0, 0);
         self.times = JourneyTimes { ready_since, step_due: arrival.intended, ..JourneyTimes::default() };

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use super::*;
 use crate::generator::worker_pool::Segment;
 use crate::plan::{LoadSpec, Schedule};
-use crate::scenario::{Document, Each, Scenario};
+use crate::scenario::{Document, PerClientLimit, Scenario};
 use held_connections::HeldConnections;
 
 const SCENARIO: &str = r#"
@@ -96,7 +96,7 @@ fn drive(worker: &mut Worker, orders: &mpsc::Sender<WorkerCommand>, schedule: Sc
 #[test]
 fn an_idle_connection_is_a_descriptor_and_a_few_numbers() {
     let (mut worker, orders, _told) = worker(target(), "30s");
-    drive(&mut worker, &orders, Schedule::ClosedLoop { clients: 50, each: Each::Requests(6) });
+    drive(&mut worker, &orders, Schedule::ClosedLoop { clients: 50, each: PerClientLimit::Requests(6) });
     assert_eq!((worker.done_count, worker.connections.len()), (300, 50));
     // Nothing of the answers, each of which came byte by byte, is left.
     let each = worker.connections.own_bytes() / 50 + HeldConnections::HELD_CONNECTION_BYTES;
@@ -165,7 +165,7 @@ impl Stopped {
     }
 }
 
-const ONE_REQUEST: Schedule = Schedule::ClosedLoop { clients: 1, each: Each::Requests(1) };
+const ONE_REQUEST: Schedule = Schedule::ClosedLoop { clients: 1, each: PerClientLimit::Requests(1) };
 
 #[test]
 fn an_answer_that_is_read_after_a_stop_within_a_turn_was_not_slow() {

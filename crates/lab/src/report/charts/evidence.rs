@@ -1,18 +1,18 @@
 //! The figures that a finding rests on, drawn beside it, where the timeline has them.
 
-use super::{SeriesByName, Sheet, boxed, unit_of};
+use super::{SeriesByName, TimeCharts, figure_unit, into_chart};
 use crate::findings::Finding;
 use crate::report::Run;
-use crate::report::svg::{Chart, Form};
+use crate::report::svg::{Chart, LayerStyle};
 
 /// Charts beside one finding.
 const CHARTS_MAX: usize = 4;
 
 pub(in crate::report) fn charts(finding: &Finding, run: &Run, series: &SeriesByName) -> Vec<Chart> {
-    let sheet = Sheet::of(run, series);
+    let sheet = TimeCharts::new(run, series);
     let chart = |figure: &str| {
-        let line = sheet.line(figure, figure, 0, Form::Line)?;
-        boxed(sheet.chart(figure, unit_of(figure), vec![line]))
+        let line = sheet.line(figure, figure, 0, LayerStyle::Line)?;
+        into_chart(sheet.chart(figure, figure_unit(figure), vec![line]))
     };
     finding.evidence.iter().filter_map(|evidence| chart(&evidence.figure)).take(CHARTS_MAX).collect()
 }

@@ -11,29 +11,29 @@ pub(super) mod work;
 use std::collections::BTreeMap;
 
 use super::Run;
-use super::svg::{Axis, Band, Bound, Chart, Curves, Dot, Form, Layer, Mark, Unit};
-use super::words::clean;
+use super::format::sanitize;
+use super::svg::{Band, Chart, ChartAxis, ChartPoint, Layer, LayerStyle, Mark, SeriesChart, Threshold, Unit};
 use crate::aggregate::{Series, SeriesBucket};
 
 /// Figures over time, by their names on the timeline: `op.create_game.ok_per_s`, `load.in_flight`.
 pub(super) type SeriesByName = BTreeMap<String, Series>;
 
 /// The share of the time of two bands that both must cover to be drawn as one.
-const TOGETHER_MIN: f64 = 0.8;
+const OVERLAP_MIN: f64 = 0.8;
 
 /// Characters of a fault beside its line.
 const MARK_CHARS_MAX: usize = 28;
 
 /// What all charts over time have in common.
-struct Sheet<'a> {
+struct TimeCharts<'a> {
     series: &'a SeriesByName,
     end_s: f64,
     bands: Vec<Band>,
     marks: Vec<Mark>,
 }
 
-impl<'a> Sheet<'a> {
-    fn of(run: &Run, series: &'a SeriesByName) -> Self {
+impl<'a> TimeCharts<'a> {
+    fn new(run: &Run, series: &'a SeriesByName) -> Self {
         let last = series.values().filter_map(|series| Some(series.points.last()?.t_s));
         let ends = last.chain(run.parts.iter().map(|part| part.start_s + part.length_s));
         let end_s = ends.filter(|end_s| end_s.is_finite()).fold(0.0, f64::max);
@@ -41,40 +41,40 @@ impl<'a> Sheet<'a> {
     }
 
     /// A line of one figure, where there is one.
-    fn line(&self, key: &str, name: &str, colour: usize, form: Form) -> Option<Layer> {
+    fn line(&self, key: &str, name: &str, colour: usize, form: LayerStyle) -> Option<Layer> {
         let points = &self.series.get(key)?.points;
-        Some(Layer { name: clean(name), colour, form, dots: points.iter().map(dot).collect() })
+        Some(Layer { name: sanitize(name), colour, style: form, points: points.iter().map(chart_point).collect() })
     }
 
     /// A chart of the layers that there are; none without any.
-    fn chart(&self, title: &str, unit: Unit, layers: Vec<Layer>) -> Option<Curves> {
-        let curves = Curves {
-            title: clean(title),
-            about: String::new(),
-            x: Axis { unit: Unit::Time, log: false, to: self.end_s },
-            y: Axis { unit, log: false, to: 0.0 },
+    fn chart(&self, title: &str, unit: Unit, layers: Vec<Layer>) -> Option<SeriesChart> {
+        let curves = SeriesChart {
+            title: sanitize(title),
+            caption: String::new(),
+            x: ChartAxis { unit: Unit::Time, log: false, reaches_at_least: self.end_s },
+            y: ChartAxis { unit, log: false, reaches_at_least: 0.0 },
             layers,
             bands: self.bands.clone(),
             marks: self.marks.clone(),
-            bounds: Vec::new(),
+            thresholds: Vec::new(),
         };
-        curves.or_none()
+        curves.non_empty()
     }
 }
 
-fn dot(stretch: &SeriesBucket) -> Dot {
-    Dot { x: stretch.t_s, y: stretch.mean, low: stretch.min, high: stretch.max, until: stretch.until_s }
+fn chart_point(stretch: &SeriesBucket) -> ChartPoint {
+    ChartPoint { x: stretch.t_s, y: stretch.mean, low: stretch.min, high: stretch.max, until: stretch.until_s }
 }
 
 fn bands(run: &Run) -> Vec<Band> {
     let band = |part: &crate::aggregate::LoadStepFigures| {
         let label = if part.label.is_empty() { &part.phase } else { &part.label };
-        Band { from: part.start_s, to: part.start_s + part.length_s, label: clean(label) }
+        Band { from: part.start_s, to: part.start_s + part.length_s, label: sanitize(label) }
     };
     let opening = |part: &crate::aggregate::LoadStepFigures| {
         let held = part.connections.as_ref()?;
         let to = held.opening_s.map_or(part.start_s, |opening_s| held.from_s + opening_s);
-        Some(Band { from: held.from_s, to, label: format!("{}: opening", clean(&part.phase)) })
+        Some(Band { from: held.from_s, to, label: format!("{}: opening", sanitize(&part.phase)) })
     };
     // A single part needs no name, unless something comes before it.
     let opens = run.parts.iter().any(|part| part.connections.is_some());
@@ -82,16 +82,16 @@ fn bands(run: &Run) -> Vec<Band> {
         return Vec::new();
     }
     let (openings, parts) = (run.parts.iter().filter_map(opening), run.parts.iter().map(band));
-    together(openings).into_iter().chain(together(parts)).collect()
+    merge_bands(openings).into_iter().chain(merge_bands(parts)).collect()
 }
 
 /// Bands that lie on each other are one, with the names of all of them: phases that run beside each other.
-fn together(bands: impl Iterator<Item = Band>) -> Vec<Band> {
+fn merge_bands(bands: impl Iterator<Item = Band>) -> Vec<Band> {
     let mut all: Vec<Band> = Vec::new();
     for band in bands {
         let shared = |other: &&mut Band| {
             let both = other.to.min(band.to) - other.from.max(band.from);
-            both > 0.0 && both >= TOGETHER_MIN * (other.to.max(band.to) - other.from.min(band.from))
+            both > 0.0 && both >= OVERLAP_MIN * (other.to.max(band.to) - other.from.min(band.from))
         };
         match all.iter_mut().find(shared) {
             Some(other) => {
@@ -107,21 +107,22 @@ fn together(bands: impl Iterator<Item = Band>) -> Vec<Band> {
 fn marks(run: &Run) -> Vec<Mark> {
     let carried_out = run.faults.iter().filter(|fault| fault.failed.is_none());
     let marks = carried_out.flat_map(|fault| {
-        let process = clean(&fault.process);
-        let done = Mark { is_fault: true, x: fault.t_s, label: short(&format!("{} {process}", clean(&fault.act))) };
+        let process = sanitize(&fault.process);
+        let done =
+            Mark { is_fault: true, x: fault.t_s, label: shorten(&format!("{} {process}", sanitize(&fault.act))) };
         let again =
-            fault.ready_again_s.map(|x| Mark { is_fault: true, x, label: short(&format!("{process} ready again")) });
+            fault.ready_again_s.map(|x| Mark { is_fault: true, x, label: shorten(&format!("{process} ready again")) });
         [done].into_iter().chain(again)
     });
     marks.collect()
 }
 
-fn short(text: &str) -> String {
+fn shorten(text: &str) -> String {
     text.chars().take(MARK_CHARS_MAX).collect()
 }
 
 /// The unit of a figure of the timeline, from its name.
-fn unit_of(name: &str) -> Unit {
+fn figure_unit(name: &str) -> Unit {
     let ends = |suffix: &str| name.ends_with(suffix);
     match name {
         _ if ends("_bytes") => Unit::Bytes,
@@ -140,16 +141,16 @@ fn names_between<'a>(series: &'a SeriesByName, head: &str, tail: &str) -> Vec<&'
 }
 
 /// The bound that a gate sets on a figure from above.
-fn bound(run: &Run, figure: &str) -> Option<Bound> {
+fn gate_threshold(run: &Run, figure: &str) -> Option<Threshold> {
     let gates = run.gates.iter().filter(|gate| gate.name == figure && gate.limit.starts_with('<'));
-    let limit = |gate: &crate::verdict::Judged| {
+    let limit = |gate: &crate::verdict::GateResult| {
         gate.limit_value.or_else(|| gate.limit.trim_start_matches(['<', '=', ' ']).parse().ok())
     };
     let (y, gate) = gates.filter_map(|gate| Some((limit(gate)?, gate))).min_by(|a, b| a.0.total_cmp(&b.0))?;
-    Some(Bound { y, label: format!("gate: {} {}", clean(&gate.name), clean(&gate.limit)) })
+    Some(Threshold { y, label: format!("gate: {} {}", sanitize(&gate.name), sanitize(&gate.limit)) })
 }
 
-fn boxed(curves: Option<Curves>) -> Option<Chart> {
+fn into_chart(curves: Option<SeriesChart>) -> Option<Chart> {
     curves.map(Chart::from)
 }
 
@@ -167,7 +168,7 @@ mod tests {
             band(40.0, 44.0, "short"),
         ];
         let found: Vec<(f64, f64, String)> =
-            together(all.into_iter()).into_iter().map(|band| (band.from, band.to, band.label)).collect();
+            merge_bands(all.into_iter()).into_iter().map(|band| (band.from, band.to, band.label)).collect();
         let expected = [(3.0, 33.0, "hunters, viewers"), (40.0, 50.0, "later"), (40.0, 44.0, "short")];
         assert!(found.into_iter().eq(expected.map(|(from, to, label)| (from, to, label.to_owned()))));
     }

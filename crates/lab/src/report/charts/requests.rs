@@ -1,71 +1,71 @@
 //! Charts of the requests: latency from the intended moment against service time, throughput, load, the spread of
 //! latency, how every batch ended.
 
-use super::{SeriesByName, Sheet, bound, boxed};
+use super::{SeriesByName, TimeCharts, gate_threshold, into_chart};
 use crate::aggregate::{JourneyFigures, LoadStepFigures, Statistics};
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::Run;
-use crate::report::svg::{Axis, Bars, Chart, Curves, Dot, Form, Group, Layer, Unit};
-use crate::report::words::clean;
+use crate::report::format::sanitize;
+use crate::report::svg::{BarChart, BarGroup, Chart, ChartAxis, ChartPoint, Layer, LayerStyle, SeriesChart, Unit};
 
 /// What two lines apart mean.
-const APART: &str = "Where latency leaves service time, requests waited in the lab because the target did not take \
+const WAIT_NOTE: &str = "Where latency leaves service time, requests waited in the lab because the target did not take \
                      them: the wait is the target's doing, and a caller would feel it.";
 
 /// The same where the lab itself paused.
-const APART_PAUSED: &str = "Where latency leaves service time, requests waited in the lab: because the target did not take \
+const WAIT_NOTE_PAUSED: &str = "Where latency leaves service time, requests waited in the lab: because the target did not take \
                             them, or because the lab itself had paused, as it did here.";
 
 /// Steps of a journey that are told apart by colour.
 const STEPS_MAX: usize = 6;
 
 pub(in crate::report) fn charts(run: &Run, series: &SeriesByName) -> Vec<Chart> {
-    let sheet = Sheet::of(run, series);
+    let sheet = TimeCharts::new(run, series);
     let mut charts = Vec::new();
     for (name, journey) in &run.results.journeys {
-        charts.extend(boxed(latency(run, &sheet, name)));
-        charts.extend(boxed(throughput(&sheet, name)));
-        charts.extend(boxed(spread(name, journey)));
-        charts.extend(boxed(steps(&sheet, name, journey)));
-        charts.extend(boxed(wakes(run, &sheet, name, journey)));
+        charts.extend(into_chart(latency(run, &sheet, name)));
+        charts.extend(into_chart(throughput(&sheet, name)));
+        charts.extend(into_chart(spread(name, journey)));
+        charts.extend(into_chart(steps(&sheet, name, journey)));
+        charts.extend(into_chart(wake_delays(run, &sheet, name, journey)));
     }
-    charts.extend(boxed(load(&sheet)));
+    charts.extend(into_chart(load(&sheet)));
     charts
 }
 
-fn latency(run: &Run, sheet: &Sheet<'_>, name: &str) -> Option<Curves> {
-    let line = |figure: &str, label: &str, colour: usize, form: Form| {
+fn latency(run: &Run, sheet: &TimeCharts<'_>, name: &str) -> Option<SeriesChart> {
+    let line = |figure: &str, label: &str, colour: usize, form: LayerStyle| {
         sheet.line(&format!("op.{name}.{figure}"), label, colour, form)
     };
     let lines = [
-        line("latency_p99_ms", "latency p99", 0, Form::Line),
-        line("service_p99_ms", "service time p99", 1, Form::Line),
-        line("latency_p50_ms", "latency p50", 0, Form::Dashed),
-        line("service_p50_ms", "service time p50", 1, Form::Dashed),
+        line("latency_p99_ms", "latency p99", 0, LayerStyle::Line),
+        line("service_p99_ms", "service time p99", 1, LayerStyle::Line),
+        line("latency_p50_ms", "latency p50", 0, LayerStyle::Dashed),
+        line("service_p50_ms", "service time p50", 1, LayerStyle::Dashed),
     ];
     let are_apart = apart(lines[0].as_ref(), lines[1].as_ref()) || apart(lines[2].as_ref(), lines[3].as_ref());
     let title = format!("{name}: latency and service time");
     let mut curves = sheet.chart(&title, Unit::number("ms"), lines.into_iter().flatten().collect())?;
     curves.y.log = true;
     if are_apart {
-        curves.about = if run.results.generator.pauses.is_some() { APART_PAUSED } else { APART }.to_owned();
+        curves.caption = if run.results.generator.pauses.is_some() { WAIT_NOTE_PAUSED } else { WAIT_NOTE }.to_owned();
     }
-    curves.bounds.extend(bound(run, &format!("{name}.latency_ms.p99")));
-    curves.bounds.extend(bound(run, &format!("{name}.service_ms.p99")));
+    curves.thresholds.extend(gate_threshold(run, &format!("{name}.latency_ms.p99")));
+    curves.thresholds.extend(gate_threshold(run, &format!("{name}.service_ms.p99")));
     Some(curves)
 }
 
 /// Whether latency leaves service time anywhere, so that it can be seen.
 fn apart(latency: Option<&Layer>, service: Option<&Layer>) -> bool {
     let Some((latency, service)) = latency.zip(service) else { return false };
-    latency.dots.iter().zip(&service.dots).any(|(latency, service)| latency.high > 1.25 * service.high + 1.0)
+    latency.points.iter().zip(&service.points).any(|(latency, service)| latency.high > 1.25 * service.high + 1.0)
 }
 
-fn throughput(sheet: &Sheet<'_>, name: &str) -> Option<Curves> {
+fn throughput(sheet: &TimeCharts<'_>, name: &str) -> Option<SeriesChart> {
     let line = |figure: &str, label: &str, colour: usize| {
-        let layer = sheet.line(&format!("op.{name}.{figure}"), label, colour, Form::Line)?;
+        let layer = sheet.line(&format!("op.{name}.{figure}"), label, colour, LayerStyle::Line)?;
         // What never happened needs no line.
-        let happened = colour == 2 || layer.dots.iter().any(|dot| dot.high > 0.0);
+        let happened = colour == 2 || layer.points.iter().any(|dot| dot.high > 0.0);
         happened.then_some(layer)
     };
     let lines = [line("ok_per_s", "ok", 2), line("denied_per_s", "denied", 4), line("errors_per_s", "errors", 1)];
@@ -74,7 +74,7 @@ fn throughput(sheet: &Sheet<'_>, name: &str) -> Option<Curves> {
 }
 
 /// Latency by percentile over the whole run, on the axis on which each nine takes the same room.
-fn spread(name: &str, journey: &JourneyFigures) -> Option<Curves> {
+fn spread(name: &str, journey: &JourneyFigures) -> Option<SeriesChart> {
     let layer = |label: &str, figures: &Statistics, colour: usize| {
         let at = [
             (2.0, figures.p50),
@@ -85,31 +85,31 @@ fn spread(name: &str, journey: &JourneyFigures) -> Option<Curves> {
             (1e4, figures.p9999),
             (1e5, figures.p99999),
         ];
-        let dots = at.into_iter().filter_map(|(one_of, value)| Some(Dot::new(one_of, value?))).collect();
-        Layer { name: label.to_owned(), colour, form: Form::Line, dots }
+        let dots = at.into_iter().filter_map(|(one_of, value)| Some(ChartPoint::new(one_of, value?))).collect();
+        Layer { name: label.to_owned(), colour, style: LayerStyle::Line, points: dots }
     };
-    let curves = Curves {
-        title: format!("{}: latency by percentile", clean(name)),
-        about: String::new(),
-        x: Axis { unit: Unit::OneOf, log: true, to: 0.0 },
-        y: Axis { unit: Unit::number("ms"), log: true, to: 0.0 },
+    let curves = SeriesChart {
+        title: format!("{}: latency by percentile", sanitize(name)),
+        caption: String::new(),
+        x: ChartAxis { unit: Unit::PercentileRank, log: true, reaches_at_least: 0.0 },
+        y: ChartAxis { unit: Unit::number("ms"), log: true, reaches_at_least: 0.0 },
         layers: vec![layer("latency", &journey.op.latency_ms, 0), layer("service time", &journey.op.service_ms, 1)],
         bands: Vec::new(),
         marks: Vec::new(),
-        bounds: Vec::new(),
+        thresholds: Vec::new(),
     };
-    let curves = curves.or_none()?;
-    (curves.layers.iter().any(|layer| layer.dots.len() > 2)).then_some(curves)
+    let curves = curves.non_empty()?;
+    (curves.layers.iter().any(|layer| layer.points.len() > 2)).then_some(curves)
 }
 
-fn steps(sheet: &Sheet<'_>, name: &str, journey: &JourneyFigures) -> Option<Curves> {
+fn steps(sheet: &TimeCharts<'_>, name: &str, journey: &JourneyFigures) -> Option<SeriesChart> {
     let line = |(i, step): (usize, &String)| {
-        sheet.line(&format!("op.{name}.steps.{step}.latency_p99_ms"), step, i, Form::Line)
+        sheet.line(&format!("op.{name}.steps.{step}.latency_p99_ms"), step, i, LayerStyle::Line)
     };
     let lines = slowest(journey).into_iter().enumerate().filter_map(line).collect();
     let mut curves = sheet.chart(&format!("{name}: latency p99 by step"), Unit::number("ms"), lines)?;
     if journey.steps.len() > STEPS_MAX {
-        curves.about = format!("The {STEPS_MAX} slowest of {} steps, in the order of play.", journey.steps.len());
+        curves.caption = format!("The {STEPS_MAX} slowest of {} steps, in the order of play.", journey.steps.len());
     }
     curves.y.log = true;
     Some(curves)
@@ -126,26 +126,28 @@ fn slowest(journey: &JourneyFigures) -> Vec<&String> {
 }
 
 /// How late the answers came that were waited for.
-fn wakes(run: &Run, sheet: &Sheet<'_>, name: &str, journey: &JourneyFigures) -> Option<Curves> {
+fn wake_delays(run: &Run, sheet: &TimeCharts<'_>, name: &str, journey: &JourneyFigures) -> Option<SeriesChart> {
     let waiting = || journey.steps.iter().filter(|(_, step)| step.wake_ms.is_some()).map(|(step, _)| step);
     let line = |(i, step): (usize, &String)| {
         let of = |figure: &str| format!("op.{name}.steps.{step}.wake_{figure}_ms");
-        let p99 = sheet.line(&of("p99"), &format!("{step} p99"), i, Form::Line);
-        [p99, sheet.line(&of("p50"), &format!("{step} p50"), i, Form::Dashed)]
+        let p99 = sheet.line(&of("p99"), &format!("{step} p99"), i, LayerStyle::Line);
+        [p99, sheet.line(&of("p50"), &format!("{step} p50"), i, LayerStyle::Dashed)]
     };
     let lines = waiting().take(STEPS_MAX).enumerate().flat_map(line).flatten().collect();
     let mut curves = sheet.chart(&format!("{name}: from what happened to its arrival"), Unit::number("ms"), lines)?;
     curves.y.log = true;
-    curves.bounds.extend(waiting().filter_map(|step| bound(run, &format!("{name}.steps.{step}.wake_ms.p99"))));
+    curves
+        .thresholds
+        .extend(waiting().filter_map(|step| gate_threshold(run, &format!("{name}.steps.{step}.wake_ms.p99"))));
     Some(curves)
 }
 
-fn load(sheet: &Sheet<'_>) -> Option<Curves> {
+fn load(sheet: &TimeCharts<'_>) -> Option<SeriesChart> {
     let lines = [
-        sheet.line("load.in_flight", "in flight", 0, Form::Line),
-        sheet.line("load.queued", "due, waiting in the lab", 1, Form::Line),
-        sheet.line("load.connections", "connections", 3, Form::Dashed),
-        sheet.line("load.waiting", "answers waited for", 4, Form::Line),
+        sheet.line("load.in_flight", "in flight", 0, LayerStyle::Line),
+        sheet.line("load.queued", "due, waiting in the lab", 1, LayerStyle::Line),
+        sheet.line("load.connections", "connections", 3, LayerStyle::Dashed),
+        sheet.line("load.waiting", "answers waited for", 4, LayerStyle::Line),
     ];
     sheet.chart("Load", Unit::count("requests, connections"), lines.into_iter().flatten().collect())
 }
@@ -155,11 +157,11 @@ pub(in crate::report) fn outcomes(parts: &[&LoadStepFigures]) -> Option<Chart> {
     let group = |part: &&LoadStepFigures| {
         let label = if part.label.is_empty() { &part.phase } else { &part.label };
         let op = &part.op;
-        Group { label: clean(label), values: [op.ok, op.errors, op.denied].map(|count| count as f64).to_vec() }
+        BarGroup { label: sanitize(label), values: [op.ok, op.errors, op.denied].map(|count| count as f64).to_vec() }
     };
-    let bars = Bars {
+    let bars = BarChart {
         title: "How every part ended".to_owned(),
-        about: String::new(),
+        caption: String::new(),
         unit: Unit::count("requests"),
         names: [("ok", 2), ("errors", 1), ("denied", 4)].map(|(name, colour)| (name.to_owned(), colour)).to_vec(),
         groups: parts.iter().map(group).collect(),

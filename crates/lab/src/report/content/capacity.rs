@@ -4,13 +4,13 @@
 
 use serde_json::Value;
 
-use super::{Block, Cell, Section, Table, Tone};
+use super::{ContentBlock, Section, Table, TableCell, Tone};
 use crate::aggregate::LoadStepFigures;
 use crate::edge::{Estimate, SuggestionKind};
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::charts::levels::charts;
-use crate::report::levels::{find, in_words, ladders, law, levels, refusal};
-use crate::report::words::{clean, clock, first_few, number, percent};
+use crate::report::format::{clock, first_few, number, percent, sanitize};
+use crate::report::levels::{describe, find_key, fit_refusal, fitted_law, ladders, levels};
 use crate::report::{Run, slug};
 
 /// The words of the reports, in their order, and the keys under which the record has what they mean.
@@ -30,38 +30,38 @@ pub(super) fn sections(run: &Run) -> Vec<Section> {
 fn section(run: &Run, phase: &str) -> Section {
     let levels = levels(run, phase);
     let capacity = run.capacity.get(phase);
-    let mut blocks = vec![Block::facts(capacity.map(words).unwrap_or_default())];
-    blocks.extend(charts(&levels, capacity).into_iter().map(|chart| Block::Chart(Box::new(chart))));
-    blocks.push(Block::Heading("Level by level".to_owned()));
-    blocks.push(Block::Table(table(&levels)));
+    let mut blocks = vec![ContentBlock::facts(capacity.map(capacity_sentences).unwrap_or_default())];
+    blocks.extend(charts(&levels, capacity).into_iter().map(|chart| ContentBlock::Chart(Box::new(chart))));
+    blocks.push(ContentBlock::Heading("Level by level".to_owned()));
+    blocks.push(ContentBlock::Table(table(&levels)));
     let suggestions = capacity.map(suggestions).unwrap_or_default();
     if !suggestions.is_empty() {
-        blocks.push(Block::Heading("Suggested limits and alerts".to_owned()));
-        blocks.push(Block::facts(suggestions));
+        blocks.push(ContentBlock::Heading("Suggested limits and alerts".to_owned()));
+        blocks.push(ContentBlock::facts(suggestions));
     }
-    Section::new(&format!("capacity-{}", slug(phase)), &format!("Capacity: {}", clean(phase)), blocks)
+    Section::new(&format!("capacity-{}", slug(phase)), &format!("Capacity: {}", sanitize(phase)), blocks)
 }
 
-fn words(capacity: &Value) -> Vec<String> {
-    let outcome = find(capacity, "ending").and_then(|_| find(capacity, "reason")).map(in_words);
+fn capacity_sentences(capacity: &Value) -> Vec<String> {
+    let outcome = find_key(capacity, "ending").and_then(|_| find_key(capacity, "reason")).map(describe);
     let mut words: Vec<String> = outcome.into_iter().map(|reason| format!("Edge: {reason}")).collect();
     words.extend(peak(capacity));
     for (key, term) in TERMS {
-        let said = find(capacity, key).map(in_words).filter(|said| !said.is_empty());
+        let said = find_key(capacity, key).map(describe).filter(|said| !said.is_empty());
         words.extend(said.map(|said| format!("{term}: {said}")));
     }
     words.extend(scalability(capacity));
-    words.extend(rest(capacity));
+    words.extend(other_sentences(capacity));
     words
 }
 
 fn peak(capacity: &Value) -> Option<String> {
-    let peak = find(capacity, "peak")?;
+    let peak = find_key(capacity, "peak")?;
     let Some(throughput_per_s) = peak.get("throughput_per_s").and_then(Value::as_f64) else {
-        return Some(format!("Peak: {}", in_words(peak)));
+        return Some(format!("Peak: {}", describe(peak)));
     };
     let label = peak.get("level").and_then(|level| level.get("label")?.as_str()).unwrap_or_default();
-    let at = if label.is_empty() { String::new() } else { format!(" at {}", clean(label)) };
+    let at = if label.is_empty() { String::new() } else { format!(" at {}", sanitize(label)) };
     let state = match peak.get("healthy").and_then(Value::as_bool) {
         Some(false) => ", past the point where it was healthy",
         _ => "",
@@ -71,10 +71,10 @@ fn peak(capacity: &Value) -> Option<String> {
 
 /// The parameters of the fitted law with their intervals, or why there is none.
 fn scalability(capacity: &Value) -> Option<String> {
-    if let Some(refusal) = refusal(capacity) {
+    if let Some(refusal) = fit_refusal(capacity) {
         return Some(format!("Universal Scalability Law: not fitted. {refusal}"));
     }
-    let law = law(capacity)?;
+    let law = fitted_law(capacity)?;
     let [one, contention, coherency] = [law.lambda_per_s, law.sigma, law.kappa].map(|Estimate { value, low, high }| {
         format!("{} ({} to {})", significant(value), significant(low), significant(high))
     });
@@ -91,24 +91,24 @@ fn significant(value: f64) -> String {
 }
 
 /// Whatever else a record of another version has to say.
-fn rest(capacity: &Value) -> Vec<String> {
+fn other_sentences(capacity: &Value) -> Vec<String> {
     const TOLD: [&str; 10] =
         ["axis", "peak", "suggestions", "usl", "capacity", "edge", "search", "outcome", "reason", "ending"];
     let told = |key: &str| TOLD.contains(&key) || TERMS.iter().any(|(term, _)| *term == key);
-    let Some(fields) = capacity.as_object() else { return vec![in_words(capacity)] };
+    let Some(fields) = capacity.as_object() else { return vec![describe(capacity)] };
     let rest = fields.iter().filter(|(key, value)| !told(key) && !value.is_null() && !value.is_array());
-    rest.map(|(key, value)| format!("{}: {}", clean(key).replace('_', " "), in_words(value))).collect()
+    rest.map(|(key, value)| format!("{}: {}", sanitize(key).replace('_', " "), describe(value))).collect()
 }
 
 fn suggestions(capacity: &Value) -> Vec<String> {
-    let list = find(capacity, "suggestions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let list = find_key(capacity, "suggestions").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     list.iter().map(suggestion).collect()
 }
 
 fn suggestion(suggestion: &Value) -> String {
-    let text = |key: &str| suggestion.get(key).and_then(Value::as_str).map(clean);
+    let text = |key: &str| suggestion.get(key).and_then(Value::as_str).map(sanitize);
     let (Some(what), Some(value)) = (text("what"), suggestion.get("value").and_then(Value::as_f64)) else {
-        return in_words(suggestion);
+        return describe(suggestion);
     };
     let value = match text("unit").as_deref() {
         // As many digits as it takes: 0.1 %, not 0.100 %.
@@ -140,32 +140,32 @@ fn table(levels: &[&LoadStepFigures]) -> Table {
     ];
     let rows = levels.iter().map(|level| row(level)).collect();
     let note = "Time since the start of the plan; p50 to p99: latency in ms, from the intended moment.".to_owned();
-    let notes = [note].into_iter().chain(levels.iter().filter_map(|level| reasons(level))).collect();
-    Table::new(2, &heading, rows).noted(notes).without_silent_columns().at_most(REPORT_ROWS_MAX)
+    let notes = [note].into_iter().chain(levels.iter().filter_map(|level| overload_reasons(level))).collect();
+    Table::new(2, &heading, rows).with_notes(notes).without_empty_columns().limit_rows(REPORT_ROWS_MAX)
 }
 
-fn row(level: &LoadStepFigures) -> Vec<Cell> {
+fn row(level: &LoadStepFigures) -> Vec<TableCell> {
     let op = &level.op;
-    let some = |count: u64| if count > 0 { count.into() } else { Cell::from("-") };
+    let some = |count: u64| if count > 0 { count.into() } else { TableCell::from("-") };
     let judged = match (&level.void, level.overload.as_deref()) {
-        (Some(_), _) => Cell::toned("void", Tone::Doubtful),
-        (None, None) => Cell::from("-"),
-        (None, Some([])) => Cell::toned("sustained", Tone::Good),
-        (None, Some(_)) => Cell::toned("overload", Tone::Bad),
+        (Some(_), _) => TableCell::with_tone("void", Tone::Doubtful),
+        (None, None) => TableCell::from("-"),
+        (None, Some([])) => TableCell::with_tone("sustained", Tone::Good),
+        (None, Some(_)) => TableCell::with_tone("overload", Tone::Bad),
     };
-    let times = [op.latency_ms.p50, op.latency_ms.p95, op.latency_ms.p99].map(Cell::from);
-    let clients = level.clients.map_or_else(|| Cell::from("-"), Cell::from);
+    let times = [op.latency_ms.p50, op.latency_ms.p95, op.latency_ms.p99].map(TableCell::from);
+    let clients = level.clients.map_or_else(|| TableCell::from("-"), TableCell::from);
     let head = [level.label.as_str().into(), judged, clock(level.start_s).into(), clients];
-    let rates = [level.offered_per_s, level.throughput_per_s].map(Cell::from);
+    let rates = [level.offered_per_s, level.throughput_per_s].map(TableCell::from);
     let counts = [percent(op.ok, op.count).into(), some(op.denied), op.errors.into(), some(level.not_sent)];
     head.into_iter().chain(rates).chain(counts).chain(times).collect()
 }
 
 /// Why a level was called overloaded, or could not be judged.
-fn reasons(level: &LoadStepFigures) -> Option<String> {
+fn overload_reasons(level: &LoadStepFigures) -> Option<String> {
     if let Some(why) = &level.void {
-        return Some(format!("{} is void: {}", level.label, clean(why)));
+        return Some(format!("{} is void: {}", level.label, sanitize(why)));
     }
     let reasons = level.overload.as_deref().filter(|reasons| !reasons.is_empty())?;
-    Some(format!("{} was overloaded: {}", level.label, clean(&first_few(reasons, "; "))))
+    Some(format!("{} was overloaded: {}", level.label, sanitize(&first_few(reasons, "; "))))
 }

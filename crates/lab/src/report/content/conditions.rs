@@ -3,11 +3,11 @@
 
 use serde_json::Value;
 
-use super::{Block, Cell, Section, Table};
+use super::{ContentBlock, Section, Table, TableCell};
 use crate::limits::REPORT_ROWS_MAX;
 use crate::report::Run;
 use crate::report::charts::{SeriesByName, processes};
-use crate::report::words::{clean, first_few, gibibytes, number};
+use crate::report::format::{first_few, gibibytes, number, sanitize};
 
 /// Characters of a value of the target's configuration.
 const VALUE_CHARS_MAX: usize = 300;
@@ -33,9 +33,9 @@ pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
         ),
     ];
     facts.extend(run.notes.iter().cloned());
-    let facts = facts.iter().map(|fact| clean(fact)).collect();
-    let chart = processes::schedule_lag(run, series).map(|chart| Block::Chart(Box::new(chart)));
-    Section::new("conditions", "Conditions", [Block::facts(facts)].into_iter().chain(chart).collect())
+    let facts = facts.iter().map(|fact| sanitize(fact)).collect();
+    let chart = processes::schedule_lag(run, series).map(|chart| ContentBlock::Chart(Box::new(chart)));
+    Section::new("conditions", "Conditions", [ContentBlock::facts(facts)].into_iter().chain(chart).collect())
 }
 
 /// The target's configuration in its own words, one setting a row.
@@ -44,12 +44,12 @@ pub(super) fn configuration(run: &Run) -> Section {
     if let Some(config) = &run.results.server.config {
         flatten("", config, &mut rows);
     }
-    let table = Table::new(2, &["setting", "value"], rows).at_most(REPORT_ROWS_MAX);
-    Section::new("configuration", "The target's configuration", vec![Block::Table(table)])
+    let table = Table::new(2, &["setting", "value"], rows).limit_rows(REPORT_ROWS_MAX);
+    Section::new("configuration", "The target's configuration", vec![ContentBlock::Table(table)])
 }
 
 /// Objects become dotted paths; lists of plain values stay together.
-fn flatten(path: &str, value: &Value, rows: &mut Vec<Vec<Cell>>) {
+fn flatten(path: &str, value: &Value, rows: &mut Vec<Vec<TableCell>>) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
         Value::Object(fields) if !fields.is_empty() => {
@@ -63,7 +63,7 @@ fn flatten(path: &str, value: &Value, rows: &mut Vec<Vec<Cell>>) {
     }
 }
 
-fn setting(path: &str, value: &str) -> Vec<Cell> {
+fn setting(path: &str, value: &str) -> Vec<TableCell> {
     vec![path.into(), value.chars().take(VALUE_CHARS_MAX).collect::<String>().into()]
 }
 

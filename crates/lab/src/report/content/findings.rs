@@ -1,47 +1,52 @@
 //! What broke, with evidence and what would refute it; what was done to the target on purpose; and what it said when
 //! it did not do as hoped for. Refuses to find anything: that is done.
 
-use super::{Block, Cell, Item, Section, Table, Tone};
+use super::{ContentBlock, ListItem, Section, Table, TableCell, Tone};
 use crate::aggregate::ErrorGroup;
 use crate::findings::Finding;
 use crate::record::timeline::FaultRow;
 use crate::report::charts::{SeriesByName, evidence};
-use crate::report::words::{clean, count, number};
+use crate::report::format::{count, number, sanitize};
 use crate::report::{Run, slug};
 use crate::verdict::Verdict;
 
 /// The title of everything that was found.
-const SAYS: &str = "What the figures say";
+const FINDINGS_TITLE: &str = "What the figures say";
 
 /// The sentences of all findings: what a reader must have seen who reads no further.
-pub(in crate::report) fn glance(run: &Run) -> Vec<String> {
-    run.findings.iter().map(|finding| clean(&finding.sentence)).collect()
+pub(in crate::report) fn finding_sentences(run: &Run) -> Vec<String> {
+    run.findings.iter().map(|finding| sanitize(&finding.sentence)).collect()
 }
 
 /// What stands over them: where every gate holds, nothing broke.
-pub(in crate::report) fn glance_title(run: &Run) -> &'static str {
-    if run.verdict == Verdict::Passed { SAYS } else { "What broke" }
+pub(in crate::report) fn findings_title(run: &Run) -> &'static str {
+    if run.verdict == Verdict::Passed { FINDINGS_TITLE } else { "What broke" }
 }
 
 pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
-    let mut blocks: Vec<Block> = run.findings.iter().flat_map(|finding| told(finding, run, series)).collect();
+    let mut blocks: Vec<ContentBlock> =
+        run.findings.iter().flat_map(|finding| finding_blocks(finding, run, series)).collect();
     let hints = hints(run);
     if !blocks.is_empty() && !hints.is_empty() {
-        blocks.push(Block::Heading("Besides".to_owned()));
+        blocks.push(ContentBlock::Heading("Besides".to_owned()));
     }
-    blocks.push(Block::facts(hints));
-    Section::new("findings", SAYS, blocks)
+    blocks.push(ContentBlock::facts(hints));
+    Section::new("findings", FINDINGS_TITLE, blocks)
 }
 
-fn told(finding: &Finding, run: &Run, series: &SeriesByName) -> Vec<Block> {
+fn finding_blocks(finding: &Finding, run: &Run, series: &SeriesByName) -> Vec<ContentBlock> {
     let evidence_line =
-        |evidence: &crate::findings::Evidence| format!("{}: {}", clean(&evidence.figure), clean(&evidence.says));
+        |evidence: &crate::findings::Evidence| format!("{}: {}", sanitize(&evidence.figure), sanitize(&evidence.says));
     let mut items: Vec<String> = finding.evidence.iter().map(evidence_line).collect();
-    items.push(format!("Refuted by: {}", clean(&finding.refuted_by)));
-    items.push(format!("To try: {}", clean(&finding.advice)));
-    let head = [Block::Heading(heading(&finding.code)), Block::Text(clean(&finding.sentence)), Block::facts(items)];
+    items.push(format!("Refuted by: {}", sanitize(&finding.refuted_by)));
+    items.push(format!("To try: {}", sanitize(&finding.advice)));
+    let head = [
+        ContentBlock::Heading(heading(&finding.code)),
+        ContentBlock::Text(sanitize(&finding.sentence)),
+        ContentBlock::facts(items),
+    ];
     let charts = evidence::charts(finding, run, series);
-    head.into_iter().chain(charts.into_iter().map(|chart| Block::Chart(Box::new(chart)))).collect()
+    head.into_iter().chain(charts.into_iter().map(|chart| ContentBlock::Chart(Box::new(chart)))).collect()
 }
 
 /// `pool_starved` → `Pool starved`.
@@ -101,17 +106,17 @@ fn hints(run: &Run) -> Vec<String> {
 pub(super) fn faults(run: &Run) -> Section {
     let heading = ["fault", "process", "outcome", "at, s", "planned, s", "ready again, s"];
     let table = Table::new(3, &heading, run.faults.iter().map(fault).collect());
-    Section::new("faults", "Faults", vec![Block::Table(table.without_silent_columns())])
+    Section::new("faults", "Faults", vec![ContentBlock::Table(table.without_empty_columns())])
 }
 
-fn fault(fault: &FaultRow) -> Vec<Cell> {
+fn fault(fault: &FaultRow) -> Vec<TableCell> {
     let outcome = match &fault.failed {
-        None => Cell::toned("carried out", Tone::Good),
-        Some(why) => Cell::toned(&format!("not carried out: {why}"), Tone::Bad),
+        None => TableCell::with_tone("carried out", Tone::Good),
+        Some(why) => TableCell::with_tone(&format!("not carried out: {why}"), Tone::Bad),
     };
     let at_s = fault.failed.is_none().then_some(fault.t_s);
-    let times = [at_s, Some(fault.planned_s), fault.ready_again_s].map(Cell::from);
-    let head = [Cell::from(fault.act.as_str()), fault.process.as_str().into(), outcome];
+    let times = [at_s, Some(fault.planned_s), fault.ready_again_s].map(TableCell::from);
+    let head = [TableCell::from(fault.act.as_str()), fault.process.as_str().into(), outcome];
     head.into_iter().chain(times).collect()
 }
 
@@ -121,7 +126,7 @@ pub(super) fn errors(run: &Run) -> Section {
         let step = group.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));
         let text = format!("{}{step}: {} x {}:", group.journey, count(group.count), group.kind);
         let samples: Vec<&str> = [&group.sample].into_iter().chain(&group.more_samples).map(String::as_str).collect();
-        Item::quoting(text, &samples.join(" | "))
+        ListItem::quoting(text, &samples.join(" | "))
     };
-    Section::new("errors", "Errors", vec![Block::List(run.errors.iter().map(line).collect())])
+    Section::new("errors", "Errors", vec![ContentBlock::List(run.errors.iter().map(line).collect())])
 }

@@ -1,16 +1,16 @@
 //! The gates, each with its limit and what was found. Refuses to judge: that is done.
 
-use super::{Block, Cell, Section, Table, Tone};
+use super::{ContentBlock, Section, Table, TableCell, Tone};
 use crate::report::Run;
-use crate::report::words::{clean, count, first_few, highest_of, number};
-use crate::verdict::Judged;
+use crate::report::format::{count, first_few, highest_of, number, sanitize};
+use crate::verdict::GateResult;
 
 /// Gates that do not hold and stand at the head of a report; the table has them all.
 const FAILING_MAX: usize = 8;
 
 pub(super) fn section(run: &Run) -> Section {
     // Those that do not hold are what a reader looks for.
-    let (holding, failing): (Vec<&Judged>, Vec<&Judged>) = run.gates.iter().partition(|gate| gate.ok);
+    let (holding, failing): (Vec<&GateResult>, Vec<&GateResult>) = run.gates.iter().partition(|gate| gate.ok);
     let rows = failing.into_iter().chain(holding).map(row).collect();
     let formulas = run.gates.iter().filter(|gate| gate.limit_value.is_some());
     let formulas = formulas.map(|gate| format!("The limit of {} is a formula: {}.", gate.name, gate.limit));
@@ -20,16 +20,16 @@ pub(super) fn section(run: &Run) -> Section {
     let thin = (!few.is_empty())
         .then(|| format!("A value with * is the highest of too few for the percentile: {few}; {needs}."));
     let table = Table::new(4, &["", "gate", "limit", "value", "used", "without the lab's own share"], rows)
-        .named_by(1)
-        .noted(formulas.chain(thin).collect());
-    Section::new("gates", "Gates", vec![Block::Table(table.without_silent_columns())])
+        .with_name_column(1)
+        .with_notes(formulas.chain(thin).collect());
+    Section::new("gates", "Gates", vec![ContentBlock::Table(table.without_empty_columns())])
 }
 
-fn row(gate: &Judged) -> Vec<Cell> {
+fn row(gate: &GateResult) -> Vec<TableCell> {
     let state = match (gate.ok, gate.void) {
-        (true, _) => Cell::toned("ok", Tone::Good),
-        (false, true) => Cell::toned("void", Tone::Doubtful),
-        (false, false) => Cell::toned("FAIL", Tone::Bad),
+        (true, _) => TableCell::with_tone("ok", Tone::Good),
+        (false, true) => TableCell::with_tone("void", Tone::Doubtful),
+        (false, false) => TableCell::with_tone("FAIL", Tone::Bad),
     };
     let sign = gate.limit.split(|c: char| !"=!<>".contains(c)).next().unwrap_or_default();
     let limit = match gate.limit_value {
@@ -39,7 +39,7 @@ fn row(gate: &Judged) -> Vec<Cell> {
     let used = gate.used.map_or_else(|| "-".to_owned(), share_used);
     let value = match gate.largest_of {
         Some(_) => number(gate.value.as_f64()) + "*",
-        None => found(gate),
+        None => found_value(gate),
     };
     vec![state, gate.name.as_str().into(), limit.into(), value.into(), used.into(), gate.without_lab.into()]
 }
@@ -50,7 +50,7 @@ fn share_used(used: f64) -> String {
 }
 
 /// The gates that do not hold, each with its limit and what was found: the first of them, and how many more there are.
-pub(in crate::report) fn failing(run: &Run) -> Vec<String> {
+pub(in crate::report) fn failing_gates(run: &Run) -> Vec<String> {
     // What has failed for good stands first.
     let failing = || {
         let of = |void: bool| run.gates.iter().filter(move |gate| !gate.ok && gate.void == void);
@@ -60,17 +60,17 @@ pub(in crate::report) fn failing(run: &Run) -> Vec<String> {
         let void = if gate.void { "void: " } else { "" };
         let without = gate.without_lab.filter(|_| gate.void);
         let without = without.map(|value| format!(", without the lab's own share {}", number(Some(value))));
-        format!("{void}{} {}: found {}{}", gate.name, gate.limit, found(gate), without.unwrap_or_default())
+        format!("{void}{} {}: found {}{}", gate.name, gate.limit, found_value(gate), without.unwrap_or_default())
     });
     let more = failing().count().saturating_sub(FAILING_MAX);
     told.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }
 
 /// What a gate found, in words.
-fn found(gate: &Judged) -> String {
+fn found_value(gate: &GateResult) -> String {
     match (&gate.value, gate.value.as_f64()) {
         (_, Some(value)) => number(Some(value)) + &highest_of(gate.largest_of),
-        (serde_json::Value::String(text), None) => clean(text),
+        (serde_json::Value::String(text), None) => sanitize(text),
         (_, None) => "no figure".to_owned(),
     }
 }

@@ -5,8 +5,8 @@ mod capacity;
 mod conditions;
 mod findings;
 mod gates;
-mod held;
-mod parts;
+mod held_connections;
+mod load_steps;
 mod processes;
 mod pushes;
 mod requests;
@@ -14,11 +14,11 @@ mod work;
 
 use super::charts::SeriesByName;
 use super::svg::Chart;
-use super::{Run, words};
+use super::{Run, format};
 use crate::aggregate::Statistics;
 
-pub(super) use findings::{glance, glance_title};
-pub(super) use gates::failing;
+pub(super) use findings::{finding_sentences, findings_title};
+pub(super) use gates::failing_gates;
 
 /// A part of a report with a title of its own.
 #[derive(Clone, Debug)]
@@ -26,16 +26,16 @@ pub(super) struct Section {
     /// Its name in links.
     pub id: String,
     pub title: String,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<ContentBlock>,
 }
 
 /// What a section is made of.
 #[derive(Clone, Debug)]
-pub(super) enum Block {
+pub(super) enum ContentBlock {
     /// A title inside the section.
     Heading(String),
     Text(String),
-    List(Vec<Item>),
+    List(Vec<ListItem>),
     Table(Table),
     /// Only where a view can draw.
     Chart(Box<Chart>),
@@ -43,7 +43,7 @@ pub(super) enum Block {
 
 /// A line of a list.
 #[derive(Clone, Debug)]
-pub(super) struct Item {
+pub(super) struct ListItem {
     pub text: String,
     /// What somebody outside said, word for word.
     pub quoted: Option<String>,
@@ -53,17 +53,17 @@ pub(super) struct Item {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
     /// So many columns from the left hold text, the others numbers.
-    pub left: usize,
+    pub text_columns: usize,
     /// The column that names the row.
-    pub named_by: usize,
+    pub name_column: usize,
     pub heading: Vec<String>,
-    pub rows: Vec<Vec<Cell>>,
+    pub rows: Vec<Vec<TableCell>>,
     /// What a reader of the table must know.
     pub notes: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Cell {
+pub(super) struct TableCell {
     pub text: String,
     pub tone: Tone,
     /// How much of a bar, in percent, where a view can draw one instead of the text.
@@ -81,9 +81,13 @@ pub(super) enum Tone {
 
 /// Everything that a report says. Charts are made of the series; a view that cannot draw gives none.
 pub(super) fn sections(run: &Run, series: &SeriesByName) -> Vec<Section> {
-    let mut sections =
-        vec![gates::section(run), requests::section(run, series), held::section(run), pushes::section(run, series)];
-    sections.push(parts::section(run));
+    let mut sections = vec![
+        gates::section(run),
+        requests::section(run, series),
+        held_connections::section(run),
+        pushes::section(run, series),
+    ];
+    sections.push(load_steps::section(run));
     sections.extend(capacity::sections(run));
     sections.extend(work::sections(run, series));
     sections.extend([
@@ -99,15 +103,15 @@ pub(super) fn sections(run: &Run, series: &SeriesByName) -> Vec<Section> {
 }
 
 impl Section {
-    fn new(id: &str, title: &str, blocks: Vec<Block>) -> Self {
+    fn new(id: &str, title: &str, blocks: Vec<ContentBlock>) -> Self {
         let blocks = blocks.into_iter().filter(|block| !block.is_empty()).collect();
         Self { id: id.to_owned(), title: title.to_owned(), blocks }
     }
 }
 
-impl Block {
+impl ContentBlock {
     fn facts(facts: Vec<String>) -> Self {
-        Self::List(facts.into_iter().map(Item::plain).collect())
+        Self::List(facts.into_iter().map(ListItem::plain).collect())
     }
 
     fn is_empty(&self) -> bool {
@@ -120,29 +124,29 @@ impl Block {
     }
 }
 
-impl Item {
+impl ListItem {
     fn plain(text: String) -> Self {
         Self { text, quoted: None }
     }
 
     fn quoting(text: String, quoted: &str) -> Self {
-        Self { text, quoted: Some(words::clean(quoted)) }
+        Self { text, quoted: Some(format::sanitize(quoted)) }
     }
 }
 
 impl Table {
-    fn new(left: usize, heading: &[&str], rows: Vec<Vec<Cell>>) -> Self {
+    fn new(left: usize, heading: &[&str], rows: Vec<Vec<TableCell>>) -> Self {
         let heading = heading.iter().map(|text| (*text).to_owned()).collect();
-        Self { left, named_by: 0, heading, rows, notes: Vec::new() }
+        Self { text_columns: left, name_column: 0, heading, rows, notes: Vec::new() }
     }
 
-    fn named_by(self, column: usize) -> Self {
-        Self { named_by: column, ..self }
+    fn with_name_column(self, column: usize) -> Self {
+        Self { name_column: column, ..self }
     }
 
     /// With what the mark of thin percentiles means, where a row has one.
-    fn thin_noted(mut self) -> Self {
-        let is_thin = |row: &Vec<Cell>| {
+    fn with_thin_note(mut self) -> Self {
+        let is_thin = |row: &Vec<TableCell>| {
             let times = &row[row.len().saturating_sub(4)..];
             times.iter().any(|cell| cell.text == "-") && times.iter().any(|cell| cell.text != "-")
         };
@@ -152,76 +156,78 @@ impl Table {
         self
     }
 
-    fn noted(mut self, notes: Vec<String>) -> Self {
+    fn with_notes(mut self, notes: Vec<String>) -> Self {
         self.notes = notes;
         self
     }
 
     /// Without the columns of which no row has anything to say.
-    fn without_silent_columns(mut self) -> Self {
+    fn without_empty_columns(mut self) -> Self {
         let says = |column: usize| self.rows.iter().any(|row| !matches!(row[column].text.as_str(), "" | "-"));
-        let keep: Vec<bool> = (0..self.heading.len()).map(|column| column <= self.named_by || says(column)).collect();
-        self.left = keep[..self.left].iter().filter(|keep| **keep).count();
-        retain(&mut self.heading, &keep);
-        self.rows.iter_mut().for_each(|row| retain(row, &keep));
+        let keep: Vec<bool> =
+            (0..self.heading.len()).map(|column| column <= self.name_column || says(column)).collect();
+        self.text_columns = keep[..self.text_columns].iter().filter(|keep| **keep).count();
+        retain_marked(&mut self.heading, &keep);
+        self.rows.iter_mut().for_each(|row| retain_marked(row, &keep));
         self
     }
 
     /// At most so many rows: the first and the last ones, and a note about those between.
-    fn at_most(mut self, rows_max: usize) -> Self {
+    fn limit_rows(mut self, rows_max: usize) -> Self {
         if self.rows.len() > rows_max {
             let cut = self.rows.len() - rows_max;
             self.rows.drain(rows_max / 2..rows_max / 2 + cut);
-            self.notes.push(format!("{} rows in the middle are left out; run.json has all.", words::count(cut as u64)));
+            self.notes
+                .push(format!("{} rows in the middle are left out; run.json has all.", format::count(cut as u64)));
         }
         self
     }
 }
 
-fn retain<T>(items: &mut Vec<T>, keep: &[bool]) {
+fn retain_marked<T>(items: &mut Vec<T>, keep: &[bool]) {
     let mut keep = keep.iter();
     items.retain(|_| keep.next().copied().unwrap_or(true));
 }
 
-impl Cell {
-    fn toned(text: &str, tone: Tone) -> Self {
-        Self { text: words::clean(text), tone, bar: None }
+impl TableCell {
+    fn with_tone(text: &str, tone: Tone) -> Self {
+        Self { text: format::sanitize(text), tone, bar: None }
     }
 }
 
-impl From<String> for Cell {
+impl From<String> for TableCell {
     fn from(text: String) -> Self {
-        Self::toned(&text, Tone::Plain)
+        Self::with_tone(&text, Tone::Plain)
     }
 }
 
-impl From<&str> for Cell {
+impl From<&str> for TableCell {
     fn from(text: &str) -> Self {
         text.to_owned().into()
     }
 }
 
-impl From<u64> for Cell {
+impl From<u64> for TableCell {
     fn from(number: u64) -> Self {
-        words::count(number).into()
+        format::count(number).into()
     }
 }
 
-impl From<Option<f64>> for Cell {
+impl From<Option<f64>> for TableCell {
     fn from(number: Option<f64>) -> Self {
-        words::number(number).into()
+        format::number(number).into()
     }
 }
 
 /// The heading over the cells of [`statistics`].
-const STATISTICS: [&str; 5] = ["avg", "p50", "p95", "p99", "max"];
+const STATISTIC_NAMES: [&str; 5] = ["avg", "p50", "p95", "p99", "max"];
 
 /// What a dash means where there are other times beside it.
 const THIN_NOTE: &str = "A dash: too few for this percentile. p50 needs 2, p95 needs 20, p99 needs 100.";
 
-fn statistics(name: String, figures: &Statistics) -> Vec<Cell> {
+fn statistics(name: String, figures: &Statistics) -> Vec<TableCell> {
     let values = [figures.avg, figures.p50, figures.p95, figures.p99, figures.max];
-    [Cell::from(name)].into_iter().chain(values.map(Cell::from)).collect()
+    [TableCell::from(name)].into_iter().chain(values.map(TableCell::from)).collect()
 }
 
 #[cfg(test)]
@@ -229,7 +235,7 @@ mod tests {
     use super::*;
 
     fn table(rows: usize) -> Table {
-        let rows = (0..rows).map(|row| vec![Cell::from(row.to_string()), "-".into(), Cell::from(row as u64)]);
+        let rows = (0..rows).map(|row| vec![TableCell::from(row.to_string()), "-".into(), TableCell::from(row as u64)]);
         Table::new(2, &["row", "silent", "n"], rows.collect())
     }
 
@@ -240,7 +246,7 @@ mod tests {
         assert_eq!([2, 3, 4].map(|place: usize| row[place].text == "7.50"), shown, "{count}");
         assert!([2, 3, 4].iter().all(|place| ["7.50", "-"].contains(&row[*place].text.as_str())));
         assert!(row[1].text == "7.50" && row[5].text == "7.50");
-        let notes = Table::new(1, &[], vec![row]).thin_noted().notes;
+        let notes = Table::new(1, &[], vec![row]).with_thin_note().notes;
         assert_eq!(!notes.is_empty(), shown.contains(&false));
     }
 
@@ -254,22 +260,22 @@ mod tests {
         check_thin(100, [true, true, true]);
         // Where there is nothing at all, nothing needs to be said.
         let none = statistics("a".to_owned(), &Statistics::default());
-        assert!(Table::new(1, &[], vec![none]).thin_noted().notes.is_empty());
+        assert!(Table::new(1, &[], vec![none]).with_thin_note().notes.is_empty());
     }
 
     #[test]
     fn a_silent_column_goes() {
-        let table = table(2).without_silent_columns();
-        assert_eq!((table.left, table.heading.as_slice()), (1, &["row".to_owned(), "n".to_owned()][..]));
+        let table = table(2).without_empty_columns();
+        assert_eq!((table.text_columns, table.heading.as_slice()), (1, &["row".to_owned(), "n".to_owned()][..]));
         assert!(table.rows.iter().all(|row| row.len() == 2));
     }
 
     #[test]
     fn long_tables_say_what_they_leave_out() {
-        let cut = table(1000).at_most(10);
+        let cut = table(1000).limit_rows(10);
         let names: Vec<&str> = cut.rows.iter().map(|row| row[0].text.as_str()).collect();
         assert_eq!(names, ["0", "1", "2", "3", "4", "995", "996", "997", "998", "999"]);
         assert!(cut.notes[0].starts_with("990 rows"));
-        assert!(table(10).at_most(10).notes.is_empty());
+        assert!(table(10).limit_rows(10).notes.is_empty());
     }
 }

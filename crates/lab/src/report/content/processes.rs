@@ -1,10 +1,10 @@
 //! What every process used. Refuses to know whose it is.
 
-use super::{Block, Cell, Section, Table};
+use super::{ContentBlock, Section, Table, TableCell};
 use crate::aggregate::{ObservedFigure, ProcessFigures};
 use crate::report::Run;
 use crate::report::charts::{SeriesByName, processes};
-use crate::report::words::{clean, count, mebibytes, number, percent};
+use crate::report::format::{count, mebibytes, number, percent, sanitize};
 
 pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     let results = &run.results;
@@ -14,11 +14,11 @@ pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     let rows = named.into_iter().chain(others).filter_map(|(name, process)| row(name, process)).collect();
     let table = Table::new(1, &["process", "RSS first", "RSS peak", "RSS last", "CPU s"], rows);
     let observed = observed(run);
-    let charts = processes::charts(run, series).into_iter().map(|chart| Block::Chart(Box::new(chart)));
+    let charts = processes::charts(run, series).into_iter().map(|chart| ContentBlock::Chart(Box::new(chart)));
     Section::new(
         "processes",
         "Processes",
-        [Block::Table(table), Block::facts(limits(run)), observed].into_iter().chain(charts).collect(),
+        [ContentBlock::Table(table), ContentBlock::facts(limits(run)), observed].into_iter().chain(charts).collect(),
     )
 }
 
@@ -33,7 +33,7 @@ fn limits(run: &Run) -> Vec<String> {
         let files = limits.open_files.map(|files| format!("open files {}", count(files)));
         let all: Vec<String> = [memory, cores, files].into_iter().flatten().collect();
         facts.push(format!("the server was held within: {}", all.join(", ")));
-        facts.extend(limits.notes.iter().map(|note| clean(note)));
+        facts.extend(limits.notes.iter().map(|note| sanitize(note)));
     }
     if let Some(seen) = &server.limits_seen {
         let throttled = seen.cpu_throttled_periods.zip(seen.cpu_periods);
@@ -51,20 +51,20 @@ fn limits(run: &Run) -> Vec<String> {
 }
 
 /// What the scenario's observers read.
-fn observed(run: &Run) -> Block {
+fn observed(run: &Run) -> ContentBlock {
     let row = |observer: &str, figure: &str, observed: &ObservedFigure| {
         let ObservedFigure { min, avg, max, last } = *observed;
-        let values = [min, avg, max, last].map(|value| Cell::from(Some(value)));
-        [Cell::from(format!("{observer}.{figure}"))].into_iter().chain(values).collect::<Vec<_>>()
+        let values = [min, avg, max, last].map(|value| TableCell::from(Some(value)));
+        [TableCell::from(format!("{observer}.{figure}"))].into_iter().chain(values).collect::<Vec<_>>()
     };
     let all = run.results.observe.iter();
     let rows =
         all.flat_map(|(observer, figures)| figures.iter().map(move |(figure, value)| row(observer, figure, value)));
-    Block::Table(Table::new(1, &["observed", "min", "avg", "max", "last"], rows.collect()))
+    ContentBlock::Table(Table::new(1, &["observed", "min", "avg", "max", "last"], rows.collect()))
 }
 
-fn row(name: &str, process: &ProcessFigures) -> Option<Vec<Cell>> {
+fn row(name: &str, process: &ProcessFigures) -> Option<Vec<TableCell>> {
     let rss = process.rss_bytes?;
-    let memory = [rss.first, rss.peak, rss.last].map(|bytes| Cell::from(mebibytes(bytes)));
-    Some([Cell::from(name)].into_iter().chain(memory).chain([process.cpu_s.into()]).collect())
+    let memory = [rss.first, rss.peak, rss.last].map(|bytes| TableCell::from(mebibytes(bytes)));
+    Some([TableCell::from(name)].into_iter().chain(memory).chain([process.cpu_s.into()]).collect())
 }

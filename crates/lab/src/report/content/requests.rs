@@ -1,12 +1,12 @@
 //! The requests: how many, how they ended, how long they took. Refuses to call a time good.
 
-use super::{Block, Cell, STATISTICS, Section, Table, statistics};
+use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
 use crate::aggregate::OpFigures;
 use crate::report::charts::{SeriesByName, requests};
-use crate::report::{Run, words};
+use crate::report::{Run, format};
 
 /// What the two times of a request are.
-const TIMES: &str = "Latency counts from the intended moment, service time from the moment of sending; both of good \
+const TIMES_NOTE: &str = "Latency counts from the intended moment, service time from the moment of sending; both of good \
                      answers only. An answer that was waited for has neither: what counts is how late it came.";
 
 pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
@@ -18,20 +18,24 @@ pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     if ops.is_empty() {
         return Section::new("requests", "Requests", Vec::new());
     }
-    let mut blocks = vec![Block::Table(counts(run, &ops)), Block::Table(times(&ops)), Block::Text(TIMES.to_owned())];
-    blocks.extend(requests::charts(run, series).into_iter().map(|chart| Block::Chart(Box::new(chart))));
+    let mut blocks = vec![
+        ContentBlock::Table(counts(run, &ops)),
+        ContentBlock::Table(times(&ops)),
+        ContentBlock::Text(TIMES_NOTE.to_owned()),
+    ];
+    blocks.extend(requests::charts(run, series).into_iter().map(|chart| ContentBlock::Chart(Box::new(chart))));
     Section::new("requests", "Requests", blocks)
 }
 
 fn counts(run: &Run, ops: &[(String, &OpFigures)]) -> Table {
     let row = |(name, op): &(String, &OpFigures)| {
         let not_sent = run.results.journeys.get(name).map_or(0, |journey| journey.not_sent);
-        let not_sent = if not_sent > 0 { words::count(not_sent) } else { "-".to_owned() };
-        let counts = [op.count, op.ok, op.denied, op.errors, op.retries].map(Cell::from);
-        [Cell::from(name.as_str())].into_iter().chain(counts).chain([not_sent.into()]).collect()
+        let not_sent = if not_sent > 0 { format::count(not_sent) } else { "-".to_owned() };
+        let counts = [op.count, op.ok, op.denied, op.errors, op.retries].map(TableCell::from);
+        [TableCell::from(name.as_str())].into_iter().chain(counts).chain([not_sent.into()]).collect()
     };
     let heading = ["journey", "count", "ok", "denied", "errors", "repeats", "not sent"];
-    Table::new(1, &heading, ops.iter().map(row).collect()).without_silent_columns()
+    Table::new(1, &heading, ops.iter().map(row).collect()).without_empty_columns()
 }
 
 fn times(ops: &[(String, &OpFigures)]) -> Table {
@@ -49,6 +53,6 @@ fn times(ops: &[(String, &OpFigures)]) -> Table {
         };
         good.into_iter().flatten().chain(failed)
     });
-    let heading: Vec<&str> = ["ms"].into_iter().chain(STATISTICS).collect();
-    Table::new(1, &heading, rows.collect()).thin_noted()
+    let heading: Vec<&str> = ["ms"].into_iter().chain(STATISTIC_NAMES).collect();
+    Table::new(1, &heading, rows.collect()).with_thin_note()
 }

@@ -1,39 +1,39 @@
 //! The work that outlived its requests: what became of it, how long it took, how fast it drained.
 
-use super::{Block, Cell, STATISTICS, Section, Table, statistics};
+use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
 use crate::aggregate::{WorkFigures, WorkPoint};
 use crate::report::charts::{SeriesByName, work};
-use crate::report::words::{clean, clock, count, first_few, first_few_of, number, percent};
+use crate::report::format::{clock, count, first_few, first_few_of, number, percent, sanitize};
 use crate::report::{Run, slug};
 
 /// Rows of the polling timeline.
 const TIMELINE_ROWS_MAX: usize = 20;
 
 /// Characters of the bar beside it.
-const BAR: u64 = 8;
+const BAR_CHARACTERS: u64 = 8;
 
 pub(super) fn sections(run: &Run, series: &SeriesByName) -> Vec<Section> {
     run.results.work.iter().map(|(name, work)| section(run, series, name, work)).collect()
 }
 
 fn section(run: &Run, series: &SeriesByName, name: &str, figures: &WorkFigures) -> Section {
-    let mut blocks = vec![Block::Table(counts(figures)), Block::Table(times(run, name, figures))];
-    blocks.push(Block::facts(facts(run, figures)));
-    blocks.extend(work::charts(run, series, name).into_iter().map(|chart| Block::Chart(Box::new(chart))));
+    let mut blocks = vec![ContentBlock::Table(counts(figures)), ContentBlock::Table(times(run, name, figures))];
+    blocks.push(ContentBlock::facts(facts(run, figures)));
+    blocks.extend(work::charts(run, series, name).into_iter().map(|chart| ContentBlock::Chart(Box::new(chart))));
     if !figures.drain_curve.is_empty() {
-        blocks.push(Block::Heading("Polling timeline".to_owned()));
-        blocks.push(Block::Table(timeline(figures)));
+        blocks.push(ContentBlock::Heading("Polling timeline".to_owned()));
+        blocks.push(ContentBlock::Table(timeline(figures)));
     }
     Section::new(&format!("work-{}", slug(name)), &format!("Work: {name}"), blocks)
 }
 
 fn counts(work: &WorkFigures) -> Table {
     let counts = [work.created, work.finished, work.failed, work.stuck, work.waiting, work.running];
-    let unknown = if work.unknown > 0 { Cell::from(work.unknown) } else { Cell::from("-") };
-    let done = Cell::from(percent(work.finished, work.created));
-    let row = counts.map(Cell::from).into_iter().chain([unknown, done]).collect();
+    let unknown = if work.unknown > 0 { TableCell::from(work.unknown) } else { TableCell::from("-") };
+    let done = TableCell::from(percent(work.finished, work.created));
+    let row = counts.map(TableCell::from).into_iter().chain([unknown, done]).collect();
     let heading = ["created", "finished", "failed", "stuck", "waiting", "running", "unknown", "finished %"];
-    Table::new(0, &heading, vec![row]).without_silent_columns()
+    Table::new(0, &heading, vec![row]).without_empty_columns()
 }
 
 fn times(run: &Run, name: &str, work: &WorkFigures) -> Table {
@@ -48,8 +48,8 @@ fn times(run: &Run, name: &str, work: &WorkFigures) -> Table {
         let formula = run.scenario.formulas.get(&format!("{name}.{figure}"))?;
         Some(format!("{figure} = {formula}, of every finished piece"))
     };
-    let heading: Vec<&str> = [""].into_iter().chain(STATISTICS).collect();
-    Table::new(1, &heading, rows).noted(work.derived.keys().filter_map(formula).collect()).thin_noted()
+    let heading: Vec<&str> = [""].into_iter().chain(STATISTIC_NAMES).collect();
+    Table::new(1, &heading, rows).with_notes(work.derived.keys().filter_map(formula).collect()).with_thin_note()
 }
 
 fn facts(run: &Run, work: &WorkFigures) -> Vec<String> {
@@ -68,12 +68,12 @@ fn facts(run: &Run, work: &WorkFigures) -> Vec<String> {
     if !work.stuck_by.is_empty() {
         let mut holders: Vec<(&String, &u64)> = work.stuck_by.iter().collect();
         holders.sort_by(|a, b| b.1.cmp(a.1));
-        let holders = holders.iter().map(|(who, n)| format!("{} by {}", count(**n), clean(who)));
+        let holders = holders.iter().map(|(who, n)| format!("{} by {}", count(**n), sanitize(who)));
         facts.push(format!("of the stuck ones were held: {}", first_few(holders, ", ")));
     }
     if work.unknown > 0 {
         let cut = work.unknown.saturating_sub(work.unknown_ids.len() as u64);
-        let ids = first_few_of(work.unknown_ids.iter().map(|id| clean(id)), cut, ", ");
+        let ids = first_few_of(work.unknown_ids.iter().map(|id| sanitize(id)), cut, ", ");
         facts.push(format!("the server does not know {}: {ids}", count(work.unknown)));
     }
     if work.duplicates > 0 {
@@ -104,16 +104,16 @@ fn timeline(work: &WorkFigures) -> Table {
     let rows = shown.map(|(_, point)| timeline_row(point, work.created)).collect();
     let heading = ["", "time", "unfinished", "waiting", "running", "finished", "failed", "stuck", "unknown", "done %"];
     let note = "Time since the start of the plan; done: finished or failed, of all that were ever created.".to_owned();
-    Table::new(1, &heading, rows).named_by(1).noted(vec![note]).without_silent_columns()
+    Table::new(1, &heading, rows).with_name_column(1).with_notes(vec![note]).without_empty_columns()
 }
 
-fn timeline_row(point: &WorkPoint, created: u64) -> Vec<Cell> {
+fn timeline_row(point: &WorkPoint, created: u64) -> Vec<TableCell> {
     let WorkPoint { t_s, waiting, running, finished, failed, stuck, unknown } = *point;
     let done = finished + failed;
     let share = |of: u64| (done.min(created) * of).checked_div(created).unwrap_or(0);
-    let bar = Cell { bar: Some(share(100) as u8), ..Cell::from("#".repeat(share(BAR) as usize)) };
-    let counts = [point.unfinished(), waiting, running, finished].map(Cell::from);
-    let odd = [failed, stuck, unknown].map(|count| if count > 0 { count.into() } else { Cell::from("-") });
+    let bar = TableCell { bar: Some(share(100) as u8), ..TableCell::from("#".repeat(share(BAR_CHARACTERS) as usize)) };
+    let counts = [point.unfinished(), waiting, running, finished].map(TableCell::from);
+    let odd = [failed, stuck, unknown].map(|count| if count > 0 { count.into() } else { TableCell::from("-") });
     let head = [bar, clock(t_s).into()];
     head.into_iter().chain(counts).chain(odd).chain([percent(done, created).into()]).collect()
 }

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use super::NOTES_MAX;
+use crate::report::format::{clock, sanitize};
 use crate::report::progress::Progress;
-use crate::report::words::{clean, clock};
 
 /// Moments that are kept: one a second, one a column.
-const MOMENTS_MAX: usize = 256;
+const SAMPLES_MAX: usize = 256;
 
 /// Steps per unit: milliseconds are kept to the microsecond.
 const STEPS_PER_UNIT: f64 = 1000.0;
@@ -15,21 +15,21 @@ const STEPS_PER_UNIT: f64 = 1000.0;
 /// What was before.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    pub(super) throughput: Track,
-    pub(super) latency: Track,
+    pub(super) throughput: FigureHistory,
+    pub(super) latency: FigureHistory,
     notes: VecDeque<String>,
 }
 
 /// One figure over time, in whole steps.
 #[derive(Debug, Default)]
-pub(super) struct Track(VecDeque<Option<u64>>);
+pub(super) struct FigureHistory(VecDeque<Option<u64>>);
 
 impl History {
     pub(super) fn push(&mut self, progress: &Progress) {
         self.throughput.push(progress.throughput_per_s);
         self.latency.push(progress.latency_p99_ms);
         let at = clock(progress.elapsed.as_secs_f64());
-        self.notes.extend(progress.notes.iter().map(|note| format!("{at}  {}", clean(note))));
+        self.notes.extend(progress.notes.iter().map(|note| format!("{at}  {}", sanitize(note))));
         self.notes.drain(..self.notes.len().saturating_sub(NOTES_MAX));
     }
 
@@ -39,9 +39,9 @@ impl History {
     }
 }
 
-impl Track {
+impl FigureHistory {
     fn push(&mut self, value: Option<f64>) {
-        if self.0.len() == MOMENTS_MAX {
+        if self.0.len() == SAMPLES_MAX {
             self.0.pop_front();
         }
         let steps = |value: f64| (value.max(0.0) * STEPS_PER_UNIT).round() as u64;
@@ -54,11 +54,11 @@ impl Track {
     }
 
     pub(super) fn last(&self) -> Option<f64> {
-        self.0.back().copied().flatten().map(Self::value)
+        self.0.back().copied().flatten().map(Self::from_steps)
     }
 
     /// The value of so many steps.
-    pub(super) fn value(steps: u64) -> f64 {
+    pub(super) fn from_steps(steps: u64) -> f64 {
         steps as f64 / STEPS_PER_UNIT
     }
 }

@@ -12,10 +12,10 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Sparkline, Widget};
 
-use super::progress::{Progress, states};
-use super::words::{clean, clock, count, fitting, number};
+use super::format::{clock, count, join_fitting, number, sanitize};
+use super::progress::{Progress, state_texts};
 use crate::aggregate::WorkPoint;
-use history::{History, Track};
+use history::{FigureHistory, History};
 
 /// The narrowest terminal that has a dashboard.
 const COLUMNS_MIN: u16 = 60;
@@ -24,7 +24,7 @@ const COLUMNS_MIN: u16 = 60;
 const COLUMNS_MAX: u16 = 200;
 
 /// Columns left of a curve: what it is, its last and its highest figure.
-const BESIDE_CURVE: u16 = 22;
+const CURVE_LABEL_COLUMNS: u16 = 22;
 
 /// Rows of a curve.
 const CURVE_ROWS: u16 = 3;
@@ -36,19 +36,19 @@ const WORK_MAX: usize = 3;
 const NAME_MAX: usize = 20;
 
 /// Between two figures of a line.
-const BETWEEN: &str = "  ·  ";
+const SEPARATOR: &str = "  ·  ";
 
 /// Notes that stay on the dashboard.
 const NOTES_MAX: usize = 3;
 
 /// The size of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Size {
+pub(super) struct TerminalSize {
     pub(super) columns: u16,
     pub(super) rows: u16,
 }
 
-impl Default for Size {
+impl Default for TerminalSize {
     fn default() -> Self {
         Self { columns: 80, rows: 24 }
     }
@@ -68,13 +68,13 @@ impl Dashboard {
     }
 
     /// Takes the moment in.
-    pub(super) fn remember(&mut self, progress: &Progress) {
+    pub(super) fn record(&mut self, progress: &Progress) {
         self.history.push(progress);
     }
 
     /// The lines of the dashboard, one column short of the terminal so that it wraps none; none where the terminal is
     /// too small.
-    pub(super) fn lines(&self, progress: &Progress, size: Size) -> Option<Vec<String>> {
+    pub(super) fn lines(&self, progress: &Progress, size: TerminalSize) -> Option<Vec<String>> {
         let height = self.height(progress);
         if size.columns < COLUMNS_MIN || size.rows <= height {
             return None;
@@ -92,42 +92,43 @@ impl Dashboard {
         4 + 2 * CURVE_ROWS + if below > 0 { 1 + below } else { 0 }
     }
 
-    fn view<'a>(&'a self, progress: &'a Progress) -> View<'a> {
-        View { progress, history: &self.history }
+    fn view<'a>(&'a self, progress: &'a Progress) -> DashboardView<'a> {
+        DashboardView { progress, history: &self.history }
     }
 }
 
 /// A moment and what was before it.
-struct View<'a> {
+struct DashboardView<'a> {
     progress: &'a Progress,
     history: &'a History,
 }
 
-impl Widget for View<'_> {
+impl Widget for DashboardView<'_> {
     fn render(self, area: Rect, buffer: &mut Buffer) {
-        let mut rows = Rows { left: area };
-        self.title().render(rows.next(1), buffer);
-        self.counts().render(rows.next(1), buffer);
-        Line::raw(self.load(usize::from(area.width))).render(rows.next(1), buffer);
+        let mut rows = RowLayout { remaining: area };
+        self.title().render(rows.take_rows(1), buffer);
+        self.counts().render(rows.take_rows(1), buffer);
+        Line::raw(self.load(usize::from(area.width))).render(rows.take_rows(1), buffer);
         // An empty line as long as all is well.
         let outage = self.progress.outage.map_or_else(String::new, |outage| outage.to_string());
-        Line::styled(outage, Style::new().fg(Color::Red).add_modifier(Modifier::BOLD)).render(rows.next(1), buffer);
-        curve("ok a second", &self.history.throughput, "", Color::Green, rows.next(CURVE_ROWS), buffer);
-        curve("latency p99", &self.history.latency, " ms", Color::Cyan, rows.next(CURVE_ROWS), buffer);
-        rows.next(1);
+        Line::styled(outage, Style::new().fg(Color::Red).add_modifier(Modifier::BOLD))
+            .render(rows.take_rows(1), buffer);
+        draw_sparkline("ok a second", &self.history.throughput, "", Color::Green, rows.take_rows(CURVE_ROWS), buffer);
+        draw_sparkline("latency p99", &self.history.latency, " ms", Color::Cyan, rows.take_rows(CURVE_ROWS), buffer);
+        rows.take_rows(1);
         for (name, point) in self.progress.work.iter().take(WORK_MAX) {
-            work(name, point, area.width).into_iter().for_each(|line| line.render(rows.next(1), buffer));
+            work_lines(name, point, area.width).into_iter().for_each(|line| line.render(rows.take_rows(1), buffer));
         }
         if let Some(server) = self.progress.server() {
-            Line::raw(server).render(rows.next(1), buffer);
+            Line::raw(server).render(rows.take_rows(1), buffer);
         }
         for note in self.history.notes() {
-            Line::styled(note, Style::new().fg(Color::Yellow)).render(rows.next(1), buffer);
+            Line::styled(note, Style::new().fg(Color::Yellow)).render(rows.take_rows(1), buffer);
         }
     }
 }
 
-impl View<'_> {
+impl DashboardView<'_> {
     /// How far it is, and how long it takes: the plan has an end, work behind it has none.
     fn title(&self) -> Line<'_> {
         let elapsed_s = self.progress.elapsed.as_secs_f64();
@@ -138,7 +139,7 @@ impl View<'_> {
             Some(planned_s) => format!("{}, the plan was over at {}", clock(elapsed_s), clock(planned_s)),
             None => clock(elapsed_s),
         };
-        let part = self.progress.part.as_ref().map_or_else(String::new, |part| format!("  ·  {}", clean(part)));
+        let part = self.progress.load_step.as_ref().map_or_else(String::new, |part| format!("  ·  {}", sanitize(part)));
         Line::from(vec![Span::styled(time, Modifier::BOLD), Span::raw(part)])
     }
 
@@ -148,65 +149,66 @@ impl View<'_> {
             if n > 0 { Style::new().fg(colour).add_modifier(Modifier::BOLD) } else { Style::new() }
         };
         Line::from(vec![
-            Span::raw(self.progress.sent() + BETWEEN),
+            Span::raw(self.progress.plan_progress() + SEPARATOR),
             Span::styled(format!("errors {}", count(*errors)), alert(*errors, Color::Red)),
-            Span::raw(BETWEEN),
+            Span::raw(SEPARATOR),
             Span::styled(format!("denied {}", count(*denied)), alert(*denied, Color::Yellow)),
         ])
     }
 
     fn load(&self, width: usize) -> String {
-        let Progress { in_flight, queued, connections, waiting, .. } = self.progress;
+        let Progress { in_flight, queued, connections, long_polls: waiting, .. } = self.progress;
         let always = [("in flight", in_flight), ("queued", queued), ("connections", connections)];
         let parts = always.into_iter().chain(Some(("waiting", waiting)).filter(|(_, n)| **n > 0));
-        fitting(&parts.map(|(word, n)| format!("{word} {}", count(*n))).collect::<Vec<_>>(), BETWEEN, width)
+        join_fitting(&parts.map(|(word, n)| format!("{word} {}", count(*n))).collect::<Vec<_>>(), SEPARATOR, width)
     }
 }
 
 /// Rows of the block, from above.
-struct Rows {
-    left: Rect,
+struct RowLayout {
+    remaining: Rect,
 }
 
-impl Rows {
-    fn next(&mut self, height: u16) -> Rect {
-        let [now, left] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(self.left);
-        self.left = left;
+impl RowLayout {
+    fn take_rows(&mut self, height: u16) -> Rect {
+        let [now, left] = Layout::vertical([Constraint::Length(height), Constraint::Fill(1)]).areas(self.remaining);
+        self.remaining = left;
         now
     }
 }
 
 /// A figure over the last minutes, with its name, its latest and its highest value on the left.
-fn curve(name: &str, track: &Track, unit: &str, colour: Color, area: Rect, buffer: &mut Buffer) {
-    let [beside, inside] = Layout::horizontal([Constraint::Length(BESIDE_CURVE), Constraint::Fill(1)]).areas(area);
+fn draw_sparkline(name: &str, track: &FigureHistory, unit: &str, colour: Color, area: Rect, buffer: &mut Buffer) {
+    let [beside, inside] =
+        Layout::horizontal([Constraint::Length(CURVE_LABEL_COLUMNS), Constraint::Fill(1)]).areas(area);
     let shown: Vec<Option<u64>> = track.latest(usize::from(inside.width));
     let say =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{}{unit}", number(Some(value))));
-    let highest = shown.iter().flatten().max().map(|highest| Track::value(*highest));
+    let highest = shown.iter().flatten().max().map(|highest| FigureHistory::from_steps(*highest));
     let latest = format!("{:>18}", say(track.last()));
     let words = [
         Line::raw(name.to_owned()),
         Line::styled(latest, Modifier::BOLD),
         Line::styled(format!("{:>18}", format!("highest {}", say(highest))), Modifier::DIM),
     ];
-    let mut rows = Rows { left: beside };
-    words.into_iter().for_each(|line| line.render(rows.next(1), buffer));
+    let mut rows = RowLayout { remaining: beside };
+    words.into_iter().for_each(|line| line.render(rows.take_rows(1), buffer));
     Sparkline::default().data(shown).style(Style::new().fg(colour)).render(inside, buffer);
 }
 
 /// A bar of one kind of work, by what has become of it, and below it the same in numbers.
-fn work<'a>(name: &str, point: &WorkPoint, width: u16) -> [Line<'a>; 2] {
-    let name: String = clean(name).chars().take(NAME_MAX).collect();
+fn work_lines<'a>(name: &str, point: &WorkPoint, width: u16) -> [Line<'a>; 2] {
+    let name: String = sanitize(name).chars().take(NAME_MAX).collect();
     let room = usize::from(width).saturating_sub(Span::raw(name.as_str()).width() + 1);
-    let bar = bar(point, room).into_iter();
+    let bar = bar_cells(point, room).into_iter();
     let bar = bar.map(|(cells, symbol, colour)| Span::styled(symbol.repeat(cells), Style::new().fg(colour)));
-    let numbers = fitting(&states(point), BETWEEN, usize::from(width));
+    let numbers = join_fitting(&state_texts(point), SEPARATOR, usize::from(width));
     [Line::from([Span::raw(format!("{name} "))].into_iter().chain(bar).collect::<Vec<_>>()), Line::raw(numbers)]
 }
 
 /// The cells of each state. Rounded where one ends and the next begins, so that they add up to the whole bar; whatever
 /// went wrong shows, however little it is.
-fn bar(point: &WorkPoint, columns: usize) -> [(usize, &'static str, Color); 4] {
+fn bar_cells(point: &WorkPoint, columns: usize) -> [(usize, &'static str, Color); 4] {
     let lost = point.failed + point.stuck + point.unknown;
     let all = point.finished + lost + point.running + point.waiting;
     let until = |sum: u64| (sum as f64 / all.max(1) as f64 * columns as f64).round() as usize;

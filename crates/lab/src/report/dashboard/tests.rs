@@ -14,8 +14,8 @@ fn progress(second: u64) -> Progress {
     Progress {
         elapsed: Duration::from_secs(second),
         planned_s: Some(180.0),
-        part: Some("burst 2".to_owned()),
-        planned: 6501,
+        load_step: Some("burst 2".to_owned()),
+        planned_arrivals: 6501,
         done: 36 * second,
         throughput_per_s: Some(230.0 + 60.0 * (t_s / 9.0).sin()),
         latency_p99_ms: (!second.is_multiple_of(31)).then_some(40.0 + (t_s % 60.0) * 6.2),
@@ -34,7 +34,7 @@ fn progress(second: u64) -> Progress {
 
 fn dashboard(seconds: u64) -> Dashboard {
     let mut dashboard = Dashboard::new(false);
-    (0..=seconds).for_each(|second| dashboard.remember(&progress(second)));
+    (0..=seconds).for_each(|second| dashboard.record(&progress(second)));
     dashboard
 }
 
@@ -71,7 +71,7 @@ fn no_size_of_a_terminal_makes_it_panic() {
 #[test]
 fn there_is_a_dashboard_only_where_it_fits() {
     let (dashboard, progress) = (dashboard(3), progress(3));
-    let lines = |columns, rows| dashboard.lines(&progress, Size { columns, rows });
+    let lines = |columns, rows| dashboard.lines(&progress, TerminalSize { columns, rows });
     let height = dashboard.height(&progress);
     assert!(lines(59, 40).is_none() && lines(60, 40).is_some());
     assert!(lines(80, height).is_none() && lines(80, height + 1).is_some());
@@ -85,7 +85,7 @@ fn there_is_a_dashboard_only_where_it_fits() {
 
 #[track_caller]
 fn check_bar(point: WorkPoint, expected: &str) {
-    let text: String = bar(&point, 24).iter().map(|(cells, symbol, _)| symbol.repeat(*cells)).collect();
+    let text: String = bar_cells(&point, 24).iter().map(|(cells, symbol, _)| symbol.repeat(*cells)).collect();
     assert_eq!(text, expected);
 }
 
@@ -107,7 +107,7 @@ fn a_note_stays_with_its_moment_and_the_latest_win() {
     let mut dashboard = Dashboard::new(false);
     for second in 1..=5 {
         let notes = vec![format!("fault {second}")];
-        dashboard.remember(&Progress { elapsed: Duration::from_secs(second), notes, ..Progress::default() });
+        dashboard.record(&Progress { elapsed: Duration::from_secs(second), notes, ..Progress::default() });
     }
     assert_eq!(dashboard.history.notes().collect::<Vec<_>>(), ["0:03  fault 3", "0:04  fault 4", "0:05  fault 5"]);
 }

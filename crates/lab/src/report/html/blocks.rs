@@ -1,7 +1,7 @@
 //! Sections, tables, lists and figures of the page. Refuses to know what they say.
 
 use super::tone_class;
-use crate::report::content::{Block, Cell, Item, Section, Table};
+use crate::report::content::{ContentBlock, ListItem, Section, Table, TableCell};
 use crate::report::markup::Markup;
 use crate::report::svg::Chart;
 
@@ -9,36 +9,36 @@ use crate::report::svg::Chart;
 const LONG: usize = 16;
 
 pub(super) fn section(page: &mut Markup, section: &Section) {
-    page.line();
-    page.within("section", &[("id", &section.id)], |page| {
-        page.leaf("h2", &[], &section.title);
+    page.newline();
+    page.element("section", &[("id", &section.id)], |page| {
+        page.text_element("h2", &[], &section.title);
         // Charts in a row share a grid.
-        let is_chart = |block: &Block| matches!(block, Block::Chart(_));
+        let is_chart = |block: &ContentBlock| matches!(block, ContentBlock::Chart(_));
         for run in section.blocks.chunk_by(|one, next| is_chart(one) && is_chart(next)) {
             let each = |page: &mut Markup| run.iter().for_each(|one| block(page, section, one));
-            if is_chart(&run[0]) { page.within("div", &[("class", "charts")], each) } else { each(page) }
+            if is_chart(&run[0]) { page.element("div", &[("class", "charts")], each) } else { each(page) }
         }
     });
-    page.line();
+    page.newline();
 }
 
-fn block(page: &mut Markup, section: &Section, block: &Block) {
-    page.line();
+fn block(page: &mut Markup, section: &Section, block: &ContentBlock) {
+    page.newline();
     match block {
-        Block::Heading(text) => page.leaf("h3", &[], text),
-        Block::Text(text) => page.leaf("p", &[], text),
-        Block::List(items) => page.within("ul", &[], |page| items.iter().for_each(|line| item(page, line))),
-        Block::Table(grid) => table(page, &section.title, grid),
-        Block::Chart(chart) => figure(page, chart),
+        ContentBlock::Heading(text) => page.text_element("h3", &[], text),
+        ContentBlock::Text(text) => page.text_element("p", &[], text),
+        ContentBlock::List(items) => page.element("ul", &[], |page| items.iter().for_each(|line| item(page, line))),
+        ContentBlock::Table(grid) => table(page, &section.title, grid),
+        ContentBlock::Chart(chart) => figure(page, chart),
     }
 }
 
-fn item(page: &mut Markup, item: &Item) {
-    page.within("li", &[], |page| {
+fn item(page: &mut Markup, item: &ListItem) {
+    page.element("li", &[], |page| {
         page.text(&item.text);
         if let Some(quoted) = &item.quoted {
             page.text(" ");
-            page.leaf("code", &[], quoted);
+            page.text_element("code", &[], quoted);
         }
     });
 }
@@ -50,73 +50,75 @@ fn table(page: &mut Markup, title: &str, table: &Table) {
         None => title.to_owned(),
     };
     let scroll = [("class", "scroll"), ("role", "region"), ("aria-label", name.as_str()), ("tabindex", "0")];
-    page.within("div", &scroll, |page| {
-        page.within("table", &[], |page| {
-            page.within("thead", &[], |page| page.within("tr", &[], |page| heading(page, table)));
-            page.within("tbody", &[], |page| {
+    page.element("div", &scroll, |page| {
+        page.element("table", &[], |page| {
+            page.element("thead", &[], |page| page.element("tr", &[], |page| heading(page, table)));
+            page.element("tbody", &[], |page| {
                 for cells in &table.rows {
-                    page.line();
-                    page.within("tr", &[], |page| row(page, table, cells));
+                    page.newline();
+                    page.element("tr", &[], |page| row(page, table, cells));
                 }
             });
         });
     });
     if !table.notes.is_empty() {
-        page.within("ul", &[("class", "notes")], |page| table.notes.iter().for_each(|note| page.leaf("li", &[], note)));
+        page.element("ul", &[("class", "notes")], |page| {
+            table.notes.iter().for_each(|note| page.text_element("li", &[], note))
+        });
     }
 }
 
 fn heading(page: &mut Markup, table: &Table) {
     for (i, text) in table.heading.iter().enumerate() {
-        let class = if i < table.left { "text" } else { "number" };
+        let class = if i < table.text_columns { "text" } else { "number" };
         let attributes = [("scope", "col"), ("class", class)];
-        page.leaf(if text.is_empty() { "td" } else { "th" }, &attributes, text);
+        page.text_element(if text.is_empty() { "td" } else { "th" }, &attributes, text);
     }
 }
 
-fn row(page: &mut Markup, table: &Table, cells: &[Cell]) {
+fn row(page: &mut Markup, table: &Table, cells: &[TableCell]) {
     for (i, cell) in cells.iter().enumerate() {
         let kind = match cell.text.chars().count() {
-            _ if i >= table.left => "number",
+            _ if i >= table.text_columns => "number",
             0..LONG => "text",
             _ => "text long",
         };
         let class = format!("{kind} {}", tone_class(cell.tone));
         let class = class.trim_end();
-        if i == table.named_by && table.left > 0 {
-            page.leaf("th", &[("scope", "row"), ("class", class)], &cell.text);
+        if i == table.name_column && table.text_columns > 0 {
+            page.text_element("th", &[("scope", "row"), ("class", class)], &cell.text);
         } else if let Some(percent) = cell.bar {
-            page.within("td", &[("class", "bar")], |page| bar(page, percent));
+            page.element("td", &[("class", "bar")], |page| bar(page, percent));
         } else {
-            page.leaf("td", &[("class", class)], &cell.text);
+            page.text_element("td", &[("class", class)], &cell.text);
         }
     }
 }
 
 /// The numbers in its row say the same.
 fn bar(page: &mut Markup, percent: u8) {
-    page.within("svg", &[("viewBox", "0 0 100 14"), ("aria-hidden", "true")], |page| {
-        page.empty("rect", &[("class", "odd"), ("width", "100"), ("height", "14")]);
-        page.empty("rect", &[("class", "area c2"), ("width", &percent.to_string()), ("height", "14")]);
+    page.element("svg", &[("viewBox", "0 0 100 14"), ("aria-hidden", "true")], |page| {
+        page.void_element("rect", &[("class", "odd"), ("width", "100"), ("height", "14")]);
+        page.void_element("rect", &[("class", "area c2"), ("width", &percent.to_string()), ("height", "14")]);
     });
 }
 
 fn figure(page: &mut Markup, chart: &Chart) {
-    page.within("figure", &[], |page| {
-        page.within("figcaption", &[], |page| {
-            page.leaf("strong", &[], chart.title());
-            page.within("ul", &[("class", "legend")], |page| {
+    page.element("figure", &[], |page| {
+        page.element("figcaption", &[], |page| {
+            page.text_element("strong", &[], chart.title());
+            page.element("ul", &[("class", "legend")], |page| {
                 for key in chart.legend() {
-                    page.within("li", &[], |page| {
-                        page.within("span", &[("class", &key.class)], |_| {});
+                    page.element("li", &[], |page| {
+                        page.element("span", &[("class", &key.class)], |_| {});
                         page.text(key.name);
                     });
                 }
             });
         });
         page.append(&chart.draw());
-        if !chart.about().is_empty() {
-            page.leaf("p", &[("class", "about")], chart.about());
+        if !chart.caption().is_empty() {
+            page.text_element("p", &[("class", "about")], chart.caption());
         }
     });
 }

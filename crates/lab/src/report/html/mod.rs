@@ -7,10 +7,10 @@ mod blocks;
 mod tests;
 
 use super::charts::SeriesByName;
-use super::content::{Section, Tone, failing, glance, glance_title, sections};
-use super::headline::{Figure, headline};
+use super::content::{Section, Tone, failing_gates, finding_sentences, findings_title, sections};
+use super::headline::{HeadlineValue, headline};
 use super::markup::Markup;
-use super::{Run, words};
+use super::{Run, format};
 use crate::verdict::Verdict;
 
 /// Nothing is loaded from anywhere, and no script ever runs, whatever the text of the page says.
@@ -22,21 +22,21 @@ pub fn html(run: &Run, series: &SeriesByName) -> String {
     let sections = sections(run, series);
     let mut page = Markup::default();
     page.raw("<!DOCTYPE html>\n");
-    page.within("html", &[("lang", "en")], |page| {
+    page.element("html", &[("lang", "en")], |page| {
         head(page, run);
-        page.within("body", &[], |page| body(page, run, &sections));
+        page.element("body", &[], |page| body(page, run, &sections));
     });
-    page.line();
+    page.newline();
     page.into_string()
 }
 
 fn head(page: &mut Markup, run: &Run) {
-    page.within("head", &[], |page| {
+    page.element("head", &[], |page| {
         page.raw("\n<meta charset=\"utf-8\">\n");
-        page.empty("meta", &[("http-equiv", "Content-Security-Policy"), ("content", POLICY)]);
+        page.void_element("meta", &[("http-equiv", "Content-Security-Policy"), ("content", POLICY)]);
         page.raw("\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
         page.raw("<meta name=\"color-scheme\" content=\"light dark\">\n");
-        page.leaf("title", &[], &format!("{}: {} · Gauntlet", run.scenario.name, run.verdict.word()));
+        page.text_element("title", &[], &format!("{}: {} · Gauntlet", run.scenario.name, run.verdict.name()));
         page.raw("\n<style>\n");
         page.raw(include_str!("style.css"));
         page.raw("</style>\n");
@@ -44,66 +44,72 @@ fn head(page: &mut Markup, run: &Run) {
 }
 
 fn body(page: &mut Markup, run: &Run, sections: &[Section]) {
-    page.line();
-    page.within("header", &[], |page| top(page, run));
-    page.line();
-    page.within("nav", &[("aria-label", "Sections")], |page| contents(page, sections));
-    page.line();
-    page.within("main", &[], |page| sections.iter().for_each(|section| blocks::section(page, section)));
-    page.line();
-    page.within("footer", &[], |page| {
+    page.newline();
+    page.element("header", &[], |page| headline_block(page, run));
+    page.newline();
+    page.element("nav", &[("aria-label", "Sections")], |page| contents(page, sections));
+    page.newline();
+    page.element("main", &[], |page| sections.iter().for_each(|section| blocks::section(page, section)));
+    page.newline();
+    page.element("footer", &[], |page| {
         let program = if run.program.is_empty() { "an unnamed version" } else { &run.program };
-        page.leaf("p", &[], &format!("Run {}, written by gauntlet {program}. All figures stand in run.json.", run.id));
+        page.text_element(
+            "p",
+            &[],
+            &format!("Run {}, written by gauntlet {program}. All figures stand in run.json.", run.id),
+        );
     });
-    page.line();
+    page.newline();
 }
 
-fn top(page: &mut Markup, run: &Run) {
+fn headline_block(page: &mut Markup, run: &Run) {
     let headline = headline(run);
-    page.within("h1", &[], |page| {
-        page.leaf("span", &[], &run.scenario.name);
+    page.element("h1", &[], |page| {
+        page.text_element("span", &[], &run.scenario.name);
         page.text(" ");
-        page.leaf("span", &[("class", verdict_class(run.verdict))], run.verdict.word());
+        page.text_element("span", &[("class", verdict_class(run.verdict))], run.verdict.name());
     });
-    page.within("div", &[("class", "figures")], |page| {
-        let sentences = [&headline.took, &headline.lasted];
+    page.element("div", &[("class", "figures")], |page| {
+        let sentences = [&headline.amount, &headline.timing];
         headline.figures.iter().zip(sentences).for_each(|(figure, sentence)| number(page, figure, sentence));
     });
     if let Some(total) = &headline.total {
-        page.leaf("p", &[], &format!("{total}."));
+        page.text_element("p", &[], &format!("{total}."));
     }
-    page.leaf("p", &[("class", "stands")], &(headline.stands + "."));
-    let failing = failing(run);
+    page.text_element("p", &[("class", "stands")], &(headline.gate_status + "."));
+    let failing = failing_gates(run);
     if !failing.is_empty() {
         let told = &[("class", "failing"), ("aria-label", "Gates that do not hold")];
-        page.within("ul", told, |page| failing.iter().for_each(|gate| page.leaf("li", &[], gate)));
+        page.element("ul", told, |page| failing.iter().for_each(|gate| page.text_element("li", &[], gate)));
     }
-    page.leaf("p", &[("class", "summary")], &(run.scenario.summary.clone() + "."));
-    let (glance, title) = (glance(run), glance_title(run));
+    page.text_element("p", &[("class", "summary")], &(run.scenario.summary.clone() + "."));
+    let (glance, title) = (finding_sentences(run), findings_title(run));
     if !glance.is_empty() {
-        page.within("section", &[("class", "glance"), ("aria-label", title)], |page| {
-            page.within("h2", &[], |page| page.leaf("a", &[("href", "#findings")], title));
-            page.within("ul", &[], |page| glance.iter().for_each(|sentence| page.leaf("li", &[], sentence)));
+        page.element("section", &[("class", "glance"), ("aria-label", title)], |page| {
+            page.element("h2", &[], |page| page.text_element("a", &[("href", "#findings")], title));
+            page.element("ul", &[], |page| glance.iter().for_each(|sentence| page.text_element("li", &[], sentence)));
         });
     }
 }
 
-fn number(page: &mut Markup, figure: &Figure, sentence: &str) {
-    page.within("div", &[], |page| {
-        page.within("p", &[], |page| {
-            page.leaf("strong", &[], &figure.value);
+fn number(page: &mut Markup, figure: &HeadlineValue, sentence: &str) {
+    page.element("div", &[], |page| {
+        page.element("p", &[], |page| {
+            page.text_element("strong", &[], &figure.value);
             page.text(" ");
-            page.leaf("span", &[], &figure.of);
+            page.text_element("span", &[], &figure.label);
         });
-        page.leaf("p", &[("class", "sentence")], sentence);
+        page.text_element("p", &[("class", "sentence")], sentence);
     });
 }
 
 fn contents(page: &mut Markup, sections: &[Section]) {
-    page.within("ul", &[], |page| {
+    page.element("ul", &[], |page| {
         for section in sections {
             let link = format!("#{}", section.id);
-            page.within("li", &[], |page| page.leaf("a", &[("href", &link)], &words::clean(&section.title)));
+            page.element("li", &[], |page| {
+                page.text_element("a", &[("href", &link)], &format::sanitize(&section.title))
+            });
         }
     });
 }

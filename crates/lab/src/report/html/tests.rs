@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::html;
 use crate::report::fixture::{FAILING, HOSTILE, full, leaderboard, series};
-use crate::report::words::clean;
+use crate::report::format::sanitize;
 
 /// Elements that HTML never closes.
 const VOID: [&str; 1] = ["meta"];
@@ -64,7 +64,7 @@ fn the_page_needs_nothing_from_anywhere() {
 fn what_a_service_said_stays_text() {
     let page = page();
     let (_, texts) = parsed(&page);
-    let said = clean(HOSTILE);
+    let said = sanitize(HOSTILE);
     let escaped = said.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let times = texts.iter().filter(|text| text.contains(escaped.as_str())).count();
     // An error, a note, a setting, and twice a finding.

@@ -6,10 +6,10 @@ mod table;
 use std::collections::BTreeMap;
 
 use super::Run;
-use super::content::{Block, Item, Section, failing, glance, glance_title, sections};
+use super::content::{ContentBlock, ListItem, Section, failing_gates, finding_sentences, findings_title, sections};
+use super::format::{sanitize, wrap};
 use super::headline::headline;
-use super::words::{clean, wrapped};
-use table::fitted;
+use table::fit_table;
 
 /// Columns that a line may take.
 const WIDTH: usize = 80;
@@ -19,68 +19,69 @@ const WIDTH: usize = 80;
 pub fn markdown(run: &Run) -> String {
     let headline = headline(run);
     let mut paragraphs = vec![
-        format!("# {}: {}", plain(&run.scenario.name), run.verdict.word()),
-        strong(&headline.took),
-        strong(&headline.lasted),
+        format!("# {}: {}", escape_markdown(&run.scenario.name), run.verdict.name()),
+        bold(&headline.amount),
+        bold(&headline.timing),
     ];
-    let sentence = |text: &String| wrapped(&plain(text), WIDTH, "") + ".";
-    paragraphs.extend(headline.total.iter().chain([&headline.stands]).map(sentence));
-    let list = |sentences: &[String]| sentences.iter().map(|sentence| line(sentence)).collect::<Vec<_>>().join("\n");
-    let (failing, glance) = (failing(run), glance(run));
+    let sentence = |text: &String| wrap(&escape_markdown(text), WIDTH, "") + ".";
+    paragraphs.extend(headline.total.iter().chain([&headline.gate_status]).map(sentence));
+    let list =
+        |sentences: &[String]| sentences.iter().map(|sentence| escape_line(sentence)).collect::<Vec<_>>().join("\n");
+    let (failing, glance) = (failing_gates(run), finding_sentences(run));
     if !failing.is_empty() {
         paragraphs.push(list(&failing));
     }
-    paragraphs.push(wrapped(&plain(&run.scenario.summary), WIDTH, "") + ".");
+    paragraphs.push(wrap(&escape_markdown(&run.scenario.summary), WIDTH, "") + ".");
     if !glance.is_empty() {
-        paragraphs.push(format!("{}:\n\n{}", glance_title(run), list(&glance)));
+        paragraphs.push(format!("{}:\n\n{}", findings_title(run), list(&glance)));
     }
     paragraphs.extend(sections(run, &BTreeMap::new()).iter().map(section));
     paragraphs.join("\n\n") + "\n"
 }
 
 /// The two stars on either side count as well.
-fn strong(text: &str) -> String {
-    wrapped(&format!("**{}**", plain(text)), WIDTH, "")
+fn bold(text: &str) -> String {
+    wrap(&format!("**{}**", escape_markdown(text)), WIDTH, "")
 }
 
 fn section(section: &Section) -> String {
-    let title = format!("## {}", plain(&section.title));
+    let title = format!("## {}", escape_markdown(&section.title));
     let blocks = section.blocks.iter().filter_map(block);
     [title].into_iter().chain(blocks).collect::<Vec<_>>().join("\n\n")
 }
 
-fn block(block: &Block) -> Option<String> {
+fn block(block: &ContentBlock) -> Option<String> {
     match block {
-        Block::Heading(text) => Some(format!("### {}", plain(text))),
-        Block::Text(text) => Some(wrapped(&plain(text), WIDTH, "")),
-        Block::List(items) => Some(items.iter().map(item).collect::<Vec<_>>().join("\n")),
-        Block::Table(table) => Some(fitted(table, WIDTH)),
-        Block::Chart(_) => None,
+        ContentBlock::Heading(text) => Some(format!("### {}", escape_markdown(text))),
+        ContentBlock::Text(text) => Some(wrap(&escape_markdown(text), WIDTH, "")),
+        ContentBlock::List(items) => Some(items.iter().map(item).collect::<Vec<_>>().join("\n")),
+        ContentBlock::Table(table) => Some(fit_table(table, WIDTH)),
+        ContentBlock::Chart(_) => None,
     }
 }
 
-fn item(item: &Item) -> String {
+fn item(item: &ListItem) -> String {
     match &item.quoted {
-        None => line(&item.text),
-        Some(quoted) => bullet(&format!("{} {}", plain(&item.text), verbatim(quoted))),
+        None => escape_line(&item.text),
+        Some(quoted) => bullet(&format!("{} {}", escape_markdown(&item.text), code_span(quoted))),
     }
 }
 
 /// What somebody outside said, as a code span: nothing in it is Markdown.
-fn verbatim(text: &str) -> String {
+fn code_span(text: &str) -> String {
     format!("`{}`", text.replace('`', "'"))
 }
 
-fn line(text: &str) -> String {
-    bullet(&plain(text))
+fn escape_line(text: &str) -> String {
+    bullet(&escape_markdown(text))
 }
 
 fn bullet(text: &str) -> String {
-    wrapped(&format!("- {text}"), WIDTH, "  ")
+    wrap(&format!("- {text}"), WIDTH, "  ")
 }
 
 /// A text in which nothing is a tag, a link, an image or code: sentences of ours may name what is not ours.
-fn plain(text: &str) -> String {
+fn escape_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();
     while let Some(letter) = letters.next() {
@@ -92,7 +93,7 @@ fn plain(text: &str) -> String {
         }
         out.push(if letter == '`' { '\'' } else { letter });
     }
-    clean(&out)
+    sanitize(&out)
 }
 
 #[cfg(test)]
@@ -101,9 +102,9 @@ mod tests {
 
     #[test]
     fn nothing_from_outside_becomes_markdown() {
-        assert_eq!(plain("a <b>, </b> <!-- and `c`"), "a \\<b>, \\</b> \\<!-- and 'c'");
-        assert_eq!(plain("![x](http://a) [y][z]"), "![x\\](http://a) [y\\][z]");
-        assert_eq!(plain("p99 < 5, <= 6, [1]"), "p99 < 5, <= 6, [1]");
-        assert_eq!(verbatim("a `b` <c>"), "`a 'b' <c>`");
+        assert_eq!(escape_markdown("a <b>, </b> <!-- and `c`"), "a \\<b>, \\</b> \\<!-- and 'c'");
+        assert_eq!(escape_markdown("![x](http://a) [y][z]"), "![x\\](http://a) [y\\][z]");
+        assert_eq!(escape_markdown("p99 < 5, <= 6, [1]"), "p99 < 5, <= 6, [1]");
+        assert_eq!(code_span("a `b` <c>"), "`a 'b' <c>`");
     }
 }

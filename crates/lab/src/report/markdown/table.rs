@@ -1,9 +1,9 @@
 //! Tables that are Markdown and also line up in a terminal, in a stated width: a cell that is too long moves below,
 //! and a table that is still too wide becomes several, each with the columns that name its rows. Refuses to know what they hold.
 
-use super::{line, plain};
-use crate::report::content::{Cell, Table};
-use crate::report::words::table;
+use super::{escape_line, escape_markdown};
+use crate::report::content::{Table, TableCell};
+use crate::report::format::markdown_table;
 
 /// Characters of a cell of text beyond which it moves below, where the table is too wide.
 const CELL_MAX: usize = 18;
@@ -12,12 +12,17 @@ const CELL_MAX: usize = 18;
 const NAME_MAX: usize = 40;
 
 /// The table in at most `width` columns, and its notes.
-pub(super) fn fitted(table: &Table, width: usize) -> String {
+pub(super) fn fit_table(table: &Table, width: usize) -> String {
     let mut moved = Vec::new();
-    let rows = shortened(table, width, &mut moved);
-    let columns = Columns { heading: &table.heading, left: table.left, named_by: table.named_by, rows: &rows };
+    let rows = shorten_cells(table, width, &mut moved);
+    let columns = Columns {
+        heading: &table.heading,
+        text_columns: table.text_columns,
+        name_column: table.name_column,
+        rows: &rows,
+    };
     let mut parts: Vec<String> = columns.split(width).iter().map(|chosen| columns.draw(chosen)).collect();
-    let notes: Vec<String> = moved.iter().chain(&table.notes).map(|note| line(note)).collect();
+    let notes: Vec<String> = moved.iter().chain(&table.notes).map(|note| escape_line(note)).collect();
     if !notes.is_empty() {
         parts.push(notes.join("\n"));
     }
@@ -25,19 +30,24 @@ pub(super) fn fitted(table: &Table, width: usize) -> String {
 }
 
 /// The texts of all cells, the long ones moved where the table is too wide.
-fn shortened(table: &Table, width: usize, moved: &mut Vec<String>) -> Vec<Vec<String>> {
-    let text = |cell: &Cell| plain(&cell.text).replace('|', "\\|");
+fn shorten_cells(table: &Table, width: usize, moved: &mut Vec<String>) -> Vec<Vec<String>> {
+    let text = |cell: &TableCell| escape_markdown(&cell.text).replace('|', "\\|");
     let mut rows: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(text).collect()).collect();
-    let columns = Columns { heading: &table.heading, left: table.left, named_by: table.named_by, rows: &rows };
+    let columns = Columns {
+        heading: &table.heading,
+        text_columns: table.text_columns,
+        name_column: table.name_column,
+        rows: &rows,
+    };
     let all: Vec<usize> = (0..table.heading.len()).collect();
     if columns.width(&all) <= width {
         return rows;
     }
     for (row, cells) in rows.iter_mut().zip(&table.rows) {
         for (column, text) in row.iter_mut().enumerate() {
-            let most = if column == table.named_by { NAME_MAX } else { CELL_MAX };
+            let most = if column == table.name_column { NAME_MAX } else { CELL_MAX };
             if text.chars().count() > most {
-                let name: String = cells[table.named_by].text.chars().take(NAME_MAX).collect();
+                let name: String = cells[table.name_column].text.chars().take(NAME_MAX).collect();
                 moved.push(format!("{name}, {}: {}", table.heading[column], cells[column].text));
                 *text = "see below".to_owned();
             }
@@ -49,37 +59,37 @@ fn shortened(table: &Table, width: usize, moved: &mut Vec<String>) -> Vec<Vec<St
 /// Cells of which some columns are drawn.
 struct Columns<'a> {
     heading: &'a [String],
-    left: usize,
-    named_by: usize,
+    text_columns: usize,
+    name_column: usize,
     rows: &'a [Vec<String>],
 }
 
 impl Columns<'_> {
-    fn of(&self, column: usize) -> usize {
+    fn width_of(&self, column: usize) -> usize {
         let cells = self.rows.iter().map(|row| row[column].chars().count());
         cells.chain([self.heading[column].chars().count(), 2]).max().unwrap_or(2)
     }
 
     fn width(&self, chosen: &[usize]) -> usize {
-        chosen.iter().map(|column| self.of(*column) + 3).sum::<usize>() + 1
+        chosen.iter().map(|column| self.width_of(*column) + 3).sum::<usize>() + 1
     }
 
     /// Columns table by table, each behind those that say which row it is: no more tables than the width asks for, with
     /// about as many columns in each.
     fn split(&self, width: usize) -> Vec<Vec<usize>> {
-        let tables = self.filled(width, usize::MAX).len();
+        let tables = self.fill_tables(width, usize::MAX).len();
         let even = (self.heading.len() - self.head().len()).div_ceil(tables);
-        let balanced = self.filled(width, even);
-        if balanced.len() > tables { self.filled(width, usize::MAX) } else { balanced }
+        let balanced = self.fill_tables(width, even);
+        if balanced.len() > tables { self.fill_tables(width, usize::MAX) } else { balanced }
     }
 
     /// The columns up to the one that names the row: without them a row of a later table would be anybody's.
     fn head(&self) -> Vec<usize> {
-        (0..=self.named_by).collect()
+        (0..=self.name_column).collect()
     }
 
     /// Tables of at most so many columns besides their head, each as full as the width allows.
-    fn filled(&self, width: usize, columns_max: usize) -> Vec<Vec<usize>> {
+    fn fill_tables(&self, width: usize, columns_max: usize) -> Vec<Vec<usize>> {
         let head = self.head();
         let mut tables: Vec<Vec<usize>> = vec![head.clone()];
         for column in head.len()..self.heading.len() {
@@ -95,11 +105,11 @@ impl Columns<'_> {
     }
 
     fn draw(&self, chosen: &[usize]) -> String {
-        let left = chosen.iter().filter(|column| **column < self.left).count();
+        let left = chosen.iter().filter(|column| **column < self.text_columns).count();
         let heading: Vec<&str> = chosen.iter().map(|column| self.heading[*column].as_str()).collect();
         let row = |row: &Vec<String>| chosen.iter().map(|column| row[*column].clone()).collect();
         let rows: Vec<Vec<String>> = self.rows.iter().map(row).collect();
-        table(left, &heading, &rows).trim_end().to_owned()
+        markdown_table(left, &heading, &rows).trim_end().to_owned()
     }
 }
 
@@ -107,26 +117,26 @@ impl Columns<'_> {
 mod tests {
     use super::*;
 
-    fn made(left: usize, heading: &[&str], rows: &[&[&str]]) -> Table {
+    fn test_table(left: usize, heading: &[&str], rows: &[&[&str]]) -> Table {
         let heading = heading.iter().map(|text| (*text).to_owned()).collect();
-        let rows = rows.iter().map(|row| row.iter().map(|text| Cell::from(*text)).collect()).collect();
-        Table { left, heading, rows, ..Table::default() }
+        let rows = rows.iter().map(|row| row.iter().map(|text| TableCell::from(*text)).collect()).collect();
+        Table { text_columns: left, heading, rows, ..Table::default() }
     }
 
     #[track_caller]
     fn check(table: &Table, width: usize, expected: &str) {
-        assert_eq!(fitted(table, width), expected);
+        assert_eq!(fit_table(table, width), expected);
     }
 
     #[test]
     fn a_table_that_fits_stays_one() {
-        let table = made(1, &["name", "n"], &[&["a", "1"], &["longer", "2,000"]]);
+        let table = test_table(1, &["name", "n"], &[&["a", "1"], &["longer", "2,000"]]);
         check(&table, 18, "| name   |     n |\n|--------|------:|\n| a      |     1 |\n| longer | 2,000 |");
     }
 
     #[test]
     fn a_table_that_is_too_wide_becomes_even_ones_with_the_same_first_column() {
-        let table = made(1, &["name", "one", "two", "x", "y"], &[&["a", "100", "200", "3", "4"]]);
+        let table = test_table(1, &["name", "one", "two", "x", "y"], &[&["a", "100", "200", "3", "4"]]);
         let expected = "| name | one | two |\n|------|----:|----:|\n| a    | 100 | 200 |\n\n\
                         | name |  x |  y |\n|------|---:|---:|\n| a    |  3 |  4 |";
         check(&table, 26, expected);
@@ -134,25 +144,26 @@ mod tests {
 
     #[test]
     fn every_row_of_every_part_says_what_it_is_of() {
-        let table = made(4, &["", "gate", "limit", "value", "used"], &[&["ok", "turn.p99", "< 14.2", "2.84", "20 %"]]);
+        let table =
+            test_table(4, &["", "gate", "limit", "value", "used"], &[&["ok", "turn.p99", "< 14.2", "2.84", "20 %"]]);
         let expected = "|    | gate     | limit  | value |\n|----|----------|--------|-------|\n| ok | turn.p99 | < 14.2 | 2.84  |\n\n\
                         |    | gate     | used |\n|----|----------|-----:|\n| ok | turn.p99 | 20 % |";
-        check(&Table { named_by: 1, ..table }, 36, expected);
+        check(&Table { name_column: 1, ..table }, 36, expected);
     }
 
     #[test]
     fn a_long_cell_moves_below() {
         let long = "it ended by itself, and said nothing";
-        let table = made(3, &["", "gate", "value"], &[&["FAIL", "alive", long]]);
+        let table = test_table(3, &["", "gate", "value"], &[&["FAIL", "alive", long]]);
         let expected = format!(
             "|      | gate  | value     |\n|------|-------|-----------|\n| FAIL | alive | see below |\n\n\
              - alive, value: {long}"
         );
-        check(&Table { named_by: 1, ..table }, 40, &expected);
+        check(&Table { name_column: 1, ..table }, 40, &expected);
     }
 
     #[test]
     fn no_cell_begins_another() {
-        check(&made(1, &["a"], &[&["x|y"]]), 80, "| a    |\n|------|\n| x\\|y |");
+        check(&test_table(1, &["a"], &[&["x|y"]]), 80, "| a    |\n|------|\n| x\\|y |");
     }
 }

@@ -6,40 +6,40 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 /// Keywords that say nothing about values.
-const WORDS: [&str; 4] = ["$schema", "$defs", "title", "description"];
+const ANNOTATION_KEYWORDS: [&str; 4] = ["$schema", "$defs", "title", "description"];
 
-pub(crate) struct Checker<'a> {
+pub(crate) struct SchemaChecker<'a> {
     schema: &'a Value,
     /// Members that were met, by their place in the schema.
-    seen: BTreeSet<String>,
+    seen_members: BTreeSet<String>,
 }
 
 /// A place in the schema, and one in the value.
 #[derive(Clone, Copy)]
-struct At<'a> {
+struct CheckPosition<'a> {
     rule: &'a str,
     value: &'a str,
 }
 
-impl<'a> Checker<'a> {
+impl<'a> SchemaChecker<'a> {
     pub(crate) fn new(schema: &'a Value) -> Self {
-        Self { schema, seen: BTreeSet::new() }
+        Self { schema, seen_members: BTreeSet::new() }
     }
 
     /// Every way in which the value is not what the schema says.
     pub(crate) fn check(&mut self, value: &Value) -> Vec<String> {
         let mut mistakes = Vec::new();
-        self.walk(self.schema, value, At { rule: "#", value: "" }, &mut mistakes);
+        self.walk(self.schema, value, CheckPosition { rule: "#", value: "" }, &mut mistakes);
         mistakes
     }
 
     /// Members that were met.
-    pub(crate) fn seen(&self) -> &BTreeSet<String> {
-        &self.seen
+    pub(crate) fn seen_members(&self) -> &BTreeSet<String> {
+        &self.seen_members
     }
 
     /// Members that the schema describes.
-    pub(crate) fn described(&self) -> BTreeSet<String> {
+    pub(crate) fn described_members(&self) -> BTreeSet<String> {
         let mut described = BTreeSet::new();
         let members = |rule: &'a Value| rule.get("properties").and_then(Value::as_object);
         let definitions = self.schema["$defs"].as_object().into_iter().flatten();
@@ -50,7 +50,7 @@ impl<'a> Checker<'a> {
         described
     }
 
-    fn walk(&mut self, rule: &'a Value, value: &Value, at: At<'_>, mistakes: &mut Vec<String>) {
+    fn walk(&mut self, rule: &'a Value, value: &Value, at: CheckPosition<'_>, mistakes: &mut Vec<String>) {
         let keywords = match rule {
             Value::Bool(true) => return,
             Value::Object(keywords) => keywords,
@@ -58,14 +58,16 @@ impl<'a> Checker<'a> {
         };
         for (keyword, wanted) in keywords {
             match keyword.as_str() {
-                "$ref" => self.follow(wanted, value, at, mistakes),
-                "type" if !is_type(wanted, value) => mistakes.push(format!("{} is no {}", at.value, words(wanted))),
+                "$ref" => self.check_reference(wanted, value, at, mistakes),
+                "type" if !is_type(wanted, value) => {
+                    mistakes.push(format!("{} is no {}", at.value, type_names(wanted)))
+                }
                 "const" if value != wanted => mistakes.push(format!("{} is not {wanted}", at.value)),
                 "enum" if !list(wanted).contains(value) => mistakes.push(format!("{} is none of its words", at.value)),
                 "minimum" if value.as_f64() < wanted.as_f64() && value.is_number() => {
                     mistakes.push(format!("{} is below {wanted}", at.value));
                 }
-                "anyOf" => self.any(list(wanted), value, at, mistakes),
+                "anyOf" => self.check_any_of(list(wanted), value, at, mistakes),
                 "required" => {
                     let missing =
                         list(wanted).iter().filter_map(Value::as_str).filter(|name| value.get(name).is_none());
@@ -73,26 +75,26 @@ impl<'a> Checker<'a> {
                 }
                 "items" => {
                     for (i, item) in value.as_array().into_iter().flatten().enumerate() {
-                        self.walk(wanted, item, At { value: &format!("{}/{i}", at.value), ..at }, mistakes);
+                        self.walk(wanted, item, CheckPosition { value: &format!("{}/{i}", at.value), ..at }, mistakes);
                     }
                 }
                 "properties" | "additionalProperties" => {}
                 "type" | "const" | "enum" | "minimum" => {}
-                word if WORDS.contains(&word) => {}
+                word if ANNOTATION_KEYWORDS.contains(&word) => {}
                 unknown => panic!("{} has the keyword {unknown}, which nobody checks", at.rule),
             }
         }
-        self.members(keywords, value, at, mistakes);
+        self.check_members(keywords, value, at, mistakes);
     }
 
-    fn follow(&mut self, target: &Value, value: &Value, at: At<'_>, mistakes: &mut Vec<String>) {
+    fn check_reference(&mut self, target: &Value, value: &Value, at: CheckPosition<'_>, mistakes: &mut Vec<String>) {
         let target = target.as_str().expect("a reference is a text");
         let rule =
             self.schema.pointer(target.trim_start_matches('#')).unwrap_or_else(|| panic!("{target} leads nowhere"));
-        self.walk(rule, value, At { rule: target, ..at }, mistakes);
+        self.walk(rule, value, CheckPosition { rule: target, ..at }, mistakes);
     }
 
-    fn any(&mut self, rules: &'a [Value], value: &Value, at: At<'_>, mistakes: &mut Vec<String>) {
+    fn check_any_of(&mut self, rules: &'a [Value], value: &Value, at: CheckPosition<'_>, mistakes: &mut Vec<String>) {
         let holds = rules.iter().any(|rule| {
             let mut inner = Vec::new();
             self.walk(rule, value, at, &mut inner);
@@ -103,17 +105,23 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn members(&mut self, keywords: &'a Map<String, Value>, value: &Value, at: At<'_>, mistakes: &mut Vec<String>) {
+    fn check_members(
+        &mut self,
+        keywords: &'a Map<String, Value>,
+        value: &Value,
+        at: CheckPosition<'_>,
+        mistakes: &mut Vec<String>,
+    ) {
         let known = keywords.get("properties");
         for (name, member) in value.as_object().into_iter().flatten() {
             let below = format!("{}/{name}", at.value);
             let rule = known.and_then(|known| known.get(name));
             if rule.is_some() {
-                self.seen.insert(format!("{}/{name}", at.rule));
+                self.seen_members.insert(format!("{}/{name}", at.rule));
             }
             match rule.or(keywords.get("additionalProperties")) {
                 Some(Value::Bool(false)) => mistakes.push(format!("{below} is not described")),
-                Some(rule) => self.walk(rule, member, At { value: &below, ..at }, mistakes),
+                Some(rule) => self.walk(rule, member, CheckPosition { value: &below, ..at }, mistakes),
                 None => {}
             }
         }
@@ -124,17 +132,17 @@ impl<'a> Checker<'a> {
 #[track_caller]
 pub(crate) fn check_described(schema: &Value, documents: &[Value], renew: &str) {
     for document in documents {
-        assert_eq!(Checker::new(schema).check(document), Vec::<String>::new(), "{renew}");
+        assert_eq!(SchemaChecker::new(schema).check(document), Vec::<String>::new(), "{renew}");
     }
 }
 
 /// What is described is written in one of these documents.
 #[track_caller]
 pub(crate) fn check_written(schema: &Value, documents: &[Value], renew: &str) {
-    let mut checker = Checker::new(schema);
+    let mut checker = SchemaChecker::new(schema);
     documents.iter().for_each(|document| drop(checker.check(document)));
-    let described = checker.described();
-    let missing: Vec<&String> = described.difference(checker.seen()).collect();
+    let described = checker.described_members();
+    let missing: Vec<&String> = described.difference(checker.seen_members()).collect();
     assert!(missing.is_empty(), "{renew}: {missing:?}");
 }
 
@@ -148,7 +156,7 @@ pub(crate) fn check_refused(
     expected: &str,
 ) {
     change(document.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is in the document")));
-    let mistakes = Checker::new(schema).check(&document);
+    let mistakes = SchemaChecker::new(schema).check(&document);
     assert!(mistakes.iter().any(|mistake| mistake == expected), "{mistakes:?}");
 }
 
@@ -170,6 +178,6 @@ fn is_type(wanted: &Value, value: &Value) -> bool {
     list(wanted).iter().filter_map(Value::as_str).any(is)
 }
 
-fn words(types: &Value) -> String {
+fn type_names(types: &Value) -> String {
     list(types).iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" or ")
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::Run;
 use super::fixture::{FAILING, full, leaderboard};
-use crate::scenario::Leading;
+use crate::scenario::HeadlineFigure;
 
 /// What to do when the record has changed.
 const RENEW: &str = "the form of run.json has changed: renew docs/run.schema.json, and raise Run::FORMAT where a \
@@ -22,7 +22,7 @@ fn schema() -> Value {
 fn records() -> [Value; 2] {
     let mut void = leaderboard(true, false, &FAILING);
     void.results.server.config = None;
-    let leading = |figure: &str| Leading { figure: figure.to_owned(), of: "of something".to_owned() };
+    let leading = |figure: &str| HeadlineFigure { figure: figure.to_owned(), of: "of something".to_owned() };
     void.scenario.headline = Some([leading("game.finished"), leading("game.drain_s")]);
     [full(), void].map(|run| serde_json::from_str(&run.to_json_text()).unwrap())
 }

@@ -1,15 +1,15 @@
 //! Charts as SVG, drawn by pure functions: what a chart shows in, markup out. A chart needs no script, scales with
 //! the page, and says in words what it shows to those who cannot see it. Refuses to know where figures come from.
 
-mod bars;
-mod curves;
+mod bar_chart;
 mod describe;
-mod frame;
+mod plot_area;
 mod scale;
+mod series_chart;
 mod unit;
 
-pub(super) use bars::{Bars, Group};
-pub(super) use curves::{Axis, Band, Bound, Curves, Dot, Form, Layer, Mark};
+pub(super) use bar_chart::{BarChart, BarGroup};
+pub(super) use series_chart::{Band, ChartAxis, ChartPoint, Layer, LayerStyle, Mark, SeriesChart, Threshold};
 pub(super) use unit::Unit;
 
 use super::markup::Markup;
@@ -21,26 +21,26 @@ const WIDTH: f64 = 400.0;
 const HEIGHT: f64 = 216.0;
 
 /// Height of text.
-const TEXT: f64 = 11.0;
+const TEXT_HEIGHT: f64 = 11.0;
 
 /// Width of a character of text, on average: sans-serif digits take 0.56 of their height.
-const CHARACTER: f64 = 0.56 * TEXT;
+const CHARACTER_WIDTH: f64 = 0.56 * TEXT_HEIGHT;
 
 /// Colours that are told apart; more layers than that begin again, with dashes.
-pub(super) const COLOURS: usize = 6;
+pub(super) const COLOUR_COUNT: usize = 6;
 
 /// A chart.
 #[derive(Clone, Debug)]
 pub(super) enum Chart {
     /// Figures over time, or over another figure.
-    Curves(Curves),
+    Series(SeriesChart),
     /// Figures of things in a row.
-    Bars(Bars),
+    Bars(BarChart),
 }
 
 /// What a name in the legend looks like.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Key<'a> {
+pub(super) struct LegendEntry<'a> {
     pub name: &'a str,
     /// Classes of the sample beside it.
     pub class: String,
@@ -49,63 +49,63 @@ pub(super) struct Key<'a> {
 impl Chart {
     pub(super) fn title(&self) -> &str {
         match self {
-            Self::Curves(curves) => &curves.title,
+            Self::Series(curves) => &curves.title,
             Self::Bars(bars) => &bars.title,
         }
     }
 
     /// A sentence below the chart; empty where it explains itself.
-    pub(super) fn about(&self) -> &str {
+    pub(super) fn caption(&self) -> &str {
         match self {
-            Self::Curves(curves) => &curves.about,
-            Self::Bars(bars) => &bars.about,
+            Self::Series(curves) => &curves.caption,
+            Self::Bars(bars) => &bars.caption,
         }
     }
 
     /// The drawing.
     pub(super) fn draw(&self) -> Markup {
         let (words, inside) = match self {
-            Self::Curves(curves) => (describe::curves(curves), curves.draw()),
-            Self::Bars(bars) => (describe::bars(bars), bars.draw()),
+            Self::Series(curves) => (describe::describe_series_chart(curves), curves.draw()),
+            Self::Bars(bars) => (describe::describe_bar_chart(bars), bars.draw()),
         };
         let view = format!("0 0 {WIDTH} {HEIGHT}");
         let mut svg = Markup::default();
         let attributes = [("viewBox", view.as_str()), ("role", "img"), ("aria-label", words.as_str())];
-        svg.within("svg", &attributes, |svg| svg.append(&inside));
+        svg.element("svg", &attributes, |svg| svg.append(&inside));
         svg
     }
 
     /// What the colours mean.
-    pub(super) fn legend(&self) -> Vec<Key<'_>> {
+    pub(super) fn legend(&self) -> Vec<LegendEntry<'_>> {
         match self {
-            Self::Curves(curves) => curves.layers.iter().map(Layer::key).collect(),
+            Self::Series(curves) => curves.layers.iter().map(Layer::legend_entry).collect(),
             Self::Bars(bars) => bars
                 .names
                 .iter()
-                .map(|(name, hue)| Key { name, class: format!("key area c{}", colour(*hue)) })
+                .map(|(name, hue)| LegendEntry { name, class: format!("key area c{}", colour_index(*hue)) })
                 .collect(),
         }
     }
 }
 
-impl From<Curves> for Chart {
-    fn from(curves: Curves) -> Self {
-        Self::Curves(curves)
+impl From<SeriesChart> for Chart {
+    fn from(curves: SeriesChart) -> Self {
+        Self::Series(curves)
     }
 }
 
-impl From<Bars> for Chart {
-    fn from(bars: Bars) -> Self {
+impl From<BarChart> for Chart {
+    fn from(bars: BarChart) -> Self {
         Self::Bars(bars)
     }
 }
 
-fn colour(i: usize) -> usize {
-    i % COLOURS
+fn colour_index(i: usize) -> usize {
+    i % COLOUR_COUNT
 }
 
 /// A coordinate with one digit: a tenth of a unit is less than a pixel.
-fn at(value: f64) -> String {
+fn coordinate(value: f64) -> String {
     let text = format!("{value:.1}");
     match text.strip_suffix(".0") {
         Some("-0") => "0".to_owned(),
@@ -115,19 +115,19 @@ fn at(value: f64) -> String {
 }
 
 /// A straight line.
-fn line(svg: &mut Markup, class: &'static str, [x1, y1, x2, y2]: [f64; 4]) {
-    let path = format!("M{} {}L{} {}", at(x1), at(y1), at(x2), at(y2));
-    svg.empty("path", &[("class", class), ("d", &path)]);
+fn add_line(svg: &mut Markup, class: &'static str, [x1, y1, x2, y2]: [f64; 4]) {
+    let path = format!("M{} {}L{} {}", coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2));
+    svg.void_element("path", &[("class", class), ("d", &path)]);
 }
 
 /// A text at a place.
-fn label(svg: &mut Markup, class: &'static str, (x, y): (f64, f64), text: &str) {
-    svg.leaf("text", &[("class", class), ("x", &at(x)), ("y", &at(y))], text);
+fn add_label(svg: &mut Markup, class: &'static str, (x, y): (f64, f64), text: &str) {
+    svg.text_element("text", &[("class", class), ("x", &coordinate(x)), ("y", &coordinate(y))], text);
 }
 
 /// A rectangle; what it says where a pointer rests on it.
-fn rectangle(svg: &mut Markup, class: &str, [x, y, width, height]: [f64; 4], title: &str) {
-    let (x, y, width, height) = (at(x), at(y), at(width.max(0.0)), at(height.max(0.0)));
+fn add_rectangle(svg: &mut Markup, class: &str, [x, y, width, height]: [f64; 4], title: &str) {
+    let (x, y, width, height) = (coordinate(x), coordinate(y), coordinate(width.max(0.0)), coordinate(height.max(0.0)));
     let attributes = [
         ("class", class),
         ("x", x.as_str()),
@@ -136,9 +136,9 @@ fn rectangle(svg: &mut Markup, class: &str, [x, y, width, height]: [f64; 4], tit
         ("height", height.as_str()),
     ];
     if title.is_empty() {
-        svg.empty("rect", &attributes);
+        svg.void_element("rect", &attributes);
     } else {
-        svg.within("rect", &attributes, |svg| svg.leaf("title", &[], title));
+        svg.element("rect", &attributes, |svg| svg.text_element("title", &[], title));
     }
 }
 

@@ -1,11 +1,11 @@
 //! From figures to places on a drawing, linear or by logarithm, with the ticks that stand beside them. Refuses to
 //! know which way an axis runs.
 
-use super::unit::{Settled, Unit};
+use super::unit::{ResolvedUnit, Unit};
 
 /// A figure's place.
 #[derive(Clone, Debug)]
-pub(super) struct Scale {
+pub(super) struct AxisScale {
     low: f64,
     high: f64,
     from: f64,
@@ -27,17 +27,17 @@ pub(super) struct Extent<'a> {
     pub(super) ticks_max: usize,
 }
 
-impl Scale {
+impl AxisScale {
     /// A scale from `from` to `to` on the drawing.
     pub(super) fn new(extent: &Extent<'_>, from: f64, to: f64) -> Self {
-        let settled = extent.unit.settle(extent.highest);
+        let settled = extent.unit.resolve(extent.highest);
         let log = extent.log && extent.highest > 0.0 && extent.lowest > 0.0;
-        let (low, high, ticks) = if log { by_logarithm(extent, &settled) } else { linear(extent, &settled) };
+        let (low, high, ticks) = if log { log_ticks(extent, &settled) } else { linear_ticks(extent, &settled) };
         Self { low, high, from, to, log, ticks, name: settled.name }
     }
 
     /// The place of a figure; what lies beyond the ends is at the end.
-    pub(super) fn at(&self, value: f64) -> f64 {
+    pub(super) fn position(&self, value: f64) -> f64 {
         let value = value.clamp(self.low, self.high);
         let share = if self.log {
             (value / self.low).ln() / (self.high / self.low).ln()
@@ -53,14 +53,14 @@ impl Scale {
     }
 
     /// Characters of the longest tick.
-    pub(super) fn widest(&self) -> usize {
+    pub(super) fn widest_tick(&self) -> usize {
         self.ticks.iter().map(|(_, text)| text.chars().count()).max().unwrap_or(0)
     }
 }
 
 type Ticks = Vec<(f64, String)>;
 
-fn linear(extent: &Extent<'_>, settled: &Settled) -> (f64, f64, Ticks) {
+fn linear_ticks(extent: &Extent<'_>, settled: &ResolvedUnit) -> (f64, f64, Ticks) {
     let low = extent.lowest.min(0.0);
     let high = if extent.highest > low { extent.highest } else { low + settled.factor };
     let step = settled.step(high - low, extent.ticks_max);
@@ -71,7 +71,7 @@ fn linear(extent: &Extent<'_>, settled: &Settled) -> (f64, f64, Ticks) {
     (first * step, if extent.exact { high } else { last * step }, ticks)
 }
 
-fn by_logarithm(extent: &Extent<'_>, settled: &Settled) -> (f64, f64, Ticks) {
+fn log_ticks(extent: &Extent<'_>, settled: &ResolvedUnit) -> (f64, f64, Ticks) {
     let (lowest, highest) = (extent.lowest / settled.factor, extent.highest / settled.factor);
     // Three ticks a decade, where that is not many more than asked for.
     let fine = (highest / lowest).log10() * 3.0 <= extent.ticks_max as f64 + 3.0;
@@ -117,7 +117,7 @@ mod tests {
 
     #[track_caller]
     fn check(extent: &Extent<'_>, ticks: &[&str], low: f64, high: f64) {
-        let scale = Scale::new(extent, 0.0, 100.0);
+        let scale = AxisScale::new(extent, 0.0, 100.0);
         assert_eq!(scale.ticks.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>(), ticks);
         assert!((scale.low - low).abs() < 1e-6 && (scale.high - high).abs() < 1e-6, "{} {}", scale.low, scale.high);
     }
@@ -145,16 +145,16 @@ mod tests {
         ) {
             let unit = Unit::number("ms");
             let highest = lowest * factor;
-            let scale = Scale::new(&extent(&unit, lowest, highest, log, exact), 10.0, 110.0);
-            let places: Vec<f64> = (0..=10).map(|i| scale.at(lowest + (highest - lowest) * f64::from(i) / 10.0)).collect();
+            let scale = AxisScale::new(&extent(&unit, lowest, highest, log, exact), 10.0, 110.0);
+            let places: Vec<f64> = (0..=10).map(|i| scale.position(lowest + (highest - lowest) * f64::from(i) / 10.0)).collect();
             prop_assert!(places.is_sorted());
             prop_assert!(places.iter().all(|place| (9.999..=110.001).contains(place)));
             prop_assert!(scale.ticks.len() <= 12, "{:?}", scale.ticks);
             for (value, _) in &scale.ticks {
-                prop_assert!((9.999..=110.001).contains(&scale.at(*value)));
+                prop_assert!((9.999..=110.001).contains(&scale.position(*value)));
             }
             for share in [0.0, 0.3, 1.0] {
-                prop_assert!((scale.at(scale.value_at(share)) - (10.0 + share * 100.0)).abs() < 1e-6);
+                prop_assert!((scale.position(scale.value_at(share)) - (10.0 + share * 100.0)).abs() < 1e-6);
             }
         }
     }

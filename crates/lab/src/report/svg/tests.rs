@@ -4,44 +4,49 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn layer(name: &str, colour: usize, form: Form, dots: &[(f64, f64)]) -> Layer {
-    Layer { name: name.to_owned(), colour, form, dots: dots.iter().map(|(x, y)| Dot::new(*x, *y)).collect() }
+fn layer(name: &str, colour: usize, form: LayerStyle, dots: &[(f64, f64)]) -> Layer {
+    Layer {
+        name: name.to_owned(),
+        colour,
+        style: form,
+        points: dots.iter().map(|(x, y)| ChartPoint::new(*x, *y)).collect(),
+    }
 }
 
-fn curves(layers: Vec<Layer>) -> Curves {
-    Curves {
+fn curves(layers: Vec<Layer>) -> SeriesChart {
+    SeriesChart {
         title: "create <game>: latency".to_owned(),
-        about: String::new(),
-        x: Axis { unit: Unit::Time, log: false, to: 60.0 },
-        y: Axis { unit: Unit::number("ms"), log: true, to: 0.0 },
+        caption: String::new(),
+        x: ChartAxis { unit: Unit::Time, log: false, reaches_at_least: 60.0 },
+        y: ChartAxis { unit: Unit::number("ms"), log: true, reaches_at_least: 0.0 },
         layers,
         bands: vec![Band { from: 0.0, to: 30.0, label: "burst 1".to_owned() }],
         marks: vec![Mark { x: 42.0, label: "kill server".to_owned(), is_fault: true }],
-        bounds: vec![Bound { y: 50.0, label: "gate: < 50".to_owned() }],
+        thresholds: vec![Threshold { y: 50.0, label: "gate: < 50".to_owned() }],
     }
 }
 
 #[test]
 fn a_small_chart() {
     let layers = vec![
-        layer("latency p99", 0, Form::Line, &[(0.0, 3.0), (20.0, 30.0), (40.0, 300.0), (60.0, 12.0)]),
-        layer("level", 1, Form::Dots, &[(30.0, 20.0)]),
+        layer("latency p99", 0, LayerStyle::Line, &[(0.0, 3.0), (20.0, 30.0), (40.0, 300.0), (60.0, 12.0)]),
+        layer("level", 1, LayerStyle::Points, &[(30.0, 20.0)]),
     ];
-    let chart = Chart::from(curves(layers).or_none().unwrap());
+    let chart = Chart::from(curves(layers).non_empty().unwrap());
     let text = chart.draw().into_string().replace("><", ">\n<");
     insta::assert_snapshot!("small_chart", text);
-    assert_eq!(chart.legend()[1], Key { name: "level", class: "key dots c1".to_owned() });
+    assert_eq!(chart.legend()[1], LegendEntry { name: "level", class: "key dots c1".to_owned() });
 }
 
 #[test]
 fn small_bars() {
-    let bars = Bars {
+    let bars = BarChart {
         title: "How every part ended".to_owned(),
-        about: String::new(),
+        caption: String::new(),
         unit: Unit::count("requests"),
         names: vec![("ok".to_owned(), 2), ("errors".to_owned(), 1)],
         groups: (1..=2)
-            .map(|i| Group { label: format!("burst {i}"), values: vec![2167.0, f64::from(i) - 1.0] })
+            .map(|i| BarGroup { label: format!("burst {i}"), values: vec![2167.0, f64::from(i) - 1.0] })
             .collect(),
     };
     insta::assert_snapshot!("small_bars", Chart::from(bars).draw().into_string().replace("><", ">\n<"));
@@ -49,23 +54,26 @@ fn small_bars() {
 
 #[test]
 fn what_has_no_figure_has_no_chart() {
-    assert!(curves(Vec::new()).or_none().is_none());
-    assert!(curves(vec![layer("a", 0, Form::Line, &[(0.0, f64::NAN), (f64::INFINITY, 1.0)])]).or_none().is_none());
-    let some =
-        curves(vec![layer("a", 0, Form::Line, &[]), layer("b", 0, Form::Line, &[(1.0, 1.0)])]).or_none().unwrap();
+    assert!(curves(Vec::new()).non_empty().is_none());
+    assert!(
+        curves(vec![layer("a", 0, LayerStyle::Line, &[(0.0, f64::NAN), (f64::INFINITY, 1.0)])]).non_empty().is_none()
+    );
+    let some = curves(vec![layer("a", 0, LayerStyle::Line, &[]), layer("b", 0, LayerStyle::Line, &[(1.0, 1.0)])])
+        .non_empty()
+        .unwrap();
     assert_eq!(some.layers.len(), 1);
 }
 
 #[test]
 fn a_spread_shows_what_a_mean_hides() {
-    let dots = [0.0, 1.0, 2.0].map(|x| Dot { x, y: 10.0, low: 5.0, high: 90.0, until: None }).to_vec();
-    let drawn = |dots: Vec<Dot>| {
-        let layers = vec![Layer { name: "p99".to_owned(), colour: 2, form: Form::Line, dots }];
+    let dots = [0.0, 1.0, 2.0].map(|x| ChartPoint { x, y: 10.0, low: 5.0, high: 90.0, until: None }).to_vec();
+    let drawn = |dots: Vec<ChartPoint>| {
+        let layers = vec![Layer { name: "p99".to_owned(), colour: 2, style: LayerStyle::Line, points: dots }];
         Chart::from(curves(layers)).draw().into_string()
     };
     assert!(drawn(dots.clone()).contains("class=\"spread c2\""));
     assert!(drawn(dots.clone()).contains("p99: 10 ms (highest 90 ms)"));
-    assert!(!drawn(dots.iter().map(|dot| Dot::new(dot.x, dot.y)).collect()).contains("spread"));
+    assert!(!drawn(dots.iter().map(|dot| ChartPoint::new(dot.x, dot.y)).collect()).contains("spread"));
 }
 
 /// Every number of every coordinate of the paths and rectangles.
@@ -84,7 +92,7 @@ proptest! {
         dots in prop::collection::vec((0.0..1e5_f64, -1e3..1e9_f64), 1..40),
         log_x in any::<bool>(), log_y in any::<bool>(), form in 0usize..5,
     ) {
-        let form = [Form::Line, Form::Dashed, Form::Area, Form::Dots, Form::Law][form];
+        let form = [LayerStyle::Line, LayerStyle::Dashed, LayerStyle::Area, LayerStyle::Points, LayerStyle::Fitted][form];
         let mut dots = dots;
         dots.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut curves = curves(vec![layer("a", 9, form, &dots)]);

@@ -1,7 +1,7 @@
 //! How the figures of an axis are written: their unit, how it grows with them, and which steps between ticks a
 //! reader can count in. Refuses to know the size of the drawing.
 
-use crate::report::words::{clock, number};
+use crate::report::format::{clock, number};
 
 const KIB: f64 = 1024.0;
 
@@ -26,12 +26,12 @@ pub(in crate::report) enum Unit {
     /// A moment in seconds since the start.
     Time,
     /// One of so many is larger: 100 is the 99th percentile.
-    OneOf,
+    PercentileRank,
 }
 
 /// A unit, settled for an axis up to a stated figure.
 #[derive(Clone, Debug)]
-pub(super) struct Settled {
+pub(super) struct ResolvedUnit {
     unit: Unit,
     /// What one on the axis is in the figure's own unit.
     pub(super) factor: f64,
@@ -49,20 +49,20 @@ impl Unit {
     }
 
     /// The unit in which figures up to `highest` are written.
-    pub(super) fn settle(&self, highest: f64) -> Settled {
+    pub(super) fn resolve(&self, highest: f64) -> ResolvedUnit {
         let (factor, name) = match self {
             Self::Number(name) | Self::Count(name) => (1.0, name.as_str()),
             Self::Time => (1.0, "time since the start"),
-            Self::OneOf => (1.0, "percentile"),
+            Self::PercentileRank => (1.0, "percentile"),
             Self::Bytes if highest >= KIB * KIB * KIB => (KIB * KIB * KIB, "GiB"),
             Self::Bytes if highest >= KIB * KIB => (KIB * KIB, "MiB"),
             Self::Bytes => (KIB, "KiB"),
         };
-        Settled { unit: self.clone(), factor, name: name.to_owned() }
+        ResolvedUnit { unit: self.clone(), factor, name: name.to_owned() }
     }
 
     /// A figure by itself, as a tooltip says it.
-    pub(super) fn say(&self, value: f64) -> String {
+    pub(super) fn format(&self, value: f64) -> String {
         match self {
             Self::Count(_) => number(Some(value)),
             Self::Number(name) => {
@@ -70,23 +70,23 @@ impl Unit {
                 format!("{}{blank}{name}", number(Some(value)))
             }
             Self::Time => clock(value),
-            Self::OneOf => percentile(value),
+            Self::PercentileRank => percentile_label(value),
             Self::Bytes => {
-                let settled = self.settle(value);
+                let settled = self.resolve(value);
                 format!("{} {}", number(Some(value / settled.factor)), settled.name)
             }
         }
     }
 }
 
-impl Settled {
+impl ResolvedUnit {
     /// The smallest step, in the figure's own unit, that covers `span` with at most `ticks_max` ticks.
     pub(super) fn step(&self, span: f64, ticks_max: usize) -> f64 {
         let least = span / ticks_max.max(1) as f64;
         match self.unit {
             Unit::Time => TIME_STEPS.into_iter().find(|step| *step >= least).unwrap_or_else(|| round_step(least)),
             Unit::Count(_) => round_step(least).max(1.0),
-            Unit::Number(_) | Unit::Bytes | Unit::OneOf => round_step(least / self.factor) * self.factor,
+            Unit::Number(_) | Unit::Bytes | Unit::PercentileRank => round_step(least / self.factor) * self.factor,
         }
     }
 
@@ -94,7 +94,7 @@ impl Settled {
     pub(super) fn tick(&self, value: f64, step: f64) -> String {
         match self.unit {
             Unit::Time => return clock(value),
-            Unit::OneOf => return percentile(value),
+            Unit::PercentileRank => return percentile_label(value),
             Unit::Number(_) | Unit::Count(_) | Unit::Bytes => {}
         }
         let (value, step) = (value / self.factor, step / self.factor);
@@ -112,7 +112,7 @@ impl Settled {
 }
 
 /// 100 → `p99`, 1000 → `p99.9`. Rounded to the digits that so many nines need.
-fn percentile(one_of: f64) -> String {
+fn percentile_label(one_of: f64) -> String {
     let digits = one_of.log10().ceil().clamp(2.0, 6.0) as usize - 2;
     format!("p{:.digits$}", 100.0 - 100.0 / one_of)
 }
@@ -134,7 +134,7 @@ mod tests {
 
     #[track_caller]
     fn check(unit: &Unit, span: f64, ticks_max: usize, step: f64, ticks: &[(f64, &str)]) {
-        let settled = unit.settle(span);
+        let settled = unit.resolve(span);
         let found = settled.step(span, ticks_max);
         assert!((found - step).abs() < step * 1e-9, "{found}");
         for (value, text) in ticks {
@@ -159,12 +159,12 @@ mod tests {
 
     #[test]
     fn figures_by_themselves_have_their_unit() {
-        assert_eq!(Unit::number("ms").say(12.34), "12.3 ms");
-        assert_eq!(Unit::number("").say(3.0), "3");
-        assert_eq!(Unit::Bytes.say(140.0 * KIB * KIB), "140 MiB");
-        assert_eq!(Unit::Time.say(61.0), "1:01");
+        assert_eq!(Unit::number("ms").format(12.34), "12.3 ms");
+        assert_eq!(Unit::number("").format(3.0), "3");
+        assert_eq!(Unit::Bytes.format(140.0 * KIB * KIB), "140 MiB");
+        assert_eq!(Unit::Time.format(61.0), "1:01");
         assert_eq!(
-            [2.0, 10.0, 100.0, 200.0, 1000.0].map(|value| Unit::OneOf.say(value)).join(" "),
+            [2.0, 10.0, 100.0, 200.0, 1000.0].map(|value| Unit::PercentileRank.format(value)).join(" "),
             "p50 p90 p99 p99.5 p99.9"
         );
     }

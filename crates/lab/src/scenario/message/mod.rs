@@ -3,87 +3,87 @@
 //! names. Refuses to know how a frame is wrapped, and what a service means by it.
 
 mod encoder;
+mod frame_path;
 mod push;
 mod schema;
 mod socket;
-mod way;
 
 #[cfg(test)]
 mod tests;
 
-pub use encoder::Encoder;
+pub use encoder::ProtobufEncoder;
 pub(crate) use encoder::push_varint;
-pub use push::{OTHER, Push};
+pub use frame_path::{FieldType, FramePath, PathSegment, ProtobufPath, WireType};
+pub use push::{OTHER_PUSH, Push};
 pub use schema::Schema;
-pub use socket::{Door, Grammar, Language, Socket};
-pub use way::{Hop, Kind, Target, Way, Wire};
+pub use socket::{MessageEndpoint, MessageFormat, MessageFraming, SocketTarget};
 
-use super::denial::plain;
+use super::denial::read_comparable;
 use super::document::Value;
-use super::journey::{Keep, Source};
-use super::reader::{At, Fields};
-use super::template::{Names, Template};
+use super::reader::{NodeReader, TableReader};
+use super::step::{KeepRule, ValueSource};
+use super::template::{Template, TemplateNames};
 
 /// A message and what answers it.
 #[derive(Clone, Debug)]
 pub struct Message {
     /// What is sent.
-    pub says: Says,
+    pub payload: MessagePayload,
     /// What the frames that may answer it say; without any nothing does, and the step is over once it is sent.
-    pub answers: Vec<Said>,
+    pub answer_matches: Vec<FrameMatch>,
     /// What the frames say that refuse it politely.
-    pub denied: Vec<Said>,
+    pub denied: Vec<FrameMatch>,
     /// Where each kept value stands in the answer, in the order of the step's `keep`.
-    pub keeps: Vec<Way>,
+    pub kept_paths: Vec<FramePath>,
     /// Whether it counts the messages of its connection.
     pub is_numbered: bool,
 }
 
 /// What is sent.
 #[derive(Clone, Debug)]
-pub enum Says {
+pub enum MessagePayload {
     /// A JSON document.
     Json(Template),
     /// A protobuf message.
-    Protobuf(Encoder),
+    Protobuf(ProtobufEncoder),
 }
 
 /// What a frame says, and where.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct FrameMatch {
     /// Where.
-    pub way: Way,
+    pub path: FramePath,
     /// What stands there; without it, that anything does.
-    pub is: Option<serde_json::Value>,
+    pub expected: Option<serde_json::Value>,
 }
 
 /// What is known of the language of a target when steps are read.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Known<'a> {
+pub(crate) enum FormatStatus<'a> {
     /// It has none.
-    Nothing,
+    Absent,
     /// What is written of it has mistakes, which were noted.
-    Unread,
+    Invalid,
     /// This one.
-    Language(&'a Language),
+    Known(&'a MessageFormat),
 }
 
-impl<'a> Known<'a> {
-    pub(crate) fn of(written: bool, socket: Option<&'a Socket>) -> Self {
+impl<'a> FormatStatus<'a> {
+    pub(crate) fn from_socket(written: bool, socket: Option<&'a SocketTarget>) -> Self {
         match socket {
-            Some(socket) => Self::Language(&socket.language),
-            None if written => Self::Unread,
-            None => Self::Nothing,
+            Some(socket) => Self::Known(&socket.format),
+            None if written => Self::Invalid,
+            None => Self::Absent,
         }
     }
 
     /// The language, for something that makes no sense without one.
-    fn language(self, at: &At<'_>) -> Option<&'a Language> {
+    fn require(self, at: &NodeReader<'_>) -> Option<&'a MessageFormat> {
         match self {
-            Self::Language(language) => Some(language),
-            Self::Unread => None,
-            Self::Nothing => {
-                at.wrong("needs [target.socket]: where connections speak in frames, and in which language");
+            Self::Known(language) => Some(language),
+            Self::Invalid => None,
+            Self::Absent => {
+                at.add_error("needs [target.socket]: where connections speak in frames, and in which language");
                 None
             }
         }
@@ -93,82 +93,83 @@ impl<'a> Known<'a> {
 impl Message {
     /// Reads the keys of a step that are about its message.
     pub(super) fn read(
-        fields: &Fields<'_>,
-        known: Known<'_>,
-        names: &Names,
-        kept: Option<(&At<'_>, &[Keep])>,
+        fields: &TableReader<'_>,
+        known: FormatStatus<'_>,
+        names: &TemplateNames,
+        kept: Option<(&NodeReader<'_>, &[KeepRule])>,
     ) -> Option<Self> {
-        let send = fields.take("send")?;
-        let (answer, denied) = (fields.take("answer"), fields.take("denied"));
-        let language = known.language(&send)?;
-        let names = Names { numbered: true, ..names.clone() };
-        let says = language.says(&send, &names);
-        let said =
-            |at: At<'_>| -> Option<Vec<Said>> { at.one_or_many().iter().map(|at| Said::read(at, language)).collect() };
+        let send = fields.optional("send")?;
+        let (answer, denied) = (fields.optional("answer"), fields.optional("denied"));
+        let language = known.require(&send)?;
+        let names = TemplateNames { has_message_number: true, ..names.clone() };
+        let says = language.read_payload(&send, &names);
+        let said = |at: NodeReader<'_>| -> Option<Vec<FrameMatch>> {
+            at.one_or_many().iter().map(|at| FrameMatch::read(at, language)).collect()
+        };
         let (answers, denied) = (answer.map_or(Some(Vec::new()), said), denied.map_or(Some(Vec::new()), said));
         if let (Some((kept, _)), Some([])) = (kept, answers.as_deref()) {
-            kept.wrong("needs `answer`: without one there is nothing to keep");
+            kept.add_error("needs `answer`: without one there is nothing to keep");
         }
-        let keeps = kept.map_or_else(Vec::new, |(at, keep)| keeps_of(at, language, keep));
+        let keeps = kept.map_or_else(Vec::new, |(at, keep)| kept_paths(at, language, keep));
         let says = says?;
         let is_numbered = says.is_numbered();
-        Some(Self { says, answers: answers?, denied: denied?, keeps, is_numbered })
+        Some(Self { payload: says, answer_matches: answers?, denied: denied?, kept_paths: keeps, is_numbered })
     }
 
     /// The same message with templates bound.
     pub(super) fn bind(&self, bind: &dyn Fn(&Template) -> Template) -> Self {
-        let says = match &self.says {
-            Says::Json(template) => Says::Json(bind(template)),
-            Says::Protobuf(encoder) => Says::Protobuf(encoder.bind(bind)),
+        let says = match &self.payload {
+            MessagePayload::Json(template) => MessagePayload::Json(bind(template)),
+            MessagePayload::Protobuf(encoder) => MessagePayload::Protobuf(encoder.bind(bind)),
         };
-        Self { says, ..self.clone() }
+        Self { payload: says, ..self.clone() }
     }
 
     /// Every template of it.
     pub(super) fn templates(&self) -> Vec<&Template> {
-        match &self.says {
-            Says::Json(template) => vec![template],
-            Says::Protobuf(encoder) => encoder.templates(),
+        match &self.payload {
+            MessagePayload::Json(template) => vec![template],
+            MessagePayload::Protobuf(encoder) => encoder.templates(),
         }
     }
 }
 
-impl Says {
+impl MessagePayload {
     fn is_numbered(&self) -> bool {
         match self {
-            Self::Json(template) => template.is_numbered(),
-            Self::Protobuf(encoder) => encoder.templates().into_iter().any(Template::is_numbered),
+            Self::Json(template) => template.uses_message_number(),
+            Self::Protobuf(encoder) => encoder.templates().into_iter().any(Template::uses_message_number),
         }
     }
 }
 
-impl Said {
+impl FrameMatch {
     /// The same where the language may not be known.
-    pub(super) fn of(at: &At<'_>, known: Known<'_>) -> Option<Self> {
-        Self::read(at, known.language(at)?)
+    pub(super) fn read_known(at: &NodeReader<'_>, known: FormatStatus<'_>) -> Option<Self> {
+        Self::read(at, known.require(at)?)
     }
 
     /// `"/refused"`, or `{ at = "/refused/code", is = "blocked" }`.
-    fn read(at: &At<'_>, language: &Language) -> Option<Self> {
+    fn read(at: &NodeReader<'_>, language: &MessageFormat) -> Option<Self> {
         if !matches!(at.node.value, Value::Table(_)) {
-            return language.way_at(at).map(|way| Self { way, is: None });
+            return language.read_frame_path(at).map(|way| Self { path: way, expected: None });
         }
-        let fields = at.fields()?;
-        let way = fields.need("at", "where the frame says it, such as \"/refused/code\"");
-        let way = way.and_then(|at| language.way_at(&at));
-        let is = fields.need("is", "what stands there then").and_then(|at| plain(&at));
-        fields.close();
-        Some(Self { way: way?, is: Some(is?) })
+        let fields = at.table()?;
+        let way = fields.required("at", "where the frame says it, such as \"/refused/code\"");
+        let way = way.and_then(|at| language.read_frame_path(&at));
+        let is = fields.required("is", "what stands there then").and_then(|at| read_comparable(&at));
+        fields.reject_unknown_keys();
+        Some(Self { path: way?, expected: Some(is?) })
     }
 }
 
 /// Where the kept values stand. A header belongs to a request: a frame has none.
-fn keeps_of(at: &At<'_>, language: &Language, keep: &[Keep]) -> Vec<Way> {
+fn kept_paths(at: &NodeReader<'_>, language: &MessageFormat, keep: &[KeepRule]) -> Vec<FramePath> {
     let mut ways = Vec::with_capacity(keep.len());
-    for (name, at) in at.named().unwrap_or_default() {
-        match keep.iter().find(|keep| keep.name == name).map(|keep| &keep.from) {
-            Some(Source::Json(_)) => ways.extend(language.way_at(&at)),
-            Some(Source::Header(_)) => at.wrong("is kept of a header, but a frame has none: write a pointer"),
+    for (name, at) in at.named_entries().unwrap_or_default() {
+        match keep.iter().find(|keep| keep.name == name).map(|keep| &keep.source) {
+            Some(ValueSource::Json(_)) => ways.extend(language.read_frame_path(&at)),
+            Some(ValueSource::Header(_)) => at.add_error("is kept of a header, but a frame has none: write a pointer"),
             // Its own mistake was noted when it was read.
             None => {}
         }

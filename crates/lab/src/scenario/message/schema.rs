@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use prost_reflect::{DescriptorPool, FieldDescriptor, MessageDescriptor};
 use protox::file::{File, FileResolver, GoogleFileResolver};
 
-use super::way::{Hop, Kind, Target, Wire};
-use crate::report::words::known_names;
+use super::frame_path::{FieldType, PathSegment, ProtobufPath, WireType};
+use crate::report::format::known_names;
 
 /// The messages of a language.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,19 +27,19 @@ struct MessageType {
 pub(super) struct Field {
     name: String,
     pub(super) number: u32,
-    pub(super) kind: Kind,
-    pub(super) is_list: bool,
+    pub(super) field_type: FieldType,
+    pub(super) is_repeated: bool,
     /// Whether being left out says something else than being zero.
     has_presence: bool,
     pub(super) is_map: bool,
 }
 
 /// The files of a scenario by the names that it gives them; those of the language itself are always there.
-struct Files(BTreeMap<String, String>);
+struct ProtoFiles(BTreeMap<String, String>);
 
-impl FileResolver for Files {
+impl FileResolver for ProtoFiles {
     fn open_file(&self, name: &str) -> Result<File, protox::Error> {
-        match self.0.iter().find(|(known, _)| is_called(known, name)) {
+        match self.0.iter().find(|(known, _)| matches_import(known, name)) {
             Some((_, text)) => File::from_source(name, text),
             None => GoogleFileResolver::new().open_file(name),
         }
@@ -48,7 +48,7 @@ impl FileResolver for Files {
 
 /// Whether a file is the one that another file calls so: files import each other without the way that led the scenario
 /// to them.
-fn is_called(known: &str, name: &str) -> bool {
+fn matches_import(known: &str, name: &str) -> bool {
     known == name || known.strip_suffix(name).is_some_and(|rest| rest.ends_with('/'))
 }
 
@@ -57,7 +57,7 @@ fn is_called(known: &str, name: &str) -> bool {
 /// # Errors
 /// The place of the file that is wrong, and the sentence that says where in it and why.
 pub(super) fn compile(files: &BTreeMap<String, String>, names: &[String]) -> Result<DescriptorPool, (usize, String)> {
-    let mut compiler = protox::Compiler::with_file_resolver(Files(files.clone()));
+    let mut compiler = protox::Compiler::with_file_resolver(ProtoFiles(files.clone()));
     compiler.include_imports(true);
     for (place, name) in names.iter().enumerate() {
         let short = name.rsplit('/').next().unwrap_or(name);
@@ -69,7 +69,7 @@ pub(super) fn compile(files: &BTreeMap<String, String>, names: &[String]) -> Res
 
 impl Schema {
     /// Adds a message and everything that it is made of; gives its place.
-    pub(super) fn add(&mut self, message: &MessageDescriptor) -> usize {
+    pub(super) fn add_message(&mut self, message: &MessageDescriptor) -> usize {
         let name = message.full_name();
         if let Some(known) = self.messages.iter().position(|known| known.name == name) {
             return known;
@@ -77,44 +77,44 @@ impl Schema {
         let place = self.messages.len();
         // It stands there before its fields do: a message may hold itself.
         self.messages.push(MessageType { name: name.to_owned(), fields: Vec::new() });
-        let fields: Vec<Field> = message.fields().map(|field| self.field(&field)).collect();
+        let fields: Vec<Field> = message.fields().map(|field| self.convert_field(&field)).collect();
         self.messages[place].fields = fields;
         place
     }
 
-    fn field(&mut self, field: &FieldDescriptor) -> Field {
+    fn convert_field(&mut self, field: &FieldDescriptor) -> Field {
         Field {
             name: field.name().to_owned(),
             number: field.number(),
-            kind: self.kind(field),
-            is_list: field.is_list(),
+            field_type: self.convert_type(field),
+            is_repeated: field.is_list(),
             has_presence: field.supports_presence(),
             is_map: field.is_map(),
         }
     }
 
-    fn kind(&mut self, field: &FieldDescriptor) -> Kind {
+    fn convert_type(&mut self, field: &FieldDescriptor) -> FieldType {
         use prost_reflect::Kind as Found;
         match field.kind() {
-            Found::Double => Kind::Double,
-            Found::Float => Kind::Float,
-            Found::Int32 => Kind::Int32,
-            Found::Int64 => Kind::Int64,
-            Found::Uint32 => Kind::Uint32,
-            Found::Uint64 => Kind::Uint64,
-            Found::Sint32 => Kind::Sint32,
-            Found::Sint64 => Kind::Sint64,
-            Found::Fixed32 => Kind::Fixed32,
-            Found::Fixed64 => Kind::Fixed64,
-            Found::Sfixed32 => Kind::Sfixed32,
-            Found::Sfixed64 => Kind::Sfixed64,
-            Found::Bool => Kind::Bool,
-            Found::String => Kind::Text,
-            Found::Bytes => Kind::Bytes,
-            Found::Message(message) => Kind::Message(self.add(&message)),
+            Found::Double => FieldType::Double,
+            Found::Float => FieldType::Float,
+            Found::Int32 => FieldType::Int32,
+            Found::Int64 => FieldType::Int64,
+            Found::Uint32 => FieldType::Uint32,
+            Found::Uint64 => FieldType::Uint64,
+            Found::Sint32 => FieldType::Sint32,
+            Found::Sint64 => FieldType::Sint64,
+            Found::Fixed32 => FieldType::Fixed32,
+            Found::Fixed64 => FieldType::Fixed64,
+            Found::Sfixed32 => FieldType::Sfixed32,
+            Found::Sfixed64 => FieldType::Sfixed64,
+            Found::Bool => FieldType::Bool,
+            Found::String => FieldType::Text,
+            Found::Bytes => FieldType::Bytes,
+            Found::Message(message) => FieldType::Message(self.add_message(&message)),
             Found::Enum(words) => {
                 let words = words.values().map(|word| (word.name().to_owned(), word.number()));
-                Kind::Enum(words.collect::<Vec<_>>().into())
+                FieldType::Enum(words.collect::<Vec<_>>().into())
             }
         }
     }
@@ -123,7 +123,7 @@ impl Schema {
     ///
     /// # Errors
     /// The message has none of this name; the sentence lists those that it has.
-    pub(super) fn field_of(&self, message: usize, name: &str) -> Result<&Field, String> {
+    pub(super) fn find_field(&self, message: usize, name: &str) -> Result<&Field, String> {
         let message = &self.messages[message];
         message.fields.iter().find(|field| field.name == name).ok_or_else(|| {
             let known: Vec<&str> = message.fields.iter().map(|field| field.name.as_str()).collect();
@@ -135,38 +135,38 @@ impl Schema {
     ///
     /// # Errors
     /// It leads nowhere, or ends in a list.
-    pub(super) fn target(&self, message: usize, pointer: &str) -> Result<Target, String> {
-        let (mut hops, mut kind, mut has_zero) = (Vec::new(), Kind::Message(message), false);
+    pub(super) fn resolve_path(&self, message: usize, pointer: &str) -> Result<ProtobufPath, String> {
+        let (mut hops, mut kind, mut has_zero) = (Vec::new(), FieldType::Message(message), false);
         let mut tokens = pointer.split('/').skip(1).peekable();
         while let Some(token) = tokens.next() {
-            let Kind::Message(at) = kind else {
+            let FieldType::Message(at) = kind else {
                 return Err(format!("leads into `{token}`, but nothing stands inside of {}", kind.expected()));
             };
-            let field = self.field_of(at, token)?;
+            let field = self.find_field(at, token)?;
             if field.is_map {
                 return Err(format!("leads into `{token}`, a map: its entries have no places"));
             }
-            let index = match field.is_list {
+            let index = match field.is_repeated {
                 false => None,
-                true if field.kind.wire() != Wire::Length => {
+                true if field.field_type.wire_type() != WireType::Length => {
                     return Err(format!(
                         "leads into `{token}`, a list of numbers: its items have no places of their own"
                     ));
                 }
-                true => Some(index_of(token, tokens.next())?),
+                true => Some(parse_index(token, tokens.next())?),
             };
-            hops.push(Hop { number: field.number, index });
-            has_zero = !field.has_presence && !field.is_list;
-            kind = field.kind.clone();
+            hops.push(PathSegment { number: field.number, index });
+            has_zero = !field.has_presence && !field.is_repeated;
+            kind = field.field_type.clone();
         }
         if hops.is_empty() {
             return Err("must lead to a field, such as \"/moved/cell\"".to_owned());
         }
-        Ok(Target { hops, kind, has_zero })
+        Ok(ProtobufPath { segments: hops, field_type: kind, has_implicit_default: has_zero })
     }
 }
 
-fn index_of(list: &str, token: Option<&str>) -> Result<usize, String> {
+fn parse_index(list: &str, token: Option<&str>) -> Result<usize, String> {
     let index = token.and_then(|token| token.parse().ok());
     index.ok_or_else(|| format!("leads to the list `{list}`: say which of its items, such as /{list}/0"))
 }

@@ -3,48 +3,48 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::super::reader::{At, Fields, pointer_of};
-use super::super::target::Base;
-use super::super::template::{Names, Template};
-use super::Says;
-use super::encoder::Encoder;
+use super::super::reader::{NodeReader, TableReader, read_pointer};
+use super::super::target::BaseUrl;
+use super::super::template::{Template, TemplateNames};
+use super::MessagePayload;
+use super::encoder::ProtobufEncoder;
+use super::frame_path::FramePath;
 use super::schema::{Schema, compile};
-use super::way::Way;
 use crate::limits::ENDPOINTS_MAX;
-use crate::report::words::known_names;
+use crate::report::format::known_names;
 
 /// Where messages go.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Socket {
+pub struct SocketTarget {
     /// The places that connections are opened to, in turn.
-    pub doors: Vec<Door>,
+    pub endpoints: Vec<MessageEndpoint>,
     /// What is spoken there.
-    pub language: Language,
+    pub format: MessageFormat,
     /// What a frame holds that says that something is wrong.
-    pub error: Option<Way>,
+    pub error_path: Option<FramePath>,
 }
 
 /// A place that connections are opened to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Door {
+pub struct MessageEndpoint {
     /// Host and port.
-    pub base: Base,
+    pub base: BaseUrl,
     /// How frames are told apart there.
-    pub grammar: Grammar,
+    pub framing: MessageFraming,
 }
 
 /// How frames are told apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Grammar {
+pub enum MessageFraming {
     /// Each has its length in front of it (protobuf's length-delimited messages).
-    Lengths,
+    LengthDelimited,
     /// WebSocketDecoder (RFC 6455), asked for at this path.
     WebSocketDecoder(Template),
 }
 
 /// What frames are written in.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Language {
+pub enum MessageFormat {
     /// Texts of JSON.
     Json,
     /// Protobuf: the messages that are sent and received.
@@ -58,68 +58,70 @@ pub enum Language {
     },
 }
 
-impl Socket {
+impl SocketTarget {
     /// Whether any of its doors speaks TLS.
-    pub(crate) fn speaks_tls(&self) -> bool {
-        self.doors.iter().any(|door| door.base.tls)
+    pub(crate) fn uses_tls(&self) -> bool {
+        self.endpoints.iter().any(|door| door.base.uses_tls)
     }
 
-    pub(crate) fn read(at: &At<'_>, names: &Names, files: &BTreeMap<String, String>) -> Option<Self> {
-        let fields = at.fields()?;
-        let urls = fields.need("url", "where connections are opened to: one or several, tcp:// or ws://");
-        let written = urls.as_ref().map(At::one_or_many).unwrap_or_default();
-        let doors: Option<Vec<Vec<Door>>> = written.iter().map(|at| Door::read(at, names)).collect();
-        let language = Language::read(&fields, files);
-        let error = fields.take("error");
-        let error = error.and_then(|at| language.as_ref()?.way_at(&at));
-        fields.close();
-        let (doors, language, urls): (Vec<Door>, _, _) = (doors?.into_iter().flatten().collect(), language?, urls?);
+    pub(crate) fn read(at: &NodeReader<'_>, names: &TemplateNames, files: &BTreeMap<String, String>) -> Option<Self> {
+        let fields = at.table()?;
+        let urls = fields.required("url", "where connections are opened to: one or several, tcp:// or ws://");
+        let written = urls.as_ref().map(NodeReader::one_or_many).unwrap_or_default();
+        let doors: Option<Vec<Vec<MessageEndpoint>>> =
+            written.iter().map(|at| MessageEndpoint::read(at, names)).collect();
+        let language = MessageFormat::read(&fields, files);
+        let error = fields.optional("error");
+        let error = error.and_then(|at| language.as_ref()?.read_frame_path(&at));
+        fields.reject_unknown_keys();
+        let (doors, language, urls): (Vec<MessageEndpoint>, _, _) =
+            (doors?.into_iter().flatten().collect(), language?, urls?);
         if doors.is_empty() || doors.len() > ENDPOINTS_MAX {
-            urls.wrong(format!("must lead to one place, or up to {ENDPOINTS_MAX}, not to {}", doors.len()));
+            urls.add_error(format!("must lead to one place, or up to {ENDPOINTS_MAX}, not to {}", doors.len()));
         }
-        if language == Language::Json && doors.iter().any(|door| door.grammar == Grammar::Lengths) {
-            at.wrong("needs `proto` for tcp://: there, frames are protobuf with their length in front");
+        if language == MessageFormat::Json && doors.iter().any(|door| door.framing == MessageFraming::LengthDelimited) {
+            at.add_error("needs `proto` for tcp://: there, frames are protobuf with their length in front");
         }
-        Some(Self { doors, language, error })
+        Some(Self { endpoints: doors, format: language, error_path: error })
     }
 }
 
-impl Door {
+impl MessageEndpoint {
     /// Reads `tcp://host:port`, `ws://host[:port]/path` or `wss://…`; a port may be a range, such as 4001-4053.
-    fn read(at: &At<'_>, names: &Names) -> Option<Vec<Self>> {
+    fn read(at: &NodeReader<'_>, names: &TemplateNames) -> Option<Vec<Self>> {
         let text = at.text()?;
         let (scheme, rest) = text.split_once("://").unwrap_or_default();
         // Only the host is read as one: the path may have names of the run in it.
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let grammar = match (scheme, path) {
-            ("tcp", "") if authority.contains(':') => Grammar::Lengths,
+            ("tcp", "") if authority.contains(':') => MessageFraming::LengthDelimited,
             ("tcp", _) => {
-                at.wrong("must be tcp:// with a host and a port, and nothing behind them");
+                at.add_error("must be tcp:// with a host and a port, and nothing behind them");
                 return None;
             }
-            ("ws" | "wss", "") => Grammar::WebSocketDecoder(Template::plain("/".to_owned())),
+            ("ws" | "wss", "") => MessageFraming::WebSocketDecoder(Template::from_text("/".to_owned())),
             ("ws" | "wss", _) => {
-                Grammar::WebSocketDecoder(Template::read(at, names)?.without_prefix(text.len() - path.len()))
+                MessageFraming::WebSocketDecoder(Template::read(at, names)?.without_prefix(text.len() - path.len()))
             }
             _ => {
-                at.wrong(format!("must start with tcp://, ws:// or wss://, not \"{text}\""));
+                at.add_error(format!("must start with tcp://, ws:// or wss://, not \"{text}\""));
                 return None;
             }
         };
         let as_http = if scheme == "wss" { "https" } else { "http" };
-        let door = |authority: String| match Base::parse(&format!("{as_http}://{authority}")) {
-            Ok((base, _)) => Some(Self { base, grammar: grammar.clone() }),
+        let door = |authority: String| match BaseUrl::parse(&format!("{as_http}://{authority}")) {
+            Ok((base, _)) => Some(Self { base, framing: grammar.clone() }),
             Err(message) => {
-                at.wrong(message);
+                at.add_error(message);
                 None
             }
         };
-        authorities(authority).into_iter().map(door).collect()
+        expand_ports(authority).into_iter().map(door).collect()
     }
 }
 
 /// One host at each port of a range, where there is one.
-fn authorities(authority: &str) -> Vec<String> {
+fn expand_ports(authority: &str) -> Vec<String> {
     let range = authority.rsplit_once(':').and_then(|(host, ports)| {
         let (first, last) = ports.split_once('-')?;
         Some((host, first.parse::<u16>().ok()?..=last.parse::<u16>().ok()?))
@@ -130,42 +132,42 @@ fn authorities(authority: &str) -> Vec<String> {
     }
 }
 
-impl Language {
-    fn read(fields: &Fields<'_>, files: &BTreeMap<String, String>) -> Option<Self> {
-        let (proto, send, receive) = (fields.take("proto"), fields.take("send"), fields.take("receive"));
+impl MessageFormat {
+    fn read(fields: &TableReader<'_>, files: &BTreeMap<String, String>) -> Option<Self> {
+        let (proto, send, receive) = (fields.optional("proto"), fields.optional("send"), fields.optional("receive"));
         let Some(proto) = proto else {
             for at in [send, receive].into_iter().flatten() {
-                at.wrong("names a message, but no `proto` says what it is made of");
+                at.add_error("names a message, but no `proto` says what it is made of");
             }
             return Some(Self::Json);
         };
         let list = proto.one_or_many();
-        let names: Vec<String> = list.iter().filter_map(At::text).map(str::to_owned).collect();
+        let names: Vec<String> = list.iter().filter_map(NodeReader::text).map(str::to_owned).collect();
         for (at, name) in list.iter().zip(&names) {
             if !files.contains_key(name) {
-                at.wrong(format!("names \"{name}\", and there is no such file beside the scenario"));
+                at.add_error(format!("names \"{name}\", and there is no such file beside the scenario"));
                 return None;
             }
         }
         let pool = match compile(files, &names) {
             Ok(pool) => pool,
             Err((place, message)) => {
-                list[place].wrong(format!("is not right: {message}"));
+                list[place].add_error(format!("is not right: {message}"));
                 return None;
             }
         };
         let mut schema = Schema::default();
-        let mut root = |at: Option<At<'_>>, key: &str, what: &str| {
+        let mut root = |at: Option<NodeReader<'_>>, key: &str, what: &str| {
             let Some(at) = at else {
-                fields.at.wrong(format!("needs `{key}`: {what}"));
+                fields.reader.add_error(format!("needs `{key}`: {what}"));
                 return None;
             };
             let name = at.text()?;
             let Some(message) = pool.get_message_by_name(name) else {
-                at.wrong(format!("names \"{name}\", which is no message of {}", known_names(&names)));
+                at.add_error(format!("names \"{name}\", which is no message of {}", known_names(&names)));
                 return None;
             };
-            Some(schema.add(&message))
+            Some(schema.add_message(&message))
         };
         let send = root(send, "send", "the message that every frame to the service is");
         let receive = root(receive, "receive", "the message that every frame from it is");
@@ -174,22 +176,24 @@ impl Language {
     }
 
     /// A message that a step sends.
-    pub(super) fn says(&self, at: &At<'_>, names: &Names) -> Option<Says> {
+    pub(super) fn read_payload(&self, at: &NodeReader<'_>, names: &TemplateNames) -> Option<MessagePayload> {
         match self {
-            Self::Json => Template::read_json(at, names).map(Says::Json),
-            Self::Protobuf { schema, send, .. } => Encoder::read(at, schema, *send, names).map(Says::Protobuf),
+            Self::Json => Template::read_json(at, names).map(MessagePayload::Json),
+            Self::Protobuf { schema, send, .. } => {
+                ProtobufEncoder::read(at, schema, *send, names).map(MessagePayload::Protobuf)
+            }
         }
     }
 
     /// A place in a frame that comes.
-    pub(super) fn way_at(&self, at: &At<'_>) -> Option<Way> {
-        let text = pointer_of(at)?;
+    pub(super) fn read_frame_path(&self, at: &NodeReader<'_>) -> Option<FramePath> {
+        let text = read_pointer(at)?;
         match self {
-            Self::Json => Some(Way { text, fields: None }),
-            Self::Protobuf { schema, receive, .. } => match schema.target(*receive, &text) {
-                Ok(target) => Some(Way { text, fields: Some(target) }),
+            Self::Json => Some(FramePath { pointer: text, protobuf: None }),
+            Self::Protobuf { schema, receive, .. } => match schema.resolve_path(*receive, &text) {
+                Ok(target) => Some(FramePath { pointer: text, protobuf: Some(target) }),
                 Err(message) => {
-                    at.wrong(message);
+                    at.add_error(message);
                     None
                 }
             },

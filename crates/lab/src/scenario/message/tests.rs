@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use prost_reflect::{DynamicMessage, Value};
 
-use crate::scenario::{Document, Draw, Reconnect, Says, Scenario, Scope};
+use crate::scenario::{ArrivalContext, Document, MessagePayload, Reconnect, Scenario, Scope};
 
 const PROTO: &str = r#"syntax = "proto3";
 package p;
@@ -38,13 +38,13 @@ name = "j"
 
 fn read(text: &str) -> Result<Scenario, String> {
     let mut document = Document::parse(text).map_err(|mistakes| mistakes.to_string())?;
-    for name in document.files_needed() {
+    for name in document.required_files() {
         if name == "protos/say.proto" {
             document.add_file(&name, PROTO);
         }
     }
     // As a worker process reads it.
-    let again = document.recipe().document().map_err(|mistakes| mistakes.to_string())?;
+    let again = document.source().rebuild().map_err(|mistakes| mistakes.to_string())?;
     Scenario::read(&again).map_err(|mistakes| mistakes.to_string())
 }
 
@@ -57,11 +57,11 @@ fn pool() -> prost_reflect::DescriptorPool {
 fn decoded(step: &str) -> DynamicMessage {
     let scenario = read(&format!("{HEAD}{step}")).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let message = scenario.journeys[0].steps[0].message().unwrap();
-    let Says::Protobuf(encoder) = &message.says else { panic!("protobuf") };
+    let MessagePayload::Protobuf(encoder) = &message.payload else { panic!("protobuf") };
     let globals = BTreeMap::from([("run.id".to_owned(), "r".to_owned())]);
-    let draw = Some(Draw { run_id: "r", part: 0, index: 300, seed: 1, round: 0, nth: 7 });
+    let draw = Some(ArrivalContext { run_id: "r", load_step: 0, index: 300, seed: 1, round: 0, message_number: 7 });
     let (mut out, mut text) = (Vec::new(), String::new());
-    encoder.fill(&Scope { draw, ..Scope::of_run(&globals) }, &mut out, &mut text).unwrap();
+    encoder.encode(&Scope { arrival: draw, ..Scope::for_run(&globals) }, &mut out, &mut text).unwrap();
     DynamicMessage::decode(pool().get_message_by_name("p.Say").unwrap(), out.as_slice()).unwrap()
 }
 
@@ -123,19 +123,19 @@ fn check(replaced: (&str, &str), step: &str, expected: &[&str]) {
     assert_eq!(found.lines().collect::<Vec<_>>(), expected, "{text}");
 }
 
-const SAME: (&str, &str) = ("n", "n");
+const UNCHANGED: (&str, &str) = ("n", "n");
 const STEP: &str = "send = { all = {} }\nanswer = \"/all\"\n";
 
 #[test]
 fn mistakes_in_messages() {
-    check(SAME, STEP, &[]);
+    check(UNCHANGED, STEP, &[]);
     check(
-        SAME,
+        UNCHANGED,
         "send = { al = {} }\n",
         &["line 18: `journey.j.step.0.send.al` names `al`, which is no field of p.Say; known: all, inner, tags"],
     );
     check(
-        SAME,
+        UNCHANGED,
         "send = { all = { u32 = -1, b = 1, word = \"TWO\" } }\n",
         &[
             "line 18: `journey.j.step.0.send.all.b` must be true or false, not \"1\"",
@@ -144,12 +144,12 @@ fn mistakes_in_messages() {
         ],
     );
     check(
-        SAME,
+        UNCHANGED,
         "send = { tags = {} }\n",
         &["line 18: `journey.j.step.0.send.tags` is a map, which the lab does not send"],
     );
     check(
-        SAME,
+        UNCHANGED,
         "send = { all = {} }\nanswer = \"/all/alls\"\nkeep = { a = \"/all/list/0\" }\n",
         &[
             "line 19: `journey.j.step.0.answer` leads to the list `alls`: say which of its items, such as /alls/0",
@@ -157,7 +157,7 @@ fn mistakes_in_messages() {
         ],
     );
     check(
-        SAME,
+        UNCHANGED,
         "send = { all = {} }\nkeep = { a = \"/all/t\" }\nretry = { times = 1, backoff = \"1s\" }\n",
         &[
             "line 19: `journey.j.step.0.keep` needs `answer`: without one there is nothing to keep",
@@ -166,14 +166,14 @@ fn mistakes_in_messages() {
         ],
     );
     check(
-        SAME,
+        UNCHANGED,
         &format!("{STEP}[[journey.step]]\nname = \"b\"\nrequest = \"GET /{{{{nth}}}}\"\n"),
         &[
             "line 22: `journey.j.step.b.request` uses `{{nth}}`, which only messages have: those of a connection are counted",
         ],
     );
     check(
-        SAME,
+        UNCHANGED,
         &format!("{STEP}[[journey.step]]\nname = \"b\"\nrequest = \"GET /\"\n"),
         &[
             "line 15: `journey.j` has steps that `send` and steps that `request`: one connection speaks one language, so make \
@@ -212,7 +212,7 @@ fn mistakes_in_the_socket() {
         [("tcp://127.0.0.1:4001-4053", 53), ("tcp://127.0.0.1:4001-4001", 1), ("ws://[::1]:7-8/a-b", 2)]
     {
         let text = format!("{HEAD}{STEP}").replace("tcp://127.0.0.1:2", written);
-        let doors = read(&text).unwrap().target.socket.unwrap().doors;
+        let doors = read(&text).unwrap().target.socket.unwrap().endpoints;
         let last = written.split(['-', '/']).filter_map(|part| part.parse().ok()).next_back();
         assert_eq!((doors.len(), Some(doors[count - 1].base.port)), (count, last), "{written}");
     }
@@ -261,7 +261,7 @@ fn mistakes_in_phases_and_pushes() {
     );
     let push = format!("{STEP}[[push]]\nname = \"other\"\nat = \"/gone\"\n[gates]\n\"push.view.frames\" = \"> 0\"\n");
     check(
-        SAME,
+        UNCHANGED,
         &push,
         &[
             "line 21: `push.other.name` must be called otherwise: `other` are the frames that have no name",

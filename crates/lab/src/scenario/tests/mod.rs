@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Arrivals, Document, Scenario, builtins};
+use super::{Document, LoadProfile, Scenario, builtins};
 
-mod around;
+mod environment;
+mod journeys;
 mod phases;
 mod reference;
 mod templates;
-mod ways;
 
 /// The smallest scenario that is right.
 const GOOD: &str = r#"format = 1
@@ -263,8 +263,8 @@ fn gates_are_checked_before_a_byte_is_sent() {
 fn settings_change_variables_and_any_key() {
     let text = format!("{GOOD}[vars]\nsize = 3\n").replace("batch = 3", "batch = \"{{size}}\"");
     let batch = |settings: &[&str]| match read(&text, settings) {
-        Ok(scenario) => match scenario.phases[0].arrivals {
-            Arrivals::Batch { batch, .. } => Ok(batch),
+        Ok(scenario) => match scenario.phases[0].load_profile {
+            LoadProfile::Batch { batch, .. } => Ok(batch),
             _ => Ok(0),
         },
         Err(complaint) => Err(complaint),
@@ -314,7 +314,7 @@ fn a_gate_can_be_set_although_its_name_has_dots() {
 fn settings_belong_to_the_identity_and_free_ports_do_not() {
     let text = format!("{GOOD}[vars]\nport = \"free\"\nother = 1\n").replace("4000", "{{port}}");
     let document = Document::parse(&text).unwrap();
-    assert_eq!(document.free_ports(), ["port"]);
+    assert_eq!(document.free_port_variables(), ["port"]);
     let mut placed = document.clone();
     placed.set_port("port", 4321);
     assert_eq!(placed.hash(), document.hash());
@@ -331,7 +331,7 @@ fn another_target_is_not_spawned() {
     let mut document = Document::parse(&text).unwrap();
     document.set_target("http://10.0.0.1:80");
     let scenario = Scenario::read(&document).unwrap();
-    assert_eq!((scenario.target.url.host.as_str(), scenario.spawns()), ("10.0.0.1", false));
+    assert_eq!((scenario.target.url.host.as_str(), scenario.spawns_processes()), ("10.0.0.1", false));
 }
 
 #[test]
@@ -346,27 +346,27 @@ fn secrets_stay_out_of_command_lines() {
 #[test]
 fn every_built_in_scenario_is_right() {
     for builtin in builtins() {
-        let mut document = Document::parse(builtin.text).unwrap();
-        for (variable, port) in document.free_ports().iter().zip(5000..) {
+        let mut document = Document::parse(builtin.toml).unwrap();
+        for (variable, port) in document.free_port_variables().iter().zip(5000..) {
             document.set_port(variable, port);
         }
         builtin.files.iter().for_each(|(name, text)| document.add_file(name, text));
-        assert!(document.files_needed().is_empty(), "{} brings its files along", builtin.name);
+        assert!(document.required_files().is_empty(), "{} brings its files along", builtin.name);
         let scenario = Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{}:\n{mistakes}", builtin.name));
         assert_eq!(scenario.name, builtin.name);
-        assert!(!scenario.gates.is_empty() && scenario.spawns());
+        assert!(!scenario.gates.is_empty() && scenario.spawns_processes());
     }
 }
 
 #[test]
 fn the_leaderboard_is_the_one_of_the_report() {
     let leaderboard = builtins().iter().find(|builtin| builtin.name == "leaderboard").unwrap();
-    let mut document = Document::parse(leaderboard.text).unwrap();
-    document.free_ports().iter().for_each(|variable| document.set_port(variable, 5000));
+    let mut document = Document::parse(leaderboard.toml).unwrap();
+    document.free_port_variables().iter().for_each(|variable| document.set_port(variable, 5000));
     let phase = Scenario::read(&document).unwrap().phases.remove(0);
-    assert_eq!(phase.arrivals.count(), Some(6501));
+    assert_eq!(phase.load_profile.max_count(), Some(6501));
     assert_eq!(
-        phase.arrivals,
-        Arrivals::Batch { batch: 2167, every: super::Every::Time(Duration::from_secs(60)), times: 3 }
+        phase.load_profile,
+        LoadProfile::Batch { batch: 2167, every: super::BurstTrigger::Interval(Duration::from_secs(60)), times: 3 }
     );
 }

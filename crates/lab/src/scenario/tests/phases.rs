@@ -3,7 +3,7 @@
 use std::ops::Add as _;
 use std::time::Duration;
 
-use super::super::{Arrivals, Each, EdgeArrivals, Every, Opening, Phase, Reconnect};
+use super::super::{BurstTrigger, EdgeSearch, LoadProfile, OpeningSpec, PerClientLimit, Phase, Reconnect};
 use super::{GOOD, complaints, read};
 
 const OPEN: &str = "arrivals = { batch = 3 }\nin_flight_max = 2";
@@ -24,10 +24,13 @@ const HIGHER: &str = "arrivals = { hold = { connections = 50, open_per_s = 10, o
 #[test]
 fn a_phase_goes_on_with_the_connections_of_an_earlier_one() {
     let read = read(&levels(&format!("{HIGHER}\nkeeps = \"p\"")), &[]).unwrap();
-    let Arrivals::Hold { opening, connections, .. } = read.phases[1].arrivals else { panic!() };
+    let LoadProfile::Hold { opening, connections, .. } = read.phases[1].load_profile else { panic!() };
     // Only those that are missing take their time.
-    assert_eq!((opening.kept, opening.missing(connections), opening.planned(connections)), (20, 30, s(3)));
-    let shown: Vec<_> = read.phases.iter().map(|phase| (phase.keeps, phase.leaves)).collect();
+    assert_eq!(
+        (opening.inherited, opening.new_connections(connections), opening.planned_duration(connections)),
+        (20, 30, s(3))
+    );
+    let shown: Vec<_> = read.phases.iter().map(|phase| (phase.resumes_phase, phase.leaves_open)).collect();
     assert_eq!(shown, [(None, true), (Some(0), false)]);
 }
 
@@ -92,44 +95,55 @@ fn s(seconds: u64) -> Duration {
 }
 
 #[track_caller]
-fn open(load: &str, expected: &Arrivals, count: Option<u64>, lasting: Duration) {
+fn open(load: &str, expected: &LoadProfile, count: Option<u64>, lasting: Duration) {
     let phase = phase(&format!("arrivals = {load}\nin_flight_max = 7"));
-    assert_eq!((&phase.arrivals, phase.in_flight_max), (expected, 7));
-    assert_eq!((phase.arrivals.count(), phase.arrivals.lasting_min()), (count, lasting));
+    assert_eq!((&phase.load_profile, phase.in_flight_max), (expected, 7));
+    assert_eq!((phase.load_profile.max_count(), phase.load_profile.min_duration()), (count, lasting));
 }
 
 #[track_caller]
-fn closed(load: &str, expected: &Arrivals, in_flight: u64, count: Option<u64>, lasting: Duration) {
+fn closed(load: &str, expected: &LoadProfile, in_flight: u64, count: Option<u64>, lasting: Duration) {
     let phase = phase(&format!("arrivals = {load}"));
-    assert_eq!((&phase.arrivals, phase.in_flight_max), (expected, in_flight));
-    assert_eq!((phase.arrivals.count(), phase.arrivals.lasting_min()), (count, lasting));
+    assert_eq!((&phase.load_profile, phase.in_flight_max), (expected, in_flight));
+    assert_eq!((phase.load_profile.max_count(), phase.load_profile.min_duration()), (count, lasting));
 }
 
 #[test]
 fn open_loads() {
-    let batch = |every, times| Arrivals::Batch { batch: 3, every, times };
-    open("{ batch = 3 }", &batch(Every::Time(s(0)), 1), Some(3), s(0));
-    open("{ batch = 3, every = \"60s\", times = 4 }", &batch(Every::Time(s(60)), 4), Some(12), s(180));
-    open("{ batch = 3, every = \"done\", times = 4 }", &batch(Every::Done, 4), Some(12), s(0));
-    open("{ rate = 2.5, for = \"4s\" }", &Arrivals::Rate { rate_per_s: 2.5, lasting: s(4) }, Some(10), s(4));
-    let ramp = Arrivals::Ramp { from_per_s: 0.0, to_per_s: 10.0, lasting: s(4) };
+    let batch = |every, times| LoadProfile::Batch { batch: 3, every, times };
+    open("{ batch = 3 }", &batch(BurstTrigger::Interval(s(0)), 1), Some(3), s(0));
+    open("{ batch = 3, every = \"60s\", times = 4 }", &batch(BurstTrigger::Interval(s(60)), 4), Some(12), s(180));
+    open("{ batch = 3, every = \"done\", times = 4 }", &batch(BurstTrigger::PreviousDone, 4), Some(12), s(0));
+    open("{ rate = 2.5, for = \"4s\" }", &LoadProfile::Rate { rate_per_s: 2.5, lasting: s(4) }, Some(10), s(4));
+    let ramp = LoadProfile::Ramp { from_per_s: 0.0, to_per_s: 10.0, lasting: s(4) };
     open("{ ramp = { from = 0, to = 10 }, for = \"4s\" }", &ramp, Some(20), s(4));
     // Far more than ever come: the mean of 100, eight standard deviations, and 16.
-    open("{ poisson = 25, for = \"4s\" }", &Arrivals::Poisson { rate_per_s: 25.0, lasting: s(4) }, Some(196), s(4));
+    open("{ poisson = 25, for = \"4s\" }", &LoadProfile::Poisson { rate_per_s: 25.0, lasting: s(4) }, Some(196), s(4));
 }
 
 #[test]
 fn closed_loads() {
-    let clients = |each| Arrivals::Clients { clients: 8, each };
-    closed("{ clients = 8, requests = 5 }", &clients(Each::Requests(5)), 8, Some(40), s(0));
-    closed("{ clients = 8, for = \"3s\" }", &clients(Each::Lasting(s(3))), 8, None, s(3));
-    let ladder = |each, pause| Arrivals::Ladder { levels: vec![1, 9, 5], each, pause };
-    closed("{ ladder = [1, 9, 5], requests = 2 }", &ladder(Each::Requests(2), s(0)), 9, Some(30), s(0));
-    closed("{ ladder = [1, 9, 5], for = \"2s\", pause = \"1s\" }", &ladder(Each::Lasting(s(2)), s(1)), 9, None, s(8));
+    let clients = |each| LoadProfile::Clients { clients: 8, each };
+    closed("{ clients = 8, requests = 5 }", &clients(PerClientLimit::Requests(5)), 8, Some(40), s(0));
+    closed("{ clients = 8, for = \"3s\" }", &clients(PerClientLimit::Duration(s(3))), 8, None, s(3));
+    let ladder = |each, pause| LoadProfile::Ladder { levels: vec![1, 9, 5], each, pause };
+    closed("{ ladder = [1, 9, 5], requests = 2 }", &ladder(PerClientLimit::Requests(2), s(0)), 9, Some(30), s(0));
+    closed(
+        "{ ladder = [1, 9, 5], for = \"2s\", pause = \"1s\" }",
+        &ladder(PerClientLimit::Duration(s(2)), s(1)),
+        9,
+        None,
+        s(8),
+    );
     let hold = |open_per_s, rate_per_s| {
-        let opening = Opening { per_s: open_per_s, ..Opening::default() };
-        let within = opening.planned(20) + opening.within;
-        Arrivals::Hold { connections: 20, opening: Opening { within, ..opening }, rate_per_s, lasting: s(60) }
+        let opening = OpeningSpec { per_s: open_per_s, ..OpeningSpec::default() };
+        let within = opening.planned_duration(20) + opening.timeout;
+        LoadProfile::Hold {
+            connections: 20,
+            opening: OpeningSpec { timeout: within, ..opening },
+            rate_per_s,
+            lasting: s(60),
+        }
     };
     closed("{ hold = { connections = 20 }, for = \"60s\" }", &hold(None, None), 20, Some(0), s(60));
     closed(
@@ -143,11 +157,11 @@ fn closed_loads() {
 
 #[test]
 fn searches() {
-    let least = EdgeArrivals {
+    let least = EdgeSearch {
         from_per_s: 10.0,
         to_per_s: 500.0,
-        level: s(5),
-        hold: s(30),
+        level_duration: s(5),
+        hold_duration: s(30),
         precision: 0.03,
         poisson: false,
         latency_ms: None,
@@ -155,10 +169,10 @@ fn searches() {
         backlog: true,
     };
     let text = "{ edge = { from = 10, to = 500, overload = { backlog = true } } }";
-    open(text, &Arrivals::Edge(least.clone()), None, s(35));
-    let all = EdgeArrivals {
-        level: s(2),
-        hold: s(9),
+    open(text, &LoadProfile::Edge(least.clone()), None, s(35));
+    let all = EdgeSearch {
+        level_duration: s(2),
+        hold_duration: s(9),
         precision: 0.1,
         poisson: true,
         latency_ms: Some((0.999, 250.0)),
@@ -168,7 +182,7 @@ fn searches() {
     };
     let text = "{ edge = { from = 10, to = 500, level = \"2s\", hold = \"9s\", precision = 0.1, poisson = true, \
                 overload = { latency = \"p999 > 250ms\", errors = \"> 1.5 %\" } } }";
-    open(text, &Arrivals::Edge(all), None, s(11));
+    open(text, &LoadProfile::Edge(all), None, s(11));
 }
 
 #[test]

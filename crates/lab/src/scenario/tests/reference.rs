@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::arrivals::KINDS;
-use super::super::mistakes::Notes;
-use super::super::reader::At;
-use super::super::{Document, ROLES, Scenario, filled, root};
+use super::super::arrivals::LOAD_KINDS;
+use super::super::reader::NodeReader;
+use super::super::validation::ErrorCollector;
+use super::super::{Document, METRIC_ROLES, Scenario, scenario_reader, with_variables};
 
 const REFERENCE: &str = include_str!("../../../../../docs/scenario.md");
 
@@ -27,7 +27,7 @@ const REST: [(&str, &str); 3] = [
 ];
 
 /// The reference without its examples, and each of these with its line.
-fn parts() -> (String, Vec<(usize, String)>) {
+fn text_and_examples() -> (String, Vec<(usize, String)>) {
     let (mut prose, mut examples, mut inside) = (String::new(), Vec::new(), false);
     for (number, line) in (1..).zip(REFERENCE.lines()) {
         match (line, inside) {
@@ -52,14 +52,14 @@ fn completed(example: &str) -> String {
 
 fn placed(example: &str) -> Document {
     let mut document = Document::parse(&completed(example)).unwrap();
-    document.free_ports().iter().for_each(|variable| document.set_port(variable, 5000));
+    document.free_port_variables().iter().for_each(|variable| document.set_port(variable, 5000));
     FILES.iter().for_each(|(name, text)| document.add_file(name, text));
     document
 }
 
 #[test]
 fn every_example_is_right() {
-    let (_, examples) = parts();
+    let (_, examples) = text_and_examples();
     assert!(examples.len() > 15, "the examples are found");
     for (line, example) in examples {
         if let Err(mistakes) = Scenario::read(&placed(&example)) {
@@ -72,11 +72,11 @@ fn every_example_is_right() {
 /// from the others. A table is only read where the key that leads to it is used: so none is left out.
 fn known_and_used() -> BTreeMap<Vec<&'static str>, BTreeSet<&'static str>> {
     let mut tables: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-    for (_, example) in parts().1 {
-        let notes = Notes::default();
+    for (_, example) in text_and_examples().1 {
+        let notes = ErrorCollector::default();
         let document = placed(&example);
-        let root = filled(&document, &notes);
-        let _ = root::read(&At::new(&root, "", &notes), document.files());
+        let root = with_variables(&document, &notes);
+        let _ = scenario_reader::read_scenario(&NodeReader::new(&root, "", &notes), document.files());
         for (known, used) in notes.tables.into_inner() {
             tables.entry(known).or_default().extend(used);
         }
@@ -86,7 +86,7 @@ fn known_and_used() -> BTreeMap<Vec<&'static str>, BTreeSet<&'static str>> {
 
 #[test]
 fn every_key_that_the_reader_knows_is_explained_and_used() {
-    let (prose, _) = parts();
+    let (prose, _) = text_and_examples();
     let words: BTreeSet<&str> = prose
         .split('`')
         .skip(1)
@@ -102,23 +102,23 @@ fn every_key_that_the_reader_knows_is_explained_and_used() {
         }
     }
     let used: BTreeSet<&str> = tables.values().flatten().copied().collect();
-    assert!(KINDS.iter().all(|kind| used.contains(kind)), "every kind of load has an example");
+    assert!(LOAD_KINDS.iter().all(|kind| used.contains(kind)), "every kind of load has an example");
     let acts = ["kill", "stop", "continue", "term", "restart"];
-    for word in ROLES.iter().chain(&crate::aggregate::STATISTICS).chain(&acts) {
+    for word in METRIC_ROLES.iter().chain(&crate::aggregate::STATISTICS).chain(&acts) {
         assert!(words.contains(word), "docs/scenario.md does not explain `{word}`");
     }
 }
 
 #[test]
 fn every_kind_of_figure_is_listed() {
-    let (prose, examples) = parts();
+    let (prose, examples) = text_and_examples();
     for (_, example) in examples {
         let scenario = Scenario::read(&placed(&example)).unwrap();
-        let (journeys, works) = (&scenario.journeys, &scenario.works);
+        let (journeys, works) = (&scenario.journeys, &scenario.work_specs);
         let paths =
             crate::aggregate::known_figures(journeys, works, &scenario.phases, &scenario.observers, &scenario.pushes);
         let derived: BTreeSet<&str> =
-            works.iter().flat_map(|work| &work.derive).map(|(name, _)| name.as_str()).collect();
+            works.iter().flat_map(|work| &work.derived).map(|(name, _)| name.as_str()).collect();
         for path in paths {
             let place = if path.starts_with("push.") { 2 } else { 1 };
             let figure = path.split('.').nth(place).unwrap();

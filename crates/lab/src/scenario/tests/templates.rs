@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::super::{Body, Draw, Feed, Keep, Rows, Scenario, Scope, Source, Step, Template};
+use super::super::{ArrivalContext, Body, Feed, FeedRows, KeepRule, Scenario, Scope, Step, Template, ValueSource};
 use super::{GOOD, complaints, read};
 
 fn body(step: &Step) -> &Template {
@@ -21,8 +21,8 @@ fn rendered(index: u64, seed: u64) -> (String, String) {
     let scenario = read(&text, &[]).unwrap();
     let globals = BTreeMap::from([("run.id", "r1"), ("said", "a \"b\"\n")].map(|(k, v)| (k.to_owned(), v.to_owned())));
     let picks = [["x", "y", "z"].map(str::to_owned).to_vec()];
-    let draw = Some(Draw { run_id: "r1", part: 0, index, seed, round: 0, nth: 0 });
-    let scope = Scope { globals: &globals, kept: &[], picks: &picks, feeds: &[], draw };
+    let draw = Some(ArrivalContext { run_id: "r1", load_step: 0, index, seed, round: 0, message_number: 0 });
+    let scope = Scope { globals: &globals, kept: &[], picks: &picks, feeds: &[], arrival: draw };
     let step = &scenario.journeys[0].steps[0];
     (step.request().unwrap().path.render(&scope).unwrap(), body(step).render(&scope).unwrap())
 }
@@ -73,8 +73,8 @@ count = 1000000
 zipf = 2
 ";
 
-fn rows(feed: &Feed) -> Rows {
-    feed.rows(match feed.name.as_str() {
+fn rows(feed: &Feed) -> FeedRows {
+    feed.parse_rows(match feed.name.as_str() {
         "u" => "id,name\n0,ann\n1,bob\n2,\"c \"\"q\"\"\"\n",
         _ => "{\"name\":\"x\"}\n{\"name\":\"y\"}\n",
     })
@@ -85,9 +85,9 @@ fn rows(feed: &Feed) -> Rows {
 fn drawn(index: u64, seed: u64) -> (String, Vec<String>) {
     let json = "json = { n = \"{{key.k}}\", i = \"{{ index }}\", t = \"k{{key.k}}\", u = \"{{feed.u.id}}\", q = \"{{feed.u.name}}\" }";
     let scenario = read(&with(&format!("{json}{DRAWS}")), &[]).unwrap();
-    let feeds: Vec<Rows> = scenario.feeds.iter().map(rows).collect();
-    let draw = Some(Draw { run_id: "r", part: 0, index, seed, round: 0, nth: 0 });
-    let scope = Scope { globals: &BTreeMap::new(), kept: &[], picks: &[], feeds: &feeds, draw };
+    let feeds: Vec<FeedRows> = scenario.feeds.iter().map(rows).collect();
+    let draw = Some(ArrivalContext { run_id: "r", load_step: 0, index, seed, round: 0, message_number: 0 });
+    let scope = Scope { globals: &BTreeMap::new(), kept: &[], picks: &[], feeds: &feeds, arrival: draw };
     let steps = &scenario.journeys[0].steps;
     let path = steps[1].request().unwrap().path.render(&scope).unwrap();
     (body(&steps[0]).render(&scope).unwrap(), path.split('/').skip(1).map(str::to_owned).collect())
@@ -153,9 +153,9 @@ fn step(lines: &str) -> Step {
 #[test]
 fn bodies_are_json_or_text() {
     assert!(step("").request().unwrap().body.is_none());
-    let draw = Some(Draw { run_id: "r", part: 0, index: 5, seed: 1, round: 0, nth: 0 });
+    let draw = Some(ArrivalContext { run_id: "r", load_step: 0, index: 5, seed: 1, round: 0, message_number: 0 });
     let globals = BTreeMap::new();
-    let scope = Scope { draw, ..Scope::of_run(&globals) };
+    let scope = Scope { arrival: draw, ..Scope::for_run(&globals) };
     let text = step("body = \"n=\\\"{{index}}\\\"\"");
     assert!(matches!(text.request().unwrap().body, Some(Body::Text(_))));
     assert_eq!(body(&text).render(&scope).unwrap(), "n=\"5\"");
@@ -167,16 +167,16 @@ fn bodies_are_json_or_text() {
 fn pauses() {
     let ms = Duration::from_millis;
     assert_eq!(step("").pause, None);
-    assert_eq!(step("").pause_for(1, 0, 0), Duration::ZERO);
-    assert_eq!(step("pause = \"1s\"").pause_for(7, 3, 0), ms(1000));
+    assert_eq!(step("").pause_duration(1, 0, 0), Duration::ZERO);
+    assert_eq!(step("pause = \"1s\"").pause_duration(7, 3, 0), ms(1000));
     let drawn = step("pause = { from = \"100ms\", to = \"200ms\" }");
     assert_eq!(drawn.pause, Some((ms(100), ms(200))));
-    let pauses: Vec<Duration> = (0..500).map(|seed| drawn.pause_for(seed, 1, 0)).collect();
+    let pauses: Vec<Duration> = (0..500).map(|seed| drawn.pause_duration(seed, 1, 0)).collect();
     assert!(pauses.iter().all(|pause| (ms(100)..ms(200)).contains(pause)));
     let mean = pauses.iter().sum::<Duration>() / 500;
     assert!((ms(143)..ms(157)).contains(&mean), "{mean:?}: five standard deviations around the middle");
-    assert_ne!(drawn.pause_for(1, 1, 0), drawn.pause_for(1, 2, 0), "each step has its own");
-    assert_ne!(drawn.pause_for(1, 1, 0), drawn.pause_for(1, 1, 1), "and each round");
+    assert_ne!(drawn.pause_duration(1, 1, 0), drawn.pause_duration(1, 2, 0), "each step has its own");
+    assert_ne!(drawn.pause_duration(1, 1, 0), drawn.pause_duration(1, 1, 1), "and each round");
     check(
         "pause = { from = \"2s\", to = \"1s\" }",
         &["line 15: `journey.j.step.0.pause` must have a `from` that is not above its `to`"],
@@ -197,13 +197,13 @@ fn pauses() {
 #[test]
 fn values_are_kept_from_the_body_and_from_headers() {
     let kept = step("keep = { id = \"/id\", all = \"\", token = { header = \"X-Token\" } }").keep;
-    let keep = |name: &str, from| Keep { name: name.to_owned(), from };
+    let keep = |name: &str, from| KeepRule { name: name.to_owned(), source: from };
     assert_eq!(
         kept,
         [
-            keep("id", Source::Json("/id".to_owned())),
-            keep("all", Source::Json(String::new())),
-            keep("token", Source::Header("x-token".parse().unwrap())),
+            keep("id", ValueSource::Json("/id".to_owned())),
+            keep("all", ValueSource::Json(String::new())),
+            keep("token", ValueSource::Header("x-token".parse().unwrap())),
         ]
     );
     check(
@@ -238,13 +238,13 @@ fn what_the_run_knows_can_be_filled_in_beforehand() {
     let globals: BTreeMap<String, String> = globals.map(|(k, v)| (k.to_owned(), v.to_owned())).into();
     let bound = scenario.journeys[0].bind(&globals);
     let request = bound.steps[0].request().unwrap();
-    assert_eq!(request.path.constant(), Some("/r/\"T\""));
-    assert_eq!(request.headers[0].1.constant(), Some("\"T\""));
+    assert_eq!(request.path.as_constant(), Some("/r/\"T\""));
+    assert_eq!(request.headers[0].1.as_constant(), Some("\"T\""));
     // What the journey keeps by itself counts, although the setup kept the same name.
     let kept = [("id".to_owned(), "new".to_owned())];
-    let draw = Some(Draw { run_id: "r", part: 0, index: 5, seed: 1, round: 0, nth: 0 });
+    let draw = Some(ArrivalContext { run_id: "r", load_step: 0, index: 5, seed: 1, round: 0, message_number: 0 });
     for steps in [&bound.steps, &scenario.journeys[0].steps] {
-        let scope = Scope { globals: &globals, kept: &kept, picks: &[], feeds: &[], draw };
+        let scope = Scope { globals: &globals, kept: &kept, picks: &[], feeds: &[], arrival: draw };
         assert_eq!(body(&steps[0]).render(&scope).unwrap(), "{\"x\":\"\\\"T\\\"new5\"}");
     }
 }

@@ -7,16 +7,16 @@ use std::time::Duration;
 use lab::generator::StartedWork;
 use lab::plan::{LoadSpec, Schedule};
 use lab::record::ErrorKind;
-use lab::scenario::Each;
+use lab::scenario::PerClientLimit;
 
-use super::{NOBODY, Rig, burst, clients, drive, leg, scenario, setting, visit};
-use crate::scripted::{Act, Gate, Scripted, answer, ok};
+use super::{Harness, UNUSED_ADDRESS, burst, clients, generator_config, load_spec, run_load, scenario, visit};
+use crate::scripted_server::{Latch, ResponseAction, ScriptedServer, answer, ok};
 
 #[test]
 fn clients_make_exactly_the_journeys_that_they_should() {
     for workers in [1, 2, 5] {
-        let target = Scripted::start(|_| ok());
-        let said = drive(visit(), &target, leg(clients(3, 7), 1), workers);
+        let target = ScriptedServer::start(|_| ok());
+        let said = run_load(visit(), &target, load_spec(clients(3, 7), 1), workers);
         assert_eq!((said.counts(), target.connections(), target.requests()), ((21, 0, 0), 3, 21));
         let indexes: BTreeSet<u64> = said.rows().iter().map(|row| row[1].parse().unwrap()).collect();
         assert!(indexes.into_iter().eq(0..21));
@@ -25,26 +25,31 @@ fn clients_make_exactly_the_journeys_that_they_should() {
 
 #[test]
 fn clients_go_on_until_they_are_cut_and_end_after_their_exchange() {
-    let gate = Arc::new(Gate::default());
+    let gate = Arc::new(Latch::default());
     let opened = gate.clone();
-    let target = Scripted::start(move |asked| match asked.number {
+    let target = ScriptedServer::start(move |asked| match asked.number {
         0..10 => ok(),
-        _ => vec![Act::Wait(gate.clone()), Act::Write(answer(200, "ok"))],
+        _ => vec![ResponseAction::Wait(gate.clone()), ResponseAction::Write(answer(200, "ok"))],
     });
-    let schedule = Schedule::ClosedLoop { clients: 2, each: Each::Lasting(Duration::from_secs(3600)) };
-    let rig = Rig::start(setting(visit(), target.address), vec![leg(schedule, 1)], 1);
+    let schedule = Schedule::ClosedLoop { clients: 2, each: PerClientLimit::Duration(Duration::from_secs(3600)) };
+    let rig = Harness::start(generator_config(visit(), target.address), vec![load_spec(schedule, 1)], 1);
     target.await_requests(12);
-    rig.crew.end_load_step(0);
-    rig.crew.end_load_step(0);
+    rig.worker_pool.end_load_step(0);
+    rig.worker_pool.end_load_step(0);
     rig.await_gauges(|gauges| gauges.done == 10);
     opened.open();
-    let said = rig.until_over();
+    let said = rig.run_to_end();
     assert_eq!((said.counts(), target.requests()), ((12, 0, 0), 12));
 }
 
 #[test]
 fn a_client_that_is_refused_rests_and_tries_again() {
-    let said = Rig::start(setting(visit(), NOBODY.parse().unwrap()), vec![leg(clients(2, 3), 1)], 1).until_over();
+    let said = Harness::start(
+        generator_config(visit(), UNUSED_ADDRESS.parse().unwrap()),
+        vec![load_spec(clients(2, 3), 1)],
+        1,
+    )
+    .run_to_end();
     assert_eq!(said.counts(), (0, 0, 6));
 }
 
@@ -65,27 +70,34 @@ request = "GET /games/{{game}}"
 
 #[test]
 fn what_is_kept_is_filled_in_and_what_is_started_is_told() {
-    let target = Scripted::start(|asked| match asked.head.split(' ').next() {
+    let target = ScriptedServer::start(|asked| match asked.head.split(' ').next() {
         Some("POST") => {
             let index: String = asked.body.chars().filter(char::is_ascii_digit).collect();
-            vec![Act::Write(answer(201, &format!("{{\"id\": \"g{index}\"}}")))]
+            vec![ResponseAction::Write(answer(201, &format!("{{\"id\": \"g{index}\"}}")))]
         }
         _ => ok(),
     });
-    let said = drive(scenario(GAME), &target, leg(burst(4), 2), 2);
-    assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((4, 0, 0), (4, 0, 0), (4, 0, 0)));
-    let ids: BTreeSet<&str> = said.begun.iter().map(|begun| &*begun.id).collect();
+    let said = run_load(scenario(GAME), &target, load_spec(burst(4), 2), 2);
+    assert_eq!(
+        (said.counts(), said.counts_of_step(Some(0)), said.counts_of_step(Some(1))),
+        ((4, 0, 0), (4, 0, 0), (4, 0, 0))
+    );
+    let ids: BTreeSet<&str> = said.started_work.iter().map(|begun| &*begun.id).collect();
     assert_eq!(ids, BTreeSet::from(["g0", "g1", "g2", "g3"]));
     assert!(
-        said.begun
+        said.started_work
             .iter()
             .all(|StartedWork { work_index, intended, done, .. }| (*work_index, *intended) == (0, Duration::ZERO)
                 && *done > Duration::ZERO)
     );
-    let mut looked: Vec<String> = target.asked().iter().filter_map(|asked| path(&asked.head, "GET /games/")).collect();
+    let mut looked: Vec<String> =
+        target.received_requests().iter().filter_map(|asked| path(&asked.head, "GET /games/")).collect();
     looked.sort();
     assert_eq!(looked, ["g0", "g1", "g2", "g3"]);
-    let keys = target.asked().into_iter().filter_map(|asked| path(&asked.head.replace('\n', " "), "idempotency-key: "));
+    let keys = target
+        .received_requests()
+        .into_iter()
+        .filter_map(|asked| path(&asked.head.replace('\n', " "), "idempotency-key: "));
     assert_eq!(keys.collect::<BTreeSet<_>>().len(), 4);
 }
 
@@ -96,27 +108,31 @@ fn path(head: &str, mark: &str) -> Option<String> {
 
 #[test]
 fn a_list_of_what_was_started_is_one_piece_for_each_item() {
-    let target = Scripted::start(|_| vec![Act::Write(answer(201, "{\"id\": [\"a\", 7]}"))]);
+    let target = ScriptedServer::start(|_| vec![ResponseAction::Write(answer(201, "{\"id\": [\"a\", 7]}"))]);
     let steps = "[[journey.step]]\nrequest = \"POST /\"\nexpect = 201\nkeep = { game = \"/id\" }\nstarts = \"game\"";
-    let said = drive(scenario(steps), &target, leg(burst(1), 1), 1);
-    assert_eq!(said.begun.iter().map(|begun| &*begun.id).collect::<Vec<_>>(), ["a", "7"]);
+    let said = run_load(scenario(steps), &target, load_spec(burst(1), 1), 1);
+    assert_eq!(said.started_work.iter().map(|begun| &*begun.id).collect::<Vec<_>>(), ["a", "7"]);
 }
 
 #[test]
 fn a_journey_ends_where_it_does_not_go_well() {
     let answers = [answer(201, "{\"id\": 1}"), answer(429, ""), answer(201, "{}"), answer(503, "no")];
-    let target = Scripted::start(move |asked| match path(&asked.head, "POST ") {
-        Some(_) => vec![Act::Write(answers[asked.number as usize % 4].clone())],
-        None => vec![Act::Write(answer(404, "gone"))],
+    let target = ScriptedServer::start(move |asked| match path(&asked.head, "POST ") {
+        Some(_) => vec![ResponseAction::Write(answers[asked.number as usize % 4].clone())],
+        None => vec![ResponseAction::Write(answer(404, "gone"))],
     });
-    let said = drive(scenario(GAME), &target, leg(clients(1, 1), 1), 1);
-    assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((0, 0, 1), (1, 0, 0), (0, 0, 1)));
+    let said = run_load(scenario(GAME), &target, load_spec(clients(1, 1), 1), 1);
+    assert_eq!(
+        (said.counts(), said.counts_of_step(Some(0)), said.counts_of_step(Some(1))),
+        ((0, 0, 1), (1, 0, 0), (0, 0, 1))
+    );
     assert_eq!(said.errors(), [(1, ErrorKind::Status(404), 1, "404: gone")]);
 
     let answers = [answer(429, ""), answer(201, "{}"), answer(503, "no"), answer(201, "<html>")];
-    let target = Scripted::start(move |asked| vec![Act::Write(answers[asked.number as usize % 4].clone())]);
-    let said = drive(scenario(GAME), &target, leg(clients(1, 4), 1), 1);
-    assert_eq!((said.counts(), said.of(Some(1))), ((0, 1, 3), (0, 0, 0)));
+    let target =
+        ScriptedServer::start(move |asked| vec![ResponseAction::Write(answers[asked.number as usize % 4].clone())]);
+    let said = run_load(scenario(GAME), &target, load_spec(clients(1, 4), 1), 1);
+    assert_eq!((said.counts(), said.counts_of_step(Some(1))), ((0, 1, 3), (0, 0, 0)));
     let troubles: Vec<_> = said.errors().into_iter().map(|(_, trouble, count, _)| (trouble, count)).collect();
     assert_eq!(troubles, [(ErrorKind::Answer, 2), (ErrorKind::Status(503), 1)]);
     assert_eq!(said.errors()[0].3, "nothing at `/id`: {}");
@@ -126,34 +142,39 @@ fn a_journey_ends_where_it_does_not_go_well() {
 fn a_body_may_deny_with_the_status_of_success() {
     let answers =
         [r#"{"go": true}"#, r#"{"go": false}"#, r#"{"go": "false"}"#, r#"{"go": "false"}"#, "no", r#"{"go": false}"#];
-    let target = Scripted::start(move |asked| vec![Act::Write(answer(200, answers[asked.number as usize % 6]))]);
+    let target = ScriptedServer::start(move |asked| {
+        vec![ResponseAction::Write(answer(200, answers[asked.number as usize % 6]))]
+    });
     let steps = "[[journey.step]]\nrequest = \"POST /\"\ndenied = { at = \"/go\", is = false }\n\
                  [[journey.step]]\nname = \"then\"\nrequest = \"GET /\"\ndenied = { at = \"/go\", is = \"false\" }";
     // A text is no flag and a flag no text, which lets three steps pass; then one is denied, one is no JSON, one is denied.
-    let said = drive(scenario(steps), &target, leg(clients(1, 4), 1), 1);
-    assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((1, 2, 1), (2, 1, 1), (1, 1, 0)));
+    let said = run_load(scenario(steps), &target, load_spec(clients(1, 4), 1), 1);
+    assert_eq!(
+        (said.counts(), said.counts_of_step(Some(0)), said.counts_of_step(Some(1))),
+        ((1, 2, 1), (2, 1, 1), (1, 1, 0))
+    );
     assert!(said.errors()[0].3.starts_with("not JSON"), "{:?}", said.errors());
 }
 
 #[test]
 fn repeats_carry_the_same_bytes() {
-    let target = Scripted::start(|asked| match asked.number {
-        0 | 1 => vec![Act::Close],
+    let target = ScriptedServer::start(|asked| match asked.number {
+        0 | 1 => vec![ResponseAction::Close],
         _ => ok(),
     });
     let steps = "[[journey.step]]\nrequest = \"POST /\"\nheaders = { idempotency-key = \"{{uuid}}\" }\n\
                  retry = { times = 3, backoff = \"1ms\" }";
-    let said = drive(scenario(steps), &target, leg(burst(1), 1), 1);
+    let said = run_load(scenario(steps), &target, load_spec(burst(1), 1), 1);
     assert_eq!((said.counts(), said.retries(), target.requests()), ((1, 0, 0), 2, 3));
-    let heads: BTreeSet<String> = target.asked().into_iter().map(|asked| asked.head).collect();
+    let heads: BTreeSet<String> = target.received_requests().into_iter().map(|asked| asked.head).collect();
     assert_eq!(heads.len(), 1);
 }
 
 #[test]
 fn repeats_are_given_up_after_their_number() {
-    let target = Scripted::start(|_| vec![Act::Close]);
+    let target = ScriptedServer::start(|_| vec![ResponseAction::Close]);
     let steps = "[[journey.step]]\nrequest = \"GET /\"\nretry = { times = 3, backoff = \"1ms\" }";
-    let said = drive(scenario(steps), &target, leg(burst(1), 1), 1);
+    let said = run_load(scenario(steps), &target, load_spec(burst(1), 1), 1);
     assert_eq!((said.counts(), said.retries(), target.requests()), ((0, 0, 1), 3, 4));
 }
 
@@ -164,8 +185,8 @@ fn pauses_are_the_users_own_time() {
         "[[journey.step]]\nname = \"a\"\nrequest = \"GET /\"\n[[journey.step]]\nname = \"b\"\nrequest = \"GET /\"";
     let mut paused = scenario(two);
     paused.journeys[0].steps[1].pause = pause;
-    let target = Scripted::start(|_| ok());
-    let said = drive(paused, &target, leg(clients(3, 2), 1), 1);
+    let target = ScriptedServer::start(|_| ok());
+    let said = run_load(paused, &target, load_spec(clients(3, 2), 1), 1);
     assert_eq!(said.counts(), (6, 0, 0));
     let number = |row: &[String], at: usize| row[at].parse::<u64>().unwrap();
     let rows = said.rows();
@@ -181,7 +202,7 @@ fn pauses_are_the_users_own_time() {
 
     let mut paused = visit();
     paused.journeys[0].steps[0].pause = Some((Duration::from_millis(40), Duration::from_millis(40)));
-    let said = drive(paused, &target, leg(burst(2), 2), 1);
+    let said = run_load(paused, &target, load_spec(burst(2), 2), 1);
     // Nobody was expected before the pause was over: it is no latency.
     assert!(said.rows().iter().all(|row| row[4] == "40000"), "{:?}", said.rows());
 }
@@ -190,9 +211,9 @@ fn pauses_are_the_users_own_time() {
 fn nobody_begins_after_a_pause_that_ends_too_late() {
     let mut paused = visit();
     paused.journeys[0].steps[0].pause = Some((Duration::from_millis(80), Duration::from_millis(80)));
-    let target = Scripted::start(|_| ok());
-    let schedule = Schedule::ClosedLoop { clients: 2, each: Each::Lasting(Duration::from_millis(150)) };
-    let said = drive(paused, &target, leg(schedule, 1), 1);
+    let target = ScriptedServer::start(|_| ok());
+    let schedule = Schedule::ClosedLoop { clients: 2, each: PerClientLimit::Duration(Duration::from_millis(150)) };
+    let said = run_load(paused, &target, load_spec(schedule, 1), 1);
     // Each has time for one pause; where the machine took that time, for none.
     let (good, denied, errors) = said.counts();
     assert!(good <= 2 && (denied, errors) == (0, 0) && target.requests() == good, "{:?}", said.counts());
@@ -202,14 +223,14 @@ fn nobody_begins_after_a_pause_that_ends_too_late() {
 #[test]
 fn a_client_whose_requests_cannot_be_put_together_takes_orders_all_the_same() {
     let steps = "[[journey.step]]\nrequest = \"GET /{{index}}{{run.id}}\"";
-    let target = Scripted::start(|_| ok());
-    let mut broken = setting(scenario(steps), target.address);
+    let target = ScriptedServer::start(|_| ok());
+    let mut broken = generator_config(scenario(steps), target.address);
     broken.globals.clear();
-    let schedule = Schedule::ClosedLoop { clients: 2, each: Each::Lasting(Duration::from_secs(3600)) };
-    let rig = Rig::start(broken, vec![leg(schedule, 1)], 1);
+    let schedule = Schedule::ClosedLoop { clients: 2, each: PerClientLimit::Duration(Duration::from_secs(3600)) };
+    let rig = Harness::start(broken, vec![load_spec(schedule, 1)], 1);
     rig.await_gauges(|gauges| gauges.done >= 4);
-    rig.crew.end_load_step(0);
-    let said = rig.until_over();
+    rig.worker_pool.end_load_step(0);
+    let said = rig.run_to_end();
     assert!(said.errors()[0].1 == ErrorKind::Request && target.requests() == 0);
 }
 
@@ -219,18 +240,18 @@ fn a_client_that_pauses_when_its_part_is_cut_is_given_up() {
         "[[journey.step]]\nname = \"a\"\nrequest = \"GET /\"\n[[journey.step]]\nname = \"b\"\nrequest = \"GET /\"";
     let mut paused = scenario(two);
     paused.journeys[0].steps[1].pause = Some((Duration::from_secs(3600), Duration::from_secs(3600)));
-    let target = Scripted::start(|_| ok());
-    let rig = Rig::start(setting(paused, target.address), vec![leg(clients(2, 9), 1)], 1);
+    let target = ScriptedServer::start(|_| ok());
+    let rig = Harness::start(generator_config(paused, target.address), vec![load_spec(clients(2, 9), 1)], 1);
     target.await_requests(2);
-    rig.crew.end_load_step(0);
-    let said = rig.until_over();
+    rig.worker_pool.end_load_step(0);
+    let said = rig.run_to_end();
     assert_eq!((said.counts(), said.sum(|page| page.abandoned)), ((0, 0, 0), 2));
 
     // Before its first step nothing of it was due.
     let mut paused = visit();
     paused.journeys[0].steps[0].pause = Some((Duration::from_secs(3600), Duration::from_secs(3600)));
-    let leg = LoadSpec { load_step: 2, ..leg(clients(2, 9), 1) };
-    let rig = Rig::start(setting(paused, target.address), vec![leg], 1);
-    rig.crew.end_load_step(2);
-    assert_eq!(rig.until_over().counts(), (0, 0, 0));
+    let leg = LoadSpec { load_step: 2, ..load_spec(clients(2, 9), 1) };
+    let rig = Harness::start(generator_config(paused, target.address), vec![leg], 1);
+    rig.worker_pool.end_load_step(2);
+    assert_eq!(rig.run_to_end().counts(), (0, 0, 0));
 }

@@ -10,9 +10,9 @@ use lab::record::{ErrorKind, OpId};
 use lab::scenario::{Document, Reconnect, Scenario};
 use serde_json::{Value, json};
 
-use super::{HOUR, Rig, Said, burst, clients, leg, rate, setting};
-use crate::scripted::Gate;
-use crate::spoken::{Heard, PROTO, Reply, Spoken, Tongue};
+use super::{HOUR, Harness, HarnessResults, burst, clients, generator_config, load_spec, rate};
+use crate::message_server::{MessageServer, PROTO, ReceivedMessage, Reply, TestFraming};
+use crate::scripted_server::Latch;
 
 const STEPS: &str = r#"
 [[journey.step]]
@@ -29,14 +29,14 @@ keep   = { id = "/welcome/id" }
 
 const PUSHES: &str = "[[push]]\nname = \"view\"\nat = \"/view\"\nsince = \"/view/at_us\"\n";
 
-fn document(doors: &[&Spoken], tongue: Tongue, steps: &str) -> Document {
-    let url = |door: &&Spoken| match tongue {
-        Tongue::Lengths => format!("\"tcp://{}\"", door.address),
-        Tongue::Binary | Tongue::Text => format!("\"ws://{}/socket\"", door.address),
+fn document(doors: &[&MessageServer], tongue: TestFraming, steps: &str) -> Document {
+    let url = |door: &&MessageServer| match tongue {
+        TestFraming::LengthDelimited => format!("\"tcp://{}\"", door.address),
+        TestFraming::Binary | TestFraming::Text => format!("\"ws://{}/socket\"", door.address),
     };
     let urls: Vec<String> = doors.iter().map(url).collect();
     let proto = "proto = \"spoken.proto\"\nsend = \"spoken.Say\"\nreceive = \"spoken.Heard\"\n";
-    let proto = if tongue == Tongue::Text { "" } else { proto };
+    let proto = if tongue == TestFraming::Text { "" } else { proto };
     let opening = if steps.contains("\"join\"") { "opening = \"join\"\n" } else { "" };
     let text = format!(
         "format = 1\nname = \"messages\"\nsummary = \"What a test wants\"\n[target]\nurl = \"http://127.0.0.1:1\"\n\
@@ -45,16 +45,16 @@ fn document(doors: &[&Spoken], tongue: Tongue, steps: &str) -> Document {
         urls.join(", ")
     );
     let mut document = Document::parse(&text).unwrap();
-    document.files_needed().iter().for_each(|name| document.add_file(name, PROTO));
+    document.required_files().iter().for_each(|name| document.add_file(name, PROTO));
     document
 }
 
-fn speaking(doors: &[&Spoken], tongue: Tongue, steps: &str) -> GeneratorConfig {
+fn message_config(doors: &[&MessageServer], tongue: TestFraming, steps: &str) -> GeneratorConfig {
     let scenario = Scenario::read(&document(doors, tongue, steps)).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let nobody = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
     GeneratorConfig {
         message_endpoints: doors.iter().map(|door| vec![door.address]).collect(),
-        ..setting(scenario, nobody)
+        ..generator_config(scenario, nobody)
     }
 }
 
@@ -64,21 +64,27 @@ fn hold(connections: u64, rate_per_s: f64) -> LoadSpec {
 }
 
 /// Ends it when so many journeys are over, those that join included.
-fn after(over: u64, setting: GeneratorConfig, leg: LoadSpec, workers: u32) -> Said {
-    after_all_stand(0, over, setting, leg, workers)
+fn run_until_done(over: u64, setting: GeneratorConfig, leg: LoadSpec, workers: u32) -> HarnessResults {
+    run_until_open_and_done(0, over, setting, leg, workers)
 }
 
 /// The same, and not before so many connections stand: one worker may be far ahead of another.
-fn after_all_stand(held: u64, over: u64, setting: GeneratorConfig, leg: LoadSpec, workers: u32) -> Said {
-    let rig = Rig::start(setting, vec![leg], workers);
+fn run_until_open_and_done(
+    held: u64,
+    over: u64,
+    setting: GeneratorConfig,
+    leg: LoadSpec,
+    workers: u32,
+) -> HarnessResults {
+    let rig = Harness::start(setting, vec![leg], workers);
     rig.await_gauges(|gauges| gauges.held >= held);
     rig.await_gauges(|gauges| gauges.done >= over);
-    rig.crew.end_load_step(0);
-    rig.until_over()
+    rig.worker_pool.end_load_step(0);
+    rig.run_to_end()
 }
 
-fn count(said: &Spoken, member: &str) -> u64 {
-    said.heard().iter().filter(|heard| heard.message.get(member).is_some()).count() as u64
+fn count(said: &MessageServer, member: &str) -> u64 {
+    said.received().iter().filter(|heard| heard.message.get(member).is_some()).count() as u64
 }
 
 fn unix_us() -> i64 {
@@ -86,7 +92,7 @@ fn unix_us() -> i64 {
 }
 
 /// Welcomes everybody, and shows a view before each move is answered.
-fn friendly(heard: &Heard) -> Vec<Reply> {
+fn friendly_script(heard: &ReceivedMessage) -> Vec<Reply> {
     let said = &heard.message;
     if said.get("hello").is_some() {
         return vec![Reply::Frame(json!({ "welcome": { "id": heard.connection + 1 } }))];
@@ -103,7 +109,7 @@ fn friendly(heard: &Heard) -> Vec<Reply> {
 }
 
 /// Frames of the pushes by their place, and the 50th percentile of their delay in milliseconds.
-fn pushed(said: &Said) -> Vec<(usize, u64, u64, u64)> {
+fn pushed(said: &HarnessResults) -> Vec<(usize, u64, u64, u64)> {
     let mut all = Vec::new();
     for place in 0..2 {
         let (mut frames, mut bytes, mut delay) = (0, 0, lab::record::histogram());
@@ -120,25 +126,28 @@ fn pushed(said: &Said) -> Vec<(usize, u64, u64, u64)> {
 
 const JOIN: OpId = OpId { journey: 1, step: None };
 
-fn moves(said: &[Value]) -> Vec<u64> {
+fn move_numbers(said: &[Value]) -> Vec<u64> {
     said.iter().filter_map(|said| said.get("move")?.get("seq")?.as_u64()).collect()
 }
 
 #[track_caller]
-fn check_held(tongue: Tongue) {
-    let target = Spoken::start(tongue, friendly);
-    let said = after_all_stand(20, 120, speaking(&[&target], tongue, STEPS), hold(20, 1000.0), 2);
+fn check_held(tongue: TestFraming) {
+    let target = MessageServer::start(tongue, friendly_script);
+    let said = run_until_open_and_done(20, 120, message_config(&[&target], tongue, STEPS), hold(20, 1000.0), 2);
     let moved = count(&target, "move");
-    assert_eq!((said.of_op(JOIN), said.counts()), ((20, 0, 0), (moved, 0, 0)), "{:?}", said.errors());
+    assert_eq!((said.counts_of_op(JOIN), said.counts()), ((20, 0, 0), (moved, 0, 0)), "{:?}", said.errors());
     for (connection, said) in target.by_connection() {
         assert!(said[0].get("hello").is_some_and(|hello| hello["versions"] == json!([1, 2])), "{connection}: {said:?}");
-        assert_eq!(moves(&said), (1..said.len() as u64).collect::<Vec<u64>>());
-        if tongue != Tongue::Text {
+        assert_eq!(move_numbers(&said), (1..said.len() as u64).collect::<Vec<u64>>());
+        if tongue != TestFraming::Text {
             assert_eq!(said[1]["move"], json!({ "seq": 1, "step": 1, "by": -3, "key": 7 }));
         }
     }
-    let names: std::collections::BTreeSet<String> =
-        target.heard().iter().filter_map(|heard| heard.message["hello"]["name"].as_str().map(str::to_owned)).collect();
+    let names: std::collections::BTreeSet<String> = target
+        .received()
+        .iter()
+        .filter_map(|heard| heard.message["hello"]["name"].as_str().map(str::to_owned))
+        .collect();
     assert_eq!(names.len(), 20, "each connection is somebody");
     let pushed = pushed(&said);
     assert_eq!((pushed[0].1, pushed[1].1), (moved, moved));
@@ -149,58 +158,63 @@ fn check_held(tongue: Tongue) {
 
 #[test]
 fn held_connections_say_something_first_and_then_a_rate_goes_over_them() {
-    check_held(Tongue::Lengths);
-    check_held(Tongue::Binary);
-    check_held(Tongue::Text);
+    check_held(TestFraming::LengthDelimited);
+    check_held(TestFraming::Binary);
+    check_held(TestFraming::Text);
 }
 
 #[test]
 fn nothing_is_asked_before_everybody_is_in() {
-    let gate = Arc::new(Gate::default());
+    let gate = Arc::new(Latch::default());
     let opened = gate.clone();
-    let target = Spoken::start(Tongue::Lengths, move |heard| {
+    let target = MessageServer::start(TestFraming::LengthDelimited, move |heard| {
         if heard.connection == 3 && heard.message.get("hello").is_some() {
             gate.wait();
         }
-        friendly(heard)
+        friendly_script(heard)
     });
-    let rig = Rig::start(speaking(&[&target], Tongue::Lengths, STEPS), vec![hold(4, 1000.0)], 2);
+    let rig = Harness::start(message_config(&[&target], TestFraming::LengthDelimited, STEPS), vec![hold(4, 1000.0)], 2);
     // The others stand, and have nothing to do.
     let gauges = rig.await_gauges(|gauges| gauges.held == 3);
     assert_eq!((gauges.due, gauges.queued, count(&target, "move")), (4, 0, 0));
     opened.open();
     rig.await_gauges(|gauges| gauges.done >= 24);
-    rig.crew.end_load_step(0);
-    let said = rig.until_over();
+    rig.worker_pool.end_load_step(0);
+    let said = rig.run_to_end();
     let all_in = said.opened.iter().map(|opened| opened.2).max().unwrap();
     let moves = said.rows().into_iter().filter(|row| row[2] == "0").map(|row| row[4].parse::<u64>().unwrap());
     assert_eq!(moves.min(), Some(all_in.as_micros() as u64));
     // What was pushed meanwhile counts, and how late it came then does not.
-    assert_eq!((said.of_op(JOIN), said.held()), ((4, 0, 0), [4, 0, 0, 0, 0]));
+    assert_eq!((said.counts_of_op(JOIN), said.held()), ((4, 0, 0), [4, 0, 0, 0, 0]));
 }
 
 #[test]
 fn what_an_opening_keeps_is_the_connections_own() {
-    let target = Spoken::start(Tongue::Lengths, |heard| match heard.message["move"]["seq"].as_u64() {
-        Some(seq) => vec![Reply::Frame(json!({ "moved": { "seq": seq + 100 } }))],
-        None => vec![Reply::Frame(json!({ "welcome": { "id": heard.connection + 1 } }))],
-    });
+    let target =
+        MessageServer::start(TestFraming::LengthDelimited, |heard| match heard.message["move"]["seq"].as_u64() {
+            Some(seq) => vec![Reply::Frame(json!({ "moved": { "seq": seq + 100 } }))],
+            None => vec![Reply::Frame(json!({ "welcome": { "id": heard.connection + 1 } }))],
+        });
     let kept = STEPS.replace("seq = \"{{nth}}\"", "seq = \"{{id}}\"");
-    let said = after(20, speaking(&[&target], Tongue::Lengths, &kept), hold(4, 500.0), 2);
-    assert_eq!((said.of_op(JOIN), said.held()), ((4, 0, 0), [4, 0, 0, 0, 0]), "{:?}", said.errors());
+    let said = run_until_done(20, message_config(&[&target], TestFraming::LengthDelimited, &kept), hold(4, 500.0), 2);
+    assert_eq!((said.counts_of_op(JOIN), said.held()), ((4, 0, 0), [4, 0, 0, 0, 0]), "{:?}", said.errors());
     for (connection, said) in target.by_connection() {
-        assert!(said.len() > 1 && moves(&said).iter().all(|seq| *seq == connection + 1), "{connection}: {said:?}");
+        assert!(
+            said.len() > 1 && move_numbers(&said).iter().all(|seq| *seq == connection + 1),
+            "{connection}: {said:?}"
+        );
     }
     // A journey that keeps another value changes it for those after it.
-    let target = Spoken::start(Tongue::Lengths, |heard| match heard.message["move"]["seq"].as_u64() {
-        Some(seq) => vec![Reply::Frame(json!({ "moved": { "seq": seq + 100 } }))],
-        None => vec![Reply::Frame(json!({ "welcome": { "id": heard.connection + 1 } }))],
-    });
+    let target =
+        MessageServer::start(TestFraming::LengthDelimited, |heard| match heard.message["move"]["seq"].as_u64() {
+            Some(seq) => vec![Reply::Frame(json!({ "moved": { "seq": seq + 100 } }))],
+            None => vec![Reply::Frame(json!({ "welcome": { "id": heard.connection + 1 } }))],
+        });
     let changed = kept.replace("denied = \"/refused\"\n", "keep = { id = \"/moved/seq\" }\n");
-    after(20, speaking(&[&target], Tongue::Lengths, &changed), hold(4, 500.0), 2);
+    run_until_done(20, message_config(&[&target], TestFraming::LengthDelimited, &changed), hold(4, 500.0), 2);
     for (connection, said) in target.by_connection() {
         let expected = (0..said.len() as u64 - 1).map(|round| connection + 1 + 100 * round);
-        assert!(said.len() > 2 && moves(&said).into_iter().eq(expected), "{connection}: {said:?}");
+        assert!(said.len() > 2 && move_numbers(&said).into_iter().eq(expected), "{connection}: {said:?}");
     }
 }
 
@@ -208,7 +222,7 @@ fn what_an_opening_keeps_is_the_connections_own() {
 fn a_message_is_said_again_until_its_answer_says_so() {
     let rounds = |times: u64| {
         let heard = Arc::new(std::sync::Mutex::new(std::collections::BTreeMap::<u64, i64>::new()));
-        let target = Spoken::start(Tongue::Lengths, move |said| {
+        let target = MessageServer::start(TestFraming::LengthDelimited, move |said| {
             let mut heard = heard.lock().unwrap();
             let moves = heard.entry(said.connection).or_default();
             *moves += 1;
@@ -218,9 +232,14 @@ fn a_message_is_said_again_until_its_answer_says_so() {
             "[[journey.step]]\nsend = {{ move = {{ seq = 1 }} }}\nanswer = \"/moved\"\n\
              repeat = {{ times = {times}, until = {{ at = \"/moved/x\", is = 3 }} }}\n"
         );
-        let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(2), 2) };
-        let said = Rig::start(speaking(&[&target], Tongue::Lengths, &steps), vec![leg], 1).until_over();
-        (said.counts(), said.of(Some(0)), said.errors().into_iter().map(|error| error.3.to_owned()).collect::<Vec<_>>())
+        let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(2), 2) };
+        let said =
+            Harness::start(message_config(&[&target], TestFraming::LengthDelimited, &steps), vec![leg], 1).run_to_end();
+        (
+            said.counts(),
+            said.counts_of_step(Some(0)),
+            said.errors().into_iter().map(|error| error.3.to_owned()).collect::<Vec<_>>(),
+        )
     };
     assert_eq!(rounds(9), ((2, 0, 0), (6, 0, 0), vec![]));
     let unmet = "2 rounds, and none was the last: the answer never said so".to_owned();
@@ -229,58 +248,74 @@ fn a_message_is_said_again_until_its_answer_says_so() {
 
 #[test]
 fn a_message_may_start_work() {
-    let target = Spoken::start(Tongue::Lengths, friendly);
+    let target = MessageServer::start(TestFraming::LengthDelimited, friendly_script);
     let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\nkeep = { id = \"/welcome/id\" }\nstarts = \"id\"\n\
                  [work.id]\nstatus = \"POST /status\"\nids = \"ids\"\nbulk = 5\nstuck_after = \"60s\"\nid = \"/id\"\n\
                  state = { at = \"/state\", waiting = \"w\", running = \"r\", finished = \"f\", failed = \"x\" }\n";
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(3), 3) };
-    let said = Rig::start(speaking(&[&target], Tongue::Lengths, steps), vec![leg], 1).until_over();
-    let mut begun: Vec<&str> = said.begun.iter().map(|begun| &*begun.id).collect();
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(3), 3) };
+    let said =
+        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, steps), vec![leg], 1).run_to_end();
+    let mut begun: Vec<&str> = said.started_work.iter().map(|begun| &*begun.id).collect();
     begun.sort_unstable();
     assert_eq!((said.counts(), begun), ((3, 0, 0), vec!["1", "2", "3"]));
 }
 
 #[test]
 fn doors_are_opened_in_turn() {
-    let targets = [Spoken::start(Tongue::Lengths, friendly), Spoken::start(Tongue::Lengths, friendly)];
-    let doors: Vec<&Spoken> = targets.iter().collect();
-    let said = after_all_stand(10, 30, speaking(&doors, Tongue::Lengths, STEPS), hold(10, 500.0), 3);
+    let targets = [
+        MessageServer::start(TestFraming::LengthDelimited, friendly_script),
+        MessageServer::start(TestFraming::LengthDelimited, friendly_script),
+    ];
+    let doors: Vec<&MessageServer> = targets.iter().collect();
+    let said = run_until_open_and_done(
+        10,
+        30,
+        message_config(&doors, TestFraming::LengthDelimited, STEPS),
+        hold(10, 500.0),
+        3,
+    );
     let moved = targets.iter().map(|target| count(target, "move")).sum();
-    assert_eq!((said.of_op(JOIN), said.counts()), ((10, 0, 0), (moved, 0, 0)));
+    assert_eq!((said.counts_of_op(JOIN), said.counts()), ((10, 0, 0), (moved, 0, 0)));
     assert!(targets.iter().all(|target| target.by_connection().len() == 5), "five each");
 }
 
 #[test]
 fn arrivals_without_a_held_connection_have_one_of_their_own() {
-    let target = Spoken::start(Tongue::Binary, friendly);
+    let target = MessageServer::start(TestFraming::Binary, friendly_script);
     let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\nkeep = { id = \"/welcome/id\" }\n\
                  [[journey.step]]\nsend = { move = { seq = \"{{id}}\" } }\nanswer = \"/moved\"\nrepeat = 3\n\
                  [[journey.step]]\nsend = { leave = {} }\n";
     for (schedule, arrivals) in [(burst(12), 12), (clients(3, 4), 24)] {
-        let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(schedule, 5) };
-        let said = Rig::start(speaking(&[&target], Tongue::Binary, steps), vec![leg], 2).until_over();
-        assert_eq!((said.counts(), said.of(Some(1)), said.of(Some(2))), ((12, 0, 0), (36, 0, 0), (12, 0, 0)));
+        let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(schedule, 5) };
+        let said = Harness::start(message_config(&[&target], TestFraming::Binary, steps), vec![leg], 2).run_to_end();
+        assert_eq!(
+            (said.counts(), said.counts_of_step(Some(1)), said.counts_of_step(Some(2))),
+            ((12, 0, 0), (36, 0, 0), (12, 0, 0))
+        );
         assert_eq!(target.await_ends(arrivals), arrivals);
     }
     for (connection, said) in target.by_connection() {
-        assert_eq!((said.len(), moves(&said)), (5, vec![connection + 1; 3]));
+        assert_eq!((said.len(), move_numbers(&said)), (5, vec![connection + 1; 3]));
     }
 }
 
 #[test]
 fn refusals_and_errors_are_told_apart() {
-    let target = Spoken::start(Tongue::Lengths, |heard| match heard.message["move"]["seq"].as_u64() {
-        // Whoever comes back is kept waiting.
-        None if heard.connection > 0 => vec![],
-        None => vec![Reply::Frame(json!({ "welcome": {} }))],
-        Some(1) => vec![Reply::Frame(json!({ "refused": { "code": "blocked" } }))],
-        Some(2) => vec![Reply::Frame(json!({ "refused": { "code": "gone" } })), Reply::Frame(json!({ "moved": {} }))],
-        Some(3) => vec![Reply::Frame(json!({ "error": { "code": "too_fast" } })), Reply::Hang],
-        Some(_) => vec![],
-    });
+    let target =
+        MessageServer::start(TestFraming::LengthDelimited, |heard| match heard.message["move"]["seq"].as_u64() {
+            // Whoever comes back is kept waiting.
+            None if heard.connection > 0 => vec![],
+            None => vec![Reply::Frame(json!({ "welcome": {} }))],
+            Some(1) => vec![Reply::Frame(json!({ "refused": { "code": "blocked" } }))],
+            Some(2) => {
+                vec![Reply::Frame(json!({ "refused": { "code": "gone" } })), Reply::Frame(json!({ "moved": {} }))]
+            }
+            Some(3) => vec![Reply::Frame(json!({ "error": { "code": "too_fast" } })), Reply::Close],
+            Some(_) => vec![],
+        });
     let steps = STEPS.replace("denied = \"/refused\"", "denied = { at = \"/refused/code\", is = \"blocked\" }");
-    let said = after(4, speaking(&[&target], Tongue::Lengths, &steps), hold(1, 10.0), 1);
-    assert_eq!((said.of_op(JOIN), said.counts()), ((1, 0, 0), (1, 1, 1)));
+    let said = run_until_done(4, message_config(&[&target], TestFraming::LengthDelimited, &steps), hold(1, 10.0), 1);
+    assert_eq!((said.counts_of_op(JOIN), said.counts()), ((1, 0, 0), (1, 1, 1)));
     // What was refused otherwise answered nothing.
     assert_eq!(pushed(&said)[1].1, 1);
     let wrong = "the service says that something is wrong: 12 bytes with * too_fast";
@@ -289,7 +324,7 @@ fn refusals_and_errors_are_told_apart() {
 
 #[test]
 fn one_of_several_frames_may_be_the_answer() {
-    let target = Spoken::start(Tongue::Binary, |heard| match heard.message["move"]["seq"].as_u64() {
+    let target = MessageServer::start(TestFraming::Binary, |heard| match heard.message["move"]["seq"].as_u64() {
         Some(1) => vec![Reply::Frame(json!({ "refused": { "code": "blocked" } }))],
         Some(2) => vec![Reply::Frame(json!({ "refused": { "code": "late" } }))],
         Some(3) => vec![Reply::Frame(json!({ "refused": { "code": "gone" } }))],
@@ -298,50 +333,54 @@ fn one_of_several_frames_may_be_the_answer() {
     let steps = "[[journey.step]]\nsend = { move = { seq = \"{{index}}\" } }\n\
                  answer = [\"/moved\", { at = \"/refused/code\", is = \"blocked\" }]\n\
                  denied = [{ at = \"/refused/code\", is = \"late\" }, { at = \"/refused/code\", is = \"gone\" }]\n";
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(5), 5) };
-    let said = Rig::start(speaking(&[&target], Tongue::Binary, steps), vec![leg], 1).until_over();
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(5), 5) };
+    let said = Harness::start(message_config(&[&target], TestFraming::Binary, steps), vec![leg], 1).run_to_end();
     assert_eq!(said.counts(), (3, 2, 0));
 }
 
 /// Messages that nothing answers, the last one included, to a target that ends the connection at `leave`.
 #[track_caller]
-fn check_unanswered(tongue: Tongue) {
-    let target = Spoken::start(tongue, |heard| match heard.message.get("leave") {
-        Some(_) => vec![Reply::Hang],
-        None => friendly(heard),
+fn check_unanswered(tongue: TestFraming) {
+    let target = MessageServer::start(tongue, |heard| match heard.message.get("leave") {
+        Some(_) => vec![Reply::Close],
+        None => friendly_script(heard),
     });
     let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\n\
                  [[journey.step]]\npause = { until = \"1s\" }\nsend = { leave = {} }\n";
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(400), 400) };
-    let said = Rig::start(speaking(&[&target], tongue, steps), vec![leg], 1).until_over();
-    assert_eq!((said.counts(), said.of(Some(1))), ((400, 0, 0), (400, 0, 0)), "{:?}", said.errors());
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(400), 400) };
+    let said = Harness::start(message_config(&[&target], tongue, steps), vec![leg], 1).run_to_end();
+    assert_eq!((said.counts(), said.counts_of_step(Some(1))), ((400, 0, 0), (400, 0, 0)), "{:?}", said.errors());
 }
 
 #[test]
 fn whoever_has_said_its_last_word_may_be_hung_up_on() {
-    check_unanswered(Tongue::Lengths);
-    check_unanswered(Tongue::Binary);
+    check_unanswered(TestFraming::LengthDelimited);
+    check_unanswered(TestFraming::Binary);
 }
 
 #[test]
 fn a_connection_lost_after_a_message_fails_the_step_that_follows() {
-    let target = Spoken::start(Tongue::Lengths, |heard| match heard.message.get("leave") {
-        Some(_) => vec![Reply::Hang],
-        None => friendly(heard),
+    let target = MessageServer::start(TestFraming::LengthDelimited, |heard| match heard.message.get("leave") {
+        Some(_) => vec![Reply::Close],
+        None => friendly_script(heard),
     });
     let steps =
         "[[journey.step]]\nsend = { leave = {} }\n[[journey.step]]\nsend = { move = {} }\nanswer = \"/moved\"\n";
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(50), 50) };
-    let said = Rig::start(speaking(&[&target], Tongue::Lengths, steps), vec![leg], 1).until_over();
-    assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((0, 0, 50), (50, 0, 0), (0, 0, 50)));
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(50), 50) };
+    let said =
+        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, steps), vec![leg], 1).run_to_end();
+    assert_eq!(
+        (said.counts(), said.counts_of_step(Some(0)), said.counts_of_step(Some(1))),
+        ((0, 0, 50), (50, 0, 0), (0, 0, 50))
+    );
 }
 
 #[test]
 fn a_message_is_said_when_the_kernel_has_all_of_it() {
-    let gate = Arc::new(Gate::default());
+    let gate = Arc::new(Latch::default());
     let (closed, opened) = (gate.clone(), gate.clone());
     // The first connection is not read before the second one has said everything.
-    let target = Spoken::start(Tongue::Lengths, move |heard| {
+    let target = MessageServer::start(TestFraming::LengthDelimited, move |heard| {
         match (heard.connection, heard.message.get("leave")) {
             (0, None) => closed.wait(),
             (1, Some(_)) => opened.open(),
@@ -353,8 +392,9 @@ fn a_message_is_said_when_the_kernel_has_all_of_it() {
     let steps = format!(
         "[[journey.step]]\nsend = {{ hello = {{ name = \"{filler}\" }} }}\nrepeat = 100\n[[journey.step]]\nsend = {{ leave = {{}} }}\n"
     );
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(2), 2) };
-    let said = Rig::start(speaking(&[&target], Tongue::Lengths, &steps), vec![leg], 1).until_over();
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(2), 2) };
+    let said =
+        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, &steps), vec![leg], 1).run_to_end();
     gate.open();
     assert_eq!((said.counts(), target.await_ends(2)), ((2, 0, 0), 2), "{:?}", said.errors());
     for (connection, said) in target.by_connection() {
@@ -364,12 +404,13 @@ fn a_message_is_said_when_the_kernel_has_all_of_it() {
 
 #[test]
 fn all_wait_for_one_moment() {
-    let target = Spoken::start(Tongue::Lengths, friendly);
+    let target = MessageServer::start(TestFraming::LengthDelimited, friendly_script);
     let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\n\
                  [[journey.step]]\npause = { until = \"1500ms\" }\nsend = { move = { seq = 1 } }\nanswer = \"/moved\"\n";
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(rate(20.0, 500), 10) };
-    let said = Rig::start(speaking(&[&target], Tongue::Lengths, steps), vec![leg], 2).until_over();
-    assert_eq!((said.counts(), said.of(Some(1))), ((10, 0, 0), (10, 0, 0)));
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(rate(20.0, 500), 10) };
+    let said =
+        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, steps), vec![leg], 2).run_to_end();
+    assert_eq!((said.counts(), said.counts_of_step(Some(1))), ((10, 0, 0), (10, 0, 0)));
     let due: Vec<u64> = said.rows().iter().filter(|row| row[3] == "1").map(|row| row[4].parse().unwrap()).collect();
     assert!(due.iter().all(|due| *due >= 1_500_000), "{due:?}");
     assert!(due.contains(&1_500_000), "those who were in time were due at that very moment: {due:?}");
@@ -378,36 +419,41 @@ fn all_wait_for_one_moment() {
 #[test]
 fn whoever_loses_its_connection_comes_back_as_somebody_new() {
     let lost = Arc::new(AtomicU64::new(0));
-    let target = Spoken::start(Tongue::Lengths, move |heard| match heard.message["move"]["seq"].as_u64() {
-        Some(2) if lost.fetch_add(1, Ordering::SeqCst) == 0 => vec![Reply::Hang],
-        _ => friendly(heard),
-    });
-    let said = after(12, speaking(&[&target], Tongue::Lengths, STEPS), hold(1, 20.0), 1);
+    let target =
+        MessageServer::start(TestFraming::LengthDelimited, move |heard| match heard.message["move"]["seq"].as_u64() {
+            Some(2) if lost.fetch_add(1, Ordering::SeqCst) == 0 => vec![Reply::Close],
+            _ => friendly_script(heard),
+        });
+    let said = run_until_done(12, message_config(&[&target], TestFraming::LengthDelimited, STEPS), hold(1, 20.0), 1);
     let moved = count(&target, "move");
-    assert_eq!((said.of_op(JOIN), said.counts()), ((2, 0, 0), (moved - 1, 0, 1)));
+    assert_eq!((said.counts_of_op(JOIN), said.counts()), ((2, 0, 0), (moved - 1, 0, 1)));
     let by_connection = target.by_connection();
-    assert_eq!((moves(&by_connection[&0]), moves(&by_connection[&1])), (vec![1, 2], (1..=moved - 2).collect()));
+    assert_eq!(
+        (move_numbers(&by_connection[&0]), move_numbers(&by_connection[&1])),
+        (vec![1, 2], (1..=moved - 2).collect())
+    );
     assert_eq!(said.errors().iter().map(|error| (error.1, error.2)).collect::<Vec<_>>(), [(ErrorKind::Closed, 1)]);
 }
 
 #[test]
 fn frames_that_are_none_end_their_connection() {
     // A length of 2, and a field that ends beyond it.
-    let target = Spoken::start(Tongue::Lengths, |_| vec![Reply::Raw(vec![2, 0x0a, 9])]);
+    let target = MessageServer::start(TestFraming::LengthDelimited, |_| vec![Reply::Raw(vec![2, 0x0a, 9])]);
     let steps = "[[journey.step]]\nsend = { leave = {} }\nanswer = \"/moved\"\n";
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(1), 1) };
-    let said = Rig::start(speaking(&[&target], Tongue::Lengths, steps), vec![leg], 1).until_over();
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(1), 1) };
+    let said =
+        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, steps), vec![leg], 1).run_to_end();
     let message = "a frame of 2 bytes that is no message of the schema";
     assert_eq!((said.counts(), said.errors()), ((0, 0, 1), vec![(0, ErrorKind::Answer, 1, message)]));
 }
 
 #[test]
 fn pieces_are_put_together_and_questions_answered() {
-    let target = Spoken::start(Tongue::Text, |_| vec![Reply::Pieces("{\"moved\":{\"code\":\"late\"}}")]);
+    let target = MessageServer::start(TestFraming::Text, |_| vec![Reply::Pieces("{\"moved\":{\"code\":\"late\"}}")]);
     let steps = "[[journey.step]]\nsend = { say = \"{{index}}\" }\nanswer = \"/moved\"\nkeep = { code = \"/moved/code\" }\n\
                  [[journey.step]]\nname = \"again\"\nsend = { code = \"{{code}}\" }\nanswer = \"/moved\"\n";
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(2), 2) };
-    let said = Rig::start(speaking(&[&target], Tongue::Text, steps), vec![leg], 1).until_over();
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(2), 2) };
+    let said = Harness::start(message_config(&[&target], TestFraming::Text, steps), vec![leg], 1).run_to_end();
     assert_eq!(said.counts(), (2, 0, 0), "{:?}", said.errors());
     for said in target.by_connection().values() {
         assert!(said[0]["say"].is_u64() && said[1] == json!({ "code": "late" }), "{said:?}");
@@ -416,16 +462,16 @@ fn pieces_are_put_together_and_questions_answered() {
 
 #[test]
 fn a_server_without_websockets_says_so() {
-    let target = crate::scripted::Scripted::start(|_| crate::scripted::ok());
+    let target = crate::scripted_server::ScriptedServer::start(|_| crate::scripted_server::ok());
     let steps = "[[journey.step]]\nsend = { a = 1 }\n";
-    let mut document = document(&[], Tongue::Text, steps);
+    let mut document = document(&[], TestFraming::Text, steps);
     document.set(&format!("target.socket.url=ws://{}/", target.address)).unwrap();
     let scenario = Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let setting =
-        GeneratorConfig { message_endpoints: vec![vec![target.address]], ..setting(scenario, target.address) };
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..leg(burst(1), 1) };
-    let said = Rig::start(setting, vec![leg], 1).until_over();
+        GeneratorConfig { message_endpoints: vec![vec![target.address]], ..generator_config(scenario, target.address) };
+    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(1), 1) };
+    let said = Harness::start(setting, vec![leg], 1).run_to_end();
     let errors = said.errors();
     assert_eq!((said.counts(), errors[0].1), ((0, 0, 1), ErrorKind::Connect));
-    assert!(errors[0].3.starts_with("no WebSocketDecoder: answered 200 instead of 101"), "{errors:?}");
+    assert!(errors[0].3.starts_with("no WebSocket: answered 200 instead of 101"), "{errors:?}");
 }

@@ -23,10 +23,10 @@ use hdrhistogram::Histogram;
 use lab::generator::{Gauges, GeneratorConfig, MonotonicTime, Segment, StartedWork, WorkerPool, WorkerReport};
 use lab::plan::{LoadSpec, Schedule};
 use lab::record::{ErrorKind, ErrorStats, HeldStats, Interval, OpId};
-use lab::scenario::{Document, Each, Opening, Reconnect, Scenario};
+use lab::scenario::{Document, OpeningSpec, PerClientLimit, Reconnect, Scenario};
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use crate::scripted::Scripted;
+use crate::scripted_server::ScriptedServer;
 
 const HEADING: &str = r#"
 format = 1
@@ -51,24 +51,24 @@ name = "visit"
 "#;
 
 /// Where nobody listens. A port that was free a moment ago may be somebody's by now.
-pub(super) const NOBODY: &str = "127.0.0.1:1";
+pub(super) const UNUSED_ADDRESS: &str = "127.0.0.1:1";
 
 /// A run that is going on.
-pub(super) struct Rig {
-    pub(super) crew: WorkerPool,
+pub(super) struct Harness {
+    pub(super) worker_pool: WorkerPool,
     reports: RefCell<UnboundedReceiver<WorkerReport>>,
-    legs: Vec<LoadSpec>,
+    load_specs: Vec<LoadSpec>,
     workers: u32,
     /// What it has said so far.
-    said: RefCell<Said>,
+    results: RefCell<HarnessResults>,
 }
 
 /// What a run said, all intervals added up.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct HarnessResults {
     pub(super) intervals: Vec<Interval>,
-    pub(super) begun: Vec<StartedWork>,
-    pub(super) overs: Vec<(u32, u32, u64)>,
+    pub(super) started_work: Vec<StartedWork>,
+    pub(super) finished_steps: Vec<(u32, u32, u64)>,
     /// Who has said of which part that its connections stand, and when.
     pub(super) opened: Vec<(u32, u32, Duration)>,
     pub(super) ended: u32,
@@ -88,7 +88,7 @@ pub(super) fn visit() -> Scenario {
     scenario("[[journey.step]]\nrequest = \"GET /\"\ntimeout = \"20s\"")
 }
 
-pub(super) fn setting(scenario: Scenario, address: SocketAddr) -> GeneratorConfig {
+pub(super) fn generator_config(scenario: Scenario, address: SocketAddr) -> GeneratorConfig {
     GeneratorConfig {
         scenario: Arc::new(scenario),
         addresses: vec![address],
@@ -111,10 +111,10 @@ pub(super) const HOUR: Duration = Duration::from_secs(3600);
 
 /// So many connections, and a rate across them.
 pub(super) fn hold(connections: u64, rate_per_s: Option<f64>, lasting: Duration) -> LoadSpec {
-    leg(Schedule::Hold { connections, opening: Opening::default(), rate_per_s, lasting }, 1)
+    load_spec(Schedule::Hold { connections, opening: OpeningSpec::default(), rate_per_s, lasting }, 1)
 }
 
-pub(super) fn leg(schedule: Schedule, in_flight_max: u64) -> LoadSpec {
+pub(super) fn load_spec(schedule: Schedule, in_flight_max: u64) -> LoadSpec {
     let (start, reconnect) = (Duration::ZERO, Reconnect::Never);
     LoadSpec {
         phase_index: 0,
@@ -140,42 +140,48 @@ pub(super) fn rate(rate_per_s: f64, ms: u64) -> Schedule {
 }
 
 pub(super) fn clients(clients: u64, requests: u64) -> Schedule {
-    Schedule::ClosedLoop { clients, each: Each::Requests(requests) }
+    Schedule::ClosedLoop { clients, each: PerClientLimit::Requests(requests) }
 }
 
 /// Drives one leg to its end.
-pub(super) fn drive(scenario: Scenario, target: &Scripted, leg: LoadSpec, workers: u32) -> Said {
-    Rig::start(setting(scenario, target.address), vec![leg], workers).until_over()
+pub(super) fn run_load(scenario: Scenario, target: &ScriptedServer, leg: LoadSpec, workers: u32) -> HarnessResults {
+    Harness::start(generator_config(scenario, target.address), vec![leg], workers).run_to_end()
 }
 
-impl Rig {
+impl Harness {
     pub(super) fn start(setting: GeneratorConfig, legs: Vec<LoadSpec>, workers: u32) -> Self {
         let (crew, reports) = WorkerPool::start(Arc::new(setting), workers as usize).unwrap();
         legs.iter().for_each(|leg| crew.start_load(leg.clone()));
         let workers = crew.worker_count() as u32;
-        Self { crew, reports: RefCell::new(reports), legs, workers, said: RefCell::default() }
+        Self {
+            worker_pool: crew,
+            reports: RefCell::new(reports),
+            load_specs: legs,
+            workers,
+            results: RefCell::default(),
+        }
     }
 
     /// Takes a report. As a trial does it, what a leg of held connections is for begins when every worker has said that
     /// its own stand.
-    fn take(&self, report: WorkerReport) {
+    fn handle_report(&self, report: WorkerReport) {
         let opened = if let WorkerReport::ConnectionsOpen { part, .. } = report { Some(part) } else { None };
-        let mut said = self.said.borrow_mut();
-        said.take(report);
+        let mut said = self.results.borrow_mut();
+        said.add_report(report);
         let Some(part) = opened else { return };
         let all: Vec<Duration> = said.opened.iter().filter(|opened| opened.1 == part).map(|opened| opened.2).collect();
         if all.len() == self.workers as usize {
-            self.crew.start_requests(part, all.into_iter().max().unwrap());
+            self.worker_pool.start_requests(part, all.into_iter().max().unwrap());
         }
     }
 
-    fn take_next(&self) {
+    fn handle_next_report(&self) {
         let report = self.reports.borrow_mut().blocking_recv().unwrap();
-        self.take(report);
+        self.handle_report(report);
     }
 
     /// The sentence with which a worker gives up.
-    pub(super) fn until_broken(self) -> String {
+    pub(super) fn run_until_failure(self) -> String {
         loop {
             if let WorkerReport::WorkerFailed { message, .. } = self.reports.borrow_mut().blocking_recv().unwrap() {
                 return message;
@@ -184,58 +190,61 @@ impl Rig {
     }
 
     /// Hands another leg over once a part is over everywhere.
-    pub(super) fn go_on(&mut self, part: u32, leg: LoadSpec) {
-        let is_over = |said: &Said| said.overs.iter().filter(|over| over.1 == part).count() == self.workers as usize;
-        while !is_over(&self.said.borrow()) {
-            self.take_next();
+    pub(super) fn add_load(&mut self, part: u32, leg: LoadSpec) {
+        let is_over = |said: &HarnessResults| {
+            said.finished_steps.iter().filter(|over| over.1 == part).count() == self.workers as usize
+        };
+        while !is_over(&self.results.borrow()) {
+            self.handle_next_report();
         }
-        self.crew.start_load(leg.clone());
-        self.legs.push(leg);
+        self.worker_pool.start_load(leg.clone());
+        self.load_specs.push(leg);
     }
 
     /// Waits until everything is over, and then ends the crew.
-    pub(super) fn until_over(self) -> Said {
-        let all = self.parts().len() * self.workers as usize;
-        while self.said.borrow().overs.len() < all {
-            self.take_next();
+    pub(super) fn run_to_end(self) -> HarnessResults {
+        let all = self.load_steps().len() * self.workers as usize;
+        while self.results.borrow().finished_steps.len() < all {
+            self.handle_next_report();
         }
-        self.crew.stop(Duration::ZERO);
+        self.worker_pool.stop(Duration::ZERO);
         self.finish()
     }
 
     /// Ends the crew now.
-    pub(super) fn stop(self, grace: Duration) -> Said {
-        self.crew.stop(grace);
+    pub(super) fn stop(self, grace: Duration) -> HarnessResults {
+        self.worker_pool.stop(grace);
         self.finish()
     }
 
-    fn finish(self) -> Said {
-        while self.said.borrow().ended < self.workers {
-            self.take_next();
+    fn finish(self) -> HarnessResults {
+        while self.results.borrow().ended < self.workers {
+            self.handle_next_report();
         }
-        let gauges = self.crew.gauges();
-        let said = self.said.take();
-        said.keep_the_books(gauges);
-        let mut overs: Vec<(u32, u32)> = said.overs.iter().map(|(worker, part, _)| (*worker, *part)).collect();
+        let gauges = self.worker_pool.gauges();
+        let said = self.results.take();
+        said.check_accounting(gauges);
+        let mut overs: Vec<(u32, u32)> = said.finished_steps.iter().map(|(worker, part, _)| (*worker, *part)).collect();
         overs.sort_unstable();
-        let expected: BTreeSet<(u32, u32)> =
-            (0..self.workers).flat_map(|worker| self.parts().into_iter().map(move |part| (worker, part))).collect();
+        let expected: BTreeSet<(u32, u32)> = (0..self.workers)
+            .flat_map(|worker| self.load_steps().into_iter().map(move |part| (worker, part)))
+            .collect();
         assert!(overs.iter().copied().eq(expected), "{overs:?}");
         said
     }
 
-    fn parts(&self) -> Vec<u32> {
+    fn load_steps(&self) -> Vec<u32> {
         let parts = |leg: &LoadSpec| {
             let count = if let Schedule::Bursts { times, .. } = leg.schedule { times as u32 } else { 1 };
             leg.load_step..leg.load_step + count
         };
-        self.legs.iter().flat_map(parts).collect()
+        self.load_specs.iter().flat_map(parts).collect()
     }
 
     /// Waits until so many tries to open a held connection have come to nothing.
     pub(super) fn await_failures(&self, wanted: u64) {
-        while self.said.borrow().held()[2] < wanted {
-            self.take_next();
+        while self.results.borrow().held()[2] < wanted {
+            self.handle_next_report();
         }
     }
 
@@ -245,9 +254,9 @@ impl Rig {
             loop {
                 let report = self.reports.borrow_mut().try_recv();
                 let Ok(report) = report else { break };
-                self.take(report);
+                self.handle_report(report);
             }
-            let gauges = self.crew.gauges();
+            let gauges = self.worker_pool.gauges();
             if wanted(gauges) {
                 return gauges;
             }
@@ -256,35 +265,38 @@ impl Rig {
     }
 }
 
-impl Said {
+impl HarnessResults {
     #[track_caller]
-    fn take(&mut self, report: WorkerReport) {
+    fn add_report(&mut self, report: WorkerReport) {
         match report {
             WorkerReport::Interval(interval) => {
-                let late = |part: u32| self.overs.iter().any(|over| (over.0, over.1) == (interval.worker, part));
+                let late =
+                    |part: u32| self.finished_steps.iter().any(|over| (over.0, over.1) == (interval.worker, part));
                 assert!(!interval.ops.iter().any(|cell| late(cell.load_step)), "told after its part was over");
                 self.intervals.push(interval);
             }
-            WorkerReport::WorkStarted(pieces) => self.begun.extend(pieces),
+            WorkerReport::WorkStarted(pieces) => self.started_work.extend(pieces),
             WorkerReport::ConnectionsOpen { worker, part, at } => {
                 assert!(!self.opened.iter().any(|opened| (opened.0, opened.1) == (worker, part)), "said twice");
                 self.opened.push((worker, part, at));
             }
-            WorkerReport::LoadStepDone { worker, part, not_sent, .. } => self.overs.push((worker, part, not_sent)),
+            WorkerReport::LoadStepDone { worker, part, not_sent, .. } => {
+                self.finished_steps.push((worker, part, not_sent))
+            }
             WorkerReport::WorkerEnded { .. } => self.ended += 1,
             WorkerReport::WorkerFailed { message, .. } => panic!("{message}"),
         }
     }
 
     #[track_caller]
-    fn keep_the_books(&self, gauges: Gauges) {
+    fn check_accounting(&self, gauges: Gauges) {
         let cells = self.intervals.iter().flat_map(|interval| &interval.ops).filter(|cell| cell.op.step.is_none());
         let (ok, denied, errors) =
             cells.fold((0, 0, 0), |(a, b, c), cell| (a + cell.ok, b + cell.denied, c + cell.errors));
         let ended = ok + denied + errors + self.not_sent() + self.sum(|interval| interval.abandoned);
         assert_eq!((gauges.due, gauges.done), (ended, ended), "{gauges:?}");
         assert_eq!((gauges.in_flight, gauges.queued, gauges.held), (0, 0, 0));
-        let overs: u64 = self.overs.iter().map(|(_, _, not_sent)| not_sent).sum();
+        let overs: u64 = self.finished_steps.iter().map(|(_, _, not_sent)| not_sent).sum();
         assert_eq!(overs, self.not_sent());
         for worker in self.intervals.iter().map(|page| page.worker).collect::<BTreeSet<u32>>() {
             let seconds = self.intervals.iter().filter(|page| page.worker == worker).map(|page| page.second);
@@ -302,16 +314,16 @@ impl Said {
 
     /// Journeys as a whole: ok, denied, errors.
     pub(super) fn counts(&self) -> (u64, u64, u64) {
-        self.of(None)
+        self.counts_of_step(None)
     }
 
     /// A step, or the journey as a whole: ok, denied, errors.
-    pub(super) fn of(&self, step: Option<usize>) -> (u64, u64, u64) {
-        self.of_op(OpId { journey: 0, step })
+    pub(super) fn counts_of_step(&self, step: Option<usize>) -> (u64, u64, u64) {
+        self.counts_of_op(OpId { journey: 0, step })
     }
 
     /// An operation of any journey: ok, denied, errors.
-    pub(super) fn of_op(&self, op: OpId) -> (u64, u64, u64) {
+    pub(super) fn counts_of_op(&self, op: OpId) -> (u64, u64, u64) {
         let cells = self.intervals.iter().flat_map(|interval| &interval.ops);
         let cells = cells.filter(|cell| cell.op == op);
         cells.fold((0, 0, 0), |(ok, denied, errors), cell| (ok + cell.ok, denied + cell.denied, errors + cell.errors))
@@ -333,7 +345,7 @@ impl Said {
 
     /// Connections that stood when their part was over, and those of them that were lost before a later one went on with
     /// them: in order, and otherwise.
-    pub(super) fn left(&self) -> [u64; 3] {
+    pub(super) fn left_open(&self) -> [u64; 3] {
         let cells = || self.intervals.iter().flat_map(|interval| &interval.held);
         let sum = |of: fn(&HeldStats) -> u64| cells().map(of).sum();
         [sum(|cell| cell.left), sum(|cell| cell.closed_after), sum(|cell| cell.dropped_after)]

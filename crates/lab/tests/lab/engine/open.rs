@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use lab::plan::{LoadSpec, Schedule};
 
-use super::{Rig, burst, drive, leg, rate, setting, visit};
-use crate::scripted::{Act, Gate, Scripted, answer, ok};
+use super::{Harness, burst, generator_config, load_spec, rate, run_load, visit};
+use crate::scripted_server::{Latch, ResponseAction, ScriptedServer, answer, ok};
 
 #[test]
 fn a_burst_is_sent_once_and_whole_by_any_number_of_workers() {
     for workers in [1, 3] {
-        let target = Scripted::start(|_| ok());
-        let said = drive(visit(), &target, leg(burst(50), 50), workers);
+        let target = ScriptedServer::start(|_| ok());
+        let said = run_load(visit(), &target, load_spec(burst(50), 50), workers);
         assert_eq!((said.counts(), target.requests()), ((50, 0, 0), 50));
         let indexes: BTreeSet<u64> = said.rows().iter().map(|row| row[1].parse().unwrap()).collect();
         assert!(indexes.into_iter().eq(0..50));
@@ -22,8 +22,8 @@ fn a_burst_is_sent_once_and_whole_by_any_number_of_workers() {
 
 #[test]
 fn the_cap_bounds_connections_and_is_counted() {
-    let target = Scripted::start(|_| ok());
-    let said = drive(visit(), &target, leg(burst(200), 5), 2);
+    let target = ScriptedServer::start(|_| ok());
+    let said = run_load(visit(), &target, load_spec(burst(200), 5), 2);
     assert_eq!((said.counts(), said.sum(|interval| interval.waited_for_slot)), ((200, 0, 0), 195));
     assert_eq!((target.connections(), said.sum(|interval| interval.connects)), (5, 5));
     assert_eq!(said.sum(|interval| interval.received_bytes), 200 * answer(200, "ok").len() as u64);
@@ -33,16 +33,16 @@ fn the_cap_bounds_connections_and_is_counted() {
 
 #[test]
 fn workers_beyond_the_places_in_flight_have_nothing_to_do() {
-    let target = Scripted::start(|_| ok());
-    let said = drive(visit(), &target, leg(burst(20), 1), 3);
+    let target = ScriptedServer::start(|_| ok());
+    let said = run_load(visit(), &target, load_spec(burst(20), 1), 3);
     assert_eq!((said.counts(), target.connections()), ((20, 0, 0), 1));
 }
 
 #[test]
 fn bursts_are_parts_of_their_own() {
-    let target = Scripted::start(|_| ok());
+    let target = ScriptedServer::start(|_| ok());
     let schedule = Schedule::Bursts { batch: 6, every: Duration::from_millis(5), times: 4 };
-    let said = drive(visit(), &target, LoadSpec { load_step: 3, ..leg(schedule, 6) }, 2);
+    let said = run_load(visit(), &target, LoadSpec { load_step: 3, ..load_spec(schedule, 6) }, 2);
     let cells = said.intervals.iter().flat_map(|interval| &interval.ops);
     let mut parts = [0; 4];
     cells.for_each(|cell| parts[cell.load_step as usize - 3] += cell.count());
@@ -53,8 +53,8 @@ fn bursts_are_parts_of_their_own() {
 
 #[test]
 fn a_rate_is_kept_to_its_plan() {
-    let target = Scripted::start(|_| ok());
-    let said = drive(visit(), &target, leg(rate(1000.0, 100), 100), 2);
+    let target = ScriptedServer::start(|_| ok());
+    let said = run_load(visit(), &target, load_spec(rate(1000.0, 100), 100), 2);
     assert_eq!(said.counts(), (100, 0, 0));
     let mut intended: Vec<u64> = said.rows().iter().map(|row| row[4].parse().unwrap()).collect();
     intended.sort_unstable();
@@ -63,28 +63,30 @@ fn a_rate_is_kept_to_its_plan() {
 
 #[test]
 fn what_waits_for_a_place_when_its_part_is_cut_was_not_sent() {
-    let gate = Arc::new(Gate::default());
+    let gate = Arc::new(Latch::default());
     let opened = gate.clone();
-    let target = Scripted::start(move |_| vec![Act::Wait(gate.clone()), Act::Write(answer(200, "ok"))]);
-    let legs = vec![leg(burst(10), 4), LoadSpec { load_step: 1, ..leg(rate(0.001, 3_600_000), 5) }];
-    let rig = Rig::start(setting(visit(), target.address), legs, 2);
+    let target = ScriptedServer::start(move |_| {
+        vec![ResponseAction::Wait(gate.clone()), ResponseAction::Write(answer(200, "ok"))]
+    });
+    let legs = vec![load_spec(burst(10), 4), LoadSpec { load_step: 1, ..load_spec(rate(0.001, 3_600_000), 5) }];
+    let rig = Harness::start(generator_config(visit(), target.address), legs, 2);
     // Two arrivals of the rate are due in its first second: one for each worker, of which one has it.
     let gauges = rig.await_gauges(|gauges| gauges.queued == 6 && gauges.in_flight == 5);
     assert_eq!((gauges.due, gauges.done), (11, 0));
     target.await_requests(5);
-    rig.crew.end_load_step(0);
-    rig.crew.end_load_step(1);
+    rig.worker_pool.end_load_step(0);
+    rig.worker_pool.end_load_step(1);
     rig.await_gauges(|gauges| gauges.queued == 0 && gauges.done == 6);
     opened.open();
-    let said = rig.until_over();
+    let said = rig.run_to_end();
     assert_eq!((said.counts(), said.not_sent(), target.requests()), ((5, 0, 0), 6, 5));
 }
 
 #[test]
 fn what_is_under_way_when_everything_ends_is_abandoned() {
-    let gate = Arc::new(Gate::default());
-    let target = Scripted::start(move |_| vec![Act::Wait(gate.clone())]);
-    let rig = Rig::start(setting(visit(), target.address), vec![leg(burst(10), 4)], 1);
+    let gate = Arc::new(Latch::default());
+    let target = ScriptedServer::start(move |_| vec![ResponseAction::Wait(gate.clone())]);
+    let rig = Harness::start(generator_config(visit(), target.address), vec![load_spec(burst(10), 4)], 1);
     target.await_requests(4);
     rig.await_gauges(|gauges| gauges.queued == 6);
     let said = rig.stop(Duration::from_millis(1));
@@ -93,13 +95,15 @@ fn what_is_under_way_when_everything_ends_is_abandoned() {
 
 #[test]
 fn what_is_answered_within_the_grace_counts() {
-    let gate = Arc::new(Gate::default());
+    let gate = Arc::new(Latch::default());
     let opened = gate.clone();
-    let target = Scripted::start(move |_| vec![Act::Wait(gate.clone()), Act::Write(answer(200, "ok"))]);
-    let rig = Rig::start(setting(visit(), target.address), vec![leg(burst(10), 4)], 1);
+    let target = ScriptedServer::start(move |_| {
+        vec![ResponseAction::Wait(gate.clone()), ResponseAction::Write(answer(200, "ok"))]
+    });
+    let rig = Harness::start(generator_config(visit(), target.address), vec![load_spec(burst(10), 4)], 1);
     target.await_requests(4);
     rig.await_gauges(|gauges| gauges.queued == 6);
-    rig.crew.stop(Duration::from_secs(60));
+    rig.worker_pool.stop(Duration::from_secs(60));
     rig.await_gauges(|gauges| gauges.queued == 0);
     opened.open();
     let said = rig.stop(Duration::from_secs(60));
@@ -108,9 +112,9 @@ fn what_is_answered_within_the_grace_counts() {
 
 #[test]
 fn dropping_the_crew_ends_it_at_once() {
-    let gate = Arc::new(Gate::default());
-    let target = Scripted::start(move |_| vec![Act::Wait(gate.clone())]);
-    let rig = Rig::start(setting(visit(), target.address), vec![leg(burst(10), 4)], 2);
+    let gate = Arc::new(Latch::default());
+    let target = ScriptedServer::start(move |_| vec![ResponseAction::Wait(gate.clone())]);
+    let rig = Harness::start(generator_config(visit(), target.address), vec![load_spec(burst(10), 4)], 2);
     target.await_requests(4);
     drop(rig);
 }
@@ -118,10 +122,10 @@ fn dropping_the_crew_ends_it_at_once() {
 #[test]
 fn a_request_that_cannot_be_put_together_is_an_error_of_its_kind() {
     let steps = "[[journey.step]]\nrequest = \"GET /{{index}}\"\nheaders = { x-key = \"{{run.id}}\" }";
-    let target = Scripted::start(|_| ok());
-    let mut broken = setting(super::scenario(steps), target.address);
+    let target = ScriptedServer::start(|_| ok());
+    let mut broken = generator_config(super::scenario(steps), target.address);
     broken.globals.clear();
-    let said = Rig::start(broken, vec![leg(burst(3), 1)], 1).until_over();
+    let said = Harness::start(broken, vec![load_spec(burst(3), 1)], 1).run_to_end();
     assert_eq!((said.counts(), target.requests()), ((0, 0, 3), 0));
     let expected = (0, lab::record::ErrorKind::Request, 3, "`run.id` has no value yet");
     assert_eq!(said.errors(), [expected]);

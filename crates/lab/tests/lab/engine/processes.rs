@@ -10,14 +10,14 @@ use std::time::Duration;
 use lab::generator::{GeneratorConfig, WorkerPool, WorkerProcessSpec};
 use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process};
 
-use super::{HOUR, Rig, burst, document, hold, leg, rate, scenario, setting};
-use crate::scripted::{Act, Scripted, answer, ok};
+use super::{HOUR, Harness, burst, document, generator_config, hold, load_spec, rate, scenario};
+use crate::scripted_server::{ResponseAction, ScriptedServer, answer, ok};
 
-const ASKED: &str = "LAB_WORKER_WHEN_ASKED";
+const WORKER_ENV: &str = "LAB_WORKER_WHEN_ASKED";
 
 #[test]
 fn worker_when_asked() {
-    if std::env::var_os(ASKED).is_some() {
+    if std::env::var_os(WORKER_ENV).is_some() {
         let _ = lab::generator::run_worker_process();
     }
 }
@@ -36,19 +36,19 @@ request = "GET /games/{{game}}"
 "#;
 
 /// A setting whose workers are processes: so many connections are wanted that this one may open half of them.
-pub(super) fn split(address: std::net::SocketAddr) -> GeneratorConfig {
+pub(super) fn process_config(address: std::net::SocketAddr) -> GeneratorConfig {
     let own = std::env::current_exe().unwrap();
-    let words = ["env".into(), format!("{ASKED}=1").into(), own.into_os_string()];
+    let words = ["env".into(), format!("{WORKER_ENV}=1").into(), own.into_os_string()];
     let test = ["engine::processes::worker_when_asked", "--exact", "--quiet"].map(OsString::from);
     let connections = getrlimit(Resource::Nofile).maximum.unwrap() * 3 / 2;
     let command = words.into_iter().chain(test).collect();
-    let processes = WorkerProcessSpec { command, scenario_source: document(STEPS).recipe(), connections };
-    GeneratorConfig { processes: Some(processes), ..setting(scenario(STEPS), address) }
+    let processes = WorkerProcessSpec { command, scenario_source: document(STEPS).source(), connections };
+    GeneratorConfig { processes: Some(processes), ..generator_config(scenario(STEPS), address) }
 }
 
-pub(super) fn creates(asked: &crate::scripted::Asked) -> Vec<Act> {
+pub(super) fn creation_script(asked: &crate::scripted_server::ReceivedRequest) -> Vec<ResponseAction> {
     if asked.head.starts_with("POST") {
-        vec![Act::Write(answer(201, &format!("{{\"id\": \"g{}\"}}", asked.number)))]
+        vec![ResponseAction::Write(answer(201, &format!("{{\"id\": \"g{}\"}}", asked.number)))]
     } else {
         ok()
     }
@@ -56,20 +56,23 @@ pub(super) fn creates(asked: &crate::scripted::Asked) -> Vec<Act> {
 
 #[test]
 fn processes_together_do_what_threads_would() {
-    let target = Scripted::start(creates);
-    let rig = Rig::start(split(target.address), vec![leg(burst(60), 10)], 3);
+    let target = ScriptedServer::start(creation_script);
+    let rig = Harness::start(process_config(target.address), vec![load_spec(burst(60), 10)], 3);
     // Two for the connections, with two workers each for the three that were asked for.
-    assert_eq!((rig.crew.pids().len(), rig.crew.worker_count()), (2, 4));
-    let pids = rig.crew.pids();
-    let said = rig.until_over();
-    assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((60, 0, 0), (60, 0, 0), (60, 0, 0)));
-    assert_eq!((said.begun.len(), target.connections()), (60, 10));
+    assert_eq!((rig.worker_pool.pids().len(), rig.worker_pool.worker_count()), (2, 4));
+    let pids = rig.worker_pool.pids();
+    let said = rig.run_to_end();
+    assert_eq!(
+        (said.counts(), said.counts_of_step(Some(0)), said.counts_of_step(Some(1))),
+        ((60, 0, 0), (60, 0, 0), (60, 0, 0))
+    );
+    assert_eq!((said.started_work.len(), target.connections()), (60, 10));
     let indexes: BTreeSet<u64> = said.rows().iter().map(|row| row[1].parse().unwrap()).collect();
     assert!(indexes.into_iter().eq(0..60));
     assert_eq!(said.times()[0].len(), 60);
     assert!(
         target
-            .asked()
+            .received_requests()
             .iter()
             .filter(|asked| asked.head.starts_with("POST"))
             .all(|asked| { asked.body == "{\"key\":\"the-run\"}" })
@@ -79,11 +82,11 @@ fn processes_together_do_what_threads_would() {
 
 #[test]
 fn they_hold_are_cut_and_stop_like_threads() {
-    let target = Scripted::start(creates);
-    let legs = vec![hold(41, None, HOUR), lab::plan::LoadSpec { load_step: 1, ..leg(rate(100.0, 3_600_000), 4) }];
-    let rig = Rig::start(split(target.address), legs, 2);
+    let target = ScriptedServer::start(creation_script);
+    let legs = vec![hold(41, None, HOUR), lab::plan::LoadSpec { load_step: 1, ..load_spec(rate(100.0, 3_600_000), 4) }];
+    let rig = Harness::start(process_config(target.address), legs, 2);
     rig.await_gauges(|gauges| gauges.held == 41 && gauges.done >= 19);
-    rig.crew.end_load_step(0);
+    rig.worker_pool.end_load_step(0);
     rig.await_gauges(|gauges| gauges.held == 0);
     let said = rig.stop(Duration::from_secs(20));
     let (good, denied, errors) = said.counts();
@@ -92,19 +95,19 @@ fn they_hold_are_cut_and_stop_like_threads() {
 
 #[test]
 fn a_process_that_dies_ends_the_trial_with_a_sentence() {
-    let target = Scripted::start(creates);
-    let rig = Rig::start(split(target.address), vec![leg(rate(100.0, 3_600_000), 4)], 2);
+    let target = ScriptedServer::start(creation_script);
+    let rig = Harness::start(process_config(target.address), vec![load_spec(rate(100.0, 3_600_000), 4)], 2);
     rig.await_gauges(|gauges| gauges.done >= 10);
-    let pid = i32::try_from(rig.crew.pids()[1]).unwrap();
+    let pid = i32::try_from(rig.worker_pool.pids()[1]).unwrap();
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-    let message = rig.until_broken();
+    let message = rig.run_until_failure();
     assert_eq!(message, "a worker process of the lab ended before its work was done (signal: 9 (SIGKILL))");
 }
 
 /// What is said when they cannot start.
 #[track_caller]
-fn refused(change: impl Fn(&mut WorkerProcessSpec), message: &str) {
-    let mut setting = split("127.0.0.1:1".parse().unwrap());
+fn check_start_failure(change: impl Fn(&mut WorkerProcessSpec), message: &str) {
+    let mut setting = process_config("127.0.0.1:1".parse().unwrap());
     change(setting.processes.as_mut().unwrap());
     let error = WorkerPool::start(Arc::new(setting), 1).unwrap_err().to_string();
     assert!(error.contains(message), "{error}");
@@ -112,12 +115,12 @@ fn refused(change: impl Fn(&mut WorkerProcessSpec), message: &str) {
 
 #[test]
 fn what_keeps_them_from_starting_is_said() {
-    refused(|processes| processes.command = vec!["/no/such/program".into()], "No such file or directory");
-    refused(|processes| processes.command = vec!["true".into()], "ended before it began");
+    check_start_failure(|processes| processes.command = vec!["/no/such/program".into()], "No such file or directory");
+    check_start_failure(|processes| processes.command = vec!["true".into()], "ended before it began");
     let wrong = |processes: &mut WorkerProcessSpec| {
         let mut changed = document(STEPS);
         changed.set("phase.p.in_flight_max=0").unwrap();
-        processes.scenario_source = changed.recipe();
+        processes.scenario_source = changed.source();
     };
-    refused(wrong, "in_flight_max");
+    check_start_failure(wrong, "in_flight_max");
 }

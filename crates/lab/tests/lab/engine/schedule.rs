@@ -3,9 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Said, drive, leg, rate, visit};
-use crate::awake::{Watch, quantile_ms};
-use crate::scripted::{Act, Scripted, answer, ok};
+use super::{HarnessResults, load_spec, rate, run_load, visit};
+use crate::scripted_server::{ResponseAction, ScriptedServer, answer, ok};
+use crate::wake_probe::{WakeProbe, quantile_ms};
 
 const TRIES: usize = 3;
 
@@ -15,13 +15,13 @@ const TRIES: usize = 3;
 #[test]
 fn a_stall_shows_in_latency_and_leaves_service_times_alone() {
     let stall = Duration::from_secs(1);
-    let target = Scripted::start(move |asked| {
+    let target = ScriptedServer::start(move |asked| {
         let pause = if asked.number == 100 { stall } else { Duration::ZERO };
-        vec![Act::Stall(pause), Act::Write(answer(200, "ok"))]
+        vec![ResponseAction::Stall(pause), ResponseAction::Write(answer(200, "ok"))]
     });
-    let (watch, began) = (Watch::start(), Instant::now());
-    let said = drive(visit(), &target, leg(rate(200.0, 2000), 1), 1);
-    let (lasted, own_ms) = (began.elapsed(), watch.late_ms());
+    let (watch, began) = (WakeProbe::start(), Instant::now());
+    let said = run_load(visit(), &target, load_spec(rate(200.0, 2000), 1), 1);
+    let (lasted, own_ms) = (began.elapsed(), watch.finish_p99_ms());
     assert_eq!((said.counts(), target.connections()), ((400, 0, 0), 1));
     let [latency, service, lag] = said.times();
     assert!(quantile_ms(&latency, 0.9) >= 750.0, "{latency:?}");
@@ -34,12 +34,12 @@ fn a_stall_shows_in_latency_and_leaves_service_times_alone() {
 
 #[test]
 fn a_perfect_target_leaves_the_lab_on_time() {
-    let lag_ms = |said: &Said| quantile_ms(&said.times()[2], 0.99);
+    let lag_ms = |said: &HarnessResults| quantile_ms(&said.times()[2], 0.99);
     for _ in 0..TRIES {
-        let target = Scripted::start(|_| ok());
-        let watch = Watch::start();
-        let said = drive(visit(), &target, leg(rate(500.0, 1000), 50), 1);
-        let own_ms = watch.late_ms();
+        let target = ScriptedServer::start(|_| ok());
+        let watch = WakeProbe::start();
+        let said = run_load(visit(), &target, load_spec(rate(500.0, 1000), 50), 1);
+        let own_ms = watch.finish_p99_ms();
         assert_eq!((said.counts(), said.times()[2].len()), ((500, 0, 0), 500));
         // On a machine that wakes nobody in time, the lab is no later than a thread that does nothing but sleep.
         if lag_ms(&said) < 1.0 || lag_ms(&said) < 2.0 * own_ms {

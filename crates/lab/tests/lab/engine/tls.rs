@@ -7,21 +7,21 @@ use std::time::Duration;
 use lab::generator::{ControlClient, Failure};
 use lab::plan::LoadSpec;
 use lab::record::{Awaited, ErrorKind};
-use lab::scenario::{Base, Reconnect, Scenario};
+use lab::scenario::{BaseUrl, Reconnect, Scenario};
 use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use super::{HOUR, Rig, Said, burst, clients, hold, leg, scenario, setting, visit};
-use crate::scripted::{Act, Asked, Scripted, answer, ok};
+use super::{HOUR, Harness, HarnessResults, burst, clients, generator_config, hold, load_spec, scenario, visit};
+use crate::scripted_server::{ReceivedRequest, ResponseAction, ScriptedServer, answer, ok};
 
 /// A certificate for a name, signed by itself, as a server's configuration and as a file.
-struct Identity {
+struct TestCertificate {
     config: Arc<ServerConfig>,
     file: PathBuf,
 }
 
-impl Identity {
-    fn of(name: &str) -> Self {
+impl TestCertificate {
+    fn for_name(name: &str) -> Self {
         let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
         let random: u64 = getrandom::u64().unwrap();
         let file = std::env::temp_dir().join(format!("lab-tls-{}-{random}.pem", std::process::id()));
@@ -35,75 +35,75 @@ impl Identity {
     }
 }
 
-impl Drop for Identity {
+impl Drop for TestCertificate {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.file);
     }
 }
 
 /// The target's lines for https.
-fn over_tls(mut scenario: Scenario, target: &Scripted, trusted: Option<&Identity>) -> Scenario {
+fn over_tls(mut scenario: Scenario, target: &ScriptedServer, trusted: Option<&TestCertificate>) -> Scenario {
     let port = target.address.port();
     let authority = format!("127.0.0.1:{port}");
-    scenario.target.url = Base { tls: true, host: "127.0.0.1".to_owned(), port, authority };
-    scenario.target.ca = trusted.map(|identity| identity.file.to_str().unwrap().to_owned());
+    scenario.target.url = BaseUrl { uses_tls: true, host: "127.0.0.1".to_owned(), port, authority };
+    scenario.target.ca_file = trusted.map(|identity| identity.file.to_str().unwrap().to_owned());
     scenario
 }
 
-fn run(scenario: Scenario, target: &Scripted, leg: LoadSpec) -> Said {
-    Rig::start(setting(scenario, target.address), vec![leg], 1).until_over()
+fn run(scenario: Scenario, target: &ScriptedServer, leg: LoadSpec) -> HarnessResults {
+    Harness::start(generator_config(scenario, target.address), vec![leg], 1).run_to_end()
 }
 
 /// Three answers of one kind over as many connections as expected.
 #[track_caller]
-fn check(acts: &[Act], connections: u64) {
-    let (identity, script) = (Identity::of("127.0.0.1"), acts.to_vec());
-    let target = Scripted::secure(move |_| script.clone(), identity.config.clone());
-    let said = run(over_tls(visit(), &target, Some(&identity)), &target, leg(clients(1, 3), 1));
+fn check(acts: &[ResponseAction], connections: u64) {
+    let (identity, script) = (TestCertificate::for_name("127.0.0.1"), acts.to_vec());
+    let target = ScriptedServer::secure(move |_| script.clone(), identity.config.clone());
+    let said = run(over_tls(visit(), &target, Some(&identity)), &target, load_spec(clients(1, 3), 1));
     assert_eq!((said.counts(), target.connections()), ((3, 0, 0), connections), "{acts:?} {:?}", said.errors());
     assert_eq!(said.sum(|page| page.connects), connections);
 }
 
 #[test]
 fn answers_come_unwrapped() {
-    check(&[Act::Write(answer(200, "ok"))], 1);
-    check(&[Act::Drip(answer(200, "ok"))], 1);
-    check(&[Act::Write(answer(200, &"x".repeat(1_000_000)))], 1);
-    check(&[Act::Write(b"HTTP/1.1 200 OK\r\n\r\nuntil the end".to_vec()), Act::Goodbye], 3);
-    check(&[Act::Write(answer(200, "ok")), Act::Goodbye], 3);
+    check(&[ResponseAction::Write(answer(200, "ok"))], 1);
+    check(&[ResponseAction::WriteByteByByte(answer(200, "ok"))], 1);
+    check(&[ResponseAction::Write(answer(200, &"x".repeat(1_000_000)))], 1);
+    check(&[ResponseAction::Write(b"HTTP/1.1 200 OK\r\n\r\nuntil the end".to_vec()), ResponseAction::TlsClose], 3);
+    check(&[ResponseAction::Write(answer(200, "ok")), ResponseAction::TlsClose], 3);
 }
 
 #[test]
 fn large_requests_arrive_whole() {
-    let identity = Identity::of("127.0.0.1");
-    let target = Scripted::secure(|_| ok(), identity.config.clone());
+    let identity = TestCertificate::for_name("127.0.0.1");
+    let target = ScriptedServer::secure(|_| ok(), identity.config.clone());
     let steps = "[[journey.step]]\nrequest = \"POST /\"\njson = [\"{{run.id}}\"]";
-    let mut large = setting(over_tls(scenario(steps), &target, Some(&identity)), target.address);
+    let mut large = generator_config(over_tls(scenario(steps), &target, Some(&identity)), target.address);
     large.globals.insert("run.id".to_owned(), "x".repeat(5_000_000));
-    let said = Rig::start(large, vec![leg(burst(2), 2)], 1).until_over();
+    let said = Harness::start(large, vec![load_spec(burst(2), 2)], 1).run_to_end();
     assert_eq!(said.counts(), (2, 0, 0));
-    assert!(target.asked().iter().all(|asked| asked.body.len() == 5_000_004));
+    assert!(target.received_requests().iter().all(|asked| asked.body.len() == 5_000_004));
 }
 
 #[test]
 fn every_user_shakes_hands() {
-    let identity = Identity::of("127.0.0.1");
-    let closes = |asked: &Asked| match asked.head.contains("connection: close") {
-        true => vec![Act::Write(answer(200, "ok")), Act::Goodbye],
+    let identity = TestCertificate::for_name("127.0.0.1");
+    let closes = |asked: &ReceivedRequest| match asked.head.contains("connection: close") {
+        true => vec![ResponseAction::Write(answer(200, "ok")), ResponseAction::TlsClose],
         false => ok(),
     };
-    let target = Scripted::secure(closes, identity.config.clone());
-    let leg = LoadSpec { reconnect: Reconnect::Request, ..leg(clients(2, 5), 1) };
+    let target = ScriptedServer::secure(closes, identity.config.clone());
+    let leg = LoadSpec { reconnect: Reconnect::Request, ..load_spec(clients(2, 5), 1) };
     let said = run(over_tls(visit(), &target, Some(&identity)), &target, leg);
     assert_eq!((said.counts(), target.connections()), ((10, 0, 0), 10));
 }
 
 /// What everybody who is refused is told.
 #[track_caller]
-fn refused(name: &str, trusted: bool, message: &str) {
-    let identity = Identity::of(name);
-    let target = Scripted::secure(|_| ok(), identity.config.clone());
-    let said = run(over_tls(visit(), &target, trusted.then_some(&identity)), &target, leg(burst(2), 2));
+fn check_refused(name: &str, trusted: bool, message: &str) {
+    let identity = TestCertificate::for_name(name);
+    let target = ScriptedServer::secure(|_| ok(), identity.config.clone());
+    let said = run(over_tls(visit(), &target, trusted.then_some(&identity)), &target, load_spec(burst(2), 2));
     assert_eq!((said.counts(), target.requests()), ((0, 0, 2), 0));
     let (step, trouble, count, found) = said.errors()[0];
     assert_eq!((step, trouble, count), (0, ErrorKind::Connect, 2));
@@ -112,25 +112,27 @@ fn refused(name: &str, trusted: bool, message: &str) {
 
 #[test]
 fn strangers_are_refused() {
-    refused("127.0.0.1", false, "TLS: invalid peer certificate: UnknownIssuer");
-    refused("localhost", true, "TLS: invalid peer certificate: certificate not valid for name \"127.0.0.1\"");
+    check_refused("127.0.0.1", false, "TLS: invalid peer certificate: UnknownIssuer");
+    check_refused("localhost", true, "TLS: invalid peer certificate: certificate not valid for name \"127.0.0.1\"");
 }
 
 #[test]
 fn anybody_will_do_where_the_scenario_says_so() {
-    let identity = Identity::of("somebody.else");
-    let target = Scripted::secure(|_| ok(), identity.config.clone());
+    let identity = TestCertificate::for_name("somebody.else");
+    let target = ScriptedServer::secure(|_| ok(), identity.config.clone());
     let mut scenario = over_tls(visit(), &target, None);
     scenario.target.insecure = true;
-    assert_eq!(run(scenario, &target, leg(burst(3), 1)).counts(), (3, 0, 0));
+    assert_eq!(run(scenario, &target, load_spec(burst(3), 1)).counts(), (3, 0, 0));
 }
 
 #[test]
 fn what_is_cut_off_without_a_word_is_no_answer() {
-    let identity = Identity::of("127.0.0.1");
-    let script = |_: &Asked| vec![Act::Write(b"HTTP/1.1 200 OK\r\n\r\nhalf of".to_vec()), Act::Close];
-    let target = Scripted::secure(script, identity.config.clone());
-    let said = run(over_tls(visit(), &target, Some(&identity)), &target, leg(burst(1), 1));
+    let identity = TestCertificate::for_name("127.0.0.1");
+    let script = |_: &ReceivedRequest| {
+        vec![ResponseAction::Write(b"HTTP/1.1 200 OK\r\n\r\nhalf of".to_vec()), ResponseAction::Close]
+    };
+    let target = ScriptedServer::secure(script, identity.config.clone());
+    let said = run(over_tls(visit(), &target, Some(&identity)), &target, load_spec(burst(1), 1));
     assert_eq!(said.counts(), (0, 0, 1));
     let message = "the connection was closed without TLS's close_notify";
     assert_eq!(said.errors(), [(0, ErrorKind::Truncated, 1, message)]);
@@ -138,46 +140,46 @@ fn what_is_cut_off_without_a_word_is_no_answer() {
 
 #[test]
 fn a_target_without_tls_is_no_connection() {
-    let target = Scripted::start(|_| ok());
+    let target = ScriptedServer::start(|_| ok());
     let mut scenario = over_tls(visit(), &target, None);
     scenario.journeys[0].steps[0].timeout = Duration::from_millis(300);
-    let rig = Rig::start(setting(scenario, target.address), vec![leg(burst(1), 1)], 1);
+    let rig = Harness::start(generator_config(scenario, target.address), vec![load_spec(burst(1), 1)], 1);
     target.await_connections(1);
-    target.say(0, b"HTTP/1.1 400 Bad Request\r\n\r\n");
-    let said = rig.until_over();
+    target.send_unsolicited(0, b"HTTP/1.1 400 Bad Request\r\n\r\n");
+    let said = rig.run_to_end();
     assert_eq!(said.counts(), (0, 0, 1));
     assert_eq!(said.errors()[0].1, ErrorKind::Connect, "{:?}", said.errors());
 }
 
 #[test]
 fn a_handshake_that_never_ends_is_told() {
-    let target = Scripted::start(|_| ok());
+    let target = ScriptedServer::start(|_| ok());
     let mut scenario = over_tls(visit(), &target, None);
     scenario.journeys[0].steps[0].timeout = Duration::from_millis(300);
-    let said = Rig::start(setting(scenario, target.address), vec![leg(burst(1), 1)], 1).until_over();
+    let said = Harness::start(generator_config(scenario, target.address), vec![load_spec(burst(1), 1)], 1).run_to_end();
     let message = "no end of the TLS handshake within 300ms";
     assert_eq!(said.errors(), [(0, ErrorKind::Timeout(Awaited::Tls), 1, message)]);
 }
 
 #[test]
 fn connections_are_held_after_their_handshake() {
-    let identity = Identity::of("127.0.0.1");
-    let target = Scripted::secure(|_| ok(), identity.config.clone());
+    let identity = TestCertificate::for_name("127.0.0.1");
+    let target = ScriptedServer::secure(|_| ok(), identity.config.clone());
     let scenario = over_tls(visit(), &target, Some(&identity));
-    let rig = Rig::start(setting(scenario, target.address), vec![hold(10, Some(200.0), HOUR)], 2);
+    let rig = Harness::start(generator_config(scenario, target.address), vec![hold(10, Some(200.0), HOUR)], 2);
     rig.await_gauges(|gauges| gauges.held == 10 && gauges.done >= 20);
-    rig.crew.end_load_step(0);
-    let said = rig.until_over();
+    rig.worker_pool.end_load_step(0);
+    let said = rig.run_to_end();
     let (good, denied, errors) = said.counts();
     assert_eq!((good, denied, errors, target.connections()), (target.requests(), 0, 0, 10));
 }
 
 #[test]
 fn a_file_without_certificates_is_said_at_the_start() {
-    let identity = Identity::of("127.0.0.1");
+    let identity = TestCertificate::for_name("127.0.0.1");
     std::fs::write(&identity.file, "nothing").unwrap();
-    let target = Scripted::start(|_| ok());
-    let setting = setting(over_tls(visit(), &target, Some(&identity)), target.address);
+    let target = ScriptedServer::start(|_| ok());
+    let setting = generator_config(over_tls(visit(), &target, Some(&identity)), target.address);
     let error = lab::generator::WorkerPool::start(Arc::new(setting), 1).unwrap_err();
     let expected = format!("target.ca: {}: holds no certificate (PEM)", identity.file.display());
     assert_eq!(error.to_string(), expected);
@@ -185,8 +187,8 @@ fn a_file_without_certificates_is_said_at_the_start() {
 
 #[tokio::test]
 async fn the_control_client_trusts_the_same() {
-    let identity = Identity::of("127.0.0.1");
-    let target = Scripted::secure(|_| ok(), identity.config.clone());
+    let identity = TestCertificate::for_name("127.0.0.1");
+    let target = ScriptedServer::secure(|_| ok(), identity.config.clone());
     let scenario = over_tls(visit(), &target, Some(&identity));
     let call = lab::generator::ControlRequest {
         method: http::Method::GET,

@@ -5,27 +5,27 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lab::record::{ErrorKind, OpId};
 
-use super::{Rig, Said, burst, clients, drive, leg, scenario, setting};
-use crate::scripted::{Act, Asked, Gate, Scripted, answer};
+use super::{Harness, HarnessResults, burst, clients, generator_config, load_spec, run_load, scenario};
+use crate::scripted_server::{Latch, ReceivedRequest, ResponseAction, ScriptedServer, answer};
 
-fn first_line(asked: &Asked) -> String {
+fn first_line(asked: &ReceivedRequest) -> String {
     asked.head.lines().next().unwrap().trim_end_matches(" HTTP/1.1").to_owned()
 }
 
-fn lines(target: &Scripted) -> Vec<String> {
-    target.asked().iter().map(first_line).collect()
+fn lines(target: &ScriptedServer) -> Vec<String> {
+    target.received_requests().iter().map(first_line).collect()
 }
 
 fn now_us() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros()
 }
 
-fn says(body: &str) -> Vec<Act> {
-    vec![Act::Write(answer(200, body))]
+fn json_answer(body: &str) -> Vec<ResponseAction> {
+    vec![ResponseAction::Write(answer(200, body))]
 }
 
 /// Answers, wakes, and the longest of each wait and wake, of a step that waits.
-fn waits(said: &Said, step: usize) -> (u64, u64, u64, u64) {
+fn long_poll_counts(said: &HarnessResults, step: usize) -> (u64, u64, u64, u64) {
     let cells = said.intervals.iter().flat_map(|interval| &interval.ops);
     let waits = cells.filter(|cell| cell.op == OpId { journey: 0, step: Some(step) });
     waits
@@ -53,21 +53,21 @@ const ENTER: &str = "[[journey.step]]\nname = \"enter\"\nrequest = \"GET /\"\nke
 
 #[test]
 fn news_that_happened_meanwhile_are_timed_and_old_ones_are_not() {
-    let target = Scripted::start(|asked| match asked.number {
-        0 => says("{\"seq\": 4}"),
+    let target = ScriptedServer::start(|asked| match asked.number {
+        0 => json_answer("{\"seq\": 4}"),
         // Older than the first poll.
-        1 => says(&format!("{{\"seq\": 5, \"at\": {}, \"events\": [{{\"n\": 5}}]}}", now_us() - 60_000_000)),
+        1 => json_answer(&format!("{{\"seq\": 5, \"at\": {}, \"events\": [{{\"n\": 5}}]}}", now_us() - 60_000_000)),
         // The end of the wait: the last change stands there, and is no news.
-        2 => says(&format!("{{\"seq\": 5, \"at\": {}, \"events\": []}}", now_us())),
+        2 => json_answer(&format!("{{\"seq\": 5, \"at\": {}, \"events\": []}}", now_us())),
         number => {
             let body =
                 format!("{{\"seq\": {}, \"at\": {}, \"events\": [{{\"n\": {}}}]}}", number + 3, now_us(), number + 3);
-            vec![Act::Stall(Duration::from_millis(20)), Act::Write(answer(200, &body))]
+            vec![ResponseAction::Stall(Duration::from_millis(20)), ResponseAction::Write(answer(200, &body))]
         }
     });
-    let said = drive(scenario(&format!("{ENTER}{POLL}")), &target, leg(burst(1), 1), 1);
-    assert_eq!((said.counts(), said.of(Some(1)), said.errors()), ((1, 0, 0), (4, 0, 0), vec![]));
-    let (answers, wakes, waited, wake) = waits(&said, 1);
+    let said = run_load(scenario(&format!("{ENTER}{POLL}")), &target, load_spec(burst(1), 1), 1);
+    assert_eq!((said.counts(), said.counts_of_step(Some(1)), said.errors()), ((1, 0, 0), (4, 0, 0), vec![]));
+    let (answers, wakes, waited, wake) = long_poll_counts(&said, 1);
     assert_eq!((answers, wakes), (4, 2));
     // What happened while a request was under way cannot have taken longer than the request.
     assert!((20_000..=waited).contains(&wake), "{wake} of {waited} us");
@@ -77,12 +77,12 @@ fn news_that_happened_meanwhile_are_timed_and_old_ones_are_not() {
 
 #[track_caller]
 fn check_broken(events: &'static str, expected: ErrorKind) {
-    let target = Scripted::start(move |asked| match asked.number {
-        0 => says("{\"seq\": 4}"),
-        _ => says(events),
+    let target = ScriptedServer::start(move |asked| match asked.number {
+        0 => json_answer("{\"seq\": 4}"),
+        _ => json_answer(events),
     });
-    let said = drive(scenario(&format!("{ENTER}{POLL}")), &target, leg(burst(1), 1), 1);
-    assert_eq!((said.counts(), said.of(Some(1))), ((0, 0, 1), (0, 0, 1)));
+    let said = run_load(scenario(&format!("{ENTER}{POLL}")), &target, load_spec(burst(1), 1), 1);
+    assert_eq!((said.counts(), said.counts_of_step(Some(1))), ((0, 0, 1), (0, 0, 1)));
     assert_eq!(said.errors()[0].1, expected, "{:?}", said.errors());
 }
 
@@ -110,18 +110,22 @@ repeat = { times = 9, until = { at = "/over", is = true } }
 name = "c"
 request = "GET /c/{{round}}"
 "#;
-    let target = Scripted::start(|asked| says(&format!("{{\"over\": {}}}", matches!(asked.number, 2 | 4))));
-    let said = drive(scenario(steps), &target, leg(burst(1), 1), 1);
-    assert_eq!((said.counts(), said.of(Some(0)), said.of(Some(1))), ((1, 0, 0), (2, 0, 0), (3, 0, 0)));
+    let target =
+        ScriptedServer::start(|asked| json_answer(&format!("{{\"over\": {}}}", matches!(asked.number, 2 | 4))));
+    let said = run_load(scenario(steps), &target, load_spec(burst(1), 1), 1);
+    assert_eq!(
+        (said.counts(), said.counts_of_step(Some(0)), said.counts_of_step(Some(1))),
+        ((1, 0, 0), (2, 0, 0), (3, 0, 0))
+    );
     assert_eq!(lines(&target), ["GET /a/0", "GET /b/0", "GET /b/1", "GET /a/2", "GET /b/2", "GET /c/2"]);
 }
 
 #[test]
 fn a_repeat_that_never_comes_to_its_end_is_an_error() {
     let steps = "[[journey.step]]\nrequest = \"GET /\"\nrepeat = { times = 3, until = { at = \"/over\", is = true } }";
-    let target = Scripted::start(|_| says("{\"over\": false}"));
-    let said = drive(scenario(steps), &target, leg(clients(1, 2), 1), 1);
-    assert_eq!((said.counts(), said.of(Some(0)), target.requests()), ((0, 0, 2), (6, 0, 0), 6));
+    let target = ScriptedServer::start(|_| json_answer("{\"over\": false}"));
+    let said = run_load(scenario(steps), &target, load_spec(clients(1, 2), 1), 1);
+    assert_eq!((said.counts(), said.counts_of_step(Some(0)), target.requests()), ((0, 0, 2), (6, 0, 0), 6));
     assert_eq!(said.errors()[0].1, ErrorKind::Answer);
 }
 
@@ -158,10 +162,10 @@ repeat = "always"
 
 /// Each of the two loops polls twice, where the second poll is lost so often, and waits with the third one until the
 /// gate opens; actions are answered when both wait.
-fn table(gate: &Arc<Gate>, losses: usize) -> Scripted {
+fn table(gate: &Arc<Latch>, losses: usize) -> ScriptedServer {
     let (gate, waiting) = (gate.clone(), (Mutex::new(0), Condvar::new()));
     let second_polls = Mutex::new(Vec::new());
-    Scripted::start(move |asked| {
+    ScriptedServer::start(move |asked| {
         let line = first_line(asked);
         let is_lost = line.ends_with("after=1") && {
             let mut polls = second_polls.lock().unwrap();
@@ -170,35 +174,38 @@ fn table(gate: &Arc<Gate>, losses: usize) -> Scripted {
         };
         let word = line.rsplit(['/', '?']).next().unwrap_or_default().to_owned();
         match line.split('/').nth(1).unwrap_or_default() {
-            "token" => says(&format!("{{\"token\": \"t{word}\"}}")),
-            "seq" => says("{\"seq\": 0}"),
+            "token" => json_answer(&format!("{{\"token\": \"t{word}\"}}")),
+            "seq" => json_answer("{\"seq\": 0}"),
             "act" => {
                 let (count, changed) = &waiting;
                 drop(changed.wait_while(count.lock().unwrap(), |count| *count < 2).unwrap());
-                says("{}")
+                json_answer("{}")
             }
-            _ if is_lost => vec![Act::Close],
+            _ if is_lost => vec![ResponseAction::Close],
             _ if word == "after=2" => {
                 let (count, changed) = &waiting;
                 *count.lock().unwrap() += 1;
                 changed.notify_all();
-                vec![Act::Wait(gate.clone())]
+                vec![ResponseAction::Wait(gate.clone())]
             }
-            _ => says(&format!("{{\"seq\": {}}}", if word == "after=1" { 2 } else { 1 })),
+            _ => json_answer(&format!("{{\"seq\": {}}}", if word == "after=1" { 2 } else { 1 })),
         }
     })
 }
 
 #[test]
 fn loops_run_beside_a_journey_with_values_of_their_own_and_end_with_it() {
-    let gate = Arc::new(Gate::default());
+    let gate = Arc::new(Latch::default());
     let target = table(&gate, 0);
-    let rig = Rig::start(setting(scenario(TABLE), target.address), vec![leg(burst(1), 1)], 1);
-    let said = rig.until_over();
+    let rig = Harness::start(generator_config(scenario(TABLE), target.address), vec![load_spec(burst(1), 1)], 1);
+    let said = rig.run_to_end();
     gate.open();
     assert_eq!((said.counts(), said.errors(), said.retries()), ((1, 0, 0), vec![], 0));
     // Two good polls each; the third ones were dropped, and count nowhere.
-    assert_eq!((said.of(Some(2)), said.of(Some(3)), said.of(Some(4))), ((3, 0, 0), (2, 0, 0), (4, 0, 0)));
+    assert_eq!(
+        (said.counts_of_step(Some(2)), said.counts_of_step(Some(3)), said.counts_of_step(Some(4))),
+        ((3, 0, 0), (2, 0, 0), (4, 0, 0))
+    );
     assert_eq!(target.connections(), 3);
     let mut polls: Vec<String> = lines(&target).into_iter().filter(|line| line.contains("feed")).collect();
     polls.sort();
@@ -208,36 +215,40 @@ fn loops_run_beside_a_journey_with_values_of_their_own_and_end_with_it() {
 
 #[test]
 fn a_loop_whose_target_goes_away_comes_back_with_its_cursor() {
-    let gate = Arc::new(Gate::default());
+    let gate = Arc::new(Latch::default());
     let target = table(&gate, 3);
-    let said = Rig::start(setting(scenario(TABLE), target.address), vec![leg(burst(1), 1)], 1).until_over();
+    let said =
+        Harness::start(generator_config(scenario(TABLE), target.address), vec![load_spec(burst(1), 1)], 1).run_to_end();
     gate.open();
-    assert_eq!((said.counts(), said.of(Some(4)), said.errors()), ((1, 0, 0), (4, 0, 0), vec![]));
+    assert_eq!((said.counts(), said.counts_of_step(Some(4)), said.errors()), ((1, 0, 0), (4, 0, 0), vec![]));
     let again = lines(&target).iter().filter(|line| line.ends_with("after=1")).count();
     assert_eq!(again, 8, "each was lost three times");
 }
 
 #[test]
 fn what_goes_wrong_beside_a_journey_goes_wrong_with_it() {
-    let target = Scripted::start(move |asked| match first_line(asked).split('/').nth(1) {
-        Some("token") => says("{\"token\": \"t\"}"),
-        Some("seq") => says("{\"seq\": 0}"),
-        Some("act") => says("{}"),
-        _ => vec![Act::Write(answer(500, "broken"))],
+    let target = ScriptedServer::start(move |asked| match first_line(asked).split('/').nth(1) {
+        Some("token") => json_answer("{\"token\": \"t\"}"),
+        Some("seq") => json_answer("{\"seq\": 0}"),
+        Some("act") => json_answer("{}"),
+        _ => vec![ResponseAction::Write(answer(500, "broken"))],
     });
     // It would act for an hour.
     let steps = TABLE.replace("repeat = 3", "repeat = { for = \"1h\" }").replace(", \"token_2\"]", "]");
-    let said = drive(scenario(&steps), &target, leg(burst(1), 1), 1);
-    assert_eq!((said.counts(), said.of(Some(3)), said.of(Some(4))), ((0, 0, 1), (1, 0, 0), (0, 0, 1)));
+    let said = run_load(scenario(&steps), &target, load_spec(burst(1), 1), 1);
+    assert_eq!(
+        (said.counts(), said.counts_of_step(Some(3)), said.counts_of_step(Some(4))),
+        ((0, 0, 1), (1, 0, 0), (0, 0, 1))
+    );
     assert_eq!(said.errors(), [(4, ErrorKind::Status(500), 1, "500: broken")]);
 }
 
 #[test]
 fn polls_under_way_are_counted_and_a_stop_ends_them() {
-    let gate = Arc::new(Gate::default());
+    let gate = Arc::new(Latch::default());
     let target = table(&gate, 0);
     let steps = TABLE.replace("repeat = 3", "repeat = 3\npause = \"1h\"");
-    let rig = Rig::start(setting(scenario(&steps), target.address), vec![leg(burst(1), 1)], 1);
+    let rig = Harness::start(generator_config(scenario(&steps), target.address), vec![load_spec(burst(1), 1)], 1);
     let gauges = rig.await_gauges(|gauges| gauges.long_polls == 2);
     assert_eq!(gauges.in_flight, 1);
     let said = rig.stop(Duration::ZERO);
@@ -250,9 +261,11 @@ fn an_answer_that_says_to_come_again_is_no_error_where_the_scenario_says_so() {
     let steps = |retry: &str| {
         format!("[[journey.step]]\nrequest = \"GET /\"\nretry = {{ times = 2, backoff = \"1ms\"{retry} }}")
     };
-    let target = || Scripted::start(|asked| vec![Act::Write(answer(if asked.number < 2 { 503 } else { 200 }, ""))]);
-    let said = drive(scenario(&steps(", statuses = [503]")), &target(), leg(burst(1), 1), 1);
+    let target = || {
+        ScriptedServer::start(|asked| vec![ResponseAction::Write(answer(if asked.number < 2 { 503 } else { 200 }, ""))])
+    };
+    let said = run_load(scenario(&steps(", statuses = [503]")), &target(), load_spec(burst(1), 1), 1);
     assert_eq!((said.counts(), said.retries(), said.errors()), ((1, 0, 0), 2, vec![]));
-    let said = drive(scenario(&steps("")), &target(), leg(burst(1), 1), 1);
+    let said = run_load(scenario(&steps("")), &target(), load_spec(burst(1), 1), 1);
     assert_eq!((said.counts(), said.retries()), ((0, 0, 1), 0));
 }

@@ -1,0 +1,382 @@
+//! Processors: whether the target, the machine or the lab had any left, and who used them. Refuses to call a
+//! processor that is used up a bottleneck while nothing waits for it.
+
+use super::format::{count, number, share, time};
+use super::roles::RoleSeries;
+use super::series::{TimeRanges, mean, sum_at, time_when_s};
+use super::thresholds::{
+    CORES_REPORTED_MIN, CPU_FULL_SHARE, CPU_SUSTAINED_MIN_S, CPU_TARGET_SHARE, LATENCY_GREW_MIN, MACHINE_FULL_SHARE,
+    ONE_CORE, ONE_CORE_SHARE_MIN, QUEUE_WAIT_MIN_S, REFUSED_SHARE_MIN, SUSTAINED_SHARE_MIN, THROTTLED_MIN,
+    THROTTLED_SHARE_MIN, WAIT_MIN_S,
+};
+use super::view::{GENERATOR, RunView, SERVER};
+use super::{Candidate, CandidateBuilder, FindingRank};
+use crate::aggregate::Series;
+use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, SAMPLER_EVERY};
+use crate::report::format::{first_few, sanitize};
+
+/// What the figures of programs that have nothing to do with the trial begin with, behind the machine's own name.
+const NEIGHBOUR_PREFIX: &str = "cores_of.";
+
+pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
+    let cores = CoreUsage::from_view(view);
+    let all = [
+        cpu_throttled(view, &cores),
+        cpu_saturated(view, &cores),
+        one_core(view, &cores),
+        machine_full(view, &cores),
+        generator_behind(view, &cores),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// Who used how many cores while the target was busy.
+struct CoreUsage<'a> {
+    busy: TimeRanges,
+    /// Of the machine.
+    all: f64,
+    /// That the target may use.
+    allowed: f64,
+    server: Option<f64>,
+    generator: Option<f64>,
+    /// The other processes of the trial.
+    helpers: f64,
+    /// By anybody.
+    used: Option<f64>,
+    /// Of those: taken away by the machine's own host.
+    stolen: Option<f64>,
+    /// Of those: in the kernel's interrupts, which are no process's.
+    interrupts: Option<f64>,
+    /// How many processes the target was at most, and what the busiest of them used.
+    server_processes: Option<(f64, f64)>,
+    /// Programs that have nothing to do with the trial, by name, the busiest first.
+    neighbours: Vec<(&'a str, f64)>,
+    /// How long all of them were in use.
+    machine_full_s: f64,
+}
+
+impl<'a> CoreUsage<'a> {
+    fn from_view(view: &RunView<'a>) -> Self {
+        let busy = view.busy();
+        let all = view.input.machine.cores.map_or(1.0, |cores| cores as f64);
+        let over = |name: &str| view.series(name).and_then(|series| mean(series, &busy));
+        let mut processes: Vec<(&str, f64)> = Vec::new();
+        for name in view.input.timeline.series.keys() {
+            let Some(process) = name.strip_prefix("process.").and_then(|rest| rest.strip_suffix(".cpu_cores")) else {
+                continue;
+            };
+            processes.extend(over(name).map(|cores| (process, cores)));
+        }
+        let sum = |is_one: &dyn Fn(&str) -> bool| {
+            let found: Vec<f64> = processes.iter().filter(|(name, _)| is_one(name)).map(|(_, cores)| *cores).collect();
+            (!found.is_empty()).then(|| found.iter().sum::<f64>())
+        };
+        let (server, generator) = (sum(&|name| name == SERVER), sum(&|name| name.starts_with(GENERATOR)));
+        let helpers = sum(&|name| name != SERVER && !name.starts_with(GENERATOR)).unwrap_or(0.0);
+        let share = view.series("machine.busy_share");
+        let mut neighbours: Vec<(&str, f64)> = Vec::new();
+        for (name, series) in &view.input.timeline.series {
+            let program = name.strip_prefix("machine.").and_then(|name| name.strip_prefix(NEIGHBOUR_PREFIX));
+            neighbours
+                .extend(program.zip(mean_cores(series, &busy)).filter(|(_, cores)| *cores >= NEIGHBOUR_CORES_MIN));
+        }
+        neighbours.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let most = view.series(&format!("process.{SERVER}.processes")).and_then(Series::peak).map(|(_, most)| most);
+        Self {
+            all,
+            allowed: view.input.limits.cpu_cores.map_or(all, |share| share.min(all)),
+            server,
+            generator,
+            helpers,
+            used: share.and_then(|series| mean(series, &busy)).map(|share| share * all),
+            stolen: over("machine.steal_share").map(|share| share * all),
+            interrupts: over("machine.interrupt_share").map(|share| share * all),
+            server_processes: most
+                .filter(|processes| *processes >= 2.0)
+                .zip(over(&format!("process.{SERVER}.busiest_cores"))),
+            neighbours,
+            machine_full_s: share.map_or(0.0, |series| time_when_s(series, &busy, |share| share >= MACHINE_FULL_SHARE)),
+            busy,
+        }
+    }
+
+    /// Whether all cores of the machine were in use for most of the time.
+    fn is_machine_full(&self) -> bool {
+        is_sustained(self.machine_full_s, &self.busy)
+    }
+
+    /// Whether most of what the busy machine did was the target's own.
+    fn is_mostly_server(&self) -> bool {
+        self.server.zip(self.used).is_some_and(|(server, used)| server >= CPU_TARGET_SHARE * used)
+    }
+
+    /// Whether the lab had no core left for its workers.
+    fn is_lab_full(&self, workers: usize) -> bool {
+        let cores = (workers.max(1) as f64).min(self.all);
+        self.generator.is_some_and(|used| used >= CPU_FULL_SHARE * cores)
+    }
+
+    /// Programs that have nothing to do with the trial, as far as the lab knows, each with the cores that it used.
+    fn named_neighbours(&self) -> String {
+        let named = self.neighbours.iter().take(NEIGHBOURS_SHOWN_MAX);
+        first_few(named.map(|(name, cores)| format!("{} {}", sanitize(name), number(*cores))), ", ")
+    }
+
+    fn users_sentence(&self) -> String {
+        let known = self.server.unwrap_or(0.0) + self.generator.unwrap_or(0.0) + self.helpers;
+        let (stolen, interrupts) = (self.stolen.unwrap_or(0.0), self.interrupts.unwrap_or(0.0));
+        let others = self.used.map_or(0.0, |used| (used - known - stolen - interrupts).max(0.0));
+        let members = self.server_processes.map_or_else(String::new, |(processes, busiest)| {
+            format!(" (up to {} processes, the busiest of them {})", count(processes as u64), number(busiest))
+        });
+        let named = self.named_neighbours();
+        let named = if named.is_empty() { named } else { format!(" ({named})") };
+        let strangers = if self.server.is_some() {
+            "programs that have nothing to do with the trial"
+        } else {
+            "everybody else, the target among them,"
+        };
+        let users = [
+            ("the target", self.server, members),
+            ("the lab", self.generator, String::new()),
+            ("the trial's other processes", Some(self.helpers), String::new()),
+            ("the kernel's interrupts, its network among them,", self.interrupts, String::new()),
+            (strangers, Some(others), named),
+        ];
+        let mut told = String::new();
+        // Who used next to nothing is no reason.
+        for (who, cores, more) in users {
+            let Some(cores) = cores.filter(|cores| *cores >= CORES_REPORTED_MIN) else { continue };
+            told += &match told.is_empty() {
+                true => format!("{who} used {} cores{more}", number(cores)),
+                false => format!(", {who} {}{more}", number(cores)),
+            };
+        }
+        let stolen = if stolen >= CORES_REPORTED_MIN {
+            format!("; the host took {} away", number(stolen))
+        } else {
+            String::new()
+        };
+        told + &stolen
+    }
+}
+
+/// Cores that a program kept busy, over all of these times: in seconds without a word of it there was nothing to tell.
+fn mean_cores(series: &Series, times: &TimeRanges) -> Option<f64> {
+    let told = sum_at(series, |t_s| times.contains(t_s));
+    (times.total_s() > 0.0).then(|| told * SAMPLER_EVERY.as_secs_f64() / times.total_s())
+}
+
+fn is_sustained(lasting_s: f64, times: &TimeRanges) -> bool {
+    lasting_s >= CPU_SUSTAINED_MIN_S && lasting_s >= SUSTAINED_SHARE_MIN * times.total_s()
+}
+
+/// The target wanted more than its share, and the kernel made it wait.
+fn cpu_throttled(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> {
+    let (limit, pressure) = (view.input.limits.cpu_cores?, view.input.limit_counters);
+    let periods = pressure.cpu_throttled_periods.zip(pressure.cpu_periods).filter(|(_, all)| *all > 0);
+    let part = periods.map(|(throttled, all)| throttled as f64 / all as f64);
+    let waited_s = pressure.cpu_throttled_us.map(|us| us as f64 / 1e6);
+    let at_once = waited_s.map(|waited_s| waited_s / cores.busy.total_s().max(1.0));
+    let is_felt = at_once.is_none_or(|at_once| at_once >= THROTTLED_MIN);
+    if !(is_felt && part.is_some_and(|part| part >= THROTTLED_SHARE_MIN) && has_impact(view)) {
+        return None;
+    }
+    let part = part.unwrap_or_default();
+    let sentence = format!(
+        "The target's share of the processors was too small: of {} cores it used {}, and had to wait in {} of the periods \
+         in which it wanted to run.",
+        number(limit),
+        cores.server.map_or_else(|| "an unknown number".to_owned(), number),
+        share(part)
+    );
+    let case = CandidateBuilder::new("cpu_throttled", part, sentence)
+        .evidence("server.limits_seen.cpu_throttled_periods", format!("{} of the periods", share(part)))
+        .optional_evidence(
+            "server.limits_seen.cpu_throttled_us",
+            waited_s.map(|waited_s| format!("threads waited {} in all", time(waited_s))),
+        );
+    let refuted_by = "With a greater share the target uses no more and is no faster.";
+    Some(case.build(refuted_by, "Raise the share ([target.limits]), or have the target do less for each request."))
+}
+
+/// The target used all the processor time that it may use.
+fn cpu_saturated(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> {
+    let used = cores.server?;
+    let series = view.series(&format!("process.{SERVER}.cpu_cores"))?;
+    let at_limit_s = time_when_s(series, &cores.busy, |used| used >= CPU_FULL_SHARE * cores.allowed);
+    let is_full = is_sustained(at_limit_s, &cores.busy) || (cores.is_machine_full() && cores.is_mostly_server());
+    if !is_full || !has_impact(view) {
+        return None;
+    }
+    let explains = at_limit_s.max(cores.machine_full_s) / cores.busy.total_s();
+    let sentence = format!(
+        "The target had no processor left: it used {} of {} cores in the mean while it was busy.",
+        number(used),
+        number(cores.allowed)
+    );
+    let case = CandidateBuilder::new("cpu_saturated", explains, sentence)
+        .evidence(
+            format!("process.{SERVER}.cpu_cores"),
+            format!("{} for {} of {}", number(used), time(at_limit_s), time(cores.busy.total_s())),
+        )
+        .evidence("machine.busy_share", cores.users_sentence());
+    let refuted_by = "With more cores the target uses no more, or uses them and is no faster.";
+    Some(
+        case.build(
+            refuted_by,
+            "Profile the target: what it does for each request is what more cores would have to do.",
+        ),
+    )
+}
+
+/// One thread of the target is busy all the time while other cores idle.
+fn one_core(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> {
+    let series = view.series(&format!("process.{SERVER}.cpu_cores"))?;
+    let at_one_s = time_when_s(series, &cores.busy, |used| ONE_CORE.contains(&used));
+    let lasts = at_one_s >= CPU_SUSTAINED_MIN_S && at_one_s >= ONE_CORE_SHARE_MIN * cores.busy.total_s();
+    // Where one core is all there is, the findings above speak of it.
+    if cores.allowed < 2.0 * ONE_CORE.start() || !lasts || cores.is_machine_full() || !has_impact(view) {
+        return None;
+    }
+    let explains = at_one_s / cores.busy.total_s();
+    let sentence = format!(
+        "One thread of the target was the limit: it used one core, no more and no less, for {} while {} cores were there.",
+        time(at_one_s),
+        number(cores.allowed)
+    );
+    let used = cores.server.map(|used| format!("{} in the mean while busy", number(used)));
+    let case = CandidateBuilder::new("one_core", explains, sentence)
+        .optional_evidence(format!("process.{SERVER}.cpu_cores"), used)
+        .evidence("machine.busy_share", cores.users_sentence());
+    let refuted_by = "Several threads of the target show processor time, each a part of the one core.";
+    Some(case.build(refuted_by, "Find the thread that is busy (top -H), and spread its work or start more processes."))
+}
+
+/// All cores of the machine were in use, and most of them not by the target.
+fn machine_full(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> {
+    let used = cores.used?;
+    // A lab that works at its own limit is told of below.
+    let is_lab = cores.is_lab_full(view.input.workers) && cores.generator.unwrap_or(0.0) >= used / 2.0;
+    if !cores.is_machine_full() || cores.is_mostly_server() || is_lab || !has_impact(view) {
+        return None;
+    }
+    let why = if cores.server.is_some() { "and not with the target alone" } else { "and nobody can say with whom" };
+    let sentence = format!("The machine was full, {why}: while requests were under way, {}.", cores.users_sentence());
+    let is_doubt = cores.server.unwrap_or(0.0) < used / 2.0;
+    let rank = if is_doubt { FindingRank::Validity } else { FindingRank::Cause };
+    let case = CandidateBuilder::new("machine_full", cores.machine_full_s / cores.busy.total_s(), sentence)
+        .rank(rank)
+        .evidence(
+            "machine.busy_share",
+            format!(
+                "at least {} for {} of {}",
+                share(MACHINE_FULL_SHARE),
+                time(cores.machine_full_s),
+                time(cores.busy.total_s())
+            ),
+        );
+    let refuted_by = "On a machine of its own the target is no faster.";
+    let advice = match (cores.server, cores.neighbours.first()) {
+        (None, _) => {
+            "Say which process is the target (--pid), or let the lab start it: then its share can be told.".to_owned()
+        }
+        (_, Some((name, used))) if *used >= cores.generator.unwrap_or(0.0) => {
+            format!("End {} while measuring: it has nothing to do with the trial.", sanitize(name))
+        }
+        _ => {
+            "Run the target, the lab and what helps them on different machines, or leave the machine alone.".to_owned()
+        }
+    };
+    Some(case.build(refuted_by, &advice))
+}
+
+/// The lab did not keep to its own plan.
+fn generator_behind(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> {
+    let generator = &view.input.results.generator;
+    let bound_ms = generator.lag_p99_max_ms;
+    let lag_ms = generator.schedule_lag_ms.p99_or_max().filter(|lag_ms| lag_ms.is_finite() && *lag_ms > bound_ms)?;
+    let is_own = cores.is_lab_full(view.input.workers);
+    if !is_own && cores.is_machine_full() && !cores.is_mostly_server() {
+        return None;
+    }
+    let others = cores.named_neighbours();
+    let others = if others.is_empty() { others } else { format!("; meanwhile other programs used {others} cores") };
+    let why = match cores.generator {
+        None => format!("how much of the processors its workers used is not known{others}"),
+        Some(used) if is_own => format!("its workers used {} cores, all that they can{others}", number(used)),
+        Some(used) => {
+            let used = number(used);
+            format!("its workers used {used} cores and had room, so something kept them from running{others}")
+        }
+    };
+    let who = if generator.schedule_lag_ms.p99.is_some() { "1 of 100 arrivals" } else { "an arrival" };
+    let sentence = format!(
+        "The lab was behind its plan: {who} left more than {} late ({} are allowed); {why}.",
+        time(lag_ms / 1000.0),
+        time(bound_ms / 1000.0)
+    );
+    let peak = view.series("generator.lag_p99_ms").and_then(Series::peak);
+    let case = CandidateBuilder::new("generator_behind", 1.0, sentence)
+        .rank(FindingRank::Validity)
+        .evidence(
+            "generator.schedule_lag_ms.p99",
+            format!("{}, allowed {}", time(lag_ms / 1000.0), time(bound_ms / 1000.0)),
+        )
+        .optional_evidence(
+            "generator.lag_p99_ms",
+            peak.map(|(t_s, ms)| {
+                format!("at most {} in one second, at {}", time(ms / 1000.0), super::format::moment(t_s))
+            }),
+        );
+    let refuted_by = "The same plan at half the rate shows the same latency.";
+    let advice = match cores.neighbours.first() {
+        Some((name, used)) if *used >= cores.generator.unwrap_or(0.0) => {
+            format!(
+                "End {} while measuring, where it is not the target itself: the lab had to wait for it.",
+                sanitize(name)
+            )
+        }
+        _ => "Give the lab more cores, or ask for less: figures of this run are the lab's as much as the target's."
+            .to_owned(),
+    };
+    let case = if cores.used.is_some() { case.evidence("machine.busy_share", cores.users_sentence()) } else { case };
+    Some(case.build(refuted_by, &advice))
+}
+
+/// Whether anything waited, failed or stayed below its plan, so that a full processor matters.
+fn has_impact(view: &RunView<'_>) -> bool {
+    let arrivals = view.arrivals();
+    let generator = &view.input.results.generator;
+    let is_closed = view.input.load_steps.iter().any(|part| part.clients.is_some());
+    // What a limiter denies it denies on an idle machine as well.
+    let has_errors = arrivals.share(arrivals.errors) >= REFUSED_SHARE_MIN;
+    let is_held_up = generator.not_sent > 0 || arrivals.share(generator.capped) >= REFUSED_SHARE_MIN;
+    let is_late = generator.schedule_lag_ms.p99_or_max().is_some_and(|lag| lag > generator.lag_p99_max_ms);
+    is_closed
+        || has_errors
+        || is_held_up
+        || is_late
+        || has_latency_grown(view)
+        || has_waiting_tasks(view)
+        || has_waiting_work(view)
+}
+
+fn has_latency_grown(view: &RunView<'_>) -> bool {
+    view.ops.iter().any(|op| {
+        let both = op.latency_ms(&view.requests.busy).zip(op.latency_ms(&view.requests.calm));
+        both.is_some_and(|(busy, calm)| busy >= LATENCY_GREW_MIN * calm && busy - calm >= WAIT_MIN_S * 1000.0)
+    })
+}
+
+fn has_waiting_tasks(view: &RunView<'_>) -> bool {
+    let delay = view.role("scheduler_delay");
+    let took = delay.as_ref().and_then(|role: &RoleSeries<'_>| role.timing(&view.busy()));
+    took.is_some_and(|took| took.mean_s >= WAIT_MIN_S)
+}
+
+fn has_waiting_work(view: &RunView<'_>) -> bool {
+    let waits =
+        |work: &crate::aggregate::WorkFigures| work.queue_wait_s.avg.is_some_and(|wait_s| wait_s >= QUEUE_WAIT_MIN_S);
+    view.input.results.work.values().any(waits)
+}

@@ -1,0 +1,242 @@
+//! What faults did, and for how long: from the moment of a fault to the first second in which answers came as they
+//! did before it. What happens in that time is the fault's, and no other finding looks at it. Refuses to judge whether
+//! a fault should have been survived.
+
+use super::format::{counted, moment, share, time};
+use super::series::{TimeRanges, area, mean, value_at};
+use super::thresholds::{
+    BASELINE_S, DISTURBED_MIN_S, EFFECT_LATENCY_MIN_MS, EFFECT_WITHIN_S, RECOVERED_LATENCY_FACTOR,
+    RECOVERED_LATENCY_MARGIN_MS, SILENCE_RATE_MIN,
+};
+use super::view::{OpSeries, RunView};
+use super::{Candidate, CandidateBuilder};
+use crate::aggregate::{LoadStepFigures, Series, Timeline};
+use crate::record::timeline::FaultRow;
+
+/// Faults that are told one by one.
+const LISTED_MAX: usize = 5;
+
+/// What one fault did.
+#[derive(Clone, Debug)]
+pub(super) struct Disturbance<'a> {
+    fault: &'a FaultRow,
+    /// From the fault until answers were as before, or until the load was over; empty where nobody felt it.
+    pub(super) window_s: (f64, f64),
+    /// Whether they were as before again.
+    has_recovered: bool,
+    /// The whole seconds of that time.
+    seconds: (f64, f64),
+    /// Arrivals that ended with errors in them, beyond the rate before.
+    errors: f64,
+    /// How long the slowest good answers in that time took, in milliseconds, where that is longer than before the fault.
+    slowest_ms: Option<f64>,
+    /// How long they took before the fault.
+    baseline_ms: Option<f64>,
+}
+
+/// Answers over time, of all operations.
+struct ResponseSeries<'a, 'b> {
+    ops: &'b [OpSeries<'a>],
+    /// When nobody knows what ended.
+    unrecorded: TimeRanges,
+    in_flight: Option<&'a Series>,
+}
+
+/// Answers before a fault.
+struct Baseline {
+    ok_per_s: f64,
+    errors_per_s: f64,
+    latency_p99_ms: Option<f64>,
+}
+
+pub(super) fn disturbances<'a>(timeline: &'a Timeline, ops: &[OpSeries<'a>]) -> Vec<Disturbance<'a>> {
+    let unknown = TimeRanges::new(timeline.unrecorded.requests.iter());
+    let answers = ResponseSeries { ops, unrecorded: unknown, in_flight: timeline.get("load.in_flight") };
+    let faults = &timeline.faults;
+    let harmful =
+        faults.iter().filter(|fault| fault.failed.is_none() && fault.act != "continue" && fault.t_s.is_finite());
+    harmful.filter_map(|fault| Disturbance::from_fault(fault, &answers)).collect()
+}
+
+impl<'a> Disturbance<'a> {
+    /// None where there was no load before or after the fault.
+    fn from_fault(fault: &'a FaultRow, answers: &ResponseSeries<'a, '_>) -> Option<Self> {
+        let before = Baseline::before_fault(fault.t_s, answers)?;
+        let last_s = answers.last_s()?;
+        // A row says what ended in a second, so the fault's own second is the first that can show it.
+        let first_s = fault.t_s.floor();
+        let felt_s =
+            seconds(first_s, last_s.min(first_s + EFFECT_WITHIN_S)).find(|t_s| before.is_disturbed(*t_s, answers));
+        let back_s = felt_s.and_then(|felt_s| seconds(felt_s, last_s).find(|t_s| before.has_recovered(*t_s, answers)));
+        let end_s = if felt_s.is_some() { back_s.unwrap_or(last_s + 1.0) } else { fault.t_s };
+        let end_s = if felt_s.is_some() { end_s.max(fault.ready_again_s.unwrap_or(end_s)) } else { end_s };
+        let times = TimeRanges::new([(first_s, end_s)]);
+        let known_s = times.difference(&answers.unrecorded).total_s();
+        let slow = seconds(first_s, end_s - 1.0).filter(|t_s| !answers.unrecorded.contains(*t_s));
+        let late_ms = slow.filter_map(|t_s| answers.slowest_ms(t_s).filter(|_| !before.is_fast_enough(t_s, answers)));
+        Some(Self {
+            fault,
+            window_s: (fault.t_s, end_s),
+            seconds: (first_s, end_s),
+            has_recovered: felt_s.is_none() || back_s.is_some(),
+            errors: (answers.errors(&times) - before.errors_per_s * known_s).max(0.0),
+            slowest_ms: late_ms.max_by(f64::total_cmp),
+            baseline_ms: before.latency_p99_ms,
+        })
+    }
+
+    /// The same while the run goes on to `now_s`: what is not over yet goes on, and what is not felt yet may be.
+    pub(super) fn window_until_s(&self, now_s: f64) -> (f64, f64) {
+        let is_new = now_s < self.fault.t_s + EFFECT_WITHIN_S;
+        let end_s = if self.has_recovered && !is_new { self.window_s.1 } else { now_s.max(self.window_s.1) };
+        (self.window_s.0, end_s)
+    }
+
+    fn duration_s(&self) -> f64 {
+        (self.window_s.1 - self.window_s.0).max(0.0)
+    }
+
+    fn is_material(&self) -> bool {
+        let is_late = self.slowest_ms.is_some_and(|late_ms| late_ms >= EFFECT_LATENCY_MIN_MS);
+        self.duration_s() > 0.0 && (self.errors >= 1.0 || is_late || self.duration_s() >= DISTURBED_MIN_S)
+    }
+
+    /// Arrivals that were never sent in that time: those of parts that were over before answers were as before.
+    fn not_sent(&self, parts: &[LoadStepFigures]) -> u64 {
+        let (from_s, to_s) = self.window_s;
+        let ended = parts.iter().filter(|part| (from_s..=to_s).contains(&(part.start_s + part.length_s)));
+        ended.map(|part| part.not_sent).sum()
+    }
+
+    fn sentence(&self, parts: &[LoadStepFigures]) -> String {
+        let errors = match self.errors.round() as u64 {
+            0 => "no errors".to_owned(),
+            errors => counted(errors, "error"),
+        };
+        let not_sent = match self.not_sent(parts) {
+            0 => String::new(),
+            arrivals => format!(", {} never sent", counted(arrivals, "arrival")),
+        };
+        let late = self.slowest_ms.map_or_else(String::new, |late_ms| {
+            let before = self.baseline_ms.map_or_else(String::new, |ms| format!(" ({} before)", time(ms / 1000.0)));
+            format!(", good answers that took up to {}{before}", time(late_ms / 1000.0))
+        });
+        // Figures come once a second: when in it, nobody knows.
+        let back = match self.has_recovered {
+            true => format!("answers were as before again within {} s", self.duration_s().ceil()),
+            false => "answers were not as before until the load was over".to_owned(),
+        };
+        format!("{errors}{not_sent}{late}; {back}")
+    }
+}
+
+impl<'a> ResponseSeries<'a, '_> {
+    fn ok(&self, times: &TimeRanges) -> f64 {
+        self.total(times, |op| op.ok)
+    }
+
+    fn errors(&self, times: &TimeRanges) -> f64 {
+        self.total(times, |op| op.errors)
+    }
+
+    fn total(&self, times: &TimeRanges, of: impl Fn(&OpSeries<'a>) -> Option<&'a Series>) -> f64 {
+        self.ops.iter().filter_map(|op| Some(area(of(op)?, times).0)).sum()
+    }
+
+    fn slowest_ms(&self, t_s: f64) -> Option<f64> {
+        self.ops.iter().filter_map(|op| value_at(op.latency_p99_ms?, t_s)).max_by(f64::total_cmp)
+    }
+
+    /// Whether requests were under way and none of them ended for two seconds.
+    fn is_silent(&self, t_s: f64) -> bool {
+        let times = TimeRanges::new([(t_s, t_s + 2.0)]);
+        if times.difference(&self.unrecorded) != times {
+            return false;
+        }
+        let is_waiting =
+            self.in_flight.and_then(|series| value_at(series, t_s + 1.0)).is_some_and(|in_flight| in_flight >= 1.0);
+        is_waiting && self.ok(&times) + self.errors(&times) + self.total(&times, |op| op.denied) == 0.0
+    }
+
+    fn last_s(&self) -> Option<f64> {
+        let last = self.ops.iter().filter_map(|op| op.ok?.points.last()).map(|point| point.t_s);
+        last.max_by(f64::total_cmp)
+    }
+}
+
+impl Baseline {
+    fn before_fault(fault_s: f64, answers: &ResponseSeries<'_, '_>) -> Option<Self> {
+        let times =
+            TimeRanges::new([((fault_s - BASELINE_S).max(0.0), fault_s.floor())]).difference(&answers.unrecorded);
+        let ok_per_s = answers.ok(&times) / times.total_s();
+        let errors_per_s = answers.errors(&times) / times.total_s();
+        let slow = answers.ops.iter().filter_map(|op| mean(op.latency_p99_ms?, &times)).max_by(f64::total_cmp);
+        (!times.is_empty() && ok_per_s > 0.0).then_some(Self { ok_per_s, errors_per_s, latency_p99_ms: slow })
+    }
+
+    /// Whether a second is not as it was before. A lower rate alone says nothing: the plan may have asked for less.
+    fn is_disturbed(&self, t_s: f64, answers: &ResponseSeries<'_, '_>) -> bool {
+        let second = TimeRanges::new([(t_s, t_s + 1.0)]);
+        let is_slow = answers.ok(&second) > 0.0 && !self.is_fast_enough(t_s, answers);
+        let is_silent = self.ok_per_s >= SILENCE_RATE_MIN && answers.is_silent(t_s);
+        self.has_new_errors(&second, answers) || is_slow || is_silent
+    }
+
+    /// Whether a second is as it was before: answers come, good ones, and as quickly.
+    fn has_recovered(&self, t_s: f64, answers: &ResponseSeries<'_, '_>) -> bool {
+        let second = TimeRanges::new([(t_s, t_s + 1.0)]);
+        answers.ok(&second) > 0.0 && !self.has_new_errors(&second, answers) && self.is_fast_enough(t_s, answers)
+    }
+
+    fn has_new_errors(&self, second: &TimeRanges, answers: &ResponseSeries<'_, '_>) -> bool {
+        answers.errors(second) > self.errors_per_s.ceil()
+    }
+
+    fn is_fast_enough(&self, t_s: f64, answers: &ResponseSeries<'_, '_>) -> bool {
+        let both = self.latency_p99_ms.zip(answers.slowest_ms(t_s));
+        both.is_none_or(|(before_ms, now_ms)| {
+            now_ms <= RECOVERED_LATENCY_FACTOR * before_ms + RECOVERED_LATENCY_MARGIN_MS
+        })
+    }
+}
+
+/// The beginnings of seconds from one to another, both among them.
+fn seconds(from_s: f64, to_s: f64) -> impl Iterator<Item = f64> {
+    let count = if to_s >= from_s { (to_s - from_s) as u64 + 1 } else { 0 };
+    (0..count).map(move |second| from_s + second as f64)
+}
+
+pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
+    let mut felt: Vec<&Disturbance<'_>> = view.disturbances.iter().filter(|one| one.is_material()).collect();
+    felt.sort_by(|a, b| b.duration_s().total_cmp(&a.duration_s()));
+    let Some(worst) = felt.first() else { return Vec::new() };
+    let parts = view.input.load_steps;
+    let not_sent: u64 = felt.iter().map(|one| one.not_sent(parts)).max().unwrap_or(0);
+    let arrivals = view.arrivals();
+    // Each arrival is lost once, whatever number of faults was at work.
+    let errors: f64 = felt.iter().map(|one| one.errors).sum();
+    let together = TimeRanges::new(felt.iter().map(|one| one.seconds));
+    let at_most: f64 = view.ops.iter().filter_map(|op| Some(area(op.errors?, &together).0)).sum();
+    let lost = errors.min(at_most).round() as u64 + not_sent;
+    let part = lost as f64 / (arrivals.ended + not_sent).max(1) as f64;
+    let sentence = format!(
+        "`{}` of {} at {} was felt: {}.",
+        worst.fault.act,
+        worst.fault.process,
+        moment(worst.fault.t_s),
+        worst.sentence(parts)
+    );
+    let code = if lost > 0 { "errors_after_fault" } else { "late_after_fault" };
+    let mut case = CandidateBuilder::new(code, part, sentence);
+    for one in felt.iter().take(LISTED_MAX) {
+        let fault = format!("fault {} {} at {}", one.fault.act, one.fault.process, moment(one.fault.t_s));
+        case = case.evidence(fault, one.sentence(parts));
+    }
+    let all = match lost {
+        0 => "every arrival was answered".to_owned(),
+        lost => format!("{} without a good answer, {} of all arrivals", counted(lost, "arrival"), share(part)),
+    };
+    let refuted_by = "The same load without the fault shows the same at the same moment.";
+    let advice = "Look at what clients saw in that time, and whether a retry with the same key would have been enough.";
+    vec![case.evidence("load", all).build(refuted_by, advice)]
+}

@@ -1,0 +1,308 @@
+//! Where time goes between a request and its answer: waiting for a pool's place, in the store, for a turn of the
+//! scheduler, or for somebody else. Each accuses one stage and must acquit the one behind it. Refuses to look at
+//! processors: when they are used up, `processor` says so and everything here is a consequence.
+
+use super::format::{number, share, time};
+use super::roles::{RoleSeries, RoleTiming};
+use super::series::TimeRanges;
+use super::thresholds::{
+    CALL_GREW_MIN_S, CALL_SHARE_MIN, CALL_SLOW_S, COMMIT_CORES_MIN, COMMIT_PER_FSYNC_MAX, FSYNC_SLOW_S, GREW_MIN,
+    LATE_SHARE_MIN, SCHEDULER_LATE_S, SHARE_MIN, STORE_SLOW_S, WAIT_MIN_S, WAIT_PER_USE_MIN, WRITER_BUSY_MIN,
+};
+use super::view::{PressureTimes, RunView};
+use super::{Candidate, CandidateBuilder};
+
+pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
+    let pools = POOLS.iter().filter_map(|pool| pool_starved(view, pool));
+    let others = [store_slow(view), scheduler_late(view), dependency_slow(view)];
+    pools.chain(others.into_iter().flatten()).collect()
+}
+
+/// A number of places that something waits for and then holds.
+struct Pool {
+    wait_role: &'static str,
+    hold_role: &'static str,
+    /// What is waited for, in a sentence.
+    resource: &'static str,
+    advice: &'static str,
+}
+
+const POOLS: [Pool; 2] = [
+    Pool {
+        wait_role: "pool_wait",
+        hold_role: "query_time",
+        resource: "a connection to the store",
+        advice: "Give the pool more connections, or hold each for less time.",
+    },
+    Pool {
+        wait_role: "dependency_wait",
+        hold_role: "dependency_time",
+        resource: "a connection to what the target calls",
+        advice: "Raise the cap on connections to what is called, if it can bear more at once.",
+    },
+];
+
+/// A stage in the times of one pressure, and what it explains.
+struct RoleImpact<'a> {
+    role: RoleSeries<'a>,
+    busy: RoleTiming,
+    /// In calm times, where there were any.
+    calm: Option<RoleTiming>,
+    /// Of the time of requests, or of pieces.
+    share: f64,
+    /// What it is a part of, in words.
+    part_of: String,
+}
+
+impl RoleImpact<'_> {
+    /// Whether it took much longer than in calm times.
+    fn has_grown(&self) -> bool {
+        self.calm.is_some_and(|calm| self.busy.mean_s >= GREW_MIN * calm.mean_s)
+    }
+
+    /// `112 ms while busy, 0.08 ms while calm`.
+    fn sentence(&self) -> String {
+        busy_and_calm(self.busy, self.calm)
+    }
+}
+
+fn busy_and_calm(took: RoleTiming, calm: Option<RoleTiming>) -> String {
+    match calm {
+        Some(calm) => format!("{} in the mean while busy, {} while calm", time(took.mean_s), time(calm.mean_s)),
+        None => format!("{} in the mean while busy", time(took.mean_s)),
+    }
+}
+
+/// How a role took its time, where it took at least so long, as a part of requests or, where they were not the ones
+/// that it held up, of pieces of work; none below a least share.
+fn role_impact<'a>(view: &RunView<'a>, name: &str, least_s: f64, least_share: f64) -> Option<RoleImpact<'a>> {
+    let role = view.role(name)?;
+    let by_requests = timing_under_pressure(&role, &view.requests, least_s).and_then(|(took, calm)| {
+        let part = view.share_of_requests(took.mean_s, &view.requests.busy)?;
+        let words = format!("of the {} of a {}", time(part.service_s), part.op);
+        Some(RoleImpact { role: role.clone(), busy: took, calm, share: part.share, part_of: words })
+    });
+    let by_work = timing_under_pressure(&role, &view.work, least_s).and_then(|(took, calm)| {
+        let (under_way, pieces) = (took.concurrency?, view.mean_unfinished(&view.work.busy)?);
+        let share = (under_way / pieces.max(f64::MIN_POSITIVE)).min(1.0);
+        let words =
+            format!("of the time of pieces of work ({} at once, {} under way)", number(under_way), number(pieces));
+        Some(RoleImpact { role: role.clone(), busy: took, calm, share, part_of: words })
+    });
+    by_requests.into_iter().chain(by_work).find(|seen| seen.share >= least_share)
+}
+
+/// A role over one pressure, where it took at least so long for long enough.
+fn timing_under_pressure(
+    role: &RoleSeries<'_>,
+    pressed: &PressureTimes,
+    least_s: f64,
+) -> Option<(RoleTiming, Option<RoleTiming>)> {
+    let took = role.timing(&pressed.busy).filter(|took| took.mean_s >= least_s)?;
+    let lasting_s = role.time_above_s(&pressed.busy, least_s);
+    RunView::is_sustained(lasting_s, &pressed.busy).then(|| (took, role.timing(&pressed.calm)))
+}
+
+/// The wait grew beyond what is waited for, and what is held meanwhile takes no longer than it should.
+fn pool_starved(view: &RunView<'_>, pool: &Pool) -> Option<Candidate> {
+    let wait = role_impact(view, pool.wait_role, WAIT_MIN_S, SHARE_MIN)?;
+    let hold = view.role(pool.hold_role);
+    let busy = view.busy();
+    let held = hold.as_ref().and_then(|hold| hold.timing(&busy));
+    let held_calm = hold.as_ref().and_then(|hold| hold.timing(&view.requests.calm));
+    if held.is_some_and(|held| wait.busy.mean_s < WAIT_PER_USE_MIN * held.mean_s || is_slow_and_grown(held, held_calm))
+    {
+        return None;
+    }
+    let then = held.map_or_else(String::new, |held| format!(" and then held it for {}", time(held.mean_s)));
+    let sentence = format!(
+        "The pool was starved: whoever needed {} waited {} for it{then}. The wait was {} {}.",
+        pool.resource,
+        time(wait.busy.mean_s),
+        share(wait.share),
+        wait.part_of,
+    );
+    let held = hold.zip(held).map(|(hold, held)| (hold.figure, busy_and_calm(held, held_calm)));
+    let case = CandidateBuilder::new("pool_starved", wait.share, sentence)
+        .evidence(&wait.role.figure, wait.sentence())
+        .optional_evidence(
+            wait.role.concurrency_figure(),
+            wait.busy.concurrency.map(|waiting| format!("{} waited at once in the mean", number(waiting))),
+        );
+    let case = match held {
+        Some((figure, says)) => case.evidence(figure, says),
+        None => case,
+    };
+    let refuted_by = "With more connections the wait stays, or the time for which each is held grows as the wait falls: \
+                      then what stands behind the pool is slow.";
+    Some(case.build(refuted_by, pool.advice))
+}
+
+/// Whether what stands behind a pool is itself slow, and slower than in calm times.
+fn is_slow_and_grown(took: RoleTiming, calm: Option<RoleTiming>) -> bool {
+    took.mean_s >= STORE_SLOW_S && calm.is_some_and(|calm| took.mean_s >= GREW_MIN * calm.mean_s)
+}
+
+fn store_slow(view: &RunView<'_>) -> Option<Candidate> {
+    commits_slow(view).or_else(|| queries_slow(view))
+}
+
+/// Commits take far longer than a durable write took before the run, or the disk was slow then already.
+fn commits_slow(view: &RunView<'_>) -> Option<Candidate> {
+    let fsync_s = view.input.machine.fsync_ms_p50.map(|ms| ms / 1000.0);
+    let (commit, explains, part) = commits(view)?;
+    let took = commit.busy;
+    let is_long =
+        fsync_s.is_some_and(|fsync_s| fsync_s >= FSYNC_SLOW_S || took.mean_s >= COMMIT_PER_FSYNC_MAX * fsync_s);
+    let waits = view.server_cores().zip(took.concurrency).filter(|(cores, busy)| *cores < COMMIT_CORES_MIN * busy);
+    if !is_long && !commit.has_grown() && waits.is_none() {
+        return None;
+    }
+    let before = fsync_s.map(|fsync_s| format!("{} for 4 KiB, the median before the run", time(fsync_s)));
+    let beside = before.as_ref().map_or_else(String::new, |before| format!(" (a durable write alone: {before})"));
+    let sentence = format!(
+        "The store was slow: a commit took {} in the mean{beside}. Commits and the wait for them were {}.",
+        time(took.mean_s),
+        part
+    );
+    let wait = view.role("commit_wait").and_then(|role| Some((role.figure.clone(), role.timing(&view.busy())?)));
+    let busy = took.concurrency.map(|busy| format!("{} commits under way at once in the mean", number(busy)));
+    let case = CandidateBuilder::new("store_slow", explains, sentence)
+        .evidence(&commit.role.figure, commit.sentence())
+        .optional_evidence(commit.role.concurrency_figure(), busy)
+        .optional_evidence(
+            "process.server.cpu_cores",
+            waits.map(|(cores, _)| format!("{}: commits waited, they did not compute", number(cores))),
+        )
+        .optional_evidence("machine.fsync_ms_p50", before);
+    let case = match wait {
+        Some((figure, wait)) => case.evidence(figure, busy_and_calm(wait, None)),
+        None => case,
+    };
+    let refuted_by = "The same load on a faster disk, or without durable writes, takes as long.";
+    let advice = "Look at the disk (who else writes, what a sync costs), then at how much one commit carries.";
+    Some(case.build(refuted_by, advice))
+}
+
+/// Commits, what they and the wait for them explain, and of what.
+fn commits<'a>(view: &RunView<'a>) -> Option<(RoleImpact<'a>, f64, String)> {
+    let role = view.role("commit_time")?;
+    let wait_s = view.role("commit_wait").and_then(|wait| wait.timing(&view.busy())).map_or(0.0, |wait| wait.mean_s);
+    let by_requests = timing_under_pressure(&role, &view.requests, STORE_SLOW_S).and_then(|(took, calm)| {
+        let busy = &view.requests.busy;
+        // A request that is shorter than a commit has none in it, however long others wait for theirs.
+        let part = view.share_of_requests(took.mean_s, busy).filter(|part| part.share >= SHARE_MIN)?;
+        let explained = (part.share * (took.mean_s + wait_s) / took.mean_s).min(1.0);
+        let words = format!("{} of the time of requests, most of it in {}", share(explained), part.op);
+        Some((
+            RoleImpact { role: role.clone(), busy: took, calm, share: part.share, part_of: String::new() },
+            explained,
+            words,
+        ))
+    });
+    let by_work = timing_under_pressure(&role, &view.work, STORE_SLOW_S).and_then(|(took, calm)| {
+        let busy = took.concurrency.filter(|busy| *busy >= WRITER_BUSY_MIN)?.min(1.0);
+        let words = format!("what work queued behind: one was under way for {} of the time", share(busy));
+        Some((RoleImpact { role: role.clone(), busy: took, calm, share: busy, part_of: String::new() }, busy, words))
+    });
+    by_requests.into_iter().chain(by_work).max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// Reads take long: far longer than in calm times, or they are most of what requests do.
+fn queries_slow(view: &RunView<'_>) -> Option<Candidate> {
+    let query = role_impact(view, "query_time", STORE_SLOW_S, SHARE_MIN)?;
+    let pool = view.role("pool_wait");
+    let wait = pool.as_ref().and_then(|pool| pool.timing(&view.busy()));
+    let is_behind_pool =
+        wait.is_some_and(|wait| wait.mean_s >= WAIT_PER_USE_MIN * query.busy.mean_s) && !query.has_grown();
+    let is_material = query.share >= 2.0 * SHARE_MIN || (query.has_grown() && query.share >= SHARE_MIN);
+    if is_behind_pool || !is_material {
+        return None;
+    }
+    let sentence = format!(
+        "The store was slow: a read took {} in it, {} {}.",
+        time(query.busy.mean_s),
+        share(query.share),
+        query.part_of
+    );
+    let wait = wait
+        .map(|wait| format!("{} in the mean: what waits for a connection waits for the one before", time(wait.mean_s)));
+    let case = CandidateBuilder::new("store_slow", query.share, sentence)
+        .evidence(&query.role.figure, query.sentence())
+        .optional_evidence(pool.map_or_else(String::new, |pool| pool.figure), wait);
+    let refuted_by = "The same reads take as long on an idle store: then they are heavy and not slow.";
+    Some(
+        case.build(refuted_by, "Look at the slowest reads and at what they read, then at the store's disk and memory."),
+    )
+}
+
+/// Tasks that are ready to run come late to their turn.
+fn scheduler_late(view: &RunView<'_>) -> Option<Candidate> {
+    let role = view.role("scheduler_delay")?;
+    let pressures = [&view.requests, &view.work];
+    let late = pressures.iter().filter_map(|pressed| {
+        let (took, calm) = timing_under_pressure(&role, pressed, SCHEDULER_LATE_S)?;
+        let is_new = calm.is_none_or(|calm| took.mean_s >= GREW_MIN * calm.mean_s);
+        is_new.then_some((took, calm, &pressed.busy))
+    });
+    let (took, calm, busy) = late.max_by(|a, b| a.0.mean_s.total_cmp(&b.0.mean_s))?;
+    // How often a request waits for its turn is not told; once, at least.
+    let part = view.share_of_requests(took.mean_s, busy);
+    let explains = part.as_ref().map_or(SHARE_MIN, |part| part.share.max(SHARE_MIN));
+    let beside =
+        part.map_or_else(String::new, |part| format!(", beside the {} of a {}", time(part.service_s), part.op));
+    let sentence =
+        format!("The scheduler was late: a task that was ready came {} late to its turn{beside}.", time(took.mean_s));
+    let case =
+        CandidateBuilder::new("scheduler_late", explains, sentence).evidence(&role.figure, busy_and_calm(took, calm));
+    let refuted_by =
+        "The processors were used up after all, by something that nobody watched: then tasks wait for them.";
+    let advice = "Look for tasks that hold their thread: blocking calls, long computations, locks.";
+    Some(case.build(refuted_by, advice))
+}
+
+/// What is called takes long or answers late, while nothing of the target's own does.
+fn dependency_slow(view: &RunView<'_>) -> Option<Candidate> {
+    let calls = role_impact(view, "dependency_time", WAIT_MIN_S, CALL_SHARE_MIN)?;
+    let busy = view.busy();
+    let late = late_share(view, &calls, &busy).filter(|late| *late >= LATE_SHARE_MIN);
+    let looks_s = calls.role.sample_means_s(&busy);
+    let grew = change_during_run(&looks_s);
+    if late.is_none() && grew.is_none() && calls.busy.mean_s < CALL_SLOW_S {
+        return None;
+    }
+    let lateness = late.map_or_else(String::new, |late| format!(", and {} of them had no answer in time", share(late)));
+    let sentence = format!(
+        "What the target calls was slow: a call took {} in the mean{lateness}. Calls were {} {}.",
+        time(calls.busy.mean_s),
+        share(calls.share),
+        calls.part_of
+    );
+    let growth =
+        grew.map(|(quick, slow)| format!("{} at the quickest looks, {} at the slowest", time(quick), time(slow)));
+    let case = CandidateBuilder::new("dependency_slow", calls.share, sentence)
+        .evidence(&calls.role.figure, calls.sentence())
+        .optional_evidence("calls over time", growth);
+    let late = late.zip(view.role("dependency_late"));
+    let case = match late {
+        Some((late, role)) => case.evidence(role.figure, format!("{} of the calls", share(late))),
+        None => case,
+    };
+    let refuted_by =
+        "What is called answers others as quickly as ever: then the time passes on the way, or in the target.";
+    let advice = "Look at what is called; bound how long the target waits for it, and how much of it one can hold up.";
+    Some(case.build(refuted_by, advice))
+}
+
+fn late_share(view: &RunView<'_>, calls: &RoleImpact<'_>, busy: &TimeRanges) -> Option<f64> {
+    let late_per_s = view.role("dependency_late")?.per_s(busy)?;
+    let per_s = calls.role.timing(busy)?.per_s.filter(|per_s| *per_s > 0.0)?;
+    Some((late_per_s / per_s).min(1.0))
+}
+
+/// The quicker and the slower fifth of the looks, where calls got much slower or quicker during the run.
+fn change_during_run(looks_s: &[f64]) -> Option<(f64, f64)> {
+    let fifth = looks_s.len() / 5;
+    let (quick, slow) = (*looks_s.get(fifth)?, *looks_s.get(looks_s.len().checked_sub(1 + fifth)?)?);
+    (slow >= CALL_GREW_MIN_S && slow >= GREW_MIN * quick).then_some((quick, slow))
+}

@@ -1,0 +1,98 @@
+//! Held connections that did not stay: lost while a phase held them, or between two phases of which the later one goes on
+//! with what the earlier one left. Refuses to say why: only who ended them, and when.
+
+use super::format::{count, counted, moment, share};
+use super::thresholds::LOST_SHARE_MIN;
+use super::view::RunView;
+use super::{Candidate, CandidateBuilder};
+use crate::aggregate::HeldFigures;
+
+/// Phases whose losses are told one by one.
+const LISTED_MAX: usize = 5;
+
+/// Connections that were lost in one place.
+struct Loss<'a> {
+    phase: &'a str,
+    /// The phase that went on with the rest, where they were lost between the two.
+    next: Option<&'a str>,
+    held: &'a HeldFigures,
+    closed: u64,
+    dropped: u64,
+    /// How many there were.
+    total: u64,
+}
+
+pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
+    let phases = &view.input.results.phases;
+    let held = || phases.iter().filter_map(|(name, phase)| Some((name.as_str(), phase.connections.as_ref()?)));
+    let next = |name: &str| held().find(|(_, later)| later.keeps.as_deref() == Some(name)).map(|(later, _)| later);
+    let losses = held().flat_map(|(phase, held)| {
+        let while_held =
+            Loss { phase, next: None, held, closed: held.closed, dropped: held.dropped, total: held.planned };
+        let (closed, dropped) = (held.closed_after, held.dropped_after);
+        [
+            while_held,
+            Loss { phase, next: Some(next(phase).unwrap_or("the end")), held, closed, dropped, total: held.left },
+        ]
+    });
+    let mut losses: Vec<Loss<'_>> = losses.filter(Loss::is_material).collect();
+    losses.sort_by(|a, b| b.share().total_cmp(&a.share()));
+    let Some(worst) = losses.first() else { return Vec::new() };
+    let mut case = CandidateBuilder::new("connections_lost", worst.share(), format!("{}.", worst.sentence()));
+    for loss in losses.iter().take(LISTED_MAX) {
+        case = case.evidence(loss.figure_name(), loss.sentence());
+    }
+    let refuted_by = "The same connections, held for as long by another client from another machine, are lost as well or stay: then it is \
+                      the way between, or the lab.";
+    let advice = "Look at what the target and everything in front of it ends connections for: idle timeouts, limits on their number, \
+                  memory, a restart.";
+    vec![case.build(refuted_by, advice)]
+}
+
+impl Loss<'_> {
+    fn lost(&self) -> u64 {
+        self.closed + self.dropped
+    }
+
+    fn share(&self) -> f64 {
+        self.lost() as f64 / self.total.max(1) as f64
+    }
+
+    fn is_material(&self) -> bool {
+        self.share() >= LOST_SHARE_MIN
+    }
+
+    fn figure_name(&self) -> String {
+        let after = if self.next.is_some() { "_after" } else { "" };
+        let which = if self.closed >= self.dropped { "closed" } else { "dropped" };
+        format!("phases.{}.connections.{which}{after}", self.phase)
+    }
+
+    fn sentence(&self) -> String {
+        let (lost, of) = (count(self.lost()), counted(self.total, "connection"));
+        let share = share(self.share());
+        let how = match (self.closed, self.dropped) {
+            (_, 0) => "the target hung up".to_owned(),
+            (0, _) => "they were broken off".to_owned(),
+            (closed, dropped) => {
+                format!("the target hung up on {}, {} were broken off", count(closed), count(dropped))
+            }
+        };
+        match self.next {
+            None => format!("{lost} of {of} that `{}` held were lost ({share}): {how}", self.phase),
+            Some(next) => {
+                let phase = self.phase;
+                format!("{lost} of {of} were lost between `{phase}` and `{next}` ({share}){}: {how}", self.time_range())
+            }
+        }
+    }
+
+    /// In one second, or from one to another.
+    fn time_range(&self) -> String {
+        match self.held.lost_after_s {
+            Some((from_s, to_s)) if to_s - from_s > 1.0 => format!(", from {} to {}", moment(from_s), moment(to_s)),
+            Some((from_s, _)) => format!(", at {}", moment(from_s)),
+            None => String::new(),
+        }
+    }
+}

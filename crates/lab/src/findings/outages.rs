@@ -1,0 +1,175 @@
+//! Stretches in which the target answered nobody, or nobody well: requests were under way and none ended, or every one
+//! that ended had failed; told of a run that is over, and by the same rule of one that goes on. Refuses to say why, and to
+//! count a time in which the lab itself did not run, or a fault of the trial was at work.
+
+use std::fmt;
+
+use super::fault_effects::disturbances;
+use super::format::{count, counted, moment, number};
+use super::refusals::{NO_FILE_TEXTS, NO_PORT_TEXTS, errors_matching};
+use super::series::{TimeRanges, area};
+use super::thresholds::{DISTURBED_MIN_S, SILENCE_MISSED_MIN, SILENCE_RATE_MIN, SILENT_MIN_S};
+use super::view::{OpSeries, RunView};
+use super::{Candidate, CandidateBuilder, FindingRank};
+use crate::aggregate::{Outage, Timeline};
+use crate::limits::SILENCE_REPORTED_EVERY;
+
+/// Stretches that are told one by one.
+const LISTED_MAX: usize = 5;
+
+/// The target answers nobody at this moment, or nobody well.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CurrentOutage {
+    is_silent: bool,
+    /// Since when, in seconds from the start of the plan.
+    since_s: f64,
+}
+
+impl CurrentOutage {
+    /// What goes on at the end of this timeline, to which rows are still added, by journey.
+    pub(crate) fn find(timeline: &Timeline, journeys: &[&str]) -> Option<Self> {
+        let looked_s = timeline.looked_s()?;
+        let ops: Vec<OpSeries<'_>> = journeys.iter().map(|name| OpSeries::from_timeline(name, timeline)).collect();
+        let faults = disturbances(timeline, &ops);
+        let faults = TimeRanges::new(faults.iter().map(|one| one.window_until_s(looked_s + 1.0)));
+        let silences = silences(timeline, &ops, &faults);
+        // A silence that goes on is told of several times between two looks.
+        let goes_on = |until_s: f64| until_s >= looked_s - 2.0 * SILENCE_REPORTED_EVERY.as_secs_f64();
+        if let Some((since_s, _)) = silences.iter().find(|(_, until_s)| goes_on(*until_s)) {
+            return Some(Self { is_silent: true, since_s: *since_s });
+        }
+        let end_s = timeline.outage()?.seconds.end as f64;
+        let (since_s, _) = *outages(timeline, &faults).iter().find(|(_, to_s)| *to_s == end_s)?;
+        Some(Self { is_silent: false, since_s })
+    }
+}
+
+impl fmt::Display for CurrentOutage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.is_silent { "the target is silent since" } else { "only errors since" };
+        write!(f, "{what} {}", moment(self.since_s))
+    }
+}
+
+pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
+    let faults = TimeRanges::new(view.disturbances.iter().map(|one| one.window_s));
+    let silences = silences(view.input.timeline, &view.ops, &faults);
+    let outages = outages(view.input.timeline, &faults);
+    [target_silent(view, &silences), only_errors(view, &outages)].into_iter().flatten().collect()
+}
+
+/// Where nothing ended for long enough to be told, the longest first: when the lab itself did not run or did not look, it
+/// may have.
+fn silences(timeline: &Timeline, ops: &[OpSeries<'_>], faults: &TimeRanges) -> Vec<(f64, f64)> {
+    let unrecorded = timeline.unrecorded.requests.iter().chain(timeline.unrecorded.samples.iter());
+    let not_the_targets = faults.intersection(&TimeRanges::new(unrecorded));
+    let all = timeline.silences.iter().flat_map(|row| {
+        let left = TimeRanges::new([(row.t_s, row.until_s)]).difference(&not_the_targets);
+        left.iter().collect::<Vec<_>>()
+    });
+    let mut found: Vec<(f64, f64)> = all.filter(|(from, to)| to - from >= SILENT_MIN_S).collect();
+    // Answers that come seldom leave pauses by chance.
+    let usual_per_s = usual_rate(ops, &found);
+    let is_missed = |(from, to): &(f64, f64)| usual_per_s * (to - from) >= SILENCE_MISSED_MIN;
+    found.retain(|stretch| usual_per_s >= SILENCE_RATE_MIN && is_missed(stretch));
+    longest_first(found)
+}
+
+/// Where all that ended had failed, for long enough to be told, the longest first. A pause of the lab makes no errors.
+fn outages(timeline: &Timeline, faults: &TimeRanges) -> Vec<(f64, f64)> {
+    let seconds = |outage: &Outage| (outage.seconds.start as f64, outage.seconds.end as f64);
+    let all = timeline.outages().iter().flat_map(|outage| {
+        let left = TimeRanges::new([seconds(outage)]).difference(faults);
+        left.iter().collect::<Vec<_>>()
+    });
+    longest_first(all.filter(|(from, to)| to - from >= DISTURBED_MIN_S).collect())
+}
+
+fn longest_first(mut stretches: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    stretches.sort_by(|a, b| (b.1 - b.0).total_cmp(&(a.1 - a.0)).then(a.0.total_cmp(&b.0)));
+    stretches
+}
+
+fn target_silent(view: &RunView<'_>, stretches: &[(f64, f64)]) -> Option<Candidate> {
+    let (from, to) = stretches.first()?;
+    let sentence = format!(
+        "The target was silent from {} to {}: requests were under way, and none of them ended.",
+        moment(*from),
+        moment(*to)
+    );
+    let mut case =
+        CandidateBuilder::new("target_silent", share_of_run(view, stretches), sentence).rank(FindingRank::Outage);
+    for (from, to) in stretches.iter().take(LISTED_MAX) {
+        let rows = view.input.timeline.silences.iter();
+        let most = rows.filter(|row| row.t_s <= *from && *to <= row.until_s).map(|row| row.under_way).max();
+        let says = format!("{} to {}: up to {} under way", moment(*from), moment(*to), count(most.unwrap_or(0)));
+        case = case.evidence("load.in_flight", says);
+    }
+    let usual_per_s = usual_rate(&view.ops, stretches);
+    case = case.evidence("op", format!("{} answers a second otherwise", number(usual_per_s)));
+    let refuted_by = "Another client, from another machine, was answered in that time.";
+    let advice = "Look at what the target did then: a long pause of its memory management, a lock that is held over slow work, a disk \
+                  or a database that stood still, a process that was stopped.";
+    Some(case.build(refuted_by, advice))
+}
+
+fn only_errors(view: &RunView<'_>, stretches: &[(f64, f64)]) -> Option<Candidate> {
+    let arrivals = view.arrivals();
+    let is_all = arrivals.errors > 0 && arrivals.errors == arrivals.ended && view.disturbances.is_empty();
+    if !is_all && stretches.is_empty() {
+        return None;
+    }
+    let end_s = view.input.timeline.outage().map(|last| last.seconds.end as f64);
+    let until = |to: f64| if Some(to) == end_s { "the end".to_owned() } else { moment(to) };
+    let sentence = match stretches.first() {
+        Some((from, to)) if !is_all => {
+            format!("Every request that ended from {} to {} had failed.", moment(*from), until(*to))
+        }
+        _ => format!("Every request failed: {} of {}.", count(arrivals.errors), count(arrivals.ended)),
+    };
+    // The lab's lateness makes no errors, but its own want of ports and files does.
+    let is_own = [&NO_PORT_TEXTS[..], &NO_FILE_TEXTS[..]].iter().any(|words| errors_matching(view, words).0 > 0);
+    let rank = if is_own { FindingRank::Outage } else { FindingRank::Failed };
+    let explains = if is_all { 1.0 } else { share_of_run(view, stretches) };
+    let mut case = CandidateBuilder::new("only_errors", explains, sentence).rank(rank);
+    for (from, to) in stretches.iter().take(LISTED_MAX) {
+        let times = TimeRanges::new([(*from, *to)]);
+        for op in &view.ops {
+            let errors = op.errors.map_or(0.0, |errors| area(errors, &times).0).round() as u64;
+            if errors > 0 {
+                let says = format!("{} to {}: {}", moment(*from), until(*to), counted(errors, "error"));
+                case = case.evidence(format!("op.{}.errors_per_s", op.name), says);
+            }
+        }
+    }
+    for group in view.input.errors.iter().take(LISTED_MAX) {
+        let says = format!("{} in the whole run · {}", counted(group.count, "error"), group.sample);
+        case = case.evidence(format!("errors.{}.{}", group.journey, group.kind), says);
+    }
+    case = case.evidence("load", format!("{} of {} arrivals failed", count(arrivals.errors), count(arrivals.ended)));
+    let refuted_by = "Another client, asking the same at that time, got good answers.";
+    let advice = "The samples of the errors say what the target, or what stands before it, answered: begin there.";
+    Some(case.build(refuted_by, advice))
+}
+
+/// Good answers a second outside these stretches.
+fn usual_rate(ops: &[OpSeries<'_>], stretches: &[(f64, f64)]) -> f64 {
+    let mut per_s = 0.0;
+    for op in ops {
+        let Some(ok) = op.ok else { continue };
+        let (Some(first), Some(last)) = (ok.points.first(), ok.points.last()) else { continue };
+        let times =
+            TimeRanges::new([(first.t_s, last.t_s + 1.0)]).difference(&TimeRanges::new(stretches.iter().copied()));
+        let (answers, known_s) = area(ok, &times);
+        per_s += if known_s > 0.0 { answers / known_s } else { 0.0 };
+    }
+    per_s
+}
+
+/// How much of the run these stretches are.
+fn share_of_run(view: &RunView<'_>, stretches: &[(f64, f64)]) -> f64 {
+    let length_s: f64 = stretches.iter().map(|(from, to)| to - from).sum();
+    let points = view.series("load.in_flight").map(|series| series.points.as_slice()).unwrap_or_default();
+    let all_s = points.last().map_or(0.0, |last| last.t_s) - points.first().map_or(0.0, |first| first.t_s) + 1.0;
+    (length_s / all_s.max(1.0)).min(1.0)
+}

@@ -1,0 +1,68 @@
+//! Batch by batch: what every burst, ramp step or phase of the trial showed, and what each step took in phases that take the
+//! same journey. Levels of a ladder or of a search for the edge have a table of their own, beside what they say about the
+//! capacity.
+
+use std::collections::BTreeSet;
+
+use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
+use crate::aggregate::{JourneyFigures, LoadStepFigures, OpFigures};
+use crate::limits::REPORT_ROWS_MAX;
+use crate::report::charts::requests;
+use crate::report::format::{clock, percent};
+use crate::report::{Run, levels};
+
+pub(super) fn section(run: &Run) -> Section {
+    let batches: Vec<&LoadStepFigures> = run.parts.iter().filter(|part| !levels::is_ladder(run, &part.phase)).collect();
+    if run.parts.len() < 2 || batches.is_empty() {
+        return Section::new("parts", "Part by part", Vec::new());
+    }
+    let several_phases = batches.iter().any(|part| part.phase != batches[0].phase);
+    let rows = batches.iter().map(|part| row(part, several_phases)).collect();
+    let heading = ["part", "time", "attempted", "ok", "denied", "failed", "ok %", "avg", "p50", "p95", "p99"];
+    let note = "Time since the start of the plan; avg to p99: latency in ms, from the intended moment.".to_owned();
+    let table = Table::new(1, &heading, rows).with_notes(vec![note]).limit_rows(REPORT_ROWS_MAX);
+    let chart = requests::outcomes(&batches).map(|chart| ContentBlock::Chart(Box::new(chart)));
+    let blocks = [ContentBlock::Table(table)].into_iter().chain(chart).chain([ContentBlock::Table(steps(run))]);
+    Section::new("parts", "Part by part", blocks.collect())
+}
+
+/// The steps of each phase, where several phases take the same ones: taken together, a slow phase hides behind the others.
+fn steps(run: &Run) -> Table {
+    let mut seen = BTreeSet::new();
+    let phases = run.parts.iter().map(|part| part.phase.as_str()).filter(|phase| seen.insert(*phase));
+    let asked = |phase| Some((phase, run.results.phases.get(phase)?.journey.as_ref()?));
+    let asked: Vec<(&str, &JourneyFigures)> = phases.filter_map(asked).collect();
+    let is_shared =
+        |own: &JourneyFigures| asked.iter().filter(|(_, other)| own.steps.keys().eq(other.steps.keys())).count() > 1;
+    let shared = asked.iter().filter(|(_, journey)| is_shared(journey));
+    let rows =
+        shared.flat_map(|(phase, journey)| journey.steps.iter().map(move |(step, op)| step_row(phase, step, op)));
+    let heading: Vec<&str> = ["step by phase", "ok", "failed"].into_iter().chain(STATISTIC_NAMES).collect();
+    let note = "avg to max in ms: latency from the intended moment; of a step that waits, how late its answers came.";
+    let table = Table::new(1, &heading, rows.collect()).with_notes(vec![note.to_owned()]);
+    table.with_thin_note().without_empty_columns().limit_rows(REPORT_ROWS_MAX)
+}
+
+fn step_row(phase: &str, step: &str, op: &OpFigures) -> Vec<TableCell> {
+    let times = op.wake_ms.as_ref().or(op.waited_ms.as_ref()).unwrap_or(&op.latency_ms);
+    let mut cells = statistics(format!("{phase}: {step}"), times);
+    cells.splice(1..1, [op.ok, op.denied + op.errors].map(TableCell::from));
+    cells
+}
+
+fn row(part: &LoadStepFigures, several_phases: bool) -> Vec<TableCell> {
+    let op = &part.op;
+    let times = [op.latency_ms.avg, op.latency_ms.p50, op.latency_ms.p95, op.latency_ms.p99].map(TableCell::from);
+    let counts = [op.count, op.ok, op.denied, op.errors].map(TableCell::from);
+    let head = [name(part, several_phases).into(), clock(part.start_s).into()];
+    head.into_iter().chain(counts).chain([percent(op.ok, op.count).into()]).chain(times).collect()
+}
+
+/// What a part is called.
+fn name(part: &LoadStepFigures, with_phase: bool) -> String {
+    match (with_phase, part.label.as_str()) {
+        (_, "") => part.phase.clone(),
+        (true, label) if label != part.phase => format!("{}: {label}", part.phase),
+        (_, label) => label.to_owned(),
+    }
+}

@@ -1,0 +1,373 @@
+//! A record made again from a directory: from `run.json` where it stands, else from what was written while the trial
+//! ran: its beginning, the histograms of every second, the timeline. A run whose lab was killed has a report like any
+//! other; it has no verdict of its own. Refuses to measure.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+use std::time::Duration;
+
+use super::format::{count, number};
+use super::start_record::StartRecord;
+use super::{Run, read_json_file};
+use crate::aggregate::{
+    Aggregate, Basis, GeneratorFigures, LoadStepFigures, PhaseFigures, PhaseJourneyFigures, Results, Timeline, Total,
+    WorkFigures, WorkPoint,
+};
+use crate::default_gates::default_gates;
+use crate::findings::{FindingsInput, LimitCounters, find_bottlenecks};
+use crate::limits::LOAD_STEPS_MAX;
+use crate::record::hlog::{self, HistogramKind};
+use crate::record::timeline::{HeldRow, LoadStepRow, OpRow, TimelineRow};
+use crate::record::{HeldStats, Interval, LoadStepAccumulator, LoadStepSpec, OpId, OpStats, PushStats, for_each_row};
+use crate::scenario::message::OTHER_PUSH;
+use crate::scenario::{Document, LoadProfile, Scenario};
+use crate::verdict::{Verdict, evaluate_gates, evaluate_opening};
+
+/// What stands in a directory of a run.
+#[derive(Debug)]
+pub struct RecordedRun {
+    /// The record.
+    pub run: Run,
+    /// Its figures over time.
+    pub timeline: Timeline,
+}
+
+/// Reads a directory of a run.
+///
+/// # Errors
+/// It is none, or a file in it cannot be read; the sentence says which.
+pub fn load_or_rebuild(dir: &Path) -> Result<RecordedRun, String> {
+    let mut rows = TimelineScan::default();
+    let path = dir.join("timeline.jsonl");
+    if path.exists() {
+        let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+        for_each_row(BufReader::new(File::open(&path).map_err(failed)?), |row| rows.add_row(row)).map_err(failed)?;
+        rows.timeline.close();
+    }
+    let run = match dir.join("run.json").exists() {
+        true => read_json_file(&dir.join("run.json"))?,
+        false => rebuild_run(dir, &rows)?,
+    };
+    Ok(RecordedRun { run, timeline: rows.timeline })
+}
+
+/// What a timeline says, beside its figures over time.
+#[derive(Default)]
+struct TimelineScan {
+    timeline: Timeline,
+    /// What every operation of every part added up to.
+    ops: BTreeMap<(u32, String), OpRow>,
+    /// When connections that parts hold were due, and when all of them stood.
+    openings: Vec<LoadStepRow>,
+    /// What became of them, by part.
+    held: BTreeMap<u32, HeldStats>,
+    /// The last counts of every kind of work.
+    work: BTreeMap<String, WorkPoint>,
+    /// The end of the last second of each part that is recorded: what came behind it, nobody knows.
+    recorded_s: BTreeMap<u32, f64>,
+    end_s: f64,
+    /// Arrivals that were over at the last look, and when that was: ok, denied, errors.
+    done: [u64; 3],
+    sampled_s: f64,
+}
+
+impl TimelineScan {
+    fn add_row(&mut self, row: &TimelineRow) {
+        self.timeline.add(row);
+        match row {
+            TimelineRow::Op(row) => {
+                let sum = self.ops.entry((row.part, row.op.clone())).or_default();
+                sum.ok += row.ok;
+                sum.denied += row.denied;
+                sum.errors += row.errors;
+                let recorded_s = self.recorded_s.entry(row.part).or_default();
+                *recorded_s = recorded_s.max(row.t_s + 1.0);
+                self.end_s = self.end_s.max(row.t_s + 1.0);
+            }
+            TimelineRow::Work(row) => {
+                self.work.insert(row.work.clone(), row.point);
+            }
+            TimelineRow::Pulse(row) => {
+                self.end_s = self.end_s.max(row.t_s);
+                self.done = [row.ok, row.denied, row.errors];
+                self.sampled_s = row.t_s;
+            }
+            TimelineRow::Opening(row) if self.openings.len() < 2 * LOAD_STEPS_MAX as usize => {
+                self.openings.push(row.clone())
+            }
+            TimelineRow::Held(row) => {
+                self.held.entry(row.part).or_insert_with(|| HeldStats::new(row.part)).merge(&held_stats(row));
+                self.end_s = self.end_s.max(row.t_s + 1.0);
+            }
+            TimelineRow::Opening(_)
+            | TimelineRow::Part(_)
+            | TimelineRow::Lag(_)
+            | TimelineRow::Pause(_)
+            | TimelineRow::Silence(_)
+            | TimelineRow::Fault(_)
+            | TimelineRow::Note(_) => {}
+        }
+    }
+}
+
+/// What a row counts; the times stand in the histograms.
+fn held_stats(row: &HeldRow) -> HeldStats {
+    let HeldRow { part, opened, kept, reopened, failed, closed, dropped, left, .. } = *row;
+    let mut cell = HeldStats { opened, kept, reopened, failed, closed, dropped, left, ..HeldStats::new(part) };
+    cell.count_loss_after(row.t_s as u64, row.closed_after, row.dropped_after);
+    cell
+}
+
+/// Arrivals that the last look counted and no second that was written has. A second is written some time after its end, so
+/// that the last ones before the lab was killed have no rows.
+fn count_unwritten(rows: &TimelineScan, total: &mut Total) -> Option<String> {
+    let [ok, denied, errors] = rows.done;
+    let missing = (ok + denied + errors).saturating_sub(total.arrivals);
+    if missing == 0 {
+        return None;
+    }
+    let written_s = rows.recorded_s.values().copied().fold(0.0, f64::max);
+    (total.ok, total.denied, total.errors) = (total.ok.max(ok), total.denied.max(denied), total.errors.max(errors));
+    total.arrivals += missing;
+    Some(format!(
+        "The last {} s before the lab was ended are known only as a sum: {} more arrivals were over by {} s; which they were \
+         and how long they took was not written yet.",
+        number(Some((rows.sampled_s - written_s).max(0.0))),
+        count(missing),
+        number(Some(rows.sampled_s)),
+    ))
+}
+
+fn rebuild_run(dir: &Path, rows: &TimelineScan) -> Result<Run, String> {
+    let start_path = dir.join("start.json");
+    if !start_path.exists() {
+        return Err(format!("{} is no directory of a run: it has neither run.json nor start.json", dir.display()));
+    }
+    let start: StartRecord = read_json_file(&start_path)?;
+    let scenario = read_scenario(dir, &start)?;
+    let names = OpNames::from_scenario(&scenario);
+    let mut fold = Aggregate::new(&scenario.journeys).with_pushes(&scenario.pushes);
+    let mut book = begun_load_steps(rows, &scenario);
+    for ((part, op), row) in &rows.ops {
+        add_interval(&mut fold, &mut book, names.counts_interval(*part, op, row));
+    }
+    rows.held.values().for_each(|held| book.add_held(held));
+    let hlog_path = dir.join("intervals.hlog");
+    if hlog_path.exists() {
+        let entries = hlog::read(&hlog_path).map_err(|error| format!("{}: {error}", hlog_path.display()))?;
+        for entry in entries {
+            let entry = entry.map_err(|error| format!("{}: {error}", hlog_path.display()))?;
+            add_interval(&mut fold, &mut book, names.histogram_interval(entry));
+        }
+    }
+    for span in &rows.timeline.load_steps {
+        let end_s = span.end_s.or_else(|| rows.recorded_s.get(&span.number).copied()).unwrap_or(rows.end_s);
+        book.count_worker_done(span.number, 1, duration_from_s(end_s), 0);
+    }
+    let parts = book.all_figures();
+    let mut results = results(&scenario, &fold, &parts, rows, book.phase_figures(Basis::Measured));
+    let unwritten = results.total.as_mut().and_then(|total| count_unwritten(rows, total));
+    let mut gates = evaluate_gates(&scenario.gates, &results.to_json());
+    gates.extend(evaluate_gates(&default_gates(&scenario), &results.to_json()));
+    gates.extend(scenario.phases.iter().filter_map(|phase| {
+        let held = results.phases.get(&phase.name)?.connections.as_ref()?;
+        evaluate_opening(phase, held, "")
+    }));
+    let mut run = start.into_run(results, gates, Verdict::Interrupted);
+    run.duration_s = rows.end_s;
+    run.faults = rows.timeline.faults.clone();
+    run.parts = parts;
+    run.findings = find_bottlenecks(&FindingsInput {
+        results: &run.results,
+        load_steps: &run.parts,
+        errors: &run.errors,
+        timeline: &rows.timeline,
+        metric_roles: &scenario.metric_roles,
+        machine: &run.machine,
+        limits: scenario.target.limits,
+        limit_counters: LimitCounters::default(),
+        process_exits: &[],
+        workers: scenario.generator.workers.unwrap_or(1),
+        denies_by_status: scenario.denies_by_status(),
+    });
+    run.notes.push(
+        "The lab was ended before it could write its record: this one was made from what was recorded until then. \
+         Messages of errors, arrivals never sent, bytes of what was pushed and processor times are not known."
+            .to_owned(),
+    );
+    run.notes.extend(unwritten);
+    Ok(run)
+}
+
+/// The scenario as it was run, but for ports that were chosen then.
+fn read_scenario(dir: &Path, start: &StartRecord) -> Result<Scenario, String> {
+    let path = dir.join("scenario.toml");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let wrong = |mistakes: &dyn std::fmt::Display| format!("{} cannot be read: {mistakes}", path.display());
+    let mut document = Document::parse(&text).map_err(|mistakes| wrong(&mistakes))?;
+    for setting in &start.scenario.settings {
+        document.set(setting).map_err(|mistakes| wrong(&mistakes))?;
+    }
+    for variable in document.free_port_variables() {
+        document.set_port(&variable, 1);
+    }
+    for (name, text) in StartRecord::read_files(dir)? {
+        document.add_file(&name, &text);
+    }
+    Scenario::read(&document).map_err(|mistakes| wrong(&mistakes))
+}
+
+/// The parts that had begun, and those whose connections were still being opened.
+fn begun_load_steps(rows: &TimelineScan, scenario: &Scenario) -> LoadStepAccumulator {
+    let mut book = LoadStepAccumulator::new(&scenario.journeys);
+    for row in rows.openings.iter().filter(|row| !row.over) {
+        book.begin(load_step_spec((row.part, &row.phase, &row.label), row.t_s, scenario, true));
+    }
+    for row in rows.openings.iter().filter(|row| row.over) {
+        book.count_worker_open(row.part, 1, duration_from_s(row.t_s));
+    }
+    for span in &rows.timeline.load_steps {
+        match book.spec(span.number) {
+            Some(_) => book.start_requests_at(span.number, duration_from_s(span.start_s)),
+            None => book.begin(load_step_spec((span.number, &span.phase, &span.label), span.start_s, scenario, false)),
+        }
+    }
+    book
+}
+
+fn load_step_spec(
+    (part, phase, label): (u32, &str, &str),
+    start_s: f64,
+    scenario: &Scenario,
+    opens: bool,
+) -> LoadStepSpec {
+    let (name, label) = (phase.to_owned(), label.to_owned());
+    let phase = scenario.phases.iter().find(|phase| phase.name == name);
+    let held = match phase.map(|phase| &phase.load_profile).filter(|_| opens) {
+        Some(LoadProfile::Hold { connections, opening, .. }) => Some((*connections, opening.timeout)),
+        _ => None,
+    };
+    LoadStepSpec {
+        number: part,
+        phase: name,
+        steps_of_phase: phase.map_or(0, |phase| phase.load_profile.load_step_count()),
+        label,
+        start: duration_from_s(start_s),
+        clients: held.map(|(connections, _)| connections),
+        journey: phase.map_or(0, |phase| phase.journey_index),
+        opening: phase.and_then(|phase| phase.opening_journey),
+        open_within: held.map(|(_, within)| within),
+        resumes_phase: phase.and_then(|phase| phase.resumes_phase).map(|place| scenario.phases[place].name.clone()),
+        ..LoadStepSpec::default()
+    }
+}
+
+fn duration_from_s(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}
+
+fn add_interval(fold: &mut Aggregate, book: &mut LoadStepAccumulator, interval: Option<Interval>) {
+    let Some(interval) = interval else { return };
+    fold.add(&interval);
+    interval.ops.iter().for_each(|cell| book.add(cell));
+    interval.held.iter().for_each(|held| book.add_held(held));
+}
+
+/// Operations, and kinds of frames that were pushed, by their names.
+struct OpNames {
+    ops: BTreeMap<String, OpId>,
+    pushes: BTreeMap<String, usize>,
+}
+
+impl OpNames {
+    fn from_scenario(scenario: &Scenario) -> Self {
+        let mut names = BTreeMap::new();
+        for (place, journey) in scenario.journeys.iter().enumerate() {
+            names.insert(journey.name.clone(), OpId { journey: place, step: None });
+            for (number, step) in journey.steps.iter().enumerate() {
+                let name = format!("{}.steps.{}", journey.name, step.name);
+                names.insert(name, OpId { journey: place, step: Some(number) });
+            }
+        }
+        let pushes = scenario.pushes.iter().map(|push| push.name.as_str()).chain([OTHER_PUSH]);
+        let pushes = (0..).zip(pushes).map(|(place, name)| (format!("push.{name}"), place)).collect();
+        Self { ops: names, pushes }
+    }
+
+    /// What a row of the timeline counts; the times stand in the histograms.
+    fn counts_interval(&self, part: u32, op: &str, row: &OpRow) -> Option<Interval> {
+        if let Some(push) = self.pushes.get(op) {
+            let pushed = PushStats { frames: row.ok, ..PushStats::new(*push) };
+            return Some(Interval { pushes: vec![pushed], ..Interval::default() });
+        }
+        let cell =
+            OpStats { ok: row.ok, denied: row.denied, errors: row.errors, ..OpStats::new(part, *self.ops.get(op)?) };
+        Some(Interval { ops: vec![cell], ..Interval::default() })
+    }
+
+    fn histogram_interval(&self, entry: hlog::Entry) -> Option<Interval> {
+        if entry.figure == HistogramKind::Lag {
+            return Some(Interval { lag_us: Some(entry.histogram), ..Interval::default() });
+        }
+        if entry.figure == HistogramKind::Opening {
+            let held = HeldStats { opening_us: entry.histogram, ..HeldStats::new(entry.part) };
+            return Some(Interval { held: vec![held], ..Interval::default() });
+        }
+        if let Some(push) = self.pushes.get(&entry.op) {
+            let pushed = PushStats { delay_us: entry.histogram, ..PushStats::new(*push) };
+            return Some(Interval { second: entry.second, pushes: vec![pushed], ..Interval::default() });
+        }
+        let mut cell = OpStats::new(entry.part, *self.ops.get(&entry.op)?);
+        match entry.figure {
+            HistogramKind::Latency => cell.latency_us = entry.histogram,
+            HistogramKind::Service => cell.service_us = entry.histogram,
+            HistogramKind::Waited => cell.long_polls.get_or_insert_default().response_us = entry.histogram,
+            HistogramKind::Wake => cell.long_polls.get_or_insert_default().wake_delay_us = entry.histogram,
+            HistogramKind::Failed | HistogramKind::Lag | HistogramKind::Opening => cell.failed_us = entry.histogram,
+        }
+        Some(Interval { ops: vec![cell], ..Interval::default() })
+    }
+}
+
+fn results(
+    scenario: &Scenario,
+    fold: &Aggregate,
+    parts: &[LoadStepFigures],
+    rows: &TimelineScan,
+    mut asked: BTreeMap<String, PhaseJourneyFigures>,
+) -> Results {
+    let work = scenario.work_specs.iter().filter_map(|work| {
+        let point = rows.work.get(&work.name)?;
+        let figures = WorkFigures {
+            created: point.created(),
+            finished: point.finished,
+            failed: point.failed,
+            stuck: point.stuck,
+            unknown: point.unknown,
+            waiting: point.waiting,
+            running: point.running,
+            ..WorkFigures::default()
+        };
+        Some((work.name.clone(), figures))
+    });
+    let phases = scenario.phases.iter().map(|phase| {
+        let own: Vec<&LoadStepFigures> = parts.iter().filter(|part| part.phase == phase.name).collect();
+        (phase.name.clone(), PhaseFigures::from_steps(&own, None, asked.remove(&phase.name)))
+    });
+    Results {
+        total: Some(fold.total()),
+        phases: phases.collect(),
+        journeys: fold
+            .journeys(&|journey| crate::aggregate::journey_active_s(scenario, parts, journey), Basis::Measured),
+        work: work.collect(),
+        observe: crate::aggregate::observer_figures(&rows.timeline),
+        push: fold.pushes(Basis::Measured),
+        generator: GeneratorFigures {
+            unrecorded: rows.timeline.unrecorded.or_none(),
+            ..fold.generator(scenario.generator.lag_p99_max)
+        },
+        ..Results::default()
+    }
+}

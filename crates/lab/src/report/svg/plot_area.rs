@@ -1,0 +1,79 @@
+//! The axes of a drawing, its grid, and the room that they leave for what is shown. Refuses to know what that is.
+
+use super::scale::{AxisScale, Extent};
+use super::unit::Unit;
+use super::{CHARACTER_WIDTH, HEIGHT, TEXT_HEIGHT, WIDTH, add_label, add_line};
+use crate::report::markup::Markup;
+
+/// Room above the plot: the unit's name.
+const MARGIN_TOP: f64 = 20.0;
+
+/// Room below the plot: ticks, and the name of what runs to the right.
+const MARGIN_BOTTOM: f64 = 32.0;
+
+/// Room to the right: half of the last tick.
+const MARGIN_RIGHT: f64 = 18.0;
+
+/// From the text of a tick to the axis.
+const TICK_GAP: f64 = 5.0;
+
+/// The room in which figures are drawn.
+#[derive(Clone, Debug)]
+pub(super) struct PlotArea {
+    pub(super) left: f64,
+    pub(super) right: f64,
+    pub(super) top: f64,
+    pub(super) bottom: f64,
+    pub(super) y: AxisScale,
+}
+
+impl PlotArea {
+    /// A frame whose upright axis holds these figures.
+    pub(super) fn new(upright: &Extent<'_>) -> Self {
+        let (top, bottom) = (MARGIN_TOP, HEIGHT - MARGIN_BOTTOM);
+        let y = AxisScale::new(upright, bottom, top);
+        let left = (y.widest_tick() as f64).max(2.0) * CHARACTER_WIDTH + TICK_GAP + 2.0;
+        Self { left, right: WIDTH - MARGIN_RIGHT, top, bottom, y }
+    }
+
+    /// The scale to the right.
+    pub(super) fn x_extent(&self, extent: &Extent<'_>) -> AxisScale {
+        AxisScale::new(extent, self.left, self.right)
+    }
+
+    /// Lines of the grid, ticks, and the name of the unit.
+    pub(super) fn draw_y_axis(&self, svg: &mut Markup) {
+        for (value, text) in &self.y.ticks {
+            let y = self.y.position(*value);
+            add_line(svg, "grid", [self.left, y, self.right, y]);
+            add_label(svg, "tick e", (self.left - TICK_GAP, y + TEXT_HEIGHT * 0.35), text);
+        }
+        add_label(svg, "name", (0.0, TEXT_HEIGHT), &self.y.name);
+    }
+
+    /// The axis below, with its ticks and its name. Ticks that would touch the one before are left out.
+    pub(super) fn draw_x_axis(&self, svg: &mut Markup, x: &AxisScale, name: &str) {
+        add_line(svg, "axis", [self.left, self.bottom, self.right, self.bottom]);
+        let mut free_from = f64::NEG_INFINITY;
+        for (value, text) in &x.ticks {
+            let (place, half) = (x.position(*value), text.chars().count() as f64 * CHARACTER_WIDTH / 2.0);
+            if place - half < free_from || place + half > WIDTH {
+                continue;
+            }
+            free_from = place + half + CHARACTER_WIDTH;
+            add_line(svg, "axis", [place, self.bottom, place, self.bottom + 3.0]);
+            add_label(svg, "tick m", (place, self.bottom + 4.0 + TEXT_HEIGHT), text);
+        }
+        add_label(svg, "name e", (self.right, HEIGHT - 3.0), name);
+    }
+}
+
+/// The extent of an upright axis.
+pub(super) fn y_extent(unit: &Unit, lowest: f64, highest: f64, log: bool) -> Extent<'_> {
+    Extent { unit, lowest, highest, log, exact: false, ticks_max: 4 }
+}
+
+/// The extent of an axis below.
+pub(super) fn across(unit: &Unit, lowest: f64, highest: f64, log: bool) -> Extent<'_> {
+    Extent { unit, lowest, highest, log, exact: true, ticks_max: 7 }
+}

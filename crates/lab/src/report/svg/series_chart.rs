@@ -1,0 +1,333 @@
+//! Figures over time or over another figure: lines, areas, dots and fitted curves on one pair of axes, with bands for
+//! the parts of a trial, upright lines for moments, level lines for bounds. Refuses to interpret them.
+
+use super::plot_area::{PlotArea, across, y_extent};
+use super::scale::AxisScale;
+use super::unit::Unit;
+use super::{CHARACTER_WIDTH, LegendEntry, TEXT_HEIGHT, add_label, add_line, add_rectangle, colour_index, coordinate};
+use crate::report::markup::Markup;
+
+/// Stretches of the axis that have a tooltip of their own.
+const TOOLTIPS_MAX: usize = 64;
+
+/// Bands beyond which none are drawn: they would be stripes.
+const BANDS_MAX: usize = 40;
+
+/// A line breaks where nothing was measured for so many times the usual distance, where no dot says how far it holds.
+const GAP_FACTOR: f64 = 3.5;
+
+/// A line breaks where nothing is known for more than this share of what the dot before stands for.
+const GAP_SHARE: f64 = 0.5;
+
+/// Rows in which the labels of moments are set, so that neighbours do not overlap.
+const MARK_ROWS: usize = 3;
+
+/// Figures on one pair of axes.
+#[derive(Clone, Debug)]
+pub(in crate::report) struct SeriesChart {
+    pub title: String,
+    pub caption: String,
+    pub x: ChartAxis,
+    pub y: ChartAxis,
+    pub layers: Vec<Layer>,
+    pub bands: Vec<Band>,
+    pub marks: Vec<Mark>,
+    pub thresholds: Vec<Threshold>,
+}
+
+#[derive(Clone, Debug)]
+pub(in crate::report) struct ChartAxis {
+    pub unit: Unit,
+    pub log: bool,
+    /// The axis reaches at least so far.
+    pub reaches_at_least: f64,
+}
+
+/// Figures that belong together.
+#[derive(Clone, Debug)]
+pub(in crate::report) struct Layer {
+    pub name: String,
+    pub colour: usize,
+    pub style: LayerStyle,
+    pub points: Vec<ChartPoint>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::report) enum LayerStyle {
+    Line,
+    Dashed,
+    /// From the lowest to the highest of each dot.
+    Area,
+    Points,
+    /// A law, not a measurement.
+    Fitted,
+}
+
+/// One figure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::report) struct ChartPoint {
+    pub x: f64,
+    pub y: f64,
+    /// The lowest and highest of what `y` is the mean of.
+    pub low: f64,
+    pub high: f64,
+    /// How far along the axis below it is known to hold; none where that is the next dot, unless that lies unusually far.
+    pub until: Option<f64>,
+}
+
+/// A stretch of the axis below.
+#[derive(Clone, Debug)]
+pub(in crate::report) struct Band {
+    pub from: f64,
+    pub to: f64,
+    pub label: String,
+}
+
+/// A place on the axis below.
+#[derive(Clone, Debug)]
+pub(in crate::report) struct Mark {
+    pub x: f64,
+    pub label: String,
+    /// Something was done there to the target, on purpose.
+    pub is_fault: bool,
+}
+
+/// A figure that the others are held against.
+#[derive(Clone, Debug)]
+pub(in crate::report) struct Threshold {
+    pub y: f64,
+    pub label: String,
+}
+
+impl ChartPoint {
+    pub(in crate::report) fn new(x: f64, y: f64) -> Self {
+        Self { x, y, low: y, high: y, until: None }
+    }
+}
+
+impl Layer {
+    pub(super) fn legend_entry(&self) -> LegendEntry<'_> {
+        LegendEntry { name: &self.name, class: format!("key {} c{}", self.style.class(), colour_index(self.colour)) }
+    }
+
+    /// What a dot says: of an area its own height, not what it stands on.
+    fn value(&self, dot: &ChartPoint) -> f64 {
+        if self.style == LayerStyle::Area { dot.high - dot.low } else { dot.y }
+    }
+}
+
+impl LayerStyle {
+    fn class(self) -> &'static str {
+        match self {
+            Self::Line => "line",
+            Self::Dashed => "line dashed",
+            Self::Area => "area",
+            Self::Points => "dots",
+            Self::Fitted => "line law",
+        }
+    }
+}
+
+impl SeriesChart {
+    /// Without the layers that have nothing to show; none where that is all of them.
+    pub(in crate::report) fn non_empty(mut self) -> Option<Self> {
+        self.layers.retain(|layer| layer.points.iter().any(|dot| dot.x.is_finite() && dot.y.is_finite()));
+        self.layers.iter_mut().for_each(|layer| layer.points.retain(|dot| dot.x.is_finite() && dot.y.is_finite()));
+        (!self.layers.is_empty()).then_some(self)
+    }
+
+    pub(super) fn draw(&self) -> Markup {
+        let frame = self.frame();
+        let x = self.x_scale(&frame);
+        let mut svg = Markup::default();
+        self.draw_bands(&mut svg, &frame, &x);
+        frame.draw_y_axis(&mut svg);
+        frame.draw_x_axis(&mut svg, &x, &x.name);
+        for layer in &self.layers {
+            self.draw_layer(&mut svg, &frame, &x, layer);
+        }
+        self.draw_thresholds(&mut svg, &frame);
+        self.draw_marks(&mut svg, &frame, &x);
+        self.draw_tooltips(&mut svg, &frame, &x);
+        svg
+    }
+
+    fn points(&self) -> impl Iterator<Item = &ChartPoint> {
+        self.layers.iter().flat_map(|layer| &layer.points)
+    }
+
+    fn frame(&self) -> PlotArea {
+        let shown =
+            self.points().flat_map(|dot| [dot.low, dot.y, dot.high]).chain(self.thresholds.iter().map(|bound| bound.y));
+        let shown: Vec<f64> = shown.filter(|value| !self.y.log || *value > 0.0).collect();
+        let highest = shown.iter().copied().fold(self.y.reaches_at_least, f64::max);
+        let lowest = shown.iter().copied().fold(f64::INFINITY, f64::min);
+        PlotArea::new(&y_extent(&self.y.unit, if lowest.is_finite() { lowest } else { 0.0 }, highest, self.y.log))
+    }
+
+    fn x_scale(&self, frame: &PlotArea) -> AxisScale {
+        let xs = self.points().map(|dot| dot.x);
+        let xs = xs.chain(self.marks.iter().map(|mark| mark.x)).chain(self.bands.iter().map(|band| band.to));
+        let xs: Vec<f64> = xs.filter(|x| x.is_finite() && (!self.x.log || *x > 0.0)).collect();
+        let highest = xs.iter().copied().fold(self.x.reaches_at_least, f64::max);
+        let lowest = xs.iter().copied().fold(f64::INFINITY, f64::min);
+        frame.x_extent(&across(&self.x.unit, if self.x.log { lowest } else { 0.0 }, highest, self.x.log))
+    }
+
+    /// Every second part is shaded, and named where its name fits.
+    fn draw_bands(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale) {
+        if self.bands.len() > BANDS_MAX {
+            return;
+        }
+        for (i, band) in self.bands.iter().enumerate() {
+            let (from, to) = (x.position(band.from), x.position(band.to));
+            let shade = if i % 2 == 0 { "band" } else { "band odd" };
+            add_rectangle(svg, shade, [from, frame.top, to - from, frame.bottom - frame.top], "");
+            if band.label.chars().count() as f64 * CHARACTER_WIDTH < to - from {
+                add_label(svg, "part m", ((from + to) / 2.0, frame.top - 4.0), &band.label);
+            }
+        }
+    }
+
+    fn draw_layer(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale, layer: &Layer) {
+        let class = format!("{} c{}", layer.style.class(), colour_index(layer.colour));
+        match layer.style {
+            LayerStyle::Points => self.draw_points(svg, frame, x, layer, &class),
+            LayerStyle::Area => draw_range(svg, frame, x, &layer.points, &class),
+            LayerStyle::Line | LayerStyle::Dashed | LayerStyle::Fitted => {
+                for run in self.split_at_gaps(layer) {
+                    if run.iter().any(|dot| dot.low < dot.high) {
+                        draw_range(svg, frame, x, run, &format!("spread c{}", colour_index(layer.colour)));
+                    }
+                    draw_line(svg, frame, x, run, &class);
+                }
+            }
+        }
+    }
+
+    fn draw_points(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale, layer: &Layer, class: &str) {
+        for dot in &layer.points {
+            let (cx, cy) = (coordinate(x.position(dot.x)), coordinate(frame.y.position(dot.y)));
+            let title = format!("{}\n{}: {}", self.x.unit.format(dot.x), layer.name, self.y.unit.format(dot.y));
+            let attributes = [("class", class), ("cx", cx.as_str()), ("cy", cy.as_str()), ("r", "3.5")];
+            svg.element("circle", &attributes, |svg| svg.text_element("title", &[], &title));
+        }
+    }
+
+    /// Over time, a line is cut where nothing was measured for longer than usual.
+    fn split_at_gaps<'a>(&self, layer: &'a Layer) -> Vec<&'a [ChartPoint]> {
+        if self.x.unit == Unit::Time { unbroken(&layer.points) } else { vec![&layer.points] }
+    }
+
+    fn draw_thresholds(&self, svg: &mut Markup, frame: &PlotArea) {
+        for bound in &self.thresholds {
+            let y = frame.y.position(bound.y);
+            add_line(svg, "bound", [frame.left, y, frame.right, y]);
+            add_label(svg, "mark e", (frame.right - 2.0, y - 3.0), &bound.label);
+        }
+    }
+
+    fn draw_marks(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale) {
+        for (i, mark) in self.marks.iter().enumerate() {
+            let place = x.position(mark.x);
+            add_line(
+                svg,
+                if mark.is_fault { "moment fault" } else { "moment" },
+                [place, frame.top, place, frame.bottom],
+            );
+            let y = frame.top + TEXT_HEIGHT * (1.0 + (i % MARK_ROWS) as f64);
+            let fits = place + 3.0 + mark.label.chars().count() as f64 * CHARACTER_WIDTH < frame.right;
+            let (class, place) = if fits { ("mark", place + 3.0) } else { ("mark e", place - 3.0) };
+            add_label(svg, class, (place, y), &mark.label);
+        }
+    }
+
+    /// Invisible stretches that say what every layer shows there.
+    fn draw_tooltips(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale) {
+        let lined: Vec<&Layer> = self
+            .layers
+            .iter()
+            .filter(|layer| !matches!(layer.style, LayerStyle::Points | LayerStyle::Fitted))
+            .collect();
+        let longest = lined.iter().map(|layer| layer.points.len()).max().unwrap_or(0);
+        let tips = longest.min(TOOLTIPS_MAX);
+        for tip in 0..tips {
+            let (from, to) = (x.value_at(tip as f64 / tips as f64), x.value_at((tip + 1) as f64 / tips as f64));
+            let lines: Vec<String> = lined.iter().filter_map(|layer| self.tooltip(layer, from, to)).collect();
+            if !lines.is_empty() {
+                let title = format!("{}\n{}", self.x.unit.format(from.midpoint(to)), lines.join("\n"));
+                add_rectangle(
+                    svg,
+                    "tip",
+                    [x.position(from), frame.top, x.position(to) - x.position(from), frame.bottom - frame.top],
+                    &title,
+                );
+            }
+        }
+    }
+
+    fn tooltip(&self, layer: &Layer, from: f64, to: f64) -> Option<String> {
+        let inside: Vec<&ChartPoint> = layer.points.iter().filter(|dot| (from..=to).contains(&dot.x)).collect();
+        let mean = inside.iter().map(|dot| layer.value(dot)).sum::<f64>() / inside.len() as f64;
+        let highest = inside.iter().map(|dot| dot.high).fold(f64::NEG_INFINITY, f64::max);
+        let more = layer.style != LayerStyle::Area && highest > mean * 1.05;
+        let more = if more { format!(" (highest {})", self.y.unit.format(highest)) } else { String::new() };
+        (!inside.is_empty()).then(|| format!("{}: {}{more}", layer.name, self.y.unit.format(mean)))
+    }
+}
+
+/// A line through the dots; through a single one a point, which round ends make visible.
+fn draw_line(svg: &mut Markup, frame: &PlotArea, x: &AxisScale, dots: &[ChartPoint], class: &str) {
+    let mut path = String::with_capacity(dots.len() * 11);
+    for (i, dot) in dots.iter().enumerate() {
+        path.push(if i == 0 { 'M' } else { 'L' });
+        path.push_str(&format!("{} {}", coordinate(x.position(dot.x)), coordinate(frame.y.position(dot.y))));
+    }
+    let class = if dots.len() == 1 { format!("{class} alone") } else { class.to_owned() };
+    path.push_str(if dots.len() == 1 { "h0" } else { "" });
+    svg.void_element("path", &[("class", &class), ("d", &path)]);
+}
+
+/// Everything between the lowest and the highest.
+fn draw_range(svg: &mut Markup, frame: &PlotArea, x: &AxisScale, dots: &[ChartPoint], class: &str) {
+    let corner =
+        |dot: &ChartPoint, y: f64| format!("{} {}", coordinate(x.position(dot.x)), coordinate(frame.y.position(y)));
+    let above = dots.iter().map(|dot| corner(dot, dot.high));
+    let below = dots.iter().rev().map(|dot| corner(dot, dot.low));
+    let path = format!("M{}Z", above.chain(below).collect::<Vec<_>>().join("L"));
+    svg.void_element("path", &[("class", class), ("d", &path)]);
+}
+
+/// Dots in the order of time, cut where nothing was measured for longer than usual.
+fn unbroken(dots: &[ChartPoint]) -> Vec<&[ChartPoint]> {
+    let mut steps: Vec<f64> = dots.windows(2).map(|pair| pair[1].x - pair[0].x).collect();
+    steps.sort_by(f64::total_cmp);
+    let usual = steps.get(steps.len() / 2).copied().unwrap_or(f64::INFINITY);
+    let reaches = |one: &ChartPoint, next: &ChartPoint| match one.until {
+        Some(until) => next.x - until <= (until - one.x) * GAP_SHARE,
+        None => next.x - one.x <= usual * GAP_FACTOR,
+    };
+    dots.chunk_by(reaches).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_breaks_where_nothing_was_measured() {
+        let dots = [0.0, 1.0, 2.0, 9.0, 10.0].map(|x| ChartPoint::new(x, 1.0));
+        let runs = |dots: &[ChartPoint]| unbroken(dots).iter().map(|run| run.len()).collect::<Vec<_>>();
+        let held = |s: f64| dots.map(|dot| ChartPoint { until: Some(dot.x + s), ..dot });
+        assert_eq!(runs(&dots), [3, 2]);
+        assert_eq!(runs(&held(0.1)), [1; 5]);
+        assert_eq!(runs(&held(1.0)), [3, 2]);
+        assert_eq!(runs(&held(7.0)), [5]);
+        // One second is missing.
+        assert_eq!(
+            runs(&[0.0, 1.0, 3.0].map(|x| ChartPoint { until: Some(x + 1.0), ..ChartPoint::new(x, 1.0) })),
+            [2, 1]
+        );
+        assert_eq!((runs(&dots[..1]), runs(&[])), (vec![1], vec![]));
+    }
+}

@@ -1,0 +1,76 @@
+//! A scenario as it was put together: the text and everything that was set, in order. What a process of the lab hands
+//! to another one, so that both read the same scenario. Refuses to know who needs it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::document::Document;
+use super::validation::ValidationErrors;
+
+/// How a document was put together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ScenarioSource {
+    pub(crate) text: String,
+    pub(crate) changes: Vec<SourceChange>,
+}
+
+/// Something that was changed in a document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum SourceChange {
+    Set(String),
+    Target(String),
+    Port(String, u16),
+    File(String, String),
+}
+
+impl ScenarioSource {
+    /// The files that it names, by the names that it gives them.
+    #[must_use]
+    pub fn files(&self) -> BTreeMap<&str, &str> {
+        let mut files = BTreeMap::new();
+        for change in &self.changes {
+            if let SourceChange::File(name, text) = change {
+                files.insert(name.as_str(), text.as_str());
+            }
+        }
+        files
+    }
+
+    /// The document once more.
+    ///
+    /// # Errors
+    /// As when it was put together first.
+    pub fn rebuild(&self) -> Result<Document, ValidationErrors> {
+        let mut document = Document::parse(&self.text)?;
+        for change in &self.changes {
+            match change {
+                SourceChange::Set(setting) => document.set(setting)?,
+                SourceChange::Target(url) => document.set_target(url),
+                SourceChange::Port(variable, port) => document.set_port(variable, *port),
+                SourceChange::File(name, text) => document.add_file(name, text),
+            }
+        }
+        Ok(document)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "format = 1\n[vars]\nport = \"free\"\n[target]\nurl = \"http://127.0.0.1:{{port}}\"\n";
+
+    #[test]
+    fn a_recipe_makes_the_same_document_again() {
+        let mut document = Document::parse(TEXT).unwrap();
+        document.set("target.ready=/up").unwrap();
+        document.set_target("http://127.0.0.1:9");
+        document.set_port("port", 4000);
+        let text = serde_json::to_string(&document.source()).unwrap();
+        let again = serde_json::from_str::<ScenarioSource>(&text).unwrap().rebuild().unwrap();
+        assert_eq!((again.source(), again.hash()), (document.source(), document.hash()));
+        assert_eq!((again.free_port_variables(), again.settings()), (Vec::new(), document.settings()));
+    }
+}

@@ -1,0 +1,473 @@
+//! Steps of a journey or of the setup: a request or a message, and what its answers mean. Refuses to know when a journey
+//! is taken and over which connection.
+
+use std::time::Duration;
+
+use http::{HeaderName, Method};
+
+use super::denial::{Denial, read_statuses};
+use super::document::Value;
+use super::long_poll::{LongPoll, SequenceCheck};
+use super::message::{FormatStatus, Message};
+use super::reader::{NodeReader, TableReader, check_template_name, is_valid_name, read_name, read_pointer};
+use super::repeat::RepeatEnd;
+use super::rng::{DrawPurpose, draw, to_unit_interval};
+use super::template::{Template, TemplateNames};
+use crate::limits::{REQUEST_TIMEOUT, RETRIES_MAX, WAIT_MAX};
+use crate::record::ErrorKind;
+
+/// One request or message, and what its answers mean.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The step's name: figures of journeys with several steps are found under it.
+    pub name: String,
+    /// What is asked or said.
+    pub action: StepAction,
+    /// The pause before it: from, to; drawn evenly by the arrival's seed.
+    pub pause: Option<(Duration, Duration)>,
+    /// Or the moment before which nobody goes on, from the start of the plan.
+    pub pause_until: Option<Duration>,
+    /// Statuses that are what was hoped for.
+    pub expect: ExpectedStatuses,
+    /// Answers that refuse politely: denied is not error.
+    pub denied: Denial,
+    /// Names for values of the answer.
+    pub keep: Vec<KeepRule>,
+    /// The work that this step starts; its id is the kept value of that name, or its ids are the items of the kept
+    /// list.
+    pub starts_work: Option<String>,
+    /// How long connecting, sending and the whole answer may take together.
+    pub timeout: Duration,
+    /// What to do when no answer came.
+    pub retry: Option<Retry>,
+    /// Whether its answer is waited for, and what that tells.
+    pub long_poll: Option<LongPoll>,
+    /// The sequence that its answers follow.
+    pub sequence_check: Option<SequenceCheck>,
+}
+
+/// Where the round stands in the number of a draw: above the place of any step.
+const ROUND_SHIFT: u32 = 16;
+
+/// Where a step stands, as far as that decides what it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StepContext {
+    /// Before the first phase.
+    Setup,
+    /// In a journey.
+    Journey,
+    /// At the end of what runs beside one: it may go on for as long as the journey does.
+    BackgroundEnd,
+}
+
+/// What a step asks or says.
+#[derive(Clone, Debug)]
+pub enum StepAction {
+    /// A request over HTTP.
+    Request(Request),
+    /// A message over a connection that speaks in frames.
+    Message(Box<Message>),
+}
+
+/// A request.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// Path and query on the target.
+    pub path: Template,
+    /// Headers besides the target's own.
+    pub headers: Vec<(HeaderName, Template)>,
+    /// The body.
+    pub body: Option<Body>,
+}
+
+/// The body of a request.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A JSON document, serialized, with its content type.
+    Json(Template),
+    /// Any text; its content type stands in the headers.
+    Text(Template),
+}
+
+/// A value of an answer that later steps use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeepRule {
+    /// Its name.
+    pub name: String,
+    /// Where it stands.
+    pub source: ValueSource,
+}
+
+/// A place in an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ValueSource {
+    /// A JSON pointer into the body (RFC 6901).
+    Json(String),
+    /// A header.
+    Header(HeaderName),
+}
+
+/// Expected statuses; an empty list stands for any 2xx.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExpectedStatuses(pub Vec<u16>);
+
+impl ExpectedStatuses {
+    /// Whether `status` is one of them.
+    #[must_use]
+    pub fn matches(&self, status: u16) -> bool {
+        if self.0.is_empty() { (200..300).contains(&status) } else { self.0.contains(&status) }
+    }
+}
+
+/// Repeats of a request that got no answer at all, or one that says to come again, with the same idempotency key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Retry {
+    /// Repeats after the first try.
+    pub times: u64,
+    /// The pause before each.
+    pub backoff: Duration,
+    /// Statuses after which it is repeated as well.
+    pub statuses: Vec<u16>,
+}
+
+impl Step {
+    /// Reads one step, and how often it is taken. What it keeps is known to the steps after it.
+    pub(super) fn read(
+        at: &NodeReader<'_>,
+        names: &mut TemplateNames,
+        works: &[String],
+        place: StepContext,
+        known: FormatStatus<'_>,
+    ) -> Option<(Self, Option<RepeatEnd>)> {
+        let fields = at.table()?;
+        if fields.has("send") {
+            return Self::read_message(fields, names, works, place, known);
+        }
+        let name = fields.optional("name").and_then(|at| read_name(&at));
+        let request = fields.required("request", "method and path, such as \"POST /api/games\"");
+        let request = request.and_then(|at| read_request_line(&at, names));
+        let headers = fields.optional("headers").map_or_else(Vec::new, |at| read_headers(&at, names));
+        let json = fields.optional("json").map(|at| Template::read_json(&at, names));
+        let text = fields.optional("body").map(|at| Template::read(&at, names));
+        if json.is_some() && text.is_some() {
+            at.add_error("has `json` and `body`: a request has one body");
+        }
+        let (pause, until) = fields.optional("pause").map_or((None, None), |at| read_pause(&at, names));
+        let expect = ExpectedStatuses(fields.optional("expect").map_or_else(Vec::new, |at| read_statuses(&at)));
+        let denied = fields.optional("denied").map(|at| Denial::read(&at)).unwrap_or_default();
+        let keep = fields.optional("keep").map_or_else(Vec::new, |at| read_keep_rules(&at));
+        let starts = fields.optional("starts").and_then(|at| read_started_work(&at, &keep, works));
+        let timeout = fields.optional("timeout").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+        let retry = fields.optional("retry").and_then(|at| Retry::read(&at));
+        let of_journey = |key| fields.optional(key).filter(|at| check_not_in_setup(at, place));
+        let waits = of_journey("waits").and_then(|at| LongPoll::read(&at));
+        let follows = of_journey("follows").and_then(|at| SequenceCheck::read(&at, &keep));
+        let repeat =
+            of_journey("repeat").and_then(|at| RepeatEnd::read(&at, place == StepContext::BackgroundEnd, None));
+        fields.reject_unknown_keys();
+        names.known.extend(keep.iter().map(|keep| keep.name.clone()));
+        let (method, path) = request?;
+        let body = json.flatten().map(Body::Json).or(text.flatten().map(Body::Text));
+        let step = Self {
+            name: name.unwrap_or_else(|| method.as_str().to_ascii_lowercase()),
+            action: StepAction::Request(Request { method, path, headers, body }),
+            pause,
+            pause_until: until,
+            expect,
+            denied,
+            keep,
+            starts_work: starts,
+            timeout: timeout.unwrap_or(REQUEST_TIMEOUT),
+            retry,
+            long_poll: waits,
+            sequence_check: follows,
+        };
+        if step.retry.is_some() && !step.is_idempotent() {
+            at.add_error("has `retry`, but a repeat could do its work twice: give it an `idempotency-key` header");
+        }
+        Some((step, repeat))
+    }
+
+    /// Reads a step that says a message: a connection that speaks in frames carries one after the other, so there is
+    /// nothing to try again, and nothing that only a status could tell.
+    fn read_message(
+        fields: TableReader<'_>,
+        names: &mut TemplateNames,
+        works: &[String],
+        place: StepContext,
+        known: FormatStatus<'_>,
+    ) -> Option<(Self, Option<RepeatEnd>)> {
+        let at = fields.reader.clone();
+        if place == StepContext::Setup {
+            at.add_error("has `send`, but the setup has no connection that speaks in frames: ask with `request`");
+        }
+        let name = fields.optional("name").and_then(|at| read_name(&at));
+        let kept = fields.optional("keep");
+        let keep = kept.as_ref().map_or_else(Vec::new, read_keep_rules);
+        let starts = fields.optional("starts").and_then(|at| read_started_work(&at, &keep, works));
+        let message = Message::read(&fields, known, names, kept.as_ref().map(|kept| (kept, keep.as_slice())));
+        let (pause, until) = fields.optional("pause").map_or((None, None), |at| read_pause(&at, names));
+        let timeout = fields.optional("timeout").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+        let repeat = fields
+            .optional("repeat")
+            .and_then(|at| RepeatEnd::read(&at, place == StepContext::BackgroundEnd, Some(known)));
+        fields.reject_unknown_keys();
+        names.known.extend(keep.iter().map(|keep| keep.name.clone()));
+        let step = Self {
+            name: name.unwrap_or_else(|| default_message_name(&at)),
+            action: StepAction::Message(Box::new(message?)),
+            pause,
+            pause_until: until,
+            expect: ExpectedStatuses::default(),
+            denied: Denial::default(),
+            keep,
+            starts_work: starts,
+            timeout: timeout.unwrap_or(REQUEST_TIMEOUT),
+            retry: None,
+            long_poll: None,
+            sequence_check: None,
+        };
+        Some((step, repeat))
+    }
+
+    /// The same step with templates bound.
+    pub(super) fn bind(&self, bind: &dyn Fn(&Template) -> Template) -> Self {
+        let act = match &self.action {
+            StepAction::Request(request) => StepAction::Request(request.bind(bind)),
+            StepAction::Message(message) => StepAction::Message(Box::new(message.bind(bind))),
+        };
+        Self { action: act, ..self.clone() }
+    }
+
+    /// Every template of what it asks or says.
+    pub(crate) fn templates(&self) -> Vec<&Template> {
+        match &self.action {
+            StepAction::Request(request) => request.templates(),
+            StepAction::Message(message) => message.templates(),
+        }
+    }
+
+    /// Its request, where it asks one.
+    #[must_use]
+    pub fn request(&self) -> Option<&Request> {
+        match &self.action {
+            StepAction::Request(request) => Some(request),
+            StepAction::Message(_) => None,
+        }
+    }
+
+    /// Its message, where it says one.
+    #[must_use]
+    pub fn message(&self) -> Option<&Message> {
+        match &self.action {
+            StepAction::Message(message) => Some(message),
+            StepAction::Request(_) => None,
+        }
+    }
+
+    /// The pause before it for an arrival with this seed; `number` is its place in the journey, and `round` says how
+    /// many rounds of repeats are behind the arrival.
+    #[must_use]
+    pub fn pause_duration(&self, seed: u64, number: usize, round: u64) -> Duration {
+        let Some((from, to)) = self.pause else { return Duration::ZERO };
+        let draw = draw(seed, DrawPurpose::Pause, round << ROUND_SHIFT | number as u64);
+        from + to.saturating_sub(from).mul_f64(to_unit_interval(draw))
+    }
+
+    /// Whether sending it twice does what sending it once does.
+    #[must_use]
+    pub fn is_idempotent(&self) -> bool {
+        self.request().is_some_and(Request::is_idempotent)
+    }
+}
+
+impl Request {
+    fn bind(&self, bind: &dyn Fn(&Template) -> Template) -> Self {
+        Self {
+            method: self.method.clone(),
+            path: bind(&self.path),
+            headers: self.headers.iter().map(|(name, value)| (name.clone(), bind(value))).collect(),
+            body: self.body.as_ref().map(|body| match body {
+                Body::Json(json) => Body::Json(bind(json)),
+                Body::Text(text) => Body::Text(bind(text)),
+            }),
+        }
+    }
+
+    fn templates(&self) -> Vec<&Template> {
+        let body = self.body.iter().map(|body| match body {
+            Body::Json(template) | Body::Text(template) => template,
+        });
+        [&self.path].into_iter().chain(self.headers.iter().map(|(_, value)| value)).chain(body).collect()
+    }
+
+    fn is_idempotent(&self) -> bool {
+        self.method.is_idempotent() || self.headers.iter().any(|(name, _)| name == "idempotency-key")
+    }
+}
+
+/// What a message is called where nobody says: its only member, where that is a name.
+fn default_message_name(step: &NodeReader<'_>) -> String {
+    let member = match step.node.get("send").map(|send| &send.value) {
+        Some(Value::Table(members)) if members.len() == 1 && is_valid_name(&members[0].key) => {
+            Some(members[0].key.clone())
+        }
+        _ => None,
+    };
+    member.unwrap_or_else(|| "send".to_owned())
+}
+
+/// Whether what stands there belongs to a step at this place.
+fn check_not_in_setup(at: &NodeReader<'_>, place: StepContext) -> bool {
+    if place == StepContext::Setup {
+        at.add_error("has no meaning here: only the steps of a journey have it");
+    }
+    place != StepContext::Setup
+}
+
+impl Retry {
+    fn read(at: &NodeReader<'_>) -> Option<Self> {
+        let fields = at.table()?;
+        let times = fields.required("times", "repeats after the first try").and_then(|at| at.int(1..=RETRIES_MAX));
+        let backoff = fields.required("backoff", "the pause before each repeat");
+        let backoff = backoff.and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+        let statuses = fields.optional("statuses").map_or_else(Vec::new, |at| read_statuses(&at));
+        fields.reject_unknown_keys();
+        Some(Self { times: times?, backoff: backoff?, statuses })
+    }
+
+    /// Whether this failure is one to try again after; `status` is that of the answer, where one came.
+    #[must_use]
+    pub fn applies(&self, trouble: ErrorKind, status: u16) -> bool {
+        trouble.is_transport() || (matches!(trouble, ErrorKind::Status(_)) && self.statuses.contains(&status))
+    }
+}
+
+/// Method and path of "POST /path".
+pub(crate) fn read_request_line(at: &NodeReader<'_>, names: &TemplateNames) -> Option<(Method, Template)> {
+    let template = Template::read(at, names)?;
+    let text = at.text()?;
+    let parts = text.split_once(' ').filter(|(_, path)| path.starts_with('/') && !path.contains(' '));
+    let Some((method, path)) = parts else {
+        at.add_error("must be a method and a path, such as \"POST /api/games\"");
+        return None;
+    };
+    let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].contains(&method);
+    let Some(method) = Method::from_bytes(method.as_bytes()).ok().filter(|_| known) else {
+        at.add_error(format!("must start with GET, HEAD, POST, PUT, PATCH or DELETE, not \"{method}\""));
+        return None;
+    };
+    let path = template.without_prefix(text.len() - path.len());
+    check_path(at, &path).then_some((method, path))
+}
+
+/// A path goes onto the network as it stands: visible ASCII (RFC 9112, section 3.2); the rest is percent-encoded.
+fn check_path(at: &NodeReader<'_>, path: &Template) -> bool {
+    let wrong = path.first_disallowed_char(|c| c.is_ascii_graphic());
+    if let Some(wrong) = wrong {
+        let mut bytes = [0; 4];
+        let encoded: String = wrong.encode_utf8(&mut bytes).bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let text = at.text().unwrap_or_default();
+        at.add_error(format!("must have a path of visible ASCII: write {encoded} for {wrong:?} in {text:?}"));
+    }
+    wrong.is_none()
+}
+
+pub(crate) fn read_headers(at: &NodeReader<'_>, names: &TemplateNames) -> Vec<(HeaderName, Template)> {
+    let header = |(name, at): (&str, NodeReader<'_>)| {
+        let Ok(name) = HeaderName::from_bytes(name.as_bytes()) else {
+            at.add_error("is not the name of a header");
+            return None;
+        };
+        let value = Template::read(&at, names)?;
+        // RFC 9110, section 5.5: a line break would end the header, and begin another one.
+        if let Some(wrong) = value.first_disallowed_char(|c| c.is_ascii_graphic() || matches!(c, ' ' | '\t')) {
+            at.add_error(format!("must be a value of printable ASCII, without line breaks: it has {wrong:?}"));
+            return None;
+        }
+        Some((name, value))
+    };
+    at.named_entries().unwrap_or_default().into_iter().filter_map(header).collect()
+}
+
+/// `"1s"`, or `{ from, to }` for one that is drawn evenly; or `{ until }`, a moment that all wait for.
+fn read_pause(at: &NodeReader<'_>, names: &TemplateNames) -> (Option<(Duration, Duration)>, Option<Duration>) {
+    let moment = at.node.get("until").and_then(|_| at.table());
+    let Some(fields) = moment else { return (read_pause_range(at, names), None) };
+    let until = fields.optional("until").and_then(|at| at.duration(Duration::ZERO..=WAIT_MAX));
+    fields.reject_unknown_keys();
+    if !names.has_arrival {
+        at.add_error("has no meaning here: only the steps of a journey pause");
+    }
+    (None, until)
+}
+
+fn read_pause_range(at: &NodeReader<'_>, names: &TemplateNames) -> Option<(Duration, Duration)> {
+    if !names.has_arrival {
+        at.add_error("has no meaning here: only the steps of a journey pause");
+    }
+    let range = Duration::ZERO..=WAIT_MAX;
+    if !matches!(at.node.value, Value::Table(_)) {
+        return at.duration(range).map(|pause| (pause, pause));
+    }
+    let fields = at.table()?;
+    let from = fields.required("from", "the shortest pause").and_then(|at| at.duration(range.clone()));
+    let to = fields.required("to", "the longest pause").and_then(|at| at.duration(range));
+    fields.reject_unknown_keys();
+    let (from, to) = (from?, to?);
+    if from > to {
+        at.add_error("must have a `from` that is not above its `to`");
+    }
+    Some((from, to))
+}
+
+fn read_keep_rules(at: &NodeReader<'_>) -> Vec<KeepRule> {
+    let kept = |(name, at): (&str, NodeReader<'_>)| {
+        check_template_name(&at, name);
+        Some(KeepRule { name: name.to_owned(), source: read_value_source(&at)? })
+    };
+    at.named_entries().unwrap_or_default().into_iter().filter_map(kept).collect()
+}
+
+/// `"/pointer"`, or `{ header = "name" }`.
+fn read_value_source(at: &NodeReader<'_>) -> Option<ValueSource> {
+    if !matches!(at.node.value, Value::Table(_)) {
+        return read_pointer(at).map(ValueSource::Json);
+    }
+    let fields = at.table()?;
+    let header = fields.required("header", "the header that holds it, such as { header = \"location\" }");
+    fields.reject_unknown_keys();
+    let header = header?;
+    let name = HeaderName::from_bytes(header.text()?.as_bytes()).ok();
+    if name.is_none() {
+        header.add_error("is not the name of a header");
+    }
+    name.map(ValueSource::Header)
+}
+
+fn read_started_work(at: &NodeReader<'_>, keep: &[KeepRule], works: &[String]) -> Option<String> {
+    let work = at.text()?;
+    if !works.iter().any(|known| known == work) {
+        at.add_error(format!("starts \"{work}\", but there is no [work.{work}]"));
+    } else if !keep.iter().any(|keep| keep.name == work) {
+        at.add_error(format!("needs the id of what it starts: keep = {{ {work} = \"/id\" }}"));
+    }
+    Some(work.to_owned())
+}
+
+/// A command line: words, the first of which is the program.
+pub(crate) fn read_command(at: &NodeReader<'_>, names: &TemplateNames) -> Option<Vec<Template>> {
+    let words = at.list()?;
+    if words.is_empty() {
+        at.add_error("must name a program");
+    }
+    words.iter().map(|at| Template::read(at, names)).collect()
+}
+
+/// Environment variables of a spawned process.
+pub(crate) fn read_env(fields: &TableReader<'_>, names: &TemplateNames) -> Vec<(String, Template)> {
+    let entries = fields.optional("env").and_then(|at| at.named_entries()).unwrap_or_default();
+    entries.iter().filter_map(|(name, at)| Some(((*name).to_owned(), Template::read(at, names)?))).collect()
+}

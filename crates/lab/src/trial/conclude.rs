@@ -1,0 +1,444 @@
+//! The end of a trial: everything that was recorded becomes figures, the figures are judged, and what they say about the
+//! bottleneck is found. Pure but for the locks that it takes. Refuses to measure anything more.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::run_context::RunContext;
+use super::sampler::{GENERATOR, SERVER};
+use super::supervisor::fault_schedule;
+use super::watched_process::WatchedProcess;
+use super::{PendingRun, ProcessSupervisor, TrialEnd};
+use crate::aggregate::{
+    Aggregate, Basis, LoadStepFigures, PauseFigures, PhaseFigures, ProcessFigures, Results, ServerFigures, Timeline,
+    TotalsFigures, Unrecorded, journey_active_s, observer_figures,
+};
+use crate::cgroup::LimitStats;
+use crate::default_gates::{ERRORS_UNGATED_NOTE, default_gates};
+use crate::edge::{LevelPoint, SearchOutcome, capacity, fit};
+use crate::findings::{FindingsInput, LimitCounters, ProcessExit, find_bottlenecks};
+use crate::limits::{INTERRUPT_GRACE, PAUSE_REPORTED_MIN};
+use crate::record::timeline::FaultRow;
+use crate::report::Run;
+use crate::report::format::{count, first_few, number};
+use crate::scenario::{LoadProfile, Phase, Scenario, WorkSpec};
+use crate::verdict::{GateResult, GeneratorEffect, evaluate_gates, evaluate_gates_with, evaluate_opening};
+
+/// Folds and judges.
+pub(crate) fn conclude(
+    stage: &RunContext,
+    mut record: PendingRun,
+    end: &TrialEnd,
+    now: Duration,
+    rises: &[Option<TotalsFigures>],
+    watched: &[WatchedProcess],
+    fleet: &mut ProcessSupervisor,
+) -> (Run, Timeline) {
+    stage.recorder.close_all().iter().for_each(|row| stage.log.write(row));
+    let parts = stage.recorder.with_load_steps(|book| book.all_figures());
+    let (mut timeline, lines_failure) = stage.log.take();
+    timeline.close();
+    let edges = stage.scheduler.take_search_outcomes();
+    let capacities = capacities(stage, &parts, &edges, record.start.scenario.seed);
+    let mut results = collect_results(stage, now, rises, watched, &parts);
+    results.observe = observer_figures(&timeline);
+    results.generator.unrecorded = timeline.unrecorded.or_none();
+    results.phases = phase_figures(stage, &parts, &edges, Basis::Measured);
+    (results.server.limits, results.server.limits_seen) = (fleet.limits_applied().cloned(), fleet.limit_stats());
+    let without_lab = results_without_generator_delay(stage, &results, &edges).to_json();
+    let own = GeneratorEffect { without_generator_delay: &without_lab, late: results.generator.is_late() };
+    let mut gates = evaluate_gates_with(&stage.scenario.gates, &results.to_json(), own);
+    gates.extend(implicit_gates(stage, &results, end, now));
+    gates.iter_mut().for_each(|gate| gate.void |= !gate.ok && depends_on_void_search(&gate.name, &edges));
+    gates.extend(
+        stage.scenario.phases.iter().filter_map(|phase| Some(evaluate_search(&phase.name, edges.get(&phase.name)?))),
+    );
+    gates.extend(evaluate_faults(&stage.scenario, &timeline.faults));
+    gates.extend(processes_alive_gate(&stage.scenario, end, &fleet.down_processes()));
+    record.notes.extend(report_notes(stage, lines_failure, end));
+    record.notes.extend(results.generator.pauses.as_ref().and_then(pause_note));
+    record.notes.extend(results.generator.unrecorded.as_ref().map(Unrecorded::says));
+    let mut run = record.into_run(results, gates, matches!(end, TrialEnd::Interrupted));
+    run.errors = stage.recorder.with_aggregate(Aggregate::errors);
+    run.faults = timeline.faults.clone();
+    run.capacity = capacities;
+    run.parts = parts;
+    run.findings = find_bottlenecks(&FindingsInput {
+        results: &run.results,
+        load_steps: &run.parts,
+        errors: &run.errors,
+        timeline: &timeline,
+        metric_roles: &stage.scenario.metric_roles,
+        machine: &run.machine,
+        limits: stage.scenario.target.limits,
+        limit_counters: limit_counters(run.results.server.limits_seen.as_ref()),
+        process_exits: &process_exits(end, &run.faults, now),
+        workers: stage.scheduler.worker_count as usize,
+        denies_by_status: stage.scenario.denies_by_status(),
+    });
+    (run, timeline)
+}
+
+/// Processes that ended while the trial ran: those that a fault ended, and the one whose death ended the trial.
+fn process_exits(end: &TrialEnd, faults: &[FaultRow], now: Duration) -> Vec<ProcessExit> {
+    let ordered = faults.iter().filter(|fault| fault.failed.is_none()).filter_map(|fault| {
+        let signal = match fault.act.as_str() {
+            "kill" => 9,
+            "term" => 15,
+            _ => return None,
+        };
+        Some(ProcessExit { process: fault.process.clone(), t_s: fault.t_s, signal: Some(signal) })
+    });
+    let unordered = match end {
+        TrialEnd::ProcessExited(death) => Some(ProcessExit {
+            process: death.split_whitespace().next().unwrap_or_default().to_owned(),
+            t_s: now.as_secs_f64(),
+            signal: death
+                .split_once("signal: ")
+                .and_then(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()),
+        }),
+        TrialEnd::Done | TrialEnd::Interrupted | TrialEnd::BoundReached(_) => None,
+    };
+    ordered.chain(unordered).collect()
+}
+
+fn limit_counters(seen: Option<&LimitStats>) -> LimitCounters {
+    seen.map_or_else(LimitCounters::default, |seen| LimitCounters {
+        oom_kills: seen.oom_kills,
+        memory_peak_bytes: seen.memory_peak_bytes,
+        cpu_periods: seen.cpu_periods,
+        cpu_throttled_periods: seen.cpu_throttled_periods,
+        cpu_throttled_us: seen.cpu_throttled_us,
+    })
+}
+
+fn collect_results(
+    stage: &RunContext,
+    now: Duration,
+    rises: &[Option<TotalsFigures>],
+    watched: &[WatchedProcess],
+    parts: &[LoadStepFigures],
+) -> Results {
+    let process = |name: &str| {
+        let found = watched.iter().find(|process| process.name() == name);
+        found.map_or_else(ProcessFigures::default, WatchedProcess::figures)
+    };
+    let work = |(place, work): (usize, &WorkSpec)| {
+        (work.name.clone(), stage.status_poller.trackers.tracker(place).figures(now, rises[place]))
+    };
+    let own = process(GENERATOR);
+    let lag_p99_max = stage.scenario.generator.lag_p99_max;
+    let (total, journeys, push, mut generator) = stage.recorder.with_aggregate(|fold| {
+        let journeys = fold.journeys(&|journey| journey_active_s(&stage.scenario, parts, journey), Basis::Measured);
+        (fold.total(), journeys, fold.pushes(Basis::Measured), fold.generator(lag_p99_max))
+    });
+    (generator.cpu_s, generator.rss_bytes) = (own.cpu_s, own.rss_bytes);
+    let others = watched.iter().filter(|process| process.name() != GENERATOR && process.name() != SERVER);
+    Results {
+        total: Some(total),
+        journeys,
+        push,
+        work: stage.scenario.work_specs.iter().enumerate().map(work).collect(),
+        generator,
+        server: ServerFigures {
+            process: process(SERVER),
+            config: stage.prepared.config.clone(),
+            limits: None,
+            limits_seen: None,
+        },
+        processes: others.map(|process| (process.name().to_owned(), process.figures())).collect(),
+        ..Results::default()
+    }
+}
+
+/// The same figures without what the lab itself added to each time.
+fn results_without_generator_delay(
+    stage: &RunContext,
+    measured: &Results,
+    edges: &BTreeMap<String, SearchOutcome>,
+) -> Results {
+    let parts = stage.recorder.with_load_steps(|book| book.figures_on(Basis::WithoutLab));
+    let (journeys, push) = stage.recorder.with_aggregate(|fold| {
+        let journeys = fold.journeys(&|journey| journey_active_s(&stage.scenario, &parts, journey), Basis::WithoutLab);
+        (journeys, fold.pushes(Basis::WithoutLab))
+    });
+    let (phases, generator) =
+        (phase_figures(stage, &parts, edges, Basis::WithoutLab), measured.generator.without_lab());
+    Results { journeys, push, phases, generator, ..measured.clone() }
+}
+
+/// What phases asked, and what their levels and searches found: figures for gates.
+fn phase_figures(
+    stage: &RunContext,
+    parts: &[LoadStepFigures],
+    edges: &BTreeMap<String, SearchOutcome>,
+    basis: Basis,
+) -> BTreeMap<String, PhaseFigures> {
+    let mut asked = stage.recorder.with_load_steps(|book| book.phase_figures(basis));
+    let figures = |phase: &Phase| {
+        let edge_per_s = edges.get(&phase.name).and_then(|outcome| outcome.edge_per_s);
+        PhaseFigures::from_steps(&steps_of_phase(parts, phase), edge_per_s, asked.remove(&phase.name))
+    };
+    let names = stage.scenario.phases.iter().map(|phase| phase.name.clone());
+    names.zip(stage.scenario.phases.iter().map(figures)).collect()
+}
+
+/// What levels of clients and searches say about the target, by phase: the whole of it, for reports.
+fn capacities(
+    stage: &RunContext,
+    parts: &[LoadStepFigures],
+    edges: &BTreeMap<String, SearchOutcome>,
+    seed: u64,
+) -> BTreeMap<String, Value> {
+    let found = |phase: &Phase| {
+        let own = steps_of_phase(parts, phase);
+        let found = match (edges.get(&phase.name), &phase.load_profile) {
+            (Some(outcome), _) => {
+                let first = own.first().map_or(0, |part| part.part);
+                let mut capacity = capacity(&outcome.points(first));
+                if !outcome.has_answer() {
+                    // Limits that lie below an edge which nobody found would be guesses.
+                    capacity.suggestions.clear();
+                }
+                json!({ "capacity": capacity, "edge": outcome })
+            }
+            (None, LoadProfile::Ladder { .. }) => ladder_capacity(&own, seed),
+            (None, _) => return None,
+        };
+        Some((phase.name.clone(), found))
+    };
+    stage.scenario.phases.iter().filter_map(found).collect()
+}
+
+fn steps_of_phase<'a>(parts: &'a [LoadStepFigures], phase: &Phase) -> Vec<&'a LoadStepFigures> {
+    parts.iter().filter(|part| part.phase == phase.name).collect()
+}
+
+/// A ladder's capacity, and the scalability law fitted to it or the reason why it cannot be.
+fn ladder_capacity(parts: &[&LoadStepFigures], seed: u64) -> Value {
+    let points: Vec<LevelPoint> = parts.iter().map(|part| level_point(part)).collect();
+    let pairs: Vec<(f64, f64)> =
+        points.iter().filter_map(|point| Some((point.concurrency?, point.throughput_per_s))).collect();
+    let usl = match fit(&pairs, seed) {
+        Ok(usl) => json!(usl),
+        Err(refusal) => json!({ "refusal": refusal.to_string() }),
+    };
+    json!({ "capacity": capacity(&points), "usl": usl })
+}
+
+fn level_point(part: &LoadStepFigures) -> LevelPoint {
+    let share = |count: u64| if part.op.count > 0 { count as f64 / part.op.count as f64 } else { 0.0 };
+    LevelPoint {
+        label: part.label.clone(),
+        part: part.part,
+        concurrency: part.clients.map(|clients| clients as f64),
+        offered_per_s: part.offered_per_s,
+        throughput_per_s: part.throughput_per_s.unwrap_or(0.0),
+        error_share: share(part.op.errors),
+        denied_share: share(part.op.denied),
+        latency_p50_ms: part.op.latency_ms.p50,
+        latency_p95_ms: part.op.latency_ms.p95,
+        latency_p99_ms: part.op.latency_ms.p99,
+        overloaded: part.overload.as_ref().map(|reasons| !reasons.is_empty()),
+    }
+}
+
+fn implicit_gates(stage: &RunContext, results: &Results, end: &TrialEnd, now: Duration) -> Vec<GateResult> {
+    let mut gates = evaluate_gates(&default_gates(&stage.scenario), &results.to_json());
+    if stage.scenario.work_specs.iter().any(|work| work.totals.is_some()) {
+        let rises: Vec<_> = stage.scenario.work_specs.iter().map(|work| results.work[&work.name].totals).collect();
+        gates.push(reconciliation_gate(&stage.mismatches(now, &rises)));
+    }
+    gates.extend(stage.scenario.phases.iter().filter_map(|phase| opening_gate(stage, results, phase)));
+    if let TrialEnd::BoundReached(reason) = end {
+        gates.push(GateResult::implicit("bounds", "not reached", reason, false));
+    }
+    gates
+}
+
+/// Whether a search for the edge came to an answer: without one, nothing that the run says about the edge holds.
+fn evaluate_search(phase: &str, outcome: &SearchOutcome) -> GateResult {
+    let found = match outcome.edge_per_s {
+        Some(edge_per_s) => format!("{} a second", number(Some(edge_per_s))),
+        None => format!("no edge found: {}", outcome.reason),
+    };
+    let judged = GateResult::implicit(&format!("{phase} edge"), "an answer", &found, outcome.has_answer());
+    judged.void_if(outcome.is_void())
+}
+
+/// Whether a gate is on the edge of a search that the lab itself kept from finding one.
+fn depends_on_void_search(gate: &str, edges: &BTreeMap<String, SearchOutcome>) -> bool {
+    let phase = gate.strip_suffix(".edge_per_s").and_then(|phase| edges.get(phase));
+    phase.is_some_and(SearchOutcome::is_void)
+}
+
+/// Whether every fault was carried out: without one of them this was another trial than the planned one.
+fn evaluate_faults(scenario: &Scenario, faults: &[FaultRow]) -> Option<GateResult> {
+    let all = fault_schedule(&scenario.faults).len();
+    let missed = faults.iter().filter_map(|row| Some((row, row.failed.as_ref()?)));
+    let missed: Vec<String> = missed
+        .map(|(row, why)| format!("{} of {}, due at {} s: {why}", row.act, row.process, number(Some(row.planned_s))))
+        .collect();
+    let found = match missed.as_slice() {
+        [] => format!("{all} of {all}"),
+        missed => format!("not carried out: {}", missed.join("; ")),
+    };
+    (all > 0).then(|| GateResult::implicit("faults", "all carried out", &found, missed.is_empty()))
+}
+
+/// Whether the processes that the lab started ran to the end. What the scenario itself ended has not failed, but the gate
+/// does not say that it ran.
+fn processes_alive_gate(scenario: &Scenario, end: &TrialEnd, left_down: &[String]) -> Option<GateResult> {
+    if let TrialEnd::ProcessExited(death) = end {
+        return Some(GateResult::implicit("alive", "until the end", death, false));
+    }
+    let (limit, found) = match left_down {
+        [] => ("until the end", "yes".to_owned()),
+        ended => ("until the end or a fault", format!("no: {}", ended.join("; "))),
+    };
+    scenario.spawns_processes().then(|| GateResult::implicit("alive", limit, &found, true))
+}
+
+/// Whether a phase got its connections; where it did not, what went wrong most often.
+fn opening_gate(stage: &RunContext, results: &Results, phase: &Phase) -> Option<GateResult> {
+    let held = results.phases.get(&phase.name)?.connections.as_ref()?;
+    let journey = stage.scenario.journeys.get(phase.opening_journey.unwrap_or(phase.journey_index));
+    let errors = stage.recorder.with_aggregate(Aggregate::errors);
+    let own = errors.iter().filter(|error| journey.is_some_and(|journey| journey.name == error.journey));
+    let most = own.max_by_key(|error| error.count);
+    let why = most.map_or_else(String::new, |error| format!("; most often: {}: {}", error.kind, error.sample));
+    evaluate_opening(phase, held, &why).map(|judged| judged.void_if(results.generator.is_late()))
+}
+
+fn reconciliation_gate(mismatches: &[String]) -> GateResult {
+    let limit = "= server's totals";
+    match mismatches {
+        [] => GateResult::implicit("reconciled", limit, "equal", true),
+        found => GateResult::implicit("reconciled", limit, &first_few(found, "; "), false),
+    }
+}
+
+/// What a reader must know about the record itself.
+fn report_notes(stage: &RunContext, timeline: Option<std::io::Error>, end: &TrialEnd) -> Vec<String> {
+    let misread = stage.status_poller.take_first_misread();
+    let misread = misread.map(|message| format!("A status request got no good answer; the first: {message}"));
+    let timeline = timeline.map(|error| format!("timeline.jsonl is not complete: {error}"));
+    let bounds = match end {
+        TrialEnd::BoundReached(reason) => Some(format!("The run was ended by its bounds: {reason}")),
+        TrialEnd::Done | TrialEnd::Interrupted | TrialEnd::ProcessExited(_) => None,
+    };
+    let cut_off =
+        matches!(end, TrialEnd::ProcessExited(_) | TrialEnd::BoundReached(_)).then(|| unsent_note(stage)).flatten();
+    let cut_short = if *end == TrialEnd::Interrupted { interruption_note(stage) } else { None };
+    let unjudged = (!stage.scenario.gates_other_errors).then(|| ERRORS_UNGATED_NOTE.to_owned());
+    unjudged
+        .into_iter()
+        .chain(misread)
+        .chain(timeline)
+        .chain(bounds)
+        .chain(cut_short)
+        .chain(cut_off)
+        .chain(stage.recorder.failures())
+        .collect()
+}
+
+/// How much of the plan a run that was cut off left out, where the plan is a number.
+fn unsent_note(stage: &RunContext) -> Option<String> {
+    let planned = |phase: &Phase| match phase.load_profile {
+        LoadProfile::Poisson { .. } => None,
+        _ => phase.load_profile.max_count(),
+    };
+    let planned: u64 = stage.scenario.phases.iter().map(planned).sum::<Option<u64>>()?;
+    let begun = stage.recorder.with_aggregate(|fold| fold.total().arrivals + fold.abandoned());
+    let left = planned.saturating_sub(begun);
+    (left > 0).then(|| {
+        format!("The run was cut short: {} of {} planned arrivals were never sent.", count(left), count(planned))
+    })
+}
+
+/// Says that the lab itself did not run for a while, whatever that did to the figures.
+fn pause_note(pauses: &PauseFigures) -> Option<String> {
+    (pauses.longest_s >= PAUSE_REPORTED_MIN.as_secs_f64()).then(|| {
+        format!(
+            "The lab itself paused: for {} s at {} s, and {} times in all ({} of its workers, {} s together). It was \
+             stopped, or something else had the processors. What was due or under way then was longer through the lab, and \
+             gates are judged without that.",
+            number(Some(pauses.longest_s)),
+            number(Some(pauses.longest_at_s)),
+            count(pauses.count),
+            count(pauses.workers),
+            number(Some(pauses.sum_s)),
+        )
+    })
+}
+
+/// What an interrupted run cannot say: whatever was still under way may have come to its end without the lab.
+fn interruption_note(stage: &RunContext) -> Option<String> {
+    let abandoned = stage.recorder.with_aggregate(Aggregate::abandoned);
+    let requests = (abandoned > 0).then(|| {
+        let grace_s = number(Some(INTERRUPT_GRACE.as_secs_f64()));
+        format!("{} arrivals were still under way {grace_s} s later and were given up", count(abandoned))
+    });
+    let works = stage.scenario.work_specs.iter().enumerate().filter_map(|(place, work)| {
+        let left = stage.status_poller.trackers.tracker(place).unfinished().len() as u64;
+        (left > 0).then(|| format!("{} pieces of {} had not come to their end", count(left), work.name))
+    });
+    let left: Vec<String> = requests.into_iter().chain(works).collect();
+    let explains = "the target may count what the lab does not know of";
+    (!left.is_empty()).then(|| format!("The run was interrupted: {}; {explains}.", first_few(&left, ", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edge::{LevelMeasurement, Overload, Search, SearchSpec};
+    use crate::verdict::{Verdict, overall_verdict};
+
+    /// What a search from 50 to 100 a second showed, whose levels from the given one on were void.
+    #[track_caller]
+    fn check(void_from: usize, expected: Verdict, says: &str) {
+        let second = Duration::from_secs(2);
+        let overload = Overload { error_share: Some(0.01), ..Overload::default() };
+        let spec = SearchSpec {
+            from_per_s: 50.0,
+            to_per_s: 100.0,
+            factor: 2.0,
+            precision: 0.1,
+            level_duration: second,
+            hold_duration: second,
+            levels_max: 9,
+            overload,
+        };
+        let mut search = Search::new(spec).unwrap();
+        while let Some(level) = search.next_level() {
+            let due = (level.rate_per_s * 2.0) as u64;
+            let generator_behind = level.number >= void_from;
+            let (rate_per_s, lasting_s) = (level.rate_per_s, 2.0);
+            search.record_level(&LevelMeasurement {
+                rate_per_s,
+                lasting_s,
+                due,
+                ok: due,
+                generator_behind,
+                ..LevelMeasurement::default()
+            });
+        }
+        let edges = BTreeMap::from([("search".to_owned(), search.outcome())]);
+        let judged = evaluate_search("search", &edges["search"]);
+        assert!(judged.value.as_str().unwrap().starts_with(says), "{judged:?}");
+        assert_eq!(overall_verdict(&[judged], false), expected);
+        assert_eq!(depends_on_void_search("search.edge_per_s", &edges), expected == Verdict::Void);
+        assert!(
+            !depends_on_void_search("search.peak_per_s", &edges) && !depends_on_void_search("other.edge_per_s", &edges)
+        );
+    }
+
+    #[test]
+    fn a_search_that_the_lab_kept_from_an_answer_is_void() {
+        check(9, Verdict::Passed, "100 a second");
+        check(2, Verdict::Void, "no edge found: Ended at 100 requests/s, twice void");
+        check(1, Verdict::Void, "no edge found: Ended at 50 requests/s, twice void");
+    }
+}

@@ -1,0 +1,177 @@
+//! Held connections, conducted: all of a phase are opened, at every worker, before its time begins and anything is
+//! asked over them. Phases that open connections at the same time wait for each other, so that nobody's figures show
+//! what a crowd at the door did to them. An opening has an end: without its connections a phase would be another load
+//! than the planned one, so it does not take place. Refuses to judge that.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+
+use super::load_scheduler::{LoadScheduler, START_LOAD_LEAD};
+use crate::aggregate::HeldFigures;
+use crate::plan::{LoadSpec, PhasePosition};
+use crate::record::timeline::{LoadStepRow, TimelineRow};
+use crate::report::format::{count, number};
+
+/// Phases that are opening connections, or will from a moment on that is known.
+#[derive(Debug, Default)]
+pub(crate) struct OpeningBarrier {
+    phases: Mutex<BTreeMap<usize, Duration>>,
+    changed: Notify,
+}
+
+impl OpeningBarrier {
+    fn lock_phases(&self) -> MutexGuard<'_, BTreeMap<usize, Duration>> {
+        self.phases.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A phase, by its place in the scenario, begins to open connections at this moment.
+    pub(crate) fn announce(&self, phase: usize, at: Duration) {
+        self.lock_phases().insert(phase, at);
+    }
+
+    fn finish(&self, phase: usize) {
+        self.lock_phases().remove(&phase);
+        self.changed.notify_waiters();
+    }
+
+    /// Waits until nobody is opening any more of those who had begun by `now`.
+    async fn await_others(&self, now: Duration) {
+        loop {
+            // Registered before looking: one that closes in between wakes us.
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if !self.lock_phases().values().any(|begun| *begun <= now) {
+                return;
+            }
+            changed.await;
+        }
+    }
+}
+
+impl LoadScheduler {
+    /// Opens the connections of a leg within a time, and then begins what it is for; gives its part, and the moment at
+    /// which it ends.
+    pub(crate) async fn run_hold(&self, leg: LoadSpec, within: Duration, lasting: Duration) -> (u32, Duration) {
+        let leg = self.await_predecessor(leg).await;
+        let (phase, part, start) = (leg.phase_index, leg.load_step, leg.start);
+        self.opening_barrier.announce(phase, start);
+        self.start_load(leg);
+        let limit = tokio::time::sleep_until(self.start + start.saturating_add(within));
+        let is_open = tokio::select! {
+            biased;
+            () = self.await_connections_open(part) => true,
+            () = limit => false,
+        };
+        self.opening_barrier.finish(phase);
+        if !is_open {
+            return self.abandon_opening(part, within).await;
+        }
+        self.log_opening(part, true);
+        self.opening_barrier.await_others(self.start.elapsed()).await;
+        let at = self.start.elapsed() + START_LOAD_LEAD;
+        self.recorder.with_load_steps(|book| book.start_requests_at(part, at));
+        if let Some(spec) = self.recorder.with_load_steps(|book| book.spec(part).cloned()) {
+            self.log_load_step_start(&spec, at);
+        }
+        self.note_opened_connections(part);
+        self.worker_pool.start_requests(part, at);
+        (part, at.saturating_add(lasting))
+    }
+
+    /// A leg that goes on with connections begins when those who had them are over, everywhere.
+    async fn await_predecessor(&self, leg: LoadSpec) -> LoadSpec {
+        let Some(before) = leg.resumes_phase else { return leg };
+        let part = PhasePosition::for_phase(&self.scenario.phases, before, leg.start, self.seed).first_load_step;
+        self.await_finished(&[part]).await;
+        let start = leg.start.max(self.start.elapsed() + START_LOAD_LEAD);
+        LoadSpec { start, ..leg }
+    }
+
+    /// Too many are missing for too long: the phase is over before it began.
+    async fn abandon_opening(&self, part: u32, within: Duration) -> (u32, Duration) {
+        self.worker_pool.end_load_step(part);
+        self.await_finished(&[part]).await;
+        if let Some(held) = self.recorder.with_load_steps(|book| book.figures(part)).and_then(|part| part.connections) {
+            let (opened, planned, within_s) = (count(held.opened_or_kept()), count(held.planned), within.as_secs_f64());
+            let within_s = number(Some(within_s));
+            self.log_note(format!(
+                "{opened} of {planned} connections stood after {within_s} s: nothing was asked over them"
+            ));
+        }
+        (part, self.start.elapsed())
+    }
+
+    /// When the first connection of a part was due, or the last one stood.
+    pub(super) fn log_opening(&self, part: u32, over: bool) {
+        let Some((spec, stood)) =
+            self.recorder.with_load_steps(|book| Some((book.spec(part)?.clone(), book.opened_by(part)?)))
+        else {
+            return;
+        };
+        let t_s = if over { stood } else { spec.start }.as_secs_f64();
+        self.log.write(&TimelineRow::Opening(LoadStepRow { t_s, part, phase: spec.phase, label: spec.label, over }));
+    }
+
+    fn note_opened_connections(&self, part: u32) {
+        let Some(figures) = self.recorder.with_load_steps(|book| book.figures(part)) else { return };
+        let Some(held) = figures.connections else { return };
+        let (opened, seconds, took) = (count(held.opened), number(held.opening_s), &held.opening_ms);
+        let word = if took.p99.is_some() { "p99" } else { "max" };
+        let longest_ms = number(took.p99_or_max());
+        let kept = if held.kept > 0 { format!(", and {} kept", count(held.kept)) } else { String::new() };
+        self.note_lost_connections(&held);
+        self.log_note(format!(
+            "{}: {opened} connections were opened in {seconds} s, {word} {longest_ms} ms{kept}",
+            figures.phase
+        ));
+    }
+
+    /// Says which of the connections that it went on with were lost before it could, if any were.
+    fn note_lost_connections(&self, held: &HeldFigures) {
+        let Some(earlier) = &held.keeps else { return };
+        let parts = self.recorder.with_load_steps(|book| book.all_figures());
+        let left = parts.into_iter().find(|part| part.phase == *earlier).and_then(|part| part.connections);
+        let Some(left) = left.filter(|left| left.lost_after() > 0) else { return };
+        self.log_note(format!(
+            "{} of the {} connections that {earlier} had left were lost before anybody went on with them: {} closed by the \
+             target, {} otherwise",
+            count(left.lost_after()),
+            count(left.left),
+            count(left.closed_after),
+            count(left.dropped_after)
+        ));
+    }
+
+    /// Waits until every worker has said that all connections of a part stand.
+    async fn await_connections_open(&self, part: u32) {
+        self.await_load_steps(|book| book.is_open(part, self.worker_count)).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[tokio::test]
+    async fn openings_that_have_begun_wait_for_each_other_and_for_no_later_one() {
+        let openings = OpeningBarrier::default();
+        openings.announce(0, Duration::ZERO);
+        openings.announce(1, SECOND);
+        openings.announce(2, 60 * SECOND);
+        openings.finish(0);
+        let mut waits = std::pin::pin!(openings.await_others(2 * SECOND));
+        tokio::select! {
+            biased;
+            () = &mut waits => panic!("the second one is still at it"),
+            () = std::future::ready(()) => {}
+        }
+        openings.finish(1);
+        waits.await;
+    }
+}

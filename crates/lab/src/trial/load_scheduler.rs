@@ -1,0 +1,282 @@
+//! The conductor: hands legs to the crew when their time comes, listens to what the workers report, and knows when every
+//! part is over. Levels of a ladder and of a search begin when the one before has ended; everything whose length is
+//! known is handed over at once. Refuses to measure: the workers do.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::held_phase::OpeningBarrier;
+use super::run_context::TimelineLog;
+use super::search;
+use crate::edge::SearchOutcome;
+use crate::flag::wait_until_raised;
+use crate::generator::{WorkerPool, WorkerReport};
+use crate::limits::{INTERRUPT_GRACE, LOAD_STEPS_MAX};
+use crate::plan::{LoadSpec, PhasePosition, Schedule, load_specs, load_step_label};
+use crate::record::timeline::{LoadStepRow, TimelineRow};
+use crate::record::{LoadStepAccumulator, LoadStepSpec, PauseImpact, Recorder};
+use crate::scenario::{EdgeSearch, LoadProfile, Phase, Scenario};
+use crate::work::Trackers;
+
+/// From handing a leg over to its first moment, so that every worker has it in time.
+pub(super) const START_LOAD_LEAD: Duration = Duration::from_millis(20);
+
+/// Everything that phases share.
+pub(crate) struct LoadScheduler {
+    pub(crate) scenario: Arc<Scenario>,
+    pub(crate) worker_pool: WorkerPool,
+    pub(crate) worker_count: u32,
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) trackers: Arc<Trackers>,
+    pub(crate) log: Arc<TimelineLog>,
+    pub(crate) start: Instant,
+    pub(crate) seed: u64,
+    /// Rung when all connections of a part are open, and when it is over.
+    pub(crate) load_step_changed: Notify,
+    /// Who is still opening connections.
+    pub(crate) opening_barrier: OpeningBarrier,
+    /// What the searches found, by phase.
+    pub(crate) search_outcomes: Mutex<BTreeMap<String, SearchOutcome>>,
+}
+
+impl LoadScheduler {
+    /// Drives all phases to their end, or until `stop` says so; then the crew goes home.
+    pub(crate) async fn run(self: &Arc<Self>, mut stop: watch::Receiver<bool>) {
+        tokio::select! {
+            biased;
+            () = wait_until_raised(&mut stop) => {}
+            () = self.run_phases() => {}
+        }
+        self.worker_pool.stop(INTERRUPT_GRACE);
+    }
+
+    /// Takes reports until the whole crew is gone.
+    ///
+    /// # Errors
+    /// The sentence of a worker that cannot go on.
+    pub(crate) async fn receive_reports(
+        &self,
+        mut reports: mpsc::UnboundedReceiver<WorkerReport>,
+    ) -> Result<(), String> {
+        let mut ended = 0;
+        while let Some(report) = reports.recv().await {
+            match report {
+                WorkerReport::Interval(interval) => self.recorder.add_interval(&interval),
+                WorkerReport::WorkStarted(begun) => {
+                    for piece in begun {
+                        self.trackers.tracker(piece.work_index).add_started(&piece.id, piece.intended, piece.done);
+                    }
+                }
+                WorkerReport::ConnectionsOpen { part, at, .. } => {
+                    self.recorder.with_load_steps(|book| book.count_worker_open(part, self.worker_count, at));
+                    self.load_step_changed.notify_waiters();
+                }
+                WorkerReport::LoadStepDone { part, at, not_sent, own, .. } => {
+                    self.record_worker_done(part, at, not_sent, own)
+                }
+                WorkerReport::WorkerFailed { message, .. } => return Err(message),
+                WorkerReport::WorkerEnded { .. } => {
+                    ended += 1;
+                    if ended == self.worker_count {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn record_worker_done(&self, part: u32, at: Duration, not_sent: u64, own: PauseImpact) {
+        if !self
+            .recorder
+            .with_load_steps(|book| book.count_worker_done_with(part, self.worker_count, at, not_sent, own))
+        {
+            return;
+        }
+        if let Some(figures) = self.recorder.with_load_steps(|book| book.figures(part)) {
+            self.log.write(&TimelineRow::Part(LoadStepRow {
+                t_s: figures.start_s + figures.length_s,
+                part,
+                phase: figures.phase,
+                label: figures.label,
+                over: true,
+            }));
+        }
+        self.load_step_changed.notify_waiters();
+    }
+
+    /// Phases one after the other; those with a moment of their own beside them.
+    async fn run_phases(self: &Arc<Self>) {
+        let mut beside = JoinSet::new();
+        let phases = || self.scenario.phases.iter().enumerate();
+        let of_their_own = || phases().filter_map(|(place, phase)| Some((place, phase, phase.starts_at?)));
+        for (place, phase, at) in of_their_own() {
+            if matches!(phase.load_profile, LoadProfile::Hold { .. }) {
+                // Before the first of them begins: they wait for each other.
+                self.opening_barrier.announce(place, at);
+            }
+        }
+        for (place, _, at) in of_their_own() {
+            let conductor = self.clone();
+            beside.spawn(async move {
+                let (parts, _) = conductor.start_phase(place, at).await;
+                conductor.await_finished(&parts).await;
+            });
+        }
+        let mut next = Duration::ZERO;
+        let mut open = Vec::new();
+        for (place, phase) in phases().filter(|(_, phase)| phase.starts_at.is_none()) {
+            let (parts, end) = self.start_phase(place, next + phase.pause_before).await;
+            open.extend(parts);
+            next = end;
+        }
+        self.await_finished(&open).await;
+        while let Some(ended) = beside.join_next().await {
+            crate::flag::propagate_panic(ended);
+        }
+    }
+
+    /// Hands a phase over; gives its parts, and the moment from which the next one counts.
+    async fn start_phase(&self, number: usize, start: Duration) -> (Vec<u32>, Duration) {
+        let phase = &self.scenario.phases[number];
+        let place = PhasePosition::for_phase(&self.scenario.phases, number, start, self.seed);
+        if let LoadProfile::Edge(edge) = &phase.load_profile {
+            self.sleep_until(start).await;
+            let parts = self.run_search(phase, place, edge).await;
+            return (parts, self.start.elapsed());
+        }
+        let pause = match phase.load_profile {
+            LoadProfile::Ladder { pause, .. } => pause,
+            _ => Duration::ZERO,
+        };
+        let legs = load_specs(phase, place);
+        match (legs.as_slice(), &phase.load_profile) {
+            ([leg], LoadProfile::Hold { opening, lasting, .. }) => {
+                let (part, end) = self.run_hold(leg.clone(), opening.timeout, *lasting).await;
+                (vec![part], end)
+            }
+            ([leg], _) if leg.duration().is_some() => {
+                let length = leg.duration().unwrap_or_default();
+                (self.start_load(leg.clone()), start + length)
+            }
+            _ => self.run_in_sequence(start, pause, legs).await,
+        }
+    }
+
+    /// One leg after another, each when the one before is over.
+    async fn run_in_sequence(&self, start: Duration, pause: Duration, legs: Vec<LoadSpec>) -> (Vec<u32>, Duration) {
+        let mut parts = Vec::new();
+        let mut start = start;
+        for leg in legs {
+            self.sleep_until(start).await;
+            let start_s = start.max(self.start.elapsed() + START_LOAD_LEAD);
+            let part = self.start_load(LoadSpec { start: start_s, ..leg });
+            self.await_finished(&part).await;
+            parts.extend(part);
+            start = self.start.elapsed() + pause;
+        }
+        (parts, self.start.elapsed())
+    }
+
+    async fn run_search(&self, phase: &Phase, place: PhasePosition, edge: &EdgeSearch) -> Vec<u32> {
+        let (parts, outcome) = search::run_search(self, phase, place, edge).await;
+        match outcome {
+            Ok(outcome) => {
+                self.search_outcomes.lock().unwrap_or_else(PoisonError::into_inner).insert(phase.name.clone(), outcome);
+            }
+            Err(mistakes) => mistakes.into_iter().for_each(|mistake| self.log_note(mistake)),
+        }
+        parts
+    }
+
+    /// Hands a leg to every worker, and opens the book for its parts.
+    pub(crate) fn start_load(&self, leg: LoadSpec) -> Vec<u32> {
+        let first =
+            PhasePosition::for_phase(&self.scenario.phases, leg.phase_index, leg.start, self.seed).first_load_step;
+        let specs = load_step_specs(&leg, &self.scenario.phases, first);
+        let parts = specs.iter().map(|spec| spec.number).collect();
+        for spec in specs {
+            // A part that holds connections begins when they are open.
+            let (part, holds) = (spec.number, spec.open_within.is_some());
+            if !holds {
+                self.log_load_step_start(&spec, spec.start);
+            }
+            self.recorder.with_load_steps(|book| book.begin(spec));
+            if holds {
+                self.log_opening(part, false);
+            }
+        }
+        self.worker_pool.start_load(leg);
+        parts
+    }
+
+    pub(crate) fn log_load_step_start(&self, spec: &LoadStepSpec, start: Duration) {
+        let (t_s, phase, label) = (start.as_secs_f64(), spec.phase.clone(), spec.label.clone());
+        self.log.write(&TimelineRow::Part(LoadStepRow { t_s, part: spec.number, phase, label, over: false }));
+    }
+
+    pub(crate) async fn await_finished(&self, parts: &[u32]) {
+        self.await_load_steps(|book| parts.iter().all(|part| book.is_over(*part))).await;
+    }
+
+    /// Waits until the book of parts says so.
+    pub(crate) async fn await_load_steps(&self, says: impl Fn(&LoadStepAccumulator) -> bool) {
+        loop {
+            // Registered before looking: what is written in between wakes us.
+            let over = self.load_step_changed.notified();
+            tokio::pin!(over);
+            over.as_mut().enable();
+            if self.recorder.with_load_steps(|book| says(book)) {
+                return;
+            }
+            over.await;
+        }
+    }
+
+    pub(crate) async fn sleep_until(&self, moment: Duration) {
+        tokio::time::sleep_until((self.start + moment).checked_sub(START_LOAD_LEAD).unwrap_or(self.start)).await;
+    }
+
+    /// What the searches found.
+    pub(crate) fn take_search_outcomes(&self) -> BTreeMap<String, SearchOutcome> {
+        std::mem::take(&mut *self.search_outcomes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// What is known of the parts of a leg before it begins.
+fn load_step_specs(leg: &LoadSpec, phases: &[Phase], first_part: u32) -> Vec<LoadStepSpec> {
+    let phase = &phases[leg.phase_index];
+    let (every, times) = match leg.schedule {
+        Schedule::Bursts { every, times, .. } => (every, u32::try_from(times).unwrap_or(u32::MAX)),
+        _ => (Duration::ZERO, 1),
+    };
+    let (offered_per_s, clients) = match leg.schedule {
+        Schedule::ConstantRate { rate_per_s, .. } | Schedule::Poisson { rate_per_s, .. } => (Some(rate_per_s), None),
+        Schedule::ClosedLoop { clients, .. } => (None, Some(clients)),
+        Schedule::Hold { connections, rate_per_s, .. } => (rate_per_s, Some(connections)),
+        Schedule::Bursts { .. } | Schedule::Ramp { .. } => (None, None),
+    };
+    (0..times.min(LOAD_STEPS_MAX))
+        .map(|number| LoadStepSpec {
+            number: leg.load_step + number,
+            phase: phase.name.clone(),
+            steps_of_phase: phase.load_profile.load_step_count(),
+            label: load_step_label(phase, first_part, leg, leg.load_step + number),
+            start: leg.start + every.saturating_mul(number),
+            offered_per_s,
+            clients,
+            journey: phase.journey_index,
+            opening: leg.opening_journey_index,
+            open_within: match leg.schedule {
+                Schedule::Hold { opening, .. } => Some(opening.timeout),
+                _ => None,
+            },
+            resumes_phase: leg.resumes_phase.and_then(|place| phases.get(place)).map(|kept| kept.name.clone()),
+        })
+        .collect()
+}

@@ -1,0 +1,324 @@
+//! Faults: orders of the scenario to its own processes, carried out at their moments beside the load. A death that
+//! was ordered is none; a restart is seen through until the process is ready again. Refuses to know what the load
+//! makes of it.
+
+use std::process::ExitStatus;
+
+use rustix::process::Signal;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::fault_schedule::{ScheduledFault, action_name};
+use super::managed_process::{Intent, ManagedProcess, next_exit};
+use super::readiness::await_ready;
+use super::{ProcessSupervisor, TrialError, not_ready_message};
+use crate::aggregate::round;
+use crate::limits::STOP_WITHIN;
+use crate::record::timeline::FaultRow;
+use crate::report::format::first_few;
+use crate::scenario::FaultAction;
+
+/// A part of a restart that goes on beside everything else, done. Members and faults are known by their places.
+pub(super) enum RestartEvent {
+    /// The old process has gone, and its group.
+    OldProcessGone { member: usize, fault: usize },
+    /// The new process is ready, or was not in time.
+    Ready { member: usize, fault: usize, outcome: Result<(), String> },
+}
+
+/// What wakes the fleet.
+enum SupervisorEvent {
+    Exited(usize, ExitStatus),
+    Restart(RestartEvent),
+    FaultDue,
+    KillDue,
+}
+
+/// How far an order has come.
+enum FaultProgress {
+    Done,
+    /// A restart, of which more will be heard.
+    Pending,
+}
+
+impl ProcessSupervisor {
+    /// Whether all orders are for processes that the lab started: of others it knows no command and no group.
+    ///
+    /// # Errors
+    /// The first one that is not, and whom there is to order.
+    pub fn check_faults(&self, orders: &[ScheduledFault]) -> Result<(), TrialError> {
+        orders.iter().try_for_each(|order| self.index_of(&order.process).map(drop)).map_err(TrialError)
+    }
+
+    /// Carries every order out at its moment after `start`, and sees restarts through. Ends only with a failure: a
+    /// process has ended without an order, or did not come back after one. Each order is told once, when it is done
+    /// or cannot be.
+    pub async fn supervise(
+        &mut self,
+        start: Instant,
+        orders: &[ScheduledFault],
+        tell: &mut (dyn FnMut(&FaultRow) + Send),
+    ) -> String {
+        let mut orders = orders.iter().peekable();
+        loop {
+            let due = orders.peek().map(|order| start + order.at);
+            let failure = match self.next_event(due).await {
+                SupervisorEvent::Exited(place, status) => self.handle_exit(place, status),
+                SupervisorEvent::Restart(errand) => self.handle_restart_event(errand, start, tell),
+                SupervisorEvent::FaultDue => match orders.next() {
+                    Some(order) => self.apply_fault(order, start, tell),
+                    None => None,
+                },
+                SupervisorEvent::KillDue => self.kill_overdue(),
+            };
+            if let Some(failure) = failure {
+                return failure;
+            }
+        }
+    }
+
+    /// Every order that was carried out until now, or could not be.
+    #[must_use]
+    pub fn fault_rows(&self) -> &[FaultRow] {
+        &self.fault_rows
+    }
+
+    /// The run is over at `now_s`, for the reason `why`: gives those of all its orders that were never carried out, or not
+    /// seen through. To be called once, with the orders that were supervised.
+    pub fn close_pending_faults(&mut self, orders: &[ScheduledFault], now_s: f64, why: &str) -> Vec<FaultRow> {
+        let missed = orders.iter().skip(self.fault_rows.len());
+        let missed = missed.map(|order| FaultRow { t_s: now_s, failed: Some(why.to_owned()), ..fault_row(order) });
+        let missed: Vec<FaultRow> = missed.collect();
+        let under_way = std::mem::take(&mut self.pending_faults);
+        let unfinished = under_way.into_iter().map(|fault| {
+            let row = &mut self.fault_rows[fault];
+            row.failed = Some(format!("begun, and not done: {why}"));
+            row.clone()
+        });
+        unfinished.chain(missed).collect()
+    }
+
+    /// Processes that a fault ended or stopped, and none brought back, each in a sentence.
+    pub fn down_processes(&mut self) -> Vec<String> {
+        let mut last: Vec<FaultRow> = Vec::new();
+        for row in self.fault_rows.iter().filter(|row| row.failed.is_none() || row.pid_after.is_some()) {
+            last.retain(|earlier| earlier.process != row.process);
+            last.push(row.clone());
+        }
+        let told = |row: FaultRow| {
+            let became = match row.act.as_str() {
+                "kill" => "killed",
+                "term" if !self.is_running(&row.process) => "ended",
+                "stop" => "stopped",
+                _ => return None,
+            };
+            let back = if row.act == "stop" { "continued" } else { "started again" };
+            Some(format!("{} was {became} by the fault at {} s, and not {back}", row.process, row.t_s))
+        };
+        last.into_iter().filter_map(told).collect()
+    }
+
+    /// Whether a process still runs.
+    fn is_running(&mut self, process: &str) -> bool {
+        let found = self.processes.iter_mut().find(|member| member.name() == process);
+        let running = found.and_then(|member| member.running.as_mut());
+        running.is_some_and(|running| matches!(running.child.try_wait(), Ok(None)))
+    }
+
+    async fn next_event(&mut self, due: Option<Instant>) -> SupervisorEvent {
+        let overdue = self.processes.iter().filter_map(ManagedProcess::kill_at).min();
+        let (members, errands) = (&mut self.processes, &mut self.restart_tasks);
+        tokio::select! {
+            biased;
+            (place, status) = next_exit(members) => SupervisorEvent::Exited(place, status),
+            errand = next_restart_event(errands) => SupervisorEvent::Restart(errand),
+            () = wait_until(due) => SupervisorEvent::FaultDue,
+            () = wait_until(overdue) => SupervisorEvent::KillDue,
+        }
+    }
+
+    /// What was told to end has ended. What was not is a failure.
+    fn handle_exit(&mut self, place: usize, status: ExitStatus) -> Option<String> {
+        let member = &mut self.processes[place];
+        match member.running.as_ref()?.intent {
+            Intent::KeepRunning => return Some(member.unexpected_exit_message(status)),
+            // Dropping it kills the rest of its group.
+            Intent::Exit => member.running = None,
+            Intent::Restart { fault, .. } => {
+                let old = member.running.take()?;
+                member.restart_task = Some(self.restart_tasks.spawn(async move {
+                    old.kill_group().await;
+                    RestartEvent::OldProcessGone { member: place, fault }
+                }));
+            }
+        }
+        self.publish_process_list();
+        None
+    }
+
+    fn handle_restart_event(
+        &mut self,
+        errand: RestartEvent,
+        start: Instant,
+        tell: &mut (dyn FnMut(&FaultRow) + Send),
+    ) -> Option<String> {
+        let now_s = seconds_since(start);
+        let (fault, outcome) = match errand {
+            RestartEvent::OldProcessGone { member, fault } => {
+                self.processes[member].restart_task = None;
+                match self.restart(member, fault) {
+                    Ok(FaultProgress::Pending) => return None,
+                    Ok(FaultProgress::Done) => (fault, Ok(())),
+                    Err(why) => (fault, Err(why)),
+                }
+            }
+            RestartEvent::Ready { member, fault, outcome } => {
+                self.processes[member].restart_task = None;
+                self.fault_rows[fault].ready_again_s = outcome.is_ok().then_some(now_s);
+                let recipe = &self.processes[member].spec;
+                (fault, outcome.map_err(|why| format!("after its restart, {}", not_ready_message(recipe, &why))))
+            }
+        };
+        self.fault_rows[fault].failed = outcome.err();
+        self.pending_faults.retain(|place| *place != fault);
+        tell(&self.fault_rows[fault]);
+        self.fault_rows[fault].failed.clone()
+    }
+
+    /// What an order could not do is told. It is a failure where a process stays down for it.
+    fn apply_fault(
+        &mut self,
+        order: &ScheduledFault,
+        start: Instant,
+        tell: &mut (dyn FnMut(&FaultRow) + Send),
+    ) -> Option<String> {
+        let fault = self.fault_rows.len();
+        self.fault_rows.push(fault_row(order));
+        let progress = self.execute_action(order, fault);
+        self.fault_rows[fault].t_s = seconds_since(start);
+        match progress {
+            Ok(FaultProgress::Pending) => {
+                self.pending_faults.push(fault);
+                return None;
+            }
+            Ok(FaultProgress::Done) => {}
+            Err(why) => self.fault_rows[fault].failed = Some(why),
+        }
+        tell(&self.fault_rows[fault]);
+        let is_down = order.action == FaultAction::Restart && self.is_down(&order.process);
+        self.fault_rows[fault].failed.clone().filter(|_| is_down)
+    }
+
+    fn is_down(&self, process: &str) -> bool {
+        let found = self.processes.iter().find(|member| member.name() == process);
+        found.is_some_and(|member| member.running.is_none() && member.restart_task.is_none())
+    }
+
+    fn execute_action(&mut self, order: &ScheduledFault, fault: usize) -> Result<FaultProgress, String> {
+        let place = self.index_of(&order.process)?;
+        let member = &mut self.processes[place];
+        if let Some(death) = member.unexpected_exit() {
+            return Err(death);
+        }
+        if member.is_restarting() {
+            return Err(format!("{} is being restarted already", order.process));
+        }
+        let Some(running) = &mut member.running else {
+            return match order.action {
+                FaultAction::Restart => self.restart(place, fault),
+                _ => Err(format!("{} does not run at that moment", order.process)),
+            };
+        };
+        self.fault_rows[fault].pid_before = Some(running.pid);
+        match order.action {
+            FaultAction::Kill => running.end_with(Signal::KILL),
+            FaultAction::Term => running.end_with(Signal::TERM),
+            FaultAction::Stop => running.signal(Signal::STOP),
+            FaultAction::Continue => running.signal(Signal::CONT),
+            FaultAction::Restart => {
+                running.intent = Intent::Restart { fault, kill_at: Instant::now() + STOP_WITHIN };
+                running.terminate();
+            }
+        }
+        match order.action {
+            FaultAction::Stop | FaultAction::Continue => self.fault_rows[fault].pid_after = Some(running.pid),
+            FaultAction::Kill | FaultAction::Term | FaultAction::Restart => member.cancel_restart(),
+        }
+        Ok(if order.action == FaultAction::Restart { FaultProgress::Pending } else { FaultProgress::Done })
+    }
+
+    /// The same command again, and its readiness awaited beside everything else.
+    fn restart(&mut self, place: usize, fault: usize) -> Result<FaultProgress, String> {
+        let member = &mut self.processes[place];
+        let running = member.command.spawn();
+        let running = running.map_err(|why| format!("{} could not be started again: {why}", member.name()))?;
+        self.fault_rows[fault].pid_after = Some(running.pid);
+        member.running = Some(running);
+        let recipe = member.spec.clone();
+        let progress = match recipe.ready_path {
+            None => FaultProgress::Done,
+            Some(path) => {
+                member.restart_task = Some(self.restart_tasks.spawn(async move {
+                    let outcome = await_ready(&recipe.base, &path, recipe.ready_timeout).await;
+                    RestartEvent::Ready { member: place, fault, outcome }
+                }));
+                FaultProgress::Pending
+            }
+        };
+        self.publish_process_list();
+        Ok(progress)
+    }
+
+    fn kill_overdue(&mut self) -> Option<String> {
+        let now = Instant::now();
+        for member in self.processes.iter_mut().filter(|member| member.kill_at().is_some_and(|at| at <= now)) {
+            if let Some(running) = &mut member.running {
+                running.signal(Signal::KILL);
+                running.postpone_kill(now + STOP_WITHIN);
+            }
+        }
+        None
+    }
+
+    fn index_of(&self, process: &str) -> Result<usize, String> {
+        let place = self.processes.iter().position(|member| member.name() == process);
+        place.ok_or_else(|| {
+            let names = first_few(self.processes.iter().map(ManagedProcess::name), ", ");
+            let names = if names.is_empty() { "nothing" } else { &names };
+            format!("a fault needs a process that the lab starts: it starts {names}, but not {process}")
+        })
+    }
+}
+
+/// What is known of an order before it is carried out.
+fn fault_row(order: &ScheduledFault) -> FaultRow {
+    FaultRow {
+        planned_s: round(order.at.as_secs_f64()),
+        process: order.process.clone(),
+        act: action_name(order.action).to_owned(),
+        ..FaultRow::default()
+    }
+}
+
+async fn next_restart_event(errands: &mut JoinSet<RestartEvent>) -> RestartEvent {
+    loop {
+        match errands.join_next().await {
+            Some(Ok(errand)) => return errand,
+            Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            // It was dropped.
+            Some(Err(_)) => {}
+            None => std::future::pending().await,
+        }
+    }
+}
+
+async fn wait_until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+fn seconds_since(start: Instant) -> f64 {
+    round(start.elapsed().as_secs_f64())
+}

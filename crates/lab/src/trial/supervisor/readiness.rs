@@ -1,0 +1,46 @@
+//! Waiting until a service says that it can take requests. Refuses to know who started it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use tokio::time::Instant;
+
+use crate::generator::{ControlClient, ControlRequest};
+use crate::scenario::BaseUrl;
+
+/// From one look to the next: also how exactly the moment is known at which a restarted service was ready again.
+const PROBE_EVERY: Duration = Duration::from_millis(20);
+
+/// How long one look may take.
+const PROBE_WITHIN: Duration = Duration::from_secs(2);
+
+/// Asks until the path answers 2xx.
+///
+/// # Errors
+/// What it answered last, or why it did not, when the time is over.
+pub(super) async fn await_ready(base: &BaseUrl, path: &str, within: Duration) -> Result<(), String> {
+    let url = format!("{}{path}", base.url());
+    let deadline = Instant::now() + within;
+    loop {
+        match probe(base, path).await {
+            Ok(status) if (200..300).contains(&status) => return Ok(()),
+            _ if Instant::now() < deadline => tokio::time::sleep(PROBE_EVERY).await,
+            Ok(status) => return Err(format!("{url} still answers {status}")),
+            Err(message) => return Err(format!("{url}: {message}")),
+        }
+    }
+}
+
+async fn probe(base: &BaseUrl, path: &str) -> Result<u16, String> {
+    let client = ControlClient::new(base).await.map_err(|failure| failure.message)?;
+    let call = ControlRequest {
+        method: Method::GET,
+        path: path.parse().map_err(|_| "not a path".to_owned())?,
+        headers: HeaderMap::new(),
+        body: Bytes::new(),
+        timeout: PROBE_WITHIN,
+        idempotent: true,
+    };
+    client.send(&call).await.map(|reply| reply.status).map_err(|failure| failure.message)
+}
