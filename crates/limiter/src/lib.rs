@@ -75,6 +75,8 @@
 //! A clock that goes back harms nobody: a call that is earlier than another counts as now, and when the clock really was set back,
 //! time goes on from where it stood, so that every wait stays as long as it was.
 
+#![warn(missing_docs)]
+
 mod batch;
 mod budget;
 mod check;

@@ -4,6 +4,8 @@
 //! global state, and chance comes in as a seed ([`chance`]). The same seed and the same orders therefore give the same bytes
 //! on every machine, which is what lets a stored match be resumed or replayed.
 
+#![warn(missing_docs)]
+
 pub mod chance;
 pub mod snake;
 pub mod stories;
