@@ -260,7 +260,7 @@ fn check_forwarded(table: &Table) {
     for (origin, want) in [(table.front.to_string(), 101), ("evil.example".to_owned(), 403)] {
         let headers = format!(
             "Origin: http://{origin}\r\nCookie: gauntlet_session={}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
-             Sec-WebSocketDecoder-Version: 13\r\nSec-WebSocketDecoder-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
             table.token
         );
         let mut line = HttpConnection::open(table.front, "");

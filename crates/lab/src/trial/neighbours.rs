@@ -65,7 +65,7 @@ impl CpuSnapshot {
 fn busiest(processes: Vec<(u32, f64)>, name_of: impl Fn(u32) -> Option<String>) -> BTreeMap<String, f64> {
     let mut programs: BTreeMap<String, f64> = BTreeMap::new();
     for (pid, cores) in processes {
-        if let Some(name) = process_name(pid) {
+        if let Some(name) = name_of(pid) {
             *programs.entry(name).or_default() += cores;
         }
     }

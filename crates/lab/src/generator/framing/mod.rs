@@ -22,8 +22,8 @@ pub(crate) enum Codec {
     Http1(Http1Decoder),
     /// Frames with their length in front.
     LengthDelimited(LengthDelimited),
-    /// Frames of a WebSocketDecoder.
-    WebSocketDecoder(WebSocketDecoder),
+    /// Frames of a WebSocket.
+    WebSocket(WebSocketDecoder),
 }
 
 /// A frame that is complete.
@@ -63,7 +63,7 @@ impl Codec {
     pub(crate) fn encode_frame(&self, word: Opcode, payload: &[u8], mask: [u8; 4], out: &mut Vec<u8>) {
         match (self, word) {
             (Self::LengthDelimited(_), Opcode::Text | Opcode::Binary) => length_delimited::encode_frame(payload, out),
-            (Self::WebSocketDecoder(_), word) => websocket::encode_frame(word, payload, mask, out),
+            (Self::WebSocket(_), word) => websocket::encode_frame(word, payload, mask, out),
             // These have no words for it.
             (Self::LengthDelimited(_), Opcode::Pong | Opcode::Close) | (Self::Http1(_), _) => {}
         }
@@ -73,7 +73,7 @@ impl Codec {
         match self {
             Self::Http1(codec) => codec,
             Self::LengthDelimited(codec) => codec,
-            Self::WebSocketDecoder(codec) => codec,
+            Self::WebSocket(codec) => codec,
         }
     }
 }
@@ -88,7 +88,7 @@ impl Decoder for Codec {
             // Known here, so that the way of a request has no detour.
             Self::Http1(codec) => codec.decode(bytes, body),
             Self::LengthDelimited(codec) => codec.decode(bytes, body),
-            Self::WebSocketDecoder(codec) => codec.decode(bytes, body),
+            Self::WebSocket(codec) => codec.decode(bytes, body),
         }
     }
 

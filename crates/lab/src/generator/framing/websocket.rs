@@ -1,4 +1,4 @@
-//! A client's side of a WebSocketDecoder (RFC 6455) without a socket: the request that asks for it, the answer that agrees,
+//! A client's side of a WebSocket (RFC 6455) without a socket: the request that asks for it, the answer that agrees,
 //! and frames. No extension is offered, so none is spoken. Strict, as its neighbours are: what no server may send is
 //! refused with a sentence. Refuses to know what messages mean.
 
@@ -46,13 +46,13 @@ enum WebSocketState {
     Fragments(Vec<u8>),
 }
 
-/// The request that asks for a WebSocketDecoder: what is the same for every connection.
+/// The request that asks for a WebSocket: what is the same for every connection.
 #[derive(Clone, Debug)]
 pub(crate) struct UpgradeRequest {
     head: String,
 }
 
-/// What asks for a WebSocketDecoder at a path of a host, with the target's headers.
+/// What asks for a WebSocket at a path of a host, with the target's headers.
 ///
 /// # Errors
 /// The path cannot stand in a request, or a header is no text.
@@ -151,7 +151,7 @@ struct FrameHeader {
 
 impl WebSocketDecoder {
     fn decode_handshake(&mut self, bytes: &[u8], nonce: u64, scanned: usize) -> Result<(usize, Event), Failure> {
-        let refused = |message: String| Failure::new(ErrorKind::Connect, format!("no WebSocketDecoder: {message}"));
+        let refused = |message: String| Failure::new(ErrorKind::Connect, format!("no WebSocket: {message}"));
         let head = http1::try_parse_head(bytes, scanned).map_err(refused)?;
         let Some((length, status)) = head else {
             if bytes.len() > HEAD_BYTES_MAX {
@@ -166,9 +166,7 @@ impl WebSocketDecoder {
         }
         if http1::header(&bytes[..length], "sec-websocket-accept") != Some(accept_key(&handshake_key(nonce)).as_bytes())
         {
-            return Err(refused(
-                "the answer does not show that the key was read (Sec-WebSocketDecoder-Accept)".to_owned(),
-            ));
+            return Err(refused("the answer does not show that the key was read (Sec-WebSocket-Accept)".to_owned()));
         }
         self.state = WebSocketState::Open;
         Ok((length, Event::Upgraded))
@@ -298,7 +296,7 @@ mod tests {
                         heard.push(format!("{}: {}", failure.kind, failure.message));
                         return heard;
                     }
-                    Event::Head { .. } | Event::Done { .. } => panic!("{event:?} is no event of a WebSocketDecoder"),
+                    Event::Head { .. } | Event::Done { .. } => panic!("{event:?} is no event of a WebSocket"),
                 }
                 waiting.drain(..bytes);
             }
@@ -348,12 +346,12 @@ mod tests {
 
     #[test]
     fn the_answer_must_agree() {
-        let agreed = |key: &str| format!("HTTP/1.1 101 S\r\nSec-WebSocketDecoder-Accept: {}\r\n\r\n", accept_key(key));
+        let agreed = |key: &str| format!("HTTP/1.1 101 S\r\nSec-WebSocket-Accept: {}\r\n\r\n", accept_key(key));
         assert_eq!(asked(|key| agreed(key) + "\u{1}"), ["agreed"]);
         let other = asked(|_| agreed("another"));
-        assert!(other[0].starts_with("connect: no WebSocketDecoder: the answer does not show"), "{other:?}");
+        assert!(other[0].starts_with("connect: no WebSocket: the answer does not show"), "{other:?}");
         let refused = asked(|_| "HTTP/1.1 404 N\r\ncontent-length: 4\r\n\r\ngone".to_owned());
-        assert!(refused[0].starts_with("connect: no WebSocketDecoder: answered 404 instead of 101"), "{refused:?}");
+        assert!(refused[0].starts_with("connect: no WebSocket: answered 404 instead of 101"), "{refused:?}");
     }
 
     #[test]

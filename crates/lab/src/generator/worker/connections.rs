@@ -197,7 +197,7 @@ pub(super) enum EndpointProtocol {
     /// Frames with their length in front.
     LengthDelimited,
     /// Frames, after this was asked for.
-    WebSocketDecoder(Arc<UpgradeRequest>),
+    WebSocket(Arc<UpgradeRequest>),
 }
 
 /// An address of a host, by their places.

@@ -60,7 +60,7 @@ impl Worker {
         let codec = match self.connector.endpoint(to).protocol {
             EndpointProtocol::Http1 => Codec::Http1(Http1Decoder::default()),
             EndpointProtocol::LengthDelimited => Codec::LengthDelimited(LengthDelimited),
-            EndpointProtocol::WebSocketDecoder(_) => Codec::WebSocketDecoder(WebSocketDecoder::default()),
+            EndpointProtocol::WebSocket(_) => Codec::WebSocket(WebSocketDecoder::default()),
         };
         let link = self.connections.add(Connection::new(fd, to, codec, Some(key)));
         if let Err(error) = self.register_connection(link) {
@@ -100,7 +100,7 @@ impl Worker {
         let host = &mut self.connector.endpoints[usize::from(link.endpoint.endpoint_index)];
         host.preferred_index = usize::from(link.endpoint.address_index);
         match host.protocol.clone() {
-            EndpointProtocol::WebSocketDecoder(opening) => self.send_upgrade_request(key, &opening),
+            EndpointProtocol::WebSocket(opening) => self.send_upgrade_request(key, &opening),
             EndpointProtocol::Http1 | EndpointProtocol::LengthDelimited => self.on_connection_open(key),
         }
     }

@@ -54,7 +54,7 @@ impl Worker {
         let mut request = Vec::new();
         let codec = opening.write(nonce, &mut request);
         if let Some(link) = self.connections.get_mut(key) {
-            (link.state, link.codec) = (ConnectionState::Upgrading, Codec::WebSocketDecoder(codec));
+            (link.state, link.codec) = (ConnectionState::Upgrading, Codec::WebSocket(codec));
         }
         self.send(key, &request);
     }
@@ -127,7 +127,7 @@ impl Worker {
     pub(super) fn send_close_frame(&mut self, link: SlabKey) {
         let open =
             self.connections.get(link).filter(|link| link.state == ConnectionState::Open && link.unsent.is_empty());
-        if open.is_some_and(|link| matches!(link.codec, Codec::WebSocketDecoder(_))) {
+        if open.is_some_and(|link| matches!(link.codec, Codec::WebSocket(_))) {
             let mut frame = Vec::new();
             let mask = (self.next_nonce() as u32).to_be_bytes();
             if let Some(link) = self.connections.get(link) {

@@ -526,13 +526,9 @@ fn resolve_endpoints(setting: &GeneratorConfig) -> Result<Vec<Endpoint>, String>
     for (door, addresses) in doors.zip(&setting.message_endpoints) {
         let speech = match &door.framing {
             MessageFraming::LengthDelimited => EndpointProtocol::LengthDelimited,
-            MessageFraming::WebSocketDecoder(path) => {
+            MessageFraming::WebSocket(path) => {
                 let path = path.render(&Scope::for_run(&setting.globals))?;
-                EndpointProtocol::WebSocketDecoder(Arc::new(upgrade_request(
-                    &door.base.authority,
-                    &path,
-                    &setting.headers,
-                )?))
+                EndpointProtocol::WebSocket(Arc::new(upgrade_request(&door.base.authority, &path, &setting.headers)?))
             }
         };
         hosts.push(Endpoint::new(addresses.clone(), Tls::for_host(&door.base, trust)?, speech));

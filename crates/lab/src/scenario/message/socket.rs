@@ -38,8 +38,8 @@ pub struct MessageEndpoint {
 pub enum MessageFraming {
     /// Each has its length in front of it (protobuf's length-delimited messages).
     LengthDelimited,
-    /// WebSocketDecoder (RFC 6455), asked for at this path.
-    WebSocketDecoder(Template),
+    /// WebSocket (RFC 6455), asked for at this path.
+    WebSocket(Template),
 }
 
 /// What frames are written in.
@@ -99,9 +99,9 @@ impl MessageEndpoint {
                 at.add_error("must be tcp:// with a host and a port, and nothing behind them");
                 return None;
             }
-            ("ws" | "wss", "") => MessageFraming::WebSocketDecoder(Template::from_text("/".to_owned())),
+            ("ws" | "wss", "") => MessageFraming::WebSocket(Template::from_text("/".to_owned())),
             ("ws" | "wss", _) => {
-                MessageFraming::WebSocketDecoder(Template::read(at, names)?.without_prefix(text.len() - path.len()))
+                MessageFraming::WebSocket(Template::read(at, names)?.without_prefix(text.len() - path.len()))
             }
             _ => {
                 at.add_error(format!("must start with tcp://, ws:// or wss://, not \"{text}\""));

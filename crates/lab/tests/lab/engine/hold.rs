@@ -179,7 +179,12 @@ fn what_is_lost_between_two_levels_is_opened_by_the_second() {
 
 /// Anything that comes between two levels: one arrival, over a connection of its own.
 fn unrelated_burst() -> LoadSpec {
-    LoadSpec { phase_index: 2, load_step: 2, reconnect: lab::scenario::Reconnect::Request, ..load_spec(super::burst(1), 1) }
+    LoadSpec {
+        phase_index: 2,
+        load_step: 2,
+        reconnect: lab::scenario::Reconnect::Request,
+        ..load_spec(super::burst(1), 1)
+    }
 }
 
 #[test]
