@@ -14,11 +14,11 @@ use crate::{Budget, Decision, Moment, Override, PolicyStats, Quota, Seed, State,
 ///
 /// ```
 /// use std::{sync::Arc, time::Duration};
-/// use limiter::{Capacity, Gcra, Keyed, Moment, Override, Quota, Room, Seed, WhenFull};
+/// use limiter::{Capacity, Gcra, Keyed, Moment, Override, Quota, Budget, Seed, WhenFull};
 ///
-/// let room = Arc::new(Room::new(Capacity { keys_max: 1_000_000, stamps_max: 0 }));
+/// let budget = Arc::new(Budget::new(Capacity { keys_max: 1_000_000, timestamps_max: 0 }));
 /// let quota = Quota::new(100, Duration::from_secs(60))?;
-/// let keyed = Keyed::<Gcra>::new(quota, room, WhenFull::Deny, Seed::new([7; 32]));
+/// let keyed = Keyed::<Gcra>::new(quota, budget, WhenFull::Deny, Seed::new([7; 32]));
 /// assert!(keyed.check(b"alice", 1, Moment::after(Duration::from_secs(1))).is_allowed());
 /// # Ok::<(), limiter::QuotaError>(())
 /// ```

@@ -26,11 +26,11 @@
 //!
 //! ```
 //! use std::{sync::Arc, time::{Duration, Instant}};
-//! use limiter::{Capacity, Decision, Gcra, Keyed, Moment, Quota, Room, Seed, WhenFull};
+//! use limiter::{Capacity, Decision, Gcra, Keyed, Moment, Quota, Budget, Seed, WhenFull};
 //!
-//! let room = Arc::new(Room::new(Capacity { keys_max: 1_000_000, stamps_max: 0 }));
+//! let budget = Arc::new(Budget::new(Capacity { keys_max: 1_000_000, timestamps_max: 0 }));
 //! let quota = Quota::new(2, Duration::from_secs(60))?;
-//! let keyed = Keyed::<Gcra>::new(quota, room, WhenFull::Deny, Seed::new([7; 32])); // a random seed in earnest
+//! let keyed = Keyed::<Gcra>::new(quota, budget, WhenFull::Deny, Seed::new([7; 32])); // a random seed in earnest
 //!
 //! let now = Moment::after(Duration::from_secs(5)); // since the process began, by a monotonic clock
 //! assert!(keyed.check(b"alice", 1, now).is_allowed());
@@ -56,13 +56,13 @@
 //!     let (class, key) = (Pattern::everything(), Pattern::everything());
 //!     Ok(Policy { name: name.into(), class, key, algorithm, quota, is_shadow: false, when_full: WhenFull::Deny })
 //! };
-//! let limiter = Limiter::new(Capacity { keys_max: 100_000, stamps_max: 1_000_000 }, Seed::new([7; 32]));
+//! let limiter = Limiter::new(Capacity { keys_max: 100_000, timestamps_max: 1_000_000 }, Seed::new([7; 32]));
 //! let set = vec![policy("burst", Algorithm::Gcra, 10, 1)?, policy("daily", Algorithm::Log, 1_000, 86_400)?];
 //! limiter.set_policies(set, Moment::ZERO)?;
 //!
-//! let ruling = limiter.check(&[Hit { class: "search", key: b"user:42", cost: 4 }], Moment::ZERO);
-//! assert_eq!(ruling.outcome, Outcome::Allowed);
-//! assert_eq!(ruling.parts.len(), 2);
+//! let result = limiter.check(&[Hit { class: "search", key: b"user:42", cost: 4 }], Moment::ZERO);
+//! assert_eq!(result.outcome, Outcome::Allowed);
+//! assert_eq!(result.decisions.len(), 2);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

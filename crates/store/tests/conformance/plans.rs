@@ -268,7 +268,7 @@ fn places() -> BTreeSet<(String, u32)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
     walk(&root.join("src/postgres"), &mut files);
-    let is_sender = |path: &Path| !path.ends_with("session.rs") && !path.ends_with("plans.rs");
+    let is_sender = |path: &Path| !path.ends_with("session.rs") && !path.ends_with("query_plans.rs");
     let mut places = BTreeSet::new();
     for path in files.iter().filter(|path| is_sender(path)) {
         let name = path.strip_prefix(root).unwrap().display().to_string();
