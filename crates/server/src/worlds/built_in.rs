@@ -1,4 +1,4 @@
-//! The worlds that a house has by itself: one to walk about in, and one with a hunt. They are rows until somebody visits them.
+//! The worlds that every server has: one to walk about in, and one with a hunt. They are rows in the store until a client visits them.
 
 use super::actors::{ActorPlan, SpawnOutOfBounds};
 use crate::app::App;
@@ -11,23 +11,22 @@ use rules::chance::Seed;
 use rules::world::{HuntSettings, WorldSettings};
 use store::StoreError;
 
-/// The world in which actors of the house move.
+/// The world in which built-in actors move.
 pub const PLAZA: &str = "plaza";
 /// The world with a hunt that never ends.
 pub const HUNT: &str = "hunt";
 
-/// Why a house cannot be furnished.
+/// Why the built-in worlds cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum BuiltInWorldsError {
-    /// The store's.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The actors of the configuration cannot begin where they are to.
+    /// The configured actors cannot begin on their start cell.
     #[error("{0}, with --actor-spawn; or off: each begins anywhere")]
     Spawn(#[from] SpawnOutOfBounds),
 }
 
-/// Makes the worlds of the house where there are none of their names. What was made earlier stays as it is.
+/// Creates the built-in worlds whose names are free. Existing ones stay as they are.
 ///
 /// # Errors
 /// See [`BuiltInWorldsError`].
@@ -40,29 +39,28 @@ pub async fn ensure_built_in(app: &App) -> Result<(), BuiltInWorldsError> {
         match outcome {
             Outcome::World(row) if row.name == plaza_name() => check_actor_spawn(app, &row)?,
             Outcome::World(_) => {}
-            other => tracing::error!(outcome = ?other, "a world of the house could not be made"),
+            other => tracing::error!(outcome = ?other, "a built-in world could not be created"),
         }
     }
     Ok(())
 }
 
-/// Whether the actors of the configuration can begin where they are to: the plaza may be older than this program's idea of it.
+/// Whether the configured actors can begin on their start cell: the plaza may be older than this program's version of it.
 fn check_actor_spawn(app: &App, plaza: &WorldRow) -> Result<(), SpawnOutOfBounds> {
-    // A row that cannot be read is its visitors' to be told of.
+    // Visitors of a world whose row cannot be read get the error.
     let Ok(settings) = settings_from_bytes(&plaza.settings) else { return Ok(()) };
     ActorPlan::of_config(&app.config).check_spawn(&plaza.name, settings.size)
 }
 
-/// The name of the world in which actors of the house move.
 pub(super) fn plaza_name() -> WorldName {
     world_name(PLAZA)
 }
 
 fn world_name(text: &str) -> WorldName {
-    text.parse().expect("the house names its worlds as worlds are named")
+    text.parse().expect("the names of built-in worlds are valid")
 }
 
-/// A world for everybody that stays, with a seed of its own.
+/// A row of a public world without an end, with a random seed.
 pub fn world_row(app: &App, name: WorldName, kind: WorldKind, settings: &WorldSettings) -> WorldRow {
     let now = app.clock.now();
     WorldRow {

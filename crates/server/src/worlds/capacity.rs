@@ -1,10 +1,10 @@
-//! For which worlds there is room in memory, and which give way when there is none. What players make leaves room for the rest: worlds
-//! that do not end (built-in ones, and operators') always find it, other worlds of operators and the matchmaker's up to what may be in
-//! memory, those of players up to less than that, and by their cells.
+//! Decides which worlds have room in memory, and which are evicted when there is none. Players' worlds leave room for the rest: worlds that
+//! do not end (built-in ones, and operators') always find room; other worlds of operators and the matchmaker's up to the limit of worlds in
+//! memory; those of players up to less than that, and by their cells.
 //!
-//! A limit that is reached is shared by address, max-min: of the address that holds most, the world goes in which nothing was done for
-//! longest. One that is silent goes for whoever holds less, and for another world of its own address; one in which somebody does
-//! something goes only when its address holds more than the newcomer also afterwards. So nobody takes from an address that holds one.
+//! A limit that is reached is shared by address, max-min: the address that holds most loses the world that was inactive for longest. An
+//! inactive world makes room for an address that holds less, and for another world of its own address; an active one only when its address
+//! still holds more than the newcomer's afterwards. So no address loses its only active world.
 
 use super::{VisitError, WorldsConfig};
 use crate::address_key::AddressKey;
@@ -16,18 +16,18 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Whose a world is.
+/// Which limits a world counts against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CapacityClass {
     /// Built in, or an operator's that does not end.
     Permanent,
-    /// Of those who were matched, or an operator's that ends.
+    /// The matchmaker's, or an operator's that ends.
     Server,
-    /// A player's, of so many cells.
+    /// A player's, with this number of cells.
     Player { cells: u64 },
 }
 
-/// A world that is claimed, coming in, here, or going.
+/// A world that is claimed, loading, loaded or unloading.
 #[derive(Clone, Debug)]
 pub(super) struct Loaded {
     /// The fencing token of its claim; 0 before there is one.
@@ -35,24 +35,21 @@ pub(super) struct Loaded {
     pub(super) owned: CapacityClass,
     /// The address that brought it in, if it is counted.
     pub(super) holder: Option<AddressKey>,
-    /// When a mover did something in it last.
+    /// When a mover last did something in it.
     pub(super) active_at_us: Arc<AtomicI64>,
     pub(super) state: LoadState,
 }
 
-/// What a loaded world is counted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LoadState {
-    /// It has room, and waits for those that give way to be gone.
+    /// Its room is reserved; it waits until the evicted worlds are gone.
     Waiting,
-    /// It is brought in.
     Opening,
     Here,
-    /// It gives way.
+    /// It was evicted.
     Unloading,
 }
 
-/// All of them.
 pub(super) type LoadedWorlds = BTreeMap<WorldName, Loaded>;
 
 impl CapacityClass {
@@ -61,14 +58,14 @@ impl CapacityClass {
             (None, _) => Self::Permanent,
             (Some(_), None) => Self::Server,
             (Some(_), Some(_)) => {
-                // What cannot be read has no cells, and does not come in.
+                // Settings that cannot be read have no cells; the world is refused later.
                 let cells = settings_from_bytes(&row.settings).map_or(0, |settings| settings.size.cells());
                 Self::Player { cells: cells.into() }
             }
         }
     }
 
-    /// Whether whoever brings it in needs a share of what his address may bring in.
+    /// Whether it counts against the limit of worlds per address.
     pub(super) fn is_limited(self) -> bool {
         self != Self::Permanent
     }
@@ -96,7 +93,7 @@ enum Measure {
 }
 
 impl Measure {
-    /// What a world takes of it; `None` when it takes nothing.
+    /// What a world costs in this measure; `None` when it is not counted.
     fn cost(self, owned: CapacityClass) -> Option<u64> {
         match self {
             Self::Worlds => owned.is_limited().then_some(1),
@@ -114,14 +111,14 @@ impl Measure {
         }
     }
 
-    /// How much a world lacks beside those that are taken. One alone fits, whatever its size.
+    /// How much is missing for a new world, given what is taken. A world alone always fits, whatever its size.
     fn lacking(self, new: CapacityClass, taken: u64, settings: &WorldsConfig) -> u64 {
         let cost = self.cost(new).unwrap_or(0);
         if cost == 0 || taken == 0 { 0 } else { (taken + cost).saturating_sub(self.max(settings)) }
     }
 }
 
-/// Whether a world fits beside those of these that are counted.
+/// Whether a world fits in addition to the counted ones of `loaded`.
 pub(super) fn fits(
     new: CapacityClass,
     loaded: &LoadedWorlds,
@@ -136,7 +133,7 @@ pub(super) fn fits(
     })
 }
 
-/// The worlds that give way to a new one: none when there is room.
+/// The worlds to evict for a new one: none when there is room.
 ///
 /// # Errors
 /// [`VisitError::YourShare`] when the newcomer's address holds as much as any other, [`VisitError::WorldsFull`] otherwise.
@@ -148,7 +145,7 @@ pub(super) fn giving_way(
 ) -> Result<Vec<WorldName>, VisitError> {
     let mut staying: Vec<(&WorldName, &Loaded)> =
         loaded.iter().filter(|(_, other)| other.state != LoadState::Unloading).collect();
-    let mut going = Vec::new();
+    let mut evicted = Vec::new();
     for measure in [Measure::PlayersCells, Measure::PlayersWorlds, Measure::Worlds] {
         loop {
             let taken = staying.iter().filter_map(|(_, other)| measure.cost(other.owned)).sum();
@@ -156,13 +153,13 @@ pub(super) fn giving_way(
                 break;
             }
             let at = first_to_go(measure, new, &staying, settings, now_us)?;
-            going.push(staying.swap_remove(at).0.clone());
+            evicted.push(staying.swap_remove(at).0.clone());
         }
     }
-    Ok(going)
+    Ok(evicted)
 }
 
-/// Which of these goes first.
+/// The world to evict first.
 fn first_to_go(
     measure: Measure,
     new: &Loaded,
@@ -182,9 +179,13 @@ fn first_to_go(
         let cost = measure.cost(other.owned).filter(|_| other.state == LoadState::Here)?;
         let active_at = other.active_at_us.load(Ordering::Relaxed);
         let is_silent = now_us.saturating_sub(active_at) >= silent_us;
-        let has = holds(other.holder);
-        let goes = if is_silent { has > own || other.holder == new.holder } else { has - cost >= own_then };
-        goes.then_some(((is_silent, has, std::cmp::Reverse(active_at)), at))
+        let held_by_other = holds(other.holder);
+        let is_evicted = if is_silent {
+            held_by_other > own || other.holder == new.holder
+        } else {
+            held_by_other - cost >= own_then
+        };
+        is_evicted.then_some(((is_silent, held_by_other, std::cmp::Reverse(active_at)), at))
     });
     if let Some((_, at)) = candidates.max_by_key(|(order, _)| *order) {
         return Ok(at);

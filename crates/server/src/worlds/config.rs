@@ -1,36 +1,34 @@
-//! How much the worlds of one process take on.
+//! Limits of the worlds of one process.
 
 use crate::config::Config;
 use engine::limits::WORLD_DRAIN_MAX;
 use std::time::Duration;
 
-/// The settings of a process's worlds.
 #[derive(Clone, Copy, Debug)]
 pub struct WorldsConfig {
     /// Worlds in memory at once: a thread each.
     pub loaded_max: usize,
-    /// Of those that end, worlds that the clients of one address brought in.
+    /// Worlds with an end that clients of one address have loaded.
     pub per_address_max: usize,
-    /// Cells of worlds that players made.
+    /// Cells of all loaded worlds that players made.
     pub players_cells_max: u64,
     /// Inputs that wait for one world's writer.
     pub mailbox_max: usize,
-    /// Threads that encode what movers are told, and send it.
+    /// Threads that encode and send messages to movers.
     pub sender_threads: usize,
-    /// How often soft state is kept, if it changed.
+    /// How often soft state is saved, if it changed.
     pub snapshot_every: Duration,
-    /// After how long without an input a world gives way to another one that needs the room.
+    /// After how long without an input a world may be evicted for another one.
     pub silent: Duration,
-    /// How long a world stays in memory when nobody is in it.
+    /// How long a world stays in memory without movers.
     pub idle_timeout: Duration,
-    /// How long a world that leaves waits for what is on its way to the store.
+    /// How long an unloading world waits for pending writes to the store.
     pub drain_max: Duration,
-    /// Threads that let actors move.
+    /// Threads that move actors.
     pub actor_threads: usize,
 }
 
 impl WorldsConfig {
-    /// The settings in force.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         Self {

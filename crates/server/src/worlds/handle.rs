@@ -1,4 +1,4 @@
-//! The way into one world: inputs go into its mailbox in batches, orders beside them, and nobody waits for the writer but who comes in.
+//! The handle of one world: inputs go into its mailbox in batches, control messages beside them; only a registration waits for the writer.
 
 use super::actors::inbox::ActorInbox;
 use super::client_sink::{ClientSink, CloseReason};
@@ -19,73 +19,68 @@ use std::sync::{Arc, OnceLock};
 use store::StoreError;
 use tokio::sync::oneshot;
 
-/// What stays as it is while a world is in memory.
+/// What does not change while a world is in memory.
 #[derive(Clone, Debug)]
 pub struct WorldInfo {
-    /// Which.
     pub id: WorldId,
-    /// What it is called.
     pub name: WorldName,
-    /// Its rules.
     pub settings: WorldSettings,
-    /// All that is kept of it beside what happens in it: who may come in, for one.
+    /// The stored row, with who may enter among others.
     pub row: WorldRow,
 }
 
-/// The way into a world in this process's memory. Cheap to clone; while one is held, the world stays in memory.
+/// The handle of a world in this process's memory. Cheap to clone; the world stays in memory while one exists.
 #[derive(Clone)]
 pub struct WorldHandle {
     pub(super) context: Arc<WorldContext>,
 }
 
-/// What the doors of a world share with its writer.
+/// What the handles of a world share with its writer.
 pub(super) struct WorldContext {
     pub(super) info: WorldInfo,
     pub(super) inbox: Arc<WriterInbox>,
     pub(super) pictures: Arc<Pictures>,
-    /// Under which the world is here.
+    /// The lease under which the world is owned.
     pub(super) lease: Lease,
     pub(super) senders: SenderPool,
     pub(super) metrics: Arc<Metrics>,
     pub(super) now_us: Box<dyn Fn() -> i64 + Send + Sync>,
-    /// When a mover did something last, for whoever decides which world leaves memory.
+    /// When a mover last did something, for the choice of the world to evict.
     pub(super) active_at_us: Arc<AtomicI64>,
 }
 
-/// What a writer takes in.
 pub(super) struct WriterInbox {
     pub(super) mailbox: Mailbox<Input, ControlMessage>,
-    /// Where the writer lies while its thread sleeps.
+    /// Holds the writer while its thread sleeps.
     pub(super) parked_writer: ParkedWriter,
-    /// Why it was closed.
     close_reason: OnceLock<CloseReason>,
 }
 
-/// What a writer is told beside inputs.
+/// What a writer receives besides inputs.
 pub(super) enum ControlMessage {
-    /// Somebody comes in through a connection.
-    Register { registration: Box<Registration>, outlet: Arc<dyn ClientSink>, reply: RegisterReply },
-    /// Somebody wants other views, or none.
-    Watch { hold: Occupancy, options: Option<ViewOptions> },
-    /// Somebody goes, for good.
+    /// A client enters through a connection.
+    Register { registration: Box<Registration>, sink: Arc<dyn ClientSink>, reply: RegisterReply },
+    /// A client wants other views, or none.
+    Watch { occupancy: Occupancy, options: Option<ViewOptions> },
+    /// A client leaves for good.
     Leave(Occupancy),
-    /// A connection is gone; its mover may come back for a while.
+    /// A connection is gone; its mover may come back during its grace period.
     ConnectionLost(Occupancy),
-    /// A crew of actors sits down; it is told its number.
+    /// An actor worker attaches; it receives its number.
     AddActorWorker(Arc<ActorInbox>),
-    /// One actor of a crew comes in; its crew is told under this number.
-    RegisterActor { crew: u16, actor: u32, registration: Box<Registration> },
-    /// One actor goes.
+    /// An actor of a worker enters; the reply goes to the worker with this number.
+    RegisterActor { worker: u16, actor: u32, registration: Box<Registration> },
+    /// An actor leaves.
     RemoveActor(MoverRef),
-    /// What came of saving claims.
+    /// The result of saving claims.
     ClaimsSaved(Result<Outcome, StoreError>),
-    /// What came of saving a snapshot.
+    /// The result of saving a snapshot.
     SnapshotSaved(Result<Outcome, StoreError>),
-    /// Bacteria are put on cells; whoever wants them there is told how many could be.
+    /// Puts bacteria on cells; the reply is how many were put.
     Sow { cells: Vec<Cell>, reply: oneshot::Sender<usize> },
-    /// Somebody looks: a picture is wanted.
+    /// A reader wants a picture.
     PublishPicture,
-    /// Ends what is under way, and goes, for this reason.
+    /// Finishes what is in flight, and unloads the world, for this reason.
     Drain(CloseReason),
     /// Drops everything at once.
     Abandon(CloseReason),
@@ -93,14 +88,14 @@ pub(super) enum ControlMessage {
 
 pub(super) type RegisterReply = oneshot::Sender<Result<(Registered, MoverHandle), RegisterError>>;
 
-/// Who sits in a seat, and since which registration: a mover that came back is not the one whose old connection ends late.
+/// A seat and the registration that took it: a mover that came back is not the one whose old connection ends late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Occupancy {
     pub(super) seat: MoverRef,
     pub(super) generation: u32,
 }
 
-/// A mover's place in its world, held by its connection. Dropped, the mover counts as lost: it goes after its grace unless it
+/// A mover's registration, held by its connection. When dropped, the mover counts as lost: it is removed after its grace period unless it
 /// comes back. So no mover outlives its connection, however that ends.
 pub struct MoverHandle {
     inbox: Arc<WriterInbox>,
@@ -108,35 +103,34 @@ pub struct MoverHandle {
     has_left: bool,
 }
 
-/// Why inputs were not taken, all or some of them; those are still in their list.
+/// Why some or all inputs were not taken; those are still in their list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// Too many wait. Nothing was tried: again in a moment.
+    /// Too many are queued. Nothing was tried: send again in a moment.
     #[error("too many inputs wait for this world: try again in a moment")]
     Busy,
-    /// The world is not here any more: the outlet is told, or was.
+    /// The world is not in this process any more: the sink has received the reason, or will.
     #[error("this world has left this server: connect again")]
     Gone(CloseReason),
 }
 
-/// Why nothing was sown.
+/// Why no bacteria were put.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SowError {
-    /// Nothing lives in this world.
+    /// The world was made without life.
     #[error("nothing lives in this world: it was made without life")]
     NoLife,
-    /// As for inputs: all of it is to be sent again.
+    /// As for inputs: everything is to be sent again.
     #[error(transparent)]
-    TicketError(#[from] SendError),
+    SendError(#[from] SendError),
 }
 
-/// Why somebody did not come in.
+/// Why a client could not enter.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum RegisterError {
-    /// The world says no.
     #[error("the world refuses: {0:?}")]
     Refused(Refusal),
-    /// Too many come in at once. Nothing was tried.
+    /// Too many enter at once. Nothing was tried.
     #[error("too many come into this world at once: try again in a moment")]
     Busy,
     /// The world left memory meanwhile: visit it again.
@@ -145,14 +139,13 @@ pub enum RegisterError {
 }
 
 impl WorldHandle {
-    /// What the world is.
     #[must_use]
     pub fn info(&self) -> &WorldInfo {
         &self.context.info
     }
 
-    /// Puts inputs into the mailbox, in order; the list is empty afterwards. Answers come to the outlet of each input's seat, perhaps
-    /// before this returns: a few inputs are decided here and now while the writer's thread sleeps.
+    /// Puts inputs into the mailbox, in order; the list is empty afterwards. Answers go to the sink of each input's seat, perhaps before
+    /// this returns: a few inputs are decided on this thread while the writer's thread sleeps.
     ///
     /// # Errors
     /// Why some were not taken; those stay in the list.
@@ -161,15 +154,15 @@ impl WorldHandle {
         if self.enqueue_with(inputs, |inputs| mailbox.mailbox.send_or_run_inline(inputs, WORLD_INLINE_SENDS_MAX))?
             == SendOutcome::RunInline
         {
-            inline_rounds::round_aside(mailbox);
+            inline_rounds::run_round_inline(mailbox);
         }
         Ok(())
     }
 
-    /// Puts inputs into the mailbox for the writer's thread; how many wait then.
+    /// Puts inputs into the mailbox for the writer's thread; returns how many are queued then.
     ///
     /// # Errors
-    /// As for [`GrpcListener::send`].
+    /// As for [`WorldHandle::send`].
     pub(super) fn enqueue(&self, inputs: &mut Vec<Input>) -> Result<usize, SendError> {
         self.enqueue_with(inputs, |inputs| self.context.inbox.mailbox.send(inputs))
     }
@@ -179,11 +172,11 @@ impl WorldHandle {
         inputs: &mut Vec<Input>,
         put: impl FnOnce(&mut Vec<Input>) -> Result<R, TrySendError>,
     ) -> Result<R, SendError> {
-        if let Some(why) = self.context.inbox.close_reason.get() {
-            return Err(SendError::Gone(*why));
+        if let Some(reason) = self.context.inbox.close_reason.get() {
+            return Err(SendError::Gone(*reason));
         }
         let put = if self.context.senders.is_behind() { Err(TrySendError::Full) } else { put(inputs) };
-        put.map_err(|why| match why {
+        put.map_err(|reason| match reason {
             TrySendError::Full => {
                 self.context.metrics.worlds().inputs_refused.add(inputs.len() as u64);
                 SendError::Busy
@@ -198,32 +191,32 @@ impl WorldHandle {
         (self.context.now_us)()
     }
 
-    /// Inputs that wait for the writer now.
+    /// Inputs that are queued for the writer.
     #[must_use]
     pub fn queued_inputs(&self) -> usize {
         self.context.inbox.mailbox.len()
     }
 
-    /// Brings somebody in. The place that comes back is his: dropped, he is lost.
+    /// Registers a mover. When the returned handle is dropped, the mover is lost.
     ///
     /// # Errors
     /// See [`RegisterError`].
     pub async fn register(
         &self,
         registration: Registration,
-        outlet: Arc<dyn ClientSink>,
+        sink: Arc<dyn ClientSink>,
     ) -> Result<(Registered, MoverHandle), RegisterError> {
-        let (reply, answer) = oneshot::channel();
-        let order = ControlMessage::Register { registration: Box::new(registration), outlet, reply };
-        self.context.inbox.send_control(order).map_err(|why| match why {
+        let (reply, response) = oneshot::channel();
+        let message = ControlMessage::Register { registration: Box::new(registration), sink, reply };
+        self.context.inbox.send_control(message).map_err(|reason| match reason {
             TrySendError::Full => RegisterError::Busy,
             TrySendError::Closed => RegisterError::Gone(self.context.inbox.close_reason()),
         })?;
-        // The writer ended with it under way.
-        answer.await.unwrap_or_else(|_| Err(RegisterError::Gone(self.context.inbox.close_reason())))
+        // The writer ended before it replied.
+        response.await.unwrap_or_else(|_| Err(RegisterError::Gone(self.context.inbox.close_reason())))
     }
 
-    /// Puts bacteria on those of these cells that are free; gives how many there are that were put.
+    /// Puts bacteria on those of these cells that are free; returns how many were put.
     ///
     /// # Errors
     /// See [`SowError`].
@@ -232,16 +225,15 @@ impl WorldHandle {
             return Err(SowError::NoLife);
         }
         let (reply, sown) = oneshot::channel();
-        self.context.inbox.send_control(ControlMessage::Sow { cells, reply }).map_err(|why| match why {
+        self.context.inbox.send_control(ControlMessage::Sow { cells, reply }).map_err(|reason| match reason {
             TrySendError::Full => SendError::Busy,
             TrySendError::Closed => SendError::Gone(self.context.inbox.close_reason()),
         })?;
-        // The writer ended with it under way.
+        // The writer ended before it replied.
         sown.await.map_err(|_| SendError::Gone(self.context.inbox.close_reason()).into())
     }
 
-    /// The world as it was at most a tick ago, or when somebody last looked; `None` when it has left memory, or may be another
-    /// node's by now.
+    /// The world as it was at most a tick ago, or when it was last read; `None` when it has left memory, or another node may own it by now.
     pub async fn picture(&self) -> Option<Arc<Picture>> {
         if !self.context.lease.is_valid() {
             return None;
@@ -257,32 +249,31 @@ impl WorldHandle {
         self.context.pictures.last().filter(|_| self.context.lease.is_valid())
     }
 
-    /// Lets a crew of actors sit down, which is told its number.
-    pub(super) fn add_actor_worker(&self, desk: Arc<ActorInbox>) -> Result<(), CloseReason> {
+    /// Attaches an actor worker, which then receives its number.
+    pub(super) fn add_actor_worker(&self, inbox: Arc<ActorInbox>) -> Result<(), CloseReason> {
         self.context
             .inbox
             .mailbox
-            .send_control(ControlMessage::AddActorWorker(desk))
+            .send_control(ControlMessage::AddActorWorker(inbox))
             .map_err(|_| self.context.inbox.close_reason())
     }
 
-    /// Brings an actor in; its crew's desk is told.
+    /// Registers an actor; the reply goes to its worker's inbox.
     pub(super) fn register_actor(
         &self,
-        crew: u16,
+        worker: u16,
         actor: u32,
         registration: Registration,
     ) -> Result<(), RegisterError> {
-        let order = ControlMessage::RegisterActor { crew, actor, registration: Box::new(registration) };
-        self.context.inbox.send_control(order).map_err(|why| match why {
+        let message = ControlMessage::RegisterActor { worker, actor, registration: Box::new(registration) };
+        self.context.inbox.send_control(message).map_err(|reason| match reason {
             TrySendError::Full => RegisterError::Busy,
             TrySendError::Closed => RegisterError::Gone(self.context.inbox.close_reason()),
         })
     }
 
-    /// Takes an actor out.
     pub(super) fn remove_actor(&self, seat: MoverRef) {
-        // In a world that is gone nobody stands.
+        // A world that is gone has no actors.
         let _ = self.context.inbox.mailbox.send_control(ControlMessage::RemoveActor(seat));
     }
 }
@@ -296,60 +287,58 @@ impl WriterInbox {
         }
     }
 
-    /// Refuses what comes from outside, and says why. The first reason stands.
-    pub(super) fn start_refusing(&self, why: CloseReason) {
-        let _ = self.close_reason.set(why);
+    /// Refuses messages from outside, for this reason. The first reason stays.
+    pub(super) fn start_refusing(&self, reason: CloseReason) {
+        let _ = self.close_reason.set(reason);
     }
 
-    /// Whether what comes from outside is refused.
+    /// Whether messages from outside are refused.
     pub(super) fn is_refusing(&self) -> bool {
         self.close_reason.get().is_some()
     }
 
-    /// Takes nothing more in at all.
-    pub(super) fn close(&self, why: CloseReason) {
-        self.start_refusing(why);
+    /// Closes the mailbox for all messages.
+    pub(super) fn close(&self, reason: CloseReason) {
+        self.start_refusing(reason);
         self.mailbox.close();
     }
 
-    /// Takes an order from outside.
-    fn send_control(&self, order: ControlMessage) -> Result<(), TrySendError> {
+    /// Sends a control message from outside.
+    fn send_control(&self, message: ControlMessage) -> Result<(), TrySendError> {
         if self.is_refusing() {
             return Err(TrySendError::Closed);
         }
-        self.mailbox.try_send_control(order, WORLD_CONTROL_MESSAGES_MAX).map_err(|(why, _)| why)
+        self.mailbox.try_send_control(message, WORLD_CONTROL_MESSAGES_MAX).map_err(|(reason, _)| reason)
     }
 
-    /// Why it was closed.
     pub(super) fn close_reason(&self) -> CloseReason {
         self.close_reason.get().copied().unwrap_or(CloseReason::WorldMoved)
     }
 }
 
 impl MoverHandle {
-    pub(super) fn new(mailbox: Arc<WriterInbox>, hold: Occupancy) -> Self {
-        Self { inbox: mailbox, occupancy: hold, has_left: false }
+    pub(super) fn new(mailbox: Arc<WriterInbox>, occupancy: Occupancy) -> Self {
+        Self { inbox: mailbox, occupancy, has_left: false }
     }
 
-    /// Where the mover sits.
     #[must_use]
     pub fn seat(&self) -> MoverRef {
         self.occupancy.seat
     }
 
-    /// Asks for other views, or none; the outlet is told when they are in force.
+    /// Asks for other views, or none; the sink gets a message when they are in force.
     ///
     /// # Errors
-    /// When too many ask for something, or the world is gone.
+    /// When too many control messages are queued, or the world is gone.
     pub fn watch(&self, options: Option<ViewOptions>) -> Result<(), SendError> {
-        let order = ControlMessage::Watch { hold: self.occupancy, options };
-        self.inbox.send_control(order).map_err(|why| match why {
+        let message = ControlMessage::Watch { occupancy: self.occupancy, options };
+        self.inbox.send_control(message).map_err(|reason| match reason {
             TrySendError::Full => SendError::Busy,
             TrySendError::Closed => SendError::Gone(self.inbox.close_reason()),
         })
     }
 
-    /// Goes for good: the mover is taken out at once.
+    /// Leaves for good: the mover is removed at once.
     pub fn leave(mut self) {
         self.has_left = true;
     }
@@ -357,12 +346,12 @@ impl MoverHandle {
 
 impl Drop for MoverHandle {
     fn drop(&mut self) {
-        let order = if self.has_left {
+        let message = if self.has_left {
             ControlMessage::Leave(self.occupancy)
         } else {
             ControlMessage::ConnectionLost(self.occupancy)
         };
-        // In a world that is gone nobody stands.
-        let _ = self.inbox.mailbox.send_control(order);
+        // A world that is gone has no movers.
+        let _ = self.inbox.mailbox.send_control(message);
     }
 }

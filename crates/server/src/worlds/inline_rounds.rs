@@ -1,26 +1,25 @@
-//! Who runs a writer: its thread, and, while that sleeps, whoever brings a few inputs. To wake a thread for one move costs more than
-//! the move, and the thread that brought it is awake.
+//! Which thread runs a writer: its own, and, while that sleeps, the thread that sends a few inputs. Waking a thread for one move costs more
+//! than the move, and the sender's thread is awake.
 //!
-//! The turn of the writer's tray says who has the writer, so that there is one at a time. Knows nothing of worlds.
+//! The consumer state of the writer's mailbox says which thread has the writer, so that there is one at a time. Knows nothing of worlds.
 
 use super::handle::WriterInbox;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// What a writer does.
 pub(super) trait RoundRunner: Send {
-    /// Keeps the distance between rounds; when there is something to do by itself.
+    /// Waits for the minimum interval between rounds; returns when something is due by itself.
     fn throttle(&mut self) -> Instant;
-    /// One round. Whether more may follow.
+    /// One round. Returns whether more may follow.
     fn run_round(&mut self) -> bool;
-    /// One round on the thread of somebody who brought a few inputs, if it is short. Whether the writer's own thread has something to
-    /// do now.
+    /// One round on the thread of a sender with a few inputs, if it is short. Returns whether the writer's own thread has something to do
+    /// now.
     fn run_inline_round(&mut self) -> bool;
-    /// Nothing follows.
+    /// Ends the writer.
     fn end(self: Box<Self>);
 }
 
-/// The place of a writer whose thread sleeps.
+/// Holds the writer while its thread sleeps.
 #[derive(Default)]
 pub(super) struct ParkedWriter(Mutex<Option<Box<dyn RoundRunner>>>);
 
@@ -34,13 +33,13 @@ impl ParkedWriter {
     }
 }
 
-/// Serves a world to its end in this process, on this thread and beside it.
+/// Runs a writer to its end, on this thread and on those of senders.
 pub(super) fn run_writer(mailbox: &WriterInbox, mut writer: Box<dyn RoundRunner>) {
     loop {
         let until = writer.throttle();
         mailbox.parked_writer.put(writer);
         mailbox.mailbox.wait(until);
-        // It broke down on somebody else's thread, and has ended.
+        // It panicked on a sender's thread, and has ended.
         let Some(back) = mailbox.parked_writer.take() else { return };
         writer = back;
         if !writer.run_round() {
@@ -49,16 +48,16 @@ pub(super) fn run_writer(mailbox: &WriterInbox, mut writer: Box<dyn RoundRunner>
     }
 }
 
-/// One round by whoever has been lent the turn of a mailbox's tray.
-pub(super) fn round_aside(mailbox: &WriterInbox) {
-    let mut turn = InlineRun { inbox: mailbox, should_notify: true };
+/// One round on the thread of the sender to which the mailbox gave the consumer's turn.
+pub(super) fn run_round_inline(mailbox: &WriterInbox) {
+    let mut run = InlineRun { inbox: mailbox, should_notify: true };
     if let Some(mut writer) = mailbox.parked_writer.take() {
-        turn.should_notify = writer.run_inline_round();
+        run.should_notify = writer.run_inline_round();
         mailbox.parked_writer.put(writer);
     }
 }
 
-/// A turn that goes back however its round ends; after a round that broke down, to the thread, which finds the bench empty.
+/// Gives the turn back however the round ends; after a panic to the writer's thread, which finds no writer.
 struct InlineRun<'a> {
     inbox: &'a WriterInbox,
     should_notify: bool,

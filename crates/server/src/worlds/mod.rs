@@ -1,8 +1,10 @@
-//! The worlds of this process: each has one writer, a thread behind a bounded mailbox of inputs in batches, and whoever moves in it
-//! talks to that mailbox: connections, actors, everybody alike.
+//! The worlds of this process. Each has one writer, a thread with a bounded mailbox; connections and actors alike send their inputs to that
+//! mailbox in batches.
 //!
-//! `life` owns them under one lease and brings them into memory for whoever visits; `writer` alone changes one world, and `lending` says on
-//! which thread; `teller` encodes and sends what writers hand over; `door` is the way in; `pictures` is what everybody else reads; `actors` are movers of our
+//! `ownership` owns the worlds under one lease and loads them into memory for visitors. `writer` alone changes a world, and `inline_rounds`
+//! decides on which thread. `sender_pool` encodes and sends what writers hand over; `handle` is how clients reach a world; `pictures` are
+//! read by everything outside of it; `actors` are built-in movers. The rules of a world are in `engine::worlds`. A world without visitors
+//! is not in memory.
 //! own. What a world may do, `engine::worlds` decides. A world that nobody visits is not in memory.
 
 pub mod actors;
@@ -53,8 +55,8 @@ use store::StoreError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 
-/// Owns worlds until the process drains, then gives them up and returns. Actors that the configuration wants move from the start, or
-/// from when their world can be had here.
+/// Owns worlds until the process drains, then gives them up and returns. The configured actors move from the start, or as soon as this node
+/// can load their world.
 pub async fn run(app: App) {
     let plan = actors::ActorPlan::of_config(&app.config);
     if plan.count > 0 {
@@ -63,77 +65,74 @@ pub async fn run(app: App) {
     ownership::run(app.clone(), app.worlds.clone(), app.drain.clone()).await;
 }
 
-/// The worlds of this process, for everybody who visits one. Cheap to clone.
+/// The worlds of this process. Cheap to clone.
 #[derive(Clone)]
 pub struct Worlds {
     shared: Arc<WorldsState>,
 }
 
-/// What the handles, the life and the writers share.
+/// What the handles, the ownership and the writers share.
 struct WorldsState {
     config: WorldsConfig,
     metrics: Arc<Metrics>,
     entries: Mutex<BTreeMap<WorldName, LoadState>>,
-    /// Worlds that are over and cannot be read: at most as many as there are.
+    /// Worlds that are over and cannot be read: at most as many as exist.
     broken: Mutex<BTreeSet<WorldId>>,
     ownership: mpsc::UnboundedSender<OwnershipMessage>,
-    /// Held by the life that goes on.
+    /// Held by the running ownership.
     inbox: Arc<tokio::sync::Mutex<mpsc::UnboundedReceiver<OwnershipMessage>>>,
     senders: OnceLock<SenderPool>,
     actors: actors::ActorRegistry,
-    /// The place of whoever owns this process's worlds.
+    /// The slot of the worker that owns this process's worlds.
     lease_slot: LeaseSlot,
-    /// Worlds that are claimed, coming in, here, or going.
+    /// Worlds that are claimed, loading, loaded or unloading.
     loaded: Mutex<LoadedWorlds>,
-    /// Those who read pictures.
+    /// Limits reads of pictures, fairly by address.
     picture_permits: Arc<FairSemaphore<Option<AddressKey>>>,
-    /// Whether this process is leaving: no world is brought in any more.
+    /// Whether this process is draining: no world is loaded any more.
     is_draining: AtomicBool,
-    /// Worlds by the address that brought them in.
+    /// Loaded worlds by the address that loaded them.
     address_permits: Arc<KeyedPermits<AddressKey>>,
 }
 
-/// A world that is here, or on its way in or out.
+/// A world that is loaded, loading or unloading.
 enum LoadState {
-    /// Somebody visits it, and it is being brought in.
+    /// A client visits it, and it is being loaded.
     Loading(watch::Sender<Option<Result<WorldHandle, VisitError>>>, QuotaCharge),
-    /// It takes a share of whoever brought it in, if it is one that needs a share.
+    /// It holds a permit of the address that loaded it, if it counts against that quota.
     Loaded(
         WorldHandle,
-        #[expect(dead_code, reason = "it is given back when it is dropped")] Option<KeyedPermit<AddressKey>>,
+        #[expect(dead_code, reason = "dropping it releases the permit")] Option<KeyedPermit<AddressKey>>,
     ),
-    /// It goes: whoever visits it waits until it has gone.
+    /// It is unloading: visitors wait until it is gone.
     Unloading(watch::Sender<()>),
 }
 
-/// What a visitor has of the share of his address.
+/// How a visit counts against the quota of the visitor's address.
 enum QuotaCharge {
-    /// He is not counted.
+    /// It does not count.
     Exempt,
     Permit(KeyedPermit<AddressKey>),
-    /// His address has as many as it may have.
+    /// The address has reached its quota.
     Exceeded,
 }
 
-/// Why a world cannot be had.
+/// Why a world cannot be visited.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum VisitError {
-    /// No world has this name.
     #[error("no world has this name")]
     NoSuchWorld,
-    /// It is over: nobody comes in any more.
     #[error("this world is over")]
     Over,
     /// Another node owns it: visit it there.
-    #[error("another node has this world: ask at {address}")]
+    #[error("another node has this world: visit it at {address}")]
     Elsewhere {
-        /// Where: `host:port`.
+        /// `host:port`.
         address: String,
     },
-    /// The process is leaving.
-    #[error("this node is leaving: ask another one")]
+    #[error("this node is draining: use another one")]
     Draining,
-    /// As many worlds are in memory as may be, and none gives way to this one.
+    /// The limit of worlds in memory is reached, and none may be evicted for this one.
     #[error(
         "as many worlds are in this server's memory as it can hold, and none gives way to this one: try again later"
     )]
@@ -143,36 +142,35 @@ pub enum VisitError {
         "this server can hold no more worlds in memory, and clients of no address hold more than those of yours: leave one of them, or try again later"
     )]
     YourShare,
-    /// It took too long to bring it in.
-    #[error("this node cannot take this world in at the moment: ask again")]
+    /// Loading it took too long.
+    #[error("this node cannot load this world at the moment: try again")]
     Busy,
-    /// Clients of this address have brought in as many as they may.
+    /// Clients of this address have loaded as many as they may.
     #[error(
         "clients of your address have brought as many worlds into this server's memory as one address may ({max}): leave one of them, or come in a minute later"
     )]
     TooManyWorlds {
-        /// How many.
+        /// The limit.
         max: usize,
     },
-    /// The store did not answer as it should.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What is kept of it breaks an invariant of ours. It is left as it is, for study.
-    #[error("what is kept of this world cannot be read, by damage or by a defect: the server's log says more")]
+    /// The stored world breaks an invariant. It is left as it is, for study.
+    #[error("the stored data of this world cannot be read, because of damage or a defect: see the server's log")]
     Broken,
 }
 
 impl Worlds {
-    /// The worlds of a process that begins now; none comes in before [`run`].
+    /// An empty set of worlds; none is loaded before [`run`].
     #[must_use]
     pub fn new(settings: WorldsConfig, metrics: Arc<Metrics>) -> Self {
-        let (to_life, inbox) = mpsc::unbounded_channel();
+        let (ownership, inbox) = mpsc::unbounded_channel();
         let shared = WorldsState {
             config: settings,
             metrics,
             entries: Mutex::default(),
             broken: Mutex::default(),
-            ownership: to_life,
+            ownership,
             inbox: Arc::new(tokio::sync::Mutex::new(inbox)),
             senders: OnceLock::new(),
             actors: actors::ActorRegistry::default(),
@@ -185,7 +183,7 @@ impl Worlds {
         Self { shared: Arc::new(shared) }
     }
 
-    /// The way into a world. The first who visits it brings it into memory; who comes meanwhile waits for the same.
+    /// The handle of a world. The first visitor makes it load; further visitors wait for the same load.
     ///
     /// # Errors
     /// See [`VisitError`].
@@ -193,7 +191,7 @@ impl Worlds {
         self.visit_from(name, None).await
     }
 
-    /// The same, by a client of this address: what it brings into memory counts against its quota as long as it is there.
+    /// The same, by a client of this address: a world that it loads counts against its quota as long as it is loaded.
     ///
     /// # Errors
     /// See [`VisitError`].
@@ -201,33 +199,33 @@ impl Worlds {
         timeout(WORLD_VISIT_TIMEOUT, self.visit_until_settled(name, address)).await.unwrap_or(Err(VisitError::Busy))
     }
 
-    /// Drops a world that is in this process's memory, and that the store has fenced: whoever is in it is told to connect again.
+    /// Drops a loaded world that the store has fenced: its clients must connect again.
     pub fn drop_world(&self, name: &WorldName) {
-        if let Some(door) = self.loaded(name) {
-            // A writer that has ended is on its way out already.
-            let _ = door.context.inbox.mailbox.send_control(ControlMessage::Abandon(CloseReason::WorldMoved));
+        if let Some(world) = self.loaded(name) {
+            // A writer that has ended is unloading already.
+            let _ = world.context.inbox.mailbox.send_control(ControlMessage::Abandon(CloseReason::WorldMoved));
         }
     }
 
-    /// Has a world that is over brought into memory, where its last round ends, unless that was done or another node does it.
+    /// Loads a world that is over, so that its last round is ended, unless that was done or another node does it.
     ///
     /// # Errors
-    /// See [`VisitError`]. One that cannot be read is not tried again by this process.
+    /// See [`VisitError`]. This process does not try an unreadable one again.
     pub async fn finish(&self, row: WorldRow) -> Result<(), VisitError> {
         let (id, name) = (row.id, row.name.clone());
-        let Some(mut opening) = self.shared.start_finishing(row) else { return Ok(()) };
-        let settled = timeout(WORLD_VISIT_TIMEOUT, opening.wait_for(Option::is_some)).await;
+        let Some(mut loading) = self.shared.start_finishing(row) else { return Ok(()) };
+        let settled = timeout(WORLD_VISIT_TIMEOUT, loading.wait_for(Option::is_some)).await;
         let settled = settled.map_or(Err(VisitError::Busy), |settled| {
             settled.map_or(Err(VisitError::Busy), |settled| settled.clone().unwrap_or(Err(VisitError::Busy)))
         });
         if settled.as_ref().err() == Some(&VisitError::Broken) {
             self.shared.broken().insert(id);
-            tracing::warn!(world = %name, "the last round of a hunt that is over is not ended by this process");
+            tracing::warn!(world = %name, "this process cannot end the last round of a hunt that is over");
         }
         settled.map(drop)
     }
 
-    /// Whether a world like this could be brought in now by a client of this address.
+    /// Checks that a world like this could be loaded now by a client of this address.
     ///
     /// # Errors
     /// [`VisitError::WorldsFull`] or [`VisitError::YourShare`].
@@ -236,18 +234,18 @@ impl Worlds {
         capacity::giving_way(&new, &self.shared.loaded(), &self.shared.config, now_us).map(drop)
     }
 
-    /// Makes something of a world's newest picture for a client of this address: beside the runtime, and in turn by address, as it may take
-    /// milliseconds. `None` when the world has left memory.
+    /// Computes something from a world's newest picture for a client of this address: off the runtime's threads, and in turn by address, as
+    /// it may take milliseconds. `None` when the world has left memory.
     pub async fn read_picture<T: Send + 'static>(
         &self,
-        door: &WorldHandle,
+        world: &WorldHandle,
         address: Option<AddressKey>,
         read: impl FnOnce(&Picture) -> T + Send + 'static,
     ) -> Option<T> {
-        // A fresh one is waited for; which one is read is decided when it is this address's turn, so that who waits holds none.
-        drop(door.picture().await?);
+        // Waits for a fresh picture; which one is read is decided at this address's turn, so that a waiting reader holds none.
+        drop(world.picture().await?);
         let permit = self.shared.picture_permits.acquire(address).await;
-        let picture = door.last_picture()?;
+        let picture = world.last_picture()?;
         let reading = tokio::task::spawn_blocking(move || {
             let _permit = permit;
             read(&picture)
@@ -259,26 +257,24 @@ impl Worlds {
         }
     }
 
-    /// The way into a world that is in this process's memory.
+    /// The handle of a world that is in this process's memory.
     #[must_use]
     pub fn loaded(&self, name: &WorldName) -> Option<WorldHandle> {
         match self.shared.entries().get(name) {
-            Some(LoadState::Loaded(door, _)) => Some(door.clone()),
+            Some(LoadState::Loaded(world, _)) => Some(world.clone()),
             Some(LoadState::Loading(..) | LoadState::Unloading(..)) | None => None,
         }
     }
 
-    /// The worlds that are in this process's memory.
     #[must_use]
     pub fn all_loaded(&self) -> Vec<WorldHandle> {
         let entries = self.shared.entries();
         entries
             .values()
-            .filter_map(|entry| if let LoadState::Loaded(door, _) = entry { Some(door.clone()) } else { None })
+            .filter_map(|entry| if let LoadState::Loaded(world, _) = entry { Some(world.clone()) } else { None })
             .collect()
     }
 
-    /// What is in force.
     #[must_use]
     pub fn config(&self) -> &WorldsConfig {
         &self.shared.config
@@ -290,24 +286,24 @@ impl Worlds {
         address: Option<AddressKey>,
     ) -> Result<WorldHandle, VisitError> {
         loop {
-            let (mut opening, is_own) = match self.shared.lookup(name, address)? {
-                Lookup::Loaded(door) => return Ok(door),
-                Lookup::Loading { opening, is_own } => (opening, is_own),
-                Lookup::Unloading(mut gone) => {
-                    // An error says that it has gone.
-                    let _ = gone.changed().await;
+            let (mut loading, is_own) = match self.shared.lookup(name, address)? {
+                Lookup::Loaded(world) => return Ok(world),
+                Lookup::Loading { loading, is_own } => (loading, is_own),
+                Lookup::Unloading(mut unloaded) => {
+                    // An error means that it is gone.
+                    let _ = unloaded.changed().await;
                     continue;
                 }
             };
-            // The sender lives until it has said something: an error is a life that ended by a defect of ours.
-            let settled = opening.wait_for(Option::is_some).await;
+            // The sender is dropped only after it has sent a result: an error is a defect in the ownership.
+            let settled = loading.wait_for(Option::is_some).await;
             if let Ok(settled) = &settled
                 && matches!(**settled, Some(Err(VisitError::TooManyWorlds { .. })))
             {
                 if is_own {
                     self.shared.metrics.quota_exceeded(QuotaKind::Worlds);
                 } else {
-                    // Another address has no share left: this one may have.
+                    // Another address has reached its quota: this one may not have.
                     continue;
                 }
             }
@@ -316,36 +312,36 @@ impl Worlds {
     }
 }
 
-/// What came of bringing a world in, once that is known.
+/// The result of loading a world, once it is known.
 type LoadReceiver = watch::Receiver<Option<Result<WorldHandle, VisitError>>>;
 
-/// What a visitor finds.
+/// What a visit finds.
 enum Lookup {
     Loaded(WorldHandle),
     Loading {
-        opening: LoadReceiver,
-        /// Whether it is this visitor who has it brought in.
+        loading: LoadReceiver,
+        /// Whether this visit started the load.
         is_own: bool,
     },
     Unloading(watch::Receiver<()>),
 }
 
 impl WorldsState {
-    /// What there is of a world; the life is told to bring it in if there is nothing.
+    /// The state of a world; starts loading it if there is none.
     fn lookup(&self, name: &WorldName, address: Option<AddressKey>) -> Result<Lookup, VisitError> {
         let mut entries = self.entries();
         match entries.get(name) {
-            Some(LoadState::Loaded(door, _)) if door.context.inbox.is_refusing() => {
-                // Its writer ends, and the life has not heard of it yet.
-                let (sender, gone) = watch::channel(());
+            Some(LoadState::Loaded(world, _)) if world.context.inbox.is_refusing() => {
+                // Its writer is ending, and the ownership does not know yet.
+                let (sender, unloaded) = watch::channel(());
                 entries.insert(name.clone(), LoadState::Unloading(sender));
-                return Ok(Lookup::Unloading(gone));
+                return Ok(Lookup::Unloading(unloaded));
             }
-            Some(LoadState::Loaded(door, _)) => return Ok(Lookup::Loaded(door.clone())),
-            Some(LoadState::Loading(opening, _)) => {
-                return Ok(Lookup::Loading { opening: opening.subscribe(), is_own: false });
+            Some(LoadState::Loaded(world, _)) => return Ok(Lookup::Loaded(world.clone())),
+            Some(LoadState::Loading(loading, _)) => {
+                return Ok(Lookup::Loading { loading: loading.subscribe(), is_own: false });
             }
-            Some(LoadState::Unloading(gone)) => return Ok(Lookup::Unloading(gone.subscribe())),
+            Some(LoadState::Unloading(unloaded)) => return Ok(Lookup::Unloading(unloaded.subscribe())),
             None => {}
         }
         if self.is_draining.load(Ordering::Acquire) {
@@ -354,92 +350,93 @@ impl WorldsState {
         if entries.len() >= self.config.loaded_max + WORLD_LOADS_WAITING_MAX {
             return Err(VisitError::Busy);
         }
-        let (sender, opening) = watch::channel(None);
-        let share = address
+        let (sender, loading) = watch::channel(None);
+        let permit = address
             .map(|address| KeyedPermit::try_acquire(&self.address_permits, address, self.config.per_address_max));
-        let paid = share.map_or(QuotaCharge::Exempt, |share| share.map_or(QuotaCharge::Exceeded, QuotaCharge::Permit));
-        entries.insert(name.clone(), LoadState::Loading(sender, paid));
+        let charge =
+            permit.map_or(QuotaCharge::Exempt, |permit| permit.map_or(QuotaCharge::Exceeded, QuotaCharge::Permit));
+        entries.insert(name.clone(), LoadState::Loading(sender, charge));
         // The receiver lives as long as this.
         let _ = self.ownership.send(OwnershipMessage::Visit(name.clone()));
-        Ok(Lookup::Loading { opening, is_own: true })
+        Ok(Lookup::Loading { loading, is_own: true })
     }
 
-    /// The address that has this world brought in, if it is counted.
+    /// The address that loads this world, if it is counted.
     ///
     /// # Errors
-    /// [`VisitError::TooManyWorlds`] when it has no share left, and the world needs one.
-    fn holder(&self, name: &WorldName, needs_share: bool) -> Result<Option<AddressKey>, VisitError> {
+    /// [`VisitError::TooManyWorlds`] when it has reached its quota, and the world counts against it.
+    fn holder(&self, name: &WorldName, is_limited: bool) -> Result<Option<AddressKey>, VisitError> {
         match self.entries().get(name) {
-            Some(LoadState::Loading(_, QuotaCharge::Exceeded)) if needs_share => {
+            Some(LoadState::Loading(_, QuotaCharge::Exceeded)) if is_limited => {
                 Err(VisitError::TooManyWorlds { max: self.config.per_address_max })
             }
-            Some(LoadState::Loading(_, QuotaCharge::Permit(share))) => Ok(Some(share.key())),
+            Some(LoadState::Loading(_, QuotaCharge::Permit(permit))) => Ok(Some(permit.key())),
             Some(_) | None => Ok(None),
         }
     }
 
-    /// Orders a world to leave memory for this reason, if it is here.
-    fn unload(&self, name: &WorldName, why: CloseReason) {
-        if let Some(LoadState::Loaded(door, _)) = self.entries().get(name) {
-            // A writer that has ended is on its way out already.
-            let _ = door.context.inbox.mailbox.send_control(ControlMessage::Drain(why));
+    /// Unloads a world for this reason, if it is loaded.
+    fn unload(&self, name: &WorldName, reason: CloseReason) {
+        if let Some(LoadState::Loaded(world, _)) = self.entries().get(name) {
+            // A writer that has ended is unloading already.
+            let _ = world.context.inbox.mailbox.send_control(ControlMessage::Drain(reason));
         }
     }
 
-    /// No change spans two of them.
+    /// Consistent after a panic of a lock holder: no change spans two entries.
     fn loaded(&self) -> MutexGuard<'_, LoadedWorlds> {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the life to bring a world in that is over; nothing to be done when it is here, on its way, or known to be unreadable.
+    /// Starts loading a world that is over; `None` when it is loaded, loading, or known to be unreadable.
     fn start_finishing(&self, row: WorldRow) -> Option<LoadReceiver> {
         let mut entries = self.entries();
         let is_known = entries.contains_key(&row.name) || self.broken().contains(&row.id);
         if is_known || self.is_draining.load(Ordering::Acquire) {
             return None;
         }
-        let (sender, opening) = watch::channel(None);
+        let (sender, loading) = watch::channel(None);
         entries.insert(row.name.clone(), LoadState::Loading(sender, QuotaCharge::Exempt));
         // The receiver lives as long as this.
         let _ = self.ownership.send(OwnershipMessage::Finish(row));
-        Some(opening)
+        Some(loading)
     }
 
     fn broken(&self) -> MutexGuard<'_, BTreeSet<WorldId>> {
         self.broken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says what came of bringing a world in.
+    /// Publishes the result of loading a world.
     fn finish_loading(&self, name: &WorldName, settled: Result<WorldHandle, VisitError>) {
         let mut entries = self.entries();
         let before = entries.remove(name);
-        let (opening, share) = match before {
-            Some(LoadState::Loading(sender, QuotaCharge::Permit(share))) => (Some(sender), Some(share)),
+        let (loading, permit) = match before {
+            Some(LoadState::Loading(sender, QuotaCharge::Permit(permit))) => (Some(sender), Some(permit)),
             Some(LoadState::Loading(sender, QuotaCharge::Exempt | QuotaCharge::Exceeded)) => (Some(sender), None),
             Some(LoadState::Loaded(..) | LoadState::Unloading(..)) | None => (None, None),
         };
-        if let Ok(door) = &settled {
-            let share = share.filter(|_| CapacityClass::of(&door.context.info.row).is_limited());
-            entries.insert(name.clone(), LoadState::Loaded(door.clone(), share));
+        if let Ok(world) = &settled {
+            let permit = permit.filter(|_| CapacityClass::of(&world.context.info.row).is_limited());
+            entries.insert(name.clone(), LoadState::Loaded(world.clone(), permit));
         }
         drop(entries);
-        if let Some(opening) = opening {
-            opening.send_replace(Some(settled));
+        if let Some(loading) = loading {
+            loading.send_replace(Some(settled));
         }
     }
 
-    /// Lets a world go if nobody holds a door but this list and `others`; from then on nobody finds it.
+    /// Marks a world as unloading if no handles exist but this list's and `others`; from then on visits do not find it.
     fn unload_if_unused(&self, name: &WorldName, others: usize) -> bool {
         let mut entries = self.entries();
-        let Some(LoadState::Loaded(door, _)) = entries.get(name) else { return false };
-        if Arc::strong_count(&door.context) > 1 + others {
+        let Some(LoadState::Loaded(world, _)) = entries.get(name) else { return false };
+        if Arc::strong_count(&world.context) > 1 + others {
             return false;
         }
         entries.insert(name.clone(), LoadState::Unloading(watch::channel(()).0));
         true
     }
 
-    /// A world goes, whoever is in it: who visits it now waits until it has gone.
+    /// Marks a world as unloading even if clients are in it: visitors wait until it is gone.
     fn mark_unloading(&self, name: &WorldName) {
         let mut entries = self.entries();
         if let Some(LoadState::Loaded(..)) = entries.get(name) {
@@ -447,7 +444,6 @@ impl WorldsState {
         }
     }
 
-    /// A world has gone.
     fn remove_unloaded(&self, name: &WorldName) {
         let mut entries = self.entries();
         if let Some(LoadState::Unloading(..)) = entries.get(name) {
@@ -455,16 +451,16 @@ impl WorldsState {
         }
     }
 
-    /// The tellers, started with the first world.
+    /// The sender pool, started with the first world.
     fn senders(&self) -> std::io::Result<SenderPool> {
-        if let Some(tellers) = self.senders.get() {
-            return Ok(tellers.clone());
+        if let Some(senders) = self.senders.get() {
+            return Ok(senders.clone());
         }
-        let tellers = SenderPool::start(self.config.sender_threads, &self.metrics)?;
-        Ok(self.senders.get_or_init(|| tellers).clone())
+        let senders = SenderPool::start(self.config.sender_threads, &self.metrics)?;
+        Ok(self.senders.get_or_init(|| senders).clone())
     }
 
-    /// The map is whole even if a holder of the lock panicked: no change spans two entries.
+    /// The map is consistent even if a holder of the lock panicked: no change spans two entries.
     fn entries(&self) -> MutexGuard<'_, BTreeMap<WorldName, LoadState>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }

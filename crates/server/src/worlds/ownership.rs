@@ -1,5 +1,5 @@
-//! The life of a process's worlds: brings a world into memory for whoever visits it, under one lease for all of them, and takes it
-//! out in order. There is a lease while there is a world: a process that nobody visits writes nothing.
+//! The ownership of a process's worlds: loads a world for its visitors, under one lease for all worlds, and unloads it in order. There is a
+//! lease while there is a world: an idle process writes nothing.
 //!
 //! Knows how a world is claimed, kept and given up; what happens in it is its writer's business.
 
@@ -26,34 +26,34 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::AbortHandle;
 
-/// What a life is told.
+/// What the ownership receives.
 pub(super) enum OwnershipMessage {
-    /// Somebody visits a world that is not here.
+    /// A client visits a world that is not loaded.
     Visit(WorldName),
-    /// A world that is over may have a round that nobody has ended.
+    /// A world that is over may have a round that is not ended.
     Finish(WorldRow),
-    /// A world is in memory, or cannot be made of what is kept.
-    Ready { name: WorldName, ready: Result<WorldHandle, VisitError> },
-    /// A writer has ended.
+    /// A world is loaded, or the stored data cannot be read.
+    Ready {
+        name: WorldName,
+        ready: Result<WorldHandle, VisitError>,
+    },
     Ended(EndedWriter),
-    /// The lease was written for the first time.
     LeaseAcquired(WorkerId, Lease),
-    /// The lease of this worker has ended.
     LeaseLost(WorkerId),
 }
 
-/// What a writer leaves behind.
+/// The result of a writer.
 pub(super) struct EndedWriter {
     pub(super) id: WorldId,
     pub(super) name: WorldName,
     pub(super) epoch: u32,
-    /// Whether it is over and nothing is left to be done in it.
+    /// Whether the world is over and needs no further work.
     pub(super) is_finished: bool,
-    /// Entries of the claim log in it, and what is to be kept.
+    /// The version of the claim log in it, and the bytes to save.
     pub(super) snapshot: Option<(u32, Vec<u8>)>,
 }
 
-/// Something that was asked of the store, and is answered.
+/// A response of the store.
 enum StoreResponse {
     Found { name: WorldName, found: Result<Option<WorldEntry>, StoreError> },
     Claimed { name: WorldName, worker: WorkerId, claimed: Result<Outcome, StoreError> },
@@ -65,16 +65,8 @@ type StoreFuture = Pin<Box<dyn Future<Output = StoreResponse> + Send>>;
 /// Whether worlds may be owned.
 enum LeaseState {
     None,
-    /// The lease is being written.
-    Acquiring {
-        worker: WorkerId,
-        task: AbortHandle,
-    },
-    Held {
-        worker: WorkerId,
-        lease: Lease,
-        task: AbortHandle,
-    },
+    Acquiring { worker: WorkerId, task: AbortHandle },
+    Held { worker: WorkerId, lease: Lease, task: AbortHandle },
 }
 
 struct WorldOwnership<O: WorldEnvironment> {
@@ -83,26 +75,26 @@ struct WorldOwnership<O: WorldEnvironment> {
     lease: LeaseState,
     /// Worlds to be claimed once there is a lease.
     waiting: Vec<WorldRow>,
-    /// Worlds to be claimed once those are gone that give way to them.
+    /// Worlds to be claimed once the worlds evicted for them are gone.
     waiting_for_room: Vec<WorldRow>,
     in_flight: FuturesUnordered<StoreFuture>,
 }
 
-/// Keeps worlds until the drain.
-pub async fn run<O: WorldEnvironment>(outside: O, worlds: Worlds, drain: Drain) {
+/// Owns worlds until the drain.
+pub async fn run<O: WorldEnvironment>(environment: O, worlds: Worlds, drain: Drain) {
     let shared = worlds.shared;
     let mut inbox = shared.inbox.clone().lock_owned().await;
-    let flights = FuturesUnordered::new();
-    let mut life = WorldOwnership {
-        environment: outside,
+    let in_flight = FuturesUnordered::new();
+    let mut ownership = WorldOwnership {
+        environment,
         shared,
         lease: LeaseState::None,
         waiting: Vec::new(),
         waiting_for_room: Vec::new(),
-        in_flight: flights,
+        in_flight,
     };
-    life.run(&mut inbox, &drain).await;
-    life.drain(&mut inbox).await;
+    ownership.run(&mut inbox, &drain).await;
+    ownership.drain(&mut inbox).await;
 }
 
 impl<O: WorldEnvironment> WorldOwnership<O> {
@@ -112,13 +104,13 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
                 biased;
                 () = drain.begun() => return,
                 Some(message) = inbox.recv() => self.handle_message(message),
-                Some(landed) = self.in_flight.next(), if !self.in_flight.is_empty() => self.complete(landed),
+                Some(response) = self.in_flight.next(), if !self.in_flight.is_empty() => self.complete(response),
             }
             self.release_idle_lease();
         }
     }
 
-    /// The drain. No world comes in any more; each ends what is under way, and is given up.
+    /// The drain. No world is loaded any more; each finishes what is in flight, and is given up.
     async fn drain(&mut self, inbox: &mut UnboundedReceiver<OwnershipMessage>) {
         self.shared.is_draining.store(true, Ordering::Release);
         self.refuse_waiting(&VisitError::Draining);
@@ -126,7 +118,7 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         while !self.shared.loaded().is_empty() || !self.in_flight.is_empty() {
             tokio::select! {
                 Some(message) = inbox.recv() => self.handle_message(message),
-                Some(landed) = self.in_flight.next(), if !self.in_flight.is_empty() => self.complete(landed),
+                Some(response) = self.in_flight.next(), if !self.in_flight.is_empty() => self.complete(response),
             }
         }
         while let Ok(message) = inbox.try_recv() {
@@ -146,11 +138,11 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         }
     }
 
-    fn complete(&mut self, landed: StoreResponse) {
-        match landed {
+    fn complete(&mut self, response: StoreResponse) {
+        match response {
             StoreResponse::Found { name, found } => match found {
                 Ok(found) => self.found(&name, found),
-                Err(why) => self.shared.finish_loading(&name, Err(read_error(&name, why))),
+                Err(reason) => self.shared.finish_loading(&name, Err(read_error(&name, reason))),
             },
             StoreResponse::Claimed { name, worker, claimed } => self.claimed(&name, worker, claimed),
             StoreResponse::Released(name) => {
@@ -160,14 +152,14 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         }
     }
 
-    /// Who answers for a world? Most that are asked for and are not here are somebody else's, or nobody ever knew them.
+    /// Reads a world's row and owner: most worlds that are visited and not loaded belong to another node, or do not exist.
     fn find(&mut self, name: WorldName) {
         if self.is_draining() {
             return self.shared.finish_loading(&name, Err(VisitError::Draining));
         }
-        let outside = self.environment.clone();
+        let environment = self.environment.clone();
         self.in_flight.push(Box::pin(async move {
-            let found = outside.find(name.clone()).await;
+            let found = environment.find(name.clone()).await;
             StoreResponse::Found { name, found }
         }));
     }
@@ -196,28 +188,29 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         }
     }
 
-    /// Brings a world in that is over, so that its writer ends what is under way in it, and leaves.
+    /// Loads a world that is over, so that its writer ends what is in flight in it, and unloads it.
     fn finish(&mut self, row: WorldRow) {
         if self.shared.loaded().contains_key(&row.name) {
-            // It goes at this moment.
+            // It is unloading at this moment.
             self.shared.finish_loading(&row.name, Err(VisitError::Busy));
         } else {
             self.load(row);
         }
     }
 
-    /// Counts a world as loaded, if there is room for it; others that give way to it are told to go, and it waits for them.
+    /// Counts a world as loading, if there is room for it; unloads the worlds evicted for it, and waits for them.
     fn make_room(&self, row: &WorldRow) -> Result<LoadState, VisitError> {
         let (owned, now_us, settings) = (CapacityClass::of(row), self.environment.now_us(), &self.shared.config);
         let holder = self.shared.holder(&row.name, owned.is_limited())?;
         let mut new = Loaded::new(owned, holder, now_us);
         let mut loaded = self.shared.loaded();
-        let going = capacity::giving_way(&new, &loaded, settings, now_us).inspect_err(|why| self.refused(why))?;
+        let evicted =
+            capacity::giving_way(&new, &loaded, settings, now_us).inspect_err(|reason| self.refused(reason))?;
         // The last round of a world that is over can wait.
-        if !going.is_empty() && row.is_over(self.environment.now()) {
+        if !evicted.is_empty() && row.is_over(self.environment.now()) {
             return Err(VisitError::Busy);
         }
-        for name in &going {
+        for name in &evicted {
             if let Some(other) = loaded.get_mut(name) {
                 other.state = LoadState::Unloading;
             }
@@ -228,20 +221,20 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         let state = new.state;
         loaded.insert(row.name.clone(), new);
         drop(loaded);
-        for name in going {
-            tracing::info!(world = %name, for_world = %row.name, "a world leaves memory to make room for another one");
+        for name in evicted {
+            tracing::info!(world = %name, for_world = %row.name, "a world is evicted from memory to make room for another one");
             self.shared.metrics.worlds().unloaded.inc();
             self.shared.unload(&name, CloseReason::Unloaded);
         }
         Ok(state)
     }
 
-    fn refused(&self, why: &VisitError) {
-        let figures = self.shared.metrics.worlds();
-        if *why == VisitError::YourShare { figures.refused_share.inc() } else { figures.refused_full.inc() }
+    fn refused(&self, reason: &VisitError) {
+        let metrics = self.shared.metrics.worlds();
+        if *reason == VisitError::YourShare { metrics.refused_share.inc() } else { metrics.refused_full.inc() }
     }
 
-    /// A world is not loaded any more: those that waited for room may have it.
+    /// A world is gone: those that waited for room may have it.
     fn forget(&mut self, name: &WorldName) {
         self.shared.loaded().remove(name);
         for row in std::mem::take(&mut self.waiting_for_room) {
@@ -249,7 +242,7 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         }
     }
 
-    /// Whether a world fits beside those that are in memory at this moment, and from then on it is counted among them.
+    /// Whether a world fits in addition to those in memory at this moment; if so, it is counted from then on.
     fn has_room_now(&self, row: &WorldRow) -> bool {
         let mut loaded = self.shared.loaded();
         let is_there = |other: &Loaded| other.state != LoadState::Waiting;
@@ -260,14 +253,13 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         fits
     }
 
-    /// Claims a world, once there is a lease.
     fn claim(&mut self, row: WorldRow) {
         match &self.lease {
             LeaseState::Held { worker, .. } => {
-                let (outside, worker, name) = (self.environment.clone(), *worker, row.name.clone());
-                let claim = WorldCommand::Claim { id: row.id, worker, now: outside.now() };
+                let (environment, worker, name) = (self.environment.clone(), *worker, row.name.clone());
+                let claim = WorldCommand::Claim { id: row.id, worker, now: environment.now() };
                 self.in_flight.push(Box::pin(async move {
-                    let claimed = outside.commit(Command::World(claim)).await;
+                    let claimed = environment.commit(Command::World(claim)).await;
                     StoreResponse::Claimed { name, worker, claimed }
                 }));
             }
@@ -279,13 +271,13 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         }
     }
 
-    fn claimed(&mut self, name: &WorldName, asked_by: WorkerId, claimed: Result<Outcome, StoreError>) {
+    fn claimed(&mut self, name: &WorldName, claimed_by: WorkerId, claimed: Result<Outcome, StoreError>) {
         let refused = match claimed {
             Ok(Outcome::WorldClaimed(claimed)) if self.is_draining() => {
                 return self.release(claimed.row.id, name, claimed.epoch);
             }
             Ok(Outcome::WorldClaimed(claimed)) => match &self.lease {
-                LeaseState::Held { worker, lease, .. } if *worker == asked_by => {
+                LeaseState::Held { worker, lease, .. } if *worker == claimed_by => {
                     return self.start_writer(*claimed, lease.clone());
                 }
                 // The lease under which it was claimed is lost: so is the world.
@@ -294,34 +286,34 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
             Ok(Outcome::WorldElsewhere { address }) => self.elsewhere_error(address),
             Ok(Outcome::NotFound) => VisitError::NoSuchWorld,
             Ok(Outcome::LeaseLost) => {
-                self.lease_lost(asked_by);
+                self.lease_lost(claimed_by);
                 VisitError::Busy
             }
             Ok(other) => {
                 tracing::error!(world = %name, outcome = ?other, "the store answered a claim of a world with something else");
                 VisitError::Broken
             }
-            // It may be ours, and nobody knows: whoever asks next claims it again.
-            Err(why) => read_error(name, why),
+            // The claim may have succeeded; the next visitor claims the world again.
+            Err(reason) => read_error(name, reason),
         };
         self.shared.finish_loading(name, Err(refused));
         self.forget(name);
     }
 
-    /// Starts a world's writer; it makes the world of what was kept, and says when it is ready.
+    /// Starts a world's writer thread; it loads the world from the stored data, and reports when it is ready.
     fn start_writer(&mut self, claimed: ClaimedWorld, lease: Lease) {
         let name = claimed.row.name.clone();
-        let (outside, shared, runtime) = (self.environment.clone(), self.shared.clone(), Handle::current());
+        let (environment, shared, runtime) = (self.environment.clone(), self.shared.clone(), Handle::current());
         let (id, epoch) = (claimed.row.id, claimed.epoch);
         let active_at_us = self.claimed_as(&name, epoch);
         let thread = std::thread::Builder::new().name(format!("world-{name}"));
-        let started = self.shared.senders().and_then(|tellers| {
-            thread.spawn(move || match open_world(&outside, &claimed, &shared, lease, tellers, active_at_us) {
-                Ok((world, inside)) => run_world(outside, world, inside, epoch, shared, runtime),
-                Err(why) => {
+        let started = self.shared.senders().and_then(|senders| {
+            thread.spawn(move || match open_world(&environment, &claimed, &shared, lease, senders, active_at_us) {
+                Ok((world, context)) => run_world(environment, world, context, epoch, shared, runtime),
+                Err(reason) => {
                     let _ = shared
                         .ownership
-                        .send(OwnershipMessage::Ready { name: claimed.row.name.clone(), ready: Err(why) });
+                        .send(OwnershipMessage::Ready { name: claimed.row.name.clone(), ready: Err(reason) });
                     let (name, snapshot, is_finished) = (claimed.row.name, None, false);
                     let _ = shared.ownership.send(OwnershipMessage::Ended(EndedWriter {
                         id,
@@ -334,16 +326,16 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
             })
         });
         if let Err(error) = started {
-            tracing::error!(world = %name, %error, "the thread of a world cannot be started");
+            tracing::error!(world = %name, %error, "cannot start the thread of a world");
             self.shared.finish_loading(&name, Err(VisitError::Busy));
             self.release(id, &name, epoch);
         }
     }
 
-    /// A world is claimed under this fencing token; where it is noted when somebody does something in it.
+    /// Stores the fencing token of a claim; returns where the world's last activity is noted.
     fn claimed_as(&self, name: &WorldName, epoch: u32) -> Arc<AtomicI64> {
         let mut loaded = self.shared.loaded();
-        // It is counted since it was taken in.
+        // It is counted since it was claimed.
         loaded.get_mut(name).map_or_else(Arc::default, |loaded| {
             loaded.epoch = epoch;
             loaded.active_at_us.clone()
@@ -352,9 +344,9 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
 
     fn writer_ready(&self, name: &WorldName, ready: Result<WorldHandle, VisitError>) {
         match ready {
-            Ok(door) if self.is_draining() => {
-                // It was brought in while the drain began.
-                let _ = door.context.inbox.mailbox.send_control(ControlMessage::Drain(CloseReason::Draining));
+            Ok(world) if self.is_draining() => {
+                // The drain began while it was loaded.
+                let _ = world.context.inbox.mailbox.send_control(ControlMessage::Drain(CloseReason::Draining));
                 self.shared.finish_loading(name, Err(VisitError::Draining));
             }
             ready => {
@@ -366,9 +358,9 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         }
     }
 
-    /// Keeps what a writer left, and gives the world up: both only if it is still ours, as the store knows.
+    /// Saves what a writer left, and gives the world up: the store refuses both if another worker owns it by now.
     fn writer_ended(&mut self, ended: EndedWriter) {
-        // A writer of an earlier life: its world may be here again.
+        // A writer under an earlier lease: its world may be loaded again.
         if self.shared.loaded().get(&ended.name).is_none_or(|loaded| loaded.epoch != ended.epoch) {
             return;
         }
@@ -377,31 +369,31 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         if !matches!(self.lease, LeaseState::Held { .. }) {
             return self.in_flight.push(Box::pin(async move { StoreResponse::Released(name) }));
         }
-        let outside = self.environment.clone();
+        let environment = self.environment.clone();
         self.in_flight.push(Box::pin(async move {
             if let Some((claims_version, bytes)) = snapshot {
                 let keep = WorldCommand::Snapshot { id, epoch, claims_version, bytes };
-                let kept = outside.commit(Command::World(keep)).await;
-                if !matches!(kept, Ok(Outcome::Done)) {
-                    tracing::warn!(world = %name, outcome = ?kept, "the last snapshot of a world was not kept");
+                let saved = environment.commit(Command::World(keep)).await;
+                if !matches!(saved, Ok(Outcome::Done)) {
+                    tracing::warn!(world = %name, outcome = ?saved, "the last snapshot of a world was not saved");
                 }
             }
-            // Should it not be saved, the lease ends.
-            let _ = outside.commit(Command::World(WorldCommand::Release { id, epoch, is_finished })).await;
+            // If the release is not saved, the lease expires.
+            let _ = environment.commit(Command::World(WorldCommand::Release { id, epoch, is_finished })).await;
             StoreResponse::Released(name)
         }));
     }
 
     fn release(&self, id: WorldId, name: &WorldName, epoch: u32) {
-        let (outside, name) = (self.environment.clone(), name.clone());
+        let (environment, name) = (self.environment.clone(), name.clone());
         self.shared.finish_loading(&name, Err(VisitError::Draining));
         self.in_flight.push(Box::pin(async move {
-            let _ = outside.commit(Command::World(WorldCommand::Release { id, epoch, is_finished: false })).await;
+            let _ = environment.commit(Command::World(WorldCommand::Release { id, epoch, is_finished: false })).await;
             StoreResponse::Released(name)
         }));
     }
 
-    /// Gives the lease up when nothing is owned under it. One that is not renewed costs nothing, and is kept.
+    /// Releases the lease when nothing is owned under it. One that is not renewed costs nothing, and is kept.
     fn release_idle_lease(&mut self) {
         let is_idle = self.shared.loaded().is_empty() && self.waiting.is_empty() && self.in_flight.is_empty();
         if is_idle && !self.environment.has_exclusive_store() && matches!(self.lease, LeaseState::Held { .. }) {
@@ -413,23 +405,23 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         }
     }
 
-    /// Gives a lease up while life goes on.
+    /// Releases a lease while the process goes on.
     fn release_lease(&self, worker: WorkerId) {
-        let (outside, seat) = (self.environment.clone(), self.shared.lease_slot.clone());
-        tokio::spawn(async move { seat.release(&outside, worker).await });
+        let (environment, slot) = (self.environment.clone(), self.shared.lease_slot.clone());
+        tokio::spawn(async move { slot.release(&environment, worker).await });
     }
 
     fn acquire_lease(&mut self) {
         let worker = WorkerId::new(self.environment.now(), self.environment.random_bytes());
-        let (keeper, lease) =
+        let (renewer, lease) =
             lease::LeaseRenewer::new(self.environment.clone(), worker, self.shared.lease_slot.clone());
-        let to_life = self.shared.ownership.clone();
+        let ownership = self.shared.ownership.clone();
         let task = tokio::spawn(async move {
-            if keeper.acquire().await {
-                let _ = to_life.send(OwnershipMessage::LeaseAcquired(worker, lease));
-                keeper.renew_until_lost().await;
+            if renewer.acquire().await {
+                let _ = ownership.send(OwnershipMessage::LeaseAcquired(worker, lease));
+                renewer.renew_until_lost().await;
             }
-            let _ = to_life.send(OwnershipMessage::LeaseLost(worker));
+            let _ = ownership.send(OwnershipMessage::LeaseLost(worker));
         });
         self.lease = LeaseState::Acquiring { worker, task: task.abort_handle() };
     }
@@ -446,8 +438,8 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         }
     }
 
-    /// Everything that was owned under this lease is dropped, and everybody comes again: what others do not own already is free at
-    /// once. A writer that has not heard of it yet can save nothing once somebody claims its world.
+    /// Drops everything that was owned under this lease; clients connect again, and worlds without a new owner can be claimed at once. A
+    /// writer that does not know yet can save nothing once another worker claims its world.
     fn lease_lost(&mut self, loser: WorkerId) {
         let (LeaseState::Acquiring { worker, task } | LeaseState::Held { worker, task, .. }) = &self.lease else {
             return;
@@ -464,25 +456,25 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         self.release_lease(loser);
     }
 
-    fn refuse_waiting(&mut self, why: &VisitError) {
+    fn refuse_waiting(&mut self, reason: &VisitError) {
         let for_room = std::mem::take(&mut self.waiting_for_room);
         for row in std::mem::take(&mut self.waiting).into_iter().chain(for_room) {
             self.shared.loaded().remove(&row.name);
-            self.shared.finish_loading(&row.name, Err(why.clone()));
+            self.shared.finish_loading(&row.name, Err(reason.clone()));
         }
     }
 
-    fn send_control_to_all(&self, order: impl Fn() -> ControlMessage) {
-        let doors = Worlds { shared: self.shared.clone() }.all_loaded();
-        for door in doors {
+    fn send_control_to_all(&self, message: impl Fn() -> ControlMessage) {
+        let worlds = Worlds { shared: self.shared.clone() }.all_loaded();
+        for world in worlds {
             // A writer that has ended is on its way out already.
-            let _ = door.context.inbox.mailbox.send_control(order());
+            let _ = world.context.inbox.mailbox.send_control(message());
         }
     }
 
     async fn end_lease(&mut self) {
         match std::mem::replace(&mut self.lease, LeaseState::None) {
-            // One that was asked for may be saved already.
+            // The requested lease may be saved already.
             LeaseState::Acquiring { worker, task } | LeaseState::Held { worker, task, .. } => {
                 task.abort();
                 self.shared.lease_slot.release(&self.environment, worker).await;
@@ -491,8 +483,8 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
         }
     }
 
-    /// Where a world is that another worker owns. Nobody is sent to where he came from: at our own address that was a process before
-    /// this one, whose lease has not ended yet.
+    /// The error for a world that another worker owns. A client is never redirected to its own node: an owner with our address was an
+    /// earlier process, whose lease has not expired yet.
     fn elsewhere_error(&self, address: String) -> VisitError {
         if address == self.environment.address() { VisitError::Busy } else { VisitError::Elsewhere { address } }
     }
@@ -502,7 +494,7 @@ impl<O: WorldEnvironment> WorldOwnership<O> {
     }
 }
 
-/// A life that is cut short leaves nobody waiting, and no world without an owner in memory.
+/// An aborted ownership leaves no visitor waiting, and no world without an owner in memory.
 impl<O: WorldEnvironment> Drop for WorldOwnership<O> {
     fn drop(&mut self) {
         if let LeaseState::Acquiring { task, .. } | LeaseState::Held { task, .. } = &self.lease {
@@ -514,91 +506,91 @@ impl<O: WorldEnvironment> Drop for WorldOwnership<O> {
     }
 }
 
-/// Why a world cannot be read. What is not as it was written does not get better by asking again; whoever can mend it must hear of it.
-fn read_error(name: &WorldName, why: StoreError) -> VisitError {
-    match why {
-        StoreError::Corrupt { .. } | StoreError::WrongSchema { .. } => damage_error(name, &why),
-        StoreError::Unavailable { .. } | StoreError::Overloaded { .. } => why.into(),
+/// Why a world cannot be read. Corrupt data does not get better by trying again; the log tells the operator.
+fn read_error(name: &WorldName, reason: StoreError) -> VisitError {
+    match reason {
+        StoreError::Corrupt { .. } | StoreError::WrongSchema { .. } => damage_error(name, &reason),
+        StoreError::Unavailable { .. } | StoreError::Overloaded { .. } => reason.into(),
     }
 }
 
-fn damage_error(name: &WorldName, why: &dyn std::fmt::Display) -> VisitError {
+fn damage_error(name: &WorldName, reason: &dyn std::fmt::Display) -> VisitError {
     tracing::error!(
-        world = %name, %why,
+        world = %name, %reason,
         "a world cannot be made of what is kept of it: that is damaged, or this program has a defect. Nobody is let in, and nothing \
          of it is changed; restore the data from a backup, or keep them for study. Other worlds go on"
     );
     VisitError::Broken
 }
 
-/// Makes a world of what is kept of it.
+/// Loads a world from its stored data.
 fn open_world<O: WorldEnvironment>(
-    outside: &O,
+    environment: &O,
     claimed: &ClaimedWorld,
     shared: &Arc<WorldsState>,
     lease: Lease,
-    tellers: super::sender_pool::SenderPool,
+    senders: super::sender_pool::SenderPool,
     active_at_us: Arc<AtomicI64>,
 ) -> Result<(World, Arc<WorldContext>), VisitError> {
     let row = &claimed.row;
     let settings = settings_from_bytes(&row.settings)
-        .map_err(|why| damage_error(&row.name, &format_args!("its rules cannot be read: {why}")))?;
-    // Its end is a date, and everything in it goes by the steady time, which nobody sets.
-    let now_us = outside.now_us();
-    let ends_at = row.ends_at.map(|ends_at| UnixMs(ends_at.0 - outside.now().0 + now_us.div_euclid(1_000)));
+        .map_err(|reason| damage_error(&row.name, &format_args!("its rules cannot be read: {reason}")))?;
+    // The end is a date, and everything in the world uses the steady time, which is not adjusted.
+    let now_us = environment.now_us();
+    let ends_at = row.ends_at.map(|ends_at| UnixMs(ends_at.0 - environment.now().0 + now_us.div_euclid(1_000)));
     let opening = WorldParams { id: row.id, settings, seed: row.seed, epoch: claimed.epoch, ends_at };
     let world = World::open(opening, claimed.snapshot.as_deref(), &claimed.rows, now_us);
-    let world = world.map_err(|why| damage_error(&row.name, &why))?;
-    let (stands_for, kept) =
+    let world = world.map_err(|reason| damage_error(&row.name, &reason))?;
+    let (stands_for, saved) =
         (world.stats().claims_version, u64::from(claimed.claims_version) + claimed.rows.len() as u64);
-    if u64::from(stands_for) != kept {
-        let why = format_args!("it was made of {stands_for} entries of its log, and the store counts {kept}");
-        return Err(damage_error(&row.name, &why));
+    if u64::from(stands_for) != saved {
+        let reason = format_args!("it was made of {stands_for} entries of its log, and the store counts {saved}");
+        return Err(damage_error(&row.name, &reason));
     }
     let facts = WorldInfo { id: row.id, name: row.name.clone(), settings, row: row.clone() };
-    let inside = WorldContext {
+    let context = WorldContext {
         info: facts,
         inbox: Arc::new(WriterInbox::new(shared.config.mailbox_max)),
         pictures: Arc::new(Pictures::default()),
         lease,
-        senders: tellers,
+        senders,
         metrics: shared.metrics.clone(),
         now_us: {
-            let outside = outside.clone();
-            Box::new(move || outside.now_us())
+            let environment = environment.clone();
+            Box::new(move || environment.now_us())
         },
         active_at_us,
     };
-    Ok((world, Arc::new(inside)))
+    Ok((world, Arc::new(context)))
 }
 
 /// Runs a world's writer to its end, on this thread.
 fn run_world<O: WorldEnvironment>(
-    outside: O,
+    environment: O,
     world: World,
-    inside: Arc<WorldContext>,
+    context: Arc<WorldContext>,
     epoch: u32,
     shared: Arc<WorldsState>,
     runtime: Handle,
 ) {
-    let (name, life, settings) = (inside.info.name.clone(), shared.ownership.clone(), shared.config);
-    let door = WorldHandle { context: inside.clone() };
-    let _ = life.send(OwnershipMessage::Ready { name: name.clone(), ready: Ok(door) });
-    // The list's door and the writer's own inside; whatever is more is somebody's.
+    let (name, ownership, settings) = (context.info.name.clone(), shared.ownership.clone(), shared.config);
+    let handle = WorldHandle { context: context.clone() };
+    let _ = ownership.send(OwnershipMessage::Ready { name: name.clone(), ready: Ok(handle) });
+    // The list's handle and the writer's own context; any further reference is a client's.
     let retire = Box::new(move || shared.unload_if_unused(&name, 1));
     let (snapshot_every, idle, leave_max) = (settings.snapshot_every, settings.idle_timeout, settings.drain_max);
-    let mailbox = inside.inbox.clone();
-    let charge = WriterParams {
-        environment: outside,
+    let mailbox = context.inbox.clone();
+    let params = WriterParams {
+        environment,
         world,
         epoch,
-        context: inside,
-        ownership: life,
+        context,
+        ownership,
         runtime,
         snapshot_every,
         idle_timeout: idle,
         drain_max: leave_max,
         retire,
     };
-    inline_rounds::run_writer(&mailbox, Box::new(Writer::new(charge)));
+    inline_rounds::run_writer(&mailbox, Box::new(Writer::new(params)));
 }

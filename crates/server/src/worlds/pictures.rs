@@ -1,6 +1,6 @@
-//! The published picture of a world, from which everybody reads who is not in it. Readers never wait for the writer while pictures
-//! are fresh; when nobody has looked for a while none is made, and the first who looks again waits for one: a tick, and no longer
-//! for a writer that does not come round to it. Then the last one has to do, which says how old it is by its tick.
+//! The published pictures of a world, which everything outside of it reads. Readers never wait for the writer while pictures are fresh.
+//! Without readers none is made, and the first reader after a pause waits for one: at most a tick. If the writer does not make one in time,
+//! the reader gets the last one, which carries its tick.
 
 use engine::limits::{WORLD_PICTURE_DEMAND_WINDOW, WORLD_PICTURE_INTERVAL, WORLD_VISIT_TIMEOUT};
 use engine::worlds::{Picture, World};
@@ -10,21 +10,19 @@ use std::time::Instant;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-/// A picture, and when it was made.
 #[derive(Clone)]
 struct Published {
     picture: Arc<Picture>,
     at: tokio::time::Instant,
 }
 
-/// What a writer publishes and others read.
 pub(super) struct Pictures {
     newest: watch::Sender<Option<Published>>,
-    /// Somebody has looked since the last picture.
+    /// A reader has come since the last picture.
     is_wanted: AtomicBool,
-    /// Somebody has asked for the next one: however many wait for it, a writer is asked once.
+    /// A reader has requested the next one: the writer gets one request however many wait.
     is_requested: AtomicBool,
-    /// The one before the newest: made anew in the same memory once nobody reads it any more.
+    /// The one before the newest: overwritten by the next once it has no readers.
     spare: Mutex<Option<Arc<Picture>>>,
 }
 
@@ -40,26 +38,25 @@ impl Default for Pictures {
 }
 
 impl Pictures {
-    /// The newest picture, if it is fresh; otherwise the next one, for which `ask` asks, or the last one when that does not come.
+    /// The newest picture, if it is fresh; otherwise the next one, which `request` requests, or the last one if that does not come in time.
     /// `None` when there is none, and none comes.
-    pub(super) async fn get(&self, ask: impl FnOnce() -> bool) -> Option<Arc<Picture>> {
-        let mut news = self.newest.subscribe();
+    pub(super) async fn get(&self, request: impl FnOnce() -> bool) -> Option<Arc<Picture>> {
+        let mut newest = self.newest.subscribe();
         self.is_wanted.store(true, Ordering::Relaxed);
-        let last = news.borrow_and_update().clone();
+        let last = newest.borrow_and_update().clone();
         if let Some(published) = &last
             && published.at.elapsed() < WORLD_PICTURE_INTERVAL * 2
         {
             return Some(published.picture.clone());
         }
-        if !self.is_requested.swap(true, Ordering::AcqRel) && !ask() {
+        if !self.is_requested.swap(true, Ordering::AcqRel) && !request() {
             self.is_requested.store(false, Ordering::Release);
             return None;
         }
-        // Who has never been shown anything has nothing to go by.
+        // Without any picture so far, the reader waits longer.
         let patience = if last.is_some() { WORLD_PICTURE_INTERVAL } else { WORLD_VISIT_TIMEOUT };
-        match timeout(patience, news.changed()).await {
-            Ok(Ok(())) => news.borrow_and_update().as_ref().map(|published| published.picture.clone()),
-            // The writer is gone.
+        match timeout(patience, newest.changed()).await {
+            Ok(Ok(())) => newest.borrow_and_update().as_ref().map(|published| published.picture.clone()),
             Ok(Err(_)) => None,
             Err(_) => last.map(|published| published.picture),
         }
@@ -70,14 +67,14 @@ impl Pictures {
         self.newest.borrow().as_ref().map(|published| published.picture.clone())
     }
 
-    /// Whether somebody has looked since this was asked last.
+    /// Whether a reader has come since the last call.
     pub(super) fn take_wanted(&self) -> bool {
         self.is_wanted.swap(false, Ordering::Relaxed)
     }
 
-    /// Publishes the world as it is, over an old picture if there is one that nobody reads.
+    /// Publishes the world as it is, in the memory of an old picture if one has no readers.
     pub(super) fn publish(&self, world: &World) {
-        // Before it is made: who asks from here on may want a newer one.
+        // Before it is made: later readers may want a newer one.
         self.is_requested.store(false, Ordering::Release);
         let mut spare = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let picture = match spare.take().and_then(Arc::into_inner) {
@@ -91,7 +88,7 @@ impl Pictures {
         *spare = self.newest.send_replace(Some(published)).map(|old| old.picture);
     }
 
-    /// There are no more pictures: the memory is given back, and who waits is told.
+    /// Ends the pictures: frees the memory and wakes waiting readers.
     pub(super) fn end(&self) {
         self.is_requested.store(false, Ordering::Release);
         *self.spare.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -99,7 +96,7 @@ impl Pictures {
     }
 }
 
-/// When a writer publishes: once a tick while somebody looks.
+/// When a writer publishes: once a tick while there are readers.
 pub(super) struct PictureSchedule {
     last: Option<Instant>,
     requested_at: Option<Instant>,
@@ -110,18 +107,17 @@ impl PictureSchedule {
         Self { last: None, requested_at: None }
     }
 
-    /// Somebody asks for a picture, because there is no fresh one.
+    /// A reader requests a picture, because there is no fresh one.
     pub(super) fn request(&mut self, now: Instant) {
         self.requested_at = Some(now);
     }
 
-    /// When the next one is due, if anybody has looked lately.
+    /// When the next one is due, if there were readers lately.
     pub(super) fn due(&self) -> Option<Instant> {
         let looked_at = self.requested_at?;
         Some(self.last.map_or(looked_at, |last| last + WORLD_PICTURE_INTERVAL))
     }
 
-    /// Whether to publish now.
     pub(super) fn is_due(&mut self, now: Instant, pictures: &Pictures) -> bool {
         if self.due().is_none_or(|due| now < due) {
             return false;

@@ -1,4 +1,4 @@
-//! The real outside of worlds: the store, the clock, and whoever counts claims.
+//! The real environment of worlds: the store, the clock, and the aggregator of claims.
 
 use super::environment::WorldEnvironment;
 use crate::app::App;

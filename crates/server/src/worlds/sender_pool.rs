@@ -1,9 +1,9 @@
-//! Tellers: threads that encode what writers hand over and send it, so that no move waits for many system calls. What one outlet is told
-//! goes through one teller, in order; a few answers, behind which nobody waits, the writer tells itself, because waking a teller
-//! would cost more than they do.
+//! Sender threads: they encode what writers hand over and send it, so that no move waits for many system calls. All messages for one sink
+//! go through one thread, in order. A few answers with nothing queued before them are sent by the writer itself, because waking a sender
+//! thread would cost more.
 //!
-//! Values travel in sheaves: lists that go back and forth between a writer and its teller, so that nothing is allocated once they
-//! have grown. Knows neither worlds nor formats.
+//! Values travel in batches: lists that go back and forth between a writer and a sender thread, so that nothing is allocated once they have
+//! grown. Knows neither worlds nor formats.
 
 use super::client_sink::{ClientSink, CloseReason, OutboundMessage};
 use super::mailbox::Mailbox;
@@ -16,24 +16,24 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Sheaves of one teller that are kept for later.
+/// Empty batches that one sender thread keeps for later.
 const SPARES_MAX: usize = 8;
-/// Notes of a sheaf after which it is handed over: small enough that the first of them do not wait for the last.
+/// Items of a batch after which it is handed over: small enough that the first of them do not wait for the last.
 const BATCH_ITEMS_MAX: usize = 256;
 /// Bytes of a frame buffer that are kept.
 const BUFFER_BYTES_KEPT: usize = 64 * 1024;
 
-/// One thing to tell one outlet.
+/// One message for one sink.
 enum BatchItem {
     Answer(Answer),
-    /// The view at this place of the sheaf.
+    /// The view at this index of the batch.
     View(usize),
     Event(Arc<HuntEvent>),
     ViewChanged(Option<ViewOptions>),
     Close(CloseReason),
 }
 
-/// What one teller is to tell, in order.
+/// What one sender thread is to send, in order.
 #[derive(Default)]
 pub(super) struct SendBatch {
     items: Vec<(Arc<dyn ClientSink>, BatchItem)>,
@@ -42,7 +42,7 @@ pub(super) struct SendBatch {
     queued_at: Option<Instant>,
 }
 
-/// The tellers of a process, for everybody who has something to tell. When the last handle goes, they tell what they have and end.
+/// The sender threads of a process. When the last handle is dropped, they send what they have and end.
 #[derive(Clone)]
 pub(super) struct SenderPool(Arc<SenderThreads>);
 
@@ -50,138 +50,137 @@ struct SenderThreads {
     threads: Vec<Arc<SenderThread>>,
 }
 
-/// One teller, as writers see it.
+/// One sender thread, as writers see it.
 struct SenderThread {
     mailbox: Mailbox<(), SendBatch>,
     spares: Mutex<Vec<SendBatch>>,
-    /// Notes handed over and not told yet.
+    /// Items handed over and not sent yet.
     unsent: AtomicUsize,
     metrics: Arc<Metrics>,
 }
 
-/// A writer's side: a sheaf in the making for each teller.
+/// A writer's side: a batch in the making for each sender thread.
 pub(super) struct OutboundBuffer {
     senders: SenderPool,
     batches: Vec<SendBatch>,
-    /// Frames of what it tells itself.
+    /// Frames that the writer sends itself.
     frames: Vec<u8>,
 }
 
 impl SenderPool {
-    /// Starts so many tellers.
+    /// Starts `count` sender threads.
     ///
     /// # Errors
-    /// When the system gives no threads.
+    /// When the system cannot start a thread.
     pub(super) fn start(count: usize, metrics: &Arc<Metrics>) -> io::Result<Self> {
-        let teller = || {
-            let (tray, spares, untold) = (Mailbox::new(0), Mutex::default(), AtomicUsize::new(0));
-            Arc::new(SenderThread { mailbox: tray, spares, unsent: untold, metrics: metrics.clone() })
+        let thread = || {
+            let (mailbox, spares, unsent) = (Mailbox::new(0), Mutex::default(), AtomicUsize::new(0));
+            Arc::new(SenderThread { mailbox, spares, unsent, metrics: metrics.clone() })
         };
-        let crew = SenderThreads { threads: std::iter::repeat_with(teller).take(count.max(1)).collect() };
-        for teller in &crew.threads {
-            let teller = teller.clone();
-            std::thread::Builder::new().name("world-teller".to_owned()).spawn(move || teller.run())?;
+        let threads = SenderThreads { threads: std::iter::repeat_with(thread).take(count.max(1)).collect() };
+        for thread in &threads.threads {
+            let thread = thread.clone();
+            std::thread::Builder::new().name("world-teller".to_owned()).spawn(move || thread.run())?;
         }
-        Ok(Self(Arc::new(crew)))
+        Ok(Self(Arc::new(threads)))
     }
 
-    /// Whether so much waits to be told that nobody should ask for more.
+    /// Whether so much is unsent that clients should not ask for more.
     pub(super) fn is_behind(&self) -> bool {
-        self.0.threads.iter().any(|teller| teller.unsent.load(Ordering::Relaxed) > WORLD_UNSENT_MAX)
+        self.0.threads.iter().any(|thread| thread.unsent.load(Ordering::Relaxed) > WORLD_UNSENT_MAX)
     }
 
-    /// Whether hardly anything waits to be told.
+    /// Whether hardly anything is unsent.
     fn is_nearly_drained(&self) -> bool {
-        self.0.threads.iter().all(|teller| teller.unsent.load(Ordering::Relaxed) < WORLD_EVENTS_PER_SLICE as usize)
+        self.0.threads.iter().all(|thread| thread.unsent.load(Ordering::Relaxed) < WORLD_EVENTS_PER_SLICE as usize)
     }
 
-    /// A writer's side.
     pub(super) fn buffer(&self) -> OutboundBuffer {
-        let sheaves = self.0.threads.iter().map(|teller| teller.take_spare()).collect();
-        OutboundBuffer { senders: self.clone(), batches: sheaves, frames: Vec::new() }
+        let batches = self.0.threads.iter().map(|thread| thread.take_spare()).collect();
+        OutboundBuffer { senders: self.clone(), batches, frames: Vec::new() }
     }
 }
 
 impl Drop for SenderThreads {
     fn drop(&mut self) {
-        self.threads.iter().for_each(|teller| teller.mailbox.close());
+        self.threads.iter().for_each(|thread| thread.mailbox.close());
     }
 }
 
 impl OutboundBuffer {
-    /// Tells an answer. `line` is a number of the outlet's, always the same.
-    pub(super) fn answer(&mut self, line: u32, outlet: &Arc<dyn ClientSink>, answer: Answer) {
-        self.push(line, outlet, BatchItem::Answer(answer));
+    /// Queues an answer. `index` is the sink's index, always the same.
+    pub(super) fn answer(&mut self, index: u32, sink: &Arc<dyn ClientSink>, answer: Answer) {
+        self.push(index, sink, BatchItem::Answer(answer));
     }
 
-    /// Tells a view that `cut` cuts, unless it finds that there is nothing to see. Whether there was.
+    /// Queues a view that `write_view` writes; returns whether there was anything to see.
     pub(super) fn view(
         &mut self,
-        line: u32,
-        outlet: &Arc<dyn ClientSink>,
-        cut: impl FnOnce(&mut ViewDelta) -> bool,
+        index: u32,
+        sink: &Arc<dyn ClientSink>,
+        write_view: impl FnOnce(&mut ViewDelta) -> bool,
     ) -> bool {
-        let at = self.thread_index(line);
-        let sheaf = &mut self.batches[at];
-        if sheaf.views_used == sheaf.views.len() {
-            sheaf.views.push(ViewDelta::default());
+        let at = self.thread_index(index);
+        let batch = &mut self.batches[at];
+        if batch.views_used == batch.views.len() {
+            batch.views.push(ViewDelta::default());
         }
-        let place = sheaf.views_used;
-        if !cut(&mut sheaf.views[place]) {
+        let view = batch.views_used;
+        if !write_view(&mut batch.views[view]) {
             return false;
         }
-        sheaf.views_used += 1;
-        self.push(line, outlet, BatchItem::View(place));
+        batch.views_used += 1;
+        self.push(index, sink, BatchItem::View(view));
         true
     }
 
-    /// Tells news.
-    pub(super) fn event(&mut self, line: u32, outlet: &Arc<dyn ClientSink>, news: &Arc<HuntEvent>) {
-        self.push(line, outlet, BatchItem::Event(news.clone()));
+    /// Queues an event.
+    pub(super) fn event(&mut self, index: u32, sink: &Arc<dyn ClientSink>, event: &Arc<HuntEvent>) {
+        self.push(index, sink, BatchItem::Event(event.clone()));
     }
 
-    /// Tells what is shown from now on.
-    pub(super) fn view_changed(&mut self, line: u32, outlet: &Arc<dyn ClientSink>, options: Option<ViewOptions>) {
-        self.push(line, outlet, BatchItem::ViewChanged(options));
+    /// Queues a change of the view options.
+    pub(super) fn view_changed(&mut self, index: u32, sink: &Arc<dyn ClientSink>, options: Option<ViewOptions>) {
+        self.push(index, sink, BatchItem::ViewChanged(options));
     }
 
-    /// Tells that nothing follows.
-    pub(super) fn close(&mut self, line: u32, outlet: &Arc<dyn ClientSink>, why: CloseReason) {
-        self.push(line, outlet, BatchItem::Close(why));
+    /// Queues the end of the connection.
+    pub(super) fn close(&mut self, index: u32, sink: &Arc<dyn ClientSink>, reason: CloseReason) {
+        self.push(index, sink, BatchItem::Close(reason));
     }
 
-    /// Whether hardly anything of what was handed over waits to be told.
+    /// Whether hardly anything of what was handed over is unsent.
     pub(super) fn is_nearly_drained(&self) -> bool {
         self.senders.is_nearly_drained()
     }
 
-    /// Whether the teller of this outlet has so much to tell that another view would only wait.
-    pub(super) fn is_behind(&self, line: u32) -> bool {
-        let teller = &self.senders.0.threads[self.thread_index(line)];
-        teller.unsent.load(Ordering::Relaxed) > WORLD_UNSENT_MAX / 2
+    /// Whether the thread of this sink has so much to send that another view would only wait.
+    pub(super) fn is_behind(&self, index: u32) -> bool {
+        let thread = &self.senders.0.threads[self.thread_index(index)];
+        thread.unsent.load(Ordering::Relaxed) > WORLD_UNSENT_MAX / 2
     }
 
-    /// Hands everything over, or tells it, where it is little.
+    /// Hands everything over, or sends it here if it is little.
     pub(super) fn flush(&mut self) {
         let mut room = WORLD_INLINE_SENDS_MAX;
         for at in 0..self.batches.len() {
-            let (sheaf, teller) = (&mut self.batches[at], &self.senders.0.threads[at]);
-            let notes = sheaf.items.len();
-            // Views are dear, and what a teller has not told yet goes before this.
-            if notes > room || sheaf.views_used > 0 || teller.unsent.load(Ordering::Acquire) > 0 {
+            let (batch, thread) = (&mut self.batches[at], &self.senders.0.threads[at]);
+            let items = batch.items.len();
+            // Views are expensive to encode, and what a thread has not sent yet goes first.
+            if items > room || batch.views_used > 0 || thread.unsent.load(Ordering::Acquire) > 0 {
                 self.hand_over(at);
-            } else if notes > 0 {
-                room -= notes;
-                sheaf.queued_at = Some(Instant::now());
-                teller.send_batch(sheaf, &mut self.frames);
-                sheaf.items.clear();
+            } else if items > 0 {
+                room -= items;
+                batch.queued_at = Some(Instant::now());
+                thread.send_batch(batch, &mut self.frames);
+                batch.items.clear();
             }
         }
     }
 
-    fn push(&mut self, line: u32, outlet: &Arc<dyn ClientSink>, note: BatchItem) {
-        let at = self.thread_index(line);
-        self.batches[at].items.push((outlet.clone(), note));
+    fn push(&mut self, index: u32, sink: &Arc<dyn ClientSink>, item: BatchItem) {
+        let at = self.thread_index(index);
+        self.batches[at].items.push((sink.clone(), item));
         if self.batches[at].items.len() >= BATCH_ITEMS_MAX {
             self.hand_over(at);
         }
@@ -191,75 +190,77 @@ impl OutboundBuffer {
         if self.batches[at].items.is_empty() {
             return;
         }
-        let teller = &self.senders.0.threads[at];
-        let mut sheaf = std::mem::replace(&mut self.batches[at], teller.take_spare());
-        sheaf.queued_at = Some(Instant::now());
-        teller.unsent.fetch_add(sheaf.items.len(), Ordering::Relaxed);
+        let thread = &self.senders.0.threads[at];
+        let mut batch = std::mem::replace(&mut self.batches[at], thread.take_spare());
+        batch.queued_at = Some(Instant::now());
+        thread.unsent.fetch_add(batch.items.len(), Ordering::Relaxed);
         // Closed only when no handle is left, and this is one.
-        let _ = teller.mailbox.send_control(sheaf);
+        let _ = thread.mailbox.send_control(batch);
     }
 
-    fn thread_index(&self, line: u32) -> usize {
-        line as usize % self.batches.len()
+    fn thread_index(&self, index: u32) -> usize {
+        index as usize % self.batches.len()
     }
 }
 
 impl SenderThread {
     fn run(&self) {
-        let (mut sheaves, mut none, mut frames) = (Vec::new(), Vec::new(), Vec::new());
-        while self.mailbox.recv_batch(&mut none, &mut sheaves, None) {
-            for mut sheaf in sheaves.drain(..) {
-                let notes = sheaf.items.len();
-                self.send_batch(&mut sheaf, &mut frames);
-                // Whoever finds nothing untold tells what follows, in order.
-                self.unsent.fetch_sub(notes, Ordering::Release);
-                self.recycle(sheaf);
+        let (mut batches, mut none, mut frames) = (Vec::new(), Vec::new(), Vec::new());
+        while self.mailbox.recv_batch(&mut none, &mut batches, None) {
+            for mut batch in batches.drain(..) {
+                let items = batch.items.len();
+                self.send_batch(&mut batch, &mut frames);
+                // A writer that finds nothing unsent sends what follows itself, in order.
+                self.unsent.fetch_sub(items, Ordering::Release);
+                self.recycle(batch);
             }
         }
     }
 
-    /// Tells what is in a sheaf. What follows for one outlet goes out together.
-    fn send_batch(&self, sheaf: &mut SendBatch, frames: &mut Vec<u8>) {
-        let mut rest = sheaf.items.as_slice();
-        while let Some((outlet, _)) = rest.first() {
-            let same = rest.iter().take_while(|(other, _)| Arc::ptr_eq(outlet, other)).count();
-            let (notes, others) = rest.split_at(same);
+    /// Sends a batch. Consecutive items for one sink are sent together.
+    fn send_batch(&self, batch: &mut SendBatch, frames: &mut Vec<u8>) {
+        let mut rest = batch.items.as_slice();
+        while let Some((sink, _)) = rest.first() {
+            let same = rest.iter().take_while(|(other, _)| Arc::ptr_eq(sink, other)).count();
+            let (items, others) = rest.split_at(same);
             rest = others;
-            // A defect in one connection's encoding must not silence the others.
-            if catch_unwind(AssertUnwindSafe(|| self.send_to(outlet.as_ref(), notes, &sheaf.views, frames))).is_err() {
-                tracing::error!("telling a connection panicked, by a defect of this program; the connection is ended");
-                outlet.close(CloseReason::Broken);
+            // A defect in one connection's encoding must not stop the others.
+            if catch_unwind(AssertUnwindSafe(|| self.send_to(sink.as_ref(), items, &batch.views, frames))).is_err() {
+                tracing::error!(
+                    "sending to a connection panicked, by a defect of this program; the connection is closed"
+                );
+                sink.close(CloseReason::Broken);
             }
         }
-        if let Some(handed_at) = sheaf.queued_at.take() {
-            self.metrics.worlds().send.observe(handed_at.elapsed());
+        if let Some(queued_at) = batch.queued_at.take() {
+            self.metrics.worlds().send.observe(queued_at.elapsed());
         }
     }
 
     fn send_to(
         &self,
-        outlet: &dyn ClientSink,
-        notes: &[(Arc<dyn ClientSink>, BatchItem)],
+        sink: &dyn ClientSink,
+        items: &[(Arc<dyn ClientSink>, BatchItem)],
         views: &[ViewDelta],
         frames: &mut Vec<u8>,
     ) {
         frames.clear();
         let mut ending = None;
-        for (_, note) in notes {
-            match note {
-                BatchItem::Answer(answer) => outlet.encode(&OutboundMessage::Answer(answer), frames),
-                BatchItem::View(place) => outlet.encode(&OutboundMessage::View(&views[*place]), frames),
-                BatchItem::Event(news) => outlet.encode(&OutboundMessage::Event(news), frames),
-                BatchItem::ViewChanged(options) => outlet.encode(&OutboundMessage::ViewChanged(*options), frames),
-                BatchItem::Close(why) => ending = Some(*why),
+        for (_, item) in items {
+            match item {
+                BatchItem::Answer(answer) => sink.encode(&OutboundMessage::Answer(answer), frames),
+                BatchItem::View(view) => sink.encode(&OutboundMessage::View(&views[*view]), frames),
+                BatchItem::Event(event) => sink.encode(&OutboundMessage::Event(event), frames),
+                BatchItem::ViewChanged(options) => sink.encode(&OutboundMessage::ViewChanged(*options), frames),
+                BatchItem::Close(reason) => ending = Some(*reason),
             }
         }
         if !frames.is_empty() {
             self.metrics.worlds().sent_bytes.add(frames.len() as u64);
-            outlet.send(frames);
+            sink.send(frames);
         }
-        if let Some(why) = ending {
-            outlet.close(why);
+        if let Some(reason) = ending {
+            sink.close(reason);
         }
         if frames.capacity() > BUFFER_BYTES_KEPT {
             *frames = Vec::new();
@@ -270,16 +271,16 @@ impl SenderThread {
         self.spares().pop().unwrap_or_default()
     }
 
-    fn recycle(&self, mut sheaf: SendBatch) {
-        sheaf.items.clear();
-        sheaf.views_used = 0;
+    fn recycle(&self, mut batch: SendBatch) {
+        batch.items.clear();
+        batch.views_used = 0;
         let mut spares = self.spares();
         if spares.len() < SPARES_MAX {
-            spares.push(sheaf);
+            spares.push(batch);
         }
     }
 
-    /// The list is whole even if a holder of the lock panicked.
+    /// The list is consistent even if a holder of the lock panicked.
     fn spares(&self) -> std::sync::MutexGuard<'_, Vec<SendBatch>> {
         self.spares.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,27 +1,26 @@
-//! Many timers with short periods, such as viewers' turns or actors' moves: a ring of lists, one for each tick, so that arming
-//! a timer is one push and a tick's timers lie side by side.
+//! Many timers with short periods, such as viewers' views or actors' moves: a ring of lists, one for each tick, so that arming a timer is
+//! one push and a tick's timers lie side by side.
 //!
-//! A timer is a number and nothing else: its owner knows when exactly it is due, and whether at all; a number that comes up before
-//! its time is armed again. Has no clock: it is told the time, in microseconds since whatever moment its owner chose. Beside
-//! `tables::wheel`, which takes timers out again and reaches any distance: here none is taken out, and a million are armed a second.
+//! A timer is a number and nothing else: its owner knows when exactly it is due, and whether at all; a number that fires before its time is
+//! armed again. Has no clock: the caller passes the time, in microseconds since a moment of its choice. Unlike `tables::timing_wheel`,
+//! which can cancel timers and reaches any distance, this one cannot cancel, and arms a million a second.
 
-/// Ticks of one turn: the longest wait that costs its timer nothing.
+/// Ticks of one revolution: the longest wait without firing early.
 const TICKS: usize = 2_048;
 const WORD_BITS: usize = u64::BITS as usize;
 
 /// Timers by the tick in which they are due.
 pub(super) struct TimerRing {
     tick_us: u64,
-    /// No tick before this one holds anything.
+    /// No tick before this one holds a timer.
     next_tick: u64,
     lists: Vec<Vec<u32>>,
-    /// Which lists hold anything.
+    /// Which lists hold a timer.
     occupied: [u64; TICKS / WORD_BITS],
     armed: usize,
 }
 
 impl TimerRing {
-    /// An empty ring, of ticks of this length.
     pub(super) fn new(tick_us: u64, now_us: u64) -> Self {
         let lists = std::iter::repeat_with(Vec::new).take(TICKS).collect();
         Self { tick_us, next_tick: now_us / tick_us, lists, occupied: [0; TICKS / WORD_BITS], armed: 0 }
@@ -33,7 +32,7 @@ impl TimerRing {
         self.armed
     }
 
-    /// Arms a number: it comes up in the tick that begins at `due_us` or next after it, or a turn before that.
+    /// Arms a number: it fires in the tick that begins at `due_us` or next after it, or whole revolutions before that.
     pub(super) fn arm(&mut self, number: u32, due_us: u64) {
         let farthest = self.next_tick + TICKS as u64 - 1;
         let tick = due_us.div_ceil(self.tick_us).clamp(self.next_tick, farthest);
@@ -43,12 +42,12 @@ impl TimerRing {
         self.armed += 1;
     }
 
-    /// When to call [`TimerRing::expire`] next: nothing comes up before.
+    /// When to call [`TimerRing::expire`] next: no timer fires before.
     pub(super) fn next_us(&self) -> Option<u64> {
         self.first().map(|tick| tick * self.tick_us)
     }
 
-    /// Takes the numbers of the first tick that has begun by `now_us`, into a list that is empty; whether there was one.
+    /// Takes the numbers of the first tick that has begun by `now_us`, into an empty list; returns whether there was one.
     pub(super) fn expire(&mut self, now_us: u64, numbers: &mut Vec<u32>) -> bool {
         let now_tick = now_us / self.tick_us;
         let Some(tick) = self.first().filter(|tick| *tick <= now_tick) else {
@@ -56,7 +55,7 @@ impl TimerRing {
             return false;
         };
         let at = tick as usize % TICKS;
-        // The caller's list stays behind in its place: the lists keep what they have grown to.
+        // Swaps in the caller's list: the lists keep their capacity.
         std::mem::swap(&mut self.lists[at], numbers);
         self.occupied[at / WORD_BITS] &= !(1 << (at % WORD_BITS));
         self.armed -= numbers.len();
@@ -64,14 +63,14 @@ impl TimerRing {
         true
     }
 
-    /// The first tick that holds anything.
+    /// The first tick that holds a timer.
     fn first(&self) -> Option<u64> {
         if self.armed == 0 {
             return None;
         }
         let begin = self.next_tick as usize % TICKS;
         let words = TICKS / WORD_BITS;
-        // The word in which the turn begins is looked at twice: its end first, its beginning last.
+        // The word in which the revolution begins is read twice: its end first, its beginning last.
         let found = (0..=words).find_map(|step| {
             let word = (begin / WORD_BITS + step) % words;
             let bits = match step {
@@ -91,7 +90,7 @@ mod tests {
 
     const TICK_US: u64 = 1_000;
 
-    /// Arms what is given as (moment, wait) and follows the ring, early numbers armed again; when each came up for good.
+    /// Arms timers given as (moment, wait) and follows the ring, arming early numbers again; returns when each fired for good.
     fn fired(begin_us: u64, waits_us: &[u64], step_us: u64) -> Vec<(u32, u64)> {
         let mut ring = TimerRing::new(TICK_US, begin_us);
         let dues: Vec<u64> = waits_us.iter().map(|wait| begin_us + wait).collect();
@@ -131,7 +130,7 @@ mod tests {
             }
         }
 
-        /// Whoever sleeps until the ring says so misses nothing, and does not wake for nothing more often than once a turn.
+        /// A thread that sleeps until the ring says so misses nothing, and does not wake in vain more often than once a revolution.
         #[test]
         fn a_sleeper_is_woken_in_time(begin_us in 0..1u64 << 50, wait_us in 0..20_000_000u64) {
             let mut ring = TimerRing::new(TICK_US, begin_us);

@@ -84,7 +84,7 @@ async fn sow_life(
     match door.sow(cells).await {
         Ok(sown) => Ok(Json(SownLife { sown })),
         Err(SowError::NoLife) => Err(ApiError::NoLife),
-        Err(SowError::TicketError(_)) => Err(VisitError::Busy.into()),
+        Err(SowError::SendError(_)) => Err(VisitError::Busy.into()),
     }
 }
 

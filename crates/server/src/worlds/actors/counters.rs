@@ -1,4 +1,4 @@
-//! What a crew has counted: written by its thread now and then, read by whoever asks.
+//! What one actor worker has counted: its thread writes the counts at intervals, readers take them at any time.
 
 use super::plan::{ActorStats, MoveTime, PlanShare};
 use hdrhistogram::Histogram;
@@ -7,26 +7,26 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Digits of a time that are kept.
 const DIGITS: u8 = 2;
-/// Longest time that is told apart from longer ones, in microseconds.
+/// Longest time that is distinguished from longer ones, in microseconds.
 const MOVE_US_MAX: u64 = 60_000_000;
 /// Reports of which a window consists.
 const WINDOW_REPORTS: usize = 5;
 
-/// Counts of a crew since its last report.
+/// Counts of a worker since its last report.
 pub(super) struct Report {
     pub(super) times: Histogram<u64>,
     pub(super) refused: u64,
     pub(super) missed: u64,
     pub(super) delayed: u64,
     pub(super) mailbox_max: u64,
-    /// As they are, not since the last report.
+    /// Current numbers, not those since the last report.
     pub(super) registered: u32,
     pub(super) moving: u32,
 }
 
-/// What one crew comes to.
+/// The totals of one worker.
 pub(super) struct ActorCounters {
-    /// What is wanted of it.
+    /// The worker's current share of the plan.
     share: Mutex<PlanShare>,
     totals: Mutex<CounterTotals>,
 }
@@ -43,7 +43,6 @@ impl Report {
         Self { times: histogram(), refused: 0, missed: 0, delayed: 0, mailbox_max: 0, registered: 0, moving: 0 }
     }
 
-    /// A move took so long.
     pub(super) fn record_move(&mut self, took_us: u64) {
         self.times.saturating_record(took_us);
     }
@@ -55,17 +54,15 @@ impl ActorCounters {
         Self { share: Mutex::new(share), totals: Mutex::new(counted) }
     }
 
-    /// What is wanted of it now.
     pub(super) fn share(&self) -> PlanShare {
         *self.share.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is wanted of it from now on.
     pub(super) fn set_share(&self, share: PlanShare) {
         *self.share.lock().unwrap_or_else(PoisonError::into_inner) = share;
     }
 
-    /// Takes over what was counted; the report begins anew.
+    /// Adds a report to the totals; the report starts again from zero.
     pub(super) fn add_report(&self, report: &mut Report) {
         let times = std::mem::replace(&mut report.times, histogram());
         let mut counted = self.lock();
@@ -87,12 +84,12 @@ impl ActorCounters {
     }
 }
 
-/// Several crews' counts together.
-pub(super) fn stats(tallies: &[Arc<ActorCounters>]) -> ActorStats {
+/// The sum over several workers.
+pub(super) fn stats(counters: &[Arc<ActorCounters>]) -> ActorStats {
     let (mut run, mut window, mut all) = (histogram(), histogram(), ActorStats::default());
-    for tally in tallies {
-        all.planned += tally.share().plan.count;
-        let counted = tally.lock();
+    for counters in counters {
+        all.planned += counters.share().plan.count;
+        let counted = counters.lock();
         run += &counted.run;
         counted.window.iter().for_each(|times| window += times);
         let stats = &counted.stats;
@@ -129,19 +126,19 @@ mod tests {
     use crate::worlds::actors::ActorPlan;
 
     #[test]
-    fn crews_are_counted_together_and_the_window_forgets() {
-        let tallies = [0, 1].map(|crew| Arc::new(ActorCounters::new(ActorPlan::of(5).share(crew, 2))));
+    fn workers_are_summed_and_the_window_forgets() {
+        let counters = [0, 1].map(|worker| Arc::new(ActorCounters::new(ActorPlan::of(5).share(worker, 2))));
         let mut report = Report::new();
         report.record_move(50_000);
         (report.registered, report.moving, report.missed, report.mailbox_max) = (3, 1, 2, 9);
-        tallies[0].add_report(&mut report);
+        counters[0].add_report(&mut report);
         for _ in 0..WINDOW_REPORTS {
             report.record_move(1_000);
-            tallies[0].add_report(&mut report);
+            counters[0].add_report(&mut report);
         }
         (report.registered, report.moving) = (2, 2);
-        tallies[1].add_report(&mut report);
-        let stats = stats(&tallies);
+        counters[1].add_report(&mut report);
+        let stats = stats(&counters);
         assert_eq!((stats.planned, stats.registered, stats.moving), (5, 5, 3));
         assert_eq!((stats.missed, stats.mailbox_max), (2, 9));
         assert_eq!((stats.run.moves, stats.window.moves), (6, 5));

@@ -1,32 +1,32 @@
-//! Where a crew of actors gets its answers: one tray for all of them.
+//! Where an actor worker gets its answers: one mailbox for all its actors.
 
 use super::plan::PlanShare;
 use crate::worlds::client_sink::CloseReason;
 use crate::worlds::mailbox::Mailbox;
 use engine::worlds::{Answer, MoverRef, Refusal};
 
-/// What a crew is told beside answers.
+/// What a worker is sent besides answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::worlds) enum ActorWorkerMessage {
-    /// The crew has this number in the world.
+    /// The worker has this number in the world.
     Attached(u16),
-    /// An actor has come in.
+    /// An actor is in the world.
     Registered { actor: u32, seat: MoverRef, next_seq: u32 },
-    /// The world did not let an actor in.
+    /// The world refused an actor.
     Refused { actor: u32, refusal: Refusal },
-    /// This is wanted from now on.
+    /// The plan from now on.
     PlanChanged(PlanShare),
     /// The world has left memory.
     Ended(CloseReason),
 }
 
-/// The desk of one crew.
+/// The mailbox of one worker.
 pub(in crate::worlds) struct ActorInbox {
     pub(in crate::worlds) mailbox: Mailbox<Answer, ActorWorkerMessage>,
 }
 
 impl ActorInbox {
-    /// An empty desk. Each actor waits for one answer at most, so that the tray is bounded by their number.
+    /// An empty mailbox. Each actor waits for one answer at most, so their number bounds the mailbox.
     pub(in crate::worlds) fn new() -> Self {
         Self { mailbox: Mailbox::new(usize::MAX) }
     }

@@ -1,8 +1,8 @@
-//! Actors: movers of our own, for load and for life. Each has its own identity, its own timer, and its own move, which goes through the
-//! same mailbox as everybody's and whose answer is awaited and timed from the moment for which it was intended.
+//! Actors: built-in movers, for load and to bring a world to life. Each has its own identity, timer and move. A move goes through the same
+//! mailbox as every client's, and its answer is timed from the moment for which the move was intended.
 //!
-//! `crew` is the thread that lets them move; several moves travel together when they are due together, and none is made before it is
-//! due. When their world leaves memory the crew visits it again, as everybody does.
+//! `worker` is the thread that moves them. Moves that are due together are sent together, and none is made before it is due. When their
+//! world leaves memory the worker visits it again, as a client would.
 
 mod counters;
 pub(super) mod inbox;
@@ -24,34 +24,32 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 use worker::ActorWorker;
 
-/// The crews of a process, by world.
+/// The actor workers of a process, by world.
 #[derive(Default)]
 pub(super) struct ActorRegistry(Mutex<BTreeMap<WorldName, Vec<RegisteredWorker>>>);
 
-/// A crew, as its process sees it.
+/// A worker as its process sees it.
 struct RegisteredWorker {
     counters: Arc<ActorCounters>,
-    /// Where it is told how many are wanted, while it moves.
+    /// Where it receives changes of the plan, while it runs.
     inbox: Arc<Mutex<Option<Arc<ActorInbox>>>>,
 }
 
-/// Why actors were not let loose.
+/// Why actors were not started.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ActorError {
-    /// So many may not be.
     #[error("at most {ACTORS_MAX} actors move in one world")]
     TooMany,
-    /// They would begin outside of the world.
     #[error(transparent)]
     SpawnOutOfBounds(#[from] SpawnOutOfBounds),
-    /// The world is not to be had here.
+    /// The world cannot be visited here.
     #[error(transparent)]
     Visit(#[from] VisitError),
 }
 
 impl Worlds {
-    /// Lets actors move in a world by this plan. Where some move already, those who come from now on begin as it says, and all go on
-    /// at its pace; with a count of 0 all go.
+    /// Runs actors in a world by this plan. If some move already, those that start from now on begin as the plan says, and all continue at
+    /// its pace; a count of 0 removes all.
     ///
     /// # Errors
     /// See [`ActorError`].
@@ -59,94 +57,98 @@ impl Worlds {
         if plan.count > ACTORS_MAX {
             return Err(ActorError::TooMany);
         }
-        // Whoever asks learns whether the world can be had.
-        let door = self.visit(name).await?;
-        plan.check_spawn(name, door.info().settings.size)?;
+        // The caller learns whether the world can be visited.
+        let world = self.visit(name).await?;
+        plan.check_spawn(name, world.info().settings.size)?;
         self.start_actors(name, plan);
         Ok(())
     }
 
-    /// The same without a look whether the world can be had now: the crews visit it until it can.
+    /// The same without checking that the world can be visited now: the workers try until it can.
     pub(super) fn start_actors(&self, name: &WorldName, plan: ActorPlan) {
-        let crews = u32::try_from(self.config().actor_threads.max(1)).unwrap_or(1);
-        let mut register = self.shared.actors.lock();
-        if let Some(posted) = register.get(name) {
-            posted.iter().zip(0..).for_each(|(posted, crew)| posted.set_share(plan.share(crew, crews)));
+        let workers = u32::try_from(self.config().actor_threads.max(1)).unwrap_or(1);
+        let mut registry = self.shared.actors.lock();
+        if let Some(registered) = registry.get(name) {
+            registered
+                .iter()
+                .zip(0..)
+                .for_each(|(registered, worker)| registered.set_share(plan.share(worker, workers)));
         } else if plan.count > 0 {
-            let posted = (0..crews).map(|crew| self.start_worker(name, plan.share(crew, crews), crew)).collect();
-            register.insert(name.clone(), posted);
+            let registered =
+                (0..workers).map(|worker| self.start_worker(name, plan.share(worker, workers), worker)).collect();
+            registry.insert(name.clone(), registered);
         }
     }
 
-    /// What the actors of a world come to; nothing when there are none.
+    /// Statistics of a world's actors; `None` when it has none.
     #[must_use]
     pub fn actors(&self, name: &WorldName) -> Option<ActorStats> {
-        let register = self.shared.actors.lock();
-        let tallies: Vec<_> = register.get(name)?.iter().map(|posted| posted.counters.clone()).collect();
-        drop(register);
-        Some(counters::stats(&tallies))
+        let registry = self.shared.actors.lock();
+        let counters: Vec<_> = registry.get(name)?.iter().map(|registered| registered.counters.clone()).collect();
+        drop(registry);
+        Some(counters::stats(&counters))
     }
 
-    /// Starts a crew: a task that visits the world and, while it is here, a thread that lets actors move.
+    /// Starts a worker: a task that visits the world and, while the world is in memory, a thread that moves actors.
     fn start_worker(&self, name: &WorldName, share: PlanShare, number: u32) -> RegisteredWorker {
-        let (tally, place) = (Arc::new(ActorCounters::new(share)), Arc::new(Mutex::new(None)));
-        let posted = RegisteredWorker { counters: tally.clone(), inbox: place.clone() };
+        let (counters, current_inbox) = (Arc::new(ActorCounters::new(share)), Arc::new(Mutex::new(None)));
+        let registered = RegisteredWorker { counters: counters.clone(), inbox: current_inbox.clone() };
         let (worlds, name) = (self.clone(), name.clone());
         tokio::spawn(async move {
-            let mut said = None;
-            while tally.share().plan.count > 0 {
+            let mut logged = None;
+            while counters.share().plan.count > 0 {
                 match worlds.visit(&name).await {
-                    Ok(door) => {
-                        said = None;
-                        let desk = Arc::new(ActorInbox::new());
-                        *lock(&place) = Some(desk.clone());
+                    Ok(world) => {
+                        logged = None;
+                        let inbox = Arc::new(ActorInbox::new());
+                        *lock(&current_inbox) = Some(inbox.clone());
                         let (ended, has_ended) = oneshot::channel();
-                        let (metrics, tally) = (worlds.shared.metrics.clone(), tally.clone());
-                        let crew = move || {
-                            ActorWorker::new(door, desk, number, tally, metrics).run();
+                        let (metrics, counters) = (worlds.shared.metrics.clone(), counters.clone());
+                        let worker = move || {
+                            ActorWorker::new(world, inbox, number, counters, metrics).run();
                             let _ = ended.send(());
                         };
-                        if let Err(error) = std::thread::Builder::new().name("world-actors".to_owned()).spawn(crew) {
-                            tracing::error!(%error, "the thread of actors cannot be started");
+                        if let Err(error) = std::thread::Builder::new().name("world-actors".to_owned()).spawn(worker) {
+                            tracing::error!(%error, "cannot start the thread of actors");
                         }
-                        // However it ended: an error is a crew that broke down.
+                        // An error is a worker that panicked.
                         let _ = has_ended.await;
-                        *lock(&place) = None;
+                        *lock(&current_inbox) = None;
                     }
                     Err(VisitError::Draining | VisitError::NoSuchWorld | VisitError::Over) => break,
-                    // Once for each reason: it may be so for as long as another node lives.
-                    Err(why) if said.as_ref() != Some(&why) => {
-                        tracing::warn!(world = %name, error = %why, "actors cannot come into their world; they try again");
-                        said = Some(why);
+                    // Logged once for each reason: it may last as long as another node lives.
+                    Err(reason) if logged.as_ref() != Some(&reason) => {
+                        tracing::warn!(world = %name, error = %reason, "actors cannot enter their world; they try again");
+                        logged = Some(reason);
                     }
                     Err(_) => {}
                 }
                 sleep(ACTOR_REVISIT_DELAY).await;
             }
-            worlds.shared.actors.forget(&name, &tally);
+            worlds.shared.actors.forget(&name, &counters);
         });
-        posted
+        registered
     }
 }
 
 impl RegisteredWorker {
     fn set_share(&self, share: PlanShare) {
         self.counters.set_share(share);
-        if let Some(desk) = &*lock(&self.inbox) {
-            // A crew that has just ended begins anew with this.
-            let _ = desk.mailbox.send_control(ActorWorkerMessage::PlanChanged(share));
+        if let Some(inbox) = &*lock(&self.inbox) {
+            // A worker that has just ended starts again with this share.
+            let _ = inbox.mailbox.send_control(ActorWorkerMessage::PlanChanged(share));
         }
     }
 }
 
 impl ActorRegistry {
-    /// Forgets a crew that has ended, and its world with the last one.
-    fn forget(&self, name: &WorldName, tally: &Arc<ActorCounters>) {
-        let mut register = self.lock();
-        if let Some(posted) = register.get_mut(name) {
-            posted.retain(|posted| !Arc::ptr_eq(&posted.counters, tally));
-            if posted.is_empty() {
-                register.remove(name);
+    /// Removes a worker that has ended, and its world with the last one.
+    fn forget(&self, name: &WorldName, counters: &Arc<ActorCounters>) {
+        let mut registry = self.lock();
+        if let Some(registered) = registry.get_mut(name) {
+            registered.retain(|registered| !Arc::ptr_eq(&registered.counters, counters));
+            if registered.is_empty() {
+                registry.remove(name);
             }
         }
     }
@@ -156,7 +158,7 @@ impl ActorRegistry {
     }
 }
 
-/// What the lists hold is whole even if a holder of the lock panicked.
+/// The data is consistent even if a holder of the lock panicked.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

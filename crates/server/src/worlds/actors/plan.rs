@@ -1,27 +1,27 @@
-//! What somebody wants of actors, and what they come to: plain values.
+//! Plans for actors and their statistics: plain values.
 
 use super::{Cell, Size};
 use crate::config::Config;
 use engine::ids::WorldName;
 use std::time::Duration;
 
-/// How actors are let loose.
+/// How actors are started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActorPlan {
     /// How many.
     pub count: u32,
-    /// Pause before each one comes in; zero lets them come as fast as the world takes them in.
+    /// Pause before each actor enters; with zero they enter as fast as the world accepts them.
     pub start_delay: Duration,
-    /// Where they begin; anywhere free without it.
+    /// Where they begin; on any free cell without it.
     pub spawn: Option<Cell>,
-    /// From one move of an actor to its next. When in it each one begins is drawn.
+    /// From one move of an actor to its next. Each actor's phase in it is random.
     pub period: Duration,
-    /// By how much each wait is longer or shorter, at most.
+    /// The most by which each wait is longer or shorter.
     pub jitter: Duration,
 }
 
 impl ActorPlan {
-    /// The actors that the configuration lets loose.
+    /// The actors that the configuration asks for.
     #[must_use]
     pub fn of_config(config: &Config) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl ActorPlan {
         }
     }
 
-    /// Whether actors can begin so in a world of this size.
+    /// Checks that the start cell lies inside a world of this size.
     ///
     /// # Errors
     /// [`SpawnOutOfBounds`].
@@ -44,7 +44,7 @@ impl ActorPlan {
         }
     }
 
-    /// So many actors, anywhere, a move a second each.
+    /// `count` actors that start anywhere and move once a second each.
     #[must_use]
     pub fn of(count: u32) -> Self {
         let (start_delay, jitter) = (Duration::ZERO, Duration::ZERO);
@@ -52,47 +52,44 @@ impl ActorPlan {
     }
 }
 
-/// Actors would begin on a cell that the world does not have.
+/// The start cell of the actors lies outside the world.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "actors cannot begin at {},{}: the world {name} has {} x {} cells; choose x from 0 to {} and y from 0 to {}",
     at.x, at.y, size.width, size.height, size.width - 1, size.height - 1
 )]
 pub struct SpawnOutOfBounds {
-    /// Where they were to begin.
     pub at: Cell,
-    /// The world.
     pub name: WorldName,
-    /// What it has.
     pub size: Size,
 }
 
-/// What one crew of several does of a plan.
+/// The share of one worker in a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::worlds) struct PlanShare {
-    /// The plan, with this crew's number of actors.
+    /// The plan, with this worker's number of actors.
     pub(super) plan: ActorPlan,
-    /// Pause before the crew's first actor.
+    /// Pause before the worker's first actor.
     pub(super) first_delay: Duration,
-    /// Pause between two of its own: so long that all crews together keep the plan's.
+    /// Pause between two of its own: so long that all workers together keep the plan's pace.
     pub(super) spawn_interval: Duration,
 }
 
 impl ActorPlan {
-    /// What crew `crew` of `crews` does of it.
-    pub(super) fn share(self, crew: u32, crews: u32) -> PlanShare {
-        let count = self.count / crews + u32::from(crew < self.count % crews);
-        let (lead, pace) = (self.start_delay * crew, self.start_delay * crews);
+    /// The share of worker `worker` of `workers`.
+    pub(super) fn share(self, worker: u32, workers: u32) -> PlanShare {
+        let count = self.count / workers + u32::from(worker < self.count % workers);
+        let (lead, pace) = (self.start_delay * worker, self.start_delay * workers);
         PlanShare { plan: Self { count, ..self }, first_delay: lead, spawn_interval: pace }
     }
 }
 
-/// How long moves took, from the moment for which each was intended to its answer, in milliseconds.
+/// How long moves took, from the moment for which each was intended until its answer, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MoveTime {
-    /// Moves that were answered.
+    /// Moves that have an answer.
     pub moves: u64,
-    /// Half of them took no longer; nothing of none.
+    /// The median; `None` without moves.
     pub p50_ms: Option<f64>,
     /// 99 of 100.
     pub p99_ms: Option<f64>,
@@ -102,25 +99,24 @@ pub struct MoveTime {
     pub max_ms: Option<f64>,
 }
 
-/// What the actors of a world come to. What was planned, who came in and who has moved are counted apart: one is no proof of
-/// another.
+/// Statistics of a world's actors. Planned, registered and moving actors are counted apart: none of these implies another.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ActorStats {
-    /// Actors that were asked for.
+    /// Actors that the plan asks for.
     pub planned: u32,
-    /// Actors that the world has let in.
+    /// Actors that the world has accepted.
     pub registered: u32,
-    /// Actors whose first move was answered.
+    /// Actors whose first move has an answer.
     pub moving: u32,
-    /// Moves that the world refused, for a tree or the edge of the grid as well.
+    /// Moves that the world refused, also because of a tree or the edge of the grid.
     pub refused: u64,
-    /// Moves that fell out: the actor's last one was not answered yet, or its timer came a whole period late.
+    /// Moves that were skipped: the actor's last one had no answer yet, or its timer fired a whole period late.
     pub missed: u64,
-    /// Moves that had to wait because the mailbox was full.
+    /// Moves that waited because the mailbox was full.
     pub delayed: u64,
-    /// Longest mailbox that a move found.
+    /// Longest mailbox that a move saw.
     pub mailbox_max: u64,
-    /// Since the actors were let loose.
+    /// Since the actors were started.
     pub run: MoveTime,
     /// Over the last seconds.
     pub window: MoveTime,
@@ -131,10 +127,10 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(count: u32, start_delay_ms: u64, crews: u32, want: &[(u32, u64, u64)]) {
+    fn check(count: u32, start_delay_ms: u64, workers: u32, want: &[(u32, u64, u64)]) {
         let plan = ActorPlan { start_delay: Duration::from_millis(start_delay_ms), ..ActorPlan::of(count) };
-        let shares: Vec<_> = (0..crews)
-            .map(|crew| plan.share(crew, crews))
+        let shares: Vec<_> = (0..workers)
+            .map(|worker| plan.share(worker, workers))
             .map(|share| {
                 (share.plan.count, share.first_delay.as_millis() as u64, share.spawn_interval.as_millis() as u64)
             })
@@ -143,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn crews_together_do_what_was_planned_at_its_pace() {
+    fn workers_together_do_what_was_planned_at_its_pace() {
         check(5, 10, 1, &[(5, 0, 10)]);
         check(5, 10, 2, &[(3, 0, 20), (2, 10, 20)]);
         check(2, 0, 3, &[(1, 0, 0), (1, 0, 0), (0, 0, 0)]);

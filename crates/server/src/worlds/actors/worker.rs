@@ -1,7 +1,7 @@
-//! One crew of actors: a thread with a ring of timers, one for each actor. A move is made when its actor's timer comes up and not before,
-//! from what the actor knows then; moves that come up together travel together.
+//! One actor worker: a thread with a ring of timers, one for each actor. A move is made when its actor's timer fires and not before, from
+//! what the actor knows then; moves that are due together are sent together.
 //!
-//! Time here is the monotonic clock's, in microseconds since the crew began.
+//! Time here is the monotonic clock's, in microseconds since the worker started.
 
 use super::counters::{ActorCounters, Report};
 use super::inbox::{ActorInbox, ActorWorkerMessage};
@@ -16,15 +16,15 @@ use rules::world::{Indicator, Step};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Timers are kept to this many microseconds; moves that come up in one tick travel together.
+/// Resolution of the timers in microseconds; moves that are due in one tick are sent together.
 const TICK_US: u64 = 1_000;
-/// What is known of one actor: 32 bytes, so that two share a cache line and none lies across two.
+/// State of one actor: 32 bytes, so that two share a cache line and none spans two.
 #[derive(Clone, Copy)]
 #[repr(align(32))]
 struct Actor {
-    /// When its timer comes up next.
+    /// When its timer fires next.
     due_us: u64,
-    /// For when the move that is under way was intended.
+    /// The moment for which the move in flight was intended.
     intended_us: u64,
     seat: MoverRef,
     /// The number of its next input.
@@ -35,15 +35,14 @@ struct Actor {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ActorState {
-    /// It was asked for, and has not come in.
+    /// Registration requested, no reply yet.
     Coming,
     /// Its timer runs.
     Resting,
-    /// Its move was made and is not answered.
+    /// Its move has no answer yet.
     Moving,
-    /// It goes once its move is answered.
+    /// It leaves once its move has an answer.
     Leaving,
-    /// It is not there.
     Gone,
 }
 
@@ -51,28 +50,28 @@ pub(super) struct ActorWorker {
     world: WorldHandle,
     inbox: Arc<ActorInbox>,
     share: PlanShare,
-    /// The crew's number in the world, once it sits.
+    /// The worker's number in the world, once it is attached.
     number: Option<u16>,
-    /// Tells this crew's dice from others'.
+    /// Makes this worker's random numbers differ from others'.
     seed: u64,
     actors: Vec<Actor>,
     timers: TimerRing,
     due: Vec<u32>,
-    /// Moves that are made and not handed over yet.
+    /// Moves that are made and not sent yet.
     inputs: Vec<Input>,
     answers: Vec<Answer>,
     messages: Vec<ActorWorkerMessage>,
     registering: usize,
-    /// When the next one may come in.
+    /// When the next actor may enter.
     next_spawn_us: u64,
-    /// Places that are wanted again though their actors have gone.
+    /// Slots of actors that have gone, to be filled again.
     vacant: Vec<u32>,
     target: u32,
     begun: Instant,
     now_us: u64,
     report: Report,
     report_at: Instant,
-    /// What the metrics know of: wanted, here, moving.
+    /// What the metrics show: planned, present, moving.
     exposed: [u32; 3],
     counters: Arc<ActorCounters>,
     metrics: Arc<Metrics>,
@@ -81,16 +80,16 @@ pub(super) struct ActorWorker {
 
 impl ActorWorker {
     pub(super) fn new(
-        door: WorldHandle,
-        desk: Arc<ActorInbox>,
+        world: WorldHandle,
+        inbox: Arc<ActorInbox>,
         number: u32,
-        tally: Arc<ActorCounters>,
+        counters: Arc<ActorCounters>,
         metrics: Arc<Metrics>,
     ) -> Self {
-        let (begun, share) = (Instant::now(), tally.share());
+        let (begun, share) = (Instant::now(), counters.share());
         Self {
-            world: door,
-            inbox: desk,
+            world,
+            inbox,
             share,
             number: None,
             seed: u64::from(number) << 32,
@@ -109,13 +108,13 @@ impl ActorWorker {
             report: Report::new(),
             report_at: begun + ACTOR_REPORT_INTERVAL,
             exposed: [0; 3],
-            counters: tally,
+            counters,
             metrics,
             is_ended: false,
         }
     }
 
-    /// Lets actors move until none is wanted, or the world leaves memory.
+    /// Moves actors until none is wanted, or the world leaves memory.
     pub(super) fn run(mut self) {
         if self.world.add_actor_worker(self.inbox.clone()).is_err() {
             return;
@@ -133,14 +132,14 @@ impl ActorWorker {
         }
     }
 
-    /// Whether any actor is in the world, or on its way.
+    /// Whether any actor is in the world, or about to enter.
     fn has_actors(&self) -> bool {
         self.report.registered > 0 || self.registering > 0
     }
 
     fn wake_at(&self) -> Instant {
         let timer = self.timers.next_us().map(|due_us| self.begun + Duration::from_micros(due_us));
-        // What the mailbox did not take, and who comes in next, are looked at again after a tick.
+        // What the mailbox did not take, and actors still to enter, are tried again after a tick.
         let is_busy = !self.inputs.is_empty() || self.is_below_target();
         let soon = is_busy.then(|| Instant::now() + Duration::from_micros(TICK_US));
         [timer, soon].into_iter().flatten().fold(self.report_at, Instant::min)
@@ -161,7 +160,7 @@ impl ActorWorker {
             match actor.state {
                 ActorState::Moving => actor.state = ActorState::Resting,
                 ActorState::Leaving if number < self.target => {
-                    // It was to go, and is wanted again.
+                    // It was to leave, and is wanted again.
                     (actor.state, actor.due_us) = (ActorState::Resting, self.now_us + micros(self.share.plan.period));
                     self.arm(number);
                 }
@@ -173,31 +172,31 @@ impl ActorWorker {
     }
 
     fn handle_messages(&mut self) {
-        let mut words = std::mem::take(&mut self.messages);
-        for word in words.drain(..) {
-            match word {
+        let mut messages = std::mem::take(&mut self.messages);
+        for message in messages.drain(..) {
+            match message {
                 ActorWorkerMessage::Attached(number) => self.number = Some(number),
                 ActorWorkerMessage::Registered { actor, seat, next_seq } => {
                     self.actor_registered(actor, seat, next_seq)
                 }
                 ActorWorkerMessage::Refused { actor, refusal } => {
-                    tracing::debug!(?refusal, "an actor was not let in");
+                    tracing::debug!(?refusal, "the world refused an actor");
                     self.report.refused += 1;
                     self.registering -= 1;
                     if let Some(actor) = self.actors.get_mut(actor as usize) {
                         actor.state = ActorState::Gone;
                     }
-                    // The world is full: more would not come in either.
+                    // The world is full: further actors would be refused as well.
                     self.target = self.target.min(self.report.registered);
                 }
                 ActorWorkerMessage::PlanChanged(share) => self.apply_plan(share),
                 ActorWorkerMessage::Ended(_) => self.is_ended = true,
             }
         }
-        self.messages = words;
+        self.messages = messages;
     }
 
-    /// Something else is wanted: whoever comes from now on begins as it says, and everybody's next move is the first at its pace.
+    /// Applies a changed plan: actors that start from now on begin as it says, and every actor's next move is the first at its pace.
     fn apply_plan(&mut self, share: PlanShare) {
         (self.share, self.target) = (share, share.plan.count);
         self.next_spawn_us = self.next_spawn_us.max(self.now_us + micros(share.first_delay));
@@ -207,7 +206,7 @@ impl ActorWorker {
         self.vacant = (0..self.target.min(self.actors.len() as u32)).rev().filter(gone).collect();
     }
 
-    /// Those who were the last are forgotten once they have gone.
+    /// Forgets the last actors once they have gone.
     fn forget_gone(&mut self) {
         while self.vacant.is_empty() && self.actors.last().is_some_and(|actor| actor.state == ActorState::Gone) {
             self.actors.pop();
@@ -230,9 +229,9 @@ impl ActorWorker {
         self.number.is_some() && (!self.vacant.is_empty() || (self.actors.len() as u32) < self.target)
     }
 
-    /// Asks for more actors to be let in, as the plan's pace and the places for those under way allow.
+    /// Requests the registration of more actors, as the plan's pace and the limit on pending ones allow.
     fn register_actors(&mut self) {
-        while let Some(crew) = self.number
+        while let Some(worker) = self.number
             && self.is_below_target()
             && self.registering < ACTOR_REGISTRATIONS_MAX
         {
@@ -249,7 +248,7 @@ impl ActorWorker {
                 is_resumable: false,
                 resume: None,
             };
-            if self.world.register_actor(crew, number, registration).is_err() {
+            if self.world.register_actor(worker, number, registration).is_err() {
                 return;
             }
             let seat = MoverRef { slot: 0, id: MoverId(0) };
@@ -263,21 +262,19 @@ impl ActorWorker {
         }
     }
 
-    /// Makes the moves that are due.
     fn make_moves(&mut self) {
-        let Some(crew) = self.number else { return };
+        let Some(worker) = self.number else { return };
         let at_us = self.world.now_us();
         let mut due = std::mem::take(&mut self.due);
         while self.timers.expire(self.now_us, &mut due) {
             for number in due.drain(..) {
-                self.timer_fired(crew, number, at_us);
+                self.timer_fired(worker, number, at_us);
             }
         }
         self.due = due;
     }
 
-    /// An actor's timer came up.
-    fn timer_fired(&mut self, crew: u16, number: u32, at_us: i64) {
+    fn timer_fired(&mut self, worker: u16, number: u32, at_us: i64) {
         let Some(actor) = self.actors.get_mut(number as usize) else { return };
         if number >= self.target {
             match actor.state {
@@ -290,7 +287,7 @@ impl ActorWorker {
         if actor.due_us > self.now_us {
             return self.arm(number);
         }
-        // A timer that comes whole periods late has let moves fall out: they are counted, not made up for.
+        // A timer that fires whole periods late has skipped moves: they are counted, not made up for.
         let period_us = micros(self.share.plan.period).max(1);
         let passed = (self.now_us - actor.due_us) / period_us;
         self.report.missed += passed;
@@ -304,7 +301,7 @@ impl ActorWorker {
                 self.inputs.push(Input {
                     mover: actor.seat,
                     seq: actor.seq,
-                    tag: tag(crew, number),
+                    tag: tag(worker, number),
                     at_us,
                     kind: what,
                 });
@@ -316,13 +313,13 @@ impl ActorWorker {
         self.arm(number);
     }
 
-    /// Sets an actor's timer for its next move; one that rests for long is looked at now and then, for it may be wanted no more.
+    /// Sets an actor's timer for its next move. A long wait is split, since the actor may not be wanted any more.
     fn arm(&mut self, number: u32) {
         let look_us = self.now_us + micros(ACTOR_CHECK_INTERVAL);
         self.timers.arm(number, self.actors[number as usize].due_us.min(look_us));
     }
 
-    /// Hands over what was made; what the mailbox does not take waits for the next tick.
+    /// Sends the moves that were made; what the mailbox does not take waits for the next tick.
     fn send(&mut self) {
         if self.inputs.is_empty() {
             return;
@@ -330,7 +327,7 @@ impl ActorWorker {
         match self.world.enqueue(&mut self.inputs) {
             Ok(waiting) => self.report.mailbox_max = self.report.mailbox_max.max(waiting as u64),
             Err(SendError::Busy) => self.report.delayed += self.inputs.len() as u64,
-            // The desk is told, or was.
+            // The inbox receives the reason, or has it already.
             Err(SendError::Gone(_)) => self.inputs.clear(),
         }
     }
@@ -343,7 +340,7 @@ impl ActorWorker {
         self.report.moving -= u32::from(actor.has_moved);
     }
 
-    /// Tells now and then what was counted.
+    /// Reports the counts at intervals.
     fn report_if_due(&mut self) {
         self.forget_gone();
         let now = Instant::now();
@@ -355,25 +352,25 @@ impl ActorWorker {
 }
 
 impl ActorWorker {
-    /// Hands in what was counted.
+    /// Adds the counts to the metrics and the totals.
     fn submit_report(&mut self) {
-        let (report, figures) = (&self.report, self.metrics.worlds());
-        figures.actor_moves.add(report.times.len());
-        figures.actor_moves_missed.add(report.missed);
+        let (report, metrics) = (&self.report, self.metrics.worlds());
+        metrics.actor_moves.add(report.times.len());
+        metrics.actor_moves_missed.add(report.missed);
         let now = [self.target, report.registered, report.moving];
         let before = std::mem::replace(&mut self.exposed, now);
-        for (gauge, at) in [&figures.actors_planned, &figures.actors, &figures.actors_moving].into_iter().zip(0..) {
+        for (gauge, at) in [&metrics.actors_planned, &metrics.actors, &metrics.actors_moving].into_iter().zip(0..) {
             gauge.replace(before[at] as usize, now[at] as usize);
         }
         for step in report.times.iter_recorded() {
             let took = Duration::from_micros(step.value_iterated_to());
-            figures.actor_move.observe_many(took, step.count_since_last_iteration());
+            metrics.actor_move.observe_many(took, step.count_since_last_iteration());
         }
         self.counters.add_report(&mut self.report);
     }
 }
 
-/// However a crew ends, none of its actors stays behind.
+/// However a worker ends, none of its actors stays in the world.
 impl Drop for ActorWorker {
     fn drop(&mut self) {
         self.inbox.mailbox.close();
@@ -389,7 +386,7 @@ fn micros(span: Duration) -> u64 {
     u64::try_from(span.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// A period, longer or shorter by at most `jitter_us`, never nothing.
+/// A period, longer or shorter by at most `jitter_us`, never zero.
 fn jittered(period_us: u64, jitter_us: u64, chance: u64) -> u64 {
     if jitter_us == 0 {
         return period_us;
@@ -398,7 +395,7 @@ fn jittered(period_us: u64, jitter_us: u64, chance: u64) -> u64 {
     (period_us + sway).saturating_sub(jitter_us).max(1)
 }
 
-/// Dice that need no memory: the same two numbers always give the same (SplitMix64, Steele and others, 2014).
+/// Stateless random numbers: the same two inputs always give the same output (SplitMix64, Steele and others, 2014).
 fn hash_random(who: u64, nth: u64) -> u64 {
     let mut z = who.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(nth.wrapping_mul(0xd1b5_4a32_d192_ed03));
     z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -2,7 +2,7 @@ use super::*;
 use crate::config::Config;
 use std::time::Duration;
 
-/// Worlds of one address: how many, whose, and how long ago somebody did something in each.
+/// Worlds of one address: how many, of which class, and seconds since the last activity in each.
 type Held = (u8, usize, CapacityClass, i64);
 
 const ACTIVE: i64 = 0;
@@ -25,19 +25,19 @@ fn check(others: &[Held], host: u8, new: CapacityClass, want: Result<&[&str], Vi
     let mut loaded = LoadedWorlds::new();
     for (host, count, owned, quiet_s) in others {
         for _ in 0..*count {
-            // Among the worlds of one address, the first is the one in which nothing was done for longest.
+            // Among the worlds of one address, the first was inactive for longest.
             let at_us = now_us - quiet_s * 1_000_000 - 1_000 + loaded.len() as i64;
             let world = Loaded { state: LoadState::Here, ..Loaded::new(*owned, address(*host), at_us) };
             loaded.insert(format!("w{}", loaded.len()).parse().unwrap(), world);
         }
     }
-    let goes = giving_way(&Loaded::new(new, address(host), now_us), &loaded, &settings, now_us);
-    let goes = goes.map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>());
-    assert_eq!(goes, want.map(|names| names.iter().map(ToString::to_string).collect()), "{others:?} {new:?}");
+    let evicted = giving_way(&Loaded::new(new, address(host), now_us), &loaded, &settings, now_us);
+    let evicted = evicted.map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>());
+    assert_eq!(evicted, want.map(|names| names.iter().map(ToString::to_string).collect()), "{others:?} {new:?}");
 }
 
 #[test]
-fn players_leave_room_for_the_others() {
+fn players_worlds_leave_room_for_the_others() {
     use CapacityClass::{Permanent, Server};
     let full = Err(VisitError::YourShare);
     check(&[(1, 5, player(1), ACTIVE)], 1, player(1), Ok(&[]));
@@ -58,13 +58,13 @@ fn the_address_that_holds_most_gives_way_first() {
     check(&[few, (1, 4, player(1), ACTIVE)], 3, player(1), Ok(&["w2"]));
     check(&[few, (1, 4, player(1), SILENT)], 3, player(1), Ok(&["w2"]));
     check(&[few, (1, 4, player(1), ACTIVE)], 1, player(1), Err(VisitError::YourShare));
-    // A silent world gives way before one in which somebody does something, whoever holds more.
+    // An inactive world is evicted before an active one, whichever address holds more.
     check(&[(2, 2, player(1), SILENT), (1, 4, player(1), ACTIVE)], 3, player(1), Ok(&["w0"]));
     check(&[(2, 2, player(1), SILENT), (1, 4, player(1), ACTIVE)], 2, player(1), Ok(&["w0"]));
 }
 
 #[test]
-fn nobody_takes_from_whoever_holds_no_more() {
+fn no_address_takes_from_one_that_holds_no_more() {
     let each: Vec<_> = (1..=6).map(|host| (host, 1, player(1), ACTIVE)).collect();
     check(&each, 7, player(1), Err(VisitError::WorldsFull));
     check(&each, 6, player(1), Err(VisitError::YourShare));
@@ -74,14 +74,14 @@ fn nobody_takes_from_whoever_holds_no_more() {
 }
 
 #[test]
-fn where_cells_are_what_lacks_they_are_what_is_shared() {
+fn a_lack_of_cells_is_shared_by_cells() {
     // Many small worlds take less than one large one.
     let worlds = [(2, 4, player(1), ACTIVE), (1, 1, player(50), ACTIVE), (3, 1, player(46), ACTIVE)];
     check(&worlds, 4, player(2), Ok(&["w0", "w1"]));
     check(&worlds, 4, player(4), Err(VisitError::WorldsFull));
     let worlds = [(2, 3, player(1), ACTIVE), (1, 2, player(30), ACTIVE), (3, 1, player(37), ACTIVE)];
     check(&worlds, 4, player(20), Ok(&["w3"]));
-    // As many as it takes, or none.
+    // As many as needed, or none.
     check(&[(1, 4, player(25), SILENT)], 4, player(60), Ok(&["w0", "w1", "w2"]));
 }
 

@@ -1,45 +1,44 @@
-//! Every order in which a taker and some who bring things may take the steps of a tray, walked through to its end: no two have the turn
-//! at once, and nobody sleeps while something waits for him.
+//! Walks through every interleaving of the mailbox protocol's steps for one consumer and several senders: no two threads consume at once,
+//! and the consumer never sleeps while something is queued.
 //!
-//! A step is what a thread does while it holds the lock. A bell is rung after the lock is let go, wakes who waits at that moment, and is
-//! lost on who does not; it may ring for nothing, and a taker's time may come at any moment.
+//! A step is what a thread does while it holds the lock. A notification is sent after the lock is released, wakes the consumer if it waits
+//! at that moment, and is lost otherwise; wake-ups may be spurious, and the consumer may time out at any moment.
 
 use super::state::MailboxState;
 use std::collections::HashSet;
 
-/// Who moves inputs in lends turns for so few.
+/// Most items for which a sender runs inline.
 const FEW: usize = 1;
 const ROOM: usize = 9;
 
-/// Where the taker is.
+/// Where the consumer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Consumer {
-    /// Awake, and about to look whether anything is there.
+    /// Awake, about to look at the mailbox.
     Checks,
-    /// Waits for the bell, or its time.
+    /// Waits for a notification, or its timeout.
     Parked,
-    /// Its time has come while its turn was lent: waits for the bell.
+    /// Timed out while a sender ran inline: waits for a notification.
     Waits,
-    /// Has its turn, and is about to take.
+    /// Running, about to take everything out.
     Takes,
-    /// The tray is closed, and empty.
+    /// The mailbox is closed and empty.
     Gone,
 }
 
-/// Where somebody is who brings things.
+/// Where a sender is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Sender {
-    /// About to do the next of his deeds.
+    /// About to do its next action.
     Sends,
-    /// Has been lent the turn, and is about to take.
+    /// Runs inline, about to take everything out.
     RunsInline,
-    /// Has taken, and is about to give the turn back; with a reason of his own to wake the taker, or without.
+    /// Has taken everything out, about to finish; with a reason of its own to wake the consumer, or without.
     FinishesInline,
-    /// Has let go of the lock, and is about to ring.
+    /// Has released the lock, about to notify.
     Notifies,
 }
 
-/// What somebody does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum SenderAction {
     Send,
@@ -53,39 +52,39 @@ struct ModelState {
     mailbox: MailboxState<(), ()>,
     consumer: Consumer,
     senders: Vec<(Sender, Vec<SenderAction>)>,
-    /// The bell has rung for a taker who waits.
-    is_rung: bool,
-    /// Somebody has left the taker something to do that is not in the tray.
+    /// A waiting consumer was notified.
+    is_notified: bool,
+    /// A sender has left the consumer work that is not in the mailbox.
     is_owed: bool,
-    /// Things that were brought and not taken.
+    /// Items that were sent and not taken.
     left: usize,
 }
 
 impl ModelState {
-    fn begin(deeds: &[&[SenderAction]]) -> Self {
-        let bringers = deeds.iter().map(|deeds| (Sender::Sends, deeds.to_vec())).collect();
+    fn begin(actions: &[&[SenderAction]]) -> Self {
+        let senders = actions.iter().map(|actions| (Sender::Sends, actions.to_vec())).collect();
         Self {
             mailbox: MailboxState::new(),
             consumer: Consumer::Checks,
-            senders: bringers,
-            is_rung: false,
+            senders,
+            is_notified: false,
             is_owed: false,
             left: 0,
         }
     }
 
-    /// Everything goes out, by whoever has the turn.
+    /// The running thread takes everything out.
     fn take(&mut self) {
-        let (mut things, mut orders) = (Vec::new(), Vec::new());
-        self.mailbox.swap(&mut things, &mut orders);
-        self.left -= things.len() + orders.len();
+        let (mut items, mut control) = (Vec::new(), Vec::new());
+        self.mailbox.swap(&mut items, &mut control);
+        self.left -= items.len() + control.len();
     }
 
     fn try_resume(&mut self) {
         self.consumer = if self.mailbox.try_resume() { Consumer::Takes } else { Consumer::Waits };
     }
 
-    /// What the taker may do next, but that its time comes.
+    /// The consumer's next step, other than a timeout.
     fn consumer_step(&self) -> Option<Self> {
         let mut next = self.clone();
         match self.consumer {
@@ -99,14 +98,14 @@ impl ModelState {
                 next.take();
                 next.consumer = if next.mailbox.is_closed() { Consumer::Gone } else { Consumer::Checks };
             }
-            Consumer::Parked if self.is_rung => {
-                next.is_rung = false;
+            Consumer::Parked if self.is_notified => {
+                next.is_notified = false;
                 if next.mailbox.is_unparked() {
                     next.try_resume();
                 }
             }
-            Consumer::Waits if self.is_rung => {
-                next.is_rung = false;
+            Consumer::Waits if self.is_notified => {
+                next.is_notified = false;
                 next.try_resume();
             }
             Consumer::Parked | Consumer::Waits | Consumer::Gone => return None,
@@ -114,31 +113,31 @@ impl ModelState {
         Some(next)
     }
 
-    /// The taker's time comes.
+    /// The consumer's wait times out.
     fn consumer_timeout(&self) -> Option<Self> {
         let mut next = (self.consumer == Consumer::Parked).then(|| self.clone())?;
-        // A bell that rings at the same moment wakes whoever is awake already.
-        next.is_rung = false;
+        // A notification at the same moment is lost: the consumer is awake already.
+        next.is_notified = false;
         next.try_resume();
         Some(next)
     }
 
-    /// What somebody may do next who brings things.
+    /// The possible next steps of a sender.
     fn sender_steps(&self, at: usize) -> Vec<Self> {
-        let (bringer, deeds) = &self.senders[at];
+        let (sender, actions) = &self.senders[at];
         let mut next = self.clone();
-        let then = |mut next: Self, bringer| {
-            next.senders[at].0 = bringer;
+        let then = |mut next: Self, sender| {
+            next.senders[at].0 = sender;
             next
         };
-        let after = |is_to_ring| if is_to_ring { Sender::Notifies } else { Sender::Sends };
-        match bringer {
+        let after = |should_notify| if should_notify { Sender::Notifies } else { Sender::Sends };
+        match sender {
             Sender::Sends => {
-                let Some(deed) = deeds.first().copied() else { return Vec::new() };
+                let Some(action) = actions.first().copied() else { return Vec::new() };
                 next.senders[at].1.remove(0);
-                let is_lent = next.begin_action(deed);
-                let bringer = if is_lent { Sender::RunsInline } else { after(next.mailbox.unpark()) };
-                vec![then(next, bringer)]
+                let is_inline = next.begin_action(action);
+                let sender = if is_inline { Sender::RunsInline } else { after(next.mailbox.unpark()) };
+                vec![then(next, sender)]
             }
             Sender::RunsInline => {
                 next.take();
@@ -148,24 +147,24 @@ impl ModelState {
                 .map(|is_to_wake| {
                     let mut next = self.clone();
                     next.is_owed |= is_to_wake;
-                    let bringer = after(next.mailbox.finish_inline(is_to_wake));
-                    then(next, bringer)
+                    let sender = after(next.mailbox.finish_inline(is_to_wake));
+                    then(next, sender)
                 })
                 .to_vec(),
             Sender::Notifies => {
-                next.is_rung |= matches!(self.consumer, Consumer::Parked | Consumer::Waits);
+                next.is_notified |= matches!(self.consumer, Consumer::Parked | Consumer::Waits);
                 vec![then(next, Sender::Sends)]
             }
         }
     }
 
-    /// Whether the turn is lent for it.
-    fn begin_action(&mut self, deed: SenderAction) -> bool {
-        match deed {
+    /// Whether the sender is to run inline.
+    fn begin_action(&mut self, action: SenderAction) -> bool {
+        match action {
             SenderAction::Send | SenderAction::SendOrRunInline => {
                 let is_taken = self.mailbox.push_items(&mut vec![()], ROOM).is_ok();
                 self.left += usize::from(is_taken);
-                is_taken && deed == SenderAction::SendOrRunInline && self.mailbox.try_inline(FEW)
+                is_taken && action == SenderAction::SendOrRunInline && self.mailbox.try_inline(FEW)
             }
             SenderAction::SendControl => {
                 self.left += usize::from(self.mailbox.push_control((), ROOM).is_ok());
@@ -179,45 +178,48 @@ impl ModelState {
     }
 
     fn check(&self, is_stuck: bool) {
-        let has_turn = |bringer: &Sender| matches!(bringer, Sender::RunsInline | Sender::FinishesInline);
-        let aside = self.senders.iter().filter(|(bringer, _)| has_turn(bringer)).count();
-        assert!(aside + usize::from(self.consumer == Consumer::Takes) <= 1, "two have the turn: {self:?}");
-        assert!(!self.mailbox.is_parked() || self.mailbox.is_idle(), "it sleeps over what waits: {self:?}");
+        let is_consuming = |sender: &Sender| matches!(sender, Sender::RunsInline | Sender::FinishesInline);
+        let inline = self.senders.iter().filter(|(sender, _)| is_consuming(sender)).count();
+        assert!(inline + usize::from(self.consumer == Consumer::Takes) <= 1, "two threads consume: {self:?}");
+        assert!(
+            !self.mailbox.is_parked() || self.mailbox.is_idle(),
+            "the consumer sleeps while something is queued: {self:?}"
+        );
         if is_stuck {
             let is_served = self.left == 0 && !self.is_owed && self.consumer != Consumer::Waits;
             let is_ended = self.mailbox.is_closed() == (self.consumer == Consumer::Gone);
-            assert!(is_served && is_ended, "nobody goes on: {self:?}");
+            assert!(is_served && is_ended, "no thread can proceed: {self:?}");
         }
     }
 }
 
-/// Walks all ways of some who do these deeds, each in order; how many states there are.
-fn explore(deeds: &[&[SenderAction]]) -> usize {
-    let (mut seen, mut open) = (HashSet::new(), vec![ModelState::begin(deeds)]);
+/// Explores all interleavings of senders that do these actions, each in order; returns the number of states.
+fn explore(actions: &[&[SenderAction]]) -> usize {
+    let (mut seen, mut open) = (HashSet::new(), vec![ModelState::begin(actions)]);
     while let Some(state) = open.pop() {
         if !seen.insert(state.clone()) {
             continue;
         }
-        let mut ways: Vec<ModelState> = (0..state.senders.len()).flat_map(|at| state.sender_steps(at)).collect();
-        ways.extend(state.consumer_step());
-        // A taker may sleep for an hour: what only its time would bring is never done.
-        state.check(ways.is_empty());
-        ways.extend(state.consumer_timeout());
-        open.extend(ways);
+        let mut next_states: Vec<ModelState> = (0..state.senders.len()).flat_map(|at| state.sender_steps(at)).collect();
+        next_states.extend(state.consumer_step());
+        // A consumer may sleep for an hour: work that waits for its timeout counts as never done.
+        state.check(next_states.is_empty());
+        next_states.extend(state.consumer_timeout());
+        open.extend(next_states);
     }
     seen.len()
 }
 
 #[test]
-fn whatever_the_order_one_has_the_turn_and_nothing_is_left() {
+fn in_every_order_one_thread_consumes_and_nothing_is_left() {
     use SenderAction::{Close, Send, SendControl, SendOrRunInline};
-    let casts: [&[&[SenderAction]]; 5] = [
+    let cases: [&[&[SenderAction]]; 5] = [
         &[&[SendOrRunInline, SendOrRunInline]],
         &[&[SendOrRunInline, SendOrRunInline], &[SendOrRunInline, SendOrRunInline]],
         &[&[SendOrRunInline, SendOrRunInline], &[SendOrRunInline], &[SendControl]],
         &[&[SendOrRunInline, SendOrRunInline], &[SendOrRunInline, Send], &[Send]],
         &[&[SendOrRunInline], &[SendOrRunInline], &[SendControl, Close]],
     ];
-    let states: Vec<usize> = casts.into_iter().map(explore).collect();
+    let states: Vec<usize> = cases.into_iter().map(explore).collect();
     assert!(states.iter().all(|count| *count > 20), "{states:?}");
 }

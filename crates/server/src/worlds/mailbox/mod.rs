@@ -1,9 +1,9 @@
-//! How threads hand things to each other in batches: two lists under a lock, exchanged for the taker's empty ones, and one wake-up
-//! however much was put in. A thing that is put in costs its copy and nothing else; nothing is allocated once the lists have grown.
+//! Hands items between threads in batches: two lists under a lock, swapped with the consumer's empty ones, and one wake-up however much was
+//! sent. Sending an item costs its copy; nothing is allocated once the lists have grown.
 //!
-//! One lane is bounded, and says so when it is full; the other is for what comes seldom and must never be refused. While the taker
-//! sleeps, whoever puts a few things in may be lent its turn, and do at once what the taker would be woken for. Knows neither
-//! what the things are nor who hands them over.
+//! The list of items is bounded, and a send fails when it is full; the control list is for rare messages that must never be refused. While
+//! the consumer is parked, a sender of a few items may run its work inline instead of waking it. Knows neither what the items mean nor who
+//! sends them.
 
 #[cfg(test)]
 mod interleavings;
@@ -15,176 +15,175 @@ use state::MailboxState;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Places that a list keeps when it is empty: what a burst took is given back.
+/// Capacity that an empty list keeps: what a burst allocated is freed.
 const CAPACITY_KEPT: usize = 4_096;
 
-/// What one thread takes, in batches, and any number of others put in.
+/// A queue with one consumer, which takes batches, and any number of senders.
 pub(super) struct Mailbox<T, O> {
     state: Mutex<MailboxState<T, O>>,
     condvar: Condvar,
     max: usize,
 }
 
-/// What became of things that were put in.
+/// What happens to items that were sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendOutcome {
-    /// The taker has them, or soon will.
+    /// The consumer has them, or will soon.
     Queued,
-    /// The taker sleeps, and whoever put them in has its turn until [`Mailbox::finish_inline`].
+    /// The consumer is parked; the sender acts for it until [`Mailbox::finish_inline`].
     RunInline,
 }
 
 impl<T, O> Mailbox<T, O> {
-    /// An empty tray with room for `max` things.
+    /// An empty mailbox with room for `max` items.
     pub(super) fn new(max: usize) -> Self {
         Self { state: Mutex::new(MailboxState::new()), condvar: Condvar::new(), max }
     }
 
-    /// Puts in what there is room for, from the front; how many wait now. What was not taken stays in `things`.
+    /// Takes items from the front while there is room; returns how many are queued. The rest stays in `items`.
     ///
     /// # Errors
-    /// Why anything was left.
-    pub(super) fn send(&self, things: &mut Vec<T>) -> Result<usize, TrySendError> {
-        let mut inside = self.lock();
-        let put = inside.push_items(things, self.max);
-        self.notify_consumer(inside);
+    /// Why items are left.
+    pub(super) fn send(&self, items: &mut Vec<T>) -> Result<usize, TrySendError> {
+        let mut state = self.lock();
+        let put = state.push_items(items, self.max);
+        self.notify_consumer(state);
         put
     }
 
-    /// The same; lends the turn to the caller if the taker sleeps and nothing waits but at most `few` things.
+    /// The same; the caller runs inline if the consumer is parked and at most `few` items are queued.
     ///
     /// # Errors
     /// As for [`Mailbox::send`].
-    pub(super) fn send_or_run_inline(&self, things: &mut Vec<T>, few: usize) -> Result<SendOutcome, TrySendError> {
-        let mut inside = self.lock();
-        let put = inside.push_items(things, self.max);
-        if put.is_ok() && inside.try_inline(few) {
+    pub(super) fn send_or_run_inline(&self, items: &mut Vec<T>, few: usize) -> Result<SendOutcome, TrySendError> {
+        let mut state = self.lock();
+        let put = state.push_items(items, self.max);
+        if put.is_ok() && state.try_inline(few) {
             return Ok(SendOutcome::RunInline);
         }
-        self.notify_consumer(inside);
+        self.notify_consumer(state);
         put.map(|_| SendOutcome::Queued)
     }
 
-    /// Gives back a turn that was lent. The taker sleeps on, unless there is something for it to do: something waits, it asked for its
-    /// turn meanwhile, or `is_to_wake`.
+    /// Ends an inline run. The consumer stays parked unless it has something to do: something is queued, it wanted to run meanwhile, or
+    /// `is_to_wake`.
     pub(super) fn finish_inline(&self, is_to_wake: bool) {
-        let mut inside = self.lock();
-        let is_to_ring = inside.finish_inline(is_to_wake);
-        self.unlock_and_notify(inside, is_to_ring);
+        let mut state = self.lock();
+        let should_notify = state.finish_inline(is_to_wake);
+        self.unlock_and_notify(state, should_notify);
     }
 
-    /// Puts in one order, always; gives it back when nobody takes anything any more.
-    pub(super) fn send_control(&self, order: O) -> Result<(), O> {
-        self.try_send_control(order, usize::MAX).map_err(|(_, order)| order)
+    /// Sends a control message without a limit; gives it back when the mailbox is closed.
+    pub(super) fn send_control(&self, message: O) -> Result<(), O> {
+        self.try_send_control(message, usize::MAX).map_err(|(_, message)| message)
     }
 
-    /// Puts in one order unless `max` orders wait already.
-    pub(super) fn try_send_control(&self, order: O, max: usize) -> Result<(), (TrySendError, O)> {
-        let mut inside = self.lock();
-        inside.push_control(order, max)?;
-        self.notify_consumer(inside);
+    /// Sends a control message unless `max` are queued already.
+    pub(super) fn try_send_control(&self, message: O, max: usize) -> Result<(), (TrySendError, O)> {
+        let mut state = self.lock();
+        state.push_control(message, max)?;
+        self.notify_consumer(state);
         Ok(())
     }
 
-    /// Takes everything out, into lists that are empty. Waits until something is there, or until `until`. Whether the tray is
-    /// open, or was not empty: more may come.
-    pub(super) fn recv_batch(&self, things: &mut Vec<T>, orders: &mut Vec<O>, until: Option<Instant>) -> bool {
-        let mut inside = self.lock();
+    /// Takes everything out, into empty lists. Waits until something is queued, or until `until`. Returns whether the mailbox is open or
+    /// was not empty: more may come.
+    pub(super) fn recv_batch(&self, items: &mut Vec<T>, control: &mut Vec<O>, until: Option<Instant>) -> bool {
+        let mut state = self.lock();
         let mut is_late = false;
-        while inside.is_idle() && !is_late {
-            (inside, is_late) = self.park(inside, until);
+        while state.is_idle() && !is_late {
+            (state, is_late) = self.park(state, until);
         }
         if is_late {
-            shrink(things);
-            shrink(orders);
+            shrink(items);
+            shrink(control);
         }
-        inside.swap(things, orders);
-        !inside.is_closed() || !things.is_empty() || !orders.is_empty()
+        state.swap(items, control);
+        !state.is_closed() || !items.is_empty() || !control.is_empty()
     }
 
-    /// Waits like [`Mailbox::recv_batch`], or until it is woken for nothing, and takes nothing out.
+    /// Waits like [`Mailbox::recv_batch`], or until a wake-up without a message, and takes nothing out.
     pub(super) fn wait(&self, until: Instant) {
-        let inside = self.lock();
-        if inside.is_idle() {
-            drop(self.park(inside, Some(until)));
+        let state = self.lock();
+        if state.is_idle() {
+            drop(self.park(state, Some(until)));
         }
     }
 
-    /// Takes everything out that is there, into lists that are empty.
-    pub(super) fn try_recv_batch(&self, things: &mut Vec<T>, orders: &mut Vec<O>) {
-        self.lock().swap(things, orders);
+    /// Takes out what is queued, into empty lists, without waiting.
+    pub(super) fn try_recv_batch(&self, items: &mut Vec<T>, control: &mut Vec<O>) {
+        self.lock().swap(items, control);
     }
 
-    /// Takes nothing more in, and wakes the taker.
+    /// Refuses further messages, and wakes the consumer.
     pub(super) fn close(&self) {
-        let mut inside = self.lock();
-        inside.close();
-        self.notify_consumer(inside);
+        let mut state = self.lock();
+        state.close();
+        self.notify_consumer(state);
     }
 
-    /// Whether nothing more is taken in.
     pub(super) fn is_closed(&self) -> bool {
         self.lock().is_closed()
     }
 
-    /// Whether the taker sleeps, and nobody has its turn.
+    /// Whether the consumer sleeps, and no sender runs inline.
     #[cfg(test)]
     pub(super) fn is_parked(&self) -> bool {
         self.lock().is_parked()
     }
 
-    /// Things that wait.
+    /// Items that are queued.
     pub(super) fn len(&self) -> usize {
         self.lock().items.len()
     }
 
-    /// Lets the turn lie, and sleeps until it is woken or until `until`; gives the turn, and whether it is late. A turn that is lent then is
-    /// waited for.
-    fn park<'a>(&'a self, mut inside: Guard<'a, T, O>, until: Option<Instant>) -> (Guard<'a, T, O>, bool) {
-        inside.park();
+    /// Parks the consumer until it is woken or until `until`; returns the lock, and whether it timed out. Waits for an inline run to
+    /// finish.
+    fn park<'a>(&'a self, mut state: Guard<'a, T, O>, until: Option<Instant>) -> (Guard<'a, T, O>, bool) {
+        state.park();
         let is_late = loop {
             let pause = until.map(|until| until.saturating_duration_since(Instant::now()));
             if pause == Some(Duration::ZERO) {
                 break true;
             }
-            inside = self.wait_for_notify(inside, pause);
-            if inside.is_unparked() {
+            state = self.wait_for_notify(state, pause);
+            if state.is_unparked() {
                 break false;
             }
         };
-        while !inside.try_resume() {
-            inside = self.wait_for_notify(inside, None);
+        while !state.try_resume() {
+            state = self.wait_for_notify(state, None);
         }
         if is_late {
-            // A quiet moment: what a burst took is given back.
-            shrink(&mut inside.items);
-            shrink(&mut inside.control);
+            // A quiet moment: what a burst allocated is freed.
+            shrink(&mut state.items);
+            shrink(&mut state.control);
         }
-        (inside, is_late)
+        (state, is_late)
     }
 
-    fn wait_for_notify<'a>(&self, inside: Guard<'a, T, O>, pause: Option<Duration>) -> Guard<'a, T, O> {
+    fn wait_for_notify<'a>(&self, state: Guard<'a, T, O>, pause: Option<Duration>) -> Guard<'a, T, O> {
         match pause {
-            None => self.condvar.wait(inside).unwrap_or_else(PoisonError::into_inner),
-            Some(pause) => self.condvar.wait_timeout(inside, pause).unwrap_or_else(PoisonError::into_inner).0,
+            None => self.condvar.wait(state).unwrap_or_else(PoisonError::into_inner),
+            Some(pause) => self.condvar.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner).0,
         }
     }
 
-    /// Rings once for everything that is put in until the taker wakes: a ring is a system call.
-    fn notify_consumer(&self, mut inside: Guard<'_, T, O>) {
-        let is_to_ring = inside.unpark();
-        self.unlock_and_notify(inside, is_to_ring);
+    /// Notifies once for everything that is sent until the consumer wakes: a notification is a system call.
+    fn notify_consumer(&self, mut state: Guard<'_, T, O>) {
+        let should_notify = state.unpark();
+        self.unlock_and_notify(state, should_notify);
     }
 
-    /// The bell is rung when the lock is free: who is woken by it wants the lock.
-    fn unlock_and_notify(&self, inside: Guard<'_, T, O>, is_to_ring: bool) {
-        drop(inside);
-        if is_to_ring {
+    /// Notifies after releasing the lock: the woken thread needs it.
+    fn unlock_and_notify(&self, state: Guard<'_, T, O>, should_notify: bool) {
+        drop(state);
+        if should_notify {
             self.condvar.notify_one();
         }
     }
 
-    /// The lists are whole even if a holder of the lock panicked: each is changed by one call.
+    /// The lists are consistent even if a holder of the lock panicked: each is changed by one call.
     fn lock(&self) -> Guard<'_, T, O> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -204,49 +203,49 @@ mod tests {
     use std::sync::Arc;
     use std::thread::JoinHandle;
 
-    /// What one take gives.
-    fn taken(tray: &Mailbox<u32, &'static str>) -> (Vec<u32>, Vec<&'static str>) {
-        let (mut things, mut orders) = (Vec::new(), Vec::new());
-        tray.recv_batch(&mut things, &mut orders, Some(Instant::now()));
-        (things, orders)
+    /// What one receive gives.
+    fn received(mailbox: &Mailbox<u32, &'static str>) -> (Vec<u32>, Vec<&'static str>) {
+        let (mut items, mut control) = (Vec::new(), Vec::new());
+        mailbox.recv_batch(&mut items, &mut control, Some(Instant::now()));
+        (items, control)
     }
 
     #[test]
-    fn what_there_is_no_room_for_stays_with_its_owner() {
-        let tray = Mailbox::new(3);
+    fn items_without_room_stay_with_the_sender() {
+        let mailbox = Mailbox::new(3);
         let mut batch = vec![1, 2];
-        assert_eq!((tray.send(&mut batch), batch.len()), (Ok(2), 0));
+        assert_eq!((mailbox.send(&mut batch), batch.len()), (Ok(2), 0));
         batch.extend([3, 4, 5]);
-        assert_eq!((tray.send(&mut batch), batch.as_slice()), (Err(TrySendError::Full), [4, 5].as_slice()));
-        assert_eq!((tray.send(&mut batch), batch.as_slice()), (Err(TrySendError::Full), [4, 5].as_slice()));
-        assert_eq!(tray.send_control("an order is taken all the same"), Ok(()));
-        assert_eq!(tray.try_send_control("one too many", 1), Err((TrySendError::Full, "one too many")));
-        assert_eq!(taken(&tray), (vec![1, 2, 3], vec!["an order is taken all the same"]));
-        assert_eq!((tray.send(&mut batch), taken(&tray).0), (Ok(2), vec![4, 5]));
+        assert_eq!((mailbox.send(&mut batch), batch.as_slice()), (Err(TrySendError::Full), [4, 5].as_slice()));
+        assert_eq!((mailbox.send(&mut batch), batch.as_slice()), (Err(TrySendError::Full), [4, 5].as_slice()));
+        assert_eq!(mailbox.send_control("a control message is still taken"), Ok(()));
+        assert_eq!(mailbox.try_send_control("one too many", 1), Err((TrySendError::Full, "one too many")));
+        assert_eq!(received(&mailbox), (vec![1, 2, 3], vec!["a control message is still taken"]));
+        assert_eq!((mailbox.send(&mut batch), received(&mailbox).0), (Ok(2), vec![4, 5]));
     }
 
     #[test]
-    fn a_closed_tray_takes_nothing_and_gives_what_it_has() {
-        let tray = Mailbox::new(3);
-        assert_eq!(tray.send(&mut vec![1]), Ok(1));
-        tray.close();
+    fn a_closed_mailbox_refuses_items_and_gives_what_it_has() {
+        let mailbox = Mailbox::new(3);
+        assert_eq!(mailbox.send(&mut vec![1]), Ok(1));
+        mailbox.close();
         let mut batch = vec![2];
-        assert_eq!((tray.send(&mut batch), batch.len()), (Err(TrySendError::Closed), 1));
-        assert_eq!(tray.send_control("late"), Err("late"));
-        assert_eq!(tray.try_send_control("late", 9), Err((TrySendError::Closed, "late")));
-        assert_eq!(taken(&tray).0, [1]);
+        assert_eq!((mailbox.send(&mut batch), batch.len()), (Err(TrySendError::Closed), 1));
+        assert_eq!(mailbox.send_control("late"), Err("late"));
+        assert_eq!(mailbox.try_send_control("late", 9), Err((TrySendError::Closed, "late")));
+        assert_eq!(received(&mailbox).0, [1]);
     }
 
-    /// Lets a thread take once; it is asleep when this returns. What it took.
-    fn taker(tray: &Arc<Mailbox<u32, &'static str>>, until: Option<Instant>) -> JoinHandle<Vec<u32>> {
-        let taking = tray.clone();
-        let taker = std::thread::spawn(move || {
-            let mut things = Vec::new();
-            taking.recv_batch(&mut things, &mut Vec::new(), until);
-            things
+    /// Starts a thread that receives once; it is parked when this returns. The thread's result is what it received.
+    fn start_consumer(mailbox: &Arc<Mailbox<u32, &'static str>>, until: Option<Instant>) -> JoinHandle<Vec<u32>> {
+        let receiving = mailbox.clone();
+        let start_consumer = std::thread::spawn(move || {
+            let mut items = Vec::new();
+            receiving.recv_batch(&mut items, &mut Vec::new(), until);
+            items
         });
-        until_so(|| tray.is_parked() || taker.is_finished());
-        taker
+        until_so(|| mailbox.is_parked() || start_consumer.is_finished());
+        start_consumer
     }
 
     fn until_so(is_so: impl Fn() -> bool) {
@@ -256,83 +255,87 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_lent_for_a_few_things_while_the_taker_sleeps() {
-        let tray = Arc::new(Mailbox::new(9));
-        assert_eq!(tray.send_or_run_inline(&mut vec![1], 2), Ok(SendOutcome::Queued), "the taker holds its turn");
-        assert_eq!(taken(&tray).0, [1]);
-        let sleeper = taker(&tray, None);
-        assert_eq!(tray.send_or_run_inline(&mut vec![2, 3], 2), Ok(SendOutcome::RunInline));
-        assert_eq!(tray.send_or_run_inline(&mut vec![4], 2), Ok(SendOutcome::Queued), "there is one turn");
-        let (mut things, mut orders) = (Vec::new(), Vec::new());
-        tray.try_recv_batch(&mut things, &mut orders);
-        assert_eq!((things.as_slice(), orders.len()), ([2, 3, 4].as_slice(), 0));
-        tray.finish_inline(false);
-        assert!(tray.is_parked(), "nothing is left to do");
+    fn a_sender_of_few_items_runs_inline_while_the_consumer_is_parked() {
+        let mailbox = Arc::new(Mailbox::new(9));
+        assert_eq!(mailbox.send_or_run_inline(&mut vec![1], 2), Ok(SendOutcome::Queued), "the consumer is running");
+        assert_eq!(received(&mailbox).0, [1]);
+        let consumer = start_consumer(&mailbox, None);
+        assert_eq!(mailbox.send_or_run_inline(&mut vec![2, 3], 2), Ok(SendOutcome::RunInline));
         assert_eq!(
-            tray.send_or_run_inline(&mut vec![5, 6, 7], 2),
+            mailbox.send_or_run_inline(&mut vec![4], 2),
             Ok(SendOutcome::Queued),
-            "more than a few wake the taker"
+            "one sender runs inline at a time"
         );
-        assert_eq!(sleeper.join().unwrap(), [5, 6, 7]);
+        let (mut items, mut control) = (Vec::new(), Vec::new());
+        mailbox.try_recv_batch(&mut items, &mut control);
+        assert_eq!((items.as_slice(), control.len()), ([2, 3, 4].as_slice(), 0));
+        mailbox.finish_inline(false);
+        assert!(mailbox.is_parked(), "nothing is left to do");
+        assert_eq!(
+            mailbox.send_or_run_inline(&mut vec![5, 6, 7], 2),
+            Ok(SendOutcome::Queued),
+            "more than a few wake the consumer"
+        );
+        assert_eq!(consumer.join().unwrap(), [5, 6, 7]);
     }
 
     #[test]
-    fn a_taker_is_woken_when_a_turn_comes_back_with_something_to_do() {
+    fn the_consumer_is_woken_when_an_inline_run_leaves_work() {
         type Meanwhile = fn(&Mailbox<u32, &'static str>) -> bool;
-        let ways: [Meanwhile; 4] = [
-            |tray| tray.send(&mut vec![8]).is_err(),
-            |tray| tray.send_control("look").is_err(),
-            |tray| {
-                tray.close();
+        let cases: [Meanwhile; 4] = [
+            |mailbox| mailbox.send(&mut vec![8]).is_err(),
+            |mailbox| mailbox.send_control("look").is_err(),
+            |mailbox| {
+                mailbox.close();
                 false
             },
-            // Its owner says so; a taker who takes looks for something to take, so something is put in afterwards.
+            // The sender says so; the consumer's receive waits for a message, so one is sent afterwards.
             |_| true,
         ];
-        for meanwhile in ways {
-            let tray = Arc::new(Mailbox::new(9));
-            let sleeper = taker(&tray, None);
-            assert_eq!(tray.send_or_run_inline(&mut vec![1], 1), Ok(SendOutcome::RunInline));
-            assert_eq!(taken(&tray).0, [1]);
-            let is_to_wake = meanwhile(&tray);
-            tray.finish_inline(is_to_wake);
+        for meanwhile in cases {
+            let mailbox = Arc::new(Mailbox::new(9));
+            let consumer = start_consumer(&mailbox, None);
+            assert_eq!(mailbox.send_or_run_inline(&mut vec![1], 1), Ok(SendOutcome::RunInline));
+            assert_eq!(received(&mailbox).0, [1]);
+            let is_to_wake = meanwhile(&mailbox);
+            mailbox.finish_inline(is_to_wake);
             if is_to_wake {
-                until_so(|| tray.is_parked());
-                assert_eq!(tray.send(&mut vec![8]), Ok(1));
+                until_so(|| mailbox.is_parked());
+                assert_eq!(mailbox.send(&mut vec![8]), Ok(1));
             }
-            sleeper.join().unwrap();
+            consumer.join().unwrap();
         }
     }
 
     #[test]
-    fn a_taker_whose_time_comes_waits_for_a_turn_that_is_lent() {
-        let (tray, sleeper) = loop {
-            let tray = Arc::new(Mailbox::new(9));
-            let sleeper = taker(&tray, Some(Instant::now() + Duration::from_millis(50)));
-            // Otherwise its time came before this.
-            if tray.send_or_run_inline(&mut vec![1], 1) == Ok(SendOutcome::RunInline) {
-                break (tray, sleeper);
+    fn a_consumer_that_times_out_waits_for_an_inline_run() {
+        let (mailbox, consumer) = loop {
+            let mailbox = Arc::new(Mailbox::new(9));
+            let consumer = start_consumer(&mailbox, Some(Instant::now() + Duration::from_millis(50)));
+            // Otherwise it timed out before this.
+            if mailbox.send_or_run_inline(&mut vec![1], 1) == Ok(SendOutcome::RunInline) {
+                break (mailbox, consumer);
             }
         };
-        until_so(|| tray.lock().is_consumer_waiting());
-        assert_eq!(taken(&tray).0, [1]);
-        tray.finish_inline(false);
-        assert!(sleeper.join().unwrap().is_empty(), "it was late, and nothing had come");
+        until_so(|| mailbox.lock().is_consumer_waiting());
+        assert_eq!(received(&mailbox).0, [1]);
+        mailbox.finish_inline(false);
+        assert!(consumer.join().unwrap().is_empty(), "it timed out, and nothing was queued");
     }
 
     #[test]
-    fn a_taker_that_sleeps_is_woken_by_each_lane_and_by_the_end() {
+    fn a_parked_consumer_is_woken_by_items_control_and_close() {
         type Wake = fn(&Mailbox<u32, &'static str>);
-        let ways: [Wake; 3] = [
-            |tray| assert_eq!(tray.send(&mut vec![7]), Ok(1)),
-            |tray| assert_eq!(tray.send_control("look"), Ok(())),
-            |tray| tray.close(),
+        let cases: [Wake; 3] = [
+            |mailbox| assert_eq!(mailbox.send(&mut vec![7]), Ok(1)),
+            |mailbox| assert_eq!(mailbox.send_control("look"), Ok(())),
+            |mailbox| mailbox.close(),
         ];
-        for wake in ways {
-            let tray = Arc::new(Mailbox::new(3));
-            let sleeper = taker(&tray, None);
-            wake(&tray);
-            sleeper.join().unwrap();
+        for wake in cases {
+            let mailbox = Arc::new(Mailbox::new(3));
+            let consumer = start_consumer(&mailbox, None);
+            wake(&mailbox);
+            consumer.join().unwrap();
         }
     }
 }

@@ -1,12 +1,11 @@
-//! What is in a tray, and whose turn it is to take it out: every step of the protocol as a function of values, so that a test can walk
-//! through all orders in which threads may take them. Knows no lock and no bell: it says when the taker is to be rung for.
+//! The contents of a mailbox and the state of its consumer: every step of the protocol as a function of values, so that a test can walk
+//! through all interleavings. Knows no lock and no condition variable: it says when the consumer is to be notified.
 
-/// Why something was not taken.
+/// Why a message was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in super::super) enum TrySendError {
-    /// As many wait as may.
     Full,
-    /// Nobody takes anything out any more.
+    /// The consumer has ended.
     Closed,
 }
 
@@ -18,43 +17,43 @@ pub(super) struct MailboxState<T, O> {
     is_closed: bool,
 }
 
-/// Who may take things out. There is one turn, so that there is one taker at a time.
+/// Which thread may take messages out: one at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum ConsumerState {
-    /// The taker has it.
+    /// The consumer.
     Running,
-    /// The taker sleeps.
+    /// The consumer is parked.
     Parked,
-    /// The taker has been woken, and will take.
+    /// The consumer has been woken, and will take messages.
     Unparked,
-    /// Somebody else has it while the taker sleeps; whether the taker asks for it meanwhile.
+    /// A sender runs inline while the consumer is parked; whether the consumer wants to run meanwhile.
     Inline { is_wanted: bool },
 }
 
 impl<T, O> MailboxState<T, O> {
-    /// Nothing, and the taker is awake.
+    /// Empty, with a running consumer.
     pub(super) fn new() -> Self {
         Self { items: Vec::new(), control: Vec::new(), consumer: ConsumerState::Running, is_closed: false }
     }
 
-    /// Takes in what there is room for, from the front; how many wait now.
-    pub(super) fn push_items(&mut self, things: &mut Vec<T>, max: usize) -> Result<usize, TrySendError> {
+    /// Takes items from the front while there is room; returns how many are queued.
+    pub(super) fn push_items(&mut self, items: &mut Vec<T>, max: usize) -> Result<usize, TrySendError> {
         if self.is_closed {
             return Err(TrySendError::Closed);
         }
         let room = max.saturating_sub(self.items.len());
-        let is_all = things.len() <= room;
-        self.items.extend(things.drain(..room.min(things.len())));
+        let is_all = items.len() <= room;
+        self.items.extend(items.drain(..room.min(items.len())));
         if is_all { Ok(self.items.len()) } else { Err(TrySendError::Full) }
     }
 
-    /// Takes an order in, unless so many wait already.
-    pub(super) fn push_control(&mut self, order: O, max: usize) -> Result<(), (TrySendError, O)> {
+    /// Takes a control message unless `max` are queued.
+    pub(super) fn push_control(&mut self, message: O, max: usize) -> Result<(), (TrySendError, O)> {
         if self.is_closed || self.control.len() >= max {
-            let why = if self.is_closed { TrySendError::Closed } else { TrySendError::Full };
-            return Err((why, order));
+            let error = if self.is_closed { TrySendError::Closed } else { TrySendError::Full };
+            return Err((error, message));
         }
-        self.control.push(order);
+        self.control.push(message);
         Ok(())
     }
 
@@ -66,8 +65,8 @@ impl<T, O> MailboxState<T, O> {
         self.is_closed
     }
 
-    /// There is something to take: whether the taker is to be rung for. Once for everything that comes until it wakes.
-    #[must_use = "a taker that is not rung for sleeps on"]
+    /// Something was queued: returns whether to notify the consumer. Once for everything that is queued until it wakes.
+    #[must_use = "a consumer that is not notified stays parked"]
     pub(super) fn unpark(&mut self) -> bool {
         let is_asleep = self.is_parked();
         if is_asleep {
@@ -76,8 +75,8 @@ impl<T, O> MailboxState<T, O> {
         is_asleep
     }
 
-    /// Lends the turn for what was just taken in, if the taker sleeps, which it does only while nothing waits, and that is at most
-    /// `few` things. Whether it did.
+    /// Lets the sender run inline if the consumer is parked, which it is only while nothing is queued, and at most `few` items are queued
+    /// now. Returns whether it did.
     pub(super) fn try_inline(&mut self, few: usize) -> bool {
         let may = self.is_parked() && self.items.len() <= few;
         if may {
@@ -86,16 +85,15 @@ impl<T, O> MailboxState<T, O> {
         may
     }
 
-    /// The turn that was lent is back: whether the taker is to be rung for, because something waits, it asked for its turn
-    /// meanwhile, or `is_to_wake`.
-    #[must_use = "a taker that is not rung for sleeps on"]
+    /// The inline run is over: returns whether to notify the consumer, because something is queued, it wanted to run meanwhile, or
+    /// `is_to_wake`.
+    #[must_use = "a consumer that is not notified stays parked"]
     pub(super) fn finish_inline(&mut self, is_to_wake: bool) -> bool {
         let is_wanted = self.consumer != ConsumerState::Inline { is_wanted: false };
         self.consumer = ConsumerState::Parked;
         (is_wanted || is_to_wake || !self.is_idle()) && self.unpark()
     }
 
-    /// The taker lets its turn lie.
     pub(super) fn park(&mut self) {
         self.consumer = ConsumerState::Parked;
     }
@@ -108,28 +106,28 @@ impl<T, O> MailboxState<T, O> {
         self.consumer == ConsumerState::Unparked
     }
 
-    /// Whether the taker waits for a turn that is lent.
+    /// Whether the consumer waits for an inline run.
     #[cfg(test)]
     pub(super) fn is_consumer_waiting(&self) -> bool {
         self.consumer == ConsumerState::Inline { is_wanted: true }
     }
 
-    /// The taker wants its turn: whether it has it. If not, it is rung for when the turn that is lent comes back.
+    /// The consumer wants to run: returns whether it may. If not, it is notified when the inline run is over.
     pub(super) fn try_resume(&mut self) -> bool {
-        let is_lent = matches!(self.consumer, ConsumerState::Inline { .. });
-        self.consumer = if is_lent { ConsumerState::Inline { is_wanted: true } } else { ConsumerState::Running };
-        !is_lent
+        let is_inline = matches!(self.consumer, ConsumerState::Inline { .. });
+        self.consumer = if is_inline { ConsumerState::Inline { is_wanted: true } } else { ConsumerState::Running };
+        !is_inline
     }
 
-    /// Whether a taker has nothing to take and something to wait for.
+    /// Whether a consumer has nothing to take and something to wait for.
     pub(super) fn is_idle(&self) -> bool {
         self.items.is_empty() && self.control.is_empty() && !self.is_closed
     }
 
-    /// Everything goes out, into lists that are empty.
-    pub(super) fn swap(&mut self, things: &mut Vec<T>, orders: &mut Vec<O>) {
-        debug_assert!(things.is_empty() && orders.is_empty(), "what was taken out before has been dealt with");
-        std::mem::swap(&mut self.items, things);
-        std::mem::swap(&mut self.control, orders);
+    /// Takes everything out, into empty lists.
+    pub(super) fn swap(&mut self, items: &mut Vec<T>, control: &mut Vec<O>) {
+        debug_assert!(items.is_empty() && control.is_empty(), "the previous batch has been handled");
+        std::mem::swap(&mut self.items, items);
+        std::mem::swap(&mut self.control, control);
     }
 }

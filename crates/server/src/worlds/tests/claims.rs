@@ -1,4 +1,4 @@
-//! Claims: saved, then told; and a world whose claims were not saved.
+//! Claims are saved before they are sent; and a world whose claims were not saved.
 
 use super::recording_sink::{Received, RecordingSink};
 use super::support::{CommitFault, Node, Player, TestStore, settings, until, viewer, walker};
@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// A hunter who stands on a chest, in a round that is running.
+/// A hunter on a chest, in a running round.
 async fn hunter(node: &Node) -> Player {
     let scout = node.come(viewer(Cell { x: 0, y: 0 })).await;
-    scout.sink.wait("a round", |heard| matches!(heard, Received::Event(HuntEvent::Began(_))).then_some(())).await;
+    scout.sink.wait("a round", |received| matches!(received, Received::Event(HuntEvent::Began(_))).then_some(())).await;
     let chest = loop {
         // A picture may be a tick old, from before the round.
         if let Some(chest) = scout.chests().await.first() {
@@ -23,45 +23,44 @@ async fn hunter(node: &Node) -> Player {
     node.come(walker(chest)).await
 }
 
-fn is_dug(ear: &Arc<RecordingSink>) -> bool {
-    let is_dug =
-        |heard: &Received| matches!(heard, Received::Answer(answer) if matches!(answer.result, Ok(Done::Dug { .. })));
-    ear.all().iter().any(is_dug)
+fn is_dug(sink: &Arc<RecordingSink>) -> bool {
+    let is_dug = |received: &Received| matches!(received, Received::Answer(answer) if matches!(answer.result, Ok(Done::Dug { .. })));
+    sink.all().iter().any(is_dug)
 }
 
 #[tokio::test]
-async fn nothing_of_a_claim_is_told_before_its_commit() {
-    let house = TestStore::with_world(true);
-    let node = Node::start(&house, "a");
+async fn a_claim_is_not_sent_before_its_commit() {
+    let store = TestStore::with_world(true);
+    let node = Node::start(&store, "a");
     let mut first = hunter(&node).await;
     let mut second = node.come(walker(first.registered.cell)).await;
     let chests = first.chests().await.len();
-    house.hold(true);
-    let asked = house.claims_asked.load(Ordering::Relaxed);
+    store.hold(true);
+    let requests = store.claims_requested.load(Ordering::Relaxed);
     let (dug, late) = (first.want(InputKind::Dig), second.want(InputKind::Dig));
-    until("the claim is on its way", || house.claims_asked.load(Ordering::Relaxed) > asked).await;
-    // Moves go on meanwhile, and by their answers everything that was decided before has been told, or is held.
+    until("the claim is on its way", || store.claims_requested.load(Ordering::Relaxed) > requests).await;
+    // Moves go on meanwhile. After their answers, everything that was decided before has been sent, or is held back.
     assert!(first.step(Step::Stay).await.is_ok());
     assert!(second.step(Step::Stay).await.is_ok());
     assert!(!is_dug(&first.sink) && !is_dug(&second.sink));
-    assert_eq!(first.chests().await.len(), chests, "nobody sees it gone");
-    house.hold(false);
-    // Chance says who was first when both came in one batch.
+    assert_eq!(first.chests().await.len(), chests, "the chest still shows");
+    store.hold(false);
+    // It is random which input was first when both came in one batch.
     let results = [first.sink.answer(dug).await, second.sink.answer(late).await];
     let won = results.iter().filter(|result| matches!(result, Ok(Done::Dug { .. }))).count();
-    assert!(won == 1 && results.contains(&Err(Refusal::Taken)), "one has it, and the other hears so: {results:?}");
+    assert!(won == 1 && results.contains(&Err(Refusal::Taken)), "one gets it, the other is refused: {results:?}");
 }
 
 #[tokio::test]
-async fn a_claim_of_which_nobody_knows_ends_the_world_here_and_is_not_told() {
-    for trouble in [CommitFault::Lost, CommitFault::Unreported, CommitFault::Overloaded] {
-        let house = TestStore::with_world(true);
-        let node = Node::start(&house, "a");
+async fn a_claim_with_an_unknown_outcome_ends_the_world_here_and_is_not_sent() {
+    for fault in [CommitFault::Lost, CommitFault::Unreported, CommitFault::Overloaded] {
+        let store = TestStore::with_world(true);
+        let node = Node::start(&store, "a");
         let (mut hunter, other) = (hunter(&node).await, node.come(walker(Cell { x: 0, y: 0 })).await);
         let stood = hunter.registered.cell;
-        house.inject_faults(&[trouble]);
+        store.inject_faults(&[fault]);
         let dug = hunter.want(InputKind::Dig);
-        if trouble == CommitFault::Overloaded {
+        if fault == CommitFault::Overloaded {
             assert!(matches!(hunter.sink.answer(dug).await, Ok(Done::Dug { .. })), "tried again");
             continue;
         }
@@ -70,39 +69,39 @@ async fn a_claim_of_which_nobody_knows_ends_the_world_here_and_is_not_told() {
             (CloseReason::WorldMoved, CloseReason::WorldMoved)
         );
         assert!(!is_dug(&hunter.sink));
-        // Whoever comes next finds what is so.
+        // The next visitor finds what was saved.
         let again = node.come(walker(stood)).await;
         let is_there = again.chests().await.contains(&stood);
-        assert_eq!(is_there, trouble == CommitFault::Lost, "{trouble:?}");
+        assert_eq!(is_there, fault == CommitFault::Lost, "{fault:?}");
     }
 }
 
-/// A disk may stall for longer than a process may take to leave.
+/// A disk may stall for longer than a process may take to drain.
 #[tokio::test]
-async fn who_leaves_without_the_stores_answer_sends_everybody_away_and_tells_no_claim() {
-    let house = TestStore::with_world(true);
-    let node = Node::start_with(&house, "a", WorldsConfig { drain_max: Duration::ZERO, ..settings() });
+async fn a_drain_without_the_stores_answer_disconnects_clients_and_sends_no_claim() {
+    let store = TestStore::with_world(true);
+    let node = Node::start_with(&store, "a", WorldsConfig { drain_max: Duration::ZERO, ..settings() });
     let (mut hunter, other) = (hunter(&node).await, node.come(walker(Cell { x: 0, y: 0 })).await);
-    house.hold(true);
-    let asked = house.claims_asked.load(Ordering::Relaxed);
+    store.hold(true);
+    let requests = store.claims_requested.load(Ordering::Relaxed);
     hunter.want(InputKind::Dig);
-    until("the claim is on its way", || house.claims_asked.load(Ordering::Relaxed) > asked).await;
+    until("the claim is on its way", || store.claims_requested.load(Ordering::Relaxed) > requests).await;
     let leaving = tokio::spawn(node.stop());
     assert_eq!((hunter.sink.end().await, other.sink.end().await), (CloseReason::Draining, CloseReason::Draining));
     assert!(!is_dug(&hunter.sink));
-    house.hold(false);
+    store.hold(false);
     leaving.await.unwrap();
-    // It was on its way, and has arrived.
+    // The commit was in flight, and has arrived.
     let stood = hunter.registered.cell;
-    assert!(!Node::start(&house, "b").come(walker(stood)).await.chests().await.contains(&stood));
+    assert!(!Node::start(&store, "b").come(walker(stood)).await.chests().await.contains(&stood));
 }
 
 #[tokio::test]
 async fn a_fenced_claim_ends_the_world_here() {
-    let house = TestStore::with_world(true);
-    let node = Node::start(&house, "a");
+    let store = TestStore::with_world(true);
+    let node = Node::start(&store, "a");
     let mut hunter = hunter(&node).await;
-    house.steal();
+    store.steal();
     hunter.want(InputKind::Dig);
     assert_eq!(hunter.sink.end().await, CloseReason::WorldMoved);
     assert!(!is_dug(&hunter.sink));

@@ -1,4 +1,4 @@
-//! Who runs a writer: one at a time, its thread or whoever brings a few inputs while that sleeps, and nothing is lost between them.
+//! Which thread runs a writer: one at a time, its own or that of a sender of few inputs, and nothing is lost between them.
 
 use super::super::handle::{ControlMessage, WriterInbox};
 use super::super::inline_rounds::{self, RoundRunner};
@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 async fn alone() -> (Arc<TestStore>, Node, Player) {
-    let house = TestStore::with_world(false);
-    let node = Node::start(&house, "a");
+    let store = TestStore::with_world(false);
+    let node = Node::start(&store, "a");
     let player = node.come(walker(Cell { x: 5, y: 5 })).await;
-    (house, node, player)
+    (store, node, player)
 }
 
 impl Player {
@@ -26,7 +26,7 @@ impl Player {
         until("the writer sleeps", || self.world.context.inbox.mailbox.is_parked()).await;
     }
 
-    /// Wants so many steps at once, while the writer sleeps; how many answers have come when that returns.
+    /// Sends `count` steps at once, while the writer sleeps; returns how many answers have come when that returns.
     async fn steps_at_once(&mut self, count: usize) -> usize {
         self.until_asleep().await;
         let first = self.next;
@@ -42,13 +42,13 @@ impl Player {
         });
         let mut inputs: Vec<_> = steps.take(count).collect();
         self.world.send(&mut inputs).unwrap();
-        let is_new = |heard: &&Received| matches!(heard, Received::Answer(answer) if answer.seq >= first);
+        let is_new = |received: &&Received| matches!(received, Received::Answer(answer) if answer.seq >= first);
         self.sink.all().iter().filter(is_new).count()
     }
 }
 
 #[tokio::test]
-async fn a_few_inputs_are_answered_where_they_come_from() {
+async fn few_inputs_are_answered_on_the_senders_thread() {
     let (_house, node, mut player) = alone().await;
     let inline_rounds = || node.metrics.worlds().inline_rounds.get();
     let before = inline_rounds();
@@ -57,7 +57,7 @@ async fn a_few_inputs_are_answered_where_they_come_from() {
 }
 
 #[tokio::test]
-async fn many_inputs_are_for_the_thread() {
+async fn many_inputs_are_answered_on_the_writers_thread() {
     let (_house, node, mut player) = alone().await;
     let before = node.metrics.worlds().inline_rounds.get();
     player.steps_at_once(WORLD_INLINE_SENDS_MAX + 1).await;
@@ -66,23 +66,23 @@ async fn many_inputs_are_for_the_thread() {
 }
 
 #[tokio::test]
-async fn a_writer_that_breaks_down_on_somebody_elses_thread_ends_like_any_other() {
-    let (house, node, player) = alone().await;
+async fn a_writer_that_panics_on_a_senders_thread_ends_like_any_other() {
+    let (store, node, player) = alone().await;
     let what = InputKind::Step(Step::Stay);
     let mut input =
         vec![Input { mover: player.seat(), seq: player.next, tag: 0, at_us: player.world.now_us(), kind: what }];
     player.until_asleep().await;
-    house.break_clock();
+    store.break_clock();
     assert!(catch_unwind(AssertUnwindSafe(|| player.world.send(&mut input))).is_err());
     assert_eq!(player.sink.end().await, CloseReason::Broken);
-    let Player { mover: place, world: door, .. } = player;
-    drop((place, door));
+    let Player { mover: place, world, .. } = player;
+    drop((place, world));
     let mut again = node.come(walker(Cell { x: 5, y: 5 })).await;
     again.step(Step::Stay).await.unwrap();
-    assert_eq!(house.loads.load(Ordering::Relaxed), 2, "{} came into memory again", name());
+    assert_eq!(store.loads.load(Ordering::Relaxed), 2, "{} was loaded again", name());
 }
 
-/// Writes down what it takes, and fails if it is run by two at once.
+/// Records what it takes, and fails if two threads run it at once.
 struct RecordingRunner {
     mailbox: Arc<WriterInbox>,
     taken: Arc<Mutex<Vec<u64>>>,
@@ -92,7 +92,7 @@ struct RecordingRunner {
 
 impl RoundRunner for RecordingRunner {
     fn throttle(&mut self) -> Instant {
-        // Often late, so that a turn is wanted while it is lent.
+        // Often late, so that the consumer wants to run during an inline run.
         Instant::now() + Duration::from_micros(20)
     }
 
@@ -117,7 +117,7 @@ impl RoundRunner for RecordingRunner {
 }
 
 #[test]
-fn whoever_runs_it_everything_is_taken_once_and_in_the_order_of_each() {
+fn every_item_is_taken_once_and_in_its_senders_order() {
     const THREADS: u64 = 4;
     const EACH: u64 = 5_000;
     let mailbox = Arc::new(WriterInbox::new(usize::MAX));
@@ -126,7 +126,7 @@ fn whoever_runs_it_everything_is_taken_once_and_in_the_order_of_each() {
     let mover = MoverRef { slot: 0, id: MoverId(1) };
     std::thread::scope(|scope| {
         let server = scope.spawn(|| inline_rounds::run_writer(&mailbox, Box::new(clerk)));
-        let bringers: Vec<_> = (0..THREADS)
+        let senders: Vec<_> = (0..THREADS)
             .map(|thread| {
                 let mailbox = &mailbox;
                 scope.spawn(move || {
@@ -134,13 +134,13 @@ fn whoever_runs_it_everything_is_taken_once_and_in_the_order_of_each() {
                         let tag = thread * EACH + nth;
                         let mut input = vec![Input { mover, seq: 0, tag, at_us: 0, kind: InputKind::Dig }];
                         if mailbox.mailbox.send_or_run_inline(&mut input, 2).unwrap() == SendOutcome::RunInline {
-                            inline_rounds::round_aside(mailbox);
+                            inline_rounds::run_round_inline(mailbox);
                         }
                     }
                 })
             })
             .collect();
-        bringers.into_iter().for_each(|bringer| bringer.join().unwrap());
+        senders.into_iter().for_each(|sender| sender.join().unwrap());
         mailbox.mailbox.send_control(ControlMessage::PublishPicture).ok();
         server.join().unwrap();
     });

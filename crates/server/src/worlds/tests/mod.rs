@@ -1,5 +1,5 @@
-//! The worlds of whole processes, with real writers and tellers, on a store in memory that can be held back, and on a clock that a test
-//! moves on.
+//! The worlds of whole processes, with real writers and sender threads, on a store in memory that can hold commits back, and on a clock
+//! that the test advances.
 
 mod broadcasts;
 mod claims;

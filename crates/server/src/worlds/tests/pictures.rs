@@ -1,4 +1,4 @@
-//! Readers and a writer that does not come round to them. The clock is the test's: what is waited for takes no time here.
+//! Readers, and a writer that does not publish in time. The clock is the test's: waiting takes no real time.
 
 use super::super::pictures::Pictures;
 use engine::ids::WorldId;
@@ -16,42 +16,42 @@ fn world() -> World {
     World::open(WorldParams { id: WorldId(1), settings, seed: Seed(1), epoch: 1, ends_at: None }, None, &[], 0).unwrap()
 }
 
-/// Whether somebody who looks sees anything, and after how long.
-async fn look(pictures: &Pictures, asked: &AtomicUsize) -> (bool, Duration) {
+/// Reads a picture; returns whether there was one, and after how long.
+async fn look(pictures: &Pictures, requests: &AtomicUsize) -> (bool, Duration) {
     let began = Instant::now();
-    let ask = || asked.fetch_add(1, Ordering::Relaxed) < usize::MAX;
-    let seen = timeout(Duration::from_secs(60), pictures.get(ask)).await.expect("nobody waits for ever");
+    let ask = || requests.fetch_add(1, Ordering::Relaxed) < usize::MAX;
+    let seen = timeout(Duration::from_secs(60), pictures.get(ask)).await.expect("no reader waits for ever");
     (seen.is_some(), began.elapsed())
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_writer_that_is_stuck_keeps_readers_waiting_for_a_tick_and_is_asked_once() {
-    let (pictures, asked, mut world) = (Pictures::default(), AtomicUsize::new(0), world());
+async fn a_stuck_writer_makes_readers_wait_a_tick_and_gets_one_request() {
+    let (pictures, requests, mut world) = (Pictures::default(), AtomicUsize::new(0), world());
     pictures.publish(&world);
-    assert_eq!(look(&pictures, &asked).await, (true, Duration::ZERO), "what is fresh is there");
+    assert_eq!(look(&pictures, &requests).await, (true, Duration::ZERO), "a fresh one is there");
     advance(WORLD_PICTURE_INTERVAL * 2).await;
     for _ in 0..3 {
-        assert_eq!(look(&pictures, &asked).await, (true, WORLD_PICTURE_INTERVAL), "the last one has to do");
+        assert_eq!(look(&pictures, &requests).await, (true, WORLD_PICTURE_INTERVAL), "the last one is used");
     }
-    assert_eq!(asked.load(Ordering::Relaxed), 1, "however many look, the writer is asked once");
+    assert_eq!(requests.load(Ordering::Relaxed), 1, "however many read, there is one request");
     world.tick(1, &mut Vec::new());
     pictures.publish(&world);
-    assert_eq!(look(&pictures, &asked).await, (true, Duration::ZERO));
+    assert_eq!(look(&pictures, &requests).await, (true, Duration::ZERO));
     advance(WORLD_PICTURE_INTERVAL * 2).await;
-    look(&pictures, &asked).await;
-    assert_eq!(asked.load(Ordering::Relaxed), 2, "for the next one it is asked again");
+    look(&pictures, &requests).await;
+    assert_eq!(requests.load(Ordering::Relaxed), 2, "the next one is requested again");
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_there_is_no_picture_yet_one_is_waited_for_and_not_for_ever() {
-    let (pictures, asked) = (Arc::new(Pictures::default()), AtomicUsize::new(0));
-    assert_eq!(look(&pictures, &asked).await, (false, WORLD_VISIT_TIMEOUT));
+async fn a_reader_waits_for_the_first_picture_but_not_for_ever() {
+    let (pictures, requests) = (Arc::new(Pictures::default()), AtomicUsize::new(0));
+    assert_eq!(look(&pictures, &requests).await, (false, WORLD_VISIT_TIMEOUT));
     let publisher = pictures.clone();
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_secs(1)).await;
         publisher.publish(&world());
     });
-    assert_eq!(look(&pictures, &asked).await, (true, Duration::from_secs(1)));
+    assert_eq!(look(&pictures, &requests).await, (true, Duration::from_secs(1)));
     pictures.end();
-    assert_eq!(pictures.get(|| false).await.map(|_| ()), None, "a world that has gone is not waited for");
+    assert_eq!(pictures.get(|| false).await.map(|_| ()), None, "a reader does not wait for a world that has gone");
 }

@@ -1,4 +1,4 @@
-//! An outlet that remembers what it is told, and wakes whoever waits for it.
+//! A sink that records what it receives, and wakes waiting tests.
 
 use super::super::{ClientSink, CloseReason, OutboundMessage};
 use engine::worlds::{Answer, Done, HuntEvent, Refusal, ViewDelta, ViewOptions};
@@ -11,7 +11,7 @@ use tokio::time::timeout;
 /// Longer than anything here takes.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
-/// One thing that was told.
+/// One message that was received.
 #[derive(Clone, Debug)]
 pub(super) enum Received {
     Answer(Answer),
@@ -25,9 +25,9 @@ pub(super) enum Received {
 pub(super) struct RecordingSink {
     received: Mutex<Vec<Received>>,
     notify: Notify,
-    /// What it says of itself.
+    /// What the sink reports.
     pub(super) is_behind: AtomicBool,
-    /// Whether encoding breaks down.
+    /// Whether encoding panics.
     pub(super) is_broken: AtomicBool,
 }
 
@@ -36,12 +36,11 @@ impl RecordingSink {
         Arc::default()
     }
 
-    /// Everything so far.
     pub(super) fn all(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
 
-    /// The first thing that `find` finds, now or later.
+    /// The first message that `find` finds, now or later.
     pub(super) async fn wait<T>(&self, what: &str, find: impl Fn(&Received) -> Option<T>) -> T {
         let found = async {
             loop {
@@ -54,34 +53,34 @@ impl RecordingSink {
             }
         };
         let found = timeout(PATIENCE, found).await;
-        found.unwrap_or_else(|_| panic!("never heard {what}: {:?}", self.all()))
+        found.unwrap_or_else(|_| panic!("never received {what}: {:?}", self.all()))
     }
 
-    /// What became of the input of this number.
+    /// The result of the input with this number.
     pub(super) async fn answer(&self, seq: u32) -> Result<Done, Refusal> {
-        self.wait("an answer", |heard| match heard {
+        self.wait("an answer", |received| match received {
             Received::Answer(answer) if answer.seq == seq => Some(answer.result),
             _ => None,
         })
         .await
     }
 
-    /// Why it was told nothing more.
+    /// Why the connection was closed.
     pub(super) async fn end(&self) -> CloseReason {
-        self.wait("the end", |heard| if let Received::End(why) = heard { Some(*why) } else { None }).await
+        self.wait("the end", |received| if let Received::End(reason) = received { Some(*reason) } else { None }).await
     }
 
-    fn record(&self, heard: Received) {
-        self.received.lock().unwrap().push(heard);
+    fn record(&self, received: Received) {
+        self.received.lock().unwrap().push(received);
         self.notify.notify_waiters();
     }
 }
 
 impl ClientSink for RecordingSink {
-    fn encode(&self, tiding: &OutboundMessage<'_>, out: &mut Vec<u8>) {
-        assert!(!self.is_broken.load(Ordering::Relaxed), "told to break down");
+    fn encode(&self, message: &OutboundMessage<'_>, out: &mut Vec<u8>) {
+        assert!(!self.is_broken.load(Ordering::Relaxed), "made to panic");
         out.push(0);
-        self.record(match tiding {
+        self.record(match message {
             OutboundMessage::Answer(answer) => Received::Answer(**answer),
             OutboundMessage::View(view) => Received::View(Box::new((*view).clone())),
             OutboundMessage::Event(news) => Received::Event((*news).clone()),
@@ -90,14 +89,14 @@ impl ClientSink for RecordingSink {
     }
 
     fn send(&self, frames: &[u8]) {
-        assert!(!frames.is_empty(), "nothing is not sent");
+        assert!(!frames.is_empty(), "an empty frame is not sent");
     }
 
     fn is_behind(&self) -> bool {
         self.is_behind.load(Ordering::Relaxed)
     }
 
-    fn close(&self, why: CloseReason) {
-        self.record(Received::End(why));
+    fn close(&self, reason: CloseReason) {
+        self.record(Received::End(reason));
     }
 }

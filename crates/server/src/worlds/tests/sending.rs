@@ -1,4 +1,4 @@
-//! Who tells what: the writer itself where it is little, a teller otherwise, and always in order.
+//! Which thread sends: the writer itself when there is little, a sender thread otherwise, and always in order.
 
 use super::super::client_sink::{ClientSink, CloseReason, OutboundMessage};
 use super::super::sender_pool::{OutboundBuffer, SenderPool};
@@ -11,15 +11,15 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
-/// Says who told it what; with a gate, each word waits there.
+/// Records which thread sent what; with a gate, each message waits there.
 struct ThreadRecordingSink {
     sent: Sender<(ThreadId, u32)>,
     gate: Option<Mutex<Receiver<()>>>,
 }
 
 impl ClientSink for ThreadRecordingSink {
-    fn encode(&self, tiding: &OutboundMessage<'_>, out: &mut Vec<u8>) {
-        let seq = if let OutboundMessage::Answer(answer) = tiding { answer.seq } else { 0 };
+    fn encode(&self, message: &OutboundMessage<'_>, out: &mut Vec<u8>) {
+        let seq = if let OutboundMessage::Answer(answer) = message { answer.seq } else { 0 };
         out.extend(seq.to_ne_bytes());
     }
 
@@ -47,13 +47,9 @@ struct Scene {
 
 impl Scene {
     fn new(gate: Option<Receiver<()>>) -> Self {
-        let (sender, told) = channel();
-        let outlet = Arc::new(ThreadRecordingSink { sent: sender, gate: gate.map(Mutex::new) });
-        Self {
-            outbound: SenderPool::start(1, &Arc::new(Metrics::default())).unwrap().buffer(),
-            sink: outlet,
-            sent: told,
-        }
+        let (sender, sent) = channel();
+        let sink = Arc::new(ThreadRecordingSink { sent: sender, gate: gate.map(Mutex::new) });
+        Self { outbound: SenderPool::start(1, &Arc::new(Metrics::default())).unwrap().buffer(), sink, sent }
     }
 
     fn answer(&mut self, seq: u32) {
@@ -62,14 +58,14 @@ impl Scene {
         self.outbound.answer(0, &self.sink, Answer { tag: 0, mover: seat, seq, result });
     }
 
-    /// What is told next, and whether this thread told it.
+    /// The next message, and whether this thread sent it.
     fn next(&self) -> (bool, u32) {
         let (thread, seq) = self.sent.recv_timeout(PATIENCE).unwrap();
         (thread == std::thread::current().id(), seq)
     }
 }
 
-/// A round with so many answers, and perhaps a view: whether the writer tells it itself.
+/// A round with this many answers, and perhaps a view: checks whether the writer sends it itself.
 #[track_caller]
 fn check(answers: usize, has_view: bool, is_own: bool) {
     let mut scene = Scene::new(None);
@@ -79,13 +75,13 @@ fn check(answers: usize, has_view: bool, is_own: bool) {
         scene.outbound.view(0, &scene.sink, |_: &mut ViewDelta| true);
     }
     scene.outbound.flush();
-    let told: Vec<_> = seqs.iter().map(|_| scene.next()).collect();
+    let sent: Vec<_> = seqs.iter().map(|_| scene.next()).collect();
     let want: Vec<_> = seqs.iter().map(|seq| (is_own, *seq)).collect();
-    assert_eq!(told, want, "{answers} answers, with a view: {has_view}");
+    assert_eq!(sent, want, "{answers} answers, with a view: {has_view}");
 }
 
 #[test]
-fn a_few_answers_are_told_by_the_writer_and_more_by_a_teller() {
+fn few_answers_are_sent_by_the_writer_and_more_by_a_sender_thread() {
     check(1, false, true);
     check(WORLD_INLINE_SENDS_MAX, false, true);
     check(WORLD_INLINE_SENDS_MAX + 1, false, false);
@@ -93,17 +89,17 @@ fn a_few_answers_are_told_by_the_writer_and_more_by_a_teller() {
 }
 
 #[test]
-fn nothing_overtakes_what_a_teller_has_not_told() {
+fn nothing_overtakes_what_a_sender_thread_has_not_sent() {
     let (open, gate) = channel();
     let mut scene = Scene::new(Some(gate));
     let many = WORLD_INLINE_SENDS_MAX as u32 + 1;
     (1..=many).for_each(|seq| scene.answer(seq));
     scene.outbound.flush();
-    // The teller waits at the gate, or has not come there yet.
+    // The sender thread waits at the gate, or has not come there yet.
     scene.answer(many + 1);
     scene.outbound.flush();
     open.send(()).unwrap();
     open.send(()).unwrap();
-    let told: Vec<_> = (0..=many).map(|_| scene.next()).collect();
-    assert_eq!(told, (1..=many + 1).map(|seq| (false, seq)).collect::<Vec<_>>());
+    let sent: Vec<_> = (0..=many).map(|_| scene.next()).collect();
+    assert_eq!(sent, (1..=many + 1).map(|seq| (false, seq)).collect::<Vec<_>>());
 }

@@ -1,5 +1,4 @@
-//! A store in memory that several processes share, that holds commits back and fails when it is told to; and processes that can be
-//! killed.
+//! A store in memory that several processes share, and that holds commits back and fails on demand; and processes that can be killed.
 
 use super::super::*;
 use super::recording_sink::{PATIENCE, RecordingSink};
@@ -21,7 +20,7 @@ use store::{Backend, Database, Reader};
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
-/// What becomes of the next commit of claims.
+/// How the next commit of claims fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommitFault {
     /// Saved, and reported as failed.
@@ -32,23 +31,22 @@ pub(super) enum CommitFault {
     Overloaded,
 }
 
-/// The store and the clock that all processes share.
 pub(super) struct TestStore {
     /// Whether one process has the store for itself.
     is_own: bool,
     began: Instant,
-    /// What the clock was moved on by, in microseconds.
+    /// By how much the clock was advanced, in microseconds.
     moved_us: AtomicI64,
     store: Lock<(Box<dyn Backend>, Box<dyn Reader>)>,
     faults: Lock<Vec<CommitFault>>,
     random: AtomicUsize,
     /// Whether commits of claims and snapshots are held back.
     held: watch::Sender<bool>,
-    /// Whether the next look at the clock breaks down.
+    /// Whether the next use of the clock panics.
     is_clock_broken: AtomicBool,
-    /// Whether the next lease is refused though the store knows of no end.
+    /// Whether the next lease is refused although it has not ended.
     is_renewal_refused: AtomicBool,
-    pub(super) claims_asked: AtomicUsize,
+    pub(super) claims_requested: AtomicUsize,
     pub(super) loads: AtomicUsize,
     pub(super) leases: AtomicUsize,
     pub(super) leases_ended: AtomicUsize,
@@ -67,14 +65,14 @@ impl TestStore {
             held: watch::channel(false).0,
             is_clock_broken: AtomicBool::new(false),
             is_renewal_refused: AtomicBool::new(false),
-            claims_asked: AtomicUsize::new(0),
+            claims_requested: AtomicUsize::new(0),
             loads: AtomicUsize::new(0),
             leases: AtomicUsize::new(0),
             leases_ended: AtomicUsize::new(0),
         })
     }
 
-    /// A house with one world of 12 x 12 cells; with a hunt, a quarter of them have chests.
+    /// A store with one world of 12 x 12 cells; with a hunt, a quarter of them have chests.
     pub(super) fn with_world(is_hunt: bool) -> Arc<Self> {
         Self::with_built_in(false, is_hunt)
     }
@@ -90,19 +88,19 @@ impl TestStore {
     }
 
     fn with_built_in(is_own: bool, is_hunt: bool) -> Arc<Self> {
-        let house = Self::made(is_own);
-        house.make(WorldId(7), name(), is_hunt, None);
-        house
+        let store = Self::made(is_own);
+        store.make(WorldId(7), name(), is_hunt, None);
+        store
     }
 
-    /// Makes one for each of these, and more, numbered from 8 on.
+    /// Makes a world for each of these names, numbered from 8 on.
     pub(super) fn make_passing_all<const N: usize>(&self, names: [&str; N]) -> [WorldName; N] {
         let names = names.map(|name| name.parse().unwrap());
         (8..).zip(&names).for_each(|(id, name)| self.make_passing(id, name));
         names
     }
 
-    /// Makes one that somebody may have made.
+    /// Makes a world with an end, as a player may.
     pub(super) fn make_passing(&self, id: u128, name: &WorldName) {
         self.make(WorldId(id), name.clone(), true, Some(self.now().plus(Duration::from_secs(3_600))));
     }
@@ -132,21 +130,21 @@ impl TestStore {
         assert!(matches!(made, Outcome::World(_)), "{made:?}");
     }
 
-    pub(super) fn inject_faults(&self, troubles: &[CommitFault]) {
-        *self.faults.lock().unwrap() = troubles.to_vec();
+    pub(super) fn inject_faults(&self, faults: &[CommitFault]) {
+        *self.faults.lock().unwrap() = faults.to_vec();
     }
 
-    /// Holds commits of claims and snapshots back, or lets them go.
+    /// Holds commits of claims and snapshots back, or releases them.
     pub(super) fn hold(&self, is_held: bool) {
         self.held.send_replace(is_held);
     }
 
-    /// Refuses the next lease, as if its owner could not have it written in time.
+    /// Refuses the next lease, as if its owner could not have written it in time.
     pub(super) fn refuse_renewal(&self) {
         self.is_renewal_refused.store(true, Ordering::Relaxed);
     }
 
-    /// Lets the next look at the clock break down, whoever looks.
+    /// Makes the next use of the clock panic.
     pub(super) fn break_clock(&self) {
         self.is_clock_broken.store(true, Ordering::Relaxed);
     }
@@ -166,7 +164,7 @@ impl TestStore {
         assert!(matches!(self.commit_now(Command::World(claim)), Outcome::WorldClaimed(_)));
     }
 
-    /// Keeps something else of the world than was written: these rows of its log, and a snapshot that is to stand for so many of them.
+    /// Replaces the stored data of the world: these rows of its log, and a snapshot that is to stand for so many of them.
     pub(super) fn damage(&self, log: &[&[u8]], snapshot: Option<(u32, &[u8])>) {
         self.steal();
         let (id, epoch) = (WorldId(7), 1);
@@ -186,18 +184,17 @@ impl TestStore {
         self.store.lock().unwrap().0.commit(&[command]).unwrap().remove(0)
     }
 
-    /// What the log of a world says, as far as it is kept.
+    /// The facts in the stored log of a world.
     pub(super) fn facts(&self, id: u128) -> Vec<Fact> {
         let log = self.store.lock().unwrap().1.world_log(WorldId(id), 0, usize::MAX).unwrap().unwrap();
         log.rows.iter().map(|row| Fact::from_bytes(&row.bytes).unwrap()).collect()
     }
 
-    /// Hunts that are over and not finished.
     pub(super) fn hunts_unfinished(&self) -> Vec<WorldRow> {
         self.store.lock().unwrap().1.unfinished_hunts(None, 9, self.now()).unwrap()
     }
 
-    /// How many there are, also of those that somebody has in memory.
+    /// How many there are, also of those in memory.
     pub(super) fn unfinished(&self) -> usize {
         let later = self.now().plus(LEASE_DURATION * 2);
         self.store.lock().unwrap().1.unfinished_hunts(None, 9, later).unwrap().len()
@@ -213,7 +210,7 @@ impl TestStore {
 
     fn count(&self, command: &Command) {
         let counter = match command {
-            Command::World(WorldCommand::Append(_)) => &self.claims_asked,
+            Command::World(WorldCommand::Append(_)) => &self.claims_requested,
             Command::World(WorldCommand::Claim { .. }) => &self.loads,
             Command::RenewLease { .. } => &self.leases,
             Command::EndLease { .. } => &self.leases_ended,
@@ -223,7 +220,7 @@ impl TestStore {
     }
 }
 
-/// What one process touches.
+/// The effects of one process.
 #[derive(Clone)]
 struct TestEnvironment {
     store: Arc<TestStore>,
@@ -262,15 +259,15 @@ impl LeaseContext for TestEnvironment {
         if !matches!(command, Command::World(WorldCommand::Append(_))) {
             return Ok(self.store.commit_now(command));
         }
-        let trouble = self.store.faults.lock().unwrap().pop();
-        let unavailable = || StoreError::Unavailable { why: "told to fail".to_owned() };
-        match trouble {
+        let fault = self.store.faults.lock().unwrap().pop();
+        let unavailable = || StoreError::Unavailable { why: "made to fail".to_owned() };
+        match fault {
             Some(CommitFault::Lost) => return Err(unavailable()),
             Some(CommitFault::Overloaded) => return Err(StoreError::Overloaded { waiting_max: 1 }),
             Some(CommitFault::Unreported) | None => {}
         }
         let outcome = self.store.commit_now(command);
-        if trouble.is_some() { Err(unavailable()) } else { Ok(outcome) }
+        if fault.is_some() { Err(unavailable()) } else { Ok(outcome) }
     }
 }
 
@@ -280,7 +277,7 @@ impl WorldEnvironment for TestEnvironment {
     }
 
     fn now_us(&self) -> i64 {
-        assert!(!self.store.is_clock_broken.swap(false, Ordering::Relaxed), "told to break down");
+        assert!(!self.store.is_clock_broken.swap(false, Ordering::Relaxed), "made to panic");
         self.store.now_us()
     }
 
@@ -295,7 +292,7 @@ pub(super) struct Node {
     task: JoinHandle<()>,
 }
 
-/// Somebody who has come in.
+/// A registered player.
 pub(super) struct Player {
     pub(super) sink: Arc<RecordingSink>,
     pub(super) mover: MoverHandle,
@@ -324,12 +321,12 @@ pub(super) fn settings() -> WorldsConfig {
     }
 }
 
-/// Somebody who may come back, and sees the whole world of [`House::with_world`] from anywhere.
+/// A player who may come back, and sees the whole world of [`TestStore::with_world`] from anywhere.
 pub(super) fn viewer(at: Cell) -> Registration {
     Registration { view: Some(ViewOptions { radius_x: 12, radius_y: 12, per_s: 60 }), ..walker(at) }
 }
 
-/// Somebody who may come back, and sees nothing.
+/// A player who may come back, and sees nothing.
 pub(super) fn walker(at: Cell) -> Registration {
     Registration {
         indicator: Indicator::PLAYER,
@@ -342,26 +339,26 @@ pub(super) fn walker(at: Cell) -> Registration {
     }
 }
 
-/// Looks again and again until it is so.
+/// Polls until the condition holds.
 pub(super) async fn until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "it never came to this: {what}");
+        assert!(begun.elapsed() < PATIENCE, "never happened: {what}");
         sleep(Duration::from_millis(1)).await;
     }
 }
 
 impl Node {
-    pub(super) fn start(house: &Arc<TestStore>, address: &'static str) -> Self {
-        Self::start_with(house, address, settings())
+    pub(super) fn start(store: &Arc<TestStore>, address: &'static str) -> Self {
+        Self::start_with(store, address, settings())
     }
 
-    pub(super) fn start_with(house: &Arc<TestStore>, address: &'static str, settings: WorldsConfig) -> Self {
+    pub(super) fn start_with(store: &Arc<TestStore>, address: &'static str, settings: WorldsConfig) -> Self {
         let (metrics, drain) = (Arc::new(Metrics::default()), Drain::default());
         let worlds = Worlds::new(settings, metrics.clone());
-        let touch = TestEnvironment { store: house.clone(), address };
-        if house.is_own {
-            assert_eq!(house.commit_now(Command::EndAllLeases), Outcome::Done);
+        let touch = TestEnvironment { store: store.clone(), address };
+        if store.is_own {
+            assert_eq!(store.commit_now(Command::EndAllLeases), Outcome::Done);
         }
         let task = tokio::spawn(run_with(touch, worlds.clone(), drain.clone()));
         Self { worlds, metrics, drain, task }
@@ -376,12 +373,12 @@ impl Node {
     }
 
     pub(super) async fn come_to(&self, world: &WorldName, registration: Registration) -> Player {
-        let (door, ear) = (self.worlds.visit(world).await.unwrap(), RecordingSink::new());
-        let (registered, place) = door.register(registration, ear.clone()).await.unwrap();
-        Player { sink: ear, mover: place, registered, world: door, next: registered.next_seq }
+        let (world, sink) = (self.worlds.visit(world).await.unwrap(), RecordingSink::new());
+        let (registered, place) = world.register(registration, sink.clone()).await.unwrap();
+        Player { sink, mover: place, registered, world, next: registered.next_seq }
     }
 
-    /// As `kill -9` does, but that threads of a test cannot be killed: they are cut off from the store.
+    /// Like `kill -9`, except that threads of a test cannot be killed: they are cut off from the store.
     pub(super) async fn kill(self) {
         self.task.abort();
         let _ = self.task.await;
@@ -398,7 +395,7 @@ impl Player {
         self.mover.seat()
     }
 
-    /// Wants something; the number of the input.
+    /// Sends an input; returns its number.
     pub(super) fn want(&mut self, what: InputKind) -> u32 {
         let seq = self.next;
         self.next += 1;
@@ -407,13 +404,13 @@ impl Player {
         seq
     }
 
-    /// Goes a step, and hears of it.
+    /// Moves a step, and waits for the answer.
     pub(super) async fn step(&mut self, step: Step) -> Result<engine::worlds::Done, engine::worlds::Refusal> {
         let seq = self.want(InputKind::Step(step));
         self.sink.answer(seq).await
     }
 
-    /// Sees how many chests lie there.
+    /// The chests that the newest picture shows.
     pub(super) async fn chests(&self) -> Vec<Cell> {
         let picture = self.world.picture().await.unwrap();
         let section = picture

@@ -1,4 +1,4 @@
-//! When viewers have their turn: no burst of views stands between two moves, and nobody has more or fewer than he asked for.
+//! When viewers' views are due: no burst of views stands between two moves, and every viewer gets the rate that it asked for.
 
 use super::super::subscribers::Subscribers;
 use super::recording_sink::RecordingSink;
@@ -7,59 +7,59 @@ use std::collections::BTreeMap;
 
 const VIEWERS: u32 = 1_000;
 const SLICE_US: u64 = 2_000;
-/// Turns are looked for a little after whole slices, so that hardly one is due at the very microsecond.
+/// Schedules are polled a little after whole slices, so that hardly a view is due at the very microsecond.
 const OFFSET_US: u64 = 777;
 /// From one round of a writer to the next.
 const ROUND_US: u64 = 500;
 
-/// So many viewers who come in the same moment.
+/// `count` viewers who register in the same moment.
 fn all_at_once(count: u32, per_s: u8) -> Subscribers {
-    let mut posts = Subscribers::new(0);
+    let mut subscribers = Subscribers::new(0);
     for slot in 0..count {
-        let (hold, _) = posts.add(MoverRef { slot, id: MoverId(slot + 1) }, RecordingSink::new(), 0);
-        let line = posts.index_of(hold).unwrap();
-        posts.set_view_rate(line, Some(per_s), 0);
+        let (hold, _) = subscribers.add(MoverRef { slot, id: MoverId(slot + 1) }, RecordingSink::new(), 0);
+        let index = subscribers.index_of(hold).unwrap();
+        subscribers.set_view_rate(index, Some(per_s), 0);
     }
-    posts
+    subscribers
 }
 
-/// Whose turn it is until `now_us`, once for every turn.
-fn turns(posts: &mut Subscribers, now_us: u64) -> Vec<u32> {
-    std::iter::from_fn(|| posts.next_due_view(now_us).map(|(line, _)| line)).collect()
+/// The indexes of the views due until `now_us`.
+fn turns(subscribers: &mut Subscribers, now_us: u64) -> Vec<u32> {
+    std::iter::from_fn(|| subscribers.next_due_view(now_us).map(|(index, _)| index)).collect()
 }
 
 #[test]
 fn viewers_who_come_at_once_are_spread_over_the_tick() {
-    let mut posts = all_at_once(VIEWERS, 5);
-    assert_eq!(turns(&mut posts, 0).len(), VIEWERS as usize, "everybody sees something at once");
+    let mut subscribers = all_at_once(VIEWERS, 5);
+    assert_eq!(turns(&mut subscribers, 0).len(), VIEWERS as usize, "every viewer sees something at once");
     for slice in 0..500 {
-        let served = turns(&mut posts, slice * SLICE_US + OFFSET_US).len();
+        let served = turns(&mut subscribers, slice * SLICE_US + OFFSET_US).len();
         assert!(served <= 2 * VIEWERS as usize / 100, "{served} in one of the hundred slices of a tick");
     }
 }
 
-/// A writer serves so many in a round and no more: whoever is shown his first view in a later round is no less spread.
+/// A writer serves a bounded number in a round: viewers whose first view comes in a later round are spread as well.
 #[test]
 fn viewers_who_come_at_once_are_spread_however_many_rounds_their_first_view_takes() {
-    let mut posts = all_at_once(VIEWERS, 5);
+    let mut subscribers = all_at_once(VIEWERS, 5);
     for round in 0..10 {
-        let served = (0..100).filter(|_| posts.next_due_view(round * ROUND_US).is_some()).count();
+        let served = (0..100).filter(|_| subscribers.next_due_view(round * ROUND_US).is_some()).count();
         assert_eq!(served, 100);
     }
     for slice in 10 * ROUND_US / SLICE_US + 1..500 {
-        let served = turns(&mut posts, slice * SLICE_US + OFFSET_US).len();
+        let served = turns(&mut subscribers, slice * SLICE_US + OFFSET_US).len();
         assert!(served <= 2 * VIEWERS as usize / 100, "{served} in one of the hundred slices of a tick");
     }
 }
 
 #[track_caller]
 fn check(per_s: u8) {
-    let mut posts = all_at_once(100, per_s);
-    turns(&mut posts, 0);
+    let mut subscribers = all_at_once(100, per_s);
+    turns(&mut subscribers, 0);
     let mut seen: BTreeMap<u32, usize> = BTreeMap::new();
     for slice in 0..1_000 {
-        for line in turns(&mut posts, slice * SLICE_US + OFFSET_US) {
-            *seen.entry(line).or_default() += 1;
+        for index in turns(&mut subscribers, slice * SLICE_US + OFFSET_US) {
+            *seen.entry(index).or_default() += 1;
         }
     }
     let want = 2 * usize::from(per_s);
@@ -68,6 +68,6 @@ fn check(per_s: u8) {
 }
 
 #[test]
-fn everybody_has_as_many_views_as_asked_for() {
+fn every_viewer_gets_the_rate_it_asked_for() {
     [1, 2, 5, 20, 60].into_iter().for_each(check);
 }

@@ -1,4 +1,4 @@
-//! Who moves and who looks on.
+//! Movers and viewers.
 
 use super::recording_sink::{Received, RecordingSink};
 use super::support::{Node, TestStore, settings, until, viewer, walker};
@@ -11,9 +11,9 @@ use std::sync::atomic::Ordering;
 
 const MIDDLE: Cell = Cell { x: 5, y: 5 };
 
-/// Waits until this viewer sees this mover go, or come, to this cell.
-async fn sees(ear: &Arc<RecordingSink>, who: MoverId, cell: Cell) -> u32 {
-    ear.wait("a mover on a cell", |heard| match heard {
+/// Waits until this viewer sees this mover leave or enter this cell.
+async fn sees(sink: &Arc<RecordingSink>, who: MoverId, cell: Cell) -> u32 {
+    sink.wait("a mover on a cell", |received| match received {
         Received::View(view) => {
             let came = view.entered.iter().any(|entered| entered.id == who && entered.cell == cell);
             (came || view.moved.contains(&(who, cell))).then_some(view.skipped)
@@ -24,20 +24,22 @@ async fn sees(ear: &Arc<RecordingSink>, who: MoverId, cell: Cell) -> u32 {
 }
 
 /// Waits until this viewer gets a full view of this radius.
-async fn sees_full(ear: &Arc<RecordingSink>, radius: u8) {
-    ear.wait("a full view", |heard| {
-        matches!(heard, Received::View(view) if view.is_full && view.radius_x == radius).then_some(())
+async fn sees_full(sink: &Arc<RecordingSink>, radius: u8) {
+    sink.wait("a full view", |received| {
+        matches!(received, Received::View(view) if view.is_full && view.radius_x == radius).then_some(())
     })
     .await;
 }
 
-async fn sees_leave(ear: &Arc<RecordingSink>, who: MoverId) {
-    ear.wait("a mover leave", |heard| matches!(heard, Received::View(view) if view.left.contains(&who)).then_some(()))
-        .await;
+async fn sees_leave(sink: &Arc<RecordingSink>, who: MoverId) {
+    sink.wait("a mover leave", |received| {
+        matches!(received, Received::View(view) if view.left.contains(&who)).then_some(())
+    })
+    .await;
 }
 
 #[tokio::test]
-async fn a_mover_hears_of_his_own_move_and_others_see_it() {
+async fn a_mover_gets_its_answer_and_others_see_its_move() {
     let node = Node::start(&TestStore::with_world(false), "a");
     let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
     let mut walker = node.come(walker(MIDDLE)).await;
@@ -45,14 +47,17 @@ async fn a_mover_hears_of_his_own_move_and_others_see_it() {
     let east = Cell { x: 6, y: 5 };
     assert_eq!(walker.step(Step::E).await, Ok(Done::Moved(east)));
     sees(&looker.sink, walker.seat().id, east).await;
-    assert!(walker.sink.all().iter().all(|heard| !matches!(heard, Received::View(_))), "he did not ask for views");
+    assert!(
+        walker.sink.all().iter().all(|received| !matches!(received, Received::View(_))),
+        "it did not ask for views"
+    );
     let id = walker.seat().id;
     walker.mover.leave();
     sees_leave(&looker.sink, id).await;
 }
 
 #[tokio::test]
-async fn a_viewer_that_is_behind_is_passed_over_and_then_sees_the_newest() {
+async fn a_viewer_that_is_behind_is_skipped_and_then_sees_the_newest() {
     let node = Node::start(&TestStore::with_world(false), "a");
     let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
     let mut walker = node.come(walker(MIDDLE)).await;
@@ -60,25 +65,25 @@ async fn a_viewer_that_is_behind_is_passed_over_and_then_sees_the_newest() {
     looker.sink.is_behind.store(true, Ordering::Relaxed);
     let skipped = || node.metrics.worlds().views_skipped.get();
     let before = skipped();
-    until("he is passed over", || skipped() > before).await;
-    let heard = looker.sink.all().len();
+    until("it is skipped", || skipped() > before).await;
+    let received = looker.sink.all().len();
     for step in [Step::E, Step::E, Step::S] {
         assert!(walker.step(step).await.is_ok());
     }
     let passed = skipped();
-    until("he is passed over again", || skipped() > passed + 1).await;
-    assert_eq!(looker.sink.all().len(), heard, "nothing is queued for him");
+    until("it is skipped again", || skipped() > passed + 1).await;
+    assert_eq!(looker.sink.all().len(), received, "nothing is queued for it");
     looker.sink.is_behind.store(false, Ordering::Relaxed);
     let newest = sees(&looker.sink, walker.seat().id, Cell { x: 7, y: 6 }).await;
-    assert!(newest >= 2, "he is told that he missed {newest} views");
-    let views = looker.sink.all()[heard..].iter().filter(|heard| matches!(heard, Received::View(_))).count();
+    assert!(newest >= 2, "the view says that {newest} were skipped");
+    let views = looker.sink.all()[received..].iter().filter(|received| matches!(received, Received::View(_))).count();
     assert_eq!(views, 1, "the newest, and nothing between");
 }
 
 #[tokio::test]
 async fn a_lost_mover_is_gone_after_its_grace_and_leaves_no_ghost() {
-    let house = TestStore::with_world(false);
-    let node = Node::start(&house, "a");
+    let store = TestStore::with_world(false);
+    let node = Node::start(&store, "a");
     let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
     let lost = node.come(walker(MIDDLE)).await;
     let id = lost.seat().id;
@@ -86,41 +91,41 @@ async fn a_lost_mover_is_gone_after_its_grace_and_leaves_no_ghost() {
     drop(lost);
     let picture = async || looker.world.picture().await.unwrap();
     loop {
-        // The mailbox is in order: a picture that was asked for after the loss shows it.
+        // The mailbox is in order: a picture that was requested after the loss shows it.
         if picture().await.stats().lost == 1 {
             break;
         }
     }
-    assert_eq!(picture().await.stats().movers, 2, "he may come back");
-    house.pass(MOVER_GRACE);
+    assert_eq!(picture().await.stats().movers, 2, "it may come back");
+    store.pass(MOVER_GRACE);
     sees_leave(&looker.sink, id).await;
     drop(looker.mover);
 }
 
 #[tokio::test]
-async fn who_comes_in_and_is_gone_before_he_hears_of_it_leaves_no_ghost() {
-    let house = TestStore::with_world(false);
-    let node = Node::start(&house, "a");
+async fn a_mover_that_is_gone_before_its_registration_returns_leaves_no_ghost() {
+    let store = TestStore::with_world(false);
+    let node = Node::start(&store, "a");
     let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
-    let door = node.visit().await.unwrap();
-    let mut coming = Box::pin(door.register(walker(MIDDLE), RecordingSink::new()));
+    let world = node.visit().await.unwrap();
+    let mut coming = Box::pin(world.register(walker(MIDDLE), RecordingSink::new()));
     assert!(futures_util::FutureExt::now_or_never(coming.as_mut()).is_none());
     drop(coming);
-    until("he was let in, and is lost", || {
+    until("it was registered, and is lost", || {
         futures_util::FutureExt::now_or_never(looker.world.picture())
             .flatten()
             .is_some_and(|picture| picture.stats().lost == 1)
     })
     .await;
-    house.pass(MOVER_GRACE);
+    store.pass(MOVER_GRACE);
     looker
         .sink
-        .wait("him leave", |heard| matches!(heard, Received::View(view) if !view.left.is_empty()).then_some(()))
+        .wait("it leave", |received| matches!(received, Received::View(view) if !view.left.is_empty()).then_some(()))
         .await;
 }
 
 #[tokio::test]
-async fn who_comes_back_through_another_connection_ends_the_first() {
+async fn a_mover_that_returns_through_another_connection_ends_the_first() {
     let node = Node::start(&TestStore::with_world(false), "a");
     let first = node.come(walker(MIDDLE)).await;
     let mut again = walker(MIDDLE);
@@ -129,25 +134,27 @@ async fn who_comes_back_through_another_connection_ends_the_first() {
     assert!(second.registered.is_resumed);
     assert_eq!(first.sink.end().await, CloseReason::Replaced);
     drop(first);
-    assert!(second.step(Step::E).await.is_ok(), "the late end of the first connection is not his");
+    assert!(second.step(Step::E).await.is_ok(), "the late end of the first connection does not affect it");
     assert_eq!(second.world.picture().await.unwrap().stats().lost, 0);
 }
 
 #[tokio::test]
-async fn other_views_are_promised_behind_the_last_as_before_and_ahead_of_the_first_as_asked_for() {
+async fn a_change_of_views_is_sent_after_the_last_old_view_and_before_the_first_new_one() {
     let node = Node::start(&TestStore::with_world(false), "a");
     let looker = node.come(viewer(Cell { x: 0, y: 0 })).await;
     sees_full(&looker.sink, 12).await;
     let narrow = ViewOptions { radius_x: 3, radius_y: 2, per_s: 60 };
     looker.mover.watch(Some(narrow)).unwrap();
     sees_full(&looker.sink, 3).await;
-    let heard = looker.sink.all();
-    let at = heard.iter().position(|heard| matches!(heard, Received::ViewChanged(options) if *options == Some(narrow)));
-    let (before, after) = heard.split_at(at.expect("he is told what is in force"));
-    let shown = |heard: &[Received]| -> Vec<(bool, u8)> {
-        heard
+    let received = looker.sink.all();
+    let at = received
+        .iter()
+        .position(|received| matches!(received, Received::ViewChanged(options) if *options == Some(narrow)));
+    let (before, after) = received.split_at(at.expect("the change is sent"));
+    let shown = |received: &[Received]| -> Vec<(bool, u8)> {
+        received
             .iter()
-            .filter_map(|heard| match heard {
+            .filter_map(|received| match received {
                 Received::View(view) => Some((view.is_full, view.radius_x)),
                 _ => None,
             })
@@ -158,7 +165,7 @@ async fn other_views_are_promised_behind_the_last_as_before_and_ahead_of_the_fir
 }
 
 #[tokio::test]
-async fn a_full_mailbox_says_so_and_keeps_nothing_of_what_it_did_not_take() {
+async fn a_full_mailbox_refuses_inputs_and_keeps_nothing_of_them() {
     let node = Node::start_with(&TestStore::with_world(false), "a", WorldsConfig { mailbox_max: 4, ..settings() });
     let walker = node.come(walker(MIDDLE)).await;
     let input = |nth: u32| Input {
@@ -176,7 +183,7 @@ async fn a_full_mailbox_says_so_and_keeps_nothing_of_what_it_did_not_take() {
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_down_silences_nobody_else() {
+async fn a_connection_whose_encoding_panics_affects_no_other() {
     let node = Node::start(&TestStore::with_world(false), "a");
     let (mut broken, mut sound) = (node.come(walker(MIDDLE)).await, node.come(walker(MIDDLE)).await);
     broken.sink.is_broken.store(true, Ordering::Relaxed);

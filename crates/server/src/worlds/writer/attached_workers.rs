@@ -1,19 +1,18 @@
-//! Crews of actors as a writer sees them: answers with a crew's number in their tag go to its desk, in batches.
+//! Actor workers as a writer sees them: answers with a worker's number in their tag go to its inbox, in batches.
 
 use crate::worlds::actors::inbox::{ActorInbox, ActorWorkerMessage};
 use crate::worlds::client_sink::CloseReason;
 use engine::worlds::Answer;
 use std::sync::Arc;
 
-/// Bits of a tag below the crew's number.
+/// Bits of a tag below the worker's number.
 const WORKER_SHIFT: u32 = 48;
 
-/// The tag of an actor's inputs. Tags of connections lie below 2^48: those of no crew.
-pub(in crate::worlds) fn tag(crew: u16, actor: u32) -> u64 {
-    u64::from(crew) << WORKER_SHIFT | u64::from(actor)
+/// The tag of an actor's inputs. Tags of connections lie below 2^48: those without a worker.
+pub(in crate::worlds) fn tag(worker: u16, actor: u32) -> u64 {
+    u64::from(worker) << WORKER_SHIFT | u64::from(actor)
 }
 
-/// Which actor an answer is for.
 pub(in crate::worlds) fn actor_of(tag: u64) -> u32 {
     tag as u32
 }
@@ -30,70 +29,69 @@ struct AttachedWorker {
 }
 
 impl AttachedWorkers {
-    /// Whether no crew is here.
     pub(super) fn is_empty(&self) -> bool {
         self.workers.iter().all(Option::is_none)
     }
 
-    /// Lets a crew sit down.
-    pub(super) fn attach(&mut self, desk: Arc<ActorInbox>) {
+    /// Gives a worker its number.
+    pub(super) fn attach(&mut self, inbox: Arc<ActorInbox>) {
         let at = self.workers.iter().position(Option::is_none).unwrap_or(self.workers.len());
         let Ok(number) = u16::try_from(at + 1) else {
-            let _ = desk.mailbox.send_control(ActorWorkerMessage::Ended(CloseReason::Gone));
+            let _ = inbox.mailbox.send_control(ActorWorkerMessage::Ended(CloseReason::Gone));
             return;
         };
         if at == self.workers.len() {
             self.workers.push(None);
         }
-        if desk.mailbox.send_control(ActorWorkerMessage::Attached(number)).is_ok() {
-            self.workers[at] = Some(AttachedWorker { inbox: desk, answers: Vec::new() });
+        if inbox.mailbox.send_control(ActorWorkerMessage::Attached(number)).is_ok() {
+            self.workers[at] = Some(AttachedWorker { inbox, answers: Vec::new() });
         }
     }
 
-    /// Takes an answer if it is a crew's.
+    /// Takes an answer if it is for an actor.
     pub(super) fn take_answer(&mut self, answer: &Answer) -> bool {
         let number = (answer.tag >> WORKER_SHIFT) as usize;
         if number == 0 {
             return false;
         }
-        if let Some(Some(crew)) = self.workers.get_mut(number - 1) {
-            crew.answers.push(*answer);
+        if let Some(Some(worker)) = self.workers.get_mut(number - 1) {
+            worker.answers.push(*answer);
         }
         true
     }
 
-    /// Tells a crew something. Whether it is there.
-    pub(super) fn send(&mut self, number: u16, word: ActorWorkerMessage) -> bool {
-        let crew = usize::from(number).checked_sub(1).and_then(|at| self.workers.get(at)?.as_ref());
-        crew.is_some_and(|crew| crew.inbox.mailbox.send_control(word).is_ok())
+    /// Sends a message to a worker; returns whether the worker is attached.
+    pub(super) fn send(&mut self, number: u16, message: ActorWorkerMessage) -> bool {
+        let worker = usize::from(number).checked_sub(1).and_then(|at| self.workers.get(at)?.as_ref());
+        worker.is_some_and(|worker| worker.inbox.mailbox.send_control(message).is_ok())
     }
 
-    /// Hands over what was answered. A crew that is gone leaves its place.
+    /// Sends the collected answers. A worker that is gone is detached.
     pub(super) fn flush(&mut self) {
-        for place in &mut self.workers {
-            if let Some(crew) = place
-                && !crew.answers.is_empty()
-                && crew.inbox.mailbox.send(&mut crew.answers).is_err()
+        for slot in &mut self.workers {
+            if let Some(worker) = slot
+                && !worker.answers.is_empty()
+                && worker.inbox.mailbox.send(&mut worker.answers).is_err()
             {
-                *place = None;
+                *slot = None;
             }
         }
     }
 
-    /// Forgets crews that are gone.
+    /// Detaches workers that are gone.
     pub(super) fn sweep(&mut self) {
-        for place in &mut self.workers {
-            if place.as_ref().is_some_and(|crew| crew.inbox.mailbox.is_closed()) {
-                *place = None;
+        for slot in &mut self.workers {
+            if slot.as_ref().is_some_and(|worker| worker.inbox.mailbox.is_closed()) {
+                *slot = None;
             }
         }
     }
 
-    /// All crews are told that it is over.
-    pub(super) fn close(&mut self, why: CloseReason) {
+    /// Sends all workers the end.
+    pub(super) fn close(&mut self, reason: CloseReason) {
         self.flush();
-        for crew in self.workers.drain(..).flatten() {
-            let _ = crew.inbox.mailbox.send_control(ActorWorkerMessage::Ended(why));
+        for worker in self.workers.drain(..).flatten() {
+            let _ = worker.inbox.mailbox.send_control(ActorWorkerMessage::Ended(reason));
         }
     }
 }

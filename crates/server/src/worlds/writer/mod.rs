@@ -1,10 +1,10 @@
-//! The writer of a world, which alone changes it: on a thread of its own, or, for a few inputs that come while that sleeps, on the thread
-//! that brought them. It takes what has come, in batches, lets the world decide, hands answers and views to those who tell them, and
-//! claims to the store; it never waits for any of them.
+//! The writer of a world, which alone changes it: on a thread of its own, or, for a few inputs that come while that sleeps, on the sender's
+//! thread. It takes inputs in batches, lets the world decide, hands answers and views to the sender threads, and claims to the store; it
+//! never waits for any of them.
 //!
-//! Save, then tell: a claim is held by the world until its commit is heard of here. When that fails, or somebody else has the
-//! world, it leaves memory at once and everybody is told to come again: nothing was shown that is not saved, and nothing is shown
-//! by who is not sure of owning the world. A process may stand still between any two lines, for longer than its lease.
+//! Save first, then send: the world holds a claim back until the writer knows that its commit succeeded. When that fails, or another worker
+//! owns the world, it leaves memory at once and its clients connect again. So nothing unsaved was shown, and nothing is shown by a process
+//! that may not own the world. A process may be paused between any two lines, for longer than its lease.
 
 pub(super) mod attached_workers;
 mod broadcast_log;
@@ -34,7 +34,6 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::UnboundedSender;
 
-/// What a writer is given to begin with.
 pub(super) struct WriterParams<O> {
     pub(super) environment: O,
     pub(super) world: World,
@@ -44,24 +43,23 @@ pub(super) struct WriterParams<O> {
     pub(super) runtime: Handle,
     pub(super) snapshot_every: Duration,
     pub(super) idle_timeout: Duration,
-    /// How long to wait for the store when everybody leaves.
+    /// How long to wait for the store while unloading.
     pub(super) drain_max: Duration,
-    /// Whether the world may leave memory now: nobody holds a door. From then on nobody finds it here.
+    /// Whether the world may leave memory now: no handles exist. From then on visits do not find it.
     pub(super) retire: Box<dyn Fn() -> bool + Send>,
 }
 
-/// How a writer goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WriterState {
     Serving,
-    /// Takes nothing new; ends when nothing is under way to the store, or at this moment without it.
+    /// Takes nothing new; ends when nothing is in flight to the store, or at this moment without waiting further.
     Draining {
         by: Instant,
-        why: CloseReason,
+        reason: CloseReason,
     },
-    /// Over, in order: what is here is what is so.
+    /// Ended in order: the state here is the saved state.
     Ended(CloseReason),
-    /// Over, and nobody knows whether what is here is so.
+    /// Ended, and the saved state is unknown.
     Lost(CloseReason),
 }
 
@@ -80,19 +78,17 @@ pub(super) struct Writer<O: WorldEnvironment> {
     events: Vec<HuntEvent>,
     broadcast_log: BroadcastLog<Arc<HuntEvent>>,
     state: WriterState,
-    /// The epoch of our clock.
+    /// The epoch of the world's clock.
     began: Instant,
     /// When its thread wakes by itself.
     sleeps_until: Instant,
     round_limiter: RoundLimiter,
-    /// When this round began.
     round_began: Instant,
-    /// When the world ticked last.
     last_tick: Instant,
     now_us: i64,
     gone: Vec<MoverRef>,
     idle: IdleTimer,
-    /// What the metrics know of.
+    /// What the metrics show.
     exported: Population,
     ownership: UnboundedSender<OwnershipMessage>,
     runtime: Handle,
@@ -100,14 +96,13 @@ pub(super) struct Writer<O: WorldEnvironment> {
     retire: Box<dyn Fn() -> bool + Send>,
 }
 
-/// Since when nobody is here.
+/// Since when the world has no movers.
 struct IdleTimer {
     after: Duration,
     since: Option<Instant>,
     check_at: Instant,
 }
 
-/// How many are here.
 #[derive(Clone, Copy, Default)]
 struct Population {
     movers: usize,
@@ -116,23 +111,23 @@ struct Population {
 }
 
 impl<O: WorldEnvironment> Writer<O> {
-    pub(super) fn new(charge: WriterParams<O>) -> Self {
+    pub(super) fn new(params: WriterParams<O>) -> Self {
         let began = Instant::now();
-        let pen = charge.context.senders.buffer();
+        let outbound = params.context.senders.buffer();
         let idle =
-            IdleTimer { after: charge.idle_timeout, since: Some(began), check_at: began + WORLD_IDLE_CHECK_INTERVAL };
-        charge.context.metrics.worlds().loaded.inc();
+            IdleTimer { after: params.idle_timeout, since: Some(began), check_at: began + WORLD_IDLE_CHECK_INTERVAL };
+        params.context.metrics.worlds().loaded.inc();
         Self {
             saving: PendingSaves::new(
-                charge.epoch,
-                SnapshotSchedule::new(charge.context.info.id, charge.snapshot_every, began),
+                params.epoch,
+                SnapshotSchedule::new(params.context.info.id, params.snapshot_every, began),
             ),
-            environment: charge.environment,
-            world: charge.world,
-            context: charge.context,
+            environment: params.environment,
+            world: params.world,
+            context: params.context,
             subscribers: Subscribers::new(0),
             actor_workers: AttachedWorkers::default(),
-            outbound: pen,
+            outbound,
             picture_schedule: PictureSchedule::new(),
             inputs: Vec::new(),
             control: Vec::new(),
@@ -149,10 +144,10 @@ impl<O: WorldEnvironment> Writer<O> {
             gone: Vec::new(),
             idle,
             exported: Population::default(),
-            ownership: charge.ownership,
-            runtime: charge.runtime,
-            drain_max: charge.drain_max,
-            retire: charge.retire,
+            ownership: params.ownership,
+            runtime: params.runtime,
+            drain_max: params.drain_max,
+            retire: params.retire,
         }
     }
 
@@ -160,7 +155,6 @@ impl<O: WorldEnvironment> Writer<O> {
         matches!(self.state, WriterState::Serving | WriterState::Draining { .. })
     }
 
-    /// Takes what there is.
     fn take_batch(&mut self) {
         self.context.inbox.mailbox.try_recv_batch(&mut self.inputs, &mut self.control);
         self.round_began = Instant::now();
@@ -168,7 +162,7 @@ impl<O: WorldEnvironment> Writer<O> {
         self.now_us = self.environment.now_us();
     }
 
-    /// Whether somebody else may have the world by now, or nobody knows what is so: then nothing more is heard or shown here.
+    /// Whether another worker may own the world by now, or the saved state is unknown: then nothing more is processed or sent.
     fn has_lost_world(&mut self) -> bool {
         if !self.context.lease.is_valid() && !matches!(self.state, WriterState::Lost(_)) {
             self.state = WriterState::Lost(CloseReason::WorldMoved);
@@ -176,15 +170,15 @@ impl<O: WorldEnvironment> Writer<O> {
         matches!(self.state, WriterState::Lost(_))
     }
 
-    /// When there is something to do by itself.
+    /// When something is due by itself.
     fn wake_at(&self) -> Instant {
-        let turn = self.subscribers.next_us().map(|due_us| self.began + Duration::from_micros(due_us));
+        let view = self.subscribers.next_us().map(|due_us| self.began + Duration::from_micros(due_us));
         let own = self.world.next_due().map(|due_us| {
             self.round_began + Duration::from_micros(u64::try_from(due_us.saturating_sub(self.now_us)).unwrap_or(0))
         });
-        let news = self.broadcast_log.due(self.round_began);
+        let event = self.broadcast_log.due(self.round_began);
         let leave = if let WriterState::Draining { by, .. } = self.state { Some(by) } else { None };
-        let dues = [turn, own, news, leave, self.saving.due(), self.picture_schedule.due(), Some(self.idle.check_at)];
+        let dues = [view, own, event, leave, self.saving.due(), self.picture_schedule.due(), Some(self.idle.check_at)];
         dues.into_iter().flatten().min().unwrap_or(self.idle.check_at)
     }
 
@@ -193,21 +187,21 @@ impl<O: WorldEnvironment> Writer<O> {
             return;
         }
         self.active();
-        let figures = self.context.metrics.worlds();
-        figures.batches.inc();
-        figures.inputs.add(self.inputs.len() as u64);
-        figures.mailbox.observe(self.inputs.len());
+        let metrics = self.context.metrics.worlds();
+        metrics.batches.inc();
+        metrics.inputs.add(self.inputs.len() as u64);
+        metrics.mailbox.observe(self.inputs.len());
         self.world.apply(&self.inputs, self.now_us, &mut self.answers);
         self.inputs.clear();
-        figures.apply.observe(self.round_began.elapsed());
+        metrics.apply.observe(self.round_began.elapsed());
     }
 
-    /// Somebody does something here.
+    /// Notes activity in the world.
     fn active(&self) {
         self.context.active_at_us.store(self.now_us, Ordering::Relaxed);
     }
 
-    /// What time brings. Movers that are gone with it are told nothing more.
+    /// Advances the world's time. Connections of removed movers are closed.
     fn tick(&mut self) {
         let is_due = self.world.next_due().is_some_and(|due_us| due_us <= self.now_us);
         if !is_due && self.round_began.duration_since(self.last_tick) < WORLD_TICK {
@@ -216,8 +210,8 @@ impl<O: WorldEnvironment> Writer<O> {
         self.last_tick = self.round_began;
         self.world.tick(self.now_us, &mut self.gone);
         for seat in self.gone.drain(..) {
-            if let Some((line, post)) = self.subscribers.remove_seat(seat) {
-                self.outbound.close(line, &post.sink, CloseReason::Gone);
+            if let Some((index, subscriber)) = self.subscribers.remove_seat(seat) {
+                self.outbound.close(index, &subscriber.sink, CloseReason::Gone);
             }
         }
         let begun = Instant::now();
@@ -226,73 +220,73 @@ impl<O: WorldEnvironment> Writer<O> {
         }
     }
 
-    /// Hands answers to those who tell them. A mover without an outlet hears of nothing.
+    /// Queues answers for sending. A mover without a sink gets none.
     fn send_answers(&mut self) {
         for answer in self.answers.drain(..) {
             if self.actor_workers.take_answer(&answer) {
                 continue;
             }
-            if let Some(line) = self.subscribers.index_of_seat(answer.mover) {
-                send_missed_events(line, &mut self.subscribers, &self.broadcast_log, &mut self.outbound);
-                if let Some(post) = self.subscribers.get(line) {
-                    self.outbound.answer(line, &post.sink, answer);
+            if let Some(index) = self.subscribers.index_of_seat(answer.mover) {
+                send_missed_events(index, &mut self.subscribers, &self.broadcast_log, &mut self.outbound);
+                if let Some(subscriber) = self.subscribers.get(index) {
+                    self.outbound.answer(index, &subscriber.sink, answer);
                 }
             }
         }
     }
 
-    /// What everybody is told, a portion at a time.
+    /// Sends events to all subscribers, a portion at a time.
     fn broadcast_events(&mut self) {
         self.world.take_events(&mut self.events);
-        self.events.drain(..).for_each(|news| self.broadcast_log.publish(Arc::new(news)));
+        self.events.drain(..).for_each(|event| self.broadcast_log.publish(Arc::new(event)));
         if let Some(portion) = self.broadcast_log.next_portion(
             self.subscribers.index_end(),
             self.outbound.is_nearly_drained(),
             self.round_began,
         ) {
-            portion.clone().for_each(|line| {
-                send_missed_events(line, &mut self.subscribers, &self.broadcast_log, &mut self.outbound)
+            portion.clone().for_each(|index| {
+                send_missed_events(index, &mut self.subscribers, &self.broadcast_log, &mut self.outbound)
             });
             self.broadcast_log.mark_sent(&portion, self.round_began);
         }
     }
 
-    /// Shows those around whose turn has come, a bounded number of them before moves have their turn again.
+    /// Sends the views that are due, a bounded number before moves are processed again.
     fn send_views(&mut self) {
         let now_us = self.elapsed_us();
         for _ in 0..WORLD_VIEWS_PER_SLICE {
-            let Some((line, late_us)) = self.subscribers.next_due_view(now_us) else { return };
-            let Some(post) = self.subscribers.get(line) else { continue };
-            let figures = self.context.metrics.worlds();
-            figures.view_late.observe(Duration::from_micros(late_us));
-            if post.sink.is_behind() || self.outbound.is_behind(line) {
-                figures.views_skipped.inc();
-                self.subscribers.mark_skipped(line);
+            let Some((index, late_us)) = self.subscribers.next_due_view(now_us) else { return };
+            let Some(subscriber) = self.subscribers.get(index) else { continue };
+            let metrics = self.context.metrics.worlds();
+            metrics.view_late.observe(Duration::from_micros(late_us));
+            if subscriber.sink.is_behind() || self.outbound.is_behind(index) {
+                metrics.views_skipped.inc();
+                self.subscribers.mark_skipped(index);
                 continue;
             }
-            send_missed_events(line, &mut self.subscribers, &self.broadcast_log, &mut self.outbound);
-            let Some(post) = self.subscribers.get(line) else { continue };
-            let (seat, skipped) = (post.occupancy.seat, post.skipped);
+            send_missed_events(index, &mut self.subscribers, &self.broadcast_log, &mut self.outbound);
+            let Some(subscriber) = self.subscribers.get(index) else { continue };
+            let (seat, skipped) = (subscriber.occupancy.seat, subscriber.skipped);
             let (world, now_us) = (&mut self.world, self.now_us);
-            let is_told = self.outbound.view(line, &post.sink, |delta| {
-                let is_news = world.view(seat, now_us, delta);
+            let is_sent = self.outbound.view(index, &subscriber.sink, |delta| {
+                let is_new = world.view(seat, now_us, delta);
                 delta.skipped = skipped;
-                is_news
+                is_new
             });
-            figures.views.add(u64::from(is_told));
-            self.subscribers.mark_caught_up(line);
+            metrics.views.add(u64::from(is_sent));
+            self.subscribers.mark_caught_up(index);
         }
     }
 
-    /// What is done now and then: pictures, snapshots, and leaving memory.
+    /// Occasional work: pictures, snapshots, and leaving memory.
     fn run_periodic(&mut self) {
         if self.picture_schedule.is_due(self.round_began, &self.context.pictures) {
             self.context.pictures.publish(&self.world);
         }
         self.save_snapshot();
         match self.state {
-            WriterState::Draining { by, why } => self.drain_until(by, why),
-            // Also the last snapshot waits for one that is under way.
+            WriterState::Draining { by, reason } => self.drain_until(by, reason),
+            // The last snapshot also waits for one that is in flight.
             WriterState::Serving if self.world.is_over() && self.saving.is_settled() => {
                 self.state = WriterState::Ended(CloseReason::Over);
             }
@@ -303,13 +297,13 @@ impl<O: WorldEnvironment> Writer<O> {
         }
     }
 
-    /// Whoever waits for a store that does not answer is told to go in time, and of what is not saved he is told nothing.
-    fn drain_until(&mut self, by: Instant, why: CloseReason) {
+    /// When the store does not answer in time, clients are disconnected; they get no answers to what is not saved.
+    fn drain_until(&mut self, by: Instant, reason: CloseReason) {
         if self.saving.is_settled() {
-            self.state = WriterState::Ended(why);
+            self.state = WriterState::Ended(reason);
         } else if self.round_began >= by {
-            tracing::warn!(world = %self.context.info.name, "a world is left without its last snapshot: the store does not answer");
-            self.state = WriterState::Lost(why);
+            tracing::warn!(world = %self.context.info.name, "a world is unloaded without its last snapshot: the store does not answer");
+            self.state = WriterState::Lost(reason);
         }
     }
 
@@ -331,27 +325,27 @@ impl<O: WorldEnvironment> Writer<O> {
         }
     }
 
-    /// Shows in the metrics how many are here.
-    fn update_gauges(&mut self, people: Population) {
-        let (figures, before) = (self.context.metrics.worlds(), std::mem::replace(&mut self.exported, people));
-        figures.movers.replace(before.movers, people.movers);
-        figures.sinks.replace(before.sinks, people.sinks);
-        figures.viewers.replace(before.viewers, people.viewers);
+    /// Updates the metrics.
+    fn update_gauges(&mut self, population: Population) {
+        let (metrics, before) = (self.context.metrics.worlds(), std::mem::replace(&mut self.exported, population));
+        metrics.movers.replace(before.movers, population.movers);
+        metrics.sinks.replace(before.sinks, population.sinks);
+        metrics.viewers.replace(before.viewers, population.viewers);
     }
 
     fn elapsed_us(&self) -> u64 {
         u64::try_from(self.round_began.duration_since(self.began).as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// Everybody is told that it is over, and the life is given what is to be kept.
+    /// Disconnects all clients, and hands the last snapshot to the ownership.
     fn finish(&mut self, snapshot: Option<(u32, Vec<u8>)>) {
-        let why = match self.state {
-            WriterState::Ended(why) | WriterState::Lost(why) => why,
+        let reason = match self.state {
+            WriterState::Ended(reason) | WriterState::Lost(reason) => reason,
             WriterState::Serving | WriterState::Draining { .. } => CloseReason::Broken,
         };
-        self.close_all(why);
+        self.close_all(reason);
         self.update_gauges(Population::default());
-        // A life that is gone has told the store so, or will be found out by its lease.
+        // An ownership that is gone has released its lease, or its lease expires.
         let _ = self.ownership.send(OwnershipMessage::Ended(EndedWriter {
             id: self.context.info.id,
             name: self.context.info.name.clone(),
@@ -362,28 +356,28 @@ impl<O: WorldEnvironment> Writer<O> {
         self.context.metrics.worlds().loaded.dec();
     }
 
-    fn close_all(&mut self, why: CloseReason) {
-        self.context.inbox.close(why);
+    fn close_all(&mut self, reason: CloseReason) {
+        self.context.inbox.close(reason);
         self.context.pictures.end();
-        for line in 0..self.subscribers.index_end() {
-            send_missed_events(line, &mut self.subscribers, &self.broadcast_log, &mut self.outbound);
-            if let Some(post) = self.subscribers.get(line) {
-                self.outbound.close(line, &post.sink, why);
+        for index in 0..self.subscribers.index_end() {
+            send_missed_events(index, &mut self.subscribers, &self.broadcast_log, &mut self.outbound);
+            if let Some(subscriber) = self.subscribers.get(index) {
+                self.outbound.close(index, &subscriber.sink, reason);
             }
         }
         self.outbound.flush();
-        // What was taken out and not heard, and what nobody will take out any more.
+        // What was taken out and not processed, and what is still queued.
         self.inputs.clear();
-        let mut unheard = std::mem::take(&mut self.control);
+        let mut unprocessed = std::mem::take(&mut self.control);
         self.context.inbox.mailbox.try_recv_batch(&mut self.inputs, &mut self.control);
-        unheard.append(&mut self.control);
-        for order in unheard {
-            // A crew waits for a word; whoever else asked for something is told with the drop of what he asked.
-            if let ControlMessage::AddActorWorker(desk) = order {
-                self.actor_workers.attach(desk);
+        unprocessed.append(&mut self.control);
+        for message in unprocessed {
+            // An actor worker waits for a message; other callers see their reply channel closed.
+            if let ControlMessage::AddActorWorker(inbox) = message {
+                self.actor_workers.attach(inbox);
             }
         }
-        self.actor_workers.close(why);
+        self.actor_workers.close(reason);
     }
 }
 
@@ -422,7 +416,7 @@ impl<O: WorldEnvironment> RoundRunner for Writer<O> {
         self.is_running()
     }
 
-    /// Short because nothing is due but a few inputs: no views, no picture, no snapshot.
+    /// Short because only a few inputs are processed: no views, no picture, no snapshot.
     fn run_inline_round(&mut self) -> bool {
         let now = Instant::now();
         if now >= self.sleeps_until || !self.round_limiter.wait_before_next(now).is_zero() {
@@ -438,20 +432,20 @@ impl<O: WorldEnvironment> RoundRunner for Writer<O> {
     }
 }
 
-/// Tells somebody the news that he has not heard.
+/// Sends a subscriber the events that it has not received.
 fn send_missed_events(
-    line: u32,
-    posts: &mut Subscribers,
-    bulletin: &BroadcastLog<Arc<HuntEvent>>,
-    pen: &mut OutboundBuffer,
+    index: u32,
+    subscribers: &mut Subscribers,
+    log: &BroadcastLog<Arc<HuntEvent>>,
+    outbound: &mut OutboundBuffer,
 ) {
-    let Some(heard) = posts.advance_events(line, bulletin.next_number()) else { return };
-    if let Some(post) = posts.get(line) {
-        bulletin.since(heard).for_each(|news| pen.event(line, &post.sink, news));
+    let Some(next_event) = subscribers.advance_events(index, log.next_number()) else { return };
+    if let Some(subscriber) = subscribers.get(index) {
+        log.since(next_event).for_each(|event| outbound.event(index, &subscriber.sink, event));
     }
 }
 
-/// A writer that breaks down on its way ends like any other, but that it keeps nothing.
+/// A writer that panics ends like any other, but saves nothing.
 impl<O: WorldEnvironment> Drop for Writer<O> {
     fn drop(&mut self) {
         if std::thread::panicking() {

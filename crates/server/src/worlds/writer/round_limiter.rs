@@ -1,31 +1,27 @@
-//! How soon a writer begins its next round. Many who come one after the other are served together, so rounds have a least length
-//! in the mean; a few that follow a quiet time are begun at once, because sleeping and waking costs more than a round for one.
+//! How soon a writer begins its next round. Rounds have a minimum mean length, so that many inputs in a row are served together; a few
+//! rounds after a quiet time begin at once, because sleeping and waking costs more than a round for one.
 //!
 //! The generic cell rate algorithm for rounds ([0017](../../../../../docs/decisions/0017-gcra-is-one-number.md)): one moment says how far
-//! they have run ahead of their rate. Knows no clock.
+//! they are ahead of their rate. Knows no clock.
 
 use engine::limits::{WORLD_ROUND_BURST, WORLD_ROUND_INTERVAL_MIN};
 use std::time::{Duration, Instant};
 
-/// When rounds may begin.
 #[derive(Debug)]
 pub(super) struct RoundLimiter {
-    /// When the next round would begin if all of them had kept their distance.
+    /// When the next round would begin if all of them had kept the interval.
     next: Instant,
 }
 
 impl RoundLimiter {
-    /// No round has begun yet.
     pub(super) fn new(now: Instant) -> Self {
         Self { next: now }
     }
 
-    /// How long to wait before the next round.
     pub(super) fn wait_before_next(&self, now: Instant) -> Duration {
         self.next.saturating_duration_since(now + WORLD_ROUND_INTERVAL_MIN * (WORLD_ROUND_BURST - 1))
     }
 
-    /// A round begins.
     pub(super) fn record_round(&mut self, now: Instant) {
         self.next = self.next.max(now) + WORLD_ROUND_INTERVAL_MIN;
     }
@@ -35,25 +31,25 @@ impl RoundLimiter {
 mod tests {
     use super::*;
 
-    /// Rounds asked for at these moments, in microseconds: when each begins.
+    /// Checks when rounds begin that are requested at these moments, in microseconds.
     #[track_caller]
-    fn check(asked_us: &[u64], want_us: &[u64]) {
+    fn check(requested_us: &[u64], want_us: &[u64]) {
         let start = Instant::now();
-        let (mut rhythm, mut free) = (RoundLimiter::new(start), start);
-        let begun = asked_us.iter().map(|asked| {
-            let ready = free.max(start + Duration::from_micros(*asked));
-            free = ready + rhythm.wait_before_next(ready);
-            rhythm.record_round(free);
+        let (mut limiter, mut free) = (RoundLimiter::new(start), start);
+        let begun = requested_us.iter().map(|requested| {
+            let ready = free.max(start + Duration::from_micros(*requested));
+            free = ready + limiter.wait_before_next(ready);
+            limiter.record_round(free);
             u64::try_from((free - start).as_micros()).unwrap()
         });
-        assert_eq!(begun.collect::<Vec<_>>(), want_us, "asked for at {asked_us:?}");
+        assert_eq!(begun.collect::<Vec<_>>(), want_us, "requested at {requested_us:?}");
     }
 
     #[test]
-    fn a_few_follow_at_once_and_many_keep_their_distance() {
+    fn a_few_follow_at_once_and_many_keep_the_interval() {
         check(&[0, 0, 0, 0, 0, 0], &[0, 0, 0, 0, 500, 1_000]);
         check(&[0, 100, 200, 300, 400, 5_000, 5_001], &[0, 100, 200, 300, 500, 5_000, 5_001]);
-        // At the rate itself nobody ever waits.
+        // At the rate itself no round ever waits.
         check(&[0, 500, 1_000, 1_500, 2_000, 2_500], &[0, 500, 1_000, 1_500, 2_000, 2_500]);
     }
 }

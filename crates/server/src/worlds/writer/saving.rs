@@ -1,8 +1,8 @@
-//! How a writer saves: one commit of claims under way, the next collects meanwhile; and now and then a snapshot of what is soft, written
-//! a portion a round, so that no move waits for all of it.
+//! How a writer saves. One commit of claims is in flight at a time, the next collects meanwhile. Soft state is saved as a snapshot at
+//! intervals, written a portion a round, so that no move waits for all of it.
 //!
-//! What the store refuses is not asked for twice: a world whose log another has, or of which nobody knows whether it was saved,
-//! leaves memory, and whoever loads it next finds what is so.
+//! What the store refuses is not tried twice: a world whose log another worker has, or whose commit has an unknown outcome, leaves memory,
+//! and the next owner loads what was saved.
 
 use super::snapshot_schedule::SnapshotSchedule;
 use super::{Writer, WriterState};
@@ -15,26 +15,24 @@ use engine::worlds::{IdWatermark, Snapshot};
 use std::time::Instant;
 use store::StoreError;
 
-/// What is under way to the store, and what is due.
+/// What is in flight to the store, and what is due.
 pub(super) struct PendingSaves {
     epoch: u32,
-    /// Claims under way.
     claims_in_flight: Option<PendingAppend>,
     /// Claims that the store had no room for: tried again at this time.
     retry: Option<(Instant, WorldAppend)>,
     schedule: SnapshotSchedule,
     snapshot: SnapshotState,
-    /// Whether the last snapshot was not kept.
+    /// Whether the last snapshot was not saved.
     is_snapshot_lost: bool,
-    /// Whether that was said: the beginning of such a time is logged, and its end.
+    /// Whether that was logged: only the first failure and the recovery are.
     is_failing: bool,
 }
 
-/// How far the next snapshot is.
 enum SnapshotState {
     /// The last one has everything.
     None,
-    /// Something has changed: it is begun then.
+    /// Something has changed: the snapshot begins then.
     Due(Instant),
     /// It was due then, and is being written.
     Begun(Instant, Snapshot),
@@ -42,36 +40,34 @@ enum SnapshotState {
     Sent(IdWatermark),
 }
 
-/// Claims on their way to the store.
 struct PendingAppend {
     append: WorldAppend,
     begun: Instant,
 }
 
 impl PendingSaves {
-    pub(super) fn new(epoch: u32, beat: SnapshotSchedule) -> Self {
+    pub(super) fn new(epoch: u32, schedule: SnapshotSchedule) -> Self {
         Self {
             epoch,
             claims_in_flight: None,
             retry: None,
-            schedule: beat,
+            schedule,
             snapshot: SnapshotState::None,
             is_snapshot_lost: false,
             is_failing: false,
         }
     }
 
-    /// The fencing token of this writer.
     pub(super) fn epoch(&self) -> u32 {
         self.epoch
     }
 
-    /// Whether no claim waits for the store, and no snapshot is on its way: it would come after the last one, and be older.
+    /// Whether no claims and no snapshot are in flight: a snapshot would arrive after the last one, and be older.
     pub(super) fn is_settled(&self) -> bool {
         self.claims_in_flight.is_none() && self.retry.is_none() && !matches!(self.snapshot, SnapshotState::Sent(_))
     }
 
-    /// When there is something to do by itself.
+    /// When something is due by itself.
     pub(super) fn due(&self) -> Option<Instant> {
         let snapshot = match self.snapshot {
             SnapshotState::Due(at) | SnapshotState::Begun(at, _) => Some(at),
@@ -83,7 +79,7 @@ impl PendingSaves {
 }
 
 impl<O: WorldEnvironment> Writer<O> {
-    /// Sends claims off that wait, unless some are under way.
+    /// Sends pending claims to the store, unless some are in flight.
     pub(super) fn save_claims(&mut self) {
         if self.saving.claims_in_flight.is_some() {
             return;
@@ -105,42 +101,42 @@ impl<O: WorldEnvironment> Writer<O> {
         self.commit(|| WorldCommand::Append(append), ControlMessage::ClaimsSaved);
     }
 
-    /// The store's word on claims.
+    /// Handles the store's response to claims.
     pub(super) fn claims_saved(&mut self, outcome: Result<Outcome, StoreError>) {
-        let Some(flight) = self.saving.claims_in_flight.take() else { return };
-        let figures = self.context.metrics.worlds();
-        figures.claim_wait.observe(flight.begun.elapsed());
+        let Some(pending) = self.saving.claims_in_flight.take() else { return };
+        let metrics = self.context.metrics.worlds();
+        metrics.claim_wait.observe(pending.begun.elapsed());
         match outcome {
             Ok(Outcome::Done) => {
-                let version = flight.append.expected_version + flight.append.rows.len() as u32;
-                figures.claims.add(flight.append.rows.len() as u64);
+                let version = pending.append.expected_version + pending.append.rows.len() as u32;
+                metrics.claims.add(pending.append.rows.len() as u64);
                 if let Err(error) = self.world.committed(version, self.now_us, &mut self.answers) {
-                    tracing::error!(world = %self.context.info.name, %error, "a world broke an invariant of ours; it leaves memory");
+                    tracing::error!(world = %self.context.info.name, %error, "a world broke an invariant; it leaves memory");
                     self.state = WriterState::Lost(CloseReason::Broken);
                 }
                 self.environment.notify_claims_saved(self.context.info.id);
             }
             // Nothing was tried.
             Err(StoreError::Overloaded { .. }) => {
-                self.saving.retry = Some((self.round_began + WORLD_COMMIT_RETRY_DELAY, flight.append));
+                self.saving.retry = Some((self.round_began + WORLD_COMMIT_RETRY_DELAY, pending.append));
             }
-            lost => {
-                figures.claims_lost.add(flight.append.rows.len() as u64);
+            unsaved => {
+                metrics.claims_lost.add(pending.append.rows.len() as u64);
                 tracing::warn!(
-                    world = %self.context.info.name, outcome = ?lost,
-                    "claims of a world were not saved, or nobody knows; it leaves memory, and is read again for whoever comes"
+                    world = %self.context.info.name, outcome = ?unsaved,
+                    "claims of a world were not saved, or the outcome is unknown; it leaves memory, and the next visitor loads it again"
                 );
                 self.state = WriterState::Lost(CloseReason::WorldMoved);
             }
         }
     }
 
-    /// Keeps what is soft, if anything changed: from the world's next beat on, a portion a round.
+    /// Saves soft state, if anything changed: from the next time of the world's schedule on, a portion a round.
     pub(super) fn save_snapshot(&mut self) {
         let begun = Instant::now();
         let (at, mut snapshot) = match std::mem::replace(&mut self.saving.snapshot, SnapshotState::None) {
             sent @ SnapshotState::Sent(_) => return self.saving.snapshot = sent,
-            // The last one follows, and has everything.
+            // The last snapshot follows, and has everything.
             _ if self.state != WriterState::Serving => return,
             SnapshotState::None if self.world.has_changed() || self.saving.is_snapshot_lost => {
                 return self.saving.snapshot = SnapshotState::Due(self.saving.schedule.next_after(self.round_began));
@@ -160,7 +156,7 @@ impl<O: WorldEnvironment> Writer<O> {
         }
     }
 
-    /// Hands a snapshot to the store. It is put together on the way: megabytes are not copied while somebody waits for a move.
+    /// Sends a snapshot to the store. It is assembled on the way: no move waits while megabytes are copied.
     fn send_snapshot(&self, snapshot: Snapshot) {
         let (id, epoch, metrics) = (self.context.info.id, self.saving.epoch, self.context.metrics.clone());
         let command = move || {
@@ -171,7 +167,7 @@ impl<O: WorldEnvironment> Writer<O> {
         self.commit(command, ControlMessage::SnapshotSaved);
     }
 
-    /// The store's word on a snapshot. One that was not kept costs what it would have brought back, and nothing else.
+    /// Handles the store's response to a snapshot. If it was not saved, only soft state newer than the last one is at risk.
     pub(super) fn snapshot_saved(&mut self, outcome: Result<Outcome, StoreError>) {
         let SnapshotState::Sent(mark) = std::mem::replace(&mut self.saving.snapshot, SnapshotState::None) else {
             return;
@@ -180,7 +176,7 @@ impl<O: WorldEnvironment> Writer<O> {
             Ok(Outcome::Done) => {
                 self.world.snapshot_saved(mark);
                 if std::mem::take(&mut self.saving.is_failing) {
-                    tracing::info!(world = %self.context.info.name, "snapshots are kept again");
+                    tracing::info!(world = %self.context.info.name, "snapshots are saved again");
                 }
             }
             Ok(Outcome::Fenced) => {
@@ -191,13 +187,13 @@ impl<O: WorldEnvironment> Writer<O> {
                 self.saving.is_snapshot_lost = true;
                 self.context.metrics.worlds().snapshots_lost.inc();
                 if !std::mem::replace(&mut self.saving.is_failing, true) {
-                    tracing::warn!(world = %self.context.info.name, outcome = ?other, "a snapshot was not kept; tried again until one is");
+                    tracing::warn!(world = %self.context.info.name, outcome = ?other, "a snapshot was not saved; trying again until one is");
                 }
             }
         }
     }
 
-    /// What the life should keep of a world that ends in order.
+    /// The last snapshot of a world that ends in order.
     pub(super) fn last_snapshot(&mut self) -> Option<(u32, Vec<u8>)> {
         let is_in_order = matches!(self.state, WriterState::Ended(_));
         if !is_in_order {
@@ -207,17 +203,17 @@ impl<O: WorldEnvironment> Writer<O> {
         Some((snapshot.claims_version, snapshot.into_bytes()))
     }
 
-    /// Hands a command to the store; its outcome comes back as an order.
+    /// Sends a command to the store; its result comes back as a control message.
     fn commit(
         &self,
         command: impl FnOnce() -> WorldCommand + Send + 'static,
-        order: fn(Result<Outcome, StoreError>) -> ControlMessage,
+        message: fn(Result<Outcome, StoreError>) -> ControlMessage,
     ) {
-        let (outside, mailbox) = (self.environment.clone(), self.context.inbox.clone());
+        let (environment, mailbox) = (self.environment.clone(), self.context.inbox.clone());
         self.runtime.spawn(async move {
-            let outcome = outside.commit(Command::World(command())).await;
-            // A writer that is gone has been given up: whoever loads the world finds what was saved.
-            let _ = mailbox.mailbox.send_control(order(outcome));
+            let outcome = environment.commit(Command::World(command())).await;
+            // A writer that is gone has given the world up: the next owner loads what was saved.
+            let _ = mailbox.mailbox.send_control(message(outcome));
         });
     }
 }
