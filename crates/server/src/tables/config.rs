@@ -1,36 +1,32 @@
-//! How much the tables of one process take on.
+//! Limits of the card tables of one process.
 
 use crate::config::Config;
 use std::time::Duration;
 
-/// The settings of a process's tables.
 #[derive(Clone, Copy, Debug)]
 pub struct TablesConfig {
-    /// Keepers among which tables are divided.
+    /// Owner tasks among which tables are divided.
     pub owner_tasks: usize,
     /// Tables in memory at once.
     pub tables_max: usize,
-    /// Of those, tables that one player opened.
+    /// Tables that one player opened, at most.
     pub tables_per_player_max: usize,
-    /// Of those, tables that the clients of one address opened.
+    /// Tables that clients of one address opened, at most.
     pub tables_per_address_max: usize,
-    /// Waits for news at once.
+    /// Waits for updates at once.
     pub waiters_max: usize,
-    /// Waits of one player at once.
     pub waiters_per_player_max: usize,
-    /// Waits from one address at once.
     pub waiters_per_address_max: usize,
-    /// How long somebody counts as present once his last wait has ended, and how long a table without a game stays in memory
-    /// when nobody is there.
+    /// How long a player counts as present after its last wait has ended, and how long a table without a game and without players stays in
+    /// memory.
     pub presence_grace: Duration,
-    /// How long a game stays in which nobody but its storyteller sits, and nobody is there.
+    /// How long a game stays in memory that only its storyteller has joined, and whose players are all absent.
     pub unjoined_timeout: Duration,
-    /// How often tables are looked for that nobody owns.
+    /// How often tables without an owner are looked for.
     pub claim_period: Duration,
 }
 
 impl TablesConfig {
-    /// The settings in force.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         Self {

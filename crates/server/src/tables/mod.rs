@@ -1,10 +1,10 @@
-//! The card tables of this process: each has one owner, a keeper, that alone changes it and tells of it.
+//! The card tables of this process. Each has one owner, an owner task, which alone changes it and answers requests for it.
 //!
-//! `keeper` is a task with a mailbox, a map of tables (`slot`) and one wheel of timers (`wheel`); `room` is who waits at a table;
-//! `life` holds the lease under which all tables of the process are owned; `outside` is all that they touch of the world: the real
-//! one stands in `real`, the simulated one in the crate `sim`. What a table may do next, `engine::tables` decides.
+//! `owner_task` is a task with a mailbox, a map of tables (`owned_table`) and one timing wheel (`timing_wheel`). `waiters` are the long
+//! polls of a table. `ownership` holds the lease under which all tables of the process are owned. `environment` has all their side effects;
+//! the real implementation is in `production`, the simulated one in the crate `sim`. The rules of a table are in `engine::tables`.
 //!
-//! Save, then tell: an action is decided, committed, applied, and only then answered; reads see nothing but what is committed.
+//! Save first, then answer: an action is decided, committed, applied, and only then answered; reads see committed state only.
 
 mod config;
 mod environment;
@@ -45,36 +45,35 @@ use tokio::sync::{Mutex, mpsc, oneshot};
 use wait_permits::{WaitLimits, WaitPermits};
 use waiters::PresenceNotifier;
 
-/// Owns tables until the process drains, then gives them up and returns.
 pub async fn run(app: App) {
     ownership::run(app.clone(), app.tables.clone(), app.drain.clone()).await;
 }
 
-/// The tables of this process, for everybody who asks for one. Cheap to clone.
+/// The tables of this process. Cheap to clone.
 #[derive(Clone)]
 pub struct Tables {
     shared: Arc<TablesState>,
 }
 
-/// What the handles, the keepers and the life share.
+/// What the handles, the owner tasks and the ownership share.
 struct TablesState {
     config: TablesConfig,
     mailboxes: Vec<OwnerMailbox>,
     wait_permits: Arc<WaitPermits>,
     metrics: Arc<Metrics>,
-    /// Tables in memory, over all keepers.
+    /// Tables in memory, over all owner tasks.
     loaded: AtomicUsize,
-    /// Whose they are.
+    /// Limits tables by player and by address.
     table_permits: Arc<TablePermits>,
-    /// Whether a life is going on: somebody reads the mailboxes.
+    /// Whether tables are owned: owner tasks read the mailboxes.
     is_serving: AtomicBool,
-    /// The place of whoever owns this process's tables.
+    /// The slot of the worker that owns this process's tables.
     lease_slot: LeaseSlot,
-    /// Whether this process is leaving: nothing that lasts is begun any more.
+    /// Whether this process is draining: no tables, actions or waits are accepted any more.
     is_draining: AtomicBool,
 }
 
-/// Where one keeper takes its messages; it outlives the keeper.
+/// The mailbox of one owner task; it outlives the task.
 struct OwnerMailbox {
     sender: mpsc::Sender<OwnerMessage>,
     inbox: Arc<Mutex<mpsc::Receiver<OwnerMessage>>>,
@@ -84,37 +83,36 @@ struct OwnerMailbox {
 /// A table to be opened.
 #[derive(Clone, Debug)]
 pub struct NewTable {
-    /// Its id, new.
     pub id: TableId,
-    /// Who opens it and tells the first story.
+    /// The player who opens it and tells the first story.
     pub opener: Newcomer,
-    /// The client address that it is counted by as well. `None` is counted nowhere.
+    /// The client address that it counts against. `None` counts against none.
     pub address: Option<AddressKey>,
     /// Whether it may take one of the tables that are reserved for operators.
     pub is_operator: bool,
-    /// What is played.
+    /// The game's settings.
     pub settings: engine::tables::TableSettings,
-    /// Whether bots may sit down.
+    /// Whether bots may join.
     pub bots: bool,
-    /// What to remember about the request, when it came with an idempotency key.
+    /// What to store about the request, when it came with an idempotency key.
     pub idempotency: Option<Idempotency>,
 }
 
-/// What came of an opening.
+/// The result of opening a table.
 #[derive(Clone, Debug)]
 pub enum OpenResult {
-    /// The table is there, and saved.
+    /// The table is created and saved.
     New {
         /// What the opener sees.
         view: Box<TableView>,
         /// When it was saved, in microseconds since the Unix epoch.
         committed_at_us: i64,
     },
-    /// The same request was answered before; this was remembered of the answer.
+    /// The same request was answered before; this was stored of the response.
     Replayed(Vec<u8>),
 }
 
-/// What came of an action.
+/// The result of an action.
 #[derive(Clone, Debug)]
 pub struct ActionResult {
     /// What the actor sees now.
@@ -125,7 +123,7 @@ pub struct ActionResult {
     pub online: Vec<PlayerId>,
 }
 
-/// A look at a table.
+/// A view of a table.
 #[derive(Clone, Debug)]
 pub struct ViewResult {
     /// What this viewer may know.
@@ -137,13 +135,13 @@ pub struct ViewResult {
 /// What is new for one viewer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Feed {
-    /// What he has not seen yet, be it nothing.
+    /// What the viewer has not seen yet, possibly nothing.
     News(FeedUpdate),
-    /// The table does not remember what followed on his cursor, or never gave it: this is the table as it is.
+    /// The table no longer stores what followed on this cursor, or never returned it: this is the whole table.
     TooOld(Box<TableView>),
 }
 
-/// News of a table, cut for a viewer, and for all who may know exactly as much.
+/// Updates of a table for one viewer, and for all viewers who may know exactly as much.
 #[derive(Clone, Debug)]
 pub struct FeedResponse {
     /// What happened since.
@@ -158,153 +156,140 @@ impl FeedResponse {
         Self { feed, online, encoded: OnceLock::new() }
     }
 
-    /// The answer in somebody's words, which are found once for all who get it: `find` must follow from the answer alone.
-    pub fn encoded_once(&self, find: impl FnOnce(&Self) -> Bytes) -> Bytes {
-        self.encoded.get_or_init(|| find(self)).clone()
+    /// The encoded response, computed once for all who get it: `encode` must depend on the response alone.
+    pub fn encoded_once(&self, encode: impl FnOnce(&Self) -> Bytes) -> Bytes {
+        self.encoded.get_or_init(|| encode(self)).clone()
     }
 }
 
-/// Whose a wait is.
+/// The player and address of a wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waiter {
-    /// Who is told; `None` is a visitor.
+    /// The player who waits; `None` is a visitor.
     pub player: Option<PlayerId>,
-    /// The client address that it is counted by as well. `None` is counted nowhere.
+    /// The client address that it counts against. `None` counts against none.
     pub address: Option<AddressKey>,
 }
 
-/// Somebody whose address is not known.
+/// A waiter without a known address.
 impl From<Option<PlayerId>> for Waiter {
     fn from(player: Option<PlayerId>) -> Self {
         Self { player, address: None }
     }
 }
 
-/// Whose waits, or tables, are counted.
+/// What a limit of waits or tables applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitScope {
-    /// One player's.
     Player,
-    /// Those of one address.
+    /// One client address.
     Address,
-    /// Everybody's, in this process.
+    /// All of this process.
     All,
 }
 
-/// Why a table cannot be had, or an action was not done.
+/// Why a request for a table failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TableError {
-    /// The table says no, and nothing changed.
+    /// The table refuses, and nothing changed.
     #[error("the table refuses: {0:?}")]
     Refused(Refusal),
-    /// No table has this id.
     #[error("no table has this id")]
     NoSuchTable,
-    /// Another node owns it: ask there.
-    #[error("another node owns this table: ask at {address}")]
+    /// Another node owns it: send the request there.
+    #[error("another node owns this table: send the request to {address}")]
     Elsewhere {
-        /// Where: `host:port`.
+        /// `host:port`.
         address: String,
     },
-    /// Too many ask at once. Nothing was tried.
-    #[error("too many requests wait for this table, or for its keeper: ask again in a moment")]
+    /// Too many requests wait. Nothing was tried.
+    #[error("too many requests wait for this table, or for its owner task: try again in a moment")]
     Busy,
-    /// The process is leaving: nothing that lasts is begun.
-    #[error("this node is leaving: ask another one")]
+    /// The process is draining: nothing is accepted.
+    #[error("this node is draining: use another one")]
     Draining,
-    /// The process holds no lease at the moment, or has just lost one. What was under way may have been saved.
+    /// The process holds no lease at the moment, or has just lost one. What was in flight may have been saved.
     #[error(
-        "this node has just begun, or lost touch with its database, and serves no tables at the moment; whether this was done is not known: look, then ask again"
+        "this node has just started, or lost its database connection, and serves no tables at the moment; whether this was done is not known: look at the table, then try again"
     )]
     NotServing,
-    /// It belongs to an earlier process of this node, which has died, and whose lease has not ended. Nothing was done.
+    /// It belongs to an earlier process of this node, which has died, and whose lease has not expired. Nothing was done.
     #[error(
-        "this table still belongs to a process that has died; it is taken over in at most {} s: ask again", lease.as_secs()
+        "this table still belongs to a process that has died; it is taken over in at most {} s: try again", lease.as_secs()
     )]
     HeldByPreviousProcess {
-        /// How long a lease holds that nobody renews.
+        /// The duration of a lease without renewal.
         lease: Duration,
     },
-    /// The store did not answer as it should. Of an action nobody knows whether it was saved, unless the store was only busy.
+    /// The store failed. Whether an action was saved is unknown, unless the store was only overloaded.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The idempotency key was used before, for another request.
     #[error("this idempotency key was used for another request")]
     KeyReused,
-    /// As many wait as may.
-    #[error("as many wait{} as may: {max}", of(*whose))]
-    TooManyWaiters {
-        /// How many.
-        max: usize,
-        /// Of whom.
-        whose: LimitScope,
-    },
-    /// As many tables are in memory as may be.
-    #[error("{} as many tables as may be in memory: {max}; {}", holders(*whose), remedy(*whose))]
-    TooManyTables {
-        /// How many.
-        max: usize,
-        /// Of whom.
-        whose: LimitScope,
-    },
-    /// The table breaks an invariant of ours. It is kept on disk as it is, for study.
-    #[error("this table is broken, by a defect of this program: its log says more")]
+    /// The limit of waits is reached.
+    #[error("as many wait{} as may: {max}", of(*scope))]
+    TooManyWaiters { max: usize, scope: LimitScope },
+    /// The limit of tables in memory is reached.
+    #[error("{} as many tables as may be in memory: {max}; {}", holders(*scope), remedy(*scope))]
+    TooManyTables { max: usize, scope: LimitScope },
+    /// The table breaks an invariant. It is kept on disk as it is, for study.
+    #[error("this table is broken, by a defect of this program: see the server's log")]
     Broken,
 }
 
-fn holders(whose: LimitScope) -> &'static str {
-    match whose {
+fn holders(scope: LimitScope) -> &'static str {
+    match scope {
         LimitScope::Player => "you have opened",
         LimitScope::Address => "clients of your address have opened",
         LimitScope::All => "this node holds",
     }
 }
 
-fn remedy(whose: LimitScope) -> &'static str {
-    match whose {
+fn remedy(scope: LimitScope) -> &'static str {
+    match scope {
         LimitScope::Player | LimitScope::Address => "end a game or leave its table, and try again half a minute later",
         LimitScope::All => "try again later",
     }
 }
 
-fn of(whose: LimitScope) -> &'static str {
-    match whose {
+fn of(scope: LimitScope) -> &'static str {
+    match scope {
         LimitScope::Player => " for this player",
         LimitScope::Address => " from this address",
         LimitScope::All => "",
     }
 }
 
-/// What one process's tables come to, for operators.
+/// Totals of one process's tables, for operators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Tables in memory.
     pub tables: usize,
-    /// Waits for news.
+    /// Waits for updates.
     pub waiters: usize,
 }
 
 impl Tables {
-    /// The tables of a process that begins now; nobody keeps them before [`run`].
+    /// An empty set of tables; no requests are served before [`run`].
     #[must_use]
     pub fn new(settings: TablesConfig, metrics: Arc<Metrics>) -> Self {
-        let caps = WaitLimits {
+        let limits = WaitLimits {
             all: settings.waiters_max,
             per_player: settings.waiters_per_player_max,
             per_address: settings.waiters_per_address_max,
         };
-        let tally = Arc::new(WaitPermits::new(caps));
-        let desk = || {
+        let permits = Arc::new(WaitPermits::new(limits));
+        let mailbox = || {
             let (sender, inbox) = mpsc::channel(TABLE_MAILBOX_MAX);
-            let hall = Arc::new(PresenceNotifier::new(tally.clone(), metrics.clone(), settings.presence_grace));
-            OwnerMailbox { sender, inbox: Arc::new(Mutex::new(inbox)), presence: hall }
+            let presence = Arc::new(PresenceNotifier::new(permits.clone(), metrics.clone(), settings.presence_grace));
+            OwnerMailbox { sender, inbox: Arc::new(Mutex::new(inbox)), presence }
         };
-        let desks = (0..settings.owner_tasks.max(1)).map(|_| desk()).collect();
+        let mailboxes = (0..settings.owner_tasks.max(1)).map(|_| mailbox()).collect();
         let openers = Arc::new(TablePermits::new(&settings, metrics.clone()));
         let shared = TablesState {
             config: settings,
-            mailboxes: desks,
-            wait_permits: tally,
+            mailboxes,
+            wait_permits: permits,
             metrics,
             loaded: AtomicUsize::new(0),
             table_permits: openers,
@@ -325,7 +310,7 @@ impl Tables {
         self.request(table, |reply| OwnerMessage::Open { opening: Box::new(opening), reply }).await
     }
 
-    /// Does something at a table. Returns when it is saved. With `game`, only if that is the one being played.
+    /// Does an action at a table. Returns when it is saved. With `game`, only if that is the game being played.
     ///
     /// # Errors
     /// See [`TableError`].
@@ -341,7 +326,7 @@ impl Tables {
         self.request(table, |reply| OwnerMessage::Request { table, request: request(reply) }).await
     }
 
-    /// A look at a table, wherever it was: it comes into memory for it.
+    /// A view of a table, which is loaded for it.
     ///
     /// # Errors
     /// See [`TableError`].
@@ -349,12 +334,12 @@ impl Tables {
         self.request(table, |reply| OwnerMessage::Request { table, request: Request::View { viewer, reply } }).await
     }
 
-    /// A look at a table that is in this process's memory; `None` when it is not, or does not answer.
+    /// A view of a table that is in this process's memory; `None` when it is not, or does not answer.
     pub async fn view_if_loaded(&self, table: TableId, viewer: Option<PlayerId>) -> Option<ViewResult> {
         self.request(table, |reply| OwnerMessage::ViewIfLoaded { table, viewer, reply }).await.ok()
     }
 
-    /// What happened at a table since the viewer's `after`, be it nothing: a poll that does not wait.
+    /// What happened at a table since the viewer's `after`, possibly nothing: a poll that does not wait.
     ///
     /// # Errors
     /// See [`TableError`].
@@ -368,19 +353,18 @@ impl Tables {
             .await
     }
 
-    /// Waits for what happens at a table after the waiter's `after`: over at once when something has. While it lives, and for
-    /// [`ReferenceConfig::presence_grace`] longer, the player is present.
+    /// Waits for what happens at a table after the waiter's `after`; returns at once when something has. During the wait, and for
+    /// [`TablesConfig::presence_grace`] longer, the player is present.
     ///
     /// # Errors
     /// See [`TableError`].
     pub async fn wait(&self, table: TableId, waiter: impl Into<Waiter>, after: u64) -> Result<FeedWait, TableError> {
         self.shared.refuse_if_draining()?;
-        let place = self.shared.wait_permits.acquire(waiter.into())?;
-        self.request(table, |reply| OwnerMessage::Request { table, request: Request::Wait { after, place, reply } })
+        let permit = self.shared.wait_permits.acquire(waiter.into())?;
+        self.request(table, |reply| OwnerMessage::Request { table, request: Request::Wait { after, permit, reply } })
             .await
     }
 
-    /// What it comes to at the moment.
     #[must_use]
     pub fn totals(&self) -> Totals {
         Totals { tables: self.shared.loaded.load(Ordering::Relaxed), waiters: self.shared.wait_permits.in_use() }
@@ -392,7 +376,6 @@ impl Tables {
         self.shared.is_serving.load(Ordering::Acquire)
     }
 
-    /// What is in force.
     #[must_use]
     pub fn config(&self) -> &TablesConfig {
         &self.shared.config
@@ -406,11 +389,11 @@ impl Tables {
         if !self.shared.is_serving.load(Ordering::Acquire) {
             return Err(self.shared.not_serving_error());
         }
-        let (reply, answer) = oneshot::channel();
+        let (reply, response) = oneshot::channel();
         self.shared.mailbox_of(table).sender.try_send(message(reply)).map_err(|_| TableError::Busy)?;
         self.shared.metrics.table_message_enqueued();
-        // The keeper ended with it under way: nobody knows what became of it.
-        answer.await.unwrap_or(Err(TableError::NotServing))
+        // The owner task ended with the request in flight: its outcome is unknown.
+        response.await.unwrap_or(Err(TableError::NotServing))
     }
 }
 
@@ -428,7 +411,7 @@ impl TablesState {
     }
 }
 
-/// Which of `keepers` owns a table: ids end in random bits, so that each gets its share.
-fn owner_index(table: TableId, keepers: usize) -> usize {
-    (table.0 as u32 as usize) % keepers
+/// Which of `owner_tasks` owns a table: ids end in random bits, so that tables are spread evenly.
+fn owner_index(table: TableId, owner_tasks: usize) -> usize {
+    (table.0 as u32 as usize) % owner_tasks
 }

@@ -1,7 +1,7 @@
-//! A keeper: one task that owns a share of the process's tables. It takes messages from its mailbox, commits that have ended,
-//! timers that are due and the news that somebody came or went, one after the other, and never waits for any of them alone.
+//! An owner task: owns a share of the process's tables. It handles messages from its mailbox, completed commits, due timers and presence
+//! changes one after the other, and never waits for one of them alone.
 //!
-//! What happens at one table stands in `slot`; here stands what comes when, and to which table.
+//! What happens at one table is in `owned_table`; this file decides in which order events are handled, and for which table.
 
 use super::environment::{Committed, TableEnvironment};
 use super::load::{self, ClaimError, ClaimOutcome};
@@ -27,22 +27,22 @@ use store::StoreError;
 use tokio::sync::{OwnedMutexGuard, mpsc};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// Messages, or commits, that are handled before timers and the other side get their turn.
+/// Messages, or commits, that are handled before timers and the other source get their turn.
 const BURST: usize = 64;
-/// The wall clock is looked at this often, at least: it may be corrected while a timer waits.
+/// The wall clock is read at least this often: it may be corrected while a timer waits.
 const TIMER_WAIT_MAX: Duration = Duration::from_secs(1);
-/// A claim by the life that took longer than this on its way may have been overtaken: the store is asked again.
+/// A claim by the ownership that took longer than this may be outdated: the table is claimed again.
 const CLAIM_FRESH_MAX: Duration = Duration::from_secs(2);
 
-/// Why a keeper ends.
+/// Why an owner task ended.
 pub(super) enum OwnerTaskEnd {
-    /// It was told to, and nothing is under way.
+    /// It was drained, and nothing is in flight.
     Drained,
     /// The store says that the lease has ended.
     LeaseLost,
 }
 
-/// What a table's doings need of their keeper.
+/// What the operations of a table need of their owner task.
 pub(super) struct OwnerContext<O> {
     pub(super) environment: O,
     pub(super) worker: WorkerId,
@@ -52,14 +52,14 @@ pub(super) struct OwnerContext<O> {
     pub(super) wheel: TimingWheel<TableId>,
     /// The store said that our lease has ended.
     pub(super) is_lease_lost: bool,
-    /// Nothing is begun any more.
+    /// No new operation is started any more.
     pub(super) is_draining: bool,
     in_flight: FuturesUnordered<OperationFuture>,
 }
 
 type OperationFuture = Pin<Box<dyn Future<Output = CompletedOperation> + Send>>;
 
-/// Something of a table's that was under way, and is over.
+/// An operation of a table that has ended.
 struct CompletedOperation {
     table: TableId,
     completion: Completion,
@@ -77,23 +77,23 @@ pub(super) struct OwnerTask<O: TableEnvironment> {
 }
 
 impl<O: TableEnvironment> OwnerContext<O> {
-    /// Saves these commands for a table; it hears of them.
+    /// Saves these commands for a table; the table gets the result.
     pub(super) fn commit(&self, table: TableId, commands: Vec<Command>) {
-        let outside = self.environment.clone();
-        let flight = async move {
-            CompletedOperation { table, completion: Completion::Committed(outside.commit_all(commands).await) }
+        let environment = self.environment.clone();
+        let commit = async move {
+            CompletedOperation { table, completion: Completion::Committed(environment.commit_all(commands).await) }
         };
-        self.in_flight.push(Box::pin(flight));
+        self.in_flight.push(Box::pin(commit));
     }
 
-    /// Claims a table; it hears of it.
-    pub(super) fn claim(&self, table: TableId, asks_first: bool) {
-        let claim = load::claim(self.environment.clone(), table, self.worker, asks_first);
+    /// Claims a table; the table gets the result.
+    pub(super) fn claim(&self, table: TableId, reads_owner_first: bool) {
+        let claim = load::claim(self.environment.clone(), table, self.worker, reads_owner_first);
         self.in_flight
             .push(Box::pin(async move { CompletedOperation { table, completion: Completion::Claimed(claim.await) } }));
     }
 
-    /// Lets a table rest.
+    /// Retries the load of a table after a pause.
     pub(super) fn schedule_retry(&self, table: TableId, pause: Duration) {
         self.in_flight.push(Box::pin(async move {
             sleep(pause).await;
@@ -104,29 +104,29 @@ impl<O: TableEnvironment> OwnerContext<O> {
 
 impl<O: TableEnvironment> OwnerTask<O> {
     pub(super) fn new(
-        outside: O,
+        environment: O,
         worker: WorkerId,
         lease: Lease,
         shared: Arc<TablesState>,
-        hall: Arc<PresenceNotifier>,
+        presence: Arc<PresenceNotifier>,
     ) -> Self {
-        let wheel = TimingWheel::new(outside.steady_now());
-        let flights = FuturesUnordered::new();
-        let ways = OwnerContext {
-            environment: outside,
+        let wheel = TimingWheel::new(environment.steady_now());
+        let in_flight = FuturesUnordered::new();
+        let context = OwnerContext {
+            environment,
             worker,
             lease,
             shared,
-            presence: hall,
+            presence,
             wheel,
             is_lease_lost: false,
             is_draining: false,
-            in_flight: flights,
+            in_flight,
         };
-        Self { context: ways, tables: BTreeMap::new() }
+        Self { context, tables: BTreeMap::new() }
     }
 
-    /// Keeps tables until it is told to leave, or the lease is lost.
+    /// Runs until it is drained, or the lease is lost.
     pub(super) async fn run(mut self, mut inbox: OwnedMutexGuard<mpsc::Receiver<OwnerMessage>>) -> OwnerTaskEnd {
         let mut alarm = pin!(sleep_until(Instant::now()));
         let mut alarm_for = None;
@@ -142,15 +142,15 @@ impl<O: TableEnvironment> OwnerTask<O> {
                 alarm.as_mut().reset(self.alarm_at(due));
                 alarm_for = due;
             }
-            let hall = self.context.presence.clone();
+            let presence = self.context.presence.clone();
             tokio::select! {
                 biased;
                 () = &mut alarm, if due.is_some() => {
                     self.fire_timers();
                     alarm_for = None;
                 }
-                Some(landed) = self.context.in_flight.next(), if !self.context.in_flight.is_empty() => self.complete(landed),
-                () = hall.notified() => self.handle_presence_changes(),
+                Some(completed) = self.context.in_flight.next(), if !self.context.in_flight.is_empty() => self.complete(completed),
+                () = presence.notified() => self.handle_presence_changes(),
                 Some(message) = inbox.recv() => self.handle_all(message, &mut inbox),
             }
         }
@@ -175,10 +175,10 @@ impl<O: TableEnvironment> OwnerTask<O> {
         match message {
             OwnerMessage::Request { request, .. } if request.is_abandoned() => {}
             OwnerMessage::Request { table, request } => {
-                if let Err(why) = self.ensure_loaded(table) {
-                    return request.refuse(&why);
+                if let Err(error) = self.ensure_loaded(table) {
+                    return request.refuse(&error);
                 }
-                self.with_table(table, |slot, ways| slot.handle_request(ways, request));
+                self.with_table(table, |owned, context| owned.handle_request(context, request));
             }
             OwnerMessage::Open { opening, reply } => {
                 let table = opening.id;
@@ -186,38 +186,38 @@ impl<O: TableEnvironment> OwnerTask<O> {
                 let reserved = if opening.is_operator { 0 } else { self.operator_reserve() };
                 let opener = match opener.and_then(|opener| self.reserve_table(table, reserved).map(|()| opener)) {
                     Ok(opener) => opener,
-                    Err(why) => return drop(reply.send(Err(why))),
+                    Err(error) => return drop(reply.send(Err(error))),
                 };
                 self.tables.insert(table, OwnedTable::with_permit(table, opener));
-                self.with_table(table, |slot, ways| slot.open(ways, *opening, reply));
+                self.with_table(table, |owned, context| owned.open(context, *opening, reply));
             }
             OwnerMessage::ViewIfLoaded { table, viewer, reply } => self.view_if_loaded(table, viewer, reply),
-            OwnerMessage::Adopt { claimed, asked_at } => self.adopt(&claimed, asked_at),
+            OwnerMessage::Adopt { claimed, claim_began_at } => self.adopt(&claimed, claim_began_at),
             OwnerMessage::Drain => {
                 self.context.is_draining = true;
-                self.tables.values_mut().for_each(|slot| slot.refuse_all(&TableError::Draining));
+                self.tables.values_mut().for_each(|owned| owned.refuse_all(&TableError::Draining));
             }
         }
     }
 
-    /// Makes sure that the table is in memory, or on its way there.
+    /// Loads a table unless it is in memory or being loaded.
     fn ensure_loaded(&mut self, table: TableId) -> Result<(), TableError> {
         if self.tables.contains_key(&table) {
             return Ok(());
         }
         self.reserve_table(table, 0)?;
-        let mut slot = OwnedTable::new(table);
-        slot.load(&mut self.context, true);
-        self.tables.insert(table, slot);
+        let mut owned = OwnedTable::new(table);
+        owned.load(&mut self.context, true);
+        self.tables.insert(table, owned);
         Ok(())
     }
 
-    /// Tables that players cannot open, so that operators can, and that tables which exist can be loaded.
+    /// The number of tables that players cannot open, so that operators can, and that existing tables can be loaded.
     fn operator_reserve(&self) -> usize {
         self.context.shared.config.tables_max / TABLES_RESERVED_SHARE
     }
 
-    /// Counts one more table, if there may be one more beside those that are reserved.
+    /// Counts one more table, if there is room besides the reserved ones.
     fn reserve_table(&self, table: TableId, reserved: usize) -> Result<(), TableError> {
         let shared = &self.context.shared;
         if self.context.is_draining {
@@ -229,7 +229,7 @@ impl<O: TableEnvironment> OwnerTask<O> {
         let max = shared.config.tables_max - reserved;
         if shared.loaded.fetch_add(1, Ordering::Relaxed) >= max {
             shared.loaded.fetch_sub(1, Ordering::Relaxed);
-            return Err(TableError::TooManyTables { max, whose: LimitScope::All });
+            return Err(TableError::TooManyTables { max, scope: LimitScope::All });
         }
         shared.metrics.table_entered();
         Ok(())
@@ -237,31 +237,31 @@ impl<O: TableEnvironment> OwnerTask<O> {
 
     fn view_if_loaded(&mut self, table: TableId, viewer: Option<PlayerId>, reply: ReplySender<ViewResult>) {
         match self.tables.get_mut(&table) {
-            Some(slot) if slot.is_loaded() => {
-                self.with_table(table, |slot, ways| {
-                    slot.handle_request(ways, super::message::Request::View { viewer, reply })
+            Some(owned) if owned.is_loaded() => {
+                self.with_table(table, |owned, context| {
+                    owned.handle_request(context, super::message::Request::View { viewer, reply })
                 });
             }
             Some(_) | None => drop(reply.send(Err(TableError::NoSuchTable))),
         }
     }
 
-    /// Takes a table that the life has claimed. One that is here already was claimed by its keeper at the same time: the later
-    /// claim has the higher epoch, and the store fences the other.
-    fn adopt(&mut self, claimed: &ClaimedTable, asked_at: Instant) {
+    /// Takes a table that the ownership has claimed. If its owner task claimed it at the same time, the later claim has the higher epoch,
+    /// and the store fences the other.
+    fn adopt(&mut self, claimed: &ClaimedTable, claim_began_at: Instant) {
         let table = claimed.id;
-        if let Entry::Vacant(place) = self.tables.entry(table) {
-            let slot = place.insert(OwnedTable::new(table));
-            // More than may be: the life asks for no more until some have left.
+        if let Entry::Vacant(entry) = self.tables.entry(table) {
+            let owned = entry.insert(OwnedTable::new(table));
+            // Beyond the limit: the ownership claims no more until some tables have left.
             self.context.shared.loaded.fetch_add(1, Ordering::Relaxed);
             self.context.shared.metrics.table_entered();
-            if asked_at.elapsed() > CLAIM_FRESH_MAX {
-                return slot.load(&mut self.context, false);
+            if claim_began_at.elapsed() > CLAIM_FRESH_MAX {
+                return owned.load(&mut self.context, false);
             }
-            return self.with_table(table, |slot, ways| slot.adopt(ways, claimed));
+            return self.with_table(table, |owned, context| owned.adopt(context, claimed));
         }
-        self.with_table(table, |slot, ways| {
-            slot.claimed_concurrently(ways, claimed.epoch);
+        self.with_table(table, |owned, context| {
+            owned.claimed_concurrently(context, claimed.epoch);
             Ok(())
         });
     }
@@ -275,15 +275,17 @@ impl<O: TableEnvironment> OwnerTask<O> {
     }
 
     fn complete(&mut self, first: CompletedOperation) {
-        let mut landed = Some(first);
+        let mut completed = Some(first);
         for _ in 0..BURST {
-            let Some(next) = landed.or_else(|| self.context.in_flight.next().now_or_never().flatten()) else { return };
-            self.with_table(next.table, |slot, ways| match next.completion {
-                Completion::Committed(committed) => slot.committed(ways, committed),
-                Completion::Claimed(claimed) => slot.claimed(ways, claimed),
-                Completion::RetryDue => slot.retry_due(ways),
+            let Some(next) = completed.or_else(|| self.context.in_flight.next().now_or_never().flatten()) else {
+                return;
+            };
+            self.with_table(next.table, |owned, context| match next.completion {
+                Completion::Committed(committed) => owned.committed(context, committed),
+                Completion::Claimed(claimed) => owned.claimed(context, claimed),
+                Completion::RetryDue => owned.retry_due(context),
             });
-            landed = None;
+            completed = None;
         }
     }
 
@@ -293,33 +295,33 @@ impl<O: TableEnvironment> OwnerTask<O> {
         }
     }
 
-    /// Does something with a table. If that ends its stay here, everybody who asks for it is told why.
+    /// Runs an operation on a table. If it fails, the table is unloaded, and its clients get the reason.
     fn with_table(
         &mut self,
         table: TableId,
-        deed: impl FnOnce(&mut OwnedTable, &mut OwnerContext<O>) -> Result<(), TableError>,
+        operation: impl FnOnce(&mut OwnedTable, &mut OwnerContext<O>) -> Result<(), TableError>,
     ) {
-        let Some(slot) = self.tables.get_mut(&table) else { return };
-        if let Err(why) = deed(slot, &mut self.context)
-            && let Some(slot) = self.tables.remove(&table)
+        let Some(owned) = self.tables.get_mut(&table) else { return };
+        if let Err(error) = operation(owned, &mut self.context)
+            && let Some(owned) = self.tables.remove(&table)
         {
-            self.unload(slot, &why);
+            self.unload(owned, &error);
         }
     }
 
-    fn unload(&mut self, slot: OwnedTable, why: &TableError) {
-        slot.unload(&mut self.context, why);
+    fn unload(&mut self, owned: OwnedTable, error: &TableError) {
+        owned.unload(&mut self.context, error);
         self.context.shared.loaded.fetch_sub(1, Ordering::Relaxed);
         self.context.shared.metrics.table_left();
     }
 }
 
-/// However a keeper ends, nobody waits for it for ever.
+/// However an owner task ends, no client waits for it for ever.
 impl<O: TableEnvironment> Drop for OwnerTask<O> {
     fn drop(&mut self) {
-        let why = self.context.shared.not_serving_error();
-        for slot in std::mem::take(&mut self.tables).into_values() {
-            self.unload(slot, &why);
+        let error = self.context.shared.not_serving_error();
+        for owned in std::mem::take(&mut self.tables).into_values() {
+            self.unload(owned, &error);
         }
     }
 }

@@ -1,9 +1,8 @@
-//! The life of a process's tables: one lease, under which its keepers own what they own. When the lease is lost everything is
-//! dropped and a new life begins; when the process leaves, nothing new is begun, what is under way is finished, and the lease is
-//! given up, so that other nodes may take everything over at once.
+//! The ownership of a process's tables: one lease, under which its owner tasks own their tables. When the lease is lost everything is
+//! dropped and acquired again under a new one. On a drain nothing new is accepted, what is in flight is finished, and the lease is
+//! released, so that other nodes may take over at once.
 //!
-//! Tables that nobody owns and that have something to do by themselves are looked for again and again: so timers go on, whoever
-//! died.
+//! Tables without an owner that have timers are claimed at intervals: so their games go on after a process has died.
 
 use super::environment::TableEnvironment;
 use super::message::OwnerMessage;
@@ -21,39 +20,39 @@ use store::StoreError;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// A keeper whose mailbox stays full for so long does not read it any more. Shorter than a drain may take.
+/// An owner task whose mailbox stays full for this long does not read it any more. Shorter than a drain may take.
 const OWNER_STUCK_AFTER: Duration = Duration::from_secs(2);
 
-/// Runs one life after another until the drain.
-pub async fn run<O: TableEnvironment>(outside: O, tables: Tables, drain: Drain) {
-    let seat = &tables.shared.lease_slot;
+/// Acquires lease after lease until the drain.
+pub async fn run<O: TableEnvironment>(environment: O, tables: Tables, drain: Drain) {
+    let slot = &tables.shared.lease_slot;
     while !drain.has_begun() {
-        let worker = WorkerId::new(outside.now(), outside.random_bytes());
-        let (keeper, lease) = lease::LeaseRenewer::new(outside.clone(), worker, seat.clone());
+        let worker = WorkerId::new(environment.now(), environment.random_bytes());
+        let (renewer, lease) = lease::LeaseRenewer::new(environment.clone(), worker, slot.clone());
         tokio::select! {
             biased;
             () = drain.begun() => break,
-            holds = keeper.acquire() => if !holds { continue },
+            holds = renewer.acquire() => if !holds { continue },
         }
-        tracing::info!(worker.id = %worker, "a life of tables begins");
-        let mut life = TableOwnership::start(&outside, &tables.shared, worker, &lease);
+        tracing::info!(worker.id = %worker, "tables are served under a new lease");
+        let mut ownership = TableOwnership::start(&environment, &tables.shared, worker, &lease);
         let end = tokio::select! {
             biased;
-            () = keeper.renew_until_lost() => OwnershipEnd::LeaseLost,
-            end = life.run(&drain) => end,
+            () = renewer.renew_until_lost() => OwnershipEnd::LeaseLost,
+            end = ownership.run(&drain) => end,
         };
-        life.stop(end).await;
+        ownership.stop(end).await;
     }
-    seat.vacate(&outside).await;
+    slot.vacate(&environment).await;
     tables.shared.is_draining.store(true, Ordering::Release);
 }
 
-/// Why a life ends.
+/// Why the ownership under one lease ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OwnershipEnd {
     Drained,
     LeaseLost,
-    /// A keeper ended by a defect of ours.
+    /// An owner task ended because of a defect.
     Broken,
 }
 
@@ -62,32 +61,32 @@ struct TableOwnership<O: TableEnvironment> {
     shared: Arc<TablesState>,
     worker: WorkerId,
     owner_tasks: JoinSet<OwnerTaskEnd>,
-    /// The number of the next claim; one whose answer was lost is repeated under its number.
+    /// The number of the next claim; one whose response was lost is repeated under its number.
     claim_number: u64,
-    /// Tables that were taken over and of which nothing was said yet.
+    /// Tables that were taken over and not logged yet.
     taken_over: usize,
 }
 
 impl<O: TableEnvironment> TableOwnership<O> {
-    fn start(outside: &O, shared: &Arc<TablesState>, worker: WorkerId, lease: &Lease) -> Self {
-        let mut keepers = JoinSet::new();
-        for desk in &shared.mailboxes {
-            let (inbox, hall) = (desk.inbox.clone(), desk.presence.clone());
-            let keeper = OwnerTask::new(outside.clone(), worker, lease.clone(), shared.clone(), hall);
-            keepers.spawn(async move { keeper.run(inbox.lock_owned().await).await });
+    fn start(environment: &O, shared: &Arc<TablesState>, worker: WorkerId, lease: &Lease) -> Self {
+        let mut owner_tasks = JoinSet::new();
+        for mailbox in &shared.mailboxes {
+            let (inbox, presence) = (mailbox.inbox.clone(), mailbox.presence.clone());
+            let owner_task = OwnerTask::new(environment.clone(), worker, lease.clone(), shared.clone(), presence);
+            owner_tasks.spawn(async move { owner_task.run(inbox.lock_owned().await).await });
         }
         shared.is_serving.store(true, Ordering::Release);
         Self {
-            environment: outside.clone(),
+            environment: environment.clone(),
             shared: shared.clone(),
             worker,
-            owner_tasks: keepers,
+            owner_tasks,
             claim_number: 1,
             taken_over: 0,
         }
     }
 
-    /// Looks for tables that nobody owns until the drain, or until something ends the life.
+    /// Claims tables without an owner until the drain, or until something ends the ownership.
     async fn run(&mut self, drain: &Drain) -> OwnershipEnd {
         let mut look_at = Instant::now();
         loop {
@@ -104,14 +103,14 @@ impl<O: TableEnvironment> TableOwnership<O> {
         }
     }
 
-    /// One claim of tables that nobody owns. Whether there may be more to claim at once.
+    /// Claims tables without an owner once. Returns whether there may be more to claim at once.
     async fn claim(&mut self) -> Result<bool, OwnershipEnd> {
         let loaded = self.shared.loaded.load(Ordering::Relaxed);
         let max = self.shared.config.tables_max.saturating_sub(loaded).min(TABLE_CLAIM_MAX);
         if max == 0 {
             return Ok(false);
         }
-        let asked_at = Instant::now();
+        let claim_began_at = Instant::now();
         let claim =
             Command::ClaimTables { worker: self.worker, number: self.claim_number, now: self.environment.now(), max };
         match self.environment.commit(claim).await {
@@ -122,11 +121,11 @@ impl<O: TableEnvironment> TableOwnership<O> {
                 self.taken_over += claimed.len();
                 if !is_more && self.taken_over > 0 {
                     let tables = std::mem::take(&mut self.taken_over);
-                    tracing::info!(worker.id = %self.worker, tables, "took over tables that nobody owned any more");
+                    tracing::info!(worker.id = %self.worker, tables, "took over tables without an owner");
                 }
                 for claimed in claimed {
                     let table = claimed.id;
-                    let adopt = OwnerMessage::Adopt { claimed: Box::new(claimed), asked_at };
+                    let adopt = OwnerMessage::Adopt { claimed: Box::new(claimed), claim_began_at };
                     if !self.send(self.shared.mailbox_of(table), adopt).await {
                         return Err(OwnershipEnd::Broken);
                     }
@@ -138,34 +137,33 @@ impl<O: TableEnvironment> TableOwnership<O> {
                 tracing::error!(outcome = ?other, "the store answered a claim of tables with something else");
                 Ok(false)
             }
-            // The door has logged it. The claim may have been saved all the same: it is repeated after the usual period.
+            // The store handle has logged it. The claim may have been saved: it is repeated after the usual period.
             Err(StoreError::Unavailable { .. } | StoreError::Overloaded { .. }) => Ok(false),
-            Err(why @ (StoreError::WrongSchema { .. } | StoreError::Corrupt { .. })) => {
-                tracing::error!(error = %why, "no tables can be claimed");
+            Err(error @ (StoreError::WrongSchema { .. } | StoreError::Corrupt { .. })) => {
+                tracing::error!(error = %error, "no tables can be claimed");
                 Ok(false)
             }
         }
     }
 
-    /// Puts a message into a keeper's mailbox. A keeper that takes nothing for so long is stuck, or gone with its mailbox full: whether
-    /// this one is not.
-    async fn send(&self, desk: &OwnerMailbox, message: OwnerMessage) -> bool {
-        let is_told = desk.sender.send_timeout(message, OWNER_STUCK_AFTER).await.is_ok();
-        if is_told {
+    /// Sends a message to an owner task. Returns false if its mailbox stays full: the task is stuck, or gone.
+    async fn send(&self, mailbox: &OwnerMailbox, message: OwnerMessage) -> bool {
+        let is_sent = mailbox.sender.send_timeout(message, OWNER_STUCK_AFTER).await.is_ok();
+        if is_sent {
             self.shared.metrics.table_message_enqueued();
         }
-        is_told
+        is_sent
     }
 
-    /// The drain. Nothing that lasts is begun any more; who waits is answered by the gateway, spread over a moment in which
-    /// everybody is served as before. Then what is under way is finished.
+    /// The drain. Nothing is accepted any more; the gateway answers waiting clients, spread over a moment in which requests are served as
+    /// before. Then what is in flight is finished.
     async fn drain(&mut self) -> OwnershipEnd {
         self.shared.is_draining.store(true, Ordering::Release);
         if self.shared.wait_permits.in_use() > 0 {
             sleep(TABLE_DRAIN_LINGER).await;
         }
-        for desk in &self.shared.mailboxes {
-            if !self.send(desk, OwnerMessage::Drain).await {
+        for mailbox in &self.shared.mailboxes {
+            if !self.send(mailbox, OwnerMessage::Drain).await {
                 return OwnershipEnd::Broken;
             }
         }
@@ -177,29 +175,29 @@ impl<O: TableEnvironment> TableOwnership<O> {
         OwnershipEnd::Drained
     }
 
-    /// Everybody who waits for anything is told to come again.
+    /// Ends the owner tasks: all waiting clients must try again.
     async fn stop(mut self, last: OwnershipEnd) {
         self.shared.is_serving.store(false, Ordering::Release);
         self.owner_tasks.shutdown().await;
-        for desk in &self.shared.mailboxes {
-            let mut inbox = desk.inbox.lock().await;
+        for mailbox in &self.shared.mailboxes {
+            let mut inbox = mailbox.inbox.lock().await;
             while inbox.try_recv().is_ok() {
                 self.shared.metrics.table_messages_dequeued(1);
             }
         }
         match last {
-            // All tables are free with it, at once.
+            // All tables are free at once.
             OwnershipEnd::Drained | OwnershipEnd::Broken => {
                 self.shared.lease_slot.release(&self.environment, self.worker).await
             }
-            // Others may own everything already, so nothing is written. The next life frees what they do not.
+            // Others may own everything already, so nothing is written. The next lease releases what they do not own.
             OwnershipEnd::LeaseLost => self.shared.metrics.lease_lost(0),
         }
-        tracing::info!(worker.id = %self.worker, why = ?last, "a life of tables ends");
+        tracing::info!(worker.id = %self.worker, reason = ?last, "tables are no longer served under this lease");
     }
 }
 
-/// However a life ends, nobody asks keepers that are gone.
+/// However the ownership ends, no requests are sent to owner tasks that are gone.
 impl<O: TableEnvironment> Drop for TableOwnership<O> {
     fn drop(&mut self) {
         self.shared.is_serving.store(false, Ordering::Release);
@@ -211,7 +209,7 @@ fn end_of_task(ended: &Result<OwnerTaskEnd, tokio::task::JoinError>) -> Ownershi
         Ok(OwnerTaskEnd::LeaseLost) => OwnershipEnd::LeaseLost,
         Ok(OwnerTaskEnd::Drained) => OwnershipEnd::Drained,
         Err(error) => {
-            tracing::error!(%error, "a keeper of tables ended, by a defect of this program; a new life begins");
+            tracing::error!(%error, "an owner task of tables ended, by a defect of this program; tables are acquired under a new lease");
             OwnershipEnd::Broken
         }
     }

@@ -1,4 +1,4 @@
-//! The real world of tables: the store, the clock, and dice from the operating system.
+//! The real environment of tables: the store, the clock, and random numbers from the operating system.
 
 use super::environment::{Committed, TableEnvironment};
 use crate::app::App;

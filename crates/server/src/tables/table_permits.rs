@@ -1,6 +1,6 @@
-//! Whose the tables in this process's memory are: so that nobody fills it alone. A place is taken before a table is opened, or when
-//! it is loaded, and given back when it leaves memory, in whatever way. An opening of which nobody knows whether it was saved is
-//! nobody's, and counted apart.
+//! Limits on tables in this process's memory by player and by address: so that none fills it alone. A permit is taken before a table is
+//! opened, or when it is loaded, and released when it leaves memory, in whatever way. Openings with an unknown outcome are counted
+//! separately, against no player.
 
 use super::{LimitScope, TableError, TablesConfig};
 use crate::address_key::AddressKey;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use store::StoreError;
 
-/// The tables of each player, and of each address from which somebody opened them.
+/// Tables by player, and by the address that opened them.
 #[derive(Debug)]
 pub(super) struct TablePermits {
     per_player_max: usize,
@@ -21,20 +21,20 @@ pub(super) struct TablePermits {
     per_address_max: usize,
     addresses: Arc<KeyedPermits<AddressKey>>,
     metrics: Arc<Metrics>,
-    /// Openings that may have been saved, or not.
+    /// Openings with an unknown outcome.
     unknown_openings: AtomicUsize,
 }
 
-/// A table of this player's, until it is dropped.
+/// One table that counts against a player, until this is dropped.
 #[derive(Debug)]
 pub(super) struct TablePermit {
     permits: Arc<TablePermits>,
     player: PlayerId,
-    /// Of a table that was opened here. Who loads one does not know from where it was opened.
+    /// Of a table that was opened here: the address of a loaded one's opener is not known.
     _address_permit: Option<KeyedPermit<AddressKey>>,
 }
 
-/// An opening that may have been saved, or not, until it is dropped.
+/// An opening with an unknown outcome, until this is dropped.
 #[derive(Debug)]
 pub(super) struct UnknownOpening(Arc<TablePermits>);
 
@@ -50,21 +50,20 @@ impl TablePermits {
         }
     }
 
-    /// Counts an opening of which nobody knows whether it was saved.
+    /// Counts an opening with an unknown outcome.
     pub(super) fn count_unknown(self: &Arc<Self>) -> UnknownOpening {
         self.unknown_openings.fetch_add(1, Ordering::Relaxed);
         UnknownOpening(self.clone())
     }
 
-    /// Counts a table that is to be opened, if he may have one more, and his address, too.
+    /// Counts a table to be opened, if its player and address are below their limits.
     pub(super) fn try_acquire(
         self: &Arc<Self>,
         player: PlayerId,
         address: Option<AddressKey>,
     ) -> Result<TablePermit, TableError> {
         if self.unknown_openings.load(Ordering::Relaxed) >= TABLE_UNKNOWN_OPENINGS_MAX {
-            let why =
-                format!("of {TABLE_UNKNOWN_OPENINGS_MAX} openings of tables nobody knows whether they were saved");
+            let why = format!("it is unknown whether {TABLE_UNKNOWN_OPENINGS_MAX} openings of tables were saved");
             return Err(TableError::Store(StoreError::Unavailable { why }));
         }
         let max = self.per_address_max;
@@ -72,15 +71,15 @@ impl TablePermits {
             address.map(|address| KeyedPermit::try_acquire(&self.addresses, address, max).ok_or(())).transpose();
         let address = address.map_err(|()| {
             self.metrics.quota_exceeded(QuotaKind::Tables);
-            TableError::TooManyTables { max, whose: LimitScope::Address }
+            TableError::TooManyTables { max, scope: LimitScope::Address }
         })?;
         if !self.players.try_acquire(player, self.per_player_max) {
-            return Err(TableError::TooManyTables { max: self.per_player_max, whose: LimitScope::Player });
+            return Err(TableError::TooManyTables { max: self.per_player_max, scope: LimitScope::Player });
         }
         Ok(TablePermit { permits: self.clone(), player, _address_permit: address })
     }
 
-    /// Counts a table that is there already, be they too many or not.
+    /// Counts a table that exists already, regardless of the limits.
     pub(super) fn acquire_unchecked(self: &Arc<Self>, player: PlayerId) -> TablePermit {
         self.players.acquire_unchecked(player);
         TablePermit { permits: self.clone(), player, _address_permit: None }

@@ -1,5 +1,5 @@
-//! Who may wait: how many wait at all tables of this process, and how many waits each player and each address has. A place is
-//! taken before the table is asked, and given back when the wait ends, in whatever way.
+//! Limits on waits: at all tables of this process, by player and by address. A permit is taken before the table gets the request, and
+//! released when the wait ends, in whatever way.
 
 use super::{LimitScope, TableError, Waiter};
 use crate::address_key::AddressKey;
@@ -8,7 +8,7 @@ use engine::ids::PlayerId;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many may wait.
+/// The limits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WaitLimits {
     pub(super) all: usize,
@@ -16,7 +16,7 @@ pub(super) struct WaitLimits {
     pub(super) per_address: usize,
 }
 
-/// The places of one process.
+/// The permits of one process.
 #[derive(Debug)]
 pub(super) struct WaitPermits {
     limits: WaitLimits,
@@ -25,7 +25,7 @@ pub(super) struct WaitPermits {
     addresses: KeyedPermits<AddressKey>,
 }
 
-/// A place that is taken until this is dropped, or kept by somebody who gives it back himself.
+/// A permit for one wait, released on drop, unless the holder takes over its release.
 #[derive(Debug)]
 pub(super) struct WaitPermit {
     permits: Arc<WaitPermits>,
@@ -34,19 +34,19 @@ pub(super) struct WaitPermit {
 }
 
 impl WaitPermits {
-    pub(super) fn new(caps: WaitLimits) -> Self {
+    pub(super) fn new(limits: WaitLimits) -> Self {
         Self {
-            limits: caps,
+            limits,
             in_use: AtomicUsize::new(0),
             players: KeyedPermits::default(),
             addresses: KeyedPermits::default(),
         }
     }
 
-    /// Takes a place. Those who do not say who they are share what their address has.
+    /// Takes a permit. Visitors share their address's limit.
     pub(super) fn acquire(self: &Arc<Self>, waiter: Waiter) -> Result<WaitPermit, TableError> {
         let WaitLimits { all, per_player, per_address } = self.limits;
-        let refusal = |whose, max| Err(TableError::TooManyWaiters { max, whose });
+        let refusal = |scope, max| Err(TableError::TooManyWaiters { max, scope });
         if self.in_use.fetch_add(1, Ordering::Relaxed) >= all {
             self.in_use.fetch_sub(1, Ordering::Relaxed);
             return refusal(LimitScope::All, all);
@@ -62,7 +62,7 @@ impl WaitPermits {
         Ok(WaitPermit { permits: self.clone(), waiter, is_disarmed: false })
     }
 
-    /// Gives a place back that was [kept](Place::keep).
+    /// Releases a permit that was [turned into its waiter](WaitPermit::into_waiter).
     pub(super) fn release(&self, waiter: Waiter) {
         self.in_use.fetch_sub(1, Ordering::Relaxed);
         if let Some(player) = waiter.player {
@@ -73,19 +73,17 @@ impl WaitPermits {
         }
     }
 
-    /// Places that are taken now.
     pub(super) fn in_use(&self) -> usize {
         self.in_use.load(Ordering::Relaxed)
     }
 }
 
 impl WaitPermit {
-    /// Whose it is.
     pub(super) fn waiter(&self) -> Waiter {
         self.waiter
     }
 
-    /// Leaves it to the caller to give the place back.
+    /// Leaves the release to the caller.
     pub(super) fn into_waiter(mut self) -> Waiter {
         self.is_disarmed = true;
         self.waiter
@@ -105,32 +103,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_player_an_address_and_all_together_have_their_caps() {
-        let tally = Arc::new(WaitPermits::new(WaitLimits { all: 5, per_player: 2, per_address: 3 }));
+    fn players_addresses_and_the_process_have_limits() {
+        let permits = Arc::new(WaitPermits::new(WaitLimits { all: 5, per_player: 2, per_address: 3 }));
         let waiter = |player: Option<u128>, host: Option<u8>| Waiter {
             player: player.map(PlayerId),
             address: host.map(|host| AddressKey::of([192, 0, 2, host].into())),
         };
-        let take = |player, host| tally.acquire(waiter(player, host));
-        let whose = |taken: Result<WaitPermit, TableError>| match taken {
-            Err(TableError::TooManyWaiters { max, whose }) => (max, whose),
+        let take = |player, host| permits.acquire(waiter(player, host));
+        let scope = |taken: Result<WaitPermit, TableError>| match taken {
+            Err(TableError::TooManyWaiters { max, scope }) => (max, scope),
             other => panic!("{other:?}"),
         };
         let (first, second) = (take(Some(1), Some(1)).unwrap(), take(Some(1), Some(1)).unwrap());
-        assert_eq!(whose(take(Some(1), Some(2))), (2, LimitScope::Player), "wherever he comes from");
+        assert_eq!(scope(take(Some(1), Some(2))), (2, LimitScope::Player), "from any address");
         let visitor = take(None, Some(1)).unwrap();
-        assert_eq!(whose(take(None, Some(1))), (3, LimitScope::Address));
-        assert_eq!(whose(take(Some(17), Some(1))), (3, LimitScope::Address), "whoever he is");
+        assert_eq!(scope(take(None, Some(1))), (3, LimitScope::Address));
+        assert_eq!(scope(take(Some(17), Some(1))), (3, LimitScope::Address), "for any player");
         let others = [take(Some(17), Some(2)).unwrap(), take(None, None).unwrap()];
-        assert_eq!(whose(take(None, Some(2))), (5, LimitScope::All));
-        assert_eq!(tally.in_use(), 5, "a refusal takes nothing");
+        assert_eq!(scope(take(None, Some(2))), (5, LimitScope::All));
+        assert_eq!(permits.in_use(), 5, "a refusal takes nothing");
         drop(first);
         assert_eq!(second.into_waiter(), waiter(Some(1), Some(1)));
-        assert_eq!(tally.in_use(), 4);
+        assert_eq!(permits.in_use(), 4);
         drop(take(Some(1), Some(1)).unwrap());
-        tally.release(waiter(Some(1), Some(1)));
+        permits.release(waiter(Some(1), Some(1)));
         drop((visitor, others));
-        assert_eq!(tally.in_use(), 0);
-        assert_eq!((tally.players.key_count(), tally.addresses.key_count()), (0, 0), "nobody is remembered");
+        assert_eq!(permits.in_use(), 0);
+        assert_eq!((permits.players.key_count(), permits.addresses.key_count()), (0, 0), "no key is kept");
     }
 }

@@ -1,7 +1,7 @@
-//! Who is at a table: those who wait for news of it, and those who waited until a moment ago. Shared by the table's keeper and
-//! whoever waits, so that a wait that is given up frees its place at once, whether or not anybody ever rings.
+//! The clients at a table: those that wait for updates, and those that waited until a moment ago. Shared by the table's owner task and the
+//! waits, so that an abandoned wait frees its slot at once, without a notification.
 //!
-//! A wait is a place in a list: no task, no channel, no timer. Knows no table: the keeper says who gets what.
+//! A wait is a slot in a list: no task, no channel, no timer. Knows no table: the owner task decides who gets what.
 
 use super::wait_permits::{WaitPermit, WaitPermits};
 use super::{Feed, FeedResponse, TableError, Waiter};
@@ -16,34 +16,34 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// What somebody who waits gets in the end.
+/// The result of a wait.
 pub(super) type WaitResult = Result<Arc<FeedResponse>, TableError>;
 
-/// Seats for which an empty room keeps its memory: a table's players, who come again and again.
+/// Slots for which an empty list keeps its memory: a table's players, who come again and again.
 const SLOTS_KEPT: usize = 8;
 
-/// What the rooms of one keeper share: where they say that somebody came or went.
+/// Shared by the waiters of all tables of one owner task: notifies it of presence changes.
 pub(super) struct PresenceNotifier {
     pub(super) wait_permits: Arc<WaitPermits>,
     pub(super) metrics: Arc<Metrics>,
-    /// How long somebody counts as present once his last wait has ended.
+    /// How long a player counts as present after its last wait has ended.
     pub(super) grace: Duration,
-    /// Tables in whose rooms somebody came or went, each once.
+    /// Tables with presence changes, each once.
     changed: Mutex<Vec<TableId>>,
     notify: Notify,
 }
 
 impl PresenceNotifier {
-    pub(super) fn new(tally: Arc<WaitPermits>, metrics: Arc<Metrics>, grace: Duration) -> Self {
-        Self { wait_permits: tally, metrics, grace, changed: Mutex::default(), notify: Notify::new() }
+    pub(super) fn new(wait_permits: Arc<WaitPermits>, metrics: Arc<Metrics>, grace: Duration) -> Self {
+        Self { wait_permits, metrics, grace, changed: Mutex::default(), notify: Notify::new() }
     }
 
-    /// Waits until somebody came or went since the last [`PresenceNotifier::take_changed`].
+    /// Waits for a presence change since the last [`PresenceNotifier::take_changed`].
     pub(super) async fn notified(&self) {
         self.notify.notified().await;
     }
 
-    /// The tables in whose rooms somebody came or went.
+    /// The tables with presence changes.
     pub(super) fn take_changed(&self) -> Vec<TableId> {
         std::mem::take(&mut *self.changed.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -54,7 +54,7 @@ impl PresenceNotifier {
     }
 }
 
-/// The room around one table.
+/// The waiters of one table.
 pub(super) struct Waiters {
     table: TableId,
     presence: Arc<PresenceNotifier>,
@@ -63,59 +63,59 @@ pub(super) struct Waiters {
 
 #[derive(Default)]
 struct WaitersState {
-    /// Why nobody is told anything here any more.
+    /// Why waits end here at once.
     closed: Option<TableError>,
-    /// Whether the keeper knows already that somebody came or went.
+    /// Whether the owner task is notified already of a presence change.
     is_change_noted: bool,
     slots: Vec<WaitSlot>,
-    /// The first free seat; seats beyond the last are free, too.
+    /// The first free slot; slots beyond the last are free, too.
     first_free: Option<u32>,
     waiting: usize,
-    /// Who is here or was a moment ago, sorted.
+    /// Players who are present, sorted.
     present: Vec<PresentPlayer>,
-    /// Whose presence is told: those who sit at the table.
+    /// Players whose presence is published: the table's members.
     members: Vec<PlayerId>,
 }
 
 enum WaitSlot {
     Free { next: Option<u32> },
     Waiting { waiter: Waiter, after: u64, waker: Option<Waker> },
-    Answered { waiter: Waiter, answer: WaitResult },
+    Answered { waiter: Waiter, response: WaitResult },
 }
 
 struct PresentPlayer {
     player: PlayerId,
     waits: u32,
-    /// When his last wait ended.
+    /// When its last wait ended.
     left_at: Instant,
 }
 
 impl Waiters {
-    /// What one who waits takes in it.
+    /// Memory of one wait.
     #[cfg(test)]
     pub(super) fn slot_bytes() -> usize {
         size_of::<WaitSlot>()
     }
 
-    pub(super) fn new(table: TableId, hall: Arc<PresenceNotifier>) -> Arc<Self> {
-        Arc::new(Self { table, presence: hall, state: Mutex::default() })
+    pub(super) fn new(table: TableId, presence: Arc<PresenceNotifier>) -> Arc<Self> {
+        Arc::new(Self { table, presence, state: Mutex::default() })
     }
 
     /// Begins a wait for what comes after `after`.
-    pub(super) fn add(self: &Arc<Self>, after: u64, place: WaitPermit) -> FeedWait {
+    pub(super) fn add(self: &Arc<Self>, after: u64, permit: WaitPermit) -> FeedWait {
         let mut state = self.lock();
-        let waiter = place.into_waiter();
-        let seat = WaitSlot::Waiting { waiter, after, waker: None };
+        let waiter = permit.into_waiter();
+        let slot = WaitSlot::Waiting { waiter, after, waker: None };
         let at = match state.first_free {
             Some(at) => {
-                let before = std::mem::replace(&mut state.slots[at as usize], seat);
-                state.first_free = if let WaitSlot::Free { next } = before { next } else { None };
+                let previous = std::mem::replace(&mut state.slots[at as usize], slot);
+                state.first_free = if let WaitSlot::Free { next } = previous { next } else { None };
                 at
             }
             None => {
-                state.slots.push(seat);
+                state.slots.push(slot);
                 u32::try_from(state.slots.len() - 1)
-                    .expect("places are counted, and fewer than there are 32-bit numbers")
+                    .expect("permits are counted, and fewer than there are 32-bit numbers")
             }
         };
         state.waiting += 1;
@@ -124,10 +124,10 @@ impl Waiters {
             self.mark_present(&mut state, player, 1);
         }
         drop(state);
-        FeedWait(WaitState::Waiting { room: self.clone(), at })
+        FeedWait(WaitState::Waiting { waiters: self.clone(), at })
     }
 
-    /// Somebody looked and went again.
+    /// Counts a player as present who polled without waiting.
     pub(super) fn touch(&self, player: PlayerId) {
         let mut state = self.lock();
         if state.closed.is_none() && state.has_room_for(player) {
@@ -151,48 +151,51 @@ impl Waiters {
         }
     }
 
-    /// Answers those to whom `cut` gives something: it is asked for the viewer and the last thing that he got. How many.
-    pub(super) fn answer_waiters(&self, mut cut: impl FnMut(Option<PlayerId>, u64) -> Option<WaitResult>) -> usize {
+    /// Answers the waits for which `response_for` returns something; it gets the viewer and its cursor. Returns how many.
+    pub(super) fn answer_waiters(
+        &self,
+        mut response_for: impl FnMut(Option<PlayerId>, u64) -> Option<WaitResult>,
+    ) -> usize {
         let mut wakers = Vec::new();
-        let mut told = 0;
+        let mut answered = 0;
         let mut state = self.lock();
-        for seat in &mut state.slots {
-            let WaitSlot::Waiting { waiter, after, waker } = seat else { continue };
-            let Some(answer) = cut(waiter.player, *after) else { continue };
+        for slot in &mut state.slots {
+            let WaitSlot::Waiting { waiter, after, waker } = slot else { continue };
+            let Some(response) = response_for(waiter.player, *after) else { continue };
             wakers.extend(waker.take());
-            *seat = WaitSlot::Answered { waiter: *waiter, answer };
-            told += 1;
+            *slot = WaitSlot::Answered { waiter: *waiter, response };
+            answered += 1;
         }
         drop(state);
         wakers.into_iter().for_each(Waker::wake);
-        told
+        answered
     }
 
-    /// Tells everybody that nothing more will come from here, and why.
-    pub(super) fn close(&self, why: &TableError) {
+    /// Ends all waits with this error; nothing more comes from here.
+    pub(super) fn close(&self, error: &TableError) {
         let mut state = self.lock();
-        state.closed = Some(why.clone());
+        state.closed = Some(error.clone());
         let present = std::mem::take(&mut state.present).len();
         drop(state);
         self.presence.metrics.players_left(present);
-        self.answer_waiters(|_, _| Some(Err(why.clone())));
+        self.answer_waiters(|_, _| Some(Err(error.clone())));
     }
 
-    /// Whose presence is told.
+    /// Sets the players whose presence is published.
     pub(super) fn set_members(&self, members: impl Iterator<Item = PlayerId>) {
         let mut state = self.lock();
         state.members.clear();
         state.members.extend(members);
     }
 
-    /// Whether this player is here, or was a moment ago.
+    /// Whether this player waits, or did a moment ago.
     pub(super) fn is_present(&self, player: PlayerId) -> bool {
         let state = self.lock();
         let at = state.present.binary_search_by_key(&player, |present| present.player);
         at.is_ok_and(|at| state.present[at].is_present(self.presence.grace, Instant::now()))
     }
 
-    /// Members that are here, or were a moment ago.
+    /// Members that are present.
     pub(super) fn online(&self) -> Vec<PlayerId> {
         self.online_of(&self.lock())
     }
@@ -203,7 +206,7 @@ impl Waiters {
         here.map(|present| present.player).filter(|player| state.members.contains(player)).collect()
     }
 
-    /// Forgets those who went long enough ago. Whether there were any.
+    /// Forgets players who have been absent long enough. Returns whether there were any.
     pub(super) fn forget_absent(&self) -> bool {
         let mut state = self.lock();
         let (now, before) = (Instant::now(), state.present.len());
@@ -220,12 +223,12 @@ impl Waiters {
         away.map(|present| present.left_at + self.presence.grace).min()
     }
 
-    /// The keeper is about to look: what happens from now on is noted anew.
+    /// The owner task is about to look: later changes notify it again.
     pub(super) fn clear_changed(&self) {
         self.lock().is_change_noted = false;
     }
 
-    /// Whether nobody waits and nobody is present.
+    /// Whether there are no waits and no present players.
     pub(super) fn is_empty(&self) -> bool {
         let state = self.lock();
         state.waiting == 0 && state.present.is_empty()
@@ -241,7 +244,7 @@ impl Waiters {
         state.waiting -= 1;
         if state.waiting == 0 {
             state.slots.clear();
-            // A crowd that came once must not be remembered for ever.
+            // The memory of a large crowd is not kept for ever.
             state.slots.shrink_to(SLOTS_KEPT);
             state.first_free = None;
         }
@@ -251,9 +254,9 @@ impl Waiters {
             return;
         }
         if let Some(player) = waiter.player
-            && let Ok(place) = state.present.binary_search_by_key(&player, |present| present.player)
+            && let Ok(index) = state.present.binary_search_by_key(&player, |present| present.player)
         {
-            let present = &mut state.present[place];
+            let present = &mut state.present[index];
             present.waits = present.waits.saturating_sub(1);
             present.left_at = Instant::now();
         }
@@ -266,14 +269,14 @@ impl Waiters {
         }
     }
 
-    /// No update leaves the state broken for another, even if a holder of the lock panicked.
+    /// Every update leaves the state consistent, even if a holder of the lock panicked.
     fn lock(&self) -> MutexGuard<'_, WaitersState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl WaitersState {
-    /// Whoever sits at the table, or is counted already, has a place; strangers share the rest.
+    /// Members, and players who are counted already, have a place; other players share the rest.
     fn has_room_for(&self, player: PlayerId) -> bool {
         self.members.contains(&player)
             || self.present.len() < TABLE_PRESENT_MAX
@@ -287,38 +290,38 @@ impl PresentPlayer {
     }
 }
 
-/// A wait for news of a table. Dropped, it costs nothing any more.
+/// A wait for updates of a table. Dropping it frees everything.
 pub struct FeedWait(WaitState);
 
 enum WaitState {
     Ready(Arc<FeedResponse>),
-    Waiting { room: Arc<Waiters>, at: u32 },
+    Waiting { waiters: Arc<Waiters>, at: u32 },
     Over,
 }
 
 impl FeedWait {
     /// A wait that is over before it began.
-    pub(super) fn ready(answer: Arc<FeedResponse>) -> Self {
-        Self(WaitState::Ready(answer))
+    pub(super) fn ready(response: Arc<FeedResponse>) -> Self {
+        Self(WaitState::Ready(response))
     }
 
-    /// What to answer when there is no time left to wait: nothing new, and who is online. What came in the last moment is not
-    /// lost: it is there for whoever asks again.
+    /// The response when the time to wait is over: nothing new, and who is online. What came in the last moment is not lost: the next
+    /// request gets it.
     ///
     /// `None` once the wait has been answered.
     #[must_use]
     pub fn so_far(&self) -> Option<Arc<FeedResponse>> {
         match &self.0 {
-            WaitState::Ready(answer) => Some(answer.clone()),
+            WaitState::Ready(response) => Some(response.clone()),
             WaitState::Over => None,
-            WaitState::Waiting { room, at } => {
-                let state = room.lock();
+            WaitState::Waiting { waiters, at } => {
+                let state = waiters.lock();
                 match &state.slots[*at as usize] {
                     WaitSlot::Waiting { after, .. } => {
                         let feed = Feed::News(FeedUpdate { events: Vec::new(), seq: *after, committed_at_us: None });
-                        Some(Arc::new(FeedResponse::new(feed, room.online_of(&state))))
+                        Some(Arc::new(FeedResponse::new(feed, waiters.online_of(&state))))
                     }
-                    WaitSlot::Answered { answer, .. } => answer.as_ref().ok().cloned(),
+                    WaitSlot::Answered { response, .. } => response.as_ref().ok().cloned(),
                     WaitSlot::Free { .. } => None,
                 }
             }
@@ -330,23 +333,23 @@ impl Future for FeedWait {
     type Output = WaitResult;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<WaitResult> {
-        if let WaitState::Waiting { room, at } = &self.0 {
-            let mut state = room.lock();
+        if let WaitState::Waiting { waiters, at } = &self.0 {
+            let mut state = waiters.lock();
             match &mut state.slots[*at as usize] {
                 WaitSlot::Waiting { waker: Some(waker), .. } => waker.clone_from(context.waker()),
                 WaitSlot::Waiting { waker, .. } => *waker = Some(context.waker().clone()),
-                WaitSlot::Answered { answer, .. } => {
-                    let answer = answer.clone();
+                WaitSlot::Answered { response, .. } => {
+                    let response = response.clone();
                     drop(state);
                     self.finish();
-                    return Poll::Ready(answer);
+                    return Poll::Ready(response);
                 }
                 WaitSlot::Free { .. } => {}
             }
             return Poll::Pending;
         }
         match std::mem::replace(&mut self.0, WaitState::Over) {
-            WaitState::Ready(answer) => Poll::Ready(Ok(answer)),
+            WaitState::Ready(response) => Poll::Ready(Ok(response)),
             WaitState::Waiting { .. } | WaitState::Over => Poll::Pending,
         }
     }
@@ -354,8 +357,8 @@ impl Future for FeedWait {
 
 impl FeedWait {
     fn finish(&mut self) {
-        if let WaitState::Waiting { room, at } = std::mem::replace(&mut self.0, WaitState::Over) {
-            room.remove(at);
+        if let WaitState::Waiting { waiters, at } = std::mem::replace(&mut self.0, WaitState::Over) {
+            waiters.remove(at);
         }
     }
 }

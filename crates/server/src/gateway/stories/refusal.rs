@@ -68,11 +68,11 @@ pub(in crate::gateway) fn table_status_and_code(error: &TableError) -> (StatusCo
             (StatusCode::SERVICE_UNAVAILABLE, "tables_not_served")
         }
         TableError::Elsewhere { .. } => (StatusCode::SERVICE_UNAVAILABLE, "table_elsewhere"),
-        TableError::TooManyTables { whose: LimitScope::All, .. } => {
+        TableError::TooManyTables { scope: LimitScope::All, .. } => {
             (StatusCode::SERVICE_UNAVAILABLE, "too_many_tables")
         }
         TableError::TooManyTables { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_tables"),
-        TableError::TooManyWaiters { whose: LimitScope::All, .. } => {
+        TableError::TooManyWaiters { scope: LimitScope::All, .. } => {
             (StatusCode::SERVICE_UNAVAILABLE, "too_many_waiters")
         }
         TableError::TooManyWaiters { .. } => (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters"),

@@ -1,36 +1,38 @@
-//! What an answer of the store means for the table that asked.
+//! What a response of the store means for the table that committed.
 
 use crate::tables::environment::Committed;
 use engine::commands::Outcome;
 use store::StoreError;
 
-/// What a commit of ours came to.
+/// The outcome of a commit.
 pub(super) enum CommitOutcome {
     Saved(i64),
-    /// The table is not as we believed, or not ours: nothing was saved.
+    /// The table has another version than expected, or another owner: nothing was saved.
     Fenced,
-    /// Certainly nothing was saved.
+    /// Nothing was saved.
     NotSaved(StoreError),
-    /// Nobody knows.
+    /// Whether it was saved is unknown.
     Unknown(StoreError),
-    /// Something that only an opening gets.
+    /// An outcome that only an opening can have.
     Refused(Outcome),
 }
 
-/// Nobody knows what became of a commit whose connection was lost; what was never tried, or cannot be written, is not saved.
+/// The outcome is unknown when the connection was lost; what was never tried, or cannot be written, is not saved.
 pub(super) fn commit_outcome(committed: Result<Committed, StoreError>) -> CommitOutcome {
     let Committed { outcomes, at_us } = match committed {
         Ok(committed) => committed,
-        Err(why @ (StoreError::Overloaded { .. } | StoreError::Corrupt { .. })) => return CommitOutcome::NotSaved(why),
-        Err(why @ (StoreError::Unavailable { .. } | StoreError::WrongSchema { .. })) => {
-            return CommitOutcome::Unknown(why);
+        Err(error @ (StoreError::Overloaded { .. } | StoreError::Corrupt { .. })) => {
+            return CommitOutcome::NotSaved(error);
+        }
+        Err(error @ (StoreError::Unavailable { .. } | StoreError::WrongSchema { .. })) => {
+            return CommitOutcome::Unknown(error);
         }
     };
     match outcomes.into_iter().next() {
         Some(Outcome::Done) => CommitOutcome::Saved(at_us),
         Some(Outcome::Fenced) => CommitOutcome::Fenced,
         Some(Outcome::VersionConflict(have)) => {
-            tracing::error!(have, "a table's log is not as long as its owner believed; it is read again");
+            tracing::error!(have, "a table's log has another length than its owner expected; it is loaded again");
             CommitOutcome::Fenced
         }
         Some(other) => CommitOutcome::Refused(other),

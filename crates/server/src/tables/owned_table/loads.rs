@@ -1,4 +1,4 @@
-//! How a table comes into memory, and is read again when nobody knows how it stands.
+//! Loading a table, and loading it again when its saved state is unknown.
 
 use super::{Operation, OwnedTable, RETRY_PAUSE_MAX, RETRY_PAUSE_MIN, TableResult, catch_panic};
 use crate::tables::TableError;
@@ -10,41 +10,45 @@ use engine::limits::LEASE_DURATION;
 use engine::tables::Table;
 
 impl OwnedTable {
-    /// Claims the table and reads it as it is in the store; until then nothing is said about it.
-    pub(in crate::tables) fn load<O: TableEnvironment>(&mut self, ways: &mut OwnerContext<O>, asks_first: bool) {
+    /// Claims the table and loads it from the store; until then it answers no request.
+    pub(in crate::tables) fn load<O: TableEnvironment>(
+        &mut self,
+        context: &mut OwnerContext<O>,
+        reads_owner_first: bool,
+    ) {
         self.table = None;
-        self.disarm(ways);
-        if ways.is_draining {
+        self.disarm(context);
+        if context.is_draining {
             return self.refuse_all(&TableError::Draining);
         }
-        ways.shared.metrics.table_loading();
-        ways.claim(self.id, asks_first);
+        context.shared.metrics.table_loading();
+        context.claim(self.id, reads_owner_first);
         self.operation = Some(Box::new(Operation::Loading));
     }
 
-    /// A claim of ours is over.
+    /// A claim has ended.
     pub(in crate::tables) fn claimed<O: TableEnvironment>(
         &mut self,
-        ways: &mut OwnerContext<O>,
+        context: &mut OwnerContext<O>,
         claimed: Result<ClaimOutcome, ClaimError>,
     ) -> TableResult {
         self.operation = None;
         match claimed {
-            Ok(ClaimOutcome::Ours(claimed)) => self.adopt(ways, &claimed),
-            // Our own address: an earlier life of this process, whose lease has not ended yet.
-            Ok(ClaimOutcome::Elsewhere(address)) if address == ways.environment.address() => {
+            Ok(ClaimOutcome::Ours(claimed)) => self.adopt(context, &claimed),
+            // Our own address: an earlier process, whose lease has not expired yet.
+            Ok(ClaimOutcome::Elsewhere(address)) if address == context.environment.address() => {
                 Err(TableError::HeldByPreviousProcess { lease: LEASE_DURATION })
             }
             Ok(ClaimOutcome::Elsewhere(address)) => Err(TableError::Elsewhere { address }),
             Ok(ClaimOutcome::Missing) => Err(TableError::NoSuchTable),
             Ok(ClaimOutcome::LeaseLost) => {
-                ways.is_lease_lost = true;
+                context.is_lease_lost = true;
                 Err(TableError::NotServing)
             }
-            Err(ClaimError { why, may_be_ours: false }) if self.waiters.is_none() => Err(TableError::Store(why)),
-            Err(ClaimError { why, .. }) => {
-                self.refuse_all(&TableError::Store(why));
-                ways.schedule_retry(self.id, self.retry_pause);
+            Err(ClaimError { error, may_be_ours: false }) if self.waiters.is_none() => Err(TableError::Store(error)),
+            Err(ClaimError { error, .. }) => {
+                self.refuse_all(&TableError::Store(error));
+                context.schedule_retry(self.id, self.retry_pause);
                 self.retry_pause = (self.retry_pause * 2).min(RETRY_PAUSE_MAX);
                 self.operation = Some(Box::new(Operation::WaitingToRetry));
                 Ok(())
@@ -52,17 +56,17 @@ impl OwnedTable {
         }
     }
 
-    /// The pause after a claim that was not answered is over.
-    pub(in crate::tables) fn retry_due<O: TableEnvironment>(&mut self, ways: &mut OwnerContext<O>) -> TableResult {
+    /// The pause after a claim without an answer is over.
+    pub(in crate::tables) fn retry_due<O: TableEnvironment>(&mut self, context: &mut OwnerContext<O>) -> TableResult {
         self.operation = None;
-        self.load(ways, false);
+        self.load(context, false);
         Ok(())
     }
 
-    /// Takes the table as the store gave it.
+    /// Takes the table as the store returned it.
     pub(in crate::tables) fn adopt<O: TableEnvironment>(
         &mut self,
-        ways: &mut OwnerContext<O>,
+        context: &mut OwnerContext<O>,
         claimed: &ClaimedTable,
     ) -> TableResult {
         let restored = catch_panic(self.id, || Table::restore(&claimed.snapshot, &claimed.rows))?;
@@ -71,24 +75,24 @@ impl OwnedTable {
             TableError::Broken
         })?;
         self.epoch = claimed.epoch;
-        self.permit = Some(ways.shared.table_permits.acquire_unchecked(table.opener()));
+        self.permit = Some(context.shared.table_permits.acquire_unchecked(table.opener()));
         self.unknown_opening = None;
         self.table = Some(Box::new(table));
         self.retry_pause = RETRY_PAUSE_MIN;
-        self.last_request_at = ways.environment.steady_now();
-        self.presence_assumed_until = Some(self.last_request_at.plus(ways.shared.config.presence_grace));
-        self.notify_waiters(ways, None)?;
-        self.resume_queue(ways)
+        self.last_request_at = context.environment.steady_now();
+        self.presence_assumed_until = Some(self.last_request_at.plus(context.shared.config.presence_grace));
+        self.notify_waiters(context, None)?;
+        self.resume_queue(context)
     }
 
-    /// The life has claimed the table, too. What is under way settles who has the higher epoch.
+    /// The ownership has claimed the table, too. The operation in flight tells which claim has the higher epoch.
     pub(in crate::tables) fn claimed_concurrently<O: TableEnvironment>(
         &mut self,
-        ways: &mut OwnerContext<O>,
+        context: &mut OwnerContext<O>,
         epoch: u32,
     ) {
         if self.operation.is_none() && epoch > self.epoch {
-            self.load(ways, false);
+            self.load(context, false);
         }
     }
 }

@@ -1,8 +1,8 @@
-//! One table in its keeper's hands: decide, commit, apply, and only then answer and tell. At most one commit is under way; what
-//! else is to be done waits behind it, up to a limit. What is read is what is committed.
+//! One table of an owner task: decide, commit, apply, and only then answer and notify. At most one commit is in flight; other requests wait
+//! behind it, up to a limit. Reads see committed state.
 //!
-//! When nobody knows whether a commit was saved, the table is claimed anew, which fences whatever is still on its way, and read
-//! from the store before anything else is said about it. An error from a deed here means that the table leaves this keeper.
+//! When it is unknown whether a commit was saved, the table is claimed again, which fences what may still be in flight, and loaded from the
+//! store before it answers another request. An error from a function here means that the table leaves this owner task.
 
 mod commit_outcome;
 mod commits;
@@ -27,38 +27,37 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An action whose commit was fenced so often is given back to its asker.
+/// An action whose commit was fenced so often is refused.
 const ATTEMPTS_MAX: u32 = 3;
-/// The first pause before a claim that was not answered is repeated; it doubles up to the longest.
+/// The first pause before a claim without an answer is repeated; it doubles up to the longest.
 const RETRY_PAUSE_MIN: Duration = Duration::from_millis(50);
 /// See [`RETRY_PAUSE_MIN`].
 const RETRY_PAUSE_MAX: Duration = Duration::from_secs(1);
-/// A timer that could not do its work is tried again after this time.
+/// A timer that could not do its work fires again after this time.
 const TIMER_PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) struct OwnedTable {
     id: TableId,
     epoch: u32,
-    /// `None` until it is opened, or loaded.
+    /// `None` until it is opened or loaded.
     table: Option<Box<Table>>,
-    /// Whose table it is; `None` until it is opened, or loaded.
+    /// Counts it against its opener's limits; `None` until it is opened or loaded.
     permit: Option<TablePermit>,
-    /// Its opening may have been saved, or not.
+    /// Whether its opening was saved is unknown.
     unknown_opening: Option<UnknownOpening>,
     operation: Option<Box<Operation>>,
     queue: VecDeque<Request>,
     waiters: Option<Arc<Waiters>>,
     timer: Option<(UnixMs, Timer)>,
-    /// When somebody last asked for it.
+    /// When it last got a request.
     last_request_at: UnixMs,
-    /// Until then everybody counts as present: those who were here before the table was loaded must find it again first.
+    /// Until then all players count as present: they need time to find the table again after it was loaded.
     presence_assumed_until: Option<UnixMs>,
     /// No timer fires before: the last one could not do its work.
     not_before: UnixMs,
     retry_pause: Duration,
 }
 
-/// What is under way.
 enum Operation {
     Opening { table: Box<Table>, change: Change, opener: PlayerId, reply: ReplySender<OpenResult> },
     Acting { act: ActionRequest, change: Change },
@@ -68,7 +67,7 @@ enum Operation {
     WaitingToRetry,
 }
 
-/// An error means that the table leaves this keeper: everybody who asks for it is told it.
+/// An error means that the table leaves this owner task: all its requests get this error.
 type TableResult = Result<(), TableError>;
 
 impl OwnedTable {
@@ -94,40 +93,39 @@ impl OwnedTable {
         Self { permit: Some(opener), ..Self::new(id) }
     }
 
-    /// Whether it can be looked at.
     pub(super) fn is_loaded(&self) -> bool {
         self.table.is_some()
     }
 
-    /// Does what somebody asks, or lets it wait.
+    /// Serves a request, or queues it.
     pub(super) fn handle_request<O: TableEnvironment>(
         &mut self,
-        ways: &mut OwnerContext<O>,
+        context: &mut OwnerContext<O>,
         request: Request,
     ) -> TableResult {
-        self.last_request_at = ways.environment.steady_now();
+        self.last_request_at = context.environment.steady_now();
         let must_wait = match &request {
             Request::Act(_) => self.table.is_none() || self.operation.is_some() || !self.queue.is_empty(),
             Request::View { .. } | Request::Feed { .. } | Request::Wait { .. } => self.table.is_none(),
         };
         if !must_wait {
-            return self.serve(ways, request);
+            return self.serve(context, request);
         }
-        if ways.is_draining {
+        if context.is_draining {
             request.refuse(&TableError::Draining);
             return Ok(());
         }
-        self.enqueue(ways, request)
+        self.enqueue(context, request)
     }
 
-    fn serve<O: TableEnvironment>(&mut self, ways: &mut OwnerContext<O>, request: Request) -> TableResult {
-        // Once the lease is not to be trusted somebody else may have gone on with the table: what we know may be old.
-        if !ways.lease.is_valid() {
+    fn serve<O: TableEnvironment>(&mut self, context: &mut OwnerContext<O>, request: Request) -> TableResult {
+        // Once the lease may have expired, another worker may have changed the table: our state may be old.
+        if !context.lease.is_valid() {
             request.refuse(&TableError::NotServing);
             return Ok(());
         }
         match request {
-            Request::Act(act) => self.act(ways, *act),
+            Request::Act(act) => self.act(context, *act),
             Request::View { viewer, reply } => {
                 let seen = self.view(viewer)?;
                 drop(reply.send(Ok(seen)));
@@ -135,27 +133,27 @@ impl OwnedTable {
             }
             Request::Feed { viewer, after, reply } => {
                 if let Some(player) = viewer {
-                    self.waiters(ways).touch(player);
+                    self.waiters(context).touch(player);
                 }
                 let Some(table) = &self.table else { return Ok(()) };
                 let feed = catch_panic(self.id, || feed(table, viewer, after))?;
                 drop(reply.send(Ok(Arc::new(FeedResponse::new(feed, self.online())))));
                 Ok(())
             }
-            Request::Wait { after, place, reply } => {
-                let viewer = place.waiter().player;
-                let news = match &self.table {
+            Request::Wait { after, permit, reply } => {
+                let viewer = permit.waiter().player;
+                let update = match &self.table {
                     Some(table) => catch_panic(self.id, || feed_response_if_new(table, viewer, after, &self.online()))?,
                     None => None,
                 };
-                let waiting = match news {
-                    Some(answer) => {
+                let waiting = match update {
+                    Some(response) => {
                         if let Some(player) = viewer {
-                            self.waiters(ways).touch(player);
+                            self.waiters(context).touch(player);
                         }
-                        answer.map(FeedWait::ready)
+                        response.map(FeedWait::ready)
                     }
-                    None => Ok(self.waiters(ways).add(after, place)),
+                    None => Ok(self.waiters(context).add(after, permit)),
                 };
                 drop(reply.send(waiting));
                 Ok(())
@@ -163,13 +161,13 @@ impl OwnedTable {
         }
     }
 
-    fn act<O: TableEnvironment>(&mut self, ways: &mut OwnerContext<O>, act: ActionRequest) -> TableResult {
-        if ways.is_draining {
+    fn act<O: TableEnvironment>(&mut self, context: &mut OwnerContext<O>, act: ActionRequest) -> TableResult {
+        if context.is_draining {
             drop(act.reply.send(Err(TableError::Draining)));
             return Ok(());
         }
         let Some(table) = &self.table else { return Ok(()) };
-        let now = ways.environment.steady_now();
+        let now = context.environment.steady_now();
         let decided = catch_panic(self.id, || {
             table.decide(act.actor, act.game, &act.action, now, &|player| self.is_present(player))
         });
@@ -187,24 +185,24 @@ impl OwnedTable {
                 drop(act.reply.send(Ok(ActionResult { view: seen.view, committed_at_us: None, online: seen.online })));
             }
             Ok(change) => {
-                ways.commit(self.id, vec![Command::AppendTable(append(self.id, self.epoch, &change))]);
+                context.commit(self.id, vec![Command::AppendTable(append(self.id, self.epoch, &change))]);
                 self.operation = Some(Box::new(Operation::Acting { act, change }));
             }
         }
         Ok(())
     }
 
-    /// Makes the table.
+    /// Creates the table.
     pub(super) fn open<O: TableEnvironment>(
         &mut self,
-        ways: &mut OwnerContext<O>,
+        context: &mut OwnerContext<O>,
         opening: NewTable,
         reply: ReplySender<OpenResult>,
     ) -> TableResult {
-        if !ways.lease.is_valid() {
+        if !context.lease.is_valid() {
             return Err(TableError::NotServing);
         }
-        let (now, seed, opener) = (ways.environment.steady_now(), ways.environment.seed(), opening.opener.id);
+        let (now, seed, opener) = (context.environment.steady_now(), context.environment.seed(), opening.opener.id);
         let opened = catch_panic(self.id, || {
             Table::open(opening.id, opening.settings, seed, opening.bots, &opening.opener, now)
         });
@@ -223,43 +221,43 @@ impl OwnedTable {
         self.epoch = 1;
         let append = append(self.id, self.epoch, &change);
         let idempotency = opening.idempotency.map(|idempotency| (opener, idempotency));
-        // Leases and idempotency keys are matters of dates.
-        let (worker, now) = (ways.worker, ways.environment.now());
-        ways.commit(self.id, vec![Command::OpenTable(OpenTable { worker, now, idempotency, append })]);
+        // Leases and idempotency keys use dates.
+        let (worker, now) = (context.worker, context.environment.now());
+        context.commit(self.id, vec![Command::OpenTable(OpenTable { worker, now, idempotency, append })]);
         self.operation = Some(Box::new(Operation::Opening { table: Box::new(table), change, opener, reply }));
         Ok(())
     }
 
-    /// Refuses everything that waits to be done.
-    pub(super) fn refuse_all(&mut self, why: &TableError) {
-        std::mem::take(&mut self.queue).into_iter().for_each(|request| request.refuse(why));
+    /// Refuses all queued requests.
+    pub(super) fn refuse_all(&mut self, error: &TableError) {
+        std::mem::take(&mut self.queue).into_iter().for_each(|request| request.refuse(error));
     }
 
-    /// Leaves memory. Whoever waits for anything here is told why.
-    pub(super) fn unload<O: TableEnvironment>(mut self, ways: &mut OwnerContext<O>, why: &TableError) {
-        self.disarm(ways);
-        self.refuse_all(why);
-        if let Some(room) = &self.waiters {
-            room.close(why);
+    /// Unloads the table. All waiting clients get the reason.
+    pub(super) fn unload<O: TableEnvironment>(mut self, context: &mut OwnerContext<O>, error: &TableError) {
+        self.disarm(context);
+        self.refuse_all(error);
+        if let Some(waiters) = &self.waiters {
+            waiters.close(error);
         }
     }
 
-    fn waiters<O: TableEnvironment>(&mut self, ways: &OwnerContext<O>) -> &Arc<Waiters> {
+    fn waiters<O: TableEnvironment>(&mut self, context: &OwnerContext<O>) -> &Arc<Waiters> {
         self.waiters.get_or_insert_with(|| {
-            let room = Waiters::new(self.id, ways.presence.clone());
+            let waiters = Waiters::new(self.id, context.presence.clone());
             if let Some(table) = &self.table {
-                room.set_members(table.members());
+                waiters.set_members(table.members());
             }
-            room
+            waiters
         })
     }
 
     fn online(&self) -> Vec<PlayerId> {
-        self.waiters.as_ref().map(|room| room.online()).unwrap_or_default()
+        self.waiters.as_ref().map(|waiters| waiters.online()).unwrap_or_default()
     }
 
     fn is_present(&self, player: PlayerId) -> bool {
-        self.presence_assumed_until.is_some() || self.waiters.as_ref().is_some_and(|room| room.is_present(player))
+        self.presence_assumed_until.is_some() || self.waiters.as_ref().is_some_and(|waiters| waiters.is_present(player))
     }
 
     fn view(&self, viewer: Option<PlayerId>) -> Result<ViewResult, TableError> {

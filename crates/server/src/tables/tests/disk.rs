@@ -1,4 +1,4 @@
-//! The real thing: a SQLite file, the real clock, and processes one after the other.
+//! Tables on a SQLite file and the real clock, in one process after the other.
 
 use super::super::*;
 use super::support::{events, newcomer, player};
@@ -16,9 +16,9 @@ struct Process {
     task: JoinHandle<()>,
 }
 
-async fn start(place: &TempDir) -> Process {
+async fn start(directory: &TempDir) -> Process {
     let metrics = Arc::<Metrics>::default();
-    let database = Arc::new(SqliteDatabase::new(place.path().join("tables.db")));
+    let database = Arc::new(SqliteDatabase::new(directory.path().join("tables.db")));
     let store = Store::open(database, StoreConfig { readers: 1 }, metrics.clone()).unwrap();
     let app = App::new(store, Arc::new(Config::default()), metrics, None);
     crate::lease::end_previous_leases(&app).await.unwrap();
@@ -29,7 +29,7 @@ async fn start(place: &TempDir) -> Process {
     Process { app, task }
 }
 
-/// The first answer that holds what is looked for; asks as a client does.
+/// The first response with a matching event; polls as a client does.
 async fn until(tables: &Tables, table: TableId, is_it: impl Fn(&EventKind) -> bool) -> Vec<(u64, EventKind)> {
     let mut after = 0;
     let mut seen = Vec::new();
@@ -49,8 +49,8 @@ async fn until(tables: &Tables, table: TableId, is_it: impl Fn(&EventKind) -> bo
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_keeps_games_and_timers() {
-    let place = TempDir::new();
-    let process = start(&place).await;
+    let directory = TempDir::new();
+    let process = start(&directory).await;
     let id = TableId::new(UnixMs(1_700_000_000_000), [7; 10]);
     let settings = TableSettings { game_timeout: Duration::from_millis(1_500), ..TableSettings::default() };
     let opening = NewTable {
@@ -70,8 +70,8 @@ async fn a_restart_keeps_games_and_timers() {
     let _ = process.task.await;
     process.app.store.close().await;
 
-    // Nobody gave the lease up: the next process ends it.
-    let process = start(&place).await;
+    // The lease was not released: the next process ends it.
+    let process = start(&directory).await;
     let seen = until(&process.app.tables, id, |kind| matches!(kind, EventKind::Canceled { .. })).await;
     let numbers: Vec<u64> = seen.iter().map(|(seq, _)| *seq).collect();
     assert_eq!(numbers, (1..=seen.len() as u64).collect::<Vec<_>>(), "from the beginning, each once");

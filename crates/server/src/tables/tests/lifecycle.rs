@@ -1,4 +1,4 @@
-//! Processes that die, leave and share a store; tables that leave memory and come back.
+//! Processes that die, drain and share a store; tables that leave memory and are loaded again.
 
 use super::super::*;
 use super::support::{events, newcomer, player, worker};
@@ -10,7 +10,7 @@ use futures_util::FutureExt;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
-/// Asks until the tables are served again.
+/// Requests the table until it is served again.
 async fn until_served(node: &Node, table: TableId) -> ViewResult {
     loop {
         match node.tables.view(table, None).await {
@@ -40,12 +40,12 @@ async fn a_crash_keeps_everything_that_was_acknowledged() {
     let after = node.tables.view(table, Some(player(1))).await.unwrap();
     assert_eq!(before.view, after.view, "sequences and timers included");
     let all = node.tables.wait(table, Some(player(1)), 0).await.unwrap().now_or_never().unwrap().unwrap();
-    assert_eq!(events(&all).len() as u64, after.view.seq, "who saw nothing yet misses nothing");
+    assert_eq!(events(&all).len() as u64, after.view.seq, "a new reader misses nothing");
     node.join(table, 3).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn timers_go_on_after_a_crash_though_nobody_asks() {
+async fn timers_go_on_after_a_crash_without_requests() {
     let world = TestStore::new();
     let node = Node::start(&world, "a").await;
     let mut opening = node.opening(1);
@@ -55,7 +55,7 @@ async fn timers_go_on_after_a_crash_though_nobody_asks() {
     node.tables.open(opening).await.unwrap();
     sleep(Duration::from_secs(30)).await;
     node.kill().await;
-    // Overdue by the time that anybody looks.
+    // Overdue by the time of the first request.
     sleep(Duration::from_secs(60)).await;
     let row = |world: &TestStore| world.read(|reader| reader.story_game(game)).unwrap().0;
     assert_eq!(row(&world).phase, Phase::Create);
@@ -63,10 +63,10 @@ async fn timers_go_on_after_a_crash_though_nobody_asks() {
     sleep(Duration::from_secs(3)).await;
     assert_eq!(row(&world).phase, Phase::Canceled);
     sleep(Duration::from_secs(20)).await;
-    assert_eq!(node.tables.totals().tables, 0, "nobody is there any more");
+    assert_eq!(node.tables.totals().tables, 0, "no players are present any more");
 }
 
-/// Somebody sets the system's clock: a game gives up when its time is over, neither sooner nor later.
+/// The system's clock is set: a game ends when its time is over, neither sooner nor later.
 #[tokio::test(start_paused = true)]
 async fn timers_do_not_follow_a_clock_that_is_set() {
     const HOUR_MS: i64 = 3_600_000;
@@ -81,20 +81,20 @@ async fn timers_do_not_follow_a_clock_that_is_set() {
         let phase = || world.read(|reader| reader.story_game(game)).unwrap().0.phase;
         sleep(Duration::from_secs(30)).await;
         world.set_clock(set_ms);
-        // Also an action after it counts from then on.
+        // An action after it is counted from then on, too.
         node.join(game.table, 2).await.unwrap();
         sleep(Duration::from_secs(58)).await;
         assert_eq!(phase(), Phase::Create, "set by {set_ms} ms");
         sleep(Duration::from_secs(3)).await;
         assert_eq!(phase(), Phase::Canceled, "set by {set_ms} ms");
-        // And the table leaves memory in its time.
+        // The table leaves memory in time.
         sleep(Duration::from_secs(20)).await;
         assert_eq!(node.tables.totals().tables, 0, "set by {set_ms} ms");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_leaving_process_answers_who_waits_and_frees_its_tables_at_once() {
+async fn a_draining_process_answers_waits_and_frees_its_tables_at_once() {
     let world = TestStore::new();
     let (first, second) = (Node::start(&world, "a").await, Node::start(&world, "b").await);
     let table = first.open().await;
@@ -106,17 +106,17 @@ async fn a_leaving_process_answers_who_waits_and_frees_its_tables_at_once() {
     assert_eq!(first.tables.wait(table, None, 1).await.err(), Some(TableError::Draining));
     assert_eq!(first.tables.open(first.opening(2)).await.err(), Some(TableError::Draining));
     first.join(table, 2).await.unwrap();
-    assert_eq!(events(&(&mut wait).await.unwrap()).len(), 1, "who waits is served until the end");
+    assert_eq!(events(&(&mut wait).await.unwrap()).len(), 1, "waits are served until the end");
     let wait = first.tables.feed(table, Some(player(1)), 1).await.unwrap();
     assert_eq!(events(&wait).len(), 1);
     first.stop().await;
-    // No lease has to end first.
+    // No lease has to expire first.
     assert_eq!(timeout(LEASE_DURATION / 5, until_served(&second, table)).await.unwrap().view.members.len(), 2);
     second.join(table, 3).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_still_waits_at_the_end_of_a_drain_is_told_to_come_again() {
+async fn waits_left_at_the_end_of_a_drain_are_refused() {
     let node = Node::start(&TestStore::new(), "a").await;
     let table = node.open().await;
     let wait = node.tables.wait(table, None, 1).await.unwrap();
@@ -124,9 +124,9 @@ async fn who_still_waits_at_the_end_of_a_drain_is_told_to_come_again() {
     assert_eq!(wait.await.err(), Some(TableError::Draining));
 }
 
-/// A lease that could not be renewed has ended by its owner's clock, and not yet by the store's.
+/// A lease that could not be renewed has expired by its owner's clock, and not yet by the store's.
 #[tokio::test(start_paused = true)]
-async fn a_life_that_lost_its_lease_does_not_stand_in_the_way_of_the_next_one() {
+async fn a_lost_lease_does_not_delay_the_next_one() {
     let world = TestStore::new();
     let node = Node::start(&world, "a").await;
     let table = node.open().await;
@@ -138,11 +138,11 @@ async fn a_life_that_lost_its_lease_does_not_stand_in_the_way_of_the_next_one() 
     while !node.tables.is_serving() {
         sleep(Duration::from_millis(10)).await;
     }
-    assert_eq!(node.tables.view(table, None).await.unwrap().view.members.len(), 1, "nobody waits for the lost lease");
+    assert_eq!(node.tables.view(table, None).await.unwrap().view.members.len(), 1, "the lost lease is not waited for");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_disk_that_stalls_costs_a_process_alone_nothing() {
+async fn a_stalled_disk_costs_a_single_process_nothing() {
     let world = TestStore::own();
     let node = Node::start(&world, "a").await;
     let table = node.open().await;
@@ -153,16 +153,16 @@ async fn a_disk_that_stalls_costs_a_process_alone_nothing() {
     world.is_stuck.store(true, Ordering::Relaxed);
     let join = node.join(table, 2);
     tokio::pin!(join);
-    assert!(timeout(LEASE_DURATION * 2, &mut join).await.is_err(), "nothing is answered that is not saved");
+    assert!(timeout(LEASE_DURATION * 2, &mut join).await.is_err(), "nothing unsaved is answered");
     assert_eq!(node.tables.view(table, None).await.unwrap().view.members.len(), 1, "what is saved is shown");
     world.is_stuck.store(false, Ordering::Relaxed);
     join.await.unwrap();
-    assert_eq!(events(&(&mut wait).await.unwrap()).len(), 1, "who waits still waits");
+    assert_eq!(events(&(&mut wait).await.unwrap()).len(), 1, "the wait goes on");
     assert_eq!(owner(), before);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_process_alone_has_everything_at_once() {
+async fn the_next_single_process_has_everything_at_once() {
     let world = TestStore::own();
     let mut node = Node::start(&world, "a").await;
     let table = node.open().await;
@@ -174,22 +174,22 @@ async fn the_next_process_alone_has_everything_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_table_taken_by_another_is_not_written_any_more() {
+async fn a_table_taken_by_another_worker_is_not_written_any_more() {
     let world = TestStore::new();
     let (first, second) = (Node::start(&world, "a").await, Node::start(&world, "b").await);
     let table = first.open().await;
     let wait = first.tables.wait(table, None, 1).await.unwrap();
-    // As if the first had slept through the end of its lease: somebody else claims, and goes on.
+    // As if the first had been paused beyond the end of its lease: another worker claims the table, and goes on.
     let epoch = world.steal(table, worker(77), "c");
     assert!(epoch > 1);
     let refused = first.join(table, 2).await.err();
-    assert_eq!(refused, Some(TableError::Elsewhere { address: "c".to_owned() }), "fenced, and asked where it is");
+    assert_eq!(refused, Some(TableError::Elsewhere { address: "c".to_owned() }), "fenced, and its owner read");
     assert_eq!(wait.await.err(), Some(TableError::Elsewhere { address: "c".to_owned() }));
     assert_eq!(second.tables.totals().tables, 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_table_without_a_game_leaves_memory_when_nobody_is_there() {
+async fn a_table_without_a_game_leaves_memory_without_players() {
     let world = TestStore::new();
     let node = Node::start(&world, "a").await;
     let mut opening = node.opening(1);
@@ -198,19 +198,19 @@ async fn a_table_without_a_game_leaves_memory_when_nobody_is_there() {
     node.tables.open(opening).await.unwrap();
     let viewer = Some(player(1));
     let mut wait = node.tables.wait(table, viewer, 1).await.unwrap();
-    let answer = (&mut wait).await.unwrap();
-    let canceled = events(&answer);
+    let response = (&mut wait).await.unwrap();
+    let canceled = events(&response);
     assert!(matches!(canceled[..], [(2, EventKind::Canceled { .. }), (3, EventKind::NextStoryteller { .. })]));
     let wait = node.tables.wait(table, viewer, 3).await.unwrap();
     sleep(Duration::from_secs(300)).await;
-    assert_eq!(node.tables.totals().tables, 1, "somebody is there");
+    assert_eq!(node.tables.totals().tables, 1, "a player is present");
     drop(wait);
     sleep(settings().presence_grace + Duration::from_secs(2)).await;
     assert_eq!(node.tables.totals(), Totals::default());
-    assert!(node.tables.view_if_loaded(table, None).await.is_none(), "a look does not bring it back");
+    assert!(node.tables.view_if_loaded(table, None).await.is_none(), "a view does not load it");
     assert_eq!(node.tables.totals().tables, 0);
 
-    // It comes back for whoever asks, on any node, and goes on.
+    // The next request loads it, on any node.
     let other = Node::start(&world, "b").await;
     let acted = other.act(table, 1, Action::NextGame(newcomer(1))).await.unwrap();
     assert_eq!(acted.view.game.unwrap().id.number, 2);
@@ -221,7 +221,7 @@ async fn a_table_without_a_game_leaves_memory_when_nobody_is_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_table_that_nobody_knows_costs_no_write_and_no_memory() {
+async fn an_unknown_table_costs_no_write_and_no_memory() {
     let node = Node::start(&TestStore::new(), "a").await;
     let unknown = node.opening(1).id;
     assert_eq!(node.tables.view(unknown, None).await.err(), Some(TableError::NoSuchTable));
@@ -235,24 +235,23 @@ async fn an_opening_is_repeated_by_its_key() {
     let node = Node::start(&TestStore::new(), "a").await;
     let keyed = |fingerprint: u8| {
         let mut opening = node.opening(1);
-        let answer = opening.id.to_bytes().to_vec();
-        opening.idempotency =
-            Some(Idempotency { key: "key".to_owned(), fingerprint: [fingerprint; 32], response: answer });
+        let response = opening.id.to_bytes().to_vec();
+        opening.idempotency = Some(Idempotency { key: "key".to_owned(), fingerprint: [fingerprint; 32], response });
         opening
     };
     let first = keyed(1);
-    let answer = first.id.to_bytes().to_vec();
+    let response = first.id.to_bytes().to_vec();
     assert!(matches!(node.tables.open(first).await.unwrap(), OpenResult::New { .. }));
     match node.tables.open(keyed(1)).await.unwrap() {
-        OpenResult::Replayed(bytes) => assert_eq!(bytes, answer),
+        OpenResult::Replayed(bytes) => assert_eq!(bytes, response),
         OpenResult::New { .. } => panic!("it was opened before"),
     }
     assert_eq!(node.tables.open(keyed(2)).await.err(), Some(TableError::KeyReused));
-    assert_eq!(node.tables.totals().tables, 1, "what was not opened is not kept");
+    assert_eq!(node.tables.totals().tables, 1, "the repeated opening takes no memory");
 }
 
 impl TestStore {
-    /// Claims a table as another worker does when its owner's lease has ended. The new epoch.
+    /// Claims a table as another worker does when its owner's lease has expired. Returns the new epoch.
     fn steal(&self, table: TableId, worker: engine::ids::WorkerId, address: &str) -> u32 {
         let later = self.now().plus(LEASE_DURATION * 2);
         let lease =
@@ -265,16 +264,16 @@ impl TestStore {
     }
 }
 
-/// A keeper that reads nothing any more, with everything in front of it that its mailbox holds, is no reason to own its tables for ever.
+/// An owner task that stops reading its full mailbox must not own its tables for ever.
 #[tokio::test(start_paused = true)]
-async fn a_keeper_that_is_stuck_ends_the_life() {
+async fn a_stuck_owner_task_ends_the_lease() {
     let world = TestStore::new();
     let first = Node::start(&world, "a").await;
     let table = first.open().await;
     first.kill().await;
     let settings = TablesConfig { owner_tasks: 1, ..settings() };
     let tables = Tables::new(settings, Arc::default());
-    // Nobody reads the mailbox as long as somebody else has it.
+    // The mailbox is not read while the test holds its receiver.
     let stuck = tables.shared.mailboxes[0].inbox.clone().lock_owned().await;
     let node = Node::with(&world, "b", tables).await;
     for _ in 0..TABLE_MAILBOX_MAX {
@@ -283,11 +282,11 @@ async fn a_keeper_that_is_stuck_ends_the_life() {
         node.tables.shared.mailboxes[0].sender.try_send(look).map_err(|_| "it is full").unwrap();
         node.tables.shared.metrics.table_message_enqueued();
     }
-    // The lease of the dead ends, its table is claimed, and cannot be handed over.
+    // The dead process's lease expires; its table is claimed, and cannot be handed over.
     sleep(LEASE_DURATION + Duration::from_secs(5)).await;
     assert!(!node.tables.is_serving());
     drop(stuck);
     sleep(Duration::from_secs(2)).await;
-    assert_eq!(node.tables.totals().tables, 1, "the next life has it");
+    assert_eq!(node.tables.totals().tables, 1, "it is loaded under the next lease");
     node.stop().await;
 }

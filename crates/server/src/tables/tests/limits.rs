@@ -1,4 +1,4 @@
-//! How much one alone may take: of the queue of a table, of the tables in memory, of the places of those who are present.
+//! Limits on one client's share: of a table's queue, of the tables in memory, of the present players.
 
 use super::super::*;
 use super::support::*;
@@ -13,52 +13,52 @@ fn begin(node: &Node, table: TableId, actor: u128, action: Action) -> JoinHandle
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_hurries_leaves_room_for_the_others() {
+async fn a_player_in_a_hurry_leaves_room_for_others() {
     let world = TestStore::new();
     let node = Node::start(&world, "a").await;
     let table = node.open().await;
     world.is_stuck.store(true, Ordering::Relaxed);
-    // The first is under way, and takes no place behind itself.
+    // The first is in flight, and does not count as queued.
     let at_once = 1 + TABLE_QUEUE_PER_PLAYER_MAX;
     let hasty: Vec<_> = (0..at_once + 3).map(|_| begin(&node, table, 1, Action::SetBots(true))).collect();
     sleep(Duration::from_millis(1)).await;
     let others: Vec<_> = (2..5).map(|number| begin(&node, table, number, Action::Join(newcomer(number)))).collect();
     sleep(Duration::from_millis(1)).await;
     world.is_stuck.store(false, Ordering::Relaxed);
-    for (at, deed) in hasty.into_iter().enumerate() {
+    for (at, action) in hasty.into_iter().enumerate() {
         let want = if at < at_once { Ok(()) } else { Err(TableError::Busy) };
-        assert_eq!(deed.await.unwrap(), want, "the {at}. of one player");
+        assert_eq!(action.await.unwrap(), want, "the {at}. of one player");
     }
-    for deed in others {
-        assert_eq!(deed.await.unwrap(), Ok(()));
+    for action in others {
+        assert_eq!(action.await.unwrap(), Ok(()));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_player_opens_so_many_tables_and_no_more() {
+async fn a_player_opens_a_limited_number_of_tables() {
     let settings = TablesConfig { tables_per_player_max: 2, ..settings() };
     let node = Node::start_with(&TestStore::new(), "a", settings).await;
     let open = async |opener| node.tables.open(node.opening(opener)).await.map(|_| ());
-    let refusal = Err(TableError::TooManyTables { max: 2, whose: LimitScope::Player });
+    let refusal = Err(TableError::TooManyTables { max: 2, scope: LimitScope::Player });
     let first = node.open().await;
     assert_eq!(open(1).await, Ok(()));
     assert_eq!(open(1).await, refusal);
-    assert_eq!(open(2).await, Ok(()), "another has a share of his own");
-    assert_eq!(node.tables.totals().tables, 3, "a refusal takes no place");
-    // A table that has left memory is nobody's any more; one that comes back is his again.
+    assert_eq!(open(2).await, Ok(()), "another player has its own limit");
+    assert_eq!(node.tables.totals().tables, 3, "a refusal takes no permit");
+    // A table that has left memory counts against no player; one that is loaded again counts against its opener.
     node.act(first, 1, Action::Leave).await.unwrap();
     sleep(settings.presence_grace * 2).await;
     assert_eq!(node.tables.totals().tables, 2);
     assert_eq!(open(1).await, Ok(()));
     assert_eq!(open(1).await, refusal);
-    // His tables are there for everybody, however many they are.
+    // A player's tables are loaded for others, however many they are.
     node.tables.view(first, None).await.unwrap();
     assert_eq!(open(1).await, refusal);
 }
 
-/// A game that nobody joined and for which nobody waits is closed after a while; with somebody else in it, or there, it goes on.
+/// A game without other players or waiting clients is closed after a while; with another player, or a waiting one, it goes on.
 #[tokio::test(start_paused = true)]
-async fn a_game_that_nobody_joined_is_closed() {
+async fn a_game_without_other_players_is_closed() {
     let node = Node::start(&TestStore::new(), "a").await;
     let (alone, joined, watched) = (node.open().await, node.open().await, node.open().await);
     node.join(joined, 2).await.unwrap();
@@ -85,9 +85,9 @@ async fn an_operator_closes_a_game() {
     assert!(node.act(table, 99, Action::Close).await.is_ok(), "closed twice is closed");
 }
 
-/// Nobody knows whether it was saved, and its keeper goes on asking; that is the keeper's business, and no place of the player's.
+/// Its outcome is unknown, and its owner task keeps claiming it; it does not count against the player.
 #[tokio::test(start_paused = true)]
-async fn an_opening_that_failed_takes_no_place_of_its_player() {
+async fn a_failed_opening_does_not_count_against_its_player() {
     let settings = TablesConfig { tables_per_player_max: 2, tables_max: 2 * TABLE_UNKNOWN_OPENINGS_MAX, ..settings() };
     let world = TestStore::new();
     let node = Node::start_with(&world, "a", settings).await;
@@ -97,15 +97,15 @@ async fn an_opening_that_failed_takes_no_place_of_its_player() {
         let refused = open(1).await;
         assert!(matches!(refused, Err(TableError::Store(StoreError::Unavailable { .. }))), "{number}: {refused:?}");
     }
-    assert_eq!(node.tables.totals().tables, TABLE_UNKNOWN_OPENINGS_MAX, "those that may have been saved are asked for");
+    assert_eq!(node.tables.totals().tables, TABLE_UNKNOWN_OPENINGS_MAX, "those that may have been saved are claimed");
     world.is_full.store(false, Ordering::Relaxed);
     sleep(Duration::from_secs(5)).await;
     assert_eq!(node.tables.totals().tables, 0, "none was");
     assert_eq!((open(1).await, open(1).await), (Ok(()), Ok(())));
-    assert_eq!(open(1).await, Err(TableError::TooManyTables { max: 2, whose: LimitScope::Player }));
+    assert_eq!(open(1).await, Err(TableError::TooManyTables { max: 2, scope: LimitScope::Player }));
 }
 
-/// One that was saved after all is its player's once that is known.
+/// One that was saved counts against its player once that is known.
 #[tokio::test(start_paused = true)]
 async fn an_opening_that_was_saved_after_all_counts() {
     let world = TestStore::new();
@@ -115,11 +115,11 @@ async fn an_opening_that_was_saved_after_all_counts() {
     assert!(matches!(opened, Err(TableError::Store(_))), "{opened:?}");
     sleep(Duration::from_secs(1)).await;
     let again = node.tables.open(node.opening(1)).await.map(|_| ());
-    assert_eq!(again, Err(TableError::TooManyTables { max: 1, whose: LimitScope::Player }));
+    assert_eq!(again, Err(TableError::TooManyTables { max: 1, scope: LimitScope::Player }));
 }
 
 #[tokio::test(start_paused = true)]
-async fn strangers_who_look_in_do_not_crowd_out_who_sits_there() {
+async fn visitors_do_not_crowd_out_members() {
     let node = Node::start(&TestStore::new(), "a").await;
     let table = node.open().await;
     let look_in = async |number: u128| drop(node.tables.feed(table, Some(player(number)), 0).await.unwrap());
@@ -136,5 +136,5 @@ async fn strangers_who_look_in_do_not_crowd_out_who_sits_there() {
     assert_eq!(present(), TABLE_PRESENT_MAX + 1);
     assert_eq!(node.tables.view(table, None).await.unwrap().online, [player(1)]);
     sleep(settings().presence_grace + Duration::from_secs(1)).await;
-    assert_eq!(present(), 0, "nobody is remembered for ever");
+    assert_eq!(present(), 0, "absent players are forgotten");
 }

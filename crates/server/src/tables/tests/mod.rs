@@ -1,4 +1,4 @@
-//! The tables of whole processes, on a clock that jumps and a store in memory that fails when it is told to.
+//! The tables of whole processes, on a clock that jumps and a store in memory that fails on demand.
 
 mod disk;
 mod feeds;

@@ -1,4 +1,4 @@
-//! Many at once: the last seats, and readers beside writers.
+//! Concurrent requests: the last seats, and readers beside writers.
 
 use super::super::*;
 use super::support::{CommitFault, events, newcomer, player};
@@ -32,12 +32,12 @@ async fn exactly_the_free_seats_are_taken() {
     assert_eq!((done, seen.view.members.len(), seen.view.seq), (5, 6, 6));
 }
 
-/// One thing that somebody does, after a pause.
+/// One step of a client, after a pause.
 #[derive(Clone, Debug)]
 enum Step {
-    /// Says something, so that the table changes.
+    /// Chats, so that the table changes.
     Chat(u128),
-    /// Waits for news at most so long.
+    /// Waits for updates for at most this long.
     Poll {
         reader: usize,
         for_ms: u64,
@@ -59,7 +59,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 const READERS: usize = 4;
 
-/// Somebody who polls as clients do: he goes on from the last thing that he saw.
+/// A client that polls: it continues from the last event that it saw.
 #[derive(Default)]
 struct Reader {
     after: u64,
@@ -67,14 +67,14 @@ struct Reader {
 }
 
 async fn poll(tables: Tables, table: TableId, viewer: Option<PlayerId>, reader: Arc<Mutex<Reader>>, for_ms: u64) {
-    // One poll of a reader at a time, as one client does.
+    // One poll of a reader at a time, as clients do.
     let mut reader = reader.lock().await;
     let Ok(mut wait) = tables.wait(table, viewer, reader.after).await else { return };
-    let answer = match timeout(Duration::from_millis(for_ms), &mut wait).await {
-        Ok(answer) => answer.unwrap(),
+    let response = match timeout(Duration::from_millis(for_ms), &mut wait).await {
+        Ok(response) => response.unwrap(),
         Err(_) => wait.so_far().unwrap(),
     };
-    for (seq, _) in events(&answer) {
+    for (seq, _) in events(&response) {
         reader.seen.push(seq);
         reader.after = seq;
     }
@@ -93,19 +93,19 @@ async fn play(steps: Vec<Step>) {
         match step {
             Step::Chat(number) => {
                 let tables = node.tables.clone();
-                let deed = async move {
-                    // Refused when he speaks too fast; lost or unheard when the store fails.
+                let action = async move {
+                    // Refused when it chats too fast; lost or unreported when the store fails.
                     let _ = tables.act(table, None, player(number), Action::Chat("word".to_owned())).await;
                 };
-                tasks.push(tokio::spawn(deed));
+                tasks.push(tokio::spawn(action));
             }
             Step::Poll { reader, for_ms } => {
                 let poll = poll(node.tables.clone(), table, viewers[reader], readers[reader].clone(), for_ms);
                 tasks.push(tokio::spawn(poll));
             }
             Step::InjectFaults(are_saved) => {
-                let trouble = |is_saved| if is_saved { CommitFault::Unreported } else { CommitFault::Lost };
-                world.inject_faults(&are_saved.into_iter().map(trouble).collect::<Vec<_>>());
+                let fault = |is_saved| if is_saved { CommitFault::Unreported } else { CommitFault::Lost };
+                world.inject_faults(&are_saved.into_iter().map(fault).collect::<Vec<_>>());
             }
             Step::Pause(ms) => sleep(Duration::from_millis(ms)).await,
         }
@@ -116,7 +116,7 @@ async fn play(steps: Vec<Step>) {
     }
     world.inject_faults(&[]);
     for (reader, viewer) in readers.into_iter().zip(viewers) {
-        // A last poll: whatever was not seen yet is there at once, or nothing is.
+        // A last poll: anything that was not seen yet is returned at once.
         poll(node.tables.clone(), table, viewer, reader.clone(), 0).await;
         let reader = reader.lock().await;
         let seq = node.tables.view(table, viewer).await.unwrap().view.seq;
@@ -129,25 +129,24 @@ async fn play(steps: Vec<Step>) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// However polls and actions fall between each other and whatever the store does: nobody misses anything, nobody sees
-    /// anything twice.
+    /// However polls and actions interleave and whatever the store does: a reader sees every event exactly once.
     #[test]
-    fn no_news_is_lost(steps in steps()) {
+    fn no_event_is_lost(steps in steps()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
         runtime.block_on(play(steps));
     }
 }
 
-/// A wait that nobody interrupts ends with the change, not with anything later.
+/// An uninterrupted wait ends with the change, not with anything later.
 #[tokio::test(start_paused = true)]
-async fn a_wake_up_is_never_missed_between_a_look_and_a_wait() {
+async fn no_wake_up_is_missed_between_a_look_and_a_wait() {
     let node = Node::start(&TestStore::new(), "a").await;
     let table = node.open().await;
     for number in 2..=6 {
         let seq = node.tables.view(table, None).await.unwrap().view.seq;
         let (wait, joined) = tokio::join!(node.tables.wait(table, None, seq), node.join(table, number));
         joined.unwrap();
-        let answer = timeout(Duration::from_millis(1), wait.unwrap()).await.expect("it is woken").unwrap();
-        assert_eq!(events(&answer).len(), 1);
+        let response = timeout(Duration::from_millis(1), wait.unwrap()).await.expect("it is woken").unwrap();
+        assert_eq!(events(&response).len(), 1);
     }
 }

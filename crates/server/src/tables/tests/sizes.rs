@@ -1,4 +1,4 @@
-//! What waiting and idling cost: bounds that a careless field would break.
+//! Sizes of waits and idle tables: bounds that a careless field would break.
 
 use super::super::owned_table::OwnedTable;
 use super::super::waiters::Waiters;
@@ -8,15 +8,15 @@ use engine::time::UnixMs;
 use std::mem::size_of;
 
 #[test]
-fn what_is_held_for_each_is_small() {
-    let (wait, seat, slot) = (size_of::<FeedWait>(), Waiters::slot_bytes(), size_of::<OwnedTable>());
+fn what_is_kept_per_wait_and_table_is_small() {
+    let (wait, slot, owned) = (size_of::<FeedWait>(), Waiters::slot_bytes(), size_of::<OwnedTable>());
     assert!(wait <= 24, "a wait: {wait}");
-    assert!(seat <= 112, "a place in a room: {seat}");
-    assert!(slot <= 256, "a table beside its state: {slot}");
+    assert!(slot <= 112, "a slot of the waiters: {slot}");
+    assert!(owned <= 256, "a table without its state: {owned}");
 }
 
 #[test]
-fn tables_are_spread_over_the_keepers() {
+fn tables_are_spread_over_the_owner_tasks() {
     let mut tables = [0; 3];
     for at in 0..3_000u32 {
         let mut random = [0; 10];

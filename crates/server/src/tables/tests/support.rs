@@ -1,4 +1,4 @@
-//! A store in memory that several processes share, and that can be told to fail; processes that can be killed.
+//! A store in memory that several processes share, and that fails on demand; processes that can be killed.
 
 use super::super::*;
 use crate::app::Drain;
@@ -17,7 +17,7 @@ use store::{Backend, Database, Reader};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-/// What becomes of the next commits about tables.
+/// How the next commits of tables fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CommitFault {
     /// Saved, and reported as failed.
@@ -30,14 +30,14 @@ pub(super) enum CommitFault {
 
 pub(super) struct TestStore {
     began: Instant,
-    /// How far the clock for dates was set, in milliseconds.
+    /// By how much the clock for dates was set, in milliseconds.
     set_ms: AtomicI64,
     store: Lock<(Box<dyn Backend>, Box<dyn Reader>)>,
     faults: Lock<Vec<CommitFault>>,
     random: AtomicUsize,
-    /// Whether appends do not come back.
+    /// Whether appends never return.
     pub(super) is_stuck: AtomicBool,
-    /// Whether nothing but leases can be written, as on a full disk.
+    /// Whether only leases can be written, as on a full disk.
     pub(super) is_full: AtomicBool,
     /// Whether leases cannot be written.
     pub(super) is_lease_stuck: AtomicBool,
@@ -70,8 +70,8 @@ impl TestStore {
         })
     }
 
-    pub(super) fn inject_faults(&self, troubles: &[CommitFault]) {
-        *self.faults.lock().unwrap() = troubles.to_vec();
+    pub(super) fn inject_faults(&self, faults: &[CommitFault]) {
+        *self.faults.lock().unwrap() = faults.to_vec();
     }
 
     pub(super) fn read<T>(&self, query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError>) -> T {
@@ -86,12 +86,11 @@ impl TestStore {
         self.commit(&[command]).remove(0)
     }
 
-    /// The date.
     pub(super) fn now(&self) -> UnixMs {
         UnixMs(self.steady().0 + self.set_ms.load(Ordering::Relaxed))
     }
 
-    /// The time that nobody sets. It begins with the date of a process that starts before the clock is set.
+    /// The time that is not adjusted. It begins with the date of a process that starts before the clock is set.
     fn steady(&self) -> UnixMs {
         UnixMs(1_700_000_000_000).plus(self.began.elapsed())
     }
@@ -102,7 +101,7 @@ impl TestStore {
     }
 }
 
-/// What one process touches.
+/// The effects of one process.
 #[derive(Clone)]
 pub(super) struct TestEnvironment {
     world: Arc<TestStore>,
@@ -150,15 +149,15 @@ impl TableEnvironment for TestEnvironment {
         if self.world.is_full.load(Ordering::Relaxed) {
             return Err(StoreError::Unavailable { why: "the disk is full".to_owned() });
         }
-        let trouble = self.world.faults.lock().unwrap().pop();
-        let unavailable = || StoreError::Unavailable { why: "told to fail".to_owned() };
-        match trouble {
+        let fault = self.world.faults.lock().unwrap().pop();
+        let unavailable = || StoreError::Unavailable { why: "made to fail".to_owned() };
+        match fault {
             Some(CommitFault::Lost) => return Err(unavailable()),
             Some(CommitFault::Overloaded) => return Err(StoreError::Overloaded { waiting_max: 1 }),
             Some(CommitFault::Unreported) | None => {}
         }
         let outcomes = self.world.commit(&commands);
-        if trouble.is_some() { Err(unavailable()) } else { Ok(Committed { outcomes, at_us: self.now_us() }) }
+        if fault.is_some() { Err(unavailable()) } else { Ok(Committed { outcomes, at_us: self.now_us() }) }
     }
 
     async fn owner(&self, id: TableId) -> Result<Option<TableOwner>, StoreError> {
@@ -216,12 +215,12 @@ impl Node {
         Self::start_with(world, address, settings()).await
     }
 
-    /// Returns when it serves.
+    /// Returns when it serves requests.
     pub(super) async fn start_with(world: &Arc<TestStore>, address: &'static str, settings: TablesConfig) -> Self {
         Self::with(world, address, Tables::new(settings, Arc::default())).await
     }
 
-    /// The same, of tables that were made before.
+    /// The same, with tables that were made before.
     pub(super) async fn with(world: &Arc<TestStore>, address: &'static str, tables: Tables) -> Self {
         let drain = Drain::default();
         let touch = TestEnvironment { world: world.clone(), address };
@@ -233,7 +232,7 @@ impl Node {
         Self { tables, drain, task, world: world.clone() }
     }
 
-    /// As `kill -9` does.
+    /// Like `kill -9`.
     pub(super) async fn kill(self) {
         self.task.abort();
         let _ = self.task.await;
@@ -284,15 +283,15 @@ impl Node {
     }
 }
 
-/// What kinds of events an answer holds, by the players' numbers.
-pub(super) fn events(answer: &FeedResponse) -> Vec<(u64, EventKind)> {
-    match &answer.feed {
-        Feed::News(news) => news.events.iter().map(|event| (event.seq, event.kind.clone())).collect(),
+/// The kinds of events in a response, with their numbers.
+pub(super) fn events(response: &FeedResponse) -> Vec<(u64, EventKind)> {
+    match &response.feed {
+        Feed::News(update) => update.events.iter().map(|event| (event.seq, event.kind.clone())).collect(),
         Feed::TooOld(_) => panic!("the cursor is not too old"),
     }
 }
 
-/// The worker of a fresh life, for tests that speak to the store themselves.
+/// A new worker, for tests that use the store directly.
 pub(super) fn worker(number: u128) -> WorkerId {
     WorkerId(number)
 }
