@@ -361,7 +361,10 @@ async fn run_hunts(app: App) {
         let ended = tokio::spawn(hunts::run(app.clone())).await;
         if !app.drain.has_begun() {
             let why = ended.err().map(|error| error.to_string());
-            tracing::error!(why, "what is around the hunts ended, by a defect of this program; it begins again");
+            tracing::error!(
+                why,
+                "the background tasks of hunts ended, by a defect of this program; they are restarted"
+            );
             sleep(RESTART_PAUSE).await;
         }
     }

@@ -1,8 +1,8 @@
-//! The aggregator: reads logs of claims by their cursors, and saves what follows from them together with the new cursor.
+//! The aggregator: reads logs of claims from their cursors, and saves the resulting counts together with the new cursors.
 //!
-//! It is told of work in words that may be lost: a bounded queue into which nobody ever waits to put one. What it was not told of it
-//! finds by the logs. An operator may stop it and let it go on; while it stands, claims are kept for it. Claims that are kept are
-//! the one thing that grows meanwhile, so a stop has a bound of its own, in time and in claims: then it goes on by itself.
+//! It is notified through a bounded queue to which senders never wait, so notices may be dropped. Work without a notice is found by reading
+//! the logs. An operator may stop and restart it; while it is stopped, claims are kept for it. These claims are all that grows meanwhile,
+//! so a stop is bounded in time and in claims: then counting starts again by itself.
 
 use crate::app::App;
 use crate::metrics::Metrics;
@@ -19,19 +19,19 @@ use store::StoreError;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// The least time between two passes: the claims of one are counted in one commit.
+/// The minimum time between two passes: the claims of one are counted in one commit.
 const PASS_EVERY: Duration = Duration::from_millis(250);
-/// How often logs are looked for that nobody told of: those of nodes that died, and of words that were lost.
+/// How often logs without a notice are looked for: those of nodes that died, and of dropped notices.
 const SWEEP_EVERY: Duration = Duration::from_secs(10);
 /// Logs that one sweep takes up.
 const SWEEP_MAX: usize = 1_000;
 
-/// What the rest of the process sees of the aggregator.
+/// The interface of the aggregator for the rest of the process.
 pub struct AggregatorHandle {
     notices: mpsc::Sender<WorldId>,
-    /// Taken by the one who runs.
+    /// Taken by the running aggregator.
     inbox: Mutex<Option<mpsc::Receiver<WorldId>>>,
-    /// A word was lost: all logs are to be looked at.
+    /// A notice was dropped: all logs are to be read.
     has_dropped_notice: AtomicBool,
     is_enabled: watch::Sender<bool>,
     /// Entries that this process has counted.
@@ -40,11 +40,11 @@ pub struct AggregatorHandle {
     metrics: Arc<Metrics>,
 }
 
-/// How long counting may be, or has been, stopped.
+/// How long counting may be stopped, or has been.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pause {
     duration: Duration,
-    /// Entries that wait meanwhile.
+    /// Entries that are uncounted meanwhile.
     entries_behind: u64,
 }
 
@@ -70,7 +70,7 @@ impl AggregatorHandle {
         }
     }
 
-    /// Says that a world's log has become longer. Never waits.
+    /// Notifies the aggregator that a world's log has grown. Never waits.
     pub(super) fn notify(&self, world: WorldId) {
         if self.notices.try_send(world).is_err() {
             self.has_dropped_notice.store(true, Ordering::Release);
@@ -78,7 +78,7 @@ impl AggregatorHandle {
         }
     }
 
-    /// Stops counting, or lets it go on. Between two commits; repeating it changes nothing. A stop that takes too long ends by itself.
+    /// Stops or restarts counting, between two commits; idempotent. A stop that takes too long ends by itself.
     pub fn set_enabled(&self, is_on: bool) {
         self.is_enabled.send_replace(is_on);
     }
@@ -89,7 +89,7 @@ impl AggregatorHandle {
         *self.is_enabled.borrow()
     }
 
-    /// Entries that this process has counted so far, and whoever wants to know of more.
+    /// The number of entries that this process has counted, as a subscription.
     #[must_use]
     pub fn subscribe_counted(&self) -> watch::Receiver<u64> {
         self.counted.subscribe()
@@ -122,7 +122,7 @@ pub(super) async fn run(app: &App) {
     }
 }
 
-/// The queue's end, given back when whoever runs ends in whatever way, so that another one can go on.
+/// The queue's receiver, returned however the aggregator ends, so that another one can start.
 struct InboxGuard<'a> {
     inbox: Option<mpsc::Receiver<WorldId>>,
     app: &'a App,
@@ -141,7 +141,7 @@ struct Aggregator<'a> {
     inbox: InboxGuard<'a>,
     enabled: watch::Receiver<bool>,
     pending: BTreeSet<WorldId>,
-    /// Logs that cannot be counted on, and the entry at which they stand: each is told of once.
+    /// Logs that cannot be counted any further, and the entry at which they stand: each is logged once.
     uncountable: BTreeMap<WorldId, u32>,
     sweep_at: Instant,
 }
@@ -155,7 +155,7 @@ impl Aggregator<'_> {
             let passed = self.pass().await;
             match &passed {
                 Err(error) if !is_failing => {
-                    tracing::warn!(%error, "hunts are not counted now; nothing is lost, it is tried again");
+                    tracing::warn!(%error, "hunts cannot be counted now; nothing is lost, and counting is tried again");
                 }
                 Ok(()) if is_failing => tracing::info!("hunts are counted again"),
                 Ok(()) | Err(_) => {}
@@ -165,7 +165,7 @@ impl Aggregator<'_> {
         }
     }
 
-    /// Waits while counting is stopped, and for no longer than it may be.
+    /// Waits while counting is stopped, up to the limit.
     async fn wait_while_disabled(&mut self) {
         let since = Instant::now();
         while !*self.enabled.borrow_and_update() {
@@ -173,12 +173,12 @@ impl Aggregator<'_> {
                 _ = self.enabled.changed() => continue,
                 () = sleep(SWEEP_EVERY) => {}
             }
-            // What cannot be looked at now does not grow either: claims go into the same store.
+            // While the store cannot be read the backlog does not grow either: claims go into the same store.
             let behind = self.read_backlog().await.map_or(0, |behind| entries(&behind));
             let pause = Pause { duration: since.elapsed(), entries_behind: behind };
             let aggregation = &self.app.hunts.aggregator;
             if pause.is_beyond(aggregation.pause_max) {
-                tracing::warn!(?pause, "hunts are counted again by themselves: they were not for too long");
+                tracing::warn!(?pause, "hunts are counted again automatically: counting was stopped for too long");
                 aggregation.set_enabled(true);
             }
         }
@@ -191,7 +191,7 @@ impl Aggregator<'_> {
         Ok(behind)
     }
 
-    /// Waits for a word, or for the next look at the logs.
+    /// Waits for a notice, or for the next sweep.
     async fn wait_for_work(&mut self) {
         let aggregation = &self.app.hunts.aggregator;
         let Some(inbox) = self.inbox.inbox.as_mut() else { return };
@@ -217,7 +217,7 @@ impl Aggregator<'_> {
             self.pending.extend(behind?.into_iter().map(|world| world.id));
             self.sweep_at = Instant::now() + SWEEP_EVERY;
         }
-        // In turns: one log that grows all the time does not keep the others waiting.
+        // Round robin: one log that grows all the time does not keep the others waiting.
         while !self.pending.is_empty() && *self.enabled.borrow() {
             for world in self.pending.clone() {
                 if self.count(world).await? {
@@ -228,14 +228,14 @@ impl Aggregator<'_> {
         Ok(())
     }
 
-    /// Counts a world's next entries; whether that was all there is to do now.
+    /// Counts a world's next entries; returns whether that was all for now.
     async fn count(&mut self, id: WorldId) -> Result<bool, StoreError> {
         let page = self.app.store.read(move |reader| {
             let Some(cursor) = reader.world_log(id, 0, 0)?.map(|page| page.aggregated_version) else { return Ok(None) };
             Ok(reader.world_log(id, cursor, AGGREGATE_ROWS_MAX)?.map(|page| (cursor, page)))
         });
         let Some((cursor, page)) = page.await? else { return Ok(true) };
-        // Another node moved the cursor between the two looks: the next look is right.
+        // Another node moved the cursor between the two reads: the next pass is right.
         if page.aggregated_version != cursor {
             return Ok(false);
         }
@@ -250,14 +250,14 @@ impl Aggregator<'_> {
             }
             Err(why) => {
                 if self.uncountable.insert(id, cursor) != Some(cursor) {
-                    tracing::error!(world = %id, %why, "a hunt cannot be counted on; its claims are kept for study");
+                    tracing::error!(world = %id, %why, "a hunt cannot be counted any further; its claims are kept for study");
                 }
                 Ok(true)
             }
         }
     }
 
-    /// Takes note of what became of a count; whether that was all there is to do now.
+    /// Handles the outcome of a count; returns whether that was all for now.
     fn record_outcome(&self, id: WorldId, outcome: Outcome, entries: usize, is_last: bool) -> bool {
         match outcome {
             Outcome::Done => {
@@ -276,7 +276,7 @@ impl Aggregator<'_> {
     }
 }
 
-/// How much is left to be counted.
+/// The number of uncounted entries.
 pub(crate) fn entries(behind: &[AggregationLag]) -> u64 {
     behind.iter().map(|world| u64::from(world.version.saturating_sub(world.aggregated_version))).sum()
 }
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_is_too_long_by_time_or_by_claims() {
+    fn a_stop_is_limited_by_time_and_by_claims() {
         let (most_s, most) = (HUNT_COUNT_PAUSE_MAX.as_secs(), HUNT_CLAIMS_UNCOUNTED_MAX);
         check(0, 0, false);
         check(most_s - 1, most - 1, false);
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_stop_that_somebody_forgot_ends_by_itself() {
+    async fn a_forgotten_stop_ends_by_itself() {
         let metrics = Arc::<Metrics>::default();
         let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
         let app = App::new(store, Arc::new(Config::default()), metrics, None);

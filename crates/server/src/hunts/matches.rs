@@ -1,4 +1,4 @@
-//! The hunts of those who were matched, on their way to the store.
+//! The hunts of matched tickets, until they are saved.
 
 use super::new_hunt;
 use crate::app::App;
@@ -9,33 +9,32 @@ use engine::rows::WorldRow;
 use engine::time::UnixMs;
 use store::StoreError;
 
-/// Those who play together, and their hunt.
+/// Tickets that play together, and their hunt.
 pub(super) struct Match {
     pub(super) tickets: Vec<Ticket>,
     pub(super) hunt: WorldRow,
-    /// Who kept the desk when they were matched.
+    /// The owner of the matchmaking queue when they were matched.
     pub(super) owner: WorkerId,
-    /// Nobody knows whether it was saved.
+    /// Whether it was saved is unknown.
     pub(super) is_in_doubt: bool,
-    /// Somebody gave up meanwhile: should it have been saved, everybody is taken out of it.
+    /// A player cancelled meanwhile: if it was saved, all players are removed from it.
     pub(super) is_dissolved: bool,
 }
 
-/// What became of a match's hunt.
+/// The result of saving a match's hunt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SaveOutcome {
     Saved,
-    /// It was refused.
     Refused,
-    /// The store had no room for it.
+    /// The store was overloaded.
     NotTried,
-    /// Not known: it is tried again.
+    /// Unknown: it is tried again.
     Unknown,
-    /// Somebody else keeps the desk: it will not be saved any more, if it is not.
+    /// Another process owns the queue: the hunt will not be saved any more, if it is not.
     NotOwner,
 }
 
-/// Matches whose hunts are being saved. However that ends, nobody is forgotten: what is not known is found out.
+/// Matches whose hunts are being saved. However that ends, none is forgotten: unknown outcomes are resolved.
 pub(super) struct UnsettledMatches<'a> {
     pub(super) app: &'a App,
     pub(super) matches: Vec<Match>,
@@ -49,7 +48,7 @@ impl Drop for UnsettledMatches<'_> {
     }
 }
 
-/// Saves a hunt for each match, all in one commit; whether all of them were.
+/// Saves a hunt for each match, all in one commit; returns whether all were saved.
 pub(super) async fn save_hunts(app: &App, mut unsettled: UnsettledMatches<'_>) -> bool {
     let matchmaker = &app.hunts.matchmaker;
     let commands = unsettled.matches.iter().map(Match::commands).collect::<Vec<_>>();
@@ -72,20 +71,20 @@ pub(super) async fn save_hunts(app: &App, mut unsettled: UnsettledMatches<'_>) -
 }
 
 impl Match {
-    /// A match that was just made, by the keeper of the desk.
-    pub(super) fn new(tickets: Vec<Ticket>, keeper: WorkerId, date: UnixMs) -> Self {
+    /// A new match, made by the owner of the queue.
+    pub(super) fn new(tickets: Vec<Ticket>, owner: WorkerId, date: UnixMs) -> Self {
         let hunt = new_hunt::matched_hunt_row(players(&tickets), date);
-        Self { tickets, hunt, owner: keeper, is_in_doubt: false, is_dissolved: false }
+        Self { tickets, hunt, owner, is_in_doubt: false, is_dissolved: false }
     }
 
-    /// What is to be saved. A hunt that nobody is to play in is made as well, so that an attempt under way cannot make it later.
+    /// The commands that save it. A dissolved hunt is created as well, so that an attempt in flight cannot create it later.
     fn commands(&self) -> Vec<Command> {
-        let (row, keeper) = (self.hunt.clone(), self.owner);
+        let (row, owner) = (self.hunt.clone(), self.owner);
         let on = |ticket: &Ticket| ticket.party.iter().map(|player| (*player, ticket.id)).collect::<Vec<_>>();
         let members: Vec<_> = self.tickets.iter().flat_map(on).collect();
         let leave = |(player, _): &(PlayerId, TicketId)| WorldCommand::Leave { id: row.id, player: *player };
         let leaves: Vec<_> = members.iter().filter(|_| self.is_dissolved).map(leave).collect();
-        let make = WorldCommand::CreateMatchedHunt { row, members, keeper };
+        let make = WorldCommand::CreateMatchedHunt { row, members, keeper: owner };
         [make].into_iter().chain(leaves).map(Command::World).collect()
     }
 

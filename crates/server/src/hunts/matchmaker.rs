@@ -1,9 +1,9 @@
-//! The matchmaker: keeps the pool of those who wait, makes a hunt for each match, and tells each ticket how it ended.
+//! The matchmaker: keeps the pool of waiting tickets, makes a hunt for each match, and publishes the state of each ticket.
 //!
-//! Tickets are soft: they live in the process that keeps the desk (see `keeper`), and end with its lease, cancelled. One that is
-//! taken always ends: matched, timed out or cancelled. A hunt that could not be saved is no match: its tickets wait on. One of which
-//! nobody knows whether it was saved is saved again until that is known, so that nobody is matched twice. While one is being saved,
-//! everybody else's time goes on.
+//! Tickets are not stored: they live in the process that owns the matchmaking queue (see `queue_lease`), and are cancelled when its lease
+//! ends. An accepted ticket always ends: matched, timed out or cancelled. If a hunt could not be saved, its tickets wait on. If it is
+//! unknown whether it was saved, it is saved again until that is known, so that no player is matched twice. While one hunt is being saved,
+//! other tickets are not delayed.
 
 use super::matches::{Match, SaveOutcome, UnsettledMatches, save_hunts};
 use super::new_hunt;
@@ -26,32 +26,32 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::sleep;
 
-/// How often matches are looked for while somebody waits.
+/// How often matches are made while tickets wait.
 const STEP_EVERY: Duration = Duration::from_millis(200);
-/// How often it is looked for what can be forgotten while nobody waits.
+/// How often ended tickets are evicted while none waits.
 const FORGET_EVERY: Duration = Duration::from_secs(60);
 
-/// How it stands with a ticket.
+/// The state of a ticket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TicketState {
-    /// Nobody suits it yet.
+    /// No match yet.
     Waiting,
-    /// It has a hunt.
+    /// Matched into this hunt.
     Matched(WorldName),
-    /// Nobody suited it in time.
+    /// No match in time.
     TimedOut,
-    /// One of its party took it back, or this process keeps the desk no longer.
+    /// A member cancelled it, or this process does not own the queue any more.
     Cancelled,
 }
 
 impl TicketState {
-    /// Whether it stays so.
+    /// Whether the state does not change any more.
     #[must_use]
     pub fn is_final(&self) -> bool {
         *self != Self::Waiting
     }
 
-    /// The name on the wire.
+    /// The name in the API.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -63,17 +63,16 @@ impl TicketState {
     }
 }
 
-/// A ticket and how it stands with it.
+/// A ticket and its state.
 #[derive(Clone, Debug)]
 pub struct TicketStatus {
-    /// What was asked for, and who has joined so far.
+    /// The ticket and its members so far.
     pub ticket: Arc<Ticket>,
-    /// Whether it has ended, and how.
     pub state: TicketState,
 }
 
 impl TicketStatus {
-    /// The name on the wire.
+    /// The name in the API.
     #[must_use]
     pub fn name(&self) -> &'static str {
         if self.state == TicketState::Waiting && !self.ticket.is_party_complete() {
@@ -84,49 +83,47 @@ impl TicketStatus {
     }
 }
 
-/// A ticket as its party sees it, now and later. Without its sender nothing more is known of it here.
+/// Follows the status of a ticket. When the sender is dropped, this process knows nothing more of the ticket.
 pub type TicketReceiver = watch::Receiver<TicketStatus>;
 
-/// Why a ticket is not taken.
+/// Why a ticket is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TicketError {
-    /// It cannot be matched.
     #[error(transparent)]
     Refused(#[from] TicketRefusal),
-    /// The player was matched before, and plays.
+    /// The player was matched before, into a hunt that is not over.
     #[error("you were matched into the hunt {0}, which is not over: leave it first (POST /api/hunts/{0}/leave)")]
     InHunt(WorldName),
-    /// The player was matched at this moment: look again.
+    /// The player was matched at this moment: the client should read its ticket.
     #[error("you were matched at this moment: look at your ticket")]
     JustMatched,
     /// No ticket has this id, or not any more.
     #[error("no such ticket: it has ended, or there never was one")]
     NoSuchTicket,
-    /// The clients of its address have as many as they may have.
+    /// The client's address has reached its quota.
     #[error(transparent)]
     Quota(#[from] QuotaExceeded),
-    /// This process leaves.
-    #[error("this server is leaving: try again in a moment, of whoever serves then")]
+    #[error("this server is draining: try again in a moment, at another server")]
     Draining,
-    /// This process does not keep the desk.
-    #[error("the desk on which tickets lie passes from one server to another; nothing was done: try again in a moment")]
+    /// No process owns the queue yet, or it is changing owners.
+    #[error("the matchmaking queue is moving from one server to another; nothing was done: try again in a moment")]
     NotOwner,
-    /// Another process keeps the desk.
+    /// Another process owns the queue.
     #[error(
-        "another server keeps the desk on which tickets lie, and could not be asked; nothing was done: try again in a moment"
+        "another server has the matchmaking queue, and could not be reached; nothing was done: try again in a moment"
     )]
     Elsewhere {
-        /// Where.
+        /// Its `host:port`.
         address: String,
     },
 }
 
-/// Whether a ticket was taken under this lease: the last 32 bits of its id are those of the lease's worker.
+/// Whether a ticket was accepted under this worker's lease: the last 32 bits of its id are the worker's.
 pub(super) fn is_issued_under(id: TicketId, worker: WorkerId) -> bool {
     id.0 as u32 == worker.0 as u32
 }
 
-/// Those who wait, and those who did.
+/// The waiting tickets, and those that ended recently.
 pub struct Matchmaker {
     queue: Mutex<MatchmakingQueue>,
     arrived: Notify,
@@ -142,20 +139,20 @@ pub struct Matchmaker {
 struct MatchmakingQueue {
     pool: TicketPool,
     tickets: BTreeMap<TicketId, TicketRecord>,
-    /// Tickets that have not ended, by those on them.
+    /// Tickets that have not ended, by player.
     open_by_player: BTreeMap<PlayerId, TicketId>,
     /// The last tickets by which players were matched, as far as they are known.
     matched_by_player: BTreeMap<PlayerId, TicketId>,
-    /// Matches whose hunts are to be saved, again or at last.
+    /// Matches whose hunts are to be saved, for the first time or again.
     unsaved: Vec<Match>,
     /// Tickets that have ended, in the order of their ends.
     ended: VecDeque<(UnixMs, TicketId)>,
-    /// Of tickets that were matched, what they take of their address's quota until their hunt is over, in the order of these ends.
+    /// Permits of matched tickets: they count against their address's quota until their hunt is over; in the order of these ends.
     playing_permits: VecDeque<(UnixMs, KeyedPermit<AddressKey>)>,
     owner: Option<QueueOwner>,
 }
 
-/// Under what this process keeps the desk.
+/// The worker and lease under which this process owns the queue.
 struct QueueOwner {
     worker: WorkerId,
     lease: Lease,
@@ -163,48 +160,48 @@ struct QueueOwner {
 
 struct TicketRecord {
     status: watch::Sender<TicketStatus>,
-    /// One of its party took it back while its hunt was being saved.
+    /// A member cancelled it while its hunt was being saved.
     is_cancel_requested: bool,
-    /// What it takes of its address's quota.
+    /// Counts it against its address's quota.
     permit: Option<KeyedPermit<AddressKey>>,
 }
 
 impl Matchmaker {
     pub(super) fn new(per_address_max: usize, metrics: Arc<Metrics>) -> Self {
-        let desk = MatchmakingQueue { pool: TicketPool::new(MatchingRules::default()), ..MatchmakingQueue::default() };
-        let shares = Arc::default();
+        let queue = MatchmakingQueue { pool: TicketPool::new(MatchingRules::default()), ..MatchmakingQueue::default() };
+        let address_permits = Arc::default();
         Self {
-            queue: Mutex::new(desk),
+            queue: Mutex::new(queue),
             arrived: Notify::new(),
             failures: AtomicU64::new(0),
             metrics,
-            address_permits: shares,
+            address_permits,
             per_address_max,
         }
     }
 
-    /// Every update under this lock is whole before anything can panic.
+    /// Every update under this lock is complete before anything can panic.
     fn lock(&self) -> MutexGuard<'_, MatchmakingQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a ticket was taken under the lease of now, whatever became of it.
+    /// Whether a ticket was accepted under the current lease, whatever its state.
     pub(super) fn has_issued(&self, id: TicketId) -> bool {
         self.lock().has_issued(id)
     }
 
-    /// For whom this process keeps the desk.
+    /// The worker under which this process owns the queue.
     pub(super) fn owner(&self) -> Option<WorkerId> {
-        self.lock().owner.as_ref().map(|tenure| tenure.worker)
+        self.lock().owner.as_ref().map(|owner| owner.worker)
     }
 
-    /// From now on tickets are taken here.
+    /// Accepts tickets from now on.
     pub(super) fn start_accepting(&self, worker: WorkerId, lease: Lease) {
         self.lock().owner = Some(QueueOwner { worker, lease });
     }
 
-    /// Takes a ticket, whose id then says under which lease it was taken. `last` is what [`Matchmaker::last_match`] said of its owner
-    /// before it was looked whether he plays in a hunt.
+    /// Accepts a ticket, whose id then tells the lease under which it was accepted. `last` is what [`Matchmaker::last_match`] returned for
+    /// its owner before the store was checked for an active hunt.
     ///
     /// # Errors
     /// [`TicketError`], and nothing has changed.
@@ -214,17 +211,17 @@ impl Matchmaker {
         last: Option<TicketId>,
         address: Option<AddressKey>,
     ) -> Result<TicketReceiver, TicketError> {
-        let mut desk = self.lock();
-        desk.evict_ended(ticket.since);
-        let share = address.map(|address| self.acquire_quota(address)).transpose();
-        let seen = desk.submit(ticket, last, share)?;
-        drop(desk);
+        let mut queue = self.lock();
+        queue.evict_ended(ticket.since);
+        let permit = address.map(|address| self.acquire_quota(address)).transpose();
+        let seen = queue.submit(ticket, last, permit)?;
+        drop(queue);
         self.metrics.hunt_ticket_submitted();
         self.arrived.notify_one();
         Ok(seen)
     }
 
-    /// Somebody joins the party of a ticket. `last` as for [`Matchmaker::submit`].
+    /// Adds a player to the party of a ticket. `last` as for [`Matchmaker::submit`].
     ///
     /// # Errors
     /// [`TicketError`], and nothing has changed.
@@ -238,7 +235,7 @@ impl Matchmaker {
         self.lock().join(id, player, last, now)
     }
 
-    /// By which ticket a player was matched last, as far as that is known here.
+    /// The ticket by which a player was matched last, as far as it is known here.
     pub(super) fn last_match(&self, player: PlayerId) -> Option<TicketId> {
         self.lock().matched_by_player.get(&player).copied()
     }
@@ -251,91 +248,91 @@ impl Matchmaker {
         })
     }
 
-    /// A ticket, for somebody of its party; `None` when there is none such, or not any more.
+    /// A ticket, for a member of its party; `None` when the member has none with this id.
     #[must_use]
     pub fn find(&self, id: TicketId, viewer: PlayerId) -> Option<TicketReceiver> {
-        let desk = self.lock();
-        let known = desk.tickets.get(&id).filter(|known| known.has_member(viewer))?;
+        let queue = self.lock();
+        let known = queue.tickets.get(&id).filter(|known| known.has_member(viewer))?;
         Some(known.status.subscribe())
     }
 
-    /// Takes a ticket back, for an operator (`None`) or anybody of its party: it ends as cancelled, unless it has ended. One whose match is being saved at this
-    /// moment ends with that, as matched or cancelled: wait for its end. `None` when there is none such of his.
+    /// Cancels a ticket, for an operator (`None`) or a member of its party: it ends as cancelled, unless it has ended. If its match is
+    /// being saved at this moment, it ends with that, as matched or cancelled: wait for its end. `None` when the member has none with this
+    /// id.
     #[must_use]
     pub fn cancel(&self, id: TicketId, member: Option<PlayerId>, now: UnixMs) -> Option<TicketReceiver> {
-        let mut desk = self.lock();
+        let mut queue = self.lock();
         let may = |known: &&mut TicketRecord| member.is_none_or(|member| known.has_member(member));
-        let known = desk.tickets.get_mut(&id).filter(may)?;
+        let known = queue.tickets.get_mut(&id).filter(may)?;
         known.is_cancel_requested = true;
         let seen = known.status.subscribe();
-        if desk.pool.cancel(id).is_some() {
-            desk.end_ticket(id, TicketState::Cancelled, now, &self.metrics);
+        if queue.pool.cancel(id).is_some() {
+            queue.end_ticket(id, TicketState::Cancelled, now, &self.metrics);
         }
         Some(seen)
     }
 
-    /// How many wait.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.lock().waiting()
     }
 
-    /// How often hunts of the matched could not be saved so far.
+    /// How often hunts of matches could not be saved so far.
     #[must_use]
     pub fn failures(&self) -> u64 {
         self.failures.load(Ordering::Relaxed)
     }
 
-    /// One look at everybody who waits: ends those whose time is over; those who are matched are to be given a hunt, made at `date`.
-    /// Nobody is matched while a hunt could not be entered.
+    /// One step for all waiting tickets: ends those whose time is over, and returns the matches, whose hunts are to be made at `date`.
+    /// Without room for a hunt, no match is made.
     fn step(&self, now: UnixMs, date: UnixMs, has_room: bool) -> Vec<Match> {
-        let mut desk = self.lock();
-        desk.evict_ended(now);
-        // Without a keeper nobody waits.
-        let Some(keeper) = desk.owner.as_ref().map(|tenure| tenure.worker) else { return Vec::new() };
-        let mut matches = std::mem::take(&mut desk.unsaved);
-        for ended in if has_room { desk.pool.step(now) } else { desk.pool.expire(now) } {
+        let mut queue = self.lock();
+        queue.evict_ended(now);
+        // Without an owner of the queue no ticket waits.
+        let Some(owner) = queue.owner.as_ref().map(|owner| owner.worker) else { return Vec::new() };
+        let mut matches = std::mem::take(&mut queue.unsaved);
+        for ended in if has_room { queue.pool.step(now) } else { queue.pool.expire(now) } {
             match ended {
-                TicketEnd::TimedOut(ticket) => desk.end_ticket(ticket.id, TicketState::TimedOut, now, &self.metrics),
-                TicketEnd::Matched(tickets) => matches.push(Match::new(tickets, keeper, date)),
+                TicketEnd::TimedOut(ticket) => queue.end_ticket(ticket.id, TicketState::TimedOut, now, &self.metrics),
+                TicketEnd::Matched(tickets) => matches.push(Match::new(tickets, owner, date)),
             }
         }
         matches
     }
 
-    /// What became of the hunt of a match.
+    /// Applies the result of saving a match's hunt.
     pub(super) fn settle(&self, made: Match, saved: SaveOutcome, now: UnixMs) {
-        let (mut desk, metrics) = (self.lock(), &self.metrics);
+        let (mut queue, metrics) = (self.lock(), &self.metrics);
         match saved {
             SaveOutcome::Saved if !made.is_dissolved => {
                 for ticket in made.tickets {
-                    desk.end_ticket(ticket.id, TicketState::Matched(made.hunt.name.clone()), now, metrics);
+                    queue.end_ticket(ticket.id, TicketState::Matched(made.hunt.name.clone()), now, metrics);
                 }
             }
-            SaveOutcome::Saved | SaveOutcome::Refused => desk.requeue(made.tickets, now, metrics),
-            SaveOutcome::NotTried if !made.is_in_doubt => desk.requeue(made.tickets, now, metrics),
-            SaveOutcome::NotTried | SaveOutcome::Unknown => desk.retry_save(made, now, metrics),
-            // Whether it was saved is for the next keeper to say, who can know.
-            SaveOutcome::NotOwner => made.tickets.iter().for_each(|ticket| desk.drop_ticket(ticket.id, metrics)),
+            SaveOutcome::Saved | SaveOutcome::Refused => queue.requeue(made.tickets, now, metrics),
+            SaveOutcome::NotTried if !made.is_in_doubt => queue.requeue(made.tickets, now, metrics),
+            SaveOutcome::NotTried | SaveOutcome::Unknown => queue.retry_save(made, now, metrics),
+            // Whether it was saved only the next owner of the queue can tell.
+            SaveOutcome::NotOwner => made.tickets.iter().for_each(|ticket| queue.drop_ticket(ticket.id, metrics)),
         }
     }
 
-    /// Everybody who still waits is told that nothing will come of it here. Whose hunt is being saved is told what becomes of it.
+    /// Cancels all waiting tickets. Those whose hunt is being saved end with its result.
     pub(super) fn stop_accepting(&self, now: UnixMs) {
-        let mut desk = self.lock();
-        desk.owner = None;
-        for made in std::mem::take(&mut desk.unsaved) {
-            made.tickets.iter().for_each(|ticket| desk.drop_ticket(ticket.id, &self.metrics));
+        let mut queue = self.lock();
+        queue.owner = None;
+        for made in std::mem::take(&mut queue.unsaved) {
+            made.tickets.iter().for_each(|ticket| queue.drop_ticket(ticket.id, &self.metrics));
         }
-        let open: BTreeSet<_> = desk.open_by_player.values().copied().collect();
+        let open: BTreeSet<_> = queue.open_by_player.values().copied().collect();
         for id in open {
-            if desk.pool.cancel(id).is_some() {
-                desk.end_ticket(id, TicketState::Cancelled, now, &self.metrics);
+            if queue.pool.cancel(id).is_some() {
+                queue.end_ticket(id, TicketState::Cancelled, now, &self.metrics);
             }
         }
     }
 
-    /// Until it is time for the next look at everybody who waits.
+    /// Waits until the next step is due.
     async fn wait_for_next_step(&self) {
         if self.waiting() > 0 {
             return sleep(STEP_EVERY).await;
@@ -355,7 +352,7 @@ impl TicketRecord {
 
 impl MatchmakingQueue {
     fn has_issued(&self, id: TicketId) -> bool {
-        self.owner.as_ref().is_some_and(|tenure| is_issued_under(id, tenure.worker))
+        self.owner.as_ref().is_some_and(|owner| is_issued_under(id, owner.worker))
     }
 
     /// Tickets that have not ended.
@@ -367,23 +364,23 @@ impl MatchmakingQueue {
         &mut self,
         mut ticket: Ticket,
         last: Option<TicketId>,
-        share: Result<Option<KeyedPermit<AddressKey>>, QuotaExceeded>,
+        permit: Result<Option<KeyedPermit<AddressKey>>, QuotaExceeded>,
     ) -> Result<TicketReceiver, TicketError> {
-        let tenure = self.owner.as_ref().filter(|tenure| tenure.lease.is_valid()).ok_or(TicketError::NotOwner)?;
+        let owner = self.owner.as_ref().filter(|owner| owner.lease.is_valid()).ok_or(TicketError::NotOwner)?;
         let mark = u128::from(u32::MAX);
-        ticket.id = TicketId(ticket.id.0 & !mark | tenure.worker.0 & mark);
+        ticket.id = TicketId(ticket.id.0 & !mark | owner.worker.0 & mark);
         self.check_is_free(ticket.owner, None, last)?;
-        // Those included whose hunt is being saved. Tickets that have ended take nobody's place.
+        // Includes those whose hunt is being saved. Tickets that have ended do not count.
         if self.open_by_player.len() >= TICKETS_MAX {
             return Err(TicketRefusal::QueueFull.into());
         }
-        let share = share?;
+        let permit = permit?;
         self.pool.add(ticket.clone())?;
         let id = ticket.id;
         self.open_by_player.insert(ticket.owner, id);
-        let standing = watch::Sender::new(TicketStatus { ticket: Arc::new(ticket), state: TicketState::Waiting });
-        let seen = standing.subscribe();
-        self.tickets.insert(id, TicketRecord { status: standing, is_cancel_requested: false, permit: share });
+        let status = watch::Sender::new(TicketStatus { ticket: Arc::new(ticket), state: TicketState::Waiting });
+        let seen = status.subscribe();
+        self.tickets.insert(id, TicketRecord { status, is_cancel_requested: false, permit });
         Ok(seen)
     }
 
@@ -394,7 +391,7 @@ impl MatchmakingQueue {
         last: Option<TicketId>,
         now: UnixMs,
     ) -> Result<TicketReceiver, TicketError> {
-        if !self.has_issued(id) || self.owner.as_ref().is_none_or(|tenure| !tenure.lease.is_valid()) {
+        if !self.has_issued(id) || self.owner.as_ref().is_none_or(|owner| !owner.lease.is_valid()) {
             return Err(TicketError::NotOwner);
         }
         let known = self.tickets.get(&id).ok_or(TicketError::NoSuchTicket)?;
@@ -405,20 +402,20 @@ impl MatchmakingQueue {
         let ticket = Arc::new(self.pool.join(id, player, now)?.clone());
         self.open_by_player.insert(player, id);
         let known = self.tickets.get(&id).ok_or(TicketError::NoSuchTicket)?;
-        known.status.send_modify(|standing| standing.ticket = ticket);
+        known.status.send_modify(|status| status.ticket = ticket);
         Ok(known.status.subscribe())
     }
 
-    /// Whether a player is on no other ticket, and was not matched since it was looked whether he plays.
+    /// Checks that a player is on no other ticket, and was not matched since the check for an active hunt.
     fn check_is_free(&self, player: PlayerId, on: Option<TicketId>, last: Option<TicketId>) -> Result<(), TicketError> {
-        // Also while its hunt is being saved, when the pool does not know it.
+        // Also while its hunt is being saved, when the pool does not contain it.
         if let Some(id) = self.open_by_player.get(&player).filter(|id| Some(**id) != on) {
             return Err(TicketRefusal::AlreadyWaiting(*id).into());
         }
         if self.matched_by_player.get(&player).copied() == last { Ok(()) } else { Err(TicketError::JustMatched) }
     }
 
-    /// Those whose hunt is not to be had wait on, but for those who gave up.
+    /// Puts tickets whose hunt could not be made back into the pool, except cancelled ones.
     fn requeue(&mut self, tickets: Vec<Ticket>, now: UnixMs, metrics: &Metrics) {
         for ticket in tickets {
             if self.is_wanted(ticket.id) {
@@ -429,7 +426,7 @@ impl MatchmakingQueue {
         }
     }
 
-    /// A hunt of which nobody knows whether it was saved. Who gave up is out now: whatever is found, nobody plays in it.
+    /// A hunt with an unknown outcome is saved again. A cancelled ticket dissolves it: whatever the outcome, it is not played.
     fn retry_save(&mut self, mut made: Match, now: UnixMs, metrics: &Metrics) {
         if made.tickets.iter().any(|ticket| !self.has_issued(ticket.id)) {
             return made.tickets.iter().for_each(|ticket| self.drop_ticket(ticket.id, metrics));
@@ -447,7 +444,7 @@ impl MatchmakingQueue {
         self.has_issued(id) && self.tickets.get(&id).is_some_and(|known| !known.is_cancel_requested)
     }
 
-    /// Nothing is known here any more of a ticket that has not ended; whoever waits for it asks again, and is told by the store.
+    /// Drops a ticket that has not ended; its clients ask again, and get the store's answer.
     fn drop_ticket(&mut self, id: TicketId, metrics: &Metrics) {
         if self.tickets.get(&id).is_some_and(|known| !known.status.borrow().state.is_final())
             && let Some(known) = self.tickets.remove(&id)
@@ -457,7 +454,7 @@ impl MatchmakingQueue {
         }
     }
 
-    /// Those on a ticket may take others.
+    /// Lets the players of a ticket have other tickets.
     fn release_party(&mut self, id: TicketId, party: &[PlayerId]) {
         for player in party {
             if self.open_by_player.get(player) == Some(&id) {
@@ -466,24 +463,24 @@ impl MatchmakingQueue {
         }
     }
 
-    /// A ticket ends once, whoever says so first.
+    /// Ends a ticket; only the first call counts.
     fn end_ticket(&mut self, id: TicketId, state: TicketState, now: UnixMs, metrics: &Metrics) {
         let is_open = |known: &&mut TicketRecord| !known.status.borrow().state.is_final();
         let Some(known) = self.tickets.get_mut(&id).filter(is_open) else { return };
         metrics.hunt_ticket_ended(&state);
         let party = known.status.borrow().ticket.party.clone();
-        let share = known.permit.take();
+        let permit = known.permit.take();
         if let TicketState::Matched(_) = state {
-            self.playing_permits.extend(share.map(|share| (now.plus(new_hunt::matched_hunt_duration()), share)));
+            self.playing_permits.extend(permit.map(|permit| (now.plus(new_hunt::matched_hunt_duration()), permit)));
             self.matched_by_player.extend(party.iter().map(|player| (*player, id)));
         }
-        known.status.send_modify(|standing| standing.state = state);
+        known.status.send_modify(|status| status.state = state);
         self.release_party(id, &party);
         self.ended.push_back((now, id));
         self.evict_ended(now);
     }
 
-    /// Forgets tickets that ended long ago, or before more others than are kept.
+    /// Evicts tickets that ended long ago, or before more others than are kept.
     fn evict_ended(&mut self, now: UnixMs) {
         while let Some(&(ended_at, id)) = self.ended.front()
             && (ended_at.plus(TICKET_RETENTION) <= now || self.ended.len() > TICKETS_KNOWN_MAX - TICKETS_MAX)
@@ -502,14 +499,14 @@ impl MatchmakingQueue {
     }
 }
 
-/// Whether a hunt of those who are matched could be brought into this process's memory, as far as that is not another node's to say.
+/// Whether a hunt of a match could be loaded into this process's memory, as far as this node can tell.
 fn has_room(app: &App, date: UnixMs) -> bool {
     let hunt = new_hunt::matched_hunt_row(TICKET_PLAYERS_MIN, date);
     app.worlds.check_room(&hunt, None, app.clock.steady_us()).is_ok()
 }
 
-/// Makes matches until the drain, and settles those that were made. Hunts are saved beside it: a store that takes its time keeps nobody
-/// from giving up in time.
+/// Makes matches until the drain, and saves their hunts. Saving runs concurrently: a slow store does not keep tickets from timing out or
+/// being cancelled.
 pub(super) async fn run(app: &App) {
     let matchmaker = &app.hunts.matchmaker;
     let (mut savings, mut is_failing) = (FuturesUnordered::new(), false);
@@ -527,9 +524,9 @@ pub(super) async fn run(app: &App) {
             }
             Some(is_saved) = savings.next() => {
                 if is_saved && is_failing {
-                    tracing::info!("hunts of the matched are saved again");
+                    tracing::info!("hunts of matched tickets are saved again");
                 } else if !is_saved && !is_failing {
-                    tracing::warn!("hunts of the matched cannot be saved; their parties wait on");
+                    tracing::warn!("hunts of matched tickets cannot be saved; their parties wait on");
                 }
                 is_failing = !is_saved;
                 matchmaker.failures.fetch_add(u64::from(is_failing), Ordering::Relaxed);

@@ -1,7 +1,7 @@
-//! Around the hunt: what is counted beside the engine, and how parties find each other.
+//! What runs around hunts, outside the engine: counting claims, and matchmaking.
 //!
-//! Nothing of it stands between a player and a world. The writer of a world tells that it saved claims, in a word that may be lost;
-//! counting reads the log of claims by a cursor of its own, and may stop for hours: it costs players nothing, and catches up.
+//! None of it stands between a player and a world. A world's writer notifies the aggregator of saved claims, in a notice that may be
+//! dropped; counting reads the log of claims from its own cursor, and may stop for hours: it costs players nothing, and catches up.
 
 mod aggregator;
 mod matches;
@@ -23,18 +23,16 @@ use engine::rows::{Admission, WorldRow};
 use std::sync::Arc;
 use store::{Store, StoreError};
 
-/// The handles.
 pub struct Hunts {
-    /// What is counted, and whether it is.
+    /// Counts claims.
     pub aggregator: AggregatorHandle,
-    /// Parties that wait.
     pub matchmaker: Matchmaker,
-    /// Who keeps the desk on which their tickets lie.
+    /// The owner of the matchmaking queue.
     pub queue_lease: QueueLease,
 }
 
 impl Hunts {
-    /// Handles of a process that begins now; nothing is counted and nobody matched before [`run`].
+    /// Handles of a new process; nothing is counted or matched before [`run`].
     #[must_use]
     pub fn new(config: &Config, metrics: Arc<Metrics>) -> Self {
         Self {
@@ -44,12 +42,12 @@ impl Hunts {
         }
     }
 
-    /// Says that a world's log has become longer. Never waits; what is lost is found by the log itself.
+    /// Notifies the aggregator that a world's log has grown. Never waits; dropped notices are made up for by reading the logs.
     pub fn notify_claims(&self, world: WorldId) {
         self.aggregator.notify(world);
     }
 
-    /// Whether somebody may come into a world: everybody may, or those who joined or were matched.
+    /// Whether a player may enter a world: any player may, or only those who joined or were matched.
     ///
     /// # Errors
     /// The store's.

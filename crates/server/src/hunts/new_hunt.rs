@@ -1,4 +1,4 @@
-//! How hunts are made: what may be chosen, and what those that the matchmaker makes are like.
+//! New hunts: what a creator may choose, and the settings of those that the matchmaker makes.
 
 use crate::clock::random_bytes;
 use engine::ids::{PlayerId, WorldId, WorldName};
@@ -9,27 +9,24 @@ use rules::chance::Seed;
 use rules::world::{HuntSettings, Size, WorldSettings};
 use std::time::Duration;
 
-/// Time that players have to come in beyond the rounds of a matched hunt.
+/// Time for players to enter, beyond the rounds of a matched hunt.
 const JOIN_GRACE: Duration = Duration::from_secs(60);
 
-/// A hunt to be made.
+/// The parameters of a new hunt.
 #[derive(Clone, Debug)]
 pub struct NewHunt {
-    /// What it shall be called; a name of its own when absent.
+    /// Its name; generated when absent.
     pub name: Option<WorldName>,
-    /// Its rules.
     pub settings: WorldSettings,
-    /// Who makes it.
     pub creator: Option<PlayerId>,
     /// When it is over.
     pub ends_at: UnixMs,
-    /// Who may come in.
     pub admission: Admission,
     /// How many may join.
     pub players_max: u32,
 }
 
-/// The hunt as it is kept.
+/// The row of the hunt.
 #[must_use]
 pub fn hunt_row(wanted: NewHunt, now: UnixMs) -> WorldRow {
     let id = WorldId::new(now, random_bytes());
@@ -48,7 +45,7 @@ pub fn hunt_row(wanted: NewHunt, now: UnixMs) -> WorldRow {
     }
 }
 
-/// A hunt of those who were matched: small enough that they meet, three short rounds.
+/// A hunt of a match: small enough that its players meet, three short rounds.
 pub(super) fn matched_hunt_row(players: u8, now: UnixMs) -> WorldRow {
     let settings = matched_hunt_settings(players);
     let ends_at = now.plus(rounds_duration(&settings) + JOIN_GRACE);
@@ -56,12 +53,12 @@ pub(super) fn matched_hunt_row(players: u8, now: UnixMs) -> WorldRow {
     hunt_row(NewHunt { name, settings, creator, ends_at, admission, players_max: u32::from(players) }, now)
 }
 
-/// How long a hunt of those who were matched is open.
+/// How long a hunt of a match is open.
 pub(super) fn matched_hunt_duration() -> Duration {
     rounds_duration(&matched_hunt_settings(0)) + JOIN_GRACE
 }
 
-/// The rules of a hunt of so many who were matched: so much room and so much to find for each.
+/// The settings of a hunt for this many matched players: room and chests in proportion.
 #[must_use]
 pub fn matched_hunt_settings(players: u8) -> WorldSettings {
     let players = u32::from(players);
@@ -88,7 +85,7 @@ mod tests {
     use engine::worlds::settings_from_bytes;
 
     #[test]
-    fn hunts_of_the_matched_can_be_laid_out() {
+    fn matched_hunts_can_be_generated() {
         for players in TICKET_PLAYERS_MIN..=TICKET_PLAYERS_MAX {
             assert_eq!(matched_hunt_settings(players).validation_errors(), [], "{players} players");
         }

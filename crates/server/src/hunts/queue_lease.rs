@@ -1,6 +1,6 @@
-//! Who keeps the matchmakers' desk. Tickets of all nodes lie on one, so that those who suit each other meet wherever they asked: one
-//! process keeps it under a lease, from the first ticket that comes to it until it leaves or the lease is lost, and the others send
-//! their callers there. A ticket's id says under which lease it was taken, so that everybody knows whether it can still be asked for.
+//! The owner of the matchmaking queue. The tickets of all nodes are in one queue, so that they can be matched wherever they were submitted:
+//! one process owns it under a lease, from the first ticket it gets until it drains or the lease is lost, and the others forward their
+//! clients there. A ticket's id tells the lease under which it was accepted, so that every node knows whether it can still be found.
 
 use super::matchmaker::{TicketError, TicketReceiver, is_issued_under};
 use crate::address_key::AddressKey;
@@ -16,36 +16,36 @@ use store::StoreError;
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
-/// How often it is looked for a keeper before somebody with a ticket is told to come again.
+/// How often the owner is looked up before a client with a ticket gets an error.
 const ATTEMPTS_MAX: usize = 3;
-/// How long one look waits for this process to become the keeper.
+/// How long one attempt waits for this process to become the owner.
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// This process's part in it.
+/// This process's state.
 #[derive(Default)]
 pub struct QueueLease {
     lease_slot: LeaseSlot,
     requested: Notify,
-    /// Attempts to keep the desk that have come to something, whatever it was.
+    /// Attempts to acquire the queue that have ended, with any result.
     attempts: watch::Sender<u64>,
 }
 
-/// What is to be said of a ticket that is not on this desk.
+/// Where a ticket is that is not in this process's queue.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TicketLocation {
-    /// On the desk that the process at this address keeps.
+    /// In the queue of the process at this address.
     Elsewhere(String),
-    /// It would be here: it has ended and is forgotten, or there never was one.
+    /// It would be here: it has ended and was evicted, or never existed.
     Forgotten,
-    /// It was matched, and whoever took it died before all of its party were told: this is their hunt.
+    /// It was matched, and the accepting process died before its whole party knew: this is their hunt.
     Matched(Box<WorldRow>),
-    /// It was taken under a lease that has ended, and ended with it; nobody was matched by it, and nobody will be.
+    /// It was accepted under a lease that has ended, and ended with it without a match.
     Lost,
-    /// Whoever took it may be saving its hunt still.
+    /// The accepting process may still be saving its hunt.
     Unknown,
 }
 
-/// Takes a ticket, where the desk is kept here or nowhere. It counts against the quota of this address.
+/// Accepts a ticket, if this process or none owns the queue. It counts against the quota of this address.
 ///
 /// # Errors
 /// The store's.
@@ -54,8 +54,8 @@ pub async fn submit_ticket(
     ticket: Ticket,
     address: Option<AddressKey>,
 ) -> Result<Result<TicketReceiver, TicketError>, StoreError> {
-    let (matchmaker, keeping) = (&app.hunts.matchmaker, &app.hunts.queue_lease);
-    let mut attempts = keeping.attempts.subscribe();
+    let (matchmaker, queue_lease) = (&app.hunts.matchmaker, &app.hunts.queue_lease);
+    let mut attempts = queue_lease.attempts.subscribe();
     for _ in 0..ATTEMPTS_MAX {
         if app.drain.has_begun() {
             return Ok(Err(TicketError::Draining));
@@ -72,18 +72,18 @@ pub async fn submit_ticket(
             }
         }
         let now = app.clock.now();
-        let keeper = app.store.read(move |reader| reader.matchmaking_queue_owner(now)).await?;
-        // At our own address it is this process in a moment, or one before it whose lease has not ended yet.
-        if let Some(keeper) = keeper.filter(|keeper| keeper.address != app.address()) {
-            return Ok(Err(TicketError::Elsewhere { address: keeper.address }));
+        let owner = app.store.read(move |reader| reader.matchmaking_queue_owner(now)).await?;
+        // Our own address means this process in a moment, or an earlier one whose lease has not expired yet.
+        if let Some(owner) = owner.filter(|owner| owner.address != app.address()) {
+            return Ok(Err(TicketError::Elsewhere { address: owner.address }));
         }
-        keeping.requested.notify_one();
+        queue_lease.requested.notify_one();
         let _ = timeout(ATTEMPT_TIMEOUT, attempts.changed()).await;
     }
     Ok(Err(TicketError::NotOwner))
 }
 
-/// Lets somebody join the party of a ticket that was taken here.
+/// Adds a player to the party of a ticket that was accepted here.
 ///
 /// # Errors
 /// The store's.
@@ -109,56 +109,56 @@ pub async fn join_ticket(
     Ok(Err(TicketError::NotOwner))
 }
 
-/// The hunt in which somebody plays who was matched.
+/// The hunt of a match in which a player plays.
 async fn active_hunt_of(app: &App, player: PlayerId) -> Result<Option<WorldRow>, StoreError> {
     let now = app.clock.now();
     app.store.read(move |reader| reader.hunt_of_player(player, now)).await
 }
 
-/// Where a ticket is that is not on this desk. Whoever took it may be about to save its hunt until another process keeps the desk: where
-/// nobody does, this one does first.
+/// Where a ticket is that is not in this process's queue. The process that accepted it may save its hunt until another process owns the
+/// queue: without an owner, this process acquires it first.
 ///
 /// # Errors
 /// The store's.
 pub async fn locate_ticket(app: &App, id: TicketId, player: PlayerId) -> Result<TicketLocation, StoreError> {
-    let keeping = &app.hunts.queue_lease;
-    let mut attempts = keeping.attempts.subscribe();
+    let queue_lease = &app.hunts.queue_lease;
+    let mut attempts = queue_lease.attempts.subscribe();
     for _ in 0..ATTEMPTS_MAX {
         if app.hunts.matchmaker.has_issued(id) {
             return Ok(TicketLocation::Forgotten);
         }
         let now = app.clock.now();
-        // In this order: once another keeps the desk, nothing is saved for this ticket any more.
+        // In this order: once another process owns the queue, no hunt is saved for this ticket any more.
         let read = app
             .store
             .read(move |reader| Ok((reader.matchmaking_queue_owner(now)?, reader.hunt_of_ticket(id, player)?)));
         match read.await? {
             (_, Some(hunt)) => return Ok(TicketLocation::Matched(Box::new(hunt))),
-            (Some(keeper), None) if !is_issued_under(id, keeper.worker) => return Ok(TicketLocation::Lost),
-            (Some(keeper), None) if keeper.address != app.address() => {
-                return Ok(TicketLocation::Elsewhere(keeper.address));
+            (Some(owner), None) if !is_issued_under(id, owner.worker) => return Ok(TicketLocation::Lost),
+            (Some(owner), None) if owner.address != app.address() => {
+                return Ok(TicketLocation::Elsewhere(owner.address));
             }
             (Some(_) | None, None) => {}
         }
         if app.drain.has_begun() {
             break;
         }
-        keeping.requested.notify_one();
+        queue_lease.requested.notify_one();
         let _ = timeout(ATTEMPT_TIMEOUT, attempts.changed()).await;
     }
     Ok(TicketLocation::Unknown)
 }
 
-/// Keeps the desk whenever it is wanted and free, until the drain. Without its keeper, every ticket on it ends.
+/// Owns the queue whenever that is requested and it is free, until the drain. Without its owner, every ticket in it ends.
 pub(super) async fn run(app: &App) {
-    let (matchmaker, keeping) = (&app.hunts.matchmaker, &app.hunts.queue_lease);
+    let (matchmaker, queue_lease) = (&app.hunts.matchmaker, &app.hunts.queue_lease);
     while !app.drain.has_begun() {
-        // Should it have ended by a defect, it goes on where it was.
+        // If it ended because of a defect, it goes on under the same lease.
         let worker = match matchmaker.owner() {
             Some(worker) => worker,
             None => {
                 tokio::select! {
-                    () = keeping.requested.notified() => {}
+                    () = queue_lease.requested.notified() => {}
                     () = app.drain.begun() => return,
                 }
                 WorkerId::new(app.clock.now(), random_bytes())
@@ -169,32 +169,32 @@ pub(super) async fn run(app: &App) {
             () = app.drain.begun() => {}
         }
         matchmaker.stop_accepting(app.clock.steady());
-        keeping.lease_slot.release(app, worker).await;
-        keeping.attempts.send_modify(|attempts| *attempts += 1);
+        queue_lease.lease_slot.release(app, worker).await;
+        queue_lease.attempts.send_modify(|attempts| *attempts += 1);
     }
 }
 
-/// Keeps the desk until the lease is lost, unless another process keeps it.
+/// Owns the queue until the lease is lost, unless another process owns it.
 async fn hold_queue(app: &App, worker: WorkerId) {
-    let (keeper, lease) = lease::LeaseRenewer::new(app.clone(), worker, app.hunts.queue_lease.lease_slot.clone());
-    if !keeper.acquire().await || !try_acquire_queue(app, worker).await {
+    let (renewer, lease) = lease::LeaseRenewer::new(app.clone(), worker, app.hunts.queue_lease.lease_slot.clone());
+    if !renewer.acquire().await || !try_acquire_queue(app, worker).await {
         return;
     }
-    tracing::info!(worker.id = %worker, "tickets are taken here, for all nodes");
+    tracing::info!(worker.id = %worker, "this node owns the matchmaking queue");
     app.hunts.matchmaker.start_accepting(worker, lease);
     app.hunts.queue_lease.attempts.send_modify(|attempts| *attempts += 1);
-    keeper.renew_until_lost().await;
-    tracing::warn!(worker.id = %worker, "the lease of the matchmakers' desk is lost; its tickets are cancelled");
+    renewer.renew_until_lost().await;
+    tracing::warn!(worker.id = %worker, "the lease of the matchmaking queue is lost; its tickets are cancelled");
     app.metrics.lease_lost(0);
 }
 
 async fn try_acquire_queue(app: &App, worker: WorkerId) -> bool {
-    let keep = WorldCommand::AcquireQueue { worker, now: app.clock.now() };
-    match app.store.commit(Command::World(keep)).await {
-        Ok(Outcome::QueueOwnedBy(keeper)) => keeper.worker == worker,
+    let acquire = WorldCommand::AcquireQueue { worker, now: app.clock.now() };
+    match app.store.commit(Command::World(acquire)).await {
+        Ok(Outcome::QueueOwnedBy(owner)) => owner.worker == worker,
         Ok(Outcome::LeaseLost) | Err(_) => false,
         Ok(other) => {
-            tracing::error!(outcome = ?other, "the store answered a question for the desk with something else");
+            tracing::error!(outcome = ?other, "the store answered an acquisition of the matchmaking queue with something else");
             false
         }
     }

@@ -1,10 +1,9 @@
-//! Which addresses a bot may have. A bot's URL is text from a stranger that makes this server open connections: unless
-//! private bots are allowed, only addresses of the public Internet are called, checked after resolution, at every connect.
+//! Which addresses a bot may have. A bot's URL is untrusted text that makes this server open connections: unless private bots are allowed,
+//! only addresses of the public Internet are called, checked after resolution, at every connect.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether the address is one of the public Internet: none of the special-purpose blocks of RFC 6890 and its registries,
-/// in whatever IPv6 disguise it comes.
+/// Whether the address is one of the public Internet: none of the special-purpose blocks of RFC 6890 and its registries, in any IPv6 form.
 #[must_use]
 pub fn is_public(address: IpAddr) -> bool {
     match address {
@@ -29,8 +28,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     !is_special
 }
 
-/// Only global unicast, 2000::/3, without the blocks in it that lead elsewhere: 2001::/23 (protocol assignments, Teredo
-/// among them), 2001:db8::/32 and 3fff::/20 (documentation).
+/// Only global unicast, 2000::/3, without its special blocks: 2001::/23 (protocol assignments, Teredo among them), 2001:db8::/32 and
+/// 3fff::/20 (documentation).
 fn is_public_v6(address: Ipv6Addr) -> bool {
     let [a, b, ..] = address.segments();
     let is_global = a & 0xe000 == 0x2000;
@@ -38,7 +37,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     is_global && !is_special
 }
 
-/// The IPv4 address inside an IPv6 address that carries one: mapped, compatible, NAT64 (64:ff9b::/96) or 6to4.
+/// The IPv4 address embedded in an IPv6 address: mapped, compatible, NAT64 (64:ff9b::/96) or 6to4.
 fn embedded_v4(address: Ipv6Addr) -> Option<Ipv4Addr> {
     let [a, b, c, d, e, f, g, h] = address.segments();
     let (high, low) = match (a, b, c, d, e, f) {

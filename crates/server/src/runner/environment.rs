@@ -1,5 +1,5 @@
-//! All that a runner touches of the world, as one trait: so that the same worker and the same rooms run against real bots and
-//! a real store, and in the simulator against a fake clock, fake bots and a store that fails.
+//! All side effects of a runner as one trait: so that the same worker and the same rooms run against real bots and a real store, and in the
+//! simulator against a fake clock, fake bots and a store that fails.
 
 use crate::lease::LeaseContext;
 use crate::metrics::Metrics;
@@ -11,14 +11,13 @@ use engine::rows::MatchLogRow;
 use std::time::Duration;
 use store::StoreError;
 
-/// Which webhook is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Webhook {
-    /// POST /start: told once.
+    /// POST /start: sent once.
     Start,
-    /// POST /move: asked again, if nobody knows whether it was heard.
+    /// POST /move: sent again if the bot may not have received it.
     Move,
-    /// POST /end: told once.
+    /// POST /end: sent once.
     End,
 }
 
@@ -34,12 +33,10 @@ impl Webhook {
     }
 }
 
-/// One call of one bot.
 #[derive(Clone, Debug)]
 pub struct BotCall {
     /// The bot's base URL.
     pub url: String,
-    /// Which webhook.
     pub webhook: Webhook,
     /// The JSON body.
     pub body: Bytes,
@@ -47,16 +44,15 @@ pub struct BotCall {
     pub timeout: Duration,
 }
 
-/// What a bot answered, already judged.
+/// A bot's answer, already classified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BotAnswer {
-    /// What kind of answer.
     pub class: AnswerClass,
     /// From sending to the end of the answer, in milliseconds, at most the timeout.
     pub latency_ms: u16,
     /// The move, of a valid answer to [`Webhook::Move`].
     pub mv: Option<rules::snake::Move>,
-    /// The shout that came with it.
+    /// The shout of the move.
     pub shout: String,
 }
 
@@ -66,18 +62,17 @@ impl From<BotAnswer> for MoveAnswer {
     }
 }
 
-/// The world of a runner, beyond what its lease needs.
+/// The effects of a runner, beyond what its lease needs.
 pub trait MatchEnvironment: LeaseContext {
     /// The whole log of a match.
     fn read_log(&self, id: MatchId) -> impl Future<Output = Result<Vec<MatchLogRow>, StoreError>> + Send;
-    /// What a bot looks like; the defaults when it does not say in time.
+    /// A bot's face; the defaults when it does not answer in time.
     fn fetch_face(&self, url: String) -> impl Future<Output = Face> + Send;
-    /// Calls a bot. Never fails: whatever goes wrong is a class of answer.
+    /// Calls a bot. Never fails: every error is a class of answer.
     fn call(&self, call: BotCall) -> impl Future<Output = BotAnswer> + Send;
-    /// A match's log is saved up to this version, or its state changed: tell whoever watches.
+    /// A match's log is saved up to this version, or its state changed: notifies spectators.
     fn notify_saved(&self, id: MatchId, version: u32);
-    /// Waits until something may have joined the queue.
+    /// Waits until a match may have joined the queue.
     fn queue_notified(&self) -> impl Future<Output = ()> + Send;
-    /// Where to count.
     fn metrics(&self) -> &Metrics;
 }

@@ -1,7 +1,7 @@
-//! The runner: claims matches, plays each in a room of its own, and gives them up in time.
+//! The runner: claims matches, plays each in a room of its own, and releases them in time.
 //!
-//! `worker` holds the lease and the rooms, `room` plays one match, `outside` is all that they touch of the world: the real
-//! one stands in `real` (store, bells, HTTP to bots), the simulated one in the crate `sim`.
+//! `worker` holds the lease and the rooms. `room` plays one match. `environment` has all their side effects: the real ones (store,
+//! notifiers, HTTP to bots) are in `production`, the simulated ones in the crate `sim`.
 
 pub mod address;
 pub mod bots;
@@ -16,9 +16,9 @@ pub use worker::{RunnerConfig, run as run_with};
 
 use crate::app::App;
 
-/// Runs matches until the process drains, then gives up what it holds and returns.
+/// Runs matches until the process drains, then releases what it holds and returns.
 pub async fn run(app: App) {
     let settings = RunnerConfig::of(&app.config);
-    let (seat, drain) = (app.runner_lease.clone(), app.drain.clone());
-    run_with(production::ProductionEnvironment::new(app), settings, seat, drain).await;
+    let (slot, drain) = (app.runner_lease.clone(), app.drain.clone());
+    run_with(production::ProductionEnvironment::new(app), settings, slot, drain).await;
 }

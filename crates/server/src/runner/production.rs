@@ -1,4 +1,4 @@
-//! The real world of a runner: the store, the bells, and bots over HTTP.
+//! The real environment of a runner: the store, the notifiers, and bots over HTTP.
 
 use super::bots::BotClient;
 use super::environment::{BotAnswer, BotCall, MatchEnvironment};
@@ -13,7 +13,7 @@ use engine::time::UnixMs;
 use std::time::Duration;
 use store::StoreError;
 
-/// How often connections and looks that nobody needs any more are dropped.
+/// How often idle connections and outdated faces are dropped.
 const SWEEP_EVERY: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]

@@ -1,5 +1,5 @@
-//! One match in its room: the single writer of its log. Does what the machine says is next, saves what came of it, tells
-//! whoever watches, and goes on. It sends nothing and saves nothing once its worker's lease is not to be trusted.
+//! One match in its room: the single writer of its log. It does the machine's next action, saves the result, notifies spectators, and goes
+//! on. It sends nothing and saves nothing once its worker's lease may have expired.
 
 use super::environment::{BotCall, MatchEnvironment, Webhook};
 use super::view::View;
@@ -23,9 +23,9 @@ pub(super) enum RoomOutcome {
     Finished,
     /// The match is broken, and kept for study.
     Failed,
-    /// The match is somebody else's, or was called off.
+    /// Another worker has the match, or it was cancelled.
     Fenced,
-    /// The worker may not act any more.
+    /// The worker's lease is not valid any more.
     LeaseLost,
 }
 
@@ -33,7 +33,7 @@ pub(super) enum RoomOutcome {
 enum StopReason {
     Ended(RoomOutcome),
     Broken(MatchError),
-    /// The log is not what this room believes (an unsure commit may have succeeded): read it again.
+    /// The log is not what this room expects (a commit with an unknown outcome may have succeeded): load it again.
     Reload,
 }
 
@@ -43,28 +43,27 @@ impl From<MatchError> for StopReason {
     }
 }
 
-/// Plays a claimed match to its end.
-pub(super) async fn play<O: MatchEnvironment>(outside: O, lease: Lease, claimed: ClaimedMatch) -> RoomOutcome {
+pub(super) async fn play<O: MatchEnvironment>(environment: O, lease: Lease, claimed: ClaimedMatch) -> RoomOutcome {
     let mut resumes_from_log = claimed.version > 0;
     loop {
-        let mut room = match Room::load(&outside, &lease, &claimed, resumes_from_log).await {
+        let mut room = match Room::load(&environment, &lease, &claimed, resumes_from_log).await {
             Ok(room) => room,
-            Err(stop) => match resolve_stop(&outside, &lease, &claimed, stop).await {
+            Err(stop) => match resolve_stop(&environment, &lease, &claimed, stop).await {
                 Some(ending) => return ending,
                 None => continue,
             },
         };
         let stop = room.run().await;
         resumes_from_log = true;
-        if let Some(ending) = resolve_stop(&outside, &lease, &claimed, stop).await {
+        if let Some(ending) = resolve_stop(&environment, &lease, &claimed, stop).await {
             return ending;
         }
     }
 }
 
-/// What a stop means for the match; `None`: go on with the log as it is.
+/// How a stop ends the match; `None`: go on with the log as it is.
 async fn resolve_stop<O: MatchEnvironment>(
-    outside: &O,
+    environment: &O,
     lease: &Lease,
     claimed: &ClaimedMatch,
     stop: StopReason,
@@ -72,13 +71,13 @@ async fn resolve_stop<O: MatchEnvironment>(
     match stop {
         StopReason::Ended(ending) => Some(ending),
         StopReason::Reload => None,
-        StopReason::Broken(broken) => Some(fail_match(outside, lease, claimed, &broken).await),
+        StopReason::Broken(broken) => Some(fail_match(environment, lease, claimed, &broken).await),
     }
 }
 
-/// Ends a broken match, its log kept for study.
+/// Ends a broken match; its log is kept for study.
 async fn fail_match<O: MatchEnvironment>(
-    outside: &O,
+    environment: &O,
     lease: &Lease,
     claimed: &ClaimedMatch,
     broken: &MatchError,
@@ -87,11 +86,11 @@ async fn fail_match<O: MatchEnvironment>(
     let mut reason = broken.to_string();
     reason.truncate(reason.floor_char_boundary(FAILURE_BYTES_MAX));
     tracing::error!(match.id = %id, reason, "a match is broken");
-    let command = Command::FailMatch { id, epoch: claimed.epoch, reason, now: outside.now() };
-    match save(outside, lease, command).await {
+    let command = Command::FailMatch { id, epoch: claimed.epoch, reason, now: environment.now() };
+    match save(environment, lease, command).await {
         Ok(Outcome::Done) => {
-            outside.metrics().match_failed();
-            outside.notify_saved(id, u32::MAX);
+            environment.metrics().match_failed();
+            environment.notify_saved(id, u32::MAX);
             RoomOutcome::Failed
         }
         Ok(_) => RoomOutcome::Fenced,
@@ -99,9 +98,9 @@ async fn fail_match<O: MatchEnvironment>(
     }
 }
 
-/// Saves, again and again while the store cannot be reached and the lease holds.
-async fn save<O: MatchEnvironment>(outside: &O, lease: &Lease, command: Command) -> Result<Outcome, RoomOutcome> {
-    retry(lease, || outside.commit(command.clone())).await
+/// Saves, with retries while the store cannot be reached and the lease holds.
+async fn save<O: MatchEnvironment>(environment: &O, lease: &Lease, command: Command) -> Result<Outcome, RoomOutcome> {
+    retry(lease, || environment.commit(command.clone())).await
 }
 
 async fn retry<T, F>(lease: &Lease, attempt: impl Fn() -> F) -> Result<T, RoomOutcome>
@@ -131,14 +130,19 @@ struct Room<'a, O> {
 }
 
 impl<'a, O: MatchEnvironment> Room<'a, O> {
-    async fn load(outside: &'a O, lease: &'a Lease, claimed: &ClaimedMatch, has_log: bool) -> Result<Self, StopReason> {
+    async fn load(
+        environment: &'a O,
+        lease: &'a Lease,
+        claimed: &ClaimedMatch,
+        has_log: bool,
+    ) -> Result<Self, StopReason> {
         let spec = claimed.spec.clone();
         let log = match has_log {
-            true => retry(lease, || outside.read_log(spec.id)).await.map_err(StopReason::Ended)?,
+            true => retry(lease, || environment.read_log(spec.id)).await.map_err(StopReason::Ended)?,
             false => Vec::new(),
         };
         let machine = MatchMachine::resume(spec, &log)?;
-        Ok(Self { environment: outside, lease, epoch: claimed.epoch, machine, log, started_at: None })
+        Ok(Self { environment, lease, epoch: claimed.epoch, machine, log, started_at: None })
     }
 
     /// Plays until something stops it.
@@ -171,16 +175,16 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         Ok(())
     }
 
-    /// Tells bots of the start or the end; each answer is saved as it comes, so that no bot is told twice.
+    /// Notifies bots of the start or the end; each answer is saved as it comes, so that no bot is notified twice.
     async fn notify(&mut self, notice: Notice, seats: SeatSet) -> Result<(), StopReason> {
         let path = match notice {
             Notice::Start => Webhook::Start,
             Notice::End => Webhook::End,
         };
-        let outside = self.environment;
+        let environment = self.environment;
         let calls = self.calls(seats, path).into_iter();
         let mut answers: FuturesUnordered<_> =
-            calls.map(|(seat, call)| async move { (seat, outside.call(call).await) }).collect();
+            calls.map(|(seat, call)| async move { (seat, environment.call(call).await) }).collect();
         while let Some((seat, answer)) = answers.next().await {
             let step = self.machine.record_delivery(notice, seat, answer.class, answer.latency_ms);
             self.append(step, None).await?;
@@ -188,17 +192,17 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         Ok(())
     }
 
-    /// Asks the living for their moves and plays the turn.
+    /// Requests the moves of the living snakes and plays the turn.
     async fn request_moves(&mut self, seats: SeatSet) -> Result<(), StopReason> {
-        let mut heard: Vec<Option<MoveAnswer>> = vec![None; self.machine.spec().seats.len()];
-        let outside = self.environment;
+        let mut answers_by_seat: Vec<Option<MoveAnswer>> = vec![None; self.machine.spec().seats.len()];
+        let environment = self.environment;
         let calls = self.calls(seats, Webhook::Move).into_iter();
-        let calls = calls.map(|(seat, call)| async move { (seat, outside.call(call).await) });
+        let calls = calls.map(|(seat, call)| async move { (seat, environment.call(call).await) });
         for (seat, answer) in futures_util::future::join_all(calls).await {
             self.environment.metrics().bot_answered(answer.class, answer.latency_ms);
-            heard[seat] = Some(answer.into());
+            answers_by_seat[seat] = Some(answer.into());
         }
-        let step = self.machine.play_turn(heard)?;
+        let step = self.machine.play_turn(answers_by_seat)?;
         let late = step.row.late_moves - self.machine.late_moves();
         self.append(step, None).await?;
         self.environment.metrics().turn_saved(late);
@@ -229,7 +233,7 @@ impl<'a, O: MatchEnvironment> Room<'a, O> {
         }
     }
 
-    /// Save, then tell, then go on.
+    /// Save, then notify, then go on.
     async fn append(&mut self, step: PendingStep, started_at: Option<UnixMs>) -> Result<(), StopReason> {
         let command = Command::AppendMatch(self.append_command(vec![step.row.clone()], started_at));
         match save(self.environment, self.lease, command).await {

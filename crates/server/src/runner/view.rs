@@ -1,7 +1,7 @@
-//! What a bot is told: a match as the webhook API describes it, seen from one seat.
+//! The request body for a bot: a match as the webhook API describes it, seen from one seat.
 //!
-//! Only the living stand in `board.snakes` (the official engine's way; a widely used server lists the dead, too), and hazards
-//! that wait off the board stay hidden. Everything is a function of the machine, so a resumed match sends the same bytes.
+//! Only living snakes are in `board.snakes` (as in the official engine; a widely used server lists the dead, too), and hazards that wait
+//! off the board stay hidden. Everything is a function of the machine, so a resumed match sends the same bytes.
 
 use bytes::Bytes;
 use engine::matches::entry::AnswerClass;
@@ -12,33 +12,32 @@ use wire::webhook::{
     Board, Coord, Customizations, Game, RequestRef, RoyaleShape, RulesetShape, SettingsShape, Snake, SquadShape,
 };
 
-/// The official rules whose behaviour is played, as bots are told.
+/// The version of the official rules, as sent to bots.
 const RULESET_VERSION: &str = "v1.2.3";
-/// Where matches come from, of the webhook API's five words.
+/// Where matches come from: one of the webhook API's five values.
 const SOURCE: &str = "custom";
 
-/// A machine's moment, ready to be told to each of its seats.
+/// The state of a machine, ready to be sent to each of its seats.
 pub struct View<'a> {
     machine: &'a MatchMachine,
     game: Game<'a>,
     board: Board<'a>,
-    /// Where each seat stands in `board.snakes`; `None` for those that are out.
+    /// The index of each seat in `board.snakes`; `None` for those that are out.
     board_indexes: Vec<Option<usize>>,
 }
 
 impl<'a> View<'a> {
-    /// The view of this moment.
     #[must_use]
     pub fn new(machine: &'a MatchMachine) -> Self {
         let now = machine.board();
         let mut snakes = Vec::with_capacity(now.snakes.len());
-        let places = (0..now.snakes.len()).map(|seat| {
+        let board_indexes = (0..now.snakes.len()).map(|seat| {
             now.snakes[seat].is_alive().then(|| {
                 snakes.push(snake_of(machine, seat));
                 snakes.len() - 1
             })
         });
-        let places = places.collect();
+        let board_indexes = board_indexes.collect();
         let board = Board {
             height: u32::from(now.height),
             width: u32::from(now.width),
@@ -46,7 +45,7 @@ impl<'a> View<'a> {
             hazards: now.hazards_on_board().map(coord).collect(),
             snakes,
         };
-        Self { machine, game: game_of(machine), board, board_indexes: places }
+        Self { machine, game: game_of(machine), board, board_indexes }
     }
 
     /// The JSON body of a call to this seat's bot.
@@ -54,7 +53,7 @@ impl<'a> View<'a> {
     pub fn body(&self, seat: usize) -> Bytes {
         let out_snake;
         let you = match self.board_indexes.get(seat).copied().flatten() {
-            Some(place) => &self.board.snakes[place],
+            Some(index) => &self.board.snakes[index],
             None => {
                 out_snake = snake_of(self.machine, seat);
                 &out_snake

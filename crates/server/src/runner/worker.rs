@@ -1,5 +1,5 @@
-//! A worker: one lease, many rooms. It claims while it has space, and ends its life when it must: on a drain it gives back
-//! what it holds; when its lease is lost it drops everything and begins again as another worker.
+//! A worker: one lease, many rooms. It claims matches while it has space. On a drain it releases what it holds; when its lease is lost it
+//! drops everything, and the runner begins again as another worker.
 
 use super::environment::MatchEnvironment;
 use super::room::{self, RoomOutcome};
@@ -15,21 +15,20 @@ use store::StoreError;
 use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until};
 
-/// How much a runner takes on.
+/// Limits of a runner.
 #[derive(Clone, Copy, Debug)]
 pub struct RunnerConfig {
     /// Matches that run at the same time.
     pub matches_at_once: usize,
     /// Matches taken by one claim.
     pub claim_size: usize,
-    /// How often to look at the queue when no bell rings: for orphans, and for other nodes' matches.
+    /// How often to look at the queue without a notification: for orphans, and for other nodes' matches.
     pub claim_period: Duration,
     /// Claims without progress after which a match is failed.
     pub attempts_max: u32,
 }
 
 impl RunnerConfig {
-    /// The settings in force.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         Self {
@@ -41,19 +40,19 @@ impl RunnerConfig {
     }
 }
 
-/// Runs one life after another until the drain. The seat is that of all runners of this process.
-pub async fn run<O: MatchEnvironment>(outside: O, settings: RunnerConfig, seat: LeaseSlot, drain: Drain) {
+/// Runs worker after worker until the drain. The slot is that of all runners of this process.
+pub async fn run<O: MatchEnvironment>(environment: O, settings: RunnerConfig, slot: LeaseSlot, drain: Drain) {
     while !drain.has_begun() {
-        let worker = WorkerId::new(outside.now(), outside.random_bytes());
-        let (keeper, lease) = LeaseRenewer::new(outside.clone(), worker, seat.clone());
+        let worker = WorkerId::new(environment.now(), environment.random_bytes());
+        let (renewer, lease) = LeaseRenewer::new(environment.clone(), worker, slot.clone());
         tokio::select! {
             biased;
             () = drain.begun() => break,
-            holds = keeper.acquire() => if !holds { continue },
+            holds = renewer.acquire() => if !holds { continue },
         }
-        tracing::info!(worker.id = %worker, "this worker's life begins");
-        let mut life = Worker {
-            environment: outside.clone(),
+        tracing::info!(worker.id = %worker, "this worker starts");
+        let mut runner = Worker {
+            environment: environment.clone(),
             config: settings,
             worker,
             lease,
@@ -64,17 +63,17 @@ pub async fn run<O: MatchEnvironment>(outside: O, settings: RunnerConfig, seat: 
         };
         tokio::select! {
             biased;
-            () = keeper.renew_until_lost() => life.abandon_all().await,
-            end = life.run(&drain) => match end {
-                WorkerEnd::Drained => return life.release_all(&seat).await,
-                WorkerEnd::LeaseLost => life.abandon_all().await,
+            () = renewer.renew_until_lost() => runner.abandon_all().await,
+            end = runner.run(&drain) => match end {
+                WorkerEnd::Drained => return runner.release_all(&slot).await,
+                WorkerEnd::LeaseLost => runner.abandon_all().await,
             }
         }
     }
-    seat.vacate(&outside).await;
+    slot.vacate(&environment).await;
 }
 
-/// A match in the worker's hands.
+/// A match that this worker owns.
 #[derive(Clone, Copy)]
 struct HeldMatch {
     id: MatchId,
@@ -88,15 +87,15 @@ struct Worker<O> {
     lease: Lease,
     rooms: JoinSet<RoomOutcome>,
     held: BTreeMap<Id, HeldMatch>,
-    /// The number of the next claim; one whose answer was lost is repeated under its number.
+    /// The number of the next claim; one whose response was lost is repeated under its number.
     claim_number: u64,
-    /// Matches that this worker resumed and has not said so of.
+    /// Matches that this worker resumed and has not logged yet.
     resumed: usize,
 }
 
 impl<O: MatchEnvironment> Worker<O> {
-    /// Claims and plays until the drain, or until the store says that the lease is lost. A claim that was begun is heard out:
-    /// what it took must be given back.
+    /// Claims and plays until the drain, or until the store says that the lease is lost. A claim in flight is awaited: what it took must be
+    /// released.
     async fn run(&mut self, drain: &Drain) -> WorkerEnd {
         let mut look_at = Instant::now();
         let mut last_claim = look_at;
@@ -119,7 +118,7 @@ impl<O: MatchEnvironment> Worker<O> {
         }
     }
 
-    /// One claim. Whether there may be more to claim at once.
+    /// Claims once. Returns whether there may be more to claim at once.
     async fn claim(&mut self, max: usize) -> Result<bool, LeaseLostError> {
         let claim = Command::ClaimMatches {
             worker: self.worker,
@@ -135,7 +134,7 @@ impl<O: MatchEnvironment> Worker<O> {
                 self.resumed += claims.iter().filter(|claimed| claimed.version > 0).count();
                 if !is_more && self.resumed > 0 {
                     let matches = std::mem::take(&mut self.resumed);
-                    tracing::info!(worker.id = %self.worker, matches, "took over matches that another worker had begun");
+                    tracing::info!(worker.id = %self.worker, matches, "took over matches that another worker had started");
                 }
                 claims.into_iter().for_each(|claimed| self.open_room(claimed));
                 Ok(is_more)
@@ -145,7 +144,7 @@ impl<O: MatchEnvironment> Worker<O> {
                 tracing::error!(outcome = ?other, "the store answered a claim with something else");
                 Ok(false)
             }
-            // The door has logged it. The claim may have been saved all the same: it is repeated after the usual period.
+            // The store handle has logged it. The claim may have been saved: it is repeated after the usual period.
             Err(StoreError::Unavailable { .. } | StoreError::Overloaded { .. }) => Ok(false),
             Err(why @ (StoreError::WrongSchema { .. } | StoreError::Corrupt { .. })) => {
                 tracing::error!(error = %why, "nothing can be claimed");
@@ -162,7 +161,7 @@ impl<O: MatchEnvironment> Worker<O> {
         self.held.insert(handle.id(), held);
     }
 
-    /// A room has ended: forget it, and give up what it could not end itself.
+    /// A room has ended: forget it, and release what it could not end itself.
     async fn room_ended(&mut self, ended: Result<(Id, RoomOutcome), JoinError>) {
         let (task, ending) = match ended {
             Ok((task, ending)) => (task, Some(ending)),
@@ -174,29 +173,29 @@ impl<O: MatchEnvironment> Worker<O> {
             Some(RoomOutcome::Finished | RoomOutcome::Failed | RoomOutcome::Fenced) => {}
             Some(RoomOutcome::LeaseLost) => {}
             None => {
-                tracing::error!(match.id = %held.id, "a room panicked; its match is given up and charged one attempt");
+                tracing::error!(match.id = %held.id, "a room panicked; its match is released and charged one attempt");
                 self.release(held, false).await;
             }
         }
     }
 
-    /// The drain: abandon turns that are not saved, give every match back uncharged, end the lease.
-    async fn release_all(mut self, seat: &LeaseSlot) {
+    /// The drain: abandon turns that are not saved, release every match without charging an attempt, end the lease.
+    async fn release_all(mut self, slot: &LeaseSlot) {
         self.rooms.shutdown().await;
         let held: Vec<HeldMatch> = std::mem::take(&mut self.held).into_values().collect();
         let releases = held.iter().map(|&held| self.release(held, true));
         futures_util::future::join_all(releases).await;
-        seat.release(&self.environment, self.worker).await;
-        tracing::info!(worker.id = %self.worker, released = held.len(), "this worker's life ends: drained");
+        slot.release(&self.environment, self.worker).await;
+        tracing::info!(worker.id = %self.worker, released = held.len(), "this worker stops: drained");
     }
 
-    /// The lease is lost: others may own everything already, so nothing is written. The next life frees what they do not.
+    /// The lease is lost: others may own everything already, so nothing is written. The next worker releases what they do not own.
     async fn abandon_all(&mut self) {
         let dropped = self.held.len();
         self.rooms.shutdown().await;
         self.held.clear();
         self.environment.metrics().lease_lost(dropped);
-        tracing::warn!(worker.id = %self.worker, dropped, "this worker's life ends: its lease is lost");
+        tracing::warn!(worker.id = %self.worker, dropped, "this worker stops: its lease is lost");
     }
 
     async fn release(&self, held: HeldMatch, is_refunded: bool) {
@@ -211,7 +210,7 @@ impl<O: MatchEnvironment> Worker<O> {
     }
 }
 
-/// Why a life ends.
+/// Why a worker ends.
 enum WorkerEnd {
     Drained,
     LeaseLost,

@@ -12,9 +12,9 @@ fn ticket(owner: u128, now: UnixMs) -> Ticket {
     Ticket { id, owner, party, party_size: 1, players: 2, region: None, rating: 0, since: now, until }
 }
 
-/// Tickets that are taken and given back in a loop keep nobody out, and do not pile up.
+/// Tickets that are submitted and cancelled in a loop keep no others out, and do not pile up.
 #[tokio::test]
-async fn ended_tickets_take_no_place() {
+async fn ended_tickets_do_not_count() {
     let matchmaker = Matchmaker::new(1, Arc::default());
     matchmaker.start_accepting(WorkerId(1), Lease::always_valid());
     let now = UnixMs(1_700_000_000_000);
@@ -23,7 +23,7 @@ async fn ended_tickets_take_no_place() {
     for number in 0..=TICKETS_KNOWN_MAX as u128 {
         let owner = PlayerId(number % 48);
         let seen =
-            matchmaker.submit(ticket(number % 48, now), None, None).unwrap_or_else(|why| panic!("{number}: {why}"));
+            matchmaker.submit(ticket(number % 48, now), None, None).unwrap_or_else(|error| panic!("{number}: {error}"));
         let id = seen.borrow().ticket.id;
         assert!(matchmaker.cancel(id, Some(owner), now).is_some());
     }
@@ -31,9 +31,9 @@ async fn ended_tickets_take_no_place() {
     assert!(matchmaker.find(first, PlayerId(1)).is_none(), "the earliest end is forgotten first");
 }
 
-/// A ticket that is matched counts until its hunt is over, another one until it ends.
+/// A matched ticket counts until its hunt is over, another one until it ends.
 #[tokio::test]
-async fn an_address_has_so_many_tickets() {
+async fn tickets_of_an_address_are_limited() {
     let matchmaker = Matchmaker::new(2, Arc::default());
     matchmaker.start_accepting(WorkerId(1), Lease::always_valid());
     let now = UnixMs(1_700_000_000_000);
@@ -61,7 +61,7 @@ async fn an_address_has_so_many_tickets() {
 }
 
 #[tokio::test]
-async fn an_ended_ticket_is_known_for_five_minutes_and_makes_room() {
+async fn an_ended_ticket_is_kept_for_five_minutes_and_makes_room() {
     let metrics = Arc::<Metrics>::default();
     let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
     let app = App::new(store, Arc::new(Config::default()), metrics, None);

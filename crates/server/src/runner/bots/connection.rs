@@ -1,4 +1,4 @@
-//! One connection to a bot: a raw socket, or TLS over one. Waiting for an answer holds the socket and no buffer.
+//! One connection to a bot: a TCP socket, or TLS over one. Waiting for an answer holds the socket and no buffer.
 
 use super::exchange::Failure;
 use super::target::Target;
@@ -31,7 +31,7 @@ impl BotConnection {
                 continue;
             }
             if let Ok(stream) = TcpStream::connect(address).await {
-                // Turns are small messages that wait for each other; a failure to set it only costs time.
+                // Requests are small and wait for each other; a failure to set this only costs time.
                 let _ = stream.set_nodelay(true);
                 return Self::secure(stream, target).await;
             }
@@ -48,7 +48,7 @@ impl BotConnection {
         Ok(Self::Tls(Box::new(tls)))
     }
 
-    /// Whether an idle connection can still be used: nothing came unasked, and the peer has not closed it.
+    /// Whether an idle connection can still be used: no unexpected bytes came, and the peer has not closed it.
     pub(super) fn is_reusable(&self) -> bool {
         let stream = match self {
             Self::Plain(stream) => stream,

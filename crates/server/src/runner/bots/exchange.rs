@@ -11,7 +11,7 @@ use std::io::Write;
 pub(super) enum Failure {
     /// No connection, or it broke.
     Unreachable,
-    /// Every address of the host is one that must not be called.
+    /// All addresses of the host are ones that must not be called.
     Forbidden,
     /// More bytes than are read.
     Oversized,
@@ -43,15 +43,15 @@ impl Request {
     }
 }
 
-/// How one try on one connection failed.
+/// How one attempt on one connection failed.
 struct AttemptError {
     failure: Failure,
-    /// Whether the connection was an old one that broke before any byte of an answer: the peer may just have closed it.
+    /// Whether a reused connection broke before any byte of the response: the peer may just have closed it.
     is_stale: bool,
 }
 
-/// Sends the request and hears its response. An idle connection that turns out to be stale is replaced by a fresh one, but
-/// only when the request may be repeated: nobody knows whether it was heard.
+/// Sends the request and reads its response. A stale idle connection is replaced by a new one, but only when the request may be repeated:
+/// the bot may have received it.
 pub(super) async fn run(
     mut slot: BotConnectionPermit,
     target: &Target,

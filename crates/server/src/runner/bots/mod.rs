@@ -1,8 +1,8 @@
-//! The client that calls bots: our own small HTTP/1.1 over pooled connections, because ten thousand calls wait at the same
-//! time and a waiting call must hold a socket and hardly anything else.
+//! The client that calls bots: our own small HTTP/1.1 over pooled connections, because ten thousand calls wait at the same time and a
+//! waiting call must hold a socket and hardly anything else.
 //!
-//! A call never fails: whatever goes wrong is a class of answer, with the latency that was measured. One deadline covers
-//! connect, head and body. Redirects are not followed.
+//! A call never fails: every error is a class of answer, with the measured latency. One deadline covers connect, head and body. Redirects
+//! are not followed.
 
 mod connection;
 mod exchange;
@@ -28,14 +28,13 @@ use target::Target;
 use tokio::sync::OnceCell;
 use tokio::time::{Instant, timeout_at};
 
-/// How long a bot's looks are believed before it is asked again.
+/// How long a bot's face is cached.
 const FACE_TTL: Duration = Duration::from_secs(60);
-/// Looks that are remembered at the same time.
+/// Faces that are cached at the same time.
 const FACES_MAX: usize = 10_000;
 
 type FaceCell = Arc<OnceCell<Face>>;
 
-/// The client of one process.
 #[derive(Clone)]
 pub struct BotClient {
     pool: Arc<Pool>,
@@ -44,7 +43,7 @@ pub struct BotClient {
 }
 
 impl BotClient {
-    /// A client with at most `connections_per_host` connections to any one host and port, each over one of `sockets`;
+    /// A client with at most `connections_per_host` connections to any one host and port, each with a permit of `sockets`;
     /// `is_private_allowed` lets it call addresses that are not of the public Internet.
     #[must_use]
     pub fn new(
@@ -58,21 +57,21 @@ impl BotClient {
         Self { pool, faces: Arc::default(), metrics }
     }
 
-    /// Calls a bot. The time waited for a free connection under the caps is ours, not the bot's: its clock starts after.
+    /// Calls a bot. The wait for a free connection under the limits does not count as the bot's: its clock starts after.
     pub async fn call(&self, call: BotCall) -> BotAnswer {
         let Some(target) = Target::parse(&call.url) else {
             return answer_without_move(AnswerClass::Unreachable, Duration::ZERO, call.timeout);
         };
-        let asked = Instant::now();
+        let requested_at = Instant::now();
         let slot = self.pool.acquire(&target).await;
         let sent = Instant::now();
-        self.metrics.bot_permit_waited(sent - asked);
+        self.metrics.bot_permit_waited(sent - requested_at);
         let request = Request::post(&target, call.webhook.segment(), &call.body);
         drop(call.body);
         let is_repeatable = call.webhook == Webhook::Move;
-        let heard = timeout_at(sent + call.timeout, exchange::run(slot, &target, request, is_repeatable)).await;
+        let result = timeout_at(sent + call.timeout, exchange::run(slot, &target, request, is_repeatable)).await;
         let took = sent.elapsed();
-        match heard {
+        match result {
             Ok(Ok(response)) if response.status != 200 => {
                 answer_without_move(AnswerClass::BadStatus, took, call.timeout)
             }
@@ -86,25 +85,28 @@ impl BotClient {
         }
     }
 
-    /// What a bot looks like; asked once a minute at most, however many matches open.
+    /// A bot's face; requested once a minute at most, however many matches open.
     pub async fn face(&self, url: &str) -> Face {
         let cell = self.face_cell(url);
         cell.get_or_init(|| self.fetch_face(url)).await.clone()
     }
 
-    /// Closes connections that nobody used for a while, and forgets looks that are out of date. For a chore.
+    /// Closes connections that were idle for a while, and drops outdated faces. For a background job.
     pub fn sweep(&self) {
         self.pool.sweep();
         let now = Instant::now();
-        self.faces.lock().unwrap_or_else(PoisonError::into_inner).retain(|_, (asked, _)| now - *asked < FACE_TTL);
+        self.faces
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|_, (requested_at, _)| now - *requested_at < FACE_TTL);
     }
 
-    /// Closes every connection that nobody uses now.
+    /// Closes every idle connection.
     pub fn close_idle(&self) {
         self.pool.close_idle();
     }
 
-    /// Whether an idle connection lies ready that its peer has not closed.
+    /// Whether there is an idle connection that its peer has not closed.
     #[cfg(test)]
     fn pool_has_reusable_idle(&self) -> bool {
         self.pool.has_reusable_idle()
@@ -113,8 +115,8 @@ impl BotClient {
     fn face_cell(&self, url: &str) -> FaceCell {
         let mut faces = self.faces.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        if let Some((asked, cell)) = faces.get(url)
-            && now - *asked < FACE_TTL
+        if let Some((requested_at, cell)) = faces.get(url)
+            && now - *requested_at < FACE_TTL
         {
             return cell.clone();
         }
@@ -130,8 +132,8 @@ impl BotClient {
         let Some(target) = Target::parse(url) else { return Face::default() };
         let slot = self.pool.acquire(&target).await;
         let request = Request::get(&target);
-        let heard = timeout_at(Instant::now() + BOT_INDEX_TIMEOUT, exchange::run(slot, &target, request, true)).await;
-        match heard {
+        let result = timeout_at(Instant::now() + BOT_INDEX_TIMEOUT, exchange::run(slot, &target, request, true)).await;
+        match result {
             Ok(Ok(response)) if response.status == 200 => replies::parse_face(&response.body),
             Ok(Ok(_) | Err(_)) | Err(_) => Face::default(),
         }

@@ -1,5 +1,5 @@
-//! Connections to bots, pooled by host with a hard cap: a slot is the right to one connection, and comes with an idle one
-//! when there is one.
+//! Connections to bots, pooled by host with a hard limit: a permit is the right to one connection, and comes with an idle one when there is
+//! one.
 
 use super::connection::BotConnection;
 use super::target::{HostKey, Target};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-/// How long a connection may lie idle: shorter than the usual keep-alive of servers, so that we close first.
+/// How long a connection may be idle: shorter than the usual keep-alive of servers, so that this side closes first.
 const IDLE_MAX: Duration = Duration::from_secs(20);
 
 pub(super) struct Pool {
@@ -27,19 +27,19 @@ struct Host {
     idle: Mutex<Vec<IdleConnection>>,
 }
 
-/// A connection that lies ready.
 struct IdleConnection {
     since: Instant,
     connection: BotConnection,
     socket: SocketPermit,
 }
 
-/// The right to one connection to a host. Dropped, the right goes back; the connection only by [`Slot::release`].
+/// The right to one connection to a host. Dropping it releases the right; the connection is pooled again only by
+/// [`BotConnectionPermit::release`].
 pub(super) struct BotConnectionPermit {
     host: Arc<Host>,
     pub(super) is_private_allowed: bool,
     idle: Option<BotConnection>,
-    /// What a connection of this slot lives on; gone only when it has become somebody else's.
+    /// The socket permit of this permit's connection; `None` only when another host has taken it over.
     socket: Option<SocketPermit>,
     sockets: Arc<SocketBudget>,
     metrics: Arc<Metrics>,
@@ -56,7 +56,7 @@ impl Pool {
         Self { connections_per_host, is_private_allowed, hosts: Mutex::default(), metrics, sockets }
     }
 
-    /// Waits for a slot of the target's host, and for a socket if no connection lies ready.
+    /// Waits for a permit of the target's host, and for a socket if there is no idle connection.
     pub(super) async fn acquire(&self, target: &Target) -> BotConnectionPermit {
         let host = self.host(target);
         let permit = host.permits.clone().acquire_owned().await.expect("the semaphore of a host is never closed");
@@ -76,7 +76,7 @@ impl Pool {
         }
     }
 
-    /// Closes whatever lies idle: somebody needs its socket.
+    /// Closes all idle connections: their sockets are needed.
     pub(super) fn close_idle(&self) {
         lock(&self.hosts).values().for_each(|host| {
             let idle = std::mem::take(&mut *lock(&host.idle));
@@ -84,7 +84,7 @@ impl Pool {
         });
     }
 
-    /// Closes what lies idle for too long; forgets hosts that nobody uses.
+    /// Closes connections that were idle for too long; drops unused hosts.
     pub(super) fn sweep(&self) {
         let now = Instant::now();
         lock(&self.hosts).retain(|_, host| {
@@ -97,7 +97,7 @@ impl Pool {
         });
     }
 
-    /// Whether an idle connection lies ready that its peer has not closed.
+    /// Whether there is an idle connection that its peer has not closed.
     #[cfg(test)]
     pub(super) fn has_reusable_idle(&self) -> bool {
         lock(&self.hosts).values().any(|host| lock(&host.idle).iter().any(|idle| idle.connection.is_reusable()))
@@ -111,22 +111,22 @@ impl Pool {
 }
 
 impl BotConnectionPermit {
-    /// The idle connection that came with the slot, if it did.
+    /// The idle connection that came with the permit, if any.
     pub(super) fn take_idle(&mut self) -> Option<BotConnection> {
         self.idle.take()
     }
 
-    /// A connection was opened in this slot.
+    /// A connection was opened under this permit.
     pub(super) fn record_opened(&self) {
         self.metrics.bot_connection_opened();
     }
 
-    /// A connection of this slot is gone.
+    /// A connection of this permit is closed.
     pub(super) fn record_closed(&self) {
         self.metrics.bot_connections_closed(1);
     }
 
-    /// Gives the connection back for the next call, unless somebody waits for its socket.
+    /// Returns the connection to the pool, unless its socket is needed elsewhere.
     pub(super) fn release(mut self, connection: BotConnection) {
         self.return_idle(connection);
     }
@@ -142,7 +142,7 @@ impl BotConnectionPermit {
 }
 
 impl Drop for BotConnectionPermit {
-    /// A slot given up with its idle connection untouched returns it.
+    /// A permit dropped with its idle connection untouched returns it to the pool.
     fn drop(&mut self) {
         if let Some(connection) = self.idle.take() {
             self.return_idle(connection);

@@ -1,4 +1,4 @@
-//! Judging the body of a bot's answer: what it means for the match.
+//! Classifies the body of a bot's answer: what it means for the match.
 
 use engine::matches::entry::{AnswerClass, Face};
 use rules::snake::Move;
@@ -19,12 +19,12 @@ pub(super) fn classify_move(body: &[u8]) -> (AnswerClass, Option<Move>, String) 
     }
 }
 
-/// The looks in a `GET /` answer; the default for each that is missing.
+/// The face in a `GET /` answer; the default for each value that is missing.
 pub(super) fn parse_face(body: &[u8]) -> Face {
     let Ok(reply) = serde_json::from_slice::<IndexReply<'_>>(body) else { return Face::default() };
     let default = Face::default();
-    let or = |said: Option<&str>, default: String| match said {
-        Some(said) if !said.is_empty() => said.chars().take(FACE_CHARS_MAX).collect(),
+    let or = |value: Option<&str>, default: String| match value {
+        Some(value) if !value.is_empty() => value.chars().take(FACE_CHARS_MAX).collect(),
         _ => default,
     };
     Face {

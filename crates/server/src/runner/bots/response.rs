@@ -8,9 +8,8 @@ const HEADERS_MAX: usize = 64;
 /// A whole response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Response {
-    /// Its status code.
     pub(super) status: u16,
-    /// Its body, out of whatever framing it came in.
+    /// The body without its framing.
     pub(super) body: Vec<u8>,
     /// Whether the connection may serve another request.
     pub(super) is_reusable: bool,
@@ -32,39 +31,38 @@ struct Head {
     keeps_alive: bool,
 }
 
-/// What came of the bytes so far.
+/// The result of the bytes so far.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// More bytes are needed.
     Partial,
-    /// It is all there.
+    /// The response is complete.
     Complete(Response),
 }
 
-/// A response on its way: the bytes so far, and how far they are understood. What was read once is not read again, so a peer
-/// that sends one byte at a time costs no more than one that sends all at once.
+/// Parses a response that arrives in pieces. What was parsed is not parsed again, so a peer that sends one byte at a time costs no more
+/// than one that sends all at once.
 #[derive(Default)]
 pub(super) struct ResponseParser {
     bytes: Vec<u8>,
-    /// Bytes that are understood: interim heads, the head, whole chunks.
+    /// Bytes that are parsed: interim heads, the head, whole chunks.
     parsed: usize,
     head: Option<Head>,
-    /// Of a chunked body, what its whole chunks hold.
+    /// Of a chunked body, the content of its whole chunks.
     content: Vec<u8>,
 }
 
 impl ResponseParser {
-    /// Where arriving bytes are added.
+    /// The buffer for arriving bytes.
     pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Whether nothing has arrived yet.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// Goes on with what has arrived; `is_closed` says that no more will come.
+    /// Continues with what has arrived; `is_closed` says that no more will come.
     pub(super) fn advance(&mut self, is_closed: bool) -> Result<Progress, Failure> {
         let Some(head) = self.head()? else {
             return if is_closed { Err(Failure::Unreachable) } else { Ok(Progress::Partial) };
@@ -89,8 +87,8 @@ impl ResponseParser {
         }
     }
 
-    /// The head, once it is there. Interim responses before it are skipped; together with the head they have one limit, or a
-    /// peer could send them for ever. 101 would change the protocol, which nobody asked for: it is the answer.
+    /// The head, once it is complete. Interim responses before it are skipped; together with the head they have one limit, or a peer could
+    /// send them for ever. 101 would change the protocol, which was not requested: it counts as the response.
     fn head(&mut self) -> Result<Option<Head>, Failure> {
         while self.head.is_none() {
             let Some(head) = read_head(&self.bytes[self.parsed..])? else { return Ok(None) };
@@ -103,25 +101,25 @@ impl ResponseParser {
         Ok(self.head)
     }
 
-    /// The content of a chunked body, and whether nothing follows it; `None` while it is not whole (RFC 9112, section 7.1).
+    /// The content of a chunked body, and whether nothing follows it; `None` while it is incomplete (RFC 9112, section 7.1).
     fn chunks(&mut self) -> Result<Option<(Vec<u8>, bool)>, Failure> {
         loop {
             let rest = &self.bytes[self.parsed..];
-            let (line, size) = match httparse::parse_chunk_size(rest) {
+            let (size_line, size) = match httparse::parse_chunk_size(rest) {
                 Ok(httparse::Status::Complete(found)) => found,
                 Ok(httparse::Status::Partial) => return Ok(None),
                 Err(_) => return Err(Failure::Malformed),
             };
             if size == 0 {
-                let end = end_of_trailers(&rest[line..]);
-                return Ok(end.map(|end| (std::mem::take(&mut self.content), rest.len() == line + end)));
+                let end = end_of_trailers(&rest[size_line..]);
+                return Ok(end.map(|end| (std::mem::take(&mut self.content), rest.len() == size_line + end)));
             }
             if size > (BOT_ANSWER_BYTES_MAX - self.content.len()) as u64 {
                 return Err(Failure::Oversized);
             }
-            let end = line + size as usize;
+            let end = size_line + size as usize;
             match rest.get(end..end + 2) {
-                Some(b"\r\n") => self.content.extend_from_slice(&rest[line..end]),
+                Some(b"\r\n") => self.content.extend_from_slice(&rest[size_line..end]),
                 Some(_) => return Err(Failure::Malformed),
                 None => return Ok(None),
             }
@@ -141,7 +139,7 @@ fn read_head(bytes: &[u8]) -> Result<Option<Head>, Failure> {
     };
     let status = response.code.ok_or(Failure::Malformed)?;
     let framing = framing(status, response.headers)?;
-    let says = |what: &str| {
+    let connection_has = |what: &str| {
         response.headers.iter().filter(|header| header.name.eq_ignore_ascii_case("connection")).any(|header| {
             header
                 .value
@@ -149,7 +147,7 @@ fn read_head(bytes: &[u8]) -> Result<Option<Head>, Failure> {
                 .any(|token| token.trim_ascii().eq_ignore_ascii_case(what.as_bytes()))
         })
     };
-    let keeps_alive = if response.version == Some(1) { !says("close") } else { says("keep-alive") };
+    let keeps_alive = if response.version == Some(1) { !connection_has("close") } else { connection_has("keep-alive") };
     Ok(Some(Head { status, bytes: length, framing, keeps_alive: keeps_alive && framing != Framing::UntilClose }))
 }
 
@@ -255,7 +253,7 @@ mod tests {
 
     #[test]
     fn refusals() {
-        let no = |why| Err(why);
+        let no = |error| Err(error);
         check("SSH-2.0-OpenSSH\r\n", &no(Failure::Malformed));
         check("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nx", &no(Failure::Malformed));
         check("HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\nx", &no(Failure::Malformed));
@@ -265,7 +263,7 @@ mod tests {
         check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10001\r\n", &no(Failure::Oversized));
         check("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nxyz\r\n", &no(Failure::Malformed));
         check(&format!("HTTP/1.1 200 OK\r\nA: {}\r\n\r\n", "x".repeat(9_000)), &no(Failure::Oversized));
-        // A flood of interim responses once kept a worker busy until its lease was lost.
+        // A flood of interim responses once kept a worker busy until its lease expired.
         check(&"HTTP/1.1 103 Early Hints\r\n\r\n".repeat(1_000), &no(Failure::Oversized));
         assert_eq!(read(b"HTTP/1.1 200 OK\r\nContent-Le", true), no(Failure::Unreachable));
         assert_eq!(read(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", true), no(Failure::Unreachable));

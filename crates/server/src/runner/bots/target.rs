@@ -1,11 +1,9 @@
-//! Where a bot's URL leads: scheme, host, port and base path, read once a call without allocating more than it must.
+//! The parsed URL of a bot: scheme, host, port and base path, parsed once a call with as few allocations as possible.
 
 use http::Uri;
 
-/// A parsed bot URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
-    /// Whether to speak TLS.
     pub(super) is_tls: bool,
     /// A name or a literal address; IPv6 without brackets.
     pub(super) host: String,
@@ -17,7 +15,7 @@ pub(super) struct Target {
     pub(super) base_path: String,
 }
 
-/// What connections are pooled by.
+/// The key of the connection pool.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct HostKey {
     pub(super) is_tls: bool,

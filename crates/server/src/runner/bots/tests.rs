@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, oneshot};
 
-/// No machine is so busy that a bot is late by accident.
+/// Long enough that no bot is late on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A peer that hands every accepted connection to the test.
@@ -37,7 +37,7 @@ impl Peer {
     }
 }
 
-/// Reads one whole request (our own always say their length); its text.
+/// Reads one whole request (our own always have a length); returns its text.
 async fn read_request(stream: &mut TcpStream) -> String {
     let mut text = String::new();
     loop {
@@ -68,11 +68,11 @@ fn call(address: SocketAddr, path: Webhook) -> BotCall {
     BotCall { url: format!("http://{address}/bot/"), webhook: path, body: Bytes::from_static(b"{}"), timeout: TIMEOUT }
 }
 
-/// One /move answered with these bytes, after which the peer hangs up.
+/// One /move answered with these bytes, after which the peer closes.
 async fn check(answer: &str, want: (AnswerClass, Option<Move>, &str)) {
     let mut peer = Peer::new().await;
     let bots = client(1, true);
-    let asked = tokio::spawn({
+    let response = tokio::spawn({
         let call = call(peer.address, Webhook::Move);
         async move { bots.call(call).await }
     });
@@ -80,15 +80,15 @@ async fn check(answer: &str, want: (AnswerClass, Option<Move>, &str)) {
     let request = read_request(&mut stream).await;
     assert!(request.starts_with("POST /bot/move HTTP/1.1\r\n"), "{request}");
     assert!(request.contains("content-type: application/json\r\n"), "{request}");
-    // The client may hang up first, as soon as it has seen enough.
+    // The client may close first, as soon as it has seen enough.
     let _ = stream.write_all(answer.as_bytes()).await;
     drop(stream);
-    let got = asked.await.unwrap();
+    let got = response.await.unwrap();
     assert_eq!((got.class, got.mv, got.shout.as_str()), want, "{answer:?}");
 }
 
 #[tokio::test]
-async fn every_kind_of_answer_is_data() {
+async fn every_kind_of_answer_is_classified() {
     check(&http(r#"{"move":"left"}"#), (AnswerClass::Valid, Some(Move::Left), "")).await;
     check(&http(r#"{"move":"up","shout":"hi","x":1}"#), (AnswerClass::Valid, Some(Move::Up), "hi")).await;
     check(&http(r#"{"move":"up","shout":null}"#), (AnswerClass::Valid, Some(Move::Up), "")).await;
@@ -113,17 +113,17 @@ async fn an_answer_that_never_ends_is_late() {
     let mut peer = Peer::new().await;
     let bots = client(1, true);
     let call = BotCall { timeout: Duration::from_millis(60), ..call(peer.address, Webhook::Move) };
-    let asked = tokio::spawn(async move { bots.call(call).await });
+    let response = tokio::spawn(async move { bots.call(call).await });
     let mut stream = peer.connection().await;
     read_request(&mut stream).await;
     stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\n{\"move\":").await.unwrap();
-    let got = asked.await.unwrap();
+    let got = response.await.unwrap();
     assert_eq!((got.class, got.latency_ms), (AnswerClass::Late, 60));
     drop(stream);
 }
 
 #[tokio::test]
-async fn nobody_there_is_unreachable() {
+async fn a_closed_port_is_unreachable() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);
@@ -143,7 +143,7 @@ async fn private_addresses_are_not_called_unless_allowed() {
     assert!(peer.accepted.try_recv().is_err(), "no connection was made");
 }
 
-/// Serves one connection for ever, every request with the same answer; tells of each.
+/// Serves one connection for ever with the same answer; reports each request.
 fn serve(mut stream: TcpStream, answer: String, seen: mpsc::UnboundedSender<String>) {
     tokio::spawn(async move {
         loop {
@@ -155,7 +155,7 @@ fn serve(mut stream: TcpStream, answer: String, seen: mpsc::UnboundedSender<Stri
 }
 
 #[tokio::test]
-async fn connections_are_kept_and_never_more_than_the_cap() {
+async fn connections_are_reused_and_limited() {
     let mut peer = Peer::new().await;
     let bots = client(1, true);
     let (seen, mut requests) = mpsc::unbounded_channel();
@@ -174,9 +174,9 @@ async fn connections_are_kept_and_never_more_than_the_cap() {
     assert!(peer.accepted.try_recv().is_err(), "five calls, one connection");
 }
 
-/// With one socket for everybody, a connection lies idle only while nobody else needs what it lies on.
+/// With one socket in total, a connection stays idle only while no other host needs its socket.
 #[tokio::test]
-async fn whoever_needs_a_socket_gets_that_of_an_idle_connection() {
+async fn a_needed_socket_is_taken_from_an_idle_connection() {
     let (mut first, mut second) = (Peer::new().await, Peer::new().await);
     let sockets = Arc::new(SocketBudget::new(2, 2));
     let bots = client_with(1, true, sockets.clone());
@@ -184,42 +184,42 @@ async fn whoever_needs_a_socket_gets_that_of_an_idle_connection() {
         let (bots, call) = (bots.clone(), call(peer.address, Webhook::Start));
         tokio::spawn(async move { bots.call(call).await.class })
     };
-    let asked = ask(&first);
+    let response = ask(&first);
     let mut idle = first.connection().await;
     read_request(&mut idle).await;
     idle.write_all(http("ok").as_bytes()).await.unwrap();
-    assert_eq!(asked.await.unwrap(), AnswerClass::Valid);
+    assert_eq!(response.await.unwrap(), AnswerClass::Valid);
     assert_eq!(sockets.available(), 1, "an idle connection keeps its socket");
     sockets.acquire_for_client().await;
-    let asked = ask(&second);
+    let response = ask(&second);
     sockets.wait_for_shortage().await;
     assert!(second.accepted.try_recv().is_err(), "nothing is opened without a socket");
     bots.close_idle();
     let mut stream = second.connection().await;
     read_request(&mut stream).await;
     stream.write_all(http("ok").as_bytes()).await.unwrap();
-    assert_eq!(asked.await.unwrap(), AnswerClass::Valid);
+    assert_eq!(response.await.unwrap(), AnswerClass::Valid);
     assert_eq!(idle.read(&mut [0]).await.unwrap(), 0, "it was closed for the other");
     sockets.release_client();
     assert_eq!(sockets.available(), 2, "while sockets are short, none is kept for later");
 }
 
-/// A connection that the peer closed while it lay idle is noticed before it is used.
+/// A connection that the peer closed while it was idle is noticed before it is used.
 #[tokio::test]
 async fn a_closed_idle_connection_is_replaced() {
     let mut peer = Peer::new().await;
     let bots = client(1, true);
     for _ in 0..2 {
-        let asked = tokio::spawn({
+        let response = tokio::spawn({
             let (bots, call) = (bots.clone(), call(peer.address, Webhook::Start));
             async move { bots.call(call).await }
         });
         let mut stream = peer.connection().await;
         read_request(&mut stream).await;
         stream.write_all(http("ok").as_bytes()).await.unwrap();
-        assert_eq!(asked.await.unwrap().class, AnswerClass::Valid);
+        assert_eq!(response.await.unwrap().class, AnswerClass::Valid);
         stream.shutdown().await.unwrap();
-        // Closed for sure once the client's side says so, too; until then it may lie in the kernel.
+        // Closed for sure once the client's side sees it, too; until then the close may be in the kernel.
         let idle_is_closed = async {
             while bots.pool_has_reusable_idle() {
                 tokio::task::yield_now().await;
@@ -229,12 +229,12 @@ async fn a_closed_idle_connection_is_replaced() {
     }
 }
 
-/// Breaks when it has read a second request on a connection: the client cannot know whether that request was heard.
+/// Closes when it has read a second request on a connection: the client cannot know whether that request was received.
 async fn break_on_second_request(path: Webhook) -> (AnswerClass, bool) {
     let mut peer = Peer::new().await;
     let bots = client(1, true);
     let (done, first_done) = oneshot::channel();
-    let mut asked = tokio::spawn({
+    let mut response = tokio::spawn({
         let (bots, address) = (bots.clone(), peer.address);
         async move {
             assert_eq!(bots.call(call(address, Webhook::Move)).await.class, AnswerClass::Valid);
@@ -251,7 +251,7 @@ async fn break_on_second_request(path: Webhook) -> (AnswerClass, bool) {
     let mut was_repeated = false;
     loop {
         tokio::select! {
-            class = &mut asked => return (class.unwrap(), was_repeated),
+            class = &mut response => return (class.unwrap(), was_repeated),
             mut stream = peer.connection() => {
                 was_repeated = true;
                 read_request(&mut stream).await;
@@ -262,14 +262,14 @@ async fn break_on_second_request(path: Webhook) -> (AnswerClass, bool) {
 }
 
 #[tokio::test]
-async fn a_move_is_asked_again_on_a_fresh_connection_but_nobody_is_told_twice() {
+async fn a_move_is_repeated_on_a_new_connection_but_a_notice_is_not() {
     assert_eq!(break_on_second_request(Webhook::Move).await, (AnswerClass::Valid, true));
     assert_eq!(break_on_second_request(Webhook::Start).await, (AnswerClass::Unreachable, false));
     assert_eq!(break_on_second_request(Webhook::End).await, (AnswerClass::Unreachable, false));
 }
 
 #[tokio::test]
-async fn looks_are_asked_once_for_many_matches() {
+async fn faces_are_requested_once_for_many_matches() {
     let mut peer = Peer::new().await;
     let bots = client(8, true);
     let url = format!("http://{}/bot", peer.address);
