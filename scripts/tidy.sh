@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The house cleans itself: what no compiler checks. Prints every finding with its place, and what to do about it.
+# Checks of the repository that no compiler makes. Prints every finding with its place, and what to do about it.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -36,7 +36,7 @@ lab_dependencies() {
     grep -nE '^(server|store|engine|rules)\b' crates/lab/Cargo.toml | sed 's|^|crates/lab/Cargo.toml:|'
 }
 unlinked_pages() {
-    for page in docs/decisions/[0-9]*.md docs/lives/*.md; do
+    for page in docs/decisions/[0-9]*.md docs/lifecycles/*.md; do
         grep -qF "$(basename "$page")" ARCHITECTURE.md docs/decisions/README.md || echo "$page"
     done
 }

@@ -5,7 +5,7 @@ use crate::ids::PlayerId;
 use rules::stories::Card;
 use std::time::Duration;
 
-/// An action. Who may do it and when stands in `docs/lives/table.md`; `decide` has the rules.
+/// An action. Who may do it and when stands in `docs/lifecycles/table.md`; `decide` has the rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Sit down to the game.

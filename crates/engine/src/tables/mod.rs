@@ -1,6 +1,6 @@
 //! A table at which stories are told: who sits there, the game that is played, what everybody may see of it.
 //!
-//! [`Table`] is the machine of one table: it decides, is told what was saved, and answers readers. `docs/lives/table.md` draws
+//! [`Table`] is the machine of one table: it decides, is told what was saved, and answers readers. `docs/lifecycles/table.md` draws
 //! the life of a game and of its storytellers. Nothing here reads a clock, rolls dice of its own or knows who is connected:
 //! `now`, a seed and who is present come in.
 

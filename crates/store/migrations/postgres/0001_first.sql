@@ -1,6 +1,6 @@
 -- Everything that lasts, first form. Ids sort by age; times are milliseconds since 1970; every number is a BIGINT, so that it is
 -- read alike everywhere.
--- The life of a match is drawn in docs/lives/match.md; the CHECK constraints of `matches` repeat it.
+-- The life of a match is drawn in docs/lifecycles/match.md; the CHECK constraints of `matches` repeat it.
 
 CREATE TABLE accounts (
     id         UUID    NOT NULL PRIMARY KEY,

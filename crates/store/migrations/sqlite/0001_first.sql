@@ -1,5 +1,5 @@
 -- Everything that lasts, first form. Ids are 16 bytes in network order (they sort by age); times are milliseconds since 1970.
--- The life of a match is drawn in docs/lives/match.md; the CHECK constraints of `matches` repeat it.
+-- The life of a match is drawn in docs/lifecycles/match.md; the CHECK constraints of `matches` repeat it.
 
 CREATE TABLE accounts (
     id         BLOB    NOT NULL PRIMARY KEY CHECK (length(id) = 16),
