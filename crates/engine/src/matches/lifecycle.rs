@@ -1,4 +1,4 @@
-//! The life of a match as a table: which event leads from which state to which. `docs/lifecycles/match.md` draws it, the stores'
+//! The lifecycle of a match as a table: which event leads from which state to which. `docs/lifecycles/match.md` draws it, the stores'
 //! CHECK constraints repeat it, and nothing else decides it.
 
 /// Where a match is in its life.

@@ -1,4 +1,4 @@
-//! The life of a game as a table: which cause leads from which phase to which. `docs/lifecycles/table.md` draws it, and nothing else
+//! The lifecycle of a game as a table: which cause leads from which phase to which. `docs/lifecycles/table.md` draws it, and nothing else
 //! decides it.
 
 /// Where a game is in its life.
