@@ -1,26 +1,27 @@
-//! The lab: puts a service through a trial and says how much it took.
+//! The lab: load-tests a service and reports how much load it sustained.
 //!
-//! The spine, in the order in which a trial walks it:
+//! Modules, in the order in which a trial uses them:
 //!
 //! ```text
-//! scenario  PURE  text -> a checked trial, or every mistake of the text at once
-//! plan      PURE  (phases, seed) -> arrivals, lazily
-//! drive           arrivals -> exchanges; an open loop with a visible in-flight cap
-//! work            pieces that outlive their request: followed, counted, reconciled
-//! record          samples and timeline, as they happen
-//! fold      PURE  samples -> figures, mergeable, in constant memory
-//! edge      PURE  levels -> the highest rate sustained, and what it says about capacity
-//! verdict   PURE  figures and gates -> passed, failed or void
-//! report    PURE  one record -> every view of it
-//! compare   PURE  several records -> which figures differ by more than their noise
-//! sweep           one scenario under many settings -> the best, and what it cost
+//! scenario   PURE  text -> a validated scenario, or every error of the text at once
+//! plan       PURE  (phases, seed) -> arrivals, lazily
+//! generator        arrivals -> exchanges; an open loop with a visible in-flight cap
+//! work             work items that outlive their request: followed, counted, reconciled
+//! record           samples and timeline, as they happen
+//! aggregate  PURE  samples -> figures, mergeable, in constant memory
+//! edge       PURE  levels -> the highest sustained rate, and what it implies for capacity
+//! verdict    PURE  figures and gates -> passed, failed or void
+//! report     PURE  one record -> every view of it
+//! compare    PURE  several records -> which figures differ by more than their noise
+//! sweep            one scenario under many settings -> the best, and what it cost
 //! ```
 //!
-//! Beside it: `safety` and `preflight` say what must not or cannot run before a byte is sent; `guard` and `cgroup`
-//! bind what a trial starts to its life and its limits; `machine` looks at processes and the machine.
+//! In addition, `safety` and `preflight` check before the first byte is sent what must not or cannot run; `guard` and
+//! `cgroup` end the processes of a trial with the lab and hold them within limits; `machine` observes processes and the
+//! host.
 //!
-//! `trial` is the edge that ties them to clocks, sockets and files; `cli` is its command line. The lab tests
-//! services from outside: it refuses to know the code of any of them, ours included.
+//! `trial` connects these to clocks, sockets and files; `cli` is the command line. The lab tests services from outside:
+//! it uses the code of no service, not even our own.
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 

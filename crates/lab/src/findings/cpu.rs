@@ -1,5 +1,5 @@
-//! Processors: whether the target, the machine or the lab had any left, and who used them. Refuses to call a
-//! processor that is used up a bottleneck while nothing waits for it.
+//! CPUs: whether the target, the machine or the lab had any left, and which programs used them. A CPU that is used up
+//! is not a bottleneck while nothing waits for it.
 
 use super::format::{count, number, share, time};
 use super::roles::RoleSeries;
@@ -15,7 +15,7 @@ use crate::aggregate::Series;
 use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, SAMPLER_EVERY};
 use crate::report::format::{first_few, sanitize};
 
-/// What the figures of programs that have nothing to do with the trial begin with, behind the machine's own name.
+/// The prefix of figures of programs that are not part of the trial, after the machine's own name.
 const NEIGHBOUR_PREFIX: &str = "cores_of.";
 
 pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
@@ -30,7 +30,7 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     all.into_iter().flatten().collect()
 }
 
-/// Who used how many cores while the target was busy.
+/// How many cores each program used while the target was busy.
 struct CoreUsage<'a> {
     busy: TimeRanges,
     /// Of the machine.
@@ -41,15 +41,15 @@ struct CoreUsage<'a> {
     generator: Option<f64>,
     /// The other processes of the trial.
     helpers: f64,
-    /// By anybody.
+    /// By all programs.
     used: Option<f64>,
-    /// Of those: taken away by the machine's own host.
+    /// Of those: taken away by the machine's hypervisor.
     stolen: Option<f64>,
-    /// Of those: in the kernel's interrupts, which are no process's.
+    /// Of those: in the kernel's interrupts, which belong to no process.
     interrupts: Option<f64>,
-    /// How many processes the target was at most, and what the busiest of them used.
+    /// The highest number of processes of the target, and the usage of the busiest of them.
     server_processes: Option<(f64, f64)>,
-    /// Programs that have nothing to do with the trial, by name, the busiest first.
+    /// Programs that are not part of the trial, by name, the busiest first.
     neighbours: Vec<(&'a str, f64)>,
     /// How long all of them were in use.
     machine_full_s: f64,
@@ -105,7 +105,7 @@ impl<'a> CoreUsage<'a> {
         is_sustained(self.machine_full_s, &self.busy)
     }
 
-    /// Whether most of what the busy machine did was the target's own.
+    /// Whether most of the machine's CPU usage was the target's.
     fn is_mostly_server(&self) -> bool {
         self.server.zip(self.used).is_some_and(|(server, used)| server >= CPU_TARGET_SHARE * used)
     }
@@ -116,7 +116,7 @@ impl<'a> CoreUsage<'a> {
         self.generator.is_some_and(|used| used >= CPU_FULL_SHARE * cores)
     }
 
-    /// Programs that have nothing to do with the trial, as far as the lab knows, each with the cores that it used.
+    /// Programs that are not part of the trial, as far as the lab knows, each with the cores that it used.
     fn named_neighbours(&self) -> String {
         let named = self.neighbours.iter().take(NEIGHBOURS_SHOWN_MAX);
         first_few(named.map(|(name, cores)| format!("{} {}", sanitize(name), number(*cores))), ", ")
@@ -144,7 +144,7 @@ impl<'a> CoreUsage<'a> {
             (strangers, Some(others), named),
         ];
         let mut told = String::new();
-        // Who used next to nothing is no reason.
+        // A program that used next to nothing is no cause.
         for (who, cores, more) in users {
             let Some(cores) = cores.filter(|cores| *cores >= CORES_REPORTED_MIN) else { continue };
             told += &match told.is_empty() {
@@ -161,7 +161,7 @@ impl<'a> CoreUsage<'a> {
     }
 }
 
-/// Cores that a program kept busy, over all of these times: in seconds without a word of it there was nothing to tell.
+/// Cores that a program used, over all of these times: seconds without a value count as zero.
 fn mean_cores(series: &Series, times: &TimeRanges) -> Option<f64> {
     let told = sum_at(series, |t_s| times.contains(t_s));
     (times.total_s() > 0.0).then(|| told * SAMPLER_EVERY.as_secs_f64() / times.total_s())
@@ -200,7 +200,7 @@ fn cpu_throttled(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate>
     Some(case.build(refuted_by, "Raise the share ([target.limits]), or have the target do less for each request."))
 }
 
-/// The target used all the processor time that it may use.
+/// The target used all the CPU time that it may use.
 fn cpu_saturated(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> {
     let used = cores.server?;
     let series = view.series(&format!("process.{SERVER}.cpu_cores"))?;
@@ -230,12 +230,12 @@ fn cpu_saturated(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate>
     )
 }
 
-/// One thread of the target is busy all the time while other cores idle.
+/// One thread of the target is busy all the time while other cores are idle.
 fn one_core(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> {
     let series = view.series(&format!("process.{SERVER}.cpu_cores"))?;
     let at_one_s = time_when_s(series, &cores.busy, |used| ONE_CORE.contains(&used));
     let lasts = at_one_s >= CPU_SUSTAINED_MIN_S && at_one_s >= ONE_CORE_SHARE_MIN * cores.busy.total_s();
-    // Where one core is all there is, the findings above speak of it.
+    // If there is only one core, the findings above cover it.
     if cores.allowed < 2.0 * ONE_CORE.start() || !lasts || cores.is_machine_full() || !has_impact(view) {
         return None;
     }
@@ -256,7 +256,7 @@ fn one_core(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> {
 /// All cores of the machine were in use, and most of them not by the target.
 fn machine_full(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> {
     let used = cores.used?;
-    // A lab that works at its own limit is told of below.
+    // A lab at its own limit is covered below.
     let is_lab = cores.is_lab_full(view.input.workers) && cores.generator.unwrap_or(0.0) >= used / 2.0;
     if !cores.is_machine_full() || cores.is_mostly_server() || is_lab || !has_impact(view) {
         return None;
@@ -344,12 +344,12 @@ fn generator_behind(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candida
     Some(case.build(refuted_by, &advice))
 }
 
-/// Whether anything waited, failed or stayed below its plan, so that a full processor matters.
+/// Whether anything waited, failed or stayed below its plan, so that a full CPU matters.
 fn has_impact(view: &RunView<'_>) -> bool {
     let arrivals = view.arrivals();
     let generator = &view.input.results.generator;
     let is_closed = view.input.load_steps.iter().any(|part| part.clients.is_some());
-    // What a limiter denies it denies on an idle machine as well.
+    // A limiter denies on an idle machine as well.
     let has_errors = arrivals.share(arrivals.errors) >= REFUSED_SHARE_MIN;
     let is_held_up = generator.not_sent > 0 || arrivals.share(generator.capped) >= REFUSED_SHARE_MIN;
     let is_late = generator.schedule_lag_ms.p99_or_max().is_some_and(|lag| lag > generator.lag_p99_max_ms);

@@ -1,6 +1,6 @@
-//! What faults did, and for how long: from the moment of a fault to the first second in which answers came as they
-//! did before it. What happens in that time is the fault's, and no other finding looks at it. Refuses to judge whether
-//! a fault should have been survived.
+//! What faults did, and for how long: from the moment of a fault to the first second in which responses were as before.
+//! What happens in that time is attributed to the fault, and no other finding uses it. Does not evaluate whether a
+//! fault should have been survived.
 
 use super::format::{counted, moment, share, time};
 use super::series::{TimeRanges, area, mean, value_at};
@@ -13,36 +13,37 @@ use super::{Candidate, CandidateBuilder};
 use crate::aggregate::{LoadStepFigures, Series, Timeline};
 use crate::record::timeline::FaultRow;
 
-/// Faults that are told one by one.
+/// Faults that are listed one by one.
 const LISTED_MAX: usize = 5;
 
 /// What one fault did.
 #[derive(Clone, Debug)]
 pub(super) struct Disturbance<'a> {
     fault: &'a FaultRow,
-    /// From the fault until answers were as before, or until the load was over; empty where nobody felt it.
+    /// From the fault until responses were as before, or until the load was over; empty if the fault had no effect.
     pub(super) window_s: (f64, f64),
-    /// Whether they were as before again.
+    /// Whether responses were as before again.
     has_recovered: bool,
     /// The whole seconds of that time.
     seconds: (f64, f64),
     /// Arrivals that ended with errors in them, beyond the rate before.
     errors: f64,
-    /// How long the slowest good answers in that time took, in milliseconds, where that is longer than before the fault.
+    /// How long the slowest successful responses in that time took, in milliseconds, if that is longer than before the
+    /// fault.
     slowest_ms: Option<f64>,
     /// How long they took before the fault.
     baseline_ms: Option<f64>,
 }
 
-/// Answers over time, of all operations.
+/// Responses over time, of all operations.
 struct ResponseSeries<'a, 'b> {
     ops: &'b [OpSeries<'a>],
-    /// When nobody knows what ended.
+    /// Times for which it is not known what ended.
     unrecorded: TimeRanges,
     in_flight: Option<&'a Series>,
 }
 
-/// Answers before a fault.
+/// Responses before a fault.
 struct Baseline {
     ok_per_s: f64,
     errors_per_s: f64,
@@ -59,11 +60,11 @@ pub(super) fn disturbances<'a>(timeline: &'a Timeline, ops: &[OpSeries<'a>]) -> 
 }
 
 impl<'a> Disturbance<'a> {
-    /// None where there was no load before or after the fault.
+    /// None if there was no load before or after the fault.
     fn from_fault(fault: &'a FaultRow, answers: &ResponseSeries<'a, '_>) -> Option<Self> {
         let before = Baseline::before_fault(fault.t_s, answers)?;
         let last_s = answers.last_s()?;
-        // A row says what ended in a second, so the fault's own second is the first that can show it.
+        // A row covers what ended in a second, so the fault's own second is the first that can show its effect.
         let first_s = fault.t_s.floor();
         let felt_s =
             seconds(first_s, last_s.min(first_s + EFFECT_WITHIN_S)).find(|t_s| before.is_disturbed(*t_s, answers));
@@ -85,7 +86,8 @@ impl<'a> Disturbance<'a> {
         })
     }
 
-    /// The same while the run goes on to `now_s`: what is not over yet goes on, and what is not felt yet may be.
+    /// The same while the run continues at `now_s`: an effect that is not over continues, and one that is not visible
+    /// yet may still appear.
     pub(super) fn window_until_s(&self, now_s: f64) -> (f64, f64) {
         let is_new = now_s < self.fault.t_s + EFFECT_WITHIN_S;
         let end_s = if self.has_recovered && !is_new { self.window_s.1 } else { now_s.max(self.window_s.1) };
@@ -101,7 +103,7 @@ impl<'a> Disturbance<'a> {
         self.duration_s() > 0.0 && (self.errors >= 1.0 || is_late || self.duration_s() >= DISTURBED_MIN_S)
     }
 
-    /// Arrivals that were never sent in that time: those of parts that were over before answers were as before.
+    /// Arrivals that were never sent in that time: those of load steps that were over before responses were as before.
     fn not_sent(&self, parts: &[LoadStepFigures]) -> u64 {
         let (from_s, to_s) = self.window_s;
         let ended = parts.iter().filter(|part| (from_s..=to_s).contains(&(part.start_s + part.length_s)));
@@ -121,7 +123,7 @@ impl<'a> Disturbance<'a> {
             let before = self.baseline_ms.map_or_else(String::new, |ms| format!(" ({} before)", time(ms / 1000.0)));
             format!(", good answers that took up to {}{before}", time(late_ms / 1000.0))
         });
-        // Figures come once a second: when in it, nobody knows.
+        // Figures come once a second: the moment within it is unknown.
         let back = match self.has_recovered {
             true => format!("answers were as before again within {} s", self.duration_s().ceil()),
             false => "answers were not as before until the load was over".to_owned(),
@@ -147,7 +149,7 @@ impl<'a> ResponseSeries<'a, '_> {
         self.ops.iter().filter_map(|op| value_at(op.latency_p99_ms?, t_s)).max_by(f64::total_cmp)
     }
 
-    /// Whether requests were under way and none of them ended for two seconds.
+    /// Whether requests were in flight and none of them ended for two seconds.
     fn is_silent(&self, t_s: f64) -> bool {
         let times = TimeRanges::new([(t_s, t_s + 2.0)]);
         if times.difference(&self.unrecorded) != times {
@@ -174,7 +176,7 @@ impl Baseline {
         (!times.is_empty() && ok_per_s > 0.0).then_some(Self { ok_per_s, errors_per_s, latency_p99_ms: slow })
     }
 
-    /// Whether a second is not as it was before. A lower rate alone says nothing: the plan may have asked for less.
+    /// Whether a second differs from before. A lower rate alone means nothing: the plan may have requested less.
     fn is_disturbed(&self, t_s: f64, answers: &ResponseSeries<'_, '_>) -> bool {
         let second = TimeRanges::new([(t_s, t_s + 1.0)]);
         let is_slow = answers.ok(&second) > 0.0 && !self.is_fast_enough(t_s, answers);
@@ -182,7 +184,7 @@ impl Baseline {
         self.has_new_errors(&second, answers) || is_slow || is_silent
     }
 
-    /// Whether a second is as it was before: answers come, good ones, and as quickly.
+    /// Whether a second is as before: successful responses arrive, and as quickly.
     fn has_recovered(&self, t_s: f64, answers: &ResponseSeries<'_, '_>) -> bool {
         let second = TimeRanges::new([(t_s, t_s + 1.0)]);
         answers.ok(&second) > 0.0 && !self.has_new_errors(&second, answers) && self.is_fast_enough(t_s, answers)
@@ -200,7 +202,7 @@ impl Baseline {
     }
 }
 
-/// The beginnings of seconds from one to another, both among them.
+/// The starts of the seconds of a range, both ends included.
 fn seconds(from_s: f64, to_s: f64) -> impl Iterator<Item = f64> {
     let count = if to_s >= from_s { (to_s - from_s) as u64 + 1 } else { 0 };
     (0..count).map(move |second| from_s + second as f64)
@@ -213,7 +215,7 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     let parts = view.input.load_steps;
     let not_sent: u64 = felt.iter().map(|one| one.not_sent(parts)).max().unwrap_or(0);
     let arrivals = view.arrivals();
-    // Each arrival is lost once, whatever number of faults was at work.
+    // Each arrival is lost once, however many faults were active.
     let errors: f64 = felt.iter().map(|one| one.errors).sum();
     let together = TimeRanges::new(felt.iter().map(|one| one.seconds));
     let at_most: f64 = view.ops.iter().filter_map(|op| Some(area(op.errors?, &together).0)).sum();

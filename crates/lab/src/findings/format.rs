@@ -1,5 +1,4 @@
-//! Numbers as they stand in sentences: three digits that matter, and a unit that fits. Refuses to know what they
-//! measure.
+//! Numbers as written in sentences: three significant digits, and a suitable unit. Does not know what they measure.
 
 pub(crate) use crate::report::format::{count, counted};
 
@@ -10,11 +9,11 @@ pub(super) fn time(seconds: f64) -> String {
 
 /// A moment of the trial: `24.0 s`.
 pub(super) fn moment(t_s: f64) -> String {
-    // A hair before the start is the start.
+    // Rounding errors before the start are shown as the start.
     format!("{:.1} s", if t_s.abs() < 0.05 { 0.0 } else { t_s })
 }
 
-/// A share: `87 %`, `0.4 %`; beyond twice the whole how many times it: `3.62 times`.
+/// A share: `87 %`, `0.4 %`; above 200 % as a factor: `3.62 times`.
 pub(crate) fn share(share: f64) -> String {
     if share >= 2.0 { format!("{} times", number(share)) } else { format!("{} %", number(share * 100.0)) }
 }
@@ -29,8 +28,8 @@ pub(super) fn bytes(bytes: f64) -> String {
     }
 }
 
-/// A number with three digits that matter; a great one without a fraction, none that is not zero as zero, and a dash for
-/// what is no number.
+/// A number with three significant digits; a large one without a fraction, a nonzero one never as zero, and a dash for
+/// NaN and infinity.
 pub(super) fn number(value: f64) -> String {
     match value.abs() {
         size if !size.is_finite() => "-".to_owned(),

@@ -1,6 +1,6 @@
-//! Where time goes between a request and its answer: waiting for a pool's place, in the store, for a turn of the
-//! scheduler, or for somebody else. Each accuses one stage and must acquit the one behind it. Refuses to look at
-//! processors: when they are used up, `processor` says so and everything here is a consequence.
+//! Where time goes between a request and its response: waiting for a pool's slot, in the store, for the scheduler, or
+//! for a dependency. Each check blames one stage and must rule out the stage after it. Does not look at CPUs: when they
+//! are used up, `cpu` reports it and everything here is a consequence.
 
 use super::format::{number, share, time};
 use super::roles::{RoleSeries, RoleTiming};
@@ -18,7 +18,7 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     pools.chain(others.into_iter().flatten()).collect()
 }
 
-/// A number of places that something waits for and then holds.
+/// A pool of slots that requests wait for and then hold.
 struct Pool {
     wait_role: &'static str,
     hold_role: &'static str,
@@ -42,13 +42,13 @@ const POOLS: [Pool; 2] = [
     },
 ];
 
-/// A stage in the times of one pressure, and what it explains.
+/// A role's time during one kind of pressure, and what it explains.
 struct RoleImpact<'a> {
     role: RoleSeries<'a>,
     busy: RoleTiming,
-    /// In calm times, where there were any.
+    /// In calm times, if there were any.
     calm: Option<RoleTiming>,
-    /// Of the time of requests, or of pieces.
+    /// Of the time of requests, or of work items.
     share: f64,
     /// What it is a part of, in words.
     part_of: String,
@@ -73,8 +73,8 @@ fn busy_and_calm(took: RoleTiming, calm: Option<RoleTiming>) -> String {
     }
 }
 
-/// How a role took its time, where it took at least so long, as a part of requests or, where they were not the ones
-/// that it held up, of pieces of work; none below a least share.
+/// How a role spent its time, if it took at least `least_s`, as a part of requests or, if requests were not delayed by
+/// it, of work items; none below a minimum share.
 fn role_impact<'a>(view: &RunView<'a>, name: &str, least_s: f64, least_share: f64) -> Option<RoleImpact<'a>> {
     let role = view.role(name)?;
     let by_requests = timing_under_pressure(&role, &view.requests, least_s).and_then(|(took, calm)| {
@@ -92,7 +92,7 @@ fn role_impact<'a>(view: &RunView<'a>, name: &str, least_s: f64, least_share: f6
     by_requests.into_iter().chain(by_work).find(|seen| seen.share >= least_share)
 }
 
-/// A role over one pressure, where it took at least so long for long enough.
+/// A role during one kind of pressure, if it took at least this long for long enough.
 fn timing_under_pressure(
     role: &RoleSeries<'_>,
     pressed: &PressureTimes,
@@ -103,7 +103,7 @@ fn timing_under_pressure(
     RunView::is_sustained(lasting_s, &pressed.busy).then(|| (took, role.timing(&pressed.calm)))
 }
 
-/// The wait grew beyond what is waited for, and what is held meanwhile takes no longer than it should.
+/// The wait grew beyond the use that follows it, and the use takes no longer than it should.
 fn pool_starved(view: &RunView<'_>, pool: &Pool) -> Option<Candidate> {
     let wait = role_impact(view, pool.wait_role, WAIT_MIN_S, SHARE_MIN)?;
     let hold = view.role(pool.hold_role);
@@ -138,7 +138,7 @@ fn pool_starved(view: &RunView<'_>, pool: &Pool) -> Option<Candidate> {
     Some(case.build(refuted_by, pool.advice))
 }
 
-/// Whether what stands behind a pool is itself slow, and slower than in calm times.
+/// Whether what a pool's slots are used for is itself slow, and slower than in calm times.
 fn is_slow_and_grown(took: RoleTiming, calm: Option<RoleTiming>) -> bool {
     took.mean_s >= STORE_SLOW_S && calm.is_some_and(|calm| took.mean_s >= GREW_MIN * calm.mean_s)
 }
@@ -190,7 +190,7 @@ fn commits<'a>(view: &RunView<'a>) -> Option<(RoleImpact<'a>, f64, String)> {
     let wait_s = view.role("commit_wait").and_then(|wait| wait.timing(&view.busy())).map_or(0.0, |wait| wait.mean_s);
     let by_requests = timing_under_pressure(&role, &view.requests, STORE_SLOW_S).and_then(|(took, calm)| {
         let busy = &view.requests.busy;
-        // A request that is shorter than a commit has none in it, however long others wait for theirs.
+        // A request that is shorter than a commit contains none, however long others wait for theirs.
         let part = view.share_of_requests(took.mean_s, busy).filter(|part| part.share >= SHARE_MIN)?;
         let explained = (part.share * (took.mean_s + wait_s) / took.mean_s).min(1.0);
         let words = format!("{} of the time of requests, most of it in {}", share(explained), part.op);
@@ -236,7 +236,7 @@ fn queries_slow(view: &RunView<'_>) -> Option<Candidate> {
     )
 }
 
-/// Tasks that are ready to run come late to their turn.
+/// Tasks that are ready to run are scheduled late.
 fn scheduler_late(view: &RunView<'_>) -> Option<Candidate> {
     let role = view.role("scheduler_delay")?;
     let pressures = [&view.requests, &view.work];
@@ -246,7 +246,7 @@ fn scheduler_late(view: &RunView<'_>) -> Option<Candidate> {
         is_new.then_some((took, calm, &pressed.busy))
     });
     let (took, calm, busy) = late.max_by(|a, b| a.0.mean_s.total_cmp(&b.0.mean_s))?;
-    // How often a request waits for its turn is not told; once, at least.
+    // How often a request waits for the scheduler is not known; at least once.
     let part = view.share_of_requests(took.mean_s, busy);
     let explains = part.as_ref().map_or(SHARE_MIN, |part| part.share.max(SHARE_MIN));
     let beside =
@@ -261,7 +261,7 @@ fn scheduler_late(view: &RunView<'_>) -> Option<Candidate> {
     Some(case.build(refuted_by, advice))
 }
 
-/// What is called takes long or answers late, while nothing of the target's own does.
+/// Calls to a dependency take long or are answered late, while nothing of the target's own does.
 fn dependency_slow(view: &RunView<'_>) -> Option<Candidate> {
     let calls = role_impact(view, "dependency_time", WAIT_MIN_S, CALL_SHARE_MIN)?;
     let busy = view.busy();
@@ -300,7 +300,7 @@ fn late_share(view: &RunView<'_>, calls: &RoleImpact<'_>, busy: &TimeRanges) -> 
     Some((late_per_s / per_s).min(1.0))
 }
 
-/// The quicker and the slower fifth of the looks, where calls got much slower or quicker during the run.
+/// The quicker and the slower fifth of the samples, if calls got much slower or quicker during the run.
 fn change_during_run(looks_s: &[f64]) -> Option<(f64, f64)> {
     let fifth = looks_s.len() / 5;
     let (quick, slow) = (*looks_s.get(fifth)?, *looks_s.get(looks_s.len().checked_sub(1 + fifth)?)?);

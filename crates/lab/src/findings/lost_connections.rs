@@ -1,5 +1,5 @@
-//! Held connections that did not stay: lost while a phase held them, or between two phases of which the later one goes on
-//! with what the earlier one left. Refuses to say why: only who ended them, and when.
+//! Held connections that did not stay open: lost while a phase held them, or between two phases of which the later one
+//! takes over the connections of the earlier one. Does not explain the cause: only which side ended them, and when.
 
 use super::format::{count, counted, moment, share};
 use super::thresholds::LOST_SHARE_MIN;
@@ -7,18 +7,18 @@ use super::view::RunView;
 use super::{Candidate, CandidateBuilder};
 use crate::aggregate::HeldFigures;
 
-/// Phases whose losses are told one by one.
+/// Phases whose losses are listed one by one.
 const LISTED_MAX: usize = 5;
 
-/// Connections that were lost in one place.
+/// Connections that were lost in one phase, or after it.
 struct Loss<'a> {
     phase: &'a str,
-    /// The phase that went on with the rest, where they were lost between the two.
+    /// The phase that took the rest over, if they were lost between the two.
     next: Option<&'a str>,
     held: &'a HeldFigures,
     closed: u64,
     dropped: u64,
-    /// How many there were.
+    /// How many connections there were.
     total: u64,
 }
 

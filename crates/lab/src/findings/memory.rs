@@ -1,5 +1,5 @@
-//! Memory: what a piece of work takes, whether it came back, and whether there was enough. Refuses to call growth
-//! that does not matter a finding.
+//! Memory: how much a work item takes, whether it was released, and whether there was enough. Growth that does not
+//! matter is not a finding.
 
 use super::format::{bytes, counted, moment, number, share};
 use super::series::{TimeRanges, mean, steps, times_when, value_at};
@@ -17,7 +17,7 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     [memory_cap(view, rss, line.as_ref()), memory_per_work(view, rss, line.as_ref())].into_iter().flatten().collect()
 }
 
-/// The number of pieces in the target's memory at a moment: by its own count, or by the lab's.
+/// The number of work items in the target's memory at a moment: by its own count, or by the lab's.
 fn work_in_memory<'a>(view: &RunView<'a>) -> Option<&'a Series> {
     let own = view.role("work_in_memory").and_then(|role| role.gauge());
     own.or_else(|| match view.input.results.work.keys().collect::<Vec<_>>().as_slice() {
@@ -30,7 +30,7 @@ fn work_in_memory<'a>(view: &RunView<'a>) -> Option<&'a Series> {
 struct LinearFit {
     bytes_per_item: f64,
     base_bytes: f64,
-    /// The share of the variance that the line explains.
+    /// The share of the variance that the fit explains.
     r_squared: f64,
     max_items: f64,
 }
@@ -76,12 +76,12 @@ impl LinearFit {
     }
 }
 
-/// The kernel killed the target for its memory, or it stood at its limit.
+/// The kernel killed the target for its memory, or it reached its limit.
 fn memory_cap(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -> Option<Candidate> {
     let pressure = view.input.limit_counters;
     let limit = view.input.limits.memory_bytes.or(view.input.machine.memory_bytes).map(|limit| limit as f64);
     let (peak_s, rss_peak) = rss.peak()?;
-    // What a limit counts is not what is resident: pages that others share are not in it.
+    // What a limit counts is not what is resident: shared pages are not in it.
     let peak = pressure.memory_peak_bytes.map_or(rss_peak, |peak| peak as f64);
     let kills = pressure.oom_kills.unwrap_or(0);
     let is_near = |least: f64| limit.is_some_and(|limit| rss_peak >= least * limit);
@@ -120,7 +120,7 @@ fn memory_cap(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -> Opt
     Some(case.build(refuted_by, advice))
 }
 
-/// Memory follows the work in it, or did not come back after it.
+/// Memory follows the work in it, or was not released after it.
 fn memory_per_work(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -> Option<Candidate> {
     let limit = view.input.limits.memory_bytes.or(view.input.machine.memory_bytes)? as f64;
     let (first, (peak_s, peak)) = (rss.first()?, rss.peak()?);
@@ -158,7 +158,7 @@ fn memory_per_work(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -
     Some(case.build(refuted_by, advice))
 }
 
-/// Memory once all work has ended and some time has passed, where the trial looked that long.
+/// Memory once all work has ended and some time has passed, if the trial sampled that long.
 fn bytes_after_drain(view: &RunView<'_>, rss: &Series) -> Option<f64> {
     let work = work_in_memory(view)?;
     let ended_s = times_when(work, |pieces| pieces >= 1.0).last_s()?;

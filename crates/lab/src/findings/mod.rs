@@ -1,10 +1,10 @@
-//! What broke: findings from the timeline, each with its evidence and what would refute it. Pure. Refuses to name a
-//! bottleneck that the figures do not show: a healthy run has no findings.
+//! Findings: bottlenecks from the timeline, each with its evidence and what would refute it. Pure. Names no bottleneck
+//! that the figures do not show: a healthy run has no findings.
 //!
-//! How a cause is told from its consequences: every kind looks at the time in which the target was busy (see
-//! `view`), compares what it accuses with what it must acquit (a wait for the pool with the query behind it, a queue
-//! with the run time behind it), and says how much of what clients or pieces of work lost it explains. A finding
-//! whose cause was found as well is left out (`EXPLAINS`); the others stand in the order of what they explain.
+//! How a cause is told from its consequences: every kind uses the time in which the target was busy (see `view`),
+//! compares the suspect with its alternative (a wait for the pool with the query after it, a queue with the run time
+//! after it), and says how much of the loss of clients or work items it explains. A finding whose cause was found as
+//! well is left out (`CONSEQUENCES`); the others are ordered by what they explain.
 
 mod cpu;
 mod fault_effects;
@@ -36,14 +36,13 @@ pub use outages::CurrentOutage;
 pub use roles::{ROLE_METRICS, metric_names};
 use view::RunView;
 
-/// A sentence about the bottleneck that the figures support.
+/// A bottleneck that the figures support.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The stable name of its kind: `pool_starved`, `generator_behind`.
     pub code: String,
-    /// The sentence.
     pub sentence: String,
-    /// The figures that it rests on.
+    /// The figures on which it rests.
     pub evidence: Vec<Evidence>,
     /// What one would see if it were wrong.
     pub refuted_by: String,
@@ -51,7 +50,7 @@ pub struct Finding {
     pub advice: String,
 }
 
-/// A figure that a finding rests on.
+/// A figure on which a finding rests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Its name on the timeline or in the record.
@@ -60,18 +59,17 @@ pub struct Evidence {
     pub says: String,
 }
 
-/// Everything that findings are made from.
+/// Everything that findings are computed from.
 #[derive(Clone, Copy, Debug)]
 pub struct FindingsInput<'a> {
     /// The figures of the run.
     pub results: &'a Results,
-    /// Its parts.
     pub load_steps: &'a [LoadStepFigures],
     /// Its errors by kind, each with a sample.
     pub errors: &'a [ErrorGroup],
     /// Its figures over time, and the faults that were carried out.
     pub timeline: &'a Timeline,
-    /// Which metrics mean what, where the scenario says so.
+    /// Which metrics mean what, if the scenario says so.
     pub metric_roles: &'a MetricRoles,
     /// Where it ran.
     pub machine: &'a Machine,
@@ -79,37 +77,38 @@ pub struct FindingsInput<'a> {
     pub limits: TargetLimits,
     /// What those limits did to it.
     pub limit_counters: LimitCounters,
-    /// Processes of the trial that ended while it ran, by a fault or not.
+    /// Processes of the trial that exited while it ran, by a fault or not.
     pub process_exits: &'a [ProcessExit],
     /// Workers of the lab: each uses one core at most.
     pub workers: usize,
-    /// Whether a status denies somewhere (429), as limiters do; what an answer of success says may deny for any reason.
+    /// Whether some step treats a status (429) as a denial, as limiters send it; a denial by the body of a success may
+    /// have any reason.
     pub denies_by_status: bool,
 }
 
-/// What the limits of a run did to the target, as the kernel counted it; nothing where nobody knows.
+/// What the limits of a run did to the target, as the kernel counted it; none if unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitCounters {
     /// Processes that the kernel killed because the memory was used up.
     pub oom_kills: Option<u64>,
-    /// The most memory that was in use, in bytes.
+    /// The peak memory usage, in bytes.
     pub memory_peak_bytes: Option<u64>,
     /// Periods in which the target wanted to run.
     pub cpu_periods: Option<u64>,
     /// Of those: periods in which it had to wait because its share was used up.
     pub cpu_throttled_periods: Option<u64>,
-    /// How long its threads waited for that reason, added up, in microseconds.
+    /// How long its threads waited for that reason, summed, in microseconds.
     pub cpu_throttled_us: Option<u64>,
 }
 
-/// A process of the trial that ended while it ran.
+/// A process of the trial that exited while it ran.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProcessExit {
     /// Its name: `server`, or that of a `[[process]]`.
     pub process: String,
-    /// When, in seconds from the start of the plan.
+    /// In seconds from the start of the plan.
     pub t_s: f64,
-    /// The signal that ended it; none when it ended by itself.
+    /// The signal that ended it; none if it exited by itself.
     pub signal: Option<i32>,
 }
 
@@ -117,30 +116,29 @@ pub struct ProcessExit {
 #[derive(Clone, Debug)]
 struct Candidate {
     finding: Finding,
-    /// The share of the loss that it explains, from 0 to 1; 0 is worth knowing, and nothing was lost.
+    /// The share of the loss that it explains, from 0 to 1; 0 if it is worth knowing but nothing was lost.
     explained_share: f64,
     rank: FindingRank,
 }
 
-/// What is told first, whatever explains most.
+/// Which findings come first, whatever explains most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum FindingRank {
-    /// The target ended: everything after that is a consequence.
+    /// The target exited: everything after that is a consequence.
     TargetExited,
-    /// Nothing but errors came: the lab's lateness makes none.
+    /// Every response was an error: the lab's lateness causes none.
     Failed,
-    /// It puts the figures of the whole run in doubt.
+    /// It casts doubt on the figures of the whole run.
     Validity,
-    /// The target answered nobody, or nobody well, for a while: whatever was short meanwhile comes behind that.
+    /// The target answered no request, or none successfully, for a while: shortages in that time come after it.
     Outage,
     /// Everything else.
     Cause,
 }
 
-/// Kinds of findings and, behind each, the kinds that are its consequences: where the first is found, the others say
-/// nothing new.
+/// Kinds of findings, each with the kinds that are its consequences: if the first is found, the others add nothing.
 const CONSEQUENCES: [(&str, &[&str]); 10] = [
-    // Without a processor everything waits, so no wait can be blamed.
+    // Without a CPU everything waits, so no wait can be blamed.
     (
         "cpu_throttled",
         &[
@@ -154,24 +152,24 @@ const CONSEQUENCES: [(&str, &[&str]); 10] = [
         ],
     ),
     ("cpu_saturated", &["scheduler_late", "pool_starved", "store_slow", "queue_behind", "dependency_slow"]),
-    // What others leave of the machine is little, but a queue that stays at its ceiling and a pool whose places are
-    // held for a moment show the same on an idle one.
+    // Others leave little of the machine, but a queue that stays at its ceiling and a pool whose connections are held
+    // briefly look the same on an idle machine.
     ("machine_full", &["scheduler_late", "store_slow", "dependency_slow"]),
     // One thread that does all the work of a small pool is busy all the time.
     ("pool_starved", &["one_core"]),
-    // Whoever waits for the disk keeps its connection meanwhile, and its worker.
+    // A request that waits for the disk keeps its connection meanwhile, and its worker.
     ("store_slow", &["pool_starved", "queue_behind", "one_core"]),
-    // Work that waits for others keeps its worker meanwhile.
+    // Work that waits for a dependency keeps its worker meanwhile.
     ("dependency_slow", &["queue_behind"]),
-    // Whoever is killed hangs up on everybody.
+    // A killed process closes all its connections.
     ("memory_cap", &["memory_per_work", "connections_lost", "only_errors", "target_silent"]),
     ("errors_after_fault", &["connections_lost"]),
     ("late_after_fault", &["connections_lost"]),
-    // Whoever has no file left accepts nobody.
+    // A process that has no file left accepts no connection.
     ("descriptors_exhausted", &["accept_queue_full"]),
 ];
 
-/// Everything that the figures support, what explains most first.
+/// Everything that the figures support, ordered by what explains most.
 #[must_use]
 pub fn find_bottlenecks(input: &FindingsInput<'_>) -> Vec<Finding> {
     let view = RunView::new(input);
@@ -199,7 +197,6 @@ pub fn find_bottlenecks(input: &FindingsInput<'_>) -> Vec<Finding> {
     found.into_iter().map(|candidate| candidate.finding).collect()
 }
 
-/// A candidate in the making.
 struct CandidateBuilder {
     candidate: Candidate,
 }

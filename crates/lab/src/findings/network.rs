@@ -1,5 +1,5 @@
-//! What the machine's network refused before any program saw it: packets for which a processor's backlog had no room, and
-//! connections for which a listener's queue had none. Refuses to know whose packets they were: the machine counts all
+//! What the machine's network dropped before any program received it: packets for which a CPU's backlog had no room,
+//! and connections for which a listener's queue had none. Does not know whose packets they were: the machine counts all
 //! of them together.
 
 use super::format::{count, counted};
@@ -10,15 +10,15 @@ use super::view::RunView;
 use super::{Candidate, CandidateBuilder};
 use crate::aggregate::Statistics;
 
-/// What a connection says whose packets were lost for too long, or that was never taken up.
+/// Error texts of a connection whose packets were lost for too long, or that was never accepted.
 const LOST_CONNECTION_TEXTS: [&str; 5] = ["reset by peer", "os error 104", "was lost", "no answer within", "timed out"];
 
 pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     [packet_backlog(view), accept_queue(view)].into_iter().flatten().collect()
 }
 
-/// A processor had more packets waiting than its backlog holds. Timers of the kernel that go off together are enough: each
-/// idle connection asks by keepalive whether the other side is there, and three lost questions end it.
+/// A CPU had more packets waiting than its backlog holds. Kernel timers that fire together are enough: each idle
+/// connection sends keepalive probes, and three lost probes end it.
 fn packet_backlog(view: &RunView<'_>) -> Option<Candidate> {
     let dropped = sum_of_figure(view, "machine.packets_dropped").filter(|sum| *sum >= PACKETS_DROPPED_MIN)?;
     let sentence = format!(
@@ -38,8 +38,8 @@ fn packet_backlog(view: &RunView<'_>) -> Option<Candidate> {
     Some(case.build(refuted_by, advice))
 }
 
-/// A listener had more connections waiting to be accepted than its queue holds. The machine counts those of all programs: where
-/// nothing of this trial failed or came a retransmission late, it was another one's.
+/// A listener had more connections waiting to be accepted than its queue holds. The machine counts those of all
+/// programs: if nothing of this trial failed or came a retransmission late, it was another program's queue.
 fn accept_queue(view: &RunView<'_>) -> Option<Candidate> {
     let refused = sum_of_figure(view, "machine.listen_overflows").filter(|sum| *sum > 0.0 && has_impact(view))?;
     let connections = counted(refused as u64, "connection");
@@ -56,12 +56,12 @@ fn accept_queue(view: &RunView<'_>) -> Option<Candidate> {
     Some(case.build(refuted_by, advice))
 }
 
-/// Whether anything failed, or took as long as a connection does whose first packet was lost.
+/// Whether anything failed, or took as long as a connection whose first packet was lost.
 fn has_impact(view: &RunView<'_>) -> bool {
     let is_late = |times: &Statistics| times.max.is_some_and(|max| max >= SYN_RETRANSMIT_MS);
     let results = view.input.results;
     let has_failed = results.journeys.values().any(|journey| journey.op.errors > 0);
-    // How long a paced journey takes is its own doing.
+    // The duration of a paced journey depends on the journey itself.
     let whole = results.journeys.values().filter(|journey| !journey.paced).map(|journey| &journey.op);
     let mut ops = whole.chain(results.journeys.values().flat_map(|journey| journey.steps.values()));
     let mut held = results.phases.values().filter_map(|phase| phase.connections.as_ref());
@@ -70,7 +70,7 @@ fn has_impact(view: &RunView<'_>) -> bool {
         || held.any(|held| held.failed > 0 || is_late(&held.opening_ms))
 }
 
-/// What is lost, as far as errors say so.
+/// What was lost, as far as errors show it.
 fn lost_connections_case(view: &RunView<'_>, code: &str, sentence: String) -> CandidateBuilder {
     let (errors, groups) = errors_matching(view, &LOST_CONNECTION_TEXTS);
     groups.into_iter().fold(CandidateBuilder::new(code, view.arrivals().share(errors), sentence), |case, group| {

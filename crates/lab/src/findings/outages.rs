@@ -1,6 +1,6 @@
-//! Stretches in which the target answered nobody, or nobody well: requests were under way and none ended, or every one
-//! that ended had failed; told of a run that is over, and by the same rule of one that goes on. Refuses to say why, and to
-//! count a time in which the lab itself did not run, or a fault of the trial was at work.
+//! Periods in which the target answered no request, or none successfully: requests were in flight and none ended, or
+//! every one that ended had failed. Used for a finished run, and by the same rule for one in progress. Does not explain
+//! the cause, and does not count time in which the lab itself did not run, or a fault of the trial was active.
 
 use std::fmt;
 
@@ -14,10 +14,10 @@ use super::{Candidate, CandidateBuilder, FindingRank};
 use crate::aggregate::{Outage, Timeline};
 use crate::limits::SILENCE_REPORTED_EVERY;
 
-/// Stretches that are told one by one.
+/// Periods that are listed one by one.
 const LISTED_MAX: usize = 5;
 
-/// The target answers nobody at this moment, or nobody well.
+/// At this moment the target answers no request, or none successfully.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CurrentOutage {
     is_silent: bool,
@@ -26,14 +26,14 @@ pub struct CurrentOutage {
 }
 
 impl CurrentOutage {
-    /// What goes on at the end of this timeline, to which rows are still added, by journey.
+    /// The outage at the end of a timeline that is still growing, by journey.
     pub(crate) fn find(timeline: &Timeline, journeys: &[&str]) -> Option<Self> {
         let looked_s = timeline.looked_s()?;
         let ops: Vec<OpSeries<'_>> = journeys.iter().map(|name| OpSeries::from_timeline(name, timeline)).collect();
         let faults = disturbances(timeline, &ops);
         let faults = TimeRanges::new(faults.iter().map(|one| one.window_until_s(looked_s + 1.0)));
         let silences = silences(timeline, &ops, &faults);
-        // A silence that goes on is told of several times between two looks.
+        // A continuing silence is reported several times between two samples.
         let goes_on = |until_s: f64| until_s >= looked_s - 2.0 * SILENCE_REPORTED_EVERY.as_secs_f64();
         if let Some((since_s, _)) = silences.iter().find(|(_, until_s)| goes_on(*until_s)) {
             return Some(Self { is_silent: true, since_s: *since_s });
@@ -58,8 +58,8 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     [target_silent(view, &silences), only_errors(view, &outages)].into_iter().flatten().collect()
 }
 
-/// Where nothing ended for long enough to be told, the longest first: when the lab itself did not run or did not look, it
-/// may have.
+/// Where nothing ended for long enough to be reported, the longest first: responses may have ended while the lab itself
+/// did not run or did not sample.
 fn silences(timeline: &Timeline, ops: &[OpSeries<'_>], faults: &TimeRanges) -> Vec<(f64, f64)> {
     let unrecorded = timeline.unrecorded.requests.iter().chain(timeline.unrecorded.samples.iter());
     let not_the_targets = faults.intersection(&TimeRanges::new(unrecorded));
@@ -68,14 +68,15 @@ fn silences(timeline: &Timeline, ops: &[OpSeries<'_>], faults: &TimeRanges) -> V
         left.iter().collect::<Vec<_>>()
     });
     let mut found: Vec<(f64, f64)> = all.filter(|(from, to)| to - from >= SILENT_MIN_S).collect();
-    // Answers that come seldom leave pauses by chance.
+    // Infrequent responses leave pauses by chance.
     let usual_per_s = usual_rate(ops, &found);
     let is_missed = |(from, to): &(f64, f64)| usual_per_s * (to - from) >= SILENCE_MISSED_MIN;
     found.retain(|stretch| usual_per_s >= SILENCE_RATE_MIN && is_missed(stretch));
     longest_first(found)
 }
 
-/// Where all that ended had failed, for long enough to be told, the longest first. A pause of the lab makes no errors.
+/// Where everything that ended had failed, for long enough to be reported, the longest first. A pause of the lab causes
+/// no errors.
 fn outages(timeline: &Timeline, faults: &TimeRanges) -> Vec<(f64, f64)> {
     let seconds = |outage: &Outage| (outage.seconds.start as f64, outage.seconds.end as f64);
     let all = timeline.outages().iter().flat_map(|outage| {
@@ -127,7 +128,7 @@ fn only_errors(view: &RunView<'_>, stretches: &[(f64, f64)]) -> Option<Candidate
         }
         _ => format!("Every request failed: {} of {}.", count(arrivals.errors), count(arrivals.ended)),
     };
-    // The lab's lateness makes no errors, but its own want of ports and files does.
+    // The lab's lateness causes no errors, but its own lack of ports and files does.
     let is_own = [&NO_PORT_TEXTS[..], &NO_FILE_TEXTS[..]].iter().any(|words| errors_matching(view, words).0 > 0);
     let rank = if is_own { FindingRank::Outage } else { FindingRank::Failed };
     let explains = if is_all { 1.0 } else { share_of_run(view, stretches) };
@@ -152,7 +153,7 @@ fn only_errors(view: &RunView<'_>, stretches: &[(f64, f64)]) -> Option<Candidate
     Some(case.build(refuted_by, advice))
 }
 
-/// Good answers a second outside these stretches.
+/// Successful responses a second outside these periods.
 fn usual_rate(ops: &[OpSeries<'_>], stretches: &[(f64, f64)]) -> f64 {
     let mut per_s = 0.0;
     for op in ops {
@@ -166,7 +167,7 @@ fn usual_rate(ops: &[OpSeries<'_>], stretches: &[(f64, f64)]) -> f64 {
     per_s
 }
 
-/// How much of the run these stretches are.
+/// The share of the run that these periods cover.
 fn share_of_run(view: &RunView<'_>, stretches: &[(f64, f64)]) -> f64 {
     let length_s: f64 = stretches.iter().map(|(from, to)| to - from).sum();
     let points = view.series("load.in_flight").map(|series| series.points.as_slice()).unwrap_or_default();

@@ -1,5 +1,6 @@
-//! More arrivals than the target answers: a part of the trial at a rate, whose answers come at a lower one, second after
-//! second, while what is under way grows to its cap or past the end of the part. Refuses to say what the target is short of.
+//! More arrivals than the target answers: a load step at a rate whose responses come at a lower rate, second after
+//! second, while the number in flight grows to its cap or past the end of the load step. Does not say which resource
+//! the target lacks.
 
 use super::format::{count, moment, number, time};
 use super::series::{TimeRanges, value_at};
@@ -9,16 +10,16 @@ use super::{Candidate, CandidateBuilder};
 use crate::aggregate::LoadStepFigures;
 use crate::report::format::sanitize;
 
-/// Parts that are told one by one.
+/// Load steps that are listed one by one.
 const LISTED_MAX: usize = 5;
 
-/// A part that asked for more than was answered.
+/// A load step that requested more than was answered.
 struct OverloadedStep<'a> {
     load_step: &'a LoadStepFigures,
     offered_per_s: f64,
-    /// Good answers in a usual second of it.
+    /// Successful responses in a typical second of it.
     answered_per_s: f64,
-    /// How much longer than its arrivals came its answers took to come.
+    /// How much longer than its arrivals its responses took to arrive.
     backlog_s: f64,
 }
 
@@ -62,8 +63,8 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
 }
 
 impl<'a> OverloadedStep<'a> {
-    /// None where the target kept up, or was held up for a while and not all the time; a search says itself which of its
-    /// levels were too much.
+    /// None if the target kept up, or was delayed for a while and not all the time; a search reports itself which of
+    /// its levels were too much.
     fn from_step(part: &'a LoadStepFigures, view: &RunView<'_>) -> Option<Self> {
         let offered_per_s = part.offered_per_s.filter(|per_s| *per_s > 0.0 && part.overload.is_none())?;
         let due_s = (part.op.count + part.not_sent) as f64 / offered_per_s;
@@ -74,7 +75,7 @@ impl<'a> OverloadedStep<'a> {
                 && other.start_s < end_s
                 && other.start_s + other.length_s > part.start_s + backlog_s
         };
-        // What several parts ask is not told apart.
+        // The load of overlapping load steps cannot be told apart.
         let is_alone = !view.input.load_steps.iter().any(overlaps);
         let is_late = backlog_s >= BACKLOG_MIN_S.max(BACKLOG_MIN * due_s);
         if !is_alone || !is_late {

@@ -1,6 +1,6 @@
-//! A queue that is behind: work waits for its turn far longer than its turn takes, the number under way stays at its
-//! ceiling, and each piece under way takes no longer than before. Then more workers would help, and a faster store
-//! would not. Refuses to blame workers that are slowed down by something else.
+//! A queue that is behind: work waits far longer than it runs, the number of running work items stays at its ceiling,
+//! and each of them takes no longer than before. Then more workers would help, and a faster store would not. Does not
+//! blame workers that are slowed down by something else.
 
 use super::format::{count, moment, number, share, time};
 use super::series::{TimeRanges, area, mean, steps, time_when_s, times_when};
@@ -21,11 +21,11 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
 /// One kind of work as the lab followed it.
 struct QueueStats<'a> {
     running: &'a Series,
-    /// When pieces waited, without the time that belongs to faults.
+    /// When work items waited, without the time that belongs to faults.
     queued: TimeRanges,
-    /// In the queue, in the mean over all pieces, in seconds.
+    /// In the queue, on average over all work items, in seconds.
     wait_s: f64,
-    /// Under way, likewise.
+    /// Running, likewise.
     run_s: f64,
     peak_depth: (f64, f64),
 }
@@ -40,7 +40,7 @@ impl<'a> QueueStats<'a> {
         if pieces == 0.0 {
             return None;
         }
-        // The area under the curve holds those that still wait at the end; the target's own times are finer.
+        // The area under the curve includes those that still wait at the end; the target's own times are finer.
         let per_piece = |series: &Series, own: Option<f64>| {
             let (waited_s, _) = area(series, &TimeRanges::new([(f64::MIN, f64::MAX)]).difference(&disturbed));
             own.unwrap_or(0.0).max(waited_s / pieces)
@@ -50,20 +50,20 @@ impl<'a> QueueStats<'a> {
         Some(Self { running, queued, wait_s, run_s, peak_depth: waiting.peak()? })
     }
 
-    /// Whether the number under way stays at its ceiling while others wait.
+    /// Whether the number of running work items stays at its ceiling while others wait.
     fn is_at_ceiling(&self, ceiling: f64) -> bool {
         let at_s = time_when_s(self.running, &self.queued, |running| running >= PLATEAU_MIN * ceiling);
         at_s >= SUSTAINED_MIN_S && at_s >= SUSTAINED_SHARE_MIN * self.queued.total_s()
     }
 
-    /// The most that were under way at once while others waited, in the mean of a look.
+    /// The highest number of running work items while others waited, as a mean of a sample.
     fn ceiling(&self) -> f64 {
         let inside = steps(self.running).filter(|step| self.queued.contains(step.from_s));
         inside.map(|step| step.value.mean).fold(0.0, f64::max)
     }
 
-    /// How long a piece was under way in the first and in the second half of the queue, by Little's law: those
-    /// under way over those that ended a second. Finished pieces alone would not do: the quick ones end first.
+    /// How long a work item ran in the first and in the second half of the queue, by Little's law: those running
+    /// divided by those that ended per second. Finished work items alone would be biased: the quick ones end first.
     fn run_halves_s(&self, finished: &Series) -> Option<(f64, f64)> {
         let (from_s, to_s) = (self.queued.first_s()?, self.queued.last_s()?);
         let middle_s = (from_s + to_s) / 2.0;

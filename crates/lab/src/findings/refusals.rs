@@ -1,5 +1,5 @@
-//! What was refused: politely, by a limiter or for a reason of the target's own, or because there were no ports, files or places to connect to. Refuses to
-//! mix the two: denied is not failed.
+//! What was refused: politely, by a limiter or for the target's own reason, or because there were no ports or files
+//! left. Keeps the two apart: denied is not failed.
 
 use super::format::{count, counted, moment, number, share};
 use super::series::{TimeRanges, area, sum_of_counts, times_when};
@@ -9,10 +9,10 @@ use super::{Candidate, CandidateBuilder, FindingRank};
 use crate::aggregate::{ErrorGroup, Series};
 use crate::report::format::{first_few, sanitize};
 
-/// How the system says that it has no port left for a connection from here: EADDRNOTAVAIL, 99 on Linux.
+/// How the system reports that no local port is left for a connection: EADDRNOTAVAIL, 99 on Linux.
 pub(super) const NO_PORT_TEXTS: [&str; 3] = ["os error 99", "assign requested address", "EADDRNOTAVAIL"];
 
-/// How it says that a process may open no more files: EMFILE, 24 on Linux; or nobody may: ENFILE, 23.
+/// How it reports that a process may open no more files: EMFILE, 24 on Linux; or that no process may: ENFILE, 23.
 pub(super) const NO_FILE_TEXTS: [&str; 4] = ["os error 24", "os error 23", "oo many open files", "EMFILE"];
 
 pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
@@ -73,7 +73,7 @@ fn ended_since(view: &RunView<'_>, from_s: f64) -> (u64, u64) {
     (denied.round() as u64, (denied + others).round() as u64)
 }
 
-/// Good answers a second in the seconds in which others were denied.
+/// Successful responses a second in the seconds in which others were denied.
 fn ok_per_s_while_denied(view: &RunView<'_>) -> Option<f64> {
     let accepted = view.ops.iter().filter_map(|op| {
         let (answers, known_s) = area(op.ok?, &times_when(op.denied?, |denied| denied > 0.0));
@@ -83,14 +83,14 @@ fn ok_per_s_while_denied(view: &RunView<'_>) -> Option<f64> {
     (!all.is_empty()).then(|| all.iter().sum())
 }
 
-/// Errors of one cause, by what their samples say.
+/// Errors of one cause, by the texts of their samples.
 pub(super) fn errors_matching<'a>(view: &RunView<'a>, words: &[&str]) -> (u64, Vec<&'a ErrorGroup>) {
     let says = |group: &&ErrorGroup| words.iter().any(|word| group.sample.contains(word));
     let groups: Vec<&ErrorGroup> = view.input.errors.iter().filter(says).collect();
     (groups.iter().map(|group| group.count).sum(), groups)
 }
 
-/// The lab had no port left to connect from.
+/// The lab had no local port left.
 fn ports_exhausted(view: &RunView<'_>) -> Option<Candidate> {
     let (errors, groups) = errors_matching(view, &NO_PORT_TEXTS);
     let group = groups.first()?;
@@ -117,7 +117,7 @@ fn ports_exhausted(view: &RunView<'_>) -> Option<Candidate> {
     Some(case.build(refuted_by, advice))
 }
 
-/// The lab or the target could not open one more file.
+/// The lab or the target could not open another file.
 fn descriptors_exhausted(view: &RunView<'_>) -> Option<Candidate> {
     let (errors, groups) = errors_matching(view, &NO_FILE_TEXTS);
     let target = target_open_files(view);
@@ -161,7 +161,7 @@ fn descriptors_exhausted(view: &RunView<'_>) -> Option<Candidate> {
     Some(case.build(refuted_by, advice))
 }
 
-/// The target near the number of files that it may open.
+/// The target near its open-file limit.
 fn target_open_files(view: &RunView<'_>) -> Option<String> {
     let limit = view.input.limits.open_files? as f64;
     let own = view.role("open_files").and_then(|role| role.gauge());

@@ -1,6 +1,6 @@
-//! What metrics mean: the roles that a scenario's `[signals]` can give to a target's metrics, the names under which
-//! our own server tells them (names alone: the lab knows nothing else of it), and a role's figures over stretches of
-//! time. Refuses to judge them.
+//! What metrics mean: the roles that a scenario's `[signals]` can assign to a target's metrics, the names of our own
+//! server's metrics for them (names alone: the lab knows nothing else of it), and a role's figures over time ranges.
+//! Does not evaluate them.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::series::{SeriesStep, TimeRanges, area, mean, steps, time_when_s, valu
 use crate::aggregate::{Series, Timeline, seconds_in_unit};
 use crate::scenario::MetricRoles;
 
-/// Every role, and the metric that our own server tells it with.
+/// Every role, and our own server's metric for it.
 pub const ROLE_METRICS: [(&str, Option<&str>); 15] = [
     // Times: histograms, summaries, or gauges in the unit that their name ends with, seconds without one.
     ("pool_wait", Some("gauntlet_store_pool_wait_seconds")),
@@ -30,8 +30,8 @@ pub const ROLE_METRICS: [(&str, Option<&str>); 15] = [
     ("open_files", None),
 ];
 
-/// The metrics that findings look for: those that the scenario names, and those of our own server. A timeline keeps
-/// room for them ([`Timeline::with_preferred_metrics`]).
+/// The metrics that findings use: those that the scenario names, and those of our own server. A timeline keeps room for
+/// them ([`Timeline::with_preferred_metrics`]).
 #[must_use]
 pub fn metric_names(signals: &MetricRoles) -> BTreeSet<String> {
     let named = signals.values().map(|metric| metric_name(metric).to_owned());
@@ -46,9 +46,9 @@ fn metric_name(metric: &str) -> &str {
 /// What the timeline shows of one role.
 #[derive(Clone, Debug)]
 pub(super) struct RoleSeries<'a> {
-    /// The name on the timeline of what it shows best, for evidence.
+    /// The timeline's name of its main figure, for evidence.
     pub(super) figure: String,
-    /// How often, and how much time in all a second, over all labels of a histogram or summary.
+    /// How often, and how much time in total per second, over all labels of a histogram or summary.
     summaries: Vec<(&'a Series, &'a Series)>,
     /// Values of a gauge, over all its labels.
     gauges: Vec<&'a Series>,
@@ -58,19 +58,19 @@ pub(super) struct RoleSeries<'a> {
     unit_s: f64,
 }
 
-/// A time over a stretch of it.
+/// The time of a role over a time range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct RoleTiming {
-    /// In the mean, in seconds.
+    /// The mean, in seconds.
     pub(super) mean_s: f64,
-    /// How many were under way at once, in the mean; a gauge does not say.
+    /// The mean concurrency; none for a gauge.
     pub(super) concurrency: Option<f64>,
-    /// How many there were a second; a gauge does not say.
+    /// How many there were per second; none for a gauge.
     pub(super) per_s: Option<f64>,
 }
 
 impl<'a> RoleSeries<'a> {
-    /// What is on the timeline of this role: the metric that the scenario names, or the known one.
+    /// The series of this role on the timeline: the metric that the scenario names, or the known one.
     pub(super) fn find(role: &str, timeline: &'a Timeline, signals: &MetricRoles) -> Option<Self> {
         let known = ROLE_METRICS.iter().find(|(name, _)| *name == role).and_then(|(_, metric)| *metric);
         let metric = signals.get(role).map(String::as_str).or(known)?;
@@ -96,12 +96,12 @@ impl<'a> RoleSeries<'a> {
         Some(Self { figure, summaries: spreads, gauges, rates, unit_s })
     }
 
-    /// The name on the timeline of how many were under way at once, where a mean says how long they took.
+    /// The timeline's name of the concurrency, for evidence.
     pub(super) fn concurrency_figure(&self) -> String {
         self.figure.strip_suffix(".mean_s").map_or_else(|| self.figure.clone(), |path| format!("{path}.under_way"))
     }
 
-    /// The time that it took, over these times; none when there was none.
+    /// The time that it took, over these times; none if there was none.
     pub(super) fn timing(&self, times: &TimeRanges) -> Option<RoleTiming> {
         if self.summaries.is_empty() {
             let mean_s = self.mean(times)? * self.unit_s;
@@ -127,7 +127,7 @@ impl<'a> RoleSeries<'a> {
         means.max_by(f64::total_cmp)
     }
 
-    /// The gauge itself, where it has no labels that tell several apart.
+    /// The gauge itself, if it has only one set of labels.
     pub(super) fn gauge(&self) -> Option<&'a Series> {
         match self.gauges.as_slice() {
             [gauge] => Some(gauge),
@@ -135,13 +135,13 @@ impl<'a> RoleSeries<'a> {
         }
     }
 
-    /// A counter's rise a second over these times, over all its labels.
+    /// A counter's rise per second over these times, over all its labels.
     pub(super) fn per_s(&self, times: &TimeRanges) -> Option<f64> {
         let rates: Vec<f64> = self.rates.iter().filter_map(|rate| mean(rate, times)).collect();
         (!rates.is_empty()).then(|| rates.iter().sum())
     }
 
-    /// How much of these times it took at least so long, in the mean of each look.
+    /// How much of these times it took at least this long, by the mean of each sample.
     pub(super) fn time_above_s(&self, times: &TimeRanges, least_s: f64) -> f64 {
         let Some((first, _)) = self.summaries.first() else {
             let long =
@@ -160,7 +160,7 @@ impl<'a> RoleSeries<'a> {
         times.total_s() - times.difference(&long).total_s()
     }
 
-    /// The means of single looks in these times, in seconds, shortest first.
+    /// The means of single samples in these times, in seconds, shortest first.
     pub(super) fn sample_means_s(&self, times: &TimeRanges) -> Vec<f64> {
         let Some((first, _)) = self.summaries.first() else { return Vec::new() };
         let look = |step: SeriesStep| self.timing(&TimeRanges::new([(step.from_s, step.to_s)])).map(|took| took.mean_s);
@@ -171,7 +171,7 @@ impl<'a> RoleSeries<'a> {
     }
 }
 
-/// The timeline's names of a metric: itself, or, where it has labels, each of them.
+/// The timeline's names of a metric: itself, or one per set of labels.
 fn series_names(metric: &str, timeline: &Timeline) -> Vec<String> {
     let exact = format!("metric.{metric}");
     let labelled = format!("{exact}{{");

@@ -1,14 +1,14 @@
-//! Figures over time as steps: a value holds from its moment to the next one. What they add up to over stretches of
-//! time, and when they were above something. Refuses to know what they measure.
+//! Figures over time as steps: a value holds from its moment to the next one. Computes sums and means over time ranges,
+//! and when a value was above a threshold. Does not know what the figures measure.
 
 use crate::aggregate::{Series, SeriesBucket};
 
-/// Stretches of time in seconds from the start of the plan: in order, apart from each other, none empty.
+/// Time ranges in seconds from the start of the plan: ordered, disjoint, none empty.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct TimeRanges(Vec<(f64, f64)>);
 
 impl TimeRanges {
-    /// The stretches, put in order and together.
+    /// Sorts and merges the ranges.
     pub(super) fn new(stretches: impl IntoIterator<Item = (f64, f64)>) -> Self {
         let mut all: Vec<(f64, f64)> = stretches.into_iter().filter(|(from, to)| from < to).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -46,12 +46,12 @@ impl TimeRanges {
         Self::new(self.0.iter().chain(&other.0).copied())
     }
 
-    /// Each stretch with this much before and after it.
+    /// Each range extended by this much on both sides.
     pub(super) fn widened(&self, by_s: f64) -> Self {
         Self::new(self.0.iter().map(|(from, to)| (from - by_s, to + by_s)))
     }
 
-    /// What lies in these times and not in the others.
+    /// The times that are in these ranges and not in the others.
     pub(super) fn difference(&self, others: &Self) -> Self {
         let mut left = self.0.clone();
         for (from, to) in &others.0 {
@@ -65,16 +65,16 @@ impl TimeRanges {
         self.0.iter().any(|(from, to)| (*from..*to).contains(&t_s))
     }
 
-    /// How much of a stretch lies in these times, in seconds.
+    /// How much of a range lies in these times, in seconds.
     fn overlap_s(&self, (from, to): (f64, f64)) -> f64 {
-        // Stretches are in order: those that end before it and those that begin after it are passed over.
+        // Ranges are ordered: those that end before it and those that begin after it are skipped.
         let first = self.0.partition_point(|(_, end)| *end <= from);
         let inside = self.0[first..].iter().take_while(|(begin, _)| *begin < to);
         inside.map(|(begin, end)| end.min(to) - begin.max(from)).sum()
     }
 }
 
-/// A stretch of a series, with its end.
+/// A step of a series, with its end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SeriesStep {
     pub(super) from_s: f64,
@@ -82,8 +82,8 @@ pub(super) struct SeriesStep {
     pub(super) value: SeriesBucket,
 }
 
-/// The stretches of a series, each until the next one, or as long as it is known to hold. The last one lasts as long as the
-/// one before it, or a second.
+/// The steps of a series, each until the next one, or as long as its value is known to hold. The last one lasts as long
+/// as the one before it, or a second.
 pub(super) fn steps(series: &Series) -> impl Iterator<Item = SeriesStep> + '_ {
     let points = &series.points;
     let usual_s = match points.as_slice() {
@@ -98,7 +98,7 @@ pub(super) fn steps(series: &Series) -> impl Iterator<Item = SeriesStep> + '_ {
     })
 }
 
-/// The sum of value times seconds over these times, and the seconds that it was known for.
+/// The sum of value times seconds over these times, and the seconds for which it was known.
 pub(super) fn area(series: &Series, times: &TimeRanges) -> (f64, f64) {
     steps(series).fold((0.0, 0.0), |(area, known_s), step| {
         let overlap_s = times.overlap_s((step.from_s, step.to_s));
@@ -106,32 +106,31 @@ pub(super) fn area(series: &Series, times: &TimeRanges) -> (f64, f64) {
     })
 }
 
-/// The mean over these times; none where it is beyond what a number can hold.
+/// The mean over these times; none if a number cannot hold it.
 pub(super) fn mean(series: &Series, times: &TimeRanges) -> Option<f64> {
     let (area, known_s) = area(series, times);
     (known_s > 0.0).then(|| area / known_s).filter(|mean| mean.is_finite())
 }
 
-/// The value that held at a moment, where it is known.
+/// The value that held at a moment, if it is known.
 pub(super) fn value_at(series: &Series, t_s: f64) -> Option<f64> {
     let next = series.points.partition_point(|point| point.t_s <= t_s);
     let point = series.points.get(next.checked_sub(1)?)?;
     point.until_s.is_none_or(|until_s| t_s < until_s).then_some(point.mean)
 }
 
-/// The times in which the value was so.
+/// The times in which the value met a condition.
 pub(super) fn times_when(series: &Series, is_so: impl Fn(f64) -> bool) -> TimeRanges {
     TimeRanges::new(steps(series).filter(|step| is_so(step.value.mean)).map(|step| (step.from_s, step.to_s)))
 }
 
-/// The part of `times` in which the value was so.
+/// How much of `times` the value met a condition, in seconds.
 pub(super) fn time_when_s(series: &Series, times: &TimeRanges, is_so: impl Fn(f64) -> bool) -> f64 {
     let so = steps(series).filter(|step| is_so(step.value.mean));
     so.map(|step| times.overlap_s((step.from_s, step.to_s))).sum()
 }
 
-/// The value that is reached or exceeded for a tenth of the time in which there is any: a peak that a single
-/// spike cannot move.
+/// The value that is reached or exceeded for a tenth of the known time: a peak that a single spike cannot move.
 pub(super) fn usual_peak(steps: &[(f64, f64)]) -> f64 {
     let mut some: Vec<(f64, f64)> = steps.iter().copied().filter(|(value, _)| *value > 0.0).collect();
     some.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -144,12 +143,12 @@ pub(super) fn usual_peak(steps: &[(f64, f64)]) -> f64 {
     reached.map_or(0.0, |(value, _)| *value)
 }
 
-/// The sum of a figure that every look counts anew.
+/// The sum of a figure that every sample counts anew.
 pub(super) fn sum_of_counts(series: &Series) -> f64 {
     sum_at(series, |_| true)
 }
 
-/// The same of the looks at moments that are asked for, in seconds.
+/// The same over the samples at selected moments, in seconds.
 pub(super) fn sum_at(series: &Series, is_asked: impl Fn(f64) -> bool) -> f64 {
     series.points.iter().filter(|point| is_asked(point.t_s)).map(|point| point.mean * point.n as f64).sum()
 }

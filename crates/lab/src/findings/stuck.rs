@@ -1,5 +1,5 @@
-//! Work that stopped making progress, grouped by who held it and by what became of the holder; and work that the server
-//! does not know. Refuses to guess a holder that nobody named.
+//! Work that stopped making progress, grouped by its holder and by what happened to the holder; and work that the
+//! server does not know. Does not guess a holder that the server did not report.
 
 use super::format::{count, counted, moment, share};
 use super::view::RunView;
@@ -8,7 +8,7 @@ use crate::aggregate::WorkFigures;
 use crate::record::timeline::FaultRow;
 use crate::report::format::{first_few, first_few_of};
 
-/// How many deaths and faults one finding tells of.
+/// How many exits and faults one finding lists.
 const EVENTS_MAX: usize = 8;
 
 pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
@@ -71,13 +71,13 @@ fn stuck_work(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Candidat
     case.build(refuted_by, advice)
 }
 
-/// What one holder had, and what became of it.
+/// What one holder had, and what happened to it.
 fn holder_sentence(view: &RunView<'_>, holder: &str, pieces: u64) -> String {
     let fate = holder_fate(view, holder).map_or_else(String::new, |fate| format!(", which {fate}"));
     format!("{} held by {holder}{fate}", count(pieces))
 }
 
-/// What happened to the process that a holder's name speaks of: its own name, or a part of it, as in an address.
+/// What happened to the process that a holder's name refers to: its own name, or a part of it, as in an address.
 fn holder_fate(view: &RunView<'_>, holder: &str) -> Option<String> {
     let is_meant = |process: &str| !process.is_empty() && (holder == process || has_word(holder, process));
     let fault = view.input.timeline.faults.iter().find(|fault| fault.failed.is_none() && is_meant(&fault.process));
@@ -85,7 +85,7 @@ fn holder_fate(view: &RunView<'_>, holder: &str) -> Option<String> {
     fault.map(fault_sentence).or_else(|| death.map(exit_sentence))
 }
 
-/// Whether a word stands in a text by itself: `node_b` in `node_b:4001`, and not in `node_bb`.
+/// Whether a text contains a whole word: `node_b` in `node_b:4001`, and not in `node_bb`.
 fn has_word(text: &str, word: &str) -> bool {
     let is_inner = |c: char| c.is_ascii_alphanumeric() || c == '_';
     text.match_indices(word).any(|(at, _)| {

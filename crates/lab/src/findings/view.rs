@@ -1,10 +1,10 @@
-//! The run as findings look at it: when requests and work were under pressure and when they were not, what
-//! operations did meanwhile, and what the target's roles show. Refuses to accuse anybody.
+//! The run as findings see it: when requests and work were under pressure and when they were not, what operations did
+//! meanwhile, and what the target's metric roles show. Blames nothing.
 //!
-//! Pressure is what is under way at the target: requests that were sent and not answered, or pieces of work that have
+//! Pressure is the number in progress at the target: requests that were sent and not answered, or work items that have
 //! not ended. The target is *busy* while the pressure is at least half of its usual peak, and *calm* while it is at
-//! most a quarter of it. A constant load on a healthy target is busy all the time and never calm; where something
-//! gets short, pressure rises by itself. The time in which a fault was at work belongs to the fault.
+//! most a quarter of it. A constant load on a healthy target is always busy and never calm; when a resource becomes
+//! scarce, pressure rises by itself. The time in which a fault was active belongs to the fault.
 
 use super::fault_effects::{Disturbance, disturbances};
 use super::roles::RoleSeries;
@@ -14,13 +14,13 @@ use super::{FindingsInput, ProcessExit};
 use crate::aggregate::{Series, Timeline};
 use crate::record::timeline::FaultRow;
 
-/// How the target's process is called.
+/// The name of the target's process.
 pub(super) const SERVER: &str = "server";
 
-/// How the lab's own processes are called, or begin.
+/// The name, or name prefix, of the lab's own processes.
 pub(super) const GENERATOR: &str = "generator";
 
-/// How much smaller than a part of it a request may look, because its typical time is a median and the part's a mean.
+/// How much shorter than its own part a request may appear, because its typical time is a median and the part's a mean.
 const MEDIAN_TO_MEAN_FACTOR: f64 = 1.25;
 
 /// The run, prepared once for all kinds of findings.
@@ -42,7 +42,7 @@ pub(super) struct PressureTimes {
     pub(super) calm: TimeRanges,
 }
 
-/// A journey as a whole, on the timeline.
+/// A whole journey on the timeline.
 #[derive(Clone, Debug)]
 pub(super) struct OpSeries<'a> {
     pub(super) name: &'a str,
@@ -56,14 +56,14 @@ pub(super) struct OpSeries<'a> {
     service_avg_ms: Option<f64>,
 }
 
-/// What a part of a request's way explains of the time that requests took.
+/// How much of the time of requests a part of their processing explains.
 #[derive(Clone, Debug)]
 pub(super) struct RequestShare<'a> {
     /// Of the time of all requests.
     pub(super) share: f64,
     /// The operation in which most of it was spent.
     pub(super) op: &'a str,
-    /// How long that typically takes, in seconds.
+    /// How long that operation typically takes, in seconds.
     pub(super) service_s: f64,
 }
 
@@ -91,7 +91,7 @@ impl<'a> RunView<'a> {
         self.requests.busy.intersection(&self.work.busy)
     }
 
-    /// Arrivals that ended, and those that were denied or went wrong.
+    /// Arrivals that ended, and those that were denied or failed.
     pub(super) fn arrivals(&self) -> ArrivalCounts {
         let mut arrivals = ArrivalCounts::default();
         for journey in self.input.results.journeys.values() {
@@ -102,8 +102,8 @@ impl<'a> RunView<'a> {
         arrivals
     }
 
-    /// What something that takes `mean_s` explains of the time of requests: it is a part of those alone that take at
-    /// least as long.
+    /// How much of the time of requests something that takes `mean_s` explains: it is part only of requests that take
+    /// at least as long.
     pub(super) fn share_of_requests(&self, mean_s: f64, times: &TimeRanges) -> Option<RequestShare<'a>> {
         let (mut spent, mut all) = (0.0, 0.0);
         let mut longest: Option<(f64, &'a str, f64)> = None;
@@ -123,29 +123,29 @@ impl<'a> RunView<'a> {
         Some(RequestShare { share: (spent / all).min(1.0), op, service_s })
     }
 
-    /// Pieces of work that had not ended, in the mean over these times.
+    /// Work items that had not ended, on average over these times.
     pub(super) fn mean_unfinished(&self, times: &TimeRanges) -> Option<f64> {
         let all = self.input.results.work.keys().filter_map(|work| self.series(&format!("work.{work}.unfinished")));
         let means: Vec<f64> = all.filter_map(|series| mean(series, times)).collect();
         (!means.is_empty()).then(|| means.iter().sum()).filter(|sum: &f64| sum.is_finite())
     }
 
-    /// Cores that the target used, in the mean while it was busy.
+    /// Cores that the target used, on average while it was busy.
     pub(super) fn server_cores(&self) -> Option<f64> {
         self.series(&format!("process.{SERVER}.cpu_cores")).and_then(|series| mean(series, &self.busy()))
     }
 
-    /// Whether something went on for long enough, and for enough of these times, to be more than a hiccup.
+    /// Whether a state lasted long enough, and for enough of these times, to be more than a hiccup.
     pub(super) fn is_sustained(lasting_s: f64, times: &TimeRanges) -> bool {
         lasting_s >= SUSTAINED_MIN_S && lasting_s >= SUSTAINED_SHARE_MIN * times.total_s()
     }
 
-    /// Deaths that no fault ordered.
+    /// Process exits that no fault caused.
     pub(super) fn unexpected_exits(&self) -> impl Iterator<Item = &'a ProcessExit> {
         let faults = &self.input.timeline.faults;
         let known = self.input.process_exits.iter().filter(|death| death.t_s.is_finite());
         known.filter(move |death| {
-            // An order that never reached its process ended nothing.
+            // A fault that never reached its process ended nothing.
             let reached =
                 |fault: &FaultRow| fault.failed.is_none() || fault.pid_before.is_some() || fault.pid_after.is_some();
             !faults.iter().filter(|fault| reached(fault)).any(|fault| {
@@ -177,7 +177,7 @@ impl<'a> OpSeries<'a> {
         Self { service_avg_ms, ..Self::from_timeline(name, input.timeline) }
     }
 
-    /// What the timeline alone knows.
+    /// What the timeline alone shows.
     pub(super) fn from_timeline(name: &'a str, timeline: &'a Timeline) -> Self {
         let series = |figure: &str| timeline.get(&format!("op.{name}.{figure}"));
         Self {
@@ -192,16 +192,16 @@ impl<'a> OpSeries<'a> {
         }
     }
 
-    /// Good answers in these times.
+    /// Successful responses in these times.
     fn ok_count(&self, times: &TimeRanges) -> Option<f64> {
         let (answers, _) = area(self.ok?, times);
         (answers > 0.0).then_some(answers)
     }
 
-    /// How long a good answer typically takes from sending, in seconds.
+    /// How long a successful response typically takes from sending, in seconds.
     fn service_s(&self, times: &TimeRanges) -> Option<f64> {
         let typical_ms = weighted_mean(self.service_p50_ms, self.ok, times);
-        // A median over a mean: where answers are of two kinds the run's own mean says more.
+        // A median instead of a mean; if responses are of two kinds, the run's own mean is more accurate.
         let ms = typical_ms.into_iter().chain(self.service_avg_ms).max_by(f64::total_cmp)?;
         (ms > 0.0 && ms.is_finite()).then_some(ms / 1000.0)
     }
@@ -211,14 +211,14 @@ impl<'a> OpSeries<'a> {
         weighted_mean(self.latency_p50_ms, self.ok, times)
     }
 
-    /// Requests under way in the second at `t_s`, by Little's law.
+    /// Requests in flight in the second at `t_s`, by Little's law.
     fn concurrency(&self, t_s: f64) -> Option<f64> {
         let rate = value_at(self.ok?, t_s)?;
         if rate == 0.0 { Some(0.0) } else { Some(rate * value_at(self.service_p50_ms?, t_s)? / 1000.0) }
     }
 }
 
-/// The mean of a figure per answer.
+/// The mean of a figure per response.
 fn weighted_mean(figure: Option<&Series>, rate: Option<&Series>, times: &TimeRanges) -> Option<f64> {
     let (mut sum, mut answers) = (0.0, 0.0);
     let figure = figure?;
@@ -236,17 +236,17 @@ fn overlap_s(times: &TimeRanges, from_s: f64, to_s: f64) -> f64 {
     step.total_s() - step.difference(times).total_s()
 }
 
-/// Pressure as steps: from, to, how much.
+/// Pressure as steps: from, to, value.
 type PressureSteps = Vec<(f64, f64, f64)>;
 
-/// What the lab saw at its looks, or, between them, what rate and service time say: a look catches short requests
-/// rarely.
+/// What the lab saw at its samples, or, between them, what rate and service time imply: a sample rarely catches short
+/// requests.
 fn request_pressure(input: &FindingsInput<'_>, ops: &[OpSeries<'_>]) -> PressureSteps {
     let in_flight = input.timeline.get("load.in_flight");
     let seen = |t_s: f64| {
         let by_rate = ops.iter().filter_map(|op| op.concurrency(t_s)).reduce(|sum, one| sum + one);
         let looked = in_flight.and_then(|series| value_at(series, t_s));
-        // What is unknown is no time without pressure.
+        // Unknown times do not count as times without pressure.
         by_rate.into_iter().chain(looked).max_by(f64::total_cmp)
     };
     let sources = in_flight.into_iter().chain(ops.iter().filter_map(|op| op.ok));
@@ -262,7 +262,7 @@ fn work_pressure(input: &FindingsInput<'_>) -> PressureSteps {
     ranges_between(edges.collect()).filter_map(|(from, to)| Some((from, to, sum(from)?))).collect()
 }
 
-/// The stretches between moments.
+/// The ranges between moments.
 fn ranges_between(mut edges: Vec<f64>) -> impl Iterator<Item = (f64, f64)> {
     edges.sort_by(f64::total_cmp);
     edges.dedup();

@@ -1,5 +1,5 @@
 //! `gauntlet report DIR`: makes every report of a run again from what was recorded, also of a run whose lab was killed
-//! before it could write its own. Refuses to change what was recorded.
+//! before it could write its own. Does not change what was recorded.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub struct ReportArgs {
     pub dirs: Vec<PathBuf>,
 }
 
-/// Writes report.md and report.html of each directory again; run.json too, where the lab could not.
+/// Writes report.md and report.html of each directory again; run.json too, if the lab could not.
 #[must_use]
 pub fn run(args: &ReportArgs) -> ExitCode {
     let colour = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
@@ -28,7 +28,7 @@ pub fn run(args: &ReportArgs) -> ExitCode {
             write_reports(&recorded.run, &recorded.timeline.series, dir)?;
             Ok(recorded.run)
         });
-        // Nobody may be listening any more; the exit code says it all the same.
+        // The reader may have closed the pipe; the exit code reports the result.
         match made {
             Ok(run) => {
                 let _ = std::io::stdout().write_all(summary(&run, dir, colour).as_bytes());

@@ -1,10 +1,10 @@
-//! Numbers, moments and sentences for people. Refuses to know what they are about.
+//! Formats numbers, moments and sentences for people. Does not know their subject.
 
 use std::fmt::Display;
 
 use crate::limits::{KNOWN_NAMES_MAX, NAMED_MAX};
 
-/// What stands where a text from outside had a character that would steer a terminal or turn a line around.
+/// Replaces a character of a text from outside that would control a terminal or change the text direction.
 const REPLACEMENT: char = '\u{fffd}';
 
 /// `6501` → `6,501`.
@@ -25,7 +25,7 @@ pub(crate) fn counted(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// A number with as many digits as a reader needs, and never a zero for what is none; a dash for what is no number.
+/// A number with as many digits as a reader needs, a nonzero one never as zero; a dash for NaN and infinity.
 pub(crate) fn number(value: Option<f64>) -> String {
     match value.filter(|value| value.is_finite()) {
         None => "-".to_owned(),
@@ -34,10 +34,10 @@ pub(crate) fn number(value: Option<f64>) -> String {
     }
 }
 
-/// Below this a number of three digits behind the point would be shown as zero.
+/// Below this a number with three decimal places would be shown as zero.
 const SHOWN_MIN: f64 = 0.0005;
 
-/// As it will stand there: 999.6 has four digits.
+/// As it will be shown: 999.6 has four digits.
 fn magnitude(value: f64) -> String {
     match value {
         _ if value >= 1e15 => format!("{value:.2e}"),
@@ -50,22 +50,22 @@ fn magnitude(value: f64) -> String {
     }
 }
 
-/// What stands behind the highest of so many, where that is all that can be said of a percentile.
+/// The suffix of the maximum of this many samples, if that is shown instead of a percentile.
 pub(super) fn highest_of(count_of: Option<u64>) -> String {
     count_of.map_or_else(String::new, |n| format!(" (the highest of {})", count(n)))
 }
 
-/// The first few of a list in a sentence, and how many more there are.
+/// The first few items of a list in a sentence, and how many more there are.
 pub(crate) fn first_few<T: Display>(items: impl IntoIterator<Item = T>, separator: &str) -> String {
     first_few_of(items, 0, separator)
 }
 
-/// The names among which a reader looks for the one that was meant.
+/// The known names, for a reader who looks for the right one.
 pub(crate) fn known_names<T: Display>(names: impl IntoIterator<Item = T>) -> String {
     join_at_most(KNOWN_NAMES_MAX, names, 0, ", ")
 }
 
-/// The first few of a list that was cut already: so many more belong to it.
+/// The first few items of a list that was already cut by `cut` items.
 pub(crate) fn first_few_of<T: Display>(items: impl IntoIterator<Item = T>, cut: u64, separator: &str) -> String {
     join_at_most(NAMED_MAX, items, cut, separator)
 }
@@ -73,7 +73,7 @@ pub(crate) fn first_few_of<T: Display>(items: impl IntoIterator<Item = T>, cut: 
 fn join_at_most<T: Display>(max: usize, items: impl IntoIterator<Item = T>, cut: u64, separator: &str) -> String {
     let mut items = items.into_iter();
     let mut named: Vec<String> = items.by_ref().take(max).map(|item| item.to_string()).collect();
-    // A single one that is left takes no more room than its number.
+    // A single remaining item takes no more room than its number.
     let next = items.next();
     let more = items.count() as u64 + u64::from(next.is_some()) + cut;
     if let (Some(last), 1, 0) = (&next, more, cut) {
@@ -87,7 +87,7 @@ fn join_at_most<T: Display>(max: usize, items: impl IntoIterator<Item = T>, cut:
 /// A twentieth of a mebibyte, which is shown as a tenth.
 const MEBIBYTES_FROM: u64 = 52_429;
 
-/// Mebibytes with one digit; kibibytes where that would be none.
+/// Mebibytes with one digit; kibibytes if that would be zero.
 pub(crate) fn mebibytes(bytes: u64) -> String {
     if (1..MEBIBYTES_FROM).contains(&bytes) {
         return format!("{:.1} KiB", bytes as f64 / 1024.0);
@@ -115,8 +115,7 @@ pub(super) fn join_fitting(parts: &[String], separator: &str, width: usize) -> S
     line
 }
 
-/// How many of a hundred, with one digit where it is needed. Only all is `100`, only none is `0`; a dash where there
-/// is nothing to be a part of.
+/// A percentage, with one digit if needed. Only all is `100`, only none is `0`; a dash if the whole is zero.
 pub(super) fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
@@ -136,8 +135,8 @@ pub(super) fn clock(t_s: f64) -> String {
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
 }
 
-/// A text from outside without what would steer a terminal or turn the direction of a line around; every white space
-/// is one blank.
+/// A text from outside without characters that control a terminal or change the text direction; every white space
+/// becomes one blank.
 pub(crate) fn sanitize(text: &str) -> String {
     let steers = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let struck = |c: char| if c.is_control() || steers(c) { REPLACEMENT } else { c };
@@ -145,7 +144,7 @@ pub(crate) fn sanitize(text: &str) -> String {
     words.collect::<Vec<String>>().join(" ")
 }
 
-/// A Markdown table whose columns also line up in a terminal; all but the first `left` columns to the right.
+/// A Markdown table whose columns also line up in a terminal; all but the first `left` columns are right-aligned.
 pub(crate) fn markdown_table(left: usize, heading: &[&str], rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         let cells = rows.iter().map(|row| row[column].chars().count());

@@ -1,5 +1,4 @@
-//! What to say when there is room for three lines: how much it took, how long that took, and where it stands
-//! against its gates. Pure.
+//! The headline: how much load the target took, with which timing, and the state of its gates, in three lines. Pure.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -14,19 +13,19 @@ use crate::verdict::{GateResult, Verdict};
 /// The two most important numbers, and the verdict in a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headline {
-    /// How much it took.
+    /// How much load.
     pub amount: String,
-    /// How long that took.
+    /// The timing.
     pub timing: String,
-    /// What became of everything that was asked.
+    /// The outcome of all arrivals.
     pub total: Option<String>,
-    /// Where it stands against its gates.
+    /// The state of its gates.
     pub gate_status: String,
     /// The numbers of the first two by themselves.
     pub figures: [HeadlineValue; 2],
 }
 
-/// A number, and what it is of.
+/// A number and its label.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadlineValue {
     /// `2,412`
@@ -35,11 +34,11 @@ pub struct HeadlineValue {
     pub label: String,
 }
 
-/// How much, and how long.
+/// Amount and timing, each as a sentence and a value.
 type HeadlinePair = [(String, HeadlineValue); 2];
 
-/// The headline of a run: what its scenario puts there, else of what its search for the edge found, else of its largest work, else of its largest
-/// journey.
+/// The headline of a run: what its scenario declares, else what its search for the edge found, else its largest work,
+/// else its largest journey.
 #[must_use]
 pub fn headline(run: &Run) -> Headline {
     let told = declared_pair(run)
@@ -58,7 +57,7 @@ pub fn headline(run: &Run) -> Headline {
     }
 }
 
-/// All arrivals of the run, whatever the lines above speak of; and what was sent more than once.
+/// All arrivals of the run, whatever the lines above refer to; and what was retried.
 fn total(run: &Run) -> Option<String> {
     let Total { arrivals, ok, denied, errors, not_sent, retried, resent } = run.results.total?;
     let mut told = format!(
@@ -80,7 +79,7 @@ fn total(run: &Run) -> Option<String> {
     Some(told)
 }
 
-/// Of a run whose lab was killed before it had written any second: what it had counted.
+/// For a run whose lab was killed before it had written any second: what it had counted.
 fn unwritten_pair(run: &Run) -> Option<HeadlinePair> {
     let Total { arrivals, ok, .. } = run.results.total.filter(|total| total.arrivals > 0)?;
     let took = format!("{} arrivals were over, {} of them ok.", count(arrivals), count(ok));
@@ -104,7 +103,7 @@ impl HeadlineValue {
     }
 }
 
-/// The figures that the scenario puts there.
+/// The figures that the scenario declares.
 fn declared_pair(run: &Run) -> Option<HeadlinePair> {
     let results = run.results.to_json();
     run.scenario.headline.as_ref().map(|both| {
@@ -130,7 +129,7 @@ fn ladder_pair(run: &Run) -> Option<HeadlinePair> {
     let part = find_key(capacity, "peak").and_then(|peak| peak.get("level")?.get("part")?.as_u64());
     let levels = levels(run, phase);
     let level = match held {
-        // The last level of the rate that was held is the one that held it.
+        // The last level at the held rate is the one that held it.
         Some(held) => levels.iter().rfind(|level| level.offered_per_s == Some(held)),
         None => levels.iter().find(|level| Some(u64::from(level.part)) == part),
     };
@@ -144,7 +143,7 @@ fn ladder_pair(run: &Run) -> Option<HeadlinePair> {
     let value = number(Some(per_s));
     let took =
         (format!("{name}: {word} {value} a second{at}"), HeadlineValue::new(&value, &format!("a second, {word}")));
-    // A level does not say which journey it drove.
+    // A level does not record which journey it ran.
     if let Some((journey, figures)) =
         largest_journey(run).filter(|_| run.results.journeys.values().all(|own| own.paced))
     {
@@ -218,7 +217,7 @@ fn largest_journey(run: &Run) -> Option<(&String, &JourneyFigures)> {
     run.results.journeys.iter().max_by_key(|(_, journey)| journey.requests())
 }
 
-/// The most connections that a phase held, and how many of all were lost: what goes over them says neither.
+/// The most connections that a phase held, and how many of all were lost: the requests over them show neither.
 fn held_connections(run: &Run) -> String {
     let phases = || run.results.phases.iter().filter_map(|(name, phase)| Some((name, phase.connections.as_ref()?)));
     let Some((name, most)) = phases().max_by_key(|(_, held)| held.opened_or_kept()) else { return String::new() };
@@ -227,12 +226,12 @@ fn held_connections(run: &Run) -> String {
     format!("; {} connections held ({}){lost}", count(most.opened_or_kept()), sanitize(name))
 }
 
-/// Requests of journeys whose own number says little: those under way have none yet.
+/// Requests of journeys whose own count means little: journeys in progress are not in it.
 fn paced_requests(name: &str, journey: &JourneyFigures) -> (String, HeadlineValue) {
     let rate = journey.answered_per_s;
     let told = rate.map_or_else(String::new, |rate| format!(", {} good answers a second", number(Some(rate))));
     let requests = count(journey.requests());
-    // A journey under way has not failed, but its request has.
+    // A journey in progress has not failed, but its request has.
     let failed = journey.steps.values().map(|step| step.errors).sum::<u64>().max(journey.op.errors);
     let (over, failed) = (count(journey.op.count), count(failed));
     let took = format!("{name}: {requests} requests{told}; journeys over: {over}; errors: {failed}");
@@ -242,8 +241,8 @@ fn paced_requests(name: &str, journey: &JourneyFigures) -> (String, HeadlineValu
     }
 }
 
-/// How long what the trial asks for took, where the length of a journey is its own doing: the figure of its tightest gate
-/// over a time, else how late its answers came, else its slowest step.
+/// The most relevant timing, if the duration of a journey depends on the journey itself: the figure of its tightest
+/// gate on a time, else the delay of its events, else its slowest step.
 fn paced_timing(run: &Run, name: &str, journey: &JourneyFigures) -> (String, HeadlineValue) {
     let of_gate = || {
         let prefix = format!("{name}.steps.");
@@ -277,11 +276,11 @@ fn paced_timing(run: &Run, name: &str, journey: &JourneyFigures) -> (String, Hea
     of_gate().or_else(wake).or_else(latency).or_else(service).unwrap_or_else(none)
 }
 
-/// The 99th percentile, or the highest where there are too few for one.
+/// The 99th percentile, or the maximum if there are too few samples for one.
 struct TailLatency {
     name: &'static str,
     value: String,
-    /// Of how few it is the highest.
+    /// The number of samples if it is the maximum.
     sample_count: Option<u64>,
 }
 
@@ -330,10 +329,10 @@ fn gate_status(run: &Run) -> String {
     format!("{word}: {gates}{detail}")
 }
 
-/// The share of a figure from which it is worth a word that the lab made it.
+/// The share of a figure from which the delay that the lab itself caused is mentioned.
 const OWN_SHARE_TOLD_MIN: f64 = 0.1;
 
-/// That the lab paused as well, where that made a difference and a gate fails without it.
+/// Mentions a pause of the lab if it made a difference and a gate fails without it as well.
 fn failed_reason(run: &Run) -> String {
     let matters = |gate: &&GateResult| {
         let share =

@@ -1,6 +1,6 @@
-//! Phases that drove the target at several loads, one after the other: ladders of clients, and searches for the edge.
-//! What they say about the capacity is read out of the record by its keys, whatever else stands beside them, so that
-//! a record of another version still gives a report. Pure.
+//! Phases that loaded the target at several levels, one after the other: ladders of clients, and searches for the edge.
+//! Their capacity is read out of the record by key, ignoring unknown keys, so that a record of another version still
+//! gives a report. Pure.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::format::{first_few, number, sanitize};
 use crate::aggregate::LoadStepFigures;
 use crate::edge::{FitError, Usl};
 
-/// Where below a phase's capacity its parts may stand: what levels say, and how a search ended.
+/// The keys below a phase's capacity that may hold its parts: what levels show, and how a search ended.
 const CAPACITY_KEYS: [&str; 4] = ["capacity", "edge", "search", "outcome"];
 
 /// The phases that were ladders, in the order in which they began.
@@ -24,7 +24,7 @@ pub(super) fn ladders(run: &Run) -> Vec<&str> {
     phases
 }
 
-/// Whether a phase was one: somebody read its capacity or judged its levels, or the number of clients changed.
+/// Whether a phase was a ladder: it has a capacity or evaluated levels, or the number of clients changed.
 pub(super) fn is_ladder(run: &Run, phase: &str) -> bool {
     let levels = levels(run, phase);
     let changes = levels.windows(2).any(|pair| pair[0].clients != pair[1].clients);
@@ -33,12 +33,11 @@ pub(super) fn is_ladder(run: &Run, phase: &str) -> bool {
         || levels.iter().any(|level| level.overload.is_some() || level.void.is_some())
 }
 
-/// The levels of a phase.
 pub(super) fn levels<'a>(run: &'a Run, phase: &str) -> Vec<&'a LoadStepFigures> {
     run.parts.iter().filter(|part| part.phase == phase).collect()
 }
 
-/// The load of a level: its clients where every level has some, else what was offered.
+/// The load of each level: its clients if every level has some, else the offered rate.
 pub(super) fn loads(levels: &[&LoadStepFigures]) -> Vec<Option<f64>> {
     let by_clients = levels.iter().all(|level| level.clients.is_some());
     let load = |level: &&LoadStepFigures| {
@@ -58,17 +57,17 @@ pub(super) fn find_number(value: &Value, key: &str) -> Option<f64> {
     find_key(value, key).and_then(Value::as_f64)
 }
 
-/// The load that a part of the capacity points at, as it does in `{ "level": { "load": … } }`.
+/// The load to which a part of the capacity refers, as in `{ "level": { "load": … } }`.
 pub(super) fn level_load(value: &Value, key: &str) -> Option<f64> {
     find_key(value, key)?.get("level")?.get("load")?.as_f64()
 }
 
-/// The fitted law of scalability of a phase, where there is one.
+/// The fitted scalability law of a phase, if there is one.
 pub(super) fn fitted_law(capacity: &Value) -> Option<Usl> {
     serde_json::from_value(find_key(capacity, "usl")?.clone()).ok()
 }
 
-/// Why no law was fitted, where there is none.
+/// Why no law was fitted, if there is none.
 pub(super) fn fit_refusal(capacity: &Value) -> Option<String> {
     let usl = find_key(capacity, "usl").filter(|usl| usl.get("refusal").is_some())?;
     if let Ok(known) = serde_json::from_value::<FitError>(usl.clone()) {
@@ -78,7 +77,7 @@ pub(super) fn fit_refusal(capacity: &Value) -> Option<String> {
     Some(describe(if alone { &usl["refusal"] } else { usl }))
 }
 
-/// A value in words: its own sentence where it has one, else its figures by name.
+/// A value in words: its own sentence if it has one, else its figures by name.
 pub(super) fn describe(value: &Value) -> String {
     let sentence = ["sentence", "because", "reason"].iter().find_map(|key| value.get(key)?.as_str());
     match (sentence, value) {

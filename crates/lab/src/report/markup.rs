@@ -1,28 +1,25 @@
-//! Text between tags, for HTML and SVG alike. Only names that stand in our own source become tags and attributes;
-//! every other text is escaped on its way in, so that nothing that a service said can become markup. Refuses to
-//! know what the tags mean.
+//! Markup for HTML and SVG. Only names from our own source become tags and attributes; every other text is escaped on
+//! its way in, so that nothing that a service sent can become markup. Does not know what the tags mean.
 
 use super::format::sanitize;
 
-/// Growing markup.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Markup(String);
 
-/// The attributes of an element.
 pub(super) type Attributes<'a> = &'a [(&'static str, &'a str)];
 
 impl Markup {
-    /// Appends markup of our own source, as it stands there.
+    /// Appends markup of our own source, unescaped.
     pub(super) fn raw(&mut self, markup: &'static str) {
         self.0.push_str(markup);
     }
 
-    /// Appends a text.
+    /// Appends a text, escaped.
     pub(super) fn text(&mut self, text: &str) {
         escape(&clean_lines(text), &mut self.0);
     }
 
-    /// Appends an element with what `inside` puts into it.
+    /// Appends an element whose content `inside` appends.
     pub(super) fn element(&mut self, tag: &'static str, attributes: Attributes<'_>, inside: impl FnOnce(&mut Self)) {
         self.open(tag, attributes);
         self.0.push('>');
@@ -32,23 +29,22 @@ impl Markup {
         }
     }
 
-    /// Appends an element that holds nothing but a text.
+    /// Appends an element that contains only a text.
     pub(super) fn text_element(&mut self, tag: &'static str, attributes: Attributes<'_>, text: &str) {
         self.element(tag, attributes, |markup| markup.text(text));
     }
 
-    /// Appends an element that has no inside, as SVG and the void elements of HTML have them.
+    /// Appends an element without content, as in SVG and the void elements of HTML.
     pub(super) fn void_element(&mut self, tag: &'static str, attributes: Attributes<'_>) {
         self.open(tag, attributes);
         self.0.push_str("/>");
     }
 
-    /// Appends other markup.
     pub(super) fn append(&mut self, other: &Self) {
         self.0.push_str(&other.0);
     }
 
-    /// Breaks the line, for whoever reads the source.
+    /// Breaks the line, for readers of the source.
     pub(super) fn newline(&mut self) {
         self.0.push('\n');
     }
@@ -65,13 +61,12 @@ impl Markup {
         }
     }
 
-    /// All of it.
     pub(super) fn into_string(self) -> String {
         self.0
     }
 }
 
-/// Tooltips have several lines; nothing else that steers is let through.
+/// Tooltips have several lines; all other control characters are removed.
 fn clean_lines(text: &str) -> String {
     text.split('\n').map(clean_line).collect::<Vec<_>>().join("\n")
 }

@@ -1,15 +1,15 @@
-//! The report: one record of a run, and every view of it. All views are pure functions of the record, so they
-//! can be made again any day. Refuses to measure and to judge.
+//! The report: one record of a run, and every view of it. All views are pure functions of the record, so they can be
+//! made again at any time. Does not measure or evaluate.
 //!
 //! ```text
 //! headline   the two numbers and the verdict
-//! content    what is said, in its order        levels    what a ladder says about the capacity
-//! charts     which figures are drawn           svg       how they are drawn
+//! content    the sections of a report         levels     what a ladder shows about the capacity
+//! charts     which figures are drawn          svg        how they are drawn
 //! markdown   report.md: content in 80 columns
 //! html       report.html: content and charts on one page
-//! summary    what the terminal says at the end
-//! progress   a trial at one moment             dashboard  the same on a block of a terminal
-//! screen     the edge to the terminal
+//! summary    the terminal output at the end
+//! progress   a trial at one moment            dashboard  the same on a block of a terminal
+//! screen     output to the terminal
 //! ```
 
 mod charts;
@@ -58,36 +58,33 @@ use crate::record::timeline::FaultRow;
 use crate::scenario::HeadlineFigure;
 use crate::verdict::{GateResult, Verdict};
 
-/// A run as it stands in `run.json`.
+/// A run, as in `run.json`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
     /// The version of this form.
     pub format: u64,
-    /// The run's id: its directory is called so.
+    /// The run's id, which names its directory.
     pub id: String,
     /// The version and the commit of the program that wrote it: `0.1.0 (62af9a4c1d2e)`.
     #[serde(default)]
     pub program: String,
-    /// What it showed.
     pub verdict: Verdict,
-    /// What was run.
     pub scenario: ScenarioRecord,
     /// When it began, UTC.
     pub started_at: String,
     /// From the beginning to the verdict, in seconds.
     pub duration_s: f64,
-    /// The gates, judged.
     pub gates: Vec<GateResult>,
     /// Everything that was measured.
     #[serde(flatten)]
     pub results: Results,
-    /// The parts of the trial: bursts, levels, or whole phases.
+    /// The load steps of the trial: bursts, levels, or whole phases.
     #[serde(default)]
     pub parts: Vec<LoadStepFigures>,
-    /// What the levels say about the target's capacity, by phase that had levels.
+    /// What the levels show about the target's capacity, by phase that had levels.
     #[serde(default)]
     pub capacity: BTreeMap<String, Value>,
-    /// What the timeline says about the bottleneck.
+    /// What the timeline shows about the bottleneck.
     #[serde(default)]
     pub findings: Vec<Finding>,
     /// Faults that were carried out.
@@ -97,16 +94,14 @@ pub struct Run {
     pub errors: Vec<ErrorGroup>,
     /// What a reader must know about the record itself.
     pub notes: Vec<String>,
-    /// Where it ran.
     pub machine: Machine,
 }
 
 /// Which trial it was.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ScenarioRecord {
-    /// The scenario's name.
     pub name: String,
-    /// The scenario's sentence.
+    /// The scenario's summary.
     pub summary: String,
     /// SHA-256 of its text and settings.
     pub hash: String,
@@ -122,7 +117,7 @@ pub struct ScenarioRecord {
     /// The formulas of derived figures, by the path of the figure: `game.pace`.
     #[serde(default)]
     pub formulas: BTreeMap<String, String>,
-    /// What a report says first, where the scenario says so: how much, and how long that took.
+    /// What a report shows first, if the scenario defines it: how much, and with which timing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headline: Option<[HeadlineFigure; 2]>,
 }
@@ -179,7 +174,7 @@ fn redact_finding(finding: &mut Finding, strike: &dyn Fn(&str) -> String) {
     [sentence, refuted_by, advice].into_iter().chain(evidence).for_each(|text| *text = strike(text));
 }
 
-/// A name as it may stand in a link: letters, digits, `_` and `-`.
+/// A name as it may be used in a link: letters, digits, `_` and `-`.
 fn slug(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }

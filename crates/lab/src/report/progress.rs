@@ -1,5 +1,5 @@
-//! A trial at one moment, and the same in plain lines of at most 80 columns. Refuses to know where the figures come
-//! from and where they are shown.
+//! A trial at one moment, also as plain lines of at most 80 columns. Does not know where the figures come from and
+//! where they are shown.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::format::{count, join_fitting, mebibytes, number, sanitize};
 use crate::aggregate::WorkPoint;
 use crate::findings::CurrentOutage;
 
-/// Below the time on the first line.
+/// The indentation below the time on the first line.
 const INDENT: &str = "       ";
 
 /// Columns that a line may take; one less than 80, so that no terminal wraps it.
@@ -16,54 +16,55 @@ const WIDTH: usize = 79;
 /// A trial at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Progress {
-    /// Since the first moment of the plan.
+    /// Since the start of the plan.
     pub elapsed: Duration,
-    /// When the last arrival of the plan is due, in seconds from its start; none where the plan has no end in time.
+    /// When the last arrival of the plan is due, in seconds from its start; none if the plan has no end in time.
     pub planned_s: Option<f64>,
-    /// The part under way: `burst 2`, `50 clients`; none between parts.
+    /// The current load step: `burst 2`, `50 clients`; none between load steps.
     pub load_step: Option<String>,
-    /// Arrivals in the whole plan; 0 where nobody knows them before.
+    /// Arrivals in the whole plan; 0 if unknown in advance.
     pub planned_arrivals: u64,
     /// Arrivals that are over.
     pub done: u64,
-    /// Requests that are over; none where every arrival is one request.
+    /// Requests that are over; none if every arrival is one request.
     pub requests: Option<u64>,
-    /// Good answers to requests in the last second; none where the lab did not run.
+    /// Successful responses in the last second; none if the lab did not run.
     pub throughput_per_s: Option<f64>,
-    /// The 99th percentile of the requests' latency in the last second, from the intended moment; none without a good answer.
+    /// The 99th percentile of the requests' latency in the last second, from the intended moment; none without a
+    /// successful response.
     pub latency_p99_ms: Option<f64>,
-    /// Arrivals under way.
+    /// Arrivals in flight.
     pub in_flight: u64,
-    /// Arrivals that are due and wait in the lab for a free place.
+    /// Arrivals that are due and wait in the lab for a free slot.
     pub queued: u64,
     /// Connections that the lab holds.
     pub connections: u64,
-    /// Requests under way whose answers are waited for.
+    /// Long polls in flight.
     pub long_polls: u64,
     /// Of those that are over: errors.
     pub errors: u64,
     /// Of those that are over: denied.
     pub denied: u64,
-    /// Every kind of work.
     pub work: Vec<(String, WorkPoint)>,
     /// The target's memory.
     pub server_rss_bytes: Option<u64>,
-    /// Processors that the target kept busy in the last second.
+    /// Cores that the target used in the last second.
     pub server_cpu_cores: Option<f64>,
-    /// That the target answers nobody, or nobody well, and since when: by the rule of the findings.
+    /// Whether the target answers no request, or none successfully, and since when: by the rule of the findings.
     pub outage: Option<CurrentOutage>,
-    /// What has just happened, such as a fault that was carried out; each is told once.
+    /// What has just happened, such as a fault that was carried out; each is shown once.
     pub notes: Vec<String>,
 }
 
 impl Progress {
-    /// One line about requests, one about their speed, one where the target answers nobody, one about each kind of work and each note.
+    /// One line about requests, one about their speed, one about an outage if there is one, one about each kind of work
+    /// and each note.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
         self.lines_within(WIDTH)
     }
 
-    /// The same in so many columns.
+    /// The same in this many columns.
     pub(super) fn lines_within(&self, width: usize) -> Vec<String> {
         let line = |indent: &str, parts: &[String]| {
             format!("{indent}{}", join_fitting(parts, " · ", width.saturating_sub(indent.chars().count())))
@@ -126,7 +127,7 @@ impl Progress {
     }
 }
 
-/// The states of one kind of work, the odd ones only where there are any, but then first of all.
+/// The states of one kind of work; unusual states only if they occur, but then first.
 pub(super) fn state_texts(point: &WorkPoint) -> Vec<String> {
     let WorkPoint { waiting, running, finished, failed, stuck, unknown, .. } = *point;
     let odd = [("failed", failed), ("stuck", stuck), ("unknown", unknown)].into_iter().filter(|(_, n)| *n > 0);

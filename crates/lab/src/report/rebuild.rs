@@ -1,6 +1,6 @@
-//! A record made again from a directory: from `run.json` where it stands, else from what was written while the trial
-//! ran: its beginning, the histograms of every second, the timeline. A run whose lab was killed has a report like any
-//! other; it has no verdict of its own. Refuses to measure.
+//! Rebuilds a record from a run's directory: from `run.json` if it exists, else from what was written while the trial
+//! ran: the start record, the histograms of every second, the timeline. A run whose lab was killed thus has a report
+//! like any other; it has no verdict. Does not measure.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -25,19 +25,18 @@ use crate::scenario::message::OTHER_PUSH;
 use crate::scenario::{Document, LoadProfile, Scenario};
 use crate::verdict::{Verdict, evaluate_gates, evaluate_opening};
 
-/// What stands in a directory of a run.
+/// The contents of a run's directory.
 #[derive(Debug)]
 pub struct RecordedRun {
-    /// The record.
     pub run: Run,
     /// Its figures over time.
     pub timeline: Timeline,
 }
 
-/// Reads a directory of a run.
+/// Reads the directory of a run.
 ///
 /// # Errors
-/// It is none, or a file in it cannot be read; the sentence says which.
+/// It is no run directory, or a file in it cannot be read; the sentence says which.
 pub fn load_or_rebuild(dir: &Path) -> Result<RecordedRun, String> {
     let mut rows = TimelineScan::default();
     let path = dir.join("timeline.jsonl");
@@ -53,22 +52,22 @@ pub fn load_or_rebuild(dir: &Path) -> Result<RecordedRun, String> {
     Ok(RecordedRun { run, timeline: rows.timeline })
 }
 
-/// What a timeline says, beside its figures over time.
+/// What a timeline contains besides figures over time.
 #[derive(Default)]
 struct TimelineScan {
     timeline: Timeline,
-    /// What every operation of every part added up to.
+    /// The totals of every operation of every load step.
     ops: BTreeMap<(u32, String), OpRow>,
-    /// When connections that parts hold were due, and when all of them stood.
+    /// When the connections that load steps hold were due, and when all of them were open.
     openings: Vec<LoadStepRow>,
-    /// What became of them, by part.
+    /// What happened to them, by load step.
     held: BTreeMap<u32, HeldStats>,
     /// The last counts of every kind of work.
     work: BTreeMap<String, WorkPoint>,
-    /// The end of the last second of each part that is recorded: what came behind it, nobody knows.
+    /// The end of the last recorded second of each load step; what came after it is unknown.
     recorded_s: BTreeMap<u32, f64>,
     end_s: f64,
-    /// Arrivals that were over at the last look, and when that was: ok, denied, errors.
+    /// Arrivals that were over at the last sample, and when that was: ok, denied, errors.
     done: [u64; 3],
     sampled_s: f64,
 }
@@ -112,7 +111,7 @@ impl TimelineScan {
     }
 }
 
-/// What a row counts; the times stand in the histograms.
+/// The counts of a row; the times are in the histograms.
 fn held_stats(row: &HeldRow) -> HeldStats {
     let HeldRow { part, opened, kept, reopened, failed, closed, dropped, left, .. } = *row;
     let mut cell = HeldStats { opened, kept, reopened, failed, closed, dropped, left, ..HeldStats::new(part) };
@@ -120,8 +119,8 @@ fn held_stats(row: &HeldRow) -> HeldStats {
     cell
 }
 
-/// Arrivals that the last look counted and no second that was written has. A second is written some time after its end, so
-/// that the last ones before the lab was killed have no rows.
+/// Counts arrivals that the last sample has and no written second has. A second is written some time after its end, so
+/// the last ones before the lab was killed have no rows.
 fn count_unwritten(rows: &TimelineScan, total: &mut Total) -> Option<String> {
     let [ok, denied, errors] = rows.done;
     let missing = (ok + denied + errors).saturating_sub(total.arrivals);
@@ -201,7 +200,7 @@ fn rebuild_run(dir: &Path, rows: &TimelineScan) -> Result<Run, String> {
     Ok(run)
 }
 
-/// The scenario as it was run, but for ports that were chosen then.
+/// The scenario as it was run, except for ports that were chosen then.
 fn read_scenario(dir: &Path, start: &StartRecord) -> Result<Scenario, String> {
     let path = dir.join("scenario.toml");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -219,7 +218,7 @@ fn read_scenario(dir: &Path, start: &StartRecord) -> Result<Scenario, String> {
     Scenario::read(&document).map_err(|mistakes| wrong(&mistakes))
 }
 
-/// The parts that had begun, and those whose connections were still being opened.
+/// The load steps that had begun, and those whose connections were still being opened.
 fn begun_load_steps(rows: &TimelineScan, scenario: &Scenario) -> LoadStepAccumulator {
     let mut book = LoadStepAccumulator::new(&scenario.journeys);
     for row in rows.openings.iter().filter(|row| !row.over) {
@@ -275,7 +274,7 @@ fn add_interval(fold: &mut Aggregate, book: &mut LoadStepAccumulator, interval: 
     interval.held.iter().for_each(|held| book.add_held(held));
 }
 
-/// Operations, and kinds of frames that were pushed, by their names.
+/// Operations and kinds of pushes, by name.
 struct OpNames {
     ops: BTreeMap<String, OpId>,
     pushes: BTreeMap<String, usize>,
@@ -296,7 +295,7 @@ impl OpNames {
         Self { ops: names, pushes }
     }
 
-    /// What a row of the timeline counts; the times stand in the histograms.
+    /// The counts of a row of the timeline; the times are in the histograms.
     fn counts_interval(&self, part: u32, op: &str, row: &OpRow) -> Option<Interval> {
         if let Some(push) = self.pushes.get(op) {
             let pushed = PushStats { frames: row.ok, ..PushStats::new(*push) };

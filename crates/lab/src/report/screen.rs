@@ -1,9 +1,9 @@
-//! Where progress is shown: plain lines once a second, or on a terminal one block that rewrites itself, a dashboard
-//! where there is room for it. A thread of its own writes, and a frame that finds it busy is dropped: a terminal that
-//! is slow, or stopped with Ctrl-S, never holds the load up.
+//! Shows progress: plain lines once a second, or on a terminal one block that rewrites itself, with a dashboard if
+//! there is room. A separate thread writes, and a frame is dropped while that thread is busy: a terminal that is slow,
+//! or stopped with Ctrl-S, never delays the load.
 //!
 //! The block is drawn by moving the cursor up over it and writing it again. No mode of the terminal is changed: there
-//! is nothing to restore, whichever way the program ends, and what stood before stays in the terminal's history.
+//! is nothing to restore, however the program ends, and earlier output stays in the terminal's history.
 
 use std::io::{IsTerminal as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,28 +14,27 @@ use std::time::Duration;
 use super::dashboard::{Dashboard, TerminalSize};
 use super::progress::Progress;
 
-/// How long the end of a trial waits for a terminal to take the block away.
+/// How long the end of a trial waits for the terminal to remove the block.
 const CLEAR_WITHIN: Duration = Duration::from_secs(1);
 
 /// Columns of each part of a line in a file.
 const PLAIN_COLUMNS_MAX: usize = 200;
 
-/// Where progress is shown.
 #[derive(Debug, Default)]
 pub struct Screen {
     painter: Option<PainterThread>,
     printer: MessagePrinter,
 }
 
-/// Says a line above what is shown.
+/// Prints a line above the progress.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MessagePrinter(
-    /// Lines that the thread has not yet said; none where there is no thread that would.
+    /// Lines that the thread has not yet printed; none if there is no thread.
     Arc<Mutex<Option<Vec<String>>>>,
 );
 
 impl MessagePrinter {
-    /// Says it with the next frame, where there are frames; else at once.
+    /// Prints it with the next frame, if there are frames; else at once.
     pub(crate) fn print(&self, line: &str) {
         match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(lines) => lines.push(line.to_owned()),
@@ -61,22 +60,21 @@ impl MessagePrinter {
 #[derive(Debug)]
 struct PainterThread {
     frames: SyncSender<Progress>,
-    /// Whether the block goes when there are no more frames.
+    /// Whether the block is removed when there are no more frames.
     erase: Arc<AtomicBool>,
-    /// Behind a lock only so that a screen may be borrowed by several threads.
+    /// In a lock only so that several threads may borrow a screen.
     finished: Mutex<Receiver<()>>,
 }
 
-/// What progress looks like.
 #[derive(Debug)]
 enum DisplayMode {
-    /// One line a frame, for a file or a pipe.
+    /// One line per frame, for a file or a pipe.
     Plain,
     /// One block that rewrites itself.
     Block { dashboard: Box<Dashboard>, standing: DrawnBlock },
 }
 
-/// The block that stands on the terminal.
+/// The block that is on the terminal.
 #[derive(Clone, Copy, Debug, Default)]
 struct DrawnBlock {
     lines: usize,
@@ -90,7 +88,7 @@ impl Screen {
         Self::default()
     }
 
-    /// Shows progress on stderr, as fits what stands behind it.
+    /// Shows progress on stderr, in the form that suits it.
     #[must_use]
     pub fn stderr() -> Self {
         let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -114,7 +112,7 @@ impl Screen {
         let said = speaker.clone();
         let paint = move || {
             let mut write = |text: String| {
-                // Nobody may be listening any more; the trial goes on.
+                // The reader may have closed the pipe; the trial continues.
                 let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
             };
             next.iter().for_each(|progress| {
@@ -131,24 +129,24 @@ impl Screen {
             let _ = over.send(());
         };
         let thread = std::thread::Builder::new().name("screen".to_owned()).spawn(paint);
-        // Without a thread there is no progress, which is no reason to have no trial.
+        // A trial without a thread for progress still runs.
         let Ok(_) = thread else { return Self::default() };
         Self { painter: Some(PainterThread { frames, erase, finished: Mutex::new(ended) }), printer: speaker }
     }
 
-    /// Whoever says a line above what is shown.
+    /// Prints lines above the progress.
     pub(crate) fn printer(&self) -> MessagePrinter {
         self.printer.clone()
     }
 
-    /// Shows the trial at this moment, unless the last one is still being written.
+    /// Shows the trial at this moment, unless the previous frame is still being written.
     pub fn show(&mut self, progress: &Progress) {
         if let Some(painter) = &self.painter {
             let _ = painter.frames.try_send(progress.clone());
         }
     }
 
-    /// Takes the block away, to make room for what is said last.
+    /// Removes the block, to make room for the summary.
     pub fn clear(&mut self) {
         if let Some(PainterThread { frames, erase, finished: ended }) = self.painter.take() {
             erase.store(true, Ordering::Relaxed);
@@ -160,7 +158,7 @@ impl Screen {
 }
 
 impl Drop for Screen {
-    /// The words of a panic stand below the block by now, and stay.
+    /// A panic message is below the block by now, and stays.
     fn drop(&mut self) {
         if !std::thread::panicking() {
             self.clear();
@@ -173,7 +171,7 @@ impl DisplayMode {
         Self::Block { dashboard: Box::new(Dashboard::new(colour)), standing: DrawnBlock::default() }
     }
 
-    /// What to write so that this frame is shown. Where the terminal's size is unknown, it is one of 80 columns.
+    /// The bytes that show this frame. If the terminal's size is unknown, 80 columns are assumed.
     fn paint(&mut self, progress: &Progress, size: Option<TerminalSize>) -> String {
         match self {
             Self::Plain => {
@@ -205,8 +203,8 @@ impl DisplayMode {
 }
 
 impl DrawnBlock {
-    /// To the first line of the block. After a change of width nobody knows how many lines the terminal made of it:
-    /// then it stays where it is, and the next one begins below.
+    /// Moves to the first line of the block. After a change of width it is unknown how many lines the block takes: then
+    /// it stays, and the next one begins below.
     fn cursor_up(self, columns: u16) -> String {
         if self.lines == 0 || self.columns != columns { "\r".to_owned() } else { format!("\x1b[{}A\r", self.lines) }
     }
@@ -251,7 +249,7 @@ mod tests {
         }
     }
 
-    /// A terminal that takes nothing before it is told to.
+    /// A terminal that blocks until it is released.
     struct StalledTerminal {
         write_requested: Sender<()>,
         resume: Receiver<()>,
@@ -310,7 +308,7 @@ mod tests {
             });
         screen.show(&progress(1));
         seen.recv().unwrap();
-        // The thread now waits in its first write; were these to wait for it, this test would never end.
+        // The thread now waits in its first write; if these waited for it, this test would never end.
         (2..10).for_each(|done| screen.show(&progress(done)));
         drop(resume);
         screen.clear();

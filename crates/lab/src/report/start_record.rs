@@ -1,5 +1,5 @@
-//! `start.json`: what is known of a run before its first arrival, written then, so that a run whose lab was killed has a
-//! report all the same. And the other way: a record made of what stands in a directory. Refuses to measure.
+//! `start.json`: what is known of a run before its first arrival, written then, so that a run whose lab was killed
+//! still has a report. And the reverse: a record built from the contents of a directory. Does not measure.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,30 +16,26 @@ use crate::verdict::{GateResult, Verdict};
 pub struct StartRecord {
     /// The version of the form of `run.json`.
     pub format: u64,
-    /// The run's id.
     pub id: String,
     /// The version and the commit of the program that runs it.
     #[serde(default)]
     pub program: String,
-    /// What is run.
     pub scenario: ScenarioRecord,
     /// When it began, UTC.
     pub started_at: String,
-    /// Where it runs.
     pub machine: Machine,
 }
 
-/// The file of a scenario beside the record.
+/// The file of the scenario's text.
 const SCENARIO_FILE: &str = "scenario.toml";
 
-/// The file of those that the scenario names, where it names some.
+/// The file with those that the scenario names, if any.
 const REFERENCED_FILES: &str = "scenario-files.json";
 
-/// The file of the beginning.
 const START_FILE: &str = "start.json";
 
 impl StartRecord {
-    /// Writes it, and the scenario's text beside it.
+    /// Writes it, and the scenario's text next to it.
     ///
     /// # Errors
     /// The file that could not be written, and why.
@@ -63,7 +59,7 @@ impl StartRecord {
         if path.exists() { super::read_json_file(&path) } else { Ok(BTreeMap::new()) }
     }
 
-    /// The record of a run that began so.
+    /// The record of a run with this start.
     #[must_use]
     pub(crate) fn into_run(self, results: Results, gates: Vec<GateResult>, verdict: Verdict) -> Run {
         Run {

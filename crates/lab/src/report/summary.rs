@@ -1,4 +1,4 @@
-//! What a trial says at its end, where its progress stood. Refuses to say it to anybody.
+//! The summary of a trial at its end, in place of its progress. Does not print it.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use super::format::{count, sanitize};
 use super::headline::headline;
 use crate::verdict::Verdict;
 
-/// The two numbers, the verdict, the gates that do not hold, what broke, where the reports are.
+/// The two numbers, the verdict, the failing gates, the findings, and where the reports are.
 #[must_use]
 pub fn summary(run: &Run, dir: &Path, colour: bool) -> String {
     let headline = headline(run);

@@ -1,4 +1,4 @@
-//! Reports as snapshots: what people read, in full, so that a change of a word is a change that somebody saw.
+//! Reports as snapshots: what people read, in full, so that every changed word is reviewed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -207,7 +207,7 @@ fn held_connections_stand_at_the_head_and_how_many_were_lost() {
     assert!(super::headline(&run).amount.ends_with("; 15,000 connections held (viewers)"));
 }
 
-/// A run of one journey with steps that pause, and gates with what they found: its two numbers.
+/// A run of one journey with steps that pause, and gates with their values: its two numbers.
 #[track_caller]
 fn check_paced(over: u64, gates: &[(&str, f64, f64)], expected: [&str; 2]) {
     let mut run = full();
@@ -373,7 +373,7 @@ fn progress_fits_a_narrow_terminal() {
     assert_eq!(lines, expected);
 }
 
-/// A gate that fails without the lab's share as well: that share is worth a word where it is a tenth of the figure.
+/// A gate that fails without the lab's delay as well: the delay is mentioned if it is a tenth of the figure.
 #[track_caller]
 fn check_own_share(value: f64, without_lab: f64, is_told: bool) {
     let mut run = leaderboard(false, false, &[]);

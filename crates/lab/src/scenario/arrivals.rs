@@ -1,4 +1,4 @@
-//! Reads the load of a phase: one kind of it, with the keys of that kind and no others. Refuses to know what a load
+//! Reads the load of a phase: one kind of load, with the keys of that kind and no others. Does not know what a load
 //! does to its target.
 
 use std::ops::RangeInclusive;
@@ -11,28 +11,27 @@ use crate::limits::{
     EDGE_PRECISION_MIN, LOAD_STEPS_MAX, OPEN_WITHIN, OPENING_AT_ONCE, OPENING_AT_ONCE_MAX, RATE_PER_S_MAX, WAIT_MAX,
 };
 
-/// What may stand there.
+/// The forms that an error message lists.
 pub(super) const EXPECTED_FORMS: &str = "{ batch, every, times }, { rate, for }, { ramp = { from, to }, for }, \
      { poisson, for }, { clients, requests or for }, { ladder, requests or for, pause }, \
      { hold = { connections, open_per_s, open_within, opening_max }, rate, for } or { edge = { from, to, overload } }";
 
-/// The key that names each kind.
 pub(super) const LOAD_KINDS: [&str; 8] = ["batch", "rate", "ramp", "poisson", "clients", "ladder", "hold", "edge"];
 
-/// Kinds that need no cap on what is under way.
+/// Kinds that need no cap on the number in flight.
 const SELF_LIMITING_KINDS: [&str; 3] = ["clients", "ladder", "hold"];
 
-/// The percentiles that an overload may be stated in, as quantiles.
+/// The percentiles in which an overload may be stated, as quantiles.
 const PERCENTILES: [(&str, f64); 5] = [("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 
 const POSITIVE_DURATION: RangeInclusive<Duration> = Duration::from_micros(1)..=WAIT_MAX;
 
-/// Whether a load bounds what is under way, as far as its kind says.
+/// Whether a load limits its own concurrency, judged by its kind alone.
 pub(super) fn is_self_limiting(at: &NodeReader<'_>) -> bool {
     SELF_LIMITING_KINDS.iter().any(|kind| at.node.get(kind).is_some())
 }
 
-/// Reads a load; of the connections that it holds, so many stand already.
+/// Reads a load; `inherited` of the connections that it holds are already open.
 pub(super) fn read(at: &NodeReader<'_>, kept: u64) -> Option<LoadProfile> {
     let fields = at.table()?;
     let written: Vec<&str> = LOAD_KINDS.into_iter().filter(|kind| fields.has(kind)).collect();
@@ -93,7 +92,7 @@ fn read_ramp(fields: &TableReader<'_>) -> Option<LoadProfile> {
     Some(LoadProfile::Ramp { from_per_s, to_per_s, lasting: lasting? })
 }
 
-/// The two ends of a ramp; one of them may be zero.
+/// Start and end rate of a ramp; one of them may be zero.
 fn read_ramp_ends(at: &NodeReader<'_>) -> Option<(f64, f64)> {
     let fields = at.table()?;
     let from = fields.required("from", "arrivals per second at the beginning");
@@ -221,7 +220,7 @@ fn read_edge(fields: &TableReader<'_>) -> Option<LoadProfile> {
     Some(LoadProfile::Edge(edge))
 }
 
-/// What a search calls too much.
+/// When a search considers the target overloaded.
 struct OverloadSpec {
     latency_ms: Option<(f64, f64)>,
     error_share: Option<f64>,

@@ -1,5 +1,5 @@
-//! What runs beside a journey: loops of steps, each over a connection of its own, that begin after one of its steps and
-//! end with it at the latest. Refuses to know what they do.
+//! Background loops of a journey: loops of steps, each over its own connection, that begin after one of the journey's
+//! steps and end with the journey at the latest. Does not know what the steps do.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -10,18 +10,17 @@ use super::template::TemplateNames;
 use crate::limits::BACKGROUND_LOOPS_MAX;
 use crate::report::format::known_names;
 
-/// Loops beside a journey.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackgroundLoops {
-    /// The step of the journey after whose answer they begin, by its place.
+    /// The index of the journey's step after whose response they begin.
     pub after_step: usize,
-    /// Their steps, by their places.
+    /// Their steps, by index.
     pub steps: Range<usize>,
-    /// Each of them, by the names that it has of its own and the kept values that they stand for.
+    /// For each loop, its own names and the kept values that they stand for.
     pub loop_bindings: Vec<Vec<(String, String)>>,
 }
 
-/// `{ token = ["token_1", "token_2"] }`: as many loops as each list has kept values, each with its own.
+/// `{ token = ["token_1", "token_2"] }`: as many loops as each list has kept values, each loop with its own value.
 pub(super) fn read_bindings(at: &NodeReader<'_>, names: &TemplateNames) -> Vec<Vec<(String, String)>> {
     let mut each: Vec<Vec<(String, String)>> = Vec::new();
     let columns = at.named_entries().unwrap_or_default();
@@ -57,7 +56,7 @@ fn read_kept_name(at: &NodeReader<'_>, names: &TemplateNames) -> Option<String> 
     Some(text.clone())
 }
 
-/// The names that all of them have of their own.
+/// The names that every loop binds.
 pub(super) fn bound_names(each: &[Vec<(String, String)>]) -> impl Iterator<Item = String> {
     let names: BTreeMap<&String, ()> = each.iter().flatten().map(|(name, _)| (name, ())).collect();
     names.into_keys().cloned().collect::<Vec<_>>().into_iter()

@@ -1,5 +1,5 @@
-//! The run as a whole: how far it may go, what the lab itself may use, and which of the target's metrics mean what.
-//! Refuses to enforce any of it.
+//! The run as a whole: its bounds, what the lab itself may use, and which of the target's metrics mean what. Enforces
+//! none of it.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -10,12 +10,11 @@ use super::phase::{LoadProfile, Phase};
 use super::reader::NodeReader;
 use crate::limits::{CONNECTIONS_MAX, LAG_P99_MAX, REQUESTS_MAX, SOURCES_MAX, WAIT_MAX, WORKERS_MAX};
 
-/// Bounds of the whole run; what reaches one ends it.
+/// Bounds of the whole run; reaching one ends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// From the first moment of the plan.
+    /// From the start of the plan.
     pub duration_max: Duration,
-    /// Requests.
     pub requests: u64,
     /// Connections open at once.
     pub connections: u64,
@@ -41,7 +40,7 @@ impl Bounds {
         Some(Self { duration_max: time?, requests: requests?, connections: connections? })
     }
 
-    /// A plan that its own bounds cut off is a mistake in one of the two. `at` is where they stand, or the whole file.
+    /// Adds an error if the plan exceeds its own bounds. `at` is where the bounds are written, or the whole file.
     pub(crate) fn check(&self, at: &NodeReader<'_>, phases: &[Phase], journeys: &[Journey]) {
         let wrong = |what: String| match at.path.as_str() {
             "" => at.add_error(format!("the bounds of any run {what}")),
@@ -76,14 +75,14 @@ impl Bounds {
     }
 }
 
-/// The lab itself.
+/// Settings of the lab itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeneratorSpec {
-    /// The 99th percentile of schedule lag beyond which a failed gate is void.
+    /// The 99th percentile of schedule lag above which a failed gate is void.
     pub lag_p99_max: Duration,
-    /// Worker threads; the lab decides when it says nothing.
+    /// Worker threads; without a value, the lab decides.
     pub workers: Option<usize>,
-    /// Source addresses; the lab decides when it lists none.
+    /// Source addresses; if empty, the lab decides.
     pub source_addresses: Vec<IpAddr>,
 }
 
@@ -122,8 +121,8 @@ fn read_source_addresses(at: &NodeReader<'_>) -> Vec<IpAddr> {
     sources
 }
 
-/// Which of the target's metrics mean what, so that findings can name a bottleneck: role and name of the metric. The
-/// metrics of our own server are known without.
+/// Which of the target's metrics mean what, so that findings can name a bottleneck: role to metric name. The metrics of
+/// our own server need no entry.
 pub type MetricRoles = BTreeMap<String, String>;
 
 /// What a metric of the target can mean.
@@ -145,7 +144,7 @@ pub const METRIC_ROLES: [&str; 15] = [
     "open_files",
 ];
 
-/// Roles and metrics, where the target has metrics at all.
+/// Reads roles and metrics; an error if the target has no metrics.
 pub(crate) fn read_metric_roles(at: &NodeReader<'_>, has_metrics: bool) -> MetricRoles {
     let mut signals = MetricRoles::new();
     for (role, at) in at.named_entries().unwrap_or_default() {

@@ -1,18 +1,17 @@
-//! The trials that come with the lab: the files of /scenarios, as they stand there. Refuses to treat them
-//! differently from a file that a stranger wrote.
+//! The scenarios that come with the lab: the files of /scenarios, unchanged. They are treated like any other scenario
+//! file.
 
-/// A trial that needs no file.
+/// A scenario that needs no file.
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// Its TOML.
     pub toml: &'static str,
-    /// The files that it names, by the names that it gives them.
+    /// The files that it names: name and content.
     pub files: &'static [(&'static str, &'static str)],
 }
 
-/// What is spoken in worlds.
+/// The protobuf files of the worlds' protocol.
 const WORLD_PROTO_FILES: &[(&str, &str)] = &[
     ("../crates/wire/proto/world.proto", include_str!("../../../wire/proto/world.proto")),
     ("../crates/wire/proto/hunt.proto", include_str!("../../../wire/proto/hunt.proto")),
@@ -120,13 +119,11 @@ const BUILTINS: [Builtin; 31] = [
     },
 ];
 
-/// All of them, by name.
 #[must_use]
 pub fn builtins() -> &'static [Builtin] {
     &BUILTINS
 }
 
-/// The one of that name.
 #[must_use]
 pub fn builtin(name: &str) -> Option<&'static Builtin> {
     BUILTINS.iter().find(|builtin| builtin.name == name)

@@ -1,23 +1,21 @@
-//! Polite refusals: which answers say "not now" instead of going wrong. Refuses to know who asked, and why not.
+//! Denials: which responses refuse a request politely instead of failing. Does not know who was refused, and why.
 
 use super::document::Value;
 use super::reader::{NodeReader, read_pointer};
 
-/// What a denial looks like: by its status, or, where a service refuses with the status of success, by its body.
+/// What a denial looks like: its status, or its body where a service refuses with a success status.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Denial {
-    /// Statuses that deny.
     pub statuses: Vec<u16>,
-    /// What the body of an expected answer says when it denies.
+    /// What the body of an expected response contains if it is a denial.
     pub body: Option<JsonMatch>,
 }
 
-/// A value at a place of a JSON document.
+/// A value expected at a JSON pointer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JsonMatch {
     /// A JSON pointer (RFC 6901).
     pub pointer: String,
-    /// What stands there.
     pub expected: serde_json::Value,
 }
 
@@ -30,7 +28,7 @@ impl Denial {
         Self { statuses: Vec::new(), body: JsonMatch::read(at) }
     }
 
-    /// Whether nothing is one.
+    /// Whether no response is a denial.
     #[must_use]
     pub fn is_never(&self) -> bool {
         self.statuses.is_empty() && self.body.is_none()
@@ -48,7 +46,7 @@ impl JsonMatch {
     }
 }
 
-/// A value that can be compared without doubt: `1` and `1.0` are the same number to some readers, and not to others.
+/// Reads a value that all readers compare alike: `1` and `1.0` are the same number to some and not to others.
 pub(super) fn read_comparable(at: &NodeReader<'_>) -> Option<serde_json::Value> {
     match &at.node.value {
         Value::Bool(flag) => Some((*flag).into()),
@@ -61,7 +59,6 @@ pub(super) fn read_comparable(at: &NodeReader<'_>) -> Option<serde_json::Value> 
     }
 }
 
-/// One status or several.
 pub(super) fn read_statuses(at: &NodeReader<'_>) -> Vec<u16> {
     at.one_or_many().iter().filter_map(|at| at.int(100..=599)).map(|status| status as u16).collect()
 }

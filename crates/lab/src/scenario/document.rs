@@ -1,5 +1,5 @@
-//! A scenario as a tree of values that remember where they were written, so that arguments can change any of
-//! them and every complaint can name its place. Refuses to know what the keys mean.
+//! A scenario as a tree of values that remember where they were written, so that arguments can change any of them and
+//! every error can name its origin. Does not know what the keys mean.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::validation::{ErrorCollector, Origin, ValidationErrors};
 use super::vars;
 use crate::limits::SCENARIO_BYTES_MAX;
 
-/// The word that asks for a free loopback port as the value of a variable.
+/// The value of a variable that requests a free loopback port.
 const FREE_PORT: &str = "free";
 
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ pub struct Document {
     text_digest: Sha256,
     source: ScenarioSource,
     settings: Vec<String>,
-    /// Other files that the scenario names, by the names that it gives them.
+    /// Other files that the scenario names: name and content.
     files: BTreeMap<String, String>,
 }
 
@@ -107,7 +107,7 @@ impl Document {
         }
         let table = DeTable::parse(text).map_err(|error| {
             let line = error.span().map_or(1, |span| line_number(text, span.start));
-            // The parser's sentence does not say which key; its span does.
+            // The parser's message does not name the key; its span does.
             let key = error.span().and_then(|span| text.get(span)).filter(|_| error.message() == "duplicate key");
             let key = key.map_or_else(String::new, |key| format!(" `{key}`: it stands in this table already"));
             ValidationErrors::single(Origin::Line(line), "", format!("this is not TOML: {}{key}", error.message()))
@@ -127,10 +127,10 @@ impl Document {
     }
 
     /// Applies one `KEY=VALUE` of the command line: a variable by its dotted name, or any key by its dotted path, where
-    /// the tables of a list are named by their `name`. Where both are there, the variable is meant.
+    /// tables of a list are addressed by their `name`. If both exist, the variable is meant.
     ///
     /// # Errors
-    /// The path leads nowhere, or the variable does not exist.
+    /// The path does not exist, or the variable does not.
     pub fn set(&mut self, setting: &str) -> Result<(), ValidationErrors> {
         let origin = Origin::Argument(format!("--set {setting}"));
         let Some((key, text)) = setting.split_once('=') else {
@@ -148,7 +148,7 @@ impl Document {
         Ok(())
     }
 
-    /// Aims the trial at a service that runs already: nothing is spawned for it.
+    /// Points the trial at a service that is already running: the target is not started.
     pub fn set_target(&mut self, url: &str) {
         self.source.changes.push(SourceChange::Target(url.to_owned()));
         let origin = Origin::Argument(format!("--target {url}"));
@@ -160,7 +160,7 @@ impl Document {
         of_process.into_iter().chain(of_tls).for_each(|key| target.remove(key));
     }
 
-    /// What the trial does, in the scenario's own sentence.
+    /// The scenario's own summary.
     #[must_use]
     pub fn summary(&self) -> Option<&str> {
         match &self.root.get("summary")?.value {
@@ -169,13 +169,13 @@ impl Document {
         }
     }
 
-    /// The variables whose value is `free`: each asks for a loopback port that nobody listens on.
+    /// The variables whose value is `free`: each requests a loopback port on which no process listens.
     #[must_use]
     pub fn free_port_variables(&self) -> Vec<String> {
         vars::names_with_text(&self.root, FREE_PORT)
     }
 
-    /// Fills in the port of one such variable. Which port it is does not change the scenario's identity.
+    /// Sets the port of such a variable. The port does not change the scenario's identity.
     pub fn set_port(&mut self, variable: &str, port: u16) {
         self.source.changes.push(SourceChange::Port(variable.to_owned(), port));
         if let Some(node) = vars::find_mut(&mut self.root, variable) {
@@ -183,8 +183,8 @@ impl Document {
         }
     }
 
-    /// The files that it names and that must be read with it: what its messages are made of. Their names may have
-    /// variables in them.
+    /// The files that it names and that must be read with it: the definitions of its messages. Their names may contain
+    /// variables.
     #[must_use]
     pub fn required_files(&self) -> Vec<String> {
         let root = super::with_variables(self, &ErrorCollector::default());
@@ -197,7 +197,7 @@ impl Document {
         names.into_iter().filter(|name| !self.files.contains_key(name)).collect()
     }
 
-    /// The files of its feeds, each with where it is named and the key, whether anything else of them can be read or not.
+    /// The files of its feeds, each with its origin and key, whether or not the rest of the feed can be read.
     #[must_use]
     pub fn feed_files(&self) -> Vec<(Origin, String, String)> {
         let root = super::with_variables(self, &ErrorCollector::default());
@@ -209,7 +209,7 @@ impl Document {
         named.collect()
     }
 
-    /// Puts one of these files beside it. It is part of what the trial is.
+    /// Adds the content of one of these files. It is part of the scenario's identity.
     pub fn add_file(&mut self, name: &str, text: &str) {
         self.source.changes.push(SourceChange::File(name.to_owned(), text.to_owned()));
         self.digest.update(b"\0file\0");
@@ -227,13 +227,12 @@ impl Document {
         to_hex(&self.digest)
     }
 
-    /// The text as it was written.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.source.text
     }
 
-    /// How it was put together.
+    /// How it was put together, so that another process can rebuild it.
     #[must_use]
     pub fn source(&self) -> ScenarioSource {
         self.source.clone()
@@ -245,7 +244,7 @@ impl Document {
         to_hex(&self.text_digest)
     }
 
-    /// The settings that were applied, in their order.
+    /// The settings that were applied, in order.
     #[must_use]
     pub fn settings(&self) -> &[String] {
         &self.settings
@@ -265,7 +264,7 @@ fn convert_table(table: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin) -> Resul
     written.sort_by_key(|(key, _)| key.span().start);
     let mut entries = Vec::with_capacity(written.len());
     for (key, value) in written {
-        // The key's place, not the value's: a value may start lines below its key.
+        // The origin of the key, not of the value: a value may start lines below its key.
         let node =
             Node { value: convert_value(value.get_ref(), &key.span(), origin)?, origin: origin(key.span().start) };
         entries.push(TableEntry { key: key.get_ref().to_string(), node });
@@ -301,7 +300,7 @@ fn convert_value(
     })
 }
 
-/// What stands on the right of `--set`: a TOML value where it reads as one, else the text itself.
+/// The right side of `--set`: a TOML value if it parses as one, else the text itself.
 fn parse_setting_value(text: &str, origin: &Origin) -> Value {
     let line = format!("v = {text}");
     let same = |_: usize| origin.clone();
@@ -310,10 +309,10 @@ fn parse_setting_value(text: &str, origin: &Origin) -> Value {
     value.unwrap_or_else(|| Value::Text(text.to_owned()))
 }
 
-/// Tables with a default for every key: a file may leave them out, and a setting may still name a key of them.
+/// Tables with a default for every key: a file may leave them out, and a setting may still name one of their keys.
 const OPTIONAL_TABLES: [&str; 5] = ["bounds", "gates", "generator", "signals", "target.limits"];
 
-/// Walks down a dotted path. A key may itself contain dots (a gate's does), so the whole rest is tried first.
+/// Follows a dotted path. A key may itself contain dots (a gate's does), so the whole rest is tried first.
 fn set_at_path(node: &mut Node, walked: &str, path: &str, new: Node) -> Result<(), String> {
     match node.value {
         Value::Table(_) if node.get(path).is_some() || !path.contains('.') || walked == "gates" => {

@@ -1,5 +1,5 @@
-//! Faults: what is done to a process while the load goes on. Refuses to carry them out, and to those that the lab did
-//! not start: it holds no process that is not its own.
+//! Faults: what is done to a process while the load continues. Does not carry them out, and rejects faults on processes
+//! that the lab does not start, because it does not control those.
 
 use std::time::Duration;
 
@@ -9,23 +9,21 @@ use super::validation::Origin;
 use crate::limits::WAIT_MAX;
 use crate::report::format::known_names;
 
-/// The target's process, as faults call it.
+/// The name of the target's process in faults.
 const SERVER: &str = "server";
 
-/// Something that is done to a process at a moment.
+/// An action on a process at a moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// When, from the start of the plan.
+    /// From the start of the plan.
     pub at: Duration,
-    /// What.
     pub action: FaultAction,
-    /// To which process: `server`, or the name of a `[[process]]`.
+    /// The process: `server`, or the name of a `[[process]]`.
     pub process: String,
-    /// How long it lasts: a stopped process goes on, a killed one starts again after this time.
+    /// How long it lasts: afterwards a stopped process continues, and a killed one is started again.
     pub duration: Option<Duration>,
 }
 
-/// What is done to a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultAction {
     /// SIGKILL to its group.
@@ -36,7 +34,7 @@ pub enum FaultAction {
     Continue,
     /// SIGTERM.
     Term,
-    /// Ended, if it lives, and started again with the same command.
+    /// Terminated if it is running, and started again with the same command.
     Restart,
 }
 
@@ -50,7 +48,7 @@ const ACTIONS: [(&str, FaultAction); 6] = [
 ];
 
 impl FaultAction {
-    /// The word of the scenario.
+    /// Its name in the scenario.
     #[must_use]
     pub fn name(self) -> &'static str {
         ACTIONS.iter().find(|(_, act)| *act == self).map_or("", |(word, _)| word)
@@ -58,7 +56,7 @@ impl FaultAction {
 }
 
 impl Fault {
-    /// Reads one. `load_end` is when the load is over, where the scenario says so: later faults would meet no load.
+    /// Reads one. `load_end` is when the load is over, if the scenario determines it: a later fault would meet no load.
     pub(crate) fn read(at: &NodeReader<'_>, processes: &FaultTargets, load_end: Option<Duration>) -> Option<Self> {
         let fields = at.table()?;
         let moment = fields.required("at", "when, from the start of the load, such as \"90s\"");
@@ -86,7 +84,8 @@ impl Fault {
     }
 }
 
-/// The processes of a scenario, as they are written, and why the lab has no hold of those that it does not start.
+/// The processes of a scenario as they are written, each with the reason why the lab cannot control it, if it does not
+/// start it.
 #[derive(Debug)]
 pub(crate) struct FaultTargets(Vec<(String, Option<String>)>);
 
@@ -111,7 +110,7 @@ impl FaultTargets {
     }
 }
 
-/// Why the lab does not start the target; none where it does.
+/// Why the lab does not start the target; none if it does.
 pub(crate) fn unmanaged_reason(target: &Node) -> Option<String> {
     match target.get("url").map(|url| &url.origin) {
         _ if target.get("spawn").is_some() => None,

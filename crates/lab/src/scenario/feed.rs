@@ -1,5 +1,5 @@
-//! Feeds: rows of a file that arrivals take their values from. Reads the text of such a file; refuses to open one, and
-//! to know where it stands.
+//! Feeds: rows of a file from which arrivals take their values. Parses the text of such a file; does not open it, and
+//! does not know its location.
 
 use serde_json::{Map, Value};
 
@@ -13,11 +13,9 @@ use crate::report::format::known_names;
 /// Rows from a file, whose columns templates use as `{{feed.NAME.COLUMN}}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Feed {
-    /// Its name.
     pub name: String,
     /// The file, relative to the scenario's.
     pub file: String,
-    /// CSV with a heading, or one JSON object per line.
     pub format: FeedFormat,
     /// Which row an arrival gets.
     pub order: FeedOrder,
@@ -27,7 +25,6 @@ pub struct Feed {
     pub origin: Origin,
 }
 
-/// How a feed's file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum FeedFormat {
@@ -38,23 +35,22 @@ pub enum FeedFormat {
 /// Which row an arrival gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedOrder {
-    /// One after the other, from the beginning again at the end.
+    /// In order, starting over at the end.
     Cycle,
-    /// Any, by the arrival's seed.
+    /// A row chosen by the arrival's seed.
     Random,
 }
 
 /// The rows of a feed: each has a value for each column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FeedRows {
-    /// The names of the columns.
     pub columns: Vec<String>,
-    /// The values.
     pub rows: Vec<Vec<Box<str>>>,
 }
 
 impl Feed {
-    /// What cannot be read leaves a mistake and an empty feed, so that templates that use it are not blamed as well.
+    /// Reads one. What cannot be read adds an error and yields an empty feed, so that templates that use it cause no
+    /// further errors.
     pub(crate) fn read(name: &str, at: &NodeReader<'_>) -> Self {
         let mut feed = Self {
             name: name.to_owned(),
@@ -82,7 +78,7 @@ impl Feed {
         feed
     }
 
-    /// Its rows cannot be had: what to say of it.
+    /// The error to report when its rows cannot be read.
     #[must_use]
     pub fn validation_error(&self, message: String) -> ValidationError {
         ValidationError { origin: self.origin.clone(), key: format!("feed.{}.file", self.name), message }
@@ -91,7 +87,7 @@ impl Feed {
     /// The rows of its file, reduced to the columns that templates use, as a [`super::Scope`] needs them.
     ///
     /// # Errors
-    /// A sentence that names the file, the line and the column, or the columns that there are.
+    /// A sentence that names the file, the line and the column, or lists the columns that exist.
     pub fn parse_rows(&self, text: &str) -> Result<FeedRows, String> {
         let all = parse(text, self.format).map_err(|message| format!("{}, {message}", self.file))?;
         all.select_columns(&self.columns).map_err(|message| {
@@ -101,7 +97,7 @@ impl Feed {
 }
 
 impl FeedOrder {
-    /// Which of `rows` an arrival gets, from the feed at `place` in the scenario: the same one for all its steps.
+    /// Which of `rows` an arrival gets from the feed at `place` in the scenario: the same row for all its steps.
     pub(crate) fn row_index(self, arrival: &ArrivalContext<'_>, place: usize, rows: usize) -> Option<usize> {
         let count = rows as u64;
         let row = match self {
@@ -146,10 +142,10 @@ fn read_file_spec(at: &NodeReader<'_>) -> Option<(String, FeedFormat)> {
     Some((file.to_owned(), format))
 }
 
-/// Reads the text of a feed: CSV with a heading (RFC 4180), or one JSON object per line with the same members in each.
+/// Parses the text of a feed: CSV with a heading (RFC 4180), or one JSON object per line with the same members in each.
 ///
 /// # Errors
-/// What is wrong, with its line and column.
+/// What is wrong, with line and column.
 pub fn parse(text: &str, format: FeedFormat) -> Result<FeedRows, String> {
     if text.len() > FEED_BYTES_MAX {
         return Err(format!("line 1: a feed has at most {FEED_BYTES_MAX} bytes, this one has {}", text.len()));
@@ -189,7 +185,7 @@ fn parse_csv(text: &str) -> Result<FeedRows, String> {
     Ok(rows)
 }
 
-/// The library reads a quote that is never closed as a field up to the end of the file.
+/// The CSV library reads a quote that is never closed as a field that extends to the end of the file.
 fn check_closed_quotes(text: &str) -> Result<(), String> {
     let (mut line, mut opened) = (1, None);
     for byte in text.bytes() {
@@ -241,7 +237,7 @@ fn parse_json_lines(text: &str) -> Result<FeedRows, String> {
     Ok(rows)
 }
 
-/// The library counts lines within the line that it was given.
+/// The JSON library counts lines within the line that it was given.
 fn json_line_error(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.rsplit_once(" at line ").map_or(text.as_str(), |(what, _)| what);

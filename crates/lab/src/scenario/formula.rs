@@ -1,38 +1,30 @@
-//! The tiny arithmetic of gates and derived figures: numbers, figures by their path, + - * / and parentheses.
-//! Refuses to know where figures come from: evaluation asks its caller, and a figure that is missing has no value.
+//! The arithmetic of gates and derived figures: numbers, figures by their path, + - * / and parentheses. Does not know
+//! where figures come from: evaluation gets them from its caller, and a missing figure has no value.
 
 use std::fmt;
 
 use crate::limits::FORMULA_BYTES_MAX;
 
-/// A parsed formula.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Formula {
-    /// A number as written.
     Number(f64),
     /// A figure by its dotted path.
     Figure(String),
-    /// Two formulas joined.
     Binary(Box<Formula>, ArithmeticOp, Box<Formula>),
-    /// The negative of a formula.
     Negate(Box<Formula>),
 }
 
-/// How two formulas are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArithmeticOp {
-    /// `a + b`
     Add,
-    /// `a - b`
     Subtract,
-    /// `a * b`
     Multiply,
-    /// `a / b`; by zero there is no value
+    /// Division by zero has no value.
     Divide,
 }
 
 impl Formula {
-    /// Reads a formula.
+    /// Parses a formula.
     ///
     /// # Errors
     /// A sentence that says what was expected, and where.
@@ -48,7 +40,7 @@ impl Formula {
         }
     }
 
-    /// The value, when every figure has one and the result is a finite number.
+    /// The value, if every figure has one and the result is a finite number.
     pub fn evaluate(&self, figure: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         let value = match self {
             Self::Number(number) => *number,
@@ -87,7 +79,7 @@ impl fmt::Display for Formula {
             Self::Figure(path) => f.write_str(path),
             Self::Negate(of) => write!(f, "-{}", Parenthesized { formula: of, precedence: Precedence::Atom }),
             Self::Binary(left, join, right) => {
-                // What is joined from left to right needs parentheses only on the right.
+                // Left-associative operators need parentheses only on the right.
                 let (sign, rank, rank_right) = match join {
                     ArithmeticOp::Add => ("+", Precedence::Sum, Precedence::Product),
                     ArithmeticOp::Subtract => ("-", Precedence::Sum, Precedence::Product),
@@ -104,7 +96,7 @@ impl fmt::Display for Formula {
     }
 }
 
-/// How strongly a formula holds together.
+/// How strongly an operator binds.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Precedence {
     Sum,
@@ -112,7 +104,7 @@ enum Precedence {
     Atom,
 }
 
-/// A formula inside another, in parentheses where it holds together less than `rank`.
+/// A formula inside another one, in parentheses if it binds less strongly than `rank`.
 struct Parenthesized<'a> {
     formula: &'a Formula,
     precedence: Precedence,
@@ -129,7 +121,6 @@ impl fmt::Display for Parenthesized<'_> {
     }
 }
 
-/// What remains to be read.
 struct FormulaParser<'a> {
     text: &'a str,
     position: usize,

@@ -1,4 +1,4 @@
-//! Gates: a figure, a comparison, a limit. Refuses to judge: the verdict does.
+//! Gates: a figure, a comparison, a limit. Evaluation is the verdict's task.
 
 use std::collections::BTreeSet;
 
@@ -6,33 +6,24 @@ use super::formula::Formula;
 use super::reader::NodeReader;
 use crate::report::format::known_names;
 
-/// A sentence about a figure that must hold.
+/// A condition on a figure that must hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
     /// The path of the figure.
     pub name: String,
     /// The limit as it was written, such as `<= 20`.
     pub limit: String,
-    /// How the figure is compared.
     pub op: ComparisonOp,
-    /// What it is compared with.
     pub limit_formula: Formula,
 }
 
-/// A comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComparisonOp {
-    /// `=`
     Equal,
-    /// `!=`
     NotEqual,
-    /// `<`
     Below,
-    /// `<=`
     AtMost,
-    /// `>`
     Above,
-    /// `>=`
     AtLeast,
 }
 
@@ -47,7 +38,6 @@ impl ComparisonOp {
         (">", Self::Above),
     ];
 
-    /// Whether the comparison holds.
     #[must_use]
     pub fn holds(self, value: f64, limit: f64) -> bool {
         match self {
@@ -60,7 +50,6 @@ impl ComparisonOp {
         }
     }
 
-    /// The comparison as it is written.
     #[must_use]
     pub fn symbol(self) -> &'static str {
         Self::ALL.iter().find(|(_, op)| *op == self).map_or("", |(sign, _)| sign)
@@ -103,16 +92,16 @@ impl Gate {
     }
 }
 
-/// Every figure that a trial will have, and the first words of those that nobody knows about, because what they belong
-/// to could not be read.
+/// Every figure that a trial will have, and the first segments of paths that are unknown because what they belong to
+/// could not be read.
 pub(crate) struct KnownFigures {
     pub(crate) paths: BTreeSet<String>,
     pub(crate) unread_roots: BTreeSet<String>,
 }
 
 impl KnownFigures {
-    /// Reads the gates of a trial with these figures, and whether errors on which none of them is must not happen:
-    /// `errors = "off"` says that they may.
+    /// Reads the gates of a trial with these figures, and whether errors that no gate covers must not happen: `errors =
+    /// "off"` allows them.
     pub(crate) fn read_gates(&self, at: &NodeReader<'_>) -> (Vec<Gate>, bool) {
         let known = |path: &str| self.check(path);
         let (mut gates, mut judges_errors) = (Vec::new(), true);
@@ -128,10 +117,10 @@ impl KnownFigures {
         (gates, judges_errors)
     }
 
-    /// Whether there will be a figure of this path.
+    /// Checks that a figure with this path will exist.
     ///
     /// # Errors
-    /// The sentence that says which there will be.
+    /// A sentence that lists the figures that will exist.
     pub(crate) fn check(&self, path: &str) -> Result<(), String> {
         let first = first_segment(path);
         if self.paths.contains(path) || self.unread_roots.contains(first) {
@@ -145,7 +134,7 @@ impl KnownFigures {
             roots.dedup();
             return Err(format!("{lacks} must start with {}", known_names(roots)));
         }
-        // As far as the path is right, and what may stand behind that.
+        // As far as the path is right, and what may follow it.
         let words: Vec<&str> = path.split('.').collect();
         let agrees = |near: &str, length: usize| near.split('.').take(length).eq(words.iter().take(length).copied());
         let goes_on = |near: &&&str, length: usize| agrees(near, length) && near.split('.').nth(length).is_some();

@@ -1,17 +1,17 @@
-//! What a report says first, where the scenario says so itself: how much the target took, and how long that took. A trial whose load is
-//! made inside the target, or whose point is a count, is not told by its largest journey. Refuses to look figures up.
+//! The headline of a report, if the scenario defines it: how much load the target took, and with which timing. A trial
+//! whose load is made inside the target, or whose subject is a count, is not summarized by its largest journey. Does
+//! not look figures up.
 
 use serde::{Deserialize, Serialize};
 
 use super::gate::KnownFigures;
 use super::reader::NodeReader;
 
-/// A figure at the head of a report.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadlineFigure {
     /// The path of the figure.
     pub figure: String,
-    /// What it is of, its unit included: `actors moving`, `ms until a move is answered, p99`.
+    /// Its label, including the unit: `actors moving`, `ms until a move is answered, p99`.
     pub of: String,
 }
 

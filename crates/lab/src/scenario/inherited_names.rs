@@ -1,6 +1,6 @@
-//! What a held connection has kept before a journey goes over it: the names under which its `opening` keeps something.
-//! A journey may use those that every phase that takes it gives it. Read from the text alone, because a journey must
-//! know its names before the phases that take it can be read. Refuses to know values.
+//! Names that a held connection has kept before a journey uses it: those that its `opening` journey keeps. A journey
+//! may use a name if every phase that runs it provides that name. Read from the text alone, because a journey must know
+//! its names before the phases that run it can be read. Does not know values.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ pub(super) fn inherited_names(root: &Node) -> BTreeMap<String, Vec<String>> {
     shared.into_iter().map(|(journey, names)| (journey.to_owned(), owned(names))).collect()
 }
 
-/// Names that the steps of a journey keep, those of groups of steps among them.
+/// Names that the steps of a journey keep, including those of groups of steps.
 fn kept_names(steps: &Node) -> BTreeSet<&str> {
     let mut names = BTreeSet::new();
     for step in table_items(steps, "step") {

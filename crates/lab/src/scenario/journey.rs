@@ -1,5 +1,5 @@
-//! The way of an arrival: its steps in their order, what of them is repeated, and what runs beside it. All steps of a
-//! journey stand in one list, its own first, so that figures of a step are found by its place. Refuses to know
+//! Journeys: the steps of an arrival in order, which of them are repeated, and what runs in the background. All steps
+//! of a journey are in one list, its own first, so that figures of a step are found by its index. Does not know
 //! requests.
 
 use std::collections::BTreeMap;
@@ -12,27 +12,26 @@ use super::step::{Step, StepContext};
 use super::template::{Template, TemplateNames};
 use crate::limits::{BACKGROUND_LOOPS_MAX, STEPS_MAX};
 
-/// What one arrival does, step after step.
+/// What one arrival does, step by step.
 #[derive(Clone, Debug, Default)]
 pub struct Journey {
-    /// Its name: figures are found under it.
+    /// Its name; figures are found under it.
     pub name: String,
-    /// Its steps, at least one, and behind them those of what runs beside it.
+    /// At least one step, followed by those of background loops.
     pub steps: Vec<Step>,
-    /// How many of them are its own.
+    /// How many of the steps are its own.
     pub own_step_count: usize,
-    /// What is taken again; inner repeats stand before outer ones.
+    /// Inner repeats come before outer ones.
     pub repeats: Vec<Repeat>,
-    /// What runs beside it.
     pub background: Vec<BackgroundLoops>,
-    /// Whether its steps are messages over a connection of its own, instead of requests.
+    /// Whether its steps are messages over the arrival's own connection, instead of requests.
     pub uses_messages: bool,
-    /// Names whose values its held connection has kept before: the connection's own, and others only where the journey
-    /// keeps them anew.
+    /// Names whose values its held connection has kept before: the connection's own values, unless the journey keeps
+    /// them anew.
     pub inherited_names: Vec<String>,
 }
 
-/// Steps as they are read, one after the other.
+/// Reads the steps one after the other.
 struct JourneyReader<'a> {
     work_names: &'a [String],
     format_status: FormatStatus<'a>,
@@ -60,7 +59,7 @@ impl Journey {
             None => {}
         }
         reader.journey.own_step_count = reader.journey.steps.len();
-        // Later draws are not those of the journey's own steps.
+        // Later draws must differ from those of the journey's own steps.
         let names = TemplateNames { known: names.known, ..own_names };
         for at in fields.optional("beside").and_then(|at| at.list()).unwrap_or_default() {
             reader.read_background(&at, &names);
@@ -80,14 +79,14 @@ impl Journey {
         (!journey.name.is_empty()).then_some(journey)
     }
 
-    /// The same journey with the values of the run filled in: what is left to fill in for each arrival is its own.
+    /// The same journey with the values of the run filled in: only what differs per arrival remains.
     #[must_use]
     pub fn bind(&self, globals: &BTreeMap<String, String>) -> Self {
         let bind = |template: &Template| template.bind(globals, &|name| self.keeps_name(name));
         Self { steps: self.steps.iter().map(|step| step.bind(&bind)).collect(), ..self.clone() }
     }
 
-    /// Whether a name is one that an arrival has a value of its own for.
+    /// Whether an arrival has its own value for a name.
     #[must_use]
     pub fn keeps_name(&self, name: &str) -> bool {
         let mut kept = self.steps.iter().flat_map(|step| &step.keep);
@@ -97,21 +96,21 @@ impl Journey {
             || self.inherited_names.iter().any(|own| own == name)
     }
 
-    /// Whether its steps have figures of their own: where those of the journey as a whole do not say the same.
+    /// Whether its steps have figures of their own, which those of the whole journey do not already give.
     #[must_use]
     pub fn has_step_figures(&self) -> bool {
         self.steps.len() > 1 || !self.repeats.is_empty() || self.steps.iter().any(|step| step.long_poll.is_some())
     }
 
-    /// Whether a step pauses, repeats or waits: then how long the journey takes is in part its own doing.
+    /// Whether a step pauses, repeats or waits, so that the journey's duration depends in part on the journey itself.
     #[must_use]
     pub fn is_paced(&self) -> bool {
         let lingers = |step: &Step| step.pause.is_some() || step.pause_until.is_some() || step.long_poll.is_some();
         !self.repeats.is_empty() || self.steps.iter().any(lingers)
     }
 
-    /// Requests of one arrival, as far as that is known before: what is repeated for a time counts once, and what runs
-    /// beside it as often as it begins.
+    /// Requests of one arrival, as far as that is known in advance: what is repeated for a time counts once, and a
+    /// background loop as often as it begins.
     #[must_use]
     pub fn request_count(&self) -> u64 {
         let times = |step: usize| {
@@ -133,7 +132,7 @@ impl Journey {
     fn check_unique_names(&self, at: &NodeReader<'_>) {
         for (place, step) in self.steps.iter().enumerate() {
             let same = |other: &&Step| other.name == step.name;
-            // Once for each name, where it stands a second time.
+            // Once for each name, at its second occurrence.
             if self.steps[..place].iter().filter(same).count() == 1 {
                 let name = &step.name;
                 at.add_error(format!(
@@ -145,7 +144,7 @@ impl Journey {
 }
 
 impl JourneyReader<'_> {
-    /// Steps and groups of them. The last one stands at the place that is given.
+    /// Reads steps and groups of steps. `last` is the context of the last one.
     fn read_steps(&mut self, list: &[NodeReader<'_>], names: &mut TemplateNames, last: StepContext) {
         for (number, at) in (1..).zip(list) {
             let place = if number == list.len() { last } else { StepContext::Journey };
@@ -168,12 +167,12 @@ impl JourneyReader<'_> {
         until
     }
 
-    /// Steps that are repeated together.
+    /// Reads steps that are repeated together.
     fn read_group(&mut self, at: &NodeReader<'_>, names: &mut TemplateNames, place: StepContext) -> Option<RepeatEnd> {
         let fields = at.table()?;
         let repeat = fields.required("repeat", "how often its steps are taken, such as 4");
         let list = fields.optional("step").and_then(|at| at.list());
-        // The answer to the last of them says when it is enough.
+        // The response to the last of them decides when the repeat ends.
         let speaks = list.as_ref().and_then(|list| list.last()).is_some_and(|last| last.node.get("send").is_some());
         let known = speaks.then_some(self.format_status);
         let until = repeat.and_then(|at| RepeatEnd::read(&at, place == StepContext::BackgroundEnd, known));
@@ -205,7 +204,8 @@ impl JourneyReader<'_> {
         }
     }
 
-    /// The place of a step of the journey's own that something may begin after: once, and with steps to come.
+    /// The index of one of the journey's own steps after which background loops may begin: it runs once, and steps
+    /// follow it.
     fn read_step_index(&self, at: &NodeReader<'_>) -> Option<usize> {
         let name = at.text()?;
         let own = &self.journey.steps[..self.journey.own_step_count];

@@ -1,5 +1,5 @@
-//! Keys that arrivals draw: which rows of the target are asked for how often, as alike or as unevenly as real traffic
-//! asks for them. Refuses to know what a key means: it is a number, and templates make names of it.
+//! Keys that arrivals draw: which rows of the target are requested how often, as evenly or unevenly as in real traffic.
+//! Does not know what a key means: it is a number, and templates make names of it.
 
 use super::reader::{NodeReader, is_valid_name};
 use super::rng::{DrawPurpose, draw, to_range};
@@ -9,25 +9,23 @@ use crate::limits::{KEY_DRAWS_MAX, KEYS_MAX, ZIPF_MAX, ZIPF_MIN};
 /// Keys that arrivals draw from, as `{{key.NAME}}`: a number from 0 to below `count`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeySet {
-    /// Its name.
     pub name: String,
-    /// Different keys.
+    /// The number of different keys.
     pub count: u64,
-    /// How often each is drawn.
     pub distribution: KeyDistribution,
 }
 
 /// How often each key is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum KeyDistribution {
-    /// All alike.
     Uniform,
     /// Key k with a weight of 1 / (k + 1)^s (Zipf's law).
     Zipf(f64),
 }
 
 impl KeySet {
-    /// What cannot be read leaves a mistake and a single key, so that templates that use it are not blamed as well.
+    /// Reads one. What cannot be read adds an error and yields a single key, so that templates that use it cause no
+    /// further errors.
     pub(crate) fn read(name: &str, at: &NodeReader<'_>) -> Self {
         let mut keys = Self { name: name.to_owned(), count: 1, distribution: KeyDistribution::Uniform };
         if !is_valid_name(name) {
@@ -44,7 +42,7 @@ impl KeySet {
     }
 }
 
-/// One use of keys in a template, ready to draw: what it gives depends on the arrival's seed alone.
+/// One use of keys in a template, ready to draw: the result depends on the arrival's seed alone.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct KeyDraw {
     sampler: KeySampler,

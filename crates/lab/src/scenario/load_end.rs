@@ -1,12 +1,13 @@
-//! When the load of a scenario is over, where its text alone says so. Refuses to guess: what the target's own pace decides
-//! has no such moment.
+//! When the load of a scenario is over, if the text alone determines it. Does not guess: a load whose pace the target
+//! decides has no such moment.
 
 use std::time::Duration;
 
 use super::{Journey, LoadProfile, PerClientLimit, Phase, Step, StepAction};
 
-/// The latest moment, from the start of the load, at which an arrival or a step of one is due. None where that depends
-/// on the target: bursts, which wait for places in flight, levels, searches, journeys that wait or repeat, and messages.
+/// The latest moment, from the start of the load, at which an arrival or one of its steps is due. None if that depends
+/// on the target: bursts, which wait for free in-flight slots, levels, searches, journeys that wait or repeat, and
+/// messages.
 pub(super) fn load_end(phases: &[Phase], journeys: &[Journey]) -> Option<Duration> {
     let (mut next, mut end) = (Duration::ZERO, Duration::ZERO);
     for phase in phases {
@@ -23,7 +24,7 @@ pub(super) fn load_end(phases: &[Phase], journeys: &[Journey]) -> Option<Duratio
     Some(end)
 }
 
-/// From its first moment to its last arrival, at most.
+/// From its start to its last arrival, at most.
 fn max_duration(arrivals: &LoadProfile) -> Option<Duration> {
     match arrivals {
         LoadProfile::Rate { lasting, .. }
@@ -37,7 +38,7 @@ fn max_duration(arrivals: &LoadProfile) -> Option<Duration> {
     }
 }
 
-/// What a journey itself adds: its pauses, where nothing else makes it longer than its answers do.
+/// What a journey itself adds: its pauses, unless something besides its responses makes it longer.
 fn max_pause_total(journey: &Journey) -> Option<Duration> {
     let plain = journey.repeats.is_empty() && journey.background.is_empty() && !journey.uses_messages;
     let step_pauses = |step: &Step| {

@@ -1,26 +1,26 @@
-//! Steps that wait: requests that the target answers when something has happened, and what their answers must show:
-//! nothing left out, nothing said twice. Refuses to know how long a wait may be: that is the step's `timeout`.
+//! Long polls: requests that the target answers when an event has happened, and what their responses must show: nothing
+//! left out, nothing sent twice. Does not know how long a wait may be: that is the step's `timeout`.
 
 use super::document::Value;
 use super::reader::{NodeReader, read_pointer};
 use super::step::KeepRule;
 
-/// A request whose answer is waited for. The time until it comes says nothing about speed; how late it came after what
-/// it tells of does.
+/// A request whose response is waited for. The time until it arrives says nothing about speed; its delay after the
+/// event does.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LongPoll {
-    /// Where the answer says when that happened, in microseconds of Unix time.
+    /// The pointer to the time of the event, in microseconds of Unix time.
     pub event_time: Option<String>,
-    /// Where something stands only in answers that tell of something; without it all do.
+    /// A pointer that exists only in responses that report an event; without it, all responses do.
     pub event_pointer: Option<String>,
 }
 
-/// What an answer must show of a sequence that the journey follows.
+/// What a response must show of a sequence that the journey follows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SequenceCheck {
     /// The kept value up to which the journey has seen everything. It never goes back.
     pub cursor: String,
-    /// The list of what came since, and where in each item its number stands: one by one from the cursor on, and the
+    /// The list of new items, and the pointer to the number within each item: consecutive from the cursor on, and the
     /// last of them is the new cursor.
     pub items: Option<(String, String)>,
 }

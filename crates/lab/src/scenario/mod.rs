@@ -1,5 +1,5 @@
-//! A trial as data: text in, a checked scenario out, or every mistake of the text at once. A wrong scenario
-//! never sends a byte. Pure: refuses to know clocks, files, sockets and the values of secrets.
+//! A trial as data: text in, a validated scenario out, or every error of the text at once. An invalid scenario never
+//! sends a byte. Pure: does not know clocks, files, sockets and the values of secrets.
 
 mod arrivals;
 mod background;
@@ -72,48 +72,41 @@ use validation::ErrorCollector;
 /// The version of the format that this lab reads.
 pub const FORMAT: u64 = 1;
 
-/// A checked trial.
+/// A validated scenario.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// Its name.
     pub name: String,
     /// What it does, in a sentence.
     pub summary: String,
     /// The service under test.
     pub target: Target,
-    /// Processes that the trial needs beside it.
+    /// Processes that the trial needs besides the target.
     pub helpers: Vec<HelperProcess>,
-    /// Values that are never printed or written.
     pub secrets: Vec<Secret>,
     /// Lists to pick from: name and items.
     pub picks: Vec<(String, Vec<Template>)>,
     /// Requests before the first phase, in order.
     pub setup: Vec<Step>,
-    /// Phases, one after the other.
     pub phases: Vec<Phase>,
-    /// What arrivals do.
     pub journeys: Vec<Journey>,
-    /// Frames that the service sends of its own accord.
+    /// Frames that the service sends without a request.
     pub pushes: Vec<Push>,
     /// Work that outlives its request.
     pub work_specs: Vec<WorkSpec>,
     /// What must hold at the end.
     pub gates: Vec<Gate>,
-    /// Whether errors on which no gate is must not happen.
+    /// Whether errors that no gate covers must not happen.
     pub gates_other_errors: bool,
-    /// What a report says first, where the scenario says so: how much, and how long that took.
+    /// What a report shows first, if the scenario defines it: how much, and with which timing.
     pub headline: Option<[HeadlineFigure; 2]>,
-    /// Things that are done to processes.
     pub faults: Vec<Fault>,
     /// Figures of the target that are put on the timeline.
     pub observers: Vec<Observer>,
     /// Rows from files.
     pub feeds: Vec<Feed>,
-    /// Keys to draw from.
     pub keys: Vec<KeySet>,
-    /// Bounds of the run.
     pub bounds: Bounds,
-    /// The lab itself.
+    /// Settings of the lab itself.
     pub generator: GeneratorSpec,
     /// Which metrics mean what.
     pub metric_roles: MetricRoles,
@@ -126,12 +119,12 @@ pub struct Secret {
     pub name: String,
     /// The environment variable that holds it.
     pub env: Option<String>,
-    /// Whether a random one is made when the environment has none.
+    /// Whether a random value is generated if the environment has none.
     pub generate: bool,
 }
 
 impl Scenario {
-    /// Whether a status denies somewhere, as limiters do.
+    /// Whether any step treats a status as a denial, as limiters send them.
     pub(crate) fn denies_by_status(&self) -> bool {
         let mut steps = self.journeys.iter().flat_map(|journey| &journey.steps);
         steps.any(|step| !step.denied.statuses.is_empty())
@@ -140,7 +133,7 @@ impl Scenario {
     /// Reads a document whose free ports are filled in.
     ///
     /// # Errors
-    /// Every mistake of the scenario, each with its line and key and what was expected.
+    /// Every error of the scenario, each with its line and key and what was expected.
     pub fn read(document: &Document) -> Result<Self, ValidationErrors> {
         let notes = ErrorCollector::default();
         let root = with_variables(document, &notes);
@@ -149,7 +142,7 @@ impl Scenario {
         scenario.ok_or_else(|| ValidationErrors::single(Origin::Line(1), "", "this scenario cannot be read"))
     }
 
-    /// Whether the lab starts the service under test, or anything beside it.
+    /// Whether the lab starts the service under test or any other process.
     #[must_use]
     pub fn spawns_processes(&self) -> bool {
         self.target.spawn.is_some() || self.helpers.iter().any(|helper| helper.spawn.is_some())

@@ -1,5 +1,5 @@
-//! Observers: any figure of any endpoint of the target, read once in a while and put on the timeline beside the
-//! client's view. Refuses to know what the figures mean.
+//! Observers: figures of any endpoint of the target, read periodically and put on the timeline beside the client's
+//! view. Does not know what the figures mean.
 
 use std::time::Duration;
 
@@ -8,14 +8,13 @@ use super::target::read_get_path;
 use super::template::{Template, TemplateNames};
 use crate::limits::{OBSERVE_EVERY, OBSERVE_EVERY_MIN, WAIT_MAX};
 
-/// Figures of an endpoint of the target, read once in a while and put on the timeline.
+/// Figures of an endpoint of the target, read periodically and put on the timeline.
 #[derive(Clone, Debug)]
 pub struct Observer {
-    /// Its name: figures are found under it.
+    /// Its name; figures are found under it.
     pub name: String,
     /// The request that reads them.
     pub path: Template,
-    /// From one reading to the next.
     pub interval: Duration,
     /// Figures: name and JSON pointer.
     pub figures: Vec<(String, String)>,

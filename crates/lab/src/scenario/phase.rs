@@ -1,5 +1,4 @@
-//! Phases: when how many arrivals take which journey. Refuses to know the arrivals themselves: the plan unrolls
-//! them.
+//! Phases: when how many arrivals run which journey. Does not compute the arrivals: the plan does.
 
 use std::time::Duration;
 
@@ -12,42 +11,38 @@ use crate::limits::{EDGE_LEVELS_MAX, IN_FLIGHT_MAX, OPEN_WITHIN, OPENING_AT_ONCE
 use crate::plan::due_within;
 use crate::report::format::known_names;
 
-/// A stretch of the trial with one kind of load.
+/// A section of the trial with one kind of load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phase {
-    /// Its name.
     pub name: String,
-    /// The load.
     pub load_profile: LoadProfile,
-    /// Arrivals under way at once. One whose turn comes while as many are under way waits in the lab, and its
-    /// latency counts from the intended moment. Closed loops and held connections bound themselves.
+    /// Concurrent arrivals. An arrival that is due while as many are in flight waits in the lab, and its latency counts
+    /// from the intended moment. Closed loops and held connections limit themselves.
     pub in_flight_max: u64,
-    /// The journey that each arrival takes, by its place in the scenario.
+    /// The journey of each arrival, by its index in the scenario.
     pub journey_index: usize,
-    /// The pause after the phase before.
+    /// The pause after the previous phase.
     pub pause_before: Duration,
-    /// Its own first moment, from the start of the plan, where it runs beside the others instead of after them.
+    /// Its own start, from the start of the plan, if it runs concurrently with other phases instead of after them.
     pub starts_at: Option<Duration>,
-    /// When connections are given up.
+    /// When connections are closed.
     pub reconnect: Reconnect,
-    /// The journey that each held connection takes first, by its place in the scenario.
+    /// The journey that each held connection runs first, by its index in the scenario.
     pub opening_journey: Option<usize>,
-    /// The phase whose connections it goes on with, by its place in the scenario.
+    /// The phase whose connections it takes over, by its index in the scenario.
     pub resumes_phase: Option<usize>,
-    /// Whether a later phase goes on with its connections.
+    /// Whether a later phase takes over its connections.
     pub leaves_open: bool,
 }
 
-/// When a client gives its connection up.
+/// When a client closes its connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reconnect {
-    /// Never: it is kept alive for as long as the target keeps it.
+    /// It is kept alive for as long as the target keeps it.
     #[default]
     Never,
-    /// After each journey.
     Journey,
-    /// After each request.
     Request,
 }
 
@@ -58,41 +53,28 @@ pub enum LoadProfile {
     Batch {
         /// Arrivals of one burst.
         batch: u64,
-        /// When the next burst is due.
         every: BurstTrigger,
-        /// Bursts.
+        /// The number of bursts.
         times: u64,
     },
     /// Open: a constant rate for a time.
-    Rate {
-        /// Arrivals per second.
-        rate_per_s: f64,
-        /// How long.
-        lasting: Duration,
-    },
-    /// Open: a rate that changes evenly from one value to another.
+    Rate { rate_per_s: f64, lasting: Duration },
+    /// Open: a rate that changes linearly from one value to another.
     Ramp {
         /// Arrivals per second at the beginning.
         from_per_s: f64,
         /// Arrivals per second at the end.
         to_per_s: f64,
-        /// How long.
         lasting: Duration,
     },
     /// Open: independent arrivals (a Poisson process) of a mean rate.
     Poisson {
-        /// Arrivals per second, in the mean.
+        /// Mean arrivals per second.
         rate_per_s: f64,
-        /// How long.
         lasting: Duration,
     },
-    /// Closed: so many clients, each of which sends its next request when the one before is answered.
-    Clients {
-        /// Clients.
-        clients: u64,
-        /// How much each of them does.
-        each: PerClientLimit,
-    },
+    /// Closed: a number of clients, each of which sends its next request when the previous one is answered.
+    Clients { clients: u64, each: PerClientLimit },
     /// Closed: one level of clients after another.
     Ladder {
         /// Clients of each level.
@@ -104,29 +86,28 @@ pub enum LoadProfile {
     },
     /// Held connections, idle or with a rate of requests across them.
     Hold {
-        /// Connections.
+        /// The number of connections.
         connections: u64,
-        /// How they are opened.
         opening: OpeningSpec,
-        /// Requests per second across all of them, in turn; none when it says nothing.
+        /// Requests per second across all of them, in turn; without a value, none.
         rate_per_s: Option<f64>,
-        /// How long, from the moment at which all of them are open.
+        /// From the moment at which all of them are open.
         lasting: Duration,
     },
     /// Open: a search for the highest rate that the target sustains.
     Edge(EdgeSearch),
 }
 
-/// How held connections are opened, before anything else is asked of them.
+/// How held connections are opened, before anything else is sent over them.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct OpeningSpec {
-    /// How many are begun per second; as fast as `at_once` allows when it says nothing.
+    /// How many are started per second; without a value, as fast as `concurrency` allows.
     pub per_s: Option<f64>,
-    /// How many are under way at once, over all workers.
+    /// How many are being opened at the same time, over all workers.
     pub concurrency: u64,
-    /// How long all of them may take together.
+    /// How long opening all of them may take.
     pub timeout: Duration,
-    /// How many need no opening, because an earlier phase has left them standing.
+    /// How many need not be opened, because an earlier phase left them open.
     #[serde(default)]
     pub inherited: u64,
 }
@@ -138,13 +119,13 @@ impl Default for OpeningSpec {
 }
 
 impl OpeningSpec {
-    /// How many of so many are opened, as planned.
+    /// How many of `connections` are planned to be opened.
     #[must_use]
     pub fn new_connections(&self, connections: u64) -> u64 {
         connections.saturating_sub(self.inherited)
     }
 
-    /// How long it takes to begin those that are missing of so many, as planned.
+    /// How long starting the missing ones of `connections` is planned to take.
     #[must_use]
     pub fn planned_duration(&self, connections: u64) -> Duration {
         let seconds = self.per_s.map_or(0.0, |per_s| self.new_connections(connections) as f64 / per_s);
@@ -155,9 +136,9 @@ impl OpeningSpec {
 /// When the next burst is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BurstTrigger {
-    /// A time after the one before, whatever became of it.
+    /// This time after the previous one, whatever became of it.
     Interval(Duration),
-    /// When the one before is over.
+    /// When the previous one is over.
     PreviousDone,
 }
 
@@ -165,7 +146,7 @@ pub enum BurstTrigger {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PerClientLimit {
-    /// So many journeys.
+    /// A number of journeys.
     Requests(u64),
     /// Journeys until the time is over.
     Duration(Duration),
@@ -176,15 +157,15 @@ pub enum PerClientLimit {
 pub struct EdgeSearch {
     /// The first level, in arrivals per second.
     pub from_per_s: f64,
-    /// The level beyond which nobody searches.
+    /// The highest level of the search, in arrivals per second.
     pub to_per_s: f64,
     /// How long a level lasts.
     pub level_duration: Duration,
-    /// How long the edge is held at the end.
+    /// How long the found edge is held at the end.
     pub hold_duration: Duration,
     /// The relative width at which the search is over, such as 0.03.
     pub precision: f64,
-    /// Whether arrivals are independent (Poisson) instead of even.
+    /// Whether arrivals are independent (Poisson) instead of evenly spaced.
     pub poisson: bool,
     /// Overload: this percentile of latency (a quantile, such as 0.99) above this many milliseconds.
     pub latency_ms: Option<(f64, f64)>,
@@ -194,13 +175,13 @@ pub struct EdgeSearch {
     pub backlog: bool,
 }
 
-/// Above the mean of a Poisson process by so many standard deviations, and so many arrivals where the mean is small: a
-/// count beyond it is rarer than one in 10^15.
+/// Above the mean of a Poisson process: this many standard deviations, plus this many arrivals for small means. A count
+/// beyond it is rarer than one in 10^15.
 const POISSON_MARGIN: (f64, f64) = (8.0, 16.0);
 
 impl LoadProfile {
-    /// The most that can come of it; none where only the bounds of the run end it: closed loops for a time, and a
-    /// search. For independent arrivals, which are counted as they come, a number that no run ever reaches.
+    /// The highest number of arrivals; none if only the bounds of the run limit it: closed loops for a time, and
+    /// searches. For independent arrivals, which are counted as they come, a number that no run reaches.
     #[must_use]
     pub fn max_count(&self) -> Option<u64> {
         match self {
@@ -226,7 +207,7 @@ impl LoadProfile {
         }
     }
 
-    /// Parts of the trial that have figures of their own: bursts, levels, or the whole phase.
+    /// The number of load steps, which have figures of their own: bursts, levels, or the whole phase.
     #[must_use]
     pub fn load_step_count(&self) -> u32 {
         let parts = match self {
@@ -238,7 +219,7 @@ impl LoadProfile {
         u32::try_from(parts).unwrap_or(u32::MAX)
     }
 
-    /// What is under way at once in a load that bounds itself.
+    /// The concurrency of a load that limits itself.
     #[must_use]
     pub fn concurrency(&self) -> Option<u64> {
         match self {
@@ -249,7 +230,7 @@ impl LoadProfile {
         }
     }
 
-    /// From its first moment to its end; none where that depends on the target.
+    /// From its start to its end; none if that depends on the target.
     #[must_use]
     pub fn duration(&self) -> Option<Duration> {
         match self {
@@ -261,7 +242,7 @@ impl LoadProfile {
         }
     }
 
-    /// From its first moment to its end, where that is known, or what of it is.
+    /// From its start to its end, or the part of it that is known in advance.
     #[must_use]
     pub fn min_duration(&self) -> Duration {
         let times = |each: Duration, times: usize| each.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX));
@@ -287,7 +268,7 @@ impl LoadProfile {
 }
 
 impl Phase {
-    /// Reads one; those before it have been read.
+    /// Reads one; the phases before it have been read.
     pub(crate) fn read(at: &NodeReader<'_>, journeys: &PhaseReferences<'_>, earlier: &mut [Self]) -> Option<Self> {
         let fields = at.table()?;
         let name = fields.required("name", "the report calls it so").and_then(|at| read_name(&at));
@@ -355,7 +336,7 @@ fn read_in_flight_max(fields: &TableReader<'_>, bounds_itself: bool) -> Option<u
     None
 }
 
-/// A connection that speaks in frames is somebody: nobody else goes on with it where an arrival has ended.
+/// A connection that carries frames belongs to one client: no other arrival uses it after its arrival has ended.
 fn message_reconnect(at: Option<&NodeReader<'_>>, given: Option<Reconnect>) -> Reconnect {
     if let (Some(at), Some(Reconnect::Never | Reconnect::Request)) = (at, given) {
         at.add_error("must be \"journey\": messages go over a connection of the arrival's own; to keep one, hold it");
@@ -363,7 +344,7 @@ fn message_reconnect(at: Option<&NodeReader<'_>>, given: Option<Reconnect>) -> R
     Reconnect::Journey
 }
 
-/// What phases name: journeys as they are written, which of them say messages, and other phases.
+/// What phases refer to: journeys as they are written, which of them send messages, and other phases.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PhaseReferences<'a> {
     pub(crate) journey_names: &'a [String],
@@ -391,7 +372,7 @@ impl PhaseReferences<'_> {
         named.is_some_and(|journey| journey.uses_messages)
     }
 
-    /// The journey that each held connection takes first.
+    /// The journey that each held connection runs first.
     fn find_opening_journey(&self, at: &NodeReader<'_>, journey: Option<usize>, holds: bool) -> Option<usize> {
         if !holds {
             at.add_error("is for held connections alone: elsewhere each arrival takes all of its steps");

@@ -1,5 +1,5 @@
-//! Reads typed values out of a document and writes down every mistake on the way instead of stopping at the
-//! first. Refuses to know scenarios: only texts, numbers, durations, lists and tables with a stated set of keys.
+//! Reads typed values out of a document and collects every error on the way instead of stopping at the first. Does not
+//! know scenarios: only texts, numbers, durations, lists and tables with a stated set of keys.
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -9,10 +9,10 @@ use super::document::{Node, TableEntry, Value, join_path};
 use super::validation::ErrorCollector;
 use crate::limits::RATE_PER_S_MAX;
 
-/// First words of the names that templates have by themselves.
+/// First segments of the names that templates define themselves.
 const BUILTIN_NAMES: [&str; 8] = ["run", "pick", "feed", "key", "uuid", "index", "round", "nth"];
 
-/// One value, its path, and the notebook for complaints about it.
+/// One value, its path, and the collector for errors about it.
 #[derive(Clone)]
 pub(crate) struct NodeReader<'a> {
     pub(crate) node: &'a Node,
@@ -25,7 +25,7 @@ impl<'a> NodeReader<'a> {
         Self { node, path: path.to_owned(), errors: notes }
     }
 
-    /// Writes down what is wrong with this value.
+    /// Adds an error about this value.
     pub(crate) fn add_error(&self, message: impl Into<String>) {
         self.errors.add(&self.node.origin, &self.path, message);
     }
@@ -180,7 +180,7 @@ impl<'a> NodeReader<'a> {
     }
 }
 
-/// A table with a stated set of keys: what nobody asked for is unknown, and unknown keys are refused.
+/// A table with a stated set of keys: a key that no reader requested is unknown, and unknown keys are rejected.
 pub(crate) struct TableReader<'a> {
     pub(crate) reader: NodeReader<'a>,
     entries: &'a [TableEntry],
@@ -205,7 +205,7 @@ impl<'a> TableReader<'a> {
         self.entries.iter().any(|entry| entry.key == key)
     }
 
-    /// Refuses the keys that nobody asked for.
+    /// Rejects the keys that no reader requested.
     pub(crate) fn reject_unknown_keys(self) {
         let asked = self.read_keys.into_inner();
         #[cfg(test)]
@@ -231,7 +231,7 @@ pub(crate) fn read_name(at: &NodeReader<'_>) -> Option<String> {
     None
 }
 
-/// A name that templates use; some they have by themselves.
+/// Checks a name that templates use; some names are built in.
 pub(crate) fn check_template_name(at: &NodeReader<'_>, name: &str) {
     if !is_valid_name(name) {
         at.add_error("must be named with small letters, digits and _");
@@ -246,7 +246,7 @@ pub(crate) fn is_valid_name(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
 }
 
-/// A JSON pointer (RFC 6901): empty for the whole value, or steps that each start with `/`.
+/// A JSON pointer (RFC 6901): empty for the whole value, or segments that each start with `/`.
 pub(crate) fn read_pointer(at: &NodeReader<'_>) -> Option<String> {
     match &at.node.value {
         Value::Text(text) if text.is_empty() || text.starts_with('/') => Some(text.clone()),
@@ -254,7 +254,7 @@ pub(crate) fn read_pointer(at: &NodeReader<'_>) -> Option<String> {
     }
 }
 
-/// The larger ones first, for writing.
+/// The larger ones first, for formatting.
 const BYTE_UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
 fn format_bytes(bytes: u64) -> String {

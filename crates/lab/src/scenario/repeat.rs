@@ -1,6 +1,5 @@
-//! Steps that are taken again: so many times, for so long, until the answer says that it is over, or for as long as
-//! the journey goes on. Which step comes next is decided here, from counts and moments alone. Refuses to know
-//! requests, clocks and answers.
+//! Repeats: steps that run a number of times, for a time, until the response ends them, or for as long as the journey
+//! continues. Decides which step is next, from counts and moments alone. Does not know requests, clocks and responses.
 
 use std::time::Duration;
 
@@ -10,29 +9,27 @@ use super::message::{FormatStatus, FrameMatch};
 use super::reader::NodeReader;
 use crate::limits::{ROUNDS_MAX, WAIT_MAX};
 
-/// A step, or several in a row, that are taken again.
+/// A step, or several in a row, that are repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeat {
-    /// The first step, by its place in the journey.
+    /// The first step, by its index in the journey.
     pub first_step: usize,
-    /// The last one; its answer says whether it is over.
+    /// The last one; its response decides whether the repeat is over.
     pub last_step: usize,
-    /// When it ends.
     pub end: RepeatEnd,
 }
 
-/// When a repeat ends: at whatever of it comes first. Without any of it, with the journey.
+/// When a repeat ends: at the first of these. Without any of them, with the journey.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RepeatEnd {
-    /// Rounds in all.
     pub times: Option<u64>,
-    /// No round begins when so much time has passed since the first one began.
+    /// No round begins once this much time has passed since the first one began.
     pub duration: Option<Duration>,
-    /// What the last answer of a round says when it is over. Bounds that are reached before are an error.
+    /// What the last response of the final round contains. Reaching another bound before is an error.
     pub condition: Option<EndCondition>,
 }
 
-/// What says that a repeat is over.
+/// The response that ends a repeat.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EndCondition {
     /// The document that answers a request.
@@ -41,14 +38,13 @@ pub enum EndCondition {
     Frame(Box<FrameMatch>),
 }
 
-/// Where an arrival goes after a step.
+/// What an arrival does after a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextStep {
-    /// To this step.
     Step(usize),
-    /// Nowhere: its way is over.
+    /// The journey is over.
     Done,
-    /// Nowhere: so many rounds were not enough for the answer that was waited for.
+    /// The journey is over: this many rounds did not bring the awaited response.
     Unmet(u64),
 }
 
@@ -56,7 +52,7 @@ pub enum NextStep {
 #[derive(Clone, Debug, Default)]
 pub struct RepeatState {
     repeats: Vec<RepeatProgress>,
-    /// Rounds of any repeat that are behind it.
+    /// Completed rounds of any repeat.
     completed: u64,
 }
 
@@ -67,9 +63,9 @@ struct RepeatProgress {
 }
 
 impl RepeatEnd {
-    /// `4`, `"always"`, or `{ times, for, until = { at, is } }`. Only what stands beside a journey may go on always.
+    /// `4`, `"always"`, or `{ times, for, until = { at, is } }`. Only a background loop may repeat always.
     ///
-    /// Where messages are repeated, `known` is what they are written in.
+    /// If messages are repeated, `known` is their format.
     pub(super) fn read(at: &NodeReader<'_>, may_go_on: bool, known: Option<FormatStatus<'_>>) -> Option<Self> {
         match &at.node.value {
             Value::Table(_) => Self::read_table(at, known),
@@ -110,20 +106,20 @@ impl RepeatEnd {
 }
 
 impl RepeatState {
-    /// Before the first step of a journey with so many repeats; keeps its memory.
+    /// Resets to the start of a journey with this many repeats; keeps its allocation.
     pub fn reset(&mut self, repeats: usize) {
         self.completed = 0;
         self.repeats.clear();
         self.repeats.resize(repeats, RepeatProgress::default());
     }
 
-    /// Rounds of any repeat that are behind it: the same step never sees a number twice.
+    /// Completed rounds of any repeat: the same step never sees a number twice.
     #[must_use]
     pub fn completed_rounds(&self) -> u64 {
         self.completed
     }
 
-    /// Comes to a step.
+    /// The arrival begins a step.
     pub fn enter_step(&mut self, repeats: &[Repeat], step: usize, now: Duration) {
         for (round, repeat) in self.repeats.iter_mut().zip(repeats) {
             if repeat.first_step == step {
@@ -132,8 +128,8 @@ impl RepeatState {
         }
     }
 
-    /// Where it goes after a step that went well; `end` is the place after the last step of its way. `says` reads the
-    /// answer. Inner repeats stand before outer ones.
+    /// The next step after one that succeeded; `end` is the index after the last step of the journey. `says` evaluates
+    /// the response. Inner repeats come before outer ones.
     ///
     /// # Errors
     /// Those of `says`.
@@ -177,7 +173,7 @@ mod tests {
         Some(EndCondition::Body(JsonMatch { pointer: "/over".to_owned(), expected: true.into() }))
     }
 
-    /// The way through `steps` steps, one second each, where every answer after the given second says that it is over.
+    /// The sequence of `steps` steps, one second each, where every response after the given second ends the repeat.
     #[track_caller]
     fn check(steps: usize, repeats: &[Repeat], over_after_s: u64, expected: &[usize], end: NextStep) {
         let mut rounds = RepeatState::default();
@@ -204,7 +200,7 @@ mod tests {
         check(3, &[], 0, &[0, 1, 2], NextStep::Done);
         check(2, &[repeat(1, 1, times(3))], 0, &[0, 1, 1, 1], NextStep::Done);
         check(3, &[repeat(0, 1, times(2))], 0, &[0, 1, 0, 1, 2], NextStep::Done);
-        // An inner repeat begins anew in each round of the outer one.
+        // An inner repeat starts over in each round of the outer one.
         check(2, &[repeat(1, 1, times(2)), repeat(0, 1, times(2))], 0, &[0, 1, 1, 0, 1, 1], NextStep::Done);
         // Three seconds have passed when the third round ends.
         let lasting = RepeatEnd { duration: Some(Duration::from_secs(3)), ..RepeatEnd::default() };

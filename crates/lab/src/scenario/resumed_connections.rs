@@ -1,12 +1,12 @@
-//! A phase that goes on with the connections of an earlier one (`keeps`): whose it may be, and what both must have in
-//! common so that a connection that stands is what the later phase would have opened. Refuses to know how connections
-//! change hands.
+//! A phase that takes over the connections of an earlier one (`keeps`): which phase that may be, and what both must
+//! have in common so that an open connection is what the later phase would have opened. Does not know how connections
+//! are handed over.
 
 use super::phase::{LoadProfile, Phase};
 use super::reader::NodeReader;
 use crate::report::format::known_names;
 
-/// The place of the phase that is meant. One that is written and could not be read has its own mistakes.
+/// The index of the phase that is meant. If it is written but could not be read, its own errors were already added.
 pub(super) fn find_resumed_phase(
     at: &NodeReader<'_>,
     own: Option<&str>,
@@ -29,7 +29,7 @@ pub(super) fn find_resumed_phase(
     None
 }
 
-/// Only a phase that holds connections, and follows the one that it has them from, can go on with some.
+/// Only a phase that holds connections, and follows the phase that had them, can take connections over.
 pub(super) fn check_resume_allowed(at: &NodeReader<'_>, holds: bool, stands_alone: bool) {
     if !holds {
         at.add_error("is for held connections alone: no other phase has any to go on with");
@@ -41,7 +41,7 @@ pub(super) fn check_resume_allowed(at: &NodeReader<'_>, holds: bool, stands_alon
     }
 }
 
-/// The earlier phase leaves its connections to this one.
+/// Marks that the earlier phase leaves its connections open for this one.
 pub(super) fn mark_left_open(at: &NodeReader<'_>, earlier: &mut Phase, phase: &Phase) {
     let name = &earlier.name;
     let (LoadProfile::Hold { connections: left, .. }, None) = (&earlier.load_profile, earlier.starts_at) else {

@@ -1,5 +1,5 @@
-//! Chance that repeats itself: what an arrival draws is a pure function of a seed and of a word that says what it is
-//! drawn for. Refuses to keep a state: no draw changes another, so a retry and a second run draw the same.
+//! Reproducible random numbers: what an arrival draws is a pure function of a seed and of a word that says what the
+//! draw is for. Keeps no state: no draw changes another, so a retry and a second run draw the same.
 
 /// What a draw is for. Two purposes of one seed never share a word, and none shares one with the index of an arrival.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,24 +10,22 @@ pub(crate) enum DrawPurpose {
     Pause,
     /// The row of a feed.
     Row,
-    /// A key.
     Key,
     /// The gap between two independent arrivals.
     Gap,
-    /// The seed of a leg of a phase.
+    /// The seed of a load spec.
     LoadSpec,
 }
 
-/// Bits of the number of a draw; the purpose stands above them.
+/// Bits of a draw's number; the purpose is above them.
 const NUMBER_BITS: u32 = 48;
 
-/// Draw `number` for `purpose`.
 #[must_use]
 pub(crate) fn draw(seed: u64, purpose: DrawPurpose, number: u64) -> u64 {
     mix(seed, ((purpose as u64) << NUMBER_BITS) | number)
 }
 
-/// Two words of 64 bits into one, so that neighbours share nothing (the finalizer of SplitMix64).
+/// Mixes two words of 64 bits into one, so that neighbours share nothing (the finalizer of SplitMix64).
 #[must_use]
 pub(crate) fn mix(seed: u64, word: u64) -> u64 {
     let mut z = seed.wrapping_add(word.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -42,7 +40,7 @@ pub(crate) fn to_unit_interval(draw: u64) -> f64 {
     (draw >> 11) as f64 / (1_u64 << 53) as f64
 }
 
-/// A draw as a whole number from 0 to below `count`; 0 when that is empty. Its bias is below `count` / 2^64.
+/// A draw as a whole number from 0 to below `count`; 0 if `count` is 0. Its bias is below `count` / 2^64.
 #[must_use]
 pub(crate) fn to_range(draw: u64, count: u64) -> u64 {
     ((u128::from(draw) * u128::from(count)) >> 64) as u64

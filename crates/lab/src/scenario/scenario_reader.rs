@@ -1,5 +1,5 @@
 //! Reads a whole scenario, table by table, in the order in which its names become known, and checks what concerns more
-//! than one table. Refuses to stop at the first mistake.
+//! than one table. Does not stop at the first error.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -110,7 +110,7 @@ pub(super) fn read_scenario(at: &NodeReader<'_>, files: &BTreeMap<String, String
     })
 }
 
-/// Names of what a scenario has several of, as they are written: what has a mistake inside is there all the same.
+/// The names that a scenario declares, as they are written: an entry with an error inside is included.
 struct DeclaredNames {
     journeys: Vec<String>,
     works: Vec<String>,
@@ -134,7 +134,7 @@ impl DeclaredNames {
         }
     }
 
-    /// The figures that gates may use; of what could not be read, all that one could think of.
+    /// The figures that gates may use; for what could not be read, every figure that it could have.
     fn known_figures(
         &self,
         journeys: &[Journey],
@@ -221,7 +221,7 @@ fn check_phases(at: &NodeReader<'_>, names: &[String], phases: &[Phase], journey
     }
 }
 
-/// Names that are written and could not be read: their own mistakes have been noted, and no other is made of them.
+/// Names that are written but could not be read: their own errors have been added, and they cause no others.
 fn unread_names<'a>(written: &[String], read: impl Iterator<Item = &'a String>) -> BTreeSet<String> {
     let read: BTreeSet<&String> = read.collect();
     written.iter().filter(|name| !read.contains(name)).cloned().collect()
@@ -262,7 +262,7 @@ fn read_picks(at: &NodeReader<'_>, names: &TemplateNames) -> Vec<(String, Vec<Te
     at.named_entries().unwrap_or_default().into_iter().filter_map(pick).collect()
 }
 
-/// Figures are found by name, so no two things that have figures of a kind share one.
+/// Figures are found by name, so two entries with figures of the same kind must not share one.
 fn check_unique_names(at: &NodeReader<'_>) {
     let kinds: [(&[&str], &[&str]); 5] = [
         (&["journey", "work"], &RESERVED_NAMES),
@@ -293,7 +293,7 @@ fn check_unique_names(at: &NodeReader<'_>) {
     }
 }
 
-/// What a table or a list of tables has names for: table, name, key, and where the name stands.
+/// The named entries of a table or a list of tables: table, name, key, and where the name is written.
 fn named_tables<'a>(root: &'a Node, table: &'a str) -> Vec<(&'a str, &'a str, String, &'a Origin)> {
     match root.get(table).map(|node| &node.value) {
         Some(Value::Table(entries)) => entries

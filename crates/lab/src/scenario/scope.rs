@@ -1,5 +1,5 @@
-//! What a template's names stand for at one moment: the values of the run, those of an arrival, and those that its
-//! answers gave. Refuses to know the templates.
+//! What the names of a template stand for at one moment: the values of the run, of an arrival, and those kept from its
+//! responses. Does not know the templates.
 
 use std::collections::BTreeMap;
 
@@ -7,35 +7,34 @@ use sha2::{Digest, Sha256};
 
 use super::feed::FeedRows;
 
-/// What one arrival is made of, besides the moment it is due.
+/// What identifies one arrival, besides the moment it is due.
 #[derive(Clone, Copy, Debug)]
 pub struct ArrivalContext<'a> {
-    /// The id of the run: uuids differ between runs, and stay for the retries of one.
+    /// The id of the run: uuids differ between runs, and stay the same for retries.
     pub run_id: &'a str,
-    /// The part of the trial.
     pub load_step: u32,
-    /// The arrival's place in its leg, counted from 0.
+    /// The arrival's index in its load spec, counted from 0.
     pub index: u64,
     /// The arrival's own seed, from the plan.
     pub seed: u64,
-    /// Rounds of its repeats that are behind it.
+    /// Completed rounds of its repeats.
     pub round: u64,
-    /// Which message of its connection this is, of those that count, from 1.
+    /// Which of the numbered messages of its connection this is, from 1.
     pub message_number: u64,
 }
 
-/// Where a template's names find their values.
+/// Where the names of a template find their values.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
     /// Values of the whole run: its id, secrets, what the setup kept.
     pub globals: &'a BTreeMap<String, String>,
-    /// What this journey kept so far; the latest of a name counts.
+    /// What this journey has kept so far; the latest value of a name counts.
     pub kept: &'a [(String, String)],
-    /// The lists to pick from, filled in.
+    /// The lists to pick from, rendered.
     pub picks: &'a [Vec<String>],
-    /// The rows of every feed, as [`super::Feed::rows`] gives them.
+    /// The rows of every feed, as [`super::Feed::parse_rows`] returns them.
     pub feeds: &'a [FeedRows],
-    /// The arrival, where there is one.
+    /// The arrival, if there is one.
     pub arrival: Option<ArrivalContext<'a>>,
 }
 
@@ -53,7 +52,7 @@ impl<'a> Scope<'a> {
 }
 
 impl ArrivalContext<'_> {
-    /// A UUID (version 8, RFC 9562) made of the run's id and the arrival's place in it.
+    /// A UUID (version 8, RFC 9562) made of the run's id and the arrival's position in it.
     #[must_use]
     pub fn uuid(&self) -> String {
         let mut out = String::with_capacity(36);
@@ -61,7 +60,7 @@ impl ArrivalContext<'_> {
         out
     }
 
-    /// The same, without memory of its own.
+    /// The same, without allocating.
     pub(crate) fn push_uuid(&self, out: &mut String) {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let digest = Sha256::new_with_prefix(self.run_id)

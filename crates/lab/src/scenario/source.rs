@@ -1,5 +1,5 @@
-//! A scenario as it was put together: the text and everything that was set, in order. What a process of the lab hands
-//! to another one, so that both read the same scenario. Refuses to know who needs it.
+//! A scenario as it was put together: the text and every change, in order. One process of the lab hands it to another,
+//! so that both read the same scenario. Does not know the receiver.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,13 @@ use serde::{Deserialize, Serialize};
 use super::document::Document;
 use super::validation::ValidationErrors;
 
-/// How a document was put together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScenarioSource {
     pub(crate) text: String,
     pub(crate) changes: Vec<SourceChange>,
 }
 
-/// Something that was changed in a document.
+/// A change to a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum SourceChange {
@@ -26,7 +25,7 @@ pub(crate) enum SourceChange {
 }
 
 impl ScenarioSource {
-    /// The files that it names, by the names that it gives them.
+    /// The files that it names: name and content.
     #[must_use]
     pub fn files(&self) -> BTreeMap<&str, &str> {
         let mut files = BTreeMap::new();
@@ -38,10 +37,10 @@ impl ScenarioSource {
         files
     }
 
-    /// The document once more.
+    /// Builds the document again.
     ///
     /// # Errors
-    /// As when it was put together first.
+    /// Those of the first time.
     pub fn rebuild(&self) -> Result<Document, ValidationErrors> {
         let mut document = Document::parse(&self.text)?;
         for change in &self.changes {

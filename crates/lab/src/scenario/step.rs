@@ -1,5 +1,5 @@
-//! Steps of a journey or of the setup: a request or a message, and what its answers mean. Refuses to know when a journey
-//! is taken and over which connection.
+//! Steps of a journey or of the setup: a request or a message, and what its responses mean. Does not know when a
+//! journey runs and over which connection.
 
 use std::time::Duration;
 
@@ -16,96 +16,84 @@ use super::template::{Template, TemplateNames};
 use crate::limits::{REQUEST_TIMEOUT, RETRIES_MAX, WAIT_MAX};
 use crate::record::ErrorKind;
 
-/// One request or message, and what its answers mean.
+/// One request or message, and what its responses mean.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// The step's name: figures of journeys with several steps are found under it.
+    /// The step's name; figures of journeys with several steps are found under it.
     pub name: String,
-    /// What is asked or said.
     pub action: StepAction,
-    /// The pause before it: from, to; drawn evenly by the arrival's seed.
+    /// The pause before it: from, to; drawn uniformly by the arrival's seed.
     pub pause: Option<(Duration, Duration)>,
-    /// Or the moment before which nobody goes on, from the start of the plan.
+    /// Or the moment before which no arrival continues, from the start of the plan.
     pub pause_until: Option<Duration>,
-    /// Statuses that are what was hoped for.
     pub expect: ExpectedStatuses,
-    /// Answers that refuse politely: denied is not error.
+    /// Responses that refuse politely: a denial is not an error.
     pub denied: Denial,
-    /// Names for values of the answer.
+    /// Names for values of the response.
     pub keep: Vec<KeepRule>,
     /// The work that this step starts; its id is the kept value of that name, or its ids are the items of the kept
     /// list.
     pub starts_work: Option<String>,
-    /// How long connecting, sending and the whole answer may take together.
+    /// How long connecting, sending and the whole response may take together.
     pub timeout: Duration,
-    /// What to do when no answer came.
+    /// What to do when no response came.
     pub retry: Option<Retry>,
-    /// Whether its answer is waited for, and what that tells.
+    /// Whether its response is waited for, and what it reports.
     pub long_poll: Option<LongPoll>,
-    /// The sequence that its answers follow.
+    /// The sequence that its responses follow.
     pub sequence_check: Option<SequenceCheck>,
 }
 
-/// Where the round stands in the number of a draw: above the place of any step.
+/// The bit position of the round in the number of a draw: above the index of any step.
 const ROUND_SHIFT: u32 = 16;
 
-/// Where a step stands, as far as that decides what it may have.
+/// Where a step is, as far as that decides which keys it may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StepContext {
     /// Before the first phase.
     Setup,
-    /// In a journey.
     Journey,
-    /// At the end of what runs beside one: it may go on for as long as the journey does.
+    /// At the end of a background loop: it may repeat for as long as the journey continues.
     BackgroundEnd,
 }
 
-/// What a step asks or says.
 #[derive(Clone, Debug)]
 pub enum StepAction {
     /// A request over HTTP.
     Request(Request),
-    /// A message over a connection that speaks in frames.
+    /// A message over a connection that carries frames.
     Message(Box<Message>),
 }
 
-/// A request.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The method.
     pub method: Method,
     /// Path and query on the target.
     pub path: Template,
-    /// Headers besides the target's own.
+    /// Headers in addition to the target's own.
     pub headers: Vec<(HeaderName, Template)>,
-    /// The body.
     pub body: Option<Body>,
 }
 
-/// The body of a request.
 #[derive(Clone, Debug)]
 pub enum Body {
     /// A JSON document, serialized, with its content type.
     Json(Template),
-    /// Any text; its content type stands in the headers.
+    /// Any text; its content type is in the headers.
     Text(Template),
 }
 
-/// A value of an answer that later steps use.
+/// A value of a response that later steps use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeepRule {
-    /// Its name.
     pub name: String,
-    /// Where it stands.
     pub source: ValueSource,
 }
 
-/// A place in an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ValueSource {
     /// A JSON pointer into the body (RFC 6901).
     Json(String),
-    /// A header.
     Header(HeaderName),
 }
 
@@ -114,26 +102,25 @@ pub enum ValueSource {
 pub struct ExpectedStatuses(pub Vec<u16>);
 
 impl ExpectedStatuses {
-    /// Whether `status` is one of them.
     #[must_use]
     pub fn matches(&self, status: u16) -> bool {
         if self.0.is_empty() { (200..300).contains(&status) } else { self.0.contains(&status) }
     }
 }
 
-/// Repeats of a request that got no answer at all, or one that says to come again, with the same idempotency key.
+/// Retries of a request that got no response, or one that asks to retry, with the same idempotency key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Retry {
-    /// Repeats after the first try.
+    /// Retries after the first attempt.
     pub times: u64,
     /// The pause before each.
     pub backoff: Duration,
-    /// Statuses after which it is repeated as well.
+    /// Statuses after which it is retried as well.
     pub statuses: Vec<u16>,
 }
 
 impl Step {
-    /// Reads one step, and how often it is taken. What it keeps is known to the steps after it.
+    /// Reads one step and its repeat. What it keeps is known to the steps after it.
     pub(super) fn read(
         at: &NodeReader<'_>,
         names: &mut TemplateNames,
@@ -190,8 +177,8 @@ impl Step {
         Some((step, repeat))
     }
 
-    /// Reads a step that says a message: a connection that speaks in frames carries one after the other, so there is
-    /// nothing to try again, and nothing that only a status could tell.
+    /// Reads a step that sends a message: a connection carries one frame after the other, so there is nothing to retry,
+    /// and nothing that only a status could show.
     fn read_message(
         fields: TableReader<'_>,
         names: &mut TemplateNames,
@@ -241,7 +228,7 @@ impl Step {
         Self { action: act, ..self.clone() }
     }
 
-    /// Every template of what it asks or says.
+    /// Every template of its request or message.
     pub(crate) fn templates(&self) -> Vec<&Template> {
         match &self.action {
             StepAction::Request(request) => request.templates(),
@@ -249,7 +236,6 @@ impl Step {
         }
     }
 
-    /// Its request, where it asks one.
     #[must_use]
     pub fn request(&self) -> Option<&Request> {
         match &self.action {
@@ -258,7 +244,6 @@ impl Step {
         }
     }
 
-    /// Its message, where it says one.
     #[must_use]
     pub fn message(&self) -> Option<&Message> {
         match &self.action {
@@ -267,8 +252,8 @@ impl Step {
         }
     }
 
-    /// The pause before it for an arrival with this seed; `number` is its place in the journey, and `round` says how
-    /// many rounds of repeats are behind the arrival.
+    /// The pause before it for an arrival with this seed; `number` is its index in the journey, and `round` the number
+    /// of completed rounds of repeats.
     #[must_use]
     pub fn pause_duration(&self, seed: u64, number: usize, round: u64) -> Duration {
         let Some((from, to)) = self.pause else { return Duration::ZERO };
@@ -276,7 +261,7 @@ impl Step {
         from + to.saturating_sub(from).mul_f64(to_unit_interval(draw))
     }
 
-    /// Whether sending it twice does what sending it once does.
+    /// Whether sending it twice has the same effect as sending it once.
     #[must_use]
     pub fn is_idempotent(&self) -> bool {
         self.request().is_some_and(Request::is_idempotent)
@@ -308,7 +293,7 @@ impl Request {
     }
 }
 
-/// What a message is called where nobody says: its only member, where that is a name.
+/// The default name of a message: its only member, if that is a valid name.
 fn default_message_name(step: &NodeReader<'_>) -> String {
     let member = match step.node.get("send").map(|send| &send.value) {
         Some(Value::Table(members)) if members.len() == 1 && is_valid_name(&members[0].key) => {
@@ -319,7 +304,7 @@ fn default_message_name(step: &NodeReader<'_>) -> String {
     member.unwrap_or_else(|| "send".to_owned())
 }
 
-/// Whether what stands there belongs to a step at this place.
+/// Checks that the key belongs to a step in this context.
 fn check_not_in_setup(at: &NodeReader<'_>, place: StepContext) -> bool {
     if place == StepContext::Setup {
         at.add_error("has no meaning here: only the steps of a journey have it");
@@ -338,7 +323,7 @@ impl Retry {
         Some(Self { times: times?, backoff: backoff?, statuses })
     }
 
-    /// Whether this failure is one to try again after; `status` is that of the answer, where one came.
+    /// Whether a request is retried after this failure; `status` is that of the response, if one came.
     #[must_use]
     pub fn applies(&self, trouble: ErrorKind, status: u16) -> bool {
         trouble.is_transport() || (matches!(trouble, ErrorKind::Status(_)) && self.statuses.contains(&status))
@@ -363,7 +348,7 @@ pub(crate) fn read_request_line(at: &NodeReader<'_>, names: &TemplateNames) -> O
     check_path(at, &path).then_some((method, path))
 }
 
-/// A path goes onto the network as it stands: visible ASCII (RFC 9112, section 3.2); the rest is percent-encoded.
+/// A path is sent as it is written: visible ASCII (RFC 9112, section 3.2); the rest is percent-encoded.
 fn check_path(at: &NodeReader<'_>, path: &Template) -> bool {
     let wrong = path.first_disallowed_char(|c| c.is_ascii_graphic());
     if let Some(wrong) = wrong {
@@ -382,7 +367,7 @@ pub(crate) fn read_headers(at: &NodeReader<'_>, names: &TemplateNames) -> Vec<(H
             return None;
         };
         let value = Template::read(&at, names)?;
-        // RFC 9110, section 5.5: a line break would end the header, and begin another one.
+        // RFC 9110, section 5.5: a line break would end the header and begin another one.
         if let Some(wrong) = value.first_disallowed_char(|c| c.is_ascii_graphic() || matches!(c, ' ' | '\t')) {
             at.add_error(format!("must be a value of printable ASCII, without line breaks: it has {wrong:?}"));
             return None;
@@ -392,7 +377,7 @@ pub(crate) fn read_headers(at: &NodeReader<'_>, names: &TemplateNames) -> Vec<(H
     at.named_entries().unwrap_or_default().into_iter().filter_map(header).collect()
 }
 
-/// `"1s"`, or `{ from, to }` for one that is drawn evenly; or `{ until }`, a moment that all wait for.
+/// `"1s"`, or `{ from, to }` for a pause drawn uniformly; or `{ until }`, a moment that all arrivals wait for.
 fn read_pause(at: &NodeReader<'_>, names: &TemplateNames) -> (Option<(Duration, Duration)>, Option<Duration>) {
     let moment = at.node.get("until").and_then(|_| at.table());
     let Some(fields) = moment else { return (read_pause_range(at, names), None) };
@@ -466,7 +451,6 @@ pub(crate) fn read_command(at: &NodeReader<'_>, names: &TemplateNames) -> Option
     words.iter().map(|at| Template::read(at, names)).collect()
 }
 
-/// Environment variables of a spawned process.
 pub(crate) fn read_env(fields: &TableReader<'_>, names: &TemplateNames) -> Vec<(String, Template)> {
     let entries = fields.optional("env").and_then(|at| at.named_entries()).unwrap_or_default();
     entries.iter().filter_map(|(name, at)| Some(((*name).to_owned(), Template::read(at, names)?))).collect()

@@ -1,5 +1,5 @@
-//! Whom the trial is about: the service under test, and the processes that the trial needs beside it.
-//! Refuses to know how processes are started and watched.
+//! The target: the service under test, and the processes that the trial needs besides it. Does not know how processes
+//! are started and watched.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,13 +19,12 @@ use crate::limits::{
 /// The service under test.
 #[derive(Clone, Debug)]
 pub struct Target {
-    /// Where it answers.
     pub url: BaseUrl,
-    /// How to start it; without a command it runs already.
+    /// How to start it; without a command it is already running.
     pub spawn: Option<Command>,
     /// The path that answers 2xx when the service can take requests.
     pub ready_path: Option<String>,
-    /// How long it may take until then.
+    /// How long that may take after the start.
     pub ready_timeout: Duration,
     /// The path of its metrics in Prometheus text.
     pub metrics_path: Option<String>,
@@ -33,13 +32,13 @@ pub struct Target {
     pub config_path: Option<Template>,
     /// Headers of every request to it.
     pub headers: Vec<(HeaderName, Template)>,
-    /// A file of certificates (PEM) to trust besides the world's own.
+    /// A file of certificates (PEM) to trust in addition to the public roots.
     pub ca_file: Option<String>,
-    /// Whether any certificate will do.
+    /// Whether any certificate is accepted.
     pub insecure: bool,
-    /// What it may use, where the lab starts it.
+    /// What it may use, if the lab starts it.
     pub limits: TargetLimits,
-    /// Where messages go, where it speaks in frames.
+    /// Where messages are sent, if it communicates in frames.
     pub socket: Option<SocketTarget>,
 }
 
@@ -48,24 +47,24 @@ pub struct Target {
 pub struct TargetLimits {
     /// Memory of all its processes; beyond it the kernel kills.
     pub memory_bytes: Option<u64>,
-    /// Processor time, in cores.
+    /// CPU time, in cores.
     pub cpu_cores: Option<f64>,
     /// Open files of a process.
     pub open_files: Option<u64>,
 }
 
-/// A process that the trial needs beside the target.
+/// A process that the trial needs besides the target.
 #[derive(Clone, Debug)]
 pub struct HelperProcess {
-    /// Its name: its log is called after it.
+    /// Its name; its log is named after it.
     pub name: String,
-    /// How to start it; without a command it runs already.
+    /// How to start it; without a command it is already running.
     pub spawn: Option<Command>,
-    /// The host that must be free before and answer after the start.
+    /// The address that must be free before the start and must answer after it.
     pub base: BaseUrl,
     /// The path that answers 2xx when it is ready.
     pub ready_path: String,
-    /// How long it may take until then.
+    /// How long that may take after the start.
     pub ready_timeout: Duration,
 }
 
@@ -81,18 +80,16 @@ pub struct Command {
 /// Host and port of an `http://` or `https://` URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BaseUrl {
-    /// Whether it speaks TLS.
     pub uses_tls: bool,
     /// The host, without brackets.
     pub host: String,
-    /// The port.
     pub port: u16,
-    /// What stands in the Host header.
+    /// The value of the Host header.
     pub authority: String,
 }
 
 impl BaseUrl {
-    /// Reads `http://host[:port][/path]`; the path comes back beside it.
+    /// Parses `http://host[:port][/path]`; also returns the path.
     ///
     /// # Errors
     /// A sentence that says what was expected.
@@ -114,7 +111,7 @@ impl BaseUrl {
         Ok((base, uri.path_and_query().map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned())))
     }
 
-    /// The URL of the host alone.
+    /// The URL without a path.
     #[must_use]
     pub fn url(&self) -> String {
         format!("{}://{}", if self.uses_tls { "https" } else { "http" }, self.authority)
@@ -122,7 +119,7 @@ impl BaseUrl {
 }
 
 impl Target {
-    /// Command lines may use `public` names only: everybody on the machine can read them.
+    /// Command lines may use `public` names only: every user of the machine can read them.
     pub(crate) fn read(
         at: &NodeReader<'_>,
         names: &TemplateNames,
@@ -221,7 +218,7 @@ fn read_ready_timeout(fields: &TableReader<'_>) -> Duration {
     within.unwrap_or(READY_WITHIN)
 }
 
-/// Where the target answers; where a helper is asked whether it is ready, with the path of the question.
+/// The base URL of the target; for a helper, also the path of its readiness probe.
 fn read_base_url(at: &NodeReader<'_>, is_target: bool) -> Option<(BaseUrl, String)> {
     let message = match BaseUrl::parse(at.text()?) {
         Ok((_, path)) if is_target && path != "/" => {

@@ -1,6 +1,6 @@
-//! Texts with `{{names}}` in them. What a scenario can know is filled in when it is read; what only a run knows
-//! (secrets, kept values, the arrival's own draws) is filled in for each request. Refuses to know clocks and
-//! dice: the same arrival renders the same text, on a retry and in a second run with the same id and seed.
+//! Texts with `{{names}}` in them. What a scenario determines is filled in when it is read; what only a run knows
+//! (secrets, kept values, the arrival's own draws) is filled in for each request. Does not know clocks and random
+//! sources: the same arrival renders the same text, in a retry and in a second run with the same id and seed.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,19 +16,19 @@ use super::scope::Scope;
 use crate::limits::KEY_DRAWS_MAX;
 use crate::report::format::known_names;
 
-/// A text with places to fill in.
+/// A text with placeholders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Template(Vec<TemplatePart>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum TemplatePart {
     Text(String),
-    /// A value of the whole run, or one kept from an answer; escaped where it stands inside a JSON string.
+    /// A value of the whole run, or one kept from a response; escaped if it is inside a JSON string.
     Name {
         name: String,
         json: bool,
     },
-    /// One of a list, chosen by the arrival; `draw` tells apart several choices of one arrival.
+    /// One item of a list, chosen by the arrival; `draw` tells several choices of one arrival apart.
     Pick {
         list: usize,
         draw: u64,
@@ -49,18 +49,18 @@ enum TemplatePart {
     MessageNumber,
 }
 
-/// The names that may stand in a template at one place of the scenario.
+/// The names that a template may use at one place of the scenario.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TemplateNames {
     /// Values of the whole run, and those kept so far.
     pub(crate) known: BTreeSet<String>,
-    /// Lists to pick from, in their order.
+    /// Lists to pick from, in order.
     pub(crate) picks: Vec<String>,
-    /// Feeds, in their order.
+    /// Feeds, in order.
     pub(crate) feeds: Vec<FeedColumns>,
-    /// Keys to draw from, in their order.
+    /// Keys to draw from, in order.
     pub(crate) keys: Vec<KeySet>,
-    /// Whether an arrival stands behind the text, with its index, uuid, picks, rows and keys.
+    /// Whether the text belongs to an arrival, with its index, uuid, picks, rows and keys.
     pub(crate) has_arrival: bool,
     /// Whether the text is part of a message, which has a number among those of its connection.
     pub(crate) has_message_number: bool,
@@ -73,13 +73,13 @@ pub(crate) struct TemplateNames {
 pub(crate) struct FeedColumns {
     pub(crate) name: String,
     pub(crate) order: FeedOrder,
-    /// The columns that any template has used so far: their places are those of the rows at run time.
+    /// The columns that any template has used so far: their indices are those of the rows at run time.
     pub(crate) columns: Rc<RefCell<Vec<String>>>,
 }
 
 impl Template {
     pub(crate) fn read(at: &NodeReader<'_>, names: &TemplateNames) -> Option<Self> {
-        // A variable that fills a whole text keeps its type; here its digits are what was meant.
+        // A variable that fills a whole text keeps its type; here its digits are meant.
         match at.node.value {
             Value::Int(int) => return Some(Self::from_text(int.to_string())),
             Value::Float(float) => return Some(Self::from_text(float.to_string())),
@@ -178,7 +178,7 @@ impl Template {
         Ok(())
     }
 
-    /// The text with every place filled in.
+    /// The text with every placeholder filled in.
     ///
     /// # Errors
     /// A name has no value in this scope; the sentence says which.
@@ -188,7 +188,7 @@ impl Template {
         Ok(out)
     }
 
-    /// Appends the text with every place filled in, without memory of its own.
+    /// Appends the text with every placeholder filled in, without allocating a text of its own.
     ///
     /// # Errors
     /// As for [`Template::render`]; what was appended until then stays.
@@ -197,7 +197,7 @@ impl Template {
     }
 
     /// The same template with the values of the run filled in, so that an arrival copies them with the text around
-    /// them. Names that a journey keeps by itself stay open: the kept value counts.
+    /// them. Names that a journey keeps itself stay open: the kept value counts.
     #[must_use]
     pub fn bind(&self, globals: &BTreeMap<String, String>, is_kept: &dyn Fn(&str) -> bool) -> Self {
         let mut bound = Self::default();
@@ -213,7 +213,7 @@ impl Template {
         bound
     }
 
-    /// The names of values that it takes of the run or of answers.
+    /// The names of the values of the run or of responses that it uses.
     pub(crate) fn variable_names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
             TemplatePart::Name { name, .. } => Some(name.as_str()),
@@ -221,7 +221,7 @@ impl Template {
         })
     }
 
-    /// The first character of its own text, outside the places to fill in, that `allowed` does not take.
+    /// The first character of its own text, outside placeholders, that `allowed` rejects.
     pub(crate) fn first_disallowed_char(&self, allowed: impl Fn(char) -> bool) -> Option<char> {
         let texts = self.0.iter().filter_map(|part| match part {
             TemplatePart::Text(text) => Some(text.as_str()),
@@ -230,12 +230,11 @@ impl Template {
         texts.flat_map(str::chars).find(|c| !allowed(*c))
     }
 
-    /// Whether it has the number of the message in it.
     pub(crate) fn uses_message_number(&self) -> bool {
         self.0.contains(&TemplatePart::MessageNumber)
     }
 
-    /// The text, where it is the same for every arrival and needs nothing of the run.
+    /// The text, if it is the same for every arrival and needs nothing of the run.
     #[must_use]
     pub fn as_constant(&self) -> Option<&str> {
         match self.0.as_slice() {
@@ -338,7 +337,7 @@ fn key_part(name: &str, path: &str, names: &TemplateNames) -> Result<TemplatePar
     Ok(TemplatePart::Key(KeyDraw::new(&names.keys[place], place, ordinal)))
 }
 
-/// Whether a text of a JSON document is one name alone whose value is a number: it stays one, as a variable does.
+/// Whether a text of a JSON document is a single name whose value is a number: it stays a number, as a variable does.
 fn is_numeric_variable(text: &str) -> bool {
     let alone = text.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).map(str::trim);
     let is_number = |name: &str| matches!(name, "index" | "round" | "nth") || name.starts_with("key.");

@@ -1,5 +1,5 @@
-//! What is wrong in a scenario, all of it at once, in the words of the person who must mend it.
-//! Refuses to know what a scenario means: it holds places and sentences.
+//! What is wrong in a scenario, all of it at once, worded for the person who must correct it. Does not know what a
+//! scenario means: it holds origins and sentences.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -22,10 +22,9 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One thing that is wrong: where, which key, what was expected.
+/// One error: where, which key, what was expected.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ValidationError {
-    /// Where it was written.
     pub origin: Origin,
     /// The dotted key; empty for the whole file.
     pub key: String,
@@ -42,7 +41,7 @@ impl fmt::Display for ValidationError {
     }
 }
 
-/// All mistakes of one scenario, in the order of their lines.
+/// All errors of one scenario, in the order of their lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValidationErrors(pub Vec<ValidationError>);
 
@@ -63,11 +62,11 @@ impl fmt::Display for ValidationErrors {
 
 impl std::error::Error for ValidationErrors {}
 
-/// The notebook that every reader of a scenario writes into.
+/// Collects the errors of all readers of a scenario.
 #[derive(Debug, Default)]
 pub(crate) struct ErrorCollector {
     errors: RefCell<Vec<ValidationError>>,
-    /// For every table that was read: the keys that may stand there, and those that do.
+    /// For every table that was read: the keys that it may have, and those that it has.
     #[cfg(test)]
     pub(crate) tables: RefCell<Vec<(Vec<&'static str>, Vec<&'static str>)>>,
 }

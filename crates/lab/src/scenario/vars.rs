@@ -1,5 +1,5 @@
 //! Variables: names for values of the scenario that the command line changes. They are filled in before anything else
-//! is read, so that a number stays a number. Refuses to know what only a run knows.
+//! is read, so that a number stays a number. Does not know values that only a run has.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::document::{Node, Value, join_path};
 use super::reader::{NodeReader, check_template_name, is_valid_name};
 use super::validation::{ErrorCollector, Origin};
 
-/// Where variables stand.
+/// The table of variables.
 const VARS_TABLE: &str = "vars";
 
 /// All variables by their dotted names: `[vars.jobs] matches` is `jobs.matches`.
@@ -66,14 +66,14 @@ fn collect_with_text(dotted: &str, node: &Node, text: &str, found: &mut Vec<Stri
     }
 }
 
-/// Whether a dotted path that leads here is one of a variable.
+/// Whether a dotted path is that of a variable.
 pub(crate) fn is_variable_path(path: &str) -> bool {
     path == VARS_TABLE || path.strip_prefix(VARS_TABLE).is_some_and(|rest| rest.starts_with('.'))
 }
 
-/// Fills in the scenario's variables, everywhere below `node`. A text that is nothing but one variable takes
-/// the variable's type, so that a number stays a number. What the command line set is where the mistake is, if there is
-/// one: not the line that uses it.
+/// Fills in the scenario's variables, everywhere below `node`. A text that consists of one variable takes the
+/// variable's type, so that a number stays a number. An error in a value that the command line set has that argument as
+/// its origin, not the line that uses it.
 pub(crate) fn substitute(node: &mut Node, vars: &BTreeMap<String, Node>) {
     match &mut node.value {
         Value::Text(text) => {

@@ -1,5 +1,5 @@
-//! Work that outlives its request: how to ask for its status, what the answers mean, when it counts as stuck.
-//! Refuses to know how the asking is done.
+//! Work that outlives its request: how to request its status, what the responses mean, when it counts as stuck. Does
+//! not know how the status is polled.
 
 use std::time::Duration;
 
@@ -16,76 +16,69 @@ use crate::report::format::known_names;
 /// One kind of work, followed from its start to its end.
 #[derive(Clone, Debug)]
 pub struct WorkSpec {
-    /// Its name: figures are found under it.
+    /// Its name; figures are found under it.
     pub name: String,
     /// The method of the status request.
     pub method: Method,
     /// The path of the status request.
     pub path: Template,
-    /// How many pieces one request asks for.
     pub status_request: StatusRequest,
     /// From one round of requests to the next.
     pub poll_interval: Duration,
-    /// What to read out of an answer.
+    /// What to read out of a response.
     pub status_mapping: StatusMapping,
-    /// No change of state and no progress for this long: stuck.
+    /// Work without a change of state or progress for this long is stuck.
     pub stuck_after: Duration,
     /// How long after the last arrival the trial waits for work at all.
     pub give_up_after: Duration,
-    /// Figures computed for each finished piece from its other figures.
+    /// Figures computed for each finished work item from its other figures.
     pub derived: Vec<(String, Formula)>,
     /// The server's own totals, to reconcile with.
     pub totals: Option<WorkTotals>,
 }
 
-/// How many pieces a status request asks for.
+/// How many work items a status request covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatusRequest {
-    /// Many: their ids stand in the body.
+    /// Many: their ids are in the body.
     Bulk {
         /// The member of the body that lists the ids.
         ids: String,
-        /// Ids in one request.
+        /// Ids in one request, at most.
         bulk: usize,
     },
-    /// One, whose id stands in the path.
-    Single {
-        /// Requests under way at once.
-        at_once: usize,
-    },
+    /// One, whose id is in the path.
+    Single { at_once: usize },
 }
 
-/// Pointers into the status of one piece of work, and the meaning of its states.
+/// Pointers into the status of one work item, and the meaning of its states.
 #[derive(Clone, Debug, Default)]
 pub struct StatusMapping {
-    /// The list of statuses in the answer.
+    /// The list of statuses in the response.
     pub items: String,
     /// The id in a status.
     pub id: String,
     /// The state in a status.
     pub state: String,
-    /// What each word of the server means.
+    /// What each state name of the server means.
     pub states: Vec<(String, WorkState)>,
-    /// When it was created, started, finished (RFC 3339), where the server says so.
+    /// When it was created, started, finished (RFC 3339), if the server reports it.
     pub times: [Option<String>; 3],
     /// Numbers that are kept.
     pub figures: Vec<(String, String)>,
-    /// Figures whose change is progress, by their place in `figures`.
+    /// Figures whose change is progress, by their index in `figures`.
     pub progress: Vec<usize>,
-    /// Who holds it, such as a node, where the server says so: stuck pieces are grouped by it.
+    /// What holds it, such as a node, if the server reports it: stuck work items are grouped by it.
     pub holder: Option<String>,
 }
 
-/// The state of a piece of work in the lab's words.
+/// The state of a work item in the lab's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkState {
     /// In the server's queue.
     Waiting,
-    /// Under way.
     Running,
-    /// Ended as it should.
     Finished,
-    /// Ended otherwise.
     Failed,
     /// The server does not know it.
     Unknown,
@@ -104,10 +97,10 @@ pub struct WorkTotals {
     pub failed: Vec<String>,
 }
 
-/// What stands in the path of a status request that asks for one piece.
+/// The placeholder in the path of a status request that covers one work item.
 const WORK_ITEM_ID: &str = "{{id}}";
 
-/// Figures of every piece that a formula may use besides the scenario's own.
+/// Figures of every work item that a formula may use in addition to the scenario's own.
 pub(crate) const WORK_ITEM_FIGURES: [&str; 3] = ["queue_wait_s", "run_s", "completion_s"];
 
 impl WorkSpec {
@@ -162,7 +155,7 @@ impl StatusRequest {
 }
 
 impl StatusMapping {
-    /// Of an answer about one piece it is known whose it is, and there is no list.
+    /// The response about one work item needs no id and no list.
     fn read(fields: &TableReader<'_>, by_id: bool) -> Self {
         let (items, id) = match by_id {
             true => (None, None),
@@ -183,7 +176,7 @@ impl StatusMapping {
         Self { items, id: id.unwrap_or_default(), state, states, times, figures, progress, holder: group }
     }
 
-    /// The meaning of a word of the server. `cancelled` counts as failed unless the scenario says otherwise.
+    /// The meaning of a state name of the server. `cancelled` counts as failed unless the scenario says otherwise.
     #[must_use]
     pub fn state_of(&self, word: &str) -> Option<WorkState> {
         let listed = self.states.iter().find(|(known, _)| known == word).map(|(_, state)| *state);

@@ -1,14 +1,14 @@
-//! Zipf's law in constant memory: number k of n with a weight of 1 / k^s, for any s above 0, by rejection-inversion
-//! (W. Hörmann, G. Derflinger: Rejection-inversion to generate variates from monotone discrete distributions, ACM
-//! TOMACS 6(3), 1996). Refuses to keep a table: a draw costs the same for ten keys and for a billion.
+//! Zipf's law in constant memory: number k of n with a weight of 1 / k^s, for any s above 0, by rejection-inversion (W.
+//! Hörmann, G. Derflinger: Rejection-inversion to generate variates from monotone discrete distributions, ACM TOMACS
+//! 6(3), 1996). Keeps no table: a draw costs the same for ten keys and for a billion.
 //!
-//! The weights are covered by the area below h(x) = x^-s. H is the antiderivative of h that is 0 at 1, written so
-//! that it stays exact around s = 1, where it is the logarithm. A point below h, drawn by inverting H, is rounded to a
-//! whole number; it is rejected where h covers more than the weight.
+//! The weights are covered by the area below h(x) = x^-s. H is the antiderivative of h that is 0 at 1, written so that
+//! it stays exact around s = 1, where it is the logarithm. A point below h, drawn by inverting H, is rounded to a whole
+//! number; it is rejected where h covers more than the weight.
 
 use super::rng::{mix, to_unit_interval};
 
-/// Points that a draw may reject. At least two in three are taken, so nobody has ever seen the last.
+/// Points that a draw may reject. At least two in three are accepted, so the last is practically never reached.
 const POINTS_MAX: u64 = 64;
 
 /// The law for one n and one s.

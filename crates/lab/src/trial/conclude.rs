@@ -1,5 +1,5 @@
-//! The end of a trial: everything that was recorded becomes figures, the figures are judged, and what they say about the
-//! bottleneck is found. Pure but for the locks that it takes. Refuses to measure anything more.
+//! The end of a trial: turns everything that was recorded into figures, evaluates the gates, and finds bottlenecks.
+//! Pure but for the locks that it takes. Measures nothing more.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::report::format::{count, first_few, number};
 use crate::scenario::{LoadProfile, Phase, Scenario, WorkSpec};
 use crate::verdict::{GateResult, GeneratorEffect, evaluate_gates, evaluate_gates_with, evaluate_opening};
 
-/// Folds and judges.
+/// Aggregates and evaluates.
 pub(crate) fn conclude(
     stage: &RunContext,
     mut record: PendingRun,
@@ -81,7 +81,7 @@ pub(crate) fn conclude(
     (run, timeline)
 }
 
-/// Processes that ended while the trial ran: those that a fault ended, and the one whose death ended the trial.
+/// Processes that exited while the trial ran: those that a fault ended, and the one whose exit ended the trial.
 fn process_exits(end: &TrialEnd, faults: &[FaultRow], now: Duration) -> Vec<ProcessExit> {
     let ordered = faults.iter().filter(|fault| fault.failed.is_none()).filter_map(|fault| {
         let signal = match fault.act.as_str() {
@@ -153,7 +153,7 @@ fn collect_results(
     }
 }
 
-/// The same figures without what the lab itself added to each time.
+/// The same figures without the delay that the lab itself added to each time.
 fn results_without_generator_delay(
     stage: &RunContext,
     measured: &Results,
@@ -169,7 +169,7 @@ fn results_without_generator_delay(
     Results { journeys, push, phases, generator, ..measured.clone() }
 }
 
-/// What phases asked, and what their levels and searches found: figures for gates.
+/// Figures for gates: what phases requested, and what their levels and searches found.
 fn phase_figures(
     stage: &RunContext,
     parts: &[LoadStepFigures],
@@ -185,7 +185,7 @@ fn phase_figures(
     names.zip(stage.scenario.phases.iter().map(figures)).collect()
 }
 
-/// What levels of clients and searches say about the target, by phase: the whole of it, for reports.
+/// What levels of clients and searches show about the target's capacity, by phase, in full, for reports.
 fn capacities(
     stage: &RunContext,
     parts: &[LoadStepFigures],
@@ -199,7 +199,7 @@ fn capacities(
                 let first = own.first().map_or(0, |part| part.part);
                 let mut capacity = capacity(&outcome.points(first));
                 if !outcome.has_answer() {
-                    // Limits that lie below an edge which nobody found would be guesses.
+                    // Limits derived from an edge that was not found would be guesses.
                     capacity.suggestions.clear();
                 }
                 json!({ "capacity": capacity, "edge": outcome })
@@ -258,7 +258,7 @@ fn implicit_gates(stage: &RunContext, results: &Results, end: &TrialEnd, now: Du
     gates
 }
 
-/// Whether a search for the edge came to an answer: without one, nothing that the run says about the edge holds.
+/// Whether a search for the edge reached a result: without one, nothing that the run shows about the edge holds.
 fn evaluate_search(phase: &str, outcome: &SearchOutcome) -> GateResult {
     let found = match outcome.edge_per_s {
         Some(edge_per_s) => format!("{} a second", number(Some(edge_per_s))),
@@ -274,7 +274,7 @@ fn depends_on_void_search(gate: &str, edges: &BTreeMap<String, SearchOutcome>) -
     phase.is_some_and(SearchOutcome::is_void)
 }
 
-/// Whether every fault was carried out: without one of them this was another trial than the planned one.
+/// Whether every fault was carried out: without one of them this was not the planned trial.
 fn evaluate_faults(scenario: &Scenario, faults: &[FaultRow]) -> Option<GateResult> {
     let all = fault_schedule(&scenario.faults).len();
     let missed = faults.iter().filter_map(|row| Some((row, row.failed.as_ref()?)));
@@ -288,8 +288,8 @@ fn evaluate_faults(scenario: &Scenario, faults: &[FaultRow]) -> Option<GateResul
     (all > 0).then(|| GateResult::implicit("faults", "all carried out", &found, missed.is_empty()))
 }
 
-/// Whether the processes that the lab started ran to the end. What the scenario itself ended has not failed, but the gate
-/// does not say that it ran.
+/// Whether the processes that the lab started ran to the end. A process that the scenario itself ended has not failed,
+/// but the gate does not claim that it ran.
 fn processes_alive_gate(scenario: &Scenario, end: &TrialEnd, left_down: &[String]) -> Option<GateResult> {
     if let TrialEnd::ProcessExited(death) = end {
         return Some(GateResult::implicit("alive", "until the end", death, false));
@@ -301,7 +301,7 @@ fn processes_alive_gate(scenario: &Scenario, end: &TrialEnd, left_down: &[String
     scenario.spawns_processes().then(|| GateResult::implicit("alive", limit, &found, true))
 }
 
-/// Whether a phase got its connections; where it did not, what went wrong most often.
+/// Whether a phase got its connections; if not, the most frequent error.
 fn opening_gate(stage: &RunContext, results: &Results, phase: &Phase) -> Option<GateResult> {
     let held = results.phases.get(&phase.name)?.connections.as_ref()?;
     let journey = stage.scenario.journeys.get(phase.opening_journey.unwrap_or(phase.journey_index));
@@ -344,7 +344,7 @@ fn report_notes(stage: &RunContext, timeline: Option<std::io::Error>, end: &Tria
         .collect()
 }
 
-/// How much of the plan a run that was cut off left out, where the plan is a number.
+/// How much of the plan a run that was cut short left out, if the plan is a number.
 fn unsent_note(stage: &RunContext) -> Option<String> {
     let planned = |phase: &Phase| match phase.load_profile {
         LoadProfile::Poisson { .. } => None,
@@ -358,7 +358,7 @@ fn unsent_note(stage: &RunContext) -> Option<String> {
     })
 }
 
-/// Says that the lab itself did not run for a while, whatever that did to the figures.
+/// Reports that the lab itself did not run for a while, whatever that did to the figures.
 fn pause_note(pauses: &PauseFigures) -> Option<String> {
     (pauses.longest_s >= PAUSE_REPORTED_MIN.as_secs_f64()).then(|| {
         format!(
@@ -374,7 +374,7 @@ fn pause_note(pauses: &PauseFigures) -> Option<String> {
     })
 }
 
-/// What an interrupted run cannot say: whatever was still under way may have come to its end without the lab.
+/// What an interrupted run cannot tell: requests and work still in flight may have finished without the lab.
 fn interruption_note(stage: &RunContext) -> Option<String> {
     let abandoned = stage.recorder.with_aggregate(Aggregate::abandoned);
     let requests = (abandoned > 0).then(|| {
@@ -396,7 +396,7 @@ mod tests {
     use crate::edge::{LevelMeasurement, Overload, Search, SearchSpec};
     use crate::verdict::{Verdict, overall_verdict};
 
-    /// What a search from 50 to 100 a second showed, whose levels from the given one on were void.
+    /// The gate of a search from 50 to 100 a second, whose levels from the given one on were void.
     #[track_caller]
     fn check(void_from: usize, expected: Verdict, says: &str) {
         let second = Duration::from_secs(2);

@@ -1,7 +1,7 @@
-//! Held connections, conducted: all of a phase are opened, at every worker, before its time begins and anything is
-//! asked over them. Phases that open connections at the same time wait for each other, so that nobody's figures show
-//! what a crowd at the door did to them. An opening has an end: without its connections a phase would be another load
-//! than the planned one, so it does not take place. Refuses to judge that.
+//! Runs held connections: all connections of a phase are opened, at every worker, before its time begins and anything
+//! is sent over them. Phases that open connections at the same time wait for each other, so that the figures of one do
+//! not show the connection burst of another. Opening has a timeout: without its connections a phase would not have the
+//! planned load, so it does not take place. Does not evaluate that.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use crate::plan::{LoadSpec, PhasePosition};
 use crate::record::timeline::{LoadStepRow, TimelineRow};
 use crate::report::format::{count, number};
 
-/// Phases that are opening connections, or will from a moment on that is known.
+/// Phases that are opening connections, or will from a known moment on.
 #[derive(Debug, Default)]
 pub(crate) struct OpeningBarrier {
     phases: Mutex<BTreeMap<usize, Duration>>,
@@ -27,7 +27,7 @@ impl OpeningBarrier {
         self.phases.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A phase, by its place in the scenario, begins to open connections at this moment.
+    /// The phase with this index begins to open connections at this moment.
     pub(crate) fn announce(&self, phase: usize, at: Duration) {
         self.lock_phases().insert(phase, at);
     }
@@ -37,10 +37,10 @@ impl OpeningBarrier {
         self.changed.notify_waiters();
     }
 
-    /// Waits until nobody is opening any more of those who had begun by `now`.
+    /// Waits until no other phase that had begun by `now` is still opening connections.
     async fn await_others(&self, now: Duration) {
         loop {
-            // Registered before looking: one that closes in between wakes us.
+            // Registered before looking: a phase that finishes in between wakes this task.
             let changed = self.changed.notified();
             tokio::pin!(changed);
             changed.as_mut().enable();
@@ -53,8 +53,8 @@ impl OpeningBarrier {
 }
 
 impl LoadScheduler {
-    /// Opens the connections of a leg within a time, and then begins what it is for; gives its part, and the moment at
-    /// which it ends.
+    /// Opens the connections of a load spec within a time, and then starts its load; returns its load step, and the
+    /// moment at which it ends.
     pub(crate) async fn run_hold(&self, leg: LoadSpec, within: Duration, lasting: Duration) -> (u32, Duration) {
         let leg = self.await_predecessor(leg).await;
         let (phase, part, start) = (leg.phase_index, leg.load_step, leg.start);
@@ -82,7 +82,7 @@ impl LoadScheduler {
         (part, at.saturating_add(lasting))
     }
 
-    /// A leg that goes on with connections begins when those who had them are over, everywhere.
+    /// A load spec that takes connections over begins when the phase that had them is over at every worker.
     async fn await_predecessor(&self, leg: LoadSpec) -> LoadSpec {
         let Some(before) = leg.resumes_phase else { return leg };
         let part = PhasePosition::for_phase(&self.scenario.phases, before, leg.start, self.seed).first_load_step;
@@ -91,7 +91,7 @@ impl LoadScheduler {
         LoadSpec { start, ..leg }
     }
 
-    /// Too many are missing for too long: the phase is over before it began.
+    /// Too many connections are missing for too long: the phase is over before it began.
     async fn abandon_opening(&self, part: u32, within: Duration) -> (u32, Duration) {
         self.worker_pool.end_load_step(part);
         self.await_finished(&[part]).await;
@@ -105,7 +105,7 @@ impl LoadScheduler {
         (part, self.start.elapsed())
     }
 
-    /// When the first connection of a part was due, or the last one stood.
+    /// Logs when the first connection of a load step was due, or the last one was open.
     pub(super) fn log_opening(&self, part: u32, over: bool) {
         let Some((spec, stood)) =
             self.recorder.with_load_steps(|book| Some((book.spec(part)?.clone(), book.opened_by(part)?)))
@@ -130,7 +130,7 @@ impl LoadScheduler {
         ));
     }
 
-    /// Says which of the connections that it went on with were lost before it could, if any were.
+    /// Notes how many of the connections that it was to take over were lost before, if any.
     fn note_lost_connections(&self, held: &HeldFigures) {
         let Some(earlier) = &held.keeps else { return };
         let parts = self.recorder.with_load_steps(|book| book.all_figures());
@@ -146,7 +146,7 @@ impl LoadScheduler {
         ));
     }
 
-    /// Waits until every worker has said that all connections of a part stand.
+    /// Waits until every worker has reported that all connections of a load step are open.
     async fn await_connections_open(&self, part: u32) {
         self.await_load_steps(|book| book.is_open(part, self.worker_count)).await;
     }

@@ -1,6 +1,6 @@
-//! The conductor: hands legs to the crew when their time comes, listens to what the workers report, and knows when every
-//! part is over. Levels of a ladder and of a search begin when the one before has ended; everything whose length is
-//! known is handed over at once. Refuses to measure: the workers do.
+//! The load scheduler: hands load specs to the worker pool when they are due, receives the workers' reports, and knows
+//! when every load step is over. Levels of a ladder and of a search begin when the previous one has ended; everything
+//! whose length is known is handed over at once. Does not measure: the workers do.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,10 +23,10 @@ use crate::record::{LoadStepAccumulator, LoadStepSpec, PauseImpact, Recorder};
 use crate::scenario::{EdgeSearch, LoadProfile, Phase, Scenario};
 use crate::work::Trackers;
 
-/// From handing a leg over to its first moment, so that every worker has it in time.
+/// From handing a load spec over to its start, so that every worker has it in time.
 pub(super) const START_LOAD_LEAD: Duration = Duration::from_millis(20);
 
-/// Everything that phases share.
+/// State that all phases share.
 pub(crate) struct LoadScheduler {
     pub(crate) scenario: Arc<Scenario>,
     pub(crate) worker_pool: WorkerPool,
@@ -36,16 +36,16 @@ pub(crate) struct LoadScheduler {
     pub(crate) log: Arc<TimelineLog>,
     pub(crate) start: Instant,
     pub(crate) seed: u64,
-    /// Rung when all connections of a part are open, and when it is over.
+    /// Notified when all connections of a load step are open, and when it is over.
     pub(crate) load_step_changed: Notify,
-    /// Who is still opening connections.
+    /// Which phases are still opening connections.
     pub(crate) opening_barrier: OpeningBarrier,
     /// What the searches found, by phase.
     pub(crate) search_outcomes: Mutex<BTreeMap<String, SearchOutcome>>,
 }
 
 impl LoadScheduler {
-    /// Drives all phases to their end, or until `stop` says so; then the crew goes home.
+    /// Runs all phases to their end, or until `stop` is true; then the workers shut down.
     pub(crate) async fn run(self: &Arc<Self>, mut stop: watch::Receiver<bool>) {
         tokio::select! {
             biased;
@@ -55,10 +55,10 @@ impl LoadScheduler {
         self.worker_pool.stop(INTERRUPT_GRACE);
     }
 
-    /// Takes reports until the whole crew is gone.
+    /// Receives reports until all workers have finished.
     ///
     /// # Errors
-    /// The sentence of a worker that cannot go on.
+    /// The sentence of a worker that cannot continue.
     pub(crate) async fn receive_reports(
         &self,
         mut reports: mpsc::UnboundedReceiver<WorkerReport>,
@@ -110,7 +110,7 @@ impl LoadScheduler {
         self.load_step_changed.notify_waiters();
     }
 
-    /// Phases one after the other; those with a moment of their own beside them.
+    /// Runs phases one after the other; those with their own start time run concurrently.
     async fn run_phases(self: &Arc<Self>) {
         let mut beside = JoinSet::new();
         let phases = || self.scenario.phases.iter().enumerate();
@@ -141,7 +141,7 @@ impl LoadScheduler {
         }
     }
 
-    /// Hands a phase over; gives its parts, and the moment from which the next one counts.
+    /// Starts a phase; returns its load steps, and the moment from which the next one counts.
     async fn start_phase(&self, number: usize, start: Duration) -> (Vec<u32>, Duration) {
         let phase = &self.scenario.phases[number];
         let place = PhasePosition::for_phase(&self.scenario.phases, number, start, self.seed);
@@ -168,7 +168,7 @@ impl LoadScheduler {
         }
     }
 
-    /// One leg after another, each when the one before is over.
+    /// Runs load specs one after the other, each when the previous one is over.
     async fn run_in_sequence(&self, start: Duration, pause: Duration, legs: Vec<LoadSpec>) -> (Vec<u32>, Duration) {
         let mut parts = Vec::new();
         let mut start = start;
@@ -194,14 +194,14 @@ impl LoadScheduler {
         parts
     }
 
-    /// Hands a leg to every worker, and opens the book for its parts.
+    /// Hands a load spec to every worker, and opens the accumulators of its load steps.
     pub(crate) fn start_load(&self, leg: LoadSpec) -> Vec<u32> {
         let first =
             PhasePosition::for_phase(&self.scenario.phases, leg.phase_index, leg.start, self.seed).first_load_step;
         let specs = load_step_specs(&leg, &self.scenario.phases, first);
         let parts = specs.iter().map(|spec| spec.number).collect();
         for spec in specs {
-            // A part that holds connections begins when they are open.
+            // A load step that holds connections begins when they are open.
             let (part, holds) = (spec.number, spec.open_within.is_some());
             if !holds {
                 self.log_load_step_start(&spec, spec.start);
@@ -224,10 +224,10 @@ impl LoadScheduler {
         self.await_load_steps(|book| parts.iter().all(|part| book.is_over(*part))).await;
     }
 
-    /// Waits until the book of parts says so.
+    /// Waits until the load step accumulator satisfies a condition.
     pub(crate) async fn await_load_steps(&self, says: impl Fn(&LoadStepAccumulator) -> bool) {
         loop {
-            // Registered before looking: what is written in between wakes us.
+            // Registered before looking: a change in between wakes this task.
             let over = self.load_step_changed.notified();
             tokio::pin!(over);
             over.as_mut().enable();
@@ -242,13 +242,12 @@ impl LoadScheduler {
         tokio::time::sleep_until((self.start + moment).checked_sub(START_LOAD_LEAD).unwrap_or(self.start)).await;
     }
 
-    /// What the searches found.
     pub(crate) fn take_search_outcomes(&self) -> BTreeMap<String, SearchOutcome> {
         std::mem::take(&mut *self.search_outcomes.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// What is known of the parts of a leg before it begins.
+/// What is known of the load steps of a load spec before it begins.
 fn load_step_specs(leg: &LoadSpec, phases: &[Phase], first_part: u32) -> Vec<LoadStepSpec> {
     let phase = &phases[leg.phase_index];
     let (every, times) = match leg.schedule {

@@ -1,6 +1,6 @@
-//! A trial from beginning to end, along the spine: scenario → plan → drive → record → fold → verdict → report.
-//! The first two and the last three are pure; this is the edge that gives them clocks, sockets and files, and
-//! that stops everything it started in every way out.
+//! A trial from beginning to end: scenario → plan → load → record → aggregate → verdict → report. The first two and the
+//! last three are pure; this module gives them clocks, sockets and files, and stops everything it started, however the
+//! trial ends.
 
 mod conclude;
 mod held_phase;
@@ -54,39 +54,38 @@ pub struct TrialError(pub String);
 /// Everything that a trial needs besides its scenario.
 #[derive(Debug)]
 pub struct Trial {
-    /// What to do.
     pub scenario: Scenario,
-    /// The text of the scenario, kept beside the record.
+    /// The text of the scenario, stored with the record.
     pub text: String,
     /// How the scenario was put together, for worker processes.
     pub scenario_source: ScenarioSource,
-    /// The rows of its feeds, in their order.
+    /// The rows of its feeds, in order.
     pub feeds: Vec<FeedRows>,
     /// The scenario's identity.
     pub hash: String,
-    /// The identity of the scenario's text, whatever was set.
+    /// The identity of the scenario's text, without settings.
     pub text_hash: String,
     /// What the command line changed.
     pub settings: Vec<String>,
-    /// Where the directory of the run is made.
+    /// Where the directory of the run is created.
     pub out_dir: PathBuf,
     /// The seed of the plan.
     pub seed: u64,
-    /// The target's process, where the lab does not start it.
+    /// The target's process, if the lab does not start it.
     pub target_pid: Option<u32>,
     /// Whether every sample is written.
     pub writes_samples: bool,
-    /// Hosts besides this machine that the user may load.
+    /// Hosts other than this machine that the user may load.
     pub allowed_hosts: Vec<String>,
-    /// What keeps children from outliving the lab, and within their limits.
+    /// Ends child processes with the lab, and holds them within their limits.
     pub guard: Option<Guard>,
-    /// The program that carries workers in processes of their own: this executable, where it knows how.
+    /// The program that runs worker processes: this executable, if it can.
     pub worker_program: Option<PathBuf>,
     /// The version and the commit of this program.
     pub program: String,
-    /// Becomes true when somebody wants the trial to end.
+    /// Becomes true when the user wants the trial to end.
     pub interrupt: watch::Receiver<bool>,
-    /// Takes the directory of the run, once there is something to make a report of.
+    /// Set to the directory of the run once it has enough for a report.
     pub run_dir: Arc<OnceLock<PathBuf>>,
     /// Where progress is shown.
     pub screen: Screen,
@@ -95,13 +94,13 @@ pub struct Trial {
 /// A trial that was carried out.
 #[derive(Debug)]
 pub struct FinishedTrial {
-    /// Its record, as it stands in `run.json`.
+    /// Its record, as in `run.json`.
     pub run: Run,
     /// Its directory.
     pub dir: PathBuf,
 }
 
-/// How the driving ended.
+/// How the load ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TrialEnd {
     Done,
@@ -111,7 +110,7 @@ pub(crate) enum TrialEnd {
 }
 
 impl TrialEnd {
-    /// Why whatever was still to come did not.
+    /// Why the rest of the plan did not take place.
     fn reason(&self, now: Duration) -> String {
         let now_s = number(Some(now.as_secs_f64()));
         match self {
@@ -126,7 +125,7 @@ impl TrialEnd {
 /// Carries a trial out and writes its record.
 ///
 /// # Errors
-/// The trial could not begin, or its record could not be written. Whatever was started has been stopped.
+/// The trial could not begin, or its record could not be written. Everything that was started has been stopped.
 pub async fn run(mut trial: Trial) -> Result<FinishedTrial, TrialError> {
     let id = new_run_id()?;
     let hosts = resolve_permitted(&trial).await?;
@@ -146,16 +145,16 @@ pub async fn run(mut trial: Trial) -> Result<FinishedTrial, TrialError> {
     Ok(FinishedTrial { run, dir })
 }
 
-/// Where the load goes, resolved.
+/// The resolved addresses of the load.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ResolvedEndpoints {
     /// Where the target answers requests.
     pub(crate) target: Vec<SocketAddr>,
-    /// Its doors for messages.
+    /// Its endpoints for messages.
     pub(crate) message_endpoints: Vec<Vec<SocketAddr>>,
 }
 
-/// All hosts of the target, once it is certain that they may be loaded.
+/// Resolves all hosts of the target, once it is certain that they may be loaded.
 async fn resolve_permitted(trial: &Trial) -> Result<ResolvedEndpoints, TrialError> {
     let target = &trial.scenario.target;
     let mut hosts =
@@ -248,7 +247,7 @@ impl PendingRun {
         run
     }
 
-    /// The record of a run that was ended before its first arrival.
+    /// The record of a run that was interrupted before its first arrival.
     fn interrupted_early(self, scenario: &Scenario) -> Run {
         let fold = Aggregate::new(&scenario.journeys).with_pushes(&scenario.pushes);
         let generator = fold.generator(scenario.generator.lag_p99_max);
@@ -259,7 +258,7 @@ impl PendingRun {
     }
 }
 
-/// Sorts by time, and tells two runs of one second apart.
+/// Sorts by time, and distinguishes two runs of one second.
 fn new_run_id() -> Result<String, TrialError> {
     let now = rfc3339(unix_ms_now());
     let digits: String = now.chars().filter(char::is_ascii_digit).collect();

@@ -1,6 +1,6 @@
-//! Who else uses the processors while a trial runs: programs that belong neither to the lab nor to what it watches, by
-//! name, and how many cores each of them kept busy since the look before. One scan of all processes a look, and the
-//! fewer looks the longer a scan takes. Refuses to know what they are for.
+//! Other users of the CPUs during a trial: programs that belong neither to the lab nor to what it watches, by name, and
+//! how many cores each of them used since the previous scan. Every scan reads all processes, and the longer a scan
+//! takes, the rarer scans become. Does not know what the programs are for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -10,16 +10,16 @@ use crate::aggregate::round;
 use crate::limits::{NEIGHBOUR_CORES_MIN, NEIGHBOURS_SHOWN_MAX, SAMPLER_EVERY};
 use crate::machine::{ProcessTable, process_name};
 
-/// What all processes of the machine had used at the look before.
+/// What all processes of the machine had used at the previous scan.
 #[derive(Debug, Default)]
 pub(crate) struct Neighbours {
     previous: Option<CpuSnapshot>,
     next_scan_at: Option<Instant>,
-    /// What was told then: it stands until the next look.
+    /// The result of that scan, valid until the next one.
     latest: BTreeMap<String, f64>,
 }
 
-/// Processor time by process, so that a later one with the same id is told from it.
+/// CPU time by process, with the start time to tell a later process with the same id apart.
 #[derive(Debug)]
 struct CpuSnapshot {
     at: Instant,
@@ -27,8 +27,8 @@ struct CpuSnapshot {
 }
 
 impl Neighbours {
-    /// Looks, unless that would take too much of the time; gives the cores that each program kept busy whose processes
-    /// are not among `known`, the busiest first by number and no more than a few.
+    /// Scans, unless that would take too much of the time; returns the cores that each program used whose processes are
+    /// not in `known`, only the busiest few.
     pub(crate) fn scan(&mut self, known: &BTreeSet<u32>) -> BTreeMap<String, f64> {
         let begin = Instant::now();
         if self.next_scan_at.is_some_and(|not_before| begin < not_before) {
@@ -46,7 +46,7 @@ impl Neighbours {
 }
 
 impl CpuSnapshot {
-    /// Cores that processes kept busy since an earlier look. One that was not there then has used all that it has.
+    /// Cores that processes used since an earlier scan. For a process that is new, all its CPU time counts.
     fn usage_since(&self, before: &Self, known: &BTreeSet<u32>) -> Vec<(u32, f64)> {
         let length_s = self.at.duration_since(before.at).as_secs_f64();
         if length_s <= 0.0 {
@@ -88,7 +88,7 @@ mod tests {
     fn programs_that_are_strange_are_told_by_name() {
         let at = Instant::now();
         let before = look(at, &[(1, 5, 10.0), (2, 5, 1.0), (3, 5, 1.0), (4, 5, 7.0), (6, 5, 100.0)]);
-        // 2 and 3 are one program; 4 is known; 5 has come; 6 has gone, and another one has its id.
+        // 2 and 3 are one program; 4 is known; 5 is new; 6 has exited, and another process has its id.
         let used = [(1, 5, 10.01), (2, 5, 1.5), (3, 5, 2.0), (4, 5, 9.0), (5, 9, 0.6), (6, 9, 0.1)];
         let now = look(at + Duration::from_secs(2), &used);
         let names =

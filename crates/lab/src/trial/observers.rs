@@ -1,5 +1,5 @@
-//! The scenario's observers: figures of the target's own endpoints, read once in a while over the control client, so
-//! that they stand on the timeline beside the load. Refuses to know what they mean.
+//! The scenario's observers: figures of the target's own endpoints, read periodically over the control client, so that
+//! they are on the timeline with the load. Does not know what they mean.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +17,7 @@ use crate::work::read_json_with_timeout;
 /// The latest figures, by observer and figure.
 pub(crate) type LatestFigures = Arc<Mutex<BTreeMap<String, f64>>>;
 
-/// What every reading needs.
+/// What every read needs.
 #[derive(Clone)]
 pub(crate) struct Observers {
     pub(crate) client: Arc<ControlClient>,
@@ -28,7 +28,7 @@ pub(crate) struct Observers {
     pub(crate) read_failures: ReadFailures,
 }
 
-/// What could not be read, by what it was read for: the first reason of each.
+/// What could not be read, by its purpose: the first reason of each.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ReadFailures(Arc<Mutex<BTreeMap<String, String>>>);
 
@@ -80,7 +80,7 @@ impl Observers {
             let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
             for (figure, pointer) in &observe.figures {
                 let name = format!("{}.{figure}", observe.name);
-                // What could not be read is missing from the row, not what it was before.
+                // What could not be read is missing from the row; it does not keep its previous value.
                 match read(pointer) {
                     Some(value) => latest.insert(name, value),
                     None => latest.remove(&name),

@@ -1,5 +1,5 @@
-//! Between a checked scenario and its first arrival: the values of the run, the setup's requests, the target's
-//! totals and configuration before anything happens. Refuses to drive load.
+//! Between a validated scenario and its first arrival: the values of the run, the setup's requests, the target's
+//! initial totals and configuration. Drives no load.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) struct PreparedTrial {
     pub(crate) totals: Vec<Option<TotalsFigures>>,
 }
 
-/// Takes the requests of the setup, one after the other.
+/// Sends the requests of the setup, one after the other.
 pub(crate) async fn prepare(
     scenario: &Scenario,
     feeds: Vec<FeedRows>,
@@ -80,7 +80,7 @@ pub(crate) async fn read_all_totals(
     Ok(all)
 }
 
-/// A token that was made up for a server that runs already cannot be right.
+/// A token that was generated cannot be right for a server that is already running.
 fn auth_hint(trouble: ErrorKind, secrets: &Secrets) -> String {
     let refused = matches!(trouble, ErrorKind::Status(401 | 403));
     match secrets.generated_variables() {

@@ -1,5 +1,5 @@
-//! What a scenario is going to ask of the machine, estimated from above, so that what cannot work is said before a byte
-//! is sent. Refuses to look at the machine: the preflight does.
+//! What a scenario will need from the machine, estimated from above, so that what cannot work is reported before the
+//! first byte is sent. Does not read the machine's state: the preflight does.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::scenario::{Journey, LoadProfile, Phase, Reconnect, Scenario};
 /// Memory of the lab apart from its connections.
 const BASE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// Memory of the lab for a connection with a request under way.
+/// Memory of the lab for a connection with a request in flight.
 const BUSY_CONNECTION_BYTES: u64 = 8 * 1024;
 
 /// Memory of the lab for a held connection.
@@ -24,7 +24,7 @@ const RECORD_BYTES_PER_S: u64 = 16 * 1024;
 /// Bytes of a row of samples.
 const SAMPLE_ROW_BYTES: u64 = 96;
 
-/// Refuses what cannot work; gives the warnings that the report must repeat.
+/// Rejects what cannot work; returns the warnings that the report must repeat.
 ///
 /// # Errors
 /// Every reason why the run cannot be right, each with what to do.
@@ -75,7 +75,7 @@ fn estimate_requirements(trial: &Trial, addresses: &[SocketAddr]) -> Requirement
     }
 }
 
-/// Among how many doors all connections are divided. Requests go to one.
+/// Over how many endpoints all connections are divided. Requests go to one.
 fn endpoint_count(scenario: &Scenario) -> u64 {
     let speaks =
         |phase: &Phase| scenario.journeys.get(phase.journey_index).is_some_and(|journey| journey.uses_messages);
@@ -83,7 +83,7 @@ fn endpoint_count(scenario: &Scenario) -> u64 {
     socket.map_or(1, |socket| socket.endpoints.len() as u64)
 }
 
-/// Connections that the busiest phase holds at once. Phases that overlap share what they leave behind.
+/// Connections that the busiest phase holds at once. Phases that overlap share what they leave open.
 pub(crate) fn peak_connections(scenario: &Scenario) -> u64 {
     let needed = |phase: &Phase| {
         let each = scenario.journeys.get(phase.journey_index).map_or(1, Journey::connection_count);
@@ -129,7 +129,7 @@ fn connects_per_s(phase: &Phase) -> f64 {
         LoadProfile::Rate { rate_per_s, .. } | LoadProfile::Poisson { rate_per_s, .. } => rate_per_s,
         LoadProfile::Ramp { from_per_s, to_per_s, .. } => from_per_s.max(to_per_s),
         LoadProfile::Batch { batch, .. } => batch as f64,
-        // A closed loop, a search: nobody knows how fast before it runs.
+        // A closed loop, a search: the rate is unknown before it runs.
         _ => 0.0,
     }
 }

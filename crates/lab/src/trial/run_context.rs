@@ -1,5 +1,5 @@
-//! A trial that is ready for its first arrival: the crew, the record, the followers of work, the pulse and whoever minds
-//! the processes, all at once until the load and the work behind it are over. Refuses to judge what came out.
+//! A trial that is ready for its first arrival: runs the worker pool, the record, the work trackers, the sampler and
+//! the process supervisor concurrently until the load and its work are over. Does not evaluate the results.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -34,10 +34,10 @@ use crate::safety::is_loopback;
 use crate::scenario::Scenario;
 use crate::work::{StatusPoller, Trackers, reconcile};
 
-/// Looks at the server's totals before a difference counts: a counter may be a moment behind the work it counts.
+/// Reads of the server's totals before a difference counts: a counter may lag behind the work it counts.
 const RECONCILE_ATTEMPTS: usize = 3;
 
-/// From one such look to the next.
+/// The interval between such reads.
 const RECONCILE_EVERY: Duration = Duration::from_secs(1);
 
 /// A trial that is ready for its first arrival.
@@ -51,7 +51,7 @@ pub(crate) struct RunContext {
     reports: mpsc::UnboundedReceiver<WorkerReport>,
 }
 
-/// The timeline: every row goes into the file and into the fold that the reports are made of.
+/// The timeline: every row goes into the file and into the aggregation for the reports.
 #[derive(Debug)]
 pub(crate) struct TimelineLog(Mutex<(JsonLinesFile, Timeline)>);
 
@@ -66,12 +66,12 @@ impl TimelineLog {
         log.1.add(row);
     }
 
-    /// Looks at what was folded so far.
+    /// Reads what has been aggregated so far.
     pub(crate) fn with_timeline<T>(&self, look: impl FnOnce(&Timeline) -> T) -> T {
         look(&self.0.lock().unwrap_or_else(PoisonError::into_inner).1)
     }
 
-    /// What was folded so far, and what went wrong with the file.
+    /// What has been aggregated so far, and the error of the file, if any.
     pub(crate) fn take(&self) -> (Timeline, Option<std::io::Error>) {
         let mut log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         (std::mem::take(&mut log.1), log.0.failure())
@@ -142,7 +142,7 @@ impl RunContext {
         Ok(Self { scenario, scheduler: conductor, status_poller: follow, recorder, log, prepared: before, reports })
     }
 
-    /// Drives, follows, watches; then folds and judges.
+    /// Drives, follows, watches; then aggregates and evaluates.
     pub(crate) async fn run(
         mut self,
         trial: &mut Trial,
@@ -178,7 +178,7 @@ impl RunContext {
         let unknown = || vec![None; self.scenario.work_specs.len()];
         let after = match end {
             TrialEnd::Done => self.totals_increase(now).await,
-            // Whoever interrupts waits: a target that says nothing is not asked for long.
+            // The user who interrupts is waiting: a target that does not answer is not polled for long.
             TrialEnd::Interrupted => {
                 timeout(INTERRUPT_DRAIN, self.totals_increase(now)).await.unwrap_or_else(|_| unknown())
             }
@@ -199,7 +199,7 @@ impl RunContext {
         own.into_iter().chain(given).chain(started).flatten().collect()
     }
 
-    /// What the server's totals rose by, for each kind of work.
+    /// By how much the server's totals rose, for each kind of work.
     async fn totals_increase(&self, now: Duration) -> Vec<Option<TotalsFigures>> {
         let mut rises = vec![None; self.scenario.work_specs.len()];
         for look in 0..RECONCILE_ATTEMPTS {
@@ -239,8 +239,8 @@ impl RunContext {
     }
 }
 
-/// The load and the work behind it, until both are over or something ends them. Whoever interrupts ends the load at once,
-/// and gives the work a while.
+/// Runs the load and its work, until both are over or something ends them. An interrupt ends the load at once, and
+/// gives the work a while.
 async fn run_load(
     stage: &RunContext,
     reports: mpsc::UnboundedReceiver<WorkerReport>,
@@ -259,7 +259,7 @@ async fn run_load(
         let ((), listened) = tokio::join!(stage.scheduler.run(load_stopped), stage.scheduler.receive_reports(reports));
         driven.send_replace(true);
         if listened.is_err() {
-            // Nobody drives any more: whatever work is under way is not waited for.
+            // The load has ended: work in progress is not waited for.
             stop.send_replace(true);
         }
         while let Some(ended) = following.join_next().await {
@@ -276,7 +276,7 @@ async fn run_load(
     };
     stop_load.send_replace(true);
     if end == TrialEnd::Interrupted {
-        // Whether any of the work was lost can only be said of what has ended.
+        // Only after the work has ended is it known whether any was lost.
         tokio::select! {
             _ = &mut work => return end,
             _ = minding => {}
@@ -288,7 +288,7 @@ async fn run_load(
     end
 }
 
-/// Ends when the run has reached one of its bounds.
+/// Returns when the run has reached one of its bounds.
 async fn await_bound(stage: &RunContext) -> String {
     let (bounds, start) = (stage.scenario.bounds, stage.scheduler.start);
     let requests = async {
@@ -309,7 +309,7 @@ async fn await_bound(stage: &RunContext) -> String {
     }
 }
 
-/// One worker a core. On a machine that carries the target as well, half of them: what the lab takes, the target lacks.
+/// One worker per core. On a machine that also runs the target, half of them: the target lacks what the lab takes.
 fn worker_count(scenario: &Scenario, addresses: &[SocketAddr]) -> usize {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let shared = addresses.iter().all(|address| is_loopback(address.ip()));
@@ -317,8 +317,8 @@ fn worker_count(scenario: &Scenario, addresses: &[SocketAddr]) -> usize {
     scenario.generator.workers.unwrap_or(workers).max(1)
 }
 
-/// Where connections come from: the scenario's addresses; where it names none and one has too few ports for them, as
-/// many of this machine's own loopback addresses as are needed.
+/// Where connections come from: the scenario's addresses; if it names none and one has too few ports, as many of this
+/// machine's own loopback addresses as are needed.
 fn source_addresses(scenario: &Scenario, addresses: &[SocketAddr]) -> Vec<IpAddr> {
     let given = &scenario.generator.source_addresses;
     let local = addresses.iter().all(|address| address.is_ipv4() && is_loopback(address.ip()));

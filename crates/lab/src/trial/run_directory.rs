@@ -1,16 +1,16 @@
-//! What trials leave behind that is no report: directories in which nothing happened, which are taken away again, and the one of
-//! a lab that was killed, which somebody should be told of. Refuses to read what was recorded.
+//! What trials leave behind besides reports: directories in which nothing happened, which are removed, and the
+//! directory of a lab that was killed, which the user should know of. Does not read what was recorded.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use crate::limits::INTERRUPTED_AFTER;
 
-/// What stands in the directory of a run before anything happens.
+/// The files in the directory of a run before anything happens.
 const START_FILES: [&str; 3] = ["start.json", "scenario.toml", "scenario-files.json"];
 
-/// Takes away the directory of a run that could not begin, unless something stands in it that says why: what a process
-/// wrote that was started, or what was recorded.
+/// Removes the directory of a run that could not begin, unless it contains a reason: output of a started process, or
+/// records.
 pub(crate) fn remove_if_unused(dir: &Path) {
     let Ok(mut entries) = std::fs::read_dir(dir) else { return };
     let is_told = |name: &std::ffi::OsStr| !START_FILES.iter().any(|known| name == *known);
@@ -19,7 +19,7 @@ pub(crate) fn remove_if_unused(dir: &Path) {
     }
 }
 
-/// The last run in `out`, where its lab was ended before it could write a report. One that recorded something a moment
+/// The last run in `out`, if its lab was killed before it could write a report. A run that recorded something a moment
 /// ago may still be running.
 pub(crate) fn find_interrupted_run(out: &Path, now: SystemTime) -> Option<PathBuf> {
     let runs = std::fs::read_dir(out).ok()?.flatten().map(|entry| entry.path());
@@ -33,7 +33,7 @@ pub(crate) fn find_interrupted_run(out: &Path, now: SystemTime) -> Option<PathBu
 mod tests {
     use super::*;
 
-    /// A folder with these files, gone at the end.
+    /// A folder with these files, removed at the end.
     struct TestDir(PathBuf);
 
     impl TestDir {
@@ -85,7 +85,7 @@ mod tests {
         check_cut_off("reported", &["2/start.json", "2/timeline.jsonl", "2/run.json"], hour, None);
         // Another one came after it.
         check_cut_off("later", &[&cut[..], &["3/start.json", "3/timeline.jsonl", "3/run.json"]].concat(), hour, None);
-        // It could not begin, or is no run at all.
+        // It could not begin, or is not a run.
         check_cut_off("begun", &["2/start.json", "2/server.log"], hour, None);
         check_cut_off("others", &["2/timeline.jsonl"], hour, None);
         check_cut_off("nothing", &[], hour, None);

@@ -1,5 +1,5 @@
-//! Once a second: every process and the machine, the target's metrics, the observers' figures, the load; onto the
-//! timeline beside the rows of work, and onto the screen. Refuses to decide anything.
+//! The sampler: once a second it puts every process and the machine, the target's metrics, the observers' figures and
+//! the load onto the timeline, together with the rows of work, and onto the screen. Decides nothing.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
@@ -35,16 +35,16 @@ pub(crate) const GENERATOR: &str = "generator";
 /// The name under which the target is watched.
 pub(crate) const SERVER: &str = "server";
 
-/// The figure over time of the processors that the target keeps busy.
+/// The figure over time of the cores that the target uses.
 const SERVER_CORES: &str = "process.server.cpu_cores";
 
-/// What the figures of programs that have nothing to do with the trial begin with.
+/// The prefix of figures of programs that are not part of the trial.
 pub(crate) const NEIGHBOUR_PREFIX: &str = "cores_of.";
 
-/// How long the target's metrics may take; a later answer belongs to no second.
+/// How long the target's metrics may take; a later response belongs to no second.
 const SCRAPE_WITHIN: Duration = Duration::from_millis(900);
 
-/// The pulse of a running trial.
+/// Samples a running trial.
 pub(crate) struct Sampler<'a> {
     scheduler: Arc<LoadScheduler>,
     log: Arc<TimelineLog>,
@@ -56,16 +56,16 @@ pub(crate) struct Sampler<'a> {
     host: HostCounters,
     neighbours: Neighbours,
     observed: LatestFigures,
-    /// What the target did not tell.
+    /// What could not be read from the target.
     read_failures: ReadFailures,
-    /// The target's process where it ran already, until it has gone; and what was said of that.
+    /// The target's process if it was already running, until it has exited; and the note about that.
     target_pid: Option<u32>,
     target_exit_note: Option<String>,
     planned_arrivals: u64,
     planned_s: Option<f64>,
     /// Whether an arrival may be several requests.
     has_step_figures: bool,
-    /// Faults and notes that the screen was told of.
+    /// Faults and notes that were already shown on the screen.
     reported_counts: (usize, usize),
     screen: &'a mut Screen,
 }
@@ -101,7 +101,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Beats until the trial is over.
+    /// Samples until the trial is over.
     pub(crate) async fn run(&mut self, mut ended: watch::Receiver<bool>) {
         let observers = Observers {
             client: self.client.clone(),
@@ -127,7 +127,7 @@ impl<'a> Sampler<'a> {
         tokio::join!(beating, observing, silences);
     }
 
-    /// Looks a last time; gives what was watched, and what could not be.
+    /// Takes a last sample; returns the watched processes, and what could not be read.
     pub(crate) fn finish(mut self) -> (Vec<WatchedProcess>, Vec<String>) {
         self.screen.clear();
         WatchedProcess::sample_all(&mut self.processes);
@@ -135,7 +135,7 @@ impl<'a> Sampler<'a> {
         (self.processes, notes)
     }
 
-    /// The target's process that ran already is nobody's child here: that it has gone is only seen.
+    /// A target that was already running is not a child of the lab: its exit can only be observed.
     fn check_target_pid(&mut self, now: Duration) {
         let Some(pid) = self.target_pid else { return };
         if self.processes.iter().any(|watched| watched.name() == SERVER && watched.is_running()) {
@@ -205,7 +205,7 @@ impl<'a> Sampler<'a> {
             in_flight: row.in_flight,
             requests: self.has_step_figures.then_some(row.requests),
             long_polls: row.waiting,
-            // A journey that goes on has not failed, but its request has; a lost connection is of no request.
+            // A journey that continues has not failed, but its request has; a lost connection belongs to no request.
             errors: row.errors.max(requests.errors),
             denied: row.denied.max(requests.denied),
             work: self.scheduler.trackers.all().map(|(name, tracker)| (name.to_owned(), tracker.counts(now))).collect(),
@@ -221,14 +221,14 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    /// Whether the target answers nobody, or nobody well, as far as the timeline knows.
+    /// Whether the target answers no request, or none successfully, as far as the timeline shows.
     fn current_outage(&self) -> Option<CurrentOutage> {
         let journeys = &self.scheduler.scenario.journeys;
         let names: Vec<&str> = journeys.iter().map(|journey| journey.name.as_str()).collect();
         self.log.with_timeline(|timeline| CurrentOutage::find(timeline, &names))
     }
 
-    /// Faults and notes since the last beat.
+    /// Faults and notes since the previous sample.
     fn take_new_notes(&mut self) -> Vec<String> {
         let (faults_told, notes_told) = self.reported_counts;
         let (news, told) = self.log.with_timeline(|timeline| {
@@ -271,7 +271,7 @@ impl<'a> Sampler<'a> {
     }
 }
 
-/// Looks at the load many times a second, for silences, until the trial is over.
+/// Samples the load many times a second, for silences, until the trial is over.
 async fn watch_silences(conductor: Arc<LoadScheduler>, log: Arc<TimelineLog>, mut ended: watch::Receiver<bool>) {
     let mut silences = SilenceDetector::default();
     let mut ticks = tokio::time::interval_at(conductor.start, GAUGES_EVERY);
@@ -292,7 +292,7 @@ fn fault_note(fault: &FaultRow) -> String {
     format!("{} {}{failed}", fault.act, fault.process)
 }
 
-/// Arrivals of a phase; what its connections say first is a journey as well.
+/// Arrivals of a phase; the opening journey of a connection counts as well.
 fn planned_arrivals(phase: &Phase) -> Option<u64> {
     let said_first = match phase.load_profile {
         LoadProfile::Hold { connections, opening, .. } if phase.opening_journey.is_some() => {
@@ -303,7 +303,7 @@ fn planned_arrivals(phase: &Phase) -> Option<u64> {
     Some(phase.load_profile.max_count()?.saturating_add(said_first))
 }
 
-/// When the last arrival is due; none where the target's answers decide it.
+/// When the last arrival is due; none if that depends on the target's responses.
 fn planned_s(phases: &[Phase]) -> Option<f64> {
     let (mut turn, mut end) = (Duration::ZERO, Duration::ZERO);
     for phase in phases {

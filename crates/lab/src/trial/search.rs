@@ -1,5 +1,5 @@
-//! A search for the edge, carried out: level after level, each on a target with nothing left over from the one before.
-//! What is asked next is decided by the pure search in `edge`; here it gets its clocks. Refuses to judge a level.
+//! Runs a search for the edge: level after level, each on a target with nothing left over from the previous one. The
+//! pure search in `edge` decides the next level; this module gives it clocks. Does not evaluate a level.
 
 use std::time::Duration;
 
@@ -13,13 +13,12 @@ use crate::plan::{self, LoadSpec, PhasePosition};
 use crate::record::timeline::{NoteRow, TimelineRow};
 use crate::scenario::{EdgeSearch, Phase};
 
-/// From the end of one level to the beginning of the next, for what the last one left in caches and accept queues.
+/// From the end of one level to the beginning of the next, so that caches and accept queues settle.
 const LEVEL_PAUSE: Duration = Duration::from_millis(200);
 
 /// From handing a level over to its first arrival.
 const LEVEL_LEAD: Duration = Duration::from_millis(20);
 
-/// The search that a scenario asks for.
 pub(crate) fn search_spec(edge: &EdgeSearch) -> SearchSpec {
     SearchSpec {
         from_per_s: edge.from_per_s,
@@ -38,7 +37,7 @@ pub(crate) fn search_spec(edge: &EdgeSearch) -> SearchSpec {
     }
 }
 
-/// Searches; gives the parts that it drove, and what it found.
+/// Searches; returns the load steps that it ran, and what it found.
 pub(crate) async fn run_search(
     conductor: &LoadScheduler,
     phase: &Phase,
@@ -81,7 +80,7 @@ async fn run_level(conductor: &LoadScheduler, leg: LoadSpec, edge: &EdgeSearch, 
     let (figures, latency_gate_ms) = conductor.recorder.with_load_steps(|book| {
         (book.figures(part).unwrap_or_default(), quantile.and_then(|q| book.latency_ms(part, q)))
     });
-    // Answers that came after the level's end are not its throughput.
+    // Responses that arrived after the level's end are not its throughput.
     let in_time = over_in_level as f64 / figures.op.count.max(1) as f64;
     seen.rate_per_s = level.rate_per_s;
     seen.lasting_s = lasting.as_secs_f64();
@@ -98,7 +97,8 @@ async fn run_level(conductor: &LoadScheduler, leg: LoadSpec, edge: &EdgeSearch, 
     seen
 }
 
-/// Counts what waits for an answer, and what waits in the target's own queue, for as long as the level lasts.
+/// Counts requests that wait for a response, and work that waits in the target's own queue, for as long as the level
+/// lasts.
 async fn watch_level(
     conductor: &LoadScheduler,
     start: Duration,
@@ -117,7 +117,7 @@ async fn watch_level(
         let backlog = (gauges.due - gauges.done.min(gauges.due)).saturating_sub(left_over);
         seen.backlog.push((t_s, backlog as f64));
         let waiting: u64 = conductor.trackers.all().map(|(_, tracker)| tracker.waiting()).sum();
-        // Between two polls of the target nothing can have been learned.
+        // Between two polls of the target there is no new information.
         if last_waiting != Some(waiting) && !conductor.scenario.work_specs.is_empty() {
             seen.work_waiting.push((t_s, waiting as f64));
             last_waiting = Some(waiting);
@@ -127,7 +127,7 @@ async fn watch_level(
     seen
 }
 
-/// Waits until the target has nothing left of what it was given, within a bound.
+/// Waits until the target has nothing left to do, within a bound.
 async fn await_drained(conductor: &LoadScheduler) {
     let deadline = Instant::now() + EDGE_DRAIN_WITHIN;
     loop {
@@ -145,7 +145,7 @@ async fn await_drained(conductor: &LoadScheduler) {
 }
 
 impl LoadScheduler {
-    /// Writes a sentence on the timeline.
+    /// Writes a note on the timeline.
     pub(crate) fn log_note(&self, note: String) {
         self.log.write(&TimelineRow::Note(NoteRow { t_s: self.start.elapsed().as_secs_f64(), note }));
     }

@@ -1,5 +1,5 @@
-//! Values that are never printed or written: read from the environment or made at random for one run, and struck
-//! out of everything that leaves the lab as text.
+//! Values that are never printed or written: read from the environment or generated for one run, and redacted from all
+//! text that leaves the lab.
 
 use std::fmt;
 
@@ -14,10 +14,10 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Resolves every secret of a scenario; `env` looks a variable of the environment up.
+    /// Resolves every secret of a scenario; `env` looks an environment variable up.
     ///
     /// # Errors
-    /// A secret has no value and must not be made up.
+    /// A secret has no value and must not be generated.
     pub fn resolve(secrets: &[Secret], env: &dyn Fn(&str) -> Option<String>) -> Result<Self, TrialError> {
         let mut resolved = Self::default();
         for secret in secrets {
@@ -40,13 +40,13 @@ impl Secrets {
         self.values.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The environment variables that would have been used, had they been set.
+    /// The environment variables that were not set, so that a value was generated.
     #[must_use]
     pub fn generated_variables(&self) -> &[String] {
         &self.generated_variables
     }
 
-    /// The text without any secret in it.
+    /// The text with every secret redacted.
     #[must_use]
     pub fn redact(&self, text: &str) -> String {
         let strike = |text: String, (name, value): &(String, String)| text.replace(value, &format!("[secret {name}]"));

@@ -1,5 +1,6 @@
-//! Looks at what workers show of their load, and finds the times in which requests were under way and none ended: many
-//! looks a second, because a second of figures hides a pause of two. It costs workers two counters. Refuses to judge.
+//! Samples the workers' load gauges and finds times in which requests were in flight and none ended: many samples a
+//! second, because figures per second hide a pause of two. It costs the workers two counters. Does not evaluate the
+//! silences.
 
 use std::time::Duration;
 
@@ -8,7 +9,6 @@ use crate::generator::Gauges;
 use crate::limits::{SILENCE_NOTED_MIN, SILENCE_REPORTED_EVERY, SILENCE_SAMPLES_APART_MAX};
 use crate::record::timeline::SilenceRow;
 
-/// What was seen so far.
 #[derive(Debug, Default)]
 pub(super) struct SilenceDetector {
     last: Option<SilenceSample>,
@@ -27,14 +27,15 @@ struct Silence {
     from: Duration,
     until: Duration,
     in_flight: u64,
-    /// How far a row has told of it.
+    /// Until when silences have been reported.
     reported_until: Duration,
 }
 
 impl SilenceDetector {
-    /// Takes a look; gives what is to be told: a silence that is over, or goes on and was not told of for a while.
+    /// Takes a sample; returns what is to be reported: a silence that is over, or one that continues and was not
+    /// reported for a while.
     pub(super) fn add_sample(&mut self, at: Duration, gauges: Gauges) -> Option<SilenceRow> {
-        // Whoever waits by plan is not kept waiting.
+        // Long polls wait by plan.
         let under_way = gauges.exchanging.saturating_sub(gauges.long_polls);
         let look = SilenceSample { at, in_flight: under_way, ended: gauges.exchanged };
         let before = self.last.replace(look)?;
@@ -53,7 +54,7 @@ impl SilenceDetector {
         is_new.then(|| silence.row()).filter(SilenceRow::is_noteworthy)
     }
 
-    /// No more looks come.
+    /// No more samples follow.
     pub(super) fn finish(&mut self) -> Option<SilenceRow> {
         self.current.take().map(Silence::row).filter(SilenceRow::is_noteworthy)
     }
@@ -76,7 +77,7 @@ impl SilenceRow {
 mod tests {
     use super::*;
 
-    /// What looks every 100 ms tell, each by requests under way and those that have ended.
+    /// The silences of samples every 100 ms, each with requests in flight and requests that have ended.
     #[track_caller]
     fn check(looks: &[(u64, u64, u64)], expected: &[(f64, f64, u64)]) {
         let mut silences = SilenceDetector::default();
@@ -97,7 +98,7 @@ mod tests {
         assert_eq!(rows, expected, "{looks:?}");
     }
 
-    /// Answers until `from`, then none until `to`, with so many requests under way meanwhile.
+    /// Responses until `from`, then none until `to`, with this many requests in flight meanwhile.
     fn silent(from: u64, to: u64, under_way: u64) -> Vec<(u64, u64, u64)> {
         let ended = |tenth: u64| if tenth < from { tenth } else { from + tenth.saturating_sub(to) };
         (0..to + 10).map(|tenth| (tenth, under_way, ended(tenth))).collect()
@@ -107,14 +108,14 @@ mod tests {
     fn requests_under_way_of_which_none_ends_are_a_silence() {
         check(&silent(26, 46, 2), &[(2.6, 4.6, 2)]);
         check(&silent(26, 35, 2), &[]);
-        // Nothing was asked.
+        // Nothing was in flight.
         check(&silent(26, 46, 0), &[]);
-        // It goes on when the looks end, and when the lab did not look.
+        // It continues when the samples end, or when the lab did not sample.
         check(&silent(26, 46, 2)[..44], &[(2.6, 4.3, 2)]);
         let mut interrupted = silent(26, 66, 2);
         interrupted.retain(|(tenth, ..)| !(40..50).contains(tenth));
         check(&interrupted, &[(2.6, 3.9, 2), (5.0, 6.6, 2)]);
-        // More and more come: the most that were under way at once.
+        // More and more arrive: the highest concurrency counts.
         let growing = |(tenth, _, ended): (u64, u64, u64)| (tenth, tenth, ended);
         check(&silent(26, 46, 1).into_iter().map(growing).collect::<Vec<_>>(), &[(2.6, 4.6, 46)]);
     }

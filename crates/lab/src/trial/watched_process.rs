@@ -1,7 +1,7 @@
-//! The processes of a trial, watched from outside: what each uses now, and since the watch began, also over restarts.
-//! Of a process that the lab started, its whole group and all descendants are added up; of a process that runs
-//! already, its descendants; of the lab itself, the process alone, because the others are its descendants too.
-//! Refuses to know the timeline.
+//! The processes of a trial, observed from outside: what each uses now, and since observation began, also across
+//! restarts. For a process that the lab started, its whole group and all descendants are added up; for a process that
+//! was already running, its descendants; for the lab itself, the process alone, because the others are its descendants
+//! too. Does not know the timeline.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
@@ -13,7 +13,6 @@ use crate::machine::{ProcessTable, ProcessUsage, read_pss_of, read_usages, start
 /// Which processes count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum ProcessScope {
-    /// The process.
     Single,
     /// The process and its descendants.
     Descendants,
@@ -22,7 +21,7 @@ pub(crate) enum ProcessScope {
 }
 
 impl ProcessScope {
-    /// Who is there, as far as it matters: a process alone is found by its id.
+    /// The processes that matter for the scope: a single process is found by its id.
     fn scan(self) -> ProcessTable {
         match self {
             Self::Single => ProcessTable::default(),
@@ -31,7 +30,7 @@ impl ProcessScope {
     }
 }
 
-/// What is watched, and since when.
+/// A watched process, and since when it is watched.
 #[derive(Debug)]
 pub(crate) struct WatchedProcess {
     name: String,
@@ -42,23 +41,23 @@ pub(crate) struct WatchedProcess {
     first_rss_bytes: u64,
     peak_rss_bytes: u64,
     latest: ProcessUsage,
-    /// Processes that belong to it and are nobody's descendants here: the lab's own worker processes.
+    /// Processes that count as its own but are not its descendants: the lab's worker processes.
     extra_pids: BTreeSet<u32>,
-    /// Processes in the latest look.
+    /// Processes in the latest sample.
     pids: BTreeSet<u32>,
-    /// What each of them had used then, and at the look before; and the cores that the busiest of them used in between.
+    /// CPU time of each process in the latest sample; and the cores that the busiest of them used since the one before.
     cpu_s_by_pid: BTreeMap<u32, f64>,
     sampled_at: Option<Instant>,
     busiest_cores: Option<f64>,
-    /// Processor time before the watch began, which does not count.
+    /// CPU time before observation began, which does not count.
     cpu_before_s: f64,
-    /// Processor time of processes of this name that have ended since.
+    /// CPU time of processes of this name that have exited since.
     cpu_ended_s: f64,
     pss: Pss,
 }
 
-/// The proportional set size, which is dear: not looked at more often than [`PSS_EVERY`], and the rarer the longer
-/// a look takes.
+/// The proportional set size, which is expensive: read at most every [`PSS_EVERY`], and less often the longer a read
+/// takes.
 #[derive(Debug, Default)]
 struct Pss {
     latest_bytes: Option<u64>,
@@ -66,13 +65,13 @@ struct Pss {
 }
 
 impl WatchedProcess {
-    /// Starts to watch a process; none that is not there.
+    /// Watches a process; none if it does not exist.
     #[must_use]
     pub(crate) fn new(name: &str, pid: u32, kin: ProcessScope) -> Option<Self> {
         Self::with_extra(name, pid, kin, &[])
     }
 
-    /// Starts to watch a process, and others that count as its own.
+    /// Watches a process, and others that count as its own.
     #[must_use]
     pub(crate) fn with_extra(name: &str, pid: u32, kin: ProcessScope, also: &[u32]) -> Option<Self> {
         let mut watched = Self {
@@ -98,18 +97,17 @@ impl WatchedProcess {
         Some(watched)
     }
 
-    /// Whether the process is still there, and no later one with its id.
+    /// Whether the process still exists, and not a later one with its id.
     pub(crate) fn is_running(&self) -> bool {
         self.start_ticks.is_some() && start_ticks(self.pid) == self.start_ticks
     }
 
-    /// What it is called.
     #[must_use]
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Looks at all of them again.
+    /// Samples all of them again.
     pub(crate) fn sample_all(all: &mut [Self]) {
         let widest = all.iter().map(|watched| watched.scope).max().unwrap_or(ProcessScope::Single);
         let (processes, now) = (widest.scan(), Instant::now());
@@ -118,7 +116,7 @@ impl WatchedProcess {
         });
     }
 
-    /// Goes on with the processes that bear the watched names now: what was started again has another id.
+    /// Continues with the processes that now have the watched names: a restarted process has another id.
     pub(crate) fn follow_restarts(all: &mut [Self], roster: &[(String, u32)]) {
         for (name, pid) in roster {
             if let Some(watched) = all.iter_mut().find(|watched| watched.name == *name && watched.pid != *pid) {
@@ -133,7 +131,7 @@ impl WatchedProcess {
         (self.cpu_before_s, self.latest) = (0.0, ProcessUsage::default());
     }
 
-    /// Whether there was anything. What has gone keeps its last figures.
+    /// Whether any process was found. What has exited keeps its last figures.
     fn update(&mut self, processes: &ProcessTable, now: Instant) -> bool {
         if start_ticks(self.pid).is_some_and(|found| self.start_ticks != Some(found)) {
             return false;
@@ -144,7 +142,7 @@ impl WatchedProcess {
             ProcessScope::Group => processes.group(self.pid),
         };
         let pids = &pids | &self.extra_pids;
-        // Each is asked once: of a hundred processes a look takes milliseconds of a processor that the trial wants.
+        // Each is read once: with a hundred processes a sample takes milliseconds of a CPU that the trial needs.
         let used = read_usages(&pids);
         let Some(usage) = used.values().copied().reduce(ProcessUsage::plus) else { return false };
         self.latest = usage;
@@ -155,12 +153,12 @@ impl WatchedProcess {
         true
     }
 
-    /// Which processes it was at the latest look.
+    /// The process ids of the latest sample.
     pub(crate) fn pids(&self) -> &BTreeSet<u32> {
         &self.pids
     }
 
-    /// Where it is several processes, what the busiest of them did since the look before.
+    /// For several processes, what the busiest of them used since the previous sample.
     fn update_busiest(&mut self, used: &BTreeMap<u32, ProcessUsage>, now: Instant) {
         if used.len() < 2 {
             (self.sampled_at, self.busiest_cores) = (None, None);
@@ -174,7 +172,8 @@ impl WatchedProcess {
         (self.cpu_s_by_pid, self.sampled_at) = (each_s, Some(now));
     }
 
-    /// User and system; of a tree also what its ended processes used, so that the sum does not shrink when one ends.
+    /// User and system time; for a tree also that of its exited processes, so that the sum does not shrink when one
+    /// exits.
     fn cpu_total_s(&self) -> f64 {
         match self.scope {
             ProcessScope::Single => self.latest.cpu_s(),
@@ -186,15 +185,15 @@ impl WatchedProcess {
         (self.cpu_ended_s + self.cpu_total_s() - self.cpu_before_s).max(0.0)
     }
 
-    /// Its figures since the watch began.
+    /// Its figures since observation began.
     #[must_use]
     pub(crate) fn figures(&self) -> ProcessFigures {
         let rss = Rss { first: self.first_rss_bytes, peak: self.peak_rss_bytes, last: self.latest.rss_bytes };
         ProcessFigures { rss_bytes: Some(rss), cpu_s: Some(round(self.cpu_since_s())) }
     }
 
-    /// How things stand at the latest look, by name, without what is unknown. `cpu_s` counts from the beginning of
-    /// the watch, the rest is as the kernel has it.
+    /// The values of the latest sample, by name, without unknown ones. `cpu_s` counts from the beginning of
+    /// observation, the rest is as the kernel reports it.
     #[must_use]
     pub(crate) fn current(&self) -> BTreeMap<String, f64> {
         let count = |value: Option<u64>| value.map(|value| value as f64);
@@ -227,7 +226,7 @@ impl Pss {
     }
 }
 
-/// How long to leave the kernel in peace after a look that took so long, at least.
+/// How long to wait, at least, after a sample that took this long.
 pub(super) fn sample_pause(took: Duration, least: Duration) -> Duration {
     least.max(took.div_f64(PSS_SHARE_MAX))
 }
@@ -255,7 +254,7 @@ mod tests {
         check_pause(500, 50);
     }
 
-    /// A process that has used this much processor time (in rounds of a loop), says so, and waits to be told to end.
+    /// A process that uses CPU time (in rounds of a loop), prints that it has, and waits to be terminated.
     fn busy(rounds: u32) -> Child {
         let script = format!("i=0; while [ $i -lt {rounds} ]; do i=$((i+1)); done; echo; read line");
         let mut shell = Command::new("sh");

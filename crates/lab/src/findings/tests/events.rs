@@ -1,4 +1,4 @@
-//! What happened to a run, each beside a near miss: a limiter, stuck work, faults; and the order of it all.
+//! Events of a run, each with a near miss: a limiter, stuck work, faults; and the order of the findings.
 
 use super::story::{Story, StorySecond};
 use super::waits::small_pool;
@@ -30,7 +30,7 @@ fn limiter_rejects() {
         story.results.journeys.insert("read".to_owned(), other);
     });
     check_sentence(&others, &says);
-    // A hunter who came too late for an item was refused as well, and no rate was limited.
+    // A player who came too late for an item was refused as well, and no rate was limited.
     let taken = |story: &mut Story| story.denies_by_status = false;
     check(&Story::busy(denies(60)).with(taken), &["denied"]);
     check_sentence(
@@ -66,7 +66,7 @@ fn the_target_was_silent() {
     check_sentence(&Story::busy(silent(30, 32)), &["The target was silent from 30.0 s to 32.0 s"]);
     check(&Story::busy(silent(30, 32)), &["target_silent"]);
     check(&Story::busy(silent(30, 60)), &["target_silent"]);
-    // A second is a hiccup; nothing is under way where nothing was sent; and the lab's own pause is not the target's.
+    // A second is a hiccup; nothing is in flight if nothing was sent; and the lab's own pause is not the target's.
     check(&Story::busy(silent(30, 31)), &[]);
     let nothing_sent = |t: u64, second: &mut StorySecond| {
         if (30..40).contains(&t) {
@@ -77,9 +77,9 @@ fn the_target_was_silent() {
     check(&Story::busy(silent(30, 32)).with(paused(&[(30.0, 32.0)])), &[]);
     // The second of two pauses is the lab's own as well.
     check(&Story::busy(silent(30, 32)).with(paused(&[(10.0, 14.0), (29.9, 32.1)])), &[]);
-    // One that is too short for that explains nothing.
+    // A pause that is too short explains nothing.
     check(&Story::busy(silent(30, 32)).with(paused(&[(30.0, 30.1)])), &["target_silent"]);
-    // What waits by plan makes no such row, so a journey that rests between its steps is judged like any other.
+    // A wait by plan makes no such row, so a journey that pauses between its steps is treated like any other.
     check(
         &Story::busy(silent(30, 40)).with(|story| story.results.journeys.get_mut("create").unwrap().paced = true),
         &["target_silent"],
@@ -99,14 +99,14 @@ fn a_silence_is_told_wherever_it_begins() {
     let silent = |per_s: u64, stretches: &[(f64, f64)]| {
         Story::from_rate(|_| per_s, |_, _| {}).with(|story| story.silences = stretches.to_vec())
     };
-    // A second has answers before it begins, and another one after it is over.
+    // A second has responses before it begins, and another one after it is over.
     for (from_s, to_s) in [(2.6, 4.6), (2.2, 4.8), (30.9, 32.8), (57.3, 59.9)] {
         let story = silent(75, &[(from_s, to_s)]);
         check(&story, &["target_silent"]);
         check_sentence(&story, &[&format!("The target was silent from {from_s:.1} s to {to_s:.1} s: ")]);
     }
     check_sentence(&silent(75, &[(2.6, 4.6), (20.1, 23.2)]), &["from 20.1 s to 23.2 s"]);
-    // A hiccup, and pauses that come by chance where answers come seldom.
+    // A hiccup, and pauses by chance where responses are infrequent.
     check(&silent(75, &[(2.6, 3.8)]), &[]);
     check(&silent(3, &[(2.6, 4.5)]), &[]);
     check(&silent(3, &[(2.6, 4.7)]), &["target_silent"]);
@@ -129,14 +129,14 @@ fn only_errors_came() {
     check_sentence(&Story::busy(failing(30, 60)), &["Every request that ended from 30.0 s to the end had failed."]);
     check_sentence(&Story::busy(failing(0, 60)), &["Every request that ended from 15.0 s to the end had failed."]);
     check_sentence(&Story::from_rate(|_| 50, failing(0, 60)), &["Every request failed: 6,000 of 6,000."]);
-    // Seconds in which nothing ended, or nobody looked, are not between two outages.
+    // Seconds in which nothing ended, or nothing was sampled, are not between two outages.
     let in_bursts = |t: u64, second: &mut StorySecond| {
         if t >= 30 {
             (second.ok, second.errors, second.in_flight) = (0, if t.is_multiple_of(3) { 60 } else { 0 }, 200);
         }
     };
     check_sentence(&Story::busy(in_bursts), &["Every request that ended from 30.0 s to the end had failed."]);
-    // A dead target is told before a late lab, and a lab without ports before what that did.
+    // A dead target comes before a late lab, and a lab without ports before the consequences.
     let late = |story: &mut Story| story.results.generator.schedule_lag_ms.p99 = Some(770.0);
     let dead = Story::busy(failing(30, 60)).with(late);
     check(&dead, &["only_errors", "generator_behind"]);
@@ -174,7 +174,7 @@ fn a_long_run_hides_no_silence() {
     }
 }
 
-/// What is shown of the target while a run goes on: nothing, until the seconds of the outage are known.
+/// What is shown of the target while a run continues: nothing, until the seconds of the outage are known.
 #[track_caller]
 fn check_live(story: &Story, shown_from_to: (usize, usize), expected: &str) {
     for seconds in 1..=story.seconds.len() {
@@ -193,10 +193,10 @@ fn what_goes_on_is_told_by_the_same_rule() {
         }
     };
     check_live(&Story::busy(outage(30, 40, 0)), (32, 42), "the target is silent since 30.0 s");
-    // The look at 34 s completes the second after 31 s; that at 43 s completes 40 s, in which answers came again.
+    // The sample at 34 s completes the second after 31 s; that at 43 s completes 40 s, in which responses came again.
     check_live(&Story::busy(outage(30, 40, 100)), (35, 44), "only errors since 30.0 s");
     check_live(&Story::busy(outage(30, 31, 0)), (0, 0), "");
-    // Answers that come seldom leave pauses by chance; errors do not.
+    // Infrequent responses leave pauses by chance; errors do not.
     let seldom = |errors| Story::from_rate(|_| 2, outage(30, 40, errors));
     check_live(&seldom(0), (0, 0), "");
     check_live(&seldom(1), (35, 44), "only errors since 30.0 s");
@@ -287,14 +287,14 @@ fn errors_after_fault() {
     };
     check(&Story::busy(stopped).with(fault("stop")), &["late_after_fault"]);
     check(&Story::busy(|_, _| {}).with(fault("stop")), &[]);
-    // Never as before again.
+    // It never recovers.
     let gone = |t: u64, second: &mut StorySecond| {
         if t >= 30 {
             (second.ok, second.errors) = (0, 100);
         }
     };
     check_sentence(&Story::busy(gone).with(fault("kill")), &["not as before until the load was over"]);
-    // What waits and queues in that time is the fault's.
+    // What waits and queues in that time is attributed to the fault.
     let piles = |t: u64, second: &mut StorySecond| {
         away(t, second);
         if (30..36).contains(&t) {
@@ -316,7 +316,7 @@ fn errors_after_fault() {
     );
 }
 
-/// The first finding of a run with these faults, and what it says of all arrivals.
+/// The first finding of a run with these faults, and its cost as a share of all arrivals.
 #[track_caller]
 fn check_cost(story: &Story, faults: &[(f64, &str)], says: &[&str], cost: &str) {
     let row = |(t_s, act): &(f64, &str)| FaultRow {
@@ -334,7 +334,7 @@ fn check_cost(story: &Story, faults: &[(f64, &str)], says: &[&str], cost: &str) 
 
 #[test]
 fn what_a_fault_cost_is_counted_in_arrivals_each_once() {
-    // Never continued: 3 of 10 seconds of load are answered, and the rest run into their timeouts after its end.
+    // Never continued: 3 of 10 seconds of load are answered, and the rest time out after its end.
     let never_continued = Story::from_rate(
         |t| if t < 3 { 50 } else { 0 },
         |t, second| match t {
@@ -361,7 +361,7 @@ fn what_a_fault_cost_is_counted_in_arrivals_each_once() {
     );
     let says = ["`stop` of server at 2.9 s was felt: no errors, good answers that took up to 1.96 s (12.0 ms before)"];
     check_cost(&at_the_end, &[(2.9, "stop")], &says, "every arrival was answered");
-    // What was never sent is lost as well.
+    // Arrivals that were never sent are lost as well.
     let unsent = never_continued.with(|story| {
         story.load_steps = vec![LoadStepFigures { length_s: 15.5, not_sent: 50, ..LoadStepFigures::default() }];
     });
@@ -385,7 +385,7 @@ fn a_short_stop_is_felt_as_late_answers() {
         let story = Story::from_rate(|_| 20, stopped(from, 1450.0));
         check_cost(&story, &[(from as f64 + 0.002, "stop")], &says, "every arrival was answered");
     }
-    // The scheduler makes answers as late.
+    // The scheduler delays responses as much.
     let fault = FaultRow { t_s: 30.2, act: "stop".to_owned(), process: "server".to_owned(), ..FaultRow::default() };
     check(&Story::from_rate(|_| 20, stopped(30, 300.0)).with(|story| story.faults.push(fault)), &[]);
 }
@@ -425,7 +425,7 @@ fn connections_lost() {
         &calm().with(held(6_000, 1_000, Some((185.0, 190.0)))),
         &["7,000 of 500,000", "from 185.0 s to 190.0 s: the target hung up on 6,000, 1,000 were broken off."],
     );
-    // Among many, a few always are.
+    // Among many, a few are always lost.
     check(&calm().with(held(4_999, 0, Some((185.0, 186.0)))), &[]);
     let dropped = |dropped: u64| {
         move |story: &mut Story| {
@@ -451,7 +451,7 @@ fn order() {
         }
     };
     check(&Story::busy(both), &["pool_starved", "limiter_rejects"]);
-    // A machine that others use up puts it in doubt; a target that was killed was killed.
+    // A machine that others use up casts doubt on it; a killed target remains a killed target.
     let crowded = |t: u64, second: &mut StorySecond| {
         both(t, second);
         second.machine.insert("busy_share", 1.0);
@@ -488,7 +488,7 @@ fn overloaded() {
             "10.0 s after it was due.",
         ],
     );
-    // It kept up; it was held up once; a search says so itself.
+    // It kept up; it was delayed once; a search reports it itself.
     check(&over(8_900, 30.0), &[]);
     let held_up = |t: u64, second: &mut StorySecond| match t {
         20..30 => second.ok = 3,

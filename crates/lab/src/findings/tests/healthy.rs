@@ -1,4 +1,4 @@
-//! Healthy runs: nothing is named, however the load looks and whatever is noisy about it.
+//! Healthy runs: no finding, whatever the load looks like and however noisy it is.
 
 use super::check;
 use super::story::{BUSY_FROM, CALL, COMMIT, COMMIT_WAIT, POOL, QUERY, SCHEDULER, SECONDS, Story, StorySecond};
@@ -12,11 +12,11 @@ fn loads() {
     check(&Story::busy(nothing), &[]);
     // Bursts with silence between them.
     check(&Story::from_rate(|t| if t % 20 < 3 { 500 } else { 0 }, nothing), &[]);
-    // Nothing at all.
+    // No load.
     check(&Story::from_rate(|_| 0, nothing), &[]);
 }
 
-/// A hundred pieces at once, then nothing but their end: pieces that finish later ran longer.
+/// A hundred work items at once, then only their completion: items that finish later ran longer.
 #[test]
 fn a_batch_and_its_drain() {
     let story = Story::from_rate(
@@ -32,7 +32,7 @@ fn a_batch_and_its_drain() {
     check(&story, &[]);
 }
 
-/// The first seconds are slow, as they are anywhere: caches, connections, statements.
+/// The first seconds are slow, as usual: caches, connections, statements.
 #[test]
 fn warming_up() {
     let story = Story::from_rate(
@@ -51,7 +51,7 @@ fn warming_up() {
     check(&story, &[]);
 }
 
-/// Everything varies by a factor of four, and every twenty seconds somebody else takes the machine for one.
+/// Everything varies by a factor of four, and every twenty seconds another program takes the machine for one.
 #[test]
 fn noise() {
     for seed in 0..20_u64 {
@@ -79,7 +79,7 @@ fn noisy(seed: u64, t: u64, place: u64) -> u64 {
     crate::scenario::mix(seed, (t << 8) ^ place) >> 16
 }
 
-/// Used to the limit, and nobody waits: a batch job that takes what it gets.
+/// The CPU is used up, and nothing waits: a batch job that takes what it gets.
 #[test]
 fn a_full_machine_that_nobody_waits_for() {
     check(
@@ -94,7 +94,7 @@ fn a_full_machine_that_nobody_waits_for() {
     );
 }
 
-/// A fault that nobody felt: another node took over at once.
+/// A fault without effect: another node took over at once.
 #[test]
 fn a_fault_that_is_survived() {
     let story = Story::busy(nothing).with(|story| {
@@ -109,7 +109,7 @@ fn a_fault_that_is_survived() {
     check(&story, &[]);
 }
 
-/// A service that tells nothing of itself, of which nobody knows more than its answers.
+/// A service without metrics, of which only the responses are known.
 #[test]
 fn a_stranger() {
     let story = Story::busy(nothing).with(|story| {
@@ -121,7 +121,7 @@ fn a_stranger() {
     check(&story, &[]);
 }
 
-/// The shapes of the story are what the rows above say they are.
+/// The stories have the shapes that the rows above claim.
 #[test]
 fn stories_are_told() {
     let timeline = Story::busy(nothing).timeline();

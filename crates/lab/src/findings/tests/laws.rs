@@ -1,4 +1,4 @@
-//! Laws: whatever a timeline holds, findings are made of it without a panic, in numbers.
+//! Laws: whatever a timeline contains, findings are computed without a panic, and with finite numbers.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Findings, as rows: a run that was planted with one bottleneck, and the codes that must come out, in their order; a
-//! near miss beside each; runs that are healthy in their different ways, with none.
+//! Findings as rows: a run with one planted bottleneck, and the expected codes in order; a near miss for each; healthy
+//! runs of different kinds, with none.
 
 mod events;
 mod healthy;
@@ -10,7 +10,7 @@ mod waits;
 
 use story::Story;
 
-/// The codes that a story's findings have, in their order.
+/// Compares the codes of a story's findings, in order.
 #[track_caller]
 fn check(story: &Story, expected: &[&str]) {
     let found = story.findings();
@@ -25,7 +25,7 @@ fn check(story: &Story, expected: &[&str]) {
     }
 }
 
-/// The sentence of the first finding holds all of these.
+/// The sentence of the first finding contains all of these.
 #[track_caller]
 fn check_sentence(story: &Story, words: &[&str]) {
     let found = story.findings();

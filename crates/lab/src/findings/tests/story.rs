@@ -1,5 +1,5 @@
-//! A run as it might have been, second by second, told through the rows of a timeline and folded as any other. What a
-//! test does not mention is healthy: shapes and sizes are those of runs of our own server.
+//! A run as it might have been, second by second, written as the rows of a timeline and aggregated like any other. What
+//! a test does not mention is healthy: shapes and sizes are those of runs of our own server.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::scenario::{MetricRoles, TargetLimits};
 /// Seconds of a story.
 pub(super) const SECONDS: u64 = 60;
 
-/// When the load of a usual story grows from little to much.
+/// When the load of a usual story rises from low to high.
 pub(super) const BUSY_FROM: u64 = 15;
 
 /// Metrics of our own server.
@@ -35,7 +35,7 @@ pub(super) struct StorySecond {
     /// Beyond the service time.
     pub(super) wait_ms: f64,
     pub(super) in_flight: u64,
-    /// Times by metric: how many, and how long in the mean, in milliseconds.
+    /// Times by metric: count, and mean in milliseconds.
     pub(super) times: BTreeMap<&'static str, (f64, f64)>,
     /// Counters by metric: their rise.
     pub(super) counters: BTreeMap<&'static str, f64>,
@@ -61,7 +61,7 @@ pub(super) struct Story {
     pub(super) load_steps: Vec<LoadStepFigures>,
     pub(super) errors: Vec<ErrorGroup>,
     pub(super) faults: Vec<FaultRow>,
-    /// Silences beside those that whole seconds show: from, to.
+    /// Silences in addition to those that whole seconds show: from, to.
     pub(super) silences: Vec<(f64, f64)>,
     /// Pauses of the lab's first worker.
     pub(super) pauses: Vec<PauseRow>,
@@ -76,7 +76,7 @@ pub(super) struct Story {
 }
 
 impl StorySecond {
-    /// A healthy second with so many good answers: 5 ms each, of which little is spent anywhere.
+    /// A healthy second with this many successful responses: 5 ms each, of which little is spent in any one part.
     fn with(ok: u64) -> Self {
         let rate = ok as f64;
         let times = [
@@ -115,7 +115,7 @@ impl StorySecond {
         self.times.entry(metric).or_insert((100.0, 0.0)).1 = mean_ms;
     }
 
-    /// Requests take so much longer, and as many more of them are under way.
+    /// Requests take this much longer, and correspondingly more of them are in flight.
     pub(super) fn add_wait(&mut self, by_ms: f64) {
         self.service_ms += by_ms;
         self.in_flight = (self.ok as f64 * self.service_ms / 1000.0).ceil() as u64;
@@ -123,7 +123,7 @@ impl StorySecond {
 }
 
 impl Story {
-    /// A run of seconds that `tell` makes from healthy ones of that rate.
+    /// A run of healthy seconds of that rate, each changed by `tell`.
     pub(super) fn from_rate(rate: impl Fn(u64) -> u64, tell: impl Fn(u64, &mut StorySecond)) -> Self {
         let mut finished = 0;
         let seconds = (0..SECONDS).map(|t| {
@@ -156,7 +156,7 @@ impl Story {
         story
     }
 
-    /// Little load, then ten times as much, and `tell` changes the seconds in which there is much.
+    /// Low load, then ten times as much; `tell` changes the seconds of high load.
     pub(super) fn busy(tell: impl Fn(u64, &mut StorySecond)) -> Self {
         let rate = |t| if t < BUSY_FROM { 10 } else { 100 };
         Self::from_rate(rate, |t, second| {
@@ -166,13 +166,13 @@ impl Story {
         })
     }
 
-    /// What no metric of the target says.
+    /// Changes what no metric of the target shows.
     pub(super) fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
         change(&mut self);
         self
     }
 
-    /// Makes the figures again after the seconds were changed.
+    /// Recomputes the figures after the seconds were changed.
     pub(super) fn update_results(&mut self) {
         self.results = self.figures();
     }
@@ -212,7 +212,7 @@ impl Story {
         timeline
     }
 
-    /// What its first seconds say while it goes on, when its faults and pauses are known.
+    /// The current outage after its first seconds, when its faults and pauses are known.
     pub(super) fn outage_after(&self, seconds: usize) -> Option<String> {
         let mut timeline = Timeline::default();
         self.faults.iter().for_each(|fault| timeline.add(&TimelineRow::Fault(fault.clone())));
@@ -282,7 +282,7 @@ impl Story {
     }
 }
 
-/// What counters stand at.
+/// The current values of counters.
 #[derive(Default)]
 struct StoryCounters {
     metrics: BTreeMap<String, f64>,

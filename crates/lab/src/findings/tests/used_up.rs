@@ -1,4 +1,4 @@
-//! Planted shortages, each beside a near miss: of processors, memory, ports and files.
+//! Planted shortages, each with a near miss: of CPUs, memory, ports and files.
 
 use super::story::{BUSY_FROM, POOL, SCHEDULER, SECONDS, Story, StorySecond};
 use super::waits::small_pool;
@@ -8,7 +8,7 @@ use crate::findings::{LimitCounters, ProcessExit};
 use crate::record::timeline::FaultRow;
 use crate::scenario::TargetLimits;
 
-/// Nothing left for the target, and its tasks wait for a core.
+/// No CPU is left for the target, and its tasks wait for a core.
 pub(super) fn no_core_left(_: u64, second: &mut StorySecond) {
     second.server_cores = 1.9;
     second.machine.insert("busy_share", 1.0);
@@ -21,7 +21,7 @@ pub(super) fn no_core_left(_: u64, second: &mut StorySecond) {
 fn cpu_saturated() {
     check(&Story::busy(no_core_left), &["cpu_saturated"]);
     check_sentence(&Story::busy(no_core_left), &["1.90 of 2.00 cores"]);
-    // Nobody measures the machine: the target's own use is enough.
+    // The machine is not measured: the target's own use is enough.
     check(
         &Story::busy(|t, second| {
             no_core_left(t, second);
@@ -29,7 +29,7 @@ fn cpu_saturated() {
         }),
         &["cpu_saturated"],
     );
-    // For four seconds.
+    // Only for four seconds.
     check(
         &Story::busy(|t, second| {
             if t < BUSY_FROM + 4 {
@@ -48,7 +48,7 @@ fn cpu_saturated() {
         }),
         &["scheduler_late"],
     );
-    // A share of its own.
+    // A CPU limit of its own.
     let share = |story: &mut Story| story.limits = TargetLimits { cpu_cores: Some(0.5), ..TargetLimits::default() };
     let at_share = |_: u64, second: &mut StorySecond| {
         second.server_cores = 0.48;
@@ -65,7 +65,7 @@ fn one_core() {
         second.add_wait(60.0);
     };
     check(&Story::busy(single), &["one_core"]);
-    // Around one core by chance, and nobody waits; or not around one core.
+    // Around one core by chance, and nothing waits; or not around one core.
     check(&Story::busy(|_, second| second.server_cores = 1.0), &[]);
     check(
         &Story::busy(|t, second| {
@@ -74,7 +74,7 @@ fn one_core() {
         }),
         &[],
     );
-    // On a machine of one core that is all there is.
+    // On a machine with one core that is all there is.
     check(&Story::busy(single).with(|story| story.machine.cores = Some(1)), &["cpu_saturated"]);
 }
 
@@ -99,7 +99,7 @@ fn cpu_throttled() {
         &Story::busy(squeezed).with(limits(9000, 7000, 40_000_000)),
         &["of 0.50 cores it used 0.50", "77.8 %"],
     );
-    // Now and then, and nobody feels it.
+    // Now and then, and without effect.
     check(&Story::busy(|_, second| second.server_cores = 0.2).with(limits(9000, 500, 400_000)), &[]);
 }
 
@@ -116,7 +116,7 @@ fn machine_full() {
         &["the target used 0.80 cores, the lab 0.20, the trial's other processes 0.60, \
            programs that have nothing to do with the trial 0.40."],
     );
-    // Who it was, and what was nobody's: the kernel handles packets on no process's account.
+    // The programs that used it, and what belongs to no program: the kernel handles packets on no process's account.
     let named = |t: u64, second: &mut StorySecond| {
         shared(t, second);
         second.machine.extend([("interrupt_share", 0.1), ("cores_of.rustc", 0.15), ("cores_of.idler", 0.01)]);
@@ -125,7 +125,7 @@ fn machine_full() {
         &Story::busy(named),
         &["the kernel's interrupts, its network among them, 0.20", "nothing to do with the trial 0.20 (rustc 0.15)."],
     );
-    // The lab is late with it: the machine is why.
+    // The lab is late as well: the machine is the cause.
     let late = |story: &mut Story| story.results.generator.schedule_lag_ms.p99 = Some(300.0);
     check(&Story::busy(shared).with(late), &["machine_full"]);
 }
@@ -146,17 +146,17 @@ fn generator_behind() {
         story.results.generator.schedule_lag_ms = lag;
     };
     check_sentence(&Story::busy(own).with(few), &["an arrival left more than 300 ms late (100 ms are allowed)"]);
-    // Who had the processors meanwhile is named, and where nobody knows what the lab had, it is said.
+    // Other users of the CPUs are named, and if the lab's own usage is unknown, the finding says so.
     let others =
         |_: u64, second: &mut StorySecond| second.machine.extend([("busy_share", 0.9), ("cores_of.rustc", 1.2)]);
     let starved = Story::busy(others).with(lag(300.0));
     check_sentence(&starved, &["something kept them from running; meanwhile other programs used rustc 1.20 cores."]);
     assert!(starved.findings()[0].advice.starts_with("End rustc while measuring"));
-    // It puts everything else in doubt, so it comes first.
+    // It casts doubt on everything else, so it comes first.
     check(&Story::busy(small_pool).with(lag(300.0)), &["generator_behind", "pool_starved"]);
 }
 
-/// Memory that follows the number of pieces.
+/// Memory that follows the number of work items.
 fn growing(each_mib: f64) -> impl Fn(u64, &mut StorySecond) {
     move |t, second| {
         second.running = if t < 30 { 3 * t } else { 3 * (SECONDS - t) }.saturating_sub(20);
@@ -172,10 +172,10 @@ fn limit(mib: u64) -> impl Fn(&mut Story) {
 fn memory_per_work() {
     check(&Story::from_rate(|_| 20, growing(38.0)).with(limit(8192)), &["memory_per_work"]);
     check_sentence(&Story::from_rate(|_| 20, growing(38.0)).with(limit(8192)), &["38.0 MiB a piece", "it came back"]);
-    // Little, of what there is.
+    // Little, relative to the limit.
     check(&Story::from_rate(|_| 20, growing(0.06)).with(limit(8192)), &[]);
     check(&Story::from_rate(|_| 20, growing(2.0)), &[]);
-    // It grows without a piece in it: no number per piece.
+    // It grows without a work item in it: no number per item.
     check(&Story::from_rate(|_| 20, |t, second| second.rss_mib = 300.0 + 60.0 * (t % 7) as f64).with(limit(1024)), &[]);
 }
 
@@ -206,7 +206,7 @@ fn memory_cap() {
         &Story::from_rate(|_| 20, growing(38.0)).with(fell),
         &["killed for its memory at 29.0 s", "of 3.12 GiB"],
     );
-    // The kernel says so, though nobody saw the memory grow.
+    // The kernel reports it, though no sample saw the memory grow.
     let counted =
         |story: &mut Story| story.limit_counters = LimitCounters { oom_kills: Some(1), ..LimitCounters::default() };
     check(&Story::busy(|_, _| {}).with(counted), &["memory_cap"]);
@@ -258,7 +258,7 @@ fn nothing_left_to_connect_with() {
     check(&Story::busy(open(1020.0)).with(limit), &["descriptors_exhausted"]);
     check_sentence(&Story::busy(open(1020.0)).with(limit), &["The target had no file left", "1,020 of 1,024"]);
     check(&Story::busy(open(800.0)).with(limit), &[]);
-    // As full as its own bound on connections lets it become.
+    // As full as its own limit on connections allows.
     check(&Story::busy(open(980.0)).with(limit), &[]);
     let refuses = |_: u64, second: &mut StorySecond| {
         second.counters.insert("gauntlet_http_accept_errors_total", 3.0);
@@ -298,7 +298,8 @@ fn what_no_program_ever_saw() {
     };
     check(&Story::busy(overflows), &["accept_queue_full"]);
     check_sentence(&Story::busy(overflows), &["90 connections came"]);
-    // Another program's, where nothing of this trial failed or was late; connections that came a second late were refused first.
+    // Another program's, if nothing of this trial failed or was late; connections that came a second late were refused
+    // first.
     let elsewhere = |_: u64, second: &mut StorySecond| {
         second.machine.insert("listen_overflows", 2.0);
     };
@@ -314,7 +315,7 @@ fn what_no_program_ever_saw() {
     check(&Story::busy(elsewhere).with(opened_in(40.0, 1)), &["accept_queue_full"]);
     check(&Story::busy(elsewhere).with(opened_in(40.0, 0)), &[]);
     check(&Story::busy(drops(0.0)), &[]);
-    // Nobody has a file left to accept one with: that is the cause.
+    // No file is left to accept a connection with: that is the cause.
     let no_file = |t: u64, second: &mut StorySecond| {
         overflows(t, second);
         second.counters.insert("gauntlet_http_accept_errors_total", 3.0);
@@ -322,7 +323,7 @@ fn what_no_program_ever_saw() {
     check(&Story::busy(no_file), &["descriptors_exhausted"]);
 }
 
-/// A closed loop asks for as much as the target can give: a full processor is its limit, though nothing waits.
+/// A closed loop sends as much as the target can answer: a full CPU is its limit, though nothing waits.
 #[test]
 fn closed_loops_take_what_there_is() {
     let full = |_: u64, second: &mut StorySecond| {

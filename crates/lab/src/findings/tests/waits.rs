@@ -1,10 +1,10 @@
-//! Planted waits, each beside a near miss: for a pool, the store, a queue, the scheduler, others.
+//! Planted waits, each with a near miss: for a pool, the store, a queue, the scheduler, dependencies.
 
 use super::story::{BUSY_FROM, CALL, COMMIT, COMMIT_WAIT, LATE, PERMIT, POOL, QUERY, SCHEDULER, Story, StorySecond};
 use super::used_up::no_core_left;
 use super::{check, check_sentence};
 
-/// The pool has one place: whoever reads waits for it, and the reads themselves take what they always did.
+/// The pool has one slot: readers wait for it, and the reads themselves take what they always did.
 pub(super) fn small_pool(_: u64, second: &mut StorySecond) {
     second.add_timing(POOL, 110.0);
     second.add_wait(110.0);
@@ -15,7 +15,7 @@ pub(super) fn small_pool(_: u64, second: &mut StorySecond) {
 fn pool_starved() {
     check(&Story::busy(small_pool), &["pool_starved"]);
     check_sentence(&Story::busy(small_pool), &["waited 110 ms", "held it for 1.20 ms", "of the 115 ms of a create"]);
-    // A wait that nobody notices.
+    // A wait that is too short to notice.
     check(&Story::busy(|_, second| second.add_timing(POOL, 4.0)), &[]);
     // As long as the reads that are waited for: the pool is used, not starved.
     check(
@@ -34,7 +34,7 @@ fn pool_starved() {
         }),
         &[],
     );
-    // Three seconds of it.
+    // Only three seconds of it.
     check(
         &Story::busy(|t, second| {
             if t < BUSY_FROM + 3 {
@@ -53,7 +53,7 @@ fn pool_starved() {
     );
 }
 
-/// The same of a stranger's service that was told where to look, in its own units.
+/// The same for another service whose metric roles are configured, in its own units.
 #[test]
 fn signals_of_a_stranger() {
     let tell = |_: u64, second: &mut StorySecond| {
@@ -96,7 +96,7 @@ fn store_slow() {
     // The disk was slow before the run already.
     let known = |story: &mut Story| story.machine.fsync_ms_p50 = Some(19.0);
     check(&Story::from_rate(|_| 100, slow_disk).with(known), &["store_slow"]);
-    // Nobody knows how fast the disk is, and commits are as slow as ever: they wait, they do not compute.
+    // The speed of the disk is unknown, and commits are as slow as ever: they wait, they do not compute.
     let unknown = |story: &mut Story| story.machine.fsync_ms_p50 = None;
     check(&Story::from_rate(|_| 100, slow_disk).with(unknown), &["store_slow"]);
     let computes = |t: u64, second: &mut StorySecond| {
@@ -155,7 +155,7 @@ fn reads_are_slow() {
     );
 }
 
-/// Three workers for five pieces a second.
+/// Three workers for five work items a second.
 fn few_workers(t: u64, second: &mut StorySecond) {
     (second.running, second.finished) = (3, t);
     second.waiting = 4 * t.min(30).saturating_sub(t.saturating_sub(30));
@@ -174,7 +174,7 @@ fn queue_behind() {
         &Story::from_rate(|_| 5, few_workers).with(queued),
         &["ran for 2.10 s", "Never more than 3 ran at once", "120 waited at 30.0 s"],
     );
-    // Each piece runs longer and longer: something behind the workers is the limit.
+    // Each work item runs longer and longer: something behind the workers is the limit.
     let slowing = |t: u64, second: &mut StorySecond| {
         few_workers(t, second);
         second.finished = (8.0 * (t as f64).sqrt()) as u64;
@@ -203,7 +203,7 @@ fn queue_behind() {
         second.running = t;
     };
     check(&Story::from_rate(|_| 5, growing).with(queued), &[]);
-    // The processors are used up: more workers would not help.
+    // The CPUs are used up: more workers would not help.
     let full = |t: u64, second: &mut StorySecond| {
         few_workers(t, second);
         second.server_cores = 1.9;
@@ -241,7 +241,7 @@ fn scheduler_late() {
         }),
         &[],
     );
-    // As late in calm times: that is how its timers are.
+    // As late in calm times: that is the resolution of its timers.
     check(
         &Story::from_rate(|t| if t < BUSY_FROM { 10 } else { 100 }, |_, second| second.add_timing(SCHEDULER, 15.0)),
         &[],
@@ -250,7 +250,7 @@ fn scheduler_late() {
 
 #[test]
 fn dependency_slow() {
-    // Every second call has no answer in time.
+    // Every second call has no response in time.
     let late = |_: u64, second: &mut StorySecond| {
         second.add_timing(CALL, 350.0);
         let calls = second.times[CALL].0;
@@ -261,7 +261,7 @@ fn dependency_slow() {
     // Slow, and in time.
     check(&Story::busy(|_, second| second.add_timing(CALL, 1600.0)), &["dependency_slow"]);
     check(&Story::busy(|_, second| second.add_timing(CALL, 400.0)), &[]);
-    // Slower as the run goes on.
+    // Slower as the run continues.
     check(
         &Story::from_rate(|_| 100, |t, second| second.add_timing(CALL, if t < 20 { 20.9 } else { 200.0 })),
         &["dependency_slow"],

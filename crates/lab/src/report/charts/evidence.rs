@@ -1,11 +1,11 @@
-//! The figures that a finding rests on, drawn beside it, where the timeline has them.
+//! The figures on which a finding rests, drawn next to it, if the timeline has them.
 
 use super::{SeriesByName, TimeCharts, figure_unit, into_chart};
 use crate::findings::Finding;
 use crate::report::Run;
 use crate::report::svg::{Chart, LayerStyle};
 
-/// Charts beside one finding.
+/// Charts for one finding.
 const CHARTS_MAX: usize = 4;
 
 pub(in crate::report) fn charts(finding: &Finding, run: &Run, series: &SeriesByName) -> Vec<Chart> {

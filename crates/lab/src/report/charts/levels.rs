@@ -11,10 +11,10 @@ use crate::report::svg::{Chart, ChartAxis, ChartPoint, Layer, LayerStyle, Mark, 
 /// Points of a drawn law.
 const LAW_POINTS: usize = 60;
 
-/// Loads that span more than this are told apart by their logarithm.
+/// Loads that span more than this factor are drawn on a logarithmic axis.
 const LOG_FROM: f64 = 30.0;
 
-/// The marks of a capacity, and what they are called.
+/// The marks of a capacity: key and label.
 const MARKS: [(&str, &str); 3] = [("knee", "knee"), ("peak", "peak"), ("saturation", "saturation")];
 
 /// A level and its load.
@@ -51,12 +51,12 @@ fn throughput(at: &[LevelLoad<'_>], capacity: Option<&Value>) -> Option<SeriesCh
     level_chart(at, capacity, "Throughput against", Unit::number("ok a second"), layers)
 }
 
-/// Neither errors nor an overload, and judged at all where levels were.
+/// Neither errors nor an overload, and evaluated at all if any level was.
 fn is_healthy(level: &LoadStepFigures) -> bool {
     level.op.errors == 0 && level.void.is_none() && level.overload.as_ref().is_none_or(Vec::is_empty)
 }
 
-/// What the dots are held against: the fitted law for clients, all that was offered for a rate.
+/// The reference for the points: the fitted law for clients, the offered rate for a rate.
 fn reference(at: &[LevelLoad<'_>], capacity: Option<&Value>) -> Layer {
     let (low, high) = (at[0].0, at[at.len() - 1].0);
     let is_rate = at.iter().any(|(_, level)| level.clients.is_none());

@@ -1,5 +1,5 @@
-//! Which charts a run has, and of which figures of the timeline they are made. All charts over time share one axis,
-//! so that one can be held against the other; parts and faults stand on each of them. Pure. Refuses to draw.
+//! Which charts a run has, and from which figures of the timeline they are made. All charts over time share one axis,
+//! so that they can be compared; load steps and faults are on each of them. Pure. Does not draw.
 
 pub(super) mod evidence;
 pub(super) mod levels;
@@ -21,7 +21,7 @@ pub(super) type SeriesByName = BTreeMap<String, Series>;
 /// The share of the time of two bands that both must cover to be drawn as one.
 const OVERLAP_MIN: f64 = 0.8;
 
-/// Characters of a fault beside its line.
+/// Characters of a fault next to its line.
 const MARK_CHARS_MAX: usize = 28;
 
 /// What all charts over time have in common.
@@ -40,13 +40,13 @@ impl<'a> TimeCharts<'a> {
         Self { series, end_s, bands: bands(run), marks: marks(run) }
     }
 
-    /// A line of one figure, where there is one.
+    /// A line of one figure, if it exists.
     fn line(&self, key: &str, name: &str, colour: usize, form: LayerStyle) -> Option<Layer> {
         let points = &self.series.get(key)?.points;
         Some(Layer { name: sanitize(name), colour, style: form, points: points.iter().map(chart_point).collect() })
     }
 
-    /// A chart of the layers that there are; none without any.
+    /// A chart of the layers that exist; none without any.
     fn chart(&self, title: &str, unit: Unit, layers: Vec<Layer>) -> Option<SeriesChart> {
         let curves = SeriesChart {
             title: sanitize(title),
@@ -76,7 +76,7 @@ fn bands(run: &Run) -> Vec<Band> {
         let to = held.opening_s.map_or(part.start_s, |opening_s| held.from_s + opening_s);
         Some(Band { from: held.from_s, to, label: format!("{}: opening", sanitize(&part.phase)) })
     };
-    // A single part needs no name, unless something comes before it.
+    // A single load step needs no name, unless something comes before it.
     let opens = run.parts.iter().any(|part| part.connections.is_some());
     if run.parts.len() < 2 && !opens {
         return Vec::new();
@@ -85,7 +85,7 @@ fn bands(run: &Run) -> Vec<Band> {
     merge_bands(openings).into_iter().chain(merge_bands(parts)).collect()
 }
 
-/// Bands that lie on each other are one, with the names of all of them: phases that run beside each other.
+/// Overlapping bands become one, with the names of all of them: concurrent phases.
 fn merge_bands(bands: impl Iterator<Item = Band>) -> Vec<Band> {
     let mut all: Vec<Band> = Vec::new();
     for band in bands {
@@ -140,7 +140,7 @@ fn names_between<'a>(series: &'a SeriesByName, head: &str, tail: &str) -> Vec<&'
     series.keys().filter_map(|key| key.strip_prefix(head)?.strip_suffix(tail)).collect()
 }
 
-/// The bound that a gate sets on a figure from above.
+/// The upper bound that a gate sets on a figure.
 fn gate_threshold(run: &Run, figure: &str) -> Option<Threshold> {
     let gates = run.gates.iter().filter(|gate| gate.name == figure && gate.limit.starts_with('<'));
     let limit = |gate: &crate::verdict::GateResult| {

@@ -1,4 +1,4 @@
-//! Charts of processes and of the machine: memory, processor, threads and files; and how late the lab itself was.
+//! Charts of processes and of the machine: memory, CPU, threads and files; and how late the lab itself was.
 
 use super::{SeriesByName, TimeCharts, figure_unit, into_chart, names_between};
 use crate::report::Run;
@@ -45,7 +45,7 @@ fn processor(run: &Run, sheet: &TimeCharts<'_>) -> Option<SeriesChart> {
     Some(curves)
 }
 
-/// The share of the machine that is busy, in cores.
+/// The usage of the whole machine, in cores.
 fn whole_machine(sheet: &TimeCharts<'_>, cores: f64) -> Option<Layer> {
     let mut layer = sheet.line("machine.busy_share", "whole machine", PROCESSES_MAX, LayerStyle::Dashed)?;
     for dot in &mut layer.points {
@@ -62,7 +62,7 @@ fn threads_and_files(sheet: &TimeCharts<'_>) -> Option<SeriesChart> {
     sheet.chart("The server's threads and open files", Unit::count(""), lines.into_iter().flatten().collect())
 }
 
-/// What the scenario's observers read, each figure on its own: nobody knows which of them have one unit.
+/// What the scenario's observers read, one chart per figure: it is unknown which of them share a unit.
 fn observer_charts(sheet: &TimeCharts<'_>) -> Vec<Option<SeriesChart>> {
     let names: Vec<&str> = names_between(sheet.series, "observe.", "");
     let chart = |name: &&str| {
@@ -72,7 +72,7 @@ fn observer_charts(sheet: &TimeCharts<'_>) -> Vec<Option<SeriesChart>> {
     names.iter().take(OBSERVED_MAX).map(chart).collect()
 }
 
-/// How late the lab sent, against the bound beyond which it takes the blame.
+/// How late the lab sent, against the bound above which a failed gate is void.
 pub(in crate::report) fn schedule_lag(run: &Run, series: &SeriesByName) -> Option<Chart> {
     let sheet = TimeCharts::new(run, series);
     let line = sheet.line("generator.lag_p99_ms", "schedule lag p99", 0, LayerStyle::Line)?;

@@ -1,10 +1,10 @@
-//! Charts of what the target sent of its own accord: how many frames of each kind a second, and how late they came.
+//! Charts of what the target pushed: how many frames of each kind per second, and how late they arrived.
 
 use super::{SeriesByName, TimeCharts, gate_threshold, into_chart};
 use crate::report::Run;
 use crate::report::svg::{Chart, LayerStyle, Unit};
 
-/// Kinds that are told apart by colour; the table beside has all.
+/// Kinds with their own colour; the table has all.
 const KINDS_MAX: usize = 6;
 
 pub(in crate::report) fn charts(run: &Run, series: &SeriesByName) -> Vec<Chart> {

@@ -1,4 +1,4 @@
-//! Charts of the requests: latency from the intended moment against service time, throughput, load, the spread of
+//! Charts of the requests: latency from the intended moment against service time, throughput, load, the distribution of
 //! latency, how every batch ended.
 
 use super::{SeriesByName, TimeCharts, gate_threshold, into_chart};
@@ -8,15 +8,15 @@ use crate::report::Run;
 use crate::report::format::sanitize;
 use crate::report::svg::{BarChart, BarGroup, Chart, ChartAxis, ChartPoint, Layer, LayerStyle, SeriesChart, Unit};
 
-/// What two lines apart mean.
+/// What a gap between the two lines means.
 const WAIT_NOTE: &str = "Where latency leaves service time, requests waited in the lab because the target did not take \
                      them: the wait is the target's doing, and a caller would feel it.";
 
-/// The same where the lab itself paused.
+/// The same if the lab itself paused.
 const WAIT_NOTE_PAUSED: &str = "Where latency leaves service time, requests waited in the lab: because the target did not take \
                             them, or because the lab itself had paused, as it did here.";
 
-/// Steps of a journey that are told apart by colour.
+/// Steps of a journey with their own colour.
 const STEPS_MAX: usize = 6;
 
 pub(in crate::report) fn charts(run: &Run, series: &SeriesByName) -> Vec<Chart> {
@@ -55,7 +55,7 @@ fn latency(run: &Run, sheet: &TimeCharts<'_>, name: &str) -> Option<SeriesChart>
     Some(curves)
 }
 
-/// Whether latency leaves service time anywhere, so that it can be seen.
+/// Whether latency differs visibly from service time anywhere.
 fn apart(latency: Option<&Layer>, service: Option<&Layer>) -> bool {
     let Some((latency, service)) = latency.zip(service) else { return false };
     latency.points.iter().zip(&service.points).any(|(latency, service)| latency.high > 1.25 * service.high + 1.0)
@@ -73,7 +73,7 @@ fn throughput(sheet: &TimeCharts<'_>, name: &str) -> Option<SeriesChart> {
     sheet.chart(&format!("{name}: throughput"), Unit::number("a second"), lines)
 }
 
-/// Latency by percentile over the whole run, on the axis on which each nine takes the same room.
+/// Latency by percentile over the whole run, on an axis on which each nine takes the same room.
 fn spread(name: &str, journey: &JourneyFigures) -> Option<SeriesChart> {
     let layer = |label: &str, figures: &Statistics, colour: usize| {
         let at = [
@@ -115,7 +115,7 @@ fn steps(sheet: &TimeCharts<'_>, name: &str, journey: &JourneyFigures) -> Option
     Some(curves)
 }
 
-/// The steps with the highest latency, as many as colours tell apart, in the order of play.
+/// The steps with the highest latency, as many as there are colours, in the order of the journey.
 fn slowest(journey: &JourneyFigures) -> Vec<&String> {
     let p99 = |place: &usize| journey.steps[*place].latency_ms.p99_or_max().unwrap_or(f64::NEG_INFINITY);
     let mut places: Vec<usize> = (0..journey.steps.len()).collect();
@@ -125,7 +125,7 @@ fn slowest(journey: &JourneyFigures) -> Vec<&String> {
     places.into_iter().filter_map(|place| journey.steps.get_index(place)).map(|(step, _)| step).collect()
 }
 
-/// How late the answers came that were waited for.
+/// How late the responses of long polls arrived.
 fn wake_delays(run: &Run, sheet: &TimeCharts<'_>, name: &str, journey: &JourneyFigures) -> Option<SeriesChart> {
     let waiting = || journey.steps.iter().filter(|(_, step)| step.wake_ms.is_some()).map(|(step, _)| step);
     let line = |(i, step): (usize, &String)| {
@@ -152,7 +152,7 @@ fn load(sheet: &TimeCharts<'_>) -> Option<SeriesChart> {
     sheet.chart("Load", Unit::count("requests, connections"), lines.into_iter().flatten().collect())
 }
 
-/// How every part ended, where there are several and not so many that bars become lines.
+/// How every load step ended, if there are several and not so many that bars become lines.
 pub(in crate::report) fn outcomes(parts: &[&LoadStepFigures]) -> Option<Chart> {
     let group = |part: &&LoadStepFigures| {
         let label = if part.label.is_empty() { &part.phase } else { &part.label };

@@ -1,5 +1,5 @@
-//! Charts of work that outlives its request: how it drained, and how deep its queue was. Where there is no timeline,
-//! the thinned curve of the record serves.
+//! Charts of work that outlives its request: how it drained, and the depth of its queue. Without a timeline, the
+//! thinned curve of the record is used.
 
 use std::borrow::Cow;
 
@@ -35,7 +35,7 @@ fn series_name(name: &str, state: &str) -> String {
     format!("work.{name}.{state}")
 }
 
-/// What was created, by what had become of it, each state on top of those below.
+/// What was created, by its state, each state stacked on those below.
 fn drain(sheet: &TimeCharts<'_>, name: &str) -> Option<SeriesChart> {
     let mut below: Option<Vec<ChartPoint>> = None;
     let mut layers = Vec::new();
@@ -54,7 +54,7 @@ fn drain(sheet: &TimeCharts<'_>, name: &str) -> Option<SeriesChart> {
     sheet.chart(&format!("{name}: how the work drained"), Unit::count("pieces"), layers)
 }
 
-/// The states of one round of status requests have the same moment; what has no counterpart is left out.
+/// The states of one round of status requests have the same moment; points without a counterpart are left out.
 fn stacked(dots: &[ChartPoint], below: &[ChartPoint]) -> Vec<ChartPoint> {
     let pairs = dots.iter().zip(below).filter(|(dot, below)| dot.x == below.x);
     let on_top = |(dot, below): (&ChartPoint, &ChartPoint)| ChartPoint {

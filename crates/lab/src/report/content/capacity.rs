@@ -1,6 +1,6 @@
-//! What the levels of a ladder, or of a search for the edge, say about the capacity of the target, in the words in
-//! which capacity reports are written: peak, zero-error range, optimal range, knee, saturation, behaviour beyond it,
-//! and the limits that follow. Refuses to find them: that is done.
+//! What the levels of a ladder, or of a search for the edge, show about the capacity of the target, in the terms of
+//! capacity reports: peak, zero-error range, optimal range, knee, saturation, behaviour beyond it, and the resulting
+//! limits. Does not compute them.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use crate::report::format::{clock, first_few, number, percent, sanitize};
 use crate::report::levels::{describe, find_key, fit_refusal, fitted_law, ladders, levels};
 use crate::report::{Run, slug};
 
-/// The words of the reports, in their order, and the keys under which the record has what they mean.
+/// The terms of the report, in order, with the keys of the record.
 const TERMS: [(&str, &str); 6] = [
     ("zero_error_range", "Zero-error range"),
     ("optimal_range", "Optimal range"),
@@ -90,7 +90,7 @@ fn significant(value: f64) -> String {
     if value != 0.0 && value.abs() < 0.01 { format!("{value:.2e}") } else { number(Some(value)) }
 }
 
-/// Whatever else a record of another version has to say.
+/// Further sentences in a record of another version.
 fn other_sentences(capacity: &Value) -> Vec<String> {
     const TOLD: [&str; 10] =
         ["axis", "peak", "suggestions", "usl", "capacity", "edge", "search", "outcome", "reason", "ending"];
@@ -111,7 +111,7 @@ fn suggestion(suggestion: &Value) -> String {
         return describe(suggestion);
     };
     let value = match text("unit").as_deref() {
-        // As many digits as it takes: 0.1 %, not 0.100 %.
+        // As many digits as needed: 0.1 %, not 0.100 %.
         Some("share") => format!("{} %", (value * 1e6).round() / 1e4),
         Some(unit) => format!("{} {unit}", number(Some(value))),
         None => number(Some(value)),
@@ -161,7 +161,7 @@ fn row(level: &LoadStepFigures) -> Vec<TableCell> {
     head.into_iter().chain(rates).chain(counts).chain(times).collect()
 }
 
-/// Why a level was called overloaded, or could not be judged.
+/// Why a level counted as overloaded, or could not be evaluated.
 fn overload_reasons(level: &LoadStepFigures) -> Option<String> {
     if let Some(why) = &level.void {
         return Some(format!("{} is void: {}", level.label, sanitize(why)));

@@ -1,5 +1,5 @@
-//! What the figures depend on: the trial, the machine, the program, the target's configuration. With these a run can
-//! be carried out again.
+//! What the figures depend on: the trial, the machine, the program, the target's configuration. With these a run can be
+//! repeated.
 
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     Section::new("conditions", "Conditions", [ContentBlock::facts(facts)].into_iter().chain(chart).collect())
 }
 
-/// The target's configuration in its own words, one setting a row.
+/// The target's configuration as it reports it, one setting per row.
 pub(super) fn configuration(run: &Run) -> Section {
     let mut rows = Vec::new();
     if let Some(config) = &run.results.server.config {

@@ -1,5 +1,5 @@
-//! What broke, with evidence and what would refute it; what was done to the target on purpose; and what it said when
-//! it did not do as hoped for. Refuses to find anything: that is done.
+//! The findings, with evidence and what would refute them; the faults of the trial; and the errors with samples of the
+//! target's responses. Computes no findings.
 
 use super::{ContentBlock, ListItem, Section, Table, TableCell, Tone};
 use crate::aggregate::ErrorGroup;
@@ -10,15 +10,15 @@ use crate::report::format::{count, number, sanitize};
 use crate::report::{Run, slug};
 use crate::verdict::Verdict;
 
-/// The title of everything that was found.
+/// The title of the findings.
 const FINDINGS_TITLE: &str = "What the figures say";
 
-/// The sentences of all findings: what a reader must have seen who reads no further.
+/// The sentences of all findings: what every reader should see.
 pub(in crate::report) fn finding_sentences(run: &Run) -> Vec<String> {
     run.findings.iter().map(|finding| sanitize(&finding.sentence)).collect()
 }
 
-/// What stands over them: where every gate holds, nothing broke.
+/// Their title: if every gate holds, nothing broke.
 pub(in crate::report) fn findings_title(run: &Run) -> &'static str {
     if run.verdict == Verdict::Passed { FINDINGS_TITLE } else { "What broke" }
 }
@@ -56,7 +56,7 @@ fn heading(code: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_ascii_uppercase().to_string() + letters.as_str())
 }
 
-/// What a reader must know about the figures themselves, where no finding says it.
+/// What a reader must know about the figures themselves, unless a finding says it.
 fn hints(run: &Run) -> Vec<String> {
     let mut hints = Vec::new();
     let found = |word: &str| run.findings.iter().any(|finding| finding.code.contains(word));
@@ -102,7 +102,7 @@ fn hints(run: &Run) -> Vec<String> {
     hints
 }
 
-/// What was done to processes on purpose.
+/// The faults of the trial.
 pub(super) fn faults(run: &Run) -> Section {
     let heading = ["fault", "process", "outcome", "at, s", "planned, s", "ready again, s"];
     let table = Table::new(3, &heading, run.faults.iter().map(fault).collect());
@@ -120,7 +120,7 @@ fn fault(fault: &FaultRow) -> Vec<TableCell> {
     head.into_iter().chain(times).collect()
 }
 
-/// Errors by kind, each with the first thing that was said.
+/// Errors by kind, each with its first sample.
 pub(super) fn errors(run: &Run) -> Section {
     let line = |group: &ErrorGroup| {
         let step = group.step.as_ref().map_or_else(String::new, |step| format!(" {step}"));

@@ -1,15 +1,15 @@
-//! The gates, each with its limit and what was found. Refuses to judge: that is done.
+//! The gates, each with its limit and its value. Does not evaluate them.
 
 use super::{ContentBlock, Section, Table, TableCell, Tone};
 use crate::report::Run;
 use crate::report::format::{count, first_few, highest_of, number, sanitize};
 use crate::verdict::GateResult;
 
-/// Gates that do not hold and stand at the head of a report; the table has them all.
+/// Failing gates at the head of a report; the table has all of them.
 const FAILING_MAX: usize = 8;
 
 pub(super) fn section(run: &Run) -> Section {
-    // Those that do not hold are what a reader looks for.
+    // Readers look for the failing ones.
     let (holding, failing): (Vec<&GateResult>, Vec<&GateResult>) = run.gates.iter().partition(|gate| gate.ok);
     let rows = failing.into_iter().chain(holding).map(row).collect();
     let formulas = run.gates.iter().filter(|gate| gate.limit_value.is_some());
@@ -44,14 +44,14 @@ fn row(gate: &GateResult) -> Vec<TableCell> {
     vec![state, gate.name.as_str().into(), limit.into(), value.into(), used.into(), gate.without_lab.into()]
 }
 
-/// How much of a limit was used: as a share up to twice the limit, beyond that as how many times it.
+/// The used share of a limit, above twice the limit as a factor.
 fn share_used(used: f64) -> String {
     if used < 2.0 { format!("{:.0} %", used * 100.0) } else { format!("{} times", number(Some(used))) }
 }
 
-/// The gates that do not hold, each with its limit and what was found: the first of them, and how many more there are.
+/// The failing gates, each with its limit and its value: the first of them, and how many more there are.
 pub(in crate::report) fn failing_gates(run: &Run) -> Vec<String> {
-    // What has failed for good stands first.
+    // Failed gates come before void ones.
     let failing = || {
         let of = |void: bool| run.gates.iter().filter(move |gate| !gate.ok && gate.void == void);
         of(false).chain(of(true))
@@ -66,7 +66,7 @@ pub(in crate::report) fn failing_gates(run: &Run) -> Vec<String> {
     told.chain((more > 0).then(|| format!("and {more} more"))).collect()
 }
 
-/// What a gate found, in words.
+/// The value of a gate, in words.
 fn found_value(gate: &GateResult) -> String {
     match (&gate.value, gate.value.as_f64()) {
         (_, Some(value)) => number(Some(value)) + &highest_of(gate.largest_of),

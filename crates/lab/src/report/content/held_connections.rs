@@ -1,5 +1,5 @@
-//! The connections that phases held: how many stood, how long opening them took, what became of them. Refuses to call
-//! a loss anybody's fault.
+//! The connections that phases held: how many were open, how long opening them took, what happened to them. Does not
+//! explain losses.
 
 use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
 use crate::aggregate::HeldFigures;
@@ -12,7 +12,7 @@ const OPENING_NOTE: &str = "Opening counts from the moment at which a connection
 pub(super) fn section(run: &Run) -> Section {
     let mut held: Vec<(&String, &HeldFigures)> =
         run.results.phases.iter().filter_map(|(name, phase)| Some((name, phase.connections.as_ref()?))).collect();
-    // As they came: levels stand from the lowest to the highest.
+    // In order of time: levels are ordered from the lowest to the highest.
     held.sort_by(|(_, one), (_, other)| one.from_s.total_cmp(&other.from_s));
     let held = || held.iter().copied();
     let heading = [
@@ -43,7 +43,7 @@ pub(super) fn section(run: &Run) -> Section {
     Section::new("connections", "Held connections", blocks)
 }
 
-/// What became of connections between a phase that left them and the one that went on with them.
+/// What happened to connections between the phase that left them open and the one that took them over.
 fn between_phases(run: &Run) -> Table {
     let held = |name: &str| run.results.phases.get(name)?.connections.as_ref();
     let pairs = run.results.phases.iter().filter_map(|(later, phase)| {

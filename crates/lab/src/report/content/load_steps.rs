@@ -1,5 +1,5 @@
-//! Batch by batch: what every burst, ramp step or phase of the trial showed, and what each step took in phases that take the
-//! same journey. Levels of a ladder or of a search for the edge have a table of their own, beside what they say about the
+//! Load step by load step: what every burst, ramp step or phase of the trial showed, and what each journey step took in
+//! phases that run the same journey. Levels of a ladder or of a search for the edge have their own table, with the
 //! capacity.
 
 use std::collections::BTreeSet;
@@ -26,7 +26,7 @@ pub(super) fn section(run: &Run) -> Section {
     Section::new("parts", "Part by part", blocks.collect())
 }
 
-/// The steps of each phase, where several phases take the same ones: taken together, a slow phase hides behind the others.
+/// The steps of each phase, if several phases run the same ones: combined, a slow phase would be hidden by the others.
 fn steps(run: &Run) -> Table {
     let mut seen = BTreeSet::new();
     let phases = run.parts.iter().map(|part| part.phase.as_str()).filter(|phase| seen.insert(*phase));
@@ -58,7 +58,7 @@ fn row(part: &LoadStepFigures, several_phases: bool) -> Vec<TableCell> {
     head.into_iter().chain(counts).chain([percent(op.ok, op.count).into()]).chain(times).collect()
 }
 
-/// What a part is called.
+/// The name of a load step.
 fn name(part: &LoadStepFigures, with_phase: bool) -> String {
     match (with_phase, part.label.as_str()) {
         (_, "") => part.phase.clone(),

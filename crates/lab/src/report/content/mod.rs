@@ -1,5 +1,5 @@
-//! What a report says, in the order in which it says it, before anybody decides what it looks like: every view is
-//! made from these sections, so that no two of them can disagree. Pure. Says nothing that was not measured.
+//! The content of a report in order, independent of its form: every view is made from these sections, so that no two of
+//! them can disagree. Pure. Contains nothing that was not measured.
 
 mod capacity;
 mod conditions;
@@ -20,7 +20,7 @@ use crate::aggregate::Statistics;
 pub(super) use findings::{finding_sentences, findings_title};
 pub(super) use gates::failing_gates;
 
-/// A part of a report with a title of its own.
+/// A part of a report with its own title.
 #[derive(Clone, Debug)]
 pub(super) struct Section {
     /// Its name in links.
@@ -37,7 +37,7 @@ pub(super) enum ContentBlock {
     Text(String),
     List(Vec<ListItem>),
     Table(Table),
-    /// Only where a view can draw.
+    /// Only for views that can draw.
     Chart(Box<Chart>),
 }
 
@@ -45,14 +45,14 @@ pub(super) enum ContentBlock {
 #[derive(Clone, Debug)]
 pub(super) struct ListItem {
     pub text: String,
-    /// What somebody outside said, word for word.
+    /// A text from outside, verbatim.
     pub quoted: Option<String>,
 }
 
 /// Rows under a heading.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Table {
-    /// So many columns from the left hold text, the others numbers.
+    /// This many columns from the left hold text, the others numbers.
     pub text_columns: usize,
     /// The column that names the row.
     pub name_column: usize,
@@ -66,11 +66,11 @@ pub(super) struct Table {
 pub(super) struct TableCell {
     pub text: String,
     pub tone: Tone,
-    /// How much of a bar, in percent, where a view can draw one instead of the text.
+    /// The length of a bar, in percent, for views that can draw one instead of the text.
     pub bar: Option<u8>,
 }
 
-/// How a cell is meant. The text says it as well: nobody depends on colours.
+/// The tone of a cell. The text says the same: no reader depends on colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tone {
     Plain,
@@ -79,7 +79,7 @@ pub(super) enum Tone {
     Doubtful,
 }
 
-/// Everything that a report says. Charts are made of the series; a view that cannot draw gives none.
+/// The whole content of a report. Charts are made of the series; a view that cannot draw passes none.
 pub(super) fn sections(run: &Run, series: &SeriesByName) -> Vec<Section> {
     let mut sections = vec![
         gates::section(run),
@@ -144,7 +144,7 @@ impl Table {
         Self { name_column: column, ..self }
     }
 
-    /// With what the mark of thin percentiles means, where a row has one.
+    /// Adds the explanation of the dash for thin percentiles, if a row has one.
     fn with_thin_note(mut self) -> Self {
         let is_thin = |row: &Vec<TableCell>| {
             let times = &row[row.len().saturating_sub(4)..];
@@ -161,7 +161,7 @@ impl Table {
         self
     }
 
-    /// Without the columns of which no row has anything to say.
+    /// Without the columns that are empty in every row.
     fn without_empty_columns(mut self) -> Self {
         let says = |column: usize| self.rows.iter().any(|row| !matches!(row[column].text.as_str(), "" | "-"));
         let keep: Vec<bool> =
@@ -172,7 +172,7 @@ impl Table {
         self
     }
 
-    /// At most so many rows: the first and the last ones, and a note about those between.
+    /// At most this many rows: the first and the last ones, and a note about those between.
     fn limit_rows(mut self, rows_max: usize) -> Self {
         if self.rows.len() > rows_max {
             let cut = self.rows.len() - rows_max;
@@ -222,7 +222,7 @@ impl From<Option<f64>> for TableCell {
 /// The heading over the cells of [`statistics`].
 const STATISTIC_NAMES: [&str; 5] = ["avg", "p50", "p95", "p99", "max"];
 
-/// What a dash means where there are other times beside it.
+/// What a dash means in a row with other times.
 const THIN_NOTE: &str = "A dash: too few for this percentile. p50 needs 2, p95 needs 20, p99 needs 100.";
 
 fn statistics(name: String, figures: &Statistics) -> Vec<TableCell> {
@@ -239,7 +239,7 @@ mod tests {
         Table::new(2, &["row", "silent", "n"], rows.collect())
     }
 
-    /// Which of p50, p95 and p99 stand in a row of so many numbers.
+    /// Which of p50, p95 and p99 are shown for this many samples.
     #[track_caller]
     fn check_thin(count: u64, shown: [bool; 3]) {
         let row = statistics("a".to_owned(), &Statistics::of(count, [7.5; 4], |_| 7.5));
@@ -258,7 +258,7 @@ mod tests {
         check_thin(20, [true, true, false]);
         check_thin(99, [true, true, false]);
         check_thin(100, [true, true, true]);
-        // Where there is nothing at all, nothing needs to be said.
+        // An empty row needs no explanation.
         let none = statistics("a".to_owned(), &Statistics::default());
         assert!(Table::new(1, &[], vec![none]).with_thin_note().notes.is_empty());
     }

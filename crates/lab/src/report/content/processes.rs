@@ -1,4 +1,4 @@
-//! What every process used. Refuses to know whose it is.
+//! The resource usage of every process. Does not know whose process it is.
 
 use super::{ContentBlock, Section, Table, TableCell};
 use crate::aggregate::{ObservedFigure, ProcessFigures};
@@ -22,7 +22,7 @@ pub(super) fn section(run: &Run, series: &SeriesByName) -> Section {
     )
 }
 
-/// What the target was held within, and what that did to it.
+/// The target's limits, and what they did to it.
 fn limits(run: &Run) -> Vec<String> {
     let server = &run.results.server;
     let mut facts = Vec::new();

@@ -1,4 +1,4 @@
-//! What the target sent of its own accord: how many frames, how large, how late. Refuses to call a delay good.
+//! What the target pushed: how many frames, how large, how late. Does not evaluate delays.
 
 use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
 use crate::report::Run;

@@ -1,4 +1,4 @@
-//! The requests: how many, how they ended, how long they took. Refuses to call a time good.
+//! The requests: how many, how they ended, how long they took. Does not evaluate the times.
 
 use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
 use crate::aggregate::OpFigures;

@@ -1,4 +1,4 @@
-//! The work that outlived its requests: what became of it, how long it took, how fast it drained.
+//! The work that outlived its requests: its outcome, how long it took, how fast it drained.
 
 use super::{ContentBlock, STATISTIC_NAMES, Section, Table, TableCell, statistics};
 use crate::aggregate::{WorkFigures, WorkPoint};
@@ -9,7 +9,7 @@ use crate::report::{Run, slug};
 /// Rows of the polling timeline.
 const TIMELINE_ROWS_MAX: usize = 20;
 
-/// Characters of the bar beside it.
+/// Characters of the bar next to it.
 const BAR_CHARACTERS: u64 = 8;
 
 pub(super) fn sections(run: &Run, series: &SeriesByName) -> Vec<Section> {
@@ -82,7 +82,7 @@ fn facts(run: &Run, work: &WorkFigures) -> Vec<String> {
     facts
 }
 
-/// What a finished piece, and a unit of its progress, cost the target's processor.
+/// The target's CPU time per finished work item, and per unit of its progress.
 fn cpu_facts(run: &Run, work: &WorkFigures) -> Vec<String> {
     let Some(cpu_s) = run.results.server.process.cpu_s.filter(|_| work.finished > 0) else { return Vec::new() };
     let mut facts =
@@ -99,7 +99,7 @@ fn timeline(work: &WorkFigures) -> Table {
     let points = &work.drain_curve;
     let step = points.len().div_ceil(TIMELINE_ROWS_MAX).max(1);
     let last = points.len().saturating_sub(1);
-    // Counted from the end, so that the last point always stands there.
+    // Counted from the end, so that the last point is always shown.
     let shown = points.iter().enumerate().filter(|(i, _)| (last - i).is_multiple_of(step));
     let rows = shown.map(|(_, point)| timeline_row(point, work.created)).collect();
     let heading = ["", "time", "unfinished", "waiting", "running", "finished", "failed", "stuck", "unknown", "done %"];

@@ -1,14 +1,14 @@
-//! A buffer of cells as lines of text, with the escape sequences of ECMA-48 for what is coloured or bold. Refuses to
-//! move the cursor.
+//! A buffer of cells as lines of text, with the escape sequences of ECMA-48 for colour and bold. Does not move the
+//! cursor.
 
 use ratatui::buffer::{Buffer, Cell};
 use ratatui::style::{Color, Modifier};
 use ratatui::text::Span;
 
-/// Everything as it was.
+/// Resets all attributes.
 const RESET: &str = "\x1b[0m";
 
-/// The lines of a buffer, without blanks at their ends; each ends as it began, without colour.
+/// The lines of a buffer, without trailing blanks; each ends as it began, without colour.
 pub(super) fn lines(buffer: &Buffer, colour: bool) -> Vec<String> {
     let width = usize::from(buffer.area.width).max(1);
     buffer.content.chunks(width).map(|row| line(row, colour)).collect()
@@ -28,7 +28,7 @@ fn line(row: &[Cell], colour: bool) -> String {
             style = wanted;
         }
         text.push_str(cell.symbol());
-        // A wide character covers the cells behind its own.
+        // A wide character also covers the cells to its right.
         column += Span::raw(cell.symbol()).width().max(1);
     }
     text.push_str(if style.is_empty() { "" } else { RESET });
@@ -44,7 +44,7 @@ fn sequence(cell: &Cell, colour: bool) -> String {
     if codes.is_empty() { String::new() } else { format!("\x1b[{}m", codes.join(";")) }
 }
 
-/// The colours that every terminal lets its user choose; others are never used.
+/// The colours that every terminal lets its user choose; no others are used.
 fn code(colour: Color) -> Option<u8> {
     match colour {
         Color::Red => Some(31),

@@ -1,4 +1,4 @@
-//! The minutes before a moment, as many as fit on the widest dashboard. Refuses to know what it looks like.
+//! The minutes before a moment, as many as fit on the widest dashboard. Does not know how they are drawn.
 
 use std::collections::VecDeque;
 
@@ -6,13 +6,12 @@ use super::NOTES_MAX;
 use crate::report::format::{clock, sanitize};
 use crate::report::progress::Progress;
 
-/// Moments that are kept: one a second, one a column.
+/// Moments that are kept: one per second, one per column.
 const SAMPLES_MAX: usize = 256;
 
 /// Steps per unit: milliseconds are kept to the microsecond.
 const STEPS_PER_UNIT: f64 = 1000.0;
 
-/// What was before.
 #[derive(Debug, Default)]
 pub(super) struct History {
     pub(super) throughput: FigureHistory,
@@ -57,7 +56,7 @@ impl FigureHistory {
         self.0.back().copied().flatten().map(Self::from_steps)
     }
 
-    /// The value of so many steps.
+    /// The value of a number of steps.
     pub(super) fn from_steps(steps: u64) -> f64 {
         steps as f64 / STEPS_PER_UNIT
     }

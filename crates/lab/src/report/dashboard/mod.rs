@@ -1,5 +1,5 @@
 //! The dashboard: a trial at this moment on one block of a terminal, with the minutes before it. Drawn with ratatui's
-//! widgets into a buffer, and turned into lines of text; how these get onto the terminal is the screen's business.
+//! widgets into a buffer, and turned into lines of text; the screen writes these to the terminal.
 
 mod ansi;
 mod history;
@@ -17,16 +17,15 @@ use super::progress::{Progress, state_texts};
 use crate::aggregate::WorkPoint;
 use history::{FigureHistory, History};
 
-/// The narrowest terminal that has a dashboard.
+/// The narrowest terminal that gets a dashboard.
 const COLUMNS_MIN: u16 = 60;
 
-/// The widest that a dashboard gets.
+/// The maximum width of a dashboard.
 const COLUMNS_MAX: u16 = 200;
 
-/// Columns left of a curve: what it is, its last and its highest figure.
+/// Columns left of a curve: its name, its latest and its highest figure.
 const CURVE_LABEL_COLUMNS: u16 = 22;
 
-/// Rows of a curve.
 const CURVE_ROWS: u16 = 3;
 
 /// Kinds of work that are shown, each on two rows.
@@ -41,7 +40,6 @@ const SEPARATOR: &str = "  ·  ";
 /// Notes that stay on the dashboard.
 const NOTES_MAX: usize = 3;
 
-/// The size of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TerminalSize {
     pub(super) columns: u16,
@@ -54,7 +52,6 @@ impl Default for TerminalSize {
     }
 }
 
-/// The dashboard of a trial.
 #[derive(Debug)]
 pub(super) struct Dashboard {
     colour: bool,
@@ -67,13 +64,13 @@ impl Dashboard {
         Self { colour, history: History::default() }
     }
 
-    /// Takes the moment in.
+    /// Adds a moment.
     pub(super) fn record(&mut self, progress: &Progress) {
         self.history.push(progress);
     }
 
-    /// The lines of the dashboard, one column short of the terminal so that it wraps none; none where the terminal is
-    /// too small.
+    /// The lines of the dashboard, one column short of the terminal so that it wraps none; none if the terminal is too
+    /// small.
     pub(super) fn lines(&self, progress: &Progress, size: TerminalSize) -> Option<Vec<String>> {
         let height = self.height(progress);
         if size.columns < COLUMNS_MIN || size.rows <= height {
@@ -97,7 +94,7 @@ impl Dashboard {
     }
 }
 
-/// A moment and what was before it.
+/// A moment and its history.
 struct DashboardView<'a> {
     progress: &'a Progress,
     history: &'a History,
@@ -109,7 +106,7 @@ impl Widget for DashboardView<'_> {
         self.title().render(rows.take_rows(1), buffer);
         self.counts().render(rows.take_rows(1), buffer);
         Line::raw(self.load(usize::from(area.width))).render(rows.take_rows(1), buffer);
-        // An empty line as long as all is well.
+        // An empty line unless there is an outage.
         let outage = self.progress.outage.map_or_else(String::new, |outage| outage.to_string());
         Line::styled(outage, Style::new().fg(Color::Red).add_modifier(Modifier::BOLD))
             .render(rows.take_rows(1), buffer);
@@ -129,7 +126,7 @@ impl Widget for DashboardView<'_> {
 }
 
 impl DashboardView<'_> {
-    /// How far it is, and how long it takes: the plan has an end, work behind it has none.
+    /// How much of the plan is over, and of how long: the plan has an end, its work has none.
     fn title(&self) -> Line<'_> {
         let elapsed_s = self.progress.elapsed.as_secs_f64();
         let time = match self.progress.planned_s {
@@ -196,7 +193,7 @@ fn draw_sparkline(name: &str, track: &FigureHistory, unit: &str, colour: Color, 
     Sparkline::default().data(shown).style(Style::new().fg(colour)).render(inside, buffer);
 }
 
-/// A bar of one kind of work, by what has become of it, and below it the same in numbers.
+/// A bar of one kind of work by state, and below it the same in numbers.
 fn work_lines<'a>(name: &str, point: &WorkPoint, width: u16) -> [Line<'a>; 2] {
     let name: String = sanitize(name).chars().take(NAME_MAX).collect();
     let room = usize::from(width).saturating_sub(Span::raw(name.as_str()).width() + 1);
@@ -206,8 +203,8 @@ fn work_lines<'a>(name: &str, point: &WorkPoint, width: u16) -> [Line<'a>; 2] {
     [Line::from([Span::raw(format!("{name} "))].into_iter().chain(bar).collect::<Vec<_>>()), Line::raw(numbers)]
 }
 
-/// The cells of each state. Rounded where one ends and the next begins, so that they add up to the whole bar; whatever
-/// went wrong shows, however little it is.
+/// The cells of each state. Rounded at the borders between states, so that they add up to the whole bar; failures are
+/// visible, however few.
 fn bar_cells(point: &WorkPoint, columns: usize) -> [(usize, &'static str, Color); 4] {
     let lost = point.failed + point.stuck + point.unknown;
     let all = point.finished + lost + point.running + point.waiting;

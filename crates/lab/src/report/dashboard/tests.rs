@@ -1,4 +1,4 @@
-//! The dashboard on terminals of several sizes, as snapshots, through ratatui's own terminal for tests.
+//! The dashboard on terminals of several sizes, as snapshots, through ratatui's test terminal.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ fn dashboard(seconds: u64) -> Dashboard {
     dashboard
 }
 
-/// What stands on a terminal of this size.
+/// The screen of a terminal of this size.
 fn shown(columns: u16, rows: u16, seconds: u64) -> String {
     let dashboard = dashboard(seconds);
     let progress = progress(seconds);
@@ -96,7 +96,7 @@ fn bars_are_as_long_as_they_should_be() {
     check_bar(point(0, 0, 0, 0), "");
     check_bar(point(1, 0, 0, 0), &"█".repeat(24));
     check_bar(point(1, 0, 1, 2), &format!("{}{}{}", "█".repeat(6), "▒".repeat(6), "░".repeat(12)));
-    // One of a million that failed shows.
+    // One failure in a million is visible.
     check_bar(point(999_999, 1, 0, 0), &format!("{}!", "█".repeat(23)));
     check_bar(point(0, 7, 0, 0), &"!".repeat(24));
     check_bar(point(u64::MAX / 4, 0, u64::MAX / 4, 0), &format!("{}{}", "█".repeat(12), "▒".repeat(12)));

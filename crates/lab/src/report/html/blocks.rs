@@ -1,11 +1,11 @@
-//! Sections, tables, lists and figures of the page. Refuses to know what they say.
+//! Sections, tables, lists and figures of the page. Does not know their content.
 
 use super::tone_class;
 use crate::report::content::{ContentBlock, ListItem, Section, Table, TableCell};
 use crate::report::markup::Markup;
 use crate::report::svg::Chart;
 
-/// Characters from which a cell of text is given more room.
+/// Characters from which a text cell gets more room.
 const LONG: usize = 16;
 
 pub(super) fn section(page: &mut Markup, section: &Section) {
@@ -43,7 +43,7 @@ fn item(page: &mut Markup, item: &ListItem) {
     });
 }
 
-/// A table scrolls in a box of its own, by keyboard as well, so that the page never does.
+/// A table scrolls in its own box, also by keyboard, so that the page never does.
 fn table(page: &mut Markup, title: &str, table: &Table) {
     let name = match table.heading.iter().find(|text| !text.is_empty()) {
         Some(first) => format!("{title}, by {first}"),

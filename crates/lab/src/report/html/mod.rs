@@ -1,6 +1,6 @@
 //! `report.html`: the record as one page that opens anywhere, offline, without a script: the two numbers first, the
-//! verdict, the gates, then what they rest on, with charts. Pure. Refuses to choose what is said: it lays out the
-//! sections of every view.
+//! verdict, the gates, then the details, with charts. Pure. Does not choose the content: it lays out the sections of
+//! every view.
 
 mod blocks;
 #[cfg(test)]
@@ -13,7 +13,7 @@ use super::markup::Markup;
 use super::{Run, format};
 use crate::verdict::Verdict;
 
-/// Nothing is loaded from anywhere, and no script ever runs, whatever the text of the page says.
+/// Nothing is loaded, and no script ever runs, whatever text the page contains.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 /// The page of a run, with charts of the series of its timeline.

@@ -1,4 +1,4 @@
-//! The page as a whole: well formed, self-contained, safe, complete, and readable in either light.
+//! The whole page: well formed, self-contained, safe, complete, and readable in light and dark mode.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ fn page() -> String {
     html(&full(), &series())
 }
 
-/// The tags of a page in their order, without their angle brackets, and the text between them.
+/// The tags of a page in order, without their angle brackets, and the text between them.
 fn parsed(page: &str) -> (Vec<&str>, Vec<&str>) {
     let after_doctype = page.split_once('\n').unwrap().1;
     let (tags, texts): (Vec<_>, Vec<_>) =
@@ -162,7 +162,7 @@ fn contrast(one: &str, other: &str) -> f64 {
     (one.max(other) + 0.05) / (one.min(other) + 0.05)
 }
 
-/// The colours of each light: bright, dark, printed.
+/// The colours of each palette: light, dark, printed.
 fn palettes(style: &str) -> Vec<BTreeMap<&str, &str>> {
     let blocks = style.split(":root {").skip(1).map(|rest| rest.split('}').next().unwrap());
     let pairs = |block: &'static str| block.split(';').filter_map(|pair| pair.trim().split_once(": ")).collect();

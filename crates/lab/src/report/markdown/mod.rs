@@ -1,5 +1,5 @@
-//! `report.md`: the record for people, in 80 columns. The two numbers first, then the gates, then what they rest
-//! on. Pure. Refuses to choose what is said: it lays out the sections of every view.
+//! `report.md`: the record for people, in 80 columns. The two numbers first, then the gates, then the details. Pure.
+//! Does not choose the content: it lays out the sections of every view.
 
 mod table;
 
@@ -14,7 +14,6 @@ use table::fit_table;
 /// Columns that a line may take.
 const WIDTH: usize = 80;
 
-/// The report of a run.
 #[must_use]
 pub fn markdown(run: &Run) -> String {
     let headline = headline(run);
@@ -67,7 +66,7 @@ fn item(item: &ListItem) -> String {
     }
 }
 
-/// What somebody outside said, as a code span: nothing in it is Markdown.
+/// A text from outside, as a code span: nothing in it is Markdown.
 fn code_span(text: &str) -> String {
     format!("`{}`", text.replace('`', "'"))
 }
@@ -80,7 +79,7 @@ fn bullet(text: &str) -> String {
     wrap(&format!("- {text}"), WIDTH, "  ")
 }
 
-/// A text in which nothing is a tag, a link, an image or code: sentences of ours may name what is not ours.
+/// A text in which nothing is a tag, a link, an image or code: our own sentences may contain names from outside.
 fn escape_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars().peekable();

@@ -1,11 +1,12 @@
-//! Tables that are Markdown and also line up in a terminal, in a stated width: a cell that is too long moves below,
-//! and a table that is still too wide becomes several, each with the columns that name its rows. Refuses to know what they hold.
+//! Tables that are Markdown and also line up in a terminal, within a given width: a cell that is too long moves below
+//! the table, and a table that is still too wide is split into several, each with the columns that name its rows. Does
+//! not know their content.
 
 use super::{escape_line, escape_markdown};
 use crate::report::content::{Table, TableCell};
 use crate::report::format::markdown_table;
 
-/// Characters of a cell of text beyond which it moves below, where the table is too wide.
+/// Characters from which a text cell moves below the table, if the table is too wide.
 const CELL_MAX: usize = 18;
 
 /// Characters of a cell that names its row.
@@ -29,7 +30,7 @@ pub(super) fn fit_table(table: &Table, width: usize) -> String {
     parts.join("\n\n")
 }
 
-/// The texts of all cells, the long ones moved where the table is too wide.
+/// The texts of all cells, the long ones moved if the table is too wide.
 fn shorten_cells(table: &Table, width: usize, moved: &mut Vec<String>) -> Vec<Vec<String>> {
     let text = |cell: &TableCell| escape_markdown(&cell.text).replace('|', "\\|");
     let mut rows: Vec<Vec<String>> = table.rows.iter().map(|row| row.iter().map(text).collect()).collect();
@@ -74,8 +75,8 @@ impl Columns<'_> {
         chosen.iter().map(|column| self.width_of(*column) + 3).sum::<usize>() + 1
     }
 
-    /// Columns table by table, each behind those that say which row it is: no more tables than the width asks for, with
-    /// about as many columns in each.
+    /// The columns of each table, each after those that name the row: as few tables as the width allows, with about as
+    /// many columns in each.
     fn split(&self, width: usize) -> Vec<Vec<usize>> {
         let tables = self.fill_tables(width, usize::MAX).len();
         let even = (self.heading.len() - self.head().len()).div_ceil(tables);
@@ -83,12 +84,12 @@ impl Columns<'_> {
         if balanced.len() > tables { self.fill_tables(width, usize::MAX) } else { balanced }
     }
 
-    /// The columns up to the one that names the row: without them a row of a later table would be anybody's.
+    /// The columns up to the one that names the row: without them a row of a later table could not be identified.
     fn head(&self) -> Vec<usize> {
         (0..=self.name_column).collect()
     }
 
-    /// Tables of at most so many columns besides their head, each as full as the width allows.
+    /// Tables of at most this many columns besides their head, each as full as the width allows.
     fn fill_tables(&self, width: usize, columns_max: usize) -> Vec<Vec<usize>> {
         let head = self.head();
         let mut tables: Vec<Vec<usize>> = vec![head.clone()];

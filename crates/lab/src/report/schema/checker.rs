@@ -1,20 +1,20 @@
-//! As much of JSON Schema 2020-12 as the schema of a record uses. A keyword that it does not know makes it panic, so
-//! that the schema cannot promise what nobody checks. Refuses to read files.
+//! The part of JSON Schema 2020-12 that the schema of a record uses. An unknown keyword makes it panic, so that the
+//! schema promises nothing that is not checked. Reads no files.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// Keywords that say nothing about values.
+/// Keywords that do not constrain values.
 const ANNOTATION_KEYWORDS: [&str; 4] = ["$schema", "$defs", "title", "description"];
 
 pub(crate) struct SchemaChecker<'a> {
     schema: &'a Value,
-    /// Members that were met, by their place in the schema.
+    /// Members that were found, by their path in the schema.
     seen_members: BTreeSet<String>,
 }
 
-/// A place in the schema, and one in the value.
+/// A position in the schema, and one in the value.
 #[derive(Clone, Copy)]
 struct CheckPosition<'a> {
     rule: &'a str,
@@ -26,14 +26,14 @@ impl<'a> SchemaChecker<'a> {
         Self { schema, seen_members: BTreeSet::new() }
     }
 
-    /// Every way in which the value is not what the schema says.
+    /// All violations of the schema by the value.
     pub(crate) fn check(&mut self, value: &Value) -> Vec<String> {
         let mut mistakes = Vec::new();
         self.walk(self.schema, value, CheckPosition { rule: "#", value: "" }, &mut mistakes);
         mistakes
     }
 
-    /// Members that were met.
+    /// Members that were found.
     pub(crate) fn seen_members(&self) -> &BTreeSet<String> {
         &self.seen_members
     }
@@ -128,7 +128,7 @@ impl<'a> SchemaChecker<'a> {
     }
 }
 
-/// What is written is described.
+/// Checks that everything written is described.
 #[track_caller]
 pub(crate) fn check_described(schema: &Value, documents: &[Value], renew: &str) {
     for document in documents {
@@ -136,7 +136,7 @@ pub(crate) fn check_described(schema: &Value, documents: &[Value], renew: &str) 
     }
 }
 
-/// What is described is written in one of these documents.
+/// Checks that everything described is written in one of these documents.
 #[track_caller]
 pub(crate) fn check_written(schema: &Value, documents: &[Value], renew: &str) {
     let mut checker = SchemaChecker::new(schema);
@@ -146,7 +146,7 @@ pub(crate) fn check_written(schema: &Value, documents: &[Value], renew: &str) {
     assert!(missing.is_empty(), "{renew}: {missing:?}");
 }
 
-/// A document with this change at this place is refused for this reason.
+/// Checks that a document with this change at this path is rejected for this reason.
 #[track_caller]
 pub(crate) fn check_refused(
     schema: &Value,

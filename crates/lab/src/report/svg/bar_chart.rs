@@ -1,28 +1,26 @@
-//! Figures of things in a row, stacked: how every batch ended. Refuses to know what a batch is.
+//! Stacked bars in a row: how every batch ended. Does not know what a batch is.
 
 use super::plot_area::{PlotArea, y_extent};
 use super::unit::Unit;
 use super::{CHARACTER_WIDTH, HEIGHT, TEXT_HEIGHT, add_label, add_line, add_rectangle, colour_index};
 use crate::report::markup::Markup;
 
-/// The widest that a bar gets.
+/// The maximum width of a bar.
 const WIDTH_MAX: f64 = 36.0;
 
-/// How much of its place a bar takes.
+/// The share of its slot that a bar takes.
 const BAR_WIDTH_SHARE: f64 = 0.7;
 
-/// Stacked bars.
 #[derive(Clone, Debug)]
 pub(in crate::report) struct BarChart {
     pub title: String,
     pub caption: String,
     pub unit: Unit,
-    /// What is stacked, from below, and in which colours.
+    /// What is stacked, from below, with colours.
     pub names: Vec<(String, usize)>,
     pub groups: Vec<BarGroup>,
 }
 
-/// One bar.
 #[derive(Clone, Debug)]
 pub(in crate::report) struct BarGroup {
     pub label: String,

@@ -1,5 +1,5 @@
-//! Charts in words, for those who cannot see them: what each layer shows at its ends and at its highest. Refuses to
-//! judge.
+//! Charts in words, for readers who cannot see them: what each layer shows at its ends and at its maximum. Does not
+//! evaluate.
 
 use super::bar_chart::BarChart;
 use super::series_chart::{Layer, LayerStyle, SeriesChart};

@@ -1,5 +1,5 @@
-//! Charts as SVG, drawn by pure functions: what a chart shows in, markup out. A chart needs no script, scales with
-//! the page, and says in words what it shows to those who cannot see it. Refuses to know where figures come from.
+//! Charts as SVG, drawn by pure functions: content in, markup out. A chart needs no script, scales with the page, and
+//! has a text description for screen readers. Does not know where figures come from.
 
 mod bar_chart;
 mod describe;
@@ -14,35 +14,32 @@ pub(super) use unit::Unit;
 
 use super::markup::Markup;
 
-/// Width of every drawing in its own units. Pages show it at 0.8 to 1.3 pixels a unit, so that text stays readable.
+/// Width of every drawing in its own units. Pages show it at 0.8 to 1.3 pixels per unit, so that text stays readable.
 const WIDTH: f64 = 400.0;
 
-/// Height of every drawing.
 const HEIGHT: f64 = 216.0;
 
-/// Height of text.
 const TEXT_HEIGHT: f64 = 11.0;
 
 /// Width of a character of text, on average: sans-serif digits take 0.56 of their height.
 const CHARACTER_WIDTH: f64 = 0.56 * TEXT_HEIGHT;
 
-/// Colours that are told apart; more layers than that begin again, with dashes.
+/// Distinguishable colours; further layers start over, with dashes.
 pub(super) const COLOUR_COUNT: usize = 6;
 
-/// A chart.
 #[derive(Clone, Debug)]
 pub(super) enum Chart {
     /// Figures over time, or over another figure.
     Series(SeriesChart),
-    /// Figures of things in a row.
+    /// Figures of items in a row.
     Bars(BarChart),
 }
 
-/// What a name in the legend looks like.
+/// An entry of the legend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LegendEntry<'a> {
     pub name: &'a str,
-    /// Classes of the sample beside it.
+    /// Classes of the sample next to it.
     pub class: String,
 }
 
@@ -54,7 +51,7 @@ impl Chart {
         }
     }
 
-    /// A sentence below the chart; empty where it explains itself.
+    /// A sentence below the chart; empty if it needs none.
     pub(super) fn caption(&self) -> &str {
         match self {
             Self::Series(curves) => &curves.caption,
@@ -62,7 +59,6 @@ impl Chart {
         }
     }
 
-    /// The drawing.
     pub(super) fn draw(&self) -> Markup {
         let (words, inside) = match self {
             Self::Series(curves) => (describe::describe_series_chart(curves), curves.draw()),
@@ -114,18 +110,16 @@ fn coordinate(value: f64) -> String {
     }
 }
 
-/// A straight line.
 fn add_line(svg: &mut Markup, class: &'static str, [x1, y1, x2, y2]: [f64; 4]) {
     let path = format!("M{} {}L{} {}", coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2));
     svg.void_element("path", &[("class", class), ("d", &path)]);
 }
 
-/// A text at a place.
 fn add_label(svg: &mut Markup, class: &'static str, (x, y): (f64, f64), text: &str) {
     svg.text_element("text", &[("class", class), ("x", &coordinate(x)), ("y", &coordinate(y))], text);
 }
 
-/// A rectangle; what it says where a pointer rests on it.
+/// A rectangle; `title` is its tooltip.
 fn add_rectangle(svg: &mut Markup, class: &str, [x, y, width, height]: [f64; 4], title: &str) {
     let (x, y, width, height) = (coordinate(x), coordinate(y), coordinate(width.max(0.0)), coordinate(height.max(0.0)));
     let attributes = [

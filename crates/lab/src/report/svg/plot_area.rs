@@ -1,4 +1,4 @@
-//! The axes of a drawing, its grid, and the room that they leave for what is shown. Refuses to know what that is.
+//! The axes of a drawing, its grid, and the area for its content. Does not know that content.
 
 use super::scale::{AxisScale, Extent};
 use super::unit::Unit;
@@ -8,7 +8,7 @@ use crate::report::markup::Markup;
 /// Room above the plot: the unit's name.
 const MARGIN_TOP: f64 = 20.0;
 
-/// Room below the plot: ticks, and the name of what runs to the right.
+/// Room below the plot: ticks, and the name of the x axis.
 const MARGIN_BOTTOM: f64 = 32.0;
 
 /// Room to the right: half of the last tick.
@@ -17,7 +17,7 @@ const MARGIN_RIGHT: f64 = 18.0;
 /// From the text of a tick to the axis.
 const TICK_GAP: f64 = 5.0;
 
-/// The room in which figures are drawn.
+/// The area in which figures are drawn.
 #[derive(Clone, Debug)]
 pub(super) struct PlotArea {
     pub(super) left: f64,
@@ -28,7 +28,7 @@ pub(super) struct PlotArea {
 }
 
 impl PlotArea {
-    /// A frame whose upright axis holds these figures.
+    /// An area whose y axis holds these figures.
     pub(super) fn new(upright: &Extent<'_>) -> Self {
         let (top, bottom) = (MARGIN_TOP, HEIGHT - MARGIN_BOTTOM);
         let y = AxisScale::new(upright, bottom, top);
@@ -36,7 +36,7 @@ impl PlotArea {
         Self { left, right: WIDTH - MARGIN_RIGHT, top, bottom, y }
     }
 
-    /// The scale to the right.
+    /// The scale of the x axis.
     pub(super) fn x_extent(&self, extent: &Extent<'_>) -> AxisScale {
         AxisScale::new(extent, self.left, self.right)
     }
@@ -51,7 +51,7 @@ impl PlotArea {
         add_label(svg, "name", (0.0, TEXT_HEIGHT), &self.y.name);
     }
 
-    /// The axis below, with its ticks and its name. Ticks that would touch the one before are left out.
+    /// The x axis, with its ticks and its name. Ticks that would touch the previous one are left out.
     pub(super) fn draw_x_axis(&self, svg: &mut Markup, x: &AxisScale, name: &str) {
         add_line(svg, "axis", [self.left, self.bottom, self.right, self.bottom]);
         let mut free_from = f64::NEG_INFINITY;
@@ -68,12 +68,12 @@ impl PlotArea {
     }
 }
 
-/// The extent of an upright axis.
+/// The extent of a y axis.
 pub(super) fn y_extent(unit: &Unit, lowest: f64, highest: f64, log: bool) -> Extent<'_> {
     Extent { unit, lowest, highest, log, exact: false, ticks_max: 4 }
 }
 
-/// The extent of an axis below.
+/// The extent of an x axis.
 pub(super) fn across(unit: &Unit, lowest: f64, highest: f64, log: bool) -> Extent<'_> {
     Extent { unit, lowest, highest, log, exact: true, ticks_max: 7 }
 }

@@ -1,9 +1,9 @@
-//! From figures to places on a drawing, linear or by logarithm, with the ticks that stand beside them. Refuses to
-//! know which way an axis runs.
+//! Maps figures to positions on a drawing, linearly or by logarithm, with the ticks of the axis. Does not know the
+//! direction of the axis.
 
 use super::unit::{ResolvedUnit, Unit};
 
-/// A figure's place.
+/// Maps figures to positions.
 #[derive(Clone, Debug)]
 pub(super) struct AxisScale {
     low: f64,
@@ -36,7 +36,7 @@ impl AxisScale {
         Self { low, high, from, to, log, ticks, name: settled.name }
     }
 
-    /// The place of a figure; what lies beyond the ends is at the end.
+    /// The position of a figure; beyond the ends it is clamped.
     pub(super) fn position(&self, value: f64) -> f64 {
         let value = value.clamp(self.low, self.high);
         let share = if self.log {
@@ -47,7 +47,7 @@ impl AxisScale {
         self.from + share * (self.to - self.from)
     }
 
-    /// The figure at a share of the way, from 0 to 1.
+    /// The figure at a fraction of the axis, from 0 to 1.
     pub(super) fn value_at(&self, share: f64) -> f64 {
         if self.log { self.low * (self.high / self.low).powf(share) } else { self.low + share * (self.high - self.low) }
     }
@@ -73,7 +73,7 @@ fn linear_ticks(extent: &Extent<'_>, settled: &ResolvedUnit) -> (f64, f64, Ticks
 
 fn log_ticks(extent: &Extent<'_>, settled: &ResolvedUnit) -> (f64, f64, Ticks) {
     let (lowest, highest) = (extent.lowest / settled.factor, extent.highest / settled.factor);
-    // Three ticks a decade, where that is not many more than asked for.
+    // Three ticks per decade, if that is not many more than requested.
     let fine = (highest / lowest).log10() * 3.0 <= extent.ticks_max as f64 + 3.0;
     let (low, high) = if fine { (round_down(lowest), round_up(highest)) } else { decades(lowest, highest) };
     let (low, high) = if extent.exact { (lowest, highest) } else { (low, high) };
@@ -128,11 +128,11 @@ mod tests {
         check(&extent(&ms, 0.0, 412.0, false, false), &["0", "100", "200", "300", "400", "500"], 0.0, 500.0);
         check(&extent(&ms, 6.0, 412.0, true, false), &["5", "10", "20", "50", "100", "200", "500"], 5.0, 500.0);
         check(&extent(&ms, 0.3, 9000.0, true, false), &["0.1", "1", "10", "100", "1,000", "10,000"], 0.1, 10_000.0);
-        // No figure, one figure, nothing but zeros: there is an axis all the same.
+        // No figure, one figure, only zeros: there is an axis all the same.
         check(&extent(&ms, 0.0, 0.0, false, false), &["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"], 0.0, 1.0);
         check(&extent(&ms, 5.0, 5.0, true, false), &["5", "10", "20", "50"], 5.0, 50.0);
         check(&extent(&ms, 0.0, 7.0, true, false), &["0", "2", "4", "6", "8"], 0.0, 8.0);
-        // Time ends where it ends.
+        // A time axis ends where the figures end.
         check(&extent(&Unit::Time, 0.0, 171.2, false, true), &["0:00", "1:00", "2:00"], 0.0, 171.2);
     }
 

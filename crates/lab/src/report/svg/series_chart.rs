@@ -1,5 +1,5 @@
 //! Figures over time or over another figure: lines, areas, dots and fitted curves on one pair of axes, with bands for
-//! the parts of a trial, upright lines for moments, level lines for bounds. Refuses to interpret them.
+//! the load steps of a trial, vertical lines for moments, horizontal lines for thresholds. Does not interpret them.
 
 use super::plot_area::{PlotArea, across, y_extent};
 use super::scale::AxisScale;
@@ -7,19 +7,19 @@ use super::unit::Unit;
 use super::{CHARACTER_WIDTH, LegendEntry, TEXT_HEIGHT, add_label, add_line, add_rectangle, colour_index, coordinate};
 use crate::report::markup::Markup;
 
-/// Stretches of the axis that have a tooltip of their own.
+/// Sections of the axis that have a tooltip.
 const TOOLTIPS_MAX: usize = 64;
 
-/// Bands beyond which none are drawn: they would be stripes.
+/// Above this number no bands are drawn: they would be stripes.
 const BANDS_MAX: usize = 40;
 
-/// A line breaks where nothing was measured for so many times the usual distance, where no dot says how far it holds.
+/// A line breaks where nothing was measured for this many times the usual distance, if no point says how long it holds.
 const GAP_FACTOR: f64 = 3.5;
 
-/// A line breaks where nothing is known for more than this share of what the dot before stands for.
+/// A line breaks where nothing is known for more than this share of what the previous point covers.
 const GAP_SHARE: f64 = 0.5;
 
-/// Rows in which the labels of moments are set, so that neighbours do not overlap.
+/// Rows in which the labels of moments are placed, so that neighbours do not overlap.
 const MARK_ROWS: usize = 3;
 
 /// Figures on one pair of axes.
@@ -39,7 +39,7 @@ pub(in crate::report) struct SeriesChart {
 pub(in crate::report) struct ChartAxis {
     pub unit: Unit,
     pub log: bool,
-    /// The axis reaches at least so far.
+    /// The axis extends at least to this figure.
     pub reaches_at_least: f64,
 }
 
@@ -56,26 +56,25 @@ pub(in crate::report) struct Layer {
 pub(in crate::report) enum LayerStyle {
     Line,
     Dashed,
-    /// From the lowest to the highest of each dot.
+    /// From the minimum to the maximum of each point.
     Area,
     Points,
     /// A law, not a measurement.
     Fitted,
 }
 
-/// One figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::report) struct ChartPoint {
     pub x: f64,
     pub y: f64,
-    /// The lowest and highest of what `y` is the mean of.
+    /// The minimum and maximum of what `y` is the mean of.
     pub low: f64,
     pub high: f64,
-    /// How far along the axis below it is known to hold; none where that is the next dot, unless that lies unusually far.
+    /// The x value up to which it is known to hold; none if that is the next point, unless that is unusually far away.
     pub until: Option<f64>,
 }
 
-/// A stretch of the axis below.
+/// A section of the x axis.
 #[derive(Clone, Debug)]
 pub(in crate::report) struct Band {
     pub from: f64,
@@ -83,16 +82,16 @@ pub(in crate::report) struct Band {
     pub label: String,
 }
 
-/// A place on the axis below.
+/// A position on the x axis.
 #[derive(Clone, Debug)]
 pub(in crate::report) struct Mark {
     pub x: f64,
     pub label: String,
-    /// Something was done there to the target, on purpose.
+    /// A fault of the trial on the target.
     pub is_fault: bool,
 }
 
-/// A figure that the others are held against.
+/// A figure to which the others are compared.
 #[derive(Clone, Debug)]
 pub(in crate::report) struct Threshold {
     pub y: f64,
@@ -110,7 +109,7 @@ impl Layer {
         LegendEntry { name: &self.name, class: format!("key {} c{}", self.style.class(), colour_index(self.colour)) }
     }
 
-    /// What a dot says: of an area its own height, not what it stands on.
+    /// The value of a point: in a stacked area its own height, without what it is stacked on.
     fn value(&self, dot: &ChartPoint) -> f64 {
         if self.style == LayerStyle::Area { dot.high - dot.low } else { dot.y }
     }
@@ -129,7 +128,7 @@ impl LayerStyle {
 }
 
 impl SeriesChart {
-    /// Without the layers that have nothing to show; none where that is all of them.
+    /// Without the layers that have nothing to show; none if that is all of them.
     pub(in crate::report) fn non_empty(mut self) -> Option<Self> {
         self.layers.retain(|layer| layer.points.iter().any(|dot| dot.x.is_finite() && dot.y.is_finite()));
         self.layers.iter_mut().for_each(|layer| layer.points.retain(|dot| dot.x.is_finite() && dot.y.is_finite()));
@@ -174,7 +173,7 @@ impl SeriesChart {
         frame.x_extent(&across(&self.x.unit, if self.x.log { lowest } else { 0.0 }, highest, self.x.log))
     }
 
-    /// Every second part is shaded, and named where its name fits.
+    /// Every second load step is shaded, and named where its name fits.
     fn draw_bands(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale) {
         if self.bands.len() > BANDS_MAX {
             return;
@@ -242,7 +241,7 @@ impl SeriesChart {
         }
     }
 
-    /// Invisible stretches that say what every layer shows there.
+    /// Invisible sections with tooltips of what every layer shows there.
     fn draw_tooltips(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale) {
         let lined: Vec<&Layer> = self
             .layers
@@ -276,7 +275,7 @@ impl SeriesChart {
     }
 }
 
-/// A line through the dots; through a single one a point, which round ends make visible.
+/// A line through the points; a single point is drawn as a dot, by round line ends.
 fn draw_line(svg: &mut Markup, frame: &PlotArea, x: &AxisScale, dots: &[ChartPoint], class: &str) {
     let mut path = String::with_capacity(dots.len() * 11);
     for (i, dot) in dots.iter().enumerate() {
@@ -288,7 +287,7 @@ fn draw_line(svg: &mut Markup, frame: &PlotArea, x: &AxisScale, dots: &[ChartPoi
     svg.void_element("path", &[("class", &class), ("d", &path)]);
 }
 
-/// Everything between the lowest and the highest.
+/// The area between minimum and maximum.
 fn draw_range(svg: &mut Markup, frame: &PlotArea, x: &AxisScale, dots: &[ChartPoint], class: &str) {
     let corner =
         |dot: &ChartPoint, y: f64| format!("{} {}", coordinate(x.position(dot.x)), coordinate(frame.y.position(y)));
@@ -298,7 +297,7 @@ fn draw_range(svg: &mut Markup, frame: &PlotArea, x: &AxisScale, dots: &[ChartPo
     svg.void_element("path", &[("class", class), ("d", &path)]);
 }
 
-/// Dots in the order of time, cut where nothing was measured for longer than usual.
+/// Points in order of time, cut where nothing was measured for longer than usual.
 fn unbroken(dots: &[ChartPoint]) -> Vec<&[ChartPoint]> {
     let mut steps: Vec<f64> = dots.windows(2).map(|pair| pair[1].x - pair[0].x).collect();
     steps.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! Drawings, one small one in full, and laws that hold for all of them.
+//! Drawings: a small one in full, and laws that hold for all of them.
 
 use proptest::prelude::*;
 

@@ -1,11 +1,11 @@
-//! How the figures of an axis are written: their unit, how it grows with them, and which steps between ticks a
-//! reader can count in. Refuses to know the size of the drawing.
+//! How the figures of an axis are written: their unit, how it scales with them, and readable steps between ticks. Does
+//! not know the size of the drawing.
 
 use crate::report::format::{clock, number};
 
 const KIB: f64 = 1024.0;
 
-/// Steps from one tick to the next that people count time in, in seconds.
+/// Steps between ticks that are usual for time, in seconds.
 const TIME_STEPS: [f64; 17] = [
     1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14_400.0, 28_800.0,
     86_400.0,
@@ -14,28 +14,27 @@ const TIME_STEPS: [f64; 17] = [
 /// From here on a tick has a short form: `250k`.
 const SHORT_FROM: f64 = 20_000.0;
 
-/// What a figure is measured in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::report) enum Unit {
-    /// A plain number, with the unit's name behind it: `ms`, `a second`.
+    /// A plain number, followed by the unit's name: `ms`, `a second`.
     Number(String),
-    /// Things that come whole.
+    /// Whole things.
     Count(String),
     /// Bytes, in whichever of KiB, MiB, GiB fits.
     Bytes,
     /// A moment in seconds since the start.
     Time,
-    /// One of so many is larger: 100 is the 99th percentile.
+    /// One of this many is larger: 100 is the 99th percentile.
     PercentileRank,
 }
 
-/// A unit, settled for an axis up to a stated figure.
+/// A unit, resolved for an axis up to a given figure.
 #[derive(Clone, Debug)]
 pub(super) struct ResolvedUnit {
     unit: Unit,
     /// What one on the axis is in the figure's own unit.
     pub(super) factor: f64,
-    /// The name beside the axis.
+    /// The name next to the axis.
     pub(super) name: String,
 }
 
@@ -61,7 +60,7 @@ impl Unit {
         ResolvedUnit { unit: self.clone(), factor, name: name.to_owned() }
     }
 
-    /// A figure by itself, as a tooltip says it.
+    /// A single figure, as in a tooltip.
     pub(super) fn format(&self, value: f64) -> String {
         match self {
             Self::Count(_) => number(Some(value)),
@@ -105,13 +104,13 @@ impl ResolvedUnit {
         };
         let digits = (-step.log10()).ceil().clamp(0.0, 6.0) as usize;
         let exact = format!("{value:.digits$}");
-        // Thousands are separated where there is no fraction; with one there are none.
+        // Thousands are separated only in numbers without a fraction.
         let text = if digits == 0 { number(Some(value.round())) } else { exact };
         text + suffix
     }
 }
 
-/// 100 → `p99`, 1000 → `p99.9`. Rounded to the digits that so many nines need.
+/// 100 → `p99`, 1000 → `p99.9`. Rounded to the digits that this many nines need.
 fn percentile_label(one_of: f64) -> String {
     let digits = one_of.log10().ceil().clamp(2.0, 6.0) as usize - 2;
     format!("p{:.digits$}", 100.0 - 100.0 / one_of)
@@ -124,7 +123,7 @@ fn round_step(least: f64) -> f64 {
     }
     let power = 10_f64.powf(least.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
-    // A hair of slack: the logarithm of a step itself may come out a little too low.
+    // A small tolerance: the logarithm of a step itself may come out slightly too low.
     steps.into_iter().find(|step| *step >= least * (1.0 - 1e-9)).unwrap_or(power * 10.0)
 }
 

@@ -1,5 +1,5 @@
 //! Protobuf messages as programs: what is the same for every arrival is encoded when the scenario is read, what differs
-//! is filled in without memory of its own. Refuses to know who sends them.
+//! is filled in without allocating. Does not know who sends them.
 
 use super::super::document::{Node, Value};
 use super::super::reader::NodeReader;
@@ -8,25 +8,25 @@ use super::super::template::{Template, TemplateNames};
 use super::frame_path::{FieldType, WireType};
 use super::schema::{Field, Schema};
 
-/// A message, ready to be written.
+/// A message, ready to be encoded.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ProtobufEncoder {
     fragments: Vec<MessageFragment>,
 }
 
-/// A stretch of a message.
+/// A section of a message.
 #[derive(Clone, Debug, PartialEq)]
 enum MessageFragment {
     /// The same for every arrival.
     Bytes(Vec<u8>),
-    /// A value of each arrival's own, behind the field's tag.
+    /// A value that differs per arrival, after the field's tag.
     Value { tag: Vec<u8>, kind: FieldType, template: Template },
     /// A message inside the message.
     Nested { tag: Vec<u8>, encoder: ProtobufEncoder },
 }
 
 impl ProtobufEncoder {
-    /// Reads a table of fields. Every mistake is noted where it stands.
+    /// Reads a table of fields. Every error is added where it was written.
     pub(super) fn read(at: &NodeReader<'_>, schema: &Schema, message: usize, names: &TemplateNames) -> Option<Self> {
         let mut encoder = Self::default();
         let mut is_right = true;
@@ -50,7 +50,7 @@ impl ProtobufEncoder {
         if !field.is_repeated {
             return self.push_field_value(at, schema, field, names);
         }
-        // Every reader takes a list of numbers in either form (protobuf's encoding, packed repeated fields).
+        // Every decoder accepts a list of numbers in either form (protobuf's encoding, packed repeated fields).
         at.list()?.iter().map(|at| self.push_field_value(at, schema, field, names)).collect()
     }
 
@@ -108,7 +108,7 @@ impl ProtobufEncoder {
         }
     }
 
-    /// Appends the message; `text` is memory that values are written into on their way.
+    /// Appends the message; `text` is a scratch buffer for rendered values.
     ///
     /// # Errors
     /// A name has no value, or one that its field cannot hold.
@@ -147,7 +147,6 @@ impl ProtobufEncoder {
         Self { fragments: self.fragments.iter().map(piece).collect() }
     }
 
-    /// Every template of it.
     pub(super) fn templates(&self) -> Vec<&Template> {
         let mut all = Vec::new();
         for piece in &self.fragments {
@@ -161,7 +160,7 @@ impl ProtobufEncoder {
     }
 }
 
-/// The text of a value. What a message, a list or an empty text cannot be is said here.
+/// The text of a value. Values that cannot be a message, a list or an empty text are rejected here.
 fn read_field_template(at: &NodeReader<'_>, kind: &FieldType, names: &TemplateNames) -> Option<Template> {
     let Node { value, .. } = at.node;
     match (value, kind) {
@@ -175,7 +174,7 @@ fn read_field_template(at: &NodeReader<'_>, kind: &FieldType, names: &TemplateNa
     }
 }
 
-/// Puts the length of what stands behind `start` in front of it.
+/// Inserts the length of what follows `start` in front of it.
 fn insert_length(out: &mut Vec<u8>, start: usize) {
     let end = out.len();
     push_varint(out, (end - start) as u64);
@@ -206,7 +205,7 @@ fn push_value(out: &mut Vec<u8>, kind: &FieldType, text: &str) -> Result<(), Str
     Ok(())
 }
 
-/// Negative numbers take all ten groups, except in the zigzag of `sint`.
+/// Negative numbers take all ten groups, except in the zigzag encoding of `sint`.
 fn parse_varint(kind: &FieldType, text: &str) -> Option<u64> {
     let zigzag = |value: i64| (value << 1 ^ value >> 63) as u64;
     match kind {

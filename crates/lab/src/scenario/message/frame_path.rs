@@ -1,38 +1,37 @@
-//! Ways into a frame: a JSON pointer as it is written, and, where frames are protobuf, the fields that it leads
-//! through. Refuses to walk them: that is the drive's business.
+//! Paths into a frame: a JSON pointer as it is written, and, where frames are protobuf, the fields that it leads
+//! through. Does not follow them: the generator does.
 
 use std::sync::Arc;
 
-/// Where something stands in a frame.
+/// Where a value is in a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FramePath {
     /// As it is written: a JSON pointer (RFC 6901).
     pub pointer: String,
-    /// The same for protobuf; none where frames are JSON.
+    /// The same for protobuf; none if frames are JSON.
     pub protobuf: Option<ProtobufPath>,
 }
 
-/// A place in a protobuf message.
+/// A path in a protobuf message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProtobufPath {
-    /// Field after field, from the outside in.
+    /// The fields, from the outside in.
     pub segments: Vec<PathSegment>,
-    /// What stands there.
+    /// The type of the value.
     pub field_type: FieldType,
-    /// Whether it has its type's zero where it is left out (proto3's implicit presence).
+    /// Whether an omitted value means its type's zero (proto3's implicit presence).
     pub has_implicit_default: bool,
 }
 
-/// A field of a message on the way.
+/// A field on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PathSegment {
-    /// The field's number.
     pub number: u32,
-    /// Which of a list, counted from 0; the last one of a field that is none.
+    /// Which item of a list, counted from 0; the last one of a field that is none.
     pub index: Option<usize>,
 }
 
-/// What a field of protobuf holds (the scalar types of the language, and messages).
+/// The type of a protobuf field (the scalar types of the language, and messages).
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum FieldType {
@@ -53,11 +52,11 @@ pub enum FieldType {
     Bytes,
     /// Names and numbers of its values.
     Enum(Arc<[(String, i32)]>),
-    /// A message, by its place in the schema.
+    /// A message, by its index in the schema.
     Message(usize),
 }
 
-/// How a value stands on the wire (the wire types of protobuf's encoding).
+/// How a value is encoded (the wire types of protobuf's encoding).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum WireType {
@@ -68,7 +67,6 @@ pub enum WireType {
 }
 
 impl FieldType {
-    /// How it stands on the wire.
     #[must_use]
     pub fn wire_type(&self) -> WireType {
         match self {

@@ -1,6 +1,6 @@
-//! Messages: what a step says over a connection that speaks in frames, and how the frame that answers it is told from
-//! those that are pushed. One language for a whole target: texts of JSON, or protobuf by the files that the scenario
-//! names. Refuses to know how a frame is wrapped, and what a service means by it.
+//! Messages: what a step sends over a connection that carries frames, and how the frame that answers it is told from
+//! pushed ones. One message format per target: JSON texts, or protobuf by the files that the scenario names. Does not
+//! know how a frame is wrapped, and what a message means to the service.
 
 mod encoder;
 mod frame_path;
@@ -27,44 +27,40 @@ use super::template::{Template, TemplateNames};
 /// A message and what answers it.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// What is sent.
     pub payload: MessagePayload,
-    /// What the frames that may answer it say; without any nothing does, and the step is over once it is sent.
+    /// What a frame must contain to be the response; if empty, there is no response, and the step is over once the
+    /// message is sent.
     pub answer_matches: Vec<FrameMatch>,
-    /// What the frames say that refuse it politely.
+    /// What a frame contains that denies the message politely.
     pub denied: Vec<FrameMatch>,
-    /// Where each kept value stands in the answer, in the order of the step's `keep`.
+    /// Where each kept value is in the response, in the order of the step's `keep`.
     pub kept_paths: Vec<FramePath>,
-    /// Whether it counts the messages of its connection.
+    /// Whether it uses the message number of its connection.
     pub is_numbered: bool,
 }
 
 /// What is sent.
 #[derive(Clone, Debug)]
 pub enum MessagePayload {
-    /// A JSON document.
     Json(Template),
-    /// A protobuf message.
     Protobuf(ProtobufEncoder),
 }
 
-/// What a frame says, and where.
+/// A condition on a frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FrameMatch {
-    /// Where.
     pub path: FramePath,
-    /// What stands there; without it, that anything does.
+    /// The expected value; without one, any value matches.
     pub expected: Option<serde_json::Value>,
 }
 
-/// What is known of the language of a target when steps are read.
+/// What is known of a target's message format when steps are read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum FormatStatus<'a> {
-    /// It has none.
+    /// The target has none.
     Absent,
-    /// What is written of it has mistakes, which were noted.
+    /// It has errors, which were already added.
     Invalid,
-    /// This one.
     Known(&'a MessageFormat),
 }
 
@@ -77,7 +73,7 @@ impl<'a> FormatStatus<'a> {
         }
     }
 
-    /// The language, for something that makes no sense without one.
+    /// The format, for a value that makes no sense without one.
     fn require(self, at: &NodeReader<'_>) -> Option<&'a MessageFormat> {
         match self {
             Self::Known(language) => Some(language),
@@ -91,7 +87,7 @@ impl<'a> FormatStatus<'a> {
 }
 
 impl Message {
-    /// Reads the keys of a step that are about its message.
+    /// Reads the keys of a step that concern its message.
     pub(super) fn read(
         fields: &TableReader<'_>,
         known: FormatStatus<'_>,
@@ -125,7 +121,6 @@ impl Message {
         Self { payload: says, ..self.clone() }
     }
 
-    /// Every template of it.
     pub(super) fn templates(&self) -> Vec<&Template> {
         match &self.payload {
             MessagePayload::Json(template) => vec![template],
@@ -144,7 +139,7 @@ impl MessagePayload {
 }
 
 impl FrameMatch {
-    /// The same where the language may not be known.
+    /// The same if the format may be unknown.
     pub(super) fn read_known(at: &NodeReader<'_>, known: FormatStatus<'_>) -> Option<Self> {
         Self::read(at, known.require(at)?)
     }
@@ -163,14 +158,14 @@ impl FrameMatch {
     }
 }
 
-/// Where the kept values stand. A header belongs to a request: a frame has none.
+/// Where the kept values are. A header belongs to a request: a frame has none.
 fn kept_paths(at: &NodeReader<'_>, language: &MessageFormat, keep: &[KeepRule]) -> Vec<FramePath> {
     let mut ways = Vec::with_capacity(keep.len());
     for (name, at) in at.named_entries().unwrap_or_default() {
         match keep.iter().find(|keep| keep.name == name).map(|keep| &keep.source) {
             Some(ValueSource::Json(_)) => ways.extend(language.read_frame_path(&at)),
             Some(ValueSource::Header(_)) => at.add_error("is kept of a header, but a frame has none: write a pointer"),
-            // Its own mistake was noted when it was read.
+            // Its own error was added when it was read.
             None => {}
         }
     }

@@ -1,22 +1,22 @@
-//! Frames that a service sends of its own accord: counted by name, with their bytes, and with how late they came.
-//! Refuses to know what they mean.
+//! Pushes: frames that a service sends without a request, counted by name, with their bytes and their delay. Does not
+//! know what they mean.
 
 use super::super::reader::{NodeReader, read_name};
 use super::FormatStatus;
 use super::frame_path::FramePath;
 
-/// A kind of frames that are pushed.
+/// A kind of pushed frame.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Push {
-    /// Its name: figures are found under it.
+    /// Its name; figures are found under it.
     pub name: String,
-    /// What such a frame holds.
+    /// What such a frame contains.
     pub path: FramePath,
-    /// Where it says when what it tells of happened, in microseconds of Unix time.
+    /// Where the frame has the time of its event, in microseconds of Unix time.
     pub event_time: Option<FramePath>,
 }
 
-/// The name under which frames are counted that no other name fits, and that answer nothing.
+/// The name under which frames are counted that match no other name and answer no message.
 pub const OTHER_PUSH: &str = "other";
 
 impl Push {

@@ -1,5 +1,5 @@
-//! The messages of a protobuf language as a small table, made once of the files that a scenario names: which fields a
-//! message has, under which numbers, of which kinds. Refuses to keep anything of a file that no message needs.
+//! The messages of a protobuf schema as a small table, made once from the files that a scenario names: which fields a
+//! message has, with numbers and types. Keeps nothing of a file that no message needs.
 
 use std::collections::BTreeMap;
 
@@ -9,32 +9,29 @@ use protox::file::{File, FileResolver, GoogleFileResolver};
 use super::frame_path::{FieldType, PathSegment, ProtobufPath, WireType};
 use crate::report::format::known_names;
 
-/// The messages of a language.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Schema {
     messages: Vec<MessageType>,
 }
 
-/// One message.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct MessageType {
     name: String,
     fields: Vec<Field>,
 }
 
-/// One field of a message.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Field {
     name: String,
     pub(super) number: u32,
     pub(super) field_type: FieldType,
     pub(super) is_repeated: bool,
-    /// Whether being left out says something else than being zero.
+    /// Whether an omitted value differs from zero.
     has_presence: bool,
     pub(super) is_map: bool,
 }
 
-/// The files of a scenario by the names that it gives them; those of the language itself are always there.
+/// The files of a scenario by name; those of the language itself are always available.
 struct ProtoFiles(BTreeMap<String, String>);
 
 impl FileResolver for ProtoFiles {
@@ -46,8 +43,8 @@ impl FileResolver for ProtoFiles {
     }
 }
 
-/// Whether a file is the one that another file calls so: files import each other without the way that led the scenario
-/// to them.
+/// Whether a known file is the one that an import names: files import each other without the folder under which the
+/// scenario names them.
 fn matches_import(known: &str, name: &str) -> bool {
     known == name || known.strip_suffix(name).is_some_and(|rest| rest.ends_with('/'))
 }
@@ -55,27 +52,27 @@ fn matches_import(known: &str, name: &str) -> bool {
 /// Compiles files; every name in them is found.
 ///
 /// # Errors
-/// The place of the file that is wrong, and the sentence that says where in it and why.
+/// The index of the file that is wrong, and a sentence that says where in it and why.
 pub(super) fn compile(files: &BTreeMap<String, String>, names: &[String]) -> Result<DescriptorPool, (usize, String)> {
     let mut compiler = protox::Compiler::with_file_resolver(ProtoFiles(files.clone()));
     compiler.include_imports(true);
     for (place, name) in names.iter().enumerate() {
         let short = name.rsplit('/').next().unwrap_or(name);
-        // The library's debugging form is the one that names line and column.
+        // Only the library's debug form names line and column.
         compiler.open_file(short).map_err(|error| (place, format!("{error:?}")))?;
     }
     Ok(compiler.descriptor_pool())
 }
 
 impl Schema {
-    /// Adds a message and everything that it is made of; gives its place.
+    /// Adds a message and everything it consists of; returns its index.
     pub(super) fn add_message(&mut self, message: &MessageDescriptor) -> usize {
         let name = message.full_name();
         if let Some(known) = self.messages.iter().position(|known| known.name == name) {
             return known;
         }
         let place = self.messages.len();
-        // It stands there before its fields do: a message may hold itself.
+        // Added before its fields: a message may contain itself.
         self.messages.push(MessageType { name: name.to_owned(), fields: Vec::new() });
         let fields: Vec<Field> = message.fields().map(|field| self.convert_field(&field)).collect();
         self.messages[place].fields = fields;
@@ -122,7 +119,7 @@ impl Schema {
     /// A field of a message by its name.
     ///
     /// # Errors
-    /// The message has none of this name; the sentence lists those that it has.
+    /// The message has no such field; the sentence lists those that it has.
     pub(super) fn find_field(&self, message: usize, name: &str) -> Result<&Field, String> {
         let message = &self.messages[message];
         message.fields.iter().find(|field| field.name == name).ok_or_else(|| {
@@ -131,10 +128,10 @@ impl Schema {
         })
     }
 
-    /// The place that a JSON pointer means in a message.
+    /// The path that a JSON pointer means in a message.
     ///
     /// # Errors
-    /// It leads nowhere, or ends in a list.
+    /// It does not exist, or ends in a list.
     pub(super) fn resolve_path(&self, message: usize, pointer: &str) -> Result<ProtobufPath, String> {
         let (mut hops, mut kind, mut has_zero) = (Vec::new(), FieldType::Message(message), false);
         let mut tokens = pointer.split('/').skip(1).peekable();

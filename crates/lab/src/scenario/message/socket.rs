@@ -1,4 +1,4 @@
-//! Where messages go, and in which language: `[target.socket]`. Refuses to open a connection.
+//! Where messages are sent, and in which format: `[target.socket]`. Opens no connection.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,53 +13,49 @@ use super::schema::{Schema, compile};
 use crate::limits::ENDPOINTS_MAX;
 use crate::report::format::known_names;
 
-/// Where messages go.
+/// Where messages are sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SocketTarget {
-    /// The places that connections are opened to, in turn.
+    /// The endpoints to which connections are opened, in turn.
     pub endpoints: Vec<MessageEndpoint>,
-    /// What is spoken there.
     pub format: MessageFormat,
-    /// What a frame holds that says that something is wrong.
+    /// Where an error frame is marked as one.
     pub error_path: Option<FramePath>,
 }
 
-/// A place that connections are opened to.
+/// An endpoint to which connections are opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageEndpoint {
     /// Host and port.
     pub base: BaseUrl,
-    /// How frames are told apart there.
     pub framing: MessageFraming,
 }
 
-/// How frames are told apart.
+/// How frames are delimited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MessageFraming {
-    /// Each has its length in front of it (protobuf's length-delimited messages).
+    /// Each is preceded by its length (protobuf's length-delimited messages).
     LengthDelimited,
-    /// WebSocket (RFC 6455), asked for at this path.
+    /// WebSocket (RFC 6455), requested at this path.
     WebSocket(Template),
 }
 
-/// What frames are written in.
+/// How frames are written.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MessageFormat {
-    /// Texts of JSON.
     Json,
-    /// Protobuf: the messages that are sent and received.
+    /// Protobuf, with the messages that are sent and received.
     Protobuf {
-        /// All messages.
         schema: Arc<Schema>,
-        /// What is sent, by its place.
+        /// The message that is sent, by its index.
         send: usize,
-        /// What is received, by its place.
+        /// The message that is received, by its index.
         receive: usize,
     },
 }
 
 impl SocketTarget {
-    /// Whether any of its doors speaks TLS.
+    /// Whether any of its endpoints uses TLS.
     pub(crate) fn uses_tls(&self) -> bool {
         self.endpoints.iter().any(|door| door.base.uses_tls)
     }
@@ -91,7 +87,7 @@ impl MessageEndpoint {
     fn read(at: &NodeReader<'_>, names: &TemplateNames) -> Option<Vec<Self>> {
         let text = at.text()?;
         let (scheme, rest) = text.split_once("://").unwrap_or_default();
-        // Only the host is read as one: the path may have names of the run in it.
+        // Only the host is parsed here: the path may contain names of the run.
         let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
         let grammar = match (scheme, path) {
             ("tcp", "") if authority.contains(':') => MessageFraming::LengthDelimited,
@@ -120,7 +116,7 @@ impl MessageEndpoint {
     }
 }
 
-/// One host at each port of a range, where there is one.
+/// One host for each port of a range, if there is one.
 fn expand_ports(authority: &str) -> Vec<String> {
     let range = authority.rsplit_once(':').and_then(|(host, ports)| {
         let (first, last) = ports.split_once('-')?;
@@ -175,7 +171,7 @@ impl MessageFormat {
         Some(Self::Protobuf { schema: Arc::new(schema), send, receive })
     }
 
-    /// A message that a step sends.
+    /// Reads a message that a step sends.
     pub(super) fn read_payload(&self, at: &NodeReader<'_>, names: &TemplateNames) -> Option<MessagePayload> {
         match self {
             Self::Json => Template::read_json(at, names).map(MessagePayload::Json),
@@ -185,7 +181,7 @@ impl MessageFormat {
         }
     }
 
-    /// A place in a frame that comes.
+    /// Reads a path into a received frame.
     pub(super) fn read_frame_path(&self, at: &NodeReader<'_>) -> Option<FramePath> {
         let text = read_pointer(at)?;
         match self {

@@ -1,4 +1,4 @@
-//! Messages as rows: what a scenario says of them, what they become as bytes, and what is wrong with them.
+//! Messages as rows: what a scenario says of them, how they are encoded, and what is wrong with them.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ fn pool() -> prost_reflect::DescriptorPool {
         .unwrap()
 }
 
-/// What the step's message is to another library.
+/// The step's message as another library decodes it.
 fn decoded(step: &str) -> DynamicMessage {
     let scenario = read(&format!("{HEAD}{step}")).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let message = scenario.journeys[0].steps[0].message().unwrap();
@@ -113,7 +113,7 @@ fn messages_inside_of_messages_have_their_lengths() {
     assert_eq!(field(alls.as_list().unwrap()[1].as_message().unwrap(), &["u32"]), Value::U32(7));
 }
 
-/// The complaints about these lines of a step (from line 18 on), or about the head with something replaced.
+/// Compares the errors of these lines of a step (from line 18 on), or of the head with a replacement.
 #[track_caller]
 fn check(replaced: (&str, &str), step: &str, expected: &[&str]) {
     let text = format!("{HEAD}{step}");

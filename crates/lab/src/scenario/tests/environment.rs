@@ -1,5 +1,5 @@
-//! What stands around the load, as rows: targets, faults, observers, feeds, keys, bounds, variables. Each row is a piece
-//! of text beside the good scenario, and what is wrong with it.
+//! What surrounds the load, as rows: targets, faults, observers, feeds, keys, bounds, variables. Each row is a text
+//! added to the valid scenario, and its errors.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
@@ -13,7 +13,7 @@ use crate::limits::{CONNECTIONS_MAX, LAG_P99_MAX, REQUESTS_MAX, WAIT_MAX};
 
 const SPAWN: &str = "url = \"http://127.0.0.1:4000\"\nspawn = [\"x\"]\nready = \"/r\"";
 
-/// The good scenario, whose target is started by the lab, with `text` at its end: the first line of it is line 17.
+/// The valid scenario, whose target is started by the lab, with `text` at its end: the first line of it is line 17.
 fn with_rest(text: &str) -> String {
     GOOD.replace("url = \"http://127.0.0.1:4000\"", SPAWN) + text
 }
@@ -167,7 +167,7 @@ fn mistakes_in_faults() {
     assert!(found.len() == 1 && found[0].starts_with(reserved), "{found:?}");
 }
 
-/// A load of which the text says when it is over, and a fault.
+/// A load whose end the text determines or not, and a fault.
 #[track_caller]
 fn with_fault(load: &str, fault_at: &str, expected: &[&str]) {
     let text = with_rest(&format!("[[fault]]\nat = \"{fault_at}\"\ndo = \"kill\"\n"));
@@ -190,7 +190,7 @@ fn a_fault_after_the_load_is_a_mistake() {
     with_fault(rate, "2999ms", &[]);
     with_fault("after = \"1s\"\narrivals = { rate = 50, for = \"3s\" }", "3999ms", &[]);
     with_fault("arrivals = { ramp = { from = 1, to = 9 }, for = \"3s\" }", "4s", &[&late("4s", "3s")]);
-    // How long these take is for the target to say.
+    // The target decides how long these take.
     with_fault("arrivals = { batch = 2 }", "30s", &[]);
     with_fault("arrivals = { edge = { from = 1, to = 2, overload = { backlog = true } } }", "30s", &[]);
 }
@@ -274,7 +274,7 @@ fn feeds_and_keys() {
 
 #[test]
 fn mistakes_in_feeds_and_keys() {
-    // A template that uses what could not be read is not blamed as well.
+    // A template that uses what could not be read causes no further error.
     check(
         "body = \"{{feed.u.a}} {{key.k}}\"\n[feed.u]\nfile = \"u.txt\"\norder = \"up\"\n[key.k]\ncount = 0\nzipf = 0\n",
         &[

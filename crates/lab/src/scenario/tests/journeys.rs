@@ -1,4 +1,4 @@
-//! Steps that are taken again, that wait, and what runs beside a journey: what can be said of them, and what cannot.
+//! Repeated steps, long polls and background loops: what a scenario may say of them, and what it may not.
 
 use super::{complaints, read};
 use crate::aggregate::known_figures;
@@ -27,7 +27,7 @@ fn journey(rest: &str) -> Journey {
     read(&format!("{HEAD}{rest}"), &[]).unwrap().journeys.remove(0)
 }
 
-/// The complaints about these lines behind the first step, by line from there.
+/// Compares the errors of these lines after the first step, by line from there.
 #[track_caller]
 fn check(rest: &str, expected: &[&str]) {
     let found = complaints(&format!("{HEAD}{rest}"));

@@ -1,4 +1,4 @@
-//! Scenarios as rows: a text and what is wrong with it; a setting and what it changes.
+//! Scenarios as rows: a text and its errors; a setting and what it changes.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ mod phases;
 mod reference;
 mod templates;
 
-/// The smallest scenario that is right.
+/// The smallest valid scenario.
 const GOOD: &str = r#"format = 1
 name = "t"
 summary = "A trial"
@@ -50,7 +50,7 @@ fn complaints(text: &str) -> Vec<String> {
     read(text, &[]).err().unwrap_or_default().lines().map(str::to_owned).collect()
 }
 
-/// Replaces `from` by `to` in the good scenario with work, and compares every complaint.
+/// Replaces `from` by `to` in the valid scenario with work, and compares every error.
 #[track_caller]
 fn check(from: &str, to: &str, expected: &[&str]) {
     let good = format!("{GOOD}{WORK}");
@@ -292,7 +292,7 @@ fn settings_change_variables_and_any_key() {
         ),
     ];
     for (setting, complaint) in wrong {
-        // A variable's complaint stands where it is used, so its line is the file's.
+        // The error about a variable has the line where it is used.
         let found = batch(&[setting]).unwrap_err();
         assert_eq!(
             found.split_once("`").map(|(_, rest)| rest),

@@ -13,7 +13,7 @@ fn with(phase: &str) -> String {
     GOOD.replace(OPEN, phase)
 }
 
-/// A phase that holds connections, and what the next one says beside its own.
+/// A phase that holds connections, and the additional keys of the next one.
 fn levels(second: &str) -> String {
     let first = "arrivals = { hold = { connections = 20, open_per_s = 10 }, for = \"1s\" }";
     with(&format!("{first}\njourney = \"j\"\n[[phase]]\nname = \"q\"\n{second}"))
@@ -25,7 +25,7 @@ const HIGHER: &str = "arrivals = { hold = { connections = 50, open_per_s = 10, o
 fn a_phase_goes_on_with_the_connections_of_an_earlier_one() {
     let read = read(&levels(&format!("{HIGHER}\nkeeps = \"p\"")), &[]).unwrap();
     let LoadProfile::Hold { opening, connections, .. } = read.phases[1].load_profile else { panic!() };
-    // Only those that are missing take their time.
+    // Only the missing connections take time.
     assert_eq!(
         (opening.inherited, opening.new_connections(connections), opening.planned_duration(connections)),
         (20, 30, s(3))
@@ -82,7 +82,7 @@ fn connections_are_left_to_one_that_would_have_opened_the_same() {
     check_keeps(&other, &["`phase.r.keeps` is \"q\", which must hold connections and have no `at` of its own"]);
 }
 
-/// What a level says that would have to open all of its connections.
+/// The error of a level that would have to open all of its connections.
 const LONGER: &str =
     "`phase.q.arrivals.hold.open_within` must be longer than the 5.0 s that it takes to begin all of them";
 
@@ -117,7 +117,7 @@ fn open_loads() {
     open("{ rate = 2.5, for = \"4s\" }", &LoadProfile::Rate { rate_per_s: 2.5, lasting: s(4) }, Some(10), s(4));
     let ramp = LoadProfile::Ramp { from_per_s: 0.0, to_per_s: 10.0, lasting: s(4) };
     open("{ ramp = { from = 0, to = 10 }, for = \"4s\" }", &ramp, Some(20), s(4));
-    // Far more than ever come: the mean of 100, eight standard deviations, and 16.
+    // Far more than ever arrive: the mean of 100, eight standard deviations, and 16.
     open("{ poisson = 25, for = \"4s\" }", &LoadProfile::Poisson { rate_per_s: 25.0, lasting: s(4) }, Some(196), s(4));
 }
 
@@ -194,7 +194,7 @@ fn reconnecting() {
     assert_eq!(read("reconnect = \"request\""), Reconnect::Request);
 }
 
-/// A load (line 8) and what is wrong with it, after the path of its phase.
+/// A load (line 8) and its errors, after the path of its phase.
 #[track_caller]
 fn wrong(load: &str, expected: &[&str]) {
     let closed = ["clients", "ladder", "hold ="].iter().any(|kind| load.starts_with(&format!("{{ {kind}")));
@@ -319,7 +319,7 @@ fn mistakes_beside_the_load() {
         "arrivals = { clients = 3, requests = 1 }\nin_flight_max = 3",
         &["line 9: `phase.p.in_flight_max` is for open loops alone: clients and held connections bound themselves"],
     );
-    // A load that cannot be read is no reason for a second complaint.
+    // A load that cannot be read causes no second error.
     phase(
         "arrivals = { clients = 3 }",
         &[

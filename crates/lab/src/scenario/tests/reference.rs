@@ -1,5 +1,5 @@
-//! The reference of the format against the reader: every example is right, every key that the reader knows stands in
-//! an example and in the text, and so does every word that it takes.
+//! The reference of the format against the reader: every example is valid, every key that the reader knows is in an
+//! example and in the text, and so is every word that it accepts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ const FILES: [(&str, &str); 2] = [
     ("hunt.proto", include_str!("../../../../wire/proto/hunt.proto")),
 ];
 
-/// What an example leaves out.
+/// What examples leave out.
 const REST: [(&str, &str); 3] = [
     ("target", "[target]\nurl = \"http://127.0.0.1:8080\"\n"),
     (
@@ -26,7 +26,7 @@ const REST: [(&str, &str); 3] = [
     ("journey", "[[journey]]\nname = \"visit\"\n[[journey.step]]\nrequest = \"GET /\"\n"),
 ];
 
-/// The reference without its examples, and each of these with its line.
+/// The reference without its examples, and each example with its line.
 fn text_and_examples() -> (String, Vec<(usize, String)>) {
     let (mut prose, mut examples, mut inside) = (String::new(), Vec::new(), false);
     for (number, line) in (1..).zip(REFERENCE.lines()) {
@@ -68,8 +68,8 @@ fn every_example_is_right() {
     }
 }
 
-/// The keys that each table may have, and those of them that an example uses. The list of all its keys tells a table
-/// from the others. A table is only read where the key that leads to it is used: so none is left out.
+/// The keys that each table may have, and those of them that an example uses. A table is identified by the list of all
+/// its keys. A table is only read if the key that leads to it is used, so none is left out.
 fn known_and_used() -> BTreeMap<Vec<&'static str>, BTreeSet<&'static str>> {
     let mut tables: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for (_, example) in text_and_examples().1 {

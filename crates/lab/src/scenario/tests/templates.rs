@@ -240,7 +240,7 @@ fn what_the_run_knows_can_be_filled_in_beforehand() {
     let request = bound.steps[0].request().unwrap();
     assert_eq!(request.path.as_constant(), Some("/r/\"T\""));
     assert_eq!(request.headers[0].1.as_constant(), Some("\"T\""));
-    // What the journey keeps by itself counts, although the setup kept the same name.
+    // The value that the journey keeps itself counts, although the setup kept the same name.
     let kept = [("id".to_owned(), "new".to_owned())];
     let draw = Some(ArrivalContext { run_id: "r", load_step: 0, index: 5, seed: 1, round: 0, message_number: 0 });
     for steps in [&bound.steps, &scenario.journeys[0].steps] {

@@ -1,22 +1,20 @@
-//! The faults of a scenario as one list of moments. PURE. Refuses to carry anything out.
+//! The faults of a scenario as one list of moments. PURE. Carries nothing out.
 
 use std::time::Duration;
 
 use crate::scenario::{Fault, FaultAction};
 
-/// Something to do to a process at a moment.
+/// An action on a process at a moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduledFault {
     /// From the start of the plan.
     pub at: Duration,
-    /// To whom.
     pub process: String,
-    /// What.
     pub action: FaultAction,
 }
 
-/// Every fault as its order, and one for its end where it lasts for a time, by moment. A stopped process goes on,
-/// one that was killed or told to end starts again.
+/// Every fault as an action, plus one for its end if it has a duration, ordered by moment. At the end, a stopped
+/// process continues, and one that was killed or terminated is started again.
 #[must_use]
 pub fn fault_schedule(faults: &[Fault]) -> Vec<ScheduledFault> {
     let mut all: Vec<ScheduledFault> = faults.iter().flat_map(scheduled_actions).collect();
@@ -35,7 +33,7 @@ fn scheduled_actions(fault: &Fault) -> impl Iterator<Item = ScheduledFault> + us
     [Some(order(fault.at, fault.action)), end].into_iter().flatten()
 }
 
-/// The word that stands in records.
+/// The name of the action in records.
 pub(super) fn action_name(act: FaultAction) -> &'static str {
     match act {
         FaultAction::Kill => "kill",
@@ -72,7 +70,7 @@ mod tests {
         check(&[(9, FaultAction::Restart, Some(2))], &[(9, "restart")]);
         let two = [(9, FaultAction::Stop, Some(5)), (1, FaultAction::Kill, Some(10))];
         check(&two, &[(1, "kill"), (9, "stop"), (11, "restart"), (14, "continue")]);
-        // Of one moment, what was written first comes first.
+        // Of actions at one moment, the one written first comes first.
         check(
             &[(5, FaultAction::Continue, None), (2, FaultAction::Stop, Some(3))],
             &[(2, "stop"), (5, "continue"), (5, "continue")],

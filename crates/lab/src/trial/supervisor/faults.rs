@@ -1,6 +1,6 @@
-//! Faults: orders of the scenario to its own processes, carried out at their moments beside the load. A death that
-//! was ordered is none; a restart is seen through until the process is ready again. Refuses to know what the load
-//! makes of it.
+//! Faults: actions of the scenario on its own processes, carried out at their moments while the load runs. An exit that
+//! a fault caused is not a failure; a restart is followed until the process is ready again. Does not know the effect on
+//! the load.
 
 use std::process::ExitStatus;
 
@@ -18,15 +18,15 @@ use crate::record::timeline::FaultRow;
 use crate::report::format::first_few;
 use crate::scenario::FaultAction;
 
-/// A part of a restart that goes on beside everything else, done. Members and faults are known by their places.
+/// A finished step of a restart that runs in the background. Processes and faults are given by their indices.
 pub(super) enum RestartEvent {
-    /// The old process has gone, and its group.
+    /// The old process and its group are gone.
     OldProcessGone { member: usize, fault: usize },
     /// The new process is ready, or was not in time.
     Ready { member: usize, fault: usize, outcome: Result<(), String> },
 }
 
-/// What wakes the fleet.
+/// What wakes the supervisor.
 enum SupervisorEvent {
     Exited(usize, ExitStatus),
     Restart(RestartEvent),
@@ -34,25 +34,25 @@ enum SupervisorEvent {
     KillDue,
 }
 
-/// How far an order has come.
+/// The progress of a fault.
 enum FaultProgress {
     Done,
-    /// A restart, of which more will be heard.
+    /// A restart that is not finished.
     Pending,
 }
 
 impl ProcessSupervisor {
-    /// Whether all orders are for processes that the lab started: of others it knows no command and no group.
+    /// Checks that all faults are on processes that the lab started: of others it knows neither command nor group.
     ///
     /// # Errors
-    /// The first one that is not, and whom there is to order.
+    /// The first fault that is not, with the processes that the lab did start.
     pub fn check_faults(&self, orders: &[ScheduledFault]) -> Result<(), TrialError> {
         orders.iter().try_for_each(|order| self.index_of(&order.process).map(drop)).map_err(TrialError)
     }
 
-    /// Carries every order out at its moment after `start`, and sees restarts through. Ends only with a failure: a
-    /// process has ended without an order, or did not come back after one. Each order is told once, when it is done
-    /// or cannot be.
+    /// Carries every fault out at its moment after `start`, and follows restarts to their end. Returns only with a
+    /// failure: a process has exited without a fault, or did not come back after one. Each fault is recorded once, when
+    /// it is done or cannot be done.
     pub async fn supervise(
         &mut self,
         start: Instant,
@@ -77,14 +77,14 @@ impl ProcessSupervisor {
         }
     }
 
-    /// Every order that was carried out until now, or could not be.
+    /// Every fault that was carried out until now, or could not be.
     #[must_use]
     pub fn fault_rows(&self) -> &[FaultRow] {
         &self.fault_rows
     }
 
-    /// The run is over at `now_s`, for the reason `why`: gives those of all its orders that were never carried out, or not
-    /// seen through. To be called once, with the orders that were supervised.
+    /// The run is over at `now_s`, for the reason `why`: returns the faults that were never carried out, or not
+    /// followed to their end. Call it once, with the faults that were supervised.
     pub fn close_pending_faults(&mut self, orders: &[ScheduledFault], now_s: f64, why: &str) -> Vec<FaultRow> {
         let missed = orders.iter().skip(self.fault_rows.len());
         let missed = missed.map(|order| FaultRow { t_s: now_s, failed: Some(why.to_owned()), ..fault_row(order) });
@@ -98,7 +98,7 @@ impl ProcessSupervisor {
         unfinished.chain(missed).collect()
     }
 
-    /// Processes that a fault ended or stopped, and none brought back, each in a sentence.
+    /// Processes that a fault ended or stopped and that were not brought back, each in a sentence.
     pub fn down_processes(&mut self) -> Vec<String> {
         let mut last: Vec<FaultRow> = Vec::new();
         for row in self.fault_rows.iter().filter(|row| row.failed.is_none() || row.pid_after.is_some()) {
@@ -118,7 +118,6 @@ impl ProcessSupervisor {
         last.into_iter().filter_map(told).collect()
     }
 
-    /// Whether a process still runs.
     fn is_running(&mut self, process: &str) -> bool {
         let found = self.processes.iter_mut().find(|member| member.name() == process);
         let running = found.and_then(|member| member.running.as_mut());
@@ -137,7 +136,7 @@ impl ProcessSupervisor {
         }
     }
 
-    /// What was told to end has ended. What was not is a failure.
+    /// Handles an exit: expected if a fault caused it, else a failure.
     fn handle_exit(&mut self, place: usize, status: ExitStatus) -> Option<String> {
         let member = &mut self.processes[place];
         match member.running.as_ref()?.intent {
@@ -185,7 +184,7 @@ impl ProcessSupervisor {
         self.fault_rows[fault].failed.clone()
     }
 
-    /// What an order could not do is told. It is a failure where a process stays down for it.
+    /// What a fault could not do is recorded. It is a failure if a process stays down because of it.
     fn apply_fault(
         &mut self,
         order: &ScheduledFault,
@@ -247,7 +246,7 @@ impl ProcessSupervisor {
         Ok(if order.action == FaultAction::Restart { FaultProgress::Pending } else { FaultProgress::Done })
     }
 
-    /// The same command again, and its readiness awaited beside everything else.
+    /// Starts the same command again, and awaits its readiness in the background.
     fn restart(&mut self, place: usize, fault: usize) -> Result<FaultProgress, String> {
         let member = &mut self.processes[place];
         let running = member.command.spawn();
@@ -290,7 +289,7 @@ impl ProcessSupervisor {
     }
 }
 
-/// What is known of an order before it is carried out.
+/// What is known of a fault before it is carried out.
 fn fault_row(order: &ScheduledFault) -> FaultRow {
     FaultRow {
         planned_s: round(order.at.as_secs_f64()),
@@ -305,7 +304,7 @@ async fn next_restart_event(errands: &mut JoinSet<RestartEvent>) -> RestartEvent
         match errands.join_next().await {
             Some(Ok(errand)) => return errand,
             Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            // It was dropped.
+            // The step was cancelled.
             Some(Err(_)) => {}
             None => std::future::pending().await,
         }

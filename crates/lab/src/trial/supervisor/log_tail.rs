@@ -1,4 +1,4 @@
-//! The end of a process's log, for whoever must find out why it failed. Refuses to read more of it.
+//! The end of a process's log, quoted when the process fails. Reads no more of it.
 
 use std::fmt;
 use std::fs::File;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 /// Lines of a log that an error message quotes.
 const TAIL_LINES: usize = 10;
 
-/// Bytes at the end of a log in which those lines are looked for.
+/// Bytes at the end of a log in which those lines are searched.
 const TAIL_BYTES: u64 = 4096;
 
-/// The last lines of a log, ready to stand at the end of a message.
+/// The last lines of a log, formatted for the end of a message.
 pub(super) struct LogTail {
     log: PathBuf,
     lines: Vec<String>,
@@ -33,7 +33,7 @@ impl fmt::Display for LogTail {
     }
 }
 
-/// Reads the end of a log; of one that cannot be read it is empty.
+/// Reads the end of a log; empty if the log cannot be read.
 pub(super) fn read_tail(log: &Path) -> LogTail {
     let read = || -> std::io::Result<String> {
         let mut file = File::open(log)?;

@@ -1,4 +1,4 @@
-//! One process that the trial started: whether it runs, what is to become of it, and its group. Refuses to know why.
+//! One process that the trial started: whether it runs, what it is meant to do next, and its group. Does not know why.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -14,40 +14,39 @@ use tokio::time::Instant;
 use super::log_tail::read_tail;
 use super::process_spec::{ProcessSpec, SpawnCommand};
 
-/// How long killed processes may take to be gone.
+/// How long killed processes may take to exit.
 const GROUP_KILL_WITHIN: Duration = Duration::from_millis(500);
 
-/// From one look at a killed group to the next.
+/// The interval between checks of a killed group.
 const GROUP_KILL_POLL_EVERY: Duration = Duration::from_millis(5);
 
-/// A process that the lab starts.
 pub(super) struct ManagedProcess {
     pub(super) spec: ProcessSpec,
     pub(super) command: SpawnCommand,
     /// None while it is down.
     pub(super) running: Option<RunningProcess>,
-    /// What goes on for its restart: the old group ends, or the new process becomes ready.
+    /// The current step of its restart: the old group exits, or the new process becomes ready.
     pub(super) restart_task: Option<AbortHandle>,
 }
 
-/// A process with its group. Dropping it kills what is left of the group.
+/// A process with its group. Dropping it kills the rest of the group.
 #[derive(Debug)]
 pub(super) struct RunningProcess {
     pub(super) child: Child,
     pub(super) pid: u32,
-    /// The process group that the child leads, until it has been swept.
+    /// The process group that the child leads, until the group has been killed.
     pub(super) group: Option<Pid>,
     pub(super) intent: Intent,
 }
 
-/// What is to become of a running process.
+/// What is intended for a running process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Intent {
-    /// It stays until the end of the trial; its own end is a failure.
+    /// It runs until the end of the trial; its own exit is a failure.
     KeepRunning,
-    /// The scenario told it to end.
+    /// The scenario terminated it.
     Exit,
-    /// It ends to be started again. What does not end by then is killed.
+    /// It exits to be started again. If it is still running by then, it is killed.
     Restart { fault: usize, kill_at: Instant },
 }
 
@@ -56,7 +55,7 @@ impl ManagedProcess {
         &self.spec.name
     }
 
-    /// A sentence about a process that has ended without being told to.
+    /// A sentence about a process that has exited without being terminated.
     pub(super) fn unexpected_exit(&mut self) -> Option<String> {
         let running = self.running.as_mut().filter(|running| running.intent == Intent::KeepRunning)?;
         let status = running.child.try_wait().ok()??;
@@ -71,14 +70,14 @@ impl ManagedProcess {
         }
     }
 
-    /// What was going on for its restart is pointless now.
+    /// Cancels the current step of its restart.
     pub(super) fn cancel_restart(&mut self) {
         if let Some(errand) = self.restart_task.take() {
             errand.abort();
         }
     }
 
-    /// When it is to be killed, if it ends for a restart and takes too long.
+    /// When it is to be killed, if it exits for a restart and takes too long.
     pub(super) fn kill_at(&self) -> Option<Instant> {
         match self.running.as_ref()?.intent {
             Intent::Restart { kill_at, .. } => Some(kill_at),
@@ -86,7 +85,7 @@ impl ManagedProcess {
         }
     }
 
-    /// Whether its old process is still ending for a restart.
+    /// Whether its old process is still exiting for a restart.
     pub(super) fn is_restarting(&self) -> bool {
         match &self.running {
             Some(running) => matches!(running.intent, Intent::Restart { .. }),
@@ -98,13 +97,13 @@ impl ManagedProcess {
         let Some(running) = &mut self.running else { return Poll::Pending };
         match pin!(running.child.wait()).poll(cx) {
             Poll::Ready(Ok(status)) => Poll::Ready(status),
-            // A status that the system keeps to itself never comes.
+            // If the status cannot be read, it never arrives.
             Poll::Ready(Err(_)) | Poll::Pending => Poll::Pending,
         }
     }
 }
 
-/// Waits until one of the running processes has ended, and says which. May be dropped and called again.
+/// Waits until one of the running processes has exited, and returns which. May be dropped and called again.
 pub(super) async fn next_exit(members: &mut [ManagedProcess]) -> (usize, ExitStatus) {
     poll_fn(|cx| {
         let ended = members.iter_mut().enumerate().find_map(|(place, member)| match member.poll_exit(cx) {
@@ -117,15 +116,15 @@ pub(super) async fn next_exit(members: &mut [ManagedProcess]) -> (usize, ExitSta
 }
 
 impl RunningProcess {
-    /// Signals the whole group, unless it has been swept: from then on its id may belong to somebody else.
+    /// Signals the whole group, unless it has been killed: from then on its id may belong to another process.
     pub(super) fn signal(&self, signal: Signal) {
         if let Some(group) = self.group {
-            // All of it may have ended in this moment.
+            // The whole group may have exited at this moment.
             let _ = kill_process_group(group, signal);
         }
     }
 
-    /// The scenario ends it.
+    /// The scenario terminates it.
     pub(super) fn end_with(&mut self, signal: Signal) {
         self.intent = Intent::Exit;
         self.signal(signal);
@@ -137,14 +136,14 @@ impl RunningProcess {
         }
     }
 
-    /// Asks the group to end. A stopped process hears that only when it goes on.
+    /// Asks the group to exit. A stopped process receives the signal only once it continues.
     pub(super) fn terminate(&self) {
         self.signal(Signal::TERM);
         self.signal(Signal::CONT);
     }
 
-    /// Kills what is left of the group after its leader has ended, and waits until that is gone. Dead processes
-    /// that nobody collects keep a group alive, so the wait is bounded.
+    /// Kills the rest of the group after its leader has exited, and waits until the group is gone. Zombies that are not
+    /// reaped keep a group alive, so the wait is bounded.
     pub(super) async fn kill_group(mut self) {
         self.signal(Signal::KILL);
         let deadline = Instant::now() + GROUP_KILL_WITHIN;

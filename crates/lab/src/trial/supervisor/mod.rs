@@ -1,9 +1,9 @@
-//! The processes that a trial starts: awaited, watched, stopped and started again where the scenario says so, and
-//! ended in every way out. Each leads a process group of its own, so that a Ctrl-C reaches the lab alone and the lab
-//! ends them in order. With a [`Guard`] they also end when the lab is killed. Refuses to know what they do.
+//! The processes that a trial starts: awaited, watched, stopped and restarted as the scenario says, and ended however
+//! the trial ends. Each leads its own process group, so that a Ctrl-C reaches only the lab, which then ends them in
+//! order. With a [`Guard`] they also end when the lab is killed. Does not know what they do.
 //!
-//! Everything is started on the thread that calls, and guarded processes end with that thread: the lab's fleet
-//! belongs to its main thread.
+//! Everything is started on the calling thread, and guarded processes end with that thread: the supervisor belongs to
+//! the lab's main thread.
 
 mod fault_schedule;
 mod faults;
@@ -37,24 +37,24 @@ use rustix::process::Signal;
 /// Names of running processes with their process ids.
 pub type ProcessList = Vec<(String, u32)>;
 
-/// Started processes. Dropping it kills what still runs.
+/// Started processes. Dropping it kills those that still run.
 #[derive(Default)]
 pub struct ProcessSupervisor {
     processes: Vec<ManagedProcess>,
     guard: Option<Guard>,
-    /// Behind the members, because they go first.
+    /// After the members, because those are dropped first.
     trial_cgroup: Option<TrialCgroup>,
     cgroups: Option<TargetCgroups>,
     limits: LimitState,
     process_list: watch::Sender<ProcessList>,
-    /// Every order that was carried out, or could not be.
+    /// Every fault that was carried out, or could not be.
     fault_rows: Vec<FaultRow>,
-    /// Those of them, by place, that have begun and of which more will be heard.
+    /// The indices of those that have begun and are not finished.
     pending_faults: Vec<usize>,
     restart_tasks: JoinSet<RestartEvent>,
 }
 
-/// What the target may use, and what came of it.
+/// The target's limits, and what they did.
 #[derive(Default)]
 struct LimitState {
     process_limits: ProcessLimits,
@@ -63,13 +63,13 @@ struct LimitState {
 }
 
 impl ProcessSupervisor {
-    /// A fleet whose processes are started through a guard.
+    /// A supervisor that starts processes through a guard.
     #[must_use]
     pub fn with_guard(guard: Guard) -> Self {
         Self { guard: Some(guard), ..Self::default() }
     }
 
-    /// Holds the target within limits; to be called before it is started.
+    /// Applies limits to the target; call it before the target is started.
     ///
     /// # Errors
     /// The sentence that says what this machine lacks, and what to do.
@@ -88,9 +88,9 @@ impl ProcessSupervisor {
         Ok(())
     }
 
-    /// Has everything that the scenario starts end with the lab, however the lab ends; to be called before it is started,
-    /// and after [`ProcessSupervisor::apply_limits`]. Gives the sentence that says what would stay behind, where this machine does not allow
-    /// it.
+    /// Makes everything that the scenario starts end with the lab, however the lab ends; call it before anything is
+    /// started, and after [`ProcessSupervisor::apply_limits`]. If this machine does not allow it, returns the sentence
+    /// that says what would be left running.
     #[must_use]
     pub fn create_trial_cgroup(&mut self, scenario: &Scenario, run: &str) -> Option<String> {
         let starts = scenario.target.spawn.is_some() || scenario.helpers.iter().any(|helper| helper.spawn.is_some());
@@ -98,7 +98,7 @@ impl ProcessSupervisor {
         let limited = self.cgroups.as_ref().map_or_else(Vec::new, TargetCgroups::unified);
         match TrialCgroup::create(run, guard, &limited) {
             Ok(together) => {
-                // A process is in one group of the second interface alone.
+                // In cgroup v2 a process belongs to exactly one group.
                 if limited.is_empty() {
                     self.limits.process_limits.groups.push(together.procs());
                 }
@@ -113,24 +113,23 @@ impl ProcessSupervisor {
         }
     }
 
-    /// The limits that the target is held within.
     #[must_use]
     pub fn limits_applied(&self) -> Option<&LimitsApplied> {
         self.limits.applied.as_ref()
     }
 
-    /// What the limits did to the target until now, or until it was stopped.
+    /// What the limits have done to the target until now, or until it was stopped.
     #[must_use]
     pub fn limit_stats(&self) -> Option<LimitStats> {
         self.cgroups.as_ref().map(TargetCgroups::stats).or(self.limits.stats)
     }
 
-    /// Starts what the scenario starts, and waits until everything that it needs is ready. What the scenario does
-    /// not start must be there at once.
+    /// Starts what the scenario starts, and waits until everything that it needs is ready. What the scenario does not
+    /// start must be reachable at once.
     ///
     /// # Errors
-    /// A port is taken, a program does not start, ends early or is not ready in time; nobody listens where a
-    /// service should run already. What was started is stopped by dropping the fleet.
+    /// A port is taken; a program does not start, exits early or is not ready in time; no process listens where a
+    /// service should already run. Started processes are stopped by dropping the supervisor.
     pub async fn start(&mut self, scenario: &Scenario, scope: &Scope<'_>, dir: &Path) -> Result<(), TrialError> {
         for helper in &scenario.helpers {
             let advice = format!(
@@ -212,7 +211,7 @@ impl ProcessSupervisor {
         outcome.map_err(|why| TrialError(not_ready_message(recipe, &why)))
     }
 
-    /// Names and process ids of what runs.
+    /// Names and process ids of running processes.
     pub fn pids(&self) -> impl Iterator<Item = (&str, u32)> {
         let running = self.processes.iter().filter_map(|member| Some((member, member.running.as_ref()?)));
         running.map(|(member, running)| (member.name(), running.pid))
@@ -229,18 +228,18 @@ impl ProcessSupervisor {
         self.process_list.send_replace(roster);
     }
 
-    /// A sentence about the first process that has ended by itself, if one has.
+    /// A sentence about the first process that has exited by itself, if one has.
     pub fn unexpected_exit(&mut self) -> Option<String> {
         self.processes.iter_mut().find_map(ManagedProcess::unexpected_exit)
     }
 
-    /// Waits until a process ends by itself. What the scenario ended does not count.
+    /// Waits until a process exits by itself. Exits that the scenario caused do not count.
     pub async fn await_unexpected_exit(&mut self) -> String {
         self.supervise(Instant::now(), &[], &mut |_| {}).await
     }
 
-    /// Stops everything, the last first: SIGTERM, and SIGKILL for what does not end in time and for whatever the
-    /// ended ones leave behind.
+    /// Stops everything, the last first: SIGTERM, then SIGKILL for what does not exit in time and for the remaining
+    /// members of their groups.
     pub async fn stop(&mut self) {
         self.restart_tasks.shutdown().await;
         for running in self.processes.iter().rev().filter_map(|member| member.running.as_ref()) {

@@ -1,5 +1,5 @@
-//! How a process is started: everything that the scenario says about it, filled in once, so that it can be started
-//! again exactly as before. Refuses to watch what it started.
+//! How a process is started: everything that the scenario says about it, filled in once, so that it can be restarted
+//! exactly as before. Does not watch what it started.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -19,7 +19,7 @@ use crate::trial::TrialError;
 /// The word that means the running executable.
 const OWN_PROGRAM: &str = "gauntlet";
 
-/// Something that the trial needs, and how to start it where it does not run already. It can hold secrets, so it is
+/// A process that the trial needs, and how to start it if it is not already running. It can hold secrets, so it is
 /// never printed.
 #[derive(Clone)]
 pub(super) struct ProcessSpec {
@@ -30,7 +30,7 @@ pub(super) struct ProcessSpec {
     pub(super) command: Option<SpawnCommand>,
 }
 
-/// A program, its arguments and its surroundings.
+/// A program, its arguments and its environment.
 #[derive(Clone)]
 pub(super) struct SpawnCommand {
     argv: Vec<OsString>,
@@ -39,7 +39,7 @@ pub(super) struct SpawnCommand {
 }
 
 impl SpawnCommand {
-    /// Fills the command in. With a guard, the program's life is bound to the lab's and it is held within the bounds.
+    /// Fills the command in. With a guard, the program ends with the lab and is held within the limits.
     pub(super) fn new(
         command: &Command,
         scope: &Scope<'_>,
@@ -63,7 +63,7 @@ impl SpawnCommand {
         Ok(Self { argv: words, env, log })
     }
 
-    /// Starts it as the leader of a process group of its own. Its output goes behind what the log holds already.
+    /// Starts it as the leader of its own process group. Its output is appended to the log.
     pub(super) fn spawn(&self) -> Result<RunningProcess, String> {
         let (program, arguments) = self.argv.split_first().ok_or("its command is empty")?;
         let append = File::options().append(true).create(true).open(&self.log);
@@ -79,7 +79,7 @@ impl SpawnCommand {
     }
 }
 
-/// A port that somebody listens on already would make a stranger look ready.
+/// If another process already listens on the port, that process would look ready.
 pub(super) fn check_port_free(recipe: &ProcessSpec, advice: &str) -> Result<(), TrialError> {
     let BaseUrl { host, port, .. } = &recipe.base;
     match TcpListener::bind((host.as_str(), *port)) {

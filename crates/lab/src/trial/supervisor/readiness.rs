@@ -1,4 +1,4 @@
-//! Waiting until a service says that it can take requests. Refuses to know who started it.
+//! Waits until a service reports that it can take requests. Does not know what started it.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use tokio::time::Instant;
 use crate::generator::{ControlClient, ControlRequest};
 use crate::scenario::BaseUrl;
 
-/// From one look to the next: also how exactly the moment is known at which a restarted service was ready again.
+/// The interval between probes; also the resolution of the moment at which a restarted service was ready again.
 const PROBE_EVERY: Duration = Duration::from_millis(20);
 
-/// How long one look may take.
+/// The timeout of one probe.
 const PROBE_WITHIN: Duration = Duration::from_secs(2);
 
-/// Asks until the path answers 2xx.
+/// Probes until the path answers 2xx.
 ///
 /// # Errors
-/// What it answered last, or why it did not, when the time is over.
+/// The last response or failure, when the time is over.
 pub(super) async fn await_ready(base: &BaseUrl, path: &str, within: Duration) -> Result<(), String> {
     let url = format!("{}{path}", base.url());
     let deadline = Instant::now() + within;
