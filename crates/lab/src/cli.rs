@@ -1,5 +1,5 @@
-//! The command line of a trial: from arguments to an exit code. Knows files, signals and the terminal, so that
-//! the rest does not have to.
+//! The command line of a trial: from arguments to an exit code. Handles files, signals and the terminal, so that the
+//! other modules do not have to.
 //!
 //! Exit codes: 0 passed · 1 could not run · 2 usage · 3 a gate failed · 4 void · 130 interrupted.
 
@@ -69,22 +69,22 @@ pub struct RunArgs {
 
 /// Why there is no finished trial.
 pub(crate) enum CliError {
-    /// What was typed cannot be meant.
+    /// The arguments are invalid.
     Usage(String),
-    /// It could not be carried out.
+    /// The trial could not be carried out.
     TrialError(String),
-    /// A second signal ended it at once: where what was recorded stands, if anything was.
+    /// A second signal aborted it: the directory of what was recorded, if anything was.
     Aborted(Option<PathBuf>),
 }
 
-/// Carries trials out, one after another, and hears signals meanwhile and between them.
+/// Runs trials one after another, and handles signals during and between them.
 pub(crate) struct TrialRunner {
     runtime: Runtime,
     signals: ShutdownSignals,
     program: String,
 }
 
-/// Runs a trial and says on the terminal what it showed. The record names `program`, its version and commit.
+/// Runs a trial and prints its result on the terminal. The record names `program`, its version and commit.
 #[must_use]
 pub fn run(args: RunArgs, program: &str) -> ExitCode {
     if args.list {
@@ -117,7 +117,6 @@ pub fn run(args: RunArgs, program: &str) -> ExitCode {
 }
 
 impl CliError {
-    /// Says it on the terminal.
     fn print_and_exit(self) -> ExitCode {
         match self {
             Self::Usage(message) => exit_with(EXIT_USAGE, &message),
@@ -138,7 +137,7 @@ fn check_target_allowed(scenario: &Scenario, i_may_load: &[String]) -> Result<()
     Ok(())
 }
 
-/// What `--check` answers for a scenario without a mistake.
+/// What `--check` prints for a valid scenario.
 fn check_summary(scenario: &Scenario) -> String {
     let count = |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
     let gates = count_gates(scenario);
@@ -157,7 +156,7 @@ fn check_summary(scenario: &Scenario) -> String {
 }
 
 impl TrialRunner {
-    /// Begins to listen for signals.
+    /// Starts to handle signals.
     pub(crate) fn new(program: &str) -> Result<Self, CliError> {
         // One thread: the lab shares the machine with what it measures.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -167,7 +166,7 @@ impl TrialRunner {
         Ok(Self { runtime, signals, program: program.to_owned() })
     }
 
-    /// Checks the scenario of these arguments and puts the target through it.
+    /// Checks the scenario of these arguments and runs the trial.
     pub(crate) fn run(&mut self, args: RunArgs) -> Result<FinishedTrial, CliError> {
         let AssembledTrial { document, scenario, feeds } = assemble(&args)?;
         let (interrupt, interrupted) = watch::channel(false);
@@ -195,15 +194,15 @@ impl TrialRunner {
     }
 }
 
-/// What the arguments mean, checked: nothing has been sent.
+/// The validated trial of the arguments: nothing has been sent.
 pub(crate) struct AssembledTrial {
     document: Document,
     pub(crate) scenario: Scenario,
-    /// The rows of its feeds, in their order.
+    /// The rows of its feeds, in order.
     feeds: Vec<FeedRows>,
 }
 
-/// The scenario of these arguments, with everything set that they set, its free ports found and its files read.
+/// The scenario of these arguments, with their settings, its free ports found and its files read.
 pub(crate) fn assemble(args: &RunArgs) -> Result<AssembledTrial, CliError> {
     let name = args.scenario.as_deref().unwrap_or_default();
     let text = scenario_text(name)?;
@@ -235,7 +234,7 @@ pub(crate) fn assemble(args: &RunArgs) -> Result<AssembledTrial, CliError> {
     Ok(AssembledTrial { document, scenario, feeds })
 }
 
-/// The mistakes of a scenario, and its feeds whose files are not there: all of it at once.
+/// The errors of a scenario, and its feeds whose files are missing: all of it at once.
 fn add_feed_errors(mut mistakes: ValidationErrors, document: &Document, beside: &Path) -> ValidationErrors {
     for (origin, key, file) in document.feed_files() {
         if let Err(message) = check_feed_size(&beside.join(file)) {
@@ -247,7 +246,7 @@ fn add_feed_errors(mut mistakes: ValidationErrors, document: &Document, beside: 
     mistakes
 }
 
-/// The rows of all feeds, whose files stand beside the scenario; or everything that is wrong with them.
+/// The rows of all feeds, whose files are next to the scenario; or everything that is wrong with them.
 fn read_feeds(feeds: &[Feed], beside: &Path) -> Result<Vec<FeedRows>, ValidationErrors> {
     let (mut rows, mut mistakes) = (Vec::with_capacity(feeds.len()), Vec::new());
     for feed in feeds {
@@ -259,7 +258,7 @@ fn read_feeds(feeds: &[Feed], beside: &Path) -> Result<Vec<FeedRows>, Validation
     if mistakes.is_empty() { Ok(rows) } else { Err(ValidationErrors(mistakes)) }
 }
 
-/// Whether the file of a feed is there and not too long.
+/// Checks that the file of a feed exists and is not too long.
 fn check_feed_size(path: &Path) -> Result<(), String> {
     let size = std::fs::metadata(path).map_err(|error| format!("cannot be read: {}: {error}", path.display()))?.len();
     match size <= FEED_BYTES_MAX as u64 {
@@ -275,7 +274,7 @@ fn read_feed(feed: &Feed, path: &Path) -> Result<FeedRows, String> {
         .map_err(|message| format!("cannot be used: {message}"))
 }
 
-/// Puts the files beside a scenario that it names; of one that is not there the reader tells in which line it is named.
+/// Adds the files that a scenario names; for a missing one, the reader reports the line in which it is named.
 fn add_referenced_files(document: &mut Document, name: &str, beside: &Path) {
     let own = builtin(name).map_or(&[][..], |builtin| builtin.files);
     for file in document.required_files() {
@@ -289,13 +288,13 @@ fn add_referenced_files(document: &mut Document, name: &str, beside: &Path) {
     }
 }
 
-/// Where the relative files of a scenario are found: beside it.
+/// The base of the scenario's relative paths: its own folder.
 fn scenario_dir(args: &RunArgs) -> PathBuf {
     let name = args.scenario.as_deref().filter(|name| builtin(name).is_none());
     name.and_then(|name| Path::new(name).parent()).map_or_else(PathBuf::new, Path::to_path_buf)
 }
 
-/// A seed that nobody chose.
+/// A random seed.
 pub(crate) fn new_seed() -> Result<u64, CliError> {
     getrandom::u32().map(u64::from).map_err(|error| CliError::TrialError(error.to_string()))
 }
@@ -319,7 +318,7 @@ async fn run_until_killed(
     }
 }
 
-/// What the first signal is answered with.
+/// The message after the first signal.
 fn stopping_message() -> String {
     format!(
         "gauntlet run: winding down: nothing new begins, and work has {} s to come to its end; the report follows. Once more \
@@ -328,13 +327,13 @@ fn stopping_message() -> String {
     )
 }
 
-/// A run that left no report, before the next one begins.
+/// The message about an earlier run without a report, before the next one begins.
 fn interrupted_run_message(cut_off: &Path) -> String {
     let dir = cut_off.display();
     format!("gauntlet run: the last run was cut off and has no report; to make one: gauntlet report {dir}")
 }
 
-/// What is left of a run that a second signal ended.
+/// The message about a run that a second signal aborted.
 fn killed_message(dir: Option<&Path>) -> String {
     match dir {
         Some(dir) => {
@@ -363,7 +362,7 @@ fn scenario_error(name: &str, mistakes: &dyn std::fmt::Display) -> CliError {
     CliError::Usage(format!("the scenario {name} cannot be run; nothing was sent:\n{mistakes}"))
 }
 
-/// Loopback ports that nobody listens on. All are held until all are found, so that no two are the same.
+/// Loopback ports on which no process listens. All are held until all are found, so that no two are the same.
 fn free_ports(count: usize) -> Result<Vec<u16>, CliError> {
     let none = |error: std::io::Error| CliError::TrialError(format!("no free port: {error}"));
     let held: Vec<TcpListener> =
@@ -381,7 +380,7 @@ fn list_scenarios() -> String {
     builtins().iter().map(|builtin| line(builtin.name, builtin.toml)).collect()
 }
 
-/// Nobody may be listening any more; the exit code says it all the same.
+/// The reader may have closed the pipe; the exit code reports the result.
 fn print_stdout(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }
@@ -412,7 +411,7 @@ mod tests {
         assert_eq!(interrupted_run_message(Path::new("runs/a")), expected);
     }
 
-    /// What `--check` says of a file with these changes; `beside` it stands nothing.
+    /// What `--check` prints for a file with these changes; there are no files next to it.
     fn checked(changes: &[(&str, &str)], target: Option<&str>, pid: Option<u32>) -> Result<String, String> {
         static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let mut text = String::from(

@@ -1,5 +1,5 @@
-//! Wall-clock times as text (RFC 3339, UTC), by arithmetic alone. Refuses to know what time it is: the one
-//! function that asks is [`unix_ms_now`].
+//! Wall-clock times as text (RFC 3339, UTC), by arithmetic alone. The only function that reads the clock is
+//! [`unix_ms_now`].
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

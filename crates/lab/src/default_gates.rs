@@ -1,13 +1,13 @@
-//! Gates that a trial has without saying so: a verdict speaks for the whole run, and not for what its file happens to name.
-//! Pure. Refuses to judge them.
+//! Default gates, which a trial has without listing them: a verdict covers the whole run, not only what its file names.
+//! Pure. Does not evaluate them.
 //!
-//! Work that the server does not know is lost. Errors of a phase are errors of the run: a file without any gate on errors
-//! gets `total.errors = 0`, and one that judges some phases gets a gate for each of the others. Ladders and searches for
-//! the edge go on until something gives way, so that their errors are what they look for.
+//! Work that the server does not know is lost. Errors of a phase are errors of the run: a file without any gate on
+//! errors gets `total.errors = 0`, and one that has gates on the errors of some phases gets a gate for each of the
+//! others. Ladders and searches for the edge continue until the target is overloaded, so errors are expected there.
 
 use crate::scenario::{Gate, LoadProfile, Phase, Scenario};
 
-/// What a report says of a run whose scenario wants none of the gates on errors.
+/// The note in a report of a run whose scenario disables the gates on errors.
 pub const ERRORS_UNGATED_NOTE: &str =
     "No gate judges errors that the scenario does not name: it says errors = \"off\".";
 
@@ -19,7 +19,7 @@ pub fn default_gates(scenario: &Scenario) -> Vec<Gate> {
     open.chain(ungated_error_figures(scenario)).filter_map(|name| Gate::parse(&name, "= 0").ok()).collect()
 }
 
-/// How many gates a run of this scenario judges, those that no file names among them.
+/// How many gates a run of this scenario has, including default ones.
 #[must_use]
 pub fn count_gates(scenario: &Scenario) -> usize {
     let reconciled = usize::from(scenario.work_specs.iter().any(|work| work.totals.is_some()));
@@ -29,7 +29,7 @@ pub fn count_gates(scenario: &Scenario) -> usize {
     scenario.gates.len() + default_gates(scenario).len() + reconciled + of_phases + of_processes
 }
 
-/// Figures of errors on which no gate is.
+/// Figures of errors that no gate covers.
 fn ungated_error_figures(scenario: &Scenario) -> Vec<String> {
     if !scenario.gates_other_errors {
         return Vec::new();
@@ -123,7 +123,7 @@ request = "GET /"
         check_arrivals(ladder, "\"a.errors\" = \"= 0\"", &[]);
     }
 
-    /// Each of them says itself how many errors there may be.
+    /// Each of them states itself how many errors are allowed.
     #[test]
     fn built_in_trials_need_no_gate_on_errors() {
         for builtin in builtins() {

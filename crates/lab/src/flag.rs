@@ -1,8 +1,8 @@
-//! A flag that is raised once and seen by many: the end of a trial. Refuses to know why it was raised.
+//! A flag that is raised once and seen by many: the end of a trial. Does not know why it was raised.
 
 use tokio::sync::watch;
 
-/// Ends when the flag is raised. When nobody is left to raise it, that is never.
+/// Returns when the flag is raised. If its sender is dropped before, it never returns.
 pub(crate) async fn wait_until_raised(flag: &mut watch::Receiver<bool>) {
     if flag.wait_for(|raised| *raised).await.is_err() {
         std::future::pending::<()>().await;

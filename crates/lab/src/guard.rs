@@ -1,12 +1,12 @@
-//! What stands between the lab and a program that it starts: the lab's own binary, started once more, which binds
-//! its life to the lab's, goes into the control groups and below the limits that it was told, and then becomes the
-//! program. The process keeps its id. Refuses to know trials.
+//! The guard: a wrapper process between the lab and a program that it starts. It is the lab's own binary, started once
+//! more, which ties its life to the lab's, joins the control groups and applies the limits that it was given, and then
+//! becomes the program. The process keeps its id. Does not know trials.
 //!
-//! The kernel kills the program when the lab dies, also of `kill -9`. What it is really bound to is the *thread* that
-//! started it, so programs are started from the lab's main thread, which lives as long as the lab. The bond holds
-//! for this one process. What the program starts in its turn is in the control group of the run, where the machine allows
-//! one: another guard waits for the lab's end and kills the group then. Elsewhere it is swept by the lab in every other way
-//! out. A program with more rights than its starter (setuid, capabilities) cannot be bound.
+//! The kernel kills the program when the lab dies, also by `kill -9`. It is in fact tied to the *thread* that started
+//! it, so programs are started from the lab's main thread, which lives as long as the lab. This holds for this one
+//! process. Its child processes are in the control group of the run, if the machine allows one: another guard waits for
+//! the lab's end and kills the group then. Otherwise the lab kills them however it ends, except when it is killed
+//! itself. A program with more rights than its starter (setuid, capabilities) cannot be tied.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,7 +21,7 @@ use rustix::process::{Resource, Rlimit, Signal, getppid, setrlimit};
 /// The hidden command of the binary.
 pub const COMMAND: &str = "lab-guard";
 
-/// The guard itself could not do its work; the codes are those of `env` and `timeout`.
+/// The guard itself failed; the codes are those of `env` and `timeout`.
 const REFUSED: u8 = 125;
 
 /// The program was found and could not be started.
@@ -30,7 +30,7 @@ const NOT_STARTED: u8 = 126;
 /// The program was not found.
 const NOT_FOUND: u8 = 127;
 
-/// What every message of the guard begins with.
+/// The prefix of every message of the guard.
 const MESSAGE_PREFIX: &str = "gauntlet lab-guard: ";
 
 /// How a program is started through a guard.
@@ -42,17 +42,16 @@ pub struct Guard {
 /// What a guarded program may use.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProcessLimits {
-    /// The `cgroup.procs` of the control groups that it belongs to.
+    /// The `cgroup.procs` of the control groups that it joins.
     pub groups: Vec<PathBuf>,
-    /// Open files.
     pub open_files: Option<u64>,
 }
 
 impl Guard {
-    /// The guard that this very program is.
+    /// A guard that runs this program's own executable.
     ///
     /// # Errors
-    /// The system does not say where the program lies.
+    /// The system does not report the path of the executable.
     pub fn own() -> io::Result<Self> {
         std::env::current_exe().map(Self::new)
     }
@@ -62,12 +61,12 @@ impl Guard {
         Self { prefix: vec![program.into().into(), COMMAND.into()] }
     }
 
-    /// Any program that hands the words behind these to [`GuardArgs`].
+    /// Any program that passes the arguments after these to [`GuardArgs`].
     pub fn from_args(words: impl IntoIterator<Item = OsString>) -> Self {
         Self { prefix: words.into_iter().collect() }
     }
 
-    /// The command line of a guard that starts nothing: it kills what is in these groups once the lab is gone.
+    /// The command line of a guard that starts nothing: it kills the processes in these groups once the lab is gone.
     #[must_use]
     pub fn watchdog_args(&self, groups: &[&Path]) -> Vec<OsString> {
         let mut words = self.prefix.clone();
@@ -117,7 +116,7 @@ pub struct GuardArgs {
     pub command: Vec<OsString>,
 }
 
-/// Becomes the program, or says why not and with which exit code.
+/// Becomes the program, or returns why not and with which exit code.
 #[must_use]
 pub fn run(args: &GuardArgs) -> ExitCode {
     if !args.kill_groups.is_empty() {
@@ -128,7 +127,7 @@ pub fn run(args: &GuardArgs) -> ExitCode {
         Err(message) => (REFUSED, message),
         Ok(()) => become_program(&args.command),
     };
-    // Nobody may be listening; the exit code says it all the same.
+    // The reader may have closed the pipe; the exit code reports the result.
     let _ = io::Write::write_all(&mut io::stderr(), format!("{MESSAGE_PREFIX}{message}\n").as_bytes());
     ExitCode::from(code)
 }
@@ -136,13 +135,13 @@ pub fn run(args: &GuardArgs) -> ExitCode {
 fn apply_limits(args: &GuardArgs) -> Result<(), String> {
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
         .map_err(|error| format!("the program cannot be bound to the lab's life: {error}"))?;
-    // The lab may have died before the kernel knew of the bond.
+    // The lab may have died before the kernel registered the signal.
     let parent = getppid().and_then(|pid| u32::try_from(pid.as_raw_nonzero().get()).ok());
     if parent != Some(args.parent) {
         return Err(format!("process {} has ended already", args.parent));
     }
     for group in &args.groups {
-        // Zero is whoever writes it.
+        // Zero means the writing process.
         fs::write(group, "0").map_err(|error| format!("{} cannot be joined: {error}", group.display()))?;
     }
     if let Some(count) = args.open_files {
@@ -152,7 +151,7 @@ fn apply_limits(args: &GuardArgs) -> Result<(), String> {
     Ok(())
 }
 
-/// Comes back only with the reason why there is no such program.
+/// Returns only with the reason why the program could not be started.
 fn become_program(command: &[OsString]) -> (u8, String) {
     let Some((program, arguments)) = command.split_first() else {
         return (REFUSED, "there is no program to start".to_owned());
@@ -162,7 +161,7 @@ fn become_program(command: &[OsString]) -> (u8, String) {
     (code, format!("{}: {error}", Path::new(program).display()))
 }
 
-/// What a guard said, if it was a guard that ended with this code and this last line.
+/// The message of a guard, if it was a guard that ended with this code and this last line.
 #[must_use]
 pub(crate) fn refusal(code: Option<i32>, last_line: Option<&str>) -> Option<&str> {
     let is_guards = code.is_some_and(|code| [REFUSED, NOT_STARTED, NOT_FOUND].map(i32::from).contains(&code));

@@ -1,9 +1,9 @@
-//! Metrics in Prometheus text, put beside the client's view on one timeline. Refuses to interpret them.
+//! Metrics in Prometheus text, put onto the timeline with the client's view. Does not interpret them.
 
 use std::collections::BTreeMap;
 
-/// Every sample of the text by its name and labels, without the buckets of histograms, whose sum and count say
-/// enough on a timeline. What is not a finite number is left out.
+/// Every sample of the text by its name and labels, without the buckets of histograms: their sum and count are enough
+/// on a timeline. Values that are not finite are left out.
 #[must_use]
 pub fn parse(text: &str) -> BTreeMap<String, f64> {
     let sample = |line: &str| {
@@ -11,7 +11,7 @@ pub fn parse(text: &str) -> BTreeMap<String, f64> {
         if line.is_empty() || line.starts_with('#') {
             return None;
         }
-        // Labels may hold spaces and braces inside quotes; the value stands behind the last brace.
+        // Labels may hold spaces and braces inside quotes; the value follows the last brace.
         let (series, rest) = match line.rfind('}') {
             Some(end) => line.split_at(end + 1),
             None => line.split_once(char::is_whitespace)?,

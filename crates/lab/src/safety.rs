@@ -1,14 +1,14 @@
-//! Whom the lab may load without being told: nobody but this machine. PURE. Refuses to know how names are resolved;
-//! whoever asks must load the very addresses that it asked about, because a name can mean another one a moment later.
+//! Which hosts the lab may load without explicit permission: only this machine. PURE. Does not resolve names; the
+//! caller must load the very addresses that it checked, because a name can resolve to another address a moment later.
 
 use std::net::IpAddr;
 
-/// Whether the target may be loaded. `host` stands as in the URL, `addresses` are all that it resolves to, and
-/// `i_may_load` what was typed behind `--i-may-load`. A loopback address can still be a door to elsewhere (a tunnel,
-/// a forwarded port): that is for whoever opened the door to know.
+/// Whether the target may be loaded. `host` is written as in the URL, `addresses` are all that it resolves to, and
+/// `i_may_load` are the values of `--i-may-load`. A loopback address can still lead elsewhere (a tunnel, a forwarded
+/// port): the user who opened it is responsible for that.
 ///
 /// # Errors
-/// The sentence that says what to type, and when one may.
+/// The sentence that says which option to add, and when that is permitted.
 pub fn check_allowed(host: &str, addresses: &[IpAddr], i_may_load: &[String]) -> Result<(), String> {
     let host = strip_brackets(host);
     if i_may_load.iter().any(|named| strip_brackets(named).eq_ignore_ascii_case(host)) {
@@ -74,7 +74,7 @@ mod tests {
         check("192.168.1.5", &["192.168.1.5"], &[], false);
         check("169.254.169.254", &["169.254.169.254"], &[], false);
         check("[::ffff:10.0.0.1]", &["::ffff:10.0.0.1"], &[], false);
-        // The deprecated IPv4-compatible form is no way back to this machine.
+        // The deprecated IPv4-compatible form does not lead back to this machine.
         check("[::127.0.0.1]", &["::127.0.0.1"], &[], false);
         check("[fe80::1]", &["fe80::1"], &[], false);
         check("both.example", &["127.0.0.1", "203.0.113.7"], &[], false);

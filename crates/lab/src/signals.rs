@@ -1,6 +1,6 @@
-//! The signals that end a trial: Ctrl-C, SIGTERM, and the hang-up of a terminal that is closed. Each must be heard:
-//! whoever dies of one leaves the server and the bots behind, because they lead process groups of their own.
-//! Refuses to know what is done about them.
+//! The signals that end a trial: Ctrl-C, SIGTERM, and the hang-up of a terminal that is closed. Each must be handled: a
+//! lab that dies of one leaves the server and the bots running, because they lead their own process groups. Does not
+//! know the reaction to them.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 /// The line of a process's status, on Linux, with the signals that it ignores, as a hexadecimal mask.
 const IGNORED: &str = "SigIgn:";
 
-/// The signals, heard from the moment they are made.
+/// The signals, received from the moment of creation.
 pub(crate) struct ShutdownSignals {
     interrupt: Signal,
     terminate: Signal,
@@ -17,10 +17,10 @@ pub(crate) struct ShutdownSignals {
 }
 
 impl ShutdownSignals {
-    /// Begins to listen. A hang-up that this process was started to ignore, as `nohup` does, stays ignored.
+    /// Starts to listen. A hang-up that this process was started to ignore, as by `nohup`, stays ignored.
     ///
     /// # Errors
-    /// The system's, when signals cannot be heard.
+    /// The system cannot register signal handlers.
     pub(crate) fn listen() -> io::Result<Self> {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let hang_up = if is_hang_up_ignored(&status) { None } else { Some(signal(SignalKind::hangup())?) };

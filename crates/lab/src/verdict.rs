@@ -1,9 +1,9 @@
-//! The verdict: gates and figures in, a judgement out. Pure. Refuses to know how figures were made, except for
-//! one: what the lab itself added to them.
+//! The verdict: gates and figures in, a verdict out. Pure. Does not know how figures were computed, with one exception:
+//! what the lab itself added to them.
 //!
-//! A gate without a figure has failed. A gate that failed is void when it holds without what the lab itself added to each
-//! time: it was late, starved or stopped. A gate that fails without that as well has failed, whatever the lab did: then
-//! both are named.
+//! A gate without a figure has failed. A failed gate is void if it holds without what the lab itself added to each
+//! time: the lab was late, starved or stopped. A gate that fails without that as well has failed, whatever the lab did:
+//! then both are named.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,7 +12,6 @@ use crate::aggregate::{HeldFigures, figure, figure_below, found, round};
 use crate::report::format::{count, number};
 use crate::scenario::{Gate, LoadProfile, Phase};
 
-/// What a run showed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
@@ -20,14 +19,13 @@ pub enum Verdict {
     Passed,
     /// A gate does not hold.
     Failed,
-    /// A gate does not hold, and no gate fails but by what the lab itself added.
+    /// A gate does not hold, and no gate fails except by what the lab itself added.
     Void,
-    /// Somebody ended the run before it was over.
+    /// The user ended the run before it was over.
     Interrupted,
 }
 
 impl Verdict {
-    /// The exit code of the command line.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
@@ -38,7 +36,7 @@ impl Verdict {
         }
     }
 
-    /// The word as it stands in reports.
+    /// Its name in reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -50,29 +48,28 @@ impl Verdict {
     }
 }
 
-/// One gate, judged.
+/// The evaluation of one gate.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateResult {
     /// The path of the figure, or the name of a gate that every trial has.
     pub name: String,
     /// The limit as the scenario states it.
     pub limit: String,
-    /// The limit as a number, where the stated one is a formula.
+    /// The limit as a number, if the stated one is a formula.
     pub limit_value: Option<f64>,
     /// The figure: a number, a sentence, or nothing.
     pub value: Value,
-    /// Whether it holds.
     pub ok: bool,
-    /// How much of the limit is used, where that is a sensible question.
+    /// How much of the limit is used, if that is meaningful.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<f64>,
     /// Whether it does not hold only because of what the lab itself added.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub void: bool,
-    /// The figure without that, where it is another one.
+    /// The figure without that, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_lab: Option<f64>,
-    /// Where the figure is a percentile that its numbers are too few for: it was judged by the largest of so many.
+    /// If the figure is a percentile with too few samples: it was evaluated by the maximum of this many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_of: Option<u64>,
 }
@@ -94,7 +91,7 @@ impl GateResult {
         }
     }
 
-    /// The same; if it does not hold, nobody can say whose fault that is.
+    /// The same; if it does not hold, the cause is unknown.
     #[must_use]
     pub fn void_if(self, late: bool) -> Self {
         Self { void: late && !self.ok, ..self }
@@ -106,18 +103,18 @@ impl GateResult {
 pub struct GeneratorEffect<'a> {
     /// The figures without what the lab itself added to each time.
     pub without_generator_delay: &'a Value,
-    /// Whether the lab was late beyond its bound, or paused for longer: then what it learned by asking again and again, how
-    /// work and connections fared, it learned late.
+    /// Whether the lab was late beyond its bound, or paused for longer: then what it learned by polling, such as the
+    /// state of work and connections, it learned late.
     pub late: bool,
 }
 
-/// Judges every gate of the scenario against the results.
+/// Evaluates every gate of the scenario against the results.
 #[must_use]
 pub fn evaluate_gates(gates: &[Gate], results: &Value) -> Vec<GateResult> {
     gates.iter().map(|gate| evaluate_gate(gate, results)).collect()
 }
 
-/// The same gates, where the lab itself may have added to the figures.
+/// The same gates, if the lab itself may have added to the figures.
 #[must_use]
 pub fn evaluate_gates_with(gates: &[Gate], results: &Value, own: GeneratorEffect<'_>) -> Vec<GateResult> {
     let judge = |gate: &Gate| {
@@ -131,20 +128,21 @@ pub fn evaluate_gates_with(gates: &[Gate], results: &Value, own: GeneratorEffect
     gates.iter().map(judge).collect()
 }
 
-/// Whether a figure says when the lab learned something, and cannot be read without the lab's own delay.
+/// Whether a figure says when the lab observed something, and cannot be corrected for the lab's own delay.
 fn is_delayed_observation(path: &str, results: &Value) -> bool {
     let is_of = |root: &str| results.get(root).is_some_and(|root| figure_below(root, path).is_some());
     let (first, rest) = path.split_once('.').unwrap_or((path, ""));
-    // What the target lost, failed or made twice is so whenever the lab learned of it.
+    // What the target lost, failed or duplicated is a fact whenever the lab observed it.
     let is_fact = ["unknown", "failed", "duplicates"].contains(&rest);
     let is_of_work = !is_fact && results.get("work").is_some_and(|work| work.get(first).is_some());
-    // Whether and when connections stood, the lab learned from their answers. That the target ended one is its own doing.
+    // Whether and when connections were open, the lab learned from their responses. That the target closed one does not
+    // depend on the lab.
     let is_of_opening = rest.strip_prefix("connections.").is_some_and(|figure| figure.starts_with("open"));
     !is_of("journeys") && is_of_work || is_of_opening || rest == "edge_per_s"
 }
 
-/// Without all of its connections a phase is another load than the planned one; then this gate says so, and `why`. None for
-/// a phase that holds none.
+/// Without all of its connections a phase does not have the planned load; then this gate reports it with the reason
+/// `why`. None for a phase that holds none.
 #[must_use]
 pub(crate) fn evaluate_opening(phase: &Phase, held: &HeldFigures, why: &str) -> Option<GateResult> {
     let LoadProfile::Hold { opening, .. } = &phase.load_profile else { return None };
@@ -185,7 +183,7 @@ fn json_number(value: f64) -> Value {
     if whole { Value::from(value as i64) } else { Value::from(value) }
 }
 
-/// The verdict over all gates, of a run that was ended early or not.
+/// The verdict over all gates, of a run that was interrupted or not.
 #[must_use]
 pub fn overall_verdict(gates: &[GateResult], interrupted: bool) -> Verdict {
     let failing = || gates.iter().filter(|gate| !gate.ok);
@@ -230,7 +228,7 @@ mod tests {
             let judged = evaluate_gates_with(std::slice::from_ref(&gate), &of(measured), own);
             assert_eq!(overall_verdict(&judged, false), expected, "{limit}: {measured} and {without_lab}");
             assert_eq!(judged[0].without_lab.is_some(), measured != without_lab);
-            // A gate beside it that has failed for good decides.
+            // Another gate that has failed without doubt decides.
             let dead = GateResult::implicit("alive", "until the end", "no", false).void_if(false);
             assert_eq!(overall_verdict(&[judged[0].clone(), dead], false), Verdict::Failed);
         }
@@ -308,7 +306,7 @@ mod tests {
         check(&[("game.throughput_per_min", ">= 0")], false, false, &[false], Failed);
         check(&[("game.missing", "!= 7")], false, false, &[false], Failed);
         check(&[("game.stuck", "!= game.nothing")], false, false, &[false], Failed);
-        // Late: what passed still holds, and what it learned late is void.
+        // Late: what passed still holds, and what it observed late is void.
         check(&[("create.errors", "= 0")], false, true, &[true], Passed);
         check(&[("create.errors", "= 0"), ("game.stuck", "= 0")], false, true, &[true, false], Void);
         check(&[("create.errors", "= 0")], true, false, &[true], Interrupted);

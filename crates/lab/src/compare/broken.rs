@@ -1,5 +1,5 @@
-//! Differences that need no series of seconds: a verdict that turned from passed to failed, and arrivals of which next to
-//! none failed before and most fail now. They hold whatever the length of the runs. Refuses to look at times.
+//! Differences that need no time series: a verdict that turned from passed to failed, and arrivals of which next to
+//! none failed before and most fail now. They hold whatever the length of the runs. Does not look at times.
 
 use super::{Comparison, Side};
 use crate::findings::format::{count, share};
@@ -9,7 +9,8 @@ use crate::verdict::Verdict;
 const FEW_ERRORS_MAX: f64 = 0.01;
 const MOST_ERRORS_MIN: f64 = 0.5;
 
-/// Arrivals of each side from which that is no chance: of 20 of which one in a hundred fails, half fail once in 10^15 runs.
+/// Arrivals of each side from which that is no chance: of 20 of which one in a hundred fails, half fail once in 10^15
+/// runs.
 const ARRIVALS_MIN: u64 = 20;
 
 impl Comparison {

@@ -1,8 +1,8 @@
-//! The command line of a comparison: from arguments to an exit code. Knows files and the terminal, so that the rest
-//! does not have to.
+//! The command line of a comparison: from arguments to an exit code. Handles files and the terminal, so that the other
+//! modules do not have to.
 //!
 //! Exit codes: 0 compared · 1 a record could not be read, or a file not written · 2 usage, and runs that cannot be
-//! compared · 3 a regression beyond the threshold that was given · 4 with such a threshold: nothing could be told.
+//! compared · 3 a regression beyond the threshold · 4 with a threshold: no figure could be decided.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ enum CompareError {
 pub fn run(args: CompareArgs) -> ExitCode {
     match execute(args) {
         Ok(comparison) => {
-            // Nobody may be listening any more; the exit code says it all the same.
+            // The reader may have closed the pipe; the exit code reports the result.
             let _ = std::io::stdout().write_all(comparison.text.as_bytes());
             comparison.failure.map_or(ExitCode::SUCCESS, |(code, message)| exit_with(code, &message))
         }
@@ -69,7 +69,7 @@ pub fn run(args: CompareArgs) -> ExitCode {
     }
 }
 
-/// What a comparison says, and where a threshold was given: why it does not end well, with the exit code for that.
+/// The text of a comparison, and, with a threshold, why it failed, with the exit code.
 struct ComparisonResult {
     text: String,
     failure: Option<(u8, String)>,
@@ -93,7 +93,7 @@ fn execute(args: CompareArgs) -> Result<ComparisonResult, CompareError> {
     Ok(ComparisonResult { text, failure })
 }
 
-/// What sides are called, in the order in which they are given.
+/// The labels of sides, in the order in which they are given.
 const SIDE_LABELS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 fn parse_side(side: &str) -> Result<Vec<PathBuf>, CompareError> {
@@ -145,7 +145,7 @@ mod tests {
     use super::super::tests::fixture::{TEST_RUN, TestRun};
     use super::*;
 
-    /// Compares what stands on the disk: the message that it ends with, if it does not end well.
+    /// Compares runs on disk, and checks the message of a failure, if there is one.
     #[track_caller]
     fn check_ended(second: &TestRun, threshold: Option<f64>, expected: Result<Option<&str>, &str>) {
         let first = TestRun { seed: 61, ..TEST_RUN };
@@ -201,7 +201,7 @@ mod tests {
             Some(5.0),
             Ok(Some("B failed where A passed")),
         );
-        // Two short runs that are alike tell nothing, and a gate must not hold by that.
+        // Two short runs that are alike prove nothing, and a gate must not hold because of that.
         let short = TestRun { seconds: 4, rss_mib: 120, ..same };
         check_ended(&short, Some(0.05), Ok(Some("4: nothing can be told")));
     }

@@ -1,5 +1,5 @@
-//! Whether sides may be held against each other. Pure. Refuses to look at figures: a comparison that is wrong does not
-//! become right because its numbers look good.
+//! Whether sides may be compared. Pure. Does not look at figures: a wrong comparison does not become right because its
+//! numbers look good.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use crate::machine::Machine;
 use crate::report::Run;
 use crate::verdict::Verdict;
 
-/// What is wrong with comparing these sides although it was asked for: the warnings of a comparison.
+/// Checks whether these sides may be compared; returns warnings if that was requested in spite of a difference.
 ///
 /// # Errors
 /// Every reason why they cannot be compared, each a sentence that says what to do.
@@ -91,7 +91,7 @@ fn describe_machine(machine: &Machine) -> String {
     format!("{cores} cores of {}", machine.cpu_model.as_deref().unwrap_or("an unknown processor"))
 }
 
-/// Settings of the command line may differ: they are what a comparison is made for. The scenario may not.
+/// Settings of the command line may differ: a comparison is made for them. The scenario may not.
 fn scenario_difference(first: &Side, side: &Side) -> Option<String> {
     let (a, b) = (&first.runs().next()?.scenario, &side.runs().next()?.scenario);
     if a.name != b.name {

@@ -1,5 +1,4 @@
-//! How each figure is asked about: second by second where there is one run a side, run by run where there are
-//! several. Refuses to decide.
+//! How each figure is tested: second by second with one run per side, run by run with several. Does not decide.
 
 use super::Side;
 use super::figures::{ComparedFigure, FigureKind, WorseDirection};
@@ -12,13 +11,13 @@ use crate::aggregate::{OpFigures, WorkFigures};
 /// Histograms tell values apart to three significant digits; rates are no better.
 pub(super) const RESOLUTION: f64 = 0.001;
 
-/// What the wait for the next look at the work does to the moment when it is seen to be over, in seconds: an even
-/// spread over a second.
+/// How much the wait for the next poll shifts the moment at which work is seen to be over, in seconds: the deviation of
+/// a uniform distribution over a second.
 const POLL_DELAY_DEVIATION_S: f64 = 0.29;
 
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// Asks about every figure of every side against the first: side by side, always the same figures in the same order.
+/// Adds every figure of every side against the first: side by side, always the same figures in the same order.
 pub(super) fn collect_figures(sides: &[Side], family: &mut Family) -> Vec<ComparedFigure> {
     let (ops, works) = (unique_names(sides, op_names), unique_names(sides, work_names));
     let mut figures = Vec::new();
@@ -62,7 +61,7 @@ fn op_figures<'a>(record: &'a RunRecord, op: &str) -> Option<&'a OpFigures> {
     }
 }
 
-/// What is asked about one side against the first, figure by figure in one order.
+/// Adds the figures of one side against the first, in one order.
 struct FigureCollector<'a> {
     family: &'a mut Family,
     figures: Vec<ComparedFigure>,
@@ -70,13 +69,13 @@ struct FigureCollector<'a> {
     after: &'a Side,
 }
 
-/// How a figure of a run is found, where the run is the unit.
+/// Extracts a figure from a run, when the run is the unit.
 type FigureFn<'a> = &'a dyn Fn(&RunRecord) -> Option<f64>;
 
 /// A time that work takes, in seconds.
 type WorkTimeFn = fn(&WorkFigures) -> Option<f64>;
 
-/// A count of what became of work.
+/// A count of an outcome of work.
 type WorkCountFn = fn(&WorkFigures) -> u64;
 
 impl<'a> FigureCollector<'a> {
@@ -93,7 +92,7 @@ impl<'a> FigureCollector<'a> {
         });
     }
 
-    /// The two runs, where there is one a side.
+    /// The two runs, if there is one per side.
     fn single_records(&self) -> Option<[&'a RunRecord; 2]> {
         match (self.before.records.as_slice(), self.after.records.as_slice()) {
             ([before], [after]) => Some([before, after]),
@@ -114,7 +113,7 @@ impl<'a> FigureCollector<'a> {
         }
     }
 
-    /// One figure a run: of several runs they are compared, of a single one they are only shown.
+    /// One figure per run: several runs are compared, a single one is only shown.
     fn compare_op_runs(&mut self, op: &str, reason: Option<UndecidedReason>) {
         self.compare_values(ComparisonScale::Ratio, RESOLUTION, reason, &|record| throughput(record, op));
         self.compare_share(op, |op| op.errors, reason);
@@ -136,7 +135,7 @@ impl<'a> FigureCollector<'a> {
             let none = EventCount { events: 0, exposure: answers };
             return self.family.add_counts(none, none);
         }
-        // A share scatters at least as much as one of independent answers, of which a run has so many.
+        // A share varies at least as much as that of independent responses, of which a run has this many.
         let floor = 100.0 * 100.0 * mean * (1.0 - mean) * ops.len() as f64 / answers;
         self.compare_runs(ComparisonScale::Difference, 0.0, floor, reason, &values);
     }
@@ -226,7 +225,7 @@ impl<'a> FigureCollector<'a> {
         }
         let values = self.side_values(&|record| of(record).map(|(events, _)| events as f64));
         let all = || values.iter().flatten().flatten();
-        // Counts scatter at least as independent events do: their variance is their mean.
+        // Counts vary at least as much as independent events: their variance is their mean.
         let floor = all().sum::<f64>() / all().count().max(1) as f64;
         self.compare_runs(ComparisonScale::Difference, 0.0, floor, None, &values);
     }
@@ -263,7 +262,7 @@ impl<'a> FigureCollector<'a> {
     }
 }
 
-/// Good answers a second, over the time in which answers came.
+/// Successful responses per second, over the time in which responses came.
 fn throughput(record: &RunRecord, op: &str) -> Option<f64> {
     let times = &record.series;
     let (_, inner) = times.active(op)?;

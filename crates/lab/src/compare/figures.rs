@@ -1,22 +1,17 @@
-//! A figure that is compared: its name, its unit, which way is worse, and what became of it. Refuses to know where it
-//! comes from.
+//! A compared figure: its name, its unit, which direction is worse, and its result. Does not know where it comes from.
 
 use super::Side;
 use super::figure_collector::collect_figures;
 use super::stats::{ComparisonScale, Decision, EffectSize, Family, TestResult, UndecidedReason};
 
-/// A figure that is compared.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ComparedFigure {
-    /// The operation, the work, or the process that it is of.
+    /// The operation, work, or process to which it belongs.
     pub subject: String,
-    /// What it is called.
     pub name: &'static str,
     /// Its unit; empty for a number.
     pub unit: &'static str,
-    /// What kind of figure it is.
     pub kind: FigureKind,
-    /// Which way is worse.
     pub worse_direction: WorseDirection,
     /// One for each side after the first.
     pub outcomes: Vec<FigureOutcome>,
@@ -27,17 +22,16 @@ pub struct ComparedFigure {
 pub enum FigureKind {
     /// How long something takes.
     Time,
-    /// How much is done in a time.
+    /// How much is done per time.
     Throughput,
     /// A part of a whole, in percent.
     Share,
     /// How often something happened.
     Count,
-    /// What it took of the machine.
+    /// What it used of the machine.
     Cost,
 }
 
-/// Which way is worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum WorseDirection {
@@ -45,33 +39,30 @@ pub enum WorseDirection {
     Lower,
 }
 
-/// What one side's figure is, held against the first side's.
+/// One side's figure, compared with the first side's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FigureOutcome {
-    /// In figures.
     pub test_result: TestResult,
-    /// In a word.
     pub kind: OutcomeKind,
 }
 
-/// An outcome in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutcomeKind {
     /// A difference beyond the noise, for the worse.
     Worse,
     /// A difference beyond the noise, for the better.
     Better,
-    /// None beyond the noise.
+    /// No difference beyond the noise.
     Noise,
     /// The same, without noise.
     Equal,
-    /// There is no telling.
+    /// It cannot be decided.
     Unknown(UndecidedReason),
 }
 
 impl ComparedFigure {
-    /// By what share a side's figure is worse, where a difference for the worse was called; infinite from nothing to
-    /// something.
+    /// By what share a side's figure is worse, if a difference for the worse was found; infinite from zero to a
+    /// positive value.
     #[must_use]
     pub fn worsening(&self, side: usize) -> Option<f64> {
         let outcome = self.outcomes.get(side).filter(|outcome| outcome.kind == OutcomeKind::Worse)?;
@@ -104,7 +95,7 @@ impl FigureOutcome {
         Self { test_result: answer, kind: sense }
     }
 
-    /// This side's figure over the first side's; infinite from nothing to something.
+    /// This side's figure over the first side's; infinite from zero to a positive value.
     #[must_use]
     pub fn ratio(&self) -> Option<f64> {
         match (self.test_result.effect, self.test_result.before.zip(self.test_result.after)) {
@@ -116,7 +107,7 @@ impl FigureOutcome {
     }
 }
 
-/// Asks about every figure of every side against the first, and decides all of them together.
+/// Adds every figure of every side against the first, and decides all of them together.
 pub(super) fn evaluate_figures(sides: &[Side], mut family: Family) -> Vec<ComparedFigure> {
     let mut figures = collect_figures(sides, &mut family);
     let count = figures.len().max(1);

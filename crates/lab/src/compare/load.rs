@@ -1,5 +1,5 @@
-//! From the directory of a run to its record: the only file of the comparison that knows files. Refuses to judge
-//! what it reads.
+//! From the directory of a run to its record: the only file of the comparison that reads files. Does not evaluate what
+//! it reads.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -13,15 +13,13 @@ use crate::report::Run;
 /// A run as it was recorded.
 #[derive(Clone, Debug)]
 pub struct RunRecord {
-    /// Its directory.
     pub dir: PathBuf,
-    /// Its figures.
     pub run: Run,
-    /// What happened when.
+    /// Its data over time.
     pub series: RunSeries,
 }
 
-/// What every version of a record says of itself.
+/// The part that every version of a record has.
 #[derive(serde::Deserialize)]
 struct FormatVersion {
     format: u64,
@@ -68,7 +66,7 @@ pub fn read_run(path: &Path) -> Result<(PathBuf, Run), String> {
     Ok((dir.to_owned(), run))
 }
 
-/// What the timeline and the histograms say; a run without them still has its figures.
+/// Reads the timeline and the histograms; a run without them still has its figures.
 fn read_series(dir: &Path, unit_s: u64) -> Result<RunSeries, String> {
     let mut times = RunSeries::new(unit_s);
     let timeline = dir.join("timeline.jsonl");
@@ -76,7 +74,7 @@ fn read_series(dir: &Path, unit_s: u64) -> Result<RunSeries, String> {
         let wrong = |error: std::io::Error| format!("{}: {error}", timeline.display());
         let file = std::fs::File::open(&timeline).map_err(wrong)?;
         for line in BufReader::new(file).lines() {
-            // A row that was cut off, or is of a kind that came later, says nothing to this comparison.
+            // A row that was cut off, or is of an unknown kind, is skipped.
             if let Ok(row) = serde_json::from_str::<TimelineRow>(&line.map_err(wrong)?) {
                 times.add_row(&row);
             }

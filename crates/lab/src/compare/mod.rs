@@ -1,14 +1,14 @@
-//! Before and after: runs of one trial held against each other, figure by figure. Only what is beyond the noise is
-//! called a difference; what cannot be compared is refused; how large a difference could have stayed unseen is said.
-//! Pure, but for `load` and `cli`. Refuses to run anything.
+//! Comparison of runs of one trial, figure by figure. Only what is beyond the noise is called a difference; what cannot
+//! be compared is rejected with reasons; the size of an undetected difference is stated. Pure, except for `load` and
+//! `cli`. Runs nothing.
 //!
 //! ```text
-//! load        a run's directory -> its record
-//! times       the record over time, in units that can be resampled
-//! comparable  whether these sides may be held against each other, or every reason why not
-//! figures     what is compared, and which way is worse; asks `stats`
-//! evolution   the settings in which the sides differ
-//! view        Markdown, JUnit XML, JSON, and the verdict in a sentence
+//! load                 a run's directory -> its record
+//! run_series           the record over time, in units that can be resampled
+//! comparable           whether these sides may be compared, or every reason why not
+//! figures              what is compared, and which direction is worse; uses `stats`
+//! setting_differences  the settings in which the sides differ
+//! view                 Markdown, JUnit XML, JSON, and the verdict in a sentence
 //! ```
 
 mod broken;
@@ -39,33 +39,30 @@ use crate::verdict::GateResult;
 /// One side of a comparison: one run, or several of one configuration.
 #[derive(Clone, Debug)]
 pub struct Side {
-    /// What it is called: `A`, `B`.
+    /// Its label: `A`, `B`.
     pub label: String,
-    /// Its runs.
     pub records: Vec<RunRecord>,
 }
 
-/// Sides held against the first of them.
+/// Sides compared with the first of them.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// The sides, the one that the others are held against first.
+    /// The sides; the first is the one that the others are compared with.
     pub sides: Vec<Side>,
-    /// Why it should not have been made, where somebody insisted.
+    /// Why it should not have been made, if the user requested it anyway.
     pub warnings: Vec<String>,
-    /// The settings in which the sides differ.
     pub setting_differences: Vec<SettingDifference>,
     /// Every figure, with one outcome for each side after the first.
     pub figures: Vec<ComparedFigure>,
 }
 
-/// What somebody wants of a comparison.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CompareOptions {
-    /// Compare runs of different scenarios all the same.
+    /// Compares runs of different scenarios anyway.
     pub across_scenarios: bool,
 }
 
-/// Holds every side against the first.
+/// Compares every side with the first.
 ///
 /// # Errors
 /// Every reason why these sides cannot be compared, each a sentence that says what to do.
@@ -79,10 +76,10 @@ pub fn compare(sides: Vec<Side>, options: CompareOptions) -> Result<Comparison, 
 }
 
 impl Comparison {
-    /// Figures that are worse beyond the noise, by more than this share; for each side after the first, by its place.
+    /// Figures that are worse beyond the noise, by more than this share; with the index of the side.
     ///
-    /// A figure counts when three things hold: the difference is called, it is for the worse, and its point estimate
-    /// is beyond the threshold. A figure that was zero is beyond any.
+    /// A figure counts if three conditions hold: a difference was found, it is for the worse, and its point estimate is
+    /// beyond the threshold. A figure that was zero is beyond any.
     pub fn regressions(&self, threshold: f64) -> impl Iterator<Item = (usize, &ComparedFigure)> {
         let sides = 0..self.sides.len() - 1;
         sides.flat_map(move |side| {
@@ -91,7 +88,7 @@ impl Comparison {
         })
     }
 
-    /// Whether no figure of a side after the first could be told from the first side's.
+    /// Whether no figure of a side after the first could be decided.
     #[must_use]
     pub fn tells_nothing(&self) -> bool {
         let is_untold = |outcome: &FigureOutcome| matches!(outcome.kind, OutcomeKind::Unknown(_));
@@ -115,7 +112,7 @@ impl Side {
         self.records.iter().map(|record| &record.run)
     }
 
-    /// How many of its runs this gate holds in, and how many have it.
+    /// In how many of its runs this gate holds, and how many have it.
     #[must_use]
     pub fn gate_pass_count(&self, gate: &GateResult) -> (usize, usize) {
         let own = || self.matching_gates(gate);
@@ -129,7 +126,7 @@ impl Side {
     }
 }
 
-/// Every gate of these runs, each once, in their order.
+/// Every gate of these runs, each once, in order.
 pub(crate) fn unique_gates<'a>(runs: impl Iterator<Item = &'a Run>) -> Vec<&'a GateResult> {
     let mut gates: Vec<&GateResult> = Vec::new();
     for gate in runs.flat_map(|run| &run.gates) {

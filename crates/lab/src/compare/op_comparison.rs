@@ -1,5 +1,5 @@
-//! An operation of two runs, second by second: the time in which it was active, and the figures that can be drawn from
-//! it again and again. Refuses to know the other figures of a run.
+//! An operation of two runs, second by second: the time in which it was active, and the figures that can be resampled
+//! from it. Does not know the other figures of a run.
 
 use super::figure_collector::RESOLUTION;
 use super::load::RunRecord;
@@ -9,7 +9,7 @@ use super::stats::{
 };
 use crate::aggregate::{OpFigures, Statistics};
 
-/// Answers that must lie beyond a percentile before it says anything.
+/// Responses that must be beyond a percentile before it is meaningful.
 const TAIL_COUNT_MIN: f64 = 10.0;
 
 /// Microseconds of a millisecond.
@@ -19,7 +19,7 @@ const US_PER_MS: f64 = 1000.0;
 pub(super) struct ComparedPercentile {
     pub(super) name: &'static str,
     pub(super) quantile: f64,
-    /// Where a run's record has it.
+    /// Its location in a run's record.
     pub(super) figure: fn(&OpFigures, f64) -> Option<f64>,
     value_counts: fn(&OpUnitSeries) -> &[ValueCounts],
 }
@@ -49,7 +49,7 @@ fn percentile(figures: &Statistics, quantile: f64) -> Option<f64> {
     }
 }
 
-/// From a run's id: the same runs are always compared with the same draws.
+/// From a run's id: the same runs are always compared with the same resamples.
 pub(super) fn seed_from_id(id: &str) -> u64 {
     id.bytes().fold(0, |seed, byte| crate::scenario::mix(seed, u64::from(byte)))
 }

@@ -1,5 +1,5 @@
-//! A run over time, in the units in which it is compared: what ended in each, how long it took, what the target spent.
-//! Pure. Refuses to know what is better.
+//! A run over time, in the units in which it is compared: what ended in each, how long it took, what the target used.
+//! Pure. Does not know which direction is better.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use crate::aggregate::Spans;
 use crate::record::hlog::{Entry, HistogramKind};
 use crate::record::timeline::{OpRow, SamplerRow, TimelineRow, WorkRow};
 
-/// A pause of this length or more is no part of the time in which something was active.
+/// A pause of at least this length does not belong to the time in which an operation was active.
 const PAUSE_S: u64 = 10;
 
-/// The name under which the target's process stands in the timeline.
+/// The name of the target's process in the timeline.
 const SERVER: &str = "server";
 
 /// One run over time.
@@ -32,9 +32,9 @@ pub struct RunSeries {
 pub struct OpUnitSeries {
     /// What ended.
     pub counts: Vec<UnitCounts>,
-    /// Latencies of good answers, in microseconds.
+    /// Latencies of successful responses, in microseconds.
     pub latency_us: Vec<ValueCounts>,
-    /// Service times of good answers, in microseconds.
+    /// Service times of successful responses, in microseconds.
     pub service_us: Vec<ValueCounts>,
 }
 
@@ -47,7 +47,7 @@ pub struct UnitCounts {
     pub errors: f64,
 }
 
-/// A rate over time: how much, in each unit, and what it is held against.
+/// A rate over time: numerator and denominator of each unit.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[allow(missing_docs)]
 pub struct RateSeries {
@@ -79,7 +79,7 @@ impl UnitCounts {
 }
 
 impl RateSeries {
-    /// Of all the time.
+    /// Over all the time.
     #[must_use]
     pub fn overall(&self) -> Option<f64> {
         let bottom: f64 = self.denominator.iter().sum();
@@ -88,13 +88,13 @@ impl RateSeries {
 }
 
 impl RunSeries {
-    /// An empty run, in units of so many seconds.
+    /// An empty run, in units of this many seconds.
     #[must_use]
     pub fn new(unit_s: u64) -> Self {
         Self { unit_s: unit_s.max(1), ..Self::default() }
     }
 
-    /// Takes a row of the timeline in.
+    /// Adds a row of the timeline.
     pub fn add_row(&mut self, row: &TimelineRow) {
         match row {
             TimelineRow::Op(row) => self.add_op(row),
@@ -111,7 +111,7 @@ impl RunSeries {
         }
     }
 
-    /// Takes the histogram of one second in.
+    /// Adds the histogram of one second.
     pub fn add_histogram(&mut self, entry: &Entry) {
         let unit = (entry.second / self.unit_s) as usize;
         let tallies: fn(&mut OpUnitSeries) -> &mut Vec<ValueCounts> = match entry.figure {
@@ -157,7 +157,7 @@ impl RunSeries {
         Some(self.ops.get(op)?.active(self.unit_s, is_known))
     }
 
-    /// Pieces of work that finished, held against minutes, from the first creation to the last finish.
+    /// Work items that finished, per minute, from the first creation to the last finish.
     #[must_use]
     pub fn finished_per_min(&self, work: &str) -> RateSeries {
         let moments = self.work_samples.get(work).map_or(&[][..], Vec::as_slice);
@@ -171,7 +171,7 @@ impl RunSeries {
         RateSeries { numerator: top, denominator: vec![unit_s / 60.0; units] }
     }
 
-    /// Processor seconds of the target, held against thousands of good answers.
+    /// CPU seconds of the target, per thousand successful responses.
     #[must_use]
     pub fn cpu_per_1000(&self) -> RateSeries {
         let kept: Vec<&TargetSample> = self.target_samples.iter().step_by(self.unit_s as usize).collect();
@@ -183,7 +183,7 @@ impl RunSeries {
     }
 }
 
-/// Finished pieces at a moment between two looks.
+/// Finished work items at a moment between two samples.
 fn finished_at(moments: &[WorkSample], t_s: f64) -> f64 {
     let next = moments.partition_point(|moment| moment.t_s < t_s);
     match (next.checked_sub(1).map(|before| moments[before]), moments.get(next)) {
@@ -198,9 +198,9 @@ fn finished_at(moments: &[WorkSample], t_s: f64) -> f64 {
 }
 
 impl OpUnitSeries {
-    /// The same without the units in which nothing ended, where they make a pause: first all stretches of activity
-    /// one after another, and then the same without the first and last unit of each, which activity cuts short, and
-    /// without those of which the rate is not known.
+    /// The same without pauses, that is, units in which nothing ended for long enough: first all active sections one
+    /// after another, and then the same without the first and last unit of each, which activity covers only in part,
+    /// and without those of which the rate is unknown.
     fn active(&self, unit_s: u64, is_known: impl Fn(usize) -> bool) -> (Self, Vec<UnitCounts>) {
         let pause = PAUSE_S.div_ceil(unit_s).max(1) as usize;
         let mut stretches: Vec<std::ops::Range<usize>> = Vec::new();
@@ -224,7 +224,7 @@ impl OpUnitSeries {
     }
 }
 
-/// The element at a place, where the list grows as far as it must.
+/// The element at an index; the list grows as needed.
 fn element_mut<T: Clone + Default>(list: &mut Vec<T>, place: usize) -> &mut T {
     if list.len() <= place {
         list.resize(place + 1, T::default());
@@ -232,7 +232,7 @@ fn element_mut<T: Clone + Default>(list: &mut Vec<T>, place: usize) -> &mut T {
     &mut list[place]
 }
 
-/// Both tallies in one.
+/// Adds two counts.
 fn merge_counts(one: ValueCounts, other: ValueCounts) -> ValueCounts {
     if one.is_empty() {
         return other;
@@ -277,19 +277,19 @@ mod tests {
         check_active(&[3, 4, 5], 3, 1);
         check_active(&[3], 1, 0);
         check_active(&[3, 4], 2, 0);
-        // Nine seconds without an answer belong to slow work, ten are a pause.
+        // Nine seconds without a response belong to slow work, ten are a pause.
         check_active(&[0, 10], 11, 9);
         check_active(&[0, 1, 2, 13, 14, 15], 6, 2);
     }
 
-    /// A second that the lab did not see is no second without answers.
+    /// A second that the lab did not see is not a second without responses.
     #[test]
     fn unknown_seconds_are_in_no_rate() {
         let pause = |t_s: f64, until_s: f64| TimelineRow::Pause(PauseRow { t_s, until_s, worker: 1 });
         let rows = [op(0.0, 5), op(1.0, 5), op(2.0, 2), pause(2.4, 4.6), op(5.0, 5), op(7.0, 5), op(8.0, 5)];
         let inner = |unit_s| times(unit_s, &rows).active("post").unwrap().1;
         let ok: Vec<f64> = inner(1).iter().map(|counts| counts.ok).collect();
-        // The second without a row in which the lab ran is none a second.
+        // The second without a row in which the lab ran counts as zero per second.
         assert_eq!(ok, [5.0, 5.0, 0.0, 5.0]);
         let ok: Vec<f64> = inner(2).iter().map(|counts| counts.ok).collect();
         assert_eq!(ok, [5.0]);

@@ -1,5 +1,5 @@
-//! The settings in which sides differ: what the command line changed, and what the target says of itself. Pure.
-//! Refuses to say which of them made the difference.
+//! The settings in which sides differ: what the command line changed, and what the target reports of itself. Pure. Does
+//! not say which of them caused a difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,16 +8,15 @@ use serde_json::Value;
 use super::Side;
 use crate::report::Run;
 
-/// A setting that is not the same on all sides.
+/// A setting that differs between sides.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingDifference {
-    /// Its key.
     pub key: String,
-    /// Its value on each side, where it is known.
+    /// Its value on each side, if known.
     pub values: Vec<Option<String>>,
 }
 
-/// Settings of the command line first, then those of the target's own configuration; only what differs.
+/// Settings of the command line first, then those of the target's own configuration; only those that differ.
 #[must_use]
 pub fn setting_differences(sides: &[Side]) -> Vec<SettingDifference> {
     let given: Vec<_> =
@@ -40,13 +39,13 @@ fn differing(sides: &[BTreeMap<String, String>]) -> Vec<SettingDifference> {
     keys.into_iter().map(setting).filter(|setting| setting.values.windows(2).any(|pair| pair[0] != pair[1])).collect()
 }
 
-/// What the command line changed; of a key that was set twice, the last.
+/// What the command line changed; for a key that was set twice, the last value.
 fn command_line_settings(run: &Run) -> BTreeMap<String, String> {
     let pairs = run.scenario.settings.iter().filter_map(|setting| setting.split_once('='));
     pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect()
 }
 
-/// The target's configuration in its own words, but for what is another in every run: its port and its directory.
+/// The target's configuration as it reports it, without what differs in every run: its port and its directory.
 fn target_config(run: &Run) -> BTreeMap<String, String> {
     let mut entries = BTreeMap::new();
     if let Some(config) = &run.results.server.config {
@@ -57,7 +56,7 @@ fn target_config(run: &Run) -> BTreeMap<String, String> {
     entries
 }
 
-/// Every leaf by its path. A list of objects with a `key` and a `value` is a table by another name.
+/// Every leaf by its path. A list of objects with a `key` and a `value` is treated as a table.
 fn flatten(path: &str, value: &Value, entries: &mut BTreeMap<String, String>) {
     let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {

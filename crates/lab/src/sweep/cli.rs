@@ -1,5 +1,5 @@
-//! The command line of a sweep: from arguments to an exit code. Knows signals, files and the terminal, so that the rest
-//! does not have to.
+//! The command line of a sweep: from arguments to an exit code. Handles signals, files and the terminal, so that the
+//! other modules do not have to.
 //!
 //! Exit codes: 0 a best was found · 1 no run could be made · 2 usage · 3 in no combination the gates hold · 130
 //! interrupted.
@@ -97,8 +97,8 @@ fn execute(args: SweepArgs, program: &str) -> Result<SweepTable, CliError> {
     Ok(table)
 }
 
-/// Every combination is a scenario that can be run, and knows the figure that it is measured by: before the first byte
-/// is sent.
+/// Checks, before the first byte is sent, that every combination is a valid scenario that has the figure of the
+/// objective.
 fn check(run: &RunArgs, variations: &[Variation], plan: &SweepPlan, measure: &Objective) -> Result<(), CliError> {
     for values in &plan.combinations {
         let assembled = assemble(&run_args(run, variations, values, None))?;
@@ -176,7 +176,7 @@ fn usage_error(message: &str) -> CliError {
     CliError::Usage(message.to_owned())
 }
 
-/// Nobody may be listening any more; the exit code says it all the same.
+/// The reader may have closed the pipe; the exit code reports the result.
 fn print_stdout(text: &str) {
     let _ = std::io::stdout().write_all(text.as_bytes());
 }

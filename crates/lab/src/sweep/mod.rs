@@ -1,10 +1,11 @@
-//! A sweep: one scenario under every combination of some settings, round by round, and which of them did best at what
-//! cost. Pure, but for `cli`. Refuses to know how a run is made: it is handed a function that makes one.
+//! A sweep: runs one scenario under every combination of some settings, round by round, and reports which of them did
+//! best at what cost. Pure, except for `cli`. Does not know how a run is made: its caller passes a function that makes
+//! one.
 //!
 //! ```text
 //! plan    PURE  variations -> combinations, and the order of their runs
-//! carry         one run after another, until all are done or somebody ends it
-//! table   PURE  runs -> one row a combination, the best, and what is as good
+//! runner        one run after another, until all are done or the user interrupts
+//! table   PURE  runs -> one row per combination, the best, and what is as good
 //! view    PURE  the table for people
 //! ```
 

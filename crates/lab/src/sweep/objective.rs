@@ -1,33 +1,28 @@
-//! The figure by which a sweep calls a combination the best. Pure.
+//! The figure by which a sweep selects the best combination. Pure.
 
 use serde_json::Value;
 
 use crate::aggregate::figure;
 use crate::report::Run;
 
-/// Ends of paths of which more is better; of all others less is.
+/// Ends of paths of which a higher value is better; for all others a lower one is.
 const HIGHER_IS_BETTER: [&str; 5] = ["throughput_per_min", "ok", "finished", "created", "count"];
 
-/// A part of a path below which more is better.
+/// A part of a path below which a higher value is better.
 const PROGRESS: &str = "progress_per_s";
 
-/// A figure, and which way is better.
+/// A figure, and which direction is better.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Objective {
-    /// Work finished a minute, of the work of which most was created; good answers a second where there is none.
+    /// Work finished per minute, of the work of which most was created; without work, successful responses per second.
     Throughput,
-    /// A figure by its path, as gates name it.
-    Path {
-        /// The path.
-        path: String,
-        /// Whether more of it is better.
-        more: bool,
-    },
+    /// A figure by its path, as in gates.
+    Path { path: String, more: bool },
 }
 
 impl Objective {
-    /// Reads a path such as `create_game.latency_ms.p99`. Which way is better follows from its name, unless `max:` or
-    /// `min:` stands before it.
+    /// Parses a path such as `create_game.latency_ms.p99`. Which direction is better follows from its name, unless it
+    /// is preceded by `max:` or `min:`.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let (path, more) = match (text.strip_prefix("max:"), text.strip_prefix("min:")) {
@@ -38,13 +33,12 @@ impl Objective {
         Self::Path { path: path.to_owned(), more }
     }
 
-    /// Whether more of it is better.
     #[must_use]
     pub fn is_higher_better(&self) -> bool {
         matches!(self, Self::Throughput | Self::Path { more: true, .. })
     }
 
-    /// What it is called in a table of this run.
+    /// Its name in a table of this run.
     #[must_use]
     pub fn name(&self, run: &Run) -> String {
         match (self, run.results.work.iter().max_by_key(|(_, work)| work.created)) {
@@ -81,7 +75,7 @@ fn throughput(run: &Run) -> Option<f64> {
     (length_s > 0.0).then_some(ok as f64 / length_s)
 }
 
-/// What the target spent in a run: processor seconds, and its peak of memory in bytes.
+/// What the target used in a run: CPU seconds, and its peak memory in bytes.
 pub(super) fn cost(run: &Run) -> (Option<f64>, Option<f64>) {
     let process = &run.results.server.process;
     (process.cpu_s, process.rss_bytes.map(|rss| rss.peak as f64))

@@ -1,43 +1,39 @@
-//! What is run, and in which order: a pure function of the variations, the repeats and a seed. Refuses to run.
+//! What is run, and in which order: a pure function of the variations, the repeats and a seed. Runs nothing.
 //!
-//! Machines drift: they warm up, their disks fill, their neighbours wake. So every round runs each combination once,
-//! in an order of its own, and every second round is the one before it backwards: whatever rises or falls evenly over
-//! the two meets all combinations alike.
+//! Machines drift: they warm up, their disks fill, their neighbours become active. So every round runs each combination
+//! once, in its own order, and every second round reverses the previous one: a linear drift over the two affects all
+//! combinations alike.
 
 use crate::limits::{SWEEP_COMBINATIONS_MAX, SWEEP_REPEATS_MAX, SWEEP_RUNS_MAX};
 use crate::scenario::mix;
 
-/// A setting and the values that it is to have.
+/// A setting and its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variation {
-    /// A variable of the scenario, or a dotted path, as `--set` knows them.
+    /// A variable of the scenario, or a dotted path, as in `--set`.
     pub key: String,
-    /// Its values.
     pub values: Vec<String>,
 }
 
-/// What is run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SweepPlan {
     /// Every combination, as one value for each variation.
     pub combinations: Vec<Vec<String>>,
-    /// The runs in their order.
+    /// The runs in order.
     pub runs: Vec<PlannedRun>,
 }
 
-/// One run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedRun {
     /// The round, counted from 0.
     pub round: usize,
-    /// The combination, by its place.
     pub combination_index: usize,
-    /// The seed of the trial's plan: the same for all of a round, so that they see the same arrivals.
+    /// The seed of the trial's plan: the same for all runs of a round, so that they get the same arrivals.
     pub seed: u64,
 }
 
 impl Variation {
-    /// Reads `KEY=v1,v2`. Commas in quotes or brackets belong to a value.
+    /// Parses `KEY=v1,v2`. Commas in quotes or brackets belong to a value.
     ///
     /// # Errors
     /// A sentence that says what was expected.
@@ -54,7 +50,7 @@ impl Variation {
     }
 }
 
-/// At the commas outside of quotes and brackets.
+/// Splits at the commas outside of quotes and brackets.
 fn split_values(text: &str) -> Vec<String> {
     let (mut values, mut value, mut depth, mut quoted) = (Vec::new(), String::new(), 0_usize, None);
     for c in text.chars() {
@@ -75,7 +71,7 @@ fn split_values(text: &str) -> Vec<String> {
     values
 }
 
-/// Every combination of the variations, the last of them changing fastest, and so many rounds over them.
+/// Every combination of the variations, the last of them changing fastest, in `repeats` rounds.
 ///
 /// # Errors
 /// There is nothing to vary, a setting is varied twice, or there would be more runs than a sweep may have.

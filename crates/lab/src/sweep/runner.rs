@@ -1,4 +1,4 @@
-//! One run after another. Refuses to know how a run is made, and how it is judged.
+//! Makes one run after another. Does not know how a run is made and evaluated.
 
 use std::path::PathBuf;
 
@@ -9,35 +9,30 @@ use crate::verdict::Verdict;
 /// A run's record and its directory; or why there is none.
 pub type RunResult = Result<(Run, PathBuf), RunFailure>;
 
-/// Why there is no run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RunFailure {
     /// It could not be carried out; the sentence says why.
     Failed(String),
-    /// Somebody ended everything at once.
+    /// The user aborted everything.
     Aborted,
 }
 
-/// A run of a sweep.
 #[derive(Clone, Debug)]
 pub struct SweepRun {
-    /// Whose turn it was.
     pub planned: PlannedRun,
-    /// What came of it.
     pub result: RunResult,
 }
 
-/// Everything that a sweep made.
 #[derive(Clone, Debug)]
 pub struct SweepOutcome {
-    /// The runs in their order.
+    /// The runs in order.
     pub runs: Vec<SweepRun>,
-    /// Whether it was ended before all were made.
+    /// Whether it was interrupted before all runs were made.
     pub interrupted: bool,
 }
 
-/// Makes the runs of a plan, and tells of each when it is over, with its place in the plan. A combination that could
-/// not run once is not tried again; a run that somebody interrupted is the last.
+/// Makes the runs of a plan, and reports each when it is over, with its index in the plan. A combination that failed to
+/// run once is not retried; an interrupted run is the last.
 pub fn run_all(
     plan: &SweepPlan,
     run_one: &mut dyn FnMut(PlannedRun, &[String]) -> RunResult,

@@ -1,5 +1,5 @@
-//! The result of a sweep: one row a combination, which of them is the best, and which are as good within the noise.
-//! Pure. Refuses to know how it is shown.
+//! The result of a sweep: one row per combination, which of them is the best, and which are as good within the noise.
+//! Pure. Does not know how it is shown.
 
 use super::objective::{Objective, cost, format_gate_value};
 use super::plan::{SweepPlan, Variation};
@@ -8,23 +8,22 @@ use crate::compare::stats::{ComparisonScale, Decision, Family};
 use crate::report::Run;
 use crate::verdict::Verdict;
 
-/// The step to which a figure of a run is known, as a share.
+/// The resolution of a figure of a run, as a share.
 const RESOLUTION: f64 = 0.001;
 
-/// What a sweep showed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SweepTable {
     /// The settings that were varied.
     pub keys: Vec<String>,
-    /// What the measure is called.
+    /// The name of the objective.
     pub objective: String,
     /// One for each combination, in the order of the plan.
     pub rows: Vec<SweepRow>,
-    /// The place of the best row, where gates pass in any.
+    /// The index of the best row, if gates pass in any.
     pub best: Option<usize>,
-    /// Whether it was ended before all runs were made.
+    /// Whether it was interrupted before all runs were made.
     pub interrupted: bool,
-    /// Runs of every combination, had all been made.
+    /// The planned runs of every combination.
     pub repeats: usize,
 }
 
@@ -37,13 +36,11 @@ pub struct SweepRow {
     pub runs: usize,
     /// Of those: runs whose gates all hold.
     pub passed: usize,
-    /// The measure.
     pub objective: FigureSummary,
-    /// Processor seconds of the target.
+    /// CPU seconds of the target.
     pub cpu_s: FigureSummary,
-    /// The target's peak of memory, in bytes.
+    /// The target's peak memory, in bytes.
     pub rss_bytes: FigureSummary,
-    /// How it stands to the best.
     pub ranking: Ranking,
     /// Gates that did not hold, void runs, and why a run could not be made; each once.
     pub notes: Vec<String>,
@@ -52,22 +49,20 @@ pub struct SweepRow {
 /// A figure over the runs of a combination.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct FigureSummary {
-    /// The middle one, or the mean of the two in the middle.
     pub median: Option<f64>,
-    /// The lowest and the highest, where there are several.
+    /// The minimum and the maximum, if there are several runs.
     pub range: Option<(f64, f64)>,
 }
 
-/// How a combination stands to the best.
+/// How a combination compares to the best.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ranking {
-    /// It is the best.
     Best,
     /// Its gates pass, and no difference from the best is beyond the noise.
     Tied,
     /// Its gates pass, and it is behind the best, beyond the noise.
     Behind,
-    /// Its gates pass, and nobody can say: a single run has no noise to hold a difference against.
+    /// Its gates pass, but it cannot be decided: single runs give no estimate of the noise.
     Unknown,
     /// A gate does not hold, or there is no run.
     Failed,
@@ -86,7 +81,7 @@ impl FigureSummary {
     }
 }
 
-/// Makes the table of what was run.
+/// Makes the table of the runs.
 #[must_use]
 pub fn table(variations: &[Variation], plan: &SweepPlan, outcome: &SweepOutcome, measure: &Objective) -> SweepTable {
     let combinations: Vec<Combination<'_>> =
@@ -189,7 +184,7 @@ fn best_index(rows: &[SweepRow], measure: &Objective) -> Option<usize> {
     best.map(|(place, _)| place)
 }
 
-/// All that pass are held against the best at once, so that many combinations do not make many false differences.
+/// All that pass are compared with the best at once, so that many combinations do not produce many false differences.
 fn rank_rows(rows: &[SweepRow], figures: &[Vec<f64>], best: usize) -> Vec<Ranking> {
     let others: Vec<usize> = (0..rows.len())
         .filter(|place| *place != best && rows[*place].has_passed() && !figures[*place].is_empty())

@@ -1,4 +1,4 @@
-//! Sweeps of runs that were made up: the table, the best, and what is said when there is none.
+//! Sweeps of made-up runs: the table, the best combination, and the text if there is none.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ fn variations() -> Vec<Variation> {
     ["workers=25,50,200", "pool=30,55"].map(|text| Variation::parse(text).unwrap()).into()
 }
 
-/// A run of this throughput, which spent so much.
+/// A run with this throughput and CPU time.
 fn run(turn: PlannedRun, per_min: f64, cpu_s: f64, verdict: Verdict) -> Run {
     let mut run: Run = serde_json::from_value(TEST_RUN.run_json()).unwrap();
     run.id = format!("run-{}-{}", turn.round, turn.combination_index);
@@ -30,7 +30,7 @@ fn run(turn: PlannedRun, per_min: f64, cpu_s: f64, verdict: Verdict) -> Run {
     run
 }
 
-/// Fifty workers are best, by a little over two hundred, which cost more; a pool of 30 fails.
+/// Fifty workers are best, slightly ahead of two hundred, which cost more; a pool of 30 fails.
 fn service(turn: PlannedRun, values: &[String]) -> RunResult {
     let wobble = 1.0 + 0.004 * ((turn.round * 7 + turn.combination_index * 3) % 5) as f64;
     let (per_min, cpu_s) = match values[0].as_str() {

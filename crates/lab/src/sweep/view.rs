@@ -1,4 +1,4 @@
-//! A sweep for people: the best in a sentence, one row a combination, and what did not hold. Pure.
+//! A sweep for people: the best in a sentence, one row per combination, and what did not hold. Pure.
 
 use super::table::{FigureSummary, Ranking, SweepRow, SweepTable};
 use crate::report::format::{first_few, markdown_table, number, wrap};
@@ -33,7 +33,7 @@ fn best_sentence(sweep: &SweepTable) -> String {
     format!("Best: {}, with {} {median}; it cost {}", row_label(sweep, best), sweep.objective, cost(best))
 }
 
-/// What is as good as the best, and spends less of the target's processor.
+/// What is as good as the best, and uses less of the target's CPU time.
 fn cheaper_sentence(sweep: &SweepTable) -> Option<String> {
     let best = &sweep.rows[sweep.best?];
     let as_good: Vec<&SweepRow> = sweep.rows.iter().filter(|row| row.ranking == Ranking::Tied).collect();
@@ -104,7 +104,7 @@ fn cells(sweep: &SweepTable, row: &SweepRow) -> Vec<String> {
     row.values.iter().map(|value| value.replace('|', "\\|")).chain(figures).collect()
 }
 
-/// The median, with the range where there is one.
+/// The median, with the range if there is one.
 fn cell(cell: FigureSummary, text: &dyn Fn(f64) -> String) -> String {
     match (cell.median, cell.range) {
         (None, _) => "-".to_owned(),

@@ -1,22 +1,22 @@
-//! How long noise remembers. Blocks see the variance of a mean only as far as their own length reaches; what slower
-//! drift adds is put back from a first-order autoregression under white noise, fitted to the first two
-//! autocorrelations, in the spirit of the recolouring of Andrews & Monahan (1992). Refuses to know what drifts.
+//! The autocorrelation of noise. Blocks cover the variance of a mean only up to their own length; what slower drift
+//! adds is restored from a first-order autoregression plus white noise, fitted to the first two autocorrelations, in
+//! the spirit of the recolouring of Andrews & Monahan (1992). Does not know what drifts.
 
 use super::blocks::Blocks;
 
-/// Beyond this a coefficient says only that the run is too short for it.
+/// Above this, a coefficient only shows that the run is too short for it.
 const COEFFICIENT_MAX: f64 = 0.97;
 
-/// The least share of the variance that blocks are believed to have seen.
+/// The minimum share of the variance that blocks are assumed to cover.
 const VARIANCE_SHARE_MIN: f64 = 0.02;
 
-/// Fewer independent stretches than this in a run are too few to know its noise.
+/// Fewer independent sections than this in a run are too few to know its noise.
 const INDEPENDENT_MIN: f64 = 5.0;
 
 /// Noise whose autocorrelation at lag k is `share * coefficient^k`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Autocorrelation {
-    /// The part of the variance that is remembered at all.
+    /// The autocorrelated part of the variance.
     share: f64,
     /// How much of it is left after one unit of time.
     coefficient: f64,
@@ -38,13 +38,13 @@ impl Autocorrelation {
             return Self { share: 0.0, coefficient: 0.0 };
         }
         let first = first.min(COEFFICIENT_MAX);
-        // Only a first autocorrelation that is no chance can say, with the second, how fast it fades.
+        // Only a significant first autocorrelation can show, with the second, how fast it fades.
         let fades = if first > 2.0 / n.sqrt() { second / first } else { first };
         let coefficient = fades.clamp(first, COEFFICIENT_MAX);
         Self { share: first / coefficient, coefficient }
     }
 
-    /// What the variance that blocks saw is to be multiplied by.
+    /// The factor for the variance that blocks cover.
     pub(super) fn correction(&self, blocks: &Blocks) -> f64 {
         let (n, b) = (blocks.units(), blocks.length());
         let all = self.variance(n);
@@ -53,7 +53,7 @@ impl Autocorrelation {
         (all / seen.max(VARIANCE_SHARE_MIN * all)).max(1.0)
     }
 
-    /// Whether a run of so many units holds too few independent stretches.
+    /// Whether a run of this many units holds too few independent sections.
     pub(super) fn is_too_slow_for(&self, units: usize) -> bool {
         (units as f64) < INDEPENDENT_MIN * self.variance(units)
     }
@@ -75,7 +75,7 @@ mod tests {
         values.iter().map(|value| value - mean).collect()
     }
 
-    /// The fitted coefficient of a long drift under so much white noise.
+    /// The fitted coefficient of a long drift plus this much white noise.
     #[track_caller]
     fn check(coefficient: f64, white: f64) {
         let mut dice = TestRng::new(11);

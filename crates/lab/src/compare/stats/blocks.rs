@@ -1,23 +1,23 @@
-//! Blocks of consecutive seconds: how long they are, how they are drawn, and what their small number costs. Refuses
-//! to know what happened in the seconds.
+//! Blocks of consecutive seconds: how long they are, how they are drawn, and how their small number affects the result.
+//! Does not know what happened in the seconds.
 
 use crate::scenario::mix;
 
 /// Fewer units of time than this say nothing about their noise: they would make fewer than four blocks.
 pub const UNITS_MIN: usize = 30;
 
-/// Length of a block over the square root of the number of units (Lazarus, Lewis, Stock & Watson 2018): longer than
-/// what estimates the noise best, because a test suffers more from noise that it overlooks.
+/// Length of a block over the square root of the number of units (Lazarus, Lewis, Stock & Watson 2018): longer than the
+/// best estimate of the noise requires, because a test suffers more from noise that it overlooks.
 const LENGTH_FACTOR: f64 = 1.3;
 
-/// Consecutive units of time, which go on at the beginning when the end is reached.
+/// Consecutive units of time, which wrap around at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Block {
     pub(super) start: usize,
     pub(super) length: usize,
 }
 
-/// So many units of time, cut into blocks.
+/// A number of units of time, cut into blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Blocks {
     unit_count: usize,
@@ -43,21 +43,21 @@ impl Blocks {
         self.block_length as f64 / self.unit_count as f64
     }
 
-    /// What the variance over resamples is divided by. The mean is taken from the same data as the variance, which
-    /// takes the zero frequency away: of the circular Bartlett window, the share of one block in the whole.
+    /// The divisor of the variance over resamples. The mean is taken from the same data as the variance, which removes
+    /// the zero frequency: of the circular Bartlett window, the share of one block in the whole.
     pub(super) fn variance_factor(&self) -> f64 {
         1.0 - self.block_share()
     }
 
-    /// Degrees of freedom of that variance: twice the squared mean over the variance of a weighted sum of
-    /// chi-squares, whose weights are the window's at the other frequencies. Their sum is 1 - b and the sum of their
-    /// squares 2b/3 - b^2, with b the share of a block. It meets the fixed-b tables of Kiefer & Vogelsang (2005).
+    /// Degrees of freedom of that variance: twice the squared mean over the variance of a weighted sum of chi-squares,
+    /// whose weights are the window's at the other frequencies. Their sum is 1 - b and the sum of their squares 2b/3 -
+    /// b^2, with b the share of a block. It agrees with the fixed-b tables of Kiefer & Vogelsang (2005).
     pub(super) fn degrees_of_freedom(&self) -> f64 {
         let b = self.block_share();
         (1.0 - b).powi(2) / (2.0 * b / 3.0 - b * b)
     }
 
-    /// Fills `blocks` with the draw of this number. Every unit of time is as likely as any other.
+    /// Fills `blocks` with the draw of this number. Every unit of time is equally likely.
     pub(super) fn draw(&self, seed: u64, number: usize, blocks: &mut Vec<Block>) {
         blocks.clear();
         let seed = mix(seed, number as u64);
@@ -71,7 +71,7 @@ impl Blocks {
         }
     }
 
-    /// The variance over all possible draws of the sum of these values, which have mean zero. Exact, without draws.
+    /// The variance over all possible draws of the sum of these values, which have mean zero. Exact, without drawing.
     pub(super) fn variance_of_sum(&self, values: &[f64]) -> f64 {
         let sums = self.cumulative_sums(values);
         let squares: f64 =
@@ -79,7 +79,7 @@ impl Blocks {
         squares / self.block_length as f64
     }
 
-    /// Sums from the beginning, one block beyond the end, so that the sum of any block is a difference of two.
+    /// Cumulative sums, one block beyond the end, so that the sum of any block is a difference of two.
     pub(super) fn cumulative_sums(&self, values: &[f64]) -> Vec<f64> {
         let around = values.iter().chain(&values[..self.block_length]);
         let sums = around.scan(0.0, |sum, value| {
@@ -101,8 +101,8 @@ mod tests {
         assert_eq!([0, 29, 30, 60, 300, 600].map(length), [None, None, Some(8), Some(11), Some(23), Some(32)]);
     }
 
-    /// The critical values of Kiefer & Vogelsang (2005), table 1, Bartlett window: a cubic in the share of a block,
-    /// by the two-sided level. Theirs is not circular, so the two part as the share grows; ours is never the smaller.
+    /// The critical values of Kiefer & Vogelsang (2005), table 1, Bartlett window: a cubic in the share of a block, by
+    /// the two-sided level. Theirs is not circular, so the two diverge as the share grows; ours is never the smaller.
     #[track_caller]
     fn check(units: usize, length: usize, p: f64, cubic: [f64; 4]) {
         let blocks = Blocks { unit_count: units, block_length: length };

@@ -1,21 +1,20 @@
-//! Events of one run a side: the exact conditional test of two rates. Given how many events there were in all, how
-//! they fall to the two sides is binomial where the rates are the same. Refuses to know when they happened: events
-//! that come in bursts belong to `series`.
+//! Events of one run per side: the exact conditional test of two rates. Given the total number of events, their split
+//! between the two sides is binomial if the rates are the same. Does not know when they happened: events that come in
+//! bursts belong to `resampling`.
 
 use statrs::distribution::{Beta, Binomial, ContinuousCDF as _, DiscreteCDF as _};
 
 use super::{ComparisonScale, EffectSize, UndecidedReason};
 
-/// Events, and out of how many they came.
+/// Events, and their exposure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EventCount {
-    /// What happened.
     pub events: u64,
-    /// What it could have happened to; or a length of time.
+    /// The number of opportunities for an event; or a length of time.
     pub exposure: f64,
 }
 
-/// The probability of so uneven a split, or one as unlikely on the other side, where the rates are the same.
+/// The probability of such an uneven split, or one as unlikely on the other side, if the rates are the same.
 pub(super) fn p_value(before: EventCount, after: EventCount) -> Result<f64, UndecidedReason> {
     let (all, share) = (before.events + after.events, expected_share(before, after)?);
     let binomial = Binomial::new(share, all).map_err(|_| UndecidedReason::Missing)?;
@@ -24,7 +23,7 @@ pub(super) fn p_value(before: EventCount, after: EventCount) -> Result<f64, Unde
     Ok((2.0 * below.min(above)).min(1.0))
 }
 
-/// The least probability that any split of the events could have. Where it is no surprise, nothing is tested.
+/// The minimum probability that any split of the events could have. If that is not significant, nothing is tested.
 pub(super) fn min_p_value(before: EventCount, after: EventCount) -> Result<f64, UndecidedReason> {
     let (all, share) = ((before.events + after.events) as f64, expected_share(before, after)?);
     Ok((2.0 * share.powf(all).min((1.0 - share).powf(all))).min(1.0))
@@ -41,7 +40,7 @@ pub(super) fn rate_change(before: EventCount, after: EventCount, level: f64) -> 
     Some(EffectSize { scale: ComparisonScale::Ratio, point: ratio(a / (a + b)), low: ratio(low), high: ratio(high) })
 }
 
-/// The second side's share of the events where the rates are the same.
+/// The second side's share of the events if the rates are the same.
 fn expected_share(before: EventCount, after: EventCount) -> Result<f64, UndecidedReason> {
     let share = after.exposure / (before.exposure + after.exposure);
     if share > 0.0 && share < 1.0 { Ok(share) } else { Err(UndecidedReason::Missing) }
@@ -68,7 +67,7 @@ mod tests {
         check((0, 100.0), (10, 100.0), 2.0 / 1024.0, 2.0 / 1024.0);
         check((10, 100.0), (0, 100.0), 2.0 / 1024.0, 2.0 / 1024.0);
         check((5, 100.0), (5, 100.0), 1.0, 2.0 / 1024.0);
-        // One of three events on the side with a quarter of the chances: P(at least 1) = 1 - 27/64.
+        // One of three events on the side with a quarter of the exposure: P(at least 1) = 1 - 27/64.
         check((2, 300.0), (1, 100.0), 1.0, 2.0 / 64.0);
         check((0, 300.0), (3, 100.0), 2.0 / 64.0, 2.0 / 64.0);
     }

@@ -1,31 +1,31 @@
-//! Figures that can be taken of any draw of blocks: the ratio of two sums, and a percentile of merged histograms.
-//! Both stand on sums over time, so that a block costs two look-ups, however many answers it holds. Refuses to know
+//! Figures that can be computed for any resample of blocks: the ratio of two sums, and a percentile of merged
+//! histograms. Both use sums over time, so that a block costs two look-ups, however many values it holds. Does not know
 //! what is counted.
 
 use super::blocks::Block;
 use super::resampling::RunResampling;
 
-/// Values that a distribution tells apart; beyond it, neighbours are counted as the higher of two. Bounds memory.
+/// Distinct values of a distribution; beyond that, neighbours are counted as the higher of two. Bounds memory.
 const DISTINCT_VALUES_MAX: usize = 4_096;
 
-/// How often which value occurred in one unit of time: values ascending, each once.
+/// How often each value occurred in one unit of time: values ascending, each once.
 pub type ValueCounts = Vec<(u64, u64)>;
 
-/// A figure of one run, of all its time or of any draw from it.
+/// A figure of one run, over all its time or over any resample of it.
 pub trait Estimator {
-    /// Of all of it; none where there is nothing to take it of.
+    /// Over all of it; none if there is no data.
     fn full_sample(&self) -> Option<f64>;
-    /// Of a draw.
+    /// Over a resample.
     fn resampled(&self, blocks: &Resample<'_>) -> Option<f64>;
     /// What each unit of time adds to the figure, up to a factor; the sum is zero.
     fn influence(&self) -> Vec<f64>;
 }
 
-/// A draw of blocks.
+/// A resample of blocks.
 #[derive(Debug)]
 pub struct Resample<'a>(pub(super) &'a [Block]);
 
-/// A sum over another one: a rate, a share, a mean.
+/// The ratio of two sums: a rate, a share, a mean.
 #[derive(Clone, Debug)]
 pub struct Ratio {
     numerator: Vec<f64>,
@@ -79,7 +79,7 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// From the tallies of all units of time; missing ones are empty.
+    /// From the counts of all units of time; missing ones are empty.
     #[must_use]
     pub fn new(lane: &RunResampling, tallies: &[ValueCounts]) -> Self {
         let (units, stride) = (lane.blocks.units(), lane.blocks.units() + lane.blocks.length() + 1);
@@ -99,20 +99,20 @@ impl Distribution {
         Self { values: levels, cumulative_counts: sums, stride, units }
     }
 
-    /// How many values there are.
+    /// The total number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.count_up_to(self.values.len(), &[Block { start: 0, length: self.units }])
     }
 
-    /// How many values of a draw lie in the first `levels` levels.
+    /// How many values of a resample are in the first `levels` levels.
     fn count_up_to(&self, levels: usize, blocks: &[Block]) -> u64 {
         let Some(place) = levels.checked_sub(1) else { return 0 };
         let sums = &self.cumulative_counts[place * self.stride..][..self.stride];
         blocks.iter().map(|block| sums[block.start + block.length] - sums[block.start]).sum()
     }
 
-    /// The place of the level at which this share of a draw is reached.
+    /// The index of the level at which this share of a resample is reached.
     fn quantile_index(&self, quantile: f64, blocks: &[Block]) -> Option<usize> {
         let count = self.count_up_to(self.values.len(), blocks);
         let rank = ((quantile * count as f64).ceil() as u64).max(1);
@@ -125,7 +125,7 @@ impl Distribution {
     }
 }
 
-/// Every value that occurs, thinned out to as many as are told apart.
+/// Every value that occurs, thinned out to the allowed number.
 fn distinct_values(tallies: &[ValueCounts]) -> Vec<u64> {
     let mut lists: Vec<Vec<u64>> =
         tallies.iter().map(|tally| tally.iter().map(|(value, _)| *value).collect()).collect();
@@ -139,8 +139,8 @@ fn distinct_values(tallies: &[ValueCounts]) -> Vec<u64> {
     (0..last).filter(kept).map(|place| levels[place]).collect()
 }
 
-/// What occurs in either of two ascending lists, each value once. Seconds of one run share most of their values, so that
-/// uniting them pair by pair costs far less than sorting all of them.
+/// The union of two ascending lists, each value once. Seconds of one run share most of their values, so that uniting
+/// them pair by pair costs far less than sorting all of them.
 fn merge_sorted(a: &[u64], b: &[u64]) -> Vec<u64> {
     let (mut all, mut i, mut j) = (Vec::with_capacity(a.len() + b.len()), 0, 0);
     while i < a.len() && j < b.len() {
@@ -163,7 +163,7 @@ pub struct Quantile<'a> {
 }
 
 impl<'a> Quantile<'a> {
-    /// The quantile is between 0 and 1: 0.99 for p99. The figure is given in `unit`s of the tallies' values.
+    /// The quantile is between 0 and 1: 0.99 for p99. The figure is given in `unit`s of the counted values.
     #[must_use]
     pub fn new(distribution: &'a Distribution, quantile: f64, unit: f64) -> Self {
         Self { distribution, quantile, unit }
@@ -180,7 +180,7 @@ impl Estimator for Quantile<'_> {
         Some(self.distribution.values[place] as f64 / self.unit)
     }
 
-    /// A percentile rises where fewer than its share lie below it.
+    /// A percentile rises where fewer than its share are below it.
     fn influence(&self) -> Vec<f64> {
         let all = self.distribution;
         let Some(place) = all.quantile_index(self.quantile, &[Block { start: 0, length: all.units }]) else {
@@ -206,7 +206,7 @@ mod tests {
         RunResampling { seed: 1, blocks: Blocks::new(units).unwrap() }
     }
 
-    /// The values of a draw, written out.
+    /// The values of a resample, each as often as it occurs.
     fn expanded_values(tallies: &[ValueCounts], blocks: &[Block]) -> Vec<u64> {
         let units = blocks.iter().flat_map(|block| block.start..block.start + block.length);
         let tallies = units.map(|unit| &tallies[unit % tallies.len()]);

@@ -1,4 +1,4 @@
-//! All figures of one comparison, decided together, so that many figures do not make many false differences.
+//! Decides all figures of one comparison together, so that many figures do not produce many false differences.
 
 use super::counts::{self, EventCount};
 use super::estimators::Estimator;
@@ -7,7 +7,7 @@ use super::resampling::{DistanceEvidence, PairResampling};
 use super::student::{critical_value, normal_two_sided_p};
 use super::{ComparisonScale, Decision, FAMILY_LEVEL, RESAMPLES, TestResult, UndecidedReason};
 
-/// The figures that were asked about, in order.
+/// The figures to test, in order.
 #[derive(Debug)]
 pub struct Family {
     resamples: usize,
@@ -28,7 +28,7 @@ enum TestEvidence {
     Distance(DistanceEvidence),
     /// Two counts, and the probability of their split.
     Counts(EventCount, EventCount, f64),
-    /// Nothing that could be decided.
+    /// Decided without a test.
     Decided(Decision),
 }
 
@@ -39,13 +39,13 @@ impl Default for Family {
 }
 
 impl Family {
-    /// A family of this many resamples; a test may want fewer than [`RESAMPLES`].
+    /// A family with this many resamples; a test may want fewer than [`RESAMPLES`].
     #[must_use]
     pub fn with_resamples(resamples: usize) -> Self {
         Self { resamples, tests: Vec::new() }
     }
 
-    /// Asks about a figure of one run a side. `grain` is the step to which either figure can be known, on the scale.
+    /// Adds a figure of one run per side. `grain` is the resolution of either figure, on the scale.
     pub fn add_series(
         &mut self,
         frame: &PairResampling,
@@ -54,14 +54,14 @@ impl Family {
         grain: f64,
     ) {
         let [before, after] = sides.map(Estimator::full_sample);
-        // A rate that fell to nothing has no ratio; it has a difference.
+        // A rate that fell to zero has no ratio; it has a difference.
         let scale =
             if before.zip(after).is_some_and(|(b, a)| b.min(a) <= 0.0) { ComparisonScale::Difference } else { scale };
         let shows = TestEvidence::from_distance(frame.evaluate(scale, sides, grain, self.resamples));
         self.tests.push(FigureTest { before, after, scale, evidence: shows });
     }
 
-    /// Asks about a figure of several runs. `floor` is the least variance that one run's figure can have.
+    /// Adds a figure of several runs. `floor` is the minimum variance of one run's figure.
     pub fn add_runs(&mut self, scale: ComparisonScale, sides: [&[f64]; 2], grain: f64, floor: f64) {
         let nothing = sides.concat().iter().any(|figure| *figure <= 0.0);
         let scale = if nothing { ComparisonScale::Difference } else { scale };
@@ -70,7 +70,7 @@ impl Family {
         self.tests.push(FigureTest { before, after, scale, evidence: shows });
     }
 
-    /// Asks about events of one run a side. Readers see them per `of`.
+    /// Adds events of one run per side. Readers see them per `of`.
     pub fn add_counts(&mut self, before: EventCount, after: EventCount) {
         let shows = match (counts::p_value(before, after), counts::min_p_value(before, after)) {
             _ if before.events + after.events == 0 => TestEvidence::Decided(Decision::Equal),
@@ -84,9 +84,9 @@ impl Family {
         self.tests.push(FigureTest { before, after, scale: ComparisonScale::Difference, evidence: shows });
     }
 
-    /// Takes a figure in that nothing can be decided about.
+    /// Adds a figure that cannot be decided.
     pub fn add_undecided(&mut self, before: Option<f64>, after: Option<f64>, reason: UndecidedReason) {
-        // What is not there does not come with a longer run.
+        // A missing figure does not appear with a longer run.
         let is_on_one_side = before.is_some() != after.is_some();
         let reason =
             if reason == UndecidedReason::TooShort && is_on_one_side { UndecidedReason::Missing } else { reason };
@@ -94,22 +94,20 @@ impl Family {
         self.tests.push(FigureTest { before, after, scale: ComparisonScale::Difference, evidence: shows });
     }
 
-    /// How many figures were asked about.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tests.len()
     }
 
-    /// Whether none was.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tests.is_empty()
     }
 
-    /// Decides all of them together, in the order in which they were asked.
+    /// Decides all of them together, in the order in which they were added.
     ///
-    /// Step by step: whatever is beyond the level of all open figures is called, and leaves the level of the others
-    /// to be found again, until nothing more is called.
+    /// Step by step: everything beyond the level of all open figures is reported, and the level of the others is
+    /// computed again, until nothing more is reported.
     #[must_use]
     pub fn decide(self) -> Vec<TestResult> {
         let mut levels = vec![None; self.tests.len()];
@@ -127,8 +125,8 @@ impl Family {
         self.tests.into_iter().zip(levels).map(|(asked, level)| asked.into_result(level)).collect()
     }
 
-    /// The largest level for each of these figures such that one of them is beyond it, where none differs, with
-    /// probability [`FAMILY_LEVEL`] at most. Figures with draws are as dependent as their draws are; of the others
+    /// The largest level for each of these figures such that, if none differs, one of them is beyond it with
+    /// probability [`FAMILY_LEVEL`] at most. Figures with resamples are as dependent as their resamples; of the others
     /// nothing is assumed.
     fn level(&self, open: &[usize]) -> f64 {
         let draws: Vec<&[f64]> = open.iter().filter_map(|place| self.tests[*place].draws()).collect();
@@ -139,7 +137,7 @@ impl Family {
         least.sort_by(f64::total_cmp);
         let share = |place: usize| place as f64 / resamples.max(1) as f64;
         let left = |place: usize| if others > 0.0 { (FAMILY_LEVEL - share(place)) / others } else { 1.0 };
-        // Below the next of the sorted values, as many draws lie beyond the level as stand before it.
+        // Below the next of the sorted values, as many resamples are beyond the level as come before it.
         let reachable = (0..=resamples).take_while(|place| share(*place) <= FAMILY_LEVEL);
         let best = reachable.map(|place| least.get(place).copied().unwrap_or(FAMILY_LEVEL).min(left(place)));
         best.fold(0.0, f64::max).min(FAMILY_LEVEL)
@@ -229,7 +227,7 @@ mod tests {
         check(1, 0, 1);
         check(1, 6, 1);
         check(1, 7, 0);
-        // Figures that were called make room for the others, as in Holm's procedure.
+        // Figures that were reported make room for the others, as in Holm's procedure.
         check(8, 0, 0);
         check(2, 5, 2);
     }

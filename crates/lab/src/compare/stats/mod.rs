@@ -1,23 +1,23 @@
 //! The statistics of a comparison, pure: which figures of two sides differ by more than their noise, how much they
-//! differ, and how large a difference could have stayed unseen. Refuses to know what a figure means and which way is
-//! worse; the same input gives the same answer.
+//! differ, and how large an undetected difference could be. Does not know what a figure means and which direction is
+//! worse; the same input gives the same result.
 //!
 //! Three kinds of evidence, each in its file:
 //!
 //! ```text
-//! series    one run a side, known second by second: the unit is a block of consecutive seconds, because neighbours
-//!           in time are alike. Circular block bootstrap (Politis & Romano 1992, after Künsch 1989), blocks of
-//!           1.3 sqrt(n) (Lazarus, Lewis, Stock & Watson 2018), Student's t with the degrees of freedom that so few
-//!           blocks leave (after Kiefer & Vogelsang 2005), and the slow part of the noise that blocks cannot see
-//!           put back from a first-order autoregression (after Andrews & Monahan 1992)
-//! repeats   several runs of a side: the run is the unit, Student's t over the runs' figures
-//! counts    events of one run a side: the exact conditional test of two rates (Przyborowski & Wilenski 1940)
+//! resampling  one run per side, known second by second: the unit is a block of consecutive seconds, because
+//!             neighbours in time are alike. Circular block bootstrap (Politis & Romano 1992, after Künsch 1989),
+//!             blocks of 1.3 sqrt(n) (Lazarus, Lewis, Stock & Watson 2018), Student's t with the degrees of freedom
+//!             that so few blocks leave (after Kiefer & Vogelsang 2005), and the slow part of the noise that blocks
+//!             cannot see restored from a first-order autoregression (after Andrews & Monahan 1992)
+//! repeats     several runs per side: the run is the unit, Student's t over the runs' figures
+//! counts      events of one run per side: the exact conditional test of two rates (Przyborowski & Wilenski 1940)
 //! ```
 //!
-//! A comparison has many figures, so `family` finds the level at which each of them is tested, such that a
-//! difference is called anywhere, where there is none, in at most [`FAMILY_LEVEL`] of all comparisons: step-down
-//! min-p over the joint resamples (Westfall & Young 1993), Holm where there are none. What is called different is by
-//! construction exactly what has an interval that leaves "equal" out.
+//! A comparison has many figures, so `family` finds the level at which each of them is tested, such that any false
+//! difference is reported in at most [`FAMILY_LEVEL`] of all comparisons: step-down min-p over the joint resamples
+//! (Westfall & Young 1993), Holm without resamples. What is reported as different is by construction exactly what has
+//! an interval that excludes "equal".
 
 mod autocorrelation;
 mod blocks;
@@ -39,14 +39,13 @@ pub use estimators::{Distribution, Estimator, Quantile, Ratio, ValueCounts};
 pub use family::Family;
 pub use resampling::PairResampling;
 
-/// The share of comparisons without any difference in which one may be called. Half of the promised 5 %: the other
-/// half is left for what resampling of short and heavy-tailed series gets wrong.
+/// The share of comparisons without any difference in which one may be reported. Half of the promised 5 %: the other
+/// half is left for the errors of resampling short and heavy-tailed series.
 pub const FAMILY_LEVEL: f64 = 0.025;
 
 /// Resamples of a comparison: the level of each figure is read off the most extreme 50 of them.
 pub const RESAMPLES: usize = 2_000;
 
-/// The scale on which two figures are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComparisonScale {
     /// By their ratio: times and rates.
@@ -55,24 +54,22 @@ pub enum ComparisonScale {
     Difference,
 }
 
-/// What became of one figure.
+/// The result for one figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestResult {
     /// The figure of the first side.
     pub before: Option<f64>,
     /// The figure of the second side.
     pub after: Option<f64>,
-    /// Whether they differ.
     pub decision: Decision,
-    /// How far they are apart, with its interval, where that can be said.
+    /// How far they are apart, with its interval, if that is known.
     pub effect: Option<EffectSize>,
-    /// The probability of so large a difference where there is none, for this figure alone.
+    /// The probability of such a large difference if there is none, for this figure alone.
     pub p: Option<f64>,
-    /// The level that it was tested at, and that its interval leaves out.
+    /// The level at which it was tested, and which its interval excludes.
     pub level: Option<f64>,
 }
 
-/// Whether two figures differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The second is higher, beyond the noise.
@@ -83,31 +80,30 @@ pub enum Decision {
     NotSignificant,
     /// The same number, without any noise.
     Equal,
-    /// There is no telling.
+    /// It cannot be decided.
     Unknown(UndecidedReason),
 }
 
-/// Why there is no telling. Closed, so that reports can group.
+/// Why it cannot be decided. Closed, so that reports can group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum UndecidedReason {
     /// Only one side has the figure, or neither.
     Missing,
     /// The run gives one number and nothing about its noise.
     OneRun,
-    /// Runs in all, too few to know how they scatter.
+    /// Runs in total, too few to know their spread.
     TooFewRuns,
-    /// It was active for fewer units of time than the noise can be estimated from.
+    /// It was active for fewer units of time than needed to estimate the noise.
     TooShort,
-    /// Its noise changes so slowly that the run holds too few independent stretches of it.
+    /// Its noise changes so slowly that the run holds too few independent sections of it.
     TooSlow,
-    /// Fewer answers than the percentile needs.
+    /// Fewer responses than the percentile needs.
     TooFewAnswers,
-    /// So few events that no split of them between the sides would be a surprise.
+    /// So few events that no split of them between the sides would be significant.
     TooFewEvents,
 }
 
-/// How far the second side is from the first. The interval belongs to the level of the answer; a bound may be
-/// infinite.
+/// How far the second side is from the first. The interval belongs to the level of the result; a bound may be infinite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EffectSize {
     /// What the three numbers are.
@@ -121,7 +117,7 @@ pub struct EffectSize {
 }
 
 impl Decision {
-    /// Whether a difference was called.
+    /// Whether a difference was found.
     #[must_use]
     pub fn is_different(self) -> bool {
         matches!(self, Self::Higher | Self::Lower)
@@ -129,7 +125,7 @@ impl Decision {
 }
 
 impl ComparisonScale {
-    /// Onto the scale on which noise adds up.
+    /// Converts to the scale on which noise adds up.
     fn value(self, figure: f64) -> Option<f64> {
         match self {
             Self::Ratio => (figure > 0.0).then(|| figure.ln()),
@@ -137,7 +133,7 @@ impl ComparisonScale {
         }
     }
 
-    /// Back to what readers see.
+    /// Converts back to what readers see.
     fn effect(self, point: f64, reach: f64) -> EffectSize {
         let (low, high) = (point - reach, point + reach);
         match self {

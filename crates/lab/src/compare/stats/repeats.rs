@@ -1,16 +1,16 @@
-//! Several runs of a side: the run is the unit, and what one run differs from the next is the noise. Student's t with
-//! one common variance, because the runs of both sides scatter alike where there is no difference; so five runs of
-//! one side can also be held against a single one of the other. Refuses to look inside a run.
+//! Several runs per side: the run is the unit, and the difference from one run to the next is the noise. Student's t
+//! with one common variance, because the runs of both sides have the same spread if there is no difference; so five
+//! runs of one side can also be compared with a single one of the other. Does not look inside a run.
 
 use super::resampling::DistanceEvidence;
 use super::student::two_sided_p;
 use super::{ComparisonScale, UndecidedReason};
 
-/// Fewer degrees of freedom than this say nothing: three runs in all have one.
+/// Fewer degrees of freedom than this are not conclusive: three runs in total have one.
 const DEGREES_OF_FREEDOM_MIN: usize = 2;
 
-/// The evidence of the runs' figures. `grain` is the step to which a figure can be known at all, on the scale;
-/// `floor` is the least variance that a figure of one run can have.
+/// The evidence of the runs' figures. `grain` is the resolution of a figure, on the scale; `floor` is the minimum
+/// variance of the figure of one run.
 pub(super) fn evaluate_runs(
     scale: ComparisonScale,
     sides: [&[f64]; 2],
@@ -46,7 +46,7 @@ pub(super) fn evaluate_runs(
 
 /// The figure of a side: the mean on the scale on which its noise adds up.
 pub(super) fn side_mean(scale: ComparisonScale, side: &[f64]) -> Option<f64> {
-    // Of a single run there is nothing to take the mean of, and nothing to round.
+    // A single run has nothing to average and nothing to round.
     if let [figure] = side {
         return Some(*figure);
     }

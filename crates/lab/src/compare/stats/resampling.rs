@@ -1,4 +1,4 @@
-//! One run a side, known second by second: the evidence of a figure from draws of blocks. Refuses to decide: the
+//! One run per side, known second by second: the evidence of a figure from resampled blocks. Does not decide: the
 //! family does.
 
 use super::autocorrelation::Autocorrelation;
@@ -7,51 +7,48 @@ use super::estimators::{Estimator, Resample};
 use super::student::two_sided_p;
 use super::{ComparisonScale, UndecidedReason};
 
-/// The correlation of two runs' counts over time from which on they follow the same plan.
+/// The correlation of two runs' counts over time from which they follow the same plan.
 const SAME_PLAN_CORRELATION_MIN: f64 = 0.5;
 
-/// How far the lengths of two runs that follow the same plan may be apart.
+/// The maximum relative difference in length of two runs that follow the same plan.
 const LENGTH_DIFFERENCE_MAX: f64 = 0.1;
 
-/// The share of draws that may have no figure.
+/// The share of resamples that may have no figure.
 const EMPTY_SHARE_MAX: f64 = 0.05;
 
-/// The time of one run, in the units in which it is drawn.
+/// The time of one run, in the units in which it is resampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RunResampling {
     pub(super) seed: u64,
     pub(super) blocks: Blocks,
 }
 
-/// The times of two runs, and how they are drawn.
+/// The times of two runs, and how they are resampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PairResampling {
-    /// The first side's.
     pub before: RunResampling,
-    /// The second side's.
     pub after: RunResampling,
-    /// Whether both follow one plan (bursts, a ramp, a ladder): then the same stretches are drawn of both, so that
-    /// what the plan does to both alike is not taken for noise.
+    /// Whether both follow one plan (bursts, a ramp, a ladder): then the same blocks are drawn from both, so that what
+    /// the plan does to both alike does not count as noise.
     pub paired: bool,
 }
 
-/// What a figure of two runs shows.
+/// The evidence on a figure of two runs.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct DistanceEvidence {
     /// The distance of the figures on their scale.
     pub(super) distance: f64,
-    /// Its standard error.
     pub(super) standard_error: f64,
-    /// How well that is known.
+    /// How well the standard error is known.
     pub(super) degrees_of_freedom: f64,
-    /// The probability of so large a distance where there is none.
+    /// The probability of such a large distance if there is no difference.
     pub(super) p_value: f64,
-    /// The distances of all draws around their mean, in standard deviations; empty where nothing was drawn.
+    /// The distances of all resamples around their mean, in standard deviations; empty without resamples.
     pub(super) draws: Vec<f64>,
 }
 
 impl PairResampling {
-    /// From how much happened in each unit of time, and the seeds of the two runs.
+    /// From the number of events in each unit of time, and the seeds of the two runs.
     ///
     /// # Errors
     /// A run is too short.
@@ -68,8 +65,7 @@ impl PairResampling {
         }
     }
 
-    /// The evidence of one figure. `grain` is the step to which either side's figure can be known at all, on the
-    /// scale.
+    /// The evidence on one figure. `grain` is the resolution of either side's figure, on the scale.
     pub(super) fn evaluate(
         &self,
         scale: ComparisonScale,
@@ -94,7 +90,7 @@ impl PairResampling {
         })
     }
 
-    /// Both sides' figures in every draw that has both.
+    /// Both sides' figures in every resample that has both.
     fn draws(
         &self,
         scale: ComparisonScale,
@@ -116,7 +112,7 @@ impl PairResampling {
         if empty as f64 > EMPTY_SHARE_MAX * resamples as f64 { Err(UndecidedReason::TooShort) } else { Ok(draws) }
     }
 
-    /// Two independent runs: their variances add up, and so does, by Satterthwaite, what is known of them.
+    /// Two independent runs: their variances add up, and so, by Satterthwaite, do their degrees of freedom.
     fn separate_variance(
         &self,
         sides: [&dyn Estimator; 2],
@@ -145,7 +141,7 @@ impl PairResampling {
         draws: &ResampledPairs,
     ) -> Result<(f64, f64), UndecidedReason> {
         let blocks = &self.before.blocks;
-        // An influence is known up to a factor, which follows from what it makes of the draws.
+        // An influence is known up to a factor, which follows from its values over the resamples.
         let scaled = |side: &dyn Estimator, drawn: Vec<f64>| {
             let influence = side.influence();
             let own = blocks.variance_of_sum(&influence);
@@ -167,7 +163,7 @@ impl PairResampling {
     }
 }
 
-/// Both sides' figures, draw by draw; none for a draw in which one of them has none.
+/// Both sides' figures by resample; none if one of them has no figure.
 #[derive(Debug, Default)]
 struct ResampledPairs(Vec<Option<(f64, f64)>>);
 
@@ -184,8 +180,8 @@ impl ResampledPairs {
         self.0.iter().flatten().map(|(before, after)| after - before).collect()
     }
 
-    /// The distances around their mean, in standard deviations. A draw without a figure keeps its place, so that the
-    /// draws of all figures stay side by side.
+    /// The distances around their mean, in standard deviations. A resample without a figure keeps its index, so that
+    /// the resamples of all figures stay aligned.
     fn standardised(&self) -> Vec<f64> {
         let distances = self.distances();
         let (mean, deviation) = (mean(&distances), variance(&distances).sqrt());
@@ -197,8 +193,8 @@ impl ResampledPairs {
     }
 }
 
-/// Whether what happened rises and falls together in both. Counts are the plan's doing before they are the target's,
-/// so that looking at them does not favour any outcome.
+/// Whether the counts of both runs rise and fall together. Counts are determined by the plan before the target, so that
+/// using them does not favour any outcome.
 fn has_same_plan(before: &[f64], after: &[f64]) -> bool {
     let (long, short) = (before.len().max(after.len()) as f64, before.len().min(after.len()) as f64);
     if long - short > LENGTH_DIFFERENCE_MAX * long {
@@ -229,7 +225,7 @@ mod tests {
     use super::super::synthetic::{TestRng, drift};
     use super::*;
 
-    /// Fewer than in earnest: the spread of a figure is known to 5 % from them.
+    /// Fewer than in production: they determine the spread of a figure to 5 %.
     const RESAMPLES: usize = 200;
 
     /// The mean of a made-up figure, unit by unit.
@@ -237,7 +233,7 @@ mod tests {
         Ratio::new(lane, values, &vec![1.0; values.len()])
     }
 
-    /// Two runs without a difference, of noise that drifts so: how many out of a thousand have a p below `p`.
+    /// Two runs without a difference, with autocorrelated noise: how many out of a thousand have a p below `p`.
     #[track_caller]
     fn check(units: usize, coefficient: f64, paired: bool, p: f64, most: usize) {
         let dice = &mut TestRng::new(units as u64);
@@ -267,8 +263,8 @@ mod tests {
 
     #[test]
     fn a_probability_is_nearly_as_rare_as_it_says_under_slow_drift() {
-        // 50 are expected. Without the part that blocks cannot see, 86 and 168 would be found in the first and the last;
-        // without the refusal of runs that are too short for their drift, 87 in the second.
+        // 50 are expected. Without the correction for what blocks cannot see, 86 and 168 would be found in the first
+        // and the last; without the rejection of runs that are too short for their drift, 87 in the second.
         check(60, 0.7, false, 0.05, 75);
         check(60, 0.9, false, 0.05, 50);
         check(120, 0.9, true, 0.05, 110);

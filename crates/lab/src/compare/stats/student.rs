@@ -1,12 +1,11 @@
-//! Tails of the distributions that decisions rest on. The mathematics is the library's; this file only says which
-//! tail is meant.
+//! Tails of the distributions that decisions use. The mathematics is the library's; this file only selects the tail.
 
 use std::f64::consts::SQRT_2;
 
 use statrs::function::beta::{beta_reg, inv_beta_reg};
 use statrs::function::erf::erfc;
 
-/// The probability that Student's t with `freedom` degrees of freedom lies at least `t` from zero, on either side.
+/// The probability that Student's t with `freedom` degrees of freedom is at least `t` from zero, on either side.
 pub(super) fn two_sided_p(t: f64, freedom: f64) -> f64 {
     if t.is_infinite() {
         return 0.0;
@@ -29,7 +28,7 @@ pub(super) fn normal_two_sided_p(z: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Against the tables that every textbook has.
+    /// Against textbook tables.
     #[track_caller]
     fn check(p: f64, freedom: f64, t: f64) {
         assert!((critical_value(p, freedom) - t).abs() < 5e-4, "{}", critical_value(p, freedom));

@@ -1,5 +1,5 @@
-//! Runs that never happened, for tests: noise as services have it (drift that neighbours in time share, stalls, heavy
-//! tails, unequal numbers of answers), with nothing planted in it unless a test says so.
+//! Synthetic runs for tests: with the noise of real services (drift that neighbours in time share, stalls, heavy tails,
+//! unequal numbers of responses), and no planted difference unless a test adds one.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::scenario::mix;
 
-/// Chance with a seed.
+/// A seeded random number generator.
 pub(crate) struct TestRng {
     seed: u64,
     draw_count: u64,
@@ -32,7 +32,7 @@ impl TestRng {
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
     }
 
-    /// About so many events.
+    /// About `mean` events.
     pub(crate) fn events(&mut self, mean: f64) -> u64 {
         (mean + mean.sqrt() * self.normal()).round().max(0.0) as u64
     }
@@ -63,7 +63,7 @@ pub(crate) struct SyntheticService {
     pub(crate) coefficient: f64,
     /// The chance of a stall in any second; it lasts one to three.
     pub(crate) stalls: f64,
-    /// Whether the plan drives it from a fifth of its rate to nearly twice as much, with latencies that grow.
+    /// Whether the plan drives it from a fifth of its rate to nearly twice as much, with growing latencies.
     pub(crate) ramp: bool,
 }
 
@@ -77,7 +77,7 @@ pub(crate) const SERVICE: SyntheticService = SyntheticService {
     ramp: false,
 };
 
-/// Steps of a logarithm that values are told apart by: 0.8 %, coarser than a histogram.
+/// Steps of a logarithm between distinct values: 0.8 %, coarser than a histogram.
 const STEPS: f64 = 120.0;
 
 /// What was recorded of one run.
@@ -94,7 +94,7 @@ pub(crate) struct SyntheticRun {
     failed: EventCount,
 }
 
-/// What one second is like.
+/// The state of one second.
 #[derive(Clone, Copy)]
 struct SyntheticSecond {
     rate: f64,
@@ -102,7 +102,7 @@ struct SyntheticSecond {
     stalled: bool,
 }
 
-/// Puts such a service through a run.
+/// Simulates a run of such a service.
 pub(crate) fn simulate_run(seed: u64, service: &SyntheticService) -> SyntheticRun {
     let dice = &mut TestRng::new(seed);
     let n = service.seconds;
@@ -144,7 +144,7 @@ impl SyntheticRun {
     fn second(&mut self, dice: &mut TestRng, latency_us: f64, at: SyntheticSecond) {
         let SyntheticSecond { rate, pace, stalled } = at;
         let count = dice.events(rate);
-        // Errors come in bursts, and come with stalls.
+        // Errors come in bursts, and with stalls.
         let errors = if stalled { dice.events(3.0).min(count / 4) } else { u64::from(dice.uniform() < 0.02) };
         let denied = dice.events(1.5).min(count / 4);
         let ok = count - (errors + denied).min(count);
@@ -166,7 +166,7 @@ impl SyntheticRun {
     }
 }
 
-/// Latencies and service times of a typical latency of one, as steps of their logarithm.
+/// Latencies and service times for a typical latency of one, as steps of their logarithm.
 static LATENCY_POOL: LazyLock<Vec<(i32, i32)>> = LazyLock::new(latency_pool);
 
 /// A skewed bulk, a queue before it, and two in a hundred five times as slow.
@@ -191,16 +191,16 @@ fn count_values(steps: &[i32]) -> ValueCounts {
     (lowest..).zip(counts).filter(|(_, count)| *count > 0).map(|(step, count)| (value(step), count)).collect()
 }
 
-/// How two runs are drawn.
+/// How two runs are resampled.
 pub(crate) fn resampling(before: &SyntheticRun, after: &SyntheticRun) -> Result<PairResampling, UndecidedReason> {
     PairResampling::new(&before.count, &after.count, [before.seed, after.seed])
 }
 
-/// What is added up over time, and what it is held against.
+/// Numerator and denominator over time.
 type RatioSeries = (Vec<f64>, Vec<f64>);
 
-/// The ten figures of a comparison, in this order: latency p50, p90, p99, service p50, p99, throughput, errors,
-/// denied, processor time, finished work; and failed work as an eleventh.
+/// The ten figures of a comparison, in this order: latency p50, p90, p99, service p50, p99, throughput, errors, denied,
+/// CPU time, finished work; and failed work as an eleventh.
 pub(crate) fn add_figures(family: &mut Family, before: &SyntheticRun, after: &SyntheticRun) {
     let frame = match resampling(before, after) {
         Ok(frame) => frame,

@@ -1,10 +1,10 @@
-//! What a comparison promises, on synthetic runs: it calls no difference where there is none, it finds one that was
-//! planted, and it says so when there is too little to tell.
+//! The promises of a comparison, on synthetic runs: it reports no difference where there is none, finds a planted one,
+//! and says when there is too little data.
 
 use super::synthetic::{SERVICE, SyntheticRun, SyntheticService, TestRng, add_figures, resampling, simulate_run};
 use super::{ComparisonScale, Decision, Family, TestResult, UndecidedReason};
 
-/// Fewer than in earnest: these tests hold the procedure to its promise many times over, unoptimised.
+/// Fewer than in production: these tests check the procedure many times over, unoptimised.
 const RESAMPLES: usize = 240;
 
 fn compare(before: &SyntheticRun, after: &SyntheticRun) -> Vec<TestResult> {
@@ -13,7 +13,7 @@ fn compare(before: &SyntheticRun, after: &SyntheticRun) -> Vec<TestResult> {
     family.decide()
 }
 
-/// How many of the comparisons of two runs of the same service call any difference.
+/// How many of the comparisons of two runs of the same service report any difference.
 fn false_alarms(seeds: std::ops::Range<u64>, first: &SyntheticService, second: &SyntheticService) -> usize {
     let alarm = |seed: &u64| {
         let answers = compare(&simulate_run(2 * seed, first), &simulate_run(2 * seed + 1, second));
@@ -38,7 +38,7 @@ fn two_hundred_comparisons_without_a_difference_call_one_in_at_most_five_percent
     assert!(found.iter().sum::<usize>() <= 10, "{found:?} of 40 each");
 }
 
-/// How often a slowdown by five percent is called in any of the five latencies, out of fifty.
+/// How often a slowdown by five percent is found in any of the five latencies, out of fifty.
 #[track_caller]
 fn check_found(service: &SyntheticService, least: usize) {
     let slower = SyntheticService { latency_us: service.latency_us * 1.05, ..*service };

@@ -1,4 +1,4 @@
-//! Records of runs that never happened, as they stand on the disk and in memory.
+//! Records of made-up runs, on disk and in memory.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use crate::record::hlog::{Entry, HistogramKind, Writer};
 use crate::record::timeline::{OpRow, SamplerRow, TimelineRow, WorkRow};
 use crate::report::Run;
 
-/// What one made-up run is like.
+/// The properties of a made-up run.
 #[derive(Clone)]
 pub(crate) struct TestRun {
     pub(crate) seed: u64,
@@ -22,7 +22,6 @@ pub(crate) struct TestRun {
     pub(crate) latency_us: f64,
     pub(crate) rate_per_s: u64,
     pub(crate) stuck: u64,
-    /// Whether every arrival fails.
     pub(crate) fails: bool,
     pub(crate) rss_mib: u64,
     pub(crate) settings: &'static [&'static str],
@@ -46,7 +45,7 @@ impl TestRun {
         format!("20260131-1200{:02}-ab{:02}", self.seed, self.seed)
     }
 
-    /// `run.json` as it would stand on the disk.
+    /// `run.json` as it would be on disk.
     pub(crate) fn run_json(&self) -> Value {
         let all = self.seconds * self.rate_per_s;
         let (ok, errors) = if self.fails { (0, all) } else { (all, 0) };
@@ -176,7 +175,7 @@ pub(crate) fn side(label: &str, records: Vec<RunRecord>) -> Side {
     Side { label: label.to_owned(), records }
 }
 
-/// One run a side.
+/// One run per side.
 pub(crate) fn compare_runs(made: &[&TestRun]) -> Comparison {
     let sides = ["A", "B", "C"].iter().zip(made).map(|(label, made)| side(label, vec![made.record()])).collect();
     compare(sides, CompareOptions::default()).unwrap()

@@ -1,4 +1,4 @@
-//! Comparisons in full: of records that were made up, from the directory to every view.
+//! Whole comparisons of made-up records, from the directory to every view.
 
 pub(crate) mod fixture;
 mod refusals;

@@ -1,4 +1,4 @@
-//! What is not compared, and what is said about it.
+//! What is not compared, and the reasons that are given.
 
 use super::super::{CompareOptions, RunRecord, Side, check_comparable};
 use super::fixture::{TEST_RUN, TestRun, side};
@@ -8,7 +8,7 @@ fn two() -> Vec<Side> {
     vec![side("A", vec![TEST_RUN.record()]), side("B", vec![TestRun { seed: 2, ..TEST_RUN }.record()])]
 }
 
-/// Changes the second side, and says how many reasons there are and what each of them must name.
+/// Changes the second side; checks how many reasons there are and what each of them must name.
 #[track_caller]
 fn check(change: impl FnOnce(&mut Vec<Side>), reasons: &[&[&str]]) {
     let mut sides = two();
@@ -54,7 +54,7 @@ fn what_cannot_be_compared_is_refused_with_a_reason_and_an_advice() {
 fn settings_may_differ() {
     let changed = TestRun { seed: 2, settings: &["workers=25"], ..TEST_RUN };
     check(|sides| *second(sides) = changed.record(), &[]);
-    // Records without the hash of the text alone: only the same settings can show that the text is another.
+    // Records without the hash of the text alone: only identical settings can show that the text differs.
     let old = |record: &mut RunRecord| record.run.scenario.text_hash.clear();
     check(|sides| sides.iter_mut().for_each(|side| old(&mut side.records[0])), &[]);
     check(
@@ -80,7 +80,7 @@ fn other_scenarios_are_compared_with_a_warning_where_somebody_insists() {
     second(&mut sides).run.scenario.name = "demo".to_owned();
     let warnings = check_comparable(&sides, CompareOptions { across_scenarios: true }).unwrap();
     assert_eq!(warnings, ["A ran the scenario leaderboard, B ran demo."]);
-    // Nobody can insist on a void run.
+    // A void run cannot be compared even on request.
     second(&mut sides).run.verdict = Verdict::Void;
     assert!(check_comparable(&sides, CompareOptions { across_scenarios: true }).is_err());
 }

@@ -18,11 +18,11 @@ fn schema() -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The same for all tests: to make them is most of the work.
+/// Shared by all tests: making them is most of the work.
 static DOCUMENTS: LazyLock<Vec<Value>> = LazyLock::new(documents);
 
-/// Comparisons that together have every member that one can have: of single runs, and of repeats; with nothing to say
-/// about some figures, and with settings that differ.
+/// Comparisons that together have every possible member: of single runs, and of repeats; with undecided figures, and
+/// with settings that differ.
 fn documents() -> Vec<Value> {
     let other =
         TestRun { seed: 2, latency_us: 13_200.0, stuck: 25, settings: &["workers=25"], workers: "25", ..TEST_RUN };

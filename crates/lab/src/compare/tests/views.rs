@@ -46,7 +46,7 @@ fn a_comparison_as_junit() {
     let comparison = compare_runs(&[&TEST_RUN, &SLOWER]);
     let xml = junit(&comparison, 0.0);
     insta::assert_snapshot!("junit", xml);
-    // A threshold that nothing exceeds leaves the gates alone.
+    // A threshold that nothing exceeds does not affect the gates.
     assert!(!junit(&comparison, f64::INFINITY).contains("type=\"regression\""));
     assert!(junit(&comparison, f64::INFINITY).contains("type=\"gate\""));
 }
@@ -66,7 +66,7 @@ fn a_comparison_as_json() {
     }
 }
 
-/// The figures that are called, and how many are regressions by more than five percent.
+/// The figures that are reported, and how many are regressions by more than five percent.
 #[track_caller]
 fn check(second: &TestRun, worse: &[(&str, &str)], regressions: usize, words: &str) {
     let comparison = compare_runs(&[&TEST_RUN, second]);
@@ -94,7 +94,7 @@ fn only_what_is_beyond_the_noise_is_a_difference() {
     ];
     check(&TestRun { latency_us: 14_400.0, ..same.clone() }, &all, 5, "B is slower than A: create_game");
     check(&TestRun { stuck: 25, ..same.clone() }, &[("game", "stuck")], 1, "B is worse than A: game stuck +25");
-    // Two are no surprise, and an improvement is no regression.
+    // Two are not significant, and an improvement is no regression.
     check(&TestRun { stuck: 2, ..same.clone() }, &[], 0, "No difference");
     check(&TestRun { latency_us: 6_000.0, ..same }, &[], 0, "B is faster than A: create_game");
 }

@@ -1,16 +1,16 @@
-//! The words of a comparison: changes, intervals, and why there is no telling. Pure. Refuses to know tables.
+//! The texts of a comparison: changes, intervals, and why a figure is undecided. Pure. Does not know tables.
 
 use super::super::figures::{ComparedFigure, FigureKind, FigureOutcome, OutcomeKind};
 use super::super::stats::{ComparisonScale, EffectSize, UNITS_MIN, UndecidedReason};
 use crate::report::format::number;
 
-/// From this ratio on, times are easier to read than percent.
+/// From this ratio on, a factor is easier to read than percent.
 const MULTIPLE_FROM: f64 = 2.0;
 
-/// Below this ratio, parts are easier to read than percent.
+/// Below this ratio, a fraction is easier to read than percent.
 const FRACTION_BELOW: f64 = 0.1;
 
-/// An interval that reaches as far as this ratio both ways says nothing.
+/// An interval that extends as far as this ratio both ways is uninformative.
 const UNINFORMATIVE_RATIO: f64 = 5.0;
 
 /// A ratio as a change: `+12 %`, `-3.4 %`, `2.5x`, `1/40`.
@@ -42,7 +42,7 @@ pub(super) fn format_change(figure: &ComparedFigure, outcome: &FigureOutcome) ->
     }
 }
 
-/// What the change could be, at the level of its answer.
+/// The interval of the change, at the level of its result.
 pub(super) fn format_interval(figure: &ComparedFigure, outcome: &FigureOutcome) -> String {
     let Some(EffectSize { scale, low, high, .. }) = outcome.test_result.effect else { return String::new() };
     match scale {
@@ -58,7 +58,7 @@ pub(super) fn format_interval(figure: &ComparedFigure, outcome: &FigureOutcome) 
     }
 }
 
-/// Two ends of one unit say it once.
+/// If both ends have the same unit, it is written once.
 fn join_bounds(low: &str, high: &str) -> String {
     match (low.strip_suffix(" %"), high.ends_with(" %")) {
         (Some(low), true) => format!("{low} .. {high}"),
@@ -87,7 +87,7 @@ pub(super) fn format_value(figure: &ComparedFigure, value: Option<f64>) -> Strin
     }
 }
 
-/// `latency p99 +12 % (+8.0 .. +17 %)`, with what it is of.
+/// `latency p99 +12 % (+8.0 .. +17 %)`, with its subject.
 pub(super) fn describe_outcome(figure: &ComparedFigure, outcome: &FigureOutcome) -> String {
     let (change, interval) = (format_change(figure, outcome), format_interval(figure, outcome));
     let interval = if interval.is_empty() { interval } else { format!(" ({interval})") };
@@ -105,7 +105,7 @@ pub(super) fn outcome_name(sense: OutcomeKind) -> &'static str {
     }
 }
 
-/// Why there is no telling, in a word.
+/// Why it is undecided, in a word.
 pub(super) fn reason_name(reason: UndecidedReason) -> &'static str {
     match reason {
         UndecidedReason::Missing => "missing",
@@ -118,7 +118,7 @@ pub(super) fn reason_name(reason: UndecidedReason) -> &'static str {
     }
 }
 
-/// Why there is no telling, and what to do about it.
+/// Why it is undecided, and what to do about it.
 pub(super) fn reason_sentence(reason: UndecidedReason, unit_s: u64) -> String {
     let least_s = UNITS_MIN as u64 * unit_s;
     match reason {

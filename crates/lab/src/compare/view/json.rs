@@ -15,8 +15,8 @@ const FORMAT: u64 = 1;
 ///
 /// `sides[]`: `label`, `runs[]` (`id`, `verdict`, `dir`); `settings[]`: `key`, `values[]` by side; `figures[]`:
 /// `subject`, `name`, `unit`, `kind`, `worse`, and `against[]`, one for each side after the first: `side`, `before`,
-/// `after`, `ratio`, `outcome` (worse, better, noise, equal, or why there is no telling), `p`, `level`, and `change`
-/// with `scale` (ratio or difference), `point`, `low`, `high`.
+/// `after`, `ratio`, `outcome` (worse, better, noise, equal, or why it is undecided), `p`, `level`, and `change` with
+/// `scale` (ratio or difference), `point`, `low`, `high`.
 #[must_use]
 pub fn json(comparison: &Comparison) -> String {
     let sides: Vec<Value> = comparison

@@ -1,6 +1,6 @@
-//! The comparison as JUnit XML, for machines that show tests: one case for each figure and gate of each side after the
-//! first. A case fails where a figure is worse beyond the noise and the threshold, or a gate does not hold; it is
-//! skipped where there is no telling. Pure.
+//! The comparison as JUnit XML, for tools that show tests: one case for each figure and gate of each side after the
+//! first. A case fails if a figure is worse beyond the noise and the threshold, or a gate does not hold; it is skipped
+//! if the figure is undecided. Pure.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
 //! The comparison for people: fit for a pull request and for a terminal. The verdict is the first line, then the
-//! settings that differ, the runs, and figure against figure. Pure. Says nothing that was not measured.
+//! settings that differ, the runs, and figure against figure. Pure. Contains nothing that was not measured.
 
 use std::collections::BTreeSet;
 
@@ -139,7 +139,7 @@ fn row(figure: &ComparedFigure, outcome: &FigureOutcome) -> Vec<String> {
     ]
 }
 
-/// Gates that do not hold somewhere.
+/// Gates that do not hold on some side.
 fn failing_gates(comparison: &Comparison) -> String {
     let fails = |gate: &&GateResult| comparison.sides.iter().any(|side| side.matching_gates(gate).any(|own| !own.ok));
     let failing: Vec<&GateResult> =

@@ -1,4 +1,5 @@
-//! A comparison for people and for programs. Pure: every view is a function of the comparison. Refuses to decide.
+//! The views of a comparison, for people and for programs. Pure: every view is a function of the comparison. Decides
+//! nothing.
 
 mod format;
 mod json;

@@ -1,5 +1,5 @@
-//! The verdict of a comparison in one sentence. Pure. Says of a difference how large it is, and of none how large a one
-//! could have stayed unseen.
+//! The verdict of a comparison in one sentence. Pure. For a difference it says how large it is, and otherwise how large
+//! an undetected one could be.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::super::stats::UndecidedReason;
 use super::format::{describe_outcome, reason_sentence};
 use crate::report::format::first_few;
 
-/// The figure that is named first where nothing differs, if it can be told: what users feel.
+/// The figure that is named first if nothing differs, if it is decided: what users notice.
 const HEADLINE_FIGURE: &str = "latency p99";
 
 /// The verdict over one side against the first, without a full stop.
@@ -46,7 +46,7 @@ pub fn verdict_sentence(comparison: &Comparison, side: usize) -> String {
 
 type NamedOutcome<'a> = (&'a ComparedFigure, &'a FigureOutcome);
 
-/// What became of the figures.
+/// The figures by outcome.
 struct OutcomeGroups<'a> {
     worse: Vec<NamedOutcome<'a>>,
     better: Vec<NamedOutcome<'a>>,
@@ -76,7 +76,7 @@ impl<'a> OutcomeGroups<'a> {
         self.undecided.iter().max_by_key(|(_, count)| **count).map(|(reason, _)| *reason)
     }
 
-    /// How large a difference could have stayed unseen, and how many figures say nothing.
+    /// How large an undetected difference could be, and how many figures are undecided.
     fn undetectable_sentence(&self) -> String {
         let felt = self.noise.iter().find(|(figure, _)| figure.name == HEADLINE_FIGURE).or(self.noise.first());
         let could = felt.map(|(figure, outcome)| {
@@ -93,7 +93,7 @@ impl<'a> OutcomeGroups<'a> {
     }
 }
 
-/// How far a figure went, in whichever direction.
+/// How far a figure went, in either direction.
 fn distance((_, outcome): &NamedOutcome<'_>) -> f64 {
     outcome.ratio().map_or(0.0, |ratio| ratio.ln().abs())
 }
