@@ -104,23 +104,23 @@ impl ControlClient {
     ///
     /// # Errors
     /// No answer came, or none that the lab can read; the status does not matter here.
-    pub async fn send(&self, call: &ControlRequest) -> Result<ControlResponse, Failure> {
+    pub async fn send(&self, request: &ControlRequest) -> Result<ControlResponse, Failure> {
         let late =
-            |_| Failure::new(ErrorKind::Timeout(Awaited::FirstByte), format!("no answer within {:?}", call.timeout));
-        tokio::time::timeout(call.timeout, self.send_without_timeout(call)).await.map_err(late)?
+            |_| Failure::new(ErrorKind::Timeout(Awaited::FirstByte), format!("no answer within {:?}", request.timeout));
+        tokio::time::timeout(request.timeout, self.send_without_timeout(request)).await.map_err(late)?
     }
 
     /// An idle connection may have been closed by the other side a moment ago; that is nobody's failure, so the
     /// request goes out once more over a fresh one, where a second time does no harm.
-    async fn send_without_timeout(&self, call: &ControlRequest) -> Result<ControlResponse, Failure> {
+    async fn send_without_timeout(&self, request: &ControlRequest) -> Result<ControlResponse, Failure> {
         if let Some(connection) = self.take_idle().await {
-            match self.send_on(connection, call).await {
-                Err(lost) if lost.unsent || (lost.closed && call.idempotent) => {}
+            match self.send_on(connection, request).await {
+                Err(lost) if lost.unsent || (lost.closed && request.idempotent) => {}
                 done => return done.map_err(|lost| lost.failure),
             }
         }
         let connection = self.connect().await?;
-        self.send_on(connection, call).await.map_err(|lost| lost.failure)
+        self.send_on(connection, request).await.map_err(|lost| lost.failure)
     }
 
     async fn take_idle(&self) -> Option<HttpConnection> {
@@ -151,16 +151,16 @@ impl ControlClient {
     async fn send_on(
         &self,
         mut connection: HttpConnection,
-        call: &ControlRequest,
+        request: &ControlRequest,
     ) -> Result<ControlResponse, AttemptError> {
-        let response = connection.try_send_request(self.build_request(call)).await.map_err(|mut error| {
+        let response = connection.try_send_request(self.build_request(request)).await.map_err(|mut error| {
             let (unsent, closed) = (error.take_message().is_some(), error.error().is_incomplete_message());
-            let trouble = match closed {
+            let kind = match closed {
                 true => ErrorKind::Closed,
                 false if error.error().is_parse() => ErrorKind::Malformed,
                 false => ErrorKind::Reset,
             };
-            AttemptError { unsent, closed, failure: Failure::new(trouble, root_cause(error.error())) }
+            AttemptError { unsent, closed, failure: Failure::new(kind, root_cause(error.error())) }
         })?;
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body =
@@ -171,13 +171,13 @@ impl ControlClient {
         Ok(ControlResponse { status, headers, body })
     }
 
-    fn build_request(&self, call: &ControlRequest) -> Request<Full<Bytes>> {
-        let mut request = Request::new(Full::new(call.body.clone()));
-        *request.method_mut() = call.method.clone();
-        *request.uri_mut() = call.path.clone().into();
-        *request.headers_mut() = call.headers.clone();
-        request.headers_mut().insert(header::HOST, self.host.clone());
-        request
+    fn build_request(&self, request: &ControlRequest) -> Request<Full<Bytes>> {
+        let mut built = Request::new(Full::new(request.body.clone()));
+        *built.method_mut() = request.method.clone();
+        *built.uri_mut() = request.path.clone().into();
+        *built.headers_mut() = request.headers.clone();
+        built.headers_mut().insert(header::HOST, self.host.clone());
+        built
     }
 }
 

@@ -31,10 +31,10 @@ pub(crate) async fn perform_step(
     headers: &HeaderMap,
     scope: &Scope<'_>,
 ) -> Result<ControlOutcome, Failure> {
-    let call = build_request(step, headers, scope).map_err(|message| Failure::new(ErrorKind::Request, message))?;
+    let request = build_request(step, headers, scope).map_err(|message| Failure::new(ErrorKind::Request, message))?;
     let mut retries = 0;
     loop {
-        let reply = client.send(&call).await;
+        let reply = client.send(&request).await;
         let status = reply.as_ref().map_or(0, |reply| reply.status);
         let judged = reply.and_then(|reply| evaluate_response(step, &reply));
         match (judged, &step.retry) {

@@ -14,8 +14,8 @@ pub struct Failure {
 }
 
 impl Failure {
-    pub(crate) fn new(trouble: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind: trouble, message: message.into() }
+    pub(crate) fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
     }
 }
 

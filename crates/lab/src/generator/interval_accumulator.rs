@@ -41,9 +41,9 @@ pub(crate) struct IntervalAccumulator {
 impl IntervalAccumulator {
     /// An empty book of one of so many workers.
     pub(crate) fn new(worker: u32, of: u32, rows: bool) -> Self {
-        let page = Interval { worker, ..Interval::default() };
+        let interval = Interval { worker, ..Interval::default() };
         Self {
-            current: page,
+            current: interval,
             lag_us: histogram(),
             handover_delay: INTERVALS_SPREAD * worker / of.max(1),
             closed: VecDeque::new(),
@@ -59,7 +59,7 @@ impl IntervalAccumulator {
 
     /// When the next page leaves, if one says anything that somebody waits for.
     pub(crate) fn next_handover(&self) -> Option<Duration> {
-        let second = self.closed.front().map(|page| page.second).or(self.dirty.then_some(self.current.second));
+        let second = self.closed.front().map(|interval| interval.second).or(self.dirty.then_some(self.current.second));
         second.map(|second| self.handover_at(second))
     }
 
@@ -74,7 +74,7 @@ impl IntervalAccumulator {
             self.close_interval();
             self.current.second = second;
         }
-        while self.closed.front().is_some_and(|page| self.handover_at(page.second) <= now) {
+        while self.closed.front().is_some_and(|interval| self.handover_at(interval.second) <= now) {
             self.emit_oldest();
         }
     }
@@ -98,26 +98,26 @@ impl IntervalAccumulator {
             return;
         }
         let empty = Interval { second: self.current.second, worker: self.current.worker, ..Interval::default() };
-        let mut page = std::mem::replace(&mut self.current, empty);
+        let mut interval = std::mem::replace(&mut self.current, empty);
         if !self.lag_us.is_empty() {
             let fresh = self.spare_lag_us.take().unwrap_or_else(histogram);
-            page.lag_us = Some(std::mem::replace(&mut self.lag_us, fresh));
+            interval.lag_us = Some(std::mem::replace(&mut self.lag_us, fresh));
         }
-        page.pushes = self.pushes.iter().filter(|pushed| pushed.frames > 0).cloned().collect();
+        interval.pushes = self.pushes.iter().filter(|pushed| pushed.frames > 0).cloned().collect();
         self.pushes.iter_mut().for_each(clear_push_stats);
-        self.closed.push_back(page);
+        self.closed.push_back(interval);
     }
 
     /// A copy of the oldest page leaves; its memory stays for later ones.
     fn emit_oldest(&mut self) {
-        let Some(mut page) = self.closed.pop_front() else { return };
-        let (cells, lag_us) = (std::mem::take(&mut page.ops), page.lag_us.take());
-        (page.ops, page.lag_us) = (cells.clone(), lag_us.clone());
-        self.ready.push_back(page);
-        for mut cell in cells {
+        let Some(mut interval) = self.closed.pop_front() else { return };
+        let (all_stats, lag_us) = (std::mem::take(&mut interval.ops), interval.lag_us.take());
+        (interval.ops, interval.lag_us) = (all_stats.clone(), lag_us.clone());
+        self.ready.push_back(interval);
+        for mut stats in all_stats {
             if self.spare_ops.len() < SPARE_OPS_MAX {
-                clear_op_stats(&mut cell);
-                self.spare_ops.push(cell);
+                clear_op_stats(&mut stats);
+                self.spare_ops.push(stats);
             }
         }
         if let Some(mut lag_us) = lag_us {
@@ -127,100 +127,100 @@ impl IntervalAccumulator {
     }
 
     /// Takes a sample, on the page of the second in which it ended.
-    pub(crate) fn record_sample(&mut self, part: u32, sample: &Sample) {
+    pub(crate) fn record_sample(&mut self, load_step: u32, sample: &Sample) {
         self.advance_to(sample.done);
         self.dirty = true;
         let op = OpId { journey: sample.journey, step: sample.step };
-        let cell = self.op_stats_mut(part, op);
-        cell.retries += sample.retries;
+        let stats = self.op_stats_mut(load_step, op);
+        stats.retries += sample.retries;
         let latency = us(sample.done.saturating_sub(sample.intended));
-        record_generator_delays(cell, sample);
+        record_generator_delays(stats, sample);
         match sample.class {
             Class::Ok if sample.is_long_poll => {
-                cell.ok += 1;
-                let waits = cell.long_polls.get_or_insert_default();
-                record_value(&mut waits.response_us, us(sample.done.saturating_sub(sample.sent)));
-                sample.wake_delay.into_iter().for_each(|wake| record_value(&mut waits.wake_delay_us, us(wake)));
+                stats.ok += 1;
+                let long_polls = stats.long_polls.get_or_insert_default();
+                record_value(&mut long_polls.response_us, us(sample.done.saturating_sub(sample.sent)));
+                sample.wake_delay.into_iter().for_each(|wake| record_value(&mut long_polls.wake_delay_us, us(wake)));
             }
             Class::Ok => {
-                cell.ok += 1;
-                record_value(&mut cell.latency_us, latency);
-                record_value(&mut cell.service_us, us(sample.done.saturating_sub(sample.sent)));
+                stats.ok += 1;
+                record_value(&mut stats.latency_us, latency);
+                record_value(&mut stats.service_us, us(sample.done.saturating_sub(sample.sent)));
             }
             Class::Denied => {
-                cell.denied += 1;
-                record_value(&mut cell.failed_us, latency);
+                stats.denied += 1;
+                record_value(&mut stats.failed_us, latency);
             }
             Class::Error(_) => {
-                cell.errors += 1;
-                record_value(&mut cell.failed_us, latency);
+                stats.errors += 1;
+                record_value(&mut stats.failed_us, latency);
             }
         }
         if sample.step.is_none() {
             record_value(&mut self.lag_us, us(sample.lag));
         }
         if self.writes_rows {
-            sample.write_row(part, &mut self.current.rows);
+            sample.write_row(load_step, &mut self.current.rows);
         }
     }
 
     /// What becomes of the connections that a part holds, on the page of the second in which it does.
-    fn held_stats_mut(&mut self, part: u32, now: Duration) -> &mut HeldStats {
+    fn held_stats_mut(&mut self, load_step: u32, now: Duration) -> &mut HeldStats {
         // Whoever only holds connections may have had nothing to write for a long time.
         self.advance_to(now);
         self.dirty = true;
         let held = &mut self.current.held;
-        let place = held.iter().position(|cell| cell.load_step == part).unwrap_or_else(|| {
-            held.push(HeldStats::new(part));
+        let index = held.iter().position(|stats| stats.load_step == load_step).unwrap_or_else(|| {
+            held.push(HeldStats::new(load_step));
             held.len() - 1
         });
-        &mut held[place]
+        &mut held[index]
     }
 
     /// Takes a connection that stands for the first time, so long after it was due; so much of that was the worker's own
     /// doing.
-    pub(crate) fn record_opened(&mut self, part: u32, took: Duration, own: Duration, now: Duration) {
-        let held = self.held_stats_mut(part, now);
+    pub(crate) fn record_opened(&mut self, load_step: u32, took: Duration, generator_delay: Duration, now: Duration) {
+        let held = self.held_stats_mut(load_step, now);
         held.opened += 1;
         record_value(&mut held.opening_us, us(took));
-        if own >= GENERATOR_DELAY_MIN {
-            held.generator_delay.get_or_insert_default().record(took, own);
+        if generator_delay >= GENERATOR_DELAY_MIN {
+            held.generator_delay.get_or_insert_default().record(took, generator_delay);
         }
     }
 
     /// Takes connections that stand already, because an earlier part has left them.
-    pub(crate) fn count_kept(&mut self, part: u32, connections: u64, now: Duration) {
+    pub(crate) fn count_kept(&mut self, load_step: u32, connections: u64, now: Duration) {
         if connections > 0 {
-            self.held_stats_mut(part, now).kept += connections;
+            self.held_stats_mut(load_step, now).kept += connections;
         }
     }
 
     /// Takes connections that stand when their part is over, and stay for a later one.
-    pub(crate) fn count_left(&mut self, part: u32, connections: u64, now: Duration) {
+    pub(crate) fn count_left(&mut self, load_step: u32, connections: u64, now: Duration) {
         if connections > 0 {
-            self.held_stats_mut(part, now).left += connections;
+            self.held_stats_mut(load_step, now).left += connections;
         }
     }
 
     /// Takes a connection that stands again.
-    pub(crate) fn count_reopened(&mut self, part: u32, now: Duration) {
-        self.held_stats_mut(part, now).reopened += 1;
+    pub(crate) fn count_reopened(&mut self, load_step: u32, now: Duration) {
+        self.held_stats_mut(load_step, now).reopened += 1;
     }
 
     /// Takes a try to open a connection that came to nothing.
-    pub(crate) fn count_open_failure(&mut self, part: u32, now: Duration) {
-        self.held_stats_mut(part, now).failed += 1;
+    pub(crate) fn count_open_failure(&mut self, load_step: u32, now: Duration) {
+        self.held_stats_mut(load_step, now).failed += 1;
     }
 
     /// Takes a held connection that is gone: ended by the other side in order, or lost otherwise.
-    pub(crate) fn count_loss(&mut self, part: u32, in_order: bool, now: Duration) {
-        let held = self.held_stats_mut(part, now);
+    pub(crate) fn count_loss(&mut self, load_step: u32, in_order: bool, now: Duration) {
+        let held = self.held_stats_mut(load_step, now);
         *(if in_order { &mut held.closed } else { &mut held.dropped }) += 1;
     }
 
     /// Takes a connection that is gone after its part was over, and before a later one went on with it.
-    pub(crate) fn count_loss_after(&mut self, part: u32, in_order: bool, now: Duration) {
-        let held = self.held_stats_mut(part, now);
+    pub(crate) fn count_loss_after(&mut self, load_step: u32, in_order: bool, now: Duration) {
+        let held = self.held_stats_mut(load_step, now);
         held.count_loss_after(now.as_secs(), u64::from(in_order), u64::from(!in_order));
     }
 
@@ -231,14 +231,14 @@ impl IntervalAccumulator {
         let same = |note: &ErrorStats| (note.journey, note.step, note.kind) == (journey, step, failure.kind);
         let rest = |note: &ErrorStats| note.kind == ErrorKind::Other;
         let known = errors.iter().position(same).or_else(|| errors.iter().position(rest));
-        let place = known.unwrap_or_else(|| {
+        let index = known.unwrap_or_else(|| {
             // The last place is for all that are not told apart.
-            let trouble = if errors.len() + 1 < ERROR_GROUPS_MAX { failure.kind } else { ErrorKind::Other };
-            errors.push(ErrorStats { journey, step, kind: trouble, count: 0, samples: Vec::new() });
+            let kind = if errors.len() + 1 < ERROR_GROUPS_MAX { failure.kind } else { ErrorKind::Other };
+            errors.push(ErrorStats { journey, step, kind, count: 0, samples: Vec::new() });
             errors.len() - 1
         });
-        errors[place].count += 1;
-        keep_sample(&mut errors[place].samples, &failure.message);
+        errors[index].count += 1;
+        keep_sample(&mut errors[index].samples, &failure.message);
     }
 
     /// Counts a try that is repeated because the scenario says so.
@@ -263,10 +263,10 @@ impl IntervalAccumulator {
         let pushed = &mut self.pushes[push];
         pushed.frames += 1;
         pushed.bytes += bytes as u64;
-        let Some((delay, own)) = delay else { return };
+        let Some((delay, generator_delay)) = delay else { return };
         record_value(&mut pushed.delay_us, us(delay));
-        if own >= GENERATOR_DELAY_MIN {
-            pushed.generator_delay.get_or_insert_default().record(delay, own);
+        if generator_delay >= GENERATOR_DELAY_MIN {
+            pushed.generator_delay.get_or_insert_default().record(delay, generator_delay);
         }
     }
 
@@ -319,17 +319,17 @@ impl IntervalAccumulator {
         self.current.received_bytes += bytes as u64;
     }
 
-    fn op_stats_mut(&mut self, part: u32, op: OpId) -> &mut OpStats {
-        let cells = &mut self.current.ops;
-        let is_it = |cell: &OpStats| (cell.load_step, cell.op) == (part, op);
-        if !cells.get(self.last_op_index).is_some_and(is_it) {
-            self.last_op_index = cells.iter().position(is_it).unwrap_or_else(|| {
-                let cell = self.spare_ops.pop().map(|cell| OpStats { load_step: part, op, ..cell });
-                cells.push(cell.unwrap_or_else(|| OpStats::new(part, op)));
-                cells.len() - 1
+    fn op_stats_mut(&mut self, load_step: u32, op: OpId) -> &mut OpStats {
+        let all_stats = &mut self.current.ops;
+        let is_it = |stats: &OpStats| (stats.load_step, stats.op) == (load_step, op);
+        if !all_stats.get(self.last_op_index).is_some_and(is_it) {
+            self.last_op_index = all_stats.iter().position(is_it).unwrap_or_else(|| {
+                let stats = self.spare_ops.pop().map(|stats| OpStats { load_step, op, ..stats });
+                all_stats.push(stats.unwrap_or_else(|| OpStats::new(load_step, op)));
+                all_stats.len() - 1
             });
         }
-        &mut cells[self.last_op_index]
+        &mut all_stats[self.last_op_index]
     }
 }
 
@@ -341,13 +341,13 @@ fn add_count(counts: &mut Vec<(usize, u64)>, journey: usize, count: u64) {
     }
 }
 
-fn clear_op_stats(cell: &mut OpStats) {
-    (cell.ok, cell.denied, cell.errors, cell.retries) = (0, 0, 0, 0);
-    cell.latency_us.reset();
-    cell.service_us.reset();
-    cell.failed_us.reset();
+fn clear_op_stats(stats: &mut OpStats) {
+    (stats.ok, stats.denied, stats.errors, stats.retries) = (0, 0, 0, 0);
+    stats.latency_us.reset();
+    stats.service_us.reset();
+    stats.failed_us.reset();
     // Few operations wait; those that do not must not look as if they did.
-    (cell.long_polls, cell.generator_delays) = (None, None);
+    (stats.long_polls, stats.generator_delays) = (None, None);
 }
 
 fn clear_push_stats(pushed: &mut PushStats) {
@@ -356,22 +356,22 @@ fn clear_push_stats(pushed: &mut PushStats) {
 }
 
 /// Notes what the times of a sample would have been without the lab's own share, where that is worth it.
-fn record_generator_delays(cell: &mut OpStats, sample: &Sample) {
+fn record_generator_delays(stats: &mut OpStats, sample: &Sample) {
     if sample.generator_delay.max(sample.generator_delay_wake) < GENERATOR_DELAY_MIN {
         return;
     }
     let (latency, service) = (sample.done.saturating_sub(sample.intended), sample.done.saturating_sub(sample.sent));
-    let own = cell.generator_delays.get_or_insert_default();
+    let delays = stats.generator_delays.get_or_insert_default();
     match sample.class {
         Class::Ok if sample.is_long_poll => {
-            own.waited.record(service, sample.generator_delay_service);
-            sample.wake_delay.into_iter().for_each(|wake| own.wake_delay.record(wake, sample.generator_delay_wake));
+            delays.waited.record(service, sample.generator_delay_service);
+            sample.wake_delay.into_iter().for_each(|wake| delays.wake_delay.record(wake, sample.generator_delay_wake));
         }
         Class::Ok => {
-            own.latency.record(latency, sample.generator_delay);
-            own.service.record(service, sample.generator_delay_service);
+            delays.latency.record(latency, sample.generator_delay);
+            delays.service.record(service, sample.generator_delay_service);
         }
-        Class::Denied | Class::Error(_) => own.failed.record(latency, sample.generator_delay),
+        Class::Denied | Class::Error(_) => delays.failed.record(latency, sample.generator_delay),
     }
 }
 
@@ -411,164 +411,174 @@ mod tests {
         }
     }
 
-    fn counts(cell: &OpStats) -> (u32, Option<usize>, u64, u64, u64, u64) {
-        (cell.load_step, cell.op.step, cell.ok, cell.denied, cell.errors, cell.retries)
+    fn counts(stats: &OpStats) -> (u32, Option<usize>, u64, u64, u64, u64) {
+        (stats.load_step, stats.op.step, stats.ok, stats.denied, stats.errors, stats.retries)
     }
 
     #[test]
     fn a_page_tells_its_second_and_the_next_one_begins_empty() {
-        let mut book = IntervalAccumulator::new(3, 5, true);
-        book.record_sample(7, &sample(None, 150, Class::Ok));
-        book.record_sample(7, &sample(Some(1), 160, Class::Denied));
-        book.record_sample(8, &sample(None, 400, Class::Error(ErrorKind::Status(500))));
-        book.record_sample(7, &sample(None, 170, Class::Ok));
+        let mut accumulator = IntervalAccumulator::new(3, 5, true);
+        accumulator.record_sample(7, &sample(None, 150, Class::Ok));
+        accumulator.record_sample(7, &sample(Some(1), 160, Class::Denied));
+        accumulator.record_sample(8, &sample(None, 400, Class::Error(ErrorKind::Status(500))));
+        accumulator.record_sample(7, &sample(None, 170, Class::Ok));
         // The second, and three fifths of half of one: the other workers have their turns before and after.
-        assert_eq!(book.next_handover(), Some(Duration::from_millis(1300)));
-        book.advance_to(Duration::from_millis(999));
-        assert!(book.pop_ready().is_none());
+        assert_eq!(accumulator.next_handover(), Some(Duration::from_millis(1300)));
+        accumulator.advance_to(Duration::from_millis(999));
+        assert!(accumulator.pop_ready().is_none());
         // A later sample belongs to a later page.
-        book.record_sample(7, &sample(None, 1200, Class::Ok));
-        book.advance_to(Duration::from_millis(1299));
-        assert_eq!((book.next_handover(), book.pop_ready().is_none()), (Some(Duration::from_millis(1300)), true));
-        book.advance_to(Duration::from_millis(1300));
-        assert_eq!(book.next_handover(), Some(Duration::from_millis(2300)));
-        let page = book.pop_ready().unwrap();
-        let cells: Vec<_> = page.ops.iter().map(counts).collect();
-        assert_eq!(cells, [(7, None, 2, 0, 0, 2), (7, Some(1), 0, 1, 0, 1), (8, None, 0, 0, 1, 1)]);
-        let cell = &page.ops[0];
-        assert_eq!((cell.latency_us.max() / 100, cell.service_us.max() / 100, cell.failed_us.len()), (700, 600, 0));
-        assert_eq!((page.second, page.worker, page.lag_us.unwrap().len()), (0, 3, 3));
-        assert_eq!(String::from_utf8(page.rows).unwrap().lines().count(), 4);
+        accumulator.record_sample(7, &sample(None, 1200, Class::Ok));
+        accumulator.advance_to(Duration::from_millis(1299));
+        assert_eq!(
+            (accumulator.next_handover(), accumulator.pop_ready().is_none()),
+            (Some(Duration::from_millis(1300)), true)
+        );
+        accumulator.advance_to(Duration::from_millis(1300));
+        assert_eq!(accumulator.next_handover(), Some(Duration::from_millis(2300)));
+        let interval = accumulator.pop_ready().unwrap();
+        let all_stats: Vec<_> = interval.ops.iter().map(counts).collect();
+        assert_eq!(all_stats, [(7, None, 2, 0, 0, 2), (7, Some(1), 0, 1, 0, 1), (8, None, 0, 0, 1, 1)]);
+        let stats = &interval.ops[0];
+        assert_eq!((stats.latency_us.max() / 100, stats.service_us.max() / 100, stats.failed_us.len()), (700, 600, 0));
+        assert_eq!((interval.second, interval.worker, interval.lag_us.unwrap().len()), (0, 3, 3));
+        assert_eq!(String::from_utf8(interval.rows).unwrap().lines().count(), 4);
 
-        book.advance_to(Duration::from_millis(2300));
-        assert_eq!(book.pop_ready().map(|page| (page.second, page.ops.len())), Some((1, 1)));
-        book.advance_to(Duration::from_secs(3));
-        assert!(book.pop_ready().is_none() && book.next_handover().is_none());
-        book.record_sample(9, &sample(None, 3100, Class::Ok));
-        book.flush();
-        let page = book.pop_ready().unwrap();
-        assert_eq!(page.second, 3);
-        assert_eq!(page.ops.iter().map(counts).collect::<Vec<_>>(), [(9, None, 1, 0, 0, 1)]);
-        assert_eq!((page.ops[0].latency_us.len(), page.lag_us.unwrap().len()), (1, 1));
-        book.flush();
-        assert!(book.pop_ready().is_none());
+        accumulator.advance_to(Duration::from_millis(2300));
+        assert_eq!(accumulator.pop_ready().map(|interval| (interval.second, interval.ops.len())), Some((1, 1)));
+        accumulator.advance_to(Duration::from_secs(3));
+        assert!(accumulator.pop_ready().is_none() && accumulator.next_handover().is_none());
+        accumulator.record_sample(9, &sample(None, 3100, Class::Ok));
+        accumulator.flush();
+        let interval = accumulator.pop_ready().unwrap();
+        assert_eq!(interval.second, 3);
+        assert_eq!(interval.ops.iter().map(counts).collect::<Vec<_>>(), [(9, None, 1, 0, 0, 1)]);
+        assert_eq!((interval.ops[0].latency_us.len(), interval.lag_us.unwrap().len()), (1, 1));
+        accumulator.flush();
+        assert!(accumulator.pop_ready().is_none());
         // Whoever cannot wait is told everything, in order.
-        book.record_sample(9, &sample(None, 4100, Class::Ok));
-        book.record_sample(9, &sample(None, 5100, Class::Ok));
-        book.flush();
-        let seconds: Vec<_> =
-            std::iter::from_fn(|| book.pop_ready()).map(|page| (page.second, page.lag_us.is_some())).collect();
+        accumulator.record_sample(9, &sample(None, 4100, Class::Ok));
+        accumulator.record_sample(9, &sample(None, 5100, Class::Ok));
+        accumulator.flush();
+        let seconds: Vec<_> = std::iter::from_fn(|| accumulator.pop_ready())
+            .map(|interval| (interval.second, interval.lag_us.is_some()))
+            .collect();
         assert_eq!(seconds, [(4, true), (5, true)]);
     }
 
     #[test]
     fn what_was_waited_for_has_no_latency() {
-        let mut book = IntervalAccumulator::new(0, 1, false);
+        let mut accumulator = IntervalAccumulator::new(0, 1, false);
         let waited = |wake| Sample { is_long_poll: true, wake_delay: wake, ..sample(Some(1), 150, Class::Ok) };
-        book.record_sample(0, &waited(Some(Duration::from_millis(3))));
-        book.record_sample(0, &waited(None));
-        book.record_sample(
+        accumulator.record_sample(0, &waited(Some(Duration::from_millis(3))));
+        accumulator.record_sample(0, &waited(None));
+        accumulator.record_sample(
             0,
             &Sample {
                 is_long_poll: true,
                 ..sample(Some(1), 150, Class::Error(ErrorKind::Timeout(Awaited::FirstByte)))
             },
         );
-        book.flush();
-        let page = book.pop_ready().unwrap();
-        let cell = &page.ops[0];
-        let waits = cell.long_polls.as_ref().unwrap();
-        assert_eq!((cell.ok, cell.errors, cell.latency_us.len(), cell.service_us.len()), (2, 1, 0, 0));
-        assert_eq!((waits.response_us.len(), waits.wake_delay_us.len(), cell.failed_us.len()), (2, 1, 1));
-        assert_eq!((waits.response_us.max() / 1000, waits.wake_delay_us.max() / 1000), (40, 3));
+        accumulator.flush();
+        let interval = accumulator.pop_ready().unwrap();
+        let stats = &interval.ops[0];
+        let long_polls = stats.long_polls.as_ref().unwrap();
+        assert_eq!((stats.ok, stats.errors, stats.latency_us.len(), stats.service_us.len()), (2, 1, 0, 0));
+        assert_eq!((long_polls.response_us.len(), long_polls.wake_delay_us.len(), stats.failed_us.len()), (2, 1, 1));
+        assert_eq!((long_polls.response_us.max() / 1000, long_polls.wake_delay_us.max() / 1000), (40, 3));
         // The next second's first operation does not wait, though its memory did.
-        book.record_sample(0, &sample(None, 1150, Class::Ok));
-        book.flush();
-        assert!(book.pop_ready().unwrap().ops[0].long_polls.is_none());
+        accumulator.record_sample(0, &sample(None, 1150, Class::Ok));
+        accumulator.flush();
+        assert!(accumulator.pop_ready().unwrap().ops[0].long_polls.is_none());
     }
 
     #[test]
     fn pushes_are_counted_by_kind_and_each_second_begins_empty() {
-        let mut book = IntervalAccumulator::new(0, 1, false);
-        book.record_push(1, 300, Some((Duration::from_millis(20), Duration::ZERO)));
-        book.record_push(1, 100, None);
-        book.flush();
-        let page = book.pop_ready().unwrap();
-        let counts = |page: &Interval| -> Vec<_> {
+        let mut accumulator = IntervalAccumulator::new(0, 1, false);
+        accumulator.record_push(1, 300, Some((Duration::from_millis(20), Duration::ZERO)));
+        accumulator.record_push(1, 100, None);
+        accumulator.flush();
+        let interval = accumulator.pop_ready().unwrap();
+        let counts = |interval: &Interval| -> Vec<_> {
             let of = |pushed: &PushStats| (pushed.push_index, pushed.frames, pushed.bytes, pushed.delay_us.len());
-            page.pushes.iter().map(of).collect()
+            interval.pushes.iter().map(of).collect()
         };
-        assert_eq!(counts(&page), [(1, 2, 400, 1)]);
-        book.record_push(0, 7, None);
-        book.flush();
-        assert_eq!(counts(&book.pop_ready().unwrap()), [(0, 1, 7, 0)]);
+        assert_eq!(counts(&interval), [(1, 2, 400, 1)]);
+        accumulator.record_push(0, 7, None);
+        accumulator.flush();
+        assert_eq!(counts(&accumulator.pop_ready().unwrap()), [(0, 1, 7, 0)]);
     }
 
     #[test]
     fn held_connections_are_counted_by_part_and_are_no_requests() {
-        let mut book = IntervalAccumulator::new(0, 1, false);
+        let mut accumulator = IntervalAccumulator::new(0, 1, false);
         let now = Duration::ZERO;
-        book.record_opened(2, Duration::from_millis(7), Duration::ZERO, now);
-        book.count_open_failure(3, now);
-        book.count_loss(2, true, now);
-        book.count_loss(2, false, now);
-        book.count_loss(2, false, now);
-        book.count_reopened(2, now);
-        book.flush();
-        let page = book.pop_ready().unwrap();
-        let counts = |cell: &HeldStats| {
+        accumulator.record_opened(2, Duration::from_millis(7), Duration::ZERO, now);
+        accumulator.count_open_failure(3, now);
+        accumulator.count_loss(2, true, now);
+        accumulator.count_loss(2, false, now);
+        accumulator.count_loss(2, false, now);
+        accumulator.count_reopened(2, now);
+        accumulator.flush();
+        let interval = accumulator.pop_ready().unwrap();
+        let counts = |stats: &HeldStats| {
             (
-                cell.load_step,
-                [cell.opened, cell.reopened, cell.failed, cell.closed, cell.dropped, cell.opening_us.len()],
+                stats.load_step,
+                [stats.opened, stats.reopened, stats.failed, stats.closed, stats.dropped, stats.opening_us.len()],
             )
         };
         assert_eq!(
-            page.held.iter().map(counts).collect::<Vec<_>>(),
+            interval.held.iter().map(counts).collect::<Vec<_>>(),
             [(2, [1, 1, 0, 1, 2, 1]), (3, [0, 0, 1, 0, 0, 0])]
         );
-        assert!(page.ops.is_empty());
-        book.record_opened(2, Duration::ZERO, Duration::ZERO, now);
-        book.flush();
-        assert_eq!(book.pop_ready().unwrap().held.iter().map(counts).collect::<Vec<_>>(), [(2, [1, 0, 0, 0, 0, 1])]);
+        assert!(interval.ops.is_empty());
+        accumulator.record_opened(2, Duration::ZERO, Duration::ZERO, now);
+        accumulator.flush();
+        assert_eq!(
+            accumulator.pop_ready().unwrap().held.iter().map(counts).collect::<Vec<_>>(),
+            [(2, [1, 0, 0, 0, 0, 1])]
+        );
     }
 
     #[test]
     fn what_befalls_a_connection_stands_in_its_own_second_however_long_nothing_was_written() {
-        let mut book = IntervalAccumulator::new(0, 1, false);
+        let mut accumulator = IntervalAccumulator::new(0, 1, false);
         let at = Duration::from_secs;
-        book.count_left(1, 9, at(3));
-        book.count_loss_after(1, true, at(185));
-        book.count_loss_after(1, false, at(186));
-        book.flush();
-        let pages: Vec<Interval> = std::iter::from_fn(|| book.pop_ready()).collect();
-        let lost = |cell: &HeldStats| (cell.left, cell.closed_after, cell.dropped_after, cell.lost_after);
-        let seen: Vec<_> = pages.iter().map(|page| (page.second, lost(&page.held[0]))).collect();
+        accumulator.count_left(1, 9, at(3));
+        accumulator.count_loss_after(1, true, at(185));
+        accumulator.count_loss_after(1, false, at(186));
+        accumulator.flush();
+        let intervals: Vec<Interval> = std::iter::from_fn(|| accumulator.pop_ready()).collect();
+        let lost = |stats: &HeldStats| (stats.left, stats.closed_after, stats.dropped_after, stats.lost_after);
+        let seen: Vec<_> = intervals.iter().map(|interval| (interval.second, lost(&interval.held[0]))).collect();
         let expected = [(3, (9, 0, 0, None)), (185, (0, 1, 0, Some((185, 185)))), (186, (0, 0, 1, Some((186, 186))))];
         assert_eq!(seen, expected);
         let mut all = HeldStats::new(1);
-        pages.iter().for_each(|page| all.merge(&page.held[0]));
+        intervals.iter().for_each(|interval| all.merge(&interval.held[0]));
         assert_eq!(lost(&all), (9, 1, 1, Some((185, 186))));
     }
 
     #[test]
     fn errors_are_grouped_and_their_groups_bounded() {
-        let mut book = IntervalAccumulator::new(0, 1, false);
+        let mut accumulator = IntervalAccumulator::new(0, 1, false);
         for step in 0..ERROR_GROUPS_MAX + 5 {
-            book.record_error(0, step, &Failure::new(ErrorKind::Closed, "x".repeat(5000)));
+            accumulator.record_error(0, step, &Failure::new(ErrorKind::Closed, "x".repeat(5000)));
         }
         for sample in ["later", "later", "last", "one too many"] {
-            book.record_error(0, 0, &Failure::new(ErrorKind::Closed, sample));
+            accumulator.record_error(0, 0, &Failure::new(ErrorKind::Closed, sample));
         }
-        book.count_not_sent(0, 2);
-        book.count_not_sent(0, 3);
-        book.count_not_sent(1, 0);
-        book.flush();
-        let page = book.pop_ready().unwrap();
-        assert_eq!((page.errors.len(), page.errors[0].count, page.errors[ERROR_GROUPS_MAX - 1].count), (64, 5, 6));
-        assert_eq!(page.errors[ERROR_GROUPS_MAX - 1].kind, ErrorKind::Other);
-        let samples: Vec<&str> = page.errors[0].samples.iter().map(|sample| &sample[..4]).collect();
+        accumulator.count_not_sent(0, 2);
+        accumulator.count_not_sent(0, 3);
+        accumulator.count_not_sent(1, 0);
+        accumulator.flush();
+        let interval = accumulator.pop_ready().unwrap();
+        assert_eq!(
+            (interval.errors.len(), interval.errors[0].count, interval.errors[ERROR_GROUPS_MAX - 1].count),
+            (64, 5, 6)
+        );
+        assert_eq!(interval.errors[ERROR_GROUPS_MAX - 1].kind, ErrorKind::Other);
+        let samples: Vec<&str> = interval.errors[0].samples.iter().map(|sample| &sample[..4]).collect();
         assert_eq!((samples, ERROR_SAMPLES_MAX), (vec!["xxxx", "late", "last"], 3));
-        assert_eq!(page.errors[0].samples[0].len(), SAMPLE_CHARS_MAX);
-        assert_eq!(page.not_sent, [(0, 5)]);
+        assert_eq!(interval.errors[0].samples[0].len(), SAMPLE_CHARS_MAX);
+        assert_eq!(interval.not_sent, [(0, 5)]);
     }
 }

@@ -53,21 +53,21 @@ pub(crate) enum WorkerMessage {
 
 impl WorkerInit {
     /// What a process needs to drive a segment.
-    pub(crate) fn new(setting: &GeneratorConfig, recipe: ScenarioSource, segment: Segment) -> Self {
+    pub(crate) fn new(config: &GeneratorConfig, scenario_source: ScenarioSource, segment: Segment) -> Self {
         let header = |(name, value): (&HeaderName, &HeaderValue)| (name.to_string(), value.as_bytes().to_vec());
         let table = |rows: &FeedRows| FeedTable { columns: rows.columns.clone(), rows: rows.rows.clone() };
         Self {
-            scenario_source: recipe,
-            addresses: setting.addresses.clone(),
-            message_endpoints: setting.message_endpoints.clone(),
-            headers: setting.headers.iter().map(header).collect(),
-            globals: setting.globals.clone(),
-            picks: setting.picks.clone(),
-            feeds: setting.feeds.iter().map(table).collect(),
-            run_id: setting.run_id.clone(),
-            start: setting.start,
-            source_addresses: setting.source_addresses.clone(),
-            writes_samples: setting.writes_samples,
+            scenario_source,
+            addresses: config.addresses.clone(),
+            message_endpoints: config.message_endpoints.clone(),
+            headers: config.headers.iter().map(header).collect(),
+            globals: config.globals.clone(),
+            picks: config.picks.clone(),
+            feeds: config.feeds.iter().map(table).collect(),
+            run_id: config.run_id.clone(),
+            start: config.start,
+            source_addresses: config.source_addresses.clone(),
+            writes_samples: config.writes_samples,
             segment,
         }
     }

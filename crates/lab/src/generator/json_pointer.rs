@@ -24,10 +24,10 @@ struct PointerRest<'p>(&'p str);
 impl<'p> PointerRest<'p> {
     /// The next name on the way, and the way behind it.
     fn split_token(self) -> (&'p str, Self) {
-        let way = self.0.strip_prefix('/').unwrap_or(self.0);
-        match way.find('/') {
-            Some(at) => (&way[..at], Self(&way[at..])),
-            None => (way, Self("")),
+        let rest = self.0.strip_prefix('/').unwrap_or(self.0);
+        match rest.find('/') {
+            Some(at) => (&rest[..at], Self(&rest[at..])),
+            None => (rest, Self("")),
         }
     }
 }

@@ -51,10 +51,10 @@ impl Poller {
     /// No descriptors are left, or the kernel is too old for deadlines below a millisecond.
     pub(crate) fn new() -> io::Result<Self> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        let bell = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        epoll::add(&epoll, &bell, EventData::new_u64(WAKER_DATA), EventFlags::IN)?;
+        let waker = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
+        epoll::add(&epoll, &waker, EventData::new_u64(WAKER_DATA), EventFlags::IN)?;
         let nothing = Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
-        let mut poller = Self { epoll, waker: Waker(bell), events: vec![nothing; EVENTS_PER_WAIT] };
+        let mut poller = Self { epoll, waker: Waker(waker), events: vec![nothing; EVENTS_PER_WAIT] };
         match poller.poll(Some(Duration::ZERO)) {
             Err(Errno::NOSYS) => Err(io::Error::other("the lab needs Linux 5.11 or later (epoll_pwait2)")),
             Err(error) => Err(error.into()),

@@ -98,9 +98,9 @@ pub(crate) fn prepare_journeys(
     shared: RequestDefaults<'_>,
 ) -> Result<(Vec<PreparedJourney>, Vec<Duration>), String> {
     let mut timeouts = Vec::new();
-    let mut routes = Vec::with_capacity(scenario.journeys.len());
+    let mut journeys = Vec::with_capacity(scenario.journeys.len());
     for journey in &scenario.journeys {
-        let mut calls = Vec::with_capacity(journey.steps.len());
+        let mut steps = Vec::with_capacity(journey.steps.len());
         // A message has no form that is settled before: its values are bound instead.
         let bound = journey.uses_messages.then(|| journey.bind(shared.globals));
         for step in &bound.as_ref().unwrap_or(journey).steps {
@@ -111,30 +111,34 @@ pub(crate) fn prepare_journeys(
             });
             let work =
                 step.starts_work.as_ref().and_then(|name| scenario.work_specs.iter().position(|w| w.name == *name));
-            let mut call = PreparedStep::new(journey, step, shared, work, timeout)?;
-            let place = calls.len();
-            call.needs_body |= journey.repeats.iter().any(|it| it.last_step == place && it.end.condition.is_some());
-            calls.push(call);
+            let mut prepared = PreparedStep::new(journey, step, shared, work, timeout)?;
+            let index = steps.len();
+            prepared.needs_body |= journey.repeats.iter().any(|it| it.last_step == index && it.end.condition.is_some());
+            steps.push(prepared);
         }
-        routes.push(PreparedJourney {
-            steps: calls,
+        journeys.push(PreparedJourney {
+            steps,
             own_step_count: journey.own_step_count,
             has_step_figures: journey.has_step_figures(),
             uses_messages: journey.uses_messages,
             inherits: journey.inherited_names.clone(),
             repeats: journey.repeats.clone(),
-            background: journey.background.iter().map(|beside| PreparedLoops::for_journey(journey, beside)).collect(),
+            background: journey
+                .background
+                .iter()
+                .map(|background| PreparedLoops::for_journey(journey, background))
+                .collect(),
         });
     }
-    Ok((routes, timeouts))
+    Ok((journeys, timeouts))
 }
 
 impl PreparedLoops {
-    fn for_journey(journey: &Journey, beside: &BackgroundLoops) -> Self {
-        let steps = &journey.steps[beside.steps.clone()];
+    fn for_journey(journey: &Journey, background: &BackgroundLoops) -> Self {
+        let steps = &journey.steps[background.steps.clone()];
         let used: BTreeSet<&str> = steps.iter().flat_map(Step::templates).flat_map(Template::variable_names).collect();
         let carried = used.into_iter().filter(|name| journey.keeps_name(name)).map(str::to_owned).collect();
-        Self { spec: beside.clone(), carried_names: carried }
+        Self { spec: background.clone(), carried_names: carried }
     }
 }
 
@@ -146,7 +150,7 @@ impl PreparedStep {
         work: Option<usize>,
         timeout: usize,
     ) -> Result<Self, String> {
-        let mut call = Self {
+        let mut prepared = Self {
             work_index: work,
             idempotent: step.is_idempotent(),
             head_only: false,
@@ -158,19 +162,19 @@ impl PreparedStep {
             constant: None,
         };
         if let Some(request) = step.request() {
-            call.prepare(request, ConstantTexts::for_journey(journey, shared.globals), shared)?;
+            prepared.prepare(request, ConstantTexts::for_journey(journey, shared.globals), shared)?;
         }
-        Ok(call)
+        Ok(prepared)
     }
 
     /// Writes down what is the same for every arrival.
     fn prepare(
         &mut self,
         request: &Request,
-        settled: ConstantTexts<'_>,
+        constants: ConstantTexts<'_>,
         shared: RequestDefaults<'_>,
     ) -> Result<(), String> {
-        let mut pieces = FragmentBuilder { constants: settled, fragments: Vec::new() };
+        let mut pieces = FragmentBuilder { constants, fragments: Vec::new() };
         pieces.push_text(&format!("{} ", request.method));
         pieces.push_template(&request.path, RequestFragment::Path)?;
         pieces.push_text(" HTTP/1.1\r\n");
@@ -282,7 +286,7 @@ fn check_value(name: &str, value: &str) -> Result<(), String> {
 
 /// Whether a request or the target says a header itself.
 fn has_header(request: &Request, headers: &HeaderMap, name: &str) -> bool {
-    headers.contains_key(name) || request.headers.iter().any(|(own, _)| own == name)
+    headers.contains_key(name) || request.headers.iter().any(|(own_name, _)| own_name == name)
 }
 
 /// Texts that are the same for every arrival: those without names, and those whose names the run has settled and no
@@ -341,9 +345,9 @@ impl FragmentBuilder<'_> {
 
     /// The target's headers, and the request's own, which replace those of the same name.
     fn push_headers(&mut self, request: &Request, shared: &HeaderMap) -> Result<(), String> {
-        let own = |name: &str| request.headers.iter().any(|(own, _)| own == name);
+        let is_own = |name: &str| request.headers.iter().any(|(own_name, _)| own_name == name);
         for (name, value) in shared {
-            if own(name.as_str()) || FRAMING_HEADERS.contains(&name.as_str()) {
+            if is_own(name.as_str()) || FRAMING_HEADERS.contains(&name.as_str()) {
                 continue;
             }
             let value = std::str::from_utf8(value.as_bytes()).map_err(|_| format!("header `{name}` is no text"))?;

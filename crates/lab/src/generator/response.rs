@@ -37,7 +37,8 @@ pub(crate) fn unexpected_status_failure(status: u16, body: &[u8]) -> Failure {
 
 /// Whether the body of an expected answer means anything.
 pub(crate) fn needs_body(step: &Step) -> bool {
-    let looks = step.denied.body.is_some() || step.long_poll.as_ref().is_some_and(|waits| waits.event_time.is_some());
+    let looks =
+        step.denied.body.is_some() || step.long_poll.as_ref().is_some_and(|long_poll| long_poll.event_time.is_some());
     looks || step.sequence_check.is_some() || step.keep.iter().any(|keep| matches!(keep.source, ValueSource::Json(_)))
 }
 
@@ -46,15 +47,15 @@ pub(crate) fn needs_body(step: &Step) -> bool {
 /// # Errors
 /// The body is not JSON, where it must be read.
 pub(crate) fn is_body_denial(step: &Step, body: &[u8]) -> Result<bool, Failure> {
-    step.denied.body.as_ref().map_or(Ok(false), |word| body_matches(word, body))
+    step.denied.body.as_ref().map_or(Ok(false), |matcher| body_matches(matcher, body))
 }
 
 /// Whether a body says this.
 ///
 /// # Errors
 /// The body is not JSON.
-pub(crate) fn body_matches(word: &JsonMatch, body: &[u8]) -> Result<bool, Failure> {
-    Ok(find_value(body, &word.pointer)?.as_ref() == Some(&word.expected))
+pub(crate) fn body_matches(matcher: &JsonMatch, body: &[u8]) -> Result<bool, Failure> {
+    Ok(find_value(body, &matcher.pointer)?.as_ref() == Some(&matcher.expected))
 }
 
 fn find_value(body: &[u8], pointer: &str) -> Result<Option<Value>, Failure> {
@@ -65,16 +66,16 @@ fn find_value(body: &[u8], pointer: &str) -> Result<Option<Value>, Failure> {
 ///
 /// # Errors
 /// The body is not JSON, or it tells of something without saying when that happened.
-pub(crate) fn event_time_unix_us(waits: &LongPoll, body: &[u8]) -> Result<Option<i64>, Failure> {
-    let Some(since) = &waits.event_time else { return Ok(None) };
-    if let Some(news) = &waits.event_pointer
+pub(crate) fn event_time_unix_us(long_poll: &LongPoll, body: &[u8]) -> Result<Option<i64>, Failure> {
+    let Some(since) = &long_poll.event_time else { return Ok(None) };
+    if let Some(news) = &long_poll.event_pointer
         && find_value(body, news)?.is_none_or(|value| value.is_null())
     {
         return Ok(None);
     }
     match find_value(body, since)? {
         Some(Value::Number(number)) if number.is_i64() => Ok(number.as_i64()),
-        None | Some(Value::Null) if waits.event_pointer.is_none() => Ok(None),
+        None | Some(Value::Null) if long_poll.event_pointer.is_none() => Ok(None),
         _ => Err(Failure::new(ErrorKind::Answer, format!("no microseconds at `{since}`: {}", excerpt(body)))),
     }
 }
@@ -197,8 +198,8 @@ mod tests {
 
     #[track_caller]
     fn check_happened(news: Option<&str>, body: &str, expected: Result<Option<i64>, ErrorKind>) {
-        let waits = LongPoll { event_time: Some("/at".to_owned()), event_pointer: news.map(str::to_owned) };
-        assert_eq!(event_time_unix_us(&waits, body.as_bytes()).map_err(|failure| failure.kind), expected, "{body}");
+        let long_poll = LongPoll { event_time: Some("/at".to_owned()), event_pointer: news.map(str::to_owned) };
+        assert_eq!(event_time_unix_us(&long_poll, body.as_bytes()).map_err(|failure| failure.kind), expected, "{body}");
     }
 
     #[test]

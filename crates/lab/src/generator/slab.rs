@@ -36,14 +36,14 @@ impl<T> Default for Slab<T> {
 impl<T> Slab<T> {
     /// Puts a thing in.
     pub(crate) fn insert(&mut self, thing: T) -> SlabKey {
-        if let Some(place) = self.free.pop() {
-            let (generation, vacant) = &mut self.entries[place as usize];
+        if let Some(index) = self.free.pop() {
+            let (generation, vacant) = &mut self.entries[index as usize];
             *vacant = Some(thing);
-            return SlabKey { index: place, generation: *generation };
+            return SlabKey { index, generation: *generation };
         }
-        let place = u32::try_from(self.entries.len()).expect("limits keep every slab far below 2^32 things");
+        let index = u32::try_from(self.entries.len()).expect("limits keep every slab far below 2^32 things");
         self.entries.push((0, Some(thing)));
-        SlabKey { index: place, generation: 0 }
+        SlabKey { index, generation: 0 }
     }
 
     /// The thing, if it is still there.
@@ -77,8 +77,8 @@ impl<T> Slab<T> {
 
     /// The keys of all things that are there.
     pub(crate) fn keys(&self) -> Vec<SlabKey> {
-        let key = |(place, (generation, thing)): (usize, &(u32, Option<T>))| {
-            thing.as_ref().map(|_| SlabKey { index: place as u32, generation: *generation })
+        let key = |(index, (generation, thing)): (usize, &(u32, Option<T>))| {
+            thing.as_ref().map(|_| SlabKey { index: index as u32, generation: *generation })
         };
         self.entries.iter().enumerate().filter_map(key).collect()
     }

@@ -85,7 +85,7 @@ fn client_config(trust: Trust<'_>) -> Result<ClientConfig, String> {
 fn root_store(ca: Option<&str>) -> Result<RootCertStore, String> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let Some(path) = ca else { return Ok(roots) };
-    let wrong = |why: String| format!("target.ca: {path}: {why}");
+    let wrong = |reason: String| format!("target.ca: {path}: {reason}");
     let certificates: Vec<_> =
         CertificateDer::pem_file_iter(path).and_then(Iterator::collect).map_err(|error| wrong(error.to_string()))?;
     if certificates.is_empty() {

@@ -31,52 +31,52 @@ pub fn run_worker_process() -> ExitCode {
 }
 
 fn run() -> io::Result<()> {
-    let line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    let mut orders = BufReader::new(line.try_clone()?);
-    let line: SharedSocket = Arc::new(Mutex::new(line));
+    let stream = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    let mut commands = BufReader::new(stream.try_clone()?);
+    let stream: SharedSocket = Arc::new(Mutex::new(stream));
     let _ = raise_open_files();
-    let Some(commission) = ipc::read::<WorkerInit>(&mut orders)? else { return Ok(()) };
-    let started = commission.into_config().map_err(io::Error::other);
-    let every = started.as_ref().map_or(GAUGES_EVERY, |setting| gauge_interval(setting.segment));
-    let (crew, reports) = match started.and_then(|setting| WorkerPool::start(Arc::new(setting), 0)) {
+    let Some(init) = ipc::read::<WorkerInit>(&mut commands)? else { return Ok(()) };
+    let config = init.into_config().map_err(io::Error::other);
+    let every = config.as_ref().map_or(GAUGES_EVERY, |config| gauge_interval(config.segment));
+    let (pool, reports) = match config.and_then(|config| WorkerPool::start(Arc::new(config), 0)) {
         Ok(started) => started,
-        Err(error) => return send_message(&line, &WorkerMessage::Failed(error.to_string())),
+        Err(error) => return send_message(&stream, &WorkerMessage::Failed(error.to_string())),
     };
-    send_message(&line, &WorkerMessage::Ready)?;
-    let crew = Arc::new(crew);
-    let (told, shown) = ((line.clone(), crew.clone()), (line, crew.clone()));
-    std::thread::spawn(move || forward_reports(&told.0, &told.1, reports));
-    std::thread::spawn(move || send_gauges_periodically(&shown.0, &shown.1, every));
-    while let Some(order) = ipc::read::<WorkerCommand>(&mut orders)? {
-        crew.send_command(&order);
+    send_message(&stream, &WorkerMessage::Ready)?;
+    let pool = Arc::new(pool);
+    let (for_reports, for_gauges) = ((stream.clone(), pool.clone()), (stream, pool.clone()));
+    std::thread::spawn(move || forward_reports(&for_reports.0, &for_reports.1, reports));
+    std::thread::spawn(move || send_gauges_periodically(&for_gauges.0, &for_gauges.1, every));
+    while let Some(command) = ipc::read::<WorkerCommand>(&mut commands)? {
+        pool.send_command(&command);
     }
     // Nobody listens any more; what the threads hold ends with the process.
     Ok(())
 }
 
 /// Passes reports on. The gauges stand still before a worker's last word is said.
-fn forward_reports(line: &SharedSocket, crew: &WorkerPool, mut reports: UnboundedReceiver<WorkerReport>) {
+fn forward_reports(stream: &SharedSocket, pool: &WorkerPool, mut reports: UnboundedReceiver<WorkerReport>) {
     while let Some(report) = reports.blocking_recv() {
         if matches!(report, WorkerReport::WorkerEnded { .. })
-            && send_message(line, &WorkerMessage::Gauges(crew.gauge_sums())).is_err()
+            && send_message(stream, &WorkerMessage::Gauges(pool.gauge_sums())).is_err()
         {
             return;
         }
-        if send_message(line, &WorkerMessage::Report(report)).is_err() {
+        if send_message(stream, &WorkerMessage::Report(report)).is_err() {
             return;
         }
     }
 }
 
 /// Shows the gauges once in a while, when they have changed.
-fn send_gauges_periodically(line: &SharedSocket, crew: &WorkerPool, every: Duration) {
-    let mut said = None;
+fn send_gauges_periodically(stream: &SharedSocket, pool: &WorkerPool, every: Duration) {
+    let mut last_sent = None;
     loop {
-        let dials = crew.gauge_sums();
-        if said != Some(dials) && send_message(line, &WorkerMessage::Gauges(dials)).is_err() {
+        let gauges = pool.gauge_sums();
+        if last_sent != Some(gauges) && send_message(stream, &WorkerMessage::Gauges(gauges)).is_err() {
             return;
         }
-        said = Some(dials);
+        last_sent = Some(gauges);
         std::thread::sleep(every);
     }
 }
@@ -87,8 +87,8 @@ fn gauge_interval(segment: Segment) -> Duration {
     (GAUGES_EVERY * processes.div_ceil(GAUGES_PROCESSES).max(1)).min(GAUGES_EVERY_MAX)
 }
 
-fn send_message(line: &SharedSocket, word: &WorkerMessage) -> io::Result<()> {
-    ipc::write(&mut *line.lock().unwrap_or_else(PoisonError::into_inner), word)
+fn send_message(stream: &SharedSocket, message: &WorkerMessage) -> io::Result<()> {
+    ipc::write(&mut *stream.lock().unwrap_or_else(PoisonError::into_inner), message)
 }
 
 #[cfg(test)]

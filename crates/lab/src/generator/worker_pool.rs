@@ -88,7 +88,7 @@ pub enum WorkerReport {
         /// The worker.
         worker: u32,
         /// The part.
-        part: u32,
+        load_step: u32,
         /// When the last of them stood, from the start of the plan.
         at: Duration,
     },
@@ -98,13 +98,13 @@ pub enum WorkerReport {
         /// The worker.
         worker: u32,
         /// The part.
-        part: u32,
+        load_step: u32,
         /// When, from the start of the plan.
         at: Duration,
         /// Arrivals of the part that were due and never sent.
         not_sent: u64,
         /// What pauses of the worker did to the part's length.
-        own: PauseImpact,
+        pause_impact: PauseImpact,
     },
     /// The worker is gone.
     WorkerEnded {
@@ -165,7 +165,7 @@ pub(crate) enum WorkerCommand {
     /// the plan.
     StartRequests {
         /// The part.
-        part: u32,
+        load_step: u32,
         /// The moment.
         at: Duration,
     },
@@ -190,19 +190,19 @@ impl AtomicGauges {
             queued,
             connections,
             due,
-            done: over,
+            done: finished,
             held,
             long_polls: waiting,
             exchanging,
             exchanged,
         } = gauges;
-        self.store_values([in_flight, queued, connections, due, over, held, waiting, exchanging, exchanged]);
+        self.store_values([in_flight, queued, connections, due, finished, held, waiting, exchanging, exchanged]);
     }
 
     /// The same, in the order of the fields.
     pub(crate) fn store_values(&self, values: [u64; GAUGE_COUNT]) {
-        for (dial, value) in self.0.iter().zip(values) {
-            dial.store(value, Ordering::Relaxed);
+        for (gauge, value) in self.0.iter().zip(values) {
+            gauge.store(value, Ordering::Relaxed);
         }
     }
 
@@ -235,41 +235,41 @@ impl WorkerPool {
     /// # Errors
     /// The system gives no thread, process or descriptor, or the requests cannot be put together.
     #[allow(clippy::needless_pass_by_value)] // It is the crew's from here on.
-    pub fn start(setting: Arc<GeneratorConfig>, workers: usize) -> io::Result<(Self, UnboundedReceiver<WorkerReport>)> {
+    pub fn start(config: Arc<GeneratorConfig>, workers: usize) -> io::Result<(Self, UnboundedReceiver<WorkerReport>)> {
         let (reports, inbox) = unbounded_channel();
-        let segment = match setting.segment {
+        let segment = match config.segment {
             Segment { count: 0, .. } => Segment::whole(u32::try_from(workers.max(1)).unwrap_or(u32::MAX)),
             given => given,
         };
-        let mut crew = Self { threads: Vec::new(), processes: Vec::new(), workers: segment.count };
-        if let Some(processes) = &setting.processes {
+        let mut pool = Self { threads: Vec::new(), processes: Vec::new(), workers: segment.count };
+        if let Some(processes) = &config.processes {
             let segments = process_segments(segment, processes.connections);
-            crew.processes = WorkerProcess::start(&setting, processes, &segments, &reports)?;
-            crew.workers = segments.iter().map(|segment| segment.count).sum::<u32>().max(segment.count);
+            pool.processes = WorkerProcess::start(&config, processes, &segments, &reports)?;
+            pool.workers = segments.iter().map(|segment| segment.count).sum::<u32>().max(segment.count);
         }
-        if crew.processes.is_empty() {
+        if pool.processes.is_empty() {
             for number in segment.first..segment.first.saturating_add(segment.count) {
-                crew.threads.push(WorkerThread::start(&setting, number, segment.total_workers, reports.clone())?);
+                pool.threads.push(WorkerThread::start(&config, number, segment.total_workers, reports.clone())?);
             }
         }
-        Ok((crew, inbox))
+        Ok((pool, inbox))
     }
 
     /// Has every worker drive its own segment of a leg.
-    pub fn start_load(&self, leg: LoadSpec) {
-        self.send_command(&WorkerCommand::StartLoad(leg));
+    pub fn start_load(&self, spec: LoadSpec) {
+        self.send_command(&WorkerCommand::StartLoad(spec));
     }
 
     /// Begins what a leg of held connections is for, at a moment from the start of the plan: every worker has said that
     /// its connections have been opened.
-    pub fn start_requests(&self, part: u32, at: Duration) {
-        self.send_command(&WorkerCommand::StartRequests { part, at });
+    pub fn start_requests(&self, load_step: u32, at: Duration) {
+        self.send_command(&WorkerCommand::StartRequests { load_step, at });
     }
 
     /// Ends a part and the leg that it belongs to: what is due and was not sent is counted as such and dropped,
     /// clients of a closed loop end after their exchange, held connections are closed.
-    pub fn end_load_step(&self, part: u32) {
-        self.send_command(&WorkerCommand::EndLoadStep(part));
+    pub fn end_load_step(&self, load_step: u32) {
+        self.send_command(&WorkerCommand::EndLoadStep(load_step));
     }
 
     /// Ends everything: nothing new is sent; what is under way after `grace` is dropped and counted as abandoned.
@@ -292,39 +292,42 @@ impl WorkerPool {
     /// The load at this moment.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
-        let [in_flight, queued, connections, due, over, held, waiting, exchanging, exchanged] = self.gauge_sums();
-        Gauges { in_flight, queued, connections, due, done: over, held, long_polls: waiting, exchanging, exchanged }
+        let [in_flight, queued, connections, due, finished, held, waiting, exchanging, exchanged] = self.gauge_sums();
+        Gauges { in_flight, queued, connections, due, done: finished, held, long_polls: waiting, exchanging, exchanged }
     }
 
     pub(crate) fn gauge_sums(&self) -> [u64; GAUGE_COUNT] {
         let mut sum = [0; GAUGE_COUNT];
-        let dials =
-            self.threads.iter().map(|hand| &hand.gauges).chain(self.processes.iter().map(|outpost| &outpost.gauges));
-        for dials in dials {
-            sum.iter_mut().zip(dials.load()).for_each(|(sum, value)| *sum += value);
+        let gauges = self
+            .threads
+            .iter()
+            .map(|thread| &thread.gauges)
+            .chain(self.processes.iter().map(|process| &process.gauges));
+        for gauges in gauges {
+            sum.iter_mut().zip(gauges.load()).for_each(|(sum, value)| *sum += value);
         }
         sum
     }
 
-    pub(crate) fn send_command(&self, order: &WorkerCommand) {
-        self.threads.iter().for_each(|hand| hand.send(order.clone()));
-        self.processes.iter().for_each(|outpost| outpost.send(order));
+    pub(crate) fn send_command(&self, command: &WorkerCommand) {
+        self.threads.iter().for_each(|thread| thread.send(command.clone()));
+        self.processes.iter().for_each(|process| process.send(command));
     }
 }
 
 impl WorkerThread {
     fn start(
-        setting: &Arc<GeneratorConfig>,
+        config: &Arc<GeneratorConfig>,
         number: u32,
         of: u32,
         reports: UnboundedSender<WorkerReport>,
     ) -> io::Result<Self> {
-        let (orders, inbox) = mpsc::channel();
+        let (commands, inbox) = mpsc::channel();
         let (ready, readiness) = mpsc::sync_channel(1);
-        let dials = Arc::new(AtomicGauges::default());
-        let (setting, shown) = (setting.clone(), dials.clone());
+        let gauges = Arc::new(AtomicGauges::default());
+        let (config, shown) = (config.clone(), gauges.clone());
         let thread = std::thread::Builder::new().name(format!("load-{number}")).spawn(move || {
-            match Worker::new(setting, number, of, inbox, reports, shown) {
+            match Worker::new(config, number, of, inbox, reports, shown) {
                 Ok(worker) => {
                     let _ = ready.send(Ok(worker.waker()));
                     worker.run();
@@ -335,14 +338,14 @@ impl WorkerThread {
             }
         })?;
         let gone = |_| io::Error::other("a worker ended before it began");
-        let bell = readiness.recv().map_err(gone)??;
-        Ok(Self { commands: Some(orders), waker: bell, gauges: dials, thread: Some(thread) })
+        let waker = readiness.recv().map_err(gone)??;
+        Ok(Self { commands: Some(commands), waker, gauges, thread: Some(thread) })
     }
 
-    fn send(&self, order: WorkerCommand) {
-        if let Some(orders) = &self.commands {
+    fn send(&self, command: WorkerCommand) {
+        if let Some(commands) = &self.commands {
             // A worker that has ended needs no orders.
-            let _ = orders.send(order);
+            let _ = commands.send(command);
             self.waker.wake();
         }
     }
@@ -350,12 +353,12 @@ impl WorkerThread {
 
 impl Drop for WorkerPool {
     fn drop(&mut self) {
-        for hand in &mut self.threads {
-            hand.commands = None;
-            hand.waker.wake();
+        for worker in &mut self.threads {
+            worker.commands = None;
+            worker.waker.wake();
         }
-        for hand in &mut self.threads {
-            if let Some(thread) = hand.thread.take() {
+        for worker in &mut self.threads {
+            if let Some(thread) = worker.thread.take() {
                 // A panic of a worker has been reported by the worker itself.
                 let _ = thread.join();
             }

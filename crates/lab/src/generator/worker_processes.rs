@@ -38,8 +38,8 @@ pub struct WorkerProcessSpec {
 impl WorkerProcessSpec {
     /// Processes of a program that has the hidden command.
     #[must_use]
-    pub fn new(program: PathBuf, recipe: ScenarioSource, connections: u64) -> Self {
-        Self { command: vec![program.into(), WORKER_COMMAND.into()], scenario_source: recipe, connections }
+    pub fn new(program: PathBuf, scenario_source: ScenarioSource, connections: u64) -> Self {
+        Self { command: vec![program.into(), WORKER_COMMAND.into()], scenario_source, connections }
     }
 }
 
@@ -90,19 +90,19 @@ impl WorkerProcess {
     /// # Errors
     /// One does not start, or refuses what it is told.
     pub(crate) fn start(
-        setting: &GeneratorConfig,
+        config: &GeneratorConfig,
         processes: &WorkerProcessSpec,
         segments: &[Segment],
         reports: &UnboundedSender<WorkerReport>,
     ) -> io::Result<Vec<Self>> {
-        let commission = |segment: &Segment| Self::spawn(setting, processes, *segment);
-        let started: Vec<(Self, UnixStream)> = segments.iter().map(commission).collect::<io::Result<_>>()?;
-        let mustered = started.into_iter().zip(segments);
-        mustered.map(|((outpost, line), segment)| outpost.await_ready(line, *segment, reports.clone())).collect()
+        let spawn = |segment: &Segment| Self::spawn(config, processes, *segment);
+        let started: Vec<(Self, UnixStream)> = segments.iter().map(spawn).collect::<io::Result<_>>()?;
+        let started = started.into_iter().zip(segments);
+        started.map(|((process, stream), segment)| process.await_ready(stream, *segment, reports.clone())).collect()
     }
 
     fn spawn(
-        setting: &GeneratorConfig,
+        config: &GeneratorConfig,
         processes: &WorkerProcessSpec,
         segment: Segment,
     ) -> io::Result<(Self, UnixStream)> {
@@ -112,33 +112,33 @@ impl WorkerProcess {
         command.args(arguments).stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null());
         // A Ctrl-C is for the lab alone, which ends its workers in order.
         let child = Arc::new(Mutex::new(command.process_group(0).spawn()?));
-        let line = ours.try_clone()?;
-        let outpost = Self { socket: Mutex::new(Some(ours)), gauges: Arc::default(), child, reader: None };
-        outpost
-            .send_message(&WorkerInit::new(setting, processes.scenario_source.clone(), segment))
+        let stream = ours.try_clone()?;
+        let process = Self { socket: Mutex::new(Some(ours)), gauges: Arc::default(), child, reader: None };
+        process
+            .send_message(&WorkerInit::new(config, processes.scenario_source.clone(), segment))
             .map_err(|_| failed_to_start())?;
-        Ok((outpost, line))
+        Ok((process, stream))
     }
 
     /// Waits until its workers have begun, and then for their reports.
     fn await_ready(
         mut self,
-        line: UnixStream,
+        stream: UnixStream,
         segment: Segment,
         reports: UnboundedSender<WorkerReport>,
     ) -> io::Result<Self> {
-        let mut words = BufReader::new(line);
-        match ipc::read(&mut words) {
+        let mut messages = BufReader::new(stream);
+        match ipc::read(&mut messages) {
             Ok(Some(WorkerMessage::Ready)) => {}
             Ok(Some(WorkerMessage::Failed(message))) => return Err(io::Error::other(message)),
             Ok(Some(WorkerMessage::Gauges(_) | WorkerMessage::Report(_)) | None) | Err(_) => {
                 return Err(failed_to_start());
             }
         }
-        let (dials, child) = (self.gauges.clone(), self.child.clone());
+        let (gauges, child) = (self.gauges.clone(), self.child.clone());
         let name = format!("crew-{}", segment.first);
         let listener = std::thread::Builder::new().name(name);
-        self.reader = Some(listener.spawn(move || forward_reports(words, segment, &dials, &child, &reports))?);
+        self.reader = Some(listener.spawn(move || forward_reports(messages, segment, &gauges, &child, &reports))?);
         Ok(self)
     }
 
@@ -147,13 +147,13 @@ impl WorkerProcess {
     }
 
     /// Passes an order on; a process that has ended needs none.
-    pub(crate) fn send(&self, order: &WorkerCommand) {
-        let _ = self.send_message(order);
+    pub(crate) fn send(&self, command: &WorkerCommand) {
+        let _ = self.send_message(command);
     }
 
     fn send_message(&self, frame: &impl serde::Serialize) -> io::Result<()> {
         match &mut *self.socket.lock().unwrap_or_else(PoisonError::into_inner) {
-            Some(line) => ipc::write(line, frame),
+            Some(stream) => ipc::write(stream, frame),
             None => Ok(()),
         }
     }
@@ -165,8 +165,8 @@ fn failed_to_start() -> io::Error {
 
 impl Drop for WorkerProcess {
     fn drop(&mut self) {
-        if let Some(line) = self.socket.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            let _ = line.shutdown(std::net::Shutdown::Write);
+        if let Some(stream) = self.socket.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            let _ = stream.shutdown(std::net::Shutdown::Write);
         }
         wait_or_kill(&self.child);
         if let Some(listener) = self.reader.take() {
@@ -195,16 +195,16 @@ fn wait_or_kill(child: &Mutex<Child>) -> Option<ExitStatus> {
 
 /// Hands on what a process says until it says nothing more. One that ends before its workers have is broken.
 fn forward_reports(
-    mut words: BufReader<UnixStream>,
+    mut messages: BufReader<UnixStream>,
     segment: Segment,
-    dials: &AtomicGauges,
+    gauges: &AtomicGauges,
     child: &Mutex<Child>,
     reports: &UnboundedSender<WorkerReport>,
 ) {
     let mut left = segment.count;
-    let why = loop {
-        match ipc::read(&mut words) {
-            Ok(Some(WorkerMessage::Gauges(gauges))) => dials.store_values(gauges),
+    let reason = loop {
+        match ipc::read(&mut messages) {
+            Ok(Some(WorkerMessage::Gauges(values))) => gauges.store_values(values),
             Ok(Some(WorkerMessage::Report(report))) => {
                 left -=
                     u32::from(matches!(report, WorkerReport::WorkerEnded { .. } | WorkerReport::WorkerFailed { .. }));
@@ -217,8 +217,8 @@ fn forward_reports(
     };
     if left > 0 {
         let status = wait_or_kill(child).map_or_else(|| "it is gone".to_owned(), |status| status.to_string());
-        let why = why.map_or_else(String::new, |error| format!("; its last word: {error}"));
-        let message = format!("a worker process of the lab ended before its work was done ({status}){why}");
+        let reason = reason.map_or_else(String::new, |error| format!("; its last word: {error}"));
+        let message = format!("a worker process of the lab ended before its work was done ({status}){reason}");
         let _ = reports.send(WorkerReport::WorkerFailed { worker: segment.first, message });
     }
 }

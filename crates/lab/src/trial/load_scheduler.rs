@@ -72,11 +72,11 @@ impl LoadScheduler {
                         self.trackers.tracker(piece.work_index).add_started(&piece.id, piece.intended, piece.done);
                     }
                 }
-                WorkerReport::ConnectionsOpen { part, at, .. } => {
+                WorkerReport::ConnectionsOpen { load_step: part, at, .. } => {
                     self.recorder.with_load_steps(|book| book.count_worker_open(part, self.worker_count, at));
                     self.load_step_changed.notify_waiters();
                 }
-                WorkerReport::LoadStepDone { part, at, not_sent, own, .. } => {
+                WorkerReport::LoadStepDone { load_step: part, at, not_sent, pause_impact: own, .. } => {
                     self.record_worker_done(part, at, not_sent, own)
                 }
                 WorkerReport::WorkerFailed { message, .. } => return Err(message),

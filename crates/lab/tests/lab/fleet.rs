@@ -121,7 +121,7 @@ fn faults_now(acts: &[FaultAction]) -> Vec<ScheduledFault> {
 }
 
 /// Carries the orders out until so many have been told.
-async fn run_faults(fleet: &mut ProcessSupervisor, orders: &[ScheduledFault], count: usize) -> Vec<FaultRow> {
+async fn run_faults(fleet: &mut ProcessSupervisor, commands: &[ScheduledFault], count: usize) -> Vec<FaultRow> {
     let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let all = async {
         let mut rows = Vec::new();
@@ -133,13 +133,13 @@ async fn run_faults(fleet: &mut ProcessSupervisor, orders: &[ScheduledFault], co
     let mut hear = |row: &FaultRow| told.send(row.clone()).unwrap();
     tokio::select! {
         rows = all => rows,
-        death = fleet.supervise(Instant::now(), orders, &mut hear) => panic!("{death}"),
+        death = fleet.supervise(Instant::now(), commands, &mut hear) => panic!("{death}"),
     }
 }
 
 /// Carries the orders out until the fleet has failed.
-async fn run_until_failure(fleet: &mut ProcessSupervisor, orders: &[ScheduledFault]) -> String {
-    fleet.supervise(Instant::now(), orders, &mut |_| {}).await
+async fn run_until_failure(fleet: &mut ProcessSupervisor, commands: &[ScheduledFault]) -> String {
+    fleet.supervise(Instant::now(), commands, &mut |_| {}).await
 }
 
 #[tokio::test]

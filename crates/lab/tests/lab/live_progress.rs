@@ -6,7 +6,7 @@ use lab::report::Screen;
 use lab::trial::Trial;
 use tokio::sync::watch;
 
-use crate::scripted_server::{Latch, ResponseAction, ScriptedServer, answer, ok};
+use crate::scripted_server::{Latch, ResponseAction, ScriptedServer, ok, response};
 use crate::trial::{OutDir, trial};
 
 const VISITS: &str = r#"
@@ -97,6 +97,7 @@ async fn a_closed_loop_sees_a_silent_target_as_well() {
 
 #[tokio::test]
 async fn a_target_that_only_fails_is_shown_while_it_does() {
-    let fails = |gate: &Arc<Latch>| if gate.is_open() { ok() } else { vec![ResponseAction::Write(answer(500, "no"))] };
+    let fails =
+        |gate: &Arc<Latch>| if gate.is_open() { ok() } else { vec![ResponseAction::Write(response(500, "no"))] };
     check_shown(VISITS, fails, "only errors since ", "only_errors").await;
 }

@@ -108,7 +108,9 @@ impl MessageServer {
     /// What each connection said, in order.
     pub(crate) fn by_connection(&self) -> BTreeMap<u64, Vec<serde_json::Value>> {
         let mut all: BTreeMap<u64, Vec<serde_json::Value>> = BTreeMap::new();
-        self.received().into_iter().for_each(|heard| all.entry(heard.connection).or_default().push(heard.message));
+        self.received()
+            .into_iter()
+            .for_each(|received| all.entry(received.connection).or_default().push(received.message));
         all
     }
 
@@ -122,10 +124,10 @@ impl MessageServer {
 
 impl MessageLog {
     fn record(&self, connection: u64, message: serde_json::Value) -> ReceivedMessage {
-        let heard = ReceivedMessage { connection, message };
-        self.received.lock().unwrap().push(heard.clone());
+        let received = ReceivedMessage { connection, message };
+        self.received.lock().unwrap().push(received.clone());
         self.changed.notify_all();
-        heard
+        received
     }
 }
 

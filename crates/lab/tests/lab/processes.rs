@@ -62,7 +62,7 @@ fn free_port() -> u16 {
 
 async fn run(text: &str, settings: &[&str], out: &Path) -> Result<FinishedTrial, TrialError> {
     let mut document = Document::parse(text).unwrap();
-    settings.iter().for_each(|setting| document.set(setting).unwrap());
+    settings.iter().for_each(|config| document.set(config).unwrap());
     document.free_port_variables().iter().for_each(|variable| document.set_port(variable, free_port()));
     let (_interrupt, never) = watch::channel(false);
     let trial = Trial {
@@ -128,9 +128,9 @@ async fn a_target_that_dies_under_load_has_failed_and_the_report_says_so() {
 }
 
 #[track_caller]
-fn check(result: Result<FinishedTrial, TrialError>, parts: &[&str]) {
+fn check(result: Result<FinishedTrial, TrialError>, load_steps: &[&str]) {
     let TrialError(message) = result.unwrap_err();
-    parts.iter().for_each(|part| assert!(message.contains(part), "{part} in: {message}"));
+    load_steps.iter().for_each(|load_step| assert!(message.contains(load_step), "{load_step} in: {message}"));
 }
 
 fn shell(script: &str) -> String {
@@ -188,7 +188,7 @@ fn check_faults(
             SPAWNED.replace("[gates]\n\"visit.errors\" = \"= 0\"", &format!("{faults}[gates]\nerrors = \"off\""));
         let batch = "phase.p.arrivals={ batch = 1, every = \"400ms\", times = 2 }";
         let finished =
-            run(&text, &[batch, "path=/ready"], &out.0).await.unwrap_or_else(|why| panic!("{why}, {caller}"));
+            run(&text, &[batch, "path=/ready"], &out.0).await.unwrap_or_else(|reason| panic!("{reason}, {caller}"));
         let value = |name: &str| {
             let gate =
                 finished.run.gates.iter().find(|gate| gate.name == name).unwrap_or_else(|| panic!("{name}, {caller}"));

@@ -232,18 +232,18 @@ fn serve(mut stream: ServerStream, connection: u64, seen: &ServerLog, script: &S
         let Some((head, body)) = read_request(&mut stream, &mut waiting) else { return };
         let number = seen.requests.fetch_add(1, Ordering::SeqCst);
         let asked = ReceivedRequest { number, connection, connection_turn: turn, head, body };
-        let acts = script(&asked);
+        let actions = script(&asked);
         seen.requests_received.lock().unwrap().push(asked);
         seen.changed.notify_all();
-        if !acts.into_iter().all(|act| perform(act, &mut stream)) {
+        if !actions.into_iter().all(|action| perform(action, &mut stream)) {
             return;
         }
     }
 }
 
 /// Carries out an act; gives whether the connection goes on.
-fn perform(act: ResponseAction, stream: &mut ServerStream) -> bool {
-    match act {
+fn perform(action: ResponseAction, stream: &mut ServerStream) -> bool {
+    match action {
         ResponseAction::Write(bytes) => stream.write_all(&bytes).and_then(|()| stream.flush()).is_ok(),
         ResponseAction::WriteByteByByte(bytes) => bytes.iter().all(|byte| {
             std::thread::yield_now();
@@ -298,11 +298,11 @@ fn read_request(stream: &mut ServerStream, waiting: &mut Vec<u8>) -> Option<(Str
 }
 
 /// An answer with a body of the given length.
-pub(crate) fn answer(status: u16, body: &str) -> Vec<u8> {
+pub(crate) fn response(status: u16, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status} Status\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
 /// One plain good answer.
 pub(crate) fn ok() -> Vec<ResponseAction> {
-    vec![ResponseAction::Write(answer(200, "ok"))]
+    vec![ResponseAction::Write(response(200, "ok"))]
 }

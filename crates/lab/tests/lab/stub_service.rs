@@ -108,7 +108,7 @@ impl Stub {
                     if request.uri().path() == "/work" && !has_created.swap(true, Ordering::Relaxed) {
                         stub.connections.fetch_add(1, Ordering::Relaxed);
                     }
-                    stub.clone().answer(request)
+                    stub.clone().respond(request)
                 });
                 // Given up with the block: whoever is told that it does not stand finds it closed.
                 {
@@ -142,7 +142,7 @@ impl Stub {
         self.arrived.subscribe().wait_for(|seen| *seen >= count).await.unwrap();
     }
 
-    async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Dropped> {
+    async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Dropped> {
         let path = request.uri().path().to_owned();
         let key = request.headers().get("idempotency-key").and_then(|key| key.to_str().ok()).unwrap_or("").to_owned();
         let authorized = request.headers().get("authorization").is_some_and(|value| value == "Bearer sesame");

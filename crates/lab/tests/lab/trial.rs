@@ -85,7 +85,7 @@ impl Drop for OutDir {
 
 pub(crate) fn trial(text: &str, settings: &[String], out: &Path, interrupt: watch::Receiver<bool>) -> Trial {
     let mut document = Document::parse(text).unwrap();
-    settings.iter().for_each(|setting| document.set(setting).unwrap());
+    settings.iter().for_each(|config| document.set(config).unwrap());
     Trial {
         scenario: Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}")),
         hash: document.hash(),
@@ -110,7 +110,7 @@ pub(crate) fn trial(text: &str, settings: &[String], out: &Path, interrupt: watc
 
 pub(crate) async fn run(text: &str, settings: &[&str], stub: &Arc<Stub>, out: &Path) -> FinishedTrial {
     let port = format!("port={}", stub.listen().await.port());
-    let settings: Vec<String> = settings.iter().map(|setting| (*setting).to_owned()).chain([port]).collect();
+    let settings: Vec<String> = settings.iter().map(|config| (*config).to_owned()).chain([port]).collect();
     let (_interrupt, never) = watch::channel(false);
     lab::trial::run(trial(text, &settings, out, never)).await.unwrap()
 }
@@ -135,9 +135,9 @@ async fn work_that_finishes_passes_and_leaves_a_whole_record() {
     let create = &run.results.journeys["create"].op;
     assert_eq!((create.count, create.ok, create.latency_ms.count), (12, 12, 12));
     assert!(run.results.server.process.rss_bytes.is_some());
-    let [part] = run.parts.as_slice() else { panic!("{:?}", run.parts) };
-    assert_eq!((part.op.count, part.op.ok, part.op.latency_ms.count), (12, 12, 12));
-    assert!(part.throughput_per_s.is_some() && run.results.journeys["create"].throughput_per_s.is_some());
+    let [load_step] = run.parts.as_slice() else { panic!("{:?}", run.parts) };
+    assert_eq!((load_step.op.count, load_step.op.ok, load_step.op.latency_ms.count), (12, 12, 12));
+    assert!(load_step.throughput_per_s.is_some() && run.results.journeys["create"].throughput_per_s.is_some());
 
     let record: Value = serde_json::from_str(&file(&finished, "run.json")).unwrap();
     assert_eq!((&record["verdict"], &record["work"]["job"]["finished"]), (&"passed".into(), &12.into()));
@@ -514,8 +514,8 @@ async fn rates_of_a_killed_run_count_the_seconds_that_were_recorded() {
     std::fs::write(&path, kept).unwrap();
     std::fs::remove_file(finished.dir.join("run.json")).unwrap();
     let again = lab::report::load_or_rebuild(&finished.dir).unwrap().run;
-    let part = &again.parts[0];
-    assert!((part.start_s + part.length_s - recorded_s).abs() < 0.01, "{recorded_s}: {part:?}");
+    let load_step = &again.parts[0];
+    assert!((load_step.start_s + load_step.length_s - recorded_s).abs() < 0.01, "{recorded_s}: {load_step:?}");
 }
 
 /// The last seconds before a lab was killed have no rows yet; what it had counted by then stands in its looks.

@@ -21,9 +21,9 @@ pub(crate) fn payload_of<'b>(frame: &'b FramePayload, bytes: &'b [u8]) -> &'b [u
 ///
 /// # Errors
 /// The frame is not of the language.
-pub(crate) fn has_value(way: &FramePath, frame: &[u8]) -> Result<bool, Failure> {
-    match &way.protobuf {
-        None => Ok(find_value(way, frame)?.is_some_and(|value| !value.is_null())),
+pub(crate) fn has_value(path: &FramePath, frame: &[u8]) -> Result<bool, Failure> {
+    match &path.protobuf {
+        None => Ok(find_value(path, frame)?.is_some_and(|value| !value.is_null())),
         Some(target) => Ok(matches!(find_field(target, frame)?, FieldLookup::Value(_))),
     }
 }
@@ -32,10 +32,10 @@ pub(crate) fn has_value(way: &FramePath, frame: &[u8]) -> Result<bool, Failure> 
 ///
 /// # Errors
 /// As for [`holds`].
-pub(crate) fn frame_matches(said: &FrameMatch, frame: &[u8]) -> Result<bool, Failure> {
-    match &said.expected {
-        None => has_value(&said.path, frame),
-        Some(is) => Ok(find_value(&said.path, frame)?.as_ref() == Some(is)),
+pub(crate) fn frame_matches(matcher: &FrameMatch, frame: &[u8]) -> Result<bool, Failure> {
+    match &matcher.expected {
+        None => has_value(&matcher.path, frame),
+        Some(is) => Ok(find_value(&matcher.path, frame)?.as_ref() == Some(is)),
     }
 }
 
@@ -43,9 +43,9 @@ pub(crate) fn frame_matches(said: &FrameMatch, frame: &[u8]) -> Result<bool, Fai
 ///
 /// # Errors
 /// As for [`holds`].
-pub(crate) fn read_micros(way: &FramePath, frame: &[u8]) -> Result<Option<i64>, Failure> {
-    let found = match &way.protobuf {
-        None => find_value(way, frame)?.and_then(|value| value.as_i64()),
+pub(crate) fn read_micros(path: &FramePath, frame: &[u8]) -> Result<Option<i64>, Failure> {
+    let found = match &path.protobuf {
+        None => find_value(path, frame)?.and_then(|value| value.as_i64()),
         Some(target) => match find_field(target, frame)? {
             FieldLookup::Value(raw) => number(&target.field_type, raw),
             FieldLookup::Omitted | FieldLookup::Missing => None,
@@ -58,15 +58,15 @@ pub(crate) fn read_micros(way: &FramePath, frame: &[u8]) -> Result<Option<i64>, 
 ///
 /// # Errors
 /// There is none, or one that is no text and no number.
-pub(crate) fn read_text(way: &FramePath, language: &MessageFormat, frame: &[u8]) -> Result<String, Failure> {
-    let text = match find_value(way, frame)? {
+pub(crate) fn read_text(path: &FramePath, language: &MessageFormat, frame: &[u8]) -> Result<String, Failure> {
+    let text = match find_value(path, frame)? {
         Some(Value::String(text)) => Some(text),
         Some(Value::Number(number)) => Some(number.to_string()),
         Some(Value::Bool(flag)) => Some(flag.to_string()),
         Some(Value::Null | Value::Array(_) | Value::Object(_)) | None => None,
     };
     let nothing = || {
-        let message = format!("nothing at `{}`: {}", way.pointer, excerpt(language, frame));
+        let message = format!("nothing at `{}`: {}", path.pointer, excerpt(language, frame));
         Failure::new(ErrorKind::Answer, message)
     };
     text.ok_or_else(nothing)
@@ -85,10 +85,10 @@ pub(crate) fn excerpt(language: &MessageFormat, frame: &[u8]) -> String {
     }
 }
 
-fn find_value(way: &FramePath, frame: &[u8]) -> Result<Option<Value>, Failure> {
-    let Some(target) = &way.protobuf else {
+fn find_value(path: &FramePath, frame: &[u8]) -> Result<Option<Value>, Failure> {
+    let Some(target) = &path.protobuf else {
         let not_json = |error| format!("not JSON ({error}): {}", super::super::excerpt(frame));
-        return json_pointer::find(frame, &way.pointer)
+        return json_pointer::find(frame, &path.pointer)
             .map_err(|error| Failure::new(ErrorKind::Answer, not_json(error)));
     };
     Ok(match find_field(target, frame)? {
@@ -122,8 +122,8 @@ fn value(kind: &FieldType, raw: WireValue<'_>) -> Option<Value> {
 }
 
 fn enum_name(words: &[(String, i32)], number: i32) -> Value {
-    let word = words.iter().find(|(_, known)| *known == number);
-    word.map_or_else(|| number.into(), |(word, _)| word.as_str().into())
+    let opcode = words.iter().find(|(_, known)| *known == number);
+    opcode.map_or_else(|| number.into(), |(opcode, _)| opcode.as_str().into())
 }
 
 fn number(kind: &FieldType, raw: WireValue<'_>) -> Option<i64> {

@@ -91,12 +91,12 @@ mod tests {
         #[test]
         fn frames_come_out_as_they_went_in_however_they_are_cut(
             frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..400), 0..8),
-            cut in 1usize..300,
+            ended_early in 1usize..300,
         ) {
             let mut bytes = Vec::new();
             frames.iter().for_each(|frame| encode_frame(frame, &mut bytes));
             let (mut waiting, mut found): (Vec<u8>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
-            for piece in bytes.chunks(cut) {
+            for piece in bytes.chunks(ended_early) {
                 waiting.extend_from_slice(piece);
                 while let Decoded { consumed, event: Event::Frame(FramePayload::InPlace(range)) } = take(&waiting) {
                     found.push(waiting[range].to_vec());

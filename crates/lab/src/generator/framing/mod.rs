@@ -60,10 +60,10 @@ impl Codec {
     }
 
     /// Appends something as this language wraps it; `mask` is drawn anew each time.
-    pub(crate) fn encode_frame(&self, word: Opcode, payload: &[u8], mask: [u8; 4], out: &mut Vec<u8>) {
-        match (self, word) {
+    pub(crate) fn encode_frame(&self, opcode: Opcode, payload: &[u8], mask: [u8; 4], out: &mut Vec<u8>) {
+        match (self, opcode) {
             (Self::LengthDelimited(_), Opcode::Text | Opcode::Binary) => length_delimited::encode_frame(payload, out),
-            (Self::WebSocket(_), word) => websocket::encode_frame(word, payload, mask, out),
+            (Self::WebSocket(_), opcode) => websocket::encode_frame(opcode, payload, mask, out),
             // These have no words for it.
             (Self::LengthDelimited(_), Opcode::Pong | Opcode::Close) | (Self::Http1(_), _) => {}
         }

@@ -99,9 +99,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(bytes: &[u8], way: &[(u32, Option<usize>)], expected: Result<FieldLookup<'_>, Malformed>) {
+    fn check(bytes: &[u8], path: &[(u32, Option<usize>)], expected: Result<FieldLookup<'_>, Malformed>) {
         let hops: Vec<PathSegment> =
-            way.iter().map(|(number, index)| PathSegment { number: *number, index: *index }).collect();
+            path.iter().map(|(number, index)| PathSegment { number: *number, index: *index }).collect();
         assert_eq!(find(bytes, &hops), expected);
     }
 

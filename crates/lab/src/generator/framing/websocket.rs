@@ -61,10 +61,10 @@ pub(crate) fn upgrade_request(authority: &str, path: &str, headers: &HeaderMap) 
         return Err(format!("`{path}` is not a path"));
     }
     let mut head = format!("GET {path} HTTP/1.1\r\nhost: {authority}\r\n");
-    let own = ["host", "connection", "upgrade", "content-length", "transfer-encoding"];
+    let reserved = ["host", "connection", "upgrade", "content-length", "transfer-encoding"];
     for (name, value) in headers {
         let name = name.as_str();
-        if own.contains(&name) || name.starts_with("sec-websocket-") && name != "sec-websocket-protocol" {
+        if reserved.contains(&name) || name.starts_with("sec-websocket-") && name != "sec-websocket-protocol" {
             continue;
         }
         let value = std::str::from_utf8(value.as_bytes()).map_err(|_| format!("header `{name}` is no text"))?;
@@ -95,15 +95,15 @@ fn accept_key(key: &str) -> String {
 }
 
 /// Appends a frame, masked as every client's is.
-pub(super) fn encode_frame(word: Opcode, payload: &[u8], mask: [u8; 4], out: &mut Vec<u8>) {
-    let code = match word {
+pub(super) fn encode_frame(opcode: Opcode, payload: &[u8], mask: [u8; 4], out: &mut Vec<u8>) {
+    let code = match opcode {
         Opcode::Text => 0x1,
         Opcode::Binary => 0x2,
         Opcode::Close => 0x8,
         Opcode::Pong => 0xa,
     };
     let goodbye = CLOSE_NORMAL.to_be_bytes();
-    let payload = if word == Opcode::Close { goodbye.as_slice() } else { payload };
+    let payload = if opcode == Opcode::Close { goodbye.as_slice() } else { payload };
     out.push(0x80 | code);
     match payload.len() {
         length @ 0..=125 => out.push(0x80 | length as u8),
@@ -136,8 +136,8 @@ impl Decoder for WebSocketDecoder {
 
     fn decode_eof(&mut self) -> Event {
         let asked = matches!(self.state, WebSocketState::Handshake { .. });
-        let trouble = if asked { ErrorKind::Connect } else { ErrorKind::Closed };
-        Event::Failed(Failure::new(trouble, "the connection was closed"))
+        let kind = if asked { ErrorKind::Connect } else { ErrorKind::Closed };
+        Event::Failed(Failure::new(kind, "the connection was closed"))
     }
 }
 
@@ -161,8 +161,8 @@ impl WebSocketDecoder {
             return Ok((0, Event::NeedMore));
         };
         if status != 101 {
-            let said = super::super::excerpt(&bytes[length..]);
-            return Err(refused(format!("answered {status} instead of 101: {said}")));
+            let excerpt = super::super::excerpt(&bytes[length..]);
+            return Err(refused(format!("answered {status} instead of 101: {excerpt}")));
         }
         if http1::header(&bytes[..length], "sec-websocket-accept") != Some(accept_key(&handshake_key(nonce)).as_bytes())
         {
@@ -275,8 +275,8 @@ mod tests {
     }
 
     /// What comes out of these bytes of a conversation, byte by byte.
-    fn heard(mut codec: WebSocketDecoder, bytes: &[u8]) -> Vec<String> {
-        let (mut waiting, mut heard) = (Vec::new(), Vec::new());
+    fn received(mut codec: WebSocketDecoder, bytes: &[u8]) -> Vec<String> {
+        let (mut waiting, mut received) = (Vec::new(), Vec::new());
         for byte in bytes {
             waiting.push(*byte);
             loop {
@@ -286,22 +286,22 @@ mod tests {
                 match &event {
                     Event::NeedMore if bytes == 0 => break,
                     Event::NeedMore => {}
-                    Event::Frame(FramePayload::InPlace(range)) => heard.push(text(range)),
+                    Event::Frame(FramePayload::InPlace(range)) => received.push(text(range)),
                     Event::Frame(FramePayload::Reassembled(joined)) => {
-                        heard.push(String::from_utf8_lossy(joined).into_owned())
+                        received.push(String::from_utf8_lossy(joined).into_owned())
                     }
-                    Event::Ping(range) => heard.push(format!("ping {}", text(range))),
-                    Event::Upgraded => heard.push("agreed".to_owned()),
+                    Event::Ping(range) => received.push(format!("ping {}", text(range))),
+                    Event::Upgraded => received.push("agreed".to_owned()),
                     Event::Failed(failure) => {
-                        heard.push(format!("{}: {}", failure.kind, failure.message));
-                        return heard;
+                        received.push(format!("{}: {}", failure.kind, failure.message));
+                        return received;
                     }
                     Event::Head { .. } | Event::Done { .. } => panic!("{event:?} is no event of a WebSocket"),
                 }
                 waiting.drain(..bytes);
             }
         }
-        heard
+        received
     }
 
     #[track_caller]
@@ -309,7 +309,7 @@ mod tests {
         // Characters up to 255 stand for their bytes.
         let bytes = |text: &str| -> Vec<u8> { text.chars().map(|c| c as u8).collect() };
         let bytes: Vec<u8> = frames.iter().flat_map(|(first, payload)| frame(*first, &bytes(payload))).collect();
-        assert_eq!(heard(WebSocketDecoder::default(), &bytes), expected);
+        assert_eq!(received(WebSocketDecoder::default(), &bytes), expected);
     }
 
     #[test]
@@ -329,11 +329,11 @@ mod tests {
 
     #[test]
     fn servers_do_not_mask_and_messages_have_an_end() {
-        assert_eq!(heard(WebSocketDecoder::default(), &[0x81, 0x80]), ["answer: a masked frame: only clients mask"]);
+        assert_eq!(received(WebSocketDecoder::default(), &[0x81, 0x80]), ["answer: a masked frame: only clients mask"]);
         let huge: Vec<u8> = [0x82, 127].into_iter().chain((FRAME_BYTES_MAX as u64 + 1).to_be_bytes()).collect();
         let message =
             format!("too_large: a message of {} bytes; the lab takes up to {FRAME_BYTES_MAX}", FRAME_BYTES_MAX + 1);
-        assert_eq!(heard(WebSocketDecoder::default(), &huge), [message]);
+        assert_eq!(received(WebSocketDecoder::default(), &huge), [message]);
     }
 
     fn asked(answer: impl Fn(&str) -> String) -> Vec<String> {
@@ -341,7 +341,7 @@ mod tests {
         let codec = upgrade_request("h", "/p", &HeaderMap::new()).unwrap().write(7, &mut request);
         let request = String::from_utf8(request).unwrap();
         let key = request.lines().find_map(|line| line.strip_prefix("sec-websocket-key: ")).unwrap();
-        heard(codec, answer(key).as_bytes())
+        received(codec, answer(key).as_bytes())
     }
 
     #[test]

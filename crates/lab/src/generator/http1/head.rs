@@ -44,15 +44,15 @@ pub(super) fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
 pub(super) fn parse(head: &[u8]) -> Result<ResponseHead, String> {
     let mut lines = HeadLines(head);
     let (minor, status) = status_line(lines.next().unwrap_or_default())?;
-    let mut said = FramingHeaders::default();
+    let mut framing_headers = FramingHeaders::default();
     for line in lines {
         if line.is_empty() {
             break;
         }
-        said.add_line(line)?;
+        framing_headers.add_line(line)?;
     }
-    let framing = said.framing(minor)?;
-    let keep = match (said.close, said.keep_alive, minor) {
+    let framing = framing_headers.framing(minor)?;
+    let keep = match (framing_headers.close, framing_headers.keep_alive, minor) {
         (true, _, _) => false,
         (false, keep_alive, 0) => keep_alive,
         (false, _, _) => true,

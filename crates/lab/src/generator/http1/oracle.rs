@@ -35,7 +35,7 @@ fn decode_with_hyper(answer: &[u8], head_only: bool) -> Option<(u16, Vec<u8>)> {
                 let _ = connection.await;
                 std::future::pending::<()>().await;
             };
-            tokio::select! { heard = asking => heard, () = driving => None }
+            tokio::select! { received = asking => received, () = driving => None }
         };
         tokio::join!(serve, ask).1
     })
@@ -43,8 +43,8 @@ fn decode_with_hyper(answer: &[u8], head_only: bool) -> Option<(u16, Vec<u8>)> {
 
 #[track_caller]
 fn check(answer: &str, head_only: bool) {
-    let heard = decode_all(&[answer.as_bytes()], head_only);
-    let ours = heard.end.is_ok().then(|| (heard.status.unwrap(), heard.body));
+    let received = decode_all(&[answer.as_bytes()], head_only);
+    let ours = received.end.is_ok().then(|| (received.status.unwrap(), received.body));
     assert_eq!(ours, decode_with_hyper(answer.as_bytes(), head_only), "{answer:?}");
 }
 
@@ -103,8 +103,8 @@ proptest! {
     fn both_clients_decode_the_same(answer in legal(), head_only: bool, cut in 0usize..400) {
         // Whole, or cut off somewhere.
         let answer = &answer.as_bytes()[..cut.min(answer.len())];
-        let heard = decode_all(&[answer], head_only);
-        let ours = heard.end.is_ok().then(|| (heard.status.unwrap_or_default(), heard.body));
+        let received = decode_all(&[answer], head_only);
+        let ours = received.end.is_ok().then(|| (received.status.unwrap_or_default(), received.body));
         prop_assert_eq!(ours, decode_with_hyper(answer, head_only), "{:?}", String::from_utf8_lossy(answer));
     }
 }

@@ -46,15 +46,15 @@ pub(super) fn decode_all(pieces: &[&[u8]], head_only: bool) -> DecodedResponse {
 
 #[track_caller]
 fn check(answer: &str, status: u16, body: &str, keep: bool) {
-    let heard = decode_all(&[answer.as_bytes()], false);
+    let received = decode_all(&[answer.as_bytes()], false);
     let expected = DecodedResponse { status: Some(status), body: body.as_bytes().to_vec(), end: Ok(keep) };
-    assert_eq!(heard, expected, "{answer:?}");
+    assert_eq!(received, expected, "{answer:?}");
 }
 
 #[track_caller]
-fn refuse(answer: &str, trouble: ErrorKind, message: &str) {
+fn refuse(answer: &str, kind: ErrorKind, message: &str) {
     let failure = decode_all(&[answer.as_bytes()], false).end.unwrap_err();
-    assert_eq!((failure.kind, failure.message.as_str()), (trouble, message), "{answer:?}");
+    assert_eq!((failure.kind, failure.message.as_str()), (kind, message), "{answer:?}");
 }
 
 #[test]
@@ -182,10 +182,10 @@ fn answers_that_are_too_long_are_refused_as_such() {
 
 #[test]
 fn the_answer_to_a_head_has_no_body() {
-    let heard = decode_all(&[b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"], true);
-    assert_eq!((heard.status, heard.end), (Some(200), Ok(true)));
-    let heard = decode_all(&[b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"], true);
-    assert_eq!((heard.status, heard.end), (Some(200), Ok(true)));
+    let received = decode_all(&[b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"], true);
+    assert_eq!((received.status, received.end), (Some(200), Ok(true)));
+    let received = decode_all(&[b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"], true);
+    assert_eq!((received.status, received.end), (Some(200), Ok(true)));
 }
 
 #[test]

@@ -60,8 +60,8 @@ pub(super) struct WorkerShare {
 impl WorkerShare {
     /// The seat of a worker; none where there is less to share than there are workers. What is shared are places in
     /// flight, clients, or connections.
-    pub(super) fn for_worker(leg: &LoadSpec, worker: u32, of: u32) -> Option<Self> {
-        let of = u32::try_from(divisible_count(leg)).unwrap_or(u32::MAX).min(of);
+    pub(super) fn for_worker(spec: &LoadSpec, worker: u32, of: u32) -> Option<Self> {
+        let of = u32::try_from(divisible_count(spec)).unwrap_or(u32::MAX).min(of);
         (worker < of).then_some(Self { worker, worker_count: of })
     }
 
@@ -72,39 +72,39 @@ impl WorkerShare {
     }
 }
 
-fn divisible_count(leg: &LoadSpec) -> u64 {
-    match leg.schedule {
+fn divisible_count(spec: &LoadSpec) -> u64 {
+    match spec.schedule {
         Schedule::ClosedLoop { clients, .. } => clients,
         Schedule::Hold { connections, .. } => connections,
         Schedule::Bursts { .. } | Schedule::ConstantRate { .. } | Schedule::Ramp { .. } | Schedule::Poisson { .. } => {
-            leg.in_flight_max
+            spec.in_flight_max
         }
     }
 }
 
 impl ActiveLoad {
     /// What worker number `worker` of `of` does for a leg.
-    pub(super) fn new(leg: LoadSpec, worker: u32, of: u32) -> Self {
-        let parts = match leg.schedule {
+    pub(super) fn new(spec: LoadSpec, worker: u32, of: u32) -> Self {
+        let step_count = match spec.schedule {
             Schedule::Bursts { times, .. } => u32::try_from(times).unwrap_or(u32::MAX),
             _ => 1,
         };
-        let load = match (WorkerShare::for_worker(&leg, worker, of), &leg.schedule) {
+        let state = match (WorkerShare::for_worker(&spec, worker, of), &spec.schedule) {
             (None, _) => LoadState::Idle,
-            (Some(seat), Schedule::ClosedLoop { clients, each }) => {
-                LoadState::ClosedLoop(ClosedLoop::new(seat, *clients, *each, leg.start))
+            (Some(share), Schedule::ClosedLoop { clients, each }) => {
+                LoadState::ClosedLoop(ClosedLoop::new(share, *clients, *each, spec.start))
             }
-            (Some(seat), Schedule::Hold { .. }) => {
-                HeldConnections::new(&leg, seat).map_or(LoadState::Idle, |held| LoadState::Held(Box::new(held)))
+            (Some(share), Schedule::Hold { .. }) => {
+                HeldConnections::new(&spec, share).map_or(LoadState::Idle, |held| LoadState::Held(Box::new(held)))
             }
-            (Some(seat), _) => LoadState::OpenLoop(Box::new(OpenLoop::new(&leg, seat))),
+            (Some(share), _) => LoadState::OpenLoop(Box::new(OpenLoop::new(&spec, share))),
         };
-        let mut parts = LoadStepTracker::new(leg.load_step, parts);
-        if matches!(load, LoadState::Held(_)) {
+        let mut load_steps = LoadStepTracker::new(spec.load_step, step_count);
+        if matches!(state, LoadState::Held(_)) {
             // For as long as its connections stand.
-            parts.count_started(leg.load_step);
+            load_steps.count_started(spec.load_step);
         }
-        Self { load_steps: parts, spec: leg, state: load, closing: false, ended_early: false }
+        Self { load_steps, spec, state, closing: false, ended_early: false }
     }
 
     /// When something is to be done next, as far as places are free.
@@ -120,7 +120,7 @@ impl ActiveLoad {
     }
 
     /// Says which parts have become over because nothing of them is to come.
-    pub(super) fn close_load_steps(&mut self, overs: &mut Vec<FinishedLoadStep>) {
+    pub(super) fn close_load_steps(&mut self, finished: &mut Vec<FinishedLoadStep>) {
         let coming = match &self.state {
             _ if self.closing => None,
             LoadState::OpenLoop(open) => open.next.map(|arrival| arrival.load_step),
@@ -128,7 +128,7 @@ impl ActiveLoad {
             LoadState::Held(_) => Some(self.spec.load_step),
             LoadState::Retained(_) | LoadState::Idle => None,
         };
-        self.load_steps.close_below(coming.unwrap_or(self.load_steps.end()), overs);
+        self.load_steps.close_below(coming.unwrap_or(self.load_steps.end()), finished);
     }
 
     /// Nothing new begins any more; gives how many arrivals were due and will never be sent, and how many openings with
@@ -152,21 +152,22 @@ impl ActiveLoad {
     /// of its clients' time that was lost with that.
     pub(super) fn pause_impact(
         &self,
-        over: &FinishedLoadStep,
+        finished: &FinishedLoadStep,
         now: Duration,
         (worker, of): (u32, u32),
         pauses: &PauseTracker,
     ) -> PauseImpact {
         let paused = pauses.paused_between(self.spec.start, now);
-        let (longer, lost) = match self.spec.schedule {
+        let (extended_by, lost_time) = match self.spec.schedule {
             Schedule::ClosedLoop { each: PerClientLimit::Requests(_), .. } => (paused, Duration::ZERO),
             Schedule::ClosedLoop { clients, each: PerClientLimit::Duration(_) } => {
-                let own = WorkerShare::for_worker(&self.spec, worker, of).map_or(0, |seat| seat.share_of(clients));
-                (Duration::ZERO, paused.mul_f64(own as f64 / clients.max(1) as f64))
+                let own_clients =
+                    WorkerShare::for_worker(&self.spec, worker, of).map_or(0, |share| share.share_of(clients));
+                (Duration::ZERO, paused.mul_f64(own_clients as f64 / clients.max(1) as f64))
             }
-            _ => (pauses.paused_between(over.until, now), Duration::ZERO),
+            _ => (pauses.paused_between(finished.until, now), Duration::ZERO),
         };
-        PauseImpact { extended_by: longer, lost_time: lost }
+        PauseImpact { extended_by, lost_time }
     }
 
     /// Arrivals that are due and wait.
@@ -195,10 +196,10 @@ pub(super) struct OpenLoop {
 }
 
 impl OpenLoop {
-    fn new(leg: &LoadSpec, seat: WorkerShare) -> Self {
-        let mut rest = leg.arrivals(seat.worker, seat.worker_count);
-        let places = seat.share_of(leg.in_flight_max) as usize;
-        let free = std::iter::repeat_n(leg.start, places).collect();
+    fn new(spec: &LoadSpec, share: WorkerShare) -> Self {
+        let mut rest = spec.arrivals(share.worker, share.worker_count);
+        let places = share.share_of(spec.in_flight_max) as usize;
+        let free = std::iter::repeat_n(spec.start, places).collect();
         Self { next: rest.next(), rest, free_slots: free, sent: 0, counted_due: 0, ahead: None }
     }
 
@@ -236,11 +237,11 @@ impl OpenLoop {
         }
     }
 
-    fn drop_due(&mut self, now: Duration, parts: &mut LoadStepTracker) -> u64 {
+    fn drop_due(&mut self, now: Duration, load_steps: &mut LoadStepTracker) -> u64 {
         let all = self.next.take().into_iter().chain(&mut self.rest);
         let mut count = 0;
         for arrival in all.take_while(|arrival| arrival.intended <= now) {
-            parts.count_not_sent(arrival.load_step, 1);
+            load_steps.count_not_sent(arrival.load_step, 1);
             count += 1;
         }
         count
@@ -259,8 +260,8 @@ pub(super) struct ClosedLoop {
 }
 
 impl ClosedLoop {
-    fn new(seat: WorkerShare, clients: u64, each: PerClientLimit, start: Duration) -> Self {
-        Self { share: seat, clients, each, start, started: 0 }
+    fn new(share: WorkerShare, clients: u64, each: PerClientLimit, start: Duration) -> Self {
+        Self { share, clients, each, start, started: 0 }
     }
 
     fn has_started_all(&self) -> bool {
@@ -272,11 +273,11 @@ impl ClosedLoop {
     }
 
     /// The first journey of the next client, if it is due.
-    pub(super) fn take_due(&mut self, leg: &LoadSpec, now: Duration) -> Option<Arrival> {
+    pub(super) fn take_due(&mut self, spec: &LoadSpec, now: Duration) -> Option<Arrival> {
         self.next_due().filter(|due| *due <= now)?;
         let client = self.started * u64::from(self.share.worker_count) + u64::from(self.share.worker);
         self.started += 1;
-        Some(leg.arrival(client, self.start))
+        Some(spec.arrival(client, self.start))
     }
 
     /// Whether nobody begins anything at that moment any more.
@@ -285,13 +286,13 @@ impl ClosedLoop {
     }
 
     /// The journey of the same client after this one, due at `now`, if there is another.
-    pub(super) fn next_journey(&self, leg: &LoadSpec, last: &Arrival, now: Duration) -> Option<Arrival> {
+    pub(super) fn next_journey(&self, spec: &LoadSpec, last: &Arrival, now: Duration) -> Option<Arrival> {
         let index = last.index + self.clients;
         let more = match self.each {
             PerClientLimit::Requests(count) => index / self.clients < count,
             PerClientLimit::Duration(_) => !self.is_over(now),
         };
-        more.then(|| leg.arrival(index, now))
+        more.then(|| spec.arrival(index, now))
     }
 }
 
@@ -304,7 +305,7 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn leg(schedule: Schedule, in_flight_max: u64) -> LoadSpec {
+    fn spec(schedule: Schedule, in_flight_max: u64) -> LoadSpec {
         LoadSpec { load_step: 4, start: SECOND, in_flight_max, ..LoadSpec::sole(schedule) }
     }
 
@@ -315,9 +316,9 @@ mod tests {
     proptest! {
         #[test]
         fn all_is_shared_out_and_nobody_sits_idle(count in 1u64..300, of in 1u32..40) {
-            let leg = leg(bursts(1, 1), count);
-            let seats: Vec<WorkerShare> = (0..of).filter_map(|worker| WorkerShare::for_worker(&leg, worker, of)).collect();
-            let shares: Vec<u64> = seats.iter().map(|seat| seat.share_of(count)).collect();
+            let spec = spec(bursts(1, 1), count);
+            let shares: Vec<WorkerShare> = (0..of).filter_map(|worker| WorkerShare::for_worker(&spec, worker, of)).collect();
+            let shares: Vec<u64> = shares.iter().map(|share| share.share_of(count)).collect();
             prop_assert_eq!(shares.iter().sum::<u64>(), count);
             prop_assert!(shares.iter().all(|share| *share > 0));
             prop_assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1);
@@ -325,13 +326,13 @@ mod tests {
 
         #[test]
         fn each_client_takes_its_own_journeys(clients in 1u64..40, of in 1u32..9, each in 1u64..5) {
-            let leg = leg(Schedule::ClosedLoop { clients, each: PerClientLimit::Requests(each) }, 1);
+            let spec = spec(Schedule::ClosedLoop { clients, each: PerClientLimit::Requests(each) }, 1);
             let mut all = Vec::new();
             for worker in 0..of {
-                let LoadState::ClosedLoop(mut seat) = ActiveLoad::new(leg.clone(), worker, of).state else { continue };
-                while let Some(first) = seat.take_due(&leg, SECOND) {
+                let LoadState::ClosedLoop(mut share) = ActiveLoad::new(spec.clone(), worker, of).state else { continue };
+                while let Some(first) = share.take_due(&spec, SECOND) {
                     prop_assert_eq!(first.index % u64::from(of.min(clients as u32)), u64::from(worker));
-                    all.extend(std::iter::successors(Some(first), |last| seat.next_journey(&leg, last, SECOND)));
+                    all.extend(std::iter::successors(Some(first), |last| share.next_journey(&spec, last, SECOND)));
                 }
             }
             all.sort_by_key(|arrival| arrival.index);
@@ -342,8 +343,8 @@ mod tests {
 
     #[test]
     fn places_bound_what_is_taken_and_the_rest_is_counted() {
-        let mut course = ActiveLoad::new(leg(bursts(5, 2), 2), 0, 1);
-        let LoadState::OpenLoop(open) = &mut course.state else { panic!() };
+        let mut load = ActiveLoad::new(spec(bursts(5, 2), 2), 0, 1);
+        let LoadState::OpenLoop(open) = &mut load.state else { panic!() };
         assert_eq!((open.next_due(), open.take_due(Duration::ZERO)), (Some(SECOND), None));
         let (first, free_since) = open.take_due(SECOND).unwrap();
         assert_eq!((first.index, first.load_step, free_since), (0, 4, SECOND));
@@ -354,28 +355,28 @@ mod tests {
         open.count_due(2 * SECOND);
         open.release_slot(2 * SECOND);
         assert_eq!(open.take_due(2 * SECOND).map(|(arrival, since)| (arrival.index, since)), Some((2, 2 * SECOND)));
-        assert_eq!(course.queued(), 7);
+        assert_eq!(load.queued(), 7);
 
-        let mut overs = Vec::new();
+        let mut finished = Vec::new();
         assert_eq!(
-            (course.stop_launching(2 * SECOND), course.stop_launching(2 * SECOND), course.queued()),
+            (load.stop_launching(2 * SECOND), load.stop_launching(2 * SECOND), load.queued()),
             ((7, 0), (0, 0), 0)
         );
-        course.close_load_steps(&mut overs);
-        let expected = [(4, 2), (5, 5)].map(|(part, not_sent)| FinishedLoadStep {
-            load_step: part,
+        load.close_load_steps(&mut finished);
+        let expected = [(4, 2), (5, 5)].map(|(load_step, not_sent)| FinishedLoadStep {
+            load_step,
             not_sent,
             until: Duration::ZERO,
         });
-        assert_eq!(overs, expected);
+        assert_eq!(finished, expected);
     }
 
     #[test]
     fn workers_without_a_place_have_nothing_to_do() {
-        let mut overs = Vec::new();
-        let mut course = ActiveLoad::new(leg(bursts(5, 2), 2), 2, 3);
-        course.close_load_steps(&mut overs);
-        assert_eq!((course.next_due(), overs.len(), course.load_steps.is_over()), (None, 2, true));
+        let mut finished = Vec::new();
+        let mut load = ActiveLoad::new(spec(bursts(5, 2), 2), 2, 3);
+        load.close_load_steps(&mut finished);
+        assert_eq!((load.next_due(), finished.len(), load.load_steps.is_over()), (None, 2, true));
     }
 
     /// What a pause from 2 s to 4 s does to a part that this worker is done with after 5 s, and whose last exchange would
@@ -384,11 +385,11 @@ mod tests {
     fn check_own(schedule: Schedule, until_s: u32, expected: (u32, u32)) {
         let mut pauses = PauseTracker::new(2);
         pauses.add(2 * SECOND, 4 * SECOND, 0);
-        let over = FinishedLoadStep { load_step: 4, not_sent: 0, until: until_s * SECOND };
-        let course = ActiveLoad::new(leg(schedule, 9), 0, 2);
-        let own = course.pause_impact(&over, 5 * SECOND, (0, 2), &pauses);
+        let finished = FinishedLoadStep { load_step: 4, not_sent: 0, until: until_s * SECOND };
+        let load = ActiveLoad::new(spec(schedule, 9), 0, 2);
+        let impact = load.pause_impact(&finished, 5 * SECOND, (0, 2), &pauses);
         let third = |time: Duration| (time.as_secs_f64() * 3.0).round() as u32;
-        assert_eq!((third(own.extended_by), third(own.lost_time)), expected, "{over:?}");
+        assert_eq!((third(impact.extended_by), third(impact.lost_time)), expected, "{finished:?}");
     }
 
     #[test]
@@ -404,11 +405,11 @@ mod tests {
 
     #[test]
     fn clients_for_a_time_begin_nothing_after_it() {
-        let leg = leg(Schedule::ClosedLoop { clients: 2, each: PerClientLimit::Duration(SECOND) }, 1);
-        let LoadState::ClosedLoop(mut clients) = ActiveLoad::new(leg.clone(), 0, 1).state else { panic!() };
-        let first = clients.take_due(&leg, SECOND).unwrap();
+        let spec = spec(Schedule::ClosedLoop { clients: 2, each: PerClientLimit::Duration(SECOND) }, 1);
+        let LoadState::ClosedLoop(mut clients) = ActiveLoad::new(spec.clone(), 0, 1).state else { panic!() };
+        let first = clients.take_due(&spec, SECOND).unwrap();
         let last = Duration::from_millis(1999);
-        assert_eq!(clients.next_journey(&leg, &first, last).map(|arrival| arrival.intended), Some(last));
-        assert_eq!(clients.next_journey(&leg, &first, 2 * SECOND), None);
+        assert_eq!(clients.next_journey(&spec, &first, last).map(|arrival| arrival.intended), Some(last));
+        assert_eq!(clients.next_journey(&spec, &first, 2 * SECOND), None);
     }
 }

@@ -8,35 +8,36 @@ use super::{SlabKey, StepState, Worker};
 impl Worker {
     /// Begins what is to run beside a journey from the end of a step on.
     pub(super) fn start_background_loops(&mut self, key: SlabKey, step: usize) {
-        let calls = self.journeys.clone();
-        let Some(flight) = self.running.get(key) else { return };
-        for (place, loops) in calls[flight.journey_index].background.iter().enumerate() {
+        let journeys = self.journeys.clone();
+        let Some(running) = self.running.get(key) else { return };
+        for (index, loops) in journeys[running.journey_index].background.iter().enumerate() {
             if loops.spec.after_step == step {
-                (0..loops.spec.loop_bindings.len()).for_each(|number| self.start_loop(key, place, number));
+                (0..loops.spec.loop_bindings.len()).for_each(|number| self.start_loop(key, index, number));
             }
         }
     }
 
-    fn start_loop(&mut self, of: SlabKey, place: usize, number: usize) {
-        let (calls, now) = (self.journeys.clone(), self.plan_time());
+    fn start_loop(&mut self, of: SlabKey, index: usize, number: usize) {
+        let (journeys, now) = (self.journeys.clone(), self.plan_time());
         let Some(journey) = self.running.get(of) else { return };
-        let (leg, arrival, route) = (journey.load_index, journey.arrival, &calls[journey.journey_index]);
-        let loops = &route.background[place];
+        let (load_index, arrival, prepared_journey) =
+            (journey.load_index, journey.arrival, &journeys[journey.journey_index]);
+        let loops = &prepared_journey.background[index];
         let carried = loops.carried_names.iter().map(|name| (name, name));
-        let own = loops.spec.loop_bindings[number].iter().map(|(own, kept)| (own, kept));
+        let bound = loops.spec.loop_bindings[number].iter().map(|(bound, kept)| (bound, kept));
         let value = |(name, kept): (&String, &String)| Some((name.clone(), journey.kept.get(kept)?.to_owned()));
-        let values: Vec<(String, String)> = carried.chain(own).filter_map(value).collect();
+        let values: Vec<(String, String)> = carried.chain(bound).filter_map(value).collect();
         let number = journey.journey_index;
-        let key = self.running.add(leg, number, arrival);
-        if let Some(flight) = self.running.get_mut(key) {
-            flight.restart(arrival, now, (loops.spec.steps.end, route.repeats.len()));
-            (flight.step, flight.role) = (loops.spec.steps.start, Role::Background { of });
-            values.iter().for_each(|(name, value)| flight.kept.insert(name, value));
+        let key = self.running.add(load_index, number, arrival);
+        if let Some(running) = self.running.get_mut(key) {
+            running.restart(arrival, now, (loops.spec.steps.end, prepared_journey.repeats.len()));
+            (running.step, running.role) = (loops.spec.steps.start, Role::Background { of });
+            values.iter().for_each(|(name, value)| running.kept.insert(name, value));
         }
         if let Some(journey) = self.running.get_mut(of) {
             journey.background.push(key);
         }
-        self.loads[leg].load_steps.count_started(arrival.load_step);
+        self.loads[load_index].load_steps.count_started(arrival.load_step);
         self.enter_step(key, now);
     }
 
@@ -47,11 +48,11 @@ impl Worker {
             StepOutcome::Denied | StepOutcome::Failed(_) => Err(outcome.clone()),
         };
         let now = self.plan_time();
-        let Some(flight) = self.running.get_mut(key) else { return };
-        let Role::Background { of } = flight.role else { return };
+        let Some(running) = self.running.get_mut(key) else { return };
+        let Role::Background { of } = running.role else { return };
         match next {
             Ok(Some(step)) => {
-                flight.step = step;
+                running.step = step;
                 return self.enter_step(key, now);
             }
             Ok(None) => {}
@@ -66,8 +67,8 @@ impl Worker {
 
     /// Ends what runs beside a journey.
     pub(super) fn stop_background_loops(&mut self, key: SlabKey) {
-        while let Some(beside) = self.running.get_mut(key).and_then(|flight| flight.background.pop()) {
-            self.stop_loop(beside);
+        while let Some(background_key) = self.running.get_mut(key).and_then(|running| running.background.pop()) {
+            self.stop_loop(background_key);
         }
     }
 
@@ -75,10 +76,10 @@ impl Worker {
     /// leave, and nobody's failure.
     pub(super) fn stop_loop(&mut self, key: SlabKey) {
         self.running.disarm(key);
-        let Some(flight) = self.running.get_mut(key) else { return };
-        let link = if flight.step_state == StepState::Exchanging { flight.connection.take() } else { None };
-        if let Some(link) = link {
-            self.close_connection(link);
+        let Some(running) = self.running.get_mut(key) else { return };
+        let connection = if running.step_state == StepState::Exchanging { running.connection.take() } else { None };
+        if let Some(connection) = connection {
+            self.close_connection(connection);
         }
         self.release(key);
     }

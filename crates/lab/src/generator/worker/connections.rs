@@ -65,13 +65,13 @@ const NOT_IDLE: u32 = u32::MAX;
 
 impl Connection {
     /// A connection that is being opened for a flight.
-    pub(super) fn new(fd: OwnedFd, to: EndpointAddress, codec: Codec, flight: Option<SlabKey>) -> Self {
+    pub(super) fn new(fd: OwnedFd, to: EndpointAddress, codec: Codec, running: Option<SlabKey>) -> Self {
         Self {
             fd,
             state: ConnectionState::Connecting,
             codec,
             tls: None,
-            running_journey: flight,
+            running_journey: running,
             held: None,
             endpoint: to,
             message_count: 0,
@@ -95,8 +95,8 @@ pub(super) struct ConnectionPool {
 }
 
 impl ConnectionPool {
-    pub(super) fn add(&mut self, link: Connection) -> SlabKey {
-        self.slab.insert(link)
+    pub(super) fn add(&mut self, connection: Connection) -> SlabKey {
+        self.slab.insert(connection)
     }
 
     pub(super) fn get_mut(&mut self, key: SlabKey) -> Option<&mut Connection> {
@@ -110,9 +110,9 @@ impl ConnectionPool {
     /// Memory that belongs to connections, buffers included; what TLS needs is its own.
     #[cfg(test)]
     pub(super) fn own_bytes(&self) -> usize {
-        let buffers = |link: &Connection| link.partial.capacity() + link.unsent.capacity();
-        let links = self.slab.keys().into_iter().filter_map(|key| self.slab.get(key));
-        links.map(|link| size_of::<(u32, Option<Connection>)>() + buffers(link)).sum()
+        let buffers = |connection: &Connection| connection.partial.capacity() + connection.unsent.capacity();
+        let connections = self.slab.keys().into_iter().filter_map(|key| self.slab.get(key));
+        connections.map(|connection| size_of::<(u32, Option<Connection>)>() + buffers(connection)).sum()
     }
 
     pub(super) fn len(&self) -> usize {
@@ -122,17 +122,17 @@ impl ConnectionPool {
     /// Takes a connection out; dropping it closes it.
     pub(super) fn remove(&mut self, key: SlabKey) -> Option<Connection> {
         self.remove_idle(key);
-        let mut link = self.slab.remove(key)?;
-        self.return_buffer(std::mem::take(&mut link.partial));
-        self.return_buffer(std::mem::take(&mut link.unsent));
-        Some(link)
+        let mut connection = self.slab.remove(key)?;
+        self.return_buffer(std::mem::take(&mut connection.partial));
+        self.return_buffer(std::mem::take(&mut connection.unsent));
+        Some(connection)
     }
 
     /// Lays a connection aside for whoever needs one.
     pub(super) fn put_idle(&mut self, key: SlabKey) {
-        if let Some(link) = self.slab.get_mut(key) {
-            link.running_journey = None;
-            link.idle_index = self.idle.len() as u32;
+        if let Some(connection) = self.slab.get_mut(key) {
+            connection.running_journey = None;
+            connection.idle_index = self.idle.len() as u32;
             self.idle.push(key);
         }
     }
@@ -140,16 +140,18 @@ impl ConnectionPool {
     /// The connection that was laid aside last.
     pub(super) fn take_idle(&mut self) -> Option<SlabKey> {
         let key = self.idle.pop()?;
-        if let Some(link) = self.slab.get_mut(key) {
-            link.idle_index = NOT_IDLE;
+        if let Some(connection) = self.slab.get_mut(key) {
+            connection.idle_index = NOT_IDLE;
         }
         Some(key)
     }
 
     /// Takes a connection off the pile of idle ones; another one takes its place there.
     fn remove_idle(&mut self, key: SlabKey) {
-        let Some(link) = self.slab.get_mut(key).filter(|link| link.idle_index != NOT_IDLE) else { return };
-        let at = std::mem::replace(&mut link.idle_index, NOT_IDLE);
+        let Some(connection) = self.slab.get_mut(key).filter(|connection| connection.idle_index != NOT_IDLE) else {
+            return;
+        };
+        let at = std::mem::replace(&mut connection.idle_index, NOT_IDLE);
         self.idle.swap_remove(at as usize);
         if let Some(moved) = self.idle.get(at as usize).and_then(|key| self.slab.get_mut(*key)) {
             moved.idle_index = at;
@@ -208,8 +210,8 @@ pub(super) struct EndpointAddress {
 }
 
 impl Endpoint {
-    pub(super) fn new(addresses: Vec<SocketAddr>, tls: Option<Tls>, speech: EndpointProtocol) -> Self {
-        Self { addresses, preferred_index: 0, tls, protocol: speech }
+    pub(super) fn new(addresses: Vec<SocketAddr>, tls: Option<Tls>, protocol: EndpointProtocol) -> Self {
+        Self { addresses, preferred_index: 0, tls, protocol }
     }
 
     /// The address to try after one that did not answer.
@@ -220,15 +222,15 @@ impl Endpoint {
 
 impl Connector {
     /// `worker` begins with a source of its own, so that all are used from the beginning.
-    pub(super) fn new(hosts: Vec<Endpoint>, sources: Vec<std::net::IpAddr>, worker: u32) -> Self {
+    pub(super) fn new(endpoints: Vec<Endpoint>, sources: Vec<std::net::IpAddr>, worker: u32) -> Self {
         let next_source = worker as usize % sources.len().max(1);
-        Self { endpoints: hosts, sources, next_source_index: next_source }
+        Self { endpoints, sources, next_source_index: next_source }
     }
 
     /// The host that an arrival turns to: with messages to one door after the other, with requests to the target.
     pub(super) fn endpoint_for(&self, speaks: bool, index: u64) -> usize {
-        let doors = self.endpoints.len() as u64 - 1;
-        if speaks && doors > 0 { 1 + (index % doors) as usize } else { 0 }
+        let endpoints = self.endpoints.len() as u64 - 1;
+        if speaks && endpoints > 0 { 1 + (index % endpoints) as usize } else { 0 }
     }
 
     pub(super) fn endpoint(&self, to: EndpointAddress) -> &Endpoint {

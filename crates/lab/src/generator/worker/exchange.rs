@@ -20,27 +20,27 @@ use crate::scenario::{ArrivalContext, Reconnect, Scope, ValueSource};
 impl Worker {
     /// Sends a flight's request over the connection that it has, or one that nobody uses, or a new one.
     pub(super) fn dispatch(&mut self, key: SlabKey) {
-        let Some(flight) = self.running.get(key) else { return };
-        let opening = matches!(flight.role, Role::OpenConnection | Role::OpenWithJourney);
+        let Some(running) = self.running.get(key) else { return };
+        let opening = matches!(running.role, Role::OpenConnection | Role::OpenWithJourney);
         // A connection that speaks in frames is somebody, and nobody else goes on with it.
         let reusing = !opening
-            && !self.journeys[flight.journey_index].uses_messages
-            && self.loads[flight.load_index].spec.reconnect == Reconnect::Never;
-        let link = flight.connection.or_else(|| if reusing { self.connections.take_idle() } else { None });
-        match link {
-            Some(link) => self.send_step(link, key),
+            && !self.journeys[running.journey_index].uses_messages
+            && self.loads[running.load_index].spec.reconnect == Reconnect::Never;
+        let connection = running.connection.or_else(|| if reusing { self.connections.take_idle() } else { None });
+        match connection {
+            Some(connection) => self.send_step(connection, key),
             None => self.open_connection(key, None),
         }
     }
 
     /// Opens a connection for a flight, at the address that is next after one that failed.
     fn open_connection(&mut self, key: SlabKey, failed: Option<usize>) {
-        let Some(flight) = self.running.get(key) else { return };
+        let Some(running) = self.running.get(key) else { return };
         let number =
-            self.connector.endpoint_for(self.journeys[flight.journey_index].uses_messages, flight.arrival.index);
-        let host = &self.connector.endpoints[number];
-        let (count, preferred) = (host.addresses.len(), host.preferred_index);
-        let mut at = failed.map_or(preferred, |at| host.next_address(at));
+            self.connector.endpoint_for(self.journeys[running.journey_index].uses_messages, running.arrival.index);
+        let endpoint = &self.connector.endpoints[number];
+        let (count, preferred) = (endpoint.addresses.len(), endpoint.preferred_index);
+        let mut at = failed.map_or(preferred, |at| endpoint.next_address(at));
         let mut first = failed.is_none();
         let mut failure = Failure::new(ErrorKind::Connect, "the target has no address");
         while count > 0 && (first || at != preferred) {
@@ -62,13 +62,13 @@ impl Worker {
             EndpointProtocol::LengthDelimited => Codec::LengthDelimited(LengthDelimited),
             EndpointProtocol::WebSocket(_) => Codec::WebSocket(WebSocketDecoder::default()),
         };
-        let link = self.connections.add(Connection::new(fd, to, codec, Some(key)));
-        if let Err(error) = self.register_connection(link) {
-            self.connections.remove(link);
+        let connection = self.connections.add(Connection::new(fd, to, codec, Some(key)));
+        if let Err(error) = self.register_connection(connection) {
+            self.connections.remove(connection);
             return Err(error);
         }
-        if let Some(flight) = self.running.get_mut(key) {
-            flight.connection = Some(link);
+        if let Some(running) = self.running.get_mut(key) {
+            running.connection = Some(connection);
         }
         Ok(())
     }
@@ -79,27 +79,28 @@ impl Worker {
 
     /// A connection could not be opened: the next address may do.
     pub(super) fn on_connect_failed(&mut self, key: SlabKey, error: &io::Error) {
-        let Some(link) = self.connections.remove(key) else { return };
-        let failure = self.connect_failure(link.endpoint, error);
-        let Some(flight) = link.running_journey else { return };
-        if let Some(flight) = self.running.get_mut(flight) {
-            flight.connection = None;
+        let Some(connection) = self.connections.remove(key) else { return };
+        let failure = self.connect_failure(connection.endpoint, error);
+        let Some(running) = connection.running_journey else { return };
+        if let Some(running) = self.running.get_mut(running) {
+            running.connection = None;
         }
-        let (host, address) = (self.connector.endpoint(link.endpoint), usize::from(link.endpoint.address_index));
-        if host.next_address(address) == host.preferred_index {
-            self.end_step(flight, &StepOutcome::Failed(failure));
+        let (endpoint, address) =
+            (self.connector.endpoint(connection.endpoint), usize::from(connection.endpoint.address_index));
+        if endpoint.next_address(address) == endpoint.preferred_index {
+            self.end_step(running, &StepOutcome::Failed(failure));
         } else {
-            self.open_connection(flight, Some(address));
+            self.open_connection(running, Some(address));
         }
     }
 
     /// A connection is there.
     pub(super) fn on_transport_ready(&mut self, key: SlabKey) {
         self.accumulator.count_connect();
-        let Some(link) = self.connections.get_mut(key) else { return };
-        let host = &mut self.connector.endpoints[usize::from(link.endpoint.endpoint_index)];
-        host.preferred_index = usize::from(link.endpoint.address_index);
-        match host.protocol.clone() {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let endpoint = &mut self.connector.endpoints[usize::from(connection.endpoint.endpoint_index)];
+        endpoint.preferred_index = usize::from(connection.endpoint.address_index);
+        match endpoint.protocol.clone() {
             EndpointProtocol::WebSocket(opening) => self.send_upgrade_request(key, &opening),
             EndpointProtocol::Http1 | EndpointProtocol::LengthDelimited => self.on_connection_open(key),
         }
@@ -107,61 +108,61 @@ impl Worker {
 
     /// A connection carries what it was opened for.
     pub(super) fn on_connection_open(&mut self, key: SlabKey) {
-        let Some(link) = self.connections.get_mut(key) else { return };
-        link.state = ConnectionState::Open;
-        let Some(flight) = link.running_journey else { return };
-        match self.running.get(flight).map(|flight| flight.role) {
-            Some(Role::Journey | Role::Background { .. } | Role::OpenWithJourney) => self.send_step(key, flight),
-            Some(Role::OpenConnection) => self.on_held_connection_open(key, flight),
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.state = ConnectionState::Open;
+        let Some(running) = connection.running_journey else { return };
+        match self.running.get(running).map(|running| running.role) {
+            Some(Role::Journey | Role::Background { .. } | Role::OpenWithJourney) => self.send_step(key, running),
+            Some(Role::OpenConnection) => self.on_held_connection_open(key, running),
             None => {}
         }
     }
 
     /// Puts what a flight's step asks or says onto a connection.
     fn send_step(&mut self, link_key: SlabKey, key: SlabKey) {
-        let calls = self.journeys.clone();
-        let (Some(flight), Some(link)) = (self.running.get_mut(key), self.connections.get_mut(link_key)) else {
+        let journeys = self.journeys.clone();
+        let (Some(running), Some(connection)) = (self.running.get_mut(key), self.connections.get_mut(link_key)) else {
             return;
         };
-        let call = &calls[flight.journey_index].steps[flight.step];
-        flight.connection = Some(link_key);
-        link.running_journey = Some(key);
-        let (setting, arrival) = (&self.config, &flight.arrival);
+        let prepared = &journeys[running.journey_index].steps[running.step];
+        running.connection = Some(link_key);
+        connection.running_journey = Some(key);
+        let (config, arrival) = (&self.config, &running.arrival);
         let scope = Scope {
-            globals: &setting.globals,
-            kept: flight.kept.values(),
-            picks: &setting.picks,
-            feeds: &setting.feeds,
+            globals: &config.globals,
+            kept: running.kept.values(),
+            picks: &config.picks,
+            feeds: &config.feeds,
             arrival: Some(ArrivalContext {
-                run_id: &setting.run_id,
+                run_id: &config.run_id,
                 load_step: arrival.load_step,
                 index: arrival.index,
                 seed: arrival.seed,
-                round: flight.rounds.completed_rounds(),
-                message_number: u64::from(link.message_count) + 1,
+                round: running.rounds.completed_rounds(),
+                message_number: u64::from(connection.message_count) + 1,
             }),
         };
-        if let Some(message) = call.step.message() {
+        if let Some(message) = prepared.step.message() {
             let mut scratch = std::mem::take(&mut self.scratch);
             let written = messages::encode_message(message, &scope, &mut scratch);
-            link.message_count += u32::from(message.is_numbered);
+            connection.message_count += u32::from(message.is_numbered);
             match written {
-                Ok(word) => self.send_message(link_key, word, &mut scratch),
+                Ok(opcode) => self.send_message(link_key, opcode, &mut scratch),
                 Err(message) => self.end_step(key, &StepOutcome::Failed(Failure::new(ErrorKind::Request, message))),
             }
             self.scratch = scratch;
             return;
         }
-        let last = flight.step + 1 == flight.end_step && calls[flight.journey_index].repeats.is_empty();
-        let close = match self.loads[flight.load_index].spec.reconnect {
+        let last = running.step + 1 == running.end_step && journeys[running.journey_index].repeats.is_empty();
+        let close = match self.loads[running.load_index].spec.reconnect {
             Reconnect::Never => false,
             Reconnect::Journey => last,
             Reconnect::Request => true,
         };
         let mut scratch = std::mem::take(&mut self.scratch);
-        match call.render(&scope, close, &mut scratch) {
+        match prepared.render(&scope, close, &mut scratch) {
             Ok(bytes) => {
-                link.codec.expect_response(ExpectedResponse { head_only: call.head_only });
+                connection.codec.expect_response(ExpectedResponse { head_only: prepared.head_only });
                 self.send(link_key, bytes);
             }
             Err(message) => self.end_step(key, &StepOutcome::Failed(Failure::new(ErrorKind::Request, message))),
@@ -171,8 +172,8 @@ impl Worker {
 
     /// Takes bytes of an answer. `ended` says that none will follow them.
     pub(super) fn receive(&mut self, key: SlabKey, bytes: &[u8], ended: bool) {
-        let Some(link) = self.connections.get_mut(key) else { return };
-        let mut waiting = std::mem::take(&mut link.partial);
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let mut waiting = std::mem::take(&mut connection.partial);
         let unread = if waiting.is_empty() {
             let unread = self.decode_received(key, bytes, ended);
             if unread > 0 {
@@ -186,7 +187,7 @@ impl Worker {
         };
         waiting.drain(..waiting.len() - unread);
         match self.connections.get_mut(key) {
-            Some(link) if unread > 0 => link.partial = waiting,
+            Some(connection) if unread > 0 => connection.partial = waiting,
             _ => self.connections.return_buffer(waiting),
         }
     }
@@ -194,11 +195,13 @@ impl Worker {
     /// Takes as much of the bytes as they mean anything; gives how many are left.
     fn decode_received(&mut self, key: SlabKey, bytes: &[u8], ended: bool) -> usize {
         let mut rest = bytes;
-        while let Some(link) = self.connections.get_mut(key) {
-            let mut nobody = ResponseBody::default();
-            let body =
-                link.running_journey.and_then(|flight| self.running.get_mut(flight)).map(|flight| &mut flight.body);
-            let taken = link.codec.decode(rest, body.unwrap_or(&mut nobody));
+        while let Some(connection) = self.connections.get_mut(key) {
+            let mut unused = ResponseBody::default();
+            let body = connection
+                .running_journey
+                .and_then(|running| self.running.get_mut(running))
+                .map(|running| &mut running.body);
+            let taken = connection.codec.decode(rest, body.unwrap_or(&mut unused));
             let (now, later) = rest.split_at(taken.consumed);
             rest = later;
             match taken.event {
@@ -216,7 +219,7 @@ impl Worker {
                 Event::Upgraded => self.on_connection_open(key),
                 Event::Failed(failure) => {
                     // A frame that says that this is the end.
-                    link.peer_closed = failure.kind == ErrorKind::Closed;
+                    connection.peer_closed = failure.kind == ErrorKind::Closed;
                     self.on_connection_lost(key, failure, false);
                     break;
                 }
@@ -225,40 +228,40 @@ impl Worker {
         rest.len()
     }
 
-    fn on_head(&mut self, link: SlabKey, status: u16, head: &[u8]) {
-        let (calls, now) = (self.journeys.clone(), self.plan_time());
-        let key = self.connections.get(link).and_then(|link| link.running_journey);
-        let Some(flight) = key.and_then(|key| self.running.get_mut(key)) else { return };
-        let call = &calls[flight.journey_index].steps[flight.step];
-        flight.status = status;
-        flight.times.step_head = Some(now);
-        flight.body.capture = match response::classify_status(&call.step, status) {
+    fn on_head(&mut self, connection: SlabKey, status: u16, head: &[u8]) {
+        let (journeys, now) = (self.journeys.clone(), self.plan_time());
+        let key = self.connections.get(connection).and_then(|connection| connection.running_journey);
+        let Some(running) = key.and_then(|key| self.running.get_mut(key)) else { return };
+        let prepared = &journeys[running.journey_index].steps[running.step];
+        running.status = status;
+        running.times.step_head = Some(now);
+        running.body.capture = match response::classify_status(&prepared.step, status) {
             StatusClass::Unexpected => BodyCapture::Excerpt,
-            StatusClass::Expected if call.needs_body => BodyCapture::Whole,
+            StatusClass::Expected if prepared.needs_body => BodyCapture::Whole,
             StatusClass::Expected | StatusClass::Denied => BodyCapture::Nothing,
         };
-        if response::classify_status(&call.step, status) != StatusClass::Expected {
+        if response::classify_status(&prepared.step, status) != StatusClass::Expected {
             return;
         }
-        for keep in &call.step.keep {
+        for keep in &prepared.step.keep {
             let ValueSource::Header(name) = &keep.source else { continue };
             match response::keep_from_header(name.as_str(), http1::header(head, name.as_str())) {
-                Ok(kept) => flight.kept.insert(&keep.name, &kept.text),
-                Err(failure) => flight.header_failure = Some(failure),
+                Ok(kept) => running.kept.insert(&keep.name, &kept.text),
+                Err(failure) => running.header_failure = Some(failure),
             }
         }
     }
 
     /// An answer is complete; `excess` came behind it.
     fn on_response_end(&mut self, link_key: SlabKey, keep: bool, ended: bool, excess: &[u8]) {
-        let Some(link) = self.connections.get_mut(link_key) else { return };
-        let Some(key) = link.running_journey else { return };
-        link.has_responded = true;
+        let Some(connection) = self.connections.get_mut(link_key) else { return };
+        let Some(key) = connection.running_journey else { return };
+        connection.has_responded = true;
         // An answer that overtakes its request leaves a connection on which nothing else can be said.
-        let keep = keep && link.unsent.is_empty();
-        let Some(flight) = self.running.get_mut(key) else { return };
-        if !keep || self.loads[flight.load_index].spec.reconnect == Reconnect::Request {
-            flight.connection = None;
+        let keep = keep && connection.unsent.is_empty();
+        let Some(running) = self.running.get_mut(key) else { return };
+        if !keep || self.loads[running.load_index].spec.reconnect == Reconnect::Request {
+            running.connection = None;
             if !keep {
                 self.record_loss(link_key, true);
             }
@@ -271,13 +274,13 @@ impl Worker {
 
     /// Gives a connection up. Where the other side is about to close it, that comes first.
     pub(super) fn retire_connection(&mut self, key: SlabKey, linger: bool) {
-        let Some(link) = self.connections.get_mut(key) else { return };
+        let Some(connection) = self.connections.get_mut(key) else { return };
         if !linger {
             return self.close_connection(key);
         }
-        (link.state, link.running_journey) = (ConnectionState::Lingering, None);
-        if let Some((at, member)) = link.held.take() {
-            self.on_held_connection_gone(at, member, None);
+        (connection.state, connection.running_journey) = (ConnectionState::Lingering, None);
+        if let Some((at, held_index)) = connection.held.take() {
+            self.on_held_connection_gone(at, held_index, None);
         }
         self.lingering.push_back((self.now + LINGER, key));
         if self.lingering.len() > LINGERING_MAX
@@ -294,24 +297,24 @@ impl Worker {
     /// Takes a connection away from whoever holds it.
     fn remove_connection(&mut self, key: SlabKey, failure: Option<&Failure>) -> Option<Connection> {
         self.send_close(key);
-        let link = self.connections.remove(key)?;
-        if let Some((at, member)) = link.held {
-            let was_idle = link.running_journey.is_none();
-            let in_order = link.peer_closed;
+        let connection = self.connections.remove(key)?;
+        if let Some((at, held_index)) = connection.held {
+            let was_idle = connection.running_journey.is_none();
+            let in_order = connection.peer_closed;
             self.on_held_connection_gone(
                 at,
-                member,
+                held_index,
                 failure.map(|failure| ConnectionLoss { failure, closed_cleanly: in_order, was_idle }),
             );
         }
-        Some(link)
+        Some(connection)
     }
 
     /// The other side has ended a connection.
     pub(super) fn on_peer_closed(&mut self, key: SlabKey) {
-        let Some(link) = self.connections.get_mut(key) else { return };
-        link.peer_closed = true;
-        match link.codec.decode_eof() {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.peer_closed = true;
+        match connection.codec.decode_eof() {
             Event::Done { .. } => self.on_response_end(key, false, true, &[]),
             Event::Failed(failure) => self.on_connection_lost(key, failure, false),
             Event::NeedMore | Event::Head { .. } | Event::Frame(_) | Event::Ping(_) | Event::Upgraded => {
@@ -322,8 +325,8 @@ impl Worker {
 
     /// A connection has ended without TLS's word that this is the end: what came last may be cut off.
     pub(super) fn on_truncated(&mut self, key: SlabKey) {
-        let Some(link) = self.connections.get_mut(key) else { return };
-        let failure = match (link.state, link.codec.decode_eof()) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let failure = match (connection.state, connection.codec.decode_eof()) {
             (ConnectionState::TlsHandshake, _) => {
                 Failure::new(ErrorKind::Connect, "TLS: the connection was closed in the handshake")
             }
@@ -338,37 +341,37 @@ impl Worker {
     /// the request went out. Then the request goes out once more over a new one, where a second time does no harm, and is
     /// counted. One of which no byte had gone out has not been sent at all.
     pub(super) fn on_connection_lost(&mut self, link_key: SlabKey, failure: Failure, unsent: bool) {
-        let calls = self.journeys.clone();
-        let Some(link) = self.remove_connection(link_key, Some(&failure)) else { return };
-        let Some(key) = link.running_journey else { return };
+        let journeys = self.journeys.clone();
+        let Some(connection) = self.remove_connection(link_key, Some(&failure)) else { return };
+        let Some(key) = connection.running_journey else { return };
         let gone = matches!(failure.kind, ErrorKind::Closed | ErrorKind::Reset);
-        let has_said_all = !unsent && gone && self.has_sent_all(&link);
-        let Some(flight) = self.running.get_mut(key) else { return };
-        flight.connection = None;
-        if link.codec.is_framed() {
+        let has_sent_all = !unsent && gone && self.has_sent_all(&connection);
+        let Some(running) = self.running.get_mut(key) else { return };
+        running.connection = None;
+        if connection.codec.is_framed() {
             // Whoever it was to the other side is gone with it: nothing goes on over another one.
-            match flight.step_state {
+            match running.step_state {
                 // Its last word may have been to ask for this: what follows needs the connection, and this did not.
-                StepState::Exchanging if has_said_all => {
-                    flight.connection_failure = Some(failure);
+                StepState::Exchanging if has_sent_all => {
+                    running.connection_failure = Some(failure);
                     self.end_send_step(key);
                 }
                 StepState::Exchanging => self.end_step(key, &StepOutcome::Failed(failure)),
-                StepState::Delayed => flight.connection_failure = Some(failure),
+                StepState::Delayed => running.connection_failure = Some(failure),
                 StepState::Idle => {}
             }
             return;
         }
-        if flight.step_state != StepState::Exchanging {
+        if running.step_state != StepState::Exchanging {
             return;
         }
-        let call = &calls[flight.journey_index].steps[flight.step];
-        let unsent = unsent && !flight.has_written;
-        let closed = flight.times.step_head.is_none() && failure.kind == ErrorKind::Closed && call.idempotent;
-        if link.has_responded && !flight.resent && (unsent || closed) {
-            flight.resent = true;
-            if std::mem::take(&mut flight.has_written) {
-                flight.retries += 1;
+        let prepared = &journeys[running.journey_index].steps[running.step];
+        let unsent = unsent && !running.has_written;
+        let closed = running.times.step_head.is_none() && failure.kind == ErrorKind::Closed && prepared.idempotent;
+        if connection.has_responded && !running.resent && (unsent || closed) {
+            running.resent = true;
+            if std::mem::take(&mut running.has_written) {
+                running.retries += 1;
                 self.accumulator.count_resend();
             }
             return self.open_connection(key, None);
@@ -383,16 +386,16 @@ impl Worker {
                 break;
             }
             self.running.disarm(key);
-            let Some(flight) = self.running.get_mut(key) else { continue };
-            let (link, has_head) = (flight.connection.take(), flight.times.step_head.is_some());
-            let timeout = self.journeys[flight.journey_index].steps[flight.step].step.timeout;
-            let awaited = match link.and_then(|link| self.connections.get(link)) {
-                Some(link) => awaited(link, has_head),
+            let Some(running) = self.running.get_mut(key) else { continue };
+            let (connection, has_head) = (running.connection.take(), running.times.step_head.is_some());
+            let timeout = self.journeys[running.journey_index].steps[running.step].step.timeout;
+            let awaited = match connection.and_then(|connection| self.connections.get(connection)) {
+                Some(connection) => awaited(connection, has_head),
                 None => Awaited::Connect,
             };
-            if let Some(link) = link {
-                self.record_loss(link, false);
-                self.close_connection(link);
+            if let Some(connection) = connection {
+                self.record_loss(connection, false);
+                self.close_connection(connection);
             }
             let message = match awaited {
                 Awaited::Connect => format!("no connection within {timeout:?}"),
@@ -411,11 +414,11 @@ impl Worker {
 }
 
 /// What a flight still waits for over a connection; `has_head` says whether it got the head of its answer.
-fn awaited(link: &Connection, has_head: bool) -> Awaited {
-    match link.state {
+fn awaited(connection: &Connection, has_head: bool) -> Awaited {
+    match connection.state {
         ConnectionState::Connecting | ConnectionState::Upgrading => Awaited::Connect,
         ConnectionState::TlsHandshake => Awaited::Tls,
-        ConnectionState::Open | ConnectionState::Lingering if has_head || link.codec.has_response_started() => {
+        ConnectionState::Open | ConnectionState::Lingering if has_head || connection.codec.has_response_started() => {
             Awaited::Body
         }
         ConnectionState::Open | ConnectionState::Lingering => Awaited::FirstByte,

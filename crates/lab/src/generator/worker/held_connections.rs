@@ -102,21 +102,21 @@ pub(super) enum OpenOutcome {
 
 impl HoldPlan {
     /// The number of a member among all connections of the leg.
-    fn connection_number(&self, member: u32) -> u64 {
-        u64::from(member) * u64::from(self.share.worker_count) + u64::from(self.share.worker)
+    fn connection_number(&self, held_index: u32) -> u64 {
+        u64::from(held_index) * u64::from(self.share.worker_count) + u64::from(self.share.worker)
     }
 
     /// The first opening of a member, as an arrival.
-    fn opening(&self, member: u32) -> Arrival {
-        let number = self.connection_number(member);
+    fn opening(&self, held_index: u32) -> Arrival {
+        let number = self.connection_number(held_index);
         self.spec.arrival(number, self.spec.opening_due(number).unwrap_or(self.spec.start))
     }
 
     /// A member's request of a round, if the leg has so many.
-    fn request(&self, round: u64, member: u32) -> Option<Arrival> {
-        let index = round.checked_mul(self.connections)?.checked_add(self.connection_number(member))?;
-        let leg = self.request_spec.as_ref().filter(|_| self.has_requests)?;
-        leg.arrivals(0, 1).nth(usize::try_from(index).ok()?)
+    fn request(&self, round: u64, held_index: u32) -> Option<Arrival> {
+        let index = round.checked_mul(self.connections)?.checked_add(self.connection_number(held_index))?;
+        let spec = self.request_spec.as_ref().filter(|_| self.has_requests)?;
+        spec.arrivals(0, 1).nth(usize::try_from(index).ok()?)
     }
 }
 
@@ -131,13 +131,13 @@ pub(super) struct DueOpening {
 
 impl HeldConnections {
     /// A seat's share of a leg; none where the leg holds nothing.
-    pub(super) fn new(leg: &LoadSpec, seat: WorkerShare) -> Option<Self> {
-        let Schedule::Hold { connections, rate_per_s, lasting, opening } = leg.schedule else { return None };
+    pub(super) fn new(spec: &LoadSpec, share: WorkerShare) -> Option<Self> {
+        let Schedule::Hold { connections, rate_per_s, lasting, opening } = spec.schedule else { return None };
         let (asks, joins, opening_max) =
-            (rate_per_s.is_some(), leg.opening_journey_index.is_some(), seat.share_of(opening.concurrency).max(1));
+            (rate_per_s.is_some(), spec.opening_journey_index.is_some(), share.share_of(opening.concurrency).max(1));
         let plan = HoldPlan {
-            share: seat,
-            spec: leg.clone(),
+            share,
+            spec: spec.clone(),
             connections,
             opening_max,
             request_spec: None,
@@ -146,7 +146,7 @@ impl HeldConnections {
             has_opening_journey: joins,
         };
         Some(Self {
-            connections: vec![HeldConnection::default(); seat.share_of(connections) as usize],
+            connections: vec![HeldConnection::default(); share.share_of(connections) as usize],
             plan,
             started_count: 0,
             opened_count: 0,
@@ -190,16 +190,18 @@ impl HeldConnections {
     /// are opened at once. Gives the members that stand, and the connections for which there is no member.
     pub(super) fn adopt(&mut self, left: Self) -> (Vec<(u32, SlabKey)>, Vec<SlabKey>) {
         let (mut kept, mut surplus) = (Vec::new(), Vec::new());
-        for (member, link) in (0..).zip(left.connections.into_iter().map(|member| member.connection)) {
-            match (self.connections.get_mut(member as usize), link) {
-                (Some(state), Some(link)) => {
-                    *state = HeldConnection { connection: Some(link), has_opened: true, ..HeldConnection::default() };
-                    kept.push((member, link));
+        for (held_index, connection) in (0..).zip(left.connections.into_iter().map(|held_index| held_index.connection))
+        {
+            match (self.connections.get_mut(held_index as usize), connection) {
+                (Some(state), Some(connection)) => {
+                    *state =
+                        HeldConnection { connection: Some(connection), has_opened: true, ..HeldConnection::default() };
+                    kept.push((held_index, connection));
                 }
-                (Some(_), None) => self.lost.push_back((self.plan.spec.start, member)),
-                (None, link) => surplus.extend(link),
+                (Some(_), None) => self.lost.push_back((self.plan.spec.start, held_index)),
+                (None, connection) => surplus.extend(connection),
             }
-            self.started_count = (member + 1).min(self.connections.len() as u32);
+            self.started_count = (held_index + 1).min(self.connections.len() as u32);
         }
         self.opened_count = kept.len() as u32;
         self.kept = left.kept;
@@ -211,7 +213,7 @@ impl HeldConnections {
 
     /// Every connection that stands.
     pub(super) fn connection_keys(&self) -> impl Iterator<Item = SlabKey> {
-        self.connections.iter().filter_map(|member| member.connection)
+        self.connections.iter().filter_map(|held_index| held_index.connection)
     }
 
     /// Requests that are due and wait.
@@ -234,79 +236,84 @@ impl HeldConnections {
     fn next_opening(&self) -> Option<(Duration, u32, bool)> {
         let first = ((self.started_count as usize) < self.connections.len())
             .then(|| (self.plan.opening(self.started_count).intended, self.started_count, true));
-        let again = self.lost.front().map(|(due, member)| (*due, *member, false));
+        let again = self.lost.front().map(|(due, held_index)| (*due, *held_index, false));
         [first, again].into_iter().flatten().min_by_key(|(due, ..)| *due)
     }
 
     /// The next opening, if it is due and not too many are under way.
     pub(super) fn take_opening(&mut self, now: Duration) -> Option<DueOpening> {
-        let (due, member, first) = self.next_opening().filter(|(due, ..)| self.can_open() && *due <= now)?;
+        let (due, held_index, first) = self.next_opening().filter(|(due, ..)| self.can_open() && *due <= now)?;
         if first {
             self.started_count += 1;
         } else {
             self.lost.pop_front();
         }
         self.opening_count += 1;
-        let arrival = Arrival { intended: due, ..self.plan.opening(member) };
+        let arrival = Arrival { intended: due, ..self.plan.opening(held_index) };
         let ready_since = due.max(self.slot_free_since);
-        Some(DueOpening { held_index: member, arrival, ready_since })
+        Some(DueOpening { held_index, arrival, ready_since })
     }
 
     /// An opening has ended, with a connection or without one.
-    pub(super) fn finish_opening(&mut self, member: u32, link: Option<SlabKey>, now: Duration) -> OpenOutcome {
+    pub(super) fn finish_opening(
+        &mut self,
+        held_index: u32,
+        connection: Option<SlabKey>,
+        now: Duration,
+    ) -> OpenOutcome {
         if !self.can_open() {
             self.slot_free_since = now;
         }
         self.opening_count -= 1;
-        let state = &mut self.connections[member as usize];
-        let Some(link) = link else {
-            self.lost.push_back((now + REOPEN_AFTER, member));
+        let state = &mut self.connections[held_index as usize];
+        let Some(connection) = connection else {
+            self.lost.push_back((now + REOPEN_AFTER, held_index));
             return OpenOutcome::Failed;
         };
-        state.connection = Some(link);
+        state.connection = Some(connection);
         if std::mem::replace(&mut state.has_opened, true) {
             return OpenOutcome::Reopened;
         }
         self.opened_count += 1;
-        OpenOutcome::Opened(self.plan.opening(member).intended)
+        OpenOutcome::Opened(self.plan.opening(held_index).intended)
     }
 
     /// What a member has kept.
-    pub(super) fn values(&self, member: u32) -> &[(Box<str>, Box<str>)] {
-        self.kept.get(member as usize).map_or(&[], |values| values)
+    pub(super) fn values(&self, held_index: u32) -> &[(Box<str>, Box<str>)] {
+        self.kept.get(held_index as usize).map_or(&[], |values| values)
     }
 
     /// A member keeps these values, in place of those before.
-    pub(super) fn set_values(&mut self, member: u32, values: ConnectionValues) {
+    pub(super) fn set_values(&mut self, held_index: u32, values: ConnectionValues) {
         if self.kept.is_empty() {
             self.kept.resize(self.connections.len(), ConnectionValues::default());
         }
-        self.kept[member as usize] = values;
+        self.kept[held_index as usize] = values;
     }
 
     /// A member's connection is another one than before.
-    pub(super) fn attach(&mut self, member: u32, link: SlabKey) {
-        self.connections[member as usize].connection = Some(link);
+    pub(super) fn attach(&mut self, held_index: u32, connection: SlabKey) {
+        self.connections[held_index as usize].connection = Some(connection);
     }
 
     /// A member's connection is lost; the member is opened again unless a request is under way, which sees to that.
-    pub(super) fn detach(&mut self, member: u32, now: Duration) {
-        let state = &mut self.connections[member as usize];
+    pub(super) fn detach(&mut self, held_index: u32, now: Duration) {
+        let state = &mut self.connections[held_index as usize];
         state.connection = None;
         if !state.busy {
-            self.lost.push_back((now + REOPEN_AFTER, member));
+            self.lost.push_back((now + REOPEN_AFTER, held_index));
         }
     }
 
     /// The next request that is due and whose connection is free.
     pub(super) fn take_request(&mut self, now: Duration) -> Option<(u32, Arrival)> {
         for _ in 0..DUE_COUNTED_PER_TURN {
-            let (round, member) = self.cursor;
-            self.plan.request(round, member).filter(|arrival| arrival.intended <= now)?;
-            let next = member as usize + 1 < self.connections.len();
-            self.cursor = if next { (round, member + 1) } else { (round + 1, 0) };
+            let (round, held_index) = self.cursor;
+            self.plan.request(round, held_index).filter(|arrival| arrival.intended <= now)?;
+            let next = held_index as usize + 1 < self.connections.len();
+            self.cursor = if next { (round, held_index + 1) } else { (round + 1, 0) };
             self.due_count += 1;
-            let waiting = self.take_waiting_request(member);
+            let waiting = self.take_waiting_request(held_index);
             if waiting.is_some() {
                 return waiting;
             }
@@ -315,30 +322,30 @@ impl HeldConnections {
     }
 
     /// The request that waits for a member, if the member is free and there is one; it is sent now.
-    pub(super) fn take_waiting_request(&mut self, member: u32) -> Option<(u32, Arrival)> {
-        let state = self.connections.get_mut(member as usize)?;
+    pub(super) fn take_waiting_request(&mut self, held_index: u32) -> Option<(u32, Arrival)> {
+        let state = self.connections.get_mut(held_index as usize)?;
         let round = u64::from(state.sent_count);
-        if state.busy || state.connection.is_none() || (round, member) >= self.cursor {
+        if state.busy || state.connection.is_none() || (round, held_index) >= self.cursor {
             return None;
         }
-        let arrival = self.plan.request(round, member)?;
+        let arrival = self.plan.request(round, held_index)?;
         state.sent_count += 1;
         state.busy = true;
         self.sent_count += 1;
-        Some((member, arrival))
+        Some((held_index, arrival))
     }
 
     /// The connection of a member, if it stands.
-    pub(super) fn connection_key(&self, member: u32) -> Option<SlabKey> {
-        self.connections[member as usize].connection
+    pub(super) fn connection_key(&self, held_index: u32) -> Option<SlabKey> {
+        self.connections[held_index as usize].connection
     }
 
     /// A member's request is over.
-    pub(super) fn release(&mut self, member: u32, now: Duration) {
-        let state = &mut self.connections[member as usize];
+    pub(super) fn release(&mut self, held_index: u32, now: Duration) {
+        let state = &mut self.connections[held_index as usize];
         state.busy = false;
         if state.connection.is_none() {
-            self.lost.push_back((now + REOPEN_AFTER, member));
+            self.lost.push_back((now + REOPEN_AFTER, held_index));
         }
     }
 
@@ -346,17 +353,17 @@ impl HeldConnections {
     pub(super) fn drop_due(&mut self, now: Duration) -> (u64, u64) {
         self.lost.clear();
         let rest = self.started_count..self.connections.len() as u32;
-        let openings = rest.take_while(|member| self.plan.opening(*member).intended <= now).count() as u64;
+        let openings = rest.take_while(|held_index| self.plan.opening(*held_index).intended <= now).count() as u64;
         // Where nothing is said first, an opening is no arrival.
         (self.drop_requests(now), if self.plan.has_opening_journey { openings } else { 0 })
     }
 
     fn drop_requests(&mut self, now: Duration) -> u64 {
-        let (mut round, mut member) = self.cursor;
-        while self.plan.request(round, member).is_some_and(|arrival| arrival.intended <= now) {
+        let (mut round, mut held_index) = self.cursor;
+        while self.plan.request(round, held_index).is_some_and(|arrival| arrival.intended <= now) {
             self.due_count += 1;
-            let next = member as usize + 1 < self.connections.len();
-            (round, member) = if next { (round, member + 1) } else { (round + 1, 0) };
+            let next = held_index as usize + 1 < self.connections.len();
+            (round, held_index) = if next { (round, held_index + 1) } else { (round + 1, 0) };
         }
         self.queued()
     }
@@ -387,8 +394,8 @@ impl HeldConnections {
         };
         let to = (from + count).min(self.connections.len());
         self.closing = CloseProgress::From(to as u32);
-        let idle = self.connections[from..to].iter().filter(|member| !member.busy);
-        CloseBatch::Some(idle.filter_map(|member| member.connection).collect())
+        let idle = self.connections[from..to].iter().filter(|held_index| !held_index.busy);
+        CloseBatch::Some(idle.filter_map(|held_index| held_index.connection).collect())
     }
 }
 
@@ -427,14 +434,14 @@ mod tests {
             for worker in 0..of {
                 let mut held = held(connections, Some(f64::from(rate)), worker, of);
                 open_all(&mut held);
-                while let Some((member, arrival)) = held.take_request(SECOND) {
-                    prop_assert_eq!(arrival.index % connections, held.plan.connection_number(member));
+                while let Some((held_index, arrival)) = held.take_request(SECOND) {
+                    prop_assert_eq!(arrival.index % connections, held.plan.connection_number(held_index));
                     all.push(arrival.index);
-                    held.release(member, Duration::ZERO);
+                    held.release(held_index, Duration::ZERO);
                     // Those that came due meanwhile wait for nobody else.
-                    while let Some((_, arrival)) = held.take_waiting_request(member) {
+                    while let Some((_, arrival)) = held.take_waiting_request(held_index) {
                         all.push(arrival.index);
-                        held.release(member, Duration::ZERO);
+                        held.release(held_index, Duration::ZERO);
                     }
                 }
                 prop_assert_eq!(held.queued(), 0);
@@ -448,10 +455,13 @@ mod tests {
     fn requests_wait_for_their_connection_and_are_counted() {
         let mut held = held(2, Some(8.0), 0, 1);
         open_all(&mut held);
-        assert_eq!(held.take_request(Duration::ZERO).map(|(member, arrival)| (member, arrival.index)), Some((0, 0)));
+        assert_eq!(
+            held.take_request(Duration::ZERO).map(|(held_index, arrival)| (held_index, arrival.index)),
+            Some((0, 0))
+        );
         // Half a second later five are due, 0 to 4: member 0 is busy, member 1 takes its first.
         let half = SECOND / 2;
-        assert_eq!(held.take_request(half).map(|(member, arrival)| (member, arrival.index)), Some((1, 1)));
+        assert_eq!(held.take_request(half).map(|(held_index, arrival)| (held_index, arrival.index)), Some((1, 1)));
         assert_eq!((held.take_request(half), held.queued()), (None, 3));
         held.release(0, half);
         assert_eq!(held.take_waiting_request(0).map(|(_, arrival)| arrival.index), Some(2));
@@ -475,8 +485,8 @@ mod tests {
         let mut held = held(2, Some(8.0), 0, 1);
         let hour = 3600 * SECOND;
         assert!(!held.is_newly_open());
-        for member in 0..2 {
-            assert_eq!(held.take_opening(SECOND).map(|opening| opening.held_index), Some(member));
+        for held_index in 0..2 {
+            assert_eq!(held.take_opening(SECOND).map(|opening| opening.held_index), Some(held_index));
         }
         assert_eq!(held.finish_opening(0, Some(key()), SECOND), OpenOutcome::Opened(Duration::ZERO));
         // One that is late keeps everybody waiting, however long.
@@ -496,9 +506,9 @@ mod tests {
     #[test]
     fn a_level_goes_on_with_what_the_one_before_has_left() {
         let (key, mut before) = (key(), held(3, None, 0, 1));
-        for member in 0..3 {
+        for held_index in 0..3 {
             before.take_opening(Duration::ZERO);
-            before.finish_opening(member, Some(key), Duration::ZERO);
+            before.finish_opening(held_index, Some(key), Duration::ZERO);
         }
         before.set_values(2, Box::new([("name".into(), "Ann".into())]));
         before.detach(1, SECOND);
@@ -515,16 +525,17 @@ mod tests {
         missing.sort_unstable();
         assert_eq!((missing, next.is_newly_open()), (vec![1, 3, 4], true));
         next.start_requests_at(SECOND);
-        let asked: Vec<u32> = std::iter::from_fn(|| next.take_request(2 * SECOND)).map(|(member, _)| member).collect();
+        let asked: Vec<u32> =
+            std::iter::from_fn(|| next.take_request(2 * SECOND)).map(|(held_index, _)| held_index).collect();
         assert_eq!(asked, [0, 1, 2, 3, 4]);
     }
 
     #[test]
     fn connections_without_a_place_in_the_next_level_are_given_back() {
         let (key, mut before) = (key(), held(2, None, 0, 1));
-        for member in 0..2 {
+        for held_index in 0..2 {
             before.take_opening(Duration::ZERO);
-            before.finish_opening(member, Some(key), Duration::ZERO);
+            before.finish_opening(held_index, Some(key), Duration::ZERO);
         }
         let mut next = held(1, None, 0, 1);
         assert_eq!(next.adopt(before), (vec![(0, key)], vec![key]));

@@ -32,36 +32,38 @@ impl Worker {
 
     /// Whether the connections of a course are closed by now: it is over, and no later one goes on with them.
     fn is_closing(&self, at: usize) -> bool {
-        let course = &self.loads[at];
-        course.closing && (!course.spec.leaves_open || self.stop_deadline.is_some())
+        let load = &self.loads[at];
+        load.closing && (!load.spec.leaves_open || self.stop_deadline.is_some())
     }
 
     /// A course goes on with the connections of the one that it names, which is over everywhere.
     pub(super) fn adopt_connections(&mut self, at: usize) {
-        let (part, Some(phase)) = (self.loads[at].spec.load_step, self.loads[at].spec.resumes_phase) else { return };
+        let (load_step, Some(phase)) = (self.loads[at].spec.load_step, self.loads[at].spec.resumes_phase) else {
+            return;
+        };
         let is_meant =
-            |course: &ActiveLoad| course.spec.phase_index == phase && matches!(course.state, LoadState::Retained(_));
-        let Some(before) = self.loads.iter_mut().find(|course| is_meant(course)) else { return };
+            |load: &ActiveLoad| load.spec.phase_index == phase && matches!(load.state, LoadState::Retained(_));
+        let Some(before) = self.loads.iter_mut().find(|load| is_meant(load)) else { return };
         let LoadState::Retained(left) = std::mem::replace(&mut before.state, LoadState::Idle) else { return };
         let (kept, surplus) = match self.held_connections(at) {
             Some(held) => held.adopt(*left),
             None => (Vec::new(), left.connection_keys().collect()),
         };
-        self.accumulator.count_kept(part, kept.len() as u64, self.plan_time());
-        for (member, key) in kept {
-            if let Some(link) = self.connections.get_mut(key) {
-                link.held = Some((at, member));
+        self.accumulator.count_kept(load_step, kept.len() as u64, self.plan_time());
+        for (held_index, key) in kept {
+            if let Some(connection) = self.connections.get_mut(key) {
+                connection.held = Some((at, held_index));
             }
         }
-        surplus.into_iter().for_each(|link| self.close_connection(link));
+        surplus.into_iter().for_each(|connection| self.close_connection(connection));
     }
 
     /// Closes what stays for a course that never comes.
     pub(super) fn close_retained(&mut self) {
         for at in 0..self.loads.len() {
             if let LoadState::Retained(held) = &self.loads[at].state {
-                let links: Vec<SlabKey> = held.connection_keys().collect();
-                links.into_iter().for_each(|link| self.close_connection(link));
+                let connections: Vec<SlabKey> = held.connection_keys().collect();
+                connections.into_iter().for_each(|connection| self.close_connection(connection));
                 self.loads[at].state = LoadState::Idle;
             }
         }
@@ -75,8 +77,8 @@ impl Worker {
             return true;
         }
         match held.take_request(now) {
-            Some((member, arrival)) => {
-                self.send_held_request(at, member, arrival, arrival.intended);
+            Some((held_index, arrival)) => {
+                self.send_held_request(at, held_index, arrival, arrival.intended);
                 true
             }
             None => false,
@@ -84,16 +86,16 @@ impl Worker {
     }
 
     fn open_held_connection(&mut self, at: usize, opening: DueOpening) {
-        let DueOpening { held_index: member, arrival, ready_since } = opening;
+        let DueOpening { held_index, arrival, ready_since } = opening;
         if let Some(journey) = self.loads[at].spec.opening_journey_index {
             return self.start_opening_journey(at, journey, opening);
         }
         let journey = self.loads[at].spec.journey_index;
         let key = self.running.add(at, journey, arrival);
         self.loads[at].load_steps.count_started(arrival.load_step);
-        if let Some(flight) = self.running.get_mut(key) {
-            flight.restart(arrival, ready_since, (1, 0));
-            (flight.held_index, flight.role) = (member, Role::OpenConnection);
+        if let Some(running) = self.running.get_mut(key) {
+            running.restart(arrival, ready_since, (1, 0));
+            (running.held_index, running.role) = (held_index, Role::OpenConnection);
         }
         self.start_attempt(key);
     }
@@ -103,56 +105,56 @@ impl Worker {
         &mut self,
         at: usize,
         journey: usize,
-        DueOpening { held_index: member, arrival, ready_since }: DueOpening,
+        DueOpening { held_index, arrival, ready_since }: DueOpening,
     ) {
         self.loads[at].load_steps.count_started(arrival.load_step);
         (self.due_count, self.in_flight) = (self.due_count + 1, self.in_flight + 1);
-        let route = &self.journeys[journey];
-        let steps = (route.own_step_count, route.repeats.len());
+        let prepared_journey = &self.journeys[journey];
+        let steps = (prepared_journey.own_step_count, prepared_journey.repeats.len());
         let key = self.running.add(at, journey, arrival);
-        if let Some(flight) = self.running.get_mut(key) {
-            flight.restart(arrival, ready_since, steps);
-            (flight.held_index, flight.role) = (member, Role::OpenWithJourney);
+        if let Some(running) = self.running.get_mut(key) {
+            running.restart(arrival, ready_since, steps);
+            (running.held_index, running.role) = (held_index, Role::OpenWithJourney);
         }
         self.enter_step(key, arrival.intended);
     }
 
     /// What is said first over a connection that is to be held was said; if it went well, the connection is held.
     pub(super) fn finish_opening_journey(&mut self, key: SlabKey, went_well: bool) {
-        let Some(flight) = self.running.get_mut(key) else { return };
-        let (at, member, link) = (flight.load_index, flight.held_index, flight.connection.take());
+        let Some(running) = self.running.get_mut(key) else { return };
+        let (at, held_index, connection) = (running.load_index, running.held_index, running.connection.take());
         if went_well {
             self.save_values(key);
         }
         self.release(key);
         let keeps = went_well && !self.loads[at].closing;
-        if let Some(link) = link.filter(|_| !keeps) {
-            self.close_connection(link);
+        if let Some(connection) = connection.filter(|_| !keeps) {
+            self.close_connection(connection);
         }
-        let link = link.filter(|_| keeps);
-        if let Some(link) = link.and_then(|link| self.connections.get_mut(link)) {
-            (link.running_journey, link.held) = (None, Some((at, member)));
+        let connection = connection.filter(|_| keeps);
+        if let Some(connection) = connection.and_then(|connection| self.connections.get_mut(connection)) {
+            (connection.running_journey, connection.held) = (None, Some((at, held_index)));
             self.held_count += 1;
         }
-        self.record_opening(at, member, link);
-        if link.is_some() {
-            self.send_waiting_request(at, member);
+        self.record_opening(at, held_index, connection);
+        if connection.is_some() {
+            self.send_waiting_request(at, held_index);
         }
     }
 
     /// An opening has come to its end: notes what became of it, and says so when it was the last one that was missing.
-    fn record_opening(&mut self, at: usize, member: u32, link: Option<SlabKey>) {
-        let (now, part, closing) = (self.plan_time(), self.loads[at].spec.load_step, self.loads[at].closing);
+    fn record_opening(&mut self, at: usize, held_index: u32, connection: Option<SlabKey>) {
+        let (now, load_step, closing) = (self.plan_time(), self.loads[at].spec.load_step, self.loads[at].closing);
         let Some(held) = self.held_connections(at) else { return };
-        match held.finish_opening(member, link, now) {
+        match held.finish_opening(held_index, connection, now) {
             OpenOutcome::Opened(due) => {
-                let own = self.pauses.paused_between(due, now);
-                self.accumulator.record_opened(part, now.saturating_sub(due), own, now);
+                let generator_delay = self.pauses.paused_between(due, now);
+                self.accumulator.record_opened(load_step, now.saturating_sub(due), generator_delay, now);
             }
-            OpenOutcome::Reopened => self.accumulator.count_reopened(part, now),
+            OpenOutcome::Reopened => self.accumulator.count_reopened(load_step, now),
             // Given up because everything ends.
             OpenOutcome::Failed if closing => {}
-            OpenOutcome::Failed => self.accumulator.count_open_failure(part, now),
+            OpenOutcome::Failed => self.accumulator.count_open_failure(load_step, now),
         }
         self.report_opened(at);
     }
@@ -160,95 +162,98 @@ impl Worker {
     /// Says that all connections of a leg stand, behind everything that is known of their opening. Who has none to hold
     /// says so as well.
     pub(super) fn report_opened(&mut self, at: usize) {
-        let leg = &self.loads[at].spec;
-        if !matches!(leg.schedule, Schedule::Hold { .. }) {
+        let spec = &self.loads[at].spec;
+        if !matches!(spec.schedule, Schedule::Hold { .. }) {
             return;
         }
-        let part = leg.load_step;
+        let load_step = spec.load_step;
         if self.held_connections(at).is_some_and(|held| !held.is_newly_open()) {
             return;
         }
         self.accumulator.flush();
         self.send_intervals();
-        let _ =
-            self.reports.send(WorkerReport::ConnectionsOpen { worker: self.worker_index, part, at: self.plan_time() });
+        let _ = self.reports.send(WorkerReport::ConnectionsOpen {
+            worker: self.worker_index,
+            load_step,
+            at: self.plan_time(),
+        });
     }
 
     /// The connection of a flight keeps what the flight has kept, as far as journeys over it use that.
     fn save_values(&mut self, key: SlabKey) {
-        let Some(flight) = self.running.get(key) else { return };
-        let course = &mut self.loads[flight.load_index];
-        let inherits = &self.journeys[course.spec.journey_index].inherits;
-        let LoadState::Held(held) = &mut course.state else { return };
+        let Some(running) = self.running.get(key) else { return };
+        let load = &mut self.loads[running.load_index];
+        let inherits = &self.journeys[load.spec.journey_index].inherits;
+        let LoadState::Held(held) = &mut load.state else { return };
         if inherits.is_empty() {
             return;
         }
-        let value = |name: &String| Some((name.as_str().into(), flight.kept.get(name)?.into()));
-        held.set_values(flight.held_index, inherits.iter().filter_map(value).collect());
+        let value = |name: &String| Some((name.as_str().into(), running.kept.get(name)?.into()));
+        held.set_values(running.held_index, inherits.iter().filter_map(value).collect());
     }
 
     /// A journey begins with what its connection has kept.
     pub(super) fn restore_values(&mut self, key: SlabKey) {
-        let Some(flight) = self.running.get_mut(key) else { return };
-        if let LoadState::Held(held) = &self.loads[flight.load_index].state {
-            held.values(flight.held_index).iter().for_each(|(name, value)| flight.kept.insert(name, value));
+        let Some(running) = self.running.get_mut(key) else { return };
+        if let LoadState::Held(held) = &self.loads[running.load_index].state {
+            held.values(running.held_index).iter().for_each(|(name, value)| running.kept.insert(name, value));
         }
     }
 
     /// A request's turn has come, or the connection that it waited for is free.
-    fn send_held_request(&mut self, at: usize, member: u32, arrival: crate::plan::Arrival, ready_since: Duration) {
+    fn send_held_request(&mut self, at: usize, held_index: u32, arrival: crate::plan::Arrival, ready_since: Duration) {
         let journey = self.loads[at].spec.journey_index;
-        let link = self.held_connections(at).and_then(|held| held.connection_key(member));
+        let connection = self.held_connections(at).and_then(|held| held.connection_key(held_index));
         self.loads[at].load_steps.count_started(arrival.load_step);
         let key = self.running.add(at, journey, arrival);
-        if let Some(flight) = self.running.get_mut(key) {
-            (flight.held_index, flight.connection) = (member, link);
+        if let Some(running) = self.running.get_mut(key) {
+            (running.held_index, running.connection) = (held_index, connection);
         }
         self.start_journey(key, arrival, ready_since);
     }
 
     /// A connection that was opened to be held stands.
-    pub(super) fn on_held_connection_open(&mut self, link: SlabKey, key: SlabKey) {
-        let Some(flight) = self.running.get_mut(key) else { return };
-        let (at, member) = (flight.load_index, flight.held_index);
-        flight.connection = None;
-        if let Some(link) = self.connections.get_mut(link) {
-            (link.running_journey, link.held) = (None, Some((at, member)));
+    pub(super) fn on_held_connection_open(&mut self, connection: SlabKey, key: SlabKey) {
+        let Some(running) = self.running.get_mut(key) else { return };
+        let (at, held_index) = (running.load_index, running.held_index);
+        running.connection = None;
+        if let Some(connection) = self.connections.get_mut(connection) {
+            (connection.running_journey, connection.held) = (None, Some((at, held_index)));
         }
         self.held_count += 1;
-        self.finish_opening(key, Some(link), &StepOutcome::Ok);
-        self.send_waiting_request(at, member);
+        self.finish_opening(key, Some(connection), &StepOutcome::Ok);
+        self.send_waiting_request(at, held_index);
     }
 
     /// An opening has ended, one way or the other.
-    pub(super) fn finish_opening(&mut self, key: SlabKey, link: Option<SlabKey>, outcome: &StepOutcome) {
+    pub(super) fn finish_opening(&mut self, key: SlabKey, connection: Option<SlabKey>, outcome: &StepOutcome) {
         self.running.disarm(key);
-        let Some(flight) = self.running.get(key) else { return };
-        let (at, member, journey) = (flight.load_index, flight.held_index, flight.journey_index);
+        let Some(running) = self.running.get(key) else { return };
+        let (at, held_index, journey) = (running.load_index, running.held_index, running.journey_index);
         if let StepOutcome::Failed(failure) = outcome {
             self.accumulator.record_error(journey, 0, failure);
         }
-        self.record_opening(at, member, link);
+        self.record_opening(at, held_index, connection);
         self.release(key);
     }
 
     /// A connection that was held is gone, by itself where there is a reason. Where a request was under way, that says
     /// why itself.
-    pub(super) fn on_held_connection_gone(&mut self, at: usize, member: u32, gone: Option<ConnectionLoss<'_>>) {
+    pub(super) fn on_held_connection_gone(&mut self, at: usize, held_index: u32, gone: Option<ConnectionLoss<'_>>) {
         let now = self.plan_time();
         self.held_count -= 1;
-        let (closing, journey, part) =
+        let (closing, journey, load_step) =
             (self.is_closing(at), self.loads[at].spec.journey_index, self.loads[at].spec.load_step);
         if let Some(held) = self.loads[at].state.held_connections() {
-            held.detach(member, now);
+            held.detach(held_index, now);
         }
         let Some(ConnectionLoss { failure, closed_cleanly: in_order, was_idle }) = gone.filter(|_| !closing) else {
             return;
         };
         match self.loads[at].state {
             // It is nobody's until a later leg goes on with it.
-            LoadState::Retained(_) => self.accumulator.count_loss_after(part, in_order, now),
-            _ => self.accumulator.count_loss(part, in_order, now),
+            LoadState::Retained(_) => self.accumulator.count_loss_after(load_step, in_order, now),
+            _ => self.accumulator.count_loss(load_step, in_order, now),
         }
         if was_idle {
             let lost = format!("a held connection was lost: {}", failure.message);
@@ -257,8 +262,8 @@ impl Worker {
     }
 
     /// A connection is about to be given up because of what the other side did, or did not; counts it if it is held.
-    pub(super) fn record_loss(&mut self, link: SlabKey, in_order: bool) {
-        let held = self.connections.get(link).and_then(|link| link.held);
+    pub(super) fn record_loss(&mut self, connection: SlabKey, in_order: bool) {
+        let held = self.connections.get(connection).and_then(|connection| connection.held);
         if let Some((at, _)) = held.filter(|(at, _)| !self.is_closing(*at)) {
             self.accumulator.count_loss(self.loads[at].spec.load_step, in_order, self.plan_time());
         }
@@ -267,61 +272,65 @@ impl Worker {
     /// A request over a held connection is over; the connection goes on, if it still stands.
     pub(super) fn release_held_connection(&mut self, key: SlabKey, free: Duration) {
         let now = self.plan_time();
-        let Some(flight) = self.running.get_mut(key) else { return };
-        let (at, member, link) = (flight.load_index, flight.held_index, flight.connection.take());
+        let Some(running) = self.running.get_mut(key) else { return };
+        let (at, held_index, connection) = (running.load_index, running.held_index, running.connection.take());
         self.save_values(key);
         self.release(key);
-        if let Some(link) = link {
-            self.attach_held_connection(at, member, link);
+        if let Some(connection) = connection {
+            self.attach_held_connection(at, held_index, connection);
         }
         if self.is_closing(at) {
-            if let Some(link) = link {
-                self.close_connection(link);
+            if let Some(connection) = connection {
+                self.close_connection(connection);
             }
         } else if let Some(held) = self.loads[at].state.held_connections() {
-            held.release(member, now);
-            self.send_waiting_request_since(at, member, free);
+            held.release(held_index, now);
+            self.send_waiting_request_since(at, held_index, free);
         }
     }
 
     /// The connection that a request leaves behind is the member's, also where it was opened on the way.
-    fn attach_held_connection(&mut self, at: usize, member: u32, key: SlabKey) {
-        let Some(link) = self.connections.get_mut(key) else { return };
-        link.running_journey = None;
-        if link.held.replace((at, member)).is_none() {
+    fn attach_held_connection(&mut self, at: usize, held_index: u32, key: SlabKey) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.running_journey = None;
+        if connection.held.replace((at, held_index)).is_none() {
             self.held_count += 1;
             self.accumulator.count_reopened(self.loads[at].spec.load_step, self.plan_time());
             if let Some(held) = self.loads[at].state.held_connections() {
-                held.attach(member, key);
+                held.attach(held_index, key);
             }
         }
     }
 
-    fn send_waiting_request(&mut self, at: usize, member: u32) {
+    fn send_waiting_request(&mut self, at: usize, held_index: u32) {
         let now = self.plan_time();
-        self.send_waiting_request_since(at, member, now);
+        self.send_waiting_request_since(at, held_index, now);
     }
 
     /// Sends the request that has waited for a connection which is free since a moment.
-    fn send_waiting_request_since(&mut self, at: usize, member: u32, free: Duration) {
+    fn send_waiting_request_since(&mut self, at: usize, held_index: u32, free: Duration) {
         if self.loads[at].closing {
             return;
         }
-        if let Some((member, arrival)) = self.held_connections(at).and_then(|held| held.take_waiting_request(member)) {
+        if let Some((held_index, arrival)) =
+            self.held_connections(at).and_then(|held| held.take_waiting_request(held_index))
+        {
             self.record_slot_wait(arrival.intended, free.max(arrival.intended));
-            self.send_held_request(at, member, arrival, free.max(arrival.intended));
+            self.send_held_request(at, held_index, arrival, free.max(arrival.intended));
         }
     }
 
     /// Closes some connections of a leg that is over, or leaves them.
     pub(super) fn wind_down_hold(&mut self, at: usize) {
-        let (part, stays) = (self.loads[at].spec.load_step, !self.is_closing(at));
+        let (load_step, stays) = (self.loads[at].spec.load_step, !self.is_closing(at));
         let wind_down =
             |held: &mut HeldConnections| if stays { held.keep_all_open() } else { held.close_batch(CLOSED_PER_TURN) };
         match self.held_connections(at).map(wind_down) {
-            Some(CloseBatch::Some(links)) => links.into_iter().for_each(|link| self.close_connection(link)),
+            Some(CloseBatch::Some(connections)) => {
+                connections.into_iter().for_each(|connection| self.close_connection(connection))
+            }
             Some(CloseBatch::Last) => {
-                self.loads[at].load_steps.count_ended(part, &mut self.finished_steps);
+                self.loads[at].load_steps.count_ended(load_step, &mut self.finished_steps);
                 self.report_finished_steps(at);
             }
             Some(CloseBatch::Nothing) | None => {}

@@ -36,32 +36,32 @@ impl StepOutcome {
 impl Worker {
     /// Begins the next arrival of a course, if one is due and has a place.
     pub(super) fn launch_next(&mut self, at: usize, now: Duration) -> bool {
-        let course = &mut self.loads[at];
-        if course.closing {
+        let load = &mut self.loads[at];
+        if load.closing {
             return false;
         }
-        if matches!(course.state, LoadState::Held(_)) {
+        if matches!(load.state, LoadState::Held(_)) {
             return self.advance_hold(at, now);
         }
-        let (arrival, free_since) = match &mut course.state {
+        let (arrival, free_since) = match &mut load.state {
             LoadState::OpenLoop(open) => match open.take_due(now) {
                 Some(taken) => taken,
                 None => return false,
             },
-            LoadState::ClosedLoop(clients) => match clients.take_due(&course.spec, now) {
+            LoadState::ClosedLoop(clients) => match clients.take_due(&load.spec, now) {
                 Some(arrival) => (arrival, arrival.intended),
                 None => return false,
             },
             LoadState::Held(_) | LoadState::Retained(_) | LoadState::Idle => return false,
         };
-        course.load_steps.count_started(arrival.load_step);
-        let journey = course.spec.journey_index;
+        load.load_steps.count_started(arrival.load_step);
+        let journey = load.spec.journey_index;
         if free_since > arrival.intended {
             self.record_slot_wait(arrival.intended, now);
         }
-        let flight = self.running.add(at, journey, arrival);
+        let running = self.running.add(at, journey, arrival);
         self.close_load_steps(at);
-        self.start_journey(flight, arrival, free_since.max(arrival.intended));
+        self.start_journey(running, arrival, free_since.max(arrival.intended));
         true
     }
 
@@ -69,10 +69,10 @@ impl Worker {
     pub(super) fn start_journey(&mut self, key: SlabKey, arrival: Arrival, ready_since: Duration) {
         self.in_flight += 1;
         self.due_count += 1;
-        let calls = self.journeys.clone();
-        if let Some(flight) = self.running.get_mut(key) {
-            let route = &calls[flight.journey_index];
-            flight.restart(arrival, ready_since, (route.own_step_count, route.repeats.len()));
+        let journeys = self.journeys.clone();
+        if let Some(running) = self.running.get_mut(key) {
+            let prepared_journey = &journeys[running.journey_index];
+            running.restart(arrival, ready_since, (prepared_journey.own_step_count, prepared_journey.repeats.len()));
         }
         self.restore_values(key);
         self.enter_step(key, arrival.intended);
@@ -80,34 +80,34 @@ impl Worker {
 
     /// Comes to a step that is due when its pause is over.
     pub(super) fn enter_step(&mut self, key: SlabKey, from: Duration) {
-        let calls = self.journeys.clone();
-        let Some(flight) = self.running.get_mut(key) else { return };
-        let route = &calls[flight.journey_index];
-        let step = &route.steps[flight.step].step;
-        let pause = step.pause_duration(flight.arrival.seed, flight.step, flight.rounds.completed_rounds());
+        let journeys = self.journeys.clone();
+        let Some(running) = self.running.get_mut(key) else { return };
+        let prepared_journey = &journeys[running.journey_index];
+        let step = &prepared_journey.steps[running.step].step;
+        let pause = step.pause_duration(running.arrival.seed, running.step, running.rounds.completed_rounds());
         let pause = step.pause_until.map_or(pause, |until| until.saturating_sub(from));
-        flight.rounds.enter_step(&route.repeats, flight.step, from);
+        running.rounds.enter_step(&prepared_journey.repeats, running.step, from);
         let due = from + pause;
-        flight.times.step_due = due;
-        flight.times.step_sent = None;
-        if flight.step == 0 && flight.rounds.completed_rounds() == 0 {
+        running.times.step_due = due;
+        running.times.step_sent = None;
+        if running.step == 0 && running.rounds.completed_rounds() == 0 {
             // A pause before the first step is the user's, so nobody was expected before it was over.
-            flight.arrival.intended = due;
-            flight.times.ready_since += pause;
-            if matches!(&self.loads[flight.load_index].state, LoadState::ClosedLoop(clients) if clients.is_over(due)) {
+            running.arrival.intended = due;
+            running.times.ready_since += pause;
+            if matches!(&self.loads[running.load_index].state, LoadState::ClosedLoop(clients) if clients.is_over(due)) {
                 return self.discard_unstarted(key);
             }
         }
         if pause.is_zero() {
             return self.start_attempt(key);
         }
-        flight.step_state = StepState::Delayed;
+        running.step_state = StepState::Delayed;
         self.set_timer(self.config.start + due, Timer::Resume(key));
     }
 
     /// Goes on after a pause, a backoff or a rest.
     pub(super) fn resume(&mut self, key: SlabKey) {
-        match self.running.get(key).map(|flight| flight.step_state) {
+        match self.running.get(key).map(|running| running.step_state) {
             Some(StepState::Delayed) => self.start_attempt(key),
             Some(StepState::Idle) => self.start_next_journey(key, self.plan_time()),
             Some(StepState::Exchanging) | None => {}
@@ -119,9 +119,9 @@ impl Worker {
         // Read again: what was handled since the last look is the worker's own doing, and shows in the lag.
         self.read_clock();
         let now = self.plan_time();
-        let Some(flight) = self.running.get_mut(key) else { return };
-        flight.start_attempt();
-        let (intended, times) = (flight.arrival.intended, &mut flight.times);
+        let Some(running) = self.running.get_mut(key) else { return };
+        running.start_attempt();
+        let (intended, times) = (running.arrival.intended, &mut running.times);
         if times.step_sent.is_none() {
             let first = times.sent.is_none();
             let (due, ready) = if first { (intended, times.ready_since) } else { (times.step_due, times.step_due) };
@@ -137,13 +137,13 @@ impl Worker {
                 times.lag = late.max(times.generator_delay_unsent);
             }
         }
-        let call = &self.journeys[flight.journey_index].steps[flight.step];
-        let (timeout, waits) = (call.timeout_index, call.step.long_poll.is_some());
-        if waits {
-            flight.watching_since_unix_us.get_or_insert_with(|| self.now.unix_us());
+        let prepared = &self.journeys[running.journey_index].steps[running.step];
+        let (timeout, is_long_poll) = (prepared.timeout_index, prepared.step.long_poll.is_some());
+        if is_long_poll {
+            running.watching_since_unix_us.get_or_insert_with(|| self.now.unix_us());
         }
-        self.running.arm(key, timeout, waits, self.now);
-        match self.running.get_mut(key).and_then(|flight| flight.connection_failure.take()) {
+        self.running.arm(key, timeout, is_long_poll, self.now);
+        match self.running.get_mut(key).and_then(|running| running.connection_failure.take()) {
             Some(failure) => self.end_step(key, &StepOutcome::Failed(failure)),
             None => self.dispatch(key),
         }
@@ -163,15 +163,15 @@ impl Worker {
     }
 
     fn evaluate_response(&mut self, key: SlabKey) -> StepOutcome {
-        let calls = self.journeys.clone();
-        let Some(flight) = self.running.get_mut(key) else { return StepOutcome::Ok };
-        let call = &calls[flight.journey_index].steps[flight.step];
-        match response::classify_status(&call.step, flight.status) {
+        let journeys = self.journeys.clone();
+        let Some(running) = self.running.get_mut(key) else { return StepOutcome::Ok };
+        let prepared = &journeys[running.journey_index].steps[running.step];
+        match response::classify_status(&prepared.step, running.status) {
             StatusClass::Denied => StepOutcome::Denied,
             StatusClass::Unexpected => {
-                StepOutcome::Failed(response::unexpected_status_failure(flight.status, &flight.body.bytes))
+                StepOutcome::Failed(response::unexpected_status_failure(running.status, &running.body.bytes))
             }
-            StatusClass::Expected => match response::is_body_denial(&call.step, &flight.body.bytes) {
+            StatusClass::Expected => match response::is_body_denial(&prepared.step, &running.body.bytes) {
                 Ok(true) => StepOutcome::Denied,
                 Ok(false) => self.process_response(key).map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok),
                 Err(failure) => StepOutcome::Failed(failure),
@@ -181,18 +181,18 @@ impl Worker {
 
     /// Takes in what an answer that is as hoped for tells.
     fn process_response(&mut self, key: SlabKey) -> Result<(), Failure> {
-        let calls = self.journeys.clone();
-        let Some(flight) = self.running.get(key) else { return Ok(()) };
-        let step = &calls[flight.journey_index].steps[flight.step].step;
+        let journeys = self.journeys.clone();
+        let Some(running) = self.running.get(key) else { return Ok(()) };
+        let step = &journeys[running.journey_index].steps[running.step].step;
         let Some(follows) = &step.sequence_check else {
             self.keep_body_values(key)?;
             return self.record_wake_delay(key);
         };
-        let seen = flight.kept.get(&follows.cursor).map(str::to_owned);
+        let seen = running.kept.get(&follows.cursor).map(str::to_owned);
         self.keep_body_values(key)?;
-        let Some(flight) = self.running.get(key) else { return Ok(()) };
-        if let (Some(seen), Some(cursor)) = (seen, flight.kept.get(&follows.cursor)) {
-            response::check_sequence(follows, &seen, cursor, &flight.body.bytes)?;
+        let Some(running) = self.running.get(key) else { return Ok(()) };
+        if let (Some(seen), Some(cursor)) = (seen, running.kept.get(&follows.cursor)) {
+            response::check_sequence(follows, &seen, cursor, &running.body.bytes)?;
         }
         self.record_wake_delay(key)
     }
@@ -200,16 +200,18 @@ impl Worker {
     /// Notes how late news came that happened while the flight watched for it. What it was told of at once may be older
     /// than its watch; what happened between two of its requests is not, and counts.
     fn record_wake_delay(&mut self, key: SlabKey) -> Result<(), Failure> {
-        let (calls, start) = (self.journeys.clone(), self.config.start);
-        let Some(flight) = self.running.get_mut(key) else { return Ok(()) };
-        let Some(waits) = &calls[flight.journey_index].steps[flight.step].step.long_poll else { return Ok(()) };
-        let (Some(head), Some(watching)) = (flight.times.step_head, flight.watching_since_unix_us) else {
+        let (journeys, start) = (self.journeys.clone(), self.config.start);
+        let Some(running) = self.running.get_mut(key) else { return Ok(()) };
+        let Some(long_poll) = &journeys[running.journey_index].steps[running.step].step.long_poll else {
+            return Ok(());
+        };
+        let (Some(head), Some(watching)) = (running.times.step_head, running.watching_since_unix_us) else {
             return Ok(());
         };
         let happened =
-            response::event_time_unix_us(waits, &flight.body.bytes)?.filter(|happened| *happened >= watching);
+            response::event_time_unix_us(long_poll, &running.body.bytes)?.filter(|happened| *happened >= watching);
         let late_us = |happened| u64::try_from((start + head).unix_us() - happened).unwrap_or(0);
-        flight.wake_delay = happened.map(|happened| {
+        running.wake_delay = happened.map(|happened| {
             let wake = Duration::from_micros(late_us(happened));
             (wake, self.pauses.paused_between(head.saturating_sub(wake), head))
         });
@@ -218,29 +220,29 @@ impl Worker {
 
     /// Keeps what the step wants of the body, and tells of work that it started.
     fn keep_body_values(&mut self, key: SlabKey) -> Result<(), Failure> {
-        let (calls, done) = (self.journeys.clone(), self.plan_time());
-        let Some(flight) = self.running.get_mut(key) else { return Ok(()) };
-        if let Some(failure) = flight.header_failure.take() {
+        let (journeys, done) = (self.journeys.clone(), self.plan_time());
+        let Some(running) = self.running.get_mut(key) else { return Ok(()) };
+        if let Some(failure) = running.header_failure.take() {
             return Err(failure);
         }
-        let call = &calls[flight.journey_index].steps[flight.step];
-        let intended = flight.arrival.intended;
-        let mut begun = Vec::new();
-        for keep in &call.step.keep {
+        let prepared = &journeys[running.journey_index].steps[running.step];
+        let intended = running.arrival.intended;
+        let mut created = Vec::new();
+        for keep in &prepared.step.keep {
             let ValueSource::Json(pointer) = &keep.source else { continue };
-            let kept = response::keep_from_body(&call.step, keep, pointer, &flight.body.bytes)?;
-            flight.kept.insert(&keep.name, &kept.text);
-            if call.step.starts_work.as_ref() == Some(&keep.name) {
-                begun = kept.items.unwrap_or_else(|| vec![kept.text]);
+            let kept = response::keep_from_body(&prepared.step, keep, pointer, &running.body.bytes)?;
+            running.kept.insert(&keep.name, &kept.text);
+            if prepared.step.starts_work.as_ref() == Some(&keep.name) {
+                created = kept.items.unwrap_or_else(|| vec![kept.text]);
             }
         }
-        if let (Some(work), Some(starts)) = (call.work_index, &call.step.starts_work) {
-            if begun.is_empty() {
+        if let (Some(work), Some(starts)) = (prepared.work_index, &prepared.step.starts_work) {
+            if created.is_empty() {
                 // Kept of the head.
-                let kept = flight.kept.values().iter().rev().find(|(name, _)| name == starts);
-                begun.extend(kept.map(|(_, id)| id.clone()));
+                let kept = running.kept.values().iter().rev().find(|(name, _)| name == starts);
+                created.extend(kept.map(|(_, id)| id.clone()));
             }
-            for id in begun {
+            for id in created {
                 self.queue_started_work(StartedWork { work_index: work, id: id.into(), intended, done });
             }
         }
@@ -251,8 +253,10 @@ impl Worker {
     pub(super) fn record_slot_wait(&mut self, due: Duration, now: Duration) {
         let since = self.pauses.recovering_since().map_or(due, |since| since.min(due));
         // It left as soon as the worker came to it again.
-        let own = self.pauses.paused_between(since, now) + self.pauses.check_interval();
-        self.accumulator.count_slot_wait(own >= now.saturating_sub(due) && own > self.pauses.check_interval());
+        let generator_delay = self.pauses.paused_between(since, now) + self.pauses.check_interval();
+        self.accumulator.count_slot_wait(
+            generator_delay >= now.saturating_sub(due) && generator_delay > self.pauses.check_interval(),
+        );
     }
 
     /// A step has ended, one way or the other.
@@ -264,58 +268,60 @@ impl Worker {
         if self.try_retry(key, outcome) {
             return;
         }
-        let calls = self.journeys.clone();
+        let journeys = self.journeys.clone();
         let now = self.plan_time();
-        let Some(flight) = self.running.get_mut(key) else { return };
-        let cut = self.loads[flight.load_index].ended_early;
-        let route = &calls[flight.journey_index];
-        let is_beside = matches!(flight.role, Role::Background { .. });
-        let times = &mut flight.times;
-        if flight.step == 0 {
+        let Some(running) = self.running.get_mut(key) else { return };
+        let ended_early = self.loads[running.load_index].ended_early;
+        let prepared_journey = &journeys[running.journey_index];
+        let is_background = matches!(running.role, Role::Background { .. });
+        let times = &mut running.times;
+        if running.step == 0 {
             times.head = times.step_head;
         }
         let sent = times.step_sent.unwrap_or(now);
-        let own = times.generator_delay_of_step(now, &self.pauses);
-        times.generator_delay += own;
-        if route.has_step_figures {
+        let generator_delay = times.generator_delay_of_step(now, &self.pauses);
+        times.generator_delay += generator_delay;
+        if prepared_journey.has_step_figures {
             let before = sent.saturating_sub(times.step_due);
-            let own_service = own.saturating_sub(before).max(self.pauses.paused_between(sent, now));
+            let own_service = generator_delay.saturating_sub(before).max(self.pauses.paused_between(sent, now));
             let sample = Sample {
-                step: Some(flight.step),
+                step: Some(running.step),
                 intended: times.step_due,
                 sent,
                 first_byte: times.step_head,
-                lag: if flight.step == 0 { times.lag } else { sent.saturating_sub(times.step_due) },
-                generator_delay: own,
+                lag: if running.step == 0 { times.lag } else { sent.saturating_sub(times.step_due) },
+                generator_delay,
                 generator_delay_service: own_service,
-                retries: flight.retries,
-                is_long_poll: route.steps[flight.step].step.long_poll.is_some(),
-                wake_delay: flight.wake_delay.map(|(wake, _)| wake),
-                generator_delay_wake: flight.wake_delay.map_or(Duration::ZERO, |(_, own)| own),
-                ..journey_sample(flight, now, outcome.class())
+                retries: running.retries,
+                is_long_poll: prepared_journey.steps[running.step].step.long_poll.is_some(),
+                wake_delay: running.wake_delay.map(|(wake, _)| wake),
+                generator_delay_wake: running.wake_delay.map_or(Duration::ZERO, |(_, generator_delay)| generator_delay),
+                ..journey_sample(running, now, outcome.class())
             };
-            self.accumulator.record_sample(flight.arrival.load_step, &sample);
+            self.accumulator.record_sample(running.arrival.load_step, &sample);
         }
-        flight.retries_before += std::mem::take(&mut flight.retries);
+        running.retries_before += std::mem::take(&mut running.retries);
         if let StepOutcome::Failed(failure) = outcome {
-            self.accumulator.record_error(flight.journey_index, flight.step, failure);
+            self.accumulator.record_error(running.journey_index, running.step, failure);
         }
-        if is_beside {
+        if is_background {
             return self.continue_loop(key, outcome);
         }
         if *outcome != StepOutcome::Ok {
             return self.end_journey(key, outcome);
         }
-        if let Some(spoilt) = flight.background_outcome.take() {
-            return self.end_journey(key, &spoilt);
+        if let Some(failed) = running.background_outcome.take() {
+            return self.end_journey(key, &failed);
         }
-        let from = flight.step;
+        let from = running.step;
         match self.next_step(key) {
             Ok(Some(step)) => {
                 self.start_background_loops(key, from);
-                let Some(flight) = self.running.get_mut(key) else { return };
-                flight.step = step;
-                if cut && matches!(self.loads[flight.load_index].state, LoadState::ClosedLoop(_) | LoadState::Held(_)) {
+                let Some(running) = self.running.get_mut(key) else { return };
+                running.step = step;
+                if ended_early
+                    && matches!(self.loads[running.load_index].state, LoadState::ClosedLoop(_) | LoadState::Held(_))
+                {
                     return self.abandon(key);
                 }
                 self.enter_step(key, now);
@@ -327,13 +333,13 @@ impl Worker {
 
     /// The step after one that went well; none where its way is over.
     pub(super) fn next_step(&mut self, key: SlabKey) -> Result<Option<usize>, Failure> {
-        let (calls, now) = (self.journeys.clone(), self.plan_time());
-        let Some(flight) = self.running.get_mut(key) else { return Ok(None) };
-        let (repeats, body) = (&calls[flight.journey_index].repeats, &flight.body.bytes);
-        let place = (flight.step, flight.end_step);
-        let next = flight.rounds.next_step(repeats, place, now, |enough| match enough {
-            EndCondition::Body(word) => response::body_matches(word, body),
-            EndCondition::Frame(said) => framing::frame_matches(said, body),
+        let (journeys, now) = (self.journeys.clone(), self.plan_time());
+        let Some(running) = self.running.get_mut(key) else { return Ok(None) };
+        let (repeats, body) = (&journeys[running.journey_index].repeats, &running.body.bytes);
+        let position = (running.step, running.end_step);
+        let next = running.rounds.next_step(repeats, position, now, |enough| match enough {
+            EndCondition::Body(matcher) => response::body_matches(matcher, body),
+            EndCondition::Frame(matcher) => framing::frame_matches(matcher, body),
         });
         let failure = match next {
             Ok(NextStep::Step(step)) => return Ok(Some(step)),
@@ -344,20 +350,20 @@ impl Worker {
             ),
             Err(failure) => failure,
         };
-        self.accumulator.record_error(flight.journey_index, flight.step, &failure);
+        self.accumulator.record_error(running.journey_index, running.step, &failure);
         Err(failure)
     }
 
     /// Sends the same request again where no answer came, or one that says to come again, and the scenario wants that.
     fn try_retry(&mut self, key: SlabKey, outcome: &StepOutcome) -> bool {
         let StepOutcome::Failed(failure) = outcome else { return false };
-        let calls = self.journeys.clone();
-        let Some(flight) = self.running.get_mut(key) else { return false };
-        let retry = calls[flight.journey_index].steps[flight.step].step.retry.as_ref();
-        let applies = |retry: &&Retry| retry.applies(failure.kind, flight.status) && flight.retries < retry.times;
+        let journeys = self.journeys.clone();
+        let Some(running) = self.running.get_mut(key) else { return false };
+        let retry = journeys[running.journey_index].steps[running.step].step.retry.as_ref();
+        let applies = |retry: &&Retry| retry.applies(failure.kind, running.status) && running.retries < retry.times;
         let Some(retry) = retry.filter(applies) else { return false };
-        flight.retries += 1;
-        flight.step_state = StepState::Delayed;
+        running.retries += 1;
+        running.step_state = StepState::Delayed;
         self.accumulator.count_retry();
         self.set_timer(self.now + retry.backoff, Timer::Resume(key));
         true
@@ -371,36 +377,36 @@ impl Worker {
     /// Writes down how an arrival has ended.
     pub(super) fn record_journey(&mut self, key: SlabKey, outcome: &StepOutcome) {
         let now = self.plan_time();
-        let Some(flight) = self.running.get(key) else { return };
-        let (leg, part, sample) =
-            (flight.load_index, flight.arrival.load_step, journey_sample(flight, now, outcome.class()));
-        self.accumulator.record_sample(part, &sample);
-        self.loads[leg].load_steps.extend_until(part, now.saturating_sub(sample.generator_delay));
+        let Some(running) = self.running.get(key) else { return };
+        let (load_index, load_step, sample) =
+            (running.load_index, running.arrival.load_step, journey_sample(running, now, outcome.class()));
+        self.accumulator.record_sample(load_step, &sample);
+        self.loads[load_index].load_steps.extend_until(load_step, now.saturating_sub(sample.generator_delay));
     }
 
     /// Gives up a journey that was begun.
     pub(super) fn abandon(&mut self, key: SlabKey) {
         self.running.disarm(key);
-        let Some(flight) = self.running.get_mut(key) else { return };
-        if flight.step_state == StepState::Idle {
+        let Some(running) = self.running.get_mut(key) else { return };
+        if running.step_state == StepState::Idle {
             return self.release(key);
         }
-        if matches!(flight.role, Role::Background { .. }) {
+        if matches!(running.role, Role::Background { .. }) {
             return self.stop_loop(key);
         }
-        let planned = flight.role != Role::OpenConnection;
-        let (journey, part, leg) = (flight.journey_index, flight.arrival.load_step, flight.load_index);
-        let link = if flight.step_state == StepState::Exchanging { flight.connection.take() } else { None };
+        let planned = running.role != Role::OpenConnection;
+        let (journey, load_step, load_index) = (running.journey_index, running.arrival.load_step, running.load_index);
+        let connection = if running.step_state == StepState::Exchanging { running.connection.take() } else { None };
         if !planned {
             // Nobody waited for it.
-        } else if flight.times.sent.is_some() {
+        } else if running.times.sent.is_some() {
             self.accumulator.count_abandoned();
         } else {
             self.accumulator.count_not_sent(journey, 1);
-            self.loads[leg].load_steps.count_not_sent(part, 1);
+            self.loads[load_index].load_steps.count_not_sent(load_step, 1);
         }
-        if let Some(link) = link {
-            self.close_connection(link);
+        if let Some(connection) = connection {
+            self.close_connection(connection);
         }
         if planned {
             self.finish_journey(key, &StepOutcome::Ok);
@@ -415,31 +421,31 @@ impl Worker {
         self.in_flight -= 1;
         self.done_count += 1;
         let free = self.woken_at.since(self.config.start);
-        let Some(flight) = self.running.get_mut(key) else { return };
-        let course = &mut self.loads[flight.load_index];
-        if flight.role == Role::OpenWithJourney {
+        let Some(running) = self.running.get_mut(key) else { return };
+        let load = &mut self.loads[running.load_index];
+        if running.role == Role::OpenWithJourney {
             return self.finish_opening_journey(key, *outcome == StepOutcome::Ok);
         }
-        if matches!(course.state, LoadState::Held(_)) {
+        if matches!(load.state, LoadState::Held(_)) {
             return self.release_held_connection(key, free);
         }
-        let once = matches!(course.state, LoadState::OpenLoop(_) | LoadState::Retained(_) | LoadState::Idle);
-        if course.spec.reconnect != Reconnect::Never || once {
-            let link = flight.connection.take();
-            let keep = course.spec.reconnect == Reconnect::Never;
-            if let Some(link) = link {
-                if keep { self.connections.put_idle(link) } else { self.close_connection(link) }
+        let once = matches!(load.state, LoadState::OpenLoop(_) | LoadState::Retained(_) | LoadState::Idle);
+        if load.spec.reconnect != Reconnect::Never || once {
+            let connection = running.connection.take();
+            let keep = load.spec.reconnect == Reconnect::Never;
+            if let Some(connection) = connection {
+                if keep { self.connections.put_idle(connection) } else { self.close_connection(connection) }
             }
         }
-        let Some(flight) = self.running.get_mut(key) else { return };
-        let course = &mut self.loads[flight.load_index];
-        match &mut course.state {
+        let Some(running) = self.running.get_mut(key) else { return };
+        let load = &mut self.loads[running.load_index];
+        match &mut load.state {
             LoadState::OpenLoop(open) => {
                 open.release_slot(free);
                 self.release(key);
             }
-            LoadState::ClosedLoop(_) if !course.closing => {
-                flight.step_state = StepState::Idle;
+            LoadState::ClosedLoop(_) if !load.closing => {
+                running.step_state = StepState::Idle;
                 match outcome {
                     // Later, so that a target that is away does not make a loop without end.
                     StepOutcome::Failed(failure) => {
@@ -460,12 +466,10 @@ impl Worker {
     /// `ready_since`, and what has passed since then is the worker's own doing.
     fn start_next_journey(&mut self, key: SlabKey, ready_since: Duration) {
         let now = self.plan_time();
-        let Some(flight) = self.running.get(key) else { return };
-        let course = &self.loads[flight.load_index];
-        let next = match &course.state {
-            LoadState::ClosedLoop(clients) if !course.closing => {
-                clients.next_journey(&course.spec, &flight.arrival, now)
-            }
+        let Some(running) = self.running.get(key) else { return };
+        let load = &self.loads[running.load_index];
+        let next = match &load.state {
+            LoadState::ClosedLoop(clients) if !load.closing => clients.next_journey(&load.spec, &running.arrival, now),
             _ => None,
         };
         match next {
@@ -476,14 +480,15 @@ impl Worker {
 
     /// A flight is over for good.
     pub(super) fn release(&mut self, key: SlabKey) {
-        let Some(flight) = self.running.get_mut(key) else { return };
-        let (leg, part, link) = (flight.load_index, flight.arrival.load_step, flight.connection.take());
+        let Some(running) = self.running.get_mut(key) else { return };
+        let (load_index, load_step, connection) =
+            (running.load_index, running.arrival.load_step, running.connection.take());
         self.running.remove(key);
-        if let Some(link) = link {
-            self.connections.put_idle(link);
+        if let Some(connection) = connection {
+            self.connections.put_idle(connection);
         }
-        self.loads[leg].load_steps.count_ended(part, &mut self.finished_steps);
-        self.report_finished_steps(leg);
+        self.loads[load_index].load_steps.count_ended(load_step, &mut self.finished_steps);
+        self.report_finished_steps(load_index);
     }
 
     /// What has not begun in a course that is over never will.
@@ -492,17 +497,17 @@ impl Worker {
             return;
         }
         for key in self.running.keys() {
-            let Some(flight) = self.running.get(key).filter(|flight| flight.load_index == at) else { continue };
-            let cut = self.loads[at].ended_early;
-            match (flight.step_state, flight.role) {
+            let Some(running) = self.running.get(key).filter(|running| running.load_index == at) else { continue };
+            let ended_early = self.loads[at].ended_early;
+            match (running.step_state, running.role) {
                 (StepState::Idle, _) => self.release(key),
                 // It ends with the journey that it runs beside.
                 (_, Role::Background { .. }) => {}
                 (_, Role::OpenConnection | Role::OpenWithJourney) => self.abandon(key),
-                (StepState::Delayed, _) if flight.times.sent.is_none() && !self.is_holding(at) => {
+                (StepState::Delayed, _) if running.times.sent.is_none() && !self.is_holding(at) => {
                     self.discard_unstarted(key)
                 }
-                (StepState::Delayed, _) if cut => self.abandon(key),
+                (StepState::Delayed, _) if ended_early => self.abandon(key),
                 (StepState::Delayed | StepState::Exchanging, _) => {}
             }
         }
@@ -520,19 +525,19 @@ impl Worker {
     }
 }
 
-fn journey_sample(flight: &RunningJourney, now: Duration, class: Class) -> Sample {
+fn journey_sample(running: &RunningJourney, now: Duration, class: Class) -> Sample {
     Sample {
-        index: flight.arrival.index,
-        journey: flight.journey_index,
+        index: running.arrival.index,
+        journey: running.journey_index,
         step: None,
-        intended: flight.arrival.intended,
-        sent: flight.times.sent.unwrap_or(now),
-        first_byte: flight.times.head,
+        intended: running.arrival.intended,
+        sent: running.times.sent.unwrap_or(now),
+        first_byte: running.times.head,
         done: now,
-        lag: flight.times.lag,
-        generator_delay: flight.times.generator_delay,
-        generator_delay_service: flight.times.generator_delay.saturating_sub(flight.times.generator_delay_unsent),
-        retries: flight.retries_before + flight.retries,
+        lag: running.times.lag,
+        generator_delay: running.times.generator_delay,
+        generator_delay_service: running.times.generator_delay.saturating_sub(running.times.generator_delay_unsent),
+        retries: running.retries_before + running.retries,
         class,
         is_long_poll: false,
         wake_delay: None,

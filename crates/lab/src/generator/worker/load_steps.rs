@@ -22,7 +22,7 @@ struct LoadStepState {
     in_flight: u64,
     not_sent: u64,
     until: Duration,
-    over: bool,
+    finished: bool,
 }
 
 /// A part that is over.
@@ -35,9 +35,9 @@ pub(super) struct FinishedLoadStep {
 }
 
 impl LoadStepState {
-    fn finish(&mut self, part: u32) -> FinishedLoadStep {
-        self.over = true;
-        FinishedLoadStep { load_step: part, not_sent: self.not_sent, until: self.until }
+    fn finish(&mut self, load_step: u32) -> FinishedLoadStep {
+        self.finished = true;
+        FinishedLoadStep { load_step, not_sent: self.not_sent, until: self.until }
     }
 }
 
@@ -48,8 +48,8 @@ impl LoadStepTracker {
     }
 
     /// Whether the part belongs to this leg.
-    pub(super) fn contains(&self, first: u32, part: u32) -> bool {
-        (first..self.end).contains(&part)
+    pub(super) fn contains(&self, first: u32, load_step: u32) -> bool {
+        (first..self.end).contains(&load_step)
     }
 
     /// The number after the last.
@@ -62,55 +62,55 @@ impl LoadStepTracker {
         self.base >= self.end
     }
 
-    fn step_mut(&mut self, part: u32) -> &mut LoadStepState {
-        let place = part.saturating_sub(self.base) as usize;
-        if self.open.len() <= place {
-            self.open.resize(place + 1, LoadStepState::default());
+    fn step_mut(&mut self, load_step: u32) -> &mut LoadStepState {
+        let index = load_step.saturating_sub(self.base) as usize;
+        if self.open.len() <= index {
+            self.open.resize(index + 1, LoadStepState::default());
         }
-        &mut self.open[place]
+        &mut self.open[index]
     }
 
     /// Something of the part is under way.
-    pub(super) fn count_started(&mut self, part: u32) {
-        self.step_mut(part).in_flight += 1;
+    pub(super) fn count_started(&mut self, load_step: u32) {
+        self.step_mut(load_step).in_flight += 1;
     }
 
     /// Arrivals of the part were due and will never be sent.
-    pub(super) fn count_not_sent(&mut self, part: u32, count: u64) {
-        self.step_mut(part).not_sent += count;
+    pub(super) fn count_not_sent(&mut self, load_step: u32, count: u64) {
+        self.step_mut(load_step).not_sent += count;
     }
 
     /// The part takes until this moment, whatever the worker itself does to it.
-    pub(super) fn extend_until(&mut self, part: u32, until: Duration) {
-        let state = self.step_mut(part);
+    pub(super) fn extend_until(&mut self, load_step: u32, until: Duration) {
+        let state = self.step_mut(load_step);
         state.until = state.until.max(until);
     }
 
     /// Something of the part has ended.
-    pub(super) fn count_ended(&mut self, part: u32, overs: &mut Vec<FinishedLoadStep>) {
-        let closed = part < self.closed_below;
-        let state = self.step_mut(part);
+    pub(super) fn count_ended(&mut self, load_step: u32, finished: &mut Vec<FinishedLoadStep>) {
+        let closed = load_step < self.closed_below;
+        let state = self.step_mut(load_step);
         state.in_flight = state.in_flight.saturating_sub(1);
-        if closed && state.in_flight == 0 && !state.over {
-            overs.push(state.finish(part));
+        if closed && state.in_flight == 0 && !state.finished {
+            finished.push(state.finish(load_step));
             self.drop_finished();
         }
     }
 
     /// Nothing is to come of the parts below `part`.
-    pub(super) fn close_below(&mut self, part: u32, overs: &mut Vec<FinishedLoadStep>) {
-        for part in self.closed_below..part.min(self.end) {
-            let state = self.step_mut(part);
-            if state.in_flight == 0 && !state.over {
-                overs.push(state.finish(part));
+    pub(super) fn close_below(&mut self, load_step: u32, finished: &mut Vec<FinishedLoadStep>) {
+        for load_step in self.closed_below..load_step.min(self.end) {
+            let state = self.step_mut(load_step);
+            if state.in_flight == 0 && !state.finished {
+                finished.push(state.finish(load_step));
             }
-            self.closed_below = part + 1;
+            self.closed_below = load_step + 1;
             self.drop_finished();
         }
     }
 
     fn drop_finished(&mut self) {
-        while self.open.front().is_some_and(|part| part.over) {
+        while self.open.front().is_some_and(|load_step| load_step.finished) {
             self.open.pop_front();
             self.base += 1;
         }
@@ -123,40 +123,40 @@ mod tests {
 
     #[test]
     fn each_part_is_over_once_when_nothing_is_to_come_and_nothing_under_way() {
-        let (mut parts, mut overs) = (LoadStepTracker::new(5, 4), Vec::new());
-        parts.count_started(5);
-        parts.count_started(5);
-        parts.count_started(6);
-        parts.close_below(6, &mut overs);
-        parts.count_ended(6, &mut overs);
-        parts.count_ended(5, &mut overs);
-        assert_eq!(overs, []);
-        parts.count_ended(5, &mut overs);
-        assert_eq!(overs, [FinishedLoadStep { load_step: 5, not_sent: 0, until: Duration::ZERO }]);
-        parts.count_not_sent(7, 3);
-        [3, 9, 5].into_iter().for_each(|s| parts.extend_until(7, Duration::from_secs(s)));
-        parts.close_below(u32::MAX, &mut overs);
+        let (mut load_steps, mut finished) = (LoadStepTracker::new(5, 4), Vec::new());
+        load_steps.count_started(5);
+        load_steps.count_started(5);
+        load_steps.count_started(6);
+        load_steps.close_below(6, &mut finished);
+        load_steps.count_ended(6, &mut finished);
+        load_steps.count_ended(5, &mut finished);
+        assert_eq!(finished, []);
+        load_steps.count_ended(5, &mut finished);
+        assert_eq!(finished, [FinishedLoadStep { load_step: 5, not_sent: 0, until: Duration::ZERO }]);
+        load_steps.count_not_sent(7, 3);
+        [3, 9, 5].into_iter().for_each(|s| load_steps.extend_until(7, Duration::from_secs(s)));
+        load_steps.close_below(u32::MAX, &mut finished);
         let rest = [(6, 0, 0), (7, 3, 9), (8, 0, 0)];
-        let rest = rest.map(|(part, not_sent, s)| FinishedLoadStep {
-            load_step: part,
+        let rest = rest.map(|(load_step, not_sent, s)| FinishedLoadStep {
+            load_step,
             not_sent,
             until: Duration::from_secs(s),
         });
-        assert_eq!(overs[1..], rest);
-        assert!(parts.is_over());
-        parts.close_below(u32::MAX, &mut overs);
-        assert_eq!(overs.len(), 4);
+        assert_eq!(finished[1..], rest);
+        assert!(load_steps.is_over());
+        load_steps.close_below(u32::MAX, &mut finished);
+        assert_eq!(finished.len(), 4);
     }
 
     #[test]
     fn a_later_part_may_be_over_first() {
-        let (mut parts, mut overs) = (LoadStepTracker::new(0, 2), Vec::new());
-        parts.count_started(0);
-        parts.count_started(1);
-        parts.close_below(2, &mut overs);
-        parts.count_ended(1, &mut overs);
-        assert_eq!((overs.last().map(|over| over.load_step), parts.is_over()), (Some(1), false));
-        parts.count_ended(0, &mut overs);
-        assert_eq!((overs.last().map(|over| over.load_step), parts.is_over()), (Some(0), true));
+        let (mut load_steps, mut finished) = (LoadStepTracker::new(0, 2), Vec::new());
+        load_steps.count_started(0);
+        load_steps.count_started(1);
+        load_steps.close_below(2, &mut finished);
+        load_steps.count_ended(1, &mut finished);
+        assert_eq!((finished.last().map(|over| over.load_step), load_steps.is_over()), (Some(1), false));
+        load_steps.count_ended(0, &mut finished);
+        assert_eq!((finished.last().map(|over| over.load_step), load_steps.is_over()), (Some(0), true));
     }
 }

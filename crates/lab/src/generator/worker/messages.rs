@@ -53,8 +53,8 @@ impl Worker {
         let nonce = self.next_nonce();
         let mut request = Vec::new();
         let codec = opening.write(nonce, &mut request);
-        if let Some(link) = self.connections.get_mut(key) {
-            (link.state, link.codec) = (ConnectionState::Upgrading, Codec::WebSocket(codec));
+        if let Some(connection) = self.connections.get_mut(key) {
+            (connection.state, connection.codec) = (ConnectionState::Upgrading, Codec::WebSocket(codec));
         }
         self.send(key, &request);
     }
@@ -65,44 +65,44 @@ impl Worker {
     }
 
     /// Sends the message in the scratch. Where nothing answers it, the step is over once the kernel has all of it.
-    pub(super) fn send_message(&mut self, link: SlabKey, word: Opcode, scratch: &mut Scratch) {
-        self.send_frame(link, word, &scratch.payload, &mut scratch.frame);
-        self.on_flushed(link);
+    pub(super) fn send_message(&mut self, connection: SlabKey, opcode: Opcode, scratch: &mut Scratch) {
+        self.send_frame(connection, opcode, &scratch.payload, &mut scratch.frame);
+        self.on_flushed(connection);
     }
 
     /// The kernel may have all that was said over a connection: where a message is that nothing answers, its step is
     /// over.
-    pub(super) fn on_flushed(&mut self, link: SlabKey) {
-        let sent = self.connections.get(link).filter(|link| self.has_sent_all(link));
-        if let Some(key) = sent.and_then(|link| link.running_journey) {
+    pub(super) fn on_flushed(&mut self, connection: SlabKey) {
+        let sent = self.connections.get(connection).filter(|connection| self.has_sent_all(connection));
+        if let Some(key) = sent.and_then(|connection| connection.running_journey) {
             // Not from here: a way of many such steps would be as deep as it is long.
             self.set_timer(self.now, Timer::MessageSent(key));
         }
     }
 
     /// Whether the step under way on a connection is a message that nothing answers, and the kernel has all of it.
-    pub(super) fn has_sent_all(&self, link: &Connection) -> bool {
-        let flight = link.running_journey.and_then(|key| self.running.get(key));
-        let Some(flight) = flight.filter(|flight| flight.step_state == StepState::Exchanging) else { return false };
-        let message = self.journeys[flight.journey_index].steps[flight.step].step.message();
-        link.state == ConnectionState::Open
-            && !link.awaits_writable
+    pub(super) fn has_sent_all(&self, connection: &Connection) -> bool {
+        let running = connection.running_journey.and_then(|key| self.running.get(key));
+        let Some(running) = running.filter(|running| running.step_state == StepState::Exchanging) else { return false };
+        let message = self.journeys[running.journey_index].steps[running.step].step.message();
+        connection.state == ConnectionState::Open
+            && !connection.awaits_writable
             && message.is_some_and(|message| message.answer_matches.is_empty())
     }
 
-    fn send_frame(&mut self, link: SlabKey, word: Opcode, payload: &[u8], frame: &mut Vec<u8>) {
+    fn send_frame(&mut self, connection: SlabKey, opcode: Opcode, payload: &[u8], frame: &mut Vec<u8>) {
         let mask = self.next_nonce() as u32;
         frame.clear();
-        if let Some(link) = self.connections.get(link) {
-            link.codec.encode_frame(word, payload, mask.to_be_bytes(), frame);
+        if let Some(connection) = self.connections.get(connection) {
+            connection.codec.encode_frame(opcode, payload, mask.to_be_bytes(), frame);
         }
-        self.send(link, frame);
+        self.send(connection, frame);
     }
 
     /// A message that nothing answers has been sent; or it ended otherwise meanwhile, and its flight has gone on.
     pub(super) fn on_message_sent(&mut self, key: SlabKey) {
-        let link = self.running.get(key).and_then(|flight| self.connections.get(flight.connection?));
-        if link.is_some_and(|link| self.has_sent_all(link)) {
+        let connection = self.running.get(key).and_then(|running| self.connections.get(running.connection?));
+        if connection.is_some_and(|connection| self.has_sent_all(connection)) {
             self.end_send_step(key);
         }
     }
@@ -110,48 +110,52 @@ impl Worker {
     /// Ends the step of a message that nothing answers.
     pub(super) fn end_send_step(&mut self, key: SlabKey) {
         let now = self.plan_time();
-        if let Some(flight) = self.running.get_mut(key) {
-            flight.times.step_head = Some(now);
+        if let Some(running) = self.running.get_mut(key) {
+            running.times.step_head = Some(now);
         }
         self.end_step(key, &StepOutcome::Ok);
     }
 
     /// Shows that somebody is there.
-    pub(super) fn send_pong(&mut self, link: SlabKey, payload: &[u8]) {
+    pub(super) fn send_pong(&mut self, connection: SlabKey, payload: &[u8]) {
         let mut frame = std::mem::take(&mut self.scratch.frame);
-        self.send_frame(link, Opcode::Pong, payload, &mut frame);
+        self.send_frame(connection, Opcode::Pong, payload, &mut frame);
         self.scratch.frame = frame;
     }
 
     /// Says that nothing more will be said.
-    pub(super) fn send_close_frame(&mut self, link: SlabKey) {
-        let open =
-            self.connections.get(link).filter(|link| link.state == ConnectionState::Open && link.unsent.is_empty());
-        if open.is_some_and(|link| matches!(link.codec, Codec::WebSocket(_))) {
+    pub(super) fn send_close_frame(&mut self, connection: SlabKey) {
+        let open = self
+            .connections
+            .get(connection)
+            .filter(|connection| connection.state == ConnectionState::Open && connection.unsent.is_empty());
+        if open.is_some_and(|connection| matches!(connection.codec, Codec::WebSocket(_))) {
             let mut frame = Vec::new();
             let mask = (self.next_nonce() as u32).to_be_bytes();
-            if let Some(link) = self.connections.get(link) {
-                link.codec.encode_frame(Opcode::Close, &[], mask, &mut frame);
+            if let Some(connection) = self.connections.get(connection) {
+                connection.codec.encode_frame(Opcode::Close, &[], mask, &mut frame);
                 // It is closed in any case.
-                let _ = crate::generator::socket::write(&link.fd, &frame);
+                let _ = crate::generator::socket::write(&connection.fd, &frame);
             }
         }
     }
 
     /// Takes a frame that has come.
-    pub(super) fn on_frame(&mut self, link: SlabKey, frame: &[u8]) {
-        let setting = self.config.clone();
-        let Some(socket) = &setting.scenario.target.socket else { return };
-        let asked = self.connections.get(link).and_then(|link| link.running_journey);
-        let asked =
-            asked.filter(|key| self.running.get(*key).is_some_and(|flight| flight.step_state == StepState::Exchanging));
+    pub(super) fn on_frame(&mut self, connection: SlabKey, frame: &[u8]) {
+        let config = self.config.clone();
+        let Some(socket) = &config.scenario.target.socket else { return };
+        let asked = self.connections.get(connection).and_then(|connection| connection.running_journey);
+        let asked = asked
+            .filter(|key| self.running.get(*key).is_some_and(|running| running.step_state == StepState::Exchanging));
         match (self.classify_frame(socket, asked, frame), asked) {
-            (Ok(FrameClass::Answer), Some(key)) => self.on_answer_frame(link, key, socket, frame),
+            (Ok(FrameClass::Answer), Some(key)) => self.on_answer_frame(connection, key, socket, frame),
             (Ok(FrameClass::Denial), Some(key)) => self.end_step(key, &StepOutcome::Denied),
             // It is the last word of its connection, whoever it was said to.
-            (Ok(FrameClass::Error), _) => self.on_connection_lost(link, error_frame_failure(socket, frame), false),
-            (Ok(FrameClass::Push | FrameClass::Answer | FrameClass::Denial), _) => self.record_push(link, frame),
-            (Err(failure), _) => self.on_connection_lost(link, failure, false),
+            (Ok(FrameClass::Error), _) => {
+                self.on_connection_lost(connection, error_frame_failure(socket, frame), false)
+            }
+            (Ok(FrameClass::Push | FrameClass::Answer | FrameClass::Denial), _) => self.record_push(connection, frame),
+            (Err(failure), _) => self.on_connection_lost(connection, failure, false),
         }
     }
 
@@ -162,12 +166,12 @@ impl Worker {
         frame: &[u8],
     ) -> Result<FrameClass, Failure> {
         let step = asked.and_then(|key| {
-            let flight = self.running.get(key)?;
-            self.journeys[flight.journey_index].steps[flight.step].step.message()
+            let running = self.running.get(key)?;
+            self.journeys[running.journey_index].steps[running.step].step.message()
         });
         if let Some(message) = step {
-            let any = |said: &[FrameMatch]| {
-                said.iter().try_fold(false, |is, said| Ok(is || framing::frame_matches(said, frame)?))
+            let any = |matcher: &[FrameMatch]| {
+                matcher.iter().try_fold(false, |is, matcher| Ok(is || framing::frame_matches(matcher, frame)?))
             };
             if any(&message.answer_matches)? {
                 return Ok(FrameClass::Answer);
@@ -183,13 +187,13 @@ impl Worker {
     }
 
     /// Takes in what the answer to a step says.
-    fn on_answer_frame(&mut self, link: SlabKey, key: SlabKey, socket: &SocketTarget, frame: &[u8]) {
+    fn on_answer_frame(&mut self, connection: SlabKey, key: SlabKey, socket: &SocketTarget, frame: &[u8]) {
         let now = self.plan_time();
-        if let Some(link) = self.connections.get_mut(link) {
-            link.has_responded = true;
+        if let Some(connection) = self.connections.get_mut(connection) {
+            connection.has_responded = true;
         }
-        if let Some(flight) = self.running.get_mut(key) {
-            flight.times.step_head = Some(now);
+        if let Some(running) = self.running.get_mut(key) {
+            running.times.step_head = Some(now);
         }
         let kept = self.keep_from_frame(key, socket, frame);
         self.remember_frame(key, frame);
@@ -198,55 +202,56 @@ impl Worker {
 
     /// Remembers an answer that says whether its step is taken again.
     fn remember_frame(&mut self, key: SlabKey, frame: &[u8]) {
-        let Some(flight) = self.running.get_mut(key) else { return };
+        let Some(running) = self.running.get_mut(key) else { return };
         let reads = |until: &RepeatEnd| matches!(until.condition, Some(EndCondition::Frame(_)));
-        let repeats = &self.journeys[flight.journey_index].repeats;
-        if repeats.iter().any(|repeat| repeat.last_step == flight.step && reads(&repeat.end)) {
-            flight.body.clear();
-            flight.body.bytes.extend_from_slice(frame);
+        let repeats = &self.journeys[running.journey_index].repeats;
+        if repeats.iter().any(|repeat| repeat.last_step == running.step && reads(&repeat.end)) {
+            running.body.clear();
+            running.body.bytes.extend_from_slice(frame);
         }
     }
 
     fn keep_from_frame(&mut self, key: SlabKey, socket: &SocketTarget, frame: &[u8]) -> Result<(), Failure> {
-        let (calls, done) = (self.journeys.clone(), self.plan_time());
-        let Some(flight) = self.running.get_mut(key) else { return Ok(()) };
-        let call = &calls[flight.journey_index].steps[flight.step];
-        let Some(message) = call.step.message() else { return Ok(()) };
-        let mut begun = None;
-        for (keep, way) in call.step.keep.iter().zip(&message.kept_paths) {
-            let value = framing::read_text(way, &socket.format, frame)?;
-            flight.kept.insert(&keep.name, &value);
-            let starts = call.step.starts_work.as_ref() == Some(&keep.name);
-            begun = begun.or(starts.then_some(value));
+        let (journeys, done) = (self.journeys.clone(), self.plan_time());
+        let Some(running) = self.running.get_mut(key) else { return Ok(()) };
+        let prepared = &journeys[running.journey_index].steps[running.step];
+        let Some(message) = prepared.step.message() else { return Ok(()) };
+        let mut created = None;
+        for (keep, path) in prepared.step.keep.iter().zip(&message.kept_paths) {
+            let value = framing::read_text(path, &socket.format, frame)?;
+            running.kept.insert(&keep.name, &value);
+            let starts = prepared.step.starts_work.as_ref() == Some(&keep.name);
+            created = created.or(starts.then_some(value));
         }
-        if let (Some(work), Some(id)) = (call.work_index, begun) {
-            let intended = flight.arrival.intended;
+        if let (Some(work), Some(id)) = (prepared.work_index, created) {
+            let intended = running.arrival.intended;
             self.queue_started_work(StartedWork { work_index: work, id: id.into(), intended, done });
         }
         Ok(())
     }
 
     /// Whether a connection belongs to a leg that is still being opened.
-    fn is_still_opening(&self, link: SlabKey) -> bool {
-        let Some(link) = self.connections.get(link) else { return false };
-        let of_flight = || self.running.get(link.running_journey?).map(|flight| flight.load_index);
-        let leg = link.held.map(|(at, _)| at).or_else(of_flight);
-        leg.is_some_and(|at| matches!(&self.loads[at].state, LoadState::Held(held) if !held.has_started_requests()))
+    fn is_still_opening(&self, connection: SlabKey) -> bool {
+        let Some(connection) = self.connections.get(connection) else { return false };
+        let of_flight = || self.running.get(connection.running_journey?).map(|running| running.load_index);
+        let load_index = connection.held.map(|(at, _)| at).or_else(of_flight);
+        load_index
+            .is_some_and(|at| matches!(&self.loads[at].state, LoadState::Held(held) if !held.has_started_requests()))
     }
 
     /// Counts a frame that nobody asked for, under the first name that fits it. How late it came counts once everybody
     /// is in.
-    fn record_push(&mut self, link: SlabKey, frame: &[u8]) {
-        let setting = self.config.clone();
-        let pushes = &setting.scenario.pushes;
+    fn record_push(&mut self, connection: SlabKey, frame: &[u8]) {
+        let config = self.config.clone();
+        let pushes = &config.scenario.pushes;
         let named = pushes.iter().position(|push| framing::has_value(&push.path, frame).unwrap_or(false));
-        let since = named.and_then(|place| pushes[place].event_time.as_ref());
-        let happened = match since.map(|way| framing::read_micros(way, frame)).transpose() {
+        let since = named.and_then(|index| pushes[index].event_time.as_ref());
+        let happened = match since.map(|path| framing::read_micros(path, frame)).transpose() {
             Ok(happened) => happened.flatten(),
-            Err(failure) => return self.on_connection_lost(link, failure, false),
+            Err(failure) => return self.on_connection_lost(connection, failure, false),
         };
         // While a crowd comes in, what it does to those who are there already is no figure of the load that follows.
-        let delay = happened.filter(|_| !self.is_still_opening(link)).map(|at| self.now.since_unix_us(at));
+        let delay = happened.filter(|_| !self.is_still_opening(connection)).map(|at| self.now.since_unix_us(at));
         let now = self.plan_time();
         let delay = delay.map(|delay| (delay, self.pauses.paused_between(now.saturating_sub(delay), now)));
         self.accumulator.advance_to(now);
@@ -255,6 +260,6 @@ impl Worker {
 }
 
 fn error_frame_failure(socket: &SocketTarget, frame: &[u8]) -> Failure {
-    let said = framing::excerpt(&socket.format, frame);
-    Failure::new(ErrorKind::Answer, format!("the service says that something is wrong: {said}"))
+    let text = framing::excerpt(&socket.format, frame);
+    Failure::new(ErrorKind::Answer, format!("the service says that something is wrong: {text}"))
 }

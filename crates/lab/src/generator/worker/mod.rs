@@ -111,38 +111,38 @@ impl Worker {
     /// # Errors
     /// No descriptors are left, or a request cannot be put together.
     pub(crate) fn new(
-        setting: Arc<GeneratorConfig>,
+        config: Arc<GeneratorConfig>,
         number: u32,
         of: u32,
-        orders: Receiver<WorkerCommand>,
+        commands: Receiver<WorkerCommand>,
         reports: UnboundedSender<WorkerReport>,
-        dials: Arc<AtomicGauges>,
+        gauges: Arc<AtomicGauges>,
     ) -> io::Result<Self> {
-        let target = &setting.scenario.target;
+        let target = &config.scenario.target;
         let shared =
-            RequestDefaults { authority: &target.url.authority, headers: &setting.headers, globals: &setting.globals };
-        let (calls, timeouts) = prepared::prepare_journeys(&setting.scenario, shared).map_err(io::Error::other)?;
+            RequestDefaults { authority: &target.url.authority, headers: &config.headers, globals: &config.globals };
+        let (journeys, timeouts) = prepared::prepare_journeys(&config.scenario, shared).map_err(io::Error::other)?;
         let now = MonotonicTime::now();
         Ok(Self {
             worker_index: number,
             worker_count: of,
-            journeys: calls.into(),
+            journeys: journeys.into(),
             poller: Poller::new()?,
-            commands: orders,
+            commands,
             reports,
-            gauges: dials,
+            gauges,
             loads: Vec::new(),
             active_loads: Vec::new(),
             running: RunningJourneys::new(&timeouts),
             connections: ConnectionPool::default(),
             connector: Connector::new(
-                resolve_endpoints(&setting).map_err(io::Error::other)?,
-                setting.source_addresses.clone(),
+                resolve_endpoints(&config).map_err(io::Error::other)?,
+                config.source_addresses.clone(),
                 number,
             ),
             timers: BinaryHeap::new(),
             lingering: VecDeque::new(),
-            accumulator: IntervalAccumulator::new(number, of, setting.writes_samples),
+            accumulator: IntervalAccumulator::new(number, of, config.writes_samples),
             started_work: Vec::new(),
             started_work_due: None,
             finished_steps: Vec::new(),
@@ -159,7 +159,7 @@ impl Worker {
             done_count: 0,
             held_count: 0,
             stop_deadline: None,
-            config: setting,
+            config,
         })
     }
 
@@ -264,8 +264,8 @@ impl Worker {
         let timer = self.timers.peek().map(|Reverse((moment, _))| *moment);
         let timeout = self.running.next_timeout().map(|(moment, _)| moment);
         let lingering = self.lingering.front().map(|(moment, _)| *moment);
-        let page = self.accumulator.next_handover().map(plan);
-        let others = [timer, timeout, lingering, page, self.started_work_due, self.stop_deadline];
+        let interval = self.accumulator.next_handover().map(plan);
+        let others = [timer, timeout, lingering, interval, self.started_work_due, self.stop_deadline];
         arrivals.chain(others.into_iter().flatten()).min()
     }
 
@@ -277,9 +277,9 @@ impl Worker {
     fn receive_commands(&mut self) {
         loop {
             match self.commands.try_recv() {
-                Ok(WorkerCommand::StartLoad(leg)) => self.start_load(leg),
-                Ok(WorkerCommand::StartRequests { part, at }) => self.start_requests(part, at),
-                Ok(WorkerCommand::EndLoadStep(part)) => self.end_load_step(part),
+                Ok(WorkerCommand::StartLoad(spec)) => self.start_load(spec),
+                Ok(WorkerCommand::StartRequests { load_step, at }) => self.start_requests(load_step, at),
+                Ok(WorkerCommand::EndLoadStep(load_step)) => self.end_load_step(load_step),
                 Ok(WorkerCommand::Stop(grace)) => self.stop(grace),
                 Err(TryRecvError::Empty) => return,
                 // Nobody is left to give orders.
@@ -288,17 +288,17 @@ impl Worker {
         }
     }
 
-    fn start_load(&mut self, leg: crate::plan::LoadSpec) {
+    fn start_load(&mut self, spec: crate::plan::LoadSpec) {
         // An order that comes too late is the lab's doing, too.
-        let (start, now) = (leg.start, self.plan_time());
+        let (start, now) = (spec.start, self.plan_time());
         if now.saturating_sub(start) >= self.pauses.check_interval()
             && let Some(pause) = self.pauses.add(start, now, self.pending_count)
         {
             self.accumulator.record_pause(pause.from, pause.to);
         }
-        let mut course = ActiveLoad::new(leg, self.worker_index, self.worker_count);
-        course.closing = self.stop_deadline.is_some();
-        self.loads.push(course);
+        let mut load = ActiveLoad::new(spec, self.worker_index, self.worker_count);
+        load.closing = self.stop_deadline.is_some();
+        self.loads.push(load);
         self.active_loads.push(self.loads.len() - 1);
         let at = self.loads.len() - 1;
         self.adopt_connections(at);
@@ -306,23 +306,23 @@ impl Worker {
         self.close_load_steps(at);
     }
 
-    fn find_load(&self, part: u32) -> Option<usize> {
+    fn find_load(&self, load_step: u32) -> Option<usize> {
         self.active_loads.iter().copied().find(|at| {
-            let course = &self.loads[*at];
-            course.load_steps.contains(course.spec.load_step, part)
+            let load = &self.loads[*at];
+            load.load_steps.contains(load.spec.load_step, load_step)
         })
     }
 
-    fn start_requests(&mut self, part: u32, at: Duration) {
-        if let Some(course) = self.find_load(part)
-            && let LoadState::Held(held) = &mut self.loads[course].state
+    fn start_requests(&mut self, load_step: u32, at: Duration) {
+        if let Some(load) = self.find_load(load_step)
+            && let LoadState::Held(held) = &mut self.loads[load].state
         {
             held.start_requests_at(at);
         }
     }
 
-    fn end_load_step(&mut self, part: u32) {
-        if let Some(at) = self.find_load(part) {
+    fn end_load_step(&mut self, load_step: u32) {
+        if let Some(at) = self.find_load(load_step) {
             self.loads[at].ended_early = true;
             self.close_load(at);
         }
@@ -331,9 +331,9 @@ impl Worker {
     /// Nothing new of a course begins any more, and what has not begun never will.
     fn close_load(&mut self, at: usize) {
         let now = self.plan_time();
-        let course = &mut self.loads[at];
-        let (journey, opening) = (course.spec.journey_index, course.spec.opening_journey_index);
-        let (journeys, openings) = course.stop_launching(now);
+        let load = &mut self.loads[at];
+        let (journey, opening) = (load.spec.journey_index, load.spec.opening_journey_index);
+        let (journeys, openings) = load.stop_launching(now);
         self.due_count += journeys + openings;
         self.done_count += journeys + openings;
         if self.pauses.recovering_since().is_some() {
@@ -389,25 +389,27 @@ impl Worker {
             self.send_intervals();
         }
         let now = self.now.since(self.config.start);
-        for over in self.finished_steps.drain(..) {
-            let own = self.loads[at].pause_impact(&over, now, (self.worker_index, self.worker_count), &self.pauses);
-            let FinishedLoadStep { load_step: part, not_sent, .. } = over;
-            let over = WorkerReport::LoadStepDone { worker: self.worker_index, part, at: now, not_sent, own };
-            let _ = self.reports.send(over);
+        for finished in self.finished_steps.drain(..) {
+            let pause_impact =
+                self.loads[at].pause_impact(&finished, now, (self.worker_index, self.worker_count), &self.pauses);
+            let FinishedLoadStep { load_step, not_sent, .. } = finished;
+            let report =
+                WorkerReport::LoadStepDone { worker: self.worker_index, load_step, at: now, not_sent, pause_impact };
+            let _ = self.reports.send(report);
         }
     }
 
     /// What a course that is over leaves behind: nothing, or the connections that stay for a later one.
     fn retire_load(&mut self, at: usize) {
         let now = self.plan_time();
-        let course = &mut self.loads[at];
-        if !course.load_steps.is_over() {
+        let load = &mut self.loads[at];
+        if !load.load_steps.is_over() {
             return;
         }
-        course.state = match std::mem::replace(&mut course.state, LoadState::Idle) {
-            LoadState::Held(held) if course.spec.leaves_open => {
+        load.state = match std::mem::replace(&mut load.state, LoadState::Idle) {
+            LoadState::Held(held) if load.spec.leaves_open => {
                 if self.stop_deadline.is_none() {
-                    self.accumulator.count_left(course.spec.load_step, held.connection_keys().count() as u64, now);
+                    self.accumulator.count_left(load.spec.load_step, held.connection_keys().count() as u64, now);
                 }
                 LoadState::Retained(held)
             }
@@ -461,8 +463,8 @@ impl Worker {
     fn end_hold(&mut self, at: usize, now: Duration) {
         let LoadState::Held(held) = &self.loads[at].state else { return };
         if let Some(end) = held.end().filter(|end| !self.loads[at].closing && *end <= now) {
-            let course = &mut self.loads[at];
-            course.load_steps.extend_until(course.spec.load_step, end);
+            let load = &mut self.loads[at];
+            load.load_steps.extend_until(load.spec.load_step, end);
             self.close_load(at);
         }
         if self.loads[at].closing {
@@ -481,13 +483,13 @@ impl Worker {
     }
 
     fn send_intervals(&mut self) {
-        while let Some(page) = self.accumulator.pop_ready() {
-            let _ = self.reports.send(WorkerReport::Interval(page));
+        while let Some(interval) = self.accumulator.pop_ready() {
+            let _ = self.reports.send(WorkerReport::Interval(interval));
         }
     }
 
-    fn queue_started_work(&mut self, begun: StartedWork) {
-        self.started_work.push(begun);
+    fn queue_started_work(&mut self, created: StartedWork) {
+        self.started_work.push(created);
         self.started_work_due.get_or_insert(self.now + STARTED_WORK_DELAY_MAX);
     }
 
@@ -517,21 +519,25 @@ impl Worker {
 }
 
 /// Where connections lead to: the target's own host first, and behind it the doors for messages.
-fn resolve_endpoints(setting: &GeneratorConfig) -> Result<Vec<Endpoint>, String> {
-    let target = &setting.scenario.target;
+fn resolve_endpoints(config: &GeneratorConfig) -> Result<Vec<Endpoint>, String> {
+    let target = &config.scenario.target;
     let trust = Trust::for_target(target);
-    let own = Endpoint::new(setting.addresses.clone(), Tls::for_host(&target.url, trust)?, EndpointProtocol::Http1);
-    let mut hosts = vec![own];
-    let doors = target.socket.iter().flat_map(|socket| &socket.endpoints);
-    for (door, addresses) in doors.zip(&setting.message_endpoints) {
-        let speech = match &door.framing {
+    let first = Endpoint::new(config.addresses.clone(), Tls::for_host(&target.url, trust)?, EndpointProtocol::Http1);
+    let mut endpoints = vec![first];
+    let message_endpoints = target.socket.iter().flat_map(|socket| &socket.endpoints);
+    for (endpoint, addresses) in message_endpoints.zip(&config.message_endpoints) {
+        let protocol = match &endpoint.framing {
             MessageFraming::LengthDelimited => EndpointProtocol::LengthDelimited,
             MessageFraming::WebSocket(path) => {
-                let path = path.render(&Scope::for_run(&setting.globals))?;
-                EndpointProtocol::WebSocket(Arc::new(upgrade_request(&door.base.authority, &path, &setting.headers)?))
+                let path = path.render(&Scope::for_run(&config.globals))?;
+                EndpointProtocol::WebSocket(Arc::new(upgrade_request(
+                    &endpoint.base.authority,
+                    &path,
+                    &config.headers,
+                )?))
             }
         };
-        hosts.push(Endpoint::new(addresses.clone(), Tls::for_host(&door.base, trust)?, speech));
+        endpoints.push(Endpoint::new(addresses.clone(), Tls::for_host(&endpoint.base, trust)?, protocol));
     }
-    Ok(hosts)
+    Ok(endpoints)
 }

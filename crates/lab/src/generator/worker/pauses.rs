@@ -109,7 +109,7 @@ impl PauseTracker {
     /// Pauses until a moment, together; those that are forgotten count as over.
     fn paused_until(&self, moment: Duration) -> Duration {
         let after = self.pauses.partition_point(|pause| pause.to <= moment);
-        let before = after.checked_sub(1).and_then(|place| self.pauses.get(place)).map(|pause| pause.sum);
+        let before = after.checked_sub(1).and_then(|index| self.pauses.get(index)).map(|pause| pause.sum);
         match (self.pauses.get(after), before) {
             (Some(pause), _) => pause.sum.saturating_sub(pause.to - pause.from.max(moment).min(pause.to)),
             (None, before) => before.unwrap_or(Duration::ZERO),

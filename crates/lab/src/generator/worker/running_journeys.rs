@@ -186,10 +186,10 @@ pub(super) struct RunningJourneys {
 }
 
 impl RunningJourney {
-    fn new(leg: usize, journey: usize, arrival: Arrival) -> Self {
+    fn new(load_index: usize, journey: usize, arrival: Arrival) -> Self {
         Self {
             arrival,
-            load_index: leg,
+            load_index,
             journey_index: journey,
             role: Role::Journey,
             held_index: 0,
@@ -217,10 +217,10 @@ impl RunningJourney {
     }
 
     /// Begins another journey in the same memory: so many steps of its own, so many repeats.
-    pub(super) fn restart(&mut self, arrival: Arrival, ready_since: Duration, (own, repeats): (usize, usize)) {
+    pub(super) fn restart(&mut self, arrival: Arrival, ready_since: Duration, (own_steps, repeats): (usize, usize)) {
         (self.arrival, self.role) = (arrival, Role::Journey);
         (self.end_step, self.background_outcome, self.watching_since_unix_us, self.connection_failure) =
-            (own, None, None, None);
+            (own_steps, None, None, None);
         self.rounds.reset(repeats);
         self.background.clear();
         (self.step, self.retries, self.retries_before, self.status) = (0, 0, 0, 0);
@@ -246,26 +246,26 @@ impl RunningJourneys {
     }
 
     /// A flight of a leg that has not begun.
-    pub(super) fn add(&mut self, leg: usize, journey: usize, arrival: Arrival) -> SlabKey {
-        let flight = match self.spare.pop() {
+    pub(super) fn add(&mut self, load_index: usize, journey: usize, arrival: Arrival) -> SlabKey {
+        let running = match self.spare.pop() {
             Some(old) => RunningJourney {
-                load_index: leg,
+                load_index,
                 journey_index: journey,
                 step_state: StepState::Idle,
                 connection: None,
                 ..old
             },
-            None => RunningJourney::new(leg, journey, arrival),
+            None => RunningJourney::new(load_index, journey, arrival),
         };
-        self.slab.insert(flight)
+        self.slab.insert(running)
     }
 
     /// Ends a flight; its memory is kept for others.
     pub(super) fn remove(&mut self, key: SlabKey) {
         self.disarm(key);
-        if let Some(mut flight) = self.slab.remove(key) {
-            flight.body.clear();
-            self.spare.push(flight);
+        if let Some(mut running) = self.slab.remove(key) {
+            running.body.clear();
+            self.spare.push(running);
         }
     }
 
@@ -308,13 +308,13 @@ impl RunningJourneys {
     }
 
     /// Starts the time of a request that is sent now.
-    pub(super) fn arm(&mut self, key: SlabKey, list: usize, waits: bool, now: MonotonicTime) {
+    pub(super) fn arm(&mut self, key: SlabKey, list: usize, long_poll: bool, now: MonotonicTime) {
         self.disarm(key);
         let TimeoutList { timeout, last, .. } = self.lists[list];
-        let Some(flight) = self.slab.get_mut(key) else { return };
-        flight.timeout =
-            Some(TimeoutNode { list, deadline: now + timeout, previous: last, next: None, is_long_poll: waits });
-        self.long_poll_count += u64::from(waits);
+        let Some(running) = self.slab.get_mut(key) else { return };
+        running.timeout =
+            Some(TimeoutNode { list, deadline: now + timeout, previous: last, next: None, is_long_poll: long_poll });
+        self.long_poll_count += u64::from(long_poll);
         self.exchanging_count += 1;
         match self.node(last) {
             Some(node) => node.next = Some(key),
@@ -325,9 +325,11 @@ impl RunningJourneys {
 
     /// Stops its time.
     pub(super) fn disarm(&mut self, key: SlabKey) {
-        let node = self.slab.get_mut(key).and_then(|flight| flight.timeout.take());
-        let Some(TimeoutNode { list, previous: before, next: after, is_long_poll: waits, .. }) = node else { return };
-        self.long_poll_count -= u64::from(waits);
+        let node = self.slab.get_mut(key).and_then(|running| running.timeout.take());
+        let Some(TimeoutNode { list, previous: before, next: after, is_long_poll: long_poll, .. }) = node else {
+            return;
+        };
+        self.long_poll_count -= u64::from(long_poll);
         self.exchanging_count -= 1;
         self.exchanged += 1;
         if let Some(node) = self.node(before) {
@@ -372,8 +374,8 @@ mod tests {
             acts in prop::collection::vec((0usize..8, 0usize..3, any::<bool>()), 0..60),
         ) {
             let timeouts = [5, 20, 30].map(Duration::from_millis);
-            let mut flights = RunningJourneys::new(&timeouts);
-            let keys: Vec<SlabKey> = (0..8).map(|_| flights.add(0, 0, arrival())).collect();
+            let mut running = RunningJourneys::new(&timeouts);
+            let keys: Vec<SlabKey> = (0..8).map(|_| running.add(0, 0, arrival())).collect();
             let mut deadlines = [None; 8];
             let mut waiting = [false; 8];
             let start = MonotonicTime::now();
@@ -381,15 +383,15 @@ mod tests {
                 let now = start + Duration::from_millis(turn as u64);
                 if arm {
                     waiting[at] = list == 1;
-                    flights.arm(keys[at], list, waiting[at], now);
+                    running.arm(keys[at], list, waiting[at], now);
                     deadlines[at] = Some(now + timeouts[list]);
                 } else {
-                    flights.disarm(keys[at]);
+                    running.disarm(keys[at]);
                     (deadlines[at], waiting[at]) = (None, false);
                 }
-                prop_assert_eq!(flights.long_poll_count(), waiting.iter().filter(|waits| **waits).count() as u64);
+                prop_assert_eq!(running.long_poll_count(), waiting.iter().filter(|long_poll| **long_poll).count() as u64);
                 let expected = deadlines.iter().flatten().min().copied();
-                prop_assert_eq!(flights.next_timeout().map(|(deadline, _)| deadline), expected);
+                prop_assert_eq!(running.next_timeout().map(|(deadline, _)| deadline), expected);
             }
         }
     }
@@ -397,35 +399,35 @@ mod tests {
     #[test]
     fn a_pause_gives_what_is_under_way_more_time_but_none_more_than_a_new_request_has() {
         let (ms, start) = (Duration::from_millis, MonotonicTime::now());
-        let mut flights = RunningJourneys::new(&[ms(50)]);
-        let keys = [0, 1, 2].map(|_| flights.add(0, 0, arrival()));
-        flights.arm(keys[0], 0, false, start);
-        flights.arm(keys[1], 0, false, start + ms(40));
+        let mut running = RunningJourneys::new(&[ms(50)]);
+        let keys = [0, 1, 2].map(|_| running.add(0, 0, arrival()));
+        running.arm(keys[0], 0, false, start);
+        running.arm(keys[1], 0, false, start + ms(40));
         // From 10 ms on for 40 ms.
-        flights.extend_timeouts(ms(40), start + ms(50));
-        flights.arm(keys[2], 0, false, start + ms(50));
+        running.extend_timeouts(ms(40), start + ms(50));
+        running.arm(keys[2], 0, false, start + ms(50));
         for (key, expected) in keys.into_iter().zip([90, 100, 100]) {
-            assert_eq!(flights.next_timeout(), Some((start + ms(expected), key)));
-            flights.disarm(key);
+            assert_eq!(running.next_timeout(), Some((start + ms(expected), key)));
+            running.disarm(key);
         }
-        assert_eq!((flights.exchanging_count(), flights.next_timeout()), (0, None));
+        assert_eq!((running.exchanging_count(), running.next_timeout()), (0, None));
     }
 
     #[test]
     fn memory_is_used_again() {
-        let mut flights = RunningJourneys::new(&[]);
-        let key = flights.add(0, 0, arrival());
-        let flight = flights.get_mut(key).unwrap();
-        flight.kept.insert("game", "first");
-        assert_eq!(flight.kept.values(), [("game".to_owned(), "first".to_owned())]);
-        flights.remove(key);
-        let key = flights.add(1, 1, arrival());
-        let flight = flights.get_mut(key).unwrap();
-        flight.restart(arrival(), Duration::ZERO, (1, 0));
-        assert_eq!((flight.load_index, flight.journey_index, flight.kept.values().len()), (1, 1, 0));
-        flight.kept.insert("id", "second");
-        flight.kept.insert("id", "third");
-        assert_eq!(flight.kept.values(), [("id".to_owned(), "third".to_owned())]);
-        assert_eq!((flight.kept.get("id"), flight.kept.get("game")), (Some("third"), None));
+        let mut running = RunningJourneys::new(&[]);
+        let key = running.add(0, 0, arrival());
+        let journey = running.get_mut(key).unwrap();
+        journey.kept.insert("game", "first");
+        assert_eq!(journey.kept.values(), [("game".to_owned(), "first".to_owned())]);
+        running.remove(key);
+        let key = running.add(1, 1, arrival());
+        let journey = running.get_mut(key).unwrap();
+        journey.restart(arrival(), Duration::ZERO, (1, 0));
+        assert_eq!((journey.load_index, journey.journey_index, journey.kept.values().len()), (1, 1, 0));
+        journey.kept.insert("id", "second");
+        journey.kept.insert("id", "third");
+        assert_eq!(journey.kept.values(), [("id".to_owned(), "third".to_owned())]);
+        assert_eq!((journey.kept.get("id"), journey.kept.get("game")), (Some("third"), None));
     }
 }

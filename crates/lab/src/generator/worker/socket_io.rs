@@ -20,8 +20,8 @@ const READS_PER_TURN: usize = 8;
 impl Worker {
     /// Handles what the poller said about a connection.
     pub(super) fn on_ready(&mut self, Ready { key, flags }: Ready) {
-        let Some(link) = self.connections.get(key) else { return };
-        match link.state {
+        let Some(connection) = self.connections.get(key) else { return };
+        match connection.state {
             ConnectionState::Connecting => self.on_connect_ready(key),
             // Nothing that still comes matters; its end does.
             ConnectionState::Lingering => self.close_connection(key),
@@ -39,16 +39,17 @@ impl Worker {
     /// Has the poller tell when a connection is there.
     pub(super) fn register_connection(&mut self, key: SlabKey) -> io::Result<()> {
         match self.connections.get(key) {
-            Some(link) => self.poller.add(&link.fd, key, EventFlags::OUT),
+            Some(connection) => self.poller.add(&connection.fd, key, EventFlags::OUT),
             None => Ok(()),
         }
     }
 
     fn on_connect_ready(&mut self, key: SlabKey) {
-        let Some(link) = self.connections.get_mut(key) else { return };
-        link.awaits_writable = false;
-        let told = socket::connect_result(&link.fd).and_then(|()| self.poller.modify(&link.fd, key, READ_INTEREST));
-        match told {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        connection.awaits_writable = false;
+        let connected = socket::connect_result(&connection.fd)
+            .and_then(|()| self.poller.modify(&connection.fd, key, READ_INTEREST));
+        match connected {
             Ok(()) => self.on_tcp_connected(key),
             Err(error) => self.on_connect_failed(key, &error),
         }
@@ -56,10 +57,10 @@ impl Worker {
 
     /// A connection has reached its host.
     fn on_tcp_connected(&mut self, key: SlabKey) {
-        let Some(to) = self.connections.get(key).map(|link| link.endpoint) else { return };
+        let Some(to) = self.connections.get(key).map(|connection| connection.endpoint) else { return };
         match self.connector.endpoint(to).tls.as_ref().map(Tls::new_connection) {
             None => self.on_transport_ready(key),
-            Some(Ok(connection)) => self.start_tls_handshake(key, connection),
+            Some(Ok(session)) => self.start_tls_handshake(key, session),
             Some(Err(error)) => {
                 self.on_connection_lost(key, Failure::new(ErrorKind::Connect, format!("TLS: {error}")), true)
             }
@@ -68,22 +69,22 @@ impl Worker {
 
     /// Hands bytes to the kernel; what it has no room for follows when it has.
     pub(super) fn send(&mut self, key: SlabKey, bytes: &[u8]) {
-        let Some(link) = self.connections.get_mut(key) else { return };
-        if link.tls.is_some() {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if connection.tls.is_some() {
             return self.send_encrypted(key, bytes);
         }
-        if !link.unsent.is_empty() {
+        if !connection.unsent.is_empty() {
             // Behind what the kernel has had no room for.
-            return link.unsent.extend_from_slice(bytes);
+            return connection.unsent.extend_from_slice(bytes);
         }
-        match socket::write(&link.fd, bytes) {
+        match socket::write(&connection.fd, bytes) {
             Ok(count) => {
                 self.record_sent(key, count);
                 if count < bytes.len() {
                     let mut unsent = self.connections.take_buffer();
                     unsent.extend_from_slice(&bytes[count..]);
-                    if let Some(link) = self.connections.get_mut(key) {
-                        link.unsent = unsent;
+                    if let Some(connection) = self.connections.get_mut(key) {
+                        connection.unsent = unsent;
                     }
                     self.set_write_interest(key, true);
                 }
@@ -93,14 +94,14 @@ impl Worker {
     }
 
     fn flush_unsent(&mut self, key: SlabKey) {
-        let Some(link) = self.connections.get_mut(key) else { return };
-        if link.tls.is_some() {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if connection.tls.is_some() {
             return self.flush_tls_records(key);
         }
-        match socket::write(&link.fd, &link.unsent) {
+        match socket::write(&connection.fd, &connection.unsent) {
             Ok(count) => {
-                link.unsent.drain(..count);
-                let all = link.unsent.is_empty();
+                connection.unsent.drain(..count);
+                let all = connection.unsent.is_empty();
                 self.record_sent(key, count);
                 if all {
                     self.set_write_interest(key, false);
@@ -112,20 +113,20 @@ impl Worker {
 
     pub(super) fn record_sent(&mut self, key: SlabKey, count: usize) {
         self.accumulator.count_sent_bytes(count);
-        let flight = self.connections.get(key).and_then(|link| link.running_journey);
-        if let Some(flight) = flight.and_then(|flight| self.running.get_mut(flight)) {
-            flight.has_written |= count > 0;
+        let running = self.connections.get(key).and_then(|connection| connection.running_journey);
+        if let Some(running) = running.and_then(|running| self.running.get_mut(running)) {
+            running.has_written |= count > 0;
         }
     }
 
     pub(super) fn set_write_interest(&mut self, key: SlabKey, wanted: bool) {
-        let Some(link) = self.connections.get_mut(key) else { return };
-        if link.awaits_writable == wanted {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        if connection.awaits_writable == wanted {
             return;
         }
-        link.awaits_writable = wanted;
+        connection.awaits_writable = wanted;
         let interest = if wanted { READ_INTEREST | EventFlags::OUT } else { READ_INTEREST };
-        if let Err(error) = self.poller.modify(&link.fd, key, interest) {
+        if let Err(error) = self.poller.modify(&connection.fd, key, interest) {
             return self.on_connection_lost(key, io_failure(&error), true);
         }
         if !wanted {
@@ -137,8 +138,8 @@ impl Worker {
     fn read_ready(&mut self, key: SlabKey, hung_up: bool) {
         let mut buffer = std::mem::take(&mut self.read_buffer);
         for _ in 0..READS_PER_TURN {
-            let Some(link) = self.connections.get(key) else { break };
-            let (read, is_tls) = (socket::read(&link.fd, &mut buffer), link.tls.is_some());
+            let Some(connection) = self.connections.get(key) else { break };
+            let (read, is_tls) = (socket::read(&connection.fd, &mut buffer), connection.tls.is_some());
             self.read_clock();
             match read {
                 Ok(None) => break,
@@ -179,6 +180,6 @@ fn errno_failure(error: Errno) -> Failure {
 
 /// A connection that failed. Writing into one that the other side has closed in order is no more than that.
 pub(super) fn io_failure(error: &io::Error) -> Failure {
-    let trouble = if error.kind() == io::ErrorKind::BrokenPipe { ErrorKind::Closed } else { ErrorKind::Reset };
-    Failure::new(trouble, error.to_string())
+    let kind = if error.kind() == io::ErrorKind::BrokenPipe { ErrorKind::Closed } else { ErrorKind::Reset };
+    Failure::new(kind, error.to_string())
 }

@@ -65,7 +65,7 @@ fn worker(
 ) -> (Worker, mpsc::Sender<WorkerCommand>, UnboundedReceiver<WorkerReport>) {
     let text = SCENARIO.replace("50ms", timeout);
     let scenario = Scenario::read(&Document::parse(&text).unwrap()).unwrap_or_else(|wrong| panic!("{wrong}"));
-    let setting = GeneratorConfig {
+    let config = GeneratorConfig {
         scenario: Arc::new(scenario),
         addresses: vec![address],
         message_endpoints: Vec::new(),
@@ -80,13 +80,13 @@ fn worker(
         segment: Segment::whole(1),
         processes: None,
     };
-    let ((orders, inbox), (reports, told)) = (mpsc::channel(), tokio::sync::mpsc::unbounded_channel());
-    (Worker::new(Arc::new(setting), 0, 1, inbox, reports, Arc::default()).unwrap(), orders, told)
+    let ((commands, inbox), (sender, reports)) = (mpsc::channel(), tokio::sync::mpsc::unbounded_channel());
+    (Worker::new(Arc::new(config), 0, 1, inbox, sender, Arc::default()).unwrap(), commands, reports)
 }
 
 /// Turns until nothing is left to do.
-fn drive(worker: &mut Worker, orders: &mpsc::Sender<WorkerCommand>, schedule: Schedule) {
-    orders.send(WorkerCommand::StartLoad(LoadSpec::sole(schedule))).unwrap();
+fn drive(worker: &mut Worker, commands: &mpsc::Sender<WorkerCommand>, schedule: Schedule) {
+    commands.send(WorkerCommand::StartLoad(LoadSpec::sole(schedule))).unwrap();
     worker.waker().wake();
     while worker.loads.is_empty() || !worker.active_loads.is_empty() {
         worker.turn().unwrap();
@@ -95,8 +95,8 @@ fn drive(worker: &mut Worker, orders: &mpsc::Sender<WorkerCommand>, schedule: Sc
 
 #[test]
 fn an_idle_connection_is_a_descriptor_and_a_few_numbers() {
-    let (mut worker, orders, _told) = worker(target(), "30s");
-    drive(&mut worker, &orders, Schedule::ClosedLoop { clients: 50, each: PerClientLimit::Requests(6) });
+    let (mut worker, commands, _reports) = worker(target(), "30s");
+    drive(&mut worker, &commands, Schedule::ClosedLoop { clients: 50, each: PerClientLimit::Requests(6) });
     assert_eq!((worker.done_count, worker.connections.len()), (300, 50));
     // Nothing of the answers, each of which came byte by byte, is left.
     let each = worker.connections.own_bytes() / 50 + HeldConnections::HELD_CONNECTION_BYTES;
@@ -106,7 +106,7 @@ fn an_idle_connection_is_a_descriptor_and_a_few_numbers() {
 /// A worker whose first request is with the target, which is the test itself.
 struct Stopped {
     worker: Worker,
-    told: UnboundedReceiver<WorkerReport>,
+    reports: UnboundedReceiver<WorkerReport>,
     target: TcpStream,
     _orders: mpsc::Sender<WorkerCommand>,
 }
@@ -114,8 +114,8 @@ struct Stopped {
 impl Stopped {
     fn after_one_request(schedule: Schedule) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (mut worker, orders, told) = worker(listener.local_addr().unwrap(), "50ms");
-        orders.send(WorkerCommand::StartLoad(LoadSpec { in_flight_max: 1, ..LoadSpec::sole(schedule) })).unwrap();
+        let (mut worker, commands, reports) = worker(listener.local_addr().unwrap(), "50ms");
+        commands.send(WorkerCommand::StartLoad(LoadSpec { in_flight_max: 1, ..LoadSpec::sole(schedule) })).unwrap();
         worker.waker().wake();
         while worker.connections.len() == 0 {
             worker.turn().unwrap();
@@ -126,7 +126,7 @@ impl Stopped {
         while target.read(&mut request).is_err() {
             worker.turn().unwrap();
         }
-        Self { worker, told, target, _orders: orders }
+        Self { worker, reports, target, _orders: commands }
     }
 
     fn answer(&mut self) {
@@ -149,17 +149,17 @@ impl Stopped {
         self.worker.handle(events);
     }
 
-    /// All that was told, on one page.
-    fn page(mut self) -> crate::record::Interval {
+    /// All that was reports, on one page.
+    fn interval(mut self) -> crate::record::Interval {
         self.worker.accumulator.flush();
         self.worker.send_intervals();
         let mut all = crate::record::Interval::default();
-        while let Ok(report) = self.told.try_recv() {
-            let WorkerReport::Interval(page) = report else { continue };
-            all.ops.extend(page.ops);
-            all.pauses.extend(page.pauses);
-            all.waited_behind_pauses += page.waited_behind_pauses;
-            all.waited_for_slot += page.waited_for_slot;
+        while let Ok(report) = self.reports.try_recv() {
+            let WorkerReport::Interval(interval) = report else { continue };
+            all.ops.extend(interval.ops);
+            all.pauses.extend(interval.pauses);
+            all.waited_behind_pauses += interval.waited_behind_pauses;
+            all.waited_for_slot += interval.waited_for_slot;
         }
         all
     }
@@ -173,12 +173,14 @@ fn an_answer_that_is_read_after_a_stop_within_a_turn_was_not_slow() {
     stopped.answer();
     stopped.stop_after_waking(1);
     assert_eq!(stopped.worker.done_count, 1);
-    let page = stopped.page();
-    let [cell] = &page.ops[..] else { panic!("{page:?}") };
-    let own =
-        cell.generator_delays.as_ref().unwrap_or_else(|| panic!("nothing of {} us was its own", cell.latency_us.max()));
-    assert!(u128::from(own.latency.measured_us.max()) >= STOPPED.as_micros());
-    assert!(u128::from(own.latency.corrected_us.max()) < STOPPED.as_micros());
+    let interval = stopped.interval();
+    let [stats] = &interval.ops[..] else { panic!("{interval:?}") };
+    let delays = stats
+        .generator_delays
+        .as_ref()
+        .unwrap_or_else(|| panic!("nothing of {} us was its own", stats.latency_us.max()));
+    assert!(u128::from(delays.latency.measured_us.max()) >= STOPPED.as_micros());
+    assert!(u128::from(delays.latency.corrected_us.max()) < STOPPED.as_micros());
 }
 
 #[test]
@@ -187,8 +189,8 @@ fn a_stop_within_a_turn_is_no_timeout() {
     stopped.stop_after_waking(0);
     stopped.answer();
     stopped.turn_until(|worker| worker.done_count == 1);
-    let page = stopped.page();
-    assert_eq!(page.ops.iter().map(|cell| (cell.ok, cell.errors)).collect::<Vec<_>>(), [(1, 0)]);
+    let interval = stopped.interval();
+    assert_eq!(interval.ops.iter().map(|stats| (stats.ok, stats.errors)).collect::<Vec<_>>(), [(1, 0)]);
 }
 
 /// 1,000 arrivals a second with one place in flight, and a stop: what was due in it waits behind it.
@@ -202,17 +204,17 @@ fn check_behind(stop: impl Fn(&mut Stopped)) {
     stop(&mut stopped);
     assert!(stopped.worker.pauses.recovering_since().is_some(), "what it held up is not made up for");
     for _ in 0..STOPPED.as_millis() {
-        let over = stopped.worker.done_count + 1;
+        let finished = stopped.worker.done_count + 1;
         stopped.answer();
-        stopped.turn_until(|worker| worker.done_count == over);
+        stopped.turn_until(|worker| worker.done_count == finished);
     }
     // What was due before it waited for the target.
-    let page = stopped.page();
+    let interval = stopped.interval();
     assert!(
-        page.waited_behind_pauses >= 50,
+        interval.waited_behind_pauses >= 50,
         "{} of {}",
-        page.waited_behind_pauses,
-        page.waited_behind_pauses + page.waited_for_slot
+        interval.waited_behind_pauses,
+        interval.waited_behind_pauses + interval.waited_for_slot
     );
 }
 

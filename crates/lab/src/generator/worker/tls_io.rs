@@ -43,17 +43,17 @@ enum TlsRead {
 
 impl Worker {
     /// A connection has reached the host: the handshake begins.
-    pub(super) fn start_tls_handshake(&mut self, key: SlabKey, connection: ClientConnection) {
-        if let Some(link) = self.connections.get_mut(key) {
-            link.state = ConnectionState::TlsHandshake;
-            link.tls = Some(Box::new(connection));
+    pub(super) fn start_tls_handshake(&mut self, key: SlabKey, session: ClientConnection) {
+        if let Some(connection) = self.connections.get_mut(key) {
+            connection.state = ConnectionState::TlsHandshake;
+            connection.tls = Some(Box::new(session));
         }
         self.flush_tls_records(key);
     }
 
     /// Wraps bytes and hands them to the kernel.
     pub(super) fn send_encrypted(&mut self, key: SlabKey, bytes: &[u8]) {
-        let Some(tls) = self.connections.get_mut(key).and_then(|link| link.tls.as_mut()) else { return };
+        let Some(tls) = self.connections.get_mut(key).and_then(|connection| connection.tls.as_mut()) else { return };
         match tls.writer().write_all(bytes) {
             Ok(()) => self.flush_tls_records(key),
             Err(error) => self.on_connection_lost(key, io_failure(&error), true),
@@ -63,9 +63,9 @@ impl Worker {
     /// Hands to the kernel what TLS has to say; what it has no room for follows when it has.
     pub(super) fn flush_tls_records(&mut self, key: SlabKey) {
         loop {
-            let Some(link) = self.connections.get_mut(key) else { return };
-            let Some(tls) = link.tls.as_mut().filter(|tls| tls.wants_write()) else { break };
-            match tls.write_tls(&mut RecordSink(&link.fd)) {
+            let Some(connection) = self.connections.get_mut(key) else { return };
+            let Some(tls) = connection.tls.as_mut().filter(|tls| tls.wants_write()) else { break };
+            match tls.write_tls(&mut RecordSink(&connection.fd)) {
                 Ok(count) => self.record_sent(key, count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return self.set_write_interest(key, true),
                 Err(error) => return self.on_connection_lost(key, io_failure(&error), true),
@@ -101,8 +101,9 @@ impl Worker {
 
     /// Takes some of the bytes, and gives plain ones where any are complete.
     fn read_plaintext(&mut self, key: SlabKey, bytes: &mut &[u8], plain: &mut [u8]) -> TlsRead {
-        let link = self.connections.get_mut(key);
-        let Some((tls, phase)) = link.and_then(|link| Some((link.tls.as_mut()?, link.state))) else {
+        let connection = self.connections.get_mut(key);
+        let Some((tls, phase)) = connection.and_then(|connection| Some((connection.tls.as_mut()?, connection.state)))
+        else {
             *bytes = &[];
             return TlsRead::Nothing;
         };
@@ -116,8 +117,8 @@ impl Worker {
             return TlsRead::Nothing;
         }
         let shaking = phase == ConnectionState::TlsHandshake;
-        let trouble = if shaking { ErrorKind::Connect } else { ErrorKind::Reset };
-        let broken = |message: String| TlsRead::Failed(Failure::new(trouble, format!("TLS: {message}")));
+        let kind = if shaking { ErrorKind::Connect } else { ErrorKind::Reset };
+        let broken = |message: String| TlsRead::Failed(Failure::new(kind, format!("TLS: {message}")));
         if let Err(error) = tls.read_tls(bytes) {
             return broken(error.to_string());
         }
@@ -135,18 +136,18 @@ impl Worker {
 
     /// Sends what TLS still has to say, without waiting for room.
     pub(super) fn try_flush_tls(&mut self, key: SlabKey) {
-        if let Some(link) = self.connections.get_mut(key)
-            && let Some(tls) = &mut link.tls
+        if let Some(connection) = self.connections.get_mut(key)
+            && let Some(tls) = &mut connection.tls
         {
-            let _ = tls.write_tls(&mut RecordSink(&link.fd));
+            let _ = tls.write_tls(&mut RecordSink(&connection.fd));
         }
     }
 
     /// Tells the other side that nothing more will be said.
     pub(super) fn send_close(&mut self, key: SlabKey) {
         self.send_close_frame(key);
-        let open = self.connections.get_mut(key).filter(|link| link.state == ConnectionState::Open);
-        if let Some(tls) = open.and_then(|link| link.tls.as_mut()) {
+        let open = self.connections.get_mut(key).filter(|connection| connection.state == ConnectionState::Open);
+        if let Some(tls) = open.and_then(|connection| connection.tls.as_mut()) {
             tls.send_close_notify();
             self.try_flush_tls(key);
         }

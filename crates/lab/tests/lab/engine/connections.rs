@@ -11,7 +11,7 @@ use lab::scenario::Reconnect;
 use super::{
     Harness, HarnessResults, UNUSED_ADDRESS, burst, clients, generator_config, load_spec, run_load, scenario, visit,
 };
-use crate::scripted_server::{Latch, ReceivedRequest, ResponseAction, ScriptedServer, answer, ok};
+use crate::scripted_server::{Latch, ReceivedRequest, ResponseAction, ScriptedServer, ok, response};
 
 const POST: &str = "[[journey.step]]\nrequest = \"POST /\"";
 
@@ -22,18 +22,18 @@ fn one_client(
     script: impl Fn(&ReceivedRequest) -> Vec<ResponseAction> + Send + Sync + 'static,
 ) -> (HarnessResults, u64, u64) {
     let target = ScriptedServer::start(script);
-    let said = run_load(scenario(steps), &target, load_spec(clients(1, requests), 1), 1);
-    (said, target.connections(), target.requests())
+    let results = run_load(scenario(steps), &target, load_spec(clients(1, requests), 1), 1);
+    (results, target.connections(), target.requests())
 }
 
 const GET: &str = "[[journey.step]]\nrequest = \"GET /\"";
 
 /// Three answers of one kind over as many connections as expected.
 #[track_caller]
-fn check(acts: &[ResponseAction], connections: u64) {
-    let script = acts.to_vec();
-    let (said, opened, requests) = one_client(GET, 3, move |_| script.clone());
-    assert_eq!((said.counts(), opened, requests), ((3, 0, 0), connections, 3), "{acts:?} {:?}", said.errors());
+fn check(actions: &[ResponseAction], connections: u64) {
+    let script = actions.to_vec();
+    let (results, opened, requests) = one_client(GET, 3, move |_| script.clone());
+    assert_eq!((results.counts(), opened, requests), ((3, 0, 0), connections, 3), "{actions:?} {:?}", results.errors());
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn odd_answers_are_answers() {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x\r\nok\r\n0\r\nTrailer: 1\r\n\r\n";
     check(&[ResponseAction::Write(text(chunked))], 1);
     check(&[ResponseAction::WriteByteByByte(text(chunked))], 1);
-    check(&[ResponseAction::WriteByteByByte(answer(200, "hello"))], 1);
+    check(&[ResponseAction::WriteByteByByte(response(200, "hello"))], 1);
     let interim = "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
     check(&[ResponseAction::Write(text(interim))], 1);
     check(&[ResponseAction::WriteByteByByte(text(interim))], 1);
@@ -56,26 +56,26 @@ fn odd_answers_are_answers() {
     // A server that says so and keeps the connection all the same is taken at its word.
     check(&[ResponseAction::Write(text(closing))], 3);
     check(&[ResponseAction::Write(text("HTTP/1.1 200 OK\r\n\r\nuntil the end")), ResponseAction::Close], 3);
-    check(&[ResponseAction::Write(answer(200, &"x".repeat(3_000_000)))], 1);
+    check(&[ResponseAction::Write(response(200, &"x".repeat(3_000_000)))], 1);
     // Empty lines behind an answer cost the connection, not the answer.
-    check(&[ResponseAction::Write([answer(200, "ok"), b"\r\n".to_vec()].concat())], 3);
+    check(&[ResponseAction::Write([response(200, "ok"), b"\r\n".to_vec()].concat())], 3);
 }
 
 #[test]
 fn the_answer_to_a_head_has_no_body() {
     let steps = "[[journey.step]]\nrequest = \"HEAD /\"";
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n".to_vec();
-    let (said, connections, _) = one_client(steps, 3, move |_| vec![ResponseAction::Write(head.clone())]);
-    assert_eq!((said.counts(), connections), ((3, 0, 0), 1));
+    let (results, connections, _) = one_client(steps, 3, move |_| vec![ResponseAction::Write(head.clone())]);
+    assert_eq!((results.counts(), connections), ((3, 0, 0), 1));
 }
 
 /// Errors of the first of three requests.
 #[track_caller]
-fn check_failure(acts: &[ResponseAction], trouble: ErrorKind, message: &str) {
-    let script = acts.to_vec();
-    let (said, ..) = one_client(POST, 3, move |asked| if asked.number == 0 { script.clone() } else { ok() });
-    assert_eq!(said.counts(), (2, 0, 1), "{acts:?}");
-    assert_eq!(said.errors(), [(0, trouble, 1, message)], "{acts:?}");
+fn check_failure(actions: &[ResponseAction], kind: ErrorKind, message: &str) {
+    let script = actions.to_vec();
+    let (results, ..) = one_client(POST, 3, move |request| if request.number == 0 { script.clone() } else { ok() });
+    assert_eq!(results.counts(), (2, 0, 1), "{actions:?}");
+    assert_eq!(results.errors(), [(0, kind, 1, message)], "{actions:?}");
 }
 
 #[test]
@@ -105,11 +105,11 @@ fn what_goes_wrong_is_told_apart() {
     let long = "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n";
     check_failure(&[text(long)], ErrorKind::PictureError, "an answer of more than 16777216 bytes");
     check_failure(
-        &[ResponseAction::Write(answer(500, "{\"code\":\n \"internal\"}"))],
+        &[ResponseAction::Write(response(500, "{\"code\":\n \"internal\"}"))],
         ErrorKind::Status(500),
         "500: {\"code\": \"internal\"}",
     );
-    check_failure(&[ResponseAction::Write(answer(404, ""))], ErrorKind::Status(404), "404: (empty body)");
+    check_failure(&[ResponseAction::Write(response(404, ""))], ErrorKind::Status(404), "404: (empty body)");
     check_failure(
         &[text("SSH-2.0-OpenSSH\r\n\r\n")],
         ErrorKind::Malformed,
@@ -117,9 +117,9 @@ fn what_goes_wrong_is_told_apart() {
     );
     let chunk = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nx\r\nok\r\n0\r\n\r\n";
     check_failure(&[text(chunk)], ErrorKind::BadChunk, "not the size of a chunk: \"x\"");
-    let more = [answer(200, "ok"), b"and more".to_vec()].concat();
+    let more = [response(200, "ok"), b"and more".to_vec()].concat();
     check_failure(&[ResponseAction::Write(more)], ErrorKind::ExcessBytes, "8 bytes behind the end of the answer");
-    let more = [answer(503, "no"), b"and more".to_vec()].concat();
+    let more = [response(503, "no"), b"and more".to_vec()].concat();
     check_failure(&[ResponseAction::Write(more)], ErrorKind::Status(503), "503: no");
 }
 
@@ -128,12 +128,12 @@ fn what_goes_wrong_is_told_apart() {
 fn check_timeout(before: &str, awaited: Awaited, message: &str) {
     let (gate, before) = (Arc::new(Latch::default()), before.as_bytes().to_vec());
     let steps = "[[journey.step]]\nrequest = \"POST /\"\ntimeout = \"700ms\"";
-    let (said, ..) = one_client(steps, 3, move |asked| match asked.number {
+    let (results, ..) = one_client(steps, 3, move |request| match request.number {
         1 => vec![ResponseAction::Write(before.clone()), ResponseAction::Wait(gate.clone())],
         _ => ok(),
     });
-    assert_eq!(said.errors(), [(0, ErrorKind::Timeout(awaited), 1, message)]);
-    let classes: Vec<String> = said.rows().iter().map(|row| row.last().unwrap().clone()).collect();
+    assert_eq!(results.errors(), [(0, ErrorKind::Timeout(awaited), 1, message)]);
+    let classes: Vec<String> = results.rows().iter().map(|row| row.last().unwrap().clone()).collect();
     assert_eq!(classes, ["ok", &ErrorKind::Timeout(awaited).to_string(), "ok"]);
 }
 
@@ -154,8 +154,8 @@ fn no_connection_in_time_is_told() {
     let filling: Vec<_> =
         (0..2).map(|_| std::net::TcpStream::connect_timeout(&address, Duration::from_millis(200))).collect();
     let scenario = scenario("[[journey.step]]\nrequest = \"GET /\"\ntimeout = \"300ms\"");
-    let said = Harness::start(generator_config(scenario, address), vec![load_spec(burst(1), 1)], 1).run_to_end();
-    assert_eq!(said.errors(), [(0, ErrorKind::Timeout(Awaited::Connect), 1, "no connection within 300ms")]);
+    let results = Harness::start(generator_config(scenario, address), vec![load_spec(burst(1), 1)], 1).run_to_end();
+    assert_eq!(results.errors(), [(0, ErrorKind::Timeout(Awaited::Connect), 1, "no connection within 300ms")]);
     drop(filling);
 }
 
@@ -163,23 +163,23 @@ fn no_connection_in_time_is_told() {
 fn what_hangs_runs_out_of_time_and_the_next_one_has_a_new_connection() {
     let gate = Arc::new(Latch::default());
     let steps = "[[journey.step]]\nrequest = \"POST /\"\ntimeout = \"700ms\"";
-    let (said, connections, _) =
+    let (results, connections, _) =
         one_client(
             steps,
             3,
-            move |asked| if asked.number == 1 { vec![ResponseAction::Wait(gate.clone())] } else { ok() },
+            move |request| if request.number == 1 { vec![ResponseAction::Wait(gate.clone())] } else { ok() },
         );
-    assert_eq!((said.counts(), connections), ((2, 0, 1), 2));
-    assert_eq!(said.errors(), [(0, ErrorKind::Timeout(Awaited::FirstByte), 1, "no answer within 700ms")]);
+    assert_eq!((results.counts(), connections), ((2, 0, 1), 2));
+    assert_eq!(results.errors(), [(0, ErrorKind::Timeout(Awaited::FirstByte), 1, "no answer within 700ms")]);
 }
 
 #[test]
 fn nobody_listening_is_an_error_of_its_kind() {
     let address: SocketAddr = UNUSED_ADDRESS.parse().unwrap();
-    let said = Harness::start(generator_config(visit(), address), vec![load_spec(burst(3), 2)], 1).run_to_end();
-    assert_eq!(said.counts(), (0, 0, 3));
+    let results = Harness::start(generator_config(visit(), address), vec![load_spec(burst(3), 2)], 1).run_to_end();
+    assert_eq!(results.counts(), (0, 0, 3));
     let message = format!("{address}: Connection refused (os error 111)");
-    assert_eq!(said.errors(), [(0, ErrorKind::Connect, 3, message.as_str())]);
+    assert_eq!(results.errors(), [(0, ErrorKind::Connect, 3, message.as_str())]);
 }
 
 #[test]
@@ -187,8 +187,8 @@ fn the_next_address_is_tried_when_one_refuses() {
     let target = ScriptedServer::start(|_| ok());
     let mut two = generator_config(visit(), UNUSED_ADDRESS.parse().unwrap());
     two.addresses.push(target.address);
-    let said = Harness::start(two, vec![load_spec(burst(20), 4)], 1).run_to_end();
-    assert_eq!((said.counts(), target.connections()), ((20, 0, 0), 4));
+    let results = Harness::start(two, vec![load_spec(burst(20), 4)], 1).run_to_end();
+    assert_eq!((results.counts(), target.connections()), ((20, 0, 0), 4));
 }
 
 #[test]
@@ -196,8 +196,8 @@ fn connections_come_from_every_source_address() {
     let target = ScriptedServer::start(|_| ok());
     let mut from_three = generator_config(visit(), target.address);
     from_three.source_addresses = (2..5).map(|last| std::net::IpAddr::from([127, 0, 0, last])).collect();
-    let said = Harness::start(from_three, vec![load_spec(clients(6, 1), 1)], 2).run_to_end();
-    assert_eq!(said.counts(), (6, 0, 0));
+    let results = Harness::start(from_three, vec![load_spec(clients(6, 1), 1)], 2).run_to_end();
+    assert_eq!(results.counts(), (6, 0, 0));
     let mut sources = target.peers();
     sources.sort_unstable();
     let expected = [2, 2, 3, 3, 4, 4].map(|last| std::net::IpAddr::from([127, 0, 0, last]));
@@ -205,16 +205,16 @@ fn connections_come_from_every_source_address() {
 }
 
 /// A target that closes each connection after its answer, without a word.
-fn closes_idle(asked: &ReceivedRequest) -> Vec<ResponseAction> {
-    let _ = asked;
-    vec![ResponseAction::Write(answer(200, "ok")), ResponseAction::Close]
+fn closes_idle(request: &ReceivedRequest) -> Vec<ResponseAction> {
+    let _ = request;
+    vec![ResponseAction::Write(response(200, "ok")), ResponseAction::Close]
 }
 
 #[test]
 fn an_idle_connection_that_was_closed_is_nobodys_failure() {
     for steps in [GET, "[[journey.step]]\nrequest = \"POST /\"\nheaders = { idempotency-key = \"k\" }"] {
-        let (said, connections, _) = one_client(steps, 20, closes_idle);
-        assert_eq!((said.counts(), connections), ((20, 0, 0), 20), "{:?}", said.errors());
+        let (results, connections, _) = one_client(steps, 20, closes_idle);
+        assert_eq!((results.counts(), connections), ((20, 0, 0), 20), "{:?}", results.errors());
     }
 }
 
@@ -222,12 +222,12 @@ fn an_idle_connection_that_was_closed_is_nobodys_failure() {
 fn a_request_that_may_not_go_out_twice_goes_out_once() {
     // The second request of a connection is read and not answered.
     let dies = |asked: &ReceivedRequest| if asked.connection_turn == 1 { vec![ResponseAction::Close] } else { ok() };
-    let (said, connections, requests) = one_client(POST, 4, dies);
-    assert_eq!((said.counts(), connections, requests), ((2, 0, 2), 2, 4));
-    let (said, connections, requests) = one_client(GET, 4, dies);
+    let (results, connections, requests) = one_client(POST, 4, dies);
+    assert_eq!((results.counts(), connections, requests), ((2, 0, 2), 2, 4));
+    let (results, connections, requests) = one_client(GET, 4, dies);
     // Each time the first connection is lost the request comes again over a new one.
-    assert_eq!((said.counts(), connections, requests, said.retries()), ((4, 0, 0), 4, 7, 3));
-    assert_eq!(said.sum(|interval| interval.resent), 3);
+    assert_eq!((results.counts(), connections, requests, results.retries()), ((4, 0, 0), 4, 7, 3));
+    assert_eq!(results.sum(|interval| interval.resent), 3);
 }
 
 /// So many of 20 requests over connections that were kept meet this; what the lab counts: good answers, errors, requests
@@ -238,11 +238,11 @@ fn check_kept(steps: &str, fate: &ResponseAction, expected: (u64, u64, u64, u64)
     let script = move |asked: &ReceivedRequest| {
         if asked.connection_turn > 0 && asked.number % 4 == 3 { vec![fate.clone()] } else { ok() }
     };
-    let (said, _, requests) = one_client(steps, 20, script);
-    let (good, denied, errors) = said.counts();
-    let repeats = (said.sum(|interval| interval.retried), said.sum(|interval| interval.resent));
-    assert_eq!((good, errors, repeats.0, repeats.1), expected, "{:?}", said.errors());
-    assert_eq!((good + denied + errors, said.retries()), (20, repeats.0 + repeats.1));
+    let (results, _, requests) = one_client(steps, 20, script);
+    let (good, denied, errors) = results.counts();
+    let repeats = (results.sum(|interval| interval.retried), results.sum(|interval| interval.resent));
+    assert_eq!((good, errors, repeats.0, repeats.1), expected, "{:?}", results.errors());
+    assert_eq!((good + denied + errors, results.retries()), (20, repeats.0 + repeats.1));
     assert_eq!(requests, 20 + repeats.0 + repeats.1, "every request that the target saw is in the figures");
 }
 
@@ -263,13 +263,13 @@ fn no_request_is_sent_again_unless_it_should_be() {
 #[test]
 fn clients_that_reconnect() {
     let run = |reconnect: Reconnect, steps: &str| {
-        let target = ScriptedServer::start(|asked| {
-            let close = asked.head.contains("connection: close");
-            if close { vec![ResponseAction::Write(answer(200, "ok")), ResponseAction::Close] } else { ok() }
+        let target = ScriptedServer::start(|request| {
+            let close = request.head.contains("connection: close");
+            if close { vec![ResponseAction::Write(response(200, "ok")), ResponseAction::Close] } else { ok() }
         });
-        let said = run_load(scenario(steps), &target, LoadSpec { reconnect, ..load_spec(clients(2, 5), 1) }, 2);
-        assert_eq!(said.counts(), (10, 0, 0));
-        assert_eq!(said.sum(|interval| interval.connects), target.connections());
+        let results = run_load(scenario(steps), &target, LoadSpec { reconnect, ..load_spec(clients(2, 5), 1) }, 2);
+        assert_eq!(results.counts(), (10, 0, 0));
+        assert_eq!(results.sum(|interval| interval.connects), target.connections());
         target.connections()
     };
     let two =
@@ -288,10 +288,10 @@ fn a_request_that_the_kernel_has_no_room_for_follows_in_pieces() {
         generator_config(scenario("[[journey.step]]\nrequest = \"POST /\"\njson = [\"{{run.id}}\"]"), target.address);
     // More than any socket's buffers hold.
     large.globals.insert("run.id".to_owned(), "x".repeat(12_000_000));
-    let rig = Harness::start(large, vec![load_spec(burst(3), 3)], 1);
-    rig.await_gauges(|gauges| gauges.in_flight == 3);
+    let harness = Harness::start(large, vec![load_spec(burst(3), 3)], 1);
+    harness.await_gauges(|gauges| gauges.in_flight == 3);
     opened.open();
-    let said = rig.run_to_end();
-    assert_eq!((said.counts(), target.requests()), ((3, 0, 0), 3), "{:?}", said.errors());
-    assert!(target.received_requests().iter().all(|asked| asked.body.len() == 12_000_004));
+    let results = harness.run_to_end();
+    assert_eq!((results.counts(), target.requests()), ((3, 0, 0), 3), "{:?}", results.errors());
+    assert!(target.received_requests().iter().all(|request| request.body.len() == 12_000_004));
 }

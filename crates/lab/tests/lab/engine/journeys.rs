@@ -10,15 +10,15 @@ use lab::record::ErrorKind;
 use lab::scenario::PerClientLimit;
 
 use super::{Harness, UNUSED_ADDRESS, burst, clients, generator_config, load_spec, run_load, scenario, visit};
-use crate::scripted_server::{Latch, ResponseAction, ScriptedServer, answer, ok};
+use crate::scripted_server::{Latch, ResponseAction, ScriptedServer, ok, response};
 
 #[test]
 fn clients_make_exactly_the_journeys_that_they_should() {
     for workers in [1, 2, 5] {
         let target = ScriptedServer::start(|_| ok());
-        let said = run_load(visit(), &target, load_spec(clients(3, 7), 1), workers);
-        assert_eq!((said.counts(), target.connections(), target.requests()), ((21, 0, 0), 3, 21));
-        let indexes: BTreeSet<u64> = said.rows().iter().map(|row| row[1].parse().unwrap()).collect();
+        let results = run_load(visit(), &target, load_spec(clients(3, 7), 1), workers);
+        assert_eq!((results.counts(), target.connections(), target.requests()), ((21, 0, 0), 3, 21));
+        let indexes: BTreeSet<u64> = results.rows().iter().map(|row| row[1].parse().unwrap()).collect();
         assert!(indexes.into_iter().eq(0..21));
     }
 }
@@ -27,30 +27,30 @@ fn clients_make_exactly_the_journeys_that_they_should() {
 fn clients_go_on_until_they_are_cut_and_end_after_their_exchange() {
     let gate = Arc::new(Latch::default());
     let opened = gate.clone();
-    let target = ScriptedServer::start(move |asked| match asked.number {
+    let target = ScriptedServer::start(move |request| match request.number {
         0..10 => ok(),
-        _ => vec![ResponseAction::Wait(gate.clone()), ResponseAction::Write(answer(200, "ok"))],
+        _ => vec![ResponseAction::Wait(gate.clone()), ResponseAction::Write(response(200, "ok"))],
     });
     let schedule = Schedule::ClosedLoop { clients: 2, each: PerClientLimit::Duration(Duration::from_secs(3600)) };
-    let rig = Harness::start(generator_config(visit(), target.address), vec![load_spec(schedule, 1)], 1);
+    let harness = Harness::start(generator_config(visit(), target.address), vec![load_spec(schedule, 1)], 1);
     target.await_requests(12);
-    rig.worker_pool.end_load_step(0);
-    rig.worker_pool.end_load_step(0);
-    rig.await_gauges(|gauges| gauges.done == 10);
+    harness.worker_pool.end_load_step(0);
+    harness.worker_pool.end_load_step(0);
+    harness.await_gauges(|gauges| gauges.done == 10);
     opened.open();
-    let said = rig.run_to_end();
-    assert_eq!((said.counts(), target.requests()), ((12, 0, 0), 12));
+    let results = harness.run_to_end();
+    assert_eq!((results.counts(), target.requests()), ((12, 0, 0), 12));
 }
 
 #[test]
 fn a_client_that_is_refused_rests_and_tries_again() {
-    let said = Harness::start(
+    let results = Harness::start(
         generator_config(visit(), UNUSED_ADDRESS.parse().unwrap()),
         vec![load_spec(clients(2, 3), 1)],
         1,
     )
     .run_to_end();
-    assert_eq!(said.counts(), (0, 0, 6));
+    assert_eq!(results.counts(), (0, 0, 6));
 }
 
 const GAME: &str = r#"
@@ -70,34 +70,35 @@ request = "GET /games/{{game}}"
 
 #[test]
 fn what_is_kept_is_filled_in_and_what_is_started_is_told() {
-    let target = ScriptedServer::start(|asked| match asked.head.split(' ').next() {
+    let target = ScriptedServer::start(|request| match request.head.split(' ').next() {
         Some("POST") => {
-            let index: String = asked.body.chars().filter(char::is_ascii_digit).collect();
-            vec![ResponseAction::Write(answer(201, &format!("{{\"id\": \"g{index}\"}}")))]
+            let index: String = request.body.chars().filter(char::is_ascii_digit).collect();
+            vec![ResponseAction::Write(response(201, &format!("{{\"id\": \"g{index}\"}}")))]
         }
         _ => ok(),
     });
-    let said = run_load(scenario(GAME), &target, load_spec(burst(4), 2), 2);
+    let results = run_load(scenario(GAME), &target, load_spec(burst(4), 2), 2);
     assert_eq!(
-        (said.counts(), said.counts_of_step(Some(0)), said.counts_of_step(Some(1))),
+        (results.counts(), results.counts_of_step(Some(0)), results.counts_of_step(Some(1))),
         ((4, 0, 0), (4, 0, 0), (4, 0, 0))
     );
-    let ids: BTreeSet<&str> = said.started_work.iter().map(|begun| &*begun.id).collect();
+    let ids: BTreeSet<&str> = results.started_work.iter().map(|begun| &*begun.id).collect();
     assert_eq!(ids, BTreeSet::from(["g0", "g1", "g2", "g3"]));
     assert!(
-        said.started_work
+        results
+            .started_work
             .iter()
             .all(|StartedWork { work_index, intended, done, .. }| (*work_index, *intended) == (0, Duration::ZERO)
                 && *done > Duration::ZERO)
     );
     let mut looked: Vec<String> =
-        target.received_requests().iter().filter_map(|asked| path(&asked.head, "GET /games/")).collect();
+        target.received_requests().iter().filter_map(|request| path(&request.head, "GET /games/")).collect();
     looked.sort();
     assert_eq!(looked, ["g0", "g1", "g2", "g3"]);
     let keys = target
         .received_requests()
         .into_iter()
-        .filter_map(|asked| path(&asked.head.replace('\n', " "), "idempotency-key: "));
+        .filter_map(|request| path(&request.head.replace('\n', " "), "idempotency-key: "));
     assert_eq!(keys.collect::<BTreeSet<_>>().len(), 4);
 }
 
@@ -108,65 +109,66 @@ fn path(head: &str, mark: &str) -> Option<String> {
 
 #[test]
 fn a_list_of_what_was_started_is_one_piece_for_each_item() {
-    let target = ScriptedServer::start(|_| vec![ResponseAction::Write(answer(201, "{\"id\": [\"a\", 7]}"))]);
+    let target = ScriptedServer::start(|_| vec![ResponseAction::Write(response(201, "{\"id\": [\"a\", 7]}"))]);
     let steps = "[[journey.step]]\nrequest = \"POST /\"\nexpect = 201\nkeep = { game = \"/id\" }\nstarts = \"game\"";
-    let said = run_load(scenario(steps), &target, load_spec(burst(1), 1), 1);
-    assert_eq!(said.started_work.iter().map(|begun| &*begun.id).collect::<Vec<_>>(), ["a", "7"]);
+    let results = run_load(scenario(steps), &target, load_spec(burst(1), 1), 1);
+    assert_eq!(results.started_work.iter().map(|begun| &*begun.id).collect::<Vec<_>>(), ["a", "7"]);
 }
 
 #[test]
 fn a_journey_ends_where_it_does_not_go_well() {
-    let answers = [answer(201, "{\"id\": 1}"), answer(429, ""), answer(201, "{}"), answer(503, "no")];
-    let target = ScriptedServer::start(move |asked| match path(&asked.head, "POST ") {
-        Some(_) => vec![ResponseAction::Write(answers[asked.number as usize % 4].clone())],
-        None => vec![ResponseAction::Write(answer(404, "gone"))],
+    let responses = [response(201, "{\"id\": 1}"), response(429, ""), response(201, "{}"), response(503, "no")];
+    let target = ScriptedServer::start(move |request| match path(&request.head, "POST ") {
+        Some(_) => vec![ResponseAction::Write(responses[request.number as usize % 4].clone())],
+        None => vec![ResponseAction::Write(response(404, "gone"))],
     });
-    let said = run_load(scenario(GAME), &target, load_spec(clients(1, 1), 1), 1);
+    let results = run_load(scenario(GAME), &target, load_spec(clients(1, 1), 1), 1);
     assert_eq!(
-        (said.counts(), said.counts_of_step(Some(0)), said.counts_of_step(Some(1))),
+        (results.counts(), results.counts_of_step(Some(0)), results.counts_of_step(Some(1))),
         ((0, 0, 1), (1, 0, 0), (0, 0, 1))
     );
-    assert_eq!(said.errors(), [(1, ErrorKind::Status(404), 1, "404: gone")]);
+    assert_eq!(results.errors(), [(1, ErrorKind::Status(404), 1, "404: gone")]);
 
-    let answers = [answer(429, ""), answer(201, "{}"), answer(503, "no"), answer(201, "<html>")];
-    let target =
-        ScriptedServer::start(move |asked| vec![ResponseAction::Write(answers[asked.number as usize % 4].clone())]);
-    let said = run_load(scenario(GAME), &target, load_spec(clients(1, 4), 1), 1);
-    assert_eq!((said.counts(), said.counts_of_step(Some(1))), ((0, 1, 3), (0, 0, 0)));
-    let troubles: Vec<_> = said.errors().into_iter().map(|(_, trouble, count, _)| (trouble, count)).collect();
-    assert_eq!(troubles, [(ErrorKind::Answer, 2), (ErrorKind::Status(503), 1)]);
-    assert_eq!(said.errors()[0].3, "nothing at `/id`: {}");
+    let responses = [response(429, ""), response(201, "{}"), response(503, "no"), response(201, "<html>")];
+    let target = ScriptedServer::start(move |request| {
+        vec![ResponseAction::Write(responses[request.number as usize % 4].clone())]
+    });
+    let results = run_load(scenario(GAME), &target, load_spec(clients(1, 4), 1), 1);
+    assert_eq!((results.counts(), results.counts_of_step(Some(1))), ((0, 1, 3), (0, 0, 0)));
+    let kinds: Vec<_> = results.errors().into_iter().map(|(_, kind, count, _)| (kind, count)).collect();
+    assert_eq!(kinds, [(ErrorKind::Answer, 2), (ErrorKind::Status(503), 1)]);
+    assert_eq!(results.errors()[0].3, "nothing at `/id`: {}");
 }
 
 #[test]
 fn a_body_may_deny_with_the_status_of_success() {
-    let answers =
+    let responses =
         [r#"{"go": true}"#, r#"{"go": false}"#, r#"{"go": "false"}"#, r#"{"go": "false"}"#, "no", r#"{"go": false}"#];
-    let target = ScriptedServer::start(move |asked| {
-        vec![ResponseAction::Write(answer(200, answers[asked.number as usize % 6]))]
+    let target = ScriptedServer::start(move |request| {
+        vec![ResponseAction::Write(response(200, responses[request.number as usize % 6]))]
     });
     let steps = "[[journey.step]]\nrequest = \"POST /\"\ndenied = { at = \"/go\", is = false }\n\
                  [[journey.step]]\nname = \"then\"\nrequest = \"GET /\"\ndenied = { at = \"/go\", is = \"false\" }";
     // A text is no flag and a flag no text, which lets three steps pass; then one is denied, one is no JSON, one is denied.
-    let said = run_load(scenario(steps), &target, load_spec(clients(1, 4), 1), 1);
+    let results = run_load(scenario(steps), &target, load_spec(clients(1, 4), 1), 1);
     assert_eq!(
-        (said.counts(), said.counts_of_step(Some(0)), said.counts_of_step(Some(1))),
+        (results.counts(), results.counts_of_step(Some(0)), results.counts_of_step(Some(1))),
         ((1, 2, 1), (2, 1, 1), (1, 1, 0))
     );
-    assert!(said.errors()[0].3.starts_with("not JSON"), "{:?}", said.errors());
+    assert!(results.errors()[0].3.starts_with("not JSON"), "{:?}", results.errors());
 }
 
 #[test]
 fn repeats_carry_the_same_bytes() {
-    let target = ScriptedServer::start(|asked| match asked.number {
+    let target = ScriptedServer::start(|request| match request.number {
         0 | 1 => vec![ResponseAction::Close],
         _ => ok(),
     });
     let steps = "[[journey.step]]\nrequest = \"POST /\"\nheaders = { idempotency-key = \"{{uuid}}\" }\n\
                  retry = { times = 3, backoff = \"1ms\" }";
-    let said = run_load(scenario(steps), &target, load_spec(burst(1), 1), 1);
-    assert_eq!((said.counts(), said.retries(), target.requests()), ((1, 0, 0), 2, 3));
-    let heads: BTreeSet<String> = target.received_requests().into_iter().map(|asked| asked.head).collect();
+    let results = run_load(scenario(steps), &target, load_spec(burst(1), 1), 1);
+    assert_eq!((results.counts(), results.retries(), target.requests()), ((1, 0, 0), 2, 3));
+    let heads: BTreeSet<String> = target.received_requests().into_iter().map(|request| request.head).collect();
     assert_eq!(heads.len(), 1);
 }
 
@@ -174,8 +176,8 @@ fn repeats_carry_the_same_bytes() {
 fn repeats_are_given_up_after_their_number() {
     let target = ScriptedServer::start(|_| vec![ResponseAction::Close]);
     let steps = "[[journey.step]]\nrequest = \"GET /\"\nretry = { times = 3, backoff = \"1ms\" }";
-    let said = run_load(scenario(steps), &target, load_spec(burst(1), 1), 1);
-    assert_eq!((said.counts(), said.retries(), target.requests()), ((0, 0, 1), 3, 4));
+    let results = run_load(scenario(steps), &target, load_spec(burst(1), 1), 1);
+    assert_eq!((results.counts(), results.retries(), target.requests()), ((0, 0, 1), 3, 4));
 }
 
 #[test]
@@ -186,10 +188,10 @@ fn pauses_are_the_users_own_time() {
     let mut paused = scenario(two);
     paused.journeys[0].steps[1].pause = pause;
     let target = ScriptedServer::start(|_| ok());
-    let said = run_load(paused, &target, load_spec(clients(3, 2), 1), 1);
-    assert_eq!(said.counts(), (6, 0, 0));
+    let results = run_load(paused, &target, load_spec(clients(3, 2), 1), 1);
+    assert_eq!(results.counts(), (6, 0, 0));
     let number = |row: &[String], at: usize| row[at].parse::<u64>().unwrap();
-    let rows = said.rows();
+    let rows = results.rows();
     let steps = |step: &'static str| rows.iter().filter(move |row| row[3] == step);
     let mut pauses = BTreeSet::new();
     for second in steps("1") {
@@ -202,9 +204,9 @@ fn pauses_are_the_users_own_time() {
 
     let mut paused = visit();
     paused.journeys[0].steps[0].pause = Some((Duration::from_millis(40), Duration::from_millis(40)));
-    let said = run_load(paused, &target, load_spec(burst(2), 2), 1);
+    let results = run_load(paused, &target, load_spec(burst(2), 2), 1);
     // Nobody was expected before the pause was over: it is no latency.
-    assert!(said.rows().iter().all(|row| row[4] == "40000"), "{:?}", said.rows());
+    assert!(results.rows().iter().all(|row| row[4] == "40000"), "{:?}", results.rows());
 }
 
 #[test]
@@ -213,11 +215,11 @@ fn nobody_begins_after_a_pause_that_ends_too_late() {
     paused.journeys[0].steps[0].pause = Some((Duration::from_millis(80), Duration::from_millis(80)));
     let target = ScriptedServer::start(|_| ok());
     let schedule = Schedule::ClosedLoop { clients: 2, each: PerClientLimit::Duration(Duration::from_millis(150)) };
-    let said = run_load(paused, &target, load_spec(schedule, 1), 1);
+    let results = run_load(paused, &target, load_spec(schedule, 1), 1);
     // Each has time for one pause; where the machine took that time, for none.
-    let (good, denied, errors) = said.counts();
-    assert!(good <= 2 && (denied, errors) == (0, 0) && target.requests() == good, "{:?}", said.counts());
-    assert!(said.rows().iter().all(|row| row[4].parse::<u64>().unwrap() <= 150_000), "{:?}", said.rows());
+    let (good, denied, errors) = results.counts();
+    assert!(good <= 2 && (denied, errors) == (0, 0) && target.requests() == good, "{:?}", results.counts());
+    assert!(results.rows().iter().all(|row| row[4].parse::<u64>().unwrap() <= 150_000), "{:?}", results.rows());
 }
 
 #[test]
@@ -227,11 +229,11 @@ fn a_client_whose_requests_cannot_be_put_together_takes_orders_all_the_same() {
     let mut broken = generator_config(scenario(steps), target.address);
     broken.globals.clear();
     let schedule = Schedule::ClosedLoop { clients: 2, each: PerClientLimit::Duration(Duration::from_secs(3600)) };
-    let rig = Harness::start(broken, vec![load_spec(schedule, 1)], 1);
-    rig.await_gauges(|gauges| gauges.done >= 4);
-    rig.worker_pool.end_load_step(0);
-    let said = rig.run_to_end();
-    assert!(said.errors()[0].1 == ErrorKind::Request && target.requests() == 0);
+    let harness = Harness::start(broken, vec![load_spec(schedule, 1)], 1);
+    harness.await_gauges(|gauges| gauges.done >= 4);
+    harness.worker_pool.end_load_step(0);
+    let results = harness.run_to_end();
+    assert!(results.errors()[0].1 == ErrorKind::Request && target.requests() == 0);
 }
 
 #[test]
@@ -241,17 +243,17 @@ fn a_client_that_pauses_when_its_part_is_cut_is_given_up() {
     let mut paused = scenario(two);
     paused.journeys[0].steps[1].pause = Some((Duration::from_secs(3600), Duration::from_secs(3600)));
     let target = ScriptedServer::start(|_| ok());
-    let rig = Harness::start(generator_config(paused, target.address), vec![load_spec(clients(2, 9), 1)], 1);
+    let harness = Harness::start(generator_config(paused, target.address), vec![load_spec(clients(2, 9), 1)], 1);
     target.await_requests(2);
-    rig.worker_pool.end_load_step(0);
-    let said = rig.run_to_end();
-    assert_eq!((said.counts(), said.sum(|page| page.abandoned)), ((0, 0, 0), 2));
+    harness.worker_pool.end_load_step(0);
+    let results = harness.run_to_end();
+    assert_eq!((results.counts(), results.sum(|interval| interval.abandoned)), ((0, 0, 0), 2));
 
     // Before its first step nothing of it was due.
     let mut paused = visit();
     paused.journeys[0].steps[0].pause = Some((Duration::from_secs(3600), Duration::from_secs(3600)));
-    let leg = LoadSpec { load_step: 2, ..load_spec(clients(2, 9), 1) };
-    let rig = Harness::start(generator_config(paused, target.address), vec![leg], 1);
-    rig.worker_pool.end_load_step(2);
-    assert_eq!(rig.run_to_end().counts(), (0, 0, 0));
+    let spec = LoadSpec { load_step: 2, ..load_spec(clients(2, 9), 1) };
+    let harness = Harness::start(generator_config(paused, target.address), vec![spec], 1);
+    harness.worker_pool.end_load_step(2);
+    assert_eq!(harness.run_to_end().counts(), (0, 0, 0));
 }

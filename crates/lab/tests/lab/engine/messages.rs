@@ -29,14 +29,14 @@ keep   = { id = "/welcome/id" }
 
 const PUSHES: &str = "[[push]]\nname = \"view\"\nat = \"/view\"\nsince = \"/view/at_us\"\n";
 
-fn document(doors: &[&MessageServer], tongue: TestFraming, steps: &str) -> Document {
-    let url = |door: &&MessageServer| match tongue {
-        TestFraming::LengthDelimited => format!("\"tcp://{}\"", door.address),
-        TestFraming::Binary | TestFraming::Text => format!("\"ws://{}/socket\"", door.address),
+fn document(endpoints: &[&MessageServer], framing: TestFraming, steps: &str) -> Document {
+    let url = |endpoint: &&MessageServer| match framing {
+        TestFraming::LengthDelimited => format!("\"tcp://{}\"", endpoint.address),
+        TestFraming::Binary | TestFraming::Text => format!("\"ws://{}/socket\"", endpoint.address),
     };
-    let urls: Vec<String> = doors.iter().map(url).collect();
+    let urls: Vec<String> = endpoints.iter().map(url).collect();
     let proto = "proto = \"spoken.proto\"\nsend = \"spoken.Say\"\nreceive = \"spoken.Heard\"\n";
-    let proto = if tongue == TestFraming::Text { "" } else { proto };
+    let proto = if framing == TestFraming::Text { "" } else { proto };
     let opening = if steps.contains("\"join\"") { "opening = \"join\"\n" } else { "" };
     let text = format!(
         "format = 1\nname = \"messages\"\nsummary = \"What a test wants\"\n[target]\nurl = \"http://127.0.0.1:1\"\n\
@@ -49,11 +49,11 @@ fn document(doors: &[&MessageServer], tongue: TestFraming, steps: &str) -> Docum
     document
 }
 
-fn message_config(doors: &[&MessageServer], tongue: TestFraming, steps: &str) -> GeneratorConfig {
-    let scenario = Scenario::read(&document(doors, tongue, steps)).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+fn message_config(endpoints: &[&MessageServer], framing: TestFraming, steps: &str) -> GeneratorConfig {
+    let scenario = Scenario::read(&document(endpoints, framing, steps)).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     let nobody = std::net::SocketAddr::from(([127, 0, 0, 1], 1));
     GeneratorConfig {
-        message_endpoints: doors.iter().map(|door| vec![door.address]).collect(),
+        message_endpoints: endpoints.iter().map(|endpoint| vec![endpoint.address]).collect(),
         ..generator_config(scenario, nobody)
     }
 }
@@ -64,27 +64,27 @@ fn hold(connections: u64, rate_per_s: f64) -> LoadSpec {
 }
 
 /// Ends it when so many journeys are over, those that join included.
-fn run_until_done(over: u64, setting: GeneratorConfig, leg: LoadSpec, workers: u32) -> HarnessResults {
-    run_until_open_and_done(0, over, setting, leg, workers)
+fn run_until_done(over: u64, config: GeneratorConfig, spec: LoadSpec, workers: u32) -> HarnessResults {
+    run_until_open_and_done(0, over, config, spec, workers)
 }
 
 /// The same, and not before so many connections stand: one worker may be far ahead of another.
 fn run_until_open_and_done(
     held: u64,
     over: u64,
-    setting: GeneratorConfig,
-    leg: LoadSpec,
+    config: GeneratorConfig,
+    spec: LoadSpec,
     workers: u32,
 ) -> HarnessResults {
-    let rig = Harness::start(setting, vec![leg], workers);
-    rig.await_gauges(|gauges| gauges.held >= held);
-    rig.await_gauges(|gauges| gauges.done >= over);
-    rig.worker_pool.end_load_step(0);
-    rig.run_to_end()
+    let harness = Harness::start(config, vec![spec], workers);
+    harness.await_gauges(|gauges| gauges.held >= held);
+    harness.await_gauges(|gauges| gauges.done >= over);
+    harness.worker_pool.end_load_step(0);
+    harness.run_to_end()
 }
 
-fn count(said: &MessageServer, member: &str) -> u64 {
-    said.received().iter().filter(|heard| heard.message.get(member).is_some()).count() as u64
+fn count(server: &MessageServer, member: &str) -> u64 {
+    server.received().iter().filter(|received| received.message.get(member).is_some()).count() as u64
 }
 
 fn unix_us() -> i64 {
@@ -92,29 +92,29 @@ fn unix_us() -> i64 {
 }
 
 /// Welcomes everybody, and shows a view before each move is answered.
-fn friendly_script(heard: &ReceivedMessage) -> Vec<Reply> {
-    let said = &heard.message;
-    if said.get("hello").is_some() {
-        return vec![Reply::Frame(json!({ "welcome": { "id": heard.connection + 1 } }))];
+fn friendly_script(received: &ReceivedMessage) -> Vec<Reply> {
+    let message = &received.message;
+    if message.get("hello").is_some() {
+        return vec![Reply::Frame(json!({ "welcome": { "id": received.connection + 1 } }))];
     }
-    if said.get("leave").is_some() {
+    if message.get("leave").is_some() {
         return Vec::new();
     }
     let view = json!({ "view": { "at_us": unix_us() - 50_000, "filler": "x".repeat(100) } });
     vec![
         Reply::Frame(view),
         Reply::Frame(json!({ "tick": {} })),
-        Reply::Frame(json!({ "moved": { "seq": said["move"]["seq"] } })),
+        Reply::Frame(json!({ "moved": { "seq": message["move"]["seq"] } })),
     ]
 }
 
 /// Frames of the pushes by their place, and the 50th percentile of their delay in milliseconds.
-fn pushed(said: &HarnessResults) -> Vec<(usize, u64, u64, u64)> {
+fn pushed(results: &HarnessResults) -> Vec<(usize, u64, u64, u64)> {
     let mut all = Vec::new();
     for place in 0..2 {
         let (mut frames, mut bytes, mut delay) = (0, 0, lab::record::histogram());
         for pushed in
-            said.intervals.iter().flat_map(|interval| &interval.pushes).filter(|pushed| pushed.push_index == place)
+            results.intervals.iter().flat_map(|interval| &interval.pushes).filter(|pushed| pushed.push_index == place)
         {
             (frames, bytes) = (frames + pushed.frames, bytes + pushed.bytes);
             delay.add(&pushed.delay_us).unwrap();
@@ -126,30 +126,33 @@ fn pushed(said: &HarnessResults) -> Vec<(usize, u64, u64, u64)> {
 
 const JOIN: OpId = OpId { journey: 1, step: None };
 
-fn move_numbers(said: &[Value]) -> Vec<u64> {
-    said.iter().filter_map(|said| said.get("move")?.get("seq")?.as_u64()).collect()
+fn move_numbers(moves: &[Value]) -> Vec<u64> {
+    moves.iter().filter_map(|message| message.get("move")?.get("seq")?.as_u64()).collect()
 }
 
 #[track_caller]
-fn check_held(tongue: TestFraming) {
-    let target = MessageServer::start(tongue, friendly_script);
-    let said = run_until_open_and_done(20, 120, message_config(&[&target], tongue, STEPS), hold(20, 1000.0), 2);
+fn check_held(framing: TestFraming) {
+    let target = MessageServer::start(framing, friendly_script);
+    let results = run_until_open_and_done(20, 120, message_config(&[&target], framing, STEPS), hold(20, 1000.0), 2);
     let moved = count(&target, "move");
-    assert_eq!((said.counts_of_op(JOIN), said.counts()), ((20, 0, 0), (moved, 0, 0)), "{:?}", said.errors());
-    for (connection, said) in target.by_connection() {
-        assert!(said[0].get("hello").is_some_and(|hello| hello["versions"] == json!([1, 2])), "{connection}: {said:?}");
-        assert_eq!(move_numbers(&said), (1..said.len() as u64).collect::<Vec<u64>>());
-        if tongue != TestFraming::Text {
-            assert_eq!(said[1]["move"], json!({ "seq": 1, "step": 1, "by": -3, "key": 7 }));
+    assert_eq!((results.counts_of_op(JOIN), results.counts()), ((20, 0, 0), (moved, 0, 0)), "{:?}", results.errors());
+    for (connection, messages) in target.by_connection() {
+        assert!(
+            messages[0].get("hello").is_some_and(|hello| hello["versions"] == json!([1, 2])),
+            "{connection}: {messages:?}"
+        );
+        assert_eq!(move_numbers(&messages), (1..messages.len() as u64).collect::<Vec<u64>>());
+        if framing != TestFraming::Text {
+            assert_eq!(messages[1]["move"], json!({ "seq": 1, "step": 1, "by": -3, "key": 7 }));
         }
     }
     let names: std::collections::BTreeSet<String> = target
         .received()
         .iter()
-        .filter_map(|heard| heard.message["hello"]["name"].as_str().map(str::to_owned))
+        .filter_map(|received| received.message["hello"]["name"].as_str().map(str::to_owned))
         .collect();
     assert_eq!(names.len(), 20, "each connection is somebody");
-    let pushed = pushed(&said);
+    let pushed = pushed(&results);
     assert_eq!((pushed[0].1, pushed[1].1), (moved, moved));
     assert!(pushed[0].2 > moved * 100 && pushed[0].3 >= 50, "{pushed:?}");
     let in_order = target.await_ends(20);
@@ -167,64 +170,66 @@ fn held_connections_say_something_first_and_then_a_rate_goes_over_them() {
 fn nothing_is_asked_before_everybody_is_in() {
     let gate = Arc::new(Latch::default());
     let opened = gate.clone();
-    let target = MessageServer::start(TestFraming::LengthDelimited, move |heard| {
-        if heard.connection == 3 && heard.message.get("hello").is_some() {
+    let target = MessageServer::start(TestFraming::LengthDelimited, move |received| {
+        if received.connection == 3 && received.message.get("hello").is_some() {
             gate.wait();
         }
-        friendly_script(heard)
+        friendly_script(received)
     });
-    let rig = Harness::start(message_config(&[&target], TestFraming::LengthDelimited, STEPS), vec![hold(4, 1000.0)], 2);
+    let harness =
+        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, STEPS), vec![hold(4, 1000.0)], 2);
     // The others stand, and have nothing to do.
-    let gauges = rig.await_gauges(|gauges| gauges.held == 3);
+    let gauges = harness.await_gauges(|gauges| gauges.held == 3);
     assert_eq!((gauges.due, gauges.queued, count(&target, "move")), (4, 0, 0));
     opened.open();
-    rig.await_gauges(|gauges| gauges.done >= 24);
-    rig.worker_pool.end_load_step(0);
-    let said = rig.run_to_end();
-    let all_in = said.opened.iter().map(|opened| opened.2).max().unwrap();
-    let moves = said.rows().into_iter().filter(|row| row[2] == "0").map(|row| row[4].parse::<u64>().unwrap());
+    harness.await_gauges(|gauges| gauges.done >= 24);
+    harness.worker_pool.end_load_step(0);
+    let results = harness.run_to_end();
+    let all_in = results.opened.iter().map(|opened| opened.2).max().unwrap();
+    let moves = results.rows().into_iter().filter(|row| row[2] == "0").map(|row| row[4].parse::<u64>().unwrap());
     assert_eq!(moves.min(), Some(all_in.as_micros() as u64));
     // What was pushed meanwhile counts, and how late it came then does not.
-    assert_eq!((said.counts_of_op(JOIN), said.held()), ((4, 0, 0), [4, 0, 0, 0, 0]));
+    assert_eq!((results.counts_of_op(JOIN), results.held()), ((4, 0, 0), [4, 0, 0, 0, 0]));
 }
 
 #[test]
 fn what_an_opening_keeps_is_the_connections_own() {
     let target =
-        MessageServer::start(TestFraming::LengthDelimited, |heard| match heard.message["move"]["seq"].as_u64() {
+        MessageServer::start(TestFraming::LengthDelimited, |received| match received.message["move"]["seq"].as_u64() {
             Some(seq) => vec![Reply::Frame(json!({ "moved": { "seq": seq + 100 } }))],
-            None => vec![Reply::Frame(json!({ "welcome": { "id": heard.connection + 1 } }))],
+            None => vec![Reply::Frame(json!({ "welcome": { "id": received.connection + 1 } }))],
         });
     let kept = STEPS.replace("seq = \"{{nth}}\"", "seq = \"{{id}}\"");
-    let said = run_until_done(20, message_config(&[&target], TestFraming::LengthDelimited, &kept), hold(4, 500.0), 2);
-    assert_eq!((said.counts_of_op(JOIN), said.held()), ((4, 0, 0), [4, 0, 0, 0, 0]), "{:?}", said.errors());
-    for (connection, said) in target.by_connection() {
+    let results =
+        run_until_done(20, message_config(&[&target], TestFraming::LengthDelimited, &kept), hold(4, 500.0), 2);
+    assert_eq!((results.counts_of_op(JOIN), results.held()), ((4, 0, 0), [4, 0, 0, 0, 0]), "{:?}", results.errors());
+    for (connection, messages) in target.by_connection() {
         assert!(
-            said.len() > 1 && move_numbers(&said).iter().all(|seq| *seq == connection + 1),
-            "{connection}: {said:?}"
+            messages.len() > 1 && move_numbers(&messages).iter().all(|seq| *seq == connection + 1),
+            "{connection}: {messages:?}"
         );
     }
     // A journey that keeps another value changes it for those after it.
     let target =
-        MessageServer::start(TestFraming::LengthDelimited, |heard| match heard.message["move"]["seq"].as_u64() {
+        MessageServer::start(TestFraming::LengthDelimited, |received| match received.message["move"]["seq"].as_u64() {
             Some(seq) => vec![Reply::Frame(json!({ "moved": { "seq": seq + 100 } }))],
-            None => vec![Reply::Frame(json!({ "welcome": { "id": heard.connection + 1 } }))],
+            None => vec![Reply::Frame(json!({ "welcome": { "id": received.connection + 1 } }))],
         });
     let changed = kept.replace("denied = \"/refused\"\n", "keep = { id = \"/moved/seq\" }\n");
     run_until_done(20, message_config(&[&target], TestFraming::LengthDelimited, &changed), hold(4, 500.0), 2);
-    for (connection, said) in target.by_connection() {
-        let expected = (0..said.len() as u64 - 1).map(|round| connection + 1 + 100 * round);
-        assert!(said.len() > 2 && move_numbers(&said).into_iter().eq(expected), "{connection}: {said:?}");
+    for (connection, messages) in target.by_connection() {
+        let expected = (0..messages.len() as u64 - 1).map(|round| connection + 1 + 100 * round);
+        assert!(messages.len() > 2 && move_numbers(&messages).into_iter().eq(expected), "{connection}: {messages:?}");
     }
 }
 
 #[test]
 fn a_message_is_said_again_until_its_answer_says_so() {
     let rounds = |times: u64| {
-        let heard = Arc::new(std::sync::Mutex::new(std::collections::BTreeMap::<u64, i64>::new()));
-        let target = MessageServer::start(TestFraming::LengthDelimited, move |said| {
-            let mut heard = heard.lock().unwrap();
-            let moves = heard.entry(said.connection).or_default();
+        let round_counts = Arc::new(std::sync::Mutex::new(std::collections::BTreeMap::<u64, i64>::new()));
+        let target = MessageServer::start(TestFraming::LengthDelimited, move |received| {
+            let mut round_counts = round_counts.lock().unwrap();
+            let moves = round_counts.entry(received.connection).or_default();
             *moves += 1;
             vec![Reply::Frame(json!({ "view": {} })), Reply::Frame(json!({ "moved": { "x": *moves } }))]
         });
@@ -232,13 +237,13 @@ fn a_message_is_said_again_until_its_answer_says_so() {
             "[[journey.step]]\nsend = {{ move = {{ seq = 1 }} }}\nanswer = \"/moved\"\n\
              repeat = {{ times = {times}, until = {{ at = \"/moved/x\", is = 3 }} }}\n"
         );
-        let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(2), 2) };
-        let said =
-            Harness::start(message_config(&[&target], TestFraming::LengthDelimited, &steps), vec![leg], 1).run_to_end();
+        let spec = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(2), 2) };
+        let results = Harness::start(message_config(&[&target], TestFraming::LengthDelimited, &steps), vec![spec], 1)
+            .run_to_end();
         (
-            said.counts(),
-            said.counts_of_step(Some(0)),
-            said.errors().into_iter().map(|error| error.3.to_owned()).collect::<Vec<_>>(),
+            results.counts(),
+            results.counts_of_step(Some(0)),
+            results.errors().into_iter().map(|error| error.3.to_owned()).collect::<Vec<_>>(),
         )
     };
     assert_eq!(rounds(9), ((2, 0, 0), (6, 0, 0), vec![]));
@@ -252,12 +257,12 @@ fn a_message_may_start_work() {
     let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\nkeep = { id = \"/welcome/id\" }\nstarts = \"id\"\n\
                  [work.id]\nstatus = \"POST /status\"\nids = \"ids\"\nbulk = 5\nstuck_after = \"60s\"\nid = \"/id\"\n\
                  state = { at = \"/state\", waiting = \"w\", running = \"r\", finished = \"f\", failed = \"x\" }\n";
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(3), 3) };
-    let said =
-        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, steps), vec![leg], 1).run_to_end();
-    let mut begun: Vec<&str> = said.started_work.iter().map(|begun| &*begun.id).collect();
+    let spec = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(3), 3) };
+    let results =
+        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, steps), vec![spec], 1).run_to_end();
+    let mut begun: Vec<&str> = results.started_work.iter().map(|begun| &*begun.id).collect();
     begun.sort_unstable();
-    assert_eq!((said.counts(), begun), ((3, 0, 0), vec!["1", "2", "3"]));
+    assert_eq!((results.counts(), begun), ((3, 0, 0), vec!["1", "2", "3"]));
 }
 
 #[test]
@@ -266,16 +271,16 @@ fn doors_are_opened_in_turn() {
         MessageServer::start(TestFraming::LengthDelimited, friendly_script),
         MessageServer::start(TestFraming::LengthDelimited, friendly_script),
     ];
-    let doors: Vec<&MessageServer> = targets.iter().collect();
-    let said = run_until_open_and_done(
+    let endpoints: Vec<&MessageServer> = targets.iter().collect();
+    let results = run_until_open_and_done(
         10,
         30,
-        message_config(&doors, TestFraming::LengthDelimited, STEPS),
+        message_config(&endpoints, TestFraming::LengthDelimited, STEPS),
         hold(10, 500.0),
         3,
     );
     let moved = targets.iter().map(|target| count(target, "move")).sum();
-    assert_eq!((said.counts_of_op(JOIN), said.counts()), ((10, 0, 0), (moved, 0, 0)));
+    assert_eq!((results.counts_of_op(JOIN), results.counts()), ((10, 0, 0), (moved, 0, 0)));
     assert!(targets.iter().all(|target| target.by_connection().len() == 5), "five each");
 }
 
@@ -286,25 +291,26 @@ fn arrivals_without_a_held_connection_have_one_of_their_own() {
                  [[journey.step]]\nsend = { move = { seq = \"{{id}}\" } }\nanswer = \"/moved\"\nrepeat = 3\n\
                  [[journey.step]]\nsend = { leave = {} }\n";
     for (schedule, arrivals) in [(burst(12), 12), (clients(3, 4), 24)] {
-        let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(schedule, 5) };
-        let said = Harness::start(message_config(&[&target], TestFraming::Binary, steps), vec![leg], 2).run_to_end();
+        let spec = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(schedule, 5) };
+        let results =
+            Harness::start(message_config(&[&target], TestFraming::Binary, steps), vec![spec], 2).run_to_end();
         assert_eq!(
-            (said.counts(), said.counts_of_step(Some(1)), said.counts_of_step(Some(2))),
+            (results.counts(), results.counts_of_step(Some(1)), results.counts_of_step(Some(2))),
             ((12, 0, 0), (36, 0, 0), (12, 0, 0))
         );
         assert_eq!(target.await_ends(arrivals), arrivals);
     }
-    for (connection, said) in target.by_connection() {
-        assert_eq!((said.len(), move_numbers(&said)), (5, vec![connection + 1; 3]));
+    for (connection, messages) in target.by_connection() {
+        assert_eq!((messages.len(), move_numbers(&messages)), (5, vec![connection + 1; 3]));
     }
 }
 
 #[test]
 fn refusals_and_errors_are_told_apart() {
     let target =
-        MessageServer::start(TestFraming::LengthDelimited, |heard| match heard.message["move"]["seq"].as_u64() {
+        MessageServer::start(TestFraming::LengthDelimited, |received| match received.message["move"]["seq"].as_u64() {
             // Whoever comes back is kept waiting.
-            None if heard.connection > 0 => vec![],
+            None if received.connection > 0 => vec![],
             None => vec![Reply::Frame(json!({ "welcome": {} }))],
             Some(1) => vec![Reply::Frame(json!({ "refused": { "code": "blocked" } }))],
             Some(2) => {
@@ -314,17 +320,17 @@ fn refusals_and_errors_are_told_apart() {
             Some(_) => vec![],
         });
     let steps = STEPS.replace("denied = \"/refused\"", "denied = { at = \"/refused/code\", is = \"blocked\" }");
-    let said = run_until_done(4, message_config(&[&target], TestFraming::LengthDelimited, &steps), hold(1, 10.0), 1);
-    assert_eq!((said.counts_of_op(JOIN), said.counts()), ((1, 0, 0), (1, 1, 1)));
+    let results = run_until_done(4, message_config(&[&target], TestFraming::LengthDelimited, &steps), hold(1, 10.0), 1);
+    assert_eq!((results.counts_of_op(JOIN), results.counts()), ((1, 0, 0), (1, 1, 1)));
     // What was refused otherwise answered nothing.
-    assert_eq!(pushed(&said)[1].1, 1);
+    assert_eq!(pushed(&results)[1].1, 1);
     let wrong = "the service says that something is wrong: 12 bytes with * too_fast";
-    assert_eq!(said.errors(), [(0, ErrorKind::Answer, 1, wrong)]);
+    assert_eq!(results.errors(), [(0, ErrorKind::Answer, 1, wrong)]);
 }
 
 #[test]
 fn one_of_several_frames_may_be_the_answer() {
-    let target = MessageServer::start(TestFraming::Binary, |heard| match heard.message["move"]["seq"].as_u64() {
+    let target = MessageServer::start(TestFraming::Binary, |received| match received.message["move"]["seq"].as_u64() {
         Some(1) => vec![Reply::Frame(json!({ "refused": { "code": "blocked" } }))],
         Some(2) => vec![Reply::Frame(json!({ "refused": { "code": "late" } }))],
         Some(3) => vec![Reply::Frame(json!({ "refused": { "code": "gone" } }))],
@@ -333,23 +339,28 @@ fn one_of_several_frames_may_be_the_answer() {
     let steps = "[[journey.step]]\nsend = { move = { seq = \"{{index}}\" } }\n\
                  answer = [\"/moved\", { at = \"/refused/code\", is = \"blocked\" }]\n\
                  denied = [{ at = \"/refused/code\", is = \"late\" }, { at = \"/refused/code\", is = \"gone\" }]\n";
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(5), 5) };
-    let said = Harness::start(message_config(&[&target], TestFraming::Binary, steps), vec![leg], 1).run_to_end();
-    assert_eq!(said.counts(), (3, 2, 0));
+    let spec = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(5), 5) };
+    let results = Harness::start(message_config(&[&target], TestFraming::Binary, steps), vec![spec], 1).run_to_end();
+    assert_eq!(results.counts(), (3, 2, 0));
 }
 
 /// Messages that nothing answers, the last one included, to a target that ends the connection at `leave`.
 #[track_caller]
-fn check_unanswered(tongue: TestFraming) {
-    let target = MessageServer::start(tongue, |heard| match heard.message.get("leave") {
+fn check_unanswered(framing: TestFraming) {
+    let target = MessageServer::start(framing, |received| match received.message.get("leave") {
         Some(_) => vec![Reply::Close],
-        None => friendly_script(heard),
+        None => friendly_script(received),
     });
     let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\n\
                  [[journey.step]]\npause = { until = \"1s\" }\nsend = { leave = {} }\n";
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(400), 400) };
-    let said = Harness::start(message_config(&[&target], tongue, steps), vec![leg], 1).run_to_end();
-    assert_eq!((said.counts(), said.counts_of_step(Some(1))), ((400, 0, 0), (400, 0, 0)), "{:?}", said.errors());
+    let spec = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(400), 400) };
+    let results = Harness::start(message_config(&[&target], framing, steps), vec![spec], 1).run_to_end();
+    assert_eq!(
+        (results.counts(), results.counts_of_step(Some(1))),
+        ((400, 0, 0), (400, 0, 0)),
+        "{:?}",
+        results.errors()
+    );
 }
 
 #[test]
@@ -360,17 +371,17 @@ fn whoever_has_said_its_last_word_may_be_hung_up_on() {
 
 #[test]
 fn a_connection_lost_after_a_message_fails_the_step_that_follows() {
-    let target = MessageServer::start(TestFraming::LengthDelimited, |heard| match heard.message.get("leave") {
+    let target = MessageServer::start(TestFraming::LengthDelimited, |received| match received.message.get("leave") {
         Some(_) => vec![Reply::Close],
-        None => friendly_script(heard),
+        None => friendly_script(received),
     });
     let steps =
         "[[journey.step]]\nsend = { leave = {} }\n[[journey.step]]\nsend = { move = {} }\nanswer = \"/moved\"\n";
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(50), 50) };
-    let said =
-        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, steps), vec![leg], 1).run_to_end();
+    let spec = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(50), 50) };
+    let results =
+        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, steps), vec![spec], 1).run_to_end();
     assert_eq!(
-        (said.counts(), said.counts_of_step(Some(0)), said.counts_of_step(Some(1))),
+        (results.counts(), results.counts_of_step(Some(0)), results.counts_of_step(Some(1))),
         ((0, 0, 50), (50, 0, 0), (0, 0, 50))
     );
 }
@@ -380,8 +391,8 @@ fn a_message_is_said_when_the_kernel_has_all_of_it() {
     let gate = Arc::new(Latch::default());
     let (closed, opened) = (gate.clone(), gate.clone());
     // The first connection is not read before the second one has said everything.
-    let target = MessageServer::start(TestFraming::LengthDelimited, move |heard| {
-        match (heard.connection, heard.message.get("leave")) {
+    let target = MessageServer::start(TestFraming::LengthDelimited, move |received| {
+        match (received.connection, received.message.get("leave")) {
             (0, None) => closed.wait(),
             (1, Some(_)) => opened.open(),
             _ => {}
@@ -392,13 +403,13 @@ fn a_message_is_said_when_the_kernel_has_all_of_it() {
     let steps = format!(
         "[[journey.step]]\nsend = {{ hello = {{ name = \"{filler}\" }} }}\nrepeat = 100\n[[journey.step]]\nsend = {{ leave = {{}} }}\n"
     );
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(2), 2) };
-    let said =
-        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, &steps), vec![leg], 1).run_to_end();
+    let spec = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(2), 2) };
+    let results =
+        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, &steps), vec![spec], 1).run_to_end();
     gate.open();
-    assert_eq!((said.counts(), target.await_ends(2)), ((2, 0, 0), 2), "{:?}", said.errors());
-    for (connection, said) in target.by_connection() {
-        assert_eq!(said.len(), 101, "{connection} was cut short");
+    assert_eq!((results.counts(), target.await_ends(2)), ((2, 0, 0), 2), "{:?}", results.errors());
+    for (connection, messages) in target.by_connection() {
+        assert_eq!(messages.len(), 101, "{connection} was cut short");
     }
 }
 
@@ -407,11 +418,11 @@ fn all_wait_for_one_moment() {
     let target = MessageServer::start(TestFraming::LengthDelimited, friendly_script);
     let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\n\
                  [[journey.step]]\npause = { until = \"1500ms\" }\nsend = { move = { seq = 1 } }\nanswer = \"/moved\"\n";
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(rate(20.0, 500), 10) };
-    let said =
-        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, steps), vec![leg], 2).run_to_end();
-    assert_eq!((said.counts(), said.counts_of_step(Some(1))), ((10, 0, 0), (10, 0, 0)));
-    let due: Vec<u64> = said.rows().iter().filter(|row| row[3] == "1").map(|row| row[4].parse().unwrap()).collect();
+    let spec = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(rate(20.0, 500), 10) };
+    let results =
+        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, steps), vec![spec], 2).run_to_end();
+    assert_eq!((results.counts(), results.counts_of_step(Some(1))), ((10, 0, 0), (10, 0, 0)));
+    let due: Vec<u64> = results.rows().iter().filter(|row| row[3] == "1").map(|row| row[4].parse().unwrap()).collect();
     assert!(due.iter().all(|due| *due >= 1_500_000), "{due:?}");
     assert!(due.contains(&1_500_000), "those who were in time were due at that very moment: {due:?}");
 }
@@ -419,20 +430,21 @@ fn all_wait_for_one_moment() {
 #[test]
 fn whoever_loses_its_connection_comes_back_as_somebody_new() {
     let lost = Arc::new(AtomicU64::new(0));
-    let target =
-        MessageServer::start(TestFraming::LengthDelimited, move |heard| match heard.message["move"]["seq"].as_u64() {
+    let target = MessageServer::start(TestFraming::LengthDelimited, move |received| {
+        match received.message["move"]["seq"].as_u64() {
             Some(2) if lost.fetch_add(1, Ordering::SeqCst) == 0 => vec![Reply::Close],
-            _ => friendly_script(heard),
-        });
-    let said = run_until_done(12, message_config(&[&target], TestFraming::LengthDelimited, STEPS), hold(1, 20.0), 1);
+            _ => friendly_script(received),
+        }
+    });
+    let results = run_until_done(12, message_config(&[&target], TestFraming::LengthDelimited, STEPS), hold(1, 20.0), 1);
     let moved = count(&target, "move");
-    assert_eq!((said.counts_of_op(JOIN), said.counts()), ((2, 0, 0), (moved - 1, 0, 1)));
+    assert_eq!((results.counts_of_op(JOIN), results.counts()), ((2, 0, 0), (moved - 1, 0, 1)));
     let by_connection = target.by_connection();
     assert_eq!(
         (move_numbers(&by_connection[&0]), move_numbers(&by_connection[&1])),
         (vec![1, 2], (1..=moved - 2).collect())
     );
-    assert_eq!(said.errors().iter().map(|error| (error.1, error.2)).collect::<Vec<_>>(), [(ErrorKind::Closed, 1)]);
+    assert_eq!(results.errors().iter().map(|error| (error.1, error.2)).collect::<Vec<_>>(), [(ErrorKind::Closed, 1)]);
 }
 
 #[test]
@@ -440,11 +452,11 @@ fn frames_that_are_none_end_their_connection() {
     // A length of 2, and a field that ends beyond it.
     let target = MessageServer::start(TestFraming::LengthDelimited, |_| vec![Reply::Raw(vec![2, 0x0a, 9])]);
     let steps = "[[journey.step]]\nsend = { leave = {} }\nanswer = \"/moved\"\n";
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(1), 1) };
-    let said =
-        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, steps), vec![leg], 1).run_to_end();
+    let spec = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(1), 1) };
+    let results =
+        Harness::start(message_config(&[&target], TestFraming::LengthDelimited, steps), vec![spec], 1).run_to_end();
     let message = "a frame of 2 bytes that is no message of the schema";
-    assert_eq!((said.counts(), said.errors()), ((0, 0, 1), vec![(0, ErrorKind::Answer, 1, message)]));
+    assert_eq!((results.counts(), results.errors()), ((0, 0, 1), vec![(0, ErrorKind::Answer, 1, message)]));
 }
 
 #[test]
@@ -452,11 +464,11 @@ fn pieces_are_put_together_and_questions_answered() {
     let target = MessageServer::start(TestFraming::Text, |_| vec![Reply::Pieces("{\"moved\":{\"code\":\"late\"}}")]);
     let steps = "[[journey.step]]\nsend = { say = \"{{index}}\" }\nanswer = \"/moved\"\nkeep = { code = \"/moved/code\" }\n\
                  [[journey.step]]\nname = \"again\"\nsend = { code = \"{{code}}\" }\nanswer = \"/moved\"\n";
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(2), 2) };
-    let said = Harness::start(message_config(&[&target], TestFraming::Text, steps), vec![leg], 1).run_to_end();
-    assert_eq!(said.counts(), (2, 0, 0), "{:?}", said.errors());
-    for said in target.by_connection().values() {
-        assert!(said[0]["say"].is_u64() && said[1] == json!({ "code": "late" }), "{said:?}");
+    let spec = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(2), 2) };
+    let results = Harness::start(message_config(&[&target], TestFraming::Text, steps), vec![spec], 1).run_to_end();
+    assert_eq!(results.counts(), (2, 0, 0), "{:?}", results.errors());
+    for results in target.by_connection().values() {
+        assert!(results[0]["say"].is_u64() && results[1] == json!({ "code": "late" }), "{results:?}");
     }
 }
 
@@ -467,11 +479,11 @@ fn a_server_without_websockets_says_so() {
     let mut document = document(&[], TestFraming::Text, steps);
     document.set(&format!("target.socket.url=ws://{}/", target.address)).unwrap();
     let scenario = Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}"));
-    let setting =
+    let config =
         GeneratorConfig { message_endpoints: vec![vec![target.address]], ..generator_config(scenario, target.address) };
-    let leg = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(1), 1) };
-    let said = Harness::start(setting, vec![leg], 1).run_to_end();
-    let errors = said.errors();
-    assert_eq!((said.counts(), errors[0].1), ((0, 0, 1), ErrorKind::Connect));
+    let spec = LoadSpec { reconnect: Reconnect::Journey, ..load_spec(burst(1), 1) };
+    let results = Harness::start(config, vec![spec], 1).run_to_end();
+    let errors = results.errors();
+    assert_eq!((results.counts(), errors[0].1), ((0, 0, 1), ErrorKind::Connect));
     assert!(errors[0].3.starts_with("no WebSocket: answered 200 instead of 101"), "{errors:?}");
 }

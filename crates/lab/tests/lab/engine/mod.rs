@@ -144,19 +144,19 @@ pub(super) fn clients(clients: u64, requests: u64) -> Schedule {
 }
 
 /// Drives one leg to its end.
-pub(super) fn run_load(scenario: Scenario, target: &ScriptedServer, leg: LoadSpec, workers: u32) -> HarnessResults {
-    Harness::start(generator_config(scenario, target.address), vec![leg], workers).run_to_end()
+pub(super) fn run_load(scenario: Scenario, target: &ScriptedServer, spec: LoadSpec, workers: u32) -> HarnessResults {
+    Harness::start(generator_config(scenario, target.address), vec![spec], workers).run_to_end()
 }
 
 impl Harness {
-    pub(super) fn start(setting: GeneratorConfig, legs: Vec<LoadSpec>, workers: u32) -> Self {
-        let (crew, reports) = WorkerPool::start(Arc::new(setting), workers as usize).unwrap();
-        legs.iter().for_each(|leg| crew.start_load(leg.clone()));
-        let workers = crew.worker_count() as u32;
+    pub(super) fn start(config: GeneratorConfig, specs: Vec<LoadSpec>, workers: u32) -> Self {
+        let (pool, reports) = WorkerPool::start(Arc::new(config), workers as usize).unwrap();
+        specs.iter().for_each(|spec| pool.start_load(spec.clone()));
+        let workers = pool.worker_count() as u32;
         Self {
-            worker_pool: crew,
+            worker_pool: pool,
             reports: RefCell::new(reports),
-            load_specs: legs,
+            load_specs: specs,
             workers,
             results: RefCell::default(),
         }
@@ -165,13 +165,14 @@ impl Harness {
     /// Takes a report. As a trial does it, what a leg of held connections is for begins when every worker has said that
     /// its own stand.
     fn handle_report(&self, report: WorkerReport) {
-        let opened = if let WorkerReport::ConnectionsOpen { part, .. } = report { Some(part) } else { None };
-        let mut said = self.results.borrow_mut();
-        said.add_report(report);
-        let Some(part) = opened else { return };
-        let all: Vec<Duration> = said.opened.iter().filter(|opened| opened.1 == part).map(|opened| opened.2).collect();
+        let opened = if let WorkerReport::ConnectionsOpen { load_step, .. } = report { Some(load_step) } else { None };
+        let mut results = self.results.borrow_mut();
+        results.add_report(report);
+        let Some(load_step) = opened else { return };
+        let all: Vec<Duration> =
+            results.opened.iter().filter(|opened| opened.1 == load_step).map(|opened| opened.2).collect();
         if all.len() == self.workers as usize {
-            self.worker_pool.start_requests(part, all.into_iter().max().unwrap());
+            self.worker_pool.start_requests(load_step, all.into_iter().max().unwrap());
         }
     }
 
@@ -190,15 +191,15 @@ impl Harness {
     }
 
     /// Hands another leg over once a part is over everywhere.
-    pub(super) fn add_load(&mut self, part: u32, leg: LoadSpec) {
-        let is_over = |said: &HarnessResults| {
-            said.finished_steps.iter().filter(|over| over.1 == part).count() == self.workers as usize
+    pub(super) fn add_load(&mut self, load_step: u32, spec: LoadSpec) {
+        let is_over = |results: &HarnessResults| {
+            results.finished_steps.iter().filter(|over| over.1 == load_step).count() == self.workers as usize
         };
         while !is_over(&self.results.borrow()) {
             self.handle_next_report();
         }
-        self.worker_pool.start_load(leg.clone());
-        self.load_specs.push(leg);
+        self.worker_pool.start_load(spec.clone());
+        self.load_specs.push(spec);
     }
 
     /// Waits until everything is over, and then ends the crew.
@@ -222,23 +223,24 @@ impl Harness {
             self.handle_next_report();
         }
         let gauges = self.worker_pool.gauges();
-        let said = self.results.take();
-        said.check_accounting(gauges);
-        let mut overs: Vec<(u32, u32)> = said.finished_steps.iter().map(|(worker, part, _)| (*worker, *part)).collect();
-        overs.sort_unstable();
+        let results = self.results.take();
+        results.check_accounting(gauges);
+        let mut finished: Vec<(u32, u32)> =
+            results.finished_steps.iter().map(|(worker, load_step, _)| (*worker, *load_step)).collect();
+        finished.sort_unstable();
         let expected: BTreeSet<(u32, u32)> = (0..self.workers)
-            .flat_map(|worker| self.load_steps().into_iter().map(move |part| (worker, part)))
+            .flat_map(|worker| self.load_steps().into_iter().map(move |load_step| (worker, load_step)))
             .collect();
-        assert!(overs.iter().copied().eq(expected), "{overs:?}");
-        said
+        assert!(finished.iter().copied().eq(expected), "{finished:?}");
+        results
     }
 
     fn load_steps(&self) -> Vec<u32> {
-        let parts = |leg: &LoadSpec| {
-            let count = if let Schedule::Bursts { times, .. } = leg.schedule { times as u32 } else { 1 };
-            leg.load_step..leg.load_step + count
+        let steps_of = |spec: &LoadSpec| {
+            let count = if let Schedule::Bursts { times, .. } = spec.schedule { times as u32 } else { 1 };
+            spec.load_step..spec.load_step + count
         };
-        self.load_specs.iter().flat_map(parts).collect()
+        self.load_specs.iter().flat_map(steps_of).collect()
     }
 
     /// Waits until so many tries to open a held connection have come to nothing.
@@ -270,18 +272,19 @@ impl HarnessResults {
     fn add_report(&mut self, report: WorkerReport) {
         match report {
             WorkerReport::Interval(interval) => {
-                let late =
-                    |part: u32| self.finished_steps.iter().any(|over| (over.0, over.1) == (interval.worker, part));
+                let late = |load_step: u32| {
+                    self.finished_steps.iter().any(|over| (over.0, over.1) == (interval.worker, load_step))
+                };
                 assert!(!interval.ops.iter().any(|cell| late(cell.load_step)), "told after its part was over");
                 self.intervals.push(interval);
             }
             WorkerReport::WorkStarted(pieces) => self.started_work.extend(pieces),
-            WorkerReport::ConnectionsOpen { worker, part, at } => {
-                assert!(!self.opened.iter().any(|opened| (opened.0, opened.1) == (worker, part)), "said twice");
-                self.opened.push((worker, part, at));
+            WorkerReport::ConnectionsOpen { worker, load_step, at } => {
+                assert!(!self.opened.iter().any(|opened| (opened.0, opened.1) == (worker, load_step)), "said twice");
+                self.opened.push((worker, load_step, at));
             }
-            WorkerReport::LoadStepDone { worker, part, not_sent, .. } => {
-                self.finished_steps.push((worker, part, not_sent))
+            WorkerReport::LoadStepDone { worker, load_step, not_sent, .. } => {
+                self.finished_steps.push((worker, load_step, not_sent))
             }
             WorkerReport::WorkerEnded { .. } => self.ended += 1,
             WorkerReport::WorkerFailed { message, .. } => panic!("{message}"),
@@ -296,8 +299,8 @@ impl HarnessResults {
         let ended = ok + denied + errors + self.not_sent() + self.sum(|interval| interval.abandoned);
         assert_eq!((gauges.due, gauges.done), (ended, ended), "{gauges:?}");
         assert_eq!((gauges.in_flight, gauges.queued, gauges.held), (0, 0, 0));
-        let overs: u64 = self.finished_steps.iter().map(|(_, _, not_sent)| not_sent).sum();
-        assert_eq!(overs, self.not_sent());
+        let finished: u64 = self.finished_steps.iter().map(|(_, _, not_sent)| not_sent).sum();
+        assert_eq!(finished, self.not_sent());
         for worker in self.intervals.iter().map(|page| page.worker).collect::<BTreeSet<u32>>() {
             let seconds = self.intervals.iter().filter(|page| page.worker == worker).map(|page| page.second);
             assert!(seconds.clone().is_sorted(), "seconds ran back: {:?}", seconds.collect::<Vec<_>>());
@@ -373,11 +376,9 @@ impl HarnessResults {
 
     /// Errors: step, kind, how many, first message.
     pub(super) fn errors(&self) -> Vec<(usize, ErrorKind, u64, &str)> {
-        let notes = self.intervals.iter().flat_map(|interval| &interval.errors);
-        notes
-            .map(|ErrorStats { step, kind: trouble, count, samples, .. }| {
-                (*step, *trouble, *count, samples[0].as_str())
-            })
+        let error_stats = self.intervals.iter().flat_map(|interval| &interval.errors);
+        error_stats
+            .map(|ErrorStats { step, kind, count, samples, .. }| (*step, *kind, *count, samples[0].as_str()))
             .collect()
     }
 

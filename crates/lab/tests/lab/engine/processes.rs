@@ -11,7 +11,7 @@ use lab::generator::{GeneratorConfig, WorkerPool, WorkerProcessSpec};
 use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process};
 
 use super::{HOUR, Harness, burst, document, generator_config, hold, load_spec, rate, scenario};
-use crate::scripted_server::{ResponseAction, ScriptedServer, answer, ok};
+use crate::scripted_server::{ResponseAction, ScriptedServer, ok, response};
 
 const WORKER_ENV: &str = "LAB_WORKER_WHEN_ASKED";
 
@@ -37,8 +37,8 @@ request = "GET /games/{{game}}"
 
 /// A setting whose workers are processes: so many connections are wanted that this one may open half of them.
 pub(super) fn process_config(address: std::net::SocketAddr) -> GeneratorConfig {
-    let own = std::env::current_exe().unwrap();
-    let words = ["env".into(), format!("{WORKER_ENV}=1").into(), own.into_os_string()];
+    let generator_delay = std::env::current_exe().unwrap();
+    let words = ["env".into(), format!("{WORKER_ENV}=1").into(), generator_delay.into_os_string()];
     let test = ["engine::processes::worker_when_asked", "--exact", "--quiet"].map(OsString::from);
     let connections = getrlimit(Resource::Nofile).maximum.unwrap() * 3 / 2;
     let command = words.into_iter().chain(test).collect();
@@ -46,9 +46,9 @@ pub(super) fn process_config(address: std::net::SocketAddr) -> GeneratorConfig {
     GeneratorConfig { processes: Some(processes), ..generator_config(scenario(STEPS), address) }
 }
 
-pub(super) fn creation_script(asked: &crate::scripted_server::ReceivedRequest) -> Vec<ResponseAction> {
-    if asked.head.starts_with("POST") {
-        vec![ResponseAction::Write(answer(201, &format!("{{\"id\": \"g{}\"}}", asked.number)))]
+pub(super) fn creation_script(request: &crate::scripted_server::ReceivedRequest) -> Vec<ResponseAction> {
+    if request.head.starts_with("POST") {
+        vec![ResponseAction::Write(response(201, &format!("{{\"id\": \"g{}\"}}", request.number)))]
     } else {
         ok()
     }
@@ -57,25 +57,25 @@ pub(super) fn creation_script(asked: &crate::scripted_server::ReceivedRequest) -
 #[test]
 fn processes_together_do_what_threads_would() {
     let target = ScriptedServer::start(creation_script);
-    let rig = Harness::start(process_config(target.address), vec![load_spec(burst(60), 10)], 3);
+    let harness = Harness::start(process_config(target.address), vec![load_spec(burst(60), 10)], 3);
     // Two for the connections, with two workers each for the three that were asked for.
-    assert_eq!((rig.worker_pool.pids().len(), rig.worker_pool.worker_count()), (2, 4));
-    let pids = rig.worker_pool.pids();
-    let said = rig.run_to_end();
+    assert_eq!((harness.worker_pool.pids().len(), harness.worker_pool.worker_count()), (2, 4));
+    let pids = harness.worker_pool.pids();
+    let results = harness.run_to_end();
     assert_eq!(
-        (said.counts(), said.counts_of_step(Some(0)), said.counts_of_step(Some(1))),
+        (results.counts(), results.counts_of_step(Some(0)), results.counts_of_step(Some(1))),
         ((60, 0, 0), (60, 0, 0), (60, 0, 0))
     );
-    assert_eq!((said.started_work.len(), target.connections()), (60, 10));
-    let indexes: BTreeSet<u64> = said.rows().iter().map(|row| row[1].parse().unwrap()).collect();
+    assert_eq!((results.started_work.len(), target.connections()), (60, 10));
+    let indexes: BTreeSet<u64> = results.rows().iter().map(|row| row[1].parse().unwrap()).collect();
     assert!(indexes.into_iter().eq(0..60));
-    assert_eq!(said.times()[0].len(), 60);
+    assert_eq!(results.times()[0].len(), 60);
     assert!(
         target
             .received_requests()
             .iter()
-            .filter(|asked| asked.head.starts_with("POST"))
-            .all(|asked| { asked.body == "{\"key\":\"the-run\"}" })
+            .filter(|request| request.head.starts_with("POST"))
+            .all(|request| { request.body == "{\"key\":\"the-run\"}" })
     );
     assert!(pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()), "{pids:?}");
 }
@@ -83,33 +83,34 @@ fn processes_together_do_what_threads_would() {
 #[test]
 fn they_hold_are_cut_and_stop_like_threads() {
     let target = ScriptedServer::start(creation_script);
-    let legs = vec![hold(41, None, HOUR), lab::plan::LoadSpec { load_step: 1, ..load_spec(rate(100.0, 3_600_000), 4) }];
-    let rig = Harness::start(process_config(target.address), legs, 2);
-    rig.await_gauges(|gauges| gauges.held == 41 && gauges.done >= 19);
-    rig.worker_pool.end_load_step(0);
-    rig.await_gauges(|gauges| gauges.held == 0);
-    let said = rig.stop(Duration::from_secs(20));
-    let (good, denied, errors) = said.counts();
+    let specs =
+        vec![hold(41, None, HOUR), lab::plan::LoadSpec { load_step: 1, ..load_spec(rate(100.0, 3_600_000), 4) }];
+    let harness = Harness::start(process_config(target.address), specs, 2);
+    harness.await_gauges(|gauges| gauges.held == 41 && gauges.done >= 19);
+    harness.worker_pool.end_load_step(0);
+    harness.await_gauges(|gauges| gauges.held == 0);
+    let results = harness.stop(Duration::from_secs(20));
+    let (good, denied, errors) = results.counts();
     assert!(good >= 19 && (denied, errors) == (0, 0));
 }
 
 #[test]
 fn a_process_that_dies_ends_the_trial_with_a_sentence() {
     let target = ScriptedServer::start(creation_script);
-    let rig = Harness::start(process_config(target.address), vec![load_spec(rate(100.0, 3_600_000), 4)], 2);
-    rig.await_gauges(|gauges| gauges.done >= 10);
-    let pid = i32::try_from(rig.worker_pool.pids()[1]).unwrap();
+    let harness = Harness::start(process_config(target.address), vec![load_spec(rate(100.0, 3_600_000), 4)], 2);
+    harness.await_gauges(|gauges| gauges.done >= 10);
+    let pid = i32::try_from(harness.worker_pool.pids()[1]).unwrap();
     kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL).unwrap();
-    let message = rig.run_until_failure();
+    let message = harness.run_until_failure();
     assert_eq!(message, "a worker process of the lab ended before its work was done (signal: 9 (SIGKILL))");
 }
 
 /// What is said when they cannot start.
 #[track_caller]
 fn check_start_failure(change: impl Fn(&mut WorkerProcessSpec), message: &str) {
-    let mut setting = process_config("127.0.0.1:1".parse().unwrap());
-    change(setting.processes.as_mut().unwrap());
-    let error = WorkerPool::start(Arc::new(setting), 1).unwrap_err().to_string();
+    let mut config = process_config("127.0.0.1:1".parse().unwrap());
+    change(config.processes.as_mut().unwrap());
+    let error = WorkerPool::start(Arc::new(config), 1).unwrap_err().to_string();
     assert!(error.contains(message), "{error}");
 }
 

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::{HarnessResults, load_spec, rate, run_load, visit};
-use crate::scripted_server::{ResponseAction, ScriptedServer, answer, ok};
+use crate::scripted_server::{ResponseAction, ScriptedServer, ok, response};
 use crate::wake_probe::{WakeProbe, quantile_ms};
 
 const TRIES: usize = 3;
@@ -15,15 +15,15 @@ const TRIES: usize = 3;
 #[test]
 fn a_stall_shows_in_latency_and_leaves_service_times_alone() {
     let stall = Duration::from_secs(1);
-    let target = ScriptedServer::start(move |asked| {
-        let pause = if asked.number == 100 { stall } else { Duration::ZERO };
-        vec![ResponseAction::Stall(pause), ResponseAction::Write(answer(200, "ok"))]
+    let target = ScriptedServer::start(move |request| {
+        let pause = if request.number == 100 { stall } else { Duration::ZERO };
+        vec![ResponseAction::Stall(pause), ResponseAction::Write(response(200, "ok"))]
     });
     let (watch, began) = (WakeProbe::start(), Instant::now());
-    let said = run_load(visit(), &target, load_spec(rate(200.0, 2000), 1), 1);
+    let results = run_load(visit(), &target, load_spec(rate(200.0, 2000), 1), 1);
     let (lasted, own_ms) = (began.elapsed(), watch.finish_p99_ms());
-    assert_eq!((said.counts(), target.connections()), ((400, 0, 0), 1));
-    let [latency, service, lag] = said.times();
+    assert_eq!((results.counts(), target.connections()), ((400, 0, 0), 1));
+    let [latency, service, lag] = results.times();
     assert!(quantile_ms(&latency, 0.9) >= 750.0, "{latency:?}");
     let sum_s = service.mean() * service.len() as f64 / 1e6;
     assert!((1.0..=lasted.as_secs_f64() * 1.01).contains(&sum_s), "{sum_s} s of service in {lasted:?}");
@@ -34,18 +34,18 @@ fn a_stall_shows_in_latency_and_leaves_service_times_alone() {
 
 #[test]
 fn a_perfect_target_leaves_the_lab_on_time() {
-    let lag_ms = |said: &HarnessResults| quantile_ms(&said.times()[2], 0.99);
+    let lag_ms = |results: &HarnessResults| quantile_ms(&results.times()[2], 0.99);
     for _ in 0..TRIES {
         let target = ScriptedServer::start(|_| ok());
         let watch = WakeProbe::start();
-        let said = run_load(visit(), &target, load_spec(rate(500.0, 1000), 50), 1);
+        let results = run_load(visit(), &target, load_spec(rate(500.0, 1000), 50), 1);
         let own_ms = watch.finish_p99_ms();
-        assert_eq!((said.counts(), said.times()[2].len()), ((500, 0, 0), 500));
+        assert_eq!((results.counts(), results.times()[2].len()), ((500, 0, 0), 500));
         // On a machine that wakes nobody in time, the lab is no later than a thread that does nothing but sleep.
-        if lag_ms(&said) < 1.0 || lag_ms(&said) < 2.0 * own_ms {
+        if lag_ms(&results) < 1.0 || lag_ms(&results) < 2.0 * own_ms {
             return;
         }
-        eprintln!("p99 of the lag: {} ms, of a thread that sleeps: {own_ms} ms", lag_ms(&said));
+        eprintln!("p99 of the lag: {} ms, of a thread that sleeps: {own_ms} ms", lag_ms(&results));
     }
     panic!("the lab was late three times");
 }

@@ -12,7 +12,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::{HOUR, Harness, HarnessResults, burst, clients, generator_config, hold, load_spec, scenario, visit};
-use crate::scripted_server::{ReceivedRequest, ResponseAction, ScriptedServer, answer, ok};
+use crate::scripted_server::{ReceivedRequest, ResponseAction, ScriptedServer, ok, response};
 
 /// A certificate for a name, signed by itself, as a server's configuration and as a file.
 struct TestCertificate {
@@ -50,27 +50,32 @@ fn over_tls(mut scenario: Scenario, target: &ScriptedServer, trusted: Option<&Te
     scenario
 }
 
-fn run(scenario: Scenario, target: &ScriptedServer, leg: LoadSpec) -> HarnessResults {
-    Harness::start(generator_config(scenario, target.address), vec![leg], 1).run_to_end()
+fn run(scenario: Scenario, target: &ScriptedServer, spec: LoadSpec) -> HarnessResults {
+    Harness::start(generator_config(scenario, target.address), vec![spec], 1).run_to_end()
 }
 
 /// Three answers of one kind over as many connections as expected.
 #[track_caller]
-fn check(acts: &[ResponseAction], connections: u64) {
-    let (identity, script) = (TestCertificate::for_name("127.0.0.1"), acts.to_vec());
+fn check(actions: &[ResponseAction], connections: u64) {
+    let (identity, script) = (TestCertificate::for_name("127.0.0.1"), actions.to_vec());
     let target = ScriptedServer::secure(move |_| script.clone(), identity.config.clone());
-    let said = run(over_tls(visit(), &target, Some(&identity)), &target, load_spec(clients(1, 3), 1));
-    assert_eq!((said.counts(), target.connections()), ((3, 0, 0), connections), "{acts:?} {:?}", said.errors());
-    assert_eq!(said.sum(|page| page.connects), connections);
+    let results = run(over_tls(visit(), &target, Some(&identity)), &target, load_spec(clients(1, 3), 1));
+    assert_eq!(
+        (results.counts(), target.connections()),
+        ((3, 0, 0), connections),
+        "{actions:?} {:?}",
+        results.errors()
+    );
+    assert_eq!(results.sum(|interval| interval.connects), connections);
 }
 
 #[test]
 fn answers_come_unwrapped() {
-    check(&[ResponseAction::Write(answer(200, "ok"))], 1);
-    check(&[ResponseAction::WriteByteByByte(answer(200, "ok"))], 1);
-    check(&[ResponseAction::Write(answer(200, &"x".repeat(1_000_000)))], 1);
+    check(&[ResponseAction::Write(response(200, "ok"))], 1);
+    check(&[ResponseAction::WriteByteByByte(response(200, "ok"))], 1);
+    check(&[ResponseAction::Write(response(200, &"x".repeat(1_000_000)))], 1);
     check(&[ResponseAction::Write(b"HTTP/1.1 200 OK\r\n\r\nuntil the end".to_vec()), ResponseAction::TlsClose], 3);
-    check(&[ResponseAction::Write(answer(200, "ok")), ResponseAction::TlsClose], 3);
+    check(&[ResponseAction::Write(response(200, "ok")), ResponseAction::TlsClose], 3);
 }
 
 #[test]
@@ -80,22 +85,22 @@ fn large_requests_arrive_whole() {
     let steps = "[[journey.step]]\nrequest = \"POST /\"\njson = [\"{{run.id}}\"]";
     let mut large = generator_config(over_tls(scenario(steps), &target, Some(&identity)), target.address);
     large.globals.insert("run.id".to_owned(), "x".repeat(5_000_000));
-    let said = Harness::start(large, vec![load_spec(burst(2), 2)], 1).run_to_end();
-    assert_eq!(said.counts(), (2, 0, 0));
-    assert!(target.received_requests().iter().all(|asked| asked.body.len() == 5_000_004));
+    let results = Harness::start(large, vec![load_spec(burst(2), 2)], 1).run_to_end();
+    assert_eq!(results.counts(), (2, 0, 0));
+    assert!(target.received_requests().iter().all(|request| request.body.len() == 5_000_004));
 }
 
 #[test]
 fn every_user_shakes_hands() {
     let identity = TestCertificate::for_name("127.0.0.1");
-    let closes = |asked: &ReceivedRequest| match asked.head.contains("connection: close") {
-        true => vec![ResponseAction::Write(answer(200, "ok")), ResponseAction::TlsClose],
+    let closes = |request: &ReceivedRequest| match request.head.contains("connection: close") {
+        true => vec![ResponseAction::Write(response(200, "ok")), ResponseAction::TlsClose],
         false => ok(),
     };
     let target = ScriptedServer::secure(closes, identity.config.clone());
-    let leg = LoadSpec { reconnect: Reconnect::Request, ..load_spec(clients(2, 5), 1) };
-    let said = run(over_tls(visit(), &target, Some(&identity)), &target, leg);
-    assert_eq!((said.counts(), target.connections()), ((10, 0, 0), 10));
+    let spec = LoadSpec { reconnect: Reconnect::Request, ..load_spec(clients(2, 5), 1) };
+    let results = run(over_tls(visit(), &target, Some(&identity)), &target, spec);
+    assert_eq!((results.counts(), target.connections()), ((10, 0, 0), 10));
 }
 
 /// What everybody who is refused is told.
@@ -103,10 +108,10 @@ fn every_user_shakes_hands() {
 fn check_refused(name: &str, trusted: bool, message: &str) {
     let identity = TestCertificate::for_name(name);
     let target = ScriptedServer::secure(|_| ok(), identity.config.clone());
-    let said = run(over_tls(visit(), &target, trusted.then_some(&identity)), &target, load_spec(burst(2), 2));
-    assert_eq!((said.counts(), target.requests()), ((0, 0, 2), 0));
-    let (step, trouble, count, found) = said.errors()[0];
-    assert_eq!((step, trouble, count), (0, ErrorKind::Connect, 2));
+    let results = run(over_tls(visit(), &target, trusted.then_some(&identity)), &target, load_spec(burst(2), 2));
+    assert_eq!((results.counts(), target.requests()), ((0, 0, 2), 0));
+    let (step, kind, count, found) = results.errors()[0];
+    assert_eq!((step, kind, count), (0, ErrorKind::Connect, 2));
     assert!(found.starts_with(message), "{found}");
 }
 
@@ -132,10 +137,10 @@ fn what_is_cut_off_without_a_word_is_no_answer() {
         vec![ResponseAction::Write(b"HTTP/1.1 200 OK\r\n\r\nhalf of".to_vec()), ResponseAction::Close]
     };
     let target = ScriptedServer::secure(script, identity.config.clone());
-    let said = run(over_tls(visit(), &target, Some(&identity)), &target, load_spec(burst(1), 1));
-    assert_eq!(said.counts(), (0, 0, 1));
+    let results = run(over_tls(visit(), &target, Some(&identity)), &target, load_spec(burst(1), 1));
+    assert_eq!(results.counts(), (0, 0, 1));
     let message = "the connection was closed without TLS's close_notify";
-    assert_eq!(said.errors(), [(0, ErrorKind::Truncated, 1, message)]);
+    assert_eq!(results.errors(), [(0, ErrorKind::Truncated, 1, message)]);
 }
 
 #[test]
@@ -143,12 +148,12 @@ fn a_target_without_tls_is_no_connection() {
     let target = ScriptedServer::start(|_| ok());
     let mut scenario = over_tls(visit(), &target, None);
     scenario.journeys[0].steps[0].timeout = Duration::from_millis(300);
-    let rig = Harness::start(generator_config(scenario, target.address), vec![load_spec(burst(1), 1)], 1);
+    let harness = Harness::start(generator_config(scenario, target.address), vec![load_spec(burst(1), 1)], 1);
     target.await_connections(1);
     target.send_unsolicited(0, b"HTTP/1.1 400 Bad Request\r\n\r\n");
-    let said = rig.run_to_end();
-    assert_eq!(said.counts(), (0, 0, 1));
-    assert_eq!(said.errors()[0].1, ErrorKind::Connect, "{:?}", said.errors());
+    let results = harness.run_to_end();
+    assert_eq!(results.counts(), (0, 0, 1));
+    assert_eq!(results.errors()[0].1, ErrorKind::Connect, "{:?}", results.errors());
 }
 
 #[test]
@@ -156,9 +161,10 @@ fn a_handshake_that_never_ends_is_told() {
     let target = ScriptedServer::start(|_| ok());
     let mut scenario = over_tls(visit(), &target, None);
     scenario.journeys[0].steps[0].timeout = Duration::from_millis(300);
-    let said = Harness::start(generator_config(scenario, target.address), vec![load_spec(burst(1), 1)], 1).run_to_end();
+    let results =
+        Harness::start(generator_config(scenario, target.address), vec![load_spec(burst(1), 1)], 1).run_to_end();
     let message = "no end of the TLS handshake within 300ms";
-    assert_eq!(said.errors(), [(0, ErrorKind::Timeout(Awaited::Tls), 1, message)]);
+    assert_eq!(results.errors(), [(0, ErrorKind::Timeout(Awaited::Tls), 1, message)]);
 }
 
 #[test]
@@ -166,11 +172,11 @@ fn connections_are_held_after_their_handshake() {
     let identity = TestCertificate::for_name("127.0.0.1");
     let target = ScriptedServer::secure(|_| ok(), identity.config.clone());
     let scenario = over_tls(visit(), &target, Some(&identity));
-    let rig = Harness::start(generator_config(scenario, target.address), vec![hold(10, Some(200.0), HOUR)], 2);
-    rig.await_gauges(|gauges| gauges.held == 10 && gauges.done >= 20);
-    rig.worker_pool.end_load_step(0);
-    let said = rig.run_to_end();
-    let (good, denied, errors) = said.counts();
+    let harness = Harness::start(generator_config(scenario, target.address), vec![hold(10, Some(200.0), HOUR)], 2);
+    harness.await_gauges(|gauges| gauges.held == 10 && gauges.done >= 20);
+    harness.worker_pool.end_load_step(0);
+    let results = harness.run_to_end();
+    let (good, denied, errors) = results.counts();
     assert_eq!((good, denied, errors, target.connections()), (target.requests(), 0, 0, 10));
 }
 
@@ -179,8 +185,8 @@ fn a_file_without_certificates_is_said_at_the_start() {
     let identity = TestCertificate::for_name("127.0.0.1");
     std::fs::write(&identity.file, "nothing").unwrap();
     let target = ScriptedServer::start(|_| ok());
-    let setting = generator_config(over_tls(visit(), &target, Some(&identity)), target.address);
-    let error = lab::generator::WorkerPool::start(Arc::new(setting), 1).unwrap_err();
+    let config = generator_config(over_tls(visit(), &target, Some(&identity)), target.address);
+    let error = lab::generator::WorkerPool::start(Arc::new(config), 1).unwrap_err();
     let expected = format!("target.ca: {}: holds no certificate (PEM)", identity.file.display());
     assert_eq!(error.to_string(), expected);
 }
@@ -200,8 +206,8 @@ async fn the_control_client_trusts_the_same() {
     };
     let reply = ControlClient::for_target(&scenario.target).await.unwrap().send(&call).await.unwrap();
     assert_eq!((reply.status, &*reply.body), (200, b"ok".as_slice()));
-    let Failure { kind: trouble, message } =
+    let Failure { kind, message } =
         ControlClient::new(&scenario.target.url).await.unwrap().send(&call).await.unwrap_err();
-    assert_eq!(trouble, ErrorKind::Connect);
+    assert_eq!(kind, ErrorKind::Connect);
     assert!(message.contains("UnknownIssuer"), "{message}");
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use lab::record::{ErrorKind, OpId};
 
 use super::{Harness, HarnessResults, burst, clients, generator_config, load_spec, run_load, scenario};
-use crate::scripted_server::{Latch, ReceivedRequest, ResponseAction, ScriptedServer, answer};
+use crate::scripted_server::{Latch, ReceivedRequest, ResponseAction, ScriptedServer, response};
 
-fn first_line(asked: &ReceivedRequest) -> String {
-    asked.head.lines().next().unwrap().trim_end_matches(" HTTP/1.1").to_owned()
+fn first_line(request: &ReceivedRequest) -> String {
+    request.head.lines().next().unwrap().trim_end_matches(" HTTP/1.1").to_owned()
 }
 
 fn lines(target: &ScriptedServer) -> Vec<String> {
@@ -21,21 +21,21 @@ fn now_us() -> u128 {
 }
 
 fn json_answer(body: &str) -> Vec<ResponseAction> {
-    vec![ResponseAction::Write(answer(200, body))]
+    vec![ResponseAction::Write(response(200, body))]
 }
 
 /// Answers, wakes, and the longest of each wait and wake, of a step that waits.
-fn long_poll_counts(said: &HarnessResults, step: usize) -> (u64, u64, u64, u64) {
-    let cells = said.intervals.iter().flat_map(|interval| &interval.ops);
+fn long_poll_counts(results: &HarnessResults, step: usize) -> (u64, u64, u64, u64) {
+    let cells = results.intervals.iter().flat_map(|interval| &interval.ops);
     let waits = cells.filter(|cell| cell.op == OpId { journey: 0, step: Some(step) });
     waits
         .flat_map(|cell| {
             assert!(cell.latency_us.is_empty() && cell.service_us.is_empty());
             &cell.long_polls
         })
-        .fold((0, 0, 0, 0), |(answers, wakes, waited, wake), cell| {
+        .fold((0, 0, 0, 0), |(responses, wakes, waited, wake), cell| {
             let (w, k) = (&cell.response_us, &cell.wake_delay_us);
-            (answers + w.len(), wakes + k.len(), waited.max(w.max()), wake.max(k.max()))
+            (responses + w.len(), wakes + k.len(), waited.max(w.max()), wake.max(k.max()))
         })
 }
 
@@ -53,7 +53,7 @@ const ENTER: &str = "[[journey.step]]\nname = \"enter\"\nrequest = \"GET /\"\nke
 
 #[test]
 fn news_that_happened_meanwhile_are_timed_and_old_ones_are_not() {
-    let target = ScriptedServer::start(|asked| match asked.number {
+    let target = ScriptedServer::start(|request| match request.number {
         0 => json_answer("{\"seq\": 4}"),
         // Older than the first poll.
         1 => json_answer(&format!("{{\"seq\": 5, \"at\": {}, \"events\": [{{\"n\": 5}}]}}", now_us() - 60_000_000)),
@@ -62,28 +62,28 @@ fn news_that_happened_meanwhile_are_timed_and_old_ones_are_not() {
         number => {
             let body =
                 format!("{{\"seq\": {}, \"at\": {}, \"events\": [{{\"n\": {}}}]}}", number + 3, now_us(), number + 3);
-            vec![ResponseAction::Stall(Duration::from_millis(20)), ResponseAction::Write(answer(200, &body))]
+            vec![ResponseAction::Stall(Duration::from_millis(20)), ResponseAction::Write(response(200, &body))]
         }
     });
-    let said = run_load(scenario(&format!("{ENTER}{POLL}")), &target, load_spec(burst(1), 1), 1);
-    assert_eq!((said.counts(), said.counts_of_step(Some(1)), said.errors()), ((1, 0, 0), (4, 0, 0), vec![]));
-    let (answers, wakes, waited, wake) = long_poll_counts(&said, 1);
-    assert_eq!((answers, wakes), (4, 2));
+    let results = run_load(scenario(&format!("{ENTER}{POLL}")), &target, load_spec(burst(1), 1), 1);
+    assert_eq!((results.counts(), results.counts_of_step(Some(1)), results.errors()), ((1, 0, 0), (4, 0, 0), vec![]));
+    let (responses, wakes, waited, wake) = long_poll_counts(&results, 1);
+    assert_eq!((responses, wakes), (4, 2));
     // What happened while a request was under way cannot have taken longer than the request.
     assert!((20_000..=waited).contains(&wake), "{wake} of {waited} us");
-    let asked = ["GET /", "GET /feed?after=4", "GET /feed?after=5", "GET /feed?after=5", "GET /feed?after=6"];
-    assert_eq!(lines(&target), asked);
+    let requests = ["GET /", "GET /feed?after=4", "GET /feed?after=5", "GET /feed?after=5", "GET /feed?after=6"];
+    assert_eq!(lines(&target), requests);
 }
 
 #[track_caller]
 fn check_broken(events: &'static str, expected: ErrorKind) {
-    let target = ScriptedServer::start(move |asked| match asked.number {
+    let target = ScriptedServer::start(move |request| match request.number {
         0 => json_answer("{\"seq\": 4}"),
         _ => json_answer(events),
     });
-    let said = run_load(scenario(&format!("{ENTER}{POLL}")), &target, load_spec(burst(1), 1), 1);
-    assert_eq!((said.counts(), said.counts_of_step(Some(1))), ((0, 0, 1), (0, 0, 1)));
-    assert_eq!(said.errors()[0].1, expected, "{:?}", said.errors());
+    let results = run_load(scenario(&format!("{ENTER}{POLL}")), &target, load_spec(burst(1), 1), 1);
+    assert_eq!((results.counts(), results.counts_of_step(Some(1))), ((0, 0, 1), (0, 0, 1)));
+    assert_eq!(results.errors()[0].1, expected, "{:?}", results.errors());
 }
 
 #[test]
@@ -111,10 +111,10 @@ name = "c"
 request = "GET /c/{{round}}"
 "#;
     let target =
-        ScriptedServer::start(|asked| json_answer(&format!("{{\"over\": {}}}", matches!(asked.number, 2 | 4))));
-    let said = run_load(scenario(steps), &target, load_spec(burst(1), 1), 1);
+        ScriptedServer::start(|request| json_answer(&format!("{{\"over\": {}}}", matches!(request.number, 2 | 4))));
+    let results = run_load(scenario(steps), &target, load_spec(burst(1), 1), 1);
     assert_eq!(
-        (said.counts(), said.counts_of_step(Some(0)), said.counts_of_step(Some(1))),
+        (results.counts(), results.counts_of_step(Some(0)), results.counts_of_step(Some(1))),
         ((1, 0, 0), (2, 0, 0), (3, 0, 0))
     );
     assert_eq!(lines(&target), ["GET /a/0", "GET /b/0", "GET /b/1", "GET /a/2", "GET /b/2", "GET /c/2"]);
@@ -124,9 +124,9 @@ request = "GET /c/{{round}}"
 fn a_repeat_that_never_comes_to_its_end_is_an_error() {
     let steps = "[[journey.step]]\nrequest = \"GET /\"\nrepeat = { times = 3, until = { at = \"/over\", is = true } }";
     let target = ScriptedServer::start(|_| json_answer("{\"over\": false}"));
-    let said = run_load(scenario(steps), &target, load_spec(clients(1, 2), 1), 1);
-    assert_eq!((said.counts(), said.counts_of_step(Some(0)), target.requests()), ((0, 0, 2), (6, 0, 0), 6));
-    assert_eq!(said.errors()[0].1, ErrorKind::Answer);
+    let results = run_load(scenario(steps), &target, load_spec(clients(1, 2), 1), 1);
+    assert_eq!((results.counts(), results.counts_of_step(Some(0)), target.requests()), ((0, 0, 2), (6, 0, 0), 6));
+    assert_eq!(results.errors()[0].1, ErrorKind::Answer);
 }
 
 const TABLE: &str = r#"
@@ -165,8 +165,8 @@ repeat = "always"
 fn table(gate: &Arc<Latch>, losses: usize) -> ScriptedServer {
     let (gate, waiting) = (gate.clone(), (Mutex::new(0), Condvar::new()));
     let second_polls = Mutex::new(Vec::new());
-    ScriptedServer::start(move |asked| {
-        let line = first_line(asked);
+    ScriptedServer::start(move |request| {
+        let line = first_line(request);
         let is_lost = line.ends_with("after=1") && {
             let mut polls = second_polls.lock().unwrap();
             polls.push(line.clone());
@@ -197,13 +197,13 @@ fn table(gate: &Arc<Latch>, losses: usize) -> ScriptedServer {
 fn loops_run_beside_a_journey_with_values_of_their_own_and_end_with_it() {
     let gate = Arc::new(Latch::default());
     let target = table(&gate, 0);
-    let rig = Harness::start(generator_config(scenario(TABLE), target.address), vec![load_spec(burst(1), 1)], 1);
-    let said = rig.run_to_end();
+    let harness = Harness::start(generator_config(scenario(TABLE), target.address), vec![load_spec(burst(1), 1)], 1);
+    let results = harness.run_to_end();
     gate.open();
-    assert_eq!((said.counts(), said.errors(), said.retries()), ((1, 0, 0), vec![], 0));
+    assert_eq!((results.counts(), results.errors(), results.retries()), ((1, 0, 0), vec![], 0));
     // Two good polls each; the third ones were dropped, and count nowhere.
     assert_eq!(
-        (said.counts_of_step(Some(2)), said.counts_of_step(Some(3)), said.counts_of_step(Some(4))),
+        (results.counts_of_step(Some(2)), results.counts_of_step(Some(3)), results.counts_of_step(Some(4))),
         ((3, 0, 0), (2, 0, 0), (4, 0, 0))
     );
     assert_eq!(target.connections(), 3);
@@ -217,30 +217,30 @@ fn loops_run_beside_a_journey_with_values_of_their_own_and_end_with_it() {
 fn a_loop_whose_target_goes_away_comes_back_with_its_cursor() {
     let gate = Arc::new(Latch::default());
     let target = table(&gate, 3);
-    let said =
+    let results =
         Harness::start(generator_config(scenario(TABLE), target.address), vec![load_spec(burst(1), 1)], 1).run_to_end();
     gate.open();
-    assert_eq!((said.counts(), said.counts_of_step(Some(4)), said.errors()), ((1, 0, 0), (4, 0, 0), vec![]));
+    assert_eq!((results.counts(), results.counts_of_step(Some(4)), results.errors()), ((1, 0, 0), (4, 0, 0), vec![]));
     let again = lines(&target).iter().filter(|line| line.ends_with("after=1")).count();
     assert_eq!(again, 8, "each was lost three times");
 }
 
 #[test]
 fn what_goes_wrong_beside_a_journey_goes_wrong_with_it() {
-    let target = ScriptedServer::start(move |asked| match first_line(asked).split('/').nth(1) {
+    let target = ScriptedServer::start(move |request| match first_line(request).split('/').nth(1) {
         Some("token") => json_answer("{\"token\": \"t\"}"),
         Some("seq") => json_answer("{\"seq\": 0}"),
         Some("act") => json_answer("{}"),
-        _ => vec![ResponseAction::Write(answer(500, "broken"))],
+        _ => vec![ResponseAction::Write(response(500, "broken"))],
     });
     // It would act for an hour.
     let steps = TABLE.replace("repeat = 3", "repeat = { for = \"1h\" }").replace(", \"token_2\"]", "]");
-    let said = run_load(scenario(&steps), &target, load_spec(burst(1), 1), 1);
+    let results = run_load(scenario(&steps), &target, load_spec(burst(1), 1), 1);
     assert_eq!(
-        (said.counts(), said.counts_of_step(Some(3)), said.counts_of_step(Some(4))),
+        (results.counts(), results.counts_of_step(Some(3)), results.counts_of_step(Some(4))),
         ((0, 0, 1), (1, 0, 0), (0, 0, 1))
     );
-    assert_eq!(said.errors(), [(4, ErrorKind::Status(500), 1, "500: broken")]);
+    assert_eq!(results.errors(), [(4, ErrorKind::Status(500), 1, "500: broken")]);
 }
 
 #[test]
@@ -248,12 +248,12 @@ fn polls_under_way_are_counted_and_a_stop_ends_them() {
     let gate = Arc::new(Latch::default());
     let target = table(&gate, 0);
     let steps = TABLE.replace("repeat = 3", "repeat = 3\npause = \"1h\"");
-    let rig = Harness::start(generator_config(scenario(&steps), target.address), vec![load_spec(burst(1), 1)], 1);
-    let gauges = rig.await_gauges(|gauges| gauges.long_polls == 2);
+    let harness = Harness::start(generator_config(scenario(&steps), target.address), vec![load_spec(burst(1), 1)], 1);
+    let gauges = harness.await_gauges(|gauges| gauges.long_polls == 2);
     assert_eq!(gauges.in_flight, 1);
-    let said = rig.stop(Duration::ZERO);
+    let results = harness.stop(Duration::ZERO);
     gate.open();
-    assert_eq!((said.counts(), said.sum(|interval| interval.abandoned)), ((0, 0, 0), 1));
+    assert_eq!((results.counts(), results.sum(|interval| interval.abandoned)), ((0, 0, 0), 1));
 }
 
 #[test]
@@ -262,10 +262,12 @@ fn an_answer_that_says_to_come_again_is_no_error_where_the_scenario_says_so() {
         format!("[[journey.step]]\nrequest = \"GET /\"\nretry = {{ times = 2, backoff = \"1ms\"{retry} }}")
     };
     let target = || {
-        ScriptedServer::start(|asked| vec![ResponseAction::Write(answer(if asked.number < 2 { 503 } else { 200 }, ""))])
+        ScriptedServer::start(|request| {
+            vec![ResponseAction::Write(response(if request.number < 2 { 503 } else { 200 }, ""))]
+        })
     };
-    let said = run_load(scenario(&steps(", statuses = [503]")), &target(), load_spec(burst(1), 1), 1);
-    assert_eq!((said.counts(), said.retries(), said.errors()), ((1, 0, 0), 2, vec![]));
-    let said = run_load(scenario(&steps("")), &target(), load_spec(burst(1), 1), 1);
-    assert_eq!((said.counts(), said.retries()), ((0, 0, 1), 0));
+    let results = run_load(scenario(&steps(", statuses = [503]")), &target(), load_spec(burst(1), 1), 1);
+    assert_eq!((results.counts(), results.retries(), results.errors()), ((1, 0, 0), 2, vec![]));
+    let results = run_load(scenario(&steps("")), &target(), load_spec(burst(1), 1), 1);
+    assert_eq!((results.counts(), results.retries()), ((0, 0, 1), 0));
 }
