@@ -1,5 +1,5 @@
-//! Requests that are no load: the setup, status requests, metrics. A thin pool over hyper's connections, each kept
-//! alive and used again. Refuses to know scenarios: it gets a method, a path, headers and bytes.
+//! Requests that are no load: setup, status requests, metrics. A thin pool over hyper's connections, which are kept
+//! alive and reused. Does not know scenarios: it takes a method, a path, headers and bytes.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
@@ -22,7 +22,7 @@ use crate::limits::ANSWER_BYTES_MAX;
 use crate::record::{Awaited, ErrorKind};
 use crate::scenario::{BaseUrl, Target};
 
-/// A host and the connections to it that nobody uses at the moment.
+/// A host and the idle connections to it.
 #[derive(Debug)]
 pub struct ControlClient {
     addresses: Vec<SocketAddr>,
@@ -33,45 +33,37 @@ pub struct ControlClient {
 
 type HttpConnection = SendRequest<Full<Bytes>>;
 
-/// A request.
 #[derive(Clone, Debug)]
 pub struct ControlRequest {
-    /// The method.
     pub method: Method,
     /// Path and query.
     pub path: PathAndQuery,
     /// Headers, without Host.
     pub headers: HeaderMap,
-    /// The body.
     pub body: Bytes,
-    /// How long everything may take together.
+    /// The timeout of the whole exchange.
     pub timeout: Duration,
-    /// Whether sending it twice does what sending it once does.
     pub idempotent: bool,
 }
 
-/// An answer.
 #[derive(Clone, Debug)]
 pub struct ControlResponse {
-    /// The status.
     pub status: u16,
-    /// The headers.
     pub headers: HeaderMap,
-    /// The whole body.
     pub body: Bytes,
 }
 
-/// A try over one connection that came to nothing.
+/// A failed attempt over one connection.
 struct AttemptError {
     failure: Failure,
-    /// Whether the target can have seen nothing of the request.
+    /// Whether the target cannot have received anything of the request.
     unsent: bool,
-    /// Whether the other side had closed the connection in order, before the first byte of an answer.
+    /// Whether the peer had closed the connection in order, before the first byte of a response.
     closed: bool,
 }
 
 impl ControlClient {
-    /// Looks the host up, once. Where it speaks TLS, the world's own certificates are trusted.
+    /// Resolves the host, once. TLS trusts the public certificate authorities.
     ///
     /// # Errors
     /// The host has no address.
@@ -100,18 +92,18 @@ impl ControlClient {
         Ok(Self { addresses, host, tls, idle: Mutex::default() })
     }
 
-    /// Sends a request and reads the whole answer.
+    /// Sends a request and reads the whole response.
     ///
     /// # Errors
-    /// No answer came, or none that the lab can read; the status does not matter here.
+    /// No response was received, or none that the lab can read; the status does not matter here.
     pub async fn send(&self, request: &ControlRequest) -> Result<ControlResponse, Failure> {
         let late =
             |_| Failure::new(ErrorKind::Timeout(Awaited::FirstByte), format!("no answer within {:?}", request.timeout));
         tokio::time::timeout(request.timeout, self.send_without_timeout(request)).await.map_err(late)?
     }
 
-    /// An idle connection may have been closed by the other side a moment ago; that is nobody's failure, so the
-    /// request goes out once more over a fresh one, where a second time does no harm.
+    /// The peer may have closed an idle connection a moment ago; that is no failure, so the request is resent once over
+    /// a new one, if it is idempotent.
     async fn send_without_timeout(&self, request: &ControlRequest) -> Result<ControlResponse, Failure> {
         if let Some(connection) = self.take_idle().await {
             match self.send_on(connection, request).await {
@@ -181,7 +173,6 @@ impl ControlClient {
     }
 }
 
-/// Begins to speak HTTP.
 async fn http_handshake(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
 ) -> Result<HttpConnection, Failure> {
@@ -205,7 +196,7 @@ async fn read_body(response: Response<Incoming>) -> Result<Bytes, Failure> {
     }
 }
 
-/// The last cause says what happened; those around it say in which library.
+/// The last cause says what happened; those around it only name the library.
 fn root_cause(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {

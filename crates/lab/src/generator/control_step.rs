@@ -1,4 +1,4 @@
-//! One step over the control client, from its template to the meaning of its answer: the setup's requests. Refuses to
+//! One step over the control client, from its template to the classified response: the requests of the setup. Does not
 //! know plans and figures.
 
 use std::collections::BTreeMap;
@@ -12,19 +12,17 @@ use super::response::{self, StatusClass};
 use crate::record::ErrorKind;
 use crate::scenario::{Body, Scope, Step, Target, ValueSource};
 
-/// An answer that the scenario has a word for.
 #[derive(Debug)]
 pub(crate) enum ControlOutcome {
-    /// As hoped for, with what the step keeps of it.
+    /// The expected response, with the values that the step keeps.
     Ok(Vec<(String, String)>),
-    /// Refused politely.
     Denied,
 }
 
-/// Performs a step: the same bytes again, where the scenario wants that and no answer came.
+/// Performs a step; resends the same bytes if the scenario retries and no response was received.
 ///
 /// # Errors
-/// No answer came, or none that was hoped for.
+/// No response was received, or an unexpected one.
 pub(crate) async fn perform_step(
     client: &ControlClient,
     step: &Step,

@@ -1,6 +1,6 @@
-//! The language of a connection, apart from its socket: bytes in, events out, no clock and no calls to the system.
-//! The worker owns sockets, buffers and time; a codec owns the grammar. One trait for languages that answer requests
-//! one by one and for those that push messages of their own accord. Refuses to know what an answer means.
+//! The protocol of a connection, apart from its socket: bytes in, events out, no clock and no system calls. The worker
+//! owns sockets, buffers and time; a decoder owns the grammar. One trait for protocols that answer requests one by one
+//! and for those that push messages. Does not know what a response means.
 
 use std::ops::Range;
 
@@ -9,87 +9,80 @@ use super::framing::FramePayload;
 use crate::limits::{ANSWER_BYTES_MAX, SAMPLE_CHARS_MAX, SPARE_BUFFER_BYTES_MAX};
 use crate::record::ErrorKind;
 
-/// A language spoken on one connection. Its value is the memory of that connection between two reads, so it stays
-/// small: whatever was not taken is kept by the caller, and only while a message is incomplete.
+/// A protocol on one connection. Its value is that connection's memory between two reads, so it stays small: the caller
+/// keeps the bytes that were not consumed, and only while a message is incomplete.
 pub(crate) trait Decoder {
-    /// A request is about to be sent whose answer is to be understood.
+    /// A request is about to be sent whose response is to be decoded.
     fn expect_response(&mut self, request: ExpectedResponse);
 
-    /// Takes what it can from the front of `bytes`. Called again with the rest until it says [`Event::NeedMore`] without
-    /// having taken anything, also when the rest is empty: an end may need no bytes at all.
+    /// Decodes from the front of `bytes`. Called again with the rest until it returns [`Event::NeedMore`] without
+    /// having consumed anything, also if the rest is empty: the end of a message may need no bytes.
     fn decode(&mut self, bytes: &[u8], body: &mut ResponseBody) -> Decoded;
 
-    /// The other side has ended its half of the connection; every byte before that has been taken.
+    /// The peer has closed its half of the connection; every byte before that has been consumed.
     fn decode_eof(&mut self) -> Event;
 }
 
-/// What of a request decides how its answer is read.
+/// What in a request decides how its response is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ExpectedResponse {
-    /// Whether the answer ends with its head, whatever that says.
+    /// Whether the response has no body, whatever its head says.
     pub(crate) head_only: bool,
 }
 
-/// How much of the bytes was understood, and as what.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Decoded {
-    /// Bytes from the front.
+    /// Bytes consumed from the front.
     pub(crate) consumed: usize,
-    /// What they said.
     pub(crate) event: Event,
 }
 
-/// What bytes can say.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// Nothing by themselves.
     NeedMore,
-    /// The head of the answer: the bytes taken are exactly the head, so that values can be looked up in it.
-    Head {
-        /// The status.
-        status: u16,
-    },
-    /// The answer to the oldest request is complete.
+    /// The head of the response: the consumed bytes are exactly the head, so that headers can be looked up in it.
+    Head { status: u16 },
+    /// The response to the oldest request is complete.
     Done {
         /// Whether the connection can carry another request.
         keep: bool,
     },
-    /// A frame is complete, which answers something or was pushed.
+    /// A frame is complete; it answers a step or was pushed.
     Frame(FramePayload),
-    /// The other side asks whether anybody is there: these of the bytes taken go back to it.
+    /// A ping: this range of the consumed bytes is sent back.
     Ping(Range<usize>),
-    /// Both sides have agreed to speak in frames.
+    /// The upgrade is complete; frames follow.
     Upgraded,
-    /// They cannot be understood, or must not come now; the connection is of no use any more.
+    /// The bytes are not valid, or not allowed here; the connection is of no use any more.
     Failed(Failure),
 }
 
-/// How much of a body somebody wants.
+/// How much of a body is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum BodyCapture {
-    /// Nothing: its bytes are counted and forgotten.
+    /// Nothing: its bytes are only counted.
     #[default]
     Nothing,
     /// The beginning, for an error's message.
     Excerpt,
-    /// All of it.
     Whole,
 }
 
-/// Bytes of a body that an error's message is made of: a character has at most four.
+/// Bytes of a body from which an error's message is made: a character has at most four.
 pub(crate) const EXCERPT_BYTES: usize = SAMPLE_CHARS_MAX * 4;
 
-/// The body of an answer while it comes in.
+/// The body of a response while it is received.
 #[derive(Debug, Default)]
 pub(crate) struct ResponseBody {
     pub(crate) capture: BodyCapture,
     pub(crate) bytes: Vec<u8>,
-    /// Bytes that came so far, wanted or not.
+    /// Bytes received so far, kept or not.
     pub(crate) received_bytes: usize,
 }
 
 impl ResponseBody {
-    /// Gets ready for another answer; memory of a usual size stays.
+    /// Prepares for another response; memory of a usual size is kept.
     pub(crate) fn clear(&mut self) {
         (self.capture, self.received_bytes) = (BodyCapture::Nothing, 0);
         self.bytes.clear();
@@ -98,7 +91,7 @@ impl ResponseBody {
         }
     }
 
-    /// Takes the next bytes of the body.
+    /// Adds the next bytes of the body.
     ///
     /// # Errors
     /// It is longer than the lab reads.
@@ -119,7 +112,6 @@ impl ResponseBody {
     }
 }
 
-/// The refusal of a body that is too long.
 pub(crate) fn too_large() -> Failure {
     Failure::new(ErrorKind::PictureError, format!("an answer of more than {ANSWER_BYTES_MAX} bytes"))
 }

@@ -1,15 +1,11 @@
-//! Why there is no good answer, in two languages: one for grouping, one for people. Refuses to know where it
-//! happened.
+//! Why a request failed: a kind for grouping and a message for people. Does not know where it happened.
 
 use crate::limits::SAMPLE_CHARS_MAX;
 use crate::record::ErrorKind;
 
-/// Why there is no good answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// What kind.
     pub kind: ErrorKind,
-    /// What exactly.
     pub message: String,
 }
 

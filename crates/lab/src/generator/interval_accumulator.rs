@@ -1,6 +1,6 @@
-//! A worker's own book: what ended in this second, by part and operation. Histograms are used again from second to
-//! second; a copy leaves when the second is over and the worker's turn has come. No lock, no channel and no memory for
-//! a single exchange. Refuses to know what the figures will say.
+//! A worker's accumulator: what ended in this second, by load step and operation. Histograms are reused from second to
+//! second; a copy is handed over once the second is over and the worker's turn has come. No lock, no channel and no
+//! allocation for a single exchange. Does not know what is reported.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -13,33 +13,32 @@ use crate::record::{
     Class, ErrorKind, ErrorStats, HeldStats, Interval, OpId, OpStats, PushStats, Sample, histogram, keep_sample,
 };
 
-/// What one worker saw in the second that is going on.
+/// What one worker has measured in the current second.
 #[derive(Debug)]
 pub(crate) struct IntervalAccumulator {
     current: Interval,
     lag_us: Histogram<u64>,
-    /// How long after the end of a second its page leaves.
+    /// How long after the end of a second its interval is handed over.
     handover_delay: Duration,
-    /// Pages of seconds that are over, the oldest first.
+    /// Intervals of seconds that are over, the oldest first.
     closed: VecDeque<Interval>,
-    /// Cells of earlier seconds, emptied.
+    /// Emptied statistics of earlier seconds, for reuse.
     spare_ops: Vec<OpStats>,
-    /// A histogram of lag of an earlier second, emptied.
+    /// An emptied histogram of an earlier second, for reuse.
     spare_lag_us: Option<Histogram<u64>>,
-    /// The cell that was written to last: most often the next one as well.
+    /// The entry that was written to last: usually the next one as well.
     last_op_index: usize,
-    /// Frames that were pushed in this second, by kind; each kind keeps its place and its memory.
+    /// Frames that were pushed in this second, by push; each keeps its index and its memory.
     pushes: Vec<PushStats>,
-    /// Whether rows are wanted.
     writes_rows: bool,
-    /// Whether the page says anything yet.
+    /// Whether the interval contains anything yet.
     dirty: bool,
-    /// Pages whose turn has come and that nobody has taken yet.
+    /// Intervals that are due and not taken yet.
     ready: VecDeque<Interval>,
 }
 
 impl IntervalAccumulator {
-    /// An empty book of one of so many workers.
+    /// Empty, for worker number `worker` of `of`.
     pub(crate) fn new(worker: u32, of: u32, rows: bool) -> Self {
         let interval = Interval { worker, ..Interval::default() };
         Self {
@@ -57,7 +56,7 @@ impl IntervalAccumulator {
         }
     }
 
-    /// When the next page leaves, if one says anything that somebody waits for.
+    /// When the next interval is handed over, if one contains anything.
     pub(crate) fn next_handover(&self) -> Option<Duration> {
         let second = self.closed.front().map(|interval| interval.second).or(self.dirty.then_some(self.current.second));
         second.map(|second| self.handover_at(second))
@@ -67,7 +66,7 @@ impl IntervalAccumulator {
         Duration::from_secs(second + 1) + self.handover_delay
     }
 
-    /// Turns the page when its second is over, and takes out those whose turn to leave has come.
+    /// Closes the interval when its second is over, and hands over those that are due.
     pub(crate) fn advance_to(&mut self, now: Duration) {
         let second = now.as_secs();
         if second > self.current.second {
@@ -79,12 +78,11 @@ impl IntervalAccumulator {
         }
     }
 
-    /// A page that is full.
     pub(crate) fn pop_ready(&mut self) -> Option<Interval> {
         self.ready.pop_front()
     }
 
-    /// Takes out everything that was said so far, whosever turn it is.
+    /// Hands everything over, due or not.
     pub(crate) fn flush(&mut self) {
         self.close_interval();
         while !self.closed.is_empty() {
@@ -92,7 +90,7 @@ impl IntervalAccumulator {
         }
     }
 
-    /// Begins an empty page of the same second. Nothing is copied: this happens in all workers at once.
+    /// Starts an empty interval of the same second. Nothing is copied: this happens in all workers at once.
     fn close_interval(&mut self) {
         if !std::mem::take(&mut self.dirty) {
             return;
@@ -108,7 +106,7 @@ impl IntervalAccumulator {
         self.closed.push_back(interval);
     }
 
-    /// A copy of the oldest page leaves; its memory stays for later ones.
+    /// Hands over a copy of the oldest interval; its memory is reused.
     fn emit_oldest(&mut self) {
         let Some(mut interval) = self.closed.pop_front() else { return };
         let (all_stats, lag_us) = (std::mem::take(&mut interval.ops), interval.lag_us.take());
@@ -126,7 +124,7 @@ impl IntervalAccumulator {
         }
     }
 
-    /// Takes a sample, on the page of the second in which it ended.
+    /// Records a sample in the interval of the second in which it ended.
     pub(crate) fn record_sample(&mut self, load_step: u32, sample: &Sample) {
         self.advance_to(sample.done);
         self.dirty = true;
@@ -164,9 +162,9 @@ impl IntervalAccumulator {
         }
     }
 
-    /// What becomes of the connections that a part holds, on the page of the second in which it does.
+    /// What happens to the held connections of a load step, in the interval of this second.
     fn held_stats_mut(&mut self, load_step: u32, now: Duration) -> &mut HeldStats {
-        // Whoever only holds connections may have had nothing to write for a long time.
+        // A worker that only holds connections may have recorded nothing for a long time.
         self.advance_to(now);
         self.dirty = true;
         let held = &mut self.current.held;
@@ -177,8 +175,8 @@ impl IntervalAccumulator {
         &mut held[index]
     }
 
-    /// Takes a connection that stands for the first time, so long after it was due; so much of that was the worker's own
-    /// doing.
+    /// Records a connection that is open for the first time: how long after it was due, and the generator's own share
+    /// of that.
     pub(crate) fn record_opened(&mut self, load_step: u32, took: Duration, generator_delay: Duration, now: Duration) {
         let held = self.held_stats_mut(load_step, now);
         held.opened += 1;
@@ -188,43 +186,40 @@ impl IntervalAccumulator {
         }
     }
 
-    /// Takes connections that stand already, because an earlier part has left them.
+    /// Counts connections that an earlier load step has left open.
     pub(crate) fn count_kept(&mut self, load_step: u32, connections: u64, now: Duration) {
         if connections > 0 {
             self.held_stats_mut(load_step, now).kept += connections;
         }
     }
 
-    /// Takes connections that stand when their part is over, and stay for a later one.
+    /// Counts connections that stay open for a later load step.
     pub(crate) fn count_left(&mut self, load_step: u32, connections: u64, now: Duration) {
         if connections > 0 {
             self.held_stats_mut(load_step, now).left += connections;
         }
     }
 
-    /// Takes a connection that stands again.
     pub(crate) fn count_reopened(&mut self, load_step: u32, now: Duration) {
         self.held_stats_mut(load_step, now).reopened += 1;
     }
 
-    /// Takes a try to open a connection that came to nothing.
     pub(crate) fn count_open_failure(&mut self, load_step: u32, now: Duration) {
         self.held_stats_mut(load_step, now).failed += 1;
     }
 
-    /// Takes a held connection that is gone: ended by the other side in order, or lost otherwise.
+    /// Counts a held connection that is gone: closed by the peer in order, or lost otherwise.
     pub(crate) fn count_loss(&mut self, load_step: u32, in_order: bool, now: Duration) {
         let held = self.held_stats_mut(load_step, now);
         *(if in_order { &mut held.closed } else { &mut held.dropped }) += 1;
     }
 
-    /// Takes a connection that is gone after its part was over, and before a later one went on with it.
+    /// Counts a connection that is gone after its load step was over, and before a later one resumed it.
     pub(crate) fn count_loss_after(&mut self, load_step: u32, in_order: bool, now: Duration) {
         let held = self.held_stats_mut(load_step, now);
         held.count_loss_after(now.as_secs(), u64::from(in_order), u64::from(!in_order));
     }
 
-    /// Takes the reason of an error.
     pub(crate) fn record_error(&mut self, journey: usize, step: usize, failure: &Failure) {
         self.dirty = true;
         let errors = &mut self.current.errors;
@@ -232,7 +227,7 @@ impl IntervalAccumulator {
         let rest = |note: &ErrorStats| note.kind == ErrorKind::Other;
         let known = errors.iter().position(same).or_else(|| errors.iter().position(rest));
         let index = known.unwrap_or_else(|| {
-            // The last place is for all that are not told apart.
+            // The last entry collects all further kinds.
             let kind = if errors.len() + 1 < ERROR_GROUPS_MAX { failure.kind } else { ErrorKind::Other };
             errors.push(ErrorStats { journey, step, kind, count: 0, samples: Vec::new() });
             errors.len() - 1
@@ -241,20 +236,20 @@ impl IntervalAccumulator {
         keep_sample(&mut errors[index].samples, &failure.message);
     }
 
-    /// Counts a try that is repeated because the scenario says so.
+    /// Counts an attempt that is repeated because the scenario says so.
     pub(crate) fn count_retry(&mut self) {
         self.dirty = true;
         self.current.retried += 1;
     }
 
-    /// Counts a request that is sent again because its connection had been closed.
+    /// Counts a request that is resent because its connection had been closed.
     pub(crate) fn count_resend(&mut self) {
         self.dirty = true;
         self.current.resent += 1;
     }
 
-    /// Takes a frame that was pushed, and how late it came, where it tells; and how much of that was the worker's own
-    /// doing.
+    /// Counts a pushed frame. `delay` is how late it was received and the generator's own share of that, if the frame
+    /// says when its event happened.
     pub(crate) fn record_push(&mut self, push: usize, bytes: usize, delay: Option<(Duration, Duration)>) {
         self.dirty = true;
         while self.pushes.len() <= push {
@@ -270,14 +265,12 @@ impl IntervalAccumulator {
         }
     }
 
-    /// Counts an arrival that had to wait for a free place in flight: for the target, or only because the worker had
-    /// paused.
+    /// Counts an arrival that had to wait for a free slot: for the target, or only because the worker had paused.
     pub(crate) fn count_slot_wait(&mut self, behind_a_pause: bool) {
         self.dirty = true;
         *(if behind_a_pause { &mut self.current.waited_behind_pauses } else { &mut self.current.waited_for_slot }) += 1;
     }
 
-    /// Takes a pause of the worker.
     pub(crate) fn record_pause(&mut self, from: Duration, to: Duration) {
         self.advance_to(to);
         self.dirty = true;
@@ -290,18 +283,16 @@ impl IntervalAccumulator {
         add_count(&mut self.current.not_sent, journey, count);
     }
 
-    /// Counts those of them that were held up by a pause of the worker.
+    /// Counts those of them that a pause of the worker held up.
     pub(crate) fn count_not_sent_behind_pause(&mut self, journey: usize, count: u64) {
         add_count(&mut self.current.not_sent_behind_pauses, journey, count);
     }
 
-    /// Counts an arrival that was sent and given up.
     pub(crate) fn count_abandoned(&mut self) {
         self.dirty = true;
         self.current.abandoned += 1;
     }
 
-    /// Counts a connection that was opened.
     pub(crate) fn count_connect(&mut self) {
         self.dirty = true;
         self.current.connects += 1;
@@ -346,7 +337,7 @@ fn clear_op_stats(stats: &mut OpStats) {
     stats.latency_us.reset();
     stats.service_us.reset();
     stats.failed_us.reset();
-    // Few operations wait; those that do not must not look as if they did.
+    // Few operations are long polls; the others must not look as if they were.
     (stats.long_polls, stats.generator_delays) = (None, None);
 }
 
@@ -355,7 +346,7 @@ fn clear_push_stats(pushed: &mut PushStats) {
     pushed.delay_us.reset();
 }
 
-/// Notes what the times of a sample would have been without the lab's own share, where that is worth it.
+/// Records what the times of a sample would have been without the generator's own share, if that share matters.
 fn record_generator_delays(stats: &mut OpStats, sample: &Sample) {
     if sample.generator_delay.max(sample.generator_delay_wake) < GENERATOR_DELAY_MIN {
         return;
@@ -375,7 +366,7 @@ fn record_generator_delays(stats: &mut OpStats, sample: &Sample) {
     }
 }
 
-/// A histogram that grows as needed refuses no value of 64 bits.
+/// An auto-resizing histogram refuses no value of 64 bits.
 fn record_value(histogram: &mut Histogram<u64>, value: u64) {
     let _ = histogram.record(value);
 }
@@ -416,17 +407,17 @@ mod tests {
     }
 
     #[test]
-    fn a_page_tells_its_second_and_the_next_one_begins_empty() {
+    fn an_interval_has_its_second_and_the_next_starts_empty() {
         let mut accumulator = IntervalAccumulator::new(3, 5, true);
         accumulator.record_sample(7, &sample(None, 150, Class::Ok));
         accumulator.record_sample(7, &sample(Some(1), 160, Class::Denied));
         accumulator.record_sample(8, &sample(None, 400, Class::Error(ErrorKind::Status(500))));
         accumulator.record_sample(7, &sample(None, 170, Class::Ok));
-        // The second, and three fifths of half of one: the other workers have their turns before and after.
+        // The second plus three fifths of half a second: the other workers have their turns before and after.
         assert_eq!(accumulator.next_handover(), Some(Duration::from_millis(1300)));
         accumulator.advance_to(Duration::from_millis(999));
         assert!(accumulator.pop_ready().is_none());
-        // A later sample belongs to a later page.
+        // A later sample belongs to a later interval.
         accumulator.record_sample(7, &sample(None, 1200, Class::Ok));
         accumulator.advance_to(Duration::from_millis(1299));
         assert_eq!(
@@ -455,7 +446,7 @@ mod tests {
         assert_eq!((interval.ops[0].latency_us.len(), interval.lag_us.unwrap().len()), (1, 1));
         accumulator.flush();
         assert!(accumulator.pop_ready().is_none());
-        // Whoever cannot wait is told everything, in order.
+        // A flush hands over everything, in order.
         accumulator.record_sample(9, &sample(None, 4100, Class::Ok));
         accumulator.record_sample(9, &sample(None, 5100, Class::Ok));
         accumulator.flush();
@@ -466,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_waited_for_has_no_latency() {
+    fn a_long_poll_has_no_latency() {
         let mut accumulator = IntervalAccumulator::new(0, 1, false);
         let waited = |wake| Sample { is_long_poll: true, wake_delay: wake, ..sample(Some(1), 150, Class::Ok) };
         accumulator.record_sample(0, &waited(Some(Duration::from_millis(3))));
@@ -485,14 +476,14 @@ mod tests {
         assert_eq!((stats.ok, stats.errors, stats.latency_us.len(), stats.service_us.len()), (2, 1, 0, 0));
         assert_eq!((long_polls.response_us.len(), long_polls.wake_delay_us.len(), stats.failed_us.len()), (2, 1, 1));
         assert_eq!((long_polls.response_us.max() / 1000, long_polls.wake_delay_us.max() / 1000), (40, 3));
-        // The next second's first operation does not wait, though its memory did.
+        // The next second's first operation is no long poll, though its memory was one.
         accumulator.record_sample(0, &sample(None, 1150, Class::Ok));
         accumulator.flush();
         assert!(accumulator.pop_ready().unwrap().ops[0].long_polls.is_none());
     }
 
     #[test]
-    fn pushes_are_counted_by_kind_and_each_second_begins_empty() {
+    fn pushes_are_counted_by_kind_and_each_second_starts_empty() {
         let mut accumulator = IntervalAccumulator::new(0, 1, false);
         accumulator.record_push(1, 300, Some((Duration::from_millis(20), Duration::ZERO)));
         accumulator.record_push(1, 100, None);
@@ -509,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn held_connections_are_counted_by_part_and_are_no_requests() {
+    fn held_connections_are_counted_by_load_step_and_are_no_requests() {
         let mut accumulator = IntervalAccumulator::new(0, 1, false);
         let now = Duration::ZERO;
         accumulator.record_opened(2, Duration::from_millis(7), Duration::ZERO, now);
@@ -540,7 +531,7 @@ mod tests {
     }
 
     #[test]
-    fn what_befalls_a_connection_stands_in_its_own_second_however_long_nothing_was_written() {
+    fn losses_are_in_their_own_second_however_long_nothing_was_recorded() {
         let mut accumulator = IntervalAccumulator::new(0, 1, false);
         let at = Duration::from_secs;
         accumulator.count_left(1, 9, at(3));

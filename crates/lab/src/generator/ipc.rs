@@ -1,5 +1,5 @@
-//! What the lab and its worker processes say to each other: one JSON object a line, over a socket that is the process's
-//! standard input. Secrets travel there and nowhere else. Refuses to know processes.
+//! Messages between the lab and its worker processes: one JSON object a line, over a socket that is the process's
+//! standard input. Secrets are sent there and nowhere else. Does not know processes.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, Write};
@@ -43,16 +43,14 @@ struct FeedTable {
 pub(crate) enum WorkerMessage {
     /// Its workers have started.
     Ready,
-    /// They cannot, and why.
+    /// The workers cannot start; the message for the user.
     Failed(String),
-    /// The sum of its gauges.
+    /// The sum of its workers' gauges.
     Gauges([u64; GAUGE_COUNT]),
-    /// What one of its workers reports.
     Report(WorkerReport),
 }
 
 impl WorkerInit {
-    /// What a process needs to drive a segment.
     pub(crate) fn new(config: &GeneratorConfig, scenario_source: ScenarioSource, segment: Segment) -> Self {
         let header = |(name, value): (&HeaderName, &HeaderValue)| (name.to_string(), value.as_bytes().to_vec());
         let table = |rows: &FeedRows| FeedTable { columns: rows.columns.clone(), rows: rows.rows.clone() };
@@ -72,7 +70,7 @@ impl WorkerInit {
         }
     }
 
-    /// The setting that it describes.
+    /// The configuration that it describes.
     ///
     /// # Errors
     /// It was written by another version of the lab.
@@ -103,14 +101,13 @@ impl WorkerInit {
     }
 }
 
-/// Writes a line.
 pub(crate) fn write(out: &mut impl Write, frame: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(frame)?;
     line.push(b'\n');
     out.write_all(&line)
 }
 
-/// Reads a line; nothing at the end.
+/// Reads a line; none at the end of the stream.
 pub(crate) fn read<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<T>> {
     let mut line = String::new();
     if from.read_line(&mut line)? == 0 || !line.ends_with('\n') {

@@ -1,12 +1,12 @@
-//! The values behind JSON pointers (RFC 6901), found while the text is read once: no tree is built for the rest of
-//! the answer. Refuses to know what the values are for.
+//! Looks up values by JSON pointer (RFC 6901) in one pass over the text: no tree is built for the rest of the response.
+//! Does not know what the values are for.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// The value at `pointer`; none if there is nothing.
+/// The value at `pointer`, if there is one.
 ///
 /// # Errors
 /// The text is not JSON.
@@ -17,12 +17,12 @@ pub(crate) fn find(text: &[u8], pointer: &str) -> Result<Option<Value>, serde_js
     Ok(found)
 }
 
-/// The way that is still to go: empty, or a slash and what follows.
+/// The rest of the pointer: empty, or a slash and what follows.
 #[derive(Clone, Copy)]
 struct PointerRest<'p>(&'p str);
 
 impl<'p> PointerRest<'p> {
-    /// The next name on the way, and the way behind it.
+    /// The next token of the pointer, and the pointer after it.
     fn split_token(self) -> (&'p str, Self) {
         let rest = self.0.strip_prefix('/').unwrap_or(self.0);
         match rest.find('/') {
@@ -32,7 +32,7 @@ impl<'p> PointerRest<'p> {
     }
 }
 
-/// Whether a key of an object is the one that a pointer's token names.
+/// Whether a pointer's token names a key of an object.
 fn matches_key(token: &str, key: &str) -> bool {
     if !token.contains('~') {
         return token == key;
@@ -40,7 +40,7 @@ fn matches_key(token: &str, key: &str) -> bool {
     token.replace("~1", "/").replace("~0", "~") == key
 }
 
-/// The place that a pointer's token names in a list: digits without a zero in front.
+/// The index that a pointer's token names in a list: digits without a leading zero.
 fn array_index(token: &str) -> Option<usize> {
     let plain = token.bytes().all(|byte| byte.is_ascii_digit()) && (token == "0" || !token.starts_with('0'));
     token.parse().ok().filter(|_| plain)
@@ -57,7 +57,7 @@ impl<'de> DeserializeSeed<'de> for PointerRest<'_> {
     }
 }
 
-/// A key, compared where it stands.
+/// A key, compared in place.
 struct KeyMatcher<'p>(&'p str);
 
 impl<'de> DeserializeSeed<'de> for KeyMatcher<'_> {
@@ -87,7 +87,7 @@ impl<'de> Visitor<'de> for PointerRest<'_> {
         f.write_str("a JSON value")
     }
 
-    /// Of keys that are written twice the last counts.
+    /// If a key occurs twice, the last one counts.
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<Value>, A::Error> {
         let (token, rest) = self.split_token();
         let mut found = None;
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_refused_wherever_it_is_wrong() {
+    fn text_that_is_not_json_is_rejected_wherever_it_is_wrong() {
         for text in ["", "{", "{\"id\": 1", "{\"id\": 1} x", "{\"other\": [1, }", "<html>"] {
             assert!(find(text.as_bytes(), "/id").is_err(), "{text}");
         }
@@ -200,7 +200,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_finds_what_a_whole_tree_would_have(json in any_json(), pointer in "(/([ab0-2]|~0|~1){0,2}){0,3}") {
+        fn finds_what_a_whole_tree_would_have(json in any_json(), pointer in "(/([ab0-2]|~0|~1){0,2}){0,3}") {
             let found = find(json.to_string().as_bytes(), &pointer).unwrap();
             prop_assert_eq!(found.as_ref(), json.pointer(&pointer));
         }

@@ -1,7 +1,7 @@
-//! The drive: workers that take arrivals off the plan when they are due and send them on their journeys. An open loop
-//! never waits for an answer before the next arrival; the only brake is the in-flight cap, and what waits there is
-//! counted and keeps its intended moment. Beside it stands the control client, for requests that are no load. Refuses
-//! to know what the figures will say.
+//! The load generator. Workers take arrivals off the plan when they are due and run a journey for each. An open loop
+//! never waits for a response before the next arrival; the only brake is the in-flight cap, and an arrival that waits
+//! there is counted and keeps its intended time. The control client next to it sends requests that are no load. Does
+//! not know what is reported.
 
 mod control_client;
 mod control_step;

@@ -1,5 +1,5 @@
-//! Moments of the clock that never runs back, as one number: every process of a machine reads the same one, so that
-//! workers in several processes share the first moment of a plan. Refuses to know dates.
+//! Time of the monotonic clock as one number: every process of a machine reads the same one, so that workers in several
+//! processes share the start of a plan. Does not know dates.
 
 use std::ops::Add;
 use std::time::Duration;
@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 pub struct MonotonicTime(u64);
 
 impl MonotonicTime {
-    /// This moment.
     #[must_use]
     pub fn now() -> Self {
         let time = clock_gettime(ClockId::Monotonic);
@@ -20,7 +19,7 @@ impl MonotonicTime {
         Self(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
     }
 
-    /// This moment on the clock of the calendar, as far as that goes evenly since: microseconds of Unix time.
+    /// This time in microseconds of Unix time, assuming that the wall clock was not set since.
     #[must_use]
     pub fn unix_us(self) -> i64 {
         let (wall, now) = (clock_gettime(ClockId::Realtime), Self::now());
@@ -29,19 +28,19 @@ impl MonotonicTime {
         wall_us - (now.0 as i64 - self.0 as i64) / 1000
     }
 
-    /// From a moment of the calendar, in microseconds of Unix time, to this one; nothing if it was not earlier.
+    /// The time from a moment in microseconds of Unix time until this one; zero if that moment is later.
     #[must_use]
     pub fn since_unix_us(self, earlier_us: i64) -> Duration {
         Duration::from_micros(u64::try_from(self.unix_us() - earlier_us).unwrap_or(0))
     }
 
-    /// From an earlier moment to this one; nothing if it was not earlier.
+    /// The time since an earlier moment; zero if that moment is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// From this moment to now.
+    /// The time from this moment until now.
     #[must_use]
     pub fn elapsed(self) -> Duration {
         Self::now().since(self)
@@ -61,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_add_up_and_never_run_over() {
+    fn times_add_up_and_never_overflow() {
         let (start, second) = (MonotonicTime::now(), Duration::from_secs(1));
         assert_eq!((start + second).since(start), second);
         assert_eq!(start.since(start + second), Duration::ZERO);

@@ -1,5 +1,5 @@
-//! The one place where a worker waits: an epoll set with deadlines finer than a millisecond, and a bell that other
-//! threads ring. Refuses to know what the descriptors are for.
+//! Where a worker waits: an epoll set with deadlines finer than a millisecond, and a waker for other threads. Does not
+//! know what the descriptors are for.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,34 +12,32 @@ use rustix::io::Errno;
 
 use super::slab::SlabKey;
 
-/// Events taken from the system at once: few, so that what has become due meanwhile does not wait long.
+/// Few, so that what becomes due meanwhile does not wait long.
 const EVENTS_PER_WAIT: usize = 128;
 
-/// The data of the bell, which no key has: generations begin at 0 and places are counted from 0.
+/// The waker's data, which no key has: generations start at 0 and indices are counted from 0.
 const WAKER_DATA: u64 = u64::MAX;
 
-/// What the system has to say about one descriptor.
+/// The readiness of one descriptor.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ready {
     pub(crate) key: SlabKey,
     pub(crate) flags: EventFlags,
 }
 
-/// An epoll set.
 pub(crate) struct Poller {
     epoll: OwnedFd,
     waker: Waker,
     events: Vec<Event>,
 }
 
-/// Wakes a worker from another thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Waker(Arc<OwnedFd>);
 
 impl Waker {
-    /// Rings it; ringing twice is ringing once.
+    /// Wakes the worker; several wakes before it runs count as one.
     pub(crate) fn wake(&self) {
-        // It can only fail when it has been rung 2^64 times without being heard.
+        // It can only fail after 2^64 wakes that were not read.
         let _ = rustix::io::write(&*self.0, &1u64.to_ne_bytes());
     }
 }
@@ -62,23 +60,21 @@ impl Poller {
         }
     }
 
-    /// The bell of this set.
     pub(crate) fn waker(&self) -> Waker {
         self.waker.clone()
     }
 
-    /// Adds a descriptor; closing it takes it out again.
+    /// Adds a descriptor; closing the descriptor removes it.
     pub(crate) fn add(&self, fd: impl AsFd, key: SlabKey, interest: EventFlags) -> io::Result<()> {
         Ok(epoll::add(&self.epoll, fd, EventData::new_u64(key.to_u64()), interest)?)
     }
 
-    /// Changes what is to be said about a descriptor.
     pub(crate) fn modify(&self, fd: impl AsFd, key: SlabKey, interest: EventFlags) -> io::Result<()> {
         Ok(epoll::modify(&self.epoll, fd, EventData::new_u64(key.to_u64()), interest)?)
     }
 
-    /// Waits until something is ready, the bell rings or the time is over; for ever without a time. Gives the number
-    /// of events, to be asked for with [`Poller::event`].
+    /// Waits until something is ready, the waker is used or the time is over; forever if no time is given. Returns the
+    /// number of events for [`Poller::event`].
     pub(crate) fn wait(&mut self, time: Option<Duration>) -> io::Result<usize> {
         match self.poll(time) {
             Err(Errno::INTR) => Ok(0),
@@ -94,12 +90,12 @@ impl Poller {
         epoll::wait(&self.epoll, self.events.as_mut_slice(), time.as_ref())
     }
 
-    /// An event of the last wait; none for the bell, which is silent again afterwards.
+    /// An event of the last wait; none for the waker, which is reset.
     pub(crate) fn event(&self, at: usize) -> Option<Ready> {
         let Event { flags, data } = self.events[at];
         if data.u64() == WAKER_DATA {
             let mut count = [0; 8];
-            // Another event may have been heard for it already.
+            // Another event may have reset it already.
             let _ = rustix::io::read(&*self.waker.0, &mut count);
             return None;
         }

@@ -1,5 +1,5 @@
-//! Requests of the load as bytes. What is the same for every arrival is written once, before the first of them; what
-//! differs is filled in without memory of its own. Refuses to know connections and answers.
+//! Requests of the load as bytes. What is the same for every arrival is rendered once, before the first of them; what
+//! differs is filled in without allocating. Does not know connections and responses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,16 +10,16 @@ use http::{HeaderMap, Method};
 use super::response;
 use crate::scenario::{BackgroundLoops, Body, Journey, Repeat, Request, Scenario, Scope, Step, Template};
 
-/// What one arrival does, ready to be sent.
+/// A journey, ready to be sent.
 #[derive(Debug)]
 pub(crate) struct PreparedJourney {
-    /// Its own steps, and behind them those of what runs beside it.
+    /// Its own steps, and behind them those of its background loops.
     pub(crate) steps: Vec<PreparedStep>,
     /// How many of them are its own.
     pub(crate) own_step_count: usize,
-    /// Whether steps have figures of their own.
+    /// Whether steps are measured separately.
     pub(crate) has_step_figures: bool,
-    /// Whether they are messages over a connection of its own.
+    /// Whether its steps are messages over a connection of its own.
     pub(crate) uses_messages: bool,
     /// Names whose values the held connection has kept.
     pub(crate) inherits: Vec<String>,
@@ -27,11 +27,11 @@ pub(crate) struct PreparedJourney {
     pub(crate) background: Vec<PreparedLoops>,
 }
 
-/// Loops beside a journey, ready to begin.
+/// Background loops of a journey, ready to start.
 #[derive(Debug)]
 pub(crate) struct PreparedLoops {
     pub(crate) spec: BackgroundLoops,
-    /// Names of the journey whose values they take along: those that their requests use.
+    /// Names of the journey whose values the loops need for their requests.
     pub(crate) carried_names: Vec<String>,
 }
 
@@ -39,24 +39,23 @@ pub(crate) struct PreparedLoops {
 #[derive(Debug)]
 pub(crate) struct PreparedStep {
     pub(crate) step: Step,
-    /// The work that it starts, by its place in the scenario.
+    /// The index of the work that it starts.
     pub(crate) work_index: Option<usize>,
-    /// Whether a second time does no harm.
     pub(crate) idempotent: bool,
-    /// Whether its answer ends with the head.
+    /// Whether its response has no body.
     pub(crate) head_only: bool,
-    /// Whether the body of an expected answer means anything.
+    /// Whether the body of an expected response is read.
     pub(crate) needs_body: bool,
-    /// Its place among the timeouts of the scenario.
+    /// The index of its timeout in the scenario's list of timeouts.
     pub(crate) timeout_index: usize,
     head: Vec<RequestFragment>,
     body: Option<RequestFragment>,
-    /// The whole request, where all of it is the same for every arrival: for a connection that is kept, and for one
-    /// that is given up afterwards.
+    /// The whole request, if it is the same for every arrival: with the connection kept alive, and with `connection:
+    /// close`.
     constant: Option<[String; 2]>,
 }
 
-/// A stretch of a request.
+/// A piece of a request.
 #[derive(Debug)]
 enum RequestFragment {
     Text(String),
@@ -65,7 +64,6 @@ enum RequestFragment {
     Body(Template),
 }
 
-/// What every request of a run shares.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestDefaults<'a> {
     pub(crate) authority: &'a str,
@@ -73,7 +71,7 @@ pub(crate) struct RequestDefaults<'a> {
     pub(crate) globals: &'a BTreeMap<String, String>,
 }
 
-/// Memory that requests are written into, used again and again.
+/// Buffers that requests are rendered into, reused.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     pub(super) text: String,
@@ -83,13 +81,13 @@ pub(crate) struct Scratch {
     pub(super) frame: Vec<u8>,
 }
 
-/// Headers that say where a request ends: the lab's own business.
+/// Headers that frame a request: the lab sets them itself.
 const FRAMING_HEADERS: [&str; 2] = ["content-length", "transfer-encoding"];
 
-/// The line that gives a connection up: the other side then closes it first and keeps the port that is left over.
+/// The header that ends a connection: the server then closes first and keeps the port in TIME_WAIT.
 const CONNECTION_CLOSE: &str = "connection: close\r\n";
 
-/// Every journey of a scenario, and the different timeouts of their steps.
+/// Every journey of a scenario, and the distinct timeouts of their steps.
 ///
 /// # Errors
 /// A header of the target is no text.
@@ -101,7 +99,7 @@ pub(crate) fn prepare_journeys(
     let mut journeys = Vec::with_capacity(scenario.journeys.len());
     for journey in &scenario.journeys {
         let mut steps = Vec::with_capacity(journey.steps.len());
-        // A message has no form that is settled before: its values are bound instead.
+        // A message is not rendered in advance: its values are bound instead.
         let bound = journey.uses_messages.then(|| journey.bind(shared.globals));
         for step in &bound.as_ref().unwrap_or(journey).steps {
             let known = timeouts.iter().position(|timeout| *timeout == step.timeout);
@@ -167,7 +165,7 @@ impl PreparedStep {
         Ok(prepared)
     }
 
-    /// Writes down what is the same for every arrival.
+    /// Renders what is the same for every arrival.
     fn prepare(
         &mut self,
         request: &Request,
@@ -213,10 +211,10 @@ impl PreparedStep {
         Some([write(false)?, write(true)?])
     }
 
-    /// The request as bytes; `close` gives the connection up afterwards.
+    /// The request as bytes; `close` ends the connection afterwards.
     ///
     /// # Errors
-    /// A name has no value, or a value that cannot stand where it should.
+    /// A name has no value, or a value that cannot stand in its place.
     pub(crate) fn render<'a>(
         &'a self,
         scope: &Scope<'_>,
@@ -243,7 +241,7 @@ impl PreparedStep {
         if let Some(piece) = &self.body {
             piece.render_into(scope, body)?;
         }
-        // An empty body is worth a word only where one is expected (RFC 9110, section 8.6).
+        // An empty body needs a length only where a body is expected (RFC 9110, section 8.6).
         let method = self.step.request().map(|request| &request.method);
         if self.body.is_some() || matches!(method, Some(&Method::POST | &Method::PUT | &Method::PATCH)) {
             let _ = write!(out, "content-length: {}\r\n", body.len());
@@ -273,7 +271,7 @@ impl RequestFragment {
     }
 }
 
-/// A path must not end the line that it stands in.
+/// A path must not end the request line.
 fn check_path(path: &str) -> Result<(), String> {
     let whole = path.starts_with('/') && path.bytes().all(|byte| byte.is_ascii_graphic() || byte >= 0x80);
     if whole { Ok(()) } else { Err(format!("`{path}` is not a path")) }
@@ -284,13 +282,13 @@ fn check_value(name: &str, value: &str) -> Result<(), String> {
     if plain { Ok(()) } else { Err(format!("header `{name}` would hold a control character")) }
 }
 
-/// Whether a request or the target says a header itself.
+/// Whether a request or the target sets a header itself.
 fn has_header(request: &Request, headers: &HeaderMap, name: &str) -> bool {
     headers.contains_key(name) || request.headers.iter().any(|(own_name, _)| own_name == name)
 }
 
-/// Texts that are the same for every arrival: those without names, and those whose names the run has settled and no
-/// step of the journey keeps a value under.
+/// Texts that are the same for every arrival: those without names, and those whose names have a value for the whole run
+/// and under which no step of the journey keeps a value.
 struct ConstantTexts<'a> {
     globals: Option<&'a BTreeMap<String, String>>,
 }

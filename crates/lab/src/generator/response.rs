@@ -1,5 +1,5 @@
-//! What the answer to a step means: denied, as hoped for, or neither, and the values that are kept of it. Refuses to
-//! know how it came.
+//! What the response to a step means: denied, expected, or neither, and the values that are kept from it. Does not know
+//! how it was received.
 
 use serde_json::Value;
 
@@ -8,18 +8,14 @@ use super::json_pointer;
 use crate::record::ErrorKind;
 use crate::scenario::{JsonMatch, KeepRule, LongPoll, SequenceCheck, Step, ValueSource};
 
-/// An answer in the words of the scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StatusClass {
-    /// Refused politely.
     Denied,
-    /// As hoped for.
     Expected,
-    /// Neither.
     Unexpected,
 }
 
-/// What a status means to a step. The body of an expected one may still say no: [`is_body_denial`].
+/// Classifies a status. The body of an expected response may still be a denial: [`is_body_denial`].
 pub(crate) fn classify_status(step: &Step, status: u16) -> StatusClass {
     if step.denied.statuses.contains(&status) {
         StatusClass::Denied
@@ -30,19 +26,18 @@ pub(crate) fn classify_status(step: &Step, status: u16) -> StatusClass {
     }
 }
 
-/// The failure that an unexpected status is.
 pub(crate) fn unexpected_status_failure(status: u16, body: &[u8]) -> Failure {
     Failure::new(ErrorKind::Status(status), format!("{status}: {}", excerpt(body)))
 }
 
-/// Whether the body of an expected answer means anything.
+/// Whether the body of an expected response is read.
 pub(crate) fn needs_body(step: &Step) -> bool {
     let looks =
         step.denied.body.is_some() || step.long_poll.as_ref().is_some_and(|long_poll| long_poll.event_time.is_some());
     looks || step.sequence_check.is_some() || step.keep.iter().any(|keep| matches!(keep.source, ValueSource::Json(_)))
 }
 
-/// Whether the body of an answer with an expected status denies all the same.
+/// Whether the body of a response with an expected status is a denial.
 ///
 /// # Errors
 /// The body is not JSON, where it must be read.
@@ -50,7 +45,7 @@ pub(crate) fn is_body_denial(step: &Step, body: &[u8]) -> Result<bool, Failure> 
     step.denied.body.as_ref().map_or(Ok(false), |matcher| body_matches(matcher, body))
 }
 
-/// Whether a body says this.
+/// Whether a body matches.
 ///
 /// # Errors
 /// The body is not JSON.
@@ -62,10 +57,10 @@ fn find_value(body: &[u8], pointer: &str) -> Result<Option<Value>, Failure> {
     json_pointer::find(body, pointer).map_err(|error| not_json(&error, body))
 }
 
-/// When what an answer tells of happened, in microseconds of Unix time; none of an answer that tells of nothing.
+/// When the event in a response happened, in microseconds of Unix time; none if the response has no event.
 ///
 /// # Errors
-/// The body is not JSON, or it tells of something without saying when that happened.
+/// The body is not JSON, or its event has no time.
 pub(crate) fn event_time_unix_us(long_poll: &LongPoll, body: &[u8]) -> Result<Option<i64>, Failure> {
     let Some(since) = &long_poll.event_time else { return Ok(None) };
     if let Some(news) = &long_poll.event_pointer
@@ -80,11 +75,11 @@ pub(crate) fn event_time_unix_us(long_poll: &LongPoll, body: &[u8]) -> Result<Op
     }
 }
 
-/// Holds an answer against the sequence that it continues: everything up to `seen` is known, everything up to `cursor`
-/// will be.
+/// Checks a response against the sequence that it continues: everything up to `seen` is known, everything up to
+/// `cursor` will be.
 ///
 /// # Errors
-/// The answer leaves something out, says something twice or goes back; or it has no such numbers.
+/// The response omits an event, repeats one or goes back; or it has no such numbers.
 pub(crate) fn check_sequence(follows: &SequenceCheck, seen: &str, cursor: &str, body: &[u8]) -> Result<(), Failure> {
     let number = |text: &str| {
         let wrong = || format!("`{}` is \"{text}\", no number: {}", follows.cursor, excerpt(body));
@@ -118,7 +113,7 @@ fn not_json(error: &serde_json::Error, body: &[u8]) -> Failure {
 pub(crate) struct KeptValue {
     /// The text that later steps fill in.
     pub(crate) text: String,
-    /// The items, where the value is a list of work that was started.
+    /// The items, if the value is a list of started work.
     pub(crate) items: Option<Vec<String>>,
 }
 
@@ -184,7 +179,7 @@ mod tests {
         check(true, "4", r#"{"seq":4,"events":[]}"#, Ok(()));
         check(true, "4", r#"{"seq":4}"#, Ok(()));
         let wrong = Err(ErrorKind::Sequence);
-        // One left out, one said twice, one kept back, a cursor that goes back.
+        // One omitted, one repeated, one kept back, a cursor that goes back.
         check(true, "4", r#"{"seq":6,"events":[{"seq":6}]}"#, wrong);
         check(true, "4", r#"{"seq":5,"events":[{"seq":4},{"seq":5}]}"#, wrong);
         check(true, "4", r#"{"seq":6,"events":[{"seq":5}]}"#, wrong);
@@ -203,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn only_news_happened() {
+    fn only_events_have_a_time() {
         check_happened(Some("/events/0"), r#"{"at":7,"events":[{}]}"#, Ok(Some(7)));
         check_happened(Some("/events/0"), r#"{"at":7,"events":[]}"#, Ok(None));
         check_happened(Some("/event"), r#"{"at":7,"event":null}"#, Ok(None));

@@ -1,7 +1,7 @@
-//! Things under keys that are never mistaken for one another: a place is used again, its key is not. Refuses to know
-//! what the things are.
+//! Values under keys that are never mistaken for one another: an index is reused, a key is not. Does not know what the
+//! values are.
 
-/// A place, and which of the things that stood there is meant.
+/// An index, and the generation of the value that is stored there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct SlabKey {
     index: u32,
@@ -9,18 +9,15 @@ pub(crate) struct SlabKey {
 }
 
 impl SlabKey {
-    /// The key as one number.
     pub(crate) fn to_u64(self) -> u64 {
         u64::from(self.generation) << 32 | u64::from(self.index)
     }
 
-    /// The key that such a number stands for.
     pub(crate) fn from_u64(number: u64) -> Self {
         Self { index: number as u32, generation: (number >> 32) as u32 }
     }
 }
 
-/// Things under keys.
 #[derive(Debug)]
 pub(crate) struct Slab<T> {
     entries: Vec<(u32, Option<T>)>,
@@ -34,7 +31,6 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
-    /// Puts a thing in.
     pub(crate) fn insert(&mut self, thing: T) -> SlabKey {
         if let Some(index) = self.free.pop() {
             let (generation, vacant) = &mut self.entries[index as usize];
@@ -46,19 +42,16 @@ impl<T> Slab<T> {
         SlabKey { index, generation: 0 }
     }
 
-    /// The thing, if it is still there.
     pub(crate) fn get(&self, key: SlabKey) -> Option<&T> {
         let (generation, thing) = self.entries.get(key.index as usize)?;
         thing.as_ref().filter(|_| *generation == key.generation)
     }
 
-    /// The thing, if it is still there.
     pub(crate) fn get_mut(&mut self, key: SlabKey) -> Option<&mut T> {
         let (generation, thing) = self.entries.get_mut(key.index as usize)?;
         thing.as_mut().filter(|_| *generation == key.generation)
     }
 
-    /// Takes the thing out.
     pub(crate) fn remove(&mut self, key: SlabKey) -> Option<T> {
         let (generation, thing) = self.entries.get_mut(key.index as usize)?;
         if *generation != key.generation {
@@ -70,12 +63,10 @@ impl<T> Slab<T> {
         Some(thing)
     }
 
-    /// Things that are there.
     pub(crate) fn len(&self) -> usize {
         self.entries.len() - self.free.len()
     }
 
-    /// The keys of all things that are there.
     pub(crate) fn keys(&self) -> Vec<SlabKey> {
         let key = |(index, (generation, thing)): (usize, &(u32, Option<T>))| {
             thing.as_ref().map(|_| SlabKey { index: index as u32, generation: *generation })
@@ -89,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_outlives_its_thing_and_finds_no_other() {
+    fn a_stale_key_finds_no_other_value() {
         let mut slab = Slab::default();
         let (one, two) = (slab.insert("one"), slab.insert("two"));
         assert_eq!((slab.remove(one), slab.remove(one), slab.len()), (Some("one"), None, 1));

@@ -1,5 +1,5 @@
-//! Sockets of the load: opened without waiting, from as many source addresses as there are, and never more than one
-//! system call for a read or a write. Refuses to know what is sent over them.
+//! Sockets of the load: opened without blocking, from all source addresses, and never more than one system call for a
+//! read or a write. Does not know what is sent over them.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -10,10 +10,10 @@ use rustix::io::Errno;
 use rustix::net::{SendFlags, send, sockopt::socket_error};
 use socket2::{Domain, Protocol, Socket, Type};
 
-/// Begins to connect. The socket is writable once it is connected or has failed; [`outcome`] tells which.
+/// Starts to connect. The socket becomes writable once it is connected or has failed; [`connect_result`] tells which.
 ///
 /// # Errors
-/// No descriptor or no port is left, or the network is not there.
+/// No descriptor or no port is left, or the network is unreachable.
 pub(crate) fn start_connect(address: SocketAddr, source: Option<IpAddr>) -> io::Result<OwnedFd> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM.nonblocking(), Some(Protocol::TCP))?;
     socket.set_tcp_nodelay(true)?;
@@ -31,7 +31,7 @@ pub(crate) fn start_connect(address: SocketAddr, source: Option<IpAddr>) -> io::
     Ok(socket.into())
 }
 
-/// What became of connecting.
+/// The result of connecting.
 ///
 /// # Errors
 /// It failed.
@@ -39,7 +39,7 @@ pub(crate) fn connect_result(fd: impl AsFd) -> io::Result<()> {
     Ok(socket_error(fd)??)
 }
 
-/// Writes what fits; a connection that the other side has closed is an error, never a signal.
+/// Writes what fits; a connection that the peer has closed is an error, never a signal.
 pub(crate) fn write(fd: impl AsFd, bytes: &[u8]) -> Result<usize, Errno> {
     loop {
         match send(&fd, bytes, SendFlags::NOSIGNAL) {
@@ -50,7 +50,7 @@ pub(crate) fn write(fd: impl AsFd, bytes: &[u8]) -> Result<usize, Errno> {
     }
 }
 
-/// Reads what has come: nothing yet, the end (0 bytes), or so many bytes.
+/// Reads what was received: none yet, the end (0 bytes), or so many bytes.
 pub(crate) fn read(fd: impl AsFd, bytes: &mut [u8]) -> Result<Option<usize>, Errno> {
     loop {
         match rustix::io::read(&fd, &mut *bytes) {

@@ -1,5 +1,5 @@
-//! TLS for targets with https: whom to trust, and what is said before the first request. Each connection is a user of
-//! its own, so no session is resumed: a handshake costs what it costs. Refuses to know sockets.
+//! TLS for targets with https: which certificates are trusted, and the protocol negotiation. Each connection stands for
+//! another user, so no session is resumed: every handshake has its full cost. Does not know sockets.
 
 use std::sync::Arc;
 
@@ -14,34 +14,33 @@ use rustls::{
 
 use crate::scenario::{BaseUrl, Target};
 
-/// The word for HTTP/1.1 in the negotiation of protocols (RFC 7301).
+/// The name of HTTP/1.1 in ALPN (RFC 7301).
 const HTTP_1_1: &[u8] = b"http/1.1";
 
-/// How to speak TLS with one host.
+/// The TLS configuration for one host.
 #[derive(Clone, Debug)]
 pub(crate) struct Tls {
     pub(crate) config: Arc<ClientConfig>,
     pub(crate) name: ServerName<'static>,
 }
 
-/// Whom to trust.
+/// Which certificates are trusted.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Trust<'a> {
-    /// A file of certificates (PEM) besides the world's own.
+    /// A file of certificates (PEM) besides the public authorities.
     ca: Option<&'a str>,
-    /// Whether any certificate will do: the handshake is made, and nobody is known by it.
+    /// Whether any certificate is accepted: the handshake is made, and the host is not verified.
     insecure: bool,
 }
 
 impl<'a> Trust<'a> {
-    /// As the target's own lines say.
     pub(crate) fn for_target(target: &'a Target) -> Self {
         Self { ca: target.ca_file.as_deref(), insecure: target.insecure }
     }
 }
 
 impl Tls {
-    /// How to speak with a host; nothing for one without TLS.
+    /// The TLS configuration of a host; none for one without TLS.
     ///
     /// # Errors
     /// The file of certificates cannot be read, or the host's name cannot stand in a certificate.
@@ -54,10 +53,10 @@ impl Tls {
         Ok(Some(Self { config: Arc::new(client_config(trust)?), name }))
     }
 
-    /// A connection that has said nothing yet.
+    /// A new session.
     ///
     /// # Errors
-    /// The library's, when it refuses its own configuration.
+    /// The library's, if it rejects its own configuration.
     pub(crate) fn new_connection(&self) -> Result<ClientConnection, Error> {
         let mut connection = ClientConnection::new(self.config.clone(), self.name.clone())?;
         // A request is bounded by itself; half of one could not be finished later.
@@ -97,8 +96,8 @@ fn root_store(ca: Option<&str>) -> Result<RootCertStore, String> {
     Ok(roots)
 }
 
-/// Takes anybody's word for who he is (`insecure = true`). Signatures are checked all the same, so that whoever
-/// answers does hold the key of the certificate that he shows.
+/// Accepts any certificate (`insecure = true`). Signatures are verified all the same, so that the server does hold the
+/// key of the certificate that it presents.
 #[derive(Debug)]
 struct NoCertificateVerification(Arc<CryptoProvider>);
 

@@ -1,5 +1,5 @@
-//! A worker process from inside: reads what it is to do, drives its segment with threads of its own, and reports until
-//! its line to the lab ends; then it ends as well. Refuses to know the trial.
+//! The main function of a worker process: reads commands, drives its segment with threads of its own, and reports until
+//! its socket to the lab is closed; then it ends. Does not know the trial.
 
 use std::io::{self, BufReader};
 use std::os::fd::AsFd as _;
@@ -15,10 +15,10 @@ use super::worker_pool::{Segment, WorkerCommand, WorkerPool, WorkerReport};
 use crate::limits::{GAUGES_EVERY, GAUGES_EVERY_MAX, GAUGES_PROCESSES};
 use crate::preflight::raise_open_files;
 
-/// The line to the lab, for everybody in this process who has something to say.
+/// The socket to the lab, shared by all threads of this process.
 type SharedSocket = Arc<Mutex<UnixStream>>;
 
-/// Works as a worker process whose standard input is the lab's line to it.
+/// Runs a worker process whose standard input is the socket to the lab.
 #[must_use]
 pub fn run_worker_process() -> ExitCode {
     match run() {
@@ -50,11 +50,11 @@ fn run() -> io::Result<()> {
     while let Some(command) = ipc::read::<WorkerCommand>(&mut commands)? {
         pool.send_command(&command);
     }
-    // Nobody listens any more; what the threads hold ends with the process.
+    // The lab has closed the socket; what the threads hold ends with the process.
     Ok(())
 }
 
-/// Passes reports on. The gauges stand still before a worker's last word is said.
+/// Forwards reports. The gauges are sent once more before a worker's last report.
 fn forward_reports(stream: &SharedSocket, pool: &WorkerPool, mut reports: UnboundedReceiver<WorkerReport>) {
     while let Some(report) = reports.blocking_recv() {
         if matches!(report, WorkerReport::WorkerEnded { .. })
@@ -68,7 +68,7 @@ fn forward_reports(stream: &SharedSocket, pool: &WorkerPool, mut reports: Unboun
     }
 }
 
-/// Shows the gauges once in a while, when they have changed.
+/// Sends the gauges when they have changed.
 fn send_gauges_periodically(stream: &SharedSocket, pool: &WorkerPool, every: Duration) {
     let mut last_sent = None;
     loop {
@@ -81,7 +81,7 @@ fn send_gauges_periodically(stream: &SharedSocket, pool: &WorkerPool, every: Dur
     }
 }
 
-/// Where many processes show their gauges, each does it less often: every look wakes a thread here and one in the lab.
+/// With many processes each sends its gauges less often: every time wakes a thread here and one in the lab.
 fn gauge_interval(segment: Segment) -> Duration {
     let processes = segment.total_workers.div_ceil(segment.count.max(1));
     (GAUGES_EVERY * processes.div_ceil(GAUGES_PROCESSES).max(1)).min(GAUGES_EVERY_MAX)
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn many_processes_look_less_often() {
+    fn many_processes_send_gauges_less_often() {
         check(1, 2, 50);
         check(2, 16, 50);
         check(1, 9, 100);

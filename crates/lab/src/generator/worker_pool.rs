@@ -1,5 +1,5 @@
-//! The crew: all workers of a trial behind one door, threads of this process or of others. Of each leg that they are
-//! sent, each takes its own segment. Refuses to know what workers do and what their reports mean.
+//! The pool of all workers of a trial: threads of this process, or worker processes. Each worker takes its own segment
+//! of every load that it is sent. Does not know what workers do and what their reports mean.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,14 +22,12 @@ use crate::plan::LoadSpec;
 use crate::record::{Interval, PauseImpact};
 use crate::scenario::{FeedRows, Scenario};
 
-/// Everything that the workers of a trial share.
 #[derive(Clone, Debug)]
 pub struct GeneratorConfig {
-    /// The trial.
     pub scenario: Arc<Scenario>,
-    /// The target, resolved: the first address that takes a connection is used.
+    /// The target, resolved: the first address that accepts a connection is used.
     pub addresses: Vec<SocketAddr>,
-    /// The doors for messages, resolved, in the scenario's order.
+    /// The message endpoints, resolved, in the scenario's order.
     pub message_endpoints: Vec<Vec<SocketAddr>>,
     /// Headers of every request.
     pub headers: HeaderMap,
@@ -39,18 +37,17 @@ pub struct GeneratorConfig {
     pub picks: Vec<Vec<String>>,
     /// The rows of every feed.
     pub feeds: Vec<FeedRows>,
-    /// The id of the run.
     pub run_id: String,
-    /// The plan's first moment: the same in every process of the machine.
+    /// The start of the plan: the same in every process of the machine.
     pub start: MonotonicTime,
-    /// Addresses that connections come from, in turn; the system chooses where there are none.
+    /// Addresses that connections come from, in turn; the system chooses if there are none.
     pub source_addresses: Vec<IpAddr>,
-    /// Whether rows of samples.csv are wanted.
+    /// Whether rows of samples.csv are written.
     pub writes_samples: bool,
-    /// The share of the plan that this crew drives.
+    /// The share of the plan that this pool drives.
     pub segment: Segment,
-    /// How workers are started in processes of their own, where this one may not open all connections; without it
-    /// all workers are threads of this process.
+    /// How worker processes are started, if this process may not open all connections; without it all workers are
+    /// threads of this process.
     pub processes: Option<WorkerProcessSpec>,
 }
 
@@ -61,7 +58,6 @@ pub struct Segment {
     pub first: u32,
     /// Workers of this share.
     pub count: u32,
-    /// Workers in all.
     pub total_workers: u32,
 }
 
@@ -73,59 +69,51 @@ impl Segment {
     }
 }
 
-/// What a worker has to say.
+/// What workers report.
 #[derive(Debug, Serialize, Deserialize)]
 #[allow(clippy::large_enum_variant)] // One a second: a box would save nothing.
 pub enum WorkerReport {
-    /// Once a second, while there is something to say, before it says that a part is over, and at the end: a second may
-    /// come in several pieces.
+    /// Once a second while there is something to report, before a load step is reported as done, and at the end. A
+    /// second may be reported in several intervals.
     Interval(Interval),
-    /// Pieces of work whose creation was answered.
+    /// Work whose creation was answered.
     WorkStarted(Vec<StartedWork>),
-    /// Every connection that this worker holds for that part has stood. Each worker says so once for every leg that
-    /// holds some, after all figures of their opening; what is asked over them begins when it is told to.
+    /// Every connection that this worker holds for the load step is open. Each worker reports this once for every load
+    /// that holds connections, after all figures of the opening; requests over them start with
+    /// [`WorkerPool::start_requests`].
     ConnectionsOpen {
-        /// The worker.
         worker: u32,
-        /// The part.
         load_step: u32,
-        /// When the last of them stood, from the start of the plan.
+        /// When the last of them was open, from the start of the plan.
         at: Duration,
     },
-    /// This worker will never send anything for that part again, and everything of it has ended. Each worker says so
-    /// once for every part of every leg, after all figures of the part and all work that it started.
+    /// This worker will never send anything for the load step again, and everything of it has ended. Each worker
+    /// reports this once for every load step of every load, after all figures of the load step and all work that it
+    /// started.
     LoadStepDone {
-        /// The worker.
         worker: u32,
-        /// The part.
         load_step: u32,
         /// When, from the start of the plan.
         at: Duration,
-        /// Arrivals of the part that were due and never sent.
+        /// Arrivals of the load step that were due and never sent.
         not_sent: u64,
-        /// What pauses of the worker did to the part's length.
+        /// How pauses of the worker have changed the load step's length.
         pause_impact: PauseImpact,
     },
-    /// The worker is gone.
     WorkerEnded {
-        /// The worker.
         worker: u32,
     },
-    /// The worker cannot go on, and the trial must end with this sentence.
+    /// The worker cannot continue, and the trial must end with this message.
     WorkerFailed {
-        /// The worker.
         worker: u32,
-        /// Why.
         message: String,
     },
 }
 
-/// A piece of work that was started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartedWork {
-    /// The kind of work, by its place in the scenario.
+    /// The index of the kind of work in the scenario.
     pub work_index: usize,
-    /// Its id.
     pub id: Box<str>,
     /// When the arrival that started it was due.
     pub intended: Duration,
@@ -136,70 +124,52 @@ pub struct StartedWork {
 /// The load at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gauges {
-    /// Arrivals under way.
+    /// Arrivals in flight.
     pub in_flight: u64,
-    /// Arrivals that are due and wait for a place in flight.
+    /// Arrivals that are due and wait for a slot.
     pub queued: u64,
-    /// Connections, those that are being opened or closed included.
+    /// Connections, including those that are being opened or closed.
     pub connections: u64,
     /// Arrivals that have been due so far.
     pub due: u64,
     /// Arrivals that have ended so far.
     pub done: u64,
-    /// Connections of `hold` phases that stand.
+    /// Open connections of `hold` phases.
     pub held: u64,
-    /// Requests under way whose answers are waited for.
+    /// Long polls in flight.
     pub long_polls: u64,
-    /// Requests under way, those among them.
+    /// Requests in flight.
     pub exchanging: u64,
-    /// Requests that have ended so far, however they did.
+    /// Requests that have ended so far, whatever their result.
     pub exchanged: u64,
 }
 
-/// What a worker is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) enum WorkerCommand {
-    /// Drive your segment of this.
+    /// Drives its segment of this load.
     StartLoad(LoadSpec),
-    /// All connections that the part holds are open, at every worker: its time begins at this moment from the start of
-    /// the plan.
-    StartRequests {
-        /// The part.
-        load_step: u32,
-        /// The moment.
-        at: Duration,
-    },
-    /// That part and its leg are over.
+    /// All connections that the load step holds are open, at every worker: its duration starts at `at`, from the start
+    /// of the plan.
+    StartRequests { load_step: u32, at: Duration },
+    /// Ends the load step and its load.
     EndLoadStep(u32),
-    /// Everything is over; what is under way may take so long.
+    /// Ends everything; what is in flight may take so long.
     Stop(Duration),
 }
 
-/// The gauges of one worker, written by it alone.
+/// The gauges of one worker, which is their only writer.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicGauges([AtomicU64; GAUGE_COUNT]);
 
-/// Gauges of a worker.
 pub(crate) const GAUGE_COUNT: usize = 9;
 
 impl AtomicGauges {
-    /// Shows these.
     pub(crate) fn store(&self, gauges: Gauges) {
-        let Gauges {
-            in_flight,
-            queued,
-            connections,
-            due,
-            done: finished,
-            held,
-            long_polls: waiting,
-            exchanging,
-            exchanged,
-        } = gauges;
-        self.store_values([in_flight, queued, connections, due, finished, held, waiting, exchanging, exchanged]);
+        let Gauges { in_flight, queued, connections, due, done, held, long_polls, exchanging, exchanged } = gauges;
+        self.store_values([in_flight, queued, connections, due, done, held, long_polls, exchanging, exchanged]);
     }
 
-    /// The same, in the order of the fields.
+    /// In the order of the fields.
     pub(crate) fn store_values(&self, values: [u64; GAUGE_COUNT]) {
         for (gauge, value) in self.0.iter().zip(values) {
             gauge.store(value, Ordering::Relaxed);
@@ -219,7 +189,7 @@ pub struct WorkerPool {
     workers: u32,
 }
 
-/// The crew's end of one worker that is a thread.
+/// The pool's handle of a worker thread.
 #[derive(Debug)]
 struct WorkerThread {
     commands: Option<mpsc::Sender<WorkerCommand>>,
@@ -229,11 +199,11 @@ struct WorkerThread {
 }
 
 impl WorkerPool {
-    /// Starts workers: as many as the setting's segment says, or `workers` where it is empty. Where more connections
-    /// are wanted than this process may open, there may be more of them, in processes of their own.
+    /// Starts workers: as many as the configuration's segment has, or `workers` if it is empty. If more connections are
+    /// needed than this process may open, there may be more workers, in processes of their own.
     ///
     /// # Errors
-    /// The system gives no thread, process or descriptor, or the requests cannot be put together.
+    /// The system provides no thread, process or descriptor, or the requests cannot be built.
     #[allow(clippy::needless_pass_by_value)] // It is the crew's from here on.
     pub fn start(config: Arc<GeneratorConfig>, workers: usize) -> io::Result<(Self, UnboundedReceiver<WorkerReport>)> {
         let (reports, inbox) = unbounded_channel();
@@ -255,45 +225,44 @@ impl WorkerPool {
         Ok((pool, inbox))
     }
 
-    /// Has every worker drive its own segment of a leg.
+    /// Starts a load; every worker drives its own segment.
     pub fn start_load(&self, spec: LoadSpec) {
         self.send_command(&WorkerCommand::StartLoad(spec));
     }
 
-    /// Begins what a leg of held connections is for, at a moment from the start of the plan: every worker has said that
-    /// its connections have been opened.
+    /// Starts the requests of a load that holds connections, at a time from the start of the plan. Call it once every
+    /// worker has reported that its connections are open.
     pub fn start_requests(&self, load_step: u32, at: Duration) {
         self.send_command(&WorkerCommand::StartRequests { load_step, at });
     }
 
-    /// Ends a part and the leg that it belongs to: what is due and was not sent is counted as such and dropped,
-    /// clients of a closed loop end after their exchange, held connections are closed.
+    /// Ends a load step and its load: what is due and was not sent is counted as such and dropped, clients of a closed
+    /// loop end after their exchange, held connections are closed.
     pub fn end_load_step(&self, load_step: u32) {
         self.send_command(&WorkerCommand::EndLoadStep(load_step));
     }
 
-    /// Ends everything: nothing new is sent; what is under way after `grace` is dropped and counted as abandoned.
+    /// Ends everything: nothing new is sent; what is in flight after `grace` is dropped and counted as abandoned.
     pub fn stop(&self, grace: Duration) {
         self.send_command(&WorkerCommand::Stop(grace));
     }
 
-    /// How many workers it has, each of which reports by itself.
+    /// The number of workers, each of which reports by itself.
     #[must_use]
     pub fn worker_count(&self) -> usize {
         self.workers as usize
     }
 
-    /// The processes that carry them, where this one does not.
+    /// The worker processes, if there are any.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
         self.processes.iter().map(WorkerProcess::pid).collect()
     }
 
-    /// The load at this moment.
     #[must_use]
     pub fn gauges(&self) -> Gauges {
-        let [in_flight, queued, connections, due, finished, held, waiting, exchanging, exchanged] = self.gauge_sums();
-        Gauges { in_flight, queued, connections, due, done: finished, held, long_polls: waiting, exchanging, exchanged }
+        let [in_flight, queued, connections, due, done, held, long_polls, exchanging, exchanged] = self.gauge_sums();
+        Gauges { in_flight, queued, connections, due, done, held, long_polls, exchanging, exchanged }
     }
 
     pub(crate) fn gauge_sums(&self) -> [u64; GAUGE_COUNT] {
@@ -344,7 +313,7 @@ impl WorkerThread {
 
     fn send(&self, command: WorkerCommand) {
         if let Some(commands) = &self.commands {
-            // A worker that has ended needs no orders.
+            // A worker that has ended needs no commands.
             let _ = commands.send(command);
             self.waker.wake();
         }
@@ -359,7 +328,7 @@ impl Drop for WorkerPool {
         }
         for worker in &mut self.threads {
             if let Some(thread) = worker.thread.take() {
-                // A panic of a worker has been reported by the worker itself.
+                // The worker itself has reported its panic.
                 let _ = thread.join();
             }
         }

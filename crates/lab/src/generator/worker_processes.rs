@@ -1,6 +1,6 @@
-//! Workers in processes of their own, where more connections are wanted than one process may open. They are told over
-//! a socket what threads are told over a channel, and their reports join the others; whoever drives the crew sees no
-//! difference. A process whose socket ends, ends: none outlives the lab. Refuses to know what workers do.
+//! Worker processes, for when more connections are needed than one process may open. They get over a socket the
+//! commands that threads get over a channel, and their reports join the others; the user of the pool sees no
+//! difference. A process ends when its socket is closed, so none outlives the lab. Does not know what workers do.
 
 use std::ffi::OsString;
 use std::io::{self, BufReader};
@@ -24,12 +24,11 @@ use crate::scenario::ScenarioSource;
 /// The hidden command of the binary.
 pub const WORKER_COMMAND: &str = "lab-worker";
 
-/// How workers are started in processes of their own.
+/// How worker processes are started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerProcessSpec {
     /// The program and its arguments: one that calls [`super::run_worker_process`].
     pub command: Vec<OsString>,
-    /// How the scenario was put together.
     pub scenario_source: ScenarioSource,
     /// Connections that will be open at once, over all workers.
     pub connections: u64,
@@ -43,7 +42,7 @@ impl WorkerProcessSpec {
     }
 }
 
-/// The segments that processes of their own drive; none where this process can open all connections by itself.
+/// The segments of the worker processes; none if this process can open all connections by itself.
 pub(crate) fn process_segments(segment: Segment, connections: u64) -> Vec<Segment> {
     let _ = raise_open_files();
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
@@ -57,10 +56,10 @@ fn divide_segment(segment: Segment, connections: u64, each: u64) -> Vec<Segment>
     if processes <= 1 {
         return Vec::new();
     }
-    // A share is dealt out worker by worker, so a process may get one connection more for each of its workers.
+    // Connections are dealt out worker by worker, so a process may get one more for each of its workers.
     let roomier = each.saturating_sub(u64::from(segment.count.div_ceil(processes))).max(1);
     let processes = u32::try_from(connections.div_ceil(roomier)).unwrap_or(u32::MAX);
-    // Where this machine drives a part of the plan only, every machine multiplies its workers by the same number.
+    // If this machine drives only a part of the plan, every machine multiplies its workers by the same number.
     let (processes, workers) = match segment.count == segment.total_workers {
         true => (processes, segment.count.div_ceil(processes)),
         false => (segment.count.saturating_mul(processes.div_ceil(segment.count)), 1),
@@ -75,7 +74,7 @@ fn divide_segment(segment: Segment, connections: u64, each: u64) -> Vec<Segment>
         .collect()
 }
 
-/// The crew's end of one worker process.
+/// The pool's handle of a worker process.
 #[derive(Debug)]
 pub(crate) struct WorkerProcess {
     socket: Mutex<Option<UnixStream>>,
@@ -85,10 +84,10 @@ pub(crate) struct WorkerProcess {
 }
 
 impl WorkerProcess {
-    /// Starts a process for each segment, and waits until the workers of all of them have begun.
+    /// Starts a process for each segment, and waits until the workers of all of them have started.
     ///
     /// # Errors
-    /// One does not start, or refuses what it is told.
+    /// One does not start, or rejects its configuration.
     pub(crate) fn start(
         config: &GeneratorConfig,
         processes: &WorkerProcessSpec,
@@ -120,7 +119,7 @@ impl WorkerProcess {
         Ok((process, stream))
     }
 
-    /// Waits until its workers have begun, and then for their reports.
+    /// Waits until its workers have started, and then starts to read their reports.
     fn await_ready(
         mut self,
         stream: UnixStream,
@@ -146,7 +145,7 @@ impl WorkerProcess {
         self.child.lock().unwrap_or_else(PoisonError::into_inner).id()
     }
 
-    /// Passes an order on; a process that has ended needs none.
+    /// Sends a command; a process that has ended needs none.
     pub(crate) fn send(&self, command: &WorkerCommand) {
         let _ = self.send_message(command);
     }
@@ -175,7 +174,7 @@ impl Drop for WorkerProcess {
     }
 }
 
-/// Waits until a process has ended, and kills it when it does not.
+/// Waits until a process has ended, and kills it if it does not.
 fn wait_or_kill(child: &Mutex<Child>) -> Option<ExitStatus> {
     let deadline = Instant::now() + WORKER_EXIT_WITHIN;
     loop {
@@ -193,7 +192,7 @@ fn wait_or_kill(child: &Mutex<Child>) -> Option<ExitStatus> {
     }
 }
 
-/// Hands on what a process says until it says nothing more. One that ends before its workers have is broken.
+/// Forwards what a process sends until its socket is closed. One that ends before its workers have failed.
 fn forward_reports(
     mut messages: BufReader<UnixStream>,
     segment: Segment,
@@ -230,21 +229,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_process_does_what_it_can() {
+    fn one_process_suffices_within_its_limit() {
         assert_eq!(divide_segment(Segment::whole(4), 100, 100), []);
         assert_eq!(divide_segment(Segment::whole(1), 0, 100), []);
     }
 
     proptest! {
         #[test]
-        fn no_process_opens_more_than_it_may(workers in 1u32..20, connections in 1u64..5000, each in 50u64..500) {
+        fn no_process_opens_more_than_its_limit(workers in 1u32..20, connections in 1u64..5000, each in 50u64..500) {
             let all = divide_segment(Segment::whole(workers), connections, each);
             let of = all.first().map_or(workers, |segment| segment.total_workers);
             let mut next = 0;
             for segment in &all {
                 prop_assert_eq!((segment.first, segment.total_workers), (next, of));
                 next += segment.count;
-                // As a leg deals them out: connection c belongs to worker c % of.
+                // As a load deals them out: connection c belongs to worker c % of.
                 let share = |worker: u32| connections / u64::from(of) + u64::from(u64::from(worker) < connections % u64::from(of));
                 let opened: u64 = (segment.first..segment.first + segment.count).map(share).sum();
                 prop_assert!(opened <= each, "{opened} of {each}: {all:?}");

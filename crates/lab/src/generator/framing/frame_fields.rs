@@ -1,4 +1,4 @@
-//! What a frame says, in either language: whether something stands in it, and what. Refuses to know who wants to know.
+//! Looks up values in a frame, in either message format. Does not know what they are for.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::record::ErrorKind;
 use crate::scenario::MessageFormat;
 use crate::scenario::message::{FieldType, FrameMatch, FramePath, ProtobufPath};
 
-/// The bytes of a frame that was taken off the front of `bytes`.
+/// The payload of a frame that was consumed from the front of `bytes`.
 pub(crate) fn payload_of<'b>(frame: &'b FramePayload, bytes: &'b [u8]) -> &'b [u8] {
     match frame {
         FramePayload::InPlace(range) => &bytes[range.clone()],
@@ -17,10 +17,10 @@ pub(crate) fn payload_of<'b>(frame: &'b FramePayload, bytes: &'b [u8]) -> &'b [u
     }
 }
 
-/// Whether anything stands there.
+/// Whether there is a value at a path.
 ///
 /// # Errors
-/// The frame is not of the language.
+/// The frame is not of the message format.
 pub(crate) fn has_value(path: &FramePath, frame: &[u8]) -> Result<bool, Failure> {
     match &path.protobuf {
         None => Ok(find_value(path, frame)?.is_some_and(|value| !value.is_null())),
@@ -28,10 +28,10 @@ pub(crate) fn has_value(path: &FramePath, frame: &[u8]) -> Result<bool, Failure>
     }
 }
 
-/// Whether a frame says this.
+/// Whether a frame matches.
 ///
 /// # Errors
-/// As for [`holds`].
+/// As for [`has_value`].
 pub(crate) fn frame_matches(matcher: &FrameMatch, frame: &[u8]) -> Result<bool, Failure> {
     match &matcher.expected {
         None => has_value(&matcher.path, frame),
@@ -39,10 +39,10 @@ pub(crate) fn frame_matches(matcher: &FrameMatch, frame: &[u8]) -> Result<bool, 
     }
 }
 
-/// A whole number that stands there; none where there is none, or nothing but zero.
+/// An integer at a path; none if there is no value, or only zero.
 ///
 /// # Errors
-/// As for [`holds`].
+/// As for [`has_value`].
 pub(crate) fn read_micros(path: &FramePath, frame: &[u8]) -> Result<Option<i64>, Failure> {
     let found = match &path.protobuf {
         None => find_value(path, frame)?.and_then(|value| value.as_i64()),
@@ -77,7 +77,7 @@ pub(crate) fn excerpt(language: &MessageFormat, frame: &[u8]) -> String {
     match language {
         MessageFormat::Json => super::super::excerpt(frame),
         MessageFormat::Protobuf { .. } => {
-            // The texts in it are what a reader understands.
+            // A reader understands only the texts in it.
             let readable = |byte: &u8| if (b' '..0x7f).contains(byte) { *byte } else { b' ' };
             let texts: Vec<u8> = frame.iter().map(readable).collect();
             format!("{} bytes with {}", frame.len(), super::super::excerpt(&texts))
@@ -104,7 +104,7 @@ fn find_field<'b>(target: &ProtobufPath, frame: &'b [u8]) -> Result<FieldLookup<
     })
 }
 
-/// A value by its kind; none where the two do not fit.
+/// A value by its type; none if the wire type does not fit.
 fn value(kind: &FieldType, raw: WireValue<'_>) -> Option<Value> {
     match (kind, raw) {
         (FieldType::Uint64, WireValue::Varint(value)) => Some(value.into()),
@@ -141,7 +141,7 @@ fn number(kind: &FieldType, raw: WireValue<'_>) -> Option<i64> {
     }
 }
 
-/// What a field says by being left out.
+/// The value of an omitted field.
 fn default_value(kind: &FieldType) -> Option<Value> {
     match kind {
         FieldType::Text | FieldType::Bytes => Some("".into()),

@@ -1,5 +1,5 @@
-//! Frames with their length in front, as protobuf's libraries write messages behind each other: a varint, then so many
-//! bytes. Refuses to know what a frame holds.
+//! Length-delimited frames, as protobuf's libraries write messages one after the other: a varint with the length, then
+//! that many bytes. Does not know what a frame contains.
 
 use super::super::Failure;
 use super::super::decoder::{Decoded, Decoder, Event, ExpectedResponse, ResponseBody};
@@ -11,11 +11,10 @@ use crate::scenario::message::push_varint;
 /// Groups of seven bits in the longest length.
 const LENGTH_BYTES_MAX: usize = 10;
 
-/// One connection's place between frames: none, because whatever is incomplete is kept by the caller.
+/// No state: the caller keeps what is incomplete.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LengthDelimited;
 
-/// Appends a frame.
 pub(super) fn encode_frame(payload: &[u8], out: &mut Vec<u8>) {
     push_varint(out, payload.len() as u64);
     out.extend_from_slice(payload);
@@ -78,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_that_cannot_be() {
+    fn rejects_impossible_lengths() {
         let wrong = [0xff; 10];
         assert!(matches!(take(&wrong).event, Event::Failed(Failure { kind: ErrorKind::Answer, .. })));
         let mut long = Vec::new();
@@ -89,7 +88,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn frames_come_out_as_they_went_in_however_they_are_cut(
+        fn frames_round_trip_however_they_are_split(
             frames in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..400), 0..8),
             ended_early in 1usize..300,
         ) {

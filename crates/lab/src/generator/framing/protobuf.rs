@@ -1,9 +1,9 @@
-//! Ways through the bytes of a protobuf message, without making anything of the rest and without memory. Refuses to know
-//! what a field is called: a way is numbers.
+//! Looks up a field by its path in the bytes of a protobuf message, without decoding the rest and without allocating.
+//! Does not know names: a path consists of field numbers.
 
 use crate::scenario::message::{PathSegment, WireType};
 
-/// A value as it stands on the wire.
+/// A value on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WireValue<'b> {
     Varint(u64),
@@ -16,18 +16,16 @@ pub(super) enum WireValue<'b> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
-/// What was found at the end of a way.
+/// The result of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldLookup<'b> {
-    /// A value.
     Value(WireValue<'b>),
-    /// The message around it, but not the value itself.
+    /// The enclosing message is there, the value itself is omitted.
     Omitted,
-    /// Not even that.
+    /// The enclosing message is missing as well.
     Missing,
 }
 
-/// Goes a way.
 pub(super) fn find<'b>(mut bytes: &'b [u8], hops: &[PathSegment]) -> Result<FieldLookup<'b>, Malformed> {
     let Some((last, around)) = hops.split_last() else { return Ok(FieldLookup::Missing) };
     for hop in around {
@@ -40,7 +38,7 @@ pub(super) fn find<'b>(mut bytes: &'b [u8], hops: &[PathSegment]) -> Result<Fiel
     Ok(field(bytes, *last)?.map_or(FieldLookup::Omitted, FieldLookup::Value))
 }
 
-/// The field of a message: of several of one number the last counts, unless one of a list is meant.
+/// The field of a message: the last one with the number counts, unless an index into a list is given.
 fn field(mut bytes: &[u8], hop: PathSegment) -> Result<Option<WireValue<'_>>, Malformed> {
     let (mut found, mut place) = (None, 0);
     while !bytes.is_empty() {
@@ -70,7 +68,7 @@ fn value<'b>(bytes: &mut &'b [u8], wire: u64) -> Result<WireValue<'b>, Malformed
             *bytes = rest;
             Ok(WireValue::Length(value))
         }
-        // Groups, which nobody has written for many years.
+        // Groups are deprecated.
         _ => Err(Malformed),
     }
 }
@@ -106,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn ways() {
+    fn paths() {
         // 1: 150, 2: { 3: "hi", 4 (fixed32): 1 }, 5: "a", 5: "b", 1: 7
         let bytes = [
             0x08, 0x96, 0x01, 0x12, 0x09, 0x1a, 0x02, b'h', b'i', 0x25, 1, 0, 0, 0, 0x2a, 1, b'a', 0x2a, 1, b'b', 0x08,
@@ -121,7 +119,7 @@ mod tests {
         check(&bytes, &[(5, Some(1))], Ok(FieldLookup::Value(WireValue::Length(b"b"))));
         check(&bytes, &[(5, Some(2))], Ok(FieldLookup::Omitted));
         check(&[], &[(1, None)], Ok(FieldLookup::Omitted));
-        // Cut, a group, a length beyond the end, a number without an end, a way into a number.
+        // Cut off, a group, a length beyond the end, a number without an end, a path into a number.
         check(&bytes[..6], &[(2, None)], Err(Malformed));
         check(&[0x0b], &[(1, None)], Err(Malformed));
         check(&[0x12, 0x05, 0], &[(2, None)], Err(Malformed));

@@ -1,6 +1,6 @@
-//! A client's side of a WebSocket (RFC 6455) without a socket: the request that asks for it, the answer that agrees,
-//! and frames. No extension is offered, so none is spoken. Strict, as its neighbours are: what no server may send is
-//! refused with a sentence. Refuses to know what messages mean.
+//! A client's side of a WebSocket (RFC 6455) without a socket: the upgrade request, the check of its response, and
+//! frames. No extension is offered, so none is used. Strict, as the other codecs are: what no server may send is
+//! rejected with a message. Does not know what messages mean.
 
 use std::fmt::Write as _;
 
@@ -17,19 +17,18 @@ use crate::limits::{FRAME_BYTES_MAX, HEAD_BYTES_MAX};
 use crate::record::ErrorKind;
 use crate::scenario::mix;
 
-/// What every server puts behind the key that it was sent (section 1.3).
+/// The GUID that a server appends to the key (section 1.3).
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 /// The longest payload of a control frame (section 5.5).
 const CONTROL_BYTES_MAX: usize = 125;
 
-/// The status of a connection that ends because everything was said (section 7.4.1).
+/// The status of a normal closure (section 7.4.1).
 const CLOSE_NORMAL: u16 = 1000;
 
-/// The longest end of a head is found again after so many bytes less.
+/// The length of the longest end of a head: the search resumes that many bytes earlier.
 const HEAD_END_BYTES: usize = 4;
 
-/// One connection's place in the conversation.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct WebSocketDecoder {
     state: WebSocketState,
@@ -37,22 +36,21 @@ pub(crate) struct WebSocketDecoder {
 
 #[derive(Debug, Default, PartialEq, Eq)]
 enum WebSocketState {
-    /// The answer that agrees has not come; of its head so many bytes are known not to end it.
+    /// The response to the upgrade is incomplete; the first `scanned` bytes of its head do not end it.
     Handshake { nonce: u64, scanned: usize },
-    /// Between messages.
     #[default]
     Open,
-    /// In a message of several pieces.
+    /// In a fragmented message.
     Fragments(Vec<u8>),
 }
 
-/// The request that asks for a WebSocket: what is the same for every connection.
+/// The upgrade request: what is the same for every connection.
 #[derive(Clone, Debug)]
 pub(crate) struct UpgradeRequest {
     head: String,
 }
 
-/// What asks for a WebSocket at a path of a host, with the target's headers.
+/// The upgrade request for a path of a host, with the target's headers.
 ///
 /// # Errors
 /// The path cannot stand in a request, or a header is no text.
@@ -75,7 +73,7 @@ pub(crate) fn upgrade_request(authority: &str, path: &str, headers: &HeaderMap) 
 }
 
 impl UpgradeRequest {
-    /// Writes the request of one connection; gives the language in which its answer is read.
+    /// Writes the request of one connection; returns the decoder of its response.
     pub(crate) fn write(&self, nonce: u64, out: &mut Vec<u8>) -> WebSocketDecoder {
         out.extend_from_slice(self.head.as_bytes());
         out.extend_from_slice(format!("sec-websocket-key: {}\r\n\r\n", handshake_key(nonce)).as_bytes());
@@ -89,7 +87,7 @@ fn handshake_key(nonce: u64) -> String {
     STANDARD.encode(halves.concat())
 }
 
-/// What a server answers to a key, to show that it has read it.
+/// What a server answers to a key, to prove that it has read it.
 fn accept_key(key: &str) -> String {
     STANDARD.encode(Sha1::new_with_prefix(key).chain_update(GUID).finalize())
 }
@@ -141,7 +139,6 @@ impl Decoder for WebSocketDecoder {
     }
 }
 
-/// The head of a frame.
 struct FrameHeader {
     is_last: bool,
     opcode: u8,
@@ -240,7 +237,7 @@ fn parse_frame_header(bytes: &[u8]) -> Result<Option<FrameHeader>, Failure> {
     }
 }
 
-/// Why the other side says that it ends the connection.
+/// The reason that the peer gives for closing the connection.
 fn close_reason(payload: &[u8]) -> String {
     match payload {
         [a, b, reason @ ..] => {
@@ -274,7 +271,7 @@ mod tests {
         bytes
     }
 
-    /// What comes out of these bytes of a conversation, byte by byte.
+    /// What is decoded from these bytes, byte by byte.
     fn received(mut codec: WebSocketDecoder, bytes: &[u8]) -> Vec<String> {
         let (mut waiting, mut received) = (Vec::new(), Vec::new());
         for byte in bytes {
@@ -316,7 +313,7 @@ mod tests {
     fn conversations() {
         let long = "x".repeat(70_000);
         check(&[(0x81, "a"), (0x82, ""), (0x82, &long)], &["a", "", &long]);
-        // Others may speak between the pieces of a message.
+        // Control frames may come between the fragments of a message.
         check(&[(0x01, "a"), (0x89, "there?"), (0x00, "b"), (0x8a, ""), (0x80, "c")], &["ping there?", "abc"]);
         check(&[(0x88, "\u{3}\u{e8}bye")], &["closed: the connection was closed with 1000 bye"]);
         check(&[(0x88, "")], &["closed: the connection was closed without a reason"]);
@@ -328,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_do_not_mask_and_messages_have_an_end() {
+    fn rejects_masked_frames_and_too_long_messages() {
         assert_eq!(received(WebSocketDecoder::default(), &[0x81, 0x80]), ["answer: a masked frame: only clients mask"]);
         let huge: Vec<u8> = [0x82, 127].into_iter().chain((FRAME_BYTES_MAX as u64 + 1).to_be_bytes()).collect();
         let message =
@@ -345,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn the_answer_must_agree() {
+    fn the_response_must_accept_the_upgrade() {
         let agreed = |key: &str| format!("HTTP/1.1 101 S\r\nSec-WebSocket-Accept: {}\r\n\r\n", accept_key(key));
         assert_eq!(asked(|key| agreed(key) + "\u{1}"), ["agreed"]);
         let other = asked(|_| agreed("another"));

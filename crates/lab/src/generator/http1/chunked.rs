@@ -1,18 +1,18 @@
-//! The chunked transfer coding (RFC 9112, section 7.1): sizes, data, trailers. Refuses to know what is in the data.
+//! The chunked transfer coding (RFC 9112, section 7.1): sizes, data, trailers. Does not know what is in the data.
 
 use memchr::memchr;
 
 use super::head::printable;
 use crate::limits::{CHUNK_LINE_BYTES_MAX, HEAD_BYTES_MAX};
 
-/// Where in a chunked body the next byte stands.
+/// The position in a chunked body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChunkedDecoder {
     /// In the line with the size of a chunk.
     Size,
-    /// So many bytes before the end of a chunk.
+    /// The bytes left in a chunk.
     Data(u64),
-    /// In the line end behind a chunk.
+    /// In the line end after a chunk.
     DataEnd,
     /// In the trailers, of which so many bytes have passed.
     Trailers(u32),
@@ -21,9 +21,8 @@ pub(super) enum ChunkedDecoder {
 /// What the front of some bytes is.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ChunkToken {
-    /// Nothing yet: more bytes are needed.
     Incomplete,
-    /// So many bytes that frame the data.
+    /// So many bytes of framing.
     Framing(usize),
     /// So many bytes of data.
     Data(usize),
@@ -32,7 +31,7 @@ pub(super) enum ChunkToken {
 }
 
 impl ChunkedDecoder {
-    /// Takes the next piece.
+    /// The next token.
     ///
     /// # Errors
     /// What is wrong with it.

@@ -1,30 +1,27 @@
-//! The head of an HTTP/1 answer (RFC 9112): status line and the few headers that say where the answer ends. What the
-//! standard calls faulty framing is refused with a sentence: a tester that guesses would time the wrong answer.
-//! Refuses to know bodies and connections.
+//! The head of an HTTP/1 response (RFC 9112): status line and the few headers that say where the response ends. What
+//! the standard calls faulty framing is rejected with a message: a tester that guesses would time the wrong response.
+//! Does not know bodies and connections.
 
 use memchr::{memchr, memchr_iter};
 
-/// What a head says about the bytes behind it.
+/// What a head says about the bytes after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ResponseHead {
     pub(super) status: u16,
     pub(super) framing: Framing,
-    /// Whether the other side keeps the connection.
+    /// Whether the server keeps the connection open.
     pub(super) keep_alive: bool,
 }
 
-/// Where a body ends (RFC 9112, section 6.3), the request and the status aside.
+/// Where a body ends (RFC 9112, section 6.3), regardless of the request and the status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// After so many bytes.
     Length(u64),
-    /// After the last chunk.
     Chunked,
-    /// With the connection.
     UntilClose,
 }
 
-/// Where the head ends, empty line included; `from` is a place before which no line can end it.
+/// Where the head ends, empty line included; no line before `from` can end it.
 pub(super) fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
     for at in memchr_iter(b'\n', bytes.get(from..)?) {
         let next = from + at + 1;
@@ -37,7 +34,7 @@ pub(super) fn end_of_head(bytes: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// Reads a whole head, empty line included.
+/// Parses a whole head, empty line included.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -60,7 +57,7 @@ pub(super) fn parse(head: &[u8]) -> Result<ResponseHead, String> {
     Ok(ResponseHead { status, framing, keep_alive: keep })
 }
 
-/// The value of a header, the first of that name; `head` has been read before.
+/// The value of the first header of that name; `head` was parsed before.
 pub(super) fn header<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
     HeadLines(head).skip(1).find_map(|line| {
         let (found, value) = line.split_at(memchr(b':', line)?);
@@ -103,7 +100,7 @@ fn status_line(line: &[u8]) -> Result<(u8, u16), String> {
 #[derive(Default)]
 struct FramingHeaders {
     length: Option<u64>,
-    /// The last transfer coding, when there is any: whether it is `chunked`.
+    /// The last transfer coding, if there is any: whether it is `chunked`.
     chunked: Option<bool>,
     close: bool,
     keep_alive: bool,
@@ -141,7 +138,7 @@ impl FramingHeaders {
         }
     }
 
-    /// The same length said twice is one length (RFC 9112, section 6.3).
+    /// The same length twice counts as one (RFC 9112, section 6.3).
     fn add_content_length(&mut self, value: &[u8]) -> Result<(), String> {
         for item in value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii) {
             let wrong = || format!("not a content length: {:?}", printable(item));

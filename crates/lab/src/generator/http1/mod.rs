@@ -1,6 +1,6 @@
-//! HTTP/1.1 answers as a codec without a socket (RFC 9112): one answer for each request, in order. Strict where
-//! framing is at stake, because a wrong end of one answer is the wrong beginning of the next. Refuses to know
-//! requests, beyond whether they were a HEAD.
+//! A decoder of HTTP/1.1 responses without a socket (RFC 9112): one response for each request, in order. Strict about
+//! framing, because a wrong end of one response is the wrong start of the next. Does not know requests, except whether
+//! they were a HEAD.
 
 mod chunked;
 mod head;
@@ -16,21 +16,20 @@ use crate::record::ErrorKind;
 use chunked::{ChunkToken, ChunkedDecoder};
 use head::{Framing, ResponseHead};
 
-/// The longest end of a head is found again after so many bytes less.
+/// The length of the longest end of a head: the search resumes that many bytes earlier.
 const HEAD_END_BYTES: usize = 4;
 
-/// One connection's place in its answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Http1Decoder {
     state: DecodeState,
     request: Option<ExpectedResponse>,
     keep_alive: bool,
-    /// Whether any byte of an answer has come.
+    /// Whether any byte of a response was received.
     response_started: bool,
 }
 
 impl Http1Decoder {
-    /// Whether any byte of the answer to the last request has come.
+    /// Whether any byte of the response to the last request was received.
     pub(crate) fn has_response_started(&self) -> bool {
         self.response_started
     }
@@ -38,27 +37,27 @@ impl Http1Decoder {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum DecodeState {
-    /// No request waits for an answer.
+    /// No request waits for a response.
     #[default]
     Idle,
-    /// In a head, of which so many bytes are known not to end it.
+    /// In a head; its first `scanned` bytes do not end it.
     Head {
         scanned: usize,
     },
-    /// So many bytes before the end of the answer.
+    /// The bytes left in the response.
     Length(u64),
     Chunked(ChunkedDecoder),
     /// In a body that ends with the connection.
     UntilClose,
 }
 
-/// The value of a header in a head that has been taken.
+/// The value of a header in a head that was consumed.
 pub(crate) fn header<'a>(head: &'a [u8], name: &str) -> Option<&'a [u8]> {
     head::header(head, name)
 }
 
-/// The head at the front of bytes that answer no request of a load: how long it is, and its status; none before its end.
-/// `scanned` is a place before which no line can end it.
+/// The head at the front of bytes that answer no request of a load: its length and status; none before it is complete.
+/// No line before `scanned` can end it.
 ///
 /// # Errors
 /// What is wrong with it.
@@ -110,7 +109,7 @@ type DecodeResult = Result<(usize, Event), Failure>;
 
 impl Http1Decoder {
     fn decode_head(&mut self, bytes: &[u8], scanned: usize) -> DecodeResult {
-        // An empty line in front of an answer is left over from the one before.
+        // An empty line before a response is left over from the one before.
         match bytes {
             [b'\r', b'\n', ..] => return Ok((2, Event::NeedMore)),
             [b'\n', ..] => return Ok((1, Event::NeedMore)),
@@ -138,7 +137,7 @@ impl Http1Decoder {
     fn begin_body(&mut self, head: ResponseHead) -> Result<(), Failure> {
         let head_only = self.request.is_some_and(|request| request.head_only);
         let without_body = head_only || matches!(head.status, 101 | 204 | 304);
-        // Nobody asked for another protocol, so nothing that is spoken after a 101 could be understood.
+        // No other protocol was requested, so nothing after a 101 could be understood.
         self.keep_alive = head.keep_alive && head.status != 101;
         self.state = match head.framing {
             _ if without_body => DecodeState::Length(0),

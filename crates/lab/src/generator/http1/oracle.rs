@@ -1,5 +1,5 @@
-//! The codec against another client's: whatever legal answer comes, hyper hears the same in it. Where the codec refuses
-//! on purpose what hyper puts up with is written in the tests beside this.
+//! Compares the decoder with hyper: both decode every valid response alike. Where the decoder deliberately rejects what
+//! hyper tolerates, the tests next to this one say so.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty};
@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::tests::decode_all;
 
-/// Status and body as hyper hears them; nothing where it finds fault.
+/// Status and body as hyper decodes them; none if it reports an error.
 fn decode_with_hyper(answer: &[u8], head_only: bool) -> Option<(u16, Vec<u8>)> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -63,7 +63,7 @@ fn odd_and_legal_answers() {
     check("HTTP/1.1 200 OK\r\n", false);
 }
 
-/// Legal answers: any status line, headers and framing.
+/// Valid responses: any status line, headers and framing.
 fn legal() -> impl Strategy<Value = String> {
     let status = prop_oneof![Just("200 OK"), Just("404"), Just("500 "), Just("299 A reason: why?")];
     let version = prop_oneof![4 => Just("1.1"), 1 => Just("1.0")];

@@ -1,20 +1,20 @@
-//! Answers as the standard writes them, and as it forbids them; any split of the bytes gives the same result.
+//! Responses that the standard allows and forbids; any split of the bytes gives the same result.
 
 use proptest::prelude::*;
 
 use super::*;
 use crate::generator::decoder::BodyCapture;
 
-/// What was understood of a whole connection's bytes after one request.
+/// What was decoded from all bytes of a connection after one request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct DecodedResponse {
     pub(super) status: Option<u16>,
     pub(super) body: Vec<u8>,
-    /// Whether the connection can be used again, or why there is no answer.
+    /// Whether the connection can be reused, or why there is no response.
     pub(super) end: Result<bool, Failure>,
 }
 
-/// Hands `pieces` in one after the other, and then the end of the connection where nothing was decided.
+/// Decodes `pieces` one after the other, and then the end of the connection if nothing was decided.
 pub(super) fn decode_all(pieces: &[&[u8]], head_only: bool) -> DecodedResponse {
     let mut codec = Http1Decoder::default();
     let mut body = ResponseBody { capture: BodyCapture::Whole, ..ResponseBody::default() };
@@ -58,7 +58,7 @@ fn refuse(answer: &str, kind: ErrorKind, message: &str) {
 }
 
 #[test]
-fn lengths_and_statuses_end_an_answer() {
+fn lengths_and_statuses_end_a_response() {
     check("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", 200, "hello", true);
     check("HTTP/1.1 200 OK\r\ncontent-length:5\r\n\r\nhello", 200, "hello", true);
     check("HTTP/1.1 200 OK\r\nCONTENT-LENGTH: \t 5 \r\n\r\nhello", 200, "hello", true);
@@ -75,7 +75,7 @@ fn lengths_and_statuses_end_an_answer() {
 }
 
 #[test]
-fn what_keeps_a_connection() {
+fn when_the_connection_is_kept() {
     check("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok", 200, "ok", false);
     check("HTTP/1.1 200 OK\r\nConnection: Upgrade, CLOSE\r\nContent-Length: 2\r\n\r\nok", 200, "ok", false);
     check("HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", false);
@@ -87,7 +87,7 @@ fn what_keeps_a_connection() {
 }
 
 #[test]
-fn interim_answers_are_passed_over() {
+fn interim_responses_are_skipped() {
     check("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", true);
     let early = "HTTP/1.1 103 Early Hints\r\nLink: </style.css>\r\nContent-Length: 7\r\n\r\n";
     check(&format!("{early}{early}HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok"), 201, "ok", true);
@@ -120,7 +120,7 @@ fn chunks() {
 }
 
 #[test]
-fn faulty_framing_is_refused() {
+fn faulty_framing_is_rejected() {
     let head = |headers: &str| format!("HTTP/1.1 200 OK\r\n{headers}\r\n\r\nbody");
     let both = "Content-Length: 4\r\nTransfer-Encoding: chunked";
     refuse(&head(both), ErrorKind::Malformed, "both a content length and a transfer coding");
@@ -143,7 +143,7 @@ fn faulty_framing_is_refused() {
 }
 
 #[test]
-fn other_things_than_answers_are_refused() {
+fn bytes_that_are_no_response_are_rejected() {
     let wrong = |text: &str| format!("not an HTTP/1 answer: it begins with {text:?}");
     for line in [
         "HTTP/2.0 200 OK",
@@ -172,7 +172,7 @@ fn connections_that_end_too_early() {
 }
 
 #[test]
-fn answers_that_are_too_long_are_refused_as_such() {
+fn responses_over_the_limits_are_rejected_as_such() {
     let failure = decode_all(&[b"HTTP/1.1 200 OK\r\nContent-Length: 16777217\r\n\r\n"], false).end.unwrap_err();
     assert_eq!(failure.kind, ErrorKind::PictureError);
     let mut body = ResponseBody::default();
@@ -181,7 +181,7 @@ fn answers_that_are_too_long_are_refused_as_such() {
 }
 
 #[test]
-fn the_answer_to_a_head_has_no_body() {
+fn the_response_to_a_head_request_has_no_body() {
     let received = decode_all(&[b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"], true);
     assert_eq!((received.status, received.end), (Some(200), Ok(true)));
     let received = decode_all(&[b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"], true);
@@ -189,7 +189,7 @@ fn the_answer_to_a_head_has_no_body() {
 }
 
 #[test]
-fn bytes_that_nobody_asked_for_break_the_connection() {
+fn unsolicited_bytes_break_the_connection() {
     let mut codec = Http1Decoder::default();
     let taken = codec.decode(b"HTTP/1.1 408 Request Timeout\r\n\r\n", &mut ResponseBody::default());
     assert_eq!(taken.event, Event::Failed(Failure::new(ErrorKind::ExcessBytes, "bytes that belong to no answer")));
@@ -204,7 +204,7 @@ fn headers_are_found_by_name() {
 }
 
 #[test]
-fn excerpts_are_short_and_unwanted_bodies_nothing() {
+fn excerpts_are_short_and_unwanted_bodies_empty() {
     for (wanted, expected) in [(BodyCapture::Nothing, 0), (BodyCapture::Excerpt, 1200), (BodyCapture::Whole, 3000)] {
         let mut body = ResponseBody { capture: wanted, ..ResponseBody::default() };
         (0..3).for_each(|_| body.push(&[b'x'; 1000]).unwrap());
@@ -212,7 +212,7 @@ fn excerpts_are_short_and_unwanted_bodies_nothing() {
     }
 }
 
-/// Pieces of answers, legal and not, put together at random.
+/// Pieces of responses, valid and not, combined at random.
 fn any_answer() -> impl Strategy<Value = Vec<u8>> {
     let line = prop_oneof![
         Just("HTTP/1.1 200 OK\r\n"),
@@ -262,7 +262,7 @@ proptest! {
     }
 
     #[test]
-    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), head_only: bool) {
+    fn no_bytes_cause_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), head_only: bool) {
         let _ = decode_all(&[&bytes], head_only);
     }
 }

@@ -1,5 +1,5 @@
-//! A leg as one worker drives it: its share of the arrivals, of the places in flight, of the clients. Decided from the
-//! leg and the number of workers alone, so that all of them agree without asking. Refuses to know requests.
+//! A load as one worker drives it: its share of the arrivals, in-flight slots and clients. The share follows from the
+//! load spec and the number of workers alone, so that all workers agree without communicating. Does not know requests.
 
 use std::collections::VecDeque;
 use std::iter::Peekable;
@@ -13,35 +13,31 @@ use crate::plan::{Arrival, ArrivalIter, LoadSpec, Schedule};
 use crate::record::PauseImpact;
 use crate::scenario::PerClientLimit;
 
-/// A leg as one worker drives it.
 #[derive(Debug)]
 pub(super) struct ActiveLoad {
     pub(super) spec: LoadSpec,
     pub(super) load_steps: LoadStepTracker,
     pub(super) state: LoadState,
-    /// Whether nothing new begins any more.
+    /// Whether nothing new is launched any more.
     pub(super) closing: bool,
-    /// Whether the leg was cut: journeys of clients end with the exchange that is under way.
+    /// Whether the load was ended early: clients' journeys end with the exchange in flight.
     pub(super) ended_early: bool,
 }
 
-/// What a worker has to do for a leg.
 #[derive(Debug)]
 pub(super) enum LoadState {
-    /// Arrivals when they are due, as far as places are free.
+    /// Arrivals when they are due, as far as slots are free.
     OpenLoop(Box<OpenLoop>),
     /// Clients, one journey after the other.
     ClosedLoop(ClosedLoop),
-    /// Connections that are held.
     Held(Box<HeldConnections>),
-    /// Connections that stay for a later leg, which goes on with them.
+    /// Connections that stay open for a later load, which resumes them.
     Retained(Box<HeldConnections>),
-    /// Nothing, or nothing any more.
     Idle,
 }
 
 impl LoadState {
-    /// The connections that stand, whatever is done with them.
+    /// The open connections, whether they are used or only retained.
     pub(super) fn held_connections(&mut self) -> Option<&mut HeldConnections> {
         match self {
             Self::Held(held) | Self::Retained(held) => Some(held),
@@ -50,7 +46,7 @@ impl LoadState {
     }
 }
 
-/// One worker's share of a leg: it is number `worker` of those `of` workers that take part.
+/// One worker's share of a load: number `worker` of the `worker_count` workers that take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WorkerShare {
     pub(super) worker: u32,
@@ -58,14 +54,13 @@ pub(super) struct WorkerShare {
 }
 
 impl WorkerShare {
-    /// The seat of a worker; none where there is less to share than there are workers. What is shared are places in
-    /// flight, clients, or connections.
+    /// None if there are fewer in-flight slots, clients or connections to share than workers.
     pub(super) fn for_worker(spec: &LoadSpec, worker: u32, of: u32) -> Option<Self> {
         let of = u32::try_from(divisible_count(spec)).unwrap_or(u32::MAX).min(of);
         (worker < of).then_some(Self { worker, worker_count: of })
     }
 
-    /// How many of `count` things, dealt out in turn, this seat gets.
+    /// How many of `count` items, dealt round-robin, this worker gets.
     pub(super) fn share_of(self, count: u64) -> u64 {
         let (worker, of) = (u64::from(self.worker), u64::from(self.worker_count));
         count / of + u64::from(worker < count % of)
@@ -83,7 +78,7 @@ fn divisible_count(spec: &LoadSpec) -> u64 {
 }
 
 impl ActiveLoad {
-    /// What worker number `worker` of `of` does for a leg.
+    /// The share of worker number `worker` of `of`.
     pub(super) fn new(spec: LoadSpec, worker: u32, of: u32) -> Self {
         let step_count = match spec.schedule {
             Schedule::Bursts { times, .. } => u32::try_from(times).unwrap_or(u32::MAX),
@@ -101,13 +96,13 @@ impl ActiveLoad {
         };
         let mut load_steps = LoadStepTracker::new(spec.load_step, step_count);
         if matches!(state, LoadState::Held(_)) {
-            // For as long as its connections stand.
+            // Its connections count as in flight for as long as they are open.
             load_steps.count_started(spec.load_step);
         }
         Self { load_steps, spec, state, closing: false, ended_early: false }
     }
 
-    /// When something is to be done next, as far as places are free.
+    /// When the load has to act next, as far as slots are free.
     pub(super) fn next_due(&self) -> Option<Duration> {
         match &self.state {
             LoadState::Held(held) if self.closing => held.is_closing().then_some(Duration::ZERO),
@@ -119,7 +114,7 @@ impl ActiveLoad {
         }
     }
 
-    /// Says which parts have become over because nothing of them is to come.
+    /// Closes the load steps that have no arrivals left.
     pub(super) fn close_load_steps(&mut self, finished: &mut Vec<FinishedLoadStep>) {
         let coming = match &self.state {
             _ if self.closing => None,
@@ -131,8 +126,8 @@ impl ActiveLoad {
         self.load_steps.close_below(coming.unwrap_or(self.load_steps.end()), finished);
     }
 
-    /// Nothing new begins any more; gives how many arrivals were due and will never be sent, and how many openings with
-    /// a journey of their own.
+    /// Launches nothing more. Returns how many arrivals were due and will never be sent, and how many openings with an
+    /// opening journey.
     pub(super) fn stop_launching(&mut self, now: Duration) -> (u64, u64) {
         if std::mem::replace(&mut self.closing, true) {
             return (0, 0);
@@ -148,8 +143,8 @@ impl ActiveLoad {
         }
     }
 
-    /// How much longer a part took at this worker, which is done with it now, because the worker paused; and the share
-    /// of its clients' time that was lost with that.
+    /// How much longer a load step took at this worker because the worker paused, and the share of its clients' time
+    /// that was lost to pauses. `now` is when the worker finished it.
     pub(super) fn pause_impact(
         &self,
         finished: &FinishedLoadStep,
@@ -180,18 +175,16 @@ impl ActiveLoad {
     }
 }
 
-/// An open schedule.
 #[derive(Debug)]
 pub(super) struct OpenLoop {
-    /// The next arrival, and those behind it.
+    /// The next arrival, and the iterator over those behind it.
     pub(super) next: Option<Arrival>,
     rest: ArrivalIter,
-    /// Since when each free place has been free; the one that has been so longest is taken first.
+    /// For each free slot, since when it has been free; the longest-free slot is taken first.
     free_slots: VecDeque<Duration>,
-    /// Arrivals sent so far, and arrivals counted as due so far.
     sent: u64,
     counted_due: u64,
-    /// The arrivals behind those that were counted, while more are due than were sent.
+    /// The arrivals behind those counted as due; only while more are due than were sent.
     ahead: Option<Peekable<ArrivalIter>>,
 }
 
@@ -207,7 +200,7 @@ impl OpenLoop {
         self.next.filter(|_| !self.free_slots.is_empty()).map(|arrival| arrival.intended)
     }
 
-    /// The next arrival, if it is due and a place is free, and since when the place has been free.
+    /// The next arrival, if it is due and a slot is free, and since when that slot has been free.
     pub(super) fn take_due(&mut self, now: Duration) -> Option<(Arrival, Duration)> {
         let arrival = self.next.filter(|arrival| arrival.intended <= now)?;
         let free_since = self.free_slots.pop_front()?;
@@ -219,12 +212,11 @@ impl OpenLoop {
         Some((arrival, free_since))
     }
 
-    /// A place is free again.
     pub(super) fn release_slot(&mut self, now: Duration) {
         self.free_slots.push_back(now);
     }
 
-    /// Counts some more of what is due and waits.
+    /// Counts a bounded number of further arrivals that are due and wait.
     pub(super) fn count_due(&mut self, now: Duration) {
         let due = |arrival: &Arrival| arrival.intended <= now;
         if self.counted_due == self.sent && self.next.as_ref().is_some_and(due) {
@@ -248,14 +240,15 @@ impl OpenLoop {
     }
 }
 
-/// Clients of a closed loop: client c belongs to the seat c % `of`; its k-th journey has the number c + k * clients.
+/// Client c belongs to worker c % `worker_count` of the share; the client's k-th journey has the number c + k *
+/// clients.
 #[derive(Debug)]
 pub(super) struct ClosedLoop {
     share: WorkerShare,
     clients: u64,
     each: PerClientLimit,
     start: Duration,
-    /// Clients of this seat that have begun.
+    /// Clients of this share that have started.
     started: u64,
 }
 
@@ -280,12 +273,12 @@ impl ClosedLoop {
         Some(spec.arrival(client, self.start))
     }
 
-    /// Whether nobody begins anything at that moment any more.
+    /// Whether no client starts a journey at that time any more.
     pub(super) fn is_over(&self, at: Duration) -> bool {
         matches!(self.each, PerClientLimit::Duration(time) if at >= self.start + time)
     }
 
-    /// The journey of the same client after this one, due at `now`, if there is another.
+    /// The client's next journey, due at `now`, if there is one.
     pub(super) fn next_journey(&self, spec: &LoadSpec, last: &Arrival, now: Duration) -> Option<Arrival> {
         let index = last.index + self.clients;
         let more = match self.each {
@@ -315,7 +308,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_is_shared_out_and_nobody_sits_idle(count in 1u64..300, of in 1u32..40) {
+        fn shares_add_up_and_none_is_empty(count in 1u64..300, of in 1u32..40) {
             let spec = spec(bursts(1, 1), count);
             let shares: Vec<WorkerShare> = (0..of).filter_map(|worker| WorkerShare::for_worker(&spec, worker, of)).collect();
             let shares: Vec<u64> = shares.iter().map(|share| share.share_of(count)).collect();
@@ -325,7 +318,7 @@ mod tests {
         }
 
         #[test]
-        fn each_client_takes_its_own_journeys(clients in 1u64..40, of in 1u32..9, each in 1u64..5) {
+        fn each_client_runs_its_own_journeys(clients in 1u64..40, of in 1u32..9, each in 1u64..5) {
             let spec = spec(Schedule::ClosedLoop { clients, each: PerClientLimit::Requests(each) }, 1);
             let mut all = Vec::new();
             for worker in 0..of {
@@ -342,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn places_bound_what_is_taken_and_the_rest_is_counted() {
+    fn slots_bound_what_is_taken_and_the_rest_is_counted() {
         let mut load = ActiveLoad::new(spec(bursts(5, 2), 2), 0, 1);
         let LoadState::OpenLoop(open) = &mut load.state else { panic!() };
         assert_eq!((open.next_due(), open.take_due(Duration::ZERO)), (Some(SECOND), None));
@@ -372,15 +365,15 @@ mod tests {
     }
 
     #[test]
-    fn workers_without_a_place_have_nothing_to_do() {
+    fn workers_without_a_slot_have_nothing_to_do() {
         let mut finished = Vec::new();
         let mut load = ActiveLoad::new(spec(bursts(5, 2), 2), 2, 3);
         load.close_load_steps(&mut finished);
         assert_eq!((load.next_due(), finished.len(), load.load_steps.is_over()), (None, 2, true));
     }
 
-    /// What a pause from 2 s to 4 s does to a part that this worker is done with after 5 s, and whose last exchange would
-    /// have ended at `until_s`: how much longer it took, and what was lost, in thirds of a second.
+    /// Checks what a pause from 2 s to 4 s does to a load step that this worker finishes after 5 s and whose last
+    /// exchange would have ended at `until_s`: by how much it was extended, and the time lost, in thirds of a second.
     #[track_caller]
     fn check_own(schedule: Schedule, until_s: u32, expected: (u32, u32)) {
         let mut pauses = PauseTracker::new(2);
@@ -393,18 +386,18 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_makes_parts_longer_and_takes_clients_their_time() {
+    fn a_pause_extends_load_steps_and_costs_clients_time() {
         let rate = Schedule::ConstantRate { rate_per_s: 9.0, lasting: SECOND };
         check_own(rate.clone(), 5, (0, 0));
         check_own(rate.clone(), 3, (3, 0));
         check_own(rate, 1, (6, 0));
-        // Two of three clients are this worker's.
+        // Two of three clients belong to this worker.
         check_own(Schedule::ClosedLoop { clients: 3, each: PerClientLimit::Duration(4 * SECOND) }, 5, (0, 4));
         check_own(Schedule::ClosedLoop { clients: 3, each: PerClientLimit::Requests(7) }, 5, (6, 0));
     }
 
     #[test]
-    fn clients_for_a_time_begin_nothing_after_it() {
+    fn clients_with_a_duration_start_nothing_after_it() {
         let spec = spec(Schedule::ClosedLoop { clients: 2, each: PerClientLimit::Duration(SECOND) }, 1);
         let LoadState::ClosedLoop(mut clients) = ActiveLoad::new(spec.clone(), 0, 1).state else { panic!() };
         let first = clients.take_due(&spec, SECOND).unwrap();

@@ -1,12 +1,12 @@
-//! What runs beside a journey: loops over connections of their own, begun after one of its steps, ended with it. What
-//! goes wrong in one of them goes wrong with the journey. Refuses to know what their requests are for.
+//! Background loops: they run next to a journey over connections of their own, start after one of its steps and end
+//! with it. A failure in one of them fails the journey. Does not know what their requests are for.
 
 use super::journey::StepOutcome;
 use super::running_journeys::Role;
 use super::{SlabKey, StepState, Worker};
 
 impl Worker {
-    /// Begins what is to run beside a journey from the end of a step on.
+    /// Starts the loops that run from the end of a step on.
     pub(super) fn start_background_loops(&mut self, key: SlabKey, step: usize) {
         let journeys = self.journeys.clone();
         let Some(running) = self.running.get(key) else { return };
@@ -41,7 +41,7 @@ impl Worker {
         self.enter_step(key, now);
     }
 
-    /// A step of a loop has ended.
+    /// Continues after a step of a loop.
     pub(super) fn continue_loop(&mut self, key: SlabKey, outcome: &StepOutcome) {
         let next = match outcome {
             StepOutcome::Ok => self.next_step(key).map_err(StepOutcome::Failed),
@@ -65,15 +65,14 @@ impl Worker {
         self.release(key);
     }
 
-    /// Ends what runs beside a journey.
     pub(super) fn stop_background_loops(&mut self, key: SlabKey) {
         while let Some(background_key) = self.running.get_mut(key).and_then(|running| running.background.pop()) {
             self.stop_loop(background_key);
         }
     }
 
-    /// Ends a loop. An answer that it waits for will never be read, so its connection is closed: that is how users
-    /// leave, and nobody's failure.
+    /// Ends a loop. A response that it waits for will never be read, so its connection is closed: real users leave that
+    /// way, and it is no failure.
     pub(super) fn stop_loop(&mut self, key: SlabKey) {
         self.running.disarm(key);
         let Some(running) = self.running.get_mut(key) else { return };

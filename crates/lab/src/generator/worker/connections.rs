@@ -1,5 +1,5 @@
-//! Connections of a worker. An idle one is a descriptor and a few numbers: buffers are borrowed while a message is
-//! incomplete and given back. Refuses to know what is said over them.
+//! Connections of a worker. An idle one costs a descriptor and a few numbers: buffers are borrowed while a message is
+//! incomplete and then returned. Does not know what is sent over them.
 
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
@@ -13,58 +13,52 @@ use crate::generator::slab::{Slab, SlabKey};
 use crate::generator::tls::Tls;
 use crate::limits::{SPARE_BUFFER_BYTES_MAX, SPARE_BUFFERS_MAX};
 
-/// One connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) fd: OwnedFd,
     pub(super) state: ConnectionState,
     pub(super) codec: Codec,
-    /// Where it speaks TLS.
     pub(super) tls: Option<Box<ClientConnection>>,
-    /// The flight that it serves.
+    /// The running journey that it serves.
     pub(super) running_journey: Option<SlabKey>,
-    /// The held connection that it is: the leg, and which of its connections.
+    /// For a held connection: the index of its load, and its index among that load's connections.
     pub(super) held: Option<(usize, u32)>,
-    /// Where it leads to.
     pub(super) endpoint: EndpointAddress,
-    /// Messages that were sent over it, of those that are counted.
+    /// Numbered messages sent over it.
     pub(super) message_count: u32,
-    /// Whether an answer has come over it before.
+    /// Whether a response has been received over it before.
     pub(super) has_responded: bool,
-    /// The beginning of a message whose rest has not come.
+    /// The beginning of an incomplete message.
     pub(super) partial: Vec<u8>,
-    /// The rest of a request that the kernel had no room for.
+    /// The rest of a request for which the kernel had no room.
     pub(super) unsent: Vec<u8>,
-    /// Whether the other side has ended it in order.
+    /// Whether the peer closed it in order.
     pub(super) peer_closed: bool,
-    /// Whether the poller tells when it can be written to.
+    /// Whether the poller reports when it is writable.
     pub(super) awaits_writable: bool,
-    /// Its place among those that nobody uses.
+    /// Its index among the idle connections.
     idle_index: u32,
 }
 
-/// What a connection is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ConnectionState {
-    /// Not yet there.
     Connecting,
-    /// Both sides agree on keys.
     TlsHandshake,
-    /// Both sides agree to speak in frames.
+    /// The upgrade to a WebSocket is in progress.
     Upgrading,
     /// Carries requests.
     Open,
-    /// Given up: it waits for the other side to close it first.
+    /// Retired: it waits for the peer to close first.
     Lingering,
 }
 
-/// What the poller tells about a connection in any case.
+/// The readiness that is always polled for.
 pub(super) const READ_INTEREST: EventFlags = EventFlags::IN.union(EventFlags::RDHUP);
 
 const NOT_IDLE: u32 = u32::MAX;
 
 impl Connection {
-    /// A connection that is being opened for a flight.
+    /// A connection that is being opened for a running journey.
     pub(super) fn new(fd: OwnedFd, to: EndpointAddress, codec: Codec, running: Option<SlabKey>) -> Self {
         Self {
             fd,
@@ -85,11 +79,10 @@ impl Connection {
     }
 }
 
-/// All connections of a worker.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionPool {
     slab: Slab<Connection>,
-    /// Those that nobody uses; the last one was used last.
+    /// Idle connections; the last one was used last.
     idle: Vec<SlabKey>,
     buffers: Vec<Vec<u8>>,
 }
@@ -107,7 +100,7 @@ impl ConnectionPool {
         self.slab.get(key)
     }
 
-    /// Memory that belongs to connections, buffers included; what TLS needs is its own.
+    /// Memory of all connections, buffers included; without that of TLS.
     #[cfg(test)]
     pub(super) fn own_bytes(&self) -> usize {
         let buffers = |connection: &Connection| connection.partial.capacity() + connection.unsent.capacity();
@@ -119,7 +112,7 @@ impl ConnectionPool {
         self.slab.len()
     }
 
-    /// Takes a connection out; dropping it closes it.
+    /// Removes a connection; dropping it closes it.
     pub(super) fn remove(&mut self, key: SlabKey) -> Option<Connection> {
         self.remove_idle(key);
         let mut connection = self.slab.remove(key)?;
@@ -128,7 +121,6 @@ impl ConnectionPool {
         Some(connection)
     }
 
-    /// Lays a connection aside for whoever needs one.
     pub(super) fn put_idle(&mut self, key: SlabKey) {
         if let Some(connection) = self.slab.get_mut(key) {
             connection.running_journey = None;
@@ -137,7 +129,7 @@ impl ConnectionPool {
         }
     }
 
-    /// The connection that was laid aside last.
+    /// The connection that became idle last.
     pub(super) fn take_idle(&mut self) -> Option<SlabKey> {
         let key = self.idle.pop()?;
         if let Some(connection) = self.slab.get_mut(key) {
@@ -146,7 +138,7 @@ impl ConnectionPool {
         Some(key)
     }
 
-    /// Takes a connection off the pile of idle ones; another one takes its place there.
+    /// Removes a connection from the idle list; the last entry takes its index.
     fn remove_idle(&mut self, key: SlabKey) {
         let Some(connection) = self.slab.get_mut(key).filter(|connection| connection.idle_index != NOT_IDLE) else {
             return;
@@ -158,12 +150,10 @@ impl ConnectionPool {
         }
     }
 
-    /// An empty buffer.
     pub(super) fn take_buffer(&mut self) -> Vec<u8> {
         self.buffers.pop().unwrap_or_default()
     }
 
-    /// Takes a buffer back.
     pub(super) fn return_buffer(&mut self, mut buffer: Vec<u8>) {
         let usual = (1..=SPARE_BUFFER_BYTES_MAX).contains(&buffer.capacity());
         if usual && self.buffers.len() < SPARE_BUFFERS_MAX {
@@ -173,7 +163,7 @@ impl ConnectionPool {
     }
 }
 
-/// Where connections lead to and come from.
+/// The addresses that connections lead to and come from.
 #[derive(Debug)]
 pub(super) struct Connector {
     pub(super) endpoints: Vec<Endpoint>,
@@ -181,28 +171,26 @@ pub(super) struct Connector {
     next_source_index: usize,
 }
 
-/// A place that connections lead to: where the target answers requests, or a door for messages.
+/// Where connections lead to: the target's HTTP address, or a message endpoint.
 #[derive(Clone, Debug)]
 pub(super) struct Endpoint {
     pub(super) addresses: Vec<SocketAddr>,
-    /// The address that took a connection last.
+    /// The address that accepted a connection last.
     pub(super) preferred_index: usize,
     pub(super) tls: Option<Tls>,
     pub(super) protocol: EndpointProtocol,
 }
 
-/// What is spoken with a host.
 #[derive(Clone, Debug)]
 pub(super) enum EndpointProtocol {
-    /// Requests and answers.
     Http1,
-    /// Frames with their length in front.
+    /// Length-delimited frames.
     LengthDelimited,
-    /// Frames, after this was asked for.
+    /// WebSocket frames, after this upgrade request.
     WebSocket(Arc<UpgradeRequest>),
 }
 
-/// An address of a host, by their places.
+/// An address of an endpoint, by their indices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EndpointAddress {
     pub(super) endpoint_index: u16,
@@ -214,35 +202,34 @@ impl Endpoint {
         Self { addresses, preferred_index: 0, tls, protocol }
     }
 
-    /// The address to try after one that did not answer.
+    /// The address to try after one that failed.
     pub(super) fn next_address(&self, address: usize) -> usize {
         (address + 1) % self.addresses.len().max(1)
     }
 }
 
 impl Connector {
-    /// `worker` begins with a source of its own, so that all are used from the beginning.
+    /// Each worker starts with another source, so that all sources are used from the beginning.
     pub(super) fn new(endpoints: Vec<Endpoint>, sources: Vec<std::net::IpAddr>, worker: u32) -> Self {
         let next_source = worker as usize % sources.len().max(1);
         Self { endpoints, sources, next_source_index: next_source }
     }
 
-    /// The host that an arrival turns to: with messages to one door after the other, with requests to the target.
-    pub(super) fn endpoint_for(&self, speaks: bool, index: u64) -> usize {
+    /// The endpoint for an arrival: message endpoints round-robin, the target's own address for requests.
+    pub(super) fn endpoint_for(&self, uses_messages: bool, index: u64) -> usize {
         let endpoints = self.endpoints.len() as u64 - 1;
-        if speaks && endpoints > 0 { 1 + (index % endpoints) as usize } else { 0 }
+        if uses_messages && endpoints > 0 { 1 + (index % endpoints) as usize } else { 0 }
     }
 
     pub(super) fn endpoint(&self, to: EndpointAddress) -> &Endpoint {
         &self.endpoints[usize::from(to.endpoint_index)]
     }
 
-    /// The address itself.
     pub(super) fn address(&self, to: EndpointAddress) -> SocketAddr {
         self.endpoint(to).addresses[usize::from(to.address_index)]
     }
 
-    /// Begins to connect to an address, from the next source that can reach it.
+    /// Starts to connect, from the next source that can reach the address.
     pub(super) fn start_connect(&mut self, to: EndpointAddress) -> std::io::Result<OwnedFd> {
         let to = self.address(to);
         for _ in 0..self.sources.len() {

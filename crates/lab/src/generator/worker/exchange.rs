@@ -1,5 +1,5 @@
-//! Requests and answers over connections: which connection a request takes, what its bytes mean, and what becomes of
-//! it when the connection is lost. Refuses to know when requests are due.
+//! Requests and responses over connections: which connection a request takes, what received bytes mean, and what
+//! happens to a request when its connection is lost. Does not know when requests are due.
 
 use std::io;
 
@@ -18,11 +18,11 @@ use crate::record::{Awaited, ErrorKind};
 use crate::scenario::{ArrivalContext, Reconnect, Scope, ValueSource};
 
 impl Worker {
-    /// Sends a flight's request over the connection that it has, or one that nobody uses, or a new one.
+    /// Sends the request over the journey's own connection, an idle one, or a new one.
     pub(super) fn dispatch(&mut self, key: SlabKey) {
         let Some(running) = self.running.get(key) else { return };
         let opening = matches!(running.role, Role::OpenConnection | Role::OpenWithJourney);
-        // A connection that speaks in frames is somebody, and nobody else goes on with it.
+        // A framed connection belongs to one user; no other journey continues on it.
         let reusing = !opening
             && !self.journeys[running.journey_index].uses_messages
             && self.loads[running.load_index].spec.reconnect == Reconnect::Never;
@@ -33,7 +33,7 @@ impl Worker {
         }
     }
 
-    /// Opens a connection for a flight, at the address that is next after one that failed.
+    /// Opens a connection, at the address after `failed` if one is given.
     fn open_connection(&mut self, key: SlabKey, failed: Option<usize>) {
         let Some(running) = self.running.get(key) else { return };
         let number =
@@ -77,7 +77,7 @@ impl Worker {
         Failure::new(ErrorKind::Connect, format!("{}: {error}", self.connector.address(to)))
     }
 
-    /// A connection could not be opened: the next address may do.
+    /// Tries the next address, if there is one.
     pub(super) fn on_connect_failed(&mut self, key: SlabKey, error: &io::Error) {
         let Some(connection) = self.connections.remove(key) else { return };
         let failure = self.connect_failure(connection.endpoint, error);
@@ -94,7 +94,7 @@ impl Worker {
         }
     }
 
-    /// A connection is there.
+    /// The transport is connected: starts the upgrade, if the endpoint needs one.
     pub(super) fn on_transport_ready(&mut self, key: SlabKey) {
         self.accumulator.count_connect();
         let Some(connection) = self.connections.get_mut(key) else { return };
@@ -106,7 +106,7 @@ impl Worker {
         }
     }
 
-    /// A connection carries what it was opened for.
+    /// The connection carries requests or messages from here on.
     pub(super) fn on_connection_open(&mut self, key: SlabKey) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.state = ConnectionState::Open;
@@ -118,7 +118,7 @@ impl Worker {
         }
     }
 
-    /// Puts what a flight's step asks or says onto a connection.
+    /// Sends the request or message of the current step.
     fn send_step(&mut self, link_key: SlabKey, key: SlabKey) {
         let journeys = self.journeys.clone();
         let (Some(running), Some(connection)) = (self.running.get_mut(key), self.connections.get_mut(link_key)) else {
@@ -170,7 +170,7 @@ impl Worker {
         self.scratch = scratch;
     }
 
-    /// Takes bytes of an answer. `ended` says that none will follow them.
+    /// Takes received bytes. `ended` says that none will follow them.
     pub(super) fn receive(&mut self, key: SlabKey, bytes: &[u8], ended: bool) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let mut waiting = std::mem::take(&mut connection.partial);
@@ -192,7 +192,7 @@ impl Worker {
         }
     }
 
-    /// Takes as much of the bytes as they mean anything; gives how many are left.
+    /// Decodes what is complete; returns how many bytes are left.
     fn decode_received(&mut self, key: SlabKey, bytes: &[u8], ended: bool) -> usize {
         let mut rest = bytes;
         while let Some(connection) = self.connections.get_mut(key) {
@@ -218,7 +218,7 @@ impl Worker {
                 Event::Ping(range) => self.send_pong(key, &now[range]),
                 Event::Upgraded => self.on_connection_open(key),
                 Event::Failed(failure) => {
-                    // A frame that says that this is the end.
+                    // A close frame arrives as a failure of the kind `Closed`.
                     connection.peer_closed = failure.kind == ErrorKind::Closed;
                     self.on_connection_lost(key, failure, false);
                     break;
@@ -252,12 +252,12 @@ impl Worker {
         }
     }
 
-    /// An answer is complete; `excess` came behind it.
+    /// A response is complete; `excess` was received after it.
     fn on_response_end(&mut self, link_key: SlabKey, keep: bool, ended: bool, excess: &[u8]) {
         let Some(connection) = self.connections.get_mut(link_key) else { return };
         let Some(key) = connection.running_journey else { return };
         connection.has_responded = true;
-        // An answer that overtakes its request leaves a connection on which nothing else can be said.
+        // A response that overtakes its request leaves a connection that cannot be used again.
         let keep = keep && connection.unsent.is_empty();
         let Some(running) = self.running.get_mut(key) else { return };
         if !keep || self.loads[running.load_index].spec.reconnect == Reconnect::Request {
@@ -267,12 +267,12 @@ impl Worker {
             }
             self.retire_connection(link_key, !keep && !ended);
         }
-        // Empty lines are put up with, as in front of an answer.
+        // Empty lines are tolerated, as before a response.
         let excess = excess.iter().any(|byte| !matches!(byte, b'\r' | b'\n')).then_some(excess.len());
         self.on_response(key, excess);
     }
 
-    /// Gives a connection up. Where the other side is about to close it, that comes first.
+    /// Gives a connection up. With `linger` the peer is expected to close first.
     pub(super) fn retire_connection(&mut self, key: SlabKey, linger: bool) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         if !linger {
@@ -294,7 +294,7 @@ impl Worker {
         self.remove_connection(key, None);
     }
 
-    /// Takes a connection away from whoever holds it.
+    /// Removes a connection and informs its owner.
     fn remove_connection(&mut self, key: SlabKey, failure: Option<&Failure>) -> Option<Connection> {
         self.send_close(key);
         let connection = self.connections.remove(key)?;
@@ -310,7 +310,7 @@ impl Worker {
         Some(connection)
     }
 
-    /// The other side has ended a connection.
+    /// The peer has closed a connection.
     pub(super) fn on_peer_closed(&mut self, key: SlabKey) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.peer_closed = true;
@@ -323,7 +323,7 @@ impl Worker {
         }
     }
 
-    /// A connection has ended without TLS's word that this is the end: what came last may be cut off.
+    /// A connection ended without TLS close_notify: the last bytes may be missing.
     pub(super) fn on_truncated(&mut self, key: SlabKey) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let failure = match (connection.state, connection.codec.decode_eof()) {
@@ -336,10 +336,10 @@ impl Worker {
         self.on_connection_lost(key, failure, false);
     }
 
-    /// A connection is of no use any more. What the request meets is its failure, with one exception: a connection that was
-    /// kept and that the other side closed in order before the first byte of an answer may have been closed before
-    /// the request went out. Then the request goes out once more over a new one, where a second time does no harm, and is
-    /// counted. One of which no byte had gone out has not been sent at all.
+    /// A connection is of no use any more. The request fails with `failure`, with one exception: a reused connection
+    /// that the peer closed in order before the first byte of a response may have been closed before the request was
+    /// sent. Then the request is resent once over a new connection, if it is idempotent, and counted. A request of
+    /// which no byte was sent has not been sent at all.
     pub(super) fn on_connection_lost(&mut self, link_key: SlabKey, failure: Failure, unsent: bool) {
         let journeys = self.journeys.clone();
         let Some(connection) = self.remove_connection(link_key, Some(&failure)) else { return };
@@ -349,9 +349,10 @@ impl Worker {
         let Some(running) = self.running.get_mut(key) else { return };
         running.connection = None;
         if connection.codec.is_framed() {
-            // Whoever it was to the other side is gone with it: nothing goes on over another one.
+            // The user ends with the connection: the journey must not continue on another one.
             match running.step_state {
-                // Its last word may have been to ask for this: what follows needs the connection, and this did not.
+                // The last message may have asked for the close: only the next step needs the connection, and this one
+                // succeeded.
                 StepState::Exchanging if has_sent_all => {
                     running.connection_failure = Some(failure);
                     self.end_send_step(key);
@@ -379,7 +380,7 @@ impl Worker {
         self.end_step(key, &StepOutcome::Failed(failure));
     }
 
-    /// Gives up what has taken too long.
+    /// Fails what has timed out.
     pub(super) fn expire_timeouts(&mut self) {
         while let Some((deadline, key)) = self.running.next_timeout() {
             if deadline > self.now {
@@ -413,7 +414,7 @@ impl Worker {
     }
 }
 
-/// What a flight still waits for over a connection; `has_head` says whether it got the head of its answer.
+/// What a request still waits for; `has_head` says whether the head of its response was received.
 fn awaited(connection: &Connection, has_head: bool) -> Awaited {
     match connection.state {
         ConnectionState::Connecting | ConnectionState::Upgrading => Awaited::Connect,

@@ -1,8 +1,8 @@
-//! Held connections of one worker: which is opened next, which carries the next request, which is lost and comes back.
-//! Nothing is due over them before the whole leg is open, which no worker knows by itself: it is told from when on.
-//! Connection c belongs to the seat c % `of`; request i goes over connection i % connections. A request whose turn
-//! comes while its connection is busy or away waits for it, and needs no memory for that: a connection knows how many
-//! of its requests were sent, and the leg how far the schedule has come. Refuses to know sockets.
+//! Held connections of one worker: which is opened next, which carries the next request, which is lost and reopened. No
+//! request is due before the whole load is open at all workers; the pool sends the time. Connection c belongs to worker
+//! c % `worker_count`; request i goes over connection i % connections. A request whose connection is busy or lost waits
+//! for it and needs no memory: each connection counts its sent requests, and the load knows how far the schedule has
+//! come. Does not know sockets.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,107 +12,99 @@ use crate::generator::slab::SlabKey;
 use crate::limits::{DUE_COUNTED_PER_TURN, REOPEN_AFTER};
 use crate::plan::{Arrival, LoadSpec, Schedule};
 
-/// The connections of one worker in one leg.
 #[derive(Debug)]
 pub(super) struct HeldConnections {
     plan: HoldPlan,
     connections: Vec<HeldConnection>,
-    /// Members whose first opening has begun, and members that have stood.
+    /// Connections whose first opening has started, and connections that have been open.
     started_count: u32,
     opened_count: u32,
-    /// Whether it was said that all of them have.
+    /// Whether it was reported that all are open.
     is_open_reported: bool,
-    /// Members that are being opened, and since when there has been a place for another one.
+    /// Openings in progress, and since when there has been a slot for another one.
     opening_count: u32,
     slot_free_since: Duration,
-    /// Members that were lost, and when each may be opened again: in the order of these moments.
+    /// Lost connections and when each may be reopened, ordered by that time.
     lost: VecDeque<(Duration, u32)>,
-    /// The round and the member of the next request that is not due yet.
+    /// The round and the connection of the next request that is not due yet.
     cursor: (u64, u32),
     /// Requests that have been due so far, and those that were sent.
     due_count: u64,
     sent_count: u64,
     closing: CloseProgress,
-    /// What each member has kept, where journeys over it use that; empty where they do not.
+    /// Values that journeys inherit, for each connection; empty if none are inherited.
     kept: Vec<ConnectionValues>,
 }
 
-/// Names and values of a member.
+/// Names and values of one connection.
 pub(super) type ConnectionValues = Box<[(Box<str>, Box<str>)]>;
 
-/// How far the members have been closed since the leg was over.
+/// How far the connections have been closed since the load was over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CloseProgress {
     /// Those before this one.
     From(u32),
-    /// All, and that has been said.
+    /// All, and that was returned once.
     Done,
 }
 
-/// What is to be closed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum CloseBatch {
     /// These connections, and more to come.
     Some(Vec<SlabKey>),
-    /// Nothing more; said once.
+    /// Nothing more; returned once.
     Last,
-    /// Nothing, since the last was said.
+    /// Nothing, since `Last` was returned.
     Nothing,
 }
 
-/// What of the leg decides when things are due.
+/// What decides when something is due.
 #[derive(Clone, Debug)]
 struct HoldPlan {
     share: WorkerShare,
     spec: LoadSpec,
     connections: u64,
-    /// How many may be under way at once at this seat.
+    /// How many openings may be in progress at once at this worker.
     opening_max: u64,
-    /// The leg from the moment on at which all connections of all seats were open; its arrivals are the requests.
+    /// The load from the time on at which all connections of all workers were open; its arrivals are the requests.
     request_spec: Option<LoadSpec>,
     duration: Duration,
-    /// Whether requests go over the connections.
     has_requests: bool,
-    /// Whether each connection takes a journey of its own first.
     has_opening_journey: bool,
 }
 
-/// One connection.
 #[derive(Clone, Copy, Debug, Default)]
 struct HeldConnection {
     connection: Option<SlabKey>,
-    /// Requests sent over it so far.
     sent_count: u32,
-    /// Whether a request is under way on it.
+    /// Whether a request is in flight on it.
     busy: bool,
-    /// Whether it has ever stood.
+    /// Whether it has ever been open.
     has_opened: bool,
 }
 
-/// What came of an opening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OpenOutcome {
-    /// It stands for the first time, and was due at this moment.
+    /// Open for the first time; it was due at this time.
     Opened(Duration),
-    /// It stands again.
+    /// Open again.
     Reopened,
-    /// It came to nothing.
     Failed,
 }
 
 impl HoldPlan {
-    /// The number of a member among all connections of the leg.
+    /// The connection's number among all connections of the load.
     fn connection_number(&self, held_index: u32) -> u64 {
         u64::from(held_index) * u64::from(self.share.worker_count) + u64::from(self.share.worker)
     }
 
-    /// The first opening of a member, as an arrival.
+    /// The first opening of a connection, as an arrival.
     fn opening(&self, held_index: u32) -> Arrival {
         let number = self.connection_number(held_index);
         self.spec.arrival(number, self.spec.opening_due(number).unwrap_or(self.spec.start))
     }
 
-    /// A member's request of a round, if the leg has so many.
+    /// A connection's request of a round, if the load has so many.
     fn request(&self, round: u64, held_index: u32) -> Option<Arrival> {
         let index = round.checked_mul(self.connections)?.checked_add(self.connection_number(held_index))?;
         let spec = self.request_spec.as_ref().filter(|_| self.has_requests)?;
@@ -120,20 +112,19 @@ impl HoldPlan {
     }
 }
 
-/// An opening that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DueOpening {
     pub(super) held_index: u32,
     pub(super) arrival: Arrival,
-    /// Since when it could have begun.
+    /// Since when it could have started.
     pub(super) ready_since: Duration,
 }
 
 impl HeldConnections {
-    /// A seat's share of a leg; none where the leg holds nothing.
+    /// A worker's share of a load; none if the load does not hold connections.
     pub(super) fn new(spec: &LoadSpec, share: WorkerShare) -> Option<Self> {
         let Schedule::Hold { connections, rate_per_s, lasting, opening } = spec.schedule else { return None };
-        let (asks, joins, opening_max) =
+        let (has_requests, has_opening_journey, opening_max) =
             (rate_per_s.is_some(), spec.opening_journey_index.is_some(), share.share_of(opening.concurrency).max(1));
         let plan = HoldPlan {
             share,
@@ -142,8 +133,8 @@ impl HeldConnections {
             opening_max,
             request_spec: None,
             duration: lasting,
-            has_requests: asks,
-            has_opening_journey: joins,
+            has_requests,
+            has_opening_journey,
         };
         Some(Self {
             connections: vec![HeldConnection::default(); share.share_of(connections) as usize],
@@ -162,32 +153,31 @@ impl HeldConnections {
         })
     }
 
-    /// Memory of a member besides its connection.
+    /// Memory of a held connection besides the connection itself.
     #[cfg(test)]
     pub(super) const HELD_CONNECTION_BYTES: usize = size_of::<HeldConnection>();
 
-    /// Everybody is in: requests are due from this moment on.
+    /// All workers' connections are open: requests are due from `at` on.
     pub(super) fn start_requests_at(&mut self, at: Duration) {
         self.plan.request_spec = Some(self.plan.spec.starting_at(at));
     }
 
-    /// Whether anything may be asked yet.
     pub(super) fn has_started_requests(&self) -> bool {
         self.plan.request_spec.is_some()
     }
 
-    /// Whether all members have stood; says so once.
+    /// Whether all connections have been open; true only once.
     pub(super) fn is_newly_open(&mut self) -> bool {
         self.opened_count as usize == self.connections.len() && !std::mem::replace(&mut self.is_open_reported, true)
     }
 
-    /// When the leg is over, once that is known.
+    /// When the load is over, once that is known.
     pub(super) fn end(&self) -> Option<Duration> {
-        self.plan.request_spec.as_ref().map(|asked| asked.start.saturating_add(self.plan.duration))
+        self.plan.request_spec.as_ref().map(|spec| spec.start.saturating_add(self.plan.duration))
     }
 
-    /// Goes on with the connections of a leg that is over: those that stand need no opening, and those that were lost
-    /// are opened at once. Gives the members that stand, and the connections for which there is no member.
+    /// Takes over the connections of a load that is over: open ones need no opening, lost ones are reopened at once.
+    /// Returns the connections taken over, and those for which there is no index.
     pub(super) fn adopt(&mut self, left: Self) -> (Vec<(u32, SlabKey)>, Vec<SlabKey>) {
         let (mut kept, mut surplus) = (Vec::new(), Vec::new());
         for (held_index, connection) in (0..).zip(left.connections.into_iter().map(|held_index| held_index.connection))
@@ -211,7 +201,6 @@ impl HeldConnections {
         (kept, surplus)
     }
 
-    /// Every connection that stands.
     pub(super) fn connection_keys(&self) -> impl Iterator<Item = SlabKey> {
         self.connections.iter().filter_map(|held_index| held_index.connection)
     }
@@ -221,7 +210,6 @@ impl HeldConnections {
         self.due_count - self.sent_count
     }
 
-    /// When something is to be done next.
     pub(super) fn next_due(&self) -> Option<Duration> {
         let opening = self.can_open().then(|| self.next_opening()).flatten().map(|(due, ..)| due);
         let request = self.plan.request(self.cursor.0, self.cursor.1).map(|arrival| arrival.intended);
@@ -232,7 +220,7 @@ impl HeldConnections {
         u64::from(self.opening_count) < self.plan.opening_max
     }
 
-    /// The member that is opened next, when, and whether for the first time.
+    /// The connection that is opened next, when, and whether for the first time.
     fn next_opening(&self) -> Option<(Duration, u32, bool)> {
         let first = ((self.started_count as usize) < self.connections.len())
             .then(|| (self.plan.opening(self.started_count).intended, self.started_count, true));
@@ -240,7 +228,7 @@ impl HeldConnections {
         [first, again].into_iter().flatten().min_by_key(|(due, ..)| *due)
     }
 
-    /// The next opening, if it is due and not too many are under way.
+    /// The next opening, if it is due and not too many are in progress.
     pub(super) fn take_opening(&mut self, now: Duration) -> Option<DueOpening> {
         let (due, held_index, first) = self.next_opening().filter(|(due, ..)| self.can_open() && *due <= now)?;
         if first {
@@ -254,7 +242,6 @@ impl HeldConnections {
         Some(DueOpening { held_index, arrival, ready_since })
     }
 
-    /// An opening has ended, with a connection or without one.
     pub(super) fn finish_opening(
         &mut self,
         held_index: u32,
@@ -278,12 +265,10 @@ impl HeldConnections {
         OpenOutcome::Opened(self.plan.opening(held_index).intended)
     }
 
-    /// What a member has kept.
     pub(super) fn values(&self, held_index: u32) -> &[(Box<str>, Box<str>)] {
         self.kept.get(held_index as usize).map_or(&[], |values| values)
     }
 
-    /// A member keeps these values, in place of those before.
     pub(super) fn set_values(&mut self, held_index: u32, values: ConnectionValues) {
         if self.kept.is_empty() {
             self.kept.resize(self.connections.len(), ConnectionValues::default());
@@ -291,12 +276,12 @@ impl HeldConnections {
         self.kept[held_index as usize] = values;
     }
 
-    /// A member's connection is another one than before.
+    /// Replaces a connection.
     pub(super) fn attach(&mut self, held_index: u32, connection: SlabKey) {
         self.connections[held_index as usize].connection = Some(connection);
     }
 
-    /// A member's connection is lost; the member is opened again unless a request is under way, which sees to that.
+    /// A connection is lost. It is reopened unless a request is in flight, which reopens it itself.
     pub(super) fn detach(&mut self, held_index: u32, now: Duration) {
         let state = &mut self.connections[held_index as usize];
         state.connection = None;
@@ -321,7 +306,7 @@ impl HeldConnections {
         None
     }
 
-    /// The request that waits for a member, if the member is free and there is one; it is sent now.
+    /// The request that waits for a connection, if there is one and the connection is free; it counts as sent.
     pub(super) fn take_waiting_request(&mut self, held_index: u32) -> Option<(u32, Arrival)> {
         let state = self.connections.get_mut(held_index as usize)?;
         let round = u64::from(state.sent_count);
@@ -335,12 +320,11 @@ impl HeldConnections {
         Some((held_index, arrival))
     }
 
-    /// The connection of a member, if it stands.
     pub(super) fn connection_key(&self, held_index: u32) -> Option<SlabKey> {
         self.connections[held_index as usize].connection
     }
 
-    /// A member's request is over.
+    /// A connection's request is over.
     pub(super) fn release(&mut self, held_index: u32, now: Duration) {
         let state = &mut self.connections[held_index as usize];
         state.busy = false;
@@ -349,12 +333,12 @@ impl HeldConnections {
         }
     }
 
-    /// Nothing new begins: how many journeys were due by now and will never be sent, and how many openings.
+    /// Launches nothing more. Returns how many journeys were due by now and will never be sent, and how many openings.
     pub(super) fn drop_due(&mut self, now: Duration) -> (u64, u64) {
         self.lost.clear();
         let rest = self.started_count..self.connections.len() as u32;
         let openings = rest.take_while(|held_index| self.plan.opening(*held_index).intended <= now).count() as u64;
-        // Where nothing is said first, an opening is no arrival.
+        // Without an opening journey an opening is no arrival.
         (self.drop_requests(now), if self.plan.has_opening_journey { openings } else { 0 })
     }
 
@@ -368,12 +352,12 @@ impl HeldConnections {
         self.queued()
     }
 
-    /// Whether members are still to be closed, once the leg is over.
+    /// Whether connections are still to be closed, once the load is over.
     pub(super) fn is_closing(&self) -> bool {
         self.closing != CloseProgress::Done
     }
 
-    /// Closes none of them, because they stay: nothing more, said once.
+    /// Closes none of them, because they stay open: returns `Last` once.
     pub(super) fn keep_all_open(&mut self) -> CloseBatch {
         match std::mem::replace(&mut self.closing, CloseProgress::Done) {
             CloseProgress::From(_) => CloseBatch::Last,
@@ -381,8 +365,8 @@ impl HeldConnections {
         }
     }
 
-    /// Some more members to close; nothing more when all have had their turn. Busy ones close when their request is
-    /// over.
+    /// Up to `count` more connections to close, `Last` when all have had their turn. Busy ones close when their request
+    /// is over.
     pub(super) fn close_batch(&mut self, count: usize) -> CloseBatch {
         let from = match self.closing {
             CloseProgress::From(from) if (from as usize) < self.connections.len() => from as usize,
@@ -428,7 +412,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn all_requests_are_sent_over_their_own_connection(connections in 1u64..20, of in 1u32..5, rate in 1u32..200) {
+        fn all_requests_go_over_their_own_connection(connections in 1u64..20, of in 1u32..5, rate in 1u32..200) {
             let of = of.min(connections as u32);
             let mut all = Vec::new();
             for worker in 0..of {
@@ -438,7 +422,7 @@ mod tests {
                     prop_assert_eq!(arrival.index % connections, held.plan.connection_number(held_index));
                     all.push(arrival.index);
                     held.release(held_index, Duration::ZERO);
-                    // Those that came due meanwhile wait for nobody else.
+                    // Requests that became due meanwhile wait for no other connection.
                     while let Some((_, arrival)) = held.take_waiting_request(held_index) {
                         all.push(arrival.index);
                         held.release(held_index, Duration::ZERO);
@@ -459,7 +443,7 @@ mod tests {
             held.take_request(Duration::ZERO).map(|(held_index, arrival)| (held_index, arrival.index)),
             Some((0, 0))
         );
-        // Half a second later five are due, 0 to 4: member 0 is busy, member 1 takes its first.
+        // Half a second later five are due, 0 to 4: connection 0 is busy, connection 1 takes its first.
         let half = SECOND / 2;
         assert_eq!(held.take_request(half).map(|(held_index, arrival)| (held_index, arrival.index)), Some((1, 1)));
         assert_eq!((held.take_request(half), held.queued()), (None, 3));
@@ -469,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_connection_comes_back_a_second_later_and_its_request_waits() {
+    fn a_lost_connection_is_reopened_a_second_later_and_its_request_waits() {
         let mut held = held(1, Some(1.0), 0, 1);
         open_all(&mut held);
         held.detach(0, Duration::ZERO);
@@ -481,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_asked_and_nothing_ends_before_everybody_is_in() {
+    fn no_request_and_no_end_before_all_connections_are_open() {
         let mut held = held(2, Some(8.0), 0, 1);
         let hour = 3600 * SECOND;
         assert!(!held.is_newly_open());
@@ -489,13 +473,13 @@ mod tests {
             assert_eq!(held.take_opening(SECOND).map(|opening| opening.held_index), Some(held_index));
         }
         assert_eq!(held.finish_opening(0, Some(key()), SECOND), OpenOutcome::Opened(Duration::ZERO));
-        // One that is late keeps everybody waiting, however long.
+        // A late connection delays all others, however long.
         assert_eq!(held.finish_opening(1, None, SECOND), OpenOutcome::Failed);
         assert_eq!((held.is_newly_open(), held.take_request(hour), held.queued(), held.end()), (false, None, 0, None));
         assert_eq!(held.take_opening(2 * SECOND).map(|opening| opening.held_index), Some(1));
         assert_eq!(held.finish_opening(1, Some(key()), 2 * SECOND), OpenOutcome::Opened(Duration::ZERO));
         assert_eq!((held.is_newly_open(), held.is_newly_open(), held.next_due()), (true, false, None));
-        // All of this seat; others may still be on their way.
+        // All of this worker; other workers may still be opening.
         assert_eq!((held.take_request(hour), held.drop_due(hour)), (None, (0, 0)));
         held.start_requests_at(9 * SECOND);
         assert_eq!((held.next_due(), held.end()), (Some(9 * SECOND), Some(10 * SECOND)));
@@ -504,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_goes_on_with_what_the_one_before_has_left() {
+    fn a_level_resumes_the_connections_of_the_one_before() {
         let (key, mut before) = (key(), held(3, None, 0, 1));
         for held_index in 0..3 {
             before.take_opening(Duration::ZERO);
@@ -516,7 +500,7 @@ mod tests {
         let mut next = held(5, Some(8.0), 0, 1);
         assert_eq!(next.adopt(before), (vec![(0, key), (2, key)], Vec::new()));
         assert_eq!((next.opened_count, next.connection_keys().count(), next.values(2).len()), (2, 2, 1));
-        // Those that were lost meanwhile are opened like those that have never been.
+        // Connections that were lost meanwhile are opened like those that were never open.
         let mut missing = Vec::new();
         while let Some(opening) = next.take_opening(Duration::ZERO) {
             missing.push(opening.held_index);
@@ -531,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_without_a_place_in_the_next_level_are_given_back() {
+    fn surplus_connections_of_the_previous_level_are_returned() {
         let (key, mut before) = (key(), held(2, None, 0, 1));
         for held_index in 0..2 {
             before.take_opening(Duration::ZERO);
@@ -552,7 +536,7 @@ mod tests {
             held.take_opening(Duration::ZERO).map(|opening| u64::from(opening.held_index)),
             Some(OPENING_AT_ONCE / 2)
         );
-        // What is never opened was no request.
+        // An opening that never happens was no request.
         assert_eq!(held.drop_due(Duration::ZERO), (0, 0));
         held.finish_opening(1, Some(key()), Duration::ZERO);
         assert_eq!(held.close_batch(999), CloseBatch::Some(vec![key()]));

@@ -1,5 +1,5 @@
-//! Held connections at work: opened as fast as planned, kept, opened again when they are lost, closed at the end.
-//! Refuses to know which is due: that is the held leg's own business.
+//! Held connections at work: opened as fast as planned, kept, reopened when they are lost, closed at the end. Does not
+//! know which one is due: `HeldConnections` decides that.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::generator::worker_pool::WorkerReport;
 use crate::limits::CLOSED_PER_TURN;
 use crate::plan::Schedule;
 
-/// How a held connection went, without anybody having closed it from here.
+/// How a held connection was lost without the worker having closed it.
 pub(super) struct ConnectionLoss<'a> {
     pub(super) failure: &'a Failure,
-    /// Whether the other side ended it in so many words, instead of breaking it off.
+    /// Whether the peer closed it in order, instead of breaking it off.
     pub(super) closed_cleanly: bool,
-    /// Whether nothing was under way on it.
+    /// Whether no request was in flight on it.
     pub(super) was_idle: bool,
 }
 
@@ -30,13 +30,13 @@ impl Worker {
         }
     }
 
-    /// Whether the connections of a course are closed by now: it is over, and no later one goes on with them.
+    /// Whether the load closes its connections: it is over, and no later load resumes them.
     fn is_closing(&self, at: usize) -> bool {
         let load = &self.loads[at];
         load.closing && (!load.spec.leaves_open || self.stop_deadline.is_some())
     }
 
-    /// A course goes on with the connections of the one that it names, which is over everywhere.
+    /// Takes over the connections of the load that the spec names, which is over at all workers.
     pub(super) fn adopt_connections(&mut self, at: usize) {
         let (load_step, Some(phase)) = (self.loads[at].spec.load_step, self.loads[at].spec.resumes_phase) else {
             return;
@@ -58,7 +58,7 @@ impl Worker {
         surplus.into_iter().for_each(|connection| self.close_connection(connection));
     }
 
-    /// Closes what stays for a course that never comes.
+    /// Closes retained connections that no load has resumed.
     pub(super) fn close_retained(&mut self) {
         for at in 0..self.loads.len() {
             if let LoadState::Retained(held) = &self.loads[at].state {
@@ -69,7 +69,7 @@ impl Worker {
         }
     }
 
-    /// Does what is due next for the connections of a course, if anything is.
+    /// Does the next thing that is due for a hold, if anything is.
     pub(super) fn advance_hold(&mut self, at: usize, now: Duration) -> bool {
         let Some(held) = self.held_connections(at) else { return false };
         if let Some(opening) = held.take_opening(now) {
@@ -100,7 +100,7 @@ impl Worker {
         self.start_attempt(key);
     }
 
-    /// Opens a connection with what is said on it first: a journey like any other, whose connection stays.
+    /// Opens a connection with an opening journey; its connection stays.
     fn start_opening_journey(
         &mut self,
         at: usize,
@@ -119,7 +119,7 @@ impl Worker {
         self.enter_step(key, arrival.intended);
     }
 
-    /// What is said first over a connection that is to be held was said; if it went well, the connection is held.
+    /// An opening journey is over; if it succeeded, its connection is held.
     pub(super) fn finish_opening_journey(&mut self, key: SlabKey, went_well: bool) {
         let Some(running) = self.running.get_mut(key) else { return };
         let (at, held_index, connection) = (running.load_index, running.held_index, running.connection.take());
@@ -142,7 +142,7 @@ impl Worker {
         }
     }
 
-    /// An opening has come to its end: notes what became of it, and says so when it was the last one that was missing.
+    /// Records the result of an opening; reports when it was the last one missing.
     fn record_opening(&mut self, at: usize, held_index: u32, connection: Option<SlabKey>) {
         let (now, load_step, closing) = (self.plan_time(), self.loads[at].spec.load_step, self.loads[at].closing);
         let Some(held) = self.held_connections(at) else { return };
@@ -152,15 +152,15 @@ impl Worker {
                 self.accumulator.record_opened(load_step, now.saturating_sub(due), generator_delay, now);
             }
             OpenOutcome::Reopened => self.accumulator.count_reopened(load_step, now),
-            // Given up because everything ends.
+            // Abandoned because the load ends.
             OpenOutcome::Failed if closing => {}
             OpenOutcome::Failed => self.accumulator.count_open_failure(load_step, now),
         }
         self.report_opened(at);
     }
 
-    /// Says that all connections of a leg stand, behind everything that is known of their opening. Who has none to hold
-    /// says so as well.
+    /// Reports that all connections of a load are open, after all figures of their opening. A worker without
+    /// connections to hold reports it as well.
     pub(super) fn report_opened(&mut self, at: usize) {
         let spec = &self.loads[at].spec;
         if !matches!(spec.schedule, Schedule::Hold { .. }) {
@@ -179,7 +179,7 @@ impl Worker {
         });
     }
 
-    /// The connection of a flight keeps what the flight has kept, as far as journeys over it use that.
+    /// Saves the values that journeys over this connection inherit.
     fn save_values(&mut self, key: SlabKey) {
         let Some(running) = self.running.get(key) else { return };
         let load = &mut self.loads[running.load_index];
@@ -192,7 +192,7 @@ impl Worker {
         held.set_values(running.held_index, inherits.iter().filter_map(value).collect());
     }
 
-    /// A journey begins with what its connection has kept.
+    /// Restores the values that the connection has kept.
     pub(super) fn restore_values(&mut self, key: SlabKey) {
         let Some(running) = self.running.get_mut(key) else { return };
         if let LoadState::Held(held) = &self.loads[running.load_index].state {
@@ -200,7 +200,7 @@ impl Worker {
         }
     }
 
-    /// A request's turn has come, or the connection that it waited for is free.
+    /// Starts a request whose turn has come, or whose connection is free again.
     fn send_held_request(&mut self, at: usize, held_index: u32, arrival: crate::plan::Arrival, ready_since: Duration) {
         let journey = self.loads[at].spec.journey_index;
         let connection = self.held_connections(at).and_then(|held| held.connection_key(held_index));
@@ -212,7 +212,7 @@ impl Worker {
         self.start_journey(key, arrival, ready_since);
     }
 
-    /// A connection that was opened to be held stands.
+    /// A connection that was opened to be held is open.
     pub(super) fn on_held_connection_open(&mut self, connection: SlabKey, key: SlabKey) {
         let Some(running) = self.running.get_mut(key) else { return };
         let (at, held_index) = (running.load_index, running.held_index);
@@ -225,7 +225,7 @@ impl Worker {
         self.send_waiting_request(at, held_index);
     }
 
-    /// An opening has ended, one way or the other.
+    /// Ends an opening, with a connection or without one.
     pub(super) fn finish_opening(&mut self, key: SlabKey, connection: Option<SlabKey>, outcome: &StepOutcome) {
         self.running.disarm(key);
         let Some(running) = self.running.get(key) else { return };
@@ -237,8 +237,8 @@ impl Worker {
         self.release(key);
     }
 
-    /// A connection that was held is gone, by itself where there is a reason. Where a request was under way, that says
-    /// why itself.
+    /// A held connection is gone; `gone` has the reason if the worker did not close it. A request in flight records the
+    /// failure itself.
     pub(super) fn on_held_connection_gone(&mut self, at: usize, held_index: u32, gone: Option<ConnectionLoss<'_>>) {
         let now = self.plan_time();
         self.held_count -= 1;
@@ -251,7 +251,7 @@ impl Worker {
             return;
         };
         match self.loads[at].state {
-            // It is nobody's until a later leg goes on with it.
+            // It has no owner until a later load resumes it.
             LoadState::Retained(_) => self.accumulator.count_loss_after(load_step, in_order, now),
             _ => self.accumulator.count_loss(load_step, in_order, now),
         }
@@ -261,7 +261,7 @@ impl Worker {
         }
     }
 
-    /// A connection is about to be given up because of what the other side did, or did not; counts it if it is held.
+    /// Counts the loss of a connection that is given up because of what the peer did or did not do, if it is held.
     pub(super) fn record_loss(&mut self, connection: SlabKey, in_order: bool) {
         let held = self.connections.get(connection).and_then(|connection| connection.held);
         if let Some((at, _)) = held.filter(|(at, _)| !self.is_closing(*at)) {
@@ -269,7 +269,7 @@ impl Worker {
         }
     }
 
-    /// A request over a held connection is over; the connection goes on, if it still stands.
+    /// A request over a held connection is over; the connection stays held if it is still open.
     pub(super) fn release_held_connection(&mut self, key: SlabKey, free: Duration) {
         let now = self.plan_time();
         let Some(running) = self.running.get_mut(key) else { return };
@@ -289,7 +289,7 @@ impl Worker {
         }
     }
 
-    /// The connection that a request leaves behind is the member's, also where it was opened on the way.
+    /// The connection that a request leaves behind belongs to the hold, even if it was opened on the way.
     fn attach_held_connection(&mut self, at: usize, held_index: u32, key: SlabKey) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         connection.running_journey = None;
@@ -307,7 +307,7 @@ impl Worker {
         self.send_waiting_request_since(at, held_index, now);
     }
 
-    /// Sends the request that has waited for a connection which is free since a moment.
+    /// Sends the request that has waited for a connection which is free since `free`.
     fn send_waiting_request_since(&mut self, at: usize, held_index: u32, free: Duration) {
         if self.loads[at].closing {
             return;
@@ -320,7 +320,7 @@ impl Worker {
         }
     }
 
-    /// Closes some connections of a leg that is over, or leaves them.
+    /// Closes some connections of a load that is over, or retains them all.
     pub(super) fn wind_down_hold(&mut self, at: usize) {
         let (load_step, stays) = (self.loads[at].spec.load_step, !self.is_closing(at));
         let wind_down =

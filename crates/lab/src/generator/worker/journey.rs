@@ -1,5 +1,5 @@
-//! The way of an arrival: step after step until one does not go well, with pauses and repeats, and what is written
-//! down about it. Refuses to know sockets.
+//! How an arrival runs its journey: step after step until one does not succeed, with pauses and repeats, and what is
+//! recorded about it. Does not know sockets.
 
 use std::time::Duration;
 
@@ -15,7 +15,6 @@ use crate::plan::Arrival;
 use crate::record::{Class, ErrorKind, Sample};
 use crate::scenario::{EndCondition, NextStep, Reconnect, Retry, ValueSource};
 
-/// How a step ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StepOutcome {
     Ok,
@@ -34,7 +33,7 @@ impl StepOutcome {
 }
 
 impl Worker {
-    /// Begins the next arrival of a course, if one is due and has a place.
+    /// Starts the next arrival of a load, if one is due and has a slot.
     pub(super) fn launch_next(&mut self, at: usize, now: Duration) -> bool {
         let load = &mut self.loads[at];
         if load.closing {
@@ -65,7 +64,7 @@ impl Worker {
         true
     }
 
-    /// Begins a journey that could have begun since `ready_since`.
+    /// Starts a journey that could have started at `ready_since`.
     pub(super) fn start_journey(&mut self, key: SlabKey, arrival: Arrival, ready_since: Duration) {
         self.in_flight += 1;
         self.due_count += 1;
@@ -78,7 +77,7 @@ impl Worker {
         self.enter_step(key, arrival.intended);
     }
 
-    /// Comes to a step that is due when its pause is over.
+    /// Enters a step, which is due when its pause is over.
     pub(super) fn enter_step(&mut self, key: SlabKey, from: Duration) {
         let journeys = self.journeys.clone();
         let Some(running) = self.running.get_mut(key) else { return };
@@ -91,7 +90,7 @@ impl Worker {
         running.times.step_due = due;
         running.times.step_sent = None;
         if running.step == 0 && running.rounds.completed_rounds() == 0 {
-            // A pause before the first step is the user's, so nobody was expected before it was over.
+            // A pause before the first step is the user's: the journey is due when it is over.
             running.arrival.intended = due;
             running.times.ready_since += pause;
             if matches!(&self.loads[running.load_index].state, LoadState::ClosedLoop(clients) if clients.is_over(due)) {
@@ -105,7 +104,7 @@ impl Worker {
         self.set_timer(self.config.start + due, Timer::Resume(key));
     }
 
-    /// Goes on after a pause, a backoff or a rest.
+    /// Continues after a pause, a backoff or a rest.
     pub(super) fn resume(&mut self, key: SlabKey) {
         match self.running.get(key).map(|running| running.step_state) {
             Some(StepState::Delayed) => self.start_attempt(key),
@@ -114,9 +113,9 @@ impl Worker {
         }
     }
 
-    /// Sends the request of the step that the flight has come to.
+    /// Sends the request of the current step.
     pub(super) fn start_attempt(&mut self, key: SlabKey) {
-        // Read again: what was handled since the last look is the worker's own doing, and shows in the lag.
+        // Read again: what was handled since the last reading is the worker's own delay, and shows in the lag.
         self.read_clock();
         let now = self.plan_time();
         let Some(running) = self.running.get_mut(key) else { return };
@@ -149,7 +148,7 @@ impl Worker {
         }
     }
 
-    /// The answer to a step is complete; so many bytes that belong to none came behind it.
+    /// The response to a step is complete; `excess` bytes that belong to no response were received after it.
     pub(super) fn on_response(&mut self, key: SlabKey, excess: Option<usize>) {
         self.running.disarm(key);
         let outcome = match (self.evaluate_response(key), excess) {
@@ -179,7 +178,7 @@ impl Worker {
         }
     }
 
-    /// Takes in what an answer that is as hoped for tells.
+    /// Processes a response that is neither denied nor unexpected.
     fn process_response(&mut self, key: SlabKey) -> Result<(), Failure> {
         let journeys = self.journeys.clone();
         let Some(running) = self.running.get(key) else { return Ok(()) };
@@ -197,8 +196,8 @@ impl Worker {
         self.record_wake_delay(key)
     }
 
-    /// Notes how late news came that happened while the flight watched for it. What it was told of at once may be older
-    /// than its watch; what happened between two of its requests is not, and counts.
+    /// Records the wake delay: how late an event was received that happened while the journey watched for it. An event
+    /// of the first response may be older than the watch; one that happened between two polls is not, and counts.
     fn record_wake_delay(&mut self, key: SlabKey) -> Result<(), Failure> {
         let (journeys, start) = (self.journeys.clone(), self.config.start);
         let Some(running) = self.running.get_mut(key) else { return Ok(()) };
@@ -218,7 +217,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Keeps what the step wants of the body, and tells of work that it started.
+    /// Keeps the step's values from the body, and reports the work that the step has started.
     fn keep_body_values(&mut self, key: SlabKey) -> Result<(), Failure> {
         let (journeys, done) = (self.journeys.clone(), self.plan_time());
         let Some(running) = self.running.get_mut(key) else { return Ok(()) };
@@ -238,7 +237,7 @@ impl Worker {
         }
         if let (Some(work), Some(starts)) = (prepared.work_index, &prepared.step.starts_work) {
             if created.is_empty() {
-                // Kept of the head.
+                // The value was kept from a header.
                 let kept = running.kept.values().iter().rev().find(|(name, _)| name == starts);
                 created.extend(kept.map(|(_, id)| id.clone()));
             }
@@ -249,17 +248,16 @@ impl Worker {
         Ok(())
     }
 
-    /// An arrival has waited for a place since it was due: for the target, or behind a pause of the worker's own.
+    /// Records that an arrival has waited for a slot: for the target, or only behind a pause of the worker.
     pub(super) fn record_slot_wait(&mut self, due: Duration, now: Duration) {
         let since = self.pauses.recovering_since().map_or(due, |since| since.min(due));
-        // It left as soon as the worker came to it again.
+        // It was sent as soon as the worker ran again.
         let generator_delay = self.pauses.paused_between(since, now) + self.pauses.check_interval();
         self.accumulator.count_slot_wait(
             generator_delay >= now.saturating_sub(due) && generator_delay > self.pauses.check_interval(),
         );
     }
 
-    /// A step has ended, one way or the other.
     pub(super) fn end_step(&mut self, key: SlabKey, outcome: &StepOutcome) {
         self.running.disarm(key);
         if matches!(self.running.get(key), Some(RunningJourney { role: Role::OpenConnection, .. })) {
@@ -331,7 +329,7 @@ impl Worker {
         }
     }
 
-    /// The step after one that went well; none where its way is over.
+    /// The step after one that succeeded; none at the end of the journey.
     pub(super) fn next_step(&mut self, key: SlabKey) -> Result<Option<usize>, Failure> {
         let (journeys, now) = (self.journeys.clone(), self.plan_time());
         let Some(running) = self.running.get_mut(key) else { return Ok(None) };
@@ -354,7 +352,7 @@ impl Worker {
         Err(failure)
     }
 
-    /// Sends the same request again where no answer came, or one that says to come again, and the scenario wants that.
+    /// Sends the same request again if it failed in a way that the scenario retries.
     fn try_retry(&mut self, key: SlabKey, outcome: &StepOutcome) -> bool {
         let StepOutcome::Failed(failure) = outcome else { return false };
         let journeys = self.journeys.clone();
@@ -374,7 +372,6 @@ impl Worker {
         self.finish_journey(key, outcome);
     }
 
-    /// Writes down how an arrival has ended.
     pub(super) fn record_journey(&mut self, key: SlabKey, outcome: &StepOutcome) {
         let now = self.plan_time();
         let Some(running) = self.running.get(key) else { return };
@@ -384,7 +381,7 @@ impl Worker {
         self.loads[load_index].load_steps.extend_until(load_step, now.saturating_sub(sample.generator_delay));
     }
 
-    /// Gives up a journey that was begun.
+    /// Abandons a journey that was started.
     pub(super) fn abandon(&mut self, key: SlabKey) {
         self.running.disarm(key);
         let Some(running) = self.running.get_mut(key) else { return };
@@ -398,7 +395,7 @@ impl Worker {
         let (journey, load_step, load_index) = (running.journey_index, running.arrival.load_step, running.load_index);
         let connection = if running.step_state == StepState::Exchanging { running.connection.take() } else { None };
         if !planned {
-            // Nobody waited for it.
+            // A connection opening is no arrival.
         } else if running.times.sent.is_some() {
             self.accumulator.count_abandoned();
         } else {
@@ -415,7 +412,7 @@ impl Worker {
         }
     }
 
-    /// A journey is over: its place is free again.
+    /// A journey is over: its slot is free again.
     fn finish_journey(&mut self, key: SlabKey, outcome: &StepOutcome) {
         self.stop_background_loops(key);
         self.in_flight -= 1;
@@ -447,7 +444,7 @@ impl Worker {
             LoadState::ClosedLoop(_) if !load.closing => {
                 running.step_state = StepState::Idle;
                 match outcome {
-                    // Later, so that a target that is away does not make a loop without end.
+                    // Not at once, so that an unreachable target does not cause a busy loop.
                     StepOutcome::Failed(failure) => {
                         let hopeless = matches!(failure.kind, ErrorKind::Connect | ErrorKind::Request);
                         let rest = if hopeless { REST_AFTER_REFUSAL } else { Duration::ZERO };
@@ -462,8 +459,8 @@ impl Worker {
         }
     }
 
-    /// The next journey of a client, if there is one. It is due now; but the answer before it had come by
-    /// `ready_since`, and what has passed since then is the worker's own doing.
+    /// Starts a client's next journey, if there is one. It is due now; but the response before it had been received by
+    /// `ready_since`, and the time since then is the worker's own delay.
     fn start_next_journey(&mut self, key: SlabKey, ready_since: Duration) {
         let now = self.plan_time();
         let Some(running) = self.running.get(key) else { return };
@@ -478,7 +475,7 @@ impl Worker {
         }
     }
 
-    /// A flight is over for good.
+    /// Removes a running journey for good.
     pub(super) fn release(&mut self, key: SlabKey) {
         let Some(running) = self.running.get_mut(key) else { return };
         let (load_index, load_step, connection) =
@@ -491,7 +488,7 @@ impl Worker {
         self.report_finished_steps(load_index);
     }
 
-    /// What has not begun in a course that is over never will.
+    /// Releases what has not started in a load that is over.
     pub(super) fn release_pending(&mut self, at: usize) {
         if matches!(self.loads[at].state, LoadState::OpenLoop(_) | LoadState::Idle) {
             return;
@@ -501,7 +498,7 @@ impl Worker {
             let ended_early = self.loads[at].ended_early;
             match (running.step_state, running.role) {
                 (StepState::Idle, _) => self.release(key),
-                // It ends with the journey that it runs beside.
+                // It ends with its journey.
                 (_, Role::Background { .. }) => {}
                 (_, Role::OpenConnection | Role::OpenWithJourney) => self.abandon(key),
                 (StepState::Delayed, _) if running.times.sent.is_none() && !self.is_holding(at) => {
@@ -517,7 +514,7 @@ impl Worker {
         matches!(self.loads[at].state, LoadState::Held(_))
     }
 
-    /// A client that waits before its first request was not due yet.
+    /// A client that pauses before its first request was not due yet.
     fn discard_unstarted(&mut self, key: SlabKey) {
         self.in_flight -= 1;
         self.due_count -= 1;

@@ -1,17 +1,17 @@
-//! Which parts of a leg are over for this worker: no arrival of them is still to come, and none is under way. Each is
-//! said to be over once. Refuses to know arrivals.
+//! Which load steps of a load are finished at this worker: they have no arrivals left, and none is in flight. Each is
+//! reported once. Does not know arrivals.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The parts of one leg, as one worker sees them.
+/// The load steps of one load, as one worker sees them.
 #[derive(Debug)]
 pub(super) struct LoadStepTracker {
     /// The number of the first in `open`.
     base: u32,
-    /// Parts of which anything is known; those before are over.
+    /// Known load steps; those before are finished.
     open: VecDeque<LoadStepState>,
-    /// Parts below have no arrivals to come.
+    /// Load steps below have no arrivals left.
     closed_below: u32,
     /// The number after the last.
     end: u32,
@@ -25,12 +25,11 @@ struct LoadStepState {
     finished: bool,
 }
 
-/// A part that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FinishedLoadStep {
     pub(super) load_step: u32,
     pub(super) not_sent: u64,
-    /// When its last exchange would have ended, but for the worker's own share of it.
+    /// When its last exchange would have ended without the generator's own share of it.
     pub(super) until: Duration,
 }
 
@@ -42,22 +41,19 @@ impl LoadStepState {
 }
 
 impl LoadStepTracker {
-    /// `count` parts from `first` on.
+    /// `count` load steps from `first` on.
     pub(super) fn new(first: u32, count: u32) -> Self {
         Self { base: first, open: VecDeque::new(), closed_below: first, end: first.saturating_add(count) }
     }
 
-    /// Whether the part belongs to this leg.
     pub(super) fn contains(&self, first: u32, load_step: u32) -> bool {
         (first..self.end).contains(&load_step)
     }
 
-    /// The number after the last.
     pub(super) fn end(&self) -> u32 {
         self.end
     }
 
-    /// Whether all are over.
     pub(super) fn is_over(&self) -> bool {
         self.base >= self.end
     }
@@ -70,23 +66,23 @@ impl LoadStepTracker {
         &mut self.open[index]
     }
 
-    /// Something of the part is under way.
+    /// Something of the load step is in flight.
     pub(super) fn count_started(&mut self, load_step: u32) {
         self.step_mut(load_step).in_flight += 1;
     }
 
-    /// Arrivals of the part were due and will never be sent.
+    /// Arrivals of the load step were due and will never be sent.
     pub(super) fn count_not_sent(&mut self, load_step: u32, count: u64) {
         self.step_mut(load_step).not_sent += count;
     }
 
-    /// The part takes until this moment, whatever the worker itself does to it.
+    /// The load step lasts at least until then, without the generator's own delay.
     pub(super) fn extend_until(&mut self, load_step: u32, until: Duration) {
         let state = self.step_mut(load_step);
         state.until = state.until.max(until);
     }
 
-    /// Something of the part has ended.
+    /// Something of the load step has ended.
     pub(super) fn count_ended(&mut self, load_step: u32, finished: &mut Vec<FinishedLoadStep>) {
         let closed = load_step < self.closed_below;
         let state = self.step_mut(load_step);
@@ -97,7 +93,7 @@ impl LoadStepTracker {
         }
     }
 
-    /// Nothing is to come of the parts below `part`.
+    /// The load steps below `load_step` have no arrivals left.
     pub(super) fn close_below(&mut self, load_step: u32, finished: &mut Vec<FinishedLoadStep>) {
         for load_step in self.closed_below..load_step.min(self.end) {
             let state = self.step_mut(load_step);
@@ -122,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_part_is_over_once_when_nothing_is_to_come_and_nothing_under_way() {
+    fn a_load_step_finishes_once_when_nothing_is_left_or_in_flight() {
         let (mut load_steps, mut finished) = (LoadStepTracker::new(5, 4), Vec::new());
         load_steps.count_started(5);
         load_steps.count_started(5);
@@ -149,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_part_may_be_over_first() {
+    fn a_later_load_step_may_finish_first() {
         let (mut load_steps, mut finished) = (LoadStepTracker::new(0, 2), Vec::new());
         load_steps.count_started(0);
         load_steps.count_started(1);

@@ -1,6 +1,6 @@
-//! Messages over connections that speak in frames: which frame answers a step, which one was pushed, and what is said in
-//! between. One step at a time is under way on a connection, so that the first frame that answers is its answer. Refuses
-//! to know how frames are told apart.
+//! Messages over framed connections: which frame answers a step, which one was pushed, and the control frames in
+//! between. One step at a time is in flight on a connection, so the first frame that matches is its response. Does not
+//! know how frames are decoded.
 
 use super::active_load::LoadState;
 use super::connections::{Connection, ConnectionState};
@@ -14,10 +14,10 @@ use crate::record::ErrorKind;
 use crate::scenario::message::FrameMatch;
 use crate::scenario::{EndCondition, Message, MessagePayload, RepeatEnd, Scope, SocketTarget, mix};
 
-/// What the draws of masks and keys begin with; nobody has to guess them, and no two connections share one.
+/// The seed of nonces: they need not be unpredictable, but no two connections share one.
 const NONCE_SEED: u64 = 0x006d_6173_6b73;
 
-/// Writes a message into the payload of the scratch; gives what kind of frame carries it.
+/// Encodes a message into the payload of the scratch; returns the kind of frame that carries it.
 ///
 /// # Errors
 /// A name has no value, or one that its field cannot hold.
@@ -37,18 +37,17 @@ pub(super) fn encode_message(message: &Message, scope: &Scope<'_>, scratch: &mut
     }
 }
 
-/// What a frame is to a step that waits for one.
+/// What a frame means to a step that waits for one.
 enum FrameClass {
     Answer,
     Denial,
-    /// It says that something is wrong.
+    /// The service reports an error.
     Error,
-    /// Nothing: it was pushed.
+    /// It answers nothing.
     Push,
 }
 
 impl Worker {
-    /// Asks the other side to speak in frames from here on.
     pub(super) fn send_upgrade_request(&mut self, key: SlabKey, opening: &UpgradeRequest) {
         let nonce = self.next_nonce();
         let mut request = Vec::new();
@@ -64,23 +63,22 @@ impl Worker {
         mix(mix(NONCE_SEED, u64::from(self.worker_index)), self.nonce_count)
     }
 
-    /// Sends the message in the scratch. Where nothing answers it, the step is over once the kernel has all of it.
+    /// Sends the message in the scratch. If it gets no response, its step is over once the kernel has taken all of it.
     pub(super) fn send_message(&mut self, connection: SlabKey, opcode: Opcode, scratch: &mut Scratch) {
         self.send_frame(connection, opcode, &scratch.payload, &mut scratch.frame);
         self.on_flushed(connection);
     }
 
-    /// The kernel may have all that was said over a connection: where a message is that nothing answers, its step is
-    /// over.
+    /// The kernel may have taken everything: ends the step of a message that gets no response.
     pub(super) fn on_flushed(&mut self, connection: SlabKey) {
         let sent = self.connections.get(connection).filter(|connection| self.has_sent_all(connection));
         if let Some(key) = sent.and_then(|connection| connection.running_journey) {
-            // Not from here: a way of many such steps would be as deep as it is long.
+            // Through a timer: many such steps in a row would recurse as deep as they are many.
             self.set_timer(self.now, Timer::MessageSent(key));
         }
     }
 
-    /// Whether the step under way on a connection is a message that nothing answers, and the kernel has all of it.
+    /// Whether the step in flight is a message that gets no response, and the kernel has taken all of it.
     pub(super) fn has_sent_all(&self, connection: &Connection) -> bool {
         let running = connection.running_journey.and_then(|key| self.running.get(key));
         let Some(running) = running.filter(|running| running.step_state == StepState::Exchanging) else { return false };
@@ -99,7 +97,7 @@ impl Worker {
         self.send(connection, frame);
     }
 
-    /// A message that nothing answers has been sent; or it ended otherwise meanwhile, and its flight has gone on.
+    /// A message that gets no response was sent; unless its step has ended otherwise meanwhile.
     pub(super) fn on_message_sent(&mut self, key: SlabKey) {
         let connection = self.running.get(key).and_then(|running| self.connections.get(running.connection?));
         if connection.is_some_and(|connection| self.has_sent_all(connection)) {
@@ -107,7 +105,7 @@ impl Worker {
         }
     }
 
-    /// Ends the step of a message that nothing answers.
+    /// Ends the step of a message that gets no response.
     pub(super) fn end_send_step(&mut self, key: SlabKey) {
         let now = self.plan_time();
         if let Some(running) = self.running.get_mut(key) {
@@ -116,14 +114,12 @@ impl Worker {
         self.end_step(key, &StepOutcome::Ok);
     }
 
-    /// Shows that somebody is there.
     pub(super) fn send_pong(&mut self, connection: SlabKey, payload: &[u8]) {
         let mut frame = std::mem::take(&mut self.scratch.frame);
         self.send_frame(connection, Opcode::Pong, payload, &mut frame);
         self.scratch.frame = frame;
     }
 
-    /// Says that nothing more will be said.
     pub(super) fn send_close_frame(&mut self, connection: SlabKey) {
         let open = self
             .connections
@@ -134,23 +130,22 @@ impl Worker {
             let mask = (self.next_nonce() as u32).to_be_bytes();
             if let Some(connection) = self.connections.get(connection) {
                 connection.codec.encode_frame(Opcode::Close, &[], mask, &mut frame);
-                // It is closed in any case.
+                // The connection is closed in any case.
                 let _ = crate::generator::socket::write(&connection.fd, &frame);
             }
         }
     }
 
-    /// Takes a frame that has come.
     pub(super) fn on_frame(&mut self, connection: SlabKey, frame: &[u8]) {
         let config = self.config.clone();
         let Some(socket) = &config.scenario.target.socket else { return };
-        let asked = self.connections.get(connection).and_then(|connection| connection.running_journey);
-        let asked = asked
+        let awaiting = self.connections.get(connection).and_then(|connection| connection.running_journey);
+        let awaiting = awaiting
             .filter(|key| self.running.get(*key).is_some_and(|running| running.step_state == StepState::Exchanging));
-        match (self.classify_frame(socket, asked, frame), asked) {
+        match (self.classify_frame(socket, awaiting, frame), awaiting) {
             (Ok(FrameClass::Answer), Some(key)) => self.on_answer_frame(connection, key, socket, frame),
             (Ok(FrameClass::Denial), Some(key)) => self.end_step(key, &StepOutcome::Denied),
-            // It is the last word of its connection, whoever it was said to.
+            // An error frame ends its connection, whether it answers a step or not.
             (Ok(FrameClass::Error), _) => {
                 self.on_connection_lost(connection, error_frame_failure(socket, frame), false)
             }
@@ -162,10 +157,10 @@ impl Worker {
     fn classify_frame(
         &self,
         socket: &SocketTarget,
-        asked: Option<SlabKey>,
+        awaiting: Option<SlabKey>,
         frame: &[u8],
     ) -> Result<FrameClass, Failure> {
-        let step = asked.and_then(|key| {
+        let step = awaiting.and_then(|key| {
             let running = self.running.get(key)?;
             self.journeys[running.journey_index].steps[running.step].step.message()
         });
@@ -186,7 +181,7 @@ impl Worker {
         }
     }
 
-    /// Takes in what the answer to a step says.
+    /// Processes the frame that answers a step.
     fn on_answer_frame(&mut self, connection: SlabKey, key: SlabKey, socket: &SocketTarget, frame: &[u8]) {
         let now = self.plan_time();
         if let Some(connection) = self.connections.get_mut(connection) {
@@ -200,7 +195,7 @@ impl Worker {
         self.end_step(key, &kept.map_or_else(StepOutcome::Failed, |()| StepOutcome::Ok));
     }
 
-    /// Remembers an answer that says whether its step is taken again.
+    /// Keeps a frame that decides whether its step is repeated.
     fn remember_frame(&mut self, key: SlabKey, frame: &[u8]) {
         let Some(running) = self.running.get_mut(key) else { return };
         let reads = |until: &RepeatEnd| matches!(until.condition, Some(EndCondition::Frame(_)));
@@ -230,7 +225,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Whether a connection belongs to a leg that is still being opened.
+    /// Whether a connection belongs to a load that is still opening its connections.
     fn is_still_opening(&self, connection: SlabKey) -> bool {
         let Some(connection) = self.connections.get(connection) else { return false };
         let of_flight = || self.running.get(connection.running_journey?).map(|running| running.load_index);
@@ -239,8 +234,7 @@ impl Worker {
             .is_some_and(|at| matches!(&self.loads[at].state, LoadState::Held(held) if !held.has_started_requests()))
     }
 
-    /// Counts a frame that nobody asked for, under the first name that fits it. How late it came counts once everybody
-    /// is in.
+    /// Counts a pushed frame under the first push that matches it. Its delay counts once all connections are open.
     fn record_push(&mut self, connection: SlabKey, frame: &[u8]) {
         let config = self.config.clone();
         let pushes = &config.scenario.pushes;
@@ -250,7 +244,7 @@ impl Worker {
             Ok(happened) => happened.flatten(),
             Err(failure) => return self.on_connection_lost(connection, failure, false),
         };
-        // While a crowd comes in, what it does to those who are there already is no figure of the load that follows.
+        // While connections open, the burst of pushes that this causes says nothing about the load that follows.
         let delay = happened.filter(|_| !self.is_still_opening(connection)).map(|at| self.now.since_unix_us(at));
         let now = self.plan_time();
         let delay = delay.map(|delay| (delay, self.pauses.paused_between(now.saturating_sub(delay), now)));

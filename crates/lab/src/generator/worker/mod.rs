@@ -1,6 +1,6 @@
-//! A worker: one thread, one epoll set, its own connections, histograms and share of the plan. It never waits for an
-//! answer before the next arrival of an open loop, takes no lock and asks for no memory for a request. Workers share
-//! nothing but the setting, and need no master: each computes its own segment of every leg.
+//! A worker: one thread with one epoll set, its own connections, histograms and share of the plan. It never waits for a
+//! response before the next arrival of an open loop, takes no lock and allocates nothing for a request. Workers share
+//! only the configuration and need no coordinator: each computes its own segment of every load.
 
 mod active_load;
 mod background;
@@ -46,10 +46,9 @@ use load_steps::FinishedLoadStep;
 use pauses::{Pause, PauseTracker};
 use running_journeys::{RunningJourney, RunningJourneys, StepState};
 
-/// How late the kernel may wake a worker: the usual 50 microseconds would be lag.
+/// The kernel's default slack of 50 microseconds would be lag.
 const TIMER_SLACK_NS: NonZeroU64 = NonZeroU64::MIN;
 
-/// One worker.
 pub(crate) struct Worker {
     worker_index: u32,
     worker_count: u32,
@@ -61,13 +60,13 @@ pub(crate) struct Worker {
     gauges: Arc<AtomicGauges>,
 
     loads: Vec<ActiveLoad>,
-    /// The courses that are not over.
+    /// Indices of the loads that are not over.
     active_loads: Vec<usize>,
     running: RunningJourneys,
     connections: ConnectionPool,
     connector: Connector,
     timers: BinaryHeap<Reverse<(MonotonicTime, Timer)>>,
-    /// Connections that wait for the other side to close them, the oldest first.
+    /// Connections that wait for the peer to close them, the oldest first.
     lingering: VecDeque<(MonotonicTime, SlabKey)>,
     accumulator: IntervalAccumulator,
     started_work: Vec<StartedWork>,
@@ -75,41 +74,39 @@ pub(crate) struct Worker {
     finished_steps: Vec<FinishedLoadStep>,
     scratch: Scratch,
     read_buffer: Vec<u8>,
-    /// Memory for what TLS unwraps.
+    /// Buffer for decrypted bytes.
     plaintext_buffer: Vec<u8>,
-    /// Draws of keys and masks so far.
+    /// Nonces (WebSocket keys and masks) drawn so far.
     nonce_count: u64,
 
-    /// This moment, as far as what is being handled is concerned.
+    /// The time of the event that is being handled.
     now: MonotonicTime,
-    /// When the worker was woken last: whatever is handled now was ready by then.
+    /// When the worker was woken last: everything that it handles now was ready by then.
     woken_at: MonotonicTime,
-    /// When it did not run.
     pauses: PauseTracker,
-    /// What was under way or waited when it had done what there was to do.
+    /// What was in flight or waited when the worker had nothing left to do.
     pending_count: u64,
     in_flight: u64,
     due_count: u64,
     done_count: u64,
     held_count: u64,
-    /// When what is still under way is given up.
+    /// When everything still in flight is abandoned.
     stop_deadline: Option<MonotonicTime>,
 }
 
-/// What a timer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Timer {
-    /// A flight goes on: after a pause, a backoff or a rest.
+    /// A running journey continues after a pause, a backoff or a rest.
     Resume(SlabKey),
-    /// What a flight has said is with the kernel, and nothing answers it.
+    /// The kernel has taken all of a message that gets no response.
     MessageSent(SlabKey),
 }
 
 impl Worker {
-    /// A worker without legs.
+    /// A worker without loads.
     ///
     /// # Errors
-    /// No descriptors are left, or a request cannot be put together.
+    /// No descriptors are left, or a request cannot be built.
     pub(crate) fn new(
         config: Arc<GeneratorConfig>,
         number: u32,
@@ -163,14 +160,12 @@ impl Worker {
         })
     }
 
-    /// What wakes it after an order was sent.
     pub(crate) fn waker(&self) -> Waker {
         self.poller.waker()
     }
 
-    /// Works until it is told to stop.
     pub(crate) fn run(mut self) {
-        // A kernel that refuses wakes it a little later.
+        // A kernel that refuses wakes the thread a little later.
         let _ = rustix::thread::set_current_timer_slack(Some(TIMER_SLACK_NS));
         let worked = catch_unwind(AssertUnwindSafe(|| self.run_until_stopped()));
         let message = match worked {
@@ -193,14 +188,13 @@ impl Worker {
         Ok(())
     }
 
-    /// Waits until something is to be done, and does it.
     fn turn(&mut self) -> io::Result<()> {
         let events = self.wait()?;
         self.handle(events);
         Ok(())
     }
 
-    /// Waits until something is to be done; gives the number of events.
+    /// Waits until something is due or ready; returns the number of events.
     fn wait(&mut self) -> io::Result<usize> {
         // A turn that took too long is a pause as well.
         self.read_clock();
@@ -225,7 +219,6 @@ impl Worker {
         Ok(events)
     }
 
-    /// Does what there is to do.
     fn handle(&mut self, events: usize) {
         for at in 0..events {
             match self.poller.event(at) {
@@ -240,8 +233,8 @@ impl Worker {
         self.send_due_reports();
     }
 
-    /// Reads the clock while it works. A pause that ends here is known before anything is concluded from the time: what
-    /// comes next may be the end of an exchange, or of the time that it had.
+    /// Reads the clock between two waits. A pause that ends here must be known before anything is concluded from the
+    /// time: the next event may be the end of an exchange, or its timeout.
     fn read_clock(&mut self) {
         self.now = MonotonicTime::now();
         if !self.active_loads.is_empty() {
@@ -250,14 +243,14 @@ impl Worker {
         }
     }
 
-    /// Time in which nobody could read an answer is not the target's: timeouts go on where they were.
+    /// Time in which the worker could not read a response is not the target's: timeouts are extended by it.
     fn note_pause(&mut self, pause: Option<Pause>) {
         let Some(pause) = pause else { return };
         self.running.extend_timeouts(pause.to - pause.from, self.now);
         self.accumulator.record_pause(pause.from, pause.to);
     }
 
-    /// The next moment at which something is to be done by itself.
+    /// The next time at which the worker has to act without an event.
     fn next_due(&self) -> Option<MonotonicTime> {
         let plan = |moment: Duration| self.config.start + moment;
         let arrivals = self.active_loads.iter().filter_map(|at| self.loads[*at].next_due()).map(plan);
@@ -269,7 +262,7 @@ impl Worker {
         arrivals.chain(others.into_iter().flatten()).min()
     }
 
-    /// This moment, from the start of the plan.
+    /// The current time, from the start of the plan.
     fn plan_time(&self) -> Duration {
         self.now.since(self.config.start)
     }
@@ -282,14 +275,14 @@ impl Worker {
                 Ok(WorkerCommand::EndLoadStep(load_step)) => self.end_load_step(load_step),
                 Ok(WorkerCommand::Stop(grace)) => self.stop(grace),
                 Err(TryRecvError::Empty) => return,
-                // Nobody is left to give orders.
+                // The pool is gone.
                 Err(TryRecvError::Disconnected) => return self.stop(Duration::ZERO),
             }
         }
     }
 
     fn start_load(&mut self, spec: crate::plan::LoadSpec) {
-        // An order that comes too late is the lab's doing, too.
+        // A command that arrives too late is the generator's own delay as well.
         let (start, now) = (spec.start, self.plan_time());
         if now.saturating_sub(start) >= self.pauses.check_interval()
             && let Some(pause) = self.pauses.add(start, now, self.pending_count)
@@ -328,7 +321,7 @@ impl Worker {
         }
     }
 
-    /// Nothing new of a course begins any more, and what has not begun never will.
+    /// Launches nothing more of a load; what has not begun never will.
     fn close_load(&mut self, at: usize) {
         let now = self.plan_time();
         let load = &mut self.loads[at];
@@ -357,7 +350,7 @@ impl Worker {
         self.stop_deadline.is_some_and(|deadline| self.in_flight == 0 || self.now >= deadline)
     }
 
-    /// Gives up what is still under way, and says the last word.
+    /// Abandons everything in flight and sends the last reports.
     fn finish(&mut self) {
         for key in self.running.keys() {
             self.abandon(key);
@@ -379,8 +372,8 @@ impl Worker {
         self.report_finished_steps(at);
     }
 
-    /// Says which parts are over, behind everything that is known of them: whoever hears it from all workers has every
-    /// figure of the part.
+    /// Reports finished load steps after all their intervals: the receiver has every figure of a load step once all
+    /// workers have reported it.
     fn report_finished_steps(&mut self, at: usize) {
         self.retire_load(at);
         if !self.finished_steps.is_empty() {
@@ -399,7 +392,7 @@ impl Worker {
         }
     }
 
-    /// What a course that is over leaves behind: nothing, or the connections that stay for a later one.
+    /// Removes a finished load, or retains its connections for a later one.
     fn retire_load(&mut self, at: usize) {
         let now = self.plan_time();
         let load = &mut self.loads[at];
@@ -420,7 +413,7 @@ impl Worker {
     }
 
     fn run_timers(&mut self) {
-        // What is set for this very moment meanwhile has its turn after everything else.
+        // A timer that is set for this very time meanwhile fires after everything else.
         let until = self.now;
         while let Some(Reverse((moment, wake))) = self.timers.peek().copied() {
             if moment > until {
@@ -438,7 +431,7 @@ impl Worker {
         self.timers.push(Reverse((moment, wake)));
     }
 
-    /// Sends what is due, a few arrivals of every course: answers are looked at in between.
+    /// Sends what is due, a few arrivals of each load at a time: responses are read in between.
     fn launch_due(&mut self) {
         if self.now < self.config.start {
             return;
@@ -447,11 +440,11 @@ impl Worker {
         for turn in 0..self.active_loads.len() {
             let Some(&at) = self.active_loads.get(turn) else { return };
             let all = (0..LAUNCHES_PER_TURN).any(|_| !self.launch_next(at, now));
-            // Not before: what was due in time is sent, also where the worker itself is late.
+            // Not earlier: an arrival that was due in time is sent even if the worker itself is late.
             if all {
                 self.end_hold(at, now);
             }
-            // As of now, which is later where the worker was stopped on the way.
+            // The current time, which is later if the worker was stopped meanwhile.
             let now = self.plan_time();
             if let LoadState::OpenLoop(open) = &mut self.loads[at].state {
                 open.count_due(now);
@@ -459,7 +452,7 @@ impl Worker {
         }
     }
 
-    /// Ends a hold whose time is over, and goes on closing its connections.
+    /// Ends a hold whose duration is over, and continues to close its connections.
     fn end_hold(&mut self, at: usize, now: Duration) {
         let LoadState::Held(held) = &self.loads[at].state else { return };
         if let Some(end) = held.end().filter(|end| !self.loads[at].closing && *end <= now) {
@@ -472,7 +465,7 @@ impl Worker {
         }
     }
 
-    /// Everything that has waited long enough to be said.
+    /// Sends all reports that are due.
     fn send_due_reports(&mut self) {
         self.accumulator.advance_to(self.plan_time());
         self.send_intervals();
@@ -518,7 +511,7 @@ impl Worker {
     }
 }
 
-/// Where connections lead to: the target's own host first, and behind it the doors for messages.
+/// The target's own address first, then the message endpoints.
 fn resolve_endpoints(config: &GeneratorConfig) -> Result<Vec<Endpoint>, String> {
     let target = &config.scenario.target;
     let trust = Trust::for_target(target);

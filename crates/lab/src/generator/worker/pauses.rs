@@ -1,7 +1,7 @@
-//! When a worker did not run: stopped, starved of processor, or busy for too long with one thing. A working worker looks
-//! at its clock at least every few milliseconds; a look that comes far too late ends a pause, and nobody knows when in
-//! between it began, so it counts from the look before. What was due in a pause, waited behind it, or was under way
-//! while it lasted carries it as the lab's own share. All moments count from the start of the plan. Refuses to know
+//! When a worker did not run: stopped, starved of processor, or busy for too long with one thing. A worker reads its
+//! clock at least every few milliseconds; a reading that is far too late ends a pause. When in between the pause
+//! started is unknown, so it counts from the previous reading. What was due in a pause, waited behind it, or was in
+//! flight during it attributes that time to the generator. All times count from the start of the plan. Does not know
 //! sockets and the system's clock.
 
 use std::collections::VecDeque;
@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use crate::limits::{CLOCK_CHECK_EVERY, CLOCK_CHECK_EVERY_MAX, CLOCK_CHECK_WORKERS, PAUSES_KEPT};
 
-/// The pauses of one worker.
 #[derive(Debug)]
 pub(super) struct PauseTracker {
     check_interval: Duration,
@@ -19,7 +18,6 @@ pub(super) struct PauseTracker {
     recovery: Option<Recovery>,
 }
 
-/// A time in which the worker did not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Pause {
     pub(super) from: Duration,
@@ -28,29 +26,30 @@ pub(super) struct Pause {
     sum: Duration,
 }
 
-/// What a pause has held up is being made up for: whatever is sent meanwhile waits behind it, here or in the target.
+/// The worker is catching up after a pause: everything that it sends meanwhile waits behind the pause, here or in the
+/// target.
 #[derive(Clone, Copy, Debug)]
 struct Recovery {
-    /// The beginning of the first pause that is not made up for.
+    /// The start of the first pause that it has not caught up with.
     since: Duration,
-    /// What was under way or waited when that began.
+    /// What was in flight or waited when that pause started.
     pending_count: u64,
 }
 
 impl PauseTracker {
-    /// None yet, of one of so many workers.
+    /// No pauses yet; `workers` is the number of all workers.
     pub(super) fn new(workers: u32) -> Self {
         let every = (CLOCK_CHECK_EVERY * workers.div_ceil(CLOCK_CHECK_WORKERS).max(1)).min(CLOCK_CHECK_EVERY_MAX);
         Self { check_interval: every, last_check: Duration::ZERO, pauses: VecDeque::new(), recovery: None }
     }
 
-    /// From one look to the next, at most.
+    /// The longest time between two readings.
     pub(super) fn check_interval(&self) -> Duration {
         self.check_interval
     }
 
-    /// Looks at the clock, which should have happened by `due`; gives the pause that ends here, if one does. `load` is
-    /// what was under way or waited before.
+    /// Reads the clock, which should have happened by `due`; returns the pause that ends here, if one does. `load` is
+    /// what was in flight or waited before.
     pub(super) fn check_clock(&mut self, now: Duration, due: Duration, load: u64) -> Option<Pause> {
         let from = std::mem::replace(&mut self.last_check, now);
         if now.saturating_sub(due) < self.check_interval {
@@ -59,19 +58,19 @@ impl PauseTracker {
         self.add(from, now, load)
     }
 
-    /// Looks at the clock between two looks that are due. One that comes too late for the next one ends a pause; no
-    /// other counts, so that many short pieces of work without a wait in between still add up to one.
+    /// Reads the clock between two readings that are due. Only a reading that is too late for the next one ends a
+    /// pause, so that many short pieces of work without a wait in between still add up to one.
     pub(super) fn glance(&mut self, now: Duration, load: u64) -> Option<Pause> {
         let due = self.last_check + self.check_interval;
         if now.saturating_sub(due) < self.check_interval { None } else { self.check_clock(now, due, load) }
     }
 
-    /// Looks at the clock where it did not matter when: nothing was due.
+    /// Reads the clock when nothing was due, so that no pause can have mattered.
     pub(super) fn skip_check(&mut self, now: Duration) {
         self.last_check = now;
     }
 
-    /// The worker could not have done anything between these moments.
+    /// The worker could not run between these times.
     pub(super) fn add(&mut self, from: Duration, to: Duration, load: u64) -> Option<Pause> {
         let last = self.pauses.back();
         let from = last.map_or(from, |last| from.max(last.to));
@@ -87,7 +86,7 @@ impl PauseTracker {
         Some(pause)
     }
 
-    /// Everything that could be done has been: so much is under way or waits now.
+    /// The worker has nothing left to do; `load` is in flight or waits now.
     pub(super) fn update_recovery(&mut self, load: u64) {
         self.recovery = self.recovery.filter(|recovery| load > recovery.pending_count);
     }
@@ -99,14 +98,14 @@ impl PauseTracker {
 
     /// How much of the time between two moments was paused.
     pub(super) fn paused_between(&self, from: Duration, to: Duration) -> Duration {
-        // Most often the last one was over long ago.
+        // Usually the last pause was over long ago.
         if from >= to || self.pauses.back().is_none_or(|last| last.to <= from) {
             return Duration::ZERO;
         }
         self.paused_until(to).saturating_sub(self.paused_until(from))
     }
 
-    /// Pauses until a moment, together; those that are forgotten count as over.
+    /// Pauses until a moment, together; forgotten ones count as over.
     fn paused_until(&self, moment: Duration) -> Duration {
         let after = self.pauses.partition_point(|pause| pause.to <= moment);
         let before = after.checked_sub(1).and_then(|index| self.pauses.get(index)).map(|pause| pause.sum);
@@ -127,7 +126,7 @@ mod tests {
         Duration::from_millis(ms)
     }
 
-    /// Pauses of a worker that looks every 5 ms: beginnings and ends, in milliseconds.
+    /// Pauses of a worker that reads its clock every 5 ms: starts and ends, in milliseconds.
     fn paused(spans: &[(u64, u64)]) -> PauseTracker {
         let mut pauses = PauseTracker::new(1);
         for (from, to) in spans {
@@ -147,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn a_look_that_comes_far_too_late_ends_a_pause() {
+    fn a_reading_far_too_late_ends_a_pause() {
         check_look(1, 100, 105, 105, None);
         check_look(1, 100, 105, 109, None);
         check_look(1, 100, 105, 110, Some((100, 110)));
         check_look(1, 100, 101, 2100, Some((100, 2100)));
-        // Earlier than asked for: an answer has come.
+        // Earlier than due: a response was received.
         check_look(1, 100, 105, 101, None);
-        // Many workers look less often.
+        // Many workers read their clocks less often.
         check_look(53, 100, 120, 139, None);
         check_look(53, 100, 120, 140, Some((100, 140)));
     }
@@ -163,7 +162,7 @@ mod tests {
     fn a_glance_counts_only_where_it_ends_a_pause() {
         let mut pauses = PauseTracker::new(1);
         let mut glance = |now| pauses.glance(ms(now), 0).map(|pause| (pause.from, pause.to));
-        // The last look was at the beginning.
+        // The last reading was at the start.
         assert_eq!(
             [4, 9, 11, 20, 700].map(&mut glance),
             [None, None, Some((ms(0), ms(11))), None, Some((ms(11), ms(700)))]
@@ -171,13 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_waits_behind_a_pause_until_no_more_is_under_way_than_before() {
+    fn a_worker_recovers_until_no_more_is_in_flight_than_before() {
         let mut pauses = PauseTracker::new(1);
         assert_eq!(pauses.recovering_since(), None);
         pauses.check_clock(ms(2000), ms(5), 3);
         pauses.update_recovery(1000);
         assert_eq!(pauses.recovering_since(), Some(Duration::ZERO));
-        // Another one before the first was made up for.
+        // Another one before it has caught up with the first.
         pauses.check_clock(ms(3000), ms(2005), 700);
         pauses.update_recovery(4);
         assert_eq!(pauses.recovering_since(), Some(Duration::ZERO));

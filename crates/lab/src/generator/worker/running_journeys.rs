@@ -1,5 +1,5 @@
-//! Arrivals under way. Their memory is used again, and their timeouts cost no more than two links of a list, because
-//! requests with the same timeout run out in the order in which they were sent. Refuses to know connections.
+//! Running journeys: arrivals in flight. Their memory is reused, and a timeout costs no more than two links of a list,
+//! because requests with the same timeout expire in the order in which they were sent. Does not know connections.
 
 use std::time::Duration;
 
@@ -11,101 +11,100 @@ use crate::generator::slab::{Slab, SlabKey};
 use crate::plan::Arrival;
 use crate::scenario::RepeatState;
 
-/// An arrival under way, or a client of a closed loop between two of them.
+/// An arrival in flight, or a client of a closed loop between two arrivals.
 #[derive(Debug)]
 pub(super) struct RunningJourney {
     pub(super) arrival: Arrival,
-    /// Its leg, by its place among those of the worker.
+    /// The index of its load at this worker.
     pub(super) load_index: usize,
     pub(super) journey_index: usize,
     pub(super) role: Role,
-    /// Which of the leg's held connections it uses or opens, where it has such.
+    /// The held connection that it uses or opens, if the load holds connections.
     pub(super) held_index: u32,
     pub(super) step: usize,
-    /// Where it stands in its step.
     pub(super) step_state: StepState,
-    /// The connection that it uses or has used last.
+    /// The connection that it uses or used last.
     pub(super) connection: Option<SlabKey>,
-    /// Whether the request of this try went out a second time because its first connection had been idle too long.
+    /// Whether the request of this attempt was resent because its first connection had been idle too long.
     pub(super) resent: bool,
-    /// Whether any byte of this try was handed to the kernel.
+    /// Whether any byte of this attempt was handed to the kernel.
     pub(super) has_written: bool,
-    /// Repeats in this step, and in all steps before.
+    /// Retries in this step, and in all steps before.
     pub(super) retries: u64,
     pub(super) retries_before: u64,
     pub(super) status: u16,
     pub(super) times: JourneyTimes,
     pub(super) body: ResponseBody,
     pub(super) kept: KeptValues,
-    /// What went wrong with a value that is kept of the head.
+    /// Why a value could not be kept from the head.
     pub(super) header_failure: Option<crate::generator::Failure>,
-    /// How it lost its connection in a pause, where that cannot be another one.
+    /// How it lost its connection during a pause, where it must not use another one.
     pub(super) connection_failure: Option<crate::generator::Failure>,
-    /// The place after the last step of its way.
+    /// The index after its last step.
     pub(super) end_step: usize,
     pub(super) rounds: RepeatState,
-    /// What runs beside it.
+    /// Its background loops.
     pub(super) background: Vec<SlabKey>,
-    /// How something beside it has ended that should not have.
+    /// How a background loop has failed.
     pub(super) background_outcome: Option<StepOutcome>,
-    /// Since when it has waited for news of what it follows, in microseconds of Unix time.
+    /// Since when it has watched for events, in microseconds of Unix time.
     pub(super) watching_since_unix_us: Option<i64>,
-    /// How late the answer came after what it tells of, and how much of that was the worker's own doing.
+    /// The wake delay of the response, and the generator's own share of it.
     pub(super) wake_delay: Option<(Duration, Duration)>,
     timeout: Option<TimeoutNode>,
 }
 
-/// What a flight is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// A journey.
     Journey,
-    /// What runs beside the journey of another flight.
+    /// A background loop of the journey `of`.
     #[allow(missing_docs)]
-    Background { of: SlabKey },
-    /// To open a connection that is held: no arrival.
+    Background {
+        of: SlabKey,
+    },
+    /// Opens a held connection; it is no arrival.
     OpenConnection,
-    /// To open a connection that is held and to say on it what is said first.
+    /// Opens a held connection with its opening journey.
     OpenWithJourney,
 }
 
-/// Where a flight stands in its step.
+/// The state of the current step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StepState {
-    /// Nothing of it was begun: a client between two journeys.
+    /// Nothing is started: a client between two journeys.
     Idle,
-    /// In the pause before a step, or before a repeat.
+    /// In the pause before a step, or before a retry.
     Delayed,
-    /// Its request is on the way, or its answer.
+    /// A request is in flight.
     Exchanging,
 }
 
-/// The moments of a flight, from the start of the plan.
+/// Times of a running journey, from the start of the plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct JourneyTimes {
-    /// Since when nothing but the worker itself has kept it from being sent: it was due, and its place was free.
+    /// Since when only the worker itself has delayed it: it was due, and its slot was free.
     pub(super) ready_since: Duration,
-    /// When its step was due, was sent first, and got the head of its answer.
+    /// When its step was due, was first sent, and received the head of its response.
     pub(super) step_due: Duration,
     pub(super) step_sent: Option<Duration>,
     pub(super) step_head: Option<Duration>,
-    /// The same for the journey as a whole.
+    /// The same for the whole journey.
     pub(super) sent: Option<Duration>,
     pub(super) head: Option<Duration>,
-    /// How late it left through the worker's own doing.
+    /// How late it was sent because of the generator.
     pub(super) lag: Duration,
-    /// The same for its step, as far as that was after it was due.
+    /// The same for its step, counted from when the step was due.
     pub(super) step_lag: Duration,
     /// Since when its step waits behind a pause of the worker, if it does.
     pub(super) recovering_since: Option<Duration>,
-    /// How much of its time until now was the worker's own doing, and of that before it was sent.
+    /// The generator's own share of its time until now, and of the time before it was sent.
     pub(super) generator_delay: Duration,
     pub(super) generator_delay_unsent: Duration,
 }
 
 impl JourneyTimes {
-    /// How much of a step that is over now was the worker's own doing: it was sent late or waited behind a pause, and its
-    /// answer was there before the worker looked.
+    /// The generator's own share of a step that is over now: it was sent late or waited behind a pause, or its response
+    /// was there before the worker read it.
     pub(super) fn generator_delay_of_step(&self, now: Duration, pauses: &PauseTracker) -> Duration {
         let sent = self.step_sent.unwrap_or(now);
         let direct = self.step_lag + pauses.paused_between(sent, now);
@@ -114,7 +113,7 @@ impl JourneyTimes {
     }
 }
 
-/// What a journey keeps. The places of an earlier journey are written over, so that a settled run needs no memory.
+/// Values that a journey keeps. Entries of an earlier journey are overwritten, so that a steady run allocates nothing.
 #[derive(Debug, Default)]
 pub(super) struct KeptValues {
     values: Vec<(String, String)>,
@@ -122,7 +121,7 @@ pub(super) struct KeptValues {
 }
 
 impl KeptValues {
-    /// Keeps a value, in place of the one that it kept under this name before.
+    /// Replaces the value that was kept under this name.
     pub(super) fn insert(&mut self, name: &str, value: &str) {
         if let Some((_, old)) = self.values[..self.len].iter_mut().find(|(known, _)| known == name) {
             old.clear();
@@ -141,12 +140,10 @@ impl KeptValues {
         self.len += 1;
     }
 
-    /// What this journey keeps.
     pub(super) fn values(&self) -> &[(String, String)] {
         &self.values[..self.len]
     }
 
-    /// What it keeps under a name.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.values().iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
@@ -156,14 +153,13 @@ impl KeptValues {
     }
 }
 
-/// The place of a flight among those with the same timeout.
+/// The links of a running journey in the list of its timeout.
 #[derive(Clone, Copy, Debug)]
 struct TimeoutNode {
     list: usize,
     deadline: MonotonicTime,
     previous: Option<SlabKey>,
     next: Option<SlabKey>,
-    /// Whether its answer is waited for.
     is_long_poll: bool,
 }
 
@@ -174,7 +170,6 @@ struct TimeoutList {
     last: Option<SlabKey>,
 }
 
-/// All flights of a worker.
 #[derive(Debug, Default)]
 pub(super) struct RunningJourneys {
     slab: Slab<RunningJourney>,
@@ -216,7 +211,7 @@ impl RunningJourney {
         }
     }
 
-    /// Begins another journey in the same memory: so many steps of its own, so many repeats.
+    /// Starts another journey in the same memory; `own_steps` and `repeats` are counts.
     pub(super) fn restart(&mut self, arrival: Arrival, ready_since: Duration, (own_steps, repeats): (usize, usize)) {
         (self.arrival, self.role) = (arrival, Role::Journey);
         (self.end_step, self.background_outcome, self.watching_since_unix_us, self.connection_failure) =
@@ -228,7 +223,6 @@ impl RunningJourney {
         self.kept.clear();
     }
 
-    /// Begins another try of its step.
     pub(super) fn start_attempt(&mut self) {
         (self.resent, self.has_written, self.status, self.header_failure, self.wake_delay) =
             (false, false, 0, None, None);
@@ -239,13 +233,13 @@ impl RunningJourney {
 }
 
 impl RunningJourneys {
-    /// None, with these timeouts.
+    /// Empty, with one list for each timeout.
     pub(super) fn new(timeouts: &[Duration]) -> Self {
         let list = |timeout: &Duration| TimeoutList { timeout: *timeout, ..TimeoutList::default() };
         Self { lists: timeouts.iter().map(list).collect(), ..Self::default() }
     }
 
-    /// A flight of a leg that has not begun.
+    /// Adds a running journey that has not started.
     pub(super) fn add(&mut self, load_index: usize, journey: usize, arrival: Arrival) -> SlabKey {
         let running = match self.spare.pop() {
             Some(old) => RunningJourney {
@@ -260,7 +254,7 @@ impl RunningJourneys {
         self.slab.insert(running)
     }
 
-    /// Ends a flight; its memory is kept for others.
+    /// Removes a running journey; its memory is reused.
     pub(super) fn remove(&mut self, key: SlabKey) {
         self.disarm(key);
         if let Some(mut running) = self.slab.remove(key) {
@@ -281,22 +275,21 @@ impl RunningJourneys {
         self.slab.keys()
     }
 
-    /// Requests under way whose answers are waited for.
     pub(super) fn long_poll_count(&self) -> u64 {
         self.long_poll_count
     }
 
-    /// Requests under way.
+    /// Requests in flight.
     pub(super) fn exchanging_count(&self) -> u64 {
         self.exchanging_count
     }
 
-    /// Requests that were under way and are not any more.
+    /// Requests that have ended.
     pub(super) fn exchanged(&self) -> u64 {
         self.exchanged
     }
 
-    /// Gives all that are under way so much more time, but none more than one that is sent now.
+    /// Extends the timeouts of all requests in flight, but none beyond that of a request sent now.
     pub(super) fn extend_timeouts(&mut self, time: Duration, now: MonotonicTime) {
         for at in 0..self.lists.len() {
             let TimeoutList { timeout, first: mut next, .. } = self.lists[at];
@@ -307,7 +300,7 @@ impl RunningJourneys {
         }
     }
 
-    /// Starts the time of a request that is sent now.
+    /// Starts the timeout of a request that is sent now.
     pub(super) fn arm(&mut self, key: SlabKey, list: usize, long_poll: bool, now: MonotonicTime) {
         self.disarm(key);
         let TimeoutList { timeout, last, .. } = self.lists[list];
@@ -323,7 +316,7 @@ impl RunningJourneys {
         self.lists[list].last = Some(key);
     }
 
-    /// Stops its time.
+    /// Stops the timeout.
     pub(super) fn disarm(&mut self, key: SlabKey) {
         let node = self.slab.get_mut(key).and_then(|running| running.timeout.take());
         let Some(TimeoutNode { list, previous: before, next: after, is_long_poll: long_poll, .. }) = node else {
@@ -351,7 +344,7 @@ impl RunningJourneys {
         self.slab.get_mut(key?)?.timeout.as_mut()
     }
 
-    /// The flight whose time is over first, and when that is.
+    /// The running journey that times out first, and when.
     pub(super) fn next_timeout(&self) -> Option<(MonotonicTime, SlabKey)> {
         let deadline = |key: SlabKey| Some((self.slab.get(key)?.timeout?.deadline, key));
         self.lists.iter().filter_map(|list| deadline(list.first?)).min()
@@ -370,7 +363,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_first_to_expire_is_the_one_whose_deadline_is_next(
+        fn the_nearest_deadline_expires_first(
             acts in prop::collection::vec((0usize..8, 0usize..3, any::<bool>()), 0..60),
         ) {
             let timeouts = [5, 20, 30].map(Duration::from_millis);
@@ -397,13 +390,13 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_gives_what_is_under_way_more_time_but_none_more_than_a_new_request_has() {
+    fn a_pause_extends_timeouts_but_not_beyond_that_of_a_new_request() {
         let (ms, start) = (Duration::from_millis, MonotonicTime::now());
         let mut running = RunningJourneys::new(&[ms(50)]);
         let keys = [0, 1, 2].map(|_| running.add(0, 0, arrival()));
         running.arm(keys[0], 0, false, start);
         running.arm(keys[1], 0, false, start + ms(40));
-        // From 10 ms on for 40 ms.
+        // A pause of 40 ms that starts after 10 ms.
         running.extend_timeouts(ms(40), start + ms(50));
         running.arm(keys[2], 0, false, start + ms(50));
         for (key, expected) in keys.into_iter().zip([90, 100, 100]) {
@@ -414,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_used_again() {
+    fn memory_is_reused() {
         let mut running = RunningJourneys::new(&[]);
         let key = running.add(0, 0, arrival());
         let journey = running.get_mut(key).unwrap();

@@ -1,5 +1,5 @@
-//! What the poller says about connections, turned into bytes and ends: one read and one write for a request, where
-//! the kernel has room. Refuses to know what the bytes mean.
+//! Turns the poller's readiness into bytes and closes: one read and one write for a request, if the kernel has room.
+//! Does not know what the bytes mean.
 
 use std::io;
 
@@ -14,16 +14,15 @@ use crate::generator::socket;
 use crate::generator::tls::Tls;
 use crate::record::ErrorKind;
 
-/// Reads from one connection before the next one's turn.
+/// Reads from one connection before the next connection's turn.
 const READS_PER_TURN: usize = 8;
 
 impl Worker {
-    /// Handles what the poller said about a connection.
     pub(super) fn on_ready(&mut self, Ready { key, flags }: Ready) {
         let Some(connection) = self.connections.get(key) else { return };
         match connection.state {
             ConnectionState::Connecting => self.on_connect_ready(key),
-            // Nothing that still comes matters; its end does.
+            // Nothing that is still received matters; the close does.
             ConnectionState::Lingering => self.close_connection(key),
             ConnectionState::TlsHandshake | ConnectionState::Upgrading | ConnectionState::Open => {
                 if flags.contains(EventFlags::OUT) {
@@ -36,7 +35,7 @@ impl Worker {
         }
     }
 
-    /// Has the poller tell when a connection is there.
+    /// Registers a connection, to learn when it is connected.
     pub(super) fn register_connection(&mut self, key: SlabKey) -> io::Result<()> {
         match self.connections.get(key) {
             Some(connection) => self.poller.add(&connection.fd, key, EventFlags::OUT),
@@ -55,7 +54,6 @@ impl Worker {
         }
     }
 
-    /// A connection has reached its host.
     fn on_tcp_connected(&mut self, key: SlabKey) {
         let Some(to) = self.connections.get(key).map(|connection| connection.endpoint) else { return };
         match self.connector.endpoint(to).tls.as_ref().map(Tls::new_connection) {
@@ -67,14 +65,14 @@ impl Worker {
         }
     }
 
-    /// Hands bytes to the kernel; what it has no room for follows when it has.
+    /// Writes bytes; the rest follows when the kernel has room.
     pub(super) fn send(&mut self, key: SlabKey, bytes: &[u8]) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         if connection.tls.is_some() {
             return self.send_encrypted(key, bytes);
         }
         if !connection.unsent.is_empty() {
-            // Behind what the kernel has had no room for.
+            // Behind bytes for which the kernel had no room.
             return connection.unsent.extend_from_slice(bytes);
         }
         match socket::write(&connection.fd, bytes) {
@@ -134,7 +132,7 @@ impl Worker {
         }
     }
 
-    /// Takes what has come. The poller says again what was left.
+    /// Reads what was received. The poller reports again what is left.
     fn read_ready(&mut self, key: SlabKey, hung_up: bool) {
         let mut buffer = std::mem::take(&mut self.read_buffer);
         for _ in 0..READS_PER_TURN {
@@ -159,7 +157,7 @@ impl Worker {
                     } else {
                         self.receive(key, &buffer[..count], last);
                     }
-                    // The end that the poller has told of is still to be read.
+                    // The close that the poller has reported is still to be read.
                     if count < buffer.len() && !hung_up {
                         break;
                     }
@@ -178,7 +176,7 @@ fn errno_failure(error: Errno) -> Failure {
     io_failure(&error.into())
 }
 
-/// A connection that failed. Writing into one that the other side has closed in order is no more than that.
+/// A write to a connection that the peer has closed in order is reported as `Closed`.
 pub(super) fn io_failure(error: &io::Error) -> Failure {
     let kind = if error.kind() == io::ErrorKind::BrokenPipe { ErrorKind::Closed } else { ErrorKind::Reset };
     Failure::new(kind, error.to_string())

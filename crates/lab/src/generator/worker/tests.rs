@@ -1,5 +1,5 @@
-//! What a worker holds between two answers, and a worker that is stopped while it is at work: looked at from inside,
-//! where no allocator can blur it and the moment of the stop can be chosen.
+//! The memory of a worker between two responses, and a worker that is stopped while it works: tested from inside, where
+//! no allocator blurs the numbers and the moment of the stop can be chosen.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -37,7 +37,7 @@ const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\n{\"n\":1}";
 /// Longer than a request may take.
 const STOPPED: Duration = Duration::from_millis(80);
 
-/// Answers everybody, byte by byte.
+/// A server that answers every request byte by byte.
 fn target() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -84,7 +84,7 @@ fn worker(
     (Worker::new(Arc::new(config), 0, 1, inbox, sender, Arc::default()).unwrap(), commands, reports)
 }
 
-/// Turns until nothing is left to do.
+/// Runs turns until nothing is left to do.
 fn drive(worker: &mut Worker, commands: &mpsc::Sender<WorkerCommand>, schedule: Schedule) {
     commands.send(WorkerCommand::StartLoad(LoadSpec::sole(schedule))).unwrap();
     worker.waker().wake();
@@ -98,12 +98,12 @@ fn an_idle_connection_is_a_descriptor_and_a_few_numbers() {
     let (mut worker, commands, _reports) = worker(target(), "30s");
     drive(&mut worker, &commands, Schedule::ClosedLoop { clients: 50, each: PerClientLimit::Requests(6) });
     assert_eq!((worker.done_count, worker.connections.len()), (300, 50));
-    // Nothing of the answers, each of which came byte by byte, is left.
+    // Nothing is left of the responses, each of which was received byte by byte.
     let each = worker.connections.own_bytes() / 50 + HeldConnections::HELD_CONNECTION_BYTES;
     assert!(each < 300, "{each} bytes for each connection");
 }
 
-/// A worker whose first request is with the target, which is the test itself.
+/// A worker whose first request is in flight to the target, which is the test itself.
 struct Stopped {
     worker: Worker,
     reports: UnboundedReceiver<WorkerReport>,
@@ -139,7 +139,7 @@ impl Stopped {
         }
     }
 
-    /// The worker is stopped after it was woken, by so many events at least, and before it has done anything.
+    /// Stops the worker after at least `events_min` events have woken it, and before it has handled anything.
     fn stop_after_waking(&mut self, events_min: usize) {
         let mut events = self.worker.wait().unwrap();
         while events < events_min {
@@ -149,7 +149,7 @@ impl Stopped {
         self.worker.handle(events);
     }
 
-    /// All that was reports, on one page.
+    /// Everything that was reported, as one interval.
     fn interval(mut self) -> crate::record::Interval {
         self.worker.accumulator.flush();
         self.worker.send_intervals();
@@ -168,7 +168,7 @@ impl Stopped {
 const ONE_REQUEST: Schedule = Schedule::ClosedLoop { clients: 1, each: PerClientLimit::Requests(1) };
 
 #[test]
-fn an_answer_that_is_read_after_a_stop_within_a_turn_was_not_slow() {
+fn a_response_read_after_a_stop_within_a_turn_was_not_slow() {
     let mut stopped = Stopped::after_one_request(ONE_REQUEST);
     stopped.answer();
     stopped.stop_after_waking(1);
@@ -193,13 +193,13 @@ fn a_stop_within_a_turn_is_no_timeout() {
     assert_eq!(interval.ops.iter().map(|stats| (stats.ok, stats.errors)).collect::<Vec<_>>(), [(1, 0)]);
 }
 
-/// 1,000 arrivals a second with one place in flight, and a stop: what was due in it waits behind it.
+/// 1,000 arrivals a second with one slot, and a stop: what was due during the stop waits behind it.
 #[track_caller]
 fn check_behind(stop: impl Fn(&mut Stopped)) {
     let schedule = Schedule::ConstantRate { rate_per_s: 1000.0, lasting: Duration::from_secs(60) };
     let mut stopped = Stopped::after_one_request(schedule);
     stopped.answer();
-    // One is under way, another waits.
+    // One is in flight, another waits.
     stopped.turn_until(|worker| worker.done_count == 1 && worker.pending_count >= 2);
     stop(&mut stopped);
     assert!(stopped.worker.pauses.recovering_since().is_some(), "what it held up is not made up for");
@@ -208,7 +208,7 @@ fn check_behind(stop: impl Fn(&mut Stopped)) {
         stopped.answer();
         stopped.turn_until(|worker| worker.done_count == finished);
     }
-    // What was due before it waited for the target.
+    // What was due before the stop waited for the target.
     let interval = stopped.interval();
     assert!(
         interval.waited_behind_pauses >= 50,
@@ -219,10 +219,10 @@ fn check_behind(stop: impl Fn(&mut Stopped)) {
 }
 
 #[test]
-fn what_is_due_in_a_stop_within_a_turn_waits_behind_it() {
-    // Before it has seen what woke it.
+fn arrivals_due_in_a_stop_within_a_turn_wait_behind_it() {
+    // Before the worker has seen what woke it.
     check_behind(|stopped| stopped.stop_after_waking(0));
-    // Between its look at the clock and the arrivals that are due.
+    // Between its reading of the clock and the arrivals that are due.
     check_behind(|stopped| {
         stopped.answer();
         let mut events = stopped.worker.wait().unwrap();

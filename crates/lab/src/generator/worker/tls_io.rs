@@ -1,5 +1,5 @@
-//! Connections that speak TLS: the same bytes, wrapped. The handshake is part of opening a connection, and its time
-//! part of the latency of whoever waits for it. Refuses to know what is said inside.
+//! TLS connections: the same bytes, encrypted. The handshake is part of opening a connection, and its time part of the
+//! latency of the request that waits for it. Does not know what is sent inside.
 
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
@@ -14,7 +14,7 @@ use crate::generator::socket;
 use crate::limits::READ_BYTES;
 use crate::record::ErrorKind;
 
-/// A socket that TLS writes its records to.
+/// The socket that TLS writes its records to.
 struct RecordSink<'a>(&'a OwnedFd);
 
 impl io::Write for RecordSink<'_> {
@@ -30,19 +30,15 @@ impl io::Write for RecordSink<'_> {
     }
 }
 
-/// What the wrapped bytes held.
 enum TlsRead {
-    /// So many plain bytes.
     Plain(usize),
-    /// Nothing more at the moment.
     Nothing,
-    /// The other side has said that nothing more will come.
+    /// The peer has sent close_notify.
     Closed,
     Failed(Failure),
 }
 
 impl Worker {
-    /// A connection has reached the host: the handshake begins.
     pub(super) fn start_tls_handshake(&mut self, key: SlabKey, session: ClientConnection) {
         if let Some(connection) = self.connections.get_mut(key) {
             connection.state = ConnectionState::TlsHandshake;
@@ -51,7 +47,6 @@ impl Worker {
         self.flush_tls_records(key);
     }
 
-    /// Wraps bytes and hands them to the kernel.
     pub(super) fn send_encrypted(&mut self, key: SlabKey, bytes: &[u8]) {
         let Some(tls) = self.connections.get_mut(key).and_then(|connection| connection.tls.as_mut()) else { return };
         match tls.writer().write_all(bytes) {
@@ -60,7 +55,7 @@ impl Worker {
         }
     }
 
-    /// Hands to the kernel what TLS has to say; what it has no room for follows when it has.
+    /// Writes pending TLS records; the rest follows when the kernel has room.
     pub(super) fn flush_tls_records(&mut self, key: SlabKey) {
         loop {
             let Some(connection) = self.connections.get_mut(key) else { return };
@@ -74,7 +69,6 @@ impl Worker {
         self.set_write_interest(key, false);
     }
 
-    /// Takes wrapped bytes that have come.
     pub(super) fn receive_encrypted(&mut self, key: SlabKey, mut bytes: &[u8], hung_up: bool) {
         let mut plain = std::mem::take(&mut self.plaintext_buffer);
         plain.resize(READ_BYTES, 0);
@@ -88,7 +82,7 @@ impl Worker {
                     break;
                 }
                 TlsRead::Failed(failure) => {
-                    // The other side is told why; it may be gone already.
+                    // Sends the alert; the peer may be gone already.
                     self.try_flush_tls(key);
                     self.on_connection_lost(key, failure, false);
                     break;
@@ -99,7 +93,7 @@ impl Worker {
         self.flush_tls_records(key);
     }
 
-    /// Takes some of the bytes, and gives plain ones where any are complete.
+    /// Feeds some of the bytes to TLS, and returns decrypted ones if any are complete.
     fn read_plaintext(&mut self, key: SlabKey, bytes: &mut &[u8], plain: &mut [u8]) -> TlsRead {
         let connection = self.connections.get_mut(key);
         let Some((tls, phase)) = connection.and_then(|connection| Some((connection.tls.as_mut()?, connection.state)))
@@ -128,13 +122,13 @@ impl Worker {
                 if shaking && !tls.is_handshaking() {
                     self.on_transport_ready(key);
                 }
-                // Looked at again: there may be plain bytes now.
+                // There may be plaintext now.
                 self.read_plaintext(key, bytes, plain)
             }
         }
     }
 
-    /// Sends what TLS still has to say, without waiting for room.
+    /// Sends pending TLS records without waiting for room.
     pub(super) fn try_flush_tls(&mut self, key: SlabKey) {
         if let Some(connection) = self.connections.get_mut(key)
             && let Some(tls) = &mut connection.tls
@@ -143,7 +137,7 @@ impl Worker {
         }
     }
 
-    /// Tells the other side that nothing more will be said.
+    /// Sends the close frame and close_notify.
     pub(super) fn send_close(&mut self, key: SlabKey) {
         self.send_close_frame(key);
         let open = self.connections.get_mut(key).filter(|connection| connection.state == ConnectionState::Open);
