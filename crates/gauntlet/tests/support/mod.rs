@@ -2,7 +2,7 @@
 //!
 //! Everything is a real process or a real socket. Waiting is always for something that can be seen, with a generous limit.
 
-#![allow(dead_code, reason = "every test target uses its own part of the house")]
+#![allow(dead_code, reason = "each of the two test targets uses a part of it")]
 
 pub(crate) mod bots;
 pub(crate) mod faults;

@@ -1,14 +1,10 @@
 //! Two servers on one PostgreSQL, one of which keeps the matchmakers' desk: whoever asks the other meets the same people, and is told
 //! how every ticket ended, also when the keeper is killed.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::line::HttpConnection;
+use crate::support::{Folder, Server, as_url, until};
 use serde_json::{Value, json};
 use store::testing::PostgresCluster;
-use support::line::HttpConnection;
-use support::{Folder, Server, as_url, until};
 
 /// Two servers on one database. Everything ends in the order in which it stands here.
 struct Nodes {

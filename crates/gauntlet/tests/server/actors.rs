@@ -1,14 +1,10 @@
 //! Actors of the house, as a user lets them loose with flags of `gauntlet serve`.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::{Folder, until};
 use serde_json::{Value, json};
-use support::{Folder, until};
 
 /// What the actors of the plaza come to once so many have come in.
-fn stats(server: &support::Server, registered: u64) -> Value {
+fn stats(server: &crate::support::Server, registered: u64) -> Value {
     until("the actors have come in", || {
         let reply = server.request("GET /api/worlds/plaza/stats", &Value::Null);
         (reply.body["actors"]["registered"] == registered).then_some(reply.body)

@@ -1,17 +1,13 @@
 //! The three deliveries of a table's feed, as clients meet them: at the server itself, behind nginx, and at a node that does not
 //! own the table. Each must be as good as the first.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::line::{HttpConnection, Socket, SocketEvent};
+use crate::support::{Folder, Server, until};
 use serde_json::{Value, json};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command};
 use store::testing::PostgresCluster;
-use support::line::{HttpConnection, Socket, SocketEvent};
-use support::{Folder, Server, until};
 
 /// The close code of a server that leaves (RFC 6455 registry: service restart).
 const RESTART: u16 = 1012;
@@ -294,7 +290,7 @@ fn check_sent_away(table: &Table, leave: impl FnOnce()) {
 #[test]
 fn who_waits_at_a_node_that_dies_is_told_to_ask_again() {
     let (cluster, folder) = (PostgresCluster::start(), Folder::new());
-    let url = support::as_url(&cluster.new_database_url());
+    let url = crate::support::as_url(&cluster.new_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
     let (owner, other) = (folder.serve(""), folder.serve(""));
     let table = Table::open(&owner, other.address());
@@ -309,7 +305,7 @@ fn who_waits_at_a_node_that_dies_is_told_to_ask_again() {
 #[test]
 fn a_request_that_is_sent_on_is_charged_once() {
     let (cluster, folder) = (PostgresCluster::start(), Folder::new());
-    let url = support::as_url(&cluster.new_database_url());
+    let url = crate::support::as_url(&cluster.new_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n[limiter]\npolicies = \"policies.toml\"\n"));
     let policy =
         "[[policy]]\nname = \"guests\"\nclass = \"gateway.guest.write\"\nkey = \"guest:*\"\nalgorithm = \"log\"\n";
@@ -331,7 +327,7 @@ fn a_request_that_is_sent_on_is_charged_once() {
 #[test]
 fn feeds_reach_clients_of_a_node_that_does_not_own_the_table() {
     let (cluster, folder) = (PostgresCluster::start(), Folder::new());
-    let url = support::as_url(&cluster.new_database_url());
+    let url = crate::support::as_url(&cluster.new_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
     let (owner, mut other) = (folder.serve(""), folder.serve(""));
     let table = Table::open(&owner, other.address());

@@ -1,17 +1,13 @@
 //! Two servers on one PostgreSQL, and a hunt that one of them has: it is killed, or stopped for longer than its lease and let go
 //! again. The other one goes on with what was told, each claim once; who is not sure of owning the hunt shows nothing.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::hunter::{FrameConnection, Hunter, TakenItem, at, hello, looking};
+use crate::support::{Folder, Server, as_url, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use store::testing::PostgresCluster;
-use support::hunter::{FrameConnection, Hunter, TakenItem, at, hello, looking};
-use support::{Folder, Server, as_url, until};
 use wire::world::{ClientMessage, Dig, Error, Item, ItemKind, Move, Register, ServerMessage, Step};
 
 const RICH: &str = "rich";
@@ -352,7 +348,7 @@ fn a_node_that_was_stopped_beyond_its_lease_shows_nothing_of_a_hunt_that_another
     ann.hunter.send(&ClientMessage::Move(Move { seq: ann.hunter.seq, step: Step::N.into() }));
     let mut late = FrameConnection::open(a.address());
     late.send(&[hello(), ClientMessage::Register(looking(at(RICH, (5, 5))))]);
-    let mut reader = support::line::HttpConnection::open(a.address(), "");
+    let mut reader = crate::support::line::HttpConnection::open(a.address(), "");
     reader.send("GET /api/worlds/rich/sections", "", &Value::Null);
 
     come_back(&b, &at(RICH, (0, 0)), a.address()).leave();

@@ -1,15 +1,11 @@
 //! SIGTERM in the middle: the process leaves in order and in time, gives its matches back without charging them, and the
 //! next one goes on at the same turns.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::bots::Bots;
+use crate::support::games::ObservedGames;
+use crate::support::viewer::Viewer;
+use crate::support::{Folder, until};
 use std::time::Duration;
-use support::bots::Bots;
-use support::games::ObservedGames;
-use support::viewer::Viewer;
-use support::{Folder, until};
 
 /// What RFC 6455's registry calls "service restart": come back, to another.
 const SERVICE_RESTART: u16 = 1012;

@@ -1,10 +1,7 @@
 //! A generator that is too slow cannot blame its target: a gate that fails is void, and one that passes holds all the
 //! same. It is made slow as it happens to generators: it gets no processor for a while.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::{Folder, until};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,7 +9,6 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use support::{Folder, until};
 
 const SCENARIO: &str = r#"
 format = 1

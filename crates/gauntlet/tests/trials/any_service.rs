@@ -1,13 +1,9 @@
 //! The example for strangers, as they would run it: examples/any-service.toml against the nginx of this machine. Nothing
 //! in it knows Gauntlet's own server, so it holds what the lab promises for services that nobody here has seen.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::Folder;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
-use support::Folder;
 
 /// Visitors a second; each asks twice.
 const RATE: u64 = 100;

@@ -1,13 +1,9 @@
 //! The walk by `curl` that docs/stories.md takes, played as it is written: what a newcomer copies must work.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::Folder;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
-use support::Folder;
 
 /// Where the page says that the server is.
 const WRITTEN_ADDRESS: &str = "127.0.0.1:4000";

@@ -1,16 +1,12 @@
 //! `gauntlet run` and the signals of a terminal: however it is ended, nothing that it started stays behind.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::{Folder, until};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use support::{Folder, until};
 
 /// A trial of four games that bots play at once.
 const SMALL: &str =

@@ -1,10 +1,9 @@
 //! A disk without room: what cannot be saved is refused, nobody dies of it, nothing that was acknowledged is lost, and all
 //! goes on by itself once there is room again.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::bots::Bots;
+use crate::support::games::ObservedGames;
+use crate::support::{Folder, Server, until};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Value, json};
 use std::fs::{File, OpenOptions};
@@ -12,9 +11,6 @@ use std::io;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
-use support::bots::Bots;
-use support::games::ObservedGames;
-use support::{Folder, Server, until};
 
 /// Becomes a server whose writes beyond a limit fail instead of ending it.
 const WITHOUT_SIGXFSZ: &[&str] = &["sh", "-c", r#"trap "" XFSZ; exec "$@""#, "sh"];

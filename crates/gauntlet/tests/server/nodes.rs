@@ -1,17 +1,13 @@
 //! Two servers on one PostgreSQL: each may die, the database may go away and come back; the matches go on, once.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::bots::Bots;
+use crate::support::games::ObservedGames;
+use crate::support::viewer::Viewer;
+use crate::support::{Folder, Server, as_url, until};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 use store::testing::PostgresCluster;
-use support::bots::Bots;
-use support::games::ObservedGames;
-use support::viewer::Viewer;
-use support::{Folder, Server, as_url, until};
 
 const THINK: Duration = Duration::from_millis(20);
 /// The normal end of a socket.

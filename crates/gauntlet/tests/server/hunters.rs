@@ -1,13 +1,9 @@
 //! Hunters over the network, as real processes: they come into the world of a real server, walk, and dig, also after a `kill -9`.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::{Folder, Server, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use std::process::{Child, Stdio};
-use support::{Folder, Server, until};
 
 /// The number before these words in the line that hunters end with.
 #[track_caller]

@@ -1,16 +1,12 @@
 //! `kill -9` in the middle: nothing that was seen is lost, no bot hears of a start or a saved turn again, and every match
 //! ends once. And a match that kills whoever runs it is given up, without taking anything else with it.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::bots::Bots;
+use crate::support::games::{ObservedGames, story};
+use crate::support::line::HttpConnection;
+use crate::support::{Folder, Server, until};
 use serde_json::{Value, json};
 use std::time::Duration;
-use support::bots::Bots;
-use support::games::{ObservedGames, story};
-use support::line::HttpConnection;
-use support::{Folder, Server, until};
 
 const THINK: Duration = Duration::from_millis(10);
 

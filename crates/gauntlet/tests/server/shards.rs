@@ -1,12 +1,8 @@
 //! Servers under one supervisor, as real processes: each lives for itself, and none outlives the supervisor.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::{Folder, Server, TOKEN, until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
-use support::{Folder, Server, TOKEN, until};
 
 /// The processes that the supervisor has started and that live.
 fn shards_of(server: &Server) -> BTreeSet<u32> {

@@ -1,13 +1,9 @@
 //! The rate limiter of the built program: what is set survives `kill -9`, SIGHUP reads the file of policies again or leaves the old
 //! ones in force, and `--only limiter` serves nothing else.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::{Folder, Server, until};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use support::{Folder, Server, until};
 
 const ALONE: &str = "--only limiter --limiter-policies policies.toml";
 

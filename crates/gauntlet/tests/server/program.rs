@@ -1,15 +1,11 @@
 //! The built program, as a user types it: what it prints, how it ends, what it refuses.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::{Folder, until};
 use rustix::process::Signal;
 use std::io::Read;
 use std::net::TcpListener;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
-use support::{Folder, until};
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()

@@ -1,8 +1,6 @@
 //! The hidden command that stands between the lab and what it starts: it must become the program, within limits, and
 //! end with whoever started it, even if that one is killed.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::process::{Command, Output, Stdio};

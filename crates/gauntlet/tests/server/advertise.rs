@@ -1,10 +1,9 @@
 //! Servers on one PostgreSQL that advertise an address to each other: of those with the same address one serves and the others are
 //! refused, whether the address leads anywhere from here or not; those with different ones reach each other there.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::line::HttpConnection;
+use crate::support::starting::Starting;
+use crate::support::{Folder, Server, as_url, until};
 use serde_json::{Value, json};
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -12,9 +11,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use store::testing::PostgresCluster;
-use support::line::HttpConnection;
-use support::starting::Starting;
-use support::{Folder, Server, as_url, until};
 
 /// An address at which nothing answers.
 const UNREACHABLE: &str = "--advertise 127.0.0.1:1";

@@ -1,10 +1,7 @@
 //! More connections than one process may open: `gauntlet run` spreads them over worker processes, and nothing shows it
 //! but the figures, which are whole. None of them outlives the lab, however that ends.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::{Folder, until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
 use std::io::{Read, Write};
@@ -13,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use support::{Folder, until};
 
 const SCENARIO: &str = r#"
 format = 1

@@ -1,16 +1,12 @@
 //! A PostgreSQL that gives its nodes fewer connections than they need: a node either serves with all of its connections, those of
 //! replays and of `/readyz` included, or says that it does not and why.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::line::HttpConnection;
+use crate::support::starting::Starting;
+use crate::support::{Folder, Server, as_url, until};
 use serde_json::Value;
 use std::net::SocketAddr;
 use store::testing::PostgresCluster;
-use support::line::HttpConnection;
-use support::starting::Starting;
-use support::{Folder, Server, as_url, until};
 
 /// One to write, two to read, three for replays, one for `/readyz`.
 const NEEDED: usize = 7;

@@ -1,16 +1,12 @@
 //! The rate limiter as a process of its own: put on trial by its own scenarios, asked by many at once, asked over gRPC.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::{Folder, until};
 use serde_json::json;
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::process::Output;
 use std::thread;
-use support::{Folder, until};
 
 fn run(folder: &Folder, words: &str) -> Output {
     folder.command(&format!("run {words} --quiet")).output().unwrap()

@@ -1,16 +1,12 @@
 //! Hunts while something under their server fails: a disk without room, a disk that stalls while the server must leave, a database
 //! that dies and comes back, a clock that is set. What was told is so, once; everybody is told what to do; and nobody's fault lasts.
 
-#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
-
-mod support;
-
+use crate::support::faults::Faults;
+use crate::support::hunter::{Hunter, TakenItem, at, looking};
+use crate::support::{Folder, Server, as_url, until};
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
 use serde_json::{Value, json};
 use store::testing::PostgresCluster;
-use support::faults::Faults;
-use support::hunter::{Hunter, TakenItem, at, looking};
-use support::{Folder, Server, as_url, until};
 use wire::world::{ClientMessage, Dig, Error, ItemKind, Register, ServerMessage, Step};
 
 const RICH: &str = "rich";
@@ -175,7 +171,7 @@ fn a_clock_that_is_set() {
         let ask_stats = || server.request_ok(&format!("GET /api/worlds/{RICH}/stats"), &Value::Null);
         let round = ask_stats()["round"].clone();
         let guest = server.request_ok("POST /api/stories/guests", &json!({"name": "dot"}));
-        let mut line = support::line::HttpConnection::open(server.address(), guest["token"].as_str().unwrap());
+        let mut line = crate::support::line::HttpConnection::open(server.address(), guest["token"].as_str().unwrap());
         let ticket = line.request_ok("POST /api/hunts/tickets", &json!({"wait_ms": 5_000}), 201);
         let ticket = format!("GET /api/hunts/tickets/{}", ticket["id"].as_str().unwrap());
         faults.set_clock(by_s);

@@ -1,0 +1,25 @@
+//! The built program as real processes: what a user types, servers that are killed, drained, cut off from their database, and several
+//! of them on one database.
+
+#![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod actors;
+mod advertise;
+mod connections;
+mod crash;
+mod disk;
+mod drain;
+mod feeds;
+mod guard;
+mod hunters;
+mod limiter_rules;
+mod nodes;
+mod program;
+mod shards;
+mod ticket_nodes;
+mod walk;
+mod world_faults;
+mod world_nodes;
