@@ -33,7 +33,7 @@ libc = ctypes.CDLL(None, use_errno=True)
 SEIZE, INTERRUPT, DETACH, WALL = 0x4206, 0x4207, 17, 0x40000000
 # Shorter pauses are no more than the machine's own.
 PAUSE_MIN_S, RUN_MAX_S = 0.05, 60
-# What was started is ended, and what was stopped goes on, when this is told to end, too.
+# What was started is ended, and what was stopped goes on, when this script is ended, too.
 signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
 
 

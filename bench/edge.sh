@@ -38,7 +38,7 @@ expect  = 200
 timeout = "60s"
 TOML
 
-echo "| servers | service | capacity c/s, req/s | edge found | error | took | late answers of the server |"
+echo "| servers | service | capacity c/s, req/s | edge found | error | took | late responses of the server |"
 echo "|---|---|---|---|---|---|---|"
 missed=0
 for run in $(seq 0 $((runs - 1))); do

@@ -136,7 +136,7 @@ TOML
 # Bots that think for longer than the server waits.
 bot() { plant bot dependency_slow "$scenario" --set think_ms=600 --set create_rate=20; }
 
-echo "| planted | expected | first finding | others | what it says |"
+echo "| planted | expected | first finding | others | sentence |"
 echo "|---|---|---|---|---|"
 for names in "${@:-healthy pool disk workers memory limiter bot}"; do
     for name in $names; do "$name"; done

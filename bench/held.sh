@@ -2,7 +2,7 @@
 # Held connections: 100,000 at once, over as many generator processes as are needed, to as many processes of a canned server.
 # Memory of the generator per connection is what its processes have to themselves and their part of what they share (PSS in
 # /proc/PID/smaps_rollup), less the same before the first connection, divided by the connections: this script reads both
-# itself. What the kernel keeps for a socket is nobody's PSS.
+# itself. What the kernel keeps for a socket is in no PSS.
 # usage: bench/held.sh [connections] [seconds to hold]
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"

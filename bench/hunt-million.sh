@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Hunters connected at once over as many shards and generator processes as the file limit makes necessary, and moves and digs over
 # them, no views. Memory is what all shards have to themselves and their part of what they share (PSS), before the first
-# connection and with all of them; what the kernel keeps for sockets is nobody's PSS, and stands beside it.
+# connection and with all of them; what the kernel keeps for sockets is in no PSS, and stands beside it.
 # Settings of the kernel that would stop it short are raised where that is allowed, and named where it is not.
 # usage: bench/hunt-million.sh [connections] [requests a second] [seconds] [connections a second]
 set -euo pipefail

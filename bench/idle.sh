@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What an idle server costs: writes that wait for the disk (counted by strace), batches handed to the store, processor time. First with
-# nobody there, then with a card table, and a world that an actor of the house keeps in memory: everything that is owned under a lease.
+# no clients, then with a card table, and a world that a built-in actor keeps in memory: everything that is owned under a lease.
 # usage: bench/idle.sh [seconds]
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
@@ -21,7 +21,7 @@ look() { # name
 }
 
 serve "$port" --data "$work/idle.db"
-look "nobody"
+look "no clients"
 kill "$served" && wait "$served" || true
 serve "$port" --data "$work/idle.db" --actors 1
 guest=$(curl -fsS -X POST -H 'Content-Type: application/json' -d '{"name": "Ann"}' "http://127.0.0.1:$port/api/stories/guests" |

@@ -97,7 +97,7 @@ arrivals = { clients = $connections, requests = 50 }
 journey  = \"check\"
 $no_errors"
         run "$work/asking.toml" "$port" "$work/asking-$connections" || missed=$((missed + 1))
-        row "$connections, all of them asking" "$work/asking-$connections" || missed=$((missed + 1))
+        row "$connections, all sending" "$work/asking-$connections" || missed=$((missed + 1))
         scenario "$work/held.toml" "[[phase]]
 name     = \"held\"
 arrivals = { hold = { connections = $connections, open_per_s = 2000 }, rate = $(scaled 5000), for = \"20s\" }
@@ -133,7 +133,7 @@ $no_errors"
             pids+=("$!")
         done
         for index in 0 1 2; do wait "${labs[index]}" || { missed=$((missed + 1)); tail -n 5 "${folders[index]}.out" >&2; }; done
-        row "$level, all of them asking" "${folders[@]}" || missed=$((missed + 1))
+        row "$level, all sending" "${folders[@]}" || missed=$((missed + 1))
         for index in 0 1 2; do kill "${server_pids[index]}"; wait "${server_pids[index]}" || true; done
     done
 }
@@ -157,7 +157,7 @@ journey  = \"check\"
     done
     heading
     row "10, before" "$work/before" || missed=$((missed + 1))
-    row "$connections, of which $seats have a seat" "$work/beyond" || missed=$((missed + 1))
+    row "$connections, of which $seats are admitted" "$work/beyond" || missed=$((missed + 1))
     row "10, after" "$work/after" || missed=$((missed + 1))
     python3 - "$work/before" "$work/beyond" "$work/after" <<'PYTHON' || missed=$((missed + 1))
 import glob, json, sys

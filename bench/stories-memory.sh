@@ -8,7 +8,7 @@ source "$(dirname "$0")/lib.sh"
 players=${1:-12000} games=${2:-100000}
 arriving_s=$(((players + 599) / 600)) ending_s=$(((games + 799) / 800))
 first_s=$((arriving_s + 15))
-# Games of those who pass end ten seconds after they were opened, and leave memory when nobody has been there for fifteen more.
+# Games of those who pass end ten seconds after they were opened, and leave memory when no client has been there for fifteen more.
 last_s=$((first_s + ending_s + 45))
 
 # A journey that begins with a guest and a game of these settings, as TOML.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Card tables on PostgreSQL with two nodes; the one that owns them all is killed with -9 and stays dead. Six players at each table wait for
 # news at the node that survives, and talk there: until the kill both go through it to the owner. Prints how long it took until every
-# table answered again, and holds what each player heard against its sequence. Ends with 1 when anything was missed or heard twice, when
+# table answered again, and checks what each player received against its sequence. Ends with 1 when anything was missed or received twice, when
 # something that was acknowledged is gone, or when a table did not come back within 30 s.
 # usage: bench/stories-nodes.sh [tables] [kill at, s] [end at, s]
 set -euo pipefail
@@ -109,7 +109,7 @@ class Table:
         self.listening = [asyncio.create_task(player.listen(self.id)) for player in self.players]
 
     async def talk(self, until):
-        """One line after the other; one whose answer was lost is said again, and may be heard twice."""
+        """One line after the other; one whose response was lost is sent again, and may be received twice."""
         lines, number = [Line(PORT, player.token) for player in self.players], 0
         while time.monotonic() < until:
             text = f"line {number}"
@@ -138,7 +138,7 @@ class Table:
         return None
 
     async def settle(self):
-        """Until everybody has heard everything."""
+        """Until all players have received everything."""
         line, ends = Line(PORT), time.monotonic() + BACK_MAX_S
         for player in self.players:
             line.token = player.token
@@ -151,7 +151,7 @@ class Table:
         line.close()
 
     def lost(self):
-        """Lines that were acknowledged, and that somebody did not hear; or heard twice although they were said once."""
+        """Lines that were acknowledged, and that a player did not receive; or received twice although they were sent once."""
         once = lambda player, text: player.texts.count(text) == 1 or text in self.unsure and text in player.texts
         return sum(not once(player, text) for player in self.players for text in self.said)
 
@@ -170,13 +170,13 @@ async def main():
     total = lambda what: sum(getattr(player, what) for player in players)
     found = [seconds for seconds in back if seconds is not None]
     heard, lost = sum(len(player.texts) for player in players), sum(table.lost() for table in tables)
-    print("| tables | players | lines acknowledged | heard | first table back, s | median | last | missed | heard twice | had to begin anew | acknowledged and not heard once |")
+    print("| tables | players | lines acknowledged | received | first table back, s | median | last | missed | received twice | had to begin anew | acknowledged and not heard once |")
     print("|---|---|---|---|---|---|---|---|---|---|---|")
     said = sum(len(table.said) for table in tables)
     seconds = [f"{value:.1f}" for value in (min(found), statistics.median(found), max(found))] if len(found) == TABLES else ["never"] * 3
     print(f"| {TABLES} | {len(players)} | {said} | {heard} | {' | '.join(seconds)} | {total('missed')} | {total('twice')} | {total('views')} | {lost} |")
     if total("refused") == 0:
-        sys.exit("nobody felt the kill: nothing was shown")
+        sys.exit("the kill reached no client: nothing was shown")
     sys.exit(1 if len(found) < TABLES or total("missed") or total("twice") or total("views") or lost else 0)
 
 asyncio.run(main())

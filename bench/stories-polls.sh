@@ -14,7 +14,7 @@ tables=100
 files=$(ulimit -Hn)
 ulimit -n "$files"
 
-echo "| polls | RSS before, MiB | RSS with them, MiB | bytes a poll | of one core before | of one core over $seconds s | last answer after the changes |"
+echo "| polls | RSS before, MiB | RSS with them, MiB | bytes a poll | of one core before | of one core over $seconds s | last response after the changes |"
 echo "|---|---|---|---|---|---|---|"
 missed=0
 for polls in "$@"; do

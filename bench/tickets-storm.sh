@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Tickets in a storm over two nodes on one PostgreSQL, while each is killed with -9 in turn and started again: does every player of every
-# hunt hear of it? A player has heard when a ticket says `matched`, or when another one is refused as `in_hunt`.
+# hunt get a response? A player has one when a ticket says `matched`, or when another one is refused as `in_hunt`.
 # usage: bench/tickets-storm.sh [tickets, 4006] [kills, 4]
-# Prints hunts and players who had not heard; ends with 0 when there are none, 1 when there are, 77 without a PostgreSQL.
+# Prints hunts and players without a response; ends with 0 when there are none, 1 when there are, 77 without a PostgreSQL.
 set -euo pipefail
 ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || { echo "There is no PostgreSQL: apt-get install postgresql." >&2; exit 77; }
 source "$(dirname "$0")/lib.sh"
@@ -103,9 +103,9 @@ async def main():
     deaf = {name: players - len(heard[name]) for name, players in hunts.items() if players != len(heard[name])}
     placed = len(set().union(*heard.values()))
     twice = sum(len(who) for who in heard.values()) - placed
-    print(f"{len(hunts)} hunts, {sum(deaf.values())} players who had not heard, {twice} in two hunts, {count - placed} without a hunt, {len(late)} of them still waiting")
+    print(f"{len(hunts)} hunts, {sum(deaf.values())} players without a response, {twice} in two hunts, {count - placed} without a hunt, {len(late)} of them still waiting")
     for name, missing in deaf.items():
-        print(f"  {name}: {missing} had not heard")
+        print(f"  {name}: {missing} without a response")
     sys.exit(1 if deaf or twice or not hunts else 0)
 
 asyncio.run(main())

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Actors of the house at a move a second each, in three levels up to the number that is asked for, while ten viewers watch over the
+# Built-in actors at a move a second each, in three levels up to the given number, while ten viewers watch over the
 # network. Every move is timed by the server from the moment for which it was intended; planned, registered and moving are counted
 # apart, and a move that fell out is a missed one. At the end stands where the knee is: the highest level that held, and the first that did not.
 # usage: bench/world-actors.sh [actors] [seconds of a level] [threads that let actors move] [actors of the first level] [of the second]

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Other life: a glider that crosses the map among movers over connections of their own, who keep off its path; and what a million cells
-# of life cost a world: a generation every tick, 300 of a thousand cells alive at first, movers of the house among them, beside the
+# of life cost a world: a generation every tick, 300 of a thousand cells alive at first, built-in actors among them, beside the
 # same world without life.
-# usage: bench/world-life.sh [movers around the glider] [seconds of each world] [movers of the house]
+# usage: bench/world-life.sh [movers around the glider] [seconds of each world] [built-in actors]
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 movers=${1:-1000} seconds=${2:-20} actors=${3:-1000}

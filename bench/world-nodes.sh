@@ -84,7 +84,7 @@ class Line:
             if name == "registered":
                 return said
             if name == "refused":
-                sys.exit(f"nobody is let in: {said}")
+                sys.exit(f"no client may register: {said}")
 
     def close(self):
         self.writer.close()
@@ -158,7 +158,7 @@ class Hunter:
         elif name == "moved":
             self.cell = said.get("x", 0), said.get("y", 0)
         elif said["code"] == "out_of_order":
-            # It was heard before the kill, and nobody knows how it was answered.
+            # It was applied before the kill, with an unknown answer.
             self.unsure += self.pending == "dig"
             self.pending, self.seq = None, said["expected_seq"]
             return
@@ -271,7 +271,7 @@ async def main():
     print("|---|---|---|---|---|---|---|---|---|---|---|---|---|")
     print(f"| {WORLDS} | {HUNTERS} | {sum(present)} | {before} | {acknowledged} | {lost} | {doubled} | {total('scores_off')} | {total('anew')} | {' | '.join(seconds)} | {ghosts} |")
     if total("turned_away") == 0:
-        sys.exit("nobody felt the kill: nothing was shown")
+        sys.exit("the kill reached no client: nothing was shown")
     missing = sum(not hunter.is_in for hunter in hunters) - len(hunters[::10])
     sys.exit(1 if not is_back or missing or lost or doubled or total("scores_off") or ghosts else 0)
 

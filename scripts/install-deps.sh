@@ -8,7 +8,7 @@ as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(sudo)
 
 # What Debian asks before a package starts its service; 101 says no. Where there is such a policy already, an administrator (or
-# whoever made the container) has decided, and it stays as it is.
+# the maker of the container) has decided, and it stays as it is.
 policy=/usr/sbin/policy-rc.d
 forbid_starts() {
     [ -e "$policy" ] && return
@@ -60,7 +60,7 @@ for what in "$@"; do
             command -v "$program" >/dev/null || need_package "docs/stories.md plays a game by it" "$program"
         done
         command -v npm >/dev/null || need_package "the console is built and tested with it" npm
-        # A Chromium that somebody named is theirs to keep.
+        # A Chromium that was named by the user stays as it is.
         if [ "${CONSOLE_CHROMIUM:-}" = "" ] && ! command -v chromium >/dev/null; then
             need_package "the console is tried in it" chromium
         fi

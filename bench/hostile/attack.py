@@ -1,4 +1,4 @@
-"""One hostile client from one address (from HOST's network's .11 to .17 in `memory`), without an account but for `details`, which nobody gets without one. Bounded in time; prints one line of what it reached.
+"""One hostile client from one address (from HOST's network's .11 to .17 in `memory`), without an account but for `details`, which need one. Bounded in time; prints one line of what it reached.
 
 usage: attack.py ATTACK HOST PORT SECONDS [GAME [TOKEN]]
     idle         as many connections as the process may open, held: silent, registered in a world, waiting polls, half requests

@@ -64,7 +64,7 @@ class User:
         try:
             await self.walk(answer["name"])
         finally:
-            # Not before: whoever leaves a hunt cannot walk into it.
+            # Not before: a player who has left a hunt cannot enter it.
             self.made.append(answer["name"])
 
     async def health(self):
