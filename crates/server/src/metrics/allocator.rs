@@ -1,9 +1,8 @@
-//! What the allocator says of itself. Which one it is, the binary knows: it hands in how to ask.
+//! The allocator's statistics. The binary knows which allocator it uses, and provides the function that reads them.
 
 use super::text::Page;
 use std::sync::OnceLock;
 
-/// What an allocator has done and holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AllocatorStats {
     /// Allocations so far.
@@ -18,20 +17,20 @@ pub struct AllocatorStats {
 
 static STATS_SOURCE: OnceLock<fn() -> Option<AllocatorStats>> = OnceLock::new();
 
-/// How the allocator of this process is asked. The first who says so is heard.
-pub fn set_allocator_stats_source(ask: fn() -> Option<AllocatorStats>) {
-    let _ = STATS_SOURCE.set(ask);
+/// Sets how the allocator's statistics are read. Only the first call counts.
+pub fn set_allocator_stats_source(read_stats: fn() -> Option<AllocatorStats>) {
+    let _ = STATS_SOURCE.set(read_stats);
 }
 
 impl AllocatorStats {
-    /// What it says now; `None` when nobody knows how to ask it.
+    /// The current statistics; `None` without a source.
     #[must_use]
     pub fn read() -> Option<Self> {
-        STATS_SOURCE.get().and_then(|ask| ask())
+        STATS_SOURCE.get().and_then(|read_stats| read_stats())
     }
 
     pub(crate) fn expose(self, page: &mut Page) {
-        let figures = [
+        let metrics = [
             ("gauntlet_allocations_total", "Allocations of memory.", "counter", self.allocations),
             ("gauntlet_allocated_bytes", "Memory that the program holds, in bytes.", "gauge", self.allocated_bytes),
             (
@@ -47,7 +46,7 @@ impl AllocatorStats {
                 self.resident_bytes,
             ),
         ];
-        figures.into_iter().for_each(|(name, help, kind, value)| page.number(name, help, kind, Some(value)));
+        metrics.into_iter().for_each(|(name, help, kind, value)| page.number(name, help, kind, Some(value)));
     }
 }
 
@@ -56,10 +55,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_allocator_that_can_be_asked_is_on_the_page() {
-        let said = AllocatorStats { allocations: 1, allocated_bytes: 2, metadata_bytes: 3, resident_bytes: 4 };
+    fn an_allocator_with_statistics_is_on_the_page() {
+        let stats = AllocatorStats { allocations: 1, allocated_bytes: 2, metadata_bytes: 3, resident_bytes: 4 };
         let mut page = Page::default();
-        said.expose(&mut page);
+        stats.expose(&mut page);
         let text = page.into_text();
         let samples: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).collect();
         let want = [

@@ -1,23 +1,22 @@
-//! What the rate limiter's policies say, counted by policy, class and outcome. The number of series is bounded whatever
-//! callers name: a policy is the operator's, a class may be anybody's.
+//! Decisions of the rate limiter's policies, counted by policy, class and outcome. The number of series is bounded whatever names callers
+//! send: policies are the operator's, classes may be a client's.
 
 use super::instruments::Counter;
 use super::text::{Exposed, Page};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// What a policy said about a request.
+/// A policy's decision about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionOutcome {
-    /// It may pass. Another policy may still have said no.
+    /// It may pass. Another policy may still deny it.
     Allowed,
-    /// Not yet.
     Denied,
-    /// Never: it costs more than any window holds.
+    /// Never: it costs more than any window allows.
     Exceeds,
-    /// There was no room to count one more key.
+    /// There was no room to count another key.
     Full,
-    /// It would have been refused, for whatever reason, by a policy in shadow.
+    /// A policy in shadow mode would have refused it, for any reason.
     Shadow,
 }
 
@@ -35,22 +34,21 @@ impl DecisionOutcome {
     }
 }
 
-/// What one policy said about the requests of one class.
+/// The decisions of one policy about the requests of one class.
 #[derive(Debug, Default)]
 pub struct DecisionCounters([Counter; DecisionOutcome::ALL.len()]);
 
 impl DecisionCounters {
-    /// Once more.
     pub fn inc(&self, decided: DecisionOutcome) {
         self.0[decided as usize].inc();
     }
 }
 
-/// Policies that are counted apart: more than there may be at once, for those that come and go.
+/// Policies that are counted separately: more than there may be at once, since policies come and go.
 const POLICIES_MAX: usize = 2_000;
-/// Classes of others' that are counted apart for one policy. The gateway's own are few and always counted apart.
+/// Clients' classes that are counted separately for one policy. The gateway's own are few and always counted separately.
 const CLASSES_MAX: usize = 32;
-/// What the gateway's own classes begin with.
+/// The prefix of the gateway's own classes.
 pub(crate) const OWN_CLASS_PREFIX: &str = "gateway.";
 const OTHER: &str = "other";
 
@@ -61,7 +59,7 @@ type CountersByClass = BTreeMap<Box<str>, Arc<DecisionCounters>>;
 pub struct Decisions(RwLock<HashMap<Box<str>, CountersByClass>>);
 
 impl Decisions {
-    /// Counts what each of these policies said about requests of these classes.
+    /// Counts the decisions of these policies about requests of these classes.
     pub fn count<'a>(&self, decided: impl Iterator<Item = (&'a str, &'a str, DecisionOutcome)>) {
         for (policy, class, decided) in decided {
             let known = self.0.read().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +72,6 @@ impl Decisions {
         }
     }
 
-    /// The counters of a policy and a class.
     #[must_use]
     pub fn counters(&self, policy: &str, class: &str) -> Arc<DecisionCounters> {
         let mut policies = self.0.write().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +81,7 @@ impl Decisions {
     }
 }
 
-/// What a class is counted as: itself while there is a place for it, and it is one that a page of figures can show.
+/// The label of a class: its name while there is room for it, and if it can be shown on the page.
 fn label<'a>(classes: &CountersByClass, class: &'a str) -> &'a str {
     let is_known = classes.contains_key(class) || class.starts_with(OWN_CLASS_PREFIX);
     let has_place = || classes.keys().filter(|class| !class.starts_with(OWN_CLASS_PREFIX)).count() < CLASSES_MAX;
@@ -113,7 +110,7 @@ impl Exposed for Decisions {
 mod tests {
     use super::*;
 
-    /// The samples after these decisions.
+    /// Checks the samples after these decisions.
     #[track_caller]
     fn check(decided: &[(&str, &str, DecisionOutcome)], want: &[&str]) {
         let decisions = Decisions::default();
@@ -156,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn classes_that_anybody_may_invent_take_no_more_memory_and_hide_none_of_ours() {
+    fn classes_of_clients_are_bounded_and_hide_none_of_the_gateways() {
         let decisions = Decisions::default();
         for number in 0..10_000 {
             decisions.count([("burst", &*format!("junk-{number}"), DecisionOutcome::Allowed)].into_iter());
@@ -170,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn policies_that_come_and_go_take_no_more_memory() {
+    fn policies_that_come_and_go_are_bounded() {
         let decisions = Decisions::default();
         for number in 0..POLICIES_MAX * 2 {
             decisions.counters(&format!("policy-{number}"), "api").inc(DecisionOutcome::Allowed);

@@ -1,22 +1,22 @@
-//! How what happens around hunts, and what quotas refuse, is recorded.
+//! Metrics of hunts, and of quotas.
 
 use super::Metrics;
 use crate::hunts::TicketState;
 use crate::quotas::QuotaKind;
 
-/// What happens around hunts.
+/// Metrics around hunts.
 impl Metrics {
-    /// The clients of an address have as much of this as one address may have.
+    /// The clients of an address have reached this quota.
     pub fn quota_exceeded(&self, kind: QuotaKind) {
         self.core.quota_exceeded.inc(kind);
     }
 
-    /// Entries of a log of claims were counted.
+    /// Entries of a claim log were counted.
     pub fn hunt_claims_counted(&self, entries: usize) {
         self.core.hunt_claims_counted.add(entries as u64);
     }
 
-    /// So many entries of logs of claims are not counted yet.
+    /// The number of entries of claim logs that are not counted yet.
     pub fn hunt_claims_behind(&self, entries: u64) {
         self.core.hunt_claims_behind.set(entries);
     }
@@ -26,12 +26,10 @@ impl Metrics {
         self.core.hunt_notices_lost.inc();
     }
 
-    /// A party waits.
     pub fn hunt_ticket_submitted(&self) {
         self.core.hunt_tickets_waiting.inc();
     }
 
-    /// A party waits no more.
     pub fn hunt_ticket_ended(&self, state: &TicketState) {
         self.core.hunt_tickets_waiting.dec();
         match state {

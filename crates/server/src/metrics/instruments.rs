@@ -1,68 +1,59 @@
-//! The three kinds of figures: counters, gauges, and histograms of times. Each is a handful of atomics: recording takes no
-//! lock, allocates nothing, and never fails.
+//! The three kinds of metrics: counters, gauges, and histograms of times. Each is a few atomics: recording takes no lock, allocates
+//! nothing, and never fails.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// A number of things that happened. Only grows.
+/// A number of events. Only grows.
 #[derive(Debug, Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// One more happened.
     pub fn inc(&self) {
         self.add(1);
     }
 
-    /// So many more happened.
     pub fn add(&self, count: u64) {
         self.0.fetch_add(count, Relaxed);
     }
 
-    /// How many happened so far.
     #[must_use]
     pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
     }
 }
 
-/// A number of things that are there now.
+/// A current number.
 #[derive(Debug, Default)]
 pub struct Gauge(AtomicI64);
 
 impl Gauge {
-    /// So many, whatever it was before.
     pub fn set(&self, count: u64) {
         self.0.store(i64::try_from(count).unwrap_or(i64::MAX), Relaxed);
     }
 
-    /// One more is there.
     pub fn inc(&self) {
         self.0.fetch_add(1, Relaxed);
     }
 
-    /// So many more are there.
     pub fn add(&self, count: u64) {
         self.0.fetch_add(i64::try_from(count).unwrap_or(i64::MAX), Relaxed);
     }
 
-    /// One less is there.
     pub fn dec(&self) {
         self.sub(1);
     }
 
-    /// So many less are there.
     pub fn sub(&self, count: usize) {
         self.0.fetch_sub(i64::try_from(count).unwrap_or(i64::MAX), Relaxed);
     }
 
-    /// Whoever counts for himself had so many there before, and has so many now.
+    /// Replaces one contribution to the sum, `before`, by another, `now`.
     pub fn replace(&self, before: usize, now: usize) {
         self.add(now as u64);
         self.sub(before);
     }
 
-    /// How many are there.
     #[must_use]
     pub fn get(&self) -> i64 {
         self.0.load(Relaxed)
@@ -76,7 +67,7 @@ const BOUNDS: usize = DECADES * STEPS.len() + 1;
 
 /// Upper bounds of the buckets in nanoseconds, from 10 microseconds to 100 seconds; one more bucket takes what is longer.
 static BOUNDS_NS: [u64; BOUNDS] = bounds_ns(100);
-/// The same for what takes no time to speak of: from 100 nanoseconds to one second.
+/// The same for very short times: from 100 nanoseconds to one second.
 static FINE_BOUNDS_NS: [u64; BOUNDS] = bounds_ns(1);
 
 /// The shortest bound is `STEPS[0]` times this.
@@ -93,7 +84,7 @@ const fn bounds_ns(unit_ns: u64) -> [u64; BOUNDS] {
     bounds
 }
 
-/// How long things took, in buckets.
+/// Durations, in buckets.
 #[derive(Debug)]
 pub struct Histogram {
     bounds_ns: &'static [u64; BOUNDS],
@@ -107,7 +98,7 @@ impl Default for Histogram {
     }
 }
 
-/// A histogram of what takes less than a microsecond, most of the time.
+/// A histogram of durations that are mostly below a microsecond.
 #[derive(Debug)]
 pub struct FineHistogram(pub Histogram);
 
@@ -122,21 +113,20 @@ impl Histogram {
         Self { bounds_ns, buckets: std::array::from_fn(|_| AtomicU64::new(0)), sum_ns: AtomicU64::new(0) }
     }
 
-    /// One more thing took this long.
     pub fn observe(&self, took: Duration) {
         let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.buckets[self.bounds_ns.partition_point(|bound| *bound < took_ns)].fetch_add(1, Relaxed);
         self.sum_ns.fetch_add(took_ns, Relaxed);
     }
 
-    /// So many more things took this long each.
+    /// Records `count` equal durations.
     pub fn observe_many(&self, took: Duration, count: u64) {
         let took_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         self.buckets[self.bounds_ns.partition_point(|bound| *bound < took_ns)].fetch_add(count, Relaxed);
         self.sum_ns.fetch_add(took_ns.saturating_mul(count), Relaxed);
     }
 
-    /// What was recorded so far.
+    /// The state so far.
     #[must_use]
     pub fn snapshot(&self) -> HistogramSnapshot {
         HistogramSnapshot {
@@ -150,7 +140,7 @@ impl Histogram {
 /// Bounds of the buckets of sizes: powers of four from 1 to a million.
 const SIZE_BOUNDS: [u64; 11] = [1, 4, 16, 64, 256, 1_024, 4_096, 16_384, 65_536, 262_144, 1_048_576];
 
-/// How many things there were, each time somebody looked.
+/// Sizes, one for each observation.
 #[derive(Debug, Default)]
 pub struct SizeHistogram {
     buckets: [AtomicU64; SIZE_BOUNDS.len() + 1],
@@ -158,14 +148,13 @@ pub struct SizeHistogram {
 }
 
 impl SizeHistogram {
-    /// Once more somebody looked, and there were so many.
     pub fn observe(&self, size: usize) {
         let size = size as u64;
         self.buckets[SIZE_BOUNDS.partition_point(|bound| *bound < size)].fetch_add(1, Relaxed);
         self.sum.fetch_add(size, Relaxed);
     }
 
-    /// Bounds with how many did not exceed them, then how many there were, and their sum.
+    /// The bounds, each with the number of observations up to it; then their number and their sum.
     #[must_use]
     pub fn cumulative(&self) -> (Vec<(u64, u64)>, u64, u64) {
         let mut count = 0;
@@ -179,7 +168,7 @@ impl SizeHistogram {
     }
 }
 
-/// What a histogram held at one moment, or gained between two.
+/// The contents of a histogram at one moment, or the difference between two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistogramSnapshot {
     bounds_ns: &'static [u64; BOUNDS],
@@ -198,20 +187,19 @@ impl HistogramSnapshot {
         }
     }
 
-    /// How many were recorded.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.iter().sum()
     }
 
-    /// How long they took together, in seconds.
+    /// The sum of all durations, in seconds.
     #[must_use]
     pub fn sum_s(&self) -> f64 {
         self.sum_ns as f64 / 1e9
     }
 
-    /// The time in milliseconds that a share `q` of them did not exceed, interpolated within its bucket; `None` of nothing.
-    /// Times beyond the last bound count as that bound.
+    /// The quantile `q` in milliseconds, interpolated within its bucket; `None` without observations. Durations beyond the last bound count
+    /// as that bound.
     #[must_use]
     pub fn quantile_ms(&self, q: f64) -> Option<f64> {
         let count = self.count();
@@ -221,18 +209,18 @@ impl HistogramSnapshot {
         let rank = (q * count as f64).clamp(1.0, count as f64);
         let mut below = 0.0;
         for (at, bucket) in self.buckets.iter().enumerate() {
-            let inside = *bucket as f64;
-            if inside > 0.0 && below + inside >= rank {
+            let in_bucket = *bucket as f64;
+            if in_bucket > 0.0 && below + in_bucket >= rank {
                 let low = at.checked_sub(1).map_or(0, |at| self.bounds_ns[at]) as f64;
                 let high = self.bounds_ns[at.min(BOUNDS - 1)] as f64;
-                return Some((low + (high - low) * (rank - below) / inside) / 1e6);
+                return Some((low + (high - low) * (rank - below) / in_bucket) / 1e6);
             }
-            below += inside;
+            below += in_bucket;
         }
         None
     }
 
-    /// Bounds in seconds with how many did not exceed them: three bounds a decade, for the exposition.
+    /// The bounds in seconds, each with the number of observations up to it: three bounds a decade, for the text format.
     pub fn cumulative(&self) -> impl Iterator<Item = (f64, u64)> {
         let sums = self.buckets.iter().scan(0, |sum, bucket| {
             *sum += bucket;
@@ -240,7 +228,7 @@ impl HistogramSnapshot {
         });
         let bounds = self.bounds_ns.iter().zip(sums).enumerate();
         bounds.filter(|(at, _)| matches!(STEPS[at % STEPS.len()], 100 | 250 | 500)).map(|(_, (bound_ns, sum))| {
-            // Divided, not multiplied by 1e-9: 10 microseconds become 0.00001 and not its neighbour.
+            // Divided, not multiplied by 1e-9: so that 10 microseconds become 0.00001 and not its neighbour.
             (*bound_ns as f64 / 1e9, sum)
         })
     }
@@ -250,7 +238,7 @@ impl HistogramSnapshot {
 mod tests {
     use super::*;
 
-    /// What `took_us` gives at p50 and p99, in milliseconds.
+    /// Checks p50 and p99 of `took_us`, in milliseconds.
     #[track_caller]
     fn check(took_us: &[u64], want_p50: Option<f64>, want_p99: Option<f64>) {
         let histogram = Histogram::default();

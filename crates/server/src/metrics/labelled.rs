@@ -30,7 +30,7 @@ impl Exposed for ByClass {
     }
 }
 
-/// Refusals of quotas by what there was too much of.
+/// Refusals by quota.
 #[derive(Debug, Default)]
 pub(super) struct ByKind([Counter; QuotaKind::ALL.len()]);
 
@@ -51,7 +51,7 @@ impl Exposed for ByKind {
     }
 }
 
-/// Routes that are counted apart. The gateway has fewer; whatever else comes shares [`OTHER`].
+/// Routes that are counted separately. The gateway has fewer; further ones share [`OTHER`].
 const ROUTES_MAX: usize = 128;
 const OTHER: &str = "other";
 const STATUSES: [&str; 6] = ["other", "1xx", "2xx", "3xx", "4xx", "5xx"];
@@ -61,7 +61,6 @@ const STATUSES: [&str; 6] = ["other", "1xx", "2xx", "3xx", "4xx", "5xx"];
 pub struct ByStatus([Counter; STATUSES.len()]);
 
 impl ByStatus {
-    /// One more request was answered with this status.
     pub(super) fn inc(&self, status: u16) {
         let class = usize::from(status / 100);
         self.0[if class < STATUSES.len() { class } else { 0 }].inc();
@@ -73,7 +72,7 @@ impl ByStatus {
 pub(super) struct ByRoute(RwLock<BTreeMap<Box<str>, Arc<ByStatus>>>);
 
 impl ByRoute {
-    /// `route` is a pattern of the router, never a path that somebody chose.
+    /// `route` is a pattern of the router, never a path that a client chose.
     pub(super) fn inc(&self, route: &str, status: u16) {
         if let Some(counters) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(route) {
             return counters.inc(status);
@@ -81,7 +80,7 @@ impl ByRoute {
         self.counters(route).inc(status);
     }
 
-    /// The counters of a route, for whoever counts later, or so often that looking them up shows.
+    /// The counters of a route, for callers that count later, or too often to look them up.
     pub(super) fn counters(&self, route: &str) -> Arc<ByStatus> {
         if let Some(counters) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(route) {
             return counters.clone();
@@ -108,7 +107,7 @@ impl Exposed for ByRoute {
 mod tests {
     use super::*;
 
-    /// The samples after these requests.
+    /// Checks the samples after these requests.
     #[track_caller]
     fn check(requests: &[(&str, u16)], want: &[&str]) {
         let by_route = ByRoute::default();
@@ -133,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn more_routes_than_there_are_take_no_more_memory() {
+    fn further_routes_take_no_more_memory() {
         let by_route = ByRoute::default();
         (0..10_000).for_each(|route| by_route.inc(&format!("/{route}"), 200));
         let routes = by_route.0.read().unwrap();

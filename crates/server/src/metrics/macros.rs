@@ -1,9 +1,9 @@
-//! How a table of figures is made: the fields, and how the page lists them. A figure that is not in a table does not exist.
+//! The macro that defines a table of metrics: the fields, and their listing on the page. A metric that is in no table does not exist.
 
-/// Defines a table of figures.
+/// Defines a table of metrics.
 macro_rules! metrics {
     ($vis:vis $table:ident; $($field:ident: $kind:ident = $name:literal, $help:literal;)*) => {
-        /// A table of figures; each may be recorded from anywhere, at any rate.
+        /// A table of metrics; each may be recorded from anywhere, at any rate.
         #[derive(Debug, Default)]
         $vis struct $table {
             $(#[doc = $help] $vis $field: $kind,)*

@@ -1,7 +1,7 @@
-//! What is measured: every figure of the process in one table, recorded without locks, told in Prometheus' text format and in
-//! the operators' statistics. Times are kept apart, so that a report can say "the pool was starved" and not "it was slow".
+//! The metrics of the process, recorded without locks, and published in Prometheus' text format and in the operators' statistics. Waits are
+//! measured separately, so that a report can say "the pool was starved" and not "it was slow".
 //!
-//! Knows no store, no HTTP and no clock but the monotonic one that it is handed.
+//! Knows no store, no HTTP and no clock but the monotonic one that is passed in.
 
 mod allocator;
 mod decisions;
@@ -127,7 +127,7 @@ metrics! {
     jobs_failed: Counter = "gauntlet_chores_failed_total", "Chores that failed and will be tried again.";
 }
 
-/// Every figure of one process. Shared by reference; all methods may be called from anywhere, at any rate.
+/// All metrics of one process. Shared by reference; all methods may be called from anywhere, at any rate.
 #[derive(Debug)]
 pub struct Metrics {
     begun: Instant,
@@ -138,44 +138,42 @@ pub struct Metrics {
     recent: Mutex<Recent>,
 }
 
-/// The middle and the tail of a time over the recent past, in milliseconds; `None` when nothing happened.
+/// The median and the tail of a duration over the recent past, in milliseconds; `None` without observations.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Quantiles {
-    /// Half of them took no longer.
     pub p50: Option<f64>,
-    /// 99 of 100 took no longer.
     pub p99: Option<f64>,
 }
 
-/// The times that an operator compares to find what holds a server up.
+/// The durations that an operator compares to find a server's bottleneck.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Timing {
-    /// For a free reader of the store.
+    /// Wait for a free reader of the store.
     pub pool_wait_ms: Quantiles,
-    /// In the database, for a read.
+    /// Time of a read in the database.
     pub query_ms: Quantiles,
-    /// For the store's writer.
+    /// Wait for the store's writer.
     pub commit_wait_ms: Quantiles,
-    /// In the database, for a batch of commands.
+    /// Time of a batch of commands in the database.
     pub commit_ms: Quantiles,
     /// From the creation of a match to its first /start.
     pub queue_wait_ms: Quantiles,
     /// From the first /start of a match to its end.
     pub run_time_ms: Quantiles,
-    /// Of tasks that wanted to run.
+    /// Wait of tasks that are ready to run.
     pub scheduler_delay_ms: Quantiles,
-    /// Of bots, from sending a /move to the end of its answer.
+    /// Calls of bots, from sending a /move to the end of its answer.
     pub bot_call_ms: Quantiles,
 }
 
-/// What the load shedder compares from second to second.
+/// The values that the load shedder compares from second to second.
 #[derive(Clone, Debug)]
 pub struct WaitSnapshots {
-    /// For the store's writer, one for each batch.
+    /// Wait for the store's writer, one for each batch.
     pub commit: HistogramSnapshot,
-    /// Of tasks that wanted to run.
+    /// Wait of tasks that are ready to run.
     pub scheduler: HistogramSnapshot,
-    /// Batches that the store was given.
+    /// Batches that were sent to the store.
     pub batches: u64,
 }
 
@@ -193,43 +191,41 @@ impl Default for Metrics {
     }
 }
 
-/// What the runner tells.
+/// Metrics of the runner.
 impl Metrics {
-    /// The figures of connections to worlds.
     #[must_use]
     pub fn world_connections(&self) -> &WorldConnections {
         &self.core.lines
     }
 
-    /// A match came into this process's hands.
+    /// This process took over a match.
     pub fn match_claimed(&self, is_resumed: bool) {
         self.core.matches_claimed.inc();
         self.core.matches_resumed.add(u64::from(is_resumed));
         self.core.matches_running.inc();
     }
 
-    /// A match left this process's hands, for whatever reason but a lost lease.
+    /// This process gave up a match, for any reason but a lost lease.
     pub fn match_released(&self) {
         self.core.matches_running.dec();
     }
 
-    /// A lease was lost, and with it this many matches left.
+    /// A lease was lost, and with it this many matches.
     pub fn lease_lost(&self, matches: usize) {
         self.core.leases_lost.inc();
         self.core.matches_running.sub(matches);
     }
 
-    /// A match is about to send its first /start, so long after its creation.
+    /// A match is about to send its first /start, this long after its creation.
     pub fn match_started(&self, queue_wait: Duration) {
         self.core.queue_wait.observe(queue_wait);
     }
 
-    /// A match ended with a result.
     pub fn match_finished(&self) {
         self.core.matches_finished.inc();
     }
 
-    /// A match that ended with a result had run so long since its first /start.
+    /// The time from a finished match's first /start to its end.
     pub fn match_ran(&self, run_time: Duration) {
         self.core.run_time.observe(run_time);
     }
@@ -239,122 +235,112 @@ impl Metrics {
         self.core.matches_failed.inc();
     }
 
-    /// A turn was saved, with so many late moves in it.
+    /// A turn was saved, with this many late moves.
     pub fn turn_saved(&self, late: u32) {
         self.core.turns.inc();
         self.core.late_moves.add(u64::from(late));
     }
 
-    /// A call of /move ended.
     pub fn bot_answered(&self, class: AnswerClass, latency_ms: u16) {
         self.core.bot_calls.inc();
         self.core.bot_call.observe(Duration::from_millis(u64::from(latency_ms)));
         self.core.broken_moves.inc(class);
     }
 
-    /// A call waited so long for a connection under its host's cap.
+    /// The wait of a call for a connection under its host's limit.
     pub fn bot_permit_waited(&self, waited: Duration) {
         self.core.bot_permit_wait.observe(waited);
     }
 
-    /// A connection to a bot was opened.
     pub fn bot_connection_opened(&self) {
         self.core.bot_connections_opened.inc();
         self.core.bot_connections.inc();
     }
 
-    /// So many connections to bots were closed.
     pub fn bot_connections_closed(&self, count: usize) {
         self.core.bot_connections.sub(count);
     }
 }
 
-/// What the worlds tell.
+/// Metrics of the worlds.
 impl Metrics {
-    /// The figures of all worlds of this process together.
+    /// The metrics of all worlds of this process together.
     #[must_use]
     pub fn worlds(&self) -> &WorldMetrics {
         &self.worlds
     }
 }
 
-/// What the card tables tell.
+/// Metrics of the card tables.
 impl Metrics {
-    /// A table came into memory, or is on its way there.
+    /// A table is in memory, or being loaded.
     pub fn table_entered(&self) {
         self.core.tables.inc();
     }
 
-    /// A table left memory.
     pub fn table_left(&self) {
         self.core.tables.dec();
     }
 
-    /// So many players are present at a table who were not.
     pub fn players_joined(&self, count: u64) {
         self.core.table_players.add(count);
     }
 
-    /// So many players are not present at a table any more.
     pub fn players_left(&self, count: usize) {
         self.core.table_players.sub(count);
     }
 
-    /// Somebody waits for news.
     pub fn table_waiter_added(&self) {
         self.core.table_waiters.inc();
     }
 
-    /// Somebody does not wait any more.
     pub fn table_waiter_removed(&self) {
         self.core.table_waiters.dec();
     }
 
-    /// A message was put into a keeper's mailbox.
+    /// A message was put into an owner task's mailbox.
     pub fn table_message_enqueued(&self) {
         self.core.table_messages.inc();
     }
 
-    /// So many messages were taken out of a keeper's mailbox.
+    /// Messages were taken out of an owner task's mailbox.
     pub fn table_messages_dequeued(&self, count: usize) {
         self.core.table_messages.sub(count);
     }
 
-    /// A change of a table was saved.
     pub fn table_changed(&self) {
         self.core.table_changes.inc();
     }
 
-    /// So many who waited were woken, the last of them so long after the commit.
+    /// This many waiters were woken, the last of them this long after the commit.
     pub fn table_waiters_notified(&self, count: usize, late: Duration) {
         self.core.table_waiters_notified.add(count as u64);
         self.core.table_wake.observe(late);
     }
 
-    /// A table is claimed, to be read from the store.
+    /// A table is claimed, to be loaded from the store.
     pub fn table_loading(&self) {
         self.core.table_loads.inc();
     }
 
-    /// So many tables were taken over because nobody owned them.
+    /// Tables without an owner were taken over.
     pub fn tables_taken_over(&self, count: usize) {
         self.core.tables_taken_over.add(count as u64);
     }
 
-    /// A table left memory because nobody was there.
+    /// A table left memory because no player was present.
     pub fn table_retired(&self) {
         self.core.tables_retired.inc();
     }
 }
 
-/// What is asked of the figures.
+/// Reading the metrics.
 impl Metrics {
-    /// Keeps the recent past; to be called about once a second.
+    /// Records the recent past; to be called about once a second.
     pub fn tick(&self, now: Instant) {
         self.recent().tick(now, self.core.turns.get(), || self.timed_histograms().map(Histogram::snapshot).to_vec());
     }
 
-    /// How long this process has been up.
     #[must_use]
     pub fn uptime(&self, now: Instant) -> Duration {
         now.duration_since(self.begun)
@@ -366,19 +352,17 @@ impl Metrics {
         self.recent().turns_per_s(now, self.core.turns.get())
     }
 
-    /// Late moves that this process saw.
     #[must_use]
     pub fn late_moves(&self) -> u64 {
         self.core.late_moves.get()
     }
 
-    /// Matches in the hands of this process.
     #[must_use]
     pub fn matches_running(&self) -> i64 {
         self.core.matches_running.get()
     }
 
-    /// The times over the last [`TIMING_WINDOW`].
+    /// The durations over the last [`TIMING_WINDOW`].
     #[must_use]
     pub fn timing(&self) -> Timing {
         let now = self.timed_histograms().map(Histogram::snapshot);
@@ -400,18 +384,18 @@ impl Metrics {
         }
     }
 
-    /// How long callers of the store and tasks have waited so far, for whoever looks at it again and again.
+    /// The waits for the store and of tasks so far, for callers that compare them repeatedly.
     #[must_use]
     pub fn waits(&self) -> WaitSnapshots {
-        let figures = &self.core;
+        let metrics = &self.core;
         WaitSnapshots {
-            commit: figures.commit_wait.snapshot(),
-            scheduler: figures.scheduler_delay.snapshot(),
-            batches: figures.store_batches.get(),
+            commit: metrics.commit_wait.snapshot(),
+            scheduler: metrics.scheduler_delay.snapshot(),
+            batches: metrics.store_batches.get(),
         }
     }
 
-    /// Every figure, for Prometheus. What only others know (the store's counters, `/proc`) is for the caller to add.
+    /// All metrics, for Prometheus. The caller adds those from elsewhere (the store's counters, `/proc`).
     #[must_use]
     pub fn page(&self) -> Page {
         let mut page = Page::default();
@@ -424,20 +408,20 @@ impl Metrics {
 
     /// The histograms of [`Timing`], in the order of its fields.
     fn timed_histograms(&self) -> [&Histogram; 8] {
-        let figures = &self.core;
+        let metrics = &self.core;
         [
-            &figures.pool_wait,
-            &figures.query,
-            &figures.commit_wait,
-            &figures.commit,
-            &figures.queue_wait,
-            &figures.run_time,
-            &figures.scheduler_delay,
-            &figures.bot_call,
+            &metrics.pool_wait,
+            &metrics.query,
+            &metrics.commit_wait,
+            &metrics.commit,
+            &metrics.queue_wait,
+            &metrics.run_time,
+            &metrics.scheduler_delay,
+            &metrics.bot_call,
         ]
     }
 
-    /// The past is whole even if a holder of the lock panicked: each tick pushes one value.
+    /// Consistent even if a holder of the lock panicked: each tick pushes one value.
     fn recent(&self) -> MutexGuard<'_, Recent> {
         self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,25 +1,20 @@
-//! What this process takes of the machine, read from `/proc/self`. A figure that cannot be read is left out, never guessed.
+//! The resource usage of this process, read from `/proc/self`. A value that cannot be read is left out, never guessed.
 
 use std::time::Duration;
 
 /// One entry for each open file.
 const OPEN_FILES: &str = "/proc/self/fd";
 
-/// What the process takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ProcessUsage {
-    /// Memory that is in use, in bytes.
     pub rss_bytes: Option<u64>,
     /// Processor time used so far, by programs and kernel, in seconds.
     pub cpu_s: Option<f64>,
-    /// Threads.
     pub threads: Option<u64>,
-    /// Open files and sockets.
     pub open_files: Option<u64>,
 }
 
 impl ProcessUsage {
-    /// What it takes now.
     #[must_use]
     pub fn read() -> Self {
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -43,8 +38,8 @@ fn cpu() -> Option<Duration> {
     Some(Duration::new(u64::try_from(used.tv_sec).ok()?, u32::try_from(used.tv_nsec).ok()?))
 }
 
-/// Since Linux 6.2 the size of the directory is the number of its entries; before, it is 0 and they are counted. To list them takes
-/// a thread of the runtime nearly a microsecond for each: with 14,000 connections it did nothing else for 12 ms at every look.
+/// Since Linux 6.2 the size of the directory is the number of its entries; before, it is 0 and they are counted. Listing takes a thread of
+/// the runtime nearly a microsecond for each: with 14,000 connections it was blocked for 12 ms at every read.
 fn open_files() -> Option<u64> {
     match std::fs::metadata(OPEN_FILES).ok()?.len() {
         0 => listed_files(),

@@ -1,5 +1,5 @@
-//! The recent past: what happened in the last seconds, from figures that only ever grow. Somebody calls `tick` about once a
-//! second; nothing here has a timer.
+//! The recent past: what happened in the last seconds, computed from counters. The owner calls `tick` about once a second; nothing here has
+//! a timer.
 
 use super::instruments::HistogramSnapshot;
 use std::collections::VecDeque;
@@ -10,10 +10,10 @@ pub const RATE_WINDOW: Duration = Duration::from_secs(10);
 /// Quantiles are taken over at least this time, and up to one step more.
 pub const TIMING_WINDOW: Duration = Duration::from_secs(60);
 const TIMING_STEP: Duration = Duration::from_secs(10);
-/// Ticks closer together than this are passed over, so that memory stays bounded whoever ticks.
+/// Ticks closer together than this are ignored, so that memory stays bounded.
 const TICK_MIN: Duration = Duration::from_millis(500);
 
-/// Earlier values of figures, with the time at which they were taken.
+/// Earlier values of counters, with their times.
 #[derive(Debug)]
 pub(super) struct Recent {
     begun: Instant,
@@ -26,7 +26,7 @@ impl Recent {
         Self { begun, turns: VecDeque::new(), timings: VecDeque::new() }
     }
 
-    /// Remembers the figures of `now`; the snapshots are taken only when they are due.
+    /// Records the values at `now`; the snapshots are taken only when they are due.
     pub(super) fn tick(&mut self, now: Instant, turns: u64, timings: impl FnOnce() -> Vec<HistogramSnapshot>) {
         if self.turns.back().is_none_or(|(at, _)| now.duration_since(*at) >= TICK_MIN) {
             self.turns.push_back((now, turns));
@@ -38,14 +38,14 @@ impl Recent {
         }
     }
 
-    /// Turns per second over the last [`RATE_WINDOW`], or over the process's life while that is shorter.
+    /// Turns per second over the last [`RATE_WINDOW`], or since the start while that is shorter.
     pub(super) fn turns_per_s(&self, now: Instant, turns: u64) -> f64 {
         let (since, before) = self.turns.front().copied().unwrap_or((self.begun, 0));
         let span_s = now.duration_since(since).as_secs_f64();
         if span_s > 0.0 { turns.saturating_sub(before) as f64 / span_s } else { 0.0 }
     }
 
-    /// The snapshots that `now` is compared with; `None` for the beginning of the process.
+    /// The snapshots with which the present ones are compared; `None` at the beginning of the process.
     pub(super) fn timings_before(&self) -> Option<&[HistogramSnapshot]> {
         self.timings.front().map(|(_, timings)| timings.as_slice())
     }
@@ -62,7 +62,7 @@ fn forget<T>(past: &mut VecDeque<(Instant, T)>, now: Instant, window: Duration) 
 mod tests {
     use super::*;
 
-    /// Ticks at these seconds with these totals; asks at the last of them for the rate, with the total then.
+    /// Ticks at these seconds with these totals; checks the rate at the last of them, with the total then.
     #[track_caller]
     fn check(ticks: &[(u64, u64)], ask: (u64, u64), want: f64) {
         let begun = Instant::now();

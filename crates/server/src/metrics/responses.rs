@@ -1,4 +1,4 @@
-//! What answers and bodies cost: replays of matches for viewers, and large answers and bodies that are under way.
+//! Metrics of responses and bodies: replays of matches for viewers, and large responses and bodies in flight.
 
 use super::instruments::{Counter, Gauge, Histogram};
 use super::macros::metrics;
@@ -13,7 +13,7 @@ metrics! {
     closed_for_room: Counter = "gauntlet_http_bodies_closed_for_room_total", "Connections that were closed because a large body on them gave way to an address that had less.";
 }
 
-/// What is told of one budget of bytes.
+/// Metrics of one budget of bytes.
 pub(crate) struct BudgetFigures<'a> {
     pub(crate) bytes: &'a Gauge,
     pub(crate) refused: &'a Counter,
@@ -33,11 +33,11 @@ metrics! {
     replay_cache_evictions: Counter = "gauntlet_replay_cache_evictions_total", "Matches whose states left memory for others.";
 }
 
-/// What the readers of replays tell.
+/// Metrics of the readers of replays.
 impl Observer for ResponseMetrics {
     fn committed(&self, _: usize, _: Duration, _: Duration, _: bool) {}
 
-    /// Whoever reads here had its turn already: what it waited for is told by [`ResponseMetrics::replay_wait`].
+    /// These readers are used in turn: their wait is measured by [`ResponseMetrics::replay_wait`].
     fn read(&self, _: Duration, took: Duration, is_ok: bool) {
         self.replay_slice.observe(took);
         self.replay_slices_failed.add(u64::from(!is_ok));

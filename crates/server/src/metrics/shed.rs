@@ -1,9 +1,9 @@
-//! Requests that were refused because the house has too much to do, by what there was too much of.
+//! Requests that were refused because the server is overloaded, by kind of overload.
 
 use super::instruments::Counter;
 use super::text::{Exposed, Page};
 
-/// What there is too much of.
+/// The kind of overload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Overload {
     /// Matches wait in the queue.
@@ -15,7 +15,6 @@ pub enum Overload {
 }
 
 impl Overload {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Queue, Self::CommitWait, Self::SchedulerDelay];
 
     /// The name in metrics and logs.
@@ -29,7 +28,6 @@ impl Overload {
     }
 }
 
-/// Refused requests by reason.
 #[derive(Debug, Default)]
 pub(super) struct ByOverload([Counter; Overload::ALL.len()]);
 

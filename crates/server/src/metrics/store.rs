@@ -1,4 +1,4 @@
-//! What the store tells of itself.
+//! Metrics of the store.
 
 use super::Metrics;
 use ::store::Observer;
@@ -6,14 +6,14 @@ use std::time::Duration;
 
 impl Observer for Metrics {
     fn committed(&self, commands: usize, queue_wait_max: Duration, took: Duration, is_ok: bool) {
-        let figures = &self.core;
-        figures.store_batches.inc();
-        figures.commit_wait.observe(queue_wait_max);
-        figures.commit.observe(took);
+        let metrics = &self.core;
+        metrics.store_batches.inc();
+        metrics.commit_wait.observe(queue_wait_max);
+        metrics.commit.observe(took);
         if is_ok {
-            figures.store_commands.add(commands as u64);
+            metrics.store_commands.add(commands as u64);
         } else {
-            figures.store_batches_failed.inc();
+            metrics.store_batches_failed.inc();
         }
     }
 

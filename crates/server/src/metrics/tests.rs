@@ -1,4 +1,4 @@
-//! The page is what Prometheus reads, and the figures are what was told.
+//! The page is valid for Prometheus, and the metrics are what was recorded.
 
 use super::*;
 use ::store::Observer;
@@ -12,7 +12,7 @@ struct Family {
     samples: Vec<(String, f64)>,
 }
 
-/// Reads a page strictly: every sample belongs to the family announced above it, and no family comes twice.
+/// Parses a page strictly: every sample belongs to the family announced above it, and no family appears twice.
 #[track_caller]
 fn parse(page: &str) -> BTreeMap<String, Family> {
     let mut families: BTreeMap<String, Family> = BTreeMap::new();
@@ -63,11 +63,11 @@ fn every_family_follows_the_conventions() {
     }
 }
 
-/// What is told must change these samples to these values, and the page holds them.
+/// Checks that these calls change these samples to these values on the page.
 #[track_caller]
-fn check(tell: impl FnOnce(&Metrics), want: &[(&str, f64)]) {
+fn check(record: impl FnOnce(&Metrics), want: &[(&str, f64)]) {
     let metrics = Metrics::default();
-    tell(&metrics);
+    record(&metrics);
     let families = parse(&metrics.page().into_text());
     let samples: BTreeMap<String, f64> = families.into_values().flat_map(|family| family.samples).collect();
     for (sample, value) in want {
@@ -76,7 +76,7 @@ fn check(tell: impl FnOnce(&Metrics), want: &[(&str, f64)]) {
 }
 
 #[test]
-fn what_is_told_is_on_the_page() {
+fn what_is_recorded_is_on_the_page() {
     check(
         |metrics| {
             metrics.match_claimed(false);
@@ -136,7 +136,7 @@ fn what_is_told_is_on_the_page() {
 }
 
 #[test]
-fn times_are_those_of_the_last_minute_and_apart() {
+fn durations_are_those_of_the_last_minute_and_separate() {
     let metrics = Metrics::default();
     let begun = metrics.begun;
     metrics.read(Duration::from_millis(1), Duration::from_millis(100), true);

@@ -6,7 +6,7 @@ use std::fmt::{Display, Write};
 /// The content type of a page.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// A page of figures.
+/// A page of metrics.
 #[derive(Debug, Default)]
 pub struct Page(String);
 
@@ -17,7 +17,7 @@ impl Page {
         self.0
     }
 
-    /// A number of things that are there now, one sample for each pair of a label's value and its number.
+    /// A gauge with one sample for each pair of a label's value and its number.
     pub fn gauges<'a>(
         &mut self,
         name: &str,
@@ -31,7 +31,7 @@ impl Page {
         }
     }
 
-    /// A number that stands alone; nothing at all when it is not known.
+    /// A metric without labels; omitted when its value is unknown.
     pub fn number(&mut self, name: &str, help: &str, kind: &str, value: Option<impl Display>) {
         if let Some(value) = value {
             self.head(name, help, kind);
@@ -44,7 +44,7 @@ impl Page {
         self.write(format_args!("# HELP {name} {help}\n# TYPE {name} {kind}\n"));
     }
 
-    /// One sample. Values of labels are escaped as the format says; control characters that it has no escape for are replaced.
+    /// One sample. Values of labels are escaped as the format requires; control characters without an escape are replaced.
     pub(crate) fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         self.write(format_args!("{name}"));
         for (at, (label, of)) in labels.iter().enumerate() {
@@ -63,7 +63,7 @@ impl Page {
     }
 }
 
-/// A figure that can be put on a page.
+/// A metric that can be written to a page.
 pub(super) trait Exposed {
     /// Writes the whole family.
     fn expose(&self, page: &mut Page, name: &str, help: &str);

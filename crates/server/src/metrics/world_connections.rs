@@ -1,11 +1,11 @@
-//! What is measured of connections to worlds: how many are open, by kind; what they say and are told; and why they ended.
+//! Metrics of connections to worlds: how many are open, by kind; the frames received and sent; and why they ended.
 
 use super::instruments::{Counter, Gauge};
 use super::text::{Exposed, Page};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// How a connection to worlds came.
+/// The transport of a connection to worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorldTransport {
     /// Frames over TCP.
@@ -25,14 +25,14 @@ impl WorldTransport {
     }
 }
 
-/// What a connection is told.
+/// The kind of a frame to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameKind {
-    /// What became of an input.
+    /// The result of an input.
     Answer,
     /// What changed around the mover.
     View,
-    /// What everybody is told.
+    /// An event for all clients.
     Event,
 }
 
@@ -48,7 +48,6 @@ impl FrameKind {
     }
 }
 
-/// The figures of connections to worlds.
 #[derive(Debug, Default)]
 pub struct WorldConnections {
     open: [Gauge; 2],
@@ -56,34 +55,33 @@ pub struct WorldConnections {
     received_frames: Counter,
     received_bytes: Counter,
     sent_frames: [Counter; 3],
-    /// Codes are words of ours: there are as many as the source has.
+    /// Codes are constants: there are as many as the source has.
     ended: Mutex<BTreeMap<&'static str, u64>>,
 }
 
 impl WorldConnections {
-    /// A connection speaks frames from now on.
+    /// A connection has begun to exchange frames.
     pub fn opened(&self, kind: WorldTransport) {
         self.open[kind as usize].inc();
         self.opened[kind as usize].inc();
     }
 
-    /// A connection is gone.
     pub fn closed(&self, kind: WorldTransport) {
         self.open[kind as usize].dec();
     }
 
-    /// So many frames came, of so many bytes together.
+    /// Frames were received, of this many bytes together.
     pub fn frames_received(&self, frames: u64, bytes: u64) {
         self.received_frames.add(frames);
         self.received_bytes.add(bytes);
     }
 
-    /// One more frame was put together.
-    pub fn frame_sent(&self, word: FrameKind) {
-        self.sent_frames[word as usize].inc();
+    /// A frame was encoded.
+    pub fn frame_sent(&self, kind: FrameKind) {
+        self.sent_frames[kind as usize].inc();
     }
 
-    /// We ended a connection, and this is why.
+    /// This process ended a connection, with this code.
     pub fn ended(&self, code: &'static str) {
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner).entry(code).or_default() += 1;
     }
@@ -92,7 +90,7 @@ impl WorldConnections {
 impl Exposed for WorldConnections {
     /// Several families under one stem.
     fn expose(&self, page: &mut Page, stem: &str, help: &str) {
-        let of = |figures: [u64; 2]| WorldTransport::ALL.map(WorldTransport::name).into_iter().zip(figures);
+        let of = |values: [u64; 2]| WorldTransport::ALL.map(WorldTransport::name).into_iter().zip(values);
         let open = self.open.each_ref().map(|open| u64::try_from(open.get()).unwrap_or_default());
         page.gauges(stem, help, "kind", of(open));
         let opened = format!("{stem}_opened_total");
@@ -103,12 +101,12 @@ impl Exposed for WorldConnections {
         page.head(&ended, "Connections to worlds that this process ended, by the code that they were told.", "counter");
         let codes = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         codes.iter().for_each(|(code, count)| page.sample(&ended, &[("code", code)], count));
-        let said = "gauntlet_world_frames_sent_total";
-        page.head(said, "Frames that connections to worlds were told, by what they say.", "counter");
+        let sent = "gauntlet_world_frames_sent_total";
+        page.head(sent, "Frames that connections to worlds were told, by what they say.", "counter");
         FrameKind::ALL
             .into_iter()
             .zip(&self.sent_frames)
-            .for_each(|(word, count)| page.sample(said, &[("frame", word.name())], count.get()));
+            .for_each(|(kind, count)| page.sample(sent, &[("frame", kind.name())], count.get()));
         self.received_frames.expose(
             page,
             "gauntlet_world_frames_received_total",
@@ -128,16 +126,16 @@ mod tests {
 
     #[test]
     fn connections_are_counted_by_kind_and_end() {
-        let lines = WorldConnections::default();
-        lines.opened(WorldTransport::Tcp);
-        lines.opened(WorldTransport::WebSocket);
-        lines.closed(WorldTransport::Tcp);
-        lines.frames_received(3, 21);
-        lines.frame_sent(FrameKind::View);
-        lines.ended("too_fast");
-        lines.ended("too_fast");
+        let connections = WorldConnections::default();
+        connections.opened(WorldTransport::Tcp);
+        connections.opened(WorldTransport::WebSocket);
+        connections.closed(WorldTransport::Tcp);
+        connections.frames_received(3, 21);
+        connections.frame_sent(FrameKind::View);
+        connections.ended("too_fast");
+        connections.ended("too_fast");
         let mut page = Page::default();
-        lines.expose(&mut page, "c", "Connections.");
+        connections.expose(&mut page, "c", "Connections.");
         let text = page.into_text();
         for want in [
             r#"c{kind="tcp"} 0"#,

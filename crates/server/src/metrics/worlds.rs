@@ -1,4 +1,4 @@
-//! What worlds tell of themselves: all worlds of the process together, so that no label grows with their number.
+//! Metrics of worlds: of all worlds of the process together, so that no label grows with their number.
 
 use super::instruments::{Counter, Gauge, Histogram, SizeHistogram};
 use super::macros::metrics;
