@@ -1,4 +1,4 @@
-//! Loading: the layers are laid over each other, every value is read, and every mistake is collected before one is told.
+//! Loading: merges the layers, parses every value, and collects every error before one is returned.
 //!
 //! Pure: the caller reads the file, the environment and the flags.
 
@@ -8,39 +8,39 @@ use super::{Config, Source};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What the user said, layer by layer, as text.
+/// The configuration's sources, layer by layer, as text.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
     /// The path and the content of the configuration file, if there is one.
     pub file: Option<(PathBuf, String)>,
-    /// The environment; names that do not begin with `GAUNTLET_` are passed over.
+    /// The environment; names that do not begin with `GAUNTLET_` are ignored.
     pub env: Vec<(String, String)>,
     /// Flags by their name without dashes.
     pub flags: Vec<(&'static str, String)>,
-    /// What derived values are derived from.
+    /// The machine from which derived values follow.
     pub machine: Machine,
 }
 
-/// One thing that is wrong with a configuration.
+/// One error in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ValidationError {
     /// What was given, and where.
     pub given: String,
-    /// What would be right, or what to do.
+    /// What would be valid, or what to do.
     pub expected: String,
 }
 
-/// Everything that is wrong with a configuration.
+/// All errors in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError(pub Vec<ValidationError>);
 
 /// Names in the environment that belong to this program's other commands, or name the file.
 const OTHER_ENV: [&str; 3] = ["GAUNTLET_CONFIG", "GAUNTLET_TARGET", "GAUNTLET_TOKEN"];
-/// A name further away than this is no hint.
+/// A name with a larger edit distance is not suggested.
 const EDIT_DISTANCE_MAX: usize = 4;
 const ENV_PREFIX: &str = "GAUNTLET_";
 
-/// One value before it is read.
+/// One value before it is parsed.
 struct RawValue {
     setting_index: usize,
     text: String,
@@ -48,37 +48,37 @@ struct RawValue {
 }
 
 pub(super) fn load(sources: &Sources) -> Result<Config, ConfigError> {
-    let mut mistakes = Vec::new();
+    let mut errors = Vec::new();
     let mut given: Vec<RawValue> =
         SETTINGS.iter().enumerate().map(|(row, setting)| default_value(row, setting)).collect();
     if let Some((path, text)) = &sources.file {
-        given.extend(from_file(path, text, &mut mistakes));
+        given.extend(from_file(path, text, &mut errors));
     }
-    given.extend(from_env(&sources.env, &mut mistakes));
-    given.extend(from_flags(&sources.flags, &mut mistakes));
+    given.extend(from_env(&sources.env, &mut errors));
+    given.extend(from_flags(&sources.flags, &mut errors));
 
-    let (mut config, is_auto) = apply_layers(&given, &mut mistakes);
-    choose_store(&mut config, &mut mistakes);
+    let (mut config, is_auto) = apply_layers(&given, &mut errors);
+    choose_store(&mut config, &mut errors);
     relations::derive(&mut config, sources.machine, |key| is_auto[setting_index(key)]);
-    if mistakes.is_empty() {
-        relations::check(&config, &mut mistakes);
+    if errors.is_empty() {
+        relations::check(&config, &mut errors);
     }
-    if mistakes.is_empty() { Ok(config) } else { Err(ConfigError(mistakes)) }
+    if errors.is_empty() { Ok(config) } else { Err(ConfigError(errors)) }
 }
 
 fn default_value(row: usize, setting: &Setting) -> RawValue {
     RawValue { setting_index: row, text: setting.default.to_owned(), source: Source::Default }
 }
 
-/// Lays the values over each other in order. A wrong value that a later layer covers is still a mistake.
-fn apply_layers(given: &[RawValue], mistakes: &mut Vec<ValidationError>) -> (Config, Vec<bool>) {
+/// Merges the values in order. An invalid value that a later layer overrides is still an error.
+fn apply_layers(given: &[RawValue], errors: &mut Vec<ValidationError>) -> (Config, Vec<bool>) {
     let mut config = Config::blank();
     let mut is_auto = vec![false; SETTINGS.len()];
     for RawValue { setting_index: row, text, source } in given {
         let setting = &SETTINGS[*row];
         is_auto[*row] = setting.auto.is_some() && text == AUTO;
         if !is_auto[*row] && (setting.slot)(&mut config).parse(text, setting).is_none() {
-            mistakes.push(invalid_value(setting, text, source));
+            errors.push(invalid_value(setting, text, source));
         }
         config.sources[*row] = source.clone();
     }
@@ -91,7 +91,7 @@ fn invalid_value(setting: &Setting, text: &str, source: &Source) -> ValidationEr
 }
 
 /// A file and a database cannot both hold the matches: the stronger source wins, and of equals neither.
-fn choose_store(config: &mut Config, mistakes: &mut Vec<ValidationError>) {
+fn choose_store(config: &mut Config, errors: &mut Vec<ValidationError>) {
     let (data, url) = (&config.sources[setting_index("store.data")], &config.sources[setting_index("store.url")]);
     if config.store_url.is_none() || *data == Source::Default {
         return;
@@ -99,7 +99,7 @@ fn choose_store(config: &mut Config, mistakes: &mut Vec<ValidationError>) {
     match precedence(data).cmp(&precedence(url)) {
         std::cmp::Ordering::Less => {}
         std::cmp::Ordering::Greater => config.store_url = None,
-        std::cmp::Ordering::Equal => mistakes.push(ValidationError {
+        std::cmp::Ordering::Equal => errors.push(ValidationError {
             given: format!("store.data ({data}) and store.url ({url}) are both given"),
             expected: "one of them: matches are kept in a SQLite file or in a PostgreSQL database".into(),
         }),
@@ -115,12 +115,12 @@ fn precedence(source: &Source) -> u8 {
     }
 }
 
-fn from_file(path: &Path, text: &str, mistakes: &mut Vec<ValidationError>) -> Vec<RawValue> {
+fn from_file(path: &Path, text: &str, errors: &mut Vec<ValidationError>) -> Vec<RawValue> {
     let sections = match text.parse::<toml::Table>() {
         Ok(sections) => sections,
         Err(error) => {
             let given = format!("{} is not TOML: {}", path.display(), error.to_string().trim_end());
-            mistakes.push(ValidationError {
+            errors.push(ValidationError {
                 given,
                 expected: "sections of keys, such as [server] and below it port = 4000".into(),
             });
@@ -130,7 +130,7 @@ fn from_file(path: &Path, text: &str, mistakes: &mut Vec<ValidationError>) -> Ve
     let mut given = Vec::new();
     for (section, value) in sections {
         let toml::Value::Table(keys) = value else {
-            mistakes.push(unknown_setting(
+            errors.push(unknown_setting(
                 &format!("{section} ({})", Source::File(path.to_owned())),
                 &section,
                 &known_keys(),
@@ -138,16 +138,16 @@ fn from_file(path: &Path, text: &str, mistakes: &mut Vec<ValidationError>) -> Ve
             continue;
         };
         for (key, value) in keys {
-            given.extend(from_key(&format!("{section}.{key}"), &value, path, mistakes));
+            given.extend(from_key(&format!("{section}.{key}"), &value, path, errors));
         }
     }
     given
 }
 
-fn from_key(key: &str, value: &toml::Value, path: &Path, mistakes: &mut Vec<ValidationError>) -> Option<RawValue> {
+fn from_key(key: &str, value: &toml::Value, path: &Path, errors: &mut Vec<ValidationError>) -> Option<RawValue> {
     let source = Source::File(path.to_owned());
     let Some(row) = SETTINGS.iter().position(|setting| setting.key == key) else {
-        mistakes.push(unknown_setting(&format!("{key} ({source})"), key, &known_keys()));
+        errors.push(unknown_setting(&format!("{key} ({source})"), key, &known_keys()));
         return None;
     };
     let text = match value {
@@ -156,33 +156,33 @@ fn from_key(key: &str, value: &toml::Value, path: &Path, mistakes: &mut Vec<Vali
         toml::Value::Boolean(is_so) => is_so.to_string(),
         toml::Value::Float(_) | toml::Value::Datetime(_) | toml::Value::Array(_) | toml::Value::Table(_) => {
             let given = format!("{key} is of the type {} ({source})", value.type_str());
-            mistakes.push(ValidationError { given, expected: SETTINGS[row].expects() });
+            errors.push(ValidationError { given, expected: SETTINGS[row].expects() });
             return None;
         }
     };
     Some(RawValue { setting_index: row, text, source })
 }
 
-fn from_env(env: &[(String, String)], mistakes: &mut Vec<ValidationError>) -> Vec<RawValue> {
+fn from_env(env: &[(String, String)], errors: &mut Vec<ValidationError>) -> Vec<RawValue> {
     let names: Vec<String> = SETTINGS.iter().map(Setting::env).collect();
     let mut given = Vec::new();
     for (name, text) in env.iter().filter(|(name, _)| name.starts_with(ENV_PREFIX)) {
         if let Some(row) = names.iter().position(|known| known == name) {
             given.push(RawValue { setting_index: row, text: text.clone(), source: Source::Env(name.clone()) });
         } else if !OTHER_ENV.contains(&name.as_str()) {
-            mistakes.push(unknown_setting(&format!("{name} (environment)"), name, &names));
+            errors.push(unknown_setting(&format!("{name} (environment)"), name, &names));
         }
     }
     given
 }
 
-fn from_flags(flags: &[(&'static str, String)], mistakes: &mut Vec<ValidationError>) -> Vec<RawValue> {
+fn from_flags(flags: &[(&'static str, String)], errors: &mut Vec<ValidationError>) -> Vec<RawValue> {
     let names: Vec<String> = SETTINGS.iter().filter_map(|setting| setting.flag.map(str::to_owned)).collect();
     let mut given = Vec::new();
     for (name, text) in flags {
         match SETTINGS.iter().position(|setting| setting.flag == Some(name)) {
             Some(row) => given.push(RawValue { setting_index: row, text: text.clone(), source: Source::Flag(name) }),
-            None => mistakes.push(unknown_setting(&format!("--{name} (flag)"), name, &names)),
+            None => errors.push(unknown_setting(&format!("--{name} (flag)"), name, &names)),
         }
     }
     given
@@ -202,7 +202,7 @@ fn unknown_setting(given: &str, name: &str, known: &[String]) -> ValidationError
     ValidationError { given: format!("{given} is not a setting"), expected }
 }
 
-/// Characters to insert, delete or replace to make one text of the other (Levenshtein's distance).
+/// Characters to insert, delete or replace to turn one text into the other (Levenshtein's distance).
 fn edit_distance(from: &str, to: &str) -> usize {
     let mut row: Vec<usize> = (0..=to.chars().count()).collect();
     for (i, a) in from.chars().enumerate() {
@@ -220,7 +220,7 @@ pub(super) fn setting_index(key: &str) -> usize {
     SETTINGS
         .iter()
         .position(|setting| setting.key == key)
-        .expect("a test proves that every key named in code is in the table")
+        .expect("every key named in code is in the table, as a test shows")
 }
 
 impl std::error::Error for ConfigError {}
@@ -229,7 +229,7 @@ impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let count = self.0.len();
         write!(f, "the configuration has {count} {}:", if count == 1 { "mistake" } else { "mistakes" })?;
-        self.0.iter().try_for_each(|mistake| write!(f, "\n  {mistake}"))
+        self.0.iter().try_for_each(|error| write!(f, "\n  {error}"))
     }
 }
 

@@ -1,7 +1,7 @@
-//! What is in force: defaults, then the file, then the environment, then the flags, checked as a whole before anything starts.
+//! The configuration: defaults, then the file, then the environment, then the flags, validated as a whole before anything starts.
 //!
 //! One table ([`table::SETTINGS`]) names every setting; the flags, the environment, the file's keys, `gauntlet config` and
-//! `/api/admin/config` are all read off it, so that none can drift from another. Knows nothing of what the values do.
+//! `/api/admin/config` are all derived from it, so that none can drift from another. Knows nothing of what the values do.
 
 mod load;
 mod networks;
@@ -26,22 +26,22 @@ use std::time::Duration;
 /// The account that the bootstrap token acts for.
 pub const BOOTSTRAP_ACCOUNT: &str = "bootstrap";
 
-/// Every setting of one process, typed and checked. `table.rs` says what each means and what it may be.
+/// Every setting of one process, typed and validated. `table.rs` has the meaning and the range of each.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// Where the API is served (`server.interface` and `server.port`).
     pub address: SocketAddr,
-    /// Where operators are answered, with [`Config::ops_port`] for its port.
+    /// Where operators' requests are served, with [`Config::ops_port`] for its port.
     pub ops_address: SocketAddr,
-    /// The port on which they are, if there is one of their own.
+    /// The separate port for operators, if there is one.
     pub ops_port: Option<u16>,
     /// Where other nodes reach this one, if it is not by `address`.
     pub advertise: Option<String>,
-    /// Which part of the house is open.
+    /// Which services run.
     pub serve_mode: ServeMode,
     /// Threads that run tasks.
     pub threads: usize,
-    /// Files and sockets that the process asks to be allowed to hold open.
+    /// The limit of open files and sockets that the process requests.
     pub open_files_max: usize,
     /// Servers under one supervisor; 1 is a plain server.
     pub shards: usize,
@@ -55,17 +55,17 @@ pub struct Config {
     pub matches_at_once: usize,
     /// Matches taken from the queue by one claim.
     pub claim_size: usize,
-    /// How often the queue is looked at when no bell rings.
+    /// How often the queue is read without a notification.
     pub claim_period: Duration,
     /// Turns after which a match ends as a draw among the living.
     pub turns_max: u32,
     /// Claims without progress after which a match is failed.
     pub attempts_max: u32,
-    /// Whether bots may live on loopback and private addresses.
+    /// Whether bots may have loopback and private addresses.
     pub allow_private_bots: bool,
     /// Connections to one host of bots.
     pub bot_connections_per_host: usize,
-    /// What a bot is given for an answer when the creation does not say.
+    /// A bot's timeout when the request that creates the match sets none.
     pub bot_timeout_default: Duration,
     /// How long a client may take to send a request's head.
     pub http_header_timeout: Duration,
@@ -77,23 +77,23 @@ pub struct Config {
     pub http_connections_max: usize,
     /// Connections of one client address served at once.
     pub http_connections_per_address_max: usize,
-    /// Whether that is for loopback addresses, too.
+    /// Whether that limit applies to loopback addresses, too.
     pub http_limit_loopback: bool,
-    /// Bytes of large answers that may be under way at once.
+    /// Bytes of large responses in flight at once.
     pub http_response_bytes_max: usize,
-    /// The same to one client address.
+    /// The same for one client address.
     pub http_response_bytes_per_address_max: usize,
-    /// How long a client may keep an answer waiting.
+    /// How long a client may leave a response unread.
     pub http_response_stall_max: Duration,
-    /// The slowest rate at which a client may take an answer for longer than that, in bytes a second.
+    /// The slowest rate at which a client may read a response for longer than that, in bytes a second.
     pub http_response_bytes_per_s_min: u32,
     /// Longest request body.
     pub http_body_bytes_max: usize,
-    /// Bytes of large bodies that may be under way at once.
+    /// Bytes of large bodies in flight at once.
     pub http_bodies_bytes_max: usize,
-    /// The same of one client address.
+    /// The same for one client address.
     pub http_bodies_bytes_per_address_max: usize,
-    /// Proxies that are believed when they say for whom they ask.
+    /// Proxies whose report of the client's address is trusted.
     pub http_trusted_proxies: Networks,
     /// Spectators at once.
     pub spectators_max: usize,
@@ -101,7 +101,7 @@ pub struct Config {
     pub spectators_per_address_max: usize,
     /// Threads that replay matches for viewers.
     pub replays_threads: usize,
-    /// States of matches that are kept in memory to replay from, in bytes.
+    /// States of matches that are kept in memory for replays, in bytes.
     pub replays_cache_bytes: usize,
     /// Matches in the queue beyond which new games are refused.
     pub shed_queue_max: Option<u64>,
@@ -111,101 +111,101 @@ pub struct Config {
     pub shed_scheduler_delay: Option<Duration>,
     /// The file of the rate limiter's policies, if there is one.
     pub limiter_policies: Option<PathBuf>,
-    /// Whether the rate limiter answers others, too.
+    /// Whether the rate limiter serves other programs, too.
     pub limiter_service: bool,
-    /// The port on which it answers proxies over gRPC, if it does.
+    /// The port on which it serves proxies over gRPC, if it does.
     pub limiter_grpc_port: Option<u16>,
-    /// What requests to the rate limiter's service over HTTP must bring, if anything.
+    /// The token that requests to the rate limiter's HTTP service must have, if any.
     pub limiter_http_token: Option<Secret>,
-    /// What requests over gRPC must bring, if anything.
+    /// The token that requests over gRPC must have, if any.
     pub limiter_grpc_token: Option<Secret>,
     /// Keys that the rate limiter counts at once.
     pub limiter_keys_max: usize,
-    /// Time stamps that exact logs keep at once.
+    /// Timestamps that exact logs keep at once.
     pub limiter_stamps_max: usize,
-    /// Whether the rate limiter only decides and counts.
+    /// Whether the rate limiter only decides and counts, without refusing.
     pub limiter_shadow: bool,
-    /// Keepers among which card tables are divided.
+    /// Owner tasks among which card tables are divided.
     pub stories_owner_tasks: usize,
     /// Card tables in memory at once.
     pub stories_tables_max: usize,
     /// See `stories.tables_per_player_max`.
     pub stories_tables_per_player_max: usize,
-    /// Waits for news of card tables at once.
+    /// Waits for updates of card tables at once.
     pub stories_waiters_max: usize,
-    /// Waits for news of card tables of one player at once.
+    /// The same for one player.
     pub stories_waiters_per_player_max: usize,
-    /// Waits for news of card tables from one address at once.
+    /// The same for one address.
     pub stories_waiters_per_address_max: usize,
-    /// Longest time that a poll may wait for news of a card table.
+    /// Longest time that a poll may wait for updates of a card table.
     pub stories_poll_wait_max: Duration,
-    /// How long a player counts as present once his last poll or stream has ended.
+    /// How long a player counts as present after its last poll or stream has ended.
     pub stories_presence_grace: Duration,
-    /// A game's countdown when nobody says otherwise.
+    /// A game's default countdown.
     pub stories_countdown: Duration,
     /// After how long without any action a game goes on by itself, or is canceled.
     pub stories_game_timeout: Duration,
     /// How long the next storyteller may take to begin.
     pub stories_next_storyteller_timeout: Duration,
-    /// How often card tables are looked for that nobody owns.
+    /// How often card tables without an owner are looked for.
     pub stories_claim_period: Duration,
-    /// How long ended games of cards are kept; `None` for ever.
+    /// How long ended card games are kept; `None` for ever.
     pub stories_keep_for: Option<Duration>,
     /// Worlds in memory at once.
     pub worlds_loaded_max: usize,
     /// Inputs that wait for one world.
     pub worlds_mailbox_max: usize,
-    /// Threads that tell movers what became of them.
+    /// Threads that encode and send messages to movers.
     pub worlds_sender_threads: usize,
-    /// How often a world's soft state is kept.
+    /// How often a world's soft state is saved.
     pub worlds_snapshot_every: Duration,
-    /// After how long without an input a world gives way to another one that needs the room.
+    /// After how long without an input a world may be evicted for another one.
     pub worlds_silent: Duration,
-    /// How long a world stays in memory when nobody is in it.
+    /// How long a world stays in memory without movers.
     pub worlds_idle_timeout: Duration,
-    /// Silence on a connection to a world after which TCP asks whether the other side is there.
+    /// Silence on a connection to a world after which TCP probes the other side.
     pub worlds_keepalive: Duration,
-    /// Actors that move in the first world from the start.
+    /// Actors that move in the built-in world from the start.
     pub worlds_actors: u32,
-    /// Pause before each of them comes in.
+    /// Pause before each of them enters.
     pub worlds_actor_start_delay: Duration,
-    /// The cell on which they come in; anywhere without it.
+    /// The cell on which they enter; any cell without it.
     pub worlds_actor_spawn: Option<Cell>,
     /// From one move of an actor to its next.
     pub worlds_actor_period: Duration,
-    /// By how much that is longer or shorter each time, at most.
+    /// The most by which that is longer or shorter each time.
     pub worlds_actor_jitter: Duration,
-    /// Threads that let actors move.
+    /// Threads that move actors.
     pub worlds_actor_threads: usize,
     /// Cells of worlds of players in memory at once.
     pub worlds_players_cells_max: usize,
-    /// Whether clients on loopback are counted by address, too.
+    /// Whether clients on loopback count by address, too.
     pub quotas_loopback: bool,
-    /// Guests that the clients of one address may make in an hour.
+    /// Guests that clients of one address may create in an hour.
     pub quotas_guests_per_hour: usize,
-    /// Card tables that they may make in an hour.
+    /// Card tables that they may create in an hour.
     pub quotas_tables_per_hour: usize,
-    /// Hunts that they may make in an hour.
+    /// Hunts that they may create in an hour.
     pub quotas_hunts_per_hour: usize,
     /// Card tables in memory that they may have opened.
     pub quotas_tables_per_address_max: usize,
-    /// Hunts that they may have made and that are not over.
+    /// Hunts that they may have created and that are not over.
     pub quotas_hunts_per_address_max: usize,
     /// Cells of these.
     pub quotas_cells_per_address_max: usize,
-    /// Tickets of theirs that wait, or whose hunt is not over.
+    /// Tickets that they may have that wait, or whose hunt is not over.
     pub quotas_tickets_per_address_max: usize,
-    /// Worlds in memory that they brought in.
+    /// Worlds in memory that they may have loaded.
     pub quotas_worlds_per_address_max: usize,
-    /// After how long a hunt ends that nobody joined.
+    /// After how long a hunt without players ends.
     pub quotas_unjoined_timeout: Duration,
     /// How long ended matches are kept; `None` for ever.
     pub keep_for: Option<Duration>,
-    /// How much the archives of ended matches may take; `None` without bound.
+    /// How much the archives of ended matches may take; `None` without a limit.
     pub keep_archive_bytes: Option<u64>,
-    /// An admin token that lives as long as this process.
+    /// An admin token that is valid as long as this process lives.
     pub bootstrap_token: Option<Secret>,
-    /// How log lines look.
+    /// The format of log lines.
     pub log_format: LogFormat,
     /// The least severe lines that are logged.
     pub log_level: LogLevel,
@@ -213,7 +213,6 @@ pub struct Config {
     sources: Vec<Source>,
 }
 
-/// Where matches are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreLocation<'a> {
     /// In this SQLite file.
@@ -222,7 +221,6 @@ pub enum StoreLocation<'a> {
     Postgres(&'a Secret),
 }
 
-/// Where a value came from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Source {
     /// The table's default.
@@ -235,7 +233,7 @@ pub enum Source {
     Flag(&'static str),
 }
 
-/// One setting that is in force, with its secret parts masked.
+/// One setting and its value, with secret parts masked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Its name, `section.key`.
@@ -247,10 +245,10 @@ pub struct Entry {
 }
 
 impl Config {
-    /// What is in force under these sources.
+    /// The configuration from these sources.
     ///
     /// # Errors
-    /// Every mistake at once, each with what was given, where, and what is expected.
+    /// All errors at once, each with what was given, where, and what is expected.
     pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
         load::load(sources)
     }
@@ -268,13 +266,12 @@ impl Config {
         .collect()
     }
 
-    /// Where matches are kept.
     #[must_use]
     pub fn store(&self) -> StoreLocation<'_> {
         self.store_url.as_ref().map_or(StoreLocation::Sqlite(&self.data), StoreLocation::Postgres)
     }
 
-    /// Sockets of clients, bots and other nodes that the limit of open files leaves room for.
+    /// The number of sockets of clients, bots and other nodes that the limit of open files allows.
     #[must_use]
     pub fn sockets_max(&self) -> usize {
         relations::sockets_max(self)
@@ -286,13 +283,13 @@ impl Config {
         relations::bot_sockets_max(self)
     }
 
-    /// How many of them clients may have: as many as they were allowed, and never so many that no bot could be called.
+    /// How many of them clients may have: the configured number, but never so many that no bot could be called.
     #[must_use]
     pub fn client_sockets_max(&self) -> usize {
         self.http_connections_max.min(relations::connections_max(self))
     }
 
-    /// What is allowed but probably not meant.
+    /// Warnings about values that are valid but probably not intended.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         relations::warnings(self)
@@ -397,9 +394,9 @@ impl Config {
 }
 
 impl Default for Config {
-    /// The table's defaults on a modest machine: no file, no environment and no flag is looked at.
+    /// The table's defaults on a modest machine, without file, environment and flags.
     fn default() -> Self {
-        load::load(&Sources::default()).expect("a test proves that the table's defaults are free of mistakes")
+        load::load(&Sources::default()).expect("the table's defaults are valid, as a test shows")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Networks: the addresses that a setting names, one by one or by their common beginning.
+//! Networks: a set of addresses in a setting, as single addresses or prefixes.
 
 use ipnet::IpNet;
 use std::fmt;
@@ -15,14 +15,13 @@ impl Networks {
         text.split(',').map(|part| network(part.trim())).collect::<Option<Vec<_>>>().map(Self)
     }
 
-    /// Whether this address is one of theirs. An IPv4 address that came over an IPv6 socket is the IPv4 address.
+    /// Whether this address is in one of them. An IPv4 address that came over an IPv6 socket counts as the IPv4 address.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         let address = address.to_canonical();
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// Whether there are none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

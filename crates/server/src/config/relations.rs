@@ -1,36 +1,35 @@
-//! Relations between settings: what is derived from what, what contradicts what, and what is allowed but hardly meant.
+//! Relations between settings: derived values, contradictions, and warnings.
 
 use super::load::ValidationError;
 use super::{Config, ServeMode, StoreLocation};
 
-/// What the machine allows, as far as settings are derived from it.
+/// The limits of the machine from which settings are derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Threads that can run at the same time.
     pub cores: usize,
     /// Files that a process may hold open at most.
     pub open_files_max: usize,
 }
 
 impl Default for Machine {
-    /// A modest machine: two cores and the file limit that many systems still begin with.
+    /// A modest machine: two cores and the default file limit of many systems.
     fn default() -> Self {
         Self { cores: 2, open_files_max: 1_024 }
     }
 }
 
-/// Files that are no sockets of clients, bots or other nodes: the store, the log, the runtime, and some to spare.
+/// Files other than sockets of clients, bots or other nodes: the store, the log, the runtime, and a reserve.
 const FILES_RESERVED: usize = 256;
-/// Bots find at least one of so many sockets, however many clients come …
+/// Bots always have at least one socket in this many, however many clients connect …
 const BOT_SOCKETS_DIVISOR: usize = 64;
-/// … and clients one of so many, however many bots are called. What neither needs, the other may have.
+/// … and clients one in this many, however many bots are called. What one side does not need, the other may have.
 const CLIENT_SOCKETS_DIVISOR: usize = 8;
-/// Where the file limit leaves hardly anything, each side still gets so many.
+/// Where the file limit leaves hardly anything, each side still gets this many.
 const CONNECTIONS_MIN: usize = 16;
-/// Addresses that it takes to have all places of those who wait or watch, or all bytes of answers.
+/// Number of addresses that it takes at least to exhaust all waits, spectators' permits or response bytes.
 const ADDRESSES_TO_EXHAUST_MIN: usize = 4;
 
-/// Fills in what was left to `auto`, in the order in which the values depend on each other.
+/// Fills in the `auto` values, in the order in which they depend on each other.
 pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&str) -> bool) {
     if is_auto("server.advertise") {
         config.advertise = None;
@@ -88,13 +87,13 @@ pub(super) fn sockets_max(config: &Config) -> usize {
     config.open_files_max.saturating_sub(kept_back).max(2 * CONNECTIONS_MIN)
 }
 
-/// Of these, what bots may have.
+/// The bots' part of these.
 pub(super) fn bot_sockets_max(config: &Config) -> usize {
     let sockets = sockets_max(config);
     sockets - (sockets / CLIENT_SOCKETS_DIVISOR).max(CONNECTIONS_MIN)
 }
 
-/// Of these, what clients may have. Where no games are served, no bots are called.
+/// The clients' part of these. Where no games are served, no bots are called.
 pub(super) fn connections_max(config: &Config) -> usize {
     let sockets = sockets_max(config);
     match config.serve_mode {
@@ -113,11 +112,11 @@ fn ops_connections(config: &Config) -> usize {
     config.ops_port.map_or(0, |_| engine::limits::OPS_CONNECTIONS_MAX)
 }
 
-/// What several servers under one supervisor cannot share.
-fn check_shards(config: &Config, mistakes: &mut Vec<ValidationError>) {
+/// Settings that several servers under one supervisor cannot share.
+fn check_shards(config: &Config, errors: &mut Vec<ValidationError>) {
     let mut refuse = |what: &str, expected: &str| {
         let given = format!("server.shards is {} and {what}", config.shards);
-        mistakes.push(ValidationError { given, expected: expected.to_owned() });
+        errors.push(ValidationError { given, expected: expected.to_owned() });
     };
     if config.store_url.is_some() {
         refuse(
@@ -150,25 +149,25 @@ fn check_shards(config: &Config, mistakes: &mut Vec<ValidationError>) {
 }
 
 /// The relations that must hold.
-pub(super) fn check(config: &Config, mistakes: &mut Vec<ValidationError>) {
+pub(super) fn check(config: &Config, errors: &mut Vec<ValidationError>) {
     if config.serve_mode == ServeMode::Limiter && !config.limiter_service {
-        mistakes.push(ValidationError {
+        errors.push(ValidationError {
             given: "server.only is limiter and limiter.service is false".into(),
             expected: "limiter.service = true, or auto: nothing at all would be served".into(),
         });
     }
     if config.shards > 1 {
-        check_shards(config, mistakes);
+        check_shards(config, errors);
     }
     if config.limiter_grpc_port.is_some() && !config.limiter_service {
-        mistakes.push(ValidationError {
+        errors.push(ValidationError {
             given: "limiter.grpc_port is set and limiter.service is false".into(),
-            expected: "limiter.service = true, or limiter.grpc_port = off: nobody would be answered there".into(),
+            expected: "limiter.service = true, or limiter.grpc_port = off: no requests would be served there".into(),
         });
     }
     if config.worlds_actor_jitter >= config.worlds_actor_period {
         let (jitter, period) = (config.worlds_actor_jitter.as_millis(), config.worlds_actor_period.as_millis());
-        mistakes.push(ValidationError {
+        errors.push(ValidationError {
             given: format!("worlds.actor_jitter_ms is {jitter} and worlds.actor_period_ms is {period}"),
             expected: "worlds.actor_jitter_ms < worlds.actor_period_ms: a wait cannot become shorter by itself".into(),
         });
@@ -176,7 +175,7 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<ValidationError>) {
     let mut at_most = |small: (&str, usize), large: (&str, usize), because: &str| {
         if small.1 > large.1 {
             let given = format!("{} is {} and {} is {}", small.0, small.1, large.0, large.1);
-            mistakes.push(ValidationError { given, expected: format!("{} <= {}: {because}", small.0, large.0) });
+            errors.push(ValidationError { given, expected: format!("{} <= {}: {because}", small.0, large.0) });
         }
     };
     at_most(
@@ -202,12 +201,12 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<ValidationError>) {
     at_most(
         ("stories.waiters_max", config.stories_waiters_max),
         ("http.connections_max", config.http_connections_max),
-        "everybody who waits holds a connection",
+        "every waiting client holds a connection",
     );
     at_most(
         ("stories.tables_per_player_max", config.stories_tables_per_player_max),
         ("stories.tables_max", config.stories_tables_max),
-        "nobody can open more tables than there may be",
+        "one player cannot open more tables than all together",
     );
     let ms = |time: std::time::Duration| usize::try_from(time.as_millis()).unwrap_or(usize::MAX);
     at_most(
@@ -217,7 +216,7 @@ pub(super) fn check(config: &Config, mistakes: &mut Vec<ValidationError>) {
     );
 }
 
-/// What is allowed, and probably not what was meant.
+/// Warnings about values that are valid but probably not intended.
 pub(super) fn warnings(config: &Config) -> Vec<String> {
     let room = connections_max(config);
     let has_manner = config.worlds_actor_spawn.is_some() || !config.worlds_actor_start_delay.is_zero();
@@ -232,28 +231,28 @@ pub(super) fn warnings(config: &Config) -> Vec<String> {
         }),
         (config.allow_private_bots && is_public).then(|| {
             format!(
-                "bots.allow_private is on while {} can be reached from outside: whoever may register bots can make this \
+                "bots.allow_private is on while {} can be reached from outside: anyone who may register bots can make this \
                  server call addresses of your own network",
                 config.address
             )
         }),
         (config.limiter_service && is_public && config.limiter_http_token.is_none()).then(|| {
             format!(
-                "limiter.service is on while {} can be reached from outside, without limiter.http_token: whoever reaches it may use up \
+                "limiter.service is on while {} can be reached from outside, without limiter.http_token: anyone who reaches it may use up \
                  every key and change the quotas of /api/v1; set GAUNTLET_LIMITER_HTTP_TOKEN, or listen on loopback",
                 config.address
             )
         }),
         (config.limiter_grpc_port.is_some() && is_public && config.limiter_grpc_token.is_none()).then(|| {
             format!(
-                "limiter.grpc_port can be reached from outside at {}, without limiter.grpc_token: whoever reaches it may use up every \
+                "limiter.grpc_port can be reached from outside at {}, without limiter.grpc_token: anyone who reaches it may use up every \
                  key; set GAUNTLET_LIMITER_GRPC_TOKEN, or listen on loopback",
                 config.address.ip()
             )
         }),
         (config.worlds_actors == 0 && has_manner).then(|| {
-            "worlds.actor_spawn or worlds.actor_start_delay_ms is set while worlds.actors is 0: it is for the actors that \
-             worlds.actors lets loose, and nobody comes in so; POST /api/worlds/{world}/actors brings its own"
+            "worlds.actor_spawn or worlds.actor_start_delay_ms is set while worlds.actors is 0: it applies to those \
+             actors only; POST /api/worlds/{world}/actors has its own"
                 .to_owned()
         }),
         (config.worlds_actors > 0 && config.serve_mode == ServeMode::Limiter).then(|| {

@@ -9,19 +9,18 @@ pub struct Secret(String);
 const MASK: &str = "***";
 
 impl Secret {
-    /// Takes a text into custody.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
     }
 
-    /// The text itself. Whoever asks for it must not print it.
+    /// The text itself. The caller must not print it.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// A database URL with its passwords masked; all of it when it cannot be taken apart safely.
+    /// A database URL with its passwords masked; masked as a whole when it cannot be parsed safely.
     #[must_use]
     pub fn masked_url(&self) -> String {
         mask_url(&self.0).unwrap_or_else(|| MASK.to_owned())
@@ -30,12 +29,12 @@ impl Secret {
 
 fn mask_url(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
-    // Parameters may name a password, a key file, anything: none of them is shown.
+    // Parameters may contain a password, a key file, anything: none of them is shown.
     let rest = rest.split(['?', '#']).next()?;
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-    // The password may hold an '@' that nobody escaped: the last one ends it.
+    // The password may contain an unescaped '@': the last one ends it.
     let Some((user_info, host)) = authority.rsplit_once('@') else {
-        // An '@' further on means that a '/' stood in the password: the parts cannot be told apart.
+        // A later '@' means that the password contains a '/': the parts cannot be told apart.
         return (!path.contains('@')).then(|| format!("{scheme}://{authority}/{path}"));
     };
     if path.contains('@') {

@@ -1,6 +1,6 @@
-//! Slots: the typed places of a [`super::Config`], and how each is read from text, described, and shown.
+//! Slots: the typed fields of a [`super::Config`], and how each is parsed from text, described, and rendered.
 //!
-//! A slot's type decides what texts it accepts, so a row of the table cannot promise one thing and read another.
+//! A slot's type decides which texts it accepts, so that a row of the table cannot promise one thing and parse another.
 
 use super::networks::Networks;
 use super::secret::Secret;
@@ -11,7 +11,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
@@ -23,24 +23,23 @@ pub enum LogFormat {
 /// The least severe log lines that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogLevel {
-    /// Somebody must act.
+    /// An operator must act.
     Error,
-    /// Somebody should look.
+    /// An operator should look.
     Warn,
-    /// Starts, stops and what was decided.
+    /// Starts, stops and decisions.
     Info,
     /// Every request and every match.
     Debug,
-    /// Everything.
     Trace,
 }
 
-/// Which part of the house is open.
+/// Which services run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServeMode {
     /// Games and everything else.
     All,
-    /// The rate limiter alone: no games are taken in, and none are played.
+    /// The rate limiter alone: no games are created or played.
     Limiter,
 }
 
@@ -57,7 +56,7 @@ const SPAN_UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('
 /// The text that leaves an optional value unset.
 const OFF: &str = "off";
 
-/// A place in a configuration, by the type of what stands there.
+/// A field of a configuration, by its type.
 pub(super) enum Slot<'a> {
     /// The IP address of a socket address.
     Ip(&'a mut SocketAddr),
@@ -102,35 +101,35 @@ pub(super) enum Slot<'a> {
 }
 
 impl Slot<'_> {
-    /// Reads a text into the slot; `None`, with nothing changed, when the text is not what the setting expects.
+    /// Parses a text into the slot; `None`, with nothing changed, when the text is not what the setting expects.
     pub(super) fn parse(self, text: &str, setting: &Setting) -> Option<()> {
         let number = || text.parse().ok().filter(|number| setting.range.contains(number));
         match self {
-            Self::Ip(place) => place.set_ip(text.parse::<IpAddr>().ok()?),
-            Self::Port(place) => place.set_port(u16::try_from(number()?).ok()?),
-            Self::Advertise(place) => *place = Some(host_and_port(text, setting)?),
-            Self::PortOrOff(place) => *place = parse_unless_off(text, |_| u16::try_from(number()?).ok())?,
-            Self::Size(place) => *place = usize::try_from(number()?).ok()?,
-            Self::Count(place) => *place = u32::try_from(number()?).ok()?,
-            Self::Millis(place) => *place = Duration::from_millis(number()?),
-            Self::Switch(place) => *place = text.parse().ok()?,
-            Self::Path(place) => *place = Some(text).filter(|text| !text.is_empty())?.into(),
-            Self::PathOrOff(place) => *place = parse_unless_off(text, |text| (!text.is_empty()).then(|| text.into()))?,
-            Self::Url(place) => *place = parse_unless_off(text, |text| is_url(text).then(|| Secret::new(text)))?,
-            Self::Secret(place) => *place = parse_unless_off(text, |text| secret(text, setting))?,
-            Self::Span(place) => *place = parse_unless_off(text, |text| span(text, setting))?,
-            Self::Amount(place) => *place = parse_unless_off(text, |_| number())?,
-            Self::MillisOrOff(place) => *place = parse_unless_off(text, |_| number().map(Duration::from_millis))?,
-            Self::CellOrOff(place) => *place = parse_unless_off(text, |text| cell(text, setting))?,
-            Self::Networks(place) => *place = parse_unless_off(text, Networks::parse)?.unwrap_or_default(),
-            Self::ServeMode(place) => *place = choice(&SERVE_MODES, text)?,
-            Self::Format(place) => *place = choice(&FORMATS, text)?,
-            Self::Level(place) => *place = choice(&LEVELS, text)?,
+            Self::Ip(field) => field.set_ip(text.parse::<IpAddr>().ok()?),
+            Self::Port(field) => field.set_port(u16::try_from(number()?).ok()?),
+            Self::Advertise(field) => *field = Some(host_and_port(text, setting)?),
+            Self::PortOrOff(field) => *field = parse_unless_off(text, |_| u16::try_from(number()?).ok())?,
+            Self::Size(field) => *field = usize::try_from(number()?).ok()?,
+            Self::Count(field) => *field = u32::try_from(number()?).ok()?,
+            Self::Millis(field) => *field = Duration::from_millis(number()?),
+            Self::Switch(field) => *field = text.parse().ok()?,
+            Self::Path(field) => *field = Some(text).filter(|text| !text.is_empty())?.into(),
+            Self::PathOrOff(field) => *field = parse_unless_off(text, |text| (!text.is_empty()).then(|| text.into()))?,
+            Self::Url(field) => *field = parse_unless_off(text, |text| is_url(text).then(|| Secret::new(text)))?,
+            Self::Secret(field) => *field = parse_unless_off(text, |text| secret(text, setting))?,
+            Self::Span(field) => *field = parse_unless_off(text, |text| span(text, setting))?,
+            Self::Amount(field) => *field = parse_unless_off(text, |_| number())?,
+            Self::MillisOrOff(field) => *field = parse_unless_off(text, |_| number().map(Duration::from_millis))?,
+            Self::CellOrOff(field) => *field = parse_unless_off(text, |text| cell(text, setting))?,
+            Self::Networks(field) => *field = parse_unless_off(text, Networks::parse)?.unwrap_or_default(),
+            Self::ServeMode(field) => *field = choice(&SERVE_MODES, text)?,
+            Self::Format(field) => *field = choice(&FORMATS, text)?,
+            Self::Level(field) => *field = choice(&LEVELS, text)?,
         }
         Some(())
     }
 
-    /// What [`Slot::parse`] accepts, for the reader of a mistake.
+    /// What [`Slot::parse`] accepts, for error messages.
     pub(super) fn expects(&self, setting: &Setting) -> String {
         let (min, max, unit) = (setting.range.start(), setting.range.end(), setting.unit);
         match self {
@@ -163,45 +162,45 @@ impl Slot<'_> {
         }
     }
 
-    /// The value as a configuration file would have it, secrets masked.
+    /// The value as in a configuration file, with secrets masked.
     pub(super) fn render(self) -> String {
         match self {
-            Self::Ip(place) => place.ip().to_string(),
-            Self::Port(place) => place.port().to_string(),
-            Self::Advertise(place) => place.clone().unwrap_or_else(|| AUTO.to_owned()),
-            Self::PortOrOff(place) => or_off(*place),
-            Self::Size(place) => place.to_string(),
-            Self::Count(place) => place.to_string(),
-            Self::Millis(place) => place.as_millis().to_string(),
-            Self::Switch(place) => place.to_string(),
-            Self::Path(place) => place.display().to_string(),
-            Self::PathOrOff(place) => or_off(place.as_ref().map(|path| path.display())),
-            Self::Url(place) => or_off(place.as_ref().map(Secret::masked_url)),
-            Self::Secret(place) => or_off(place.as_ref()),
-            Self::Span(place) => or_off(place.map(render_span)),
-            Self::Amount(place) => or_off(*place),
-            Self::MillisOrOff(place) => or_off(place.map(|time| time.as_millis())),
-            Self::CellOrOff(place) => or_off(place.map(|cell| format!("{},{}", cell.x, cell.y))),
-            Self::Networks(place) => or_off(Some(place).filter(|networks| !networks.is_empty())),
-            Self::ServeMode(place) => name_of(&SERVE_MODES, *place).into(),
-            Self::Format(place) => name_of(&FORMATS, *place).into(),
-            Self::Level(place) => name_of(&LEVELS, *place).into(),
+            Self::Ip(field) => field.ip().to_string(),
+            Self::Port(field) => field.port().to_string(),
+            Self::Advertise(field) => field.clone().unwrap_or_else(|| AUTO.to_owned()),
+            Self::PortOrOff(field) => or_off(*field),
+            Self::Size(field) => field.to_string(),
+            Self::Count(field) => field.to_string(),
+            Self::Millis(field) => field.as_millis().to_string(),
+            Self::Switch(field) => field.to_string(),
+            Self::Path(field) => field.display().to_string(),
+            Self::PathOrOff(field) => or_off(field.as_ref().map(|path| path.display())),
+            Self::Url(field) => or_off(field.as_ref().map(Secret::masked_url)),
+            Self::Secret(field) => or_off(field.as_ref()),
+            Self::Span(field) => or_off(field.map(render_span)),
+            Self::Amount(field) => or_off(*field),
+            Self::MillisOrOff(field) => or_off(field.map(|time| time.as_millis())),
+            Self::CellOrOff(field) => or_off(field.map(|cell| format!("{},{}", cell.x, cell.y))),
+            Self::Networks(field) => or_off(Some(field).filter(|networks| !networks.is_empty())),
+            Self::ServeMode(field) => name_of(&SERVE_MODES, *field).into(),
+            Self::Format(field) => name_of(&FORMATS, *field).into(),
+            Self::Level(field) => name_of(&LEVELS, *field).into(),
         }
     }
 
-    /// Whether a mistake must not repeat what was given.
+    /// Whether an error message must not repeat the value.
     pub(super) fn is_secret(&self) -> bool {
         matches!(self, Self::Secret(_) | Self::Url(_))
     }
 
-    /// Whether a flag of this setting stands alone and means `true`.
+    /// Whether a flag of this setting takes no value and means `true`.
     pub(super) fn is_switch(&self) -> bool {
         matches!(self, Self::Switch(_))
     }
 }
 
 impl LogLevel {
-    /// Its name, as log filters know it.
+    /// The name in log filters.
     #[must_use]
     pub fn name(self) -> &'static str {
         name_of(&LEVELS, self)
@@ -227,7 +226,7 @@ fn secret(text: &str, setting: &Setting) -> Option<Secret> {
     is_fit.then(|| Secret::new(text))
 }
 
-/// A host to which others can connect, and a port. An IPv6 address stands in brackets.
+/// A host to which other nodes can connect, and a port. An IPv6 address is in brackets.
 fn host_and_port(text: &str, setting: &Setting) -> Option<String> {
     let (host, port) = text.rsplit_once(':')?;
     let is_host = match host.strip_prefix('[') {
@@ -238,7 +237,7 @@ fn host_and_port(text: &str, setting: &Setting) -> Option<String> {
     (is_host && is_port).then(|| text.to_owned())
 }
 
-/// Whether this is the name of a host or a whole IPv4 address. Resolvers read shorter numbers as addresses too: "0" is 0.0.0.0.
+/// Whether this is the name of a host or a whole IPv4 address. Resolvers also parse shorter numbers as addresses: "0" is 0.0.0.0.
 fn is_name_or_ipv4(host: &str) -> bool {
     const HOST_BYTES_MAX: usize = 253;
     if !host.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_')) {
@@ -255,7 +254,7 @@ fn is_name_or_ipv4(host: &str) -> bool {
 fn cell(text: &str, setting: &Setting) -> Option<Cell> {
     let (x, y) = text.split_once(',')?;
     let coordinate =
-        |text: &str| text.trim().parse().ok().filter(|place: &u16| setting.range.contains(&u64::from(*place)));
+        |text: &str| text.trim().parse().ok().filter(|field: &u16| setting.range.contains(&u64::from(*field)));
     Some(Cell { x: coordinate(x)?, y: coordinate(y)? })
 }
 

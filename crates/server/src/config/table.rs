@@ -1,6 +1,6 @@
-//! The table of settings: one row each, and everything that a user can say about a setting is derived from its row.
+//! The table of settings: one row each, from which everything about a setting is derived.
 //!
-//! Ceilings come from [`engine::limits`]: a configuration chooses below them, never above.
+//! Limits come from [`engine::limits`]: a configuration chooses values below them.
 
 use super::Config;
 use super::slot::Slot;
@@ -13,7 +13,7 @@ use std::time::Duration;
 pub struct Setting {
     /// Its name in a file and in listings: `section.key`.
     pub key: &'static str,
-    /// Its flag, without the dashes; `None` for what must not stand in a process list.
+    /// Its flag, without the dashes; `None` for secrets, which must not appear in a process list.
     pub flag: Option<&'static str>,
     /// Its environment variable, where that is not `GAUNTLET_SECTION_KEY`.
     env: Option<&'static str>,
@@ -21,40 +21,39 @@ pub struct Setting {
     pub unit: &'static str,
     /// The numbers, lengths or seconds that are accepted.
     pub range: RangeInclusive<u64>,
-    /// What is in force when nobody says anything, as text.
+    /// The default, as text.
     pub default: &'static str,
-    /// What `auto` stands for, where it is accepted.
+    /// What `auto` means, where it is accepted.
     pub auto: Option<&'static str>,
     /// What it decides, in a sentence.
     pub help: &'static str,
-    /// Its place in a configuration.
+    /// The field in the configuration.
     pub(super) slot: fn(&mut Config) -> Slot<'_>,
 }
 
-/// The text that asks for a derived value.
+/// The text that requests a derived value.
 pub(super) const AUTO: &str = "auto";
 
 impl Setting {
-    /// Its environment variable.
     #[must_use]
     pub fn env(&self) -> String {
         self.env.map_or_else(|| format!("GAUNTLET_{}", self.key.replace('.', "_").to_uppercase()), str::to_owned)
     }
 
-    /// What texts it accepts, in words.
+    /// The texts that it accepts, in words.
     #[must_use]
     pub fn expects(&self) -> String {
         let expects = (self.slot)(&mut Config::blank()).expects(self);
         self.auto.map_or_else(|| expects.clone(), |auto| format!("{expects}, or auto: {auto}"))
     }
 
-    /// Whether its flag stands alone and means `true`.
+    /// Whether its flag takes no value and means `true`.
     #[must_use]
     pub fn is_switch(&self) -> bool {
         (self.slot)(&mut Config::blank()).is_switch()
     }
 
-    /// Whether its value must not be shown as it is.
+    /// Whether its value must be masked.
     #[must_use]
     pub fn is_secret(&self) -> bool {
         (self.slot)(&mut Config::blank()).is_secret()
@@ -83,18 +82,18 @@ const fn row(
 }
 
 impl Setting {
-    /// The row, with `auto` accepted and as its default.
+    /// The row with `auto` accepted and as its default.
     const fn or_auto(self, auto: &'static str) -> Self {
         Self { auto: Some(auto), default: AUTO, ..self }
     }
 
-    /// The row without a flag (a process list would show it), with an environment variable of its own.
+    /// The row without a flag (which a process list would show), with its own environment variable.
     const fn without_flag(self, env: &'static str) -> Self {
         Self { flag: None, env: Some(env), ..self }
     }
 }
 
-/// Every setting, in the order in which they are listed.
+/// Every setting, in the order of listings.
 #[rustfmt::skip] // a table is read by its rows
 pub const SETTINGS: &[Setting] = &[
     row("server.interface", "interface", ("", ANY), "127.0.0.1", |c| Slot::Ip(&mut c.address),

@@ -1,4 +1,4 @@
-//! Settings as users give them, and what comes of it.
+//! Settings as users write them, and the resulting configuration.
 
 use super::*;
 use std::collections::HashSet;
@@ -22,11 +22,11 @@ fn check(file: &str, env: &str, flags: &[(&'static str, &str)], key: &str, want:
     assert_eq!(format!("{} ({})", entry.value, entry.source), want);
 }
 
-/// Every mistake must come out, in this order.
+/// Checks that exactly these errors are returned, in this order.
 #[track_caller]
 fn refused(file: &str, env: &str, flags: &[(&'static str, &str)], want: &[&str]) {
-    let mistakes = load(file, env, flags).unwrap_err().0;
-    assert_eq!(mistakes.iter().map(ToString::to_string).collect::<Vec<_>>(), want);
+    let errors = load(file, env, flags).unwrap_err().0;
+    assert_eq!(errors.iter().map(ToString::to_string).collect::<Vec<_>>(), want);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn each_kind_of_value_is_read_and_shown() {
 }
 
 #[test]
-fn networks_and_optional_figures_are_read_and_shown() {
+fn networks_and_optional_values_are_read_and_shown() {
     check("", "", &[], "http.trusted_proxies", "off (default)");
     check(
         "[http]\ntrusted_proxies = \"10.1.2.3/8,::1\"",
@@ -159,7 +159,7 @@ fn networks_and_optional_figures_are_read_and_shown() {
 }
 
 #[test]
-fn actors_are_told_how_to_begin() {
+fn settings_of_actors_are_read_and_checked() {
     check("", "", &[], "worlds.actor_spawn", "off (default)");
     check("[worlds]\nactor_spawn = \"500, 400\"", "", &[], "worlds.actor_spawn", "500,400 (file g.toml)");
     let env = "GAUNTLET_WORLDS_ACTOR_SPAWN=0,4095 GAUNTLET_WORLDS_ACTORS=1";
@@ -169,8 +169,8 @@ fn actors_are_told_how_to_begin() {
     check("", "", &[("actor-start-delay-ms", "10")], "worlds.actor_start_delay_ms", "10 (flag --actor-start-delay-ms)");
     check("", "", &[("actor-jitter-ms", "999")], "worlds.actor_jitter_ms", "999 (flag --actor-jitter-ms)");
     for wrong in ["500", "1,2,3", "-1,0", "4096,0", "0,4096", "a,b", "", ","] {
-        let said = "a column and a row (x,y), each from 0 to 4095, such as 500,500, or off";
-        let want = format!("worlds.actor_spawn is \"{wrong}\" (flag --actor-spawn); expected: {said}");
+        let expected = "a column and a row (x,y), each from 0 to 4095, such as 500,500, or off";
+        let want = format!("worlds.actor_spawn is \"{wrong}\" (flag --actor-spawn); expected: {expected}");
         refused("", "", &[("actor-spawn", wrong)], &[&want]);
     }
     refused(
@@ -215,7 +215,7 @@ fn auto_values_follow_from_the_machine_and_the_other_settings() {
 }
 
 #[test]
-fn every_mistake_is_named_at_once() {
+fn all_errors_are_returned_at_once() {
     refused(
         "[server]\nport = 70000\nprot = 1\n[matches]\nat_once = 1.5\n[serverr]\nport = 1",
         "GAUNTLET_SERVER_PROT=1 GAUNTLET_LOG_LEVEL=loud GAUNTLET_BOOTSTRAP_TOKEN=short",
@@ -241,7 +241,7 @@ fn every_mistake_is_named_at_once() {
 }
 
 #[test]
-fn a_wrong_value_that_is_covered_is_still_a_mistake() {
+fn an_invalid_value_that_is_overridden_is_still_an_error() {
     let want = ["log.level is \"loud\" (file g.toml); expected: one of error, warn, info, debug, trace"];
     refused("[log]\nlevel = \"loud\"", "", &[("log-level", "info")], &want);
 }
@@ -285,13 +285,13 @@ fn grpc_needs_the_service() {
         &[("grpc-port", "8081")],
         &[
             "limiter.grpc_port is set and limiter.service is false; expected: limiter.service = true, or limiter.grpc_port = \
-             off: nobody would be answered there",
+             off: no requests would be served there",
         ],
     );
 }
 
 #[test]
-fn one_place_holds_the_matches() {
+fn matches_are_kept_in_one_place() {
     let file = "[store]\nurl = \"postgres://db/games\"";
     let postgres = Secret::new("postgres://db/games");
     assert_eq!(load(file, "", &[]).unwrap().store(), StoreLocation::Postgres(&postgres));
@@ -308,14 +308,14 @@ fn one_place_holds_the_matches() {
 }
 
 #[test]
-fn a_broken_file_is_one_mistake() {
-    let mistakes = load("[server\nport = 1", "", &[]).unwrap_err().0;
-    assert_eq!(mistakes.len(), 1);
-    assert!(mistakes[0].given.starts_with("g.toml is not TOML: "), "{}", mistakes[0].given);
+fn a_broken_file_is_one_error() {
+    let errors = load("[server\nport = 1", "", &[]).unwrap_err().0;
+    assert_eq!(errors.len(), 1);
+    assert!(errors[0].given.starts_with("g.toml is not TOML: "), "{}", errors[0].given);
 }
 
 #[test]
-fn what_is_hardly_meant_is_said() {
+fn unintended_values_are_warned_about() {
     assert_eq!(load("", "", &[]).unwrap().warnings(), [""; 0]);
     let risky = load("", "", &[("allow-private-bots", "true"), ("interface", "0.0.0.0")]).unwrap().warnings();
     assert!(matches!(&risky[..], [warning] if warning.starts_with("bots.allow_private is on")), "{risky:?}");
