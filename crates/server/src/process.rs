@@ -1,6 +1,6 @@
-//! The life of one serving process: open what lasts, let everybody in, and on the signal leave in order and in time.
+//! One serving process: opens its resources, serves clients, and on the signal drains in order and in time.
 //!
-//! Takes the configuration, the listener and the signal as arguments: the binary owns the world, tests hand in their own.
+//! Takes the configuration, the listener and the signal as arguments: the binary provides the real ones, tests their own.
 
 mod advertised;
 mod store_location;
@@ -41,56 +41,57 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
-/// Time in which requests under way are answered and matches are given back.
+/// Time in which requests in flight are answered and matches are released.
 const DRAIN_TASKS_MAX: Duration = Duration::from_millis(3_500);
-/// Time in which the doors close by themselves.
+/// Time in which the gateway closes by itself.
 const DRAIN_GATEWAY_MAX: Duration = DRAIN_TASKS_MAX.saturating_sub(Duration::from_millis(500));
-/// Time in which the store finishes what it was handed.
+/// Time in which the store finishes its pending writes.
 const STORE_CLOSE_MAX: Duration = Duration::from_millis(1_000);
 const _: () = assert!(DRAIN_TASKS_MAX.as_millis() + STORE_CLOSE_MAX.as_millis() < DRAIN_MAX.as_millis());
 const STALLED_STORE: &str = "the store, whose disk or database stalls,";
-const _: () =
-    assert!(WORLD_DRAIN_MAX.as_millis() < DRAIN_GATEWAY_MAX.as_millis(), "whoever is told to go is not cut off before");
-/// Pause before a runner that ended by a defect of ours begins again.
+const _: () = assert!(
+    WORLD_DRAIN_MAX.as_millis() < DRAIN_GATEWAY_MAX.as_millis(),
+    "a client that is told to leave is not disconnected before"
+);
+/// Pause before a runner that ended because of a defect is restarted.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
-/// Connections that the kernel holds for us while all seats are taken.
+/// Connections that the kernel queues while all connection permits are taken.
 const LISTEN_BACKLOG: u32 = 4_096;
 
-/// Why a process could not serve, or could not leave in order.
+/// Why a process could not serve, or could not drain in order.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// Somebody else listens there, or nobody may.
+    /// Another program listens there, or the system forbids it.
     #[error("cannot listen on {address}: {}", bind_error_hint(.source, .flag))]
     Bind {
-        /// Where.
         address: SocketAddr,
-        /// Which flag names the port.
+        /// The flag that sets the port.
         flag: &'static str,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The place of the data is not to be had.
+    /// The data file or database cannot be used.
     #[error(transparent)]
     StoreLocation(#[from] StoreLocationError),
     /// The store refuses at the start.
     #[error("{0}")]
     Store(#[from] StoreError),
-    /// The worlds of the house are not as they should be.
+    /// The built-in worlds are not as configured.
     #[error("{0}")]
     Worlds(#[from] BuiltInWorldsError),
-    /// The address that other nodes are told is another server's.
+    /// The advertised address belongs to another server.
     #[error("{0}")]
     Address(#[from] AddressError),
-    /// There are no rules to limit by.
+    /// The rules of the rate limiter cannot be loaded.
     #[error("{0}")]
     Rules(#[from] StartError),
-    /// The store answered something that it should not be able to answer.
+    /// The store returned an unexpected outcome.
     #[error("the bootstrap account could not be made: the store answered {0:?}")]
     Bootstrap(Outcome),
-    /// The door ended without being told to.
-    #[error("the gateway ended unexpectedly, by a defect of this program: its log says more")]
+    /// The gateway ended by itself.
+    #[error("the gateway ended unexpectedly, by a defect of this program: see its log")]
     GatewayEnded,
-    /// Something did not end.
+    /// A component did not end.
     #[error(
         "{0} did not end within {DRAIN_MAX:?}: the process ends without it. Nothing that was acknowledged is lost; the next process goes \
          on from what was saved, and another node as soon as the lease has ended"
@@ -113,7 +114,7 @@ fn bind_error_hint(source: &io::Error, flag: &str) -> String {
     }
 }
 
-/// Listens on `address`. Call it on a runtime.
+/// Listens on `address`. Must be called on a runtime.
 ///
 /// # Errors
 /// [`ServeError::Bind`], with what to do.
@@ -124,7 +125,7 @@ pub fn bind(address: SocketAddr) -> Result<TcpListener, ServeError> {
 fn bind_for(address: SocketAddr, flag: &'static str) -> Result<TcpListener, ServeError> {
     let listen = || {
         let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-        // A restart must not wait for the last connections of the previous life.
+        // A restart must not wait for the last connections of the previous process.
         socket.set_reuseaddr(true)?;
         socket.bind(address)?;
         socket.listen(LISTEN_BACKLOG)
@@ -132,11 +133,11 @@ fn bind_for(address: SocketAddr, flag: &'static str) -> Result<TcpListener, Serv
     listen().map_err(|source| ServeError::Bind { address, flag, source })
 }
 
-/// Serves on `listener` until `shutdown` comes, then leaves within [`DRAIN_MAX`]. `ready` is called once, when nothing can refuse the
-/// start any more. With every message of `reloads` the file of the rate limiter's policies is read again.
+/// Serves on `listener` until `shutdown` completes, then drains within [`DRAIN_MAX`]. `ready` is called once, when the start can no longer
+/// fail. With every message of `reloads` the file of the rate limiter's policies is read again.
 ///
 /// # Errors
-/// Why it could not begin, or what did not end.
+/// Why it could not start, or what did not end.
 pub async fn serve(
     mut config: Config,
     listener: TcpListener,
@@ -144,7 +145,7 @@ pub async fn serve(
     ready: impl FnOnce(),
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), ServeError> {
-    // What was asked for may be "any free port"; what is in force is the one that was got.
+    // The requested port may be "any free port"; the configuration shows the actual one.
     config.address = address_of(&listener, config.address)?;
     let grpc = bind_grpc(&mut config)?;
     let ops = bind_ops(&mut config)?;
@@ -166,32 +167,32 @@ pub async fn serve(
     if app.config.serve_mode == ServeMode::All {
         worlds::ensure_built_in(&app).await?;
     }
-    let keeper = start_rule_owner(&app).await?;
-    let left = run_until_shutdown(&app, (listener, ops, grpc), keeper, reloads, ready, shutdown).await;
+    let rule_owner = start_rule_owner(&app).await?;
+    let result_of_run = run_until_shutdown(&app, (listener, ops, grpc), rule_owner, reloads, ready, shutdown).await;
     let closed =
         timeout(STORE_CLOSE_MAX, app.store.close()).await.map_err(|_| ServeError::ShutdownTimeout(STALLED_STORE));
     // Only now may another process open the file.
     drop(lock);
-    // Whoever waits for a store that hangs, hangs by it.
-    closed.and(left)
+    // Tasks that wait for a hanging store hang because of it.
+    closed.and(result_of_run)
 }
 
 fn address_of(listener: &TcpListener, address: SocketAddr) -> Result<SocketAddr, ServeError> {
     listener.local_addr().map_err(|source| ServeError::Bind { address, flag: "port", source })
 }
 
-/// The door for gRPC, if there is one.
+/// The gRPC listener, if there is one.
 fn bind_grpc(config: &mut Config) -> Result<Option<TcpListener>, ServeError> {
     let Some(port) = config.limiter_grpc_port else { return Ok(None) };
     let address = SocketAddr::new(config.address.ip(), port);
     let listener = bind_for(address, "grpc-port")?;
     let address = address_of(&listener, address)?;
     config.limiter_grpc_port = Some(address.port());
-    tracing::info!(%address, "the rate limiter answers proxies over gRPC");
+    tracing::info!(%address, "the rate limiter serves proxies over gRPC");
     Ok(Some(listener))
 }
 
-/// Listens on `address`, for operators. Call it on a runtime.
+/// Listens on `address`, for operators. Must be called on a runtime.
 ///
 /// # Errors
 /// [`ServeError::Bind`], with what to do.
@@ -199,14 +200,14 @@ pub fn bind_operators(address: SocketAddr) -> Result<TcpListener, ServeError> {
     bind_for(address, "ops-port")
 }
 
-/// The port for operators, if there is one of their own.
+/// The separate listener for operators, if there is one.
 fn bind_ops(config: &mut Config) -> Result<Option<TcpListener>, ServeError> {
     let Some(port) = config.ops_port else { return Ok(None) };
     let address = SocketAddr::new(config.ops_address.ip(), port);
     let listener = bind_operators(address)?;
     let address = address_of(&listener, address)?;
     config.ops_port = Some(address.port());
-    tracing::info!(%address, "operators are answered on a port of their own");
+    tracing::info!(%address, "operators are served on a separate port");
     Ok(Some(listener))
 }
 
@@ -220,18 +221,17 @@ async fn ensure_bootstrap_account(store: &Store, secret: &Secret) -> Result<Boot
     }
 }
 
-/// The rules of the rate limiter are in force before the first request comes.
+/// The rules of the rate limiter are in force before the first request.
 async fn start_rule_owner(app: &App) -> Result<RuleOwner, StartError> {
-    let inbox = app.limits.take_inbox().expect("a process has one keeper, and this is it");
+    let inbox = app.limits.take_inbox().expect("a process has one rule owner, and this is it");
     RuleOwner::start(app.limits.clone(), app.store.clone(), app.config.limiter_policies.clone(), inbox).await
 }
 
-/// Lets clients in, finds out whether this node may be reached as it says, and then does everything else side by side until the
-/// signal.
+/// Serves clients, checks that this node may advertise its address, and then runs all other components until the signal.
 async fn run_until_shutdown(
     app: &App,
     (listener, ops, grpc): (TcpListener, Option<TcpListener>, Option<TcpListener>),
-    keeper: RuleOwner,
+    rule_owner: RuleOwner,
     reloads: mpsc::Receiver<()>,
     ready: impl FnOnce(),
     shutdown: impl Future<Output = ()>,
@@ -255,24 +255,24 @@ async fn run_until_shutdown(
     let tables = tokio::spawn(run_tables(app.clone()));
     let mut hunts = tokio::spawn(run_hunts(app.clone()));
     let worlds = tokio::spawn(run_worlds(app.clone()));
-    let chores = tokio::spawn(background_jobs::run(app.clone()));
-    let rules = tokio::spawn(run_rule_owner(app.clone(), keeper, reloads));
+    let jobs = tokio::spawn(background_jobs::run(app.clone()));
+    let rules = tokio::spawn(run_rule_owner(app.clone(), rule_owner, reloads));
     let ended = tokio::select! {
         () = &mut shutdown => Ok(()),
         _ = &mut gateway => Err(ServeError::GatewayEnded),
     };
-    tracing::info!("leaving: no new work, requests under way are finished, matches are given back");
+    tracing::info!("draining: no new work, requests in flight are finished, matches are released");
     app.drain.begin();
-    let (left, ..) = tokio::join!(
+    let (result_of_run, ..) = tokio::join!(
         wait_for_tasks(gateway, proxies, runner, tables, worlds),
         timeout(DRAIN_TASKS_MAX, &mut hunts),
         timeout(DRAIN_TASKS_MAX, claim.release())
     );
-    // All are only ever between two commits, and nobody is left who waits for one: cutting them short loses nothing.
+    // They are never in the middle of a commit, and no client waits for one: aborting them loses nothing.
     hunts.abort();
-    chores.abort();
+    jobs.abort();
     rules.abort();
-    ended.and(left)
+    ended.and(result_of_run)
 }
 
 async fn wait_for_tasks(
@@ -296,17 +296,17 @@ async fn wait_for_tasks(
     gateway.map_err(|_| ServeError::ShutdownTimeout("the gateway"))
 }
 
-/// Waits for the gateway, which may have ended and been seen to end.
+/// Waits for the gateway, which may have ended already.
 async fn finish(gateway: JoinHandle<()>) {
     if !gateway.is_finished() {
         let _ = gateway.await;
     }
 }
 
-/// Serves the API, and beside it operators, where they have a port of their own.
+/// Serves the API, and operators on their own port, if there is one.
 async fn serve_gateway(app: App, listener: TcpListener, ops: Option<TcpListener>) {
     let limits = listener::ListenerConfig::of(&app.config, DRAIN_GATEWAY_MAX);
-    let shares = listener::ListenerResources {
+    let resources = listener::ListenerResources {
         metrics: app.metrics.clone(),
         socket_budget: Some(app.socket_budget.clone()),
         address_limit: Some(listener::AddressLimit::of(&app.config)),
@@ -318,11 +318,11 @@ async fn serve_gateway(app: App, listener: TcpListener, ops: Option<TcpListener>
             listener::serve(ops, Gateway::for_operators(app.clone()), limits, app.metrics.clone(), drain.begun()).await;
         }
     };
-    let everybody = listener::serve(listener, Gateway::new(app.clone()), limits, shares, drain.begun());
-    tokio::join!(everybody, operators);
+    let api = listener::serve(listener, Gateway::new(app.clone()), limits, resources, drain.begun());
+    tokio::join!(api, operators);
 }
 
-/// Answers over gRPC, where somebody may ask there.
+/// Serves gRPC, if there is a listener.
 async fn serve_grpc(app: App, listener: Option<TcpListener>) {
     let Some(listener) = listener else { return };
     let terms = rls::RlsConfig::of(&app.config, DRAIN_GATEWAY_MAX);
@@ -330,39 +330,39 @@ async fn serve_grpc(app: App, listener: Option<TcpListener>) {
     rls::serve(listener, limits, terms, metrics, async move { drain.begun().await }).await;
 }
 
-/// Changes the rate limiter's rules when somebody asks for it, until the end: requests under way may still ask.
-async fn run_rule_owner(app: App, keeper: RuleOwner, mut reloads: mpsc::Receiver<()>) {
+/// Changes the rate limiter's rules on request, until the end: requests in flight may still use them.
+async fn run_rule_owner(app: App, rule_owner: RuleOwner, mut reloads: mpsc::Receiver<()>) {
     let pass_on = async {
         while reloads.recv().await.is_some() {
-            // How it went, the keeper has logged.
+            // The rule owner has logged the result.
             let _ = app.limits.reload().await;
         }
     };
-    tokio::join!(keeper.run(), pass_on);
+    tokio::join!(rule_owner.run(), pass_on);
 }
 
-/// Keeps card tables until the drain, where games are served. It survives defects of a table by itself, and those of a keeper;
-/// should it end all the same, its lease ends, and a new one takes over.
+/// Runs the card tables until the drain, where games are served. They survive defects of a table, and of an owner task; if they end anyway,
+/// their lease ends, and a new one takes over.
 async fn run_tables(app: App) {
     while app.config.serve_mode == ServeMode::All && !app.drain.has_begun() {
         let ended = tokio::spawn(tables::run(app.clone())).await;
         if !app.drain.has_begun() {
-            let why = ended.err().map(|error| error.to_string());
-            tracing::error!(why, "the card tables' life ended, by a defect of this program; it begins again");
+            let error = ended.err().map(|error| error.to_string());
+            tracing::error!(error, "the card tables ended, by a defect of this program; they are restarted");
             sleep(RESTART_PAUSE).await;
         }
     }
 }
 
-/// Counts hunts and matches parties until the drain, where games are served. What ends before it ended by a defect: it goes on by the
-/// logs, and with the tickets that it had.
+/// Runs the background tasks of hunts until the drain, where games are served. If they end before, that is a defect: they continue from the
+/// logs, and with their tickets.
 async fn run_hunts(app: App) {
     while app.config.serve_mode == ServeMode::All && !app.drain.has_begun() {
         let ended = tokio::spawn(hunts::run(app.clone())).await;
         if !app.drain.has_begun() {
-            let why = ended.err().map(|error| error.to_string());
+            let error = ended.err().map(|error| error.to_string());
             tracing::error!(
-                why,
+                error,
                 "the background tasks of hunts ended, by a defect of this program; they are restarted"
             );
             sleep(RESTART_PAUSE).await;
@@ -370,25 +370,26 @@ async fn run_hunts(app: App) {
     }
 }
 
-/// Keeps worlds until the drain, where games are served. Should it end by a defect, its lease ends, and a new one takes over.
+/// Runs worlds until the drain, where games are served. If they end by a defect, their lease ends, and a new one takes over.
 async fn run_worlds(app: App) {
     while app.config.serve_mode == ServeMode::All && !app.drain.has_begun() {
         let ended = tokio::spawn(worlds::run(app.clone())).await;
         if !app.drain.has_begun() {
-            let why = ended.err().map(|error| error.to_string());
-            tracing::error!(why, "the worlds' life ended, by a defect of this program; it begins again");
+            let error = ended.err().map(|error| error.to_string());
+            tracing::error!(error, "the worlds ended, by a defect of this program; they are restarted");
             sleep(RESTART_PAUSE).await;
         }
     }
 }
 
-/// Plays matches until the drain, where games are served. A runner that ends before it ended by a defect: its lease ends, and a new one takes over.
+/// Runs matches until the drain, where games are served. If the runner ends before, that is a defect: its lease ends, and a new one takes
+/// over.
 async fn run_matches(app: App) {
     while app.config.serve_mode == ServeMode::All && !app.drain.has_begun() {
         let ended = tokio::spawn(runner::run(app.clone())).await;
         if !app.drain.has_begun() {
-            let why = ended.err().map(|error| error.to_string());
-            tracing::error!(why, "the runner ended, by a defect of this program; it begins again");
+            let error = ended.err().map(|error| error.to_string());
+            tracing::error!(error, "the runner ended, by a defect of this program; it is restarted");
             sleep(RESTART_PAUSE).await;
         }
     }

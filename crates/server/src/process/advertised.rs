@@ -1,8 +1,8 @@
-//! Whether the address that other nodes are told for this one leads here. Two nodes that advertise the same address would each take the
-//! other's tables and worlds for their own, and answer for ever that they cannot be served.
+//! Checks that the address that this node advertises to other nodes leads here. Two nodes that advertise the same address would each take
+//! the other's tables and worlds for their own, and refuse them for ever.
 //!
-//! An address at which another process answers is refused. One at which no server answers may still be good for the others, behind a
-//! proxy. Then the leases in the database tell: a living process renews them, those of a dead one run out.
+//! An address at which another process answers is refused. One at which no server answers may still be reachable for the others, behind a
+//! proxy. Then the leases in the database decide: a living process renews them, those of a dead one expire.
 
 use crate::app::App;
 use crate::config::ServeMode;
@@ -19,11 +19,11 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
-/// How often the leases are read while other processes have some at this address.
+/// How often the leases are read while other processes have leases at this address.
 const LOOK_EVERY: Duration = Duration::from_millis(LEASE_RENEW_INTERVAL.as_millis() as u64 / 4);
-/// A lease that holds for longer than this after it was first seen has been renewed, or another has followed it.
+/// A lease that holds for longer than this after it was first seen has been renewed, or replaced by another.
 const WATCH_MAX: Duration = LEASE_DURATION.saturating_add(LEASE_RENEW_INTERVAL);
-/// Time in which the process at the address must say who it is.
+/// Time in which the process at the address must identify itself.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
 /// Most bytes that are read of its response: the process id is in the head.
 const ANSWER_BYTES_MAX: u64 = 4_096;
@@ -36,36 +36,30 @@ pub enum AddressError {
         "another Gauntlet server answers at {address}, the address at which the other nodes of the database would reach this one: give \
          each node an address of its own with server.advertise (--advertise HOST:PORT)"
     )]
-    Answered {
-        /// The address.
-        address: String,
-    },
+    Answered { address: String },
     /// Another living process on the same database advertises it.
     #[error(
         "another living node of the same database advertises {address}, as this one would: give each node an address of its own, at \
          which the others reach it, with server.advertise (--advertise HOST:PORT); 127.0.0.1 is another machine on each"
     )]
-    Held {
-        /// The address.
-        address: String,
-    },
-    /// The store could not tell.
+    Held { address: String },
+    /// The store failed.
     #[error("{0}")]
     Store(#[from] StoreError),
 }
 
-/// Who answers at an address.
+/// What answers at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     /// A server of Gauntlet, with its process id.
     Server(u128),
-    /// A program that does not say that it is one.
+    /// A program that does not identify itself as one.
     Unknown,
     Nothing,
 }
 
-/// A process's claim to its address: a lease that is written while the process starts, so that of two that start together at least one
-/// sees the other. Later the leases of its workers have the same address and say the same.
+/// A process's claim to its address: a lease that is written while the process starts, so that of two that start together at least one sees
+/// the other. Later the leases of its workers have the same address and the same meaning.
 pub(super) struct AddressClaim<'a> {
     app: &'a App,
     worker: WorkerId,
@@ -73,15 +67,15 @@ pub(super) struct AddressClaim<'a> {
 }
 
 impl<'a> AddressClaim<'a> {
-    /// A claim that nothing has been written of. None is needed where no other node forwards requests to this one: where the lock of
-    /// the data file proves that there is no other, and where only the rate limiter is served.
+    /// A claim that is not written yet. None is needed where no other node forwards requests to this one: where the lock of the data file
+    /// proves that there is no other, and where only the rate limiter is served.
     pub(super) fn of(app: &'a App) -> Self {
         let is_needed = !app.has_exclusive_store() && app.config.serve_mode == ServeMode::All;
         Self { app, worker: WorkerId::new(app.now(), app.random_bytes()), is_needed }
     }
 
-    /// Finds out whether this process may advertise its address. Waits until the leases of dead processes at the address are over. The
-    /// gateway of this process must answer already, and none of its workers may have a lease yet.
+    /// Checks whether this process may advertise its address. Waits until the leases of dead processes at the address are over. The gateway
+    /// of this process must answer already, and none of its workers may have a lease yet.
     ///
     /// # Errors
     /// Another process has the address, or the store's.
@@ -107,16 +101,16 @@ impl<'a> AddressClaim<'a> {
         self.wait_for_others(address).await
     }
 
-    /// Ends the lease, so that a process that follows at the same address need not wait for its end.
+    /// Ends the lease, so that the next process at the same address need not wait for its expiry.
     pub(super) async fn release(&self) {
         if self.is_needed {
             let _ = self.app.commit(Command::EndLease { worker: self.worker }).await;
         }
     }
 
-    /// Writes the lease and reads those of other processes at the address, until only this one's is left. The dead neither come nor
-    /// renew. Of two that start together the later one (by the ids of their claims) gives way at the first sign of life, so the earlier one
-    /// watches it for longer: it may have found nothing before the earlier one's lease was written.
+    /// Writes the lease and reads those of other processes at the address, until only this one's is left. Dead processes do not renew
+    /// theirs. Of two that start together the later one (by the ids of their claims) gives way at the first sign of life, so the earlier
+    /// one watches for longer: the later one may have found nothing before the earlier one's lease was written.
     async fn wait_for_others(&self, address: String) -> Result<(), AddressError> {
         let began = Instant::now();
         let mut first: Option<BTreeMap<WorkerId, UnixMs>> = None;
@@ -173,7 +167,7 @@ fn log_wait(address: &str, leases: &[(WorkerId, UnixMs)], now: UnixMs) {
     );
 }
 
-/// Asks at `address` which process it is.
+/// Asks the process at `address` for its id.
 async fn answer_at(address: &str) -> Answer {
     let Ok(Ok(mut stream)) = timeout(FORWARD_CONNECT_TIMEOUT, TcpStream::connect(address)).await else {
         return Answer::Nothing;
@@ -184,7 +178,7 @@ async fn answer_at(address: &str) -> Answer {
         stream.write_all(request.as_bytes()).await?;
         stream.take(ANSWER_BYTES_MAX).read_to_end(&mut response).await
     };
-    // The head may be there although the rest failed or took too long.
+    // The head may have arrived although the rest failed or took too long.
     let _ = timeout(ANSWER_MAX, exchange).await;
     process_id(&response).map_or(Answer::Unknown, Answer::Server)
 }
@@ -209,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_names_its_process_in_the_head() {
+    fn a_response_has_its_process_id_in_the_head() {
         check(b"HTTP/1.1 200 OK\r\nX-Gauntlet-Process-Id: 00ff\r\nDate: x\r\n\r\nalive\n", Some(255));
         check(b"HTTP/1.1 200 OK\r\nx-gauntlet-process-id: ff\r\n\r\n\xff", Some(255));
         check(b"HTTP/1.1 200 OK\r\n\r\nx-gauntlet-process-id: 00ff", None);
@@ -233,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_answers_is_a_server_or_unknown_or_nothing() {
+    async fn the_answer_is_a_server_or_unknown_or_none() {
         let own = b"HTTP/1.1 200 OK\r\nx-gauntlet-process-id: 7\r\n\r\nalive\n";
         assert_eq!(answer_of(own).await, Answer::Server(7));
         assert_eq!(answer_of(b"HTTP/1.1 403 Forbidden\r\n\r\n").await, Answer::Unknown);

@@ -1,4 +1,4 @@
-//! The place where matches are kept: its folder, its lock, and the store in it.
+//! Where matches are stored: the folder, its lock, and the store in it.
 
 use crate::config::{Config, StoreLocation};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -10,61 +10,55 @@ use store::postgres::PostgresDatabase;
 use store::sqlite::SqliteDatabase;
 use store::{Database, Observer, Store, StoreConfig, StoreError};
 
-/// Why the place of the data is not to be had.
+/// Why the data file or database cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreLocationError {
-    /// The folder of the data file cannot be made, or its lock not be opened.
+    /// The folder of the data file cannot be created, or its lock cannot be opened.
     #[error("cannot use {}: {source}; choose another file with --data, or give this user the right to write there", path.display())]
     Unusable {
-        /// What could not be made or opened.
+        /// What could not be created or opened.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The data file is a folder.
     #[error("{} is a folder: name the data file itself with --data, such as {}", path.display(), path.join("gauntlet.db").display())]
-    IsDirectory {
-        /// What was named.
-        path: PathBuf,
-    },
-    /// The data file has several names: servers that know it by different ones would not know of each other.
+    IsDirectory { path: PathBuf },
+    /// The data file has several names: servers that use different ones would not know of each other.
     #[error(
         "{} has {names} names (hard links): SQLite keeps what it is writing beside the name by which it was opened, so a server at \
          another name would destroy it; remove the other links, or start from a copy of its own",
         path.display()
     )]
     HardLinked {
-        /// The data file.
         path: PathBuf,
-        /// How many names it has.
+        /// The number of its names.
         names: u64,
     },
-    /// The database is there, or not, but does not open.
-    #[error("{place} does not open: {why}; {remedy}")]
+    /// The database does not open.
+    #[error("{location} does not open: {why}; {remedy}")]
     CannotOpen {
         /// What was to be opened, without secrets.
-        place: String,
-        /// What the store said.
+        location: String,
+        /// The store's error.
         why: String,
-        /// What to do.
         remedy: &'static str,
     },
-    /// Another server has the file.
+    /// Another server uses the file.
     #[error(
         "{} is in use by another server{}: two servers on one SQLite file would play the same matches; stop the other one, \
          choose another file with --data, or let both share a PostgreSQL database with --store-url",
         path.display(), pid.as_ref().map(|pid| format!(" (process {pid})")).unwrap_or_default()
     )]
     InUse {
-        /// The data file.
         path: PathBuf,
-        /// Who has it, if it says so.
+        /// The other server's process, if known.
         pid: Option<u32>,
     },
 }
 
-/// The right to serve from a data file: held as long as this lives, given back by the system however the process ends. Leases of a
-/// database of one's own have no end because of it: whoever has it knows that nobody else serves.
+/// The right to serve from a data file: held as long as this lives, released by the system however the process ends. It is the reason why
+/// leases in a SQLite file need no end: the holder knows that no other process serves.
 #[derive(Debug)]
 pub(super) struct DataLock {
     _file: Option<File>,
@@ -99,13 +93,13 @@ fn lock(data: &Path) -> Result<File, StoreLocationError> {
         }
         Err(TryLockError::Error(source)) => return Err(unusable(source)),
     }
-    // The number only helps whoever is refused; the lock holds without it.
+    // The number only helps the operator of the refused server; the lock holds without it.
     let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
     Ok(file)
 }
 
-/// The one name of a data file under which its lock stands, whatever symbolic links lead there. A file that is not there yet is made:
-/// only then has it such a name.
+/// The canonical name of a data file, which determines its lock, whatever symbolic links lead there. A missing file is created: only then
+/// does it have such a name.
 fn canonical_path(data: &Path) -> Result<PathBuf, StoreLocationError> {
     let unusable = |source| StoreLocationError::Unusable { path: data.to_owned(), source };
     if matches!(data.metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound) {
@@ -132,7 +126,7 @@ fn create_parent_dir(data: &Path) -> Result<(), StoreLocationError> {
 /// Opens the store that `config` names. Several processes may do this on one file; only one may serve from it.
 ///
 /// # Errors
-/// [`StoreLocationError`] as [`super::ServeError::Place`], and what the store says.
+/// [`StoreLocationError`] as [`super::ServeError::StoreLocation`], and the store's errors.
 pub async fn open_store(config: &Config, observer: Arc<dyn Observer>) -> Result<Store, super::ServeError> {
     let database: Arc<dyn Database> = match config.store() {
         StoreLocation::Sqlite(data) => {
@@ -142,14 +136,14 @@ pub async fn open_store(config: &Config, observer: Arc<dyn Observer>) -> Result<
         StoreLocation::Postgres(url) => Arc::new(PostgresDatabase::new(url.expose())?),
     };
     let sizes = StoreConfig { readers: config.store_connections };
-    // Opening migrates and may take its time: not on a thread that runs tasks.
+    // Opening migrates the schema and may take long: not on a runtime thread.
     let opened = tokio::task::spawn_blocking(move || Store::open(database, sizes, observer)).await;
     let opened =
         opened.unwrap_or_else(|error| Err(StoreError::Unavailable { why: format!("opening it failed: {error}") }));
     opened.map_err(|error| open_error(config, error))
 }
 
-/// Opens the readers apart, which the parts of a process have asked for meanwhile.
+/// Opens the dedicated readers that the components of a process have requested meanwhile.
 pub(super) async fn open_readers_apart(config: &Config, store: &Store) -> Result<(), super::ServeError> {
     let store = store.clone();
     let opened = tokio::task::spawn_blocking(move || store.open_readers_apart()).await;
@@ -158,10 +152,10 @@ pub(super) async fn open_readers_apart(config: &Config, store: &Store) -> Result
     opened.map_err(|error| open_error(config, error))
 }
 
-/// A store that cannot be reached at the start is the operator's to mend; other refusals say themselves what to do.
+/// The operator must fix a store that cannot be reached at the start; other errors contain their remedy.
 fn open_error(config: &Config, error: StoreError) -> super::ServeError {
     let StoreError::Unavailable { why } = error else { return error.into() };
-    let (place, remedy) = match config.store() {
+    let (location, remedy) = match config.store() {
         StoreLocation::Sqlite(data) => {
             (format!("the data file {}", data.display()), "see that this user may read and write it, and its folder")
         }
@@ -171,7 +165,7 @@ fn open_error(config: &Config, error: StoreError) -> super::ServeError {
              max_connections allows every server one to write, store.connections and replays.threads to read, and one for /readyz",
         ),
     };
-    StoreLocationError::CannotOpen { place, why, remedy }.into()
+    StoreLocationError::CannotOpen { location, why, remedy }.into()
 }
 
 #[cfg(test)]
@@ -196,13 +190,13 @@ mod tests {
     }
 
     #[test]
-    fn one_file_has_one_server_whatever_it_is_called() {
+    fn one_file_has_one_server_under_any_name() {
         let folder = std::env::temp_dir().join(format!("gauntlet-names-{}", std::process::id()));
         std::fs::create_dir_all(folder.join("real")).unwrap();
         let (data, by_file, by_folder) = (folder.join("real/games.db"), folder.join("link.db"), folder.join("also"));
         std::os::unix::fs::symlink("real/games.db", &by_file).unwrap();
         std::os::unix::fs::symlink("real", &by_folder).unwrap();
-        // The first server makes the file, through a link that leads nowhere yet.
+        // The first server creates the file, through a link that leads nowhere yet.
         let first = lock(&by_file).unwrap();
         for rival in [&data, &by_file, &by_folder.join("games.db")] {
             let refused = lock(rival).unwrap_err();
@@ -225,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_made_is_named() {
+    fn a_folder_that_cannot_be_created_is_named() {
         let refused = lock(Path::new("/proc/nowhere/games.db")).unwrap_err();
         assert!(refused.to_string().starts_with("cannot use /proc/nowhere: "), "{refused}");
     }

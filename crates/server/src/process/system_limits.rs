@@ -1,13 +1,13 @@
-//! The limits that the system puts on a process: how many cores it has, how many files it may hold open.
+//! The limits of the system on a process: the number of cores, the number of open files.
 
 use crate::config::Machine;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::num::NonZero;
 
-/// What stands for "no limit": more than any process can use.
+/// Stands for "no limit": more than any process can use.
 const OPEN_FILES_UNLIMITED: u64 = 1 << 20;
 
-/// What this machine allows.
+/// The limits of this machine.
 #[must_use]
 pub fn machine() -> Machine {
     let hard = getrlimit(Resource::Nofile).maximum.unwrap_or(OPEN_FILES_UNLIMITED).min(OPEN_FILES_UNLIMITED);
@@ -17,8 +17,8 @@ pub fn machine() -> Machine {
     }
 }
 
-/// Raises the number of files that this process may hold open to `wanted`, as far as the hard limit allows, and says what it
-/// is then. It is never lowered.
+/// Raises the number of files that this process may hold open to `wanted`, as far as the hard limit allows, and returns the resulting
+/// limit. It is never lowered.
 pub fn raise_file_limit(wanted: usize) -> u64 {
     let now = getrlimit(Resource::Nofile);
     let Some(current) = now.current else { return OPEN_FILES_UNLIMITED };

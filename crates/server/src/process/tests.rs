@@ -1,4 +1,4 @@
-//! A whole process, from the signal to begin to the signal to leave, on a file of its own.
+//! A whole process, from start to drain, on its own data file.
 
 use super::*;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
 
-/// A folder that is removed with its owner.
+/// A folder that is removed on drop.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -31,24 +31,24 @@ fn listener() -> TcpListener {
     bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap()
 }
 
-/// Nobody asks for the policies to be read again.
+/// A channel without reloads of the policies.
 fn never() -> mpsc::Receiver<()> {
     mpsc::channel(1).1
 }
 
-/// The status line and everything after it.
+/// The whole response as text.
 async fn get(address: SocketAddr, path: &str, token: &str) -> String {
     let mut client = TcpStream::connect(address).await.unwrap();
     let request =
         format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {token}\r\n\r\n");
     client.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = String::new();
-    client.read_to_string(&mut answer).await.unwrap();
-    answer
+    let mut response = String::new();
+    client.read_to_string(&mut response).await.unwrap();
+    response
 }
 
 #[tokio::test]
-async fn a_process_serves_refuses_a_rival_and_leaves() {
+async fn a_process_serves_refuses_a_rival_and_drains() {
     let folder = Folder::new("process");
     let (listener, token) = (listener(), "0123456789abcdef");
     let address = listener.local_addr().unwrap();
@@ -74,7 +74,7 @@ async fn a_process_serves_refuses_a_rival_and_leaves() {
 }
 
 #[tokio::test]
-async fn actors_that_would_begin_outside_of_the_plaza_are_refused_with_what_to_do() {
+async fn actors_outside_of_the_plaza_are_refused_with_what_to_do() {
     let folder = Folder::new("spawn");
     let mut config = folder.config();
     (config.worlds_actors, config.worlds_actor_spawn) = (1, Some(rules::world::Cell { x: 1_000, y: 7 }));
@@ -85,7 +85,7 @@ async fn actors_that_would_begin_outside_of_the_plaza_are_refused_with_what_to_d
 }
 
 #[tokio::test]
-async fn proxies_are_answered_until_the_process_leaves() {
+async fn proxies_are_served_until_the_drain() {
     use envoy_types::pb::envoy::extensions::common::ratelimit::v3::{
         RateLimitDescriptor, rate_limit_descriptor::Entry,
     };
@@ -127,7 +127,7 @@ async fn a_busy_port_is_named_with_what_to_do() {
     assert!(refused.starts_with(&want), "{refused}");
 }
 
-/// A connection that stays open after a request by this token was answered well.
+/// A connection that stays open after a successful request with this token.
 async fn known(address: SocketAddr, token: &str) -> TcpStream {
     let mut client = TcpStream::connect(address).await.unwrap();
     let request = format!("GET /api/admin/config HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n");
@@ -138,7 +138,7 @@ async fn known(address: SocketAddr, token: &str) -> TcpStream {
     client
 }
 
-/// Whether all that is served or the rate limiter alone.
+/// Fills the API's connections, and checks that operators are still served.
 async fn check_full(serves: ServeMode) {
     let folder = Folder::new(&format!("full-{serves:?}"));
     let (listener, token) = (listener(), "0123456789abcdef");
@@ -155,19 +155,19 @@ async fn check_full(serves: ServeMode) {
     let shown = get(address, "/api/admin/config", token).await;
     let port = shown.split_once(r#""server.ops_port","value":""#).unwrap().1.split('"').next().unwrap();
     let ops = SocketAddr::from(([127, 0, 0, 1], port.parse().unwrap()));
-    // One that was answered may still be on its way out.
+    // A closed connection may still be counted for a moment.
     while !get(ops, "/metrics", "").await.contains("\ngauntlet_http_connections 1\n") {}
     let _held = [known(address, token).await, known(address, token).await];
 
     let refused = get(address, "/healthz", "").await;
     assert!(refused.starts_with("HTTP/1.1 503 ") && refused.contains(r#""code":"connections_full""#), "{refused}");
     for path in ["/healthz", "/readyz", "/metrics", "/api/admin/stats", "/api/admin/config"] {
-        let answer = get(ops, path, token).await;
-        assert!(answer.starts_with("HTTP/1.1 200 "), "{path}: {answer}");
+        let response = get(ops, path, token).await;
+        assert!(response.starts_with("HTTP/1.1 200 "), "{path}: {response}");
     }
     let stats = get(ops, "/api/admin/stats", token).await;
     assert!(stats.contains(r#","max":2,"refused_full":1,"refused_address":0,"closed_for_room":"#), "{stats}");
-    assert!(get(ops, "/api/admin/stats", "").await.starts_with("HTTP/1.1 401 "), "only operators are told");
+    assert!(get(ops, "/api/admin/stats", "").await.starts_with("HTTP/1.1 401 "), "only operators may read it");
     assert!(get(ops, "/api/games", token).await.starts_with("HTTP/1.1 404 "), "games are elsewhere");
 
     leave.send(()).unwrap();
@@ -176,7 +176,7 @@ async fn check_full(serves: ServeMode) {
 }
 
 #[tokio::test]
-async fn operators_are_answered_while_the_api_has_no_room() {
+async fn operators_are_served_while_the_api_is_full() {
     check_full(ServeMode::All).await;
     check_full(ServeMode::Limiter).await;
 }

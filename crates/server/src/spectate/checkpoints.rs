@@ -1,5 +1,5 @@
-//! States of matches in memory, one every so many turns, so that a late turn is not replayed from the first. They are never stored:
-//! each is what its match's log leads to, and a log only grows.
+//! Checkpoints: states of matches in memory, one every so many turns, so that a late turn is not replayed from the first. They are never
+//! stored: each follows from its match's log, and a log only grows.
 
 use crate::metrics::ResponseMetrics;
 use engine::ids::MatchId;
@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::mem::size_of;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The states of many matches, within a number of bytes: those of the match that nobody asked for longest leave first.
+/// The states of many matches, within a number of bytes: the least recently used match is evicted first.
 pub(super) struct Checkpoints {
     bytes_max: usize,
     cache: Mutex<Cache>,
@@ -20,7 +20,7 @@ pub(super) struct Checkpoints {
 #[derive(Default)]
 struct Cache {
     matches: HashMap<MatchId, MatchCheckpoints>,
-    /// The matches by when they were last used.
+    /// The matches by their last use.
     by_use: BTreeMap<u64, MatchId>,
     uses: u64,
     bytes: usize,
@@ -28,45 +28,45 @@ struct Cache {
 
 #[derive(Default)]
 struct MatchCheckpoints {
-    /// By turns played.
+    /// By number of turns.
     by_turn: BTreeMap<u32, Arc<MatchMachine>>,
     bytes: usize,
     last_use: u64,
 }
 
 impl Checkpoints {
-    pub(super) fn new(bytes_max: usize, figures: Arc<ResponseMetrics>) -> Self {
-        Self { bytes_max, cache: Mutex::default(), metrics: figures }
+    pub(super) fn new(bytes_max: usize, metrics: Arc<ResponseMetrics>) -> Self {
+        Self { bytes_max, cache: Mutex::default(), metrics }
     }
 
     /// The last state of a match before this turn.
     pub(super) fn latest_before(&self, id: MatchId, turn: u32) -> Option<Arc<MatchMachine>> {
-        let mut kept = self.lock();
-        kept.touch(id);
-        let (_, machine) = kept.matches.get(&id)?.by_turn.range(..turn).next_back()?;
+        let mut cache = self.lock();
+        cache.touch(id);
+        let (_, machine) = cache.matches.get(&id)?.by_turn.range(..turn).next_back()?;
         Some(machine.clone())
     }
 
-    /// Keeps this state, which a turn has just led to, if it is one of those that are kept: the state just before every page.
+    /// Keeps the state after a turn, if it is at a checkpoint: the state just before every page.
     pub(super) fn offer(&self, machine: &MatchMachine) {
         let (id, turn) = (machine.spec().id, machine.turns());
         if !(turn + 1).is_multiple_of(REPLAY_CHECKPOINT_TURNS) || self.has(id, turn) {
             return;
         }
         let (machine, bytes) = (Arc::new(machine.clone()), size_bytes(machine));
-        let mut kept = self.lock();
-        kept.put(id, turn, machine, bytes);
-        while kept.bytes > self.bytes_max && kept.evict() {
+        let mut cache = self.lock();
+        cache.put(id, turn, machine, bytes);
+        while cache.bytes > self.bytes_max && cache.evict() {
             self.metrics.replay_cache_evictions.inc();
         }
-        self.metrics.replay_cache_bytes.set(kept.bytes as u64);
+        self.metrics.replay_cache_bytes.set(cache.bytes as u64);
     }
 
     fn has(&self, id: MatchId, turn: u32) -> bool {
         self.lock().matches.get(&id).is_some_and(|states| states.by_turn.contains_key(&turn))
     }
 
-    /// Whole even if a holder of the lock panicked: nothing between two updates can.
+    /// Consistent even if a holder of the lock panicked: nothing between two updates can panic.
     fn lock(&self) -> MutexGuard<'_, Cache> {
         self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,7 +91,7 @@ impl Cache {
         self.touch(id);
     }
 
-    /// Lets the states of the match go that was not used for longest; whether there was one.
+    /// Evicts the states of the least recently used match; returns whether there was one.
     fn evict(&mut self) -> bool {
         let states = self.by_use.pop_first().and_then(|(_, id)| self.matches.remove(&id));
         self.bytes -= states.as_ref().map_or(0, |states| states.bytes);
@@ -99,7 +99,7 @@ impl Cache {
     }
 }
 
-/// About what a state takes, in bytes.
+/// The approximate size of a state, in bytes.
 fn size_bytes(machine: &MatchMachine) -> usize {
     let (spec, board) = (machine.spec(), machine.board());
     let seat = |seat: &SeatSpec| size_of::<SeatSpec>() + seat.name.len() + seat.url.len();
@@ -122,7 +122,7 @@ mod tests {
     use rules::chance::Seed;
     use rules::snake::{Map, Rules, Ruleset, Settings};
 
-    /// A match that has come to this turn.
+    /// A match at this turn.
     fn at(id: u128, turn: u32) -> MatchMachine {
         let mut machine = MatchMachine::new(MatchSpec {
             id: MatchId(id),
@@ -149,27 +149,27 @@ mod tests {
 
     #[test]
     fn only_states_just_before_a_page_are_kept() {
-        let figures = Arc::<ResponseMetrics>::default();
-        let checkpoints = Checkpoints::new(1 << 20, figures.clone());
+        let metrics = Arc::<ResponseMetrics>::default();
+        let checkpoints = Checkpoints::new(1 << 20, metrics.clone());
         for turn in [0, 1, 5] {
             checkpoints.offer(&at(1, turn));
         }
-        assert_eq!((found(&checkpoints, 1, u32::MAX), figures.replay_cache_bytes.get()), (None, 0));
+        assert_eq!((found(&checkpoints, 1, u32::MAX), metrics.replay_cache_bytes.get()), (None, 0));
     }
 
     #[test]
-    fn the_match_that_nobody_asked_for_longest_leaves_first() {
-        let figures = Arc::<ResponseMetrics>::default();
+    fn the_least_recently_used_match_is_evicted_first() {
+        let metrics = Arc::<ResponseMetrics>::default();
         let machine = Arc::new(at(1, 3));
         let bytes = size_bytes(&machine);
-        let mut kept = Cache::default();
+        let mut cache = Cache::default();
         for (id, turn) in [(1, 99), (1, 199), (2, 99), (3, 99)] {
-            kept.put(MatchId(id), turn, machine.clone(), bytes);
+            cache.put(MatchId(id), turn, machine.clone(), bytes);
         }
-        kept.put(MatchId(1), 99, machine, bytes);
-        assert_eq!(kept.bytes, 4 * bytes, "what is there already is not counted twice");
-        kept.touch(MatchId(2));
-        let checkpoints = Checkpoints { bytes_max: 2 * bytes, cache: Mutex::new(kept), metrics: figures };
+        cache.put(MatchId(1), 99, machine, bytes);
+        assert_eq!(cache.bytes, 4 * bytes, "what is there already is not counted twice");
+        cache.touch(MatchId(2));
+        let checkpoints = Checkpoints { bytes_max: 2 * bytes, cache: Mutex::new(cache), metrics };
         assert!(checkpoints.lock().evict());
         assert_eq!(checkpoints.lock().bytes, 3 * bytes, "the third left");
         assert!(checkpoints.lock().evict());

@@ -1,4 +1,4 @@
-//! A game and its frames, asked for in the ordinary way.
+//! A game and its frames over plain HTTP.
 
 use super::frames_response::{FramesRequest, frame_count};
 use crate::app::App;
@@ -15,7 +15,6 @@ use engine::matches::spec::MatchSpec;
 use serde::Deserialize;
 use wire::viewer::{FramesReply, Game, GameReply, RulesetName};
 
-/// Which frames.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct FramesQuery {
@@ -25,7 +24,7 @@ pub(super) struct FramesQuery {
     limit: Option<u32>,
 }
 
-/// A game, as the board viewer knows it.
+/// A game, for the board viewer.
 #[utoipa::path(
     get, path = "/api/games/{id}", tag = "spectators",
     params(("id" = String, Path, description = "Id of the game")),

@@ -1,5 +1,5 @@
-//! Frames as the body of an answer: a JSON object whose last member is the list of frames, made as the client takes it. Whatever the
-//! length of the match, an answer holds one piece of it.
+//! Frames as the body of a response: a JSON object whose last member is the list of frames, produced as the client reads it. A response
+//! holds one chunk, whatever the length of the match.
 
 use super::replay::{Replay, SliceOutcome};
 use crate::address_key::AddressKey;
@@ -21,17 +21,17 @@ use std::ops::Range;
 use store::StoreError;
 use wire::viewer::Frame;
 
-/// What an object with an empty list of frames at its end ends with.
+/// The end of an object with an empty list of frames as its last member.
 const END: &str = "]}";
 
-/// Somebody who wants frames, and the room for the answer.
+/// A request for frames, with the budget for its response.
 pub(crate) struct FramesRequest {
     app: App,
     address: Option<AddressKey>,
     reservation: Reservation,
 }
 
-/// An answer on its way.
+/// A response in progress.
 struct FrameStream {
     replay: Option<Replay>,
     /// What goes before the next frame.
@@ -41,27 +41,26 @@ struct FrameStream {
 }
 
 impl FramesRequest {
-    /// Takes the room before anything is read or replayed.
+    /// Reserves the budget before anything is read or replayed.
     ///
     /// # Errors
-    /// When there is none, for all or for this address.
+    /// When there is none, in all or for this address.
     pub(crate) fn new(app: App, account: &Account) -> ApiResult<Self> {
         let reservation = app.response_budget.reserve_replay(account)?;
         Ok(Self { app, address: account.address(), reservation })
     }
 
-    /// The match that they are of.
     pub(crate) async fn find(&self, id: MatchId) -> ApiResult<MatchRow> {
         let found = self.app.replays.read(self.address, move |reader| reader.match_by_id(id)).await?;
         found.ok_or(ApiError::NotFound(Resource::Game))
     }
 
-    /// The answer: `head`, which ends with an empty list, with the frames of these turns in it. What goes wrong before the first of
-    /// them is a refusal; later, the answer breaks off.
+    /// The response: `head`, which ends with an empty list, with the frames of these turns in it. An error before the first of them is a
+    /// refusal; later, the response is cut off.
     pub(crate) async fn respond(self, row: &MatchRow, turns: Range<u32>, head: &impl Serialize) -> ApiResult<Response> {
-        let mut before = serde_json::to_vec(head).expect("plain shapes always become JSON in memory");
-        debug_assert!(before.ends_with(format!("[{END}").as_bytes()), "the frames stand last");
-        before.truncate(before.len() - END.len());
+        let mut head_bytes = serde_json::to_vec(head).expect("plain shapes always become JSON in memory");
+        debug_assert!(head_bytes.ends_with(format!("[{END}").as_bytes()), "the frames come last");
+        head_bytes.truncate(head_bytes.len() - END.len());
         let id = row.spec.id;
         let turns = turns.start..turns.end.min(frame_count(row));
         let replay = match turns.is_empty() {
@@ -71,7 +70,7 @@ impl FramesRequest {
                 Some(begun.map_err(|why| corrupt(id, &why.to_string()))?)
             }
         };
-        let mut frames = FrameStream { replay, prefix: before, id, _reservation: self.reservation };
+        let mut frames = FrameStream { replay, prefix: head_bytes, id, _reservation: self.reservation };
         let first = frames.next_chunk().await?;
         let body = Body::from_stream(try_unfold((Some(first), frames), next_chunk));
         Ok((
@@ -96,14 +95,14 @@ async fn next_chunk(
     match frames.next_chunk().await {
         Ok(piece) => Ok(Some((piece, (None, frames)))),
         Err(error) => {
-            tracing::warn!(match.id = %frames.id, %error, "an answer with frames breaks off");
+            tracing::warn!(match.id = %frames.id, %error, "a response with frames is cut off");
             Err(error)
         }
     }
 }
 
 impl FrameStream {
-    /// The next piece, which is not empty. No replay is left after the last one.
+    /// The next chunk, which is not empty. The replay is gone after the last one.
     async fn next_chunk(&mut self) -> Result<Bytes, StoreError> {
         let mut piece = std::mem::take(&mut self.prefix);
         while let Some(replay) = &self.replay {
@@ -128,7 +127,7 @@ impl FrameStream {
     }
 }
 
-/// Frames that there are: the start, and one for each turn.
+/// The number of frames: the start, and one for each turn.
 pub(super) fn frame_count(row: &MatchRow) -> u32 {
     if row.status.version == 0 { 0 } else { row.status.turns + 1 }
 }

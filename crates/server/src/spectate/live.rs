@@ -1,4 +1,4 @@
-//! The events socket: all frames that there are, then each as it is saved, then `game_end`.
+//! The events socket: all frames so far, then each as it is saved, then `game_end`.
 
 use super::replay::{Replay, SliceOutcome};
 use crate::address_key::AddressKey;
@@ -17,12 +17,12 @@ use std::time::Duration;
 use tokio::time::{Instant, Interval, interval_at, sleep, timeout};
 use wire::viewer::{ErrorMessage, Event, Nothing};
 
-/// A viewer that takes nothing for so long is gone.
+/// A viewer that reads nothing for this long is gone.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
-/// How often to look without having heard a bell: on a database that other nodes write to, and on one of our own.
+/// How often to poll without a notification: on a database that other nodes write to, and on a SQLite file.
 const POLL_EVERY_SHARED: Duration = Duration::from_millis(250);
 const POLL_EVERY_EXCLUSIVE: Duration = Duration::from_secs(5);
-/// A quiet viewer is pinged this often, so that one whose network is gone does not stay for ever.
+/// A quiet viewer is pinged this often, so that one with a dead network does not stay for ever.
 const PING_EVERY: Duration = Duration::from_secs(30);
 /// Memory of one socket's buffers, in bytes: viewers send nothing of size.
 const READ_BUFFER_BYTES: usize = 1_024;
@@ -68,13 +68,13 @@ pub(crate) async fn watch_events(
 
 /// Why a viewer's socket is closed.
 enum Closing {
-    /// Everything was shown; why, where the game has no result.
+    /// All frames were sent; with a reason where the game has no result.
     Over(Option<&'static str>),
-    /// The viewer left, or takes nothing any more.
+    /// The viewer left, or reads nothing any more.
     Gone,
-    /// The viewer said what it must not, or too much: the status, and why.
+    /// The viewer sent something forbidden, or too much: the close code, and the reason.
     Refused(u16, &'static str),
-    /// This process leaves: the viewer should come back, to another.
+    /// This process drains: the viewer should reconnect, to another.
     Draining,
     /// The game cannot be shown.
     Failed(String),
@@ -84,15 +84,15 @@ async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, mut sock
     let id = spec.id;
     let closing = match app.replays.begin(address, spec, 0..u32::MAX, |frame| json(&Event::Frame(frame))) {
         Ok(replay) => stream_frames(app, id, replay, &mut socket).await,
-        Err(why) => Closing::Failed(why.to_string()),
+        Err(reason) => Closing::Failed(reason.to_string()),
     };
     let (events, code, reason) = match closing {
         Closing::Gone => return,
         Closing::Refused(code, reason) => (vec![], code, reason),
         Closing::Over(None) => (vec![Event::GameEnd(Nothing {})], close_code::NORMAL, "the game is over"),
-        Closing::Over(Some(why)) => (error_and_end(why), close_code::NORMAL, why),
+        Closing::Over(Some(reason)) => (error_and_end(reason), close_code::NORMAL, reason),
         Closing::Draining => (vec![], close_code::RESTART, "the server restarts: connect again"),
-        Closing::Failed(why) => (error_and_end(&why), close_code::ERROR, "the game cannot be shown"),
+        Closing::Failed(reason) => (error_and_end(&reason), close_code::ERROR, "the game cannot be shown"),
     };
     for event in &events {
         if send(&mut socket, Message::Text(json(event).into())).await.is_err() {
@@ -102,8 +102,8 @@ async fn watch(app: &App, address: Option<AddressKey>, spec: MatchSpec, mut sock
     close_socket(socket, code, reason).await;
 }
 
-fn error_and_end(why: &str) -> Vec<Event> {
-    vec![Event::Error(ErrorMessage { message: why.to_owned() }), Event::GameEnd(Nothing {})]
+fn error_and_end(reason: &str) -> Vec<Event> {
+    vec![Event::Error(ErrorMessage { message: reason.to_owned() }), Event::GameEnd(Nothing {})]
 }
 
 /// Why a game that has ended has no result, if it has none.
@@ -115,12 +115,12 @@ fn without_result(state: MatchState) -> Option<&'static str> {
     }
 }
 
-/// Registers, then looks; after each ring looks again.
+/// Subscribes, then reads; reads again after each notification.
 async fn stream_frames(app: &App, id: MatchId, replay: Replay, socket: &mut WebSocket) -> Closing {
-    let mut bell = app.notifier.subscribe(id);
+    let mut subscription = app.notifier.subscribe(id);
     let look_every = if app.store.is_shared() { POLL_EVERY_SHARED } else { POLL_EVERY_EXCLUSIVE };
     let mut ping = interval_at(Instant::now() + PING_EVERY, PING_EVERY);
-    let mut unasked = Unasked::default();
+    let mut unexpected = Unasked::default();
     loop {
         match replay.next().await {
             Ok(slice) => {
@@ -135,25 +135,27 @@ async fn stream_frames(app: &App, id: MatchId, replay: Replay, socket: &mut WebS
                     SliceOutcome::CaughtUp(_) => {}
                     // Retired while it was watched, or shown as far as turns can be counted.
                     SliceOutcome::Gone | SliceOutcome::Done => return Closing::Over(None),
-                    SliceOutcome::Broken(why) => return Closing::Failed(why),
+                    SliceOutcome::Broken(reason) => return Closing::Failed(reason),
                 }
             }
-            // The store is away: what is saved is still there when it is back.
+            // The store is unavailable: what is saved is still there when it is back.
             Err(error) => tracing::debug!(match.id = %id, %error, "a viewer waits for the store"),
         }
-        if let Some(closing) = wait_for_change(app, &mut bell, look_every, &mut ping, &mut unasked, socket).await {
+        if let Some(closing) =
+            wait_for_change(app, &mut subscription, look_every, &mut ping, &mut unexpected, socket).await
+        {
             return closing;
         }
     }
 }
 
-/// Waits for a reason to look again; a reason to close, if one comes first.
+/// Waits for a reason to read again; returns a reason to close, if one comes first.
 async fn wait_for_change(
     app: &App,
-    bell: &mut crate::notifier::Subscription,
+    subscription: &mut crate::notifier::Subscription,
     look_every: Duration,
     ping: &mut Interval,
-    unasked: &mut Unasked,
+    unexpected: &mut Unasked,
     socket: &mut WebSocket,
 ) -> Option<Closing> {
     let look = sleep(look_every);
@@ -162,12 +164,12 @@ async fn wait_for_change(
         tokio::select! {
             biased;
             () = app.drain.begun() => return Some(Closing::Draining),
-            () = bell.changed() => return None,
+            () = subscription.changed() => return None,
             () = &mut look => return None,
             _ = ping.tick() => if let Err(gone) = send(socket, Message::Ping(Vec::new().into())).await {
                 return Some(gone);
             },
-            received = socket.recv() => match unasked.received(received, app.clock.steady_us()) {
+            received = socket.recv() => match unexpected.received(received, app.clock.steady_us()) {
                 Some(Ended::Gone) => return Some(Closing::Gone),
                 Some(Ended::Refused(code, reason)) => return Some(Closing::Refused(code, reason)),
                 None => {}

@@ -7,40 +7,39 @@ use engine::rows::MatchLogRow;
 use rules::snake::Point;
 use wire::viewer::{Cell, Death, Frame, Snake};
 
-/// A machine that is fed with saved rows and shows what each of them led to.
+/// A machine that applies saved rows and returns the resulting frames.
 pub(super) struct LogPlayer {
     machine: MatchMachine,
 }
 
 impl LogPlayer {
-    /// A tape at its beginning.
+    /// A player at the beginning.
     pub(super) fn new(spec: MatchSpec) -> Result<Self, MatchError> {
         Ok(Self { machine: MatchMachine::new(spec)? })
     }
 
-    /// A tape that goes on from here.
+    /// A player that continues from this state.
     pub(super) fn from(machine: MatchMachine) -> Self {
         Self { machine }
     }
 
-    /// What it has come to.
     pub(super) fn machine(&self) -> &MatchMachine {
         &self.machine
     }
 
-    /// Entries played so far: the cursor of whoever watches.
+    /// Entries played so far: the viewer's cursor.
     pub(super) fn version(&self) -> u32 {
         self.machine.version()
     }
 
-    /// Plays one row. Whether it makes a frame visible: the start position, or a turn.
+    /// Plays one row. Returns whether it makes a frame: the start position, or a turn.
     pub(super) fn play(&mut self, row: &MatchLogRow) -> Result<bool, MatchError> {
         let turn_before = self.machine.turns();
         self.machine.replay(row)?;
         Ok(row.version == 0 || self.machine.turns() > turn_before)
     }
 
-    /// The frame that was made visible last.
+    /// The last frame.
     pub(super) fn frame(&self) -> Frame {
         frame(&self.machine)
     }

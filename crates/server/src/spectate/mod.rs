@@ -1,11 +1,11 @@
 //! Watching matches: the engine API of the official board viewer.
 //!
-//! Frames are stored nowhere: a match is its seed and its log, so a frame is the log replayed up to a turn. A live viewer
-//! registers at the match's bell first and reads log *and* state afterwards, again after every ring; a bell that was never
-//! heard only costs the time until the next look. Viewers have their own cursors, so a slow one is caught up, not cut off.
+//! Frames are not stored: a match is its seed and its log, so a frame is the log replayed up to a turn. A live viewer subscribes to the
+//! match first and reads log *and* state afterwards, again after every notification; a missed notification only costs the time until the
+//! next poll. Viewers have their own cursors, so a slow one catches up and is not disconnected.
 //!
-//! All replays, of pages, of details and of live viewers, share threads and readers of their own (`replay`): strangers can ask for
-//! more of them than there is time for, and matches, creations and readiness must not wait behind them.
+//! All replays, of pages, of details and of live viewers, share dedicated threads and readers (`replay`): clients can request more of them
+//! than there is time for, and matches, creations and readiness checks must not wait behind them.
 
 mod checkpoints;
 mod frames;
@@ -31,7 +31,7 @@ pub fn routes() -> Router<App> {
         .route("/api/games/{id}/events", get(live::watch_events))
 }
 
-/// What the OpenAPI document says of them.
+/// The OpenAPI description of the routes.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
     #[derive(utoipa::OpenApi)]

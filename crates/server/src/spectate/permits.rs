@@ -1,4 +1,4 @@
-//! Permits for spectators: so many in all, and so many from one client address.
+//! Permits for spectators: limited in total, and for each client address.
 
 use crate::address_key::AddressKey;
 use crate::config::Config;
@@ -28,10 +28,10 @@ impl SpectatorPermits {
         Self { total: all, by_address: Arc::default(), per_address_max: config.spectators_per_address_max }
     }
 
-    /// A permit for somebody at this address.
+    /// A permit for a spectator at this address.
     ///
     /// # Errors
-    /// [`ApiError::TooManySpectatorsHere`] when the address has its share, [`ApiError::TooManySpectators`] when all are taken.
+    /// [`ApiError::TooManySpectatorsHere`] when the address has reached its limit, [`ApiError::TooManySpectators`] when all are taken.
     pub(super) fn acquire(&self, address: Option<AddressKey>) -> Result<SpectatorPermit, ApiError> {
         let one = self.total.clone().try_acquire_owned().map_err(|_| ApiError::TooManySpectators)?;
         if !self.by_address.try_acquire(address, self.per_address_max) {

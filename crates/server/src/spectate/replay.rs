@@ -1,7 +1,7 @@
-//! Replays: a match's log played back for one viewer, slice by slice, on threads and readers of their own. Whoever plays matches,
-//! creates them or asks whether the server is ready does not wait behind them, and among viewers each client address has its turn.
+//! Replays: a match's log played back for one viewer, slice by slice, on dedicated threads and readers. Running matches, creating them and
+//! readiness checks do not wait behind replays, and viewers are served in turn by client address.
 //!
-//! Knows neither HTTP nor what becomes of the frames.
+//! Knows neither HTTP nor what happens with the frames.
 
 use super::checkpoints::Checkpoints;
 use super::log_player::LogPlayer;
@@ -40,46 +40,44 @@ pub(super) struct Replay {
 /// How far one viewer has come.
 struct Cursor {
     player: LogPlayer,
-    /// The frames that are wanted.
     turns: Range<u32>,
-    /// How a frame is written.
     encode: fn(Frame) -> String,
     /// Entries that were read and not played yet.
     rows: VecDeque<MatchLogRow>,
-    /// How long the log was when it was read last, and the match's state.
+    /// The length of the log when it was read last, and the match's state.
     version: u32,
     state: MatchState,
 }
 
-/// What one slice of a replay came to.
+/// The result of one slice of a replay.
 pub(super) struct Slice {
-    /// Wanted frames, in order; perhaps none yet.
+    /// Requested frames, in order; perhaps none yet.
     pub(super) frames: Vec<String>,
     pub(super) outcome: SliceOutcome,
 }
 
-/// What comes after a slice.
+/// What follows a slice.
 pub(super) enum SliceOutcome {
     /// Another slice.
     More,
-    /// Nothing: every wanted frame was shown.
+    /// All requested frames were returned.
     Done,
-    /// Nothing yet, or nothing ever if the match has ended: the whole log was played, and this was the match's state.
+    /// The whole log was played, and this was the match's state: more may come unless the match has ended.
     CaughtUp(MatchState),
     /// The match was retired meanwhile.
     Gone,
-    /// The log does not replay.
+    /// The log cannot be replayed.
     Broken(String),
 }
 
 impl Replays {
     /// # Panics
-    /// When a process that begins is given no threads.
+    /// When the system cannot start a thread at the start of the process.
     pub(crate) fn new(store: &Store, config: &Config, metrics: &Metrics) -> Arc<Self> {
-        let (threads, figures) = (config.replays_threads.max(1), metrics.responses().clone());
-        let readers = store.dedicated_readers(threads, figures.clone()).expect("a process that begins finds threads");
-        let checkpoints = Arc::new(Checkpoints::new(config.replays_cache_bytes, figures.clone()));
-        Arc::new(Self { readers, permits: FairSemaphore::new(threads), checkpoints, metrics: figures })
+        let (threads, metrics) = (config.replays_threads.max(1), metrics.responses().clone());
+        let readers = store.dedicated_readers(threads, metrics.clone()).expect("a process that begins finds threads");
+        let checkpoints = Arc::new(Checkpoints::new(config.replays_cache_bytes, metrics.clone()));
+        Arc::new(Self { readers, permits: FairSemaphore::new(threads), checkpoints, metrics })
     }
 
     /// Reads for a viewer at this address, when it is its turn.
@@ -88,10 +86,10 @@ impl Replays {
         address: Option<AddressKey>,
         query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let asked = Instant::now();
+        let started_at = Instant::now();
         let permit = self.permits.acquire(address).await;
-        self.metrics.replay_wait.observe(asked.elapsed());
-        // The permit goes with the work: a viewer that leaves does not stop it.
+        self.metrics.replay_wait.observe(started_at.elapsed());
+        // The permit goes with the work: a viewer that disconnects does not stop it.
         self.readers
             .read(move |reader| {
                 let _permit = permit;
@@ -108,8 +106,8 @@ impl Replays {
         turns: Range<u32>,
         encode: fn(Frame) -> String,
     ) -> Result<Replay, MatchError> {
-        let (tape, rows) = (LogPlayer::new(spec)?, VecDeque::new());
-        let cursor = Cursor { player: tape, turns, encode, rows, version: 0, state: MatchState::Waiting };
+        let (player, rows) = (LogPlayer::new(spec)?, VecDeque::new());
+        let cursor = Cursor { player, turns, encode, rows, version: 0, state: MatchState::Waiting };
         Ok(Replay { replays: self.clone(), address, cursor: Arc::new(Mutex::new(cursor)) })
     }
 }
@@ -118,7 +116,7 @@ impl Replay {
     /// The next slice.
     ///
     /// # Errors
-    /// When the store does not answer: nothing was played, and the same may be tried again.
+    /// When the store fails: nothing was played, and the same may be tried again.
     pub(super) async fn next(&self) -> Result<Slice, StoreError> {
         let (cursor, replays) = (self.cursor.clone(), self.replays.clone());
         let slice = move |reader: &mut dyn Reader| {
@@ -148,7 +146,7 @@ impl Cursor {
         Ok(Slice { frames, outcome: after.unwrap_or_else(caught_up) })
     }
 
-    /// Goes on from a state in memory if one is nearer to the first wanted turn.
+    /// Continues from a checkpoint if one is nearer to the first requested turn.
     fn seek(&mut self, checkpoints: &Checkpoints) {
         let machine = self.player.machine();
         if machine.turns() + 1 < self.turns.start
@@ -171,7 +169,7 @@ impl Cursor {
         self.rows = page.rows.into_iter().take_while(fits).collect();
     }
 
-    /// Plays what is there, until enough frames were made. What follows, if it is known already.
+    /// Plays the entries, until enough frames were made. Returns what follows, if that is known already.
     fn play(&mut self, replays: &Replays, frames: &mut Vec<String>) -> Result<Option<SliceOutcome>, MatchError> {
         let mut bytes = 0;
         while bytes < REPLAY_CHUNK_BYTES
@@ -206,10 +204,10 @@ mod tests {
     use store::memory::MemoryDatabase;
     use tokio::task::yield_now;
 
-    /// Replays that take all their threads, of one address, hold up no other read of the store; and the next thread goes to another
-    /// address, however many of the first wait.
+    /// Replays of one address that take all their threads hold up no other read of the store; and the next thread goes to another address,
+    /// however many of the first wait.
     #[tokio::test]
-    async fn replays_wait_for_each_other_alone_and_in_turn() {
+    async fn replays_wait_only_for_each_other_and_in_turn() {
         let (metrics, mut config) = (Arc::new(Metrics::default()), Config::default());
         config.replays_threads = 1;
         let store = Store::open(Arc::new(MemoryDatabase::new()), StoreConfig { readers: 1 }, metrics.clone()).unwrap();
