@@ -1,11 +1,10 @@
-//! The client address key: what an address counts as wherever clients are counted by address. Connections, rate limits, waits
-//! and quotas all use this one function, so that a client is the same client everywhere.
+//! The client address key: the unit in which clients are counted by address. Connections, rate limits, waits and quotas all use this one
+//! function, so that a client is the same client everywhere.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
-/// A site gets a network of this length (RFC 6177), and every host in it may take any number of addresses (RFC 8981): they
-/// count as one.
+/// A site gets a network of this length (RFC 6177), and every host in it may take any number of addresses (RFC 8981): they count as one.
 const IPV6_PREFIX_BITS: u32 = 64;
 
 /// An IPv4 address, or the /64 network of an IPv6 address. An IPv4-mapped IPv6 address counts as the IPv4 address.
@@ -13,7 +12,7 @@ const IPV6_PREFIX_BITS: u32 = 64;
 pub struct AddressKey(IpAddr);
 
 impl AddressKey {
-    /// The key of this address. Whose address it is (the peer's, or what a trusted proxy reports) is for the caller to find out.
+    /// The key of this address. The caller decides which address counts: the peer's, or the one that a trusted proxy reports.
     #[must_use]
     pub fn of(address: IpAddr) -> Self {
         Self(match address.to_canonical() {

@@ -1,4 +1,4 @@
-//! What every part of the server shares: one value, cheap to clone, made once at the start.
+//! The state that all parts of the server share: one value, cheap to clone, made once at the start.
 
 use crate::clock::{Clock, jitter, random_bytes};
 use crate::config::Config;
@@ -33,65 +33,56 @@ use tokio::time::sleep;
 #[derive(Clone)]
 pub struct App(Arc<AppState>);
 
-/// What an [`App`] points to.
 pub struct AppState {
-    /// What lasts.
     pub store: Store,
-    /// Who waits for what.
+    /// Wakes waiting tasks after commits.
     pub notifier: Notifier,
-    /// The time.
     pub clock: Clock,
-    /// What is in force.
     pub config: Arc<Config>,
-    /// What is measured.
     pub metrics: Arc<Metrics>,
-    /// Whether there is too much to do for new games.
+    /// Decides whether the server is too busy for new games.
     pub shedder: Arc<LoadShedder>,
-    /// Who may do how much.
     pub limits: Arc<RateLimiter>,
-    /// How much the clients of one address may have.
+    /// Limits on what the clients of one address may have.
     pub quotas: Quotas,
-    /// Whether and why this process is leaving.
+    /// Whether and why this process is draining.
     pub drain: Drain,
-    /// The admin token that lives as long as this process, if one was handed in.
+    /// The admin token that is valid as long as this process lives, if one was configured.
     pub bootstrap: Option<BootstrapToken>,
-    /// What guests' tokens are made and checked with.
+    /// Issues and checks guests' tokens.
     pub guests: GuestTokens,
-    /// What is open by a token or by a guest, and ends with it.
+    /// Open connections and feeds by the credential that opened them; they end with it.
     pub grants: Arc<Grants>,
-    /// The place of whoever plays matches.
+    /// The slot of the worker that runs matches.
     pub runner_lease: LeaseSlot,
-    /// The card tables.
     pub tables: Tables,
-    /// What is counted of hunts, and who waits for one.
+    /// The aggregator of claims, and the matchmaker.
     pub hunts: Hunts,
-    /// The worlds.
     pub worlds: Worlds,
-    /// What clients, bots and other nodes are talked to over.
+    /// The limit on sockets of clients, bots and other nodes.
     pub socket_budget: Arc<SocketBudget>,
-    /// Permits for spectators.
     pub spectators: SpectatorPermits,
-    /// What viewers are shown of matches.
+    /// Replays of matches for viewers.
     pub replays: Arc<Replays>,
-    /// Large answers under way.
+    /// Large responses in flight.
     pub response_budget: ResponseBudget,
-    /// The same of what says how the server is, apart from the others.
+    /// The same for health and metrics, separate from the others.
     pub ops_response_budget: ResponseBudget,
-    /// Large bodies of requests under way.
+    /// Large request bodies in flight.
     pub bodies: Arc<Budget>,
-    /// The reader that finds out whether the store is ready, apart from the others.
+    /// A dedicated reader that checks whether the store is ready.
     pub probe_reader: ReaderPool,
-    /// Places for requests on their way to other nodes.
+    /// Permits for requests that are forwarded to other nodes.
     pub forwards: ForwardPermits,
-    /// A random number that tells this process from every other. It is public: `/healthz` has it in a header.
+    /// A random number that distinguishes this process from every other. It is public: `/healthz` returns it in a header.
     pub process_id: u128,
 }
 
 impl App {
-    /// The handles of a process that begins now. Make [`crate::process`] do it: it opens what these stand for.
+    /// The handles of a new process. Let [`crate::process`] make it: it opens what these stand for.
     ///
     /// # Panics
-    /// When there are no threads to be had.
+    /// When the system cannot start a thread.
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<BootstrapToken>) -> Self {
         AppState::new(store, config, metrics, bootstrap).into()
@@ -113,22 +104,24 @@ impl From<AppState> for App {
 }
 
 impl AppState {
-    /// What a process has that begins now.
+    /// The state of a new process.
     ///
     /// # Panics
-    /// When there are no threads to be had.
+    /// When the system cannot start a thread.
     #[must_use]
     pub fn new(store: Store, config: Arc<Config>, metrics: Arc<Metrics>, bootstrap: Option<BootstrapToken>) -> Self {
         let spectators = SpectatorPermits::new(&config);
         let replays = Replays::new(&store, &config, &metrics);
-        let (answers, ops_answers) = (ResponseBudget::new(&config, &metrics), ResponseBudget::new(&config, &metrics));
+        let (responses, ops_responses) =
+            (ResponseBudget::new(&config, &metrics), ResponseBudget::new(&config, &metrics));
         let bodies = Budget::new(
             config.http_bodies_bytes_max,
             config.http_bodies_bytes_per_address_max,
             &metrics,
             Metrics::body_budget,
         );
-        let probe_reader = store.dedicated_readers(1, metrics.clone()).expect("a process that begins finds a thread");
+        let probe_reader =
+            store.dedicated_readers(1, metrics.clone()).expect("the system can start a thread at process start");
         let sockets = Arc::new(SocketBudget::of(&config));
         let shedder = Arc::new(LoadShedder::new(&config));
         let tables = Tables::new(tables::TablesConfig::of(&config), metrics.clone());
@@ -158,8 +151,8 @@ impl AppState {
             socket_budget: sockets,
             spectators,
             replays,
-            response_budget: answers,
-            ops_response_budget: ops_answers,
+            response_budget: responses,
+            ops_response_budget: ops_responses,
             bodies,
             probe_reader,
             forwards,
@@ -168,7 +161,7 @@ impl AppState {
     }
 }
 
-/// Whoever owns something under a lease in this process writes it so.
+/// How workers of this process write their leases.
 impl LeaseContext for App {
     fn now(&self) -> UnixMs {
         self.clock.now()
@@ -191,7 +184,7 @@ impl LeaseContext for App {
     }
 }
 
-/// The one signal to leave: set once, seen by all.
+/// The signal to drain: set once, seen by all.
 #[derive(Clone)]
 pub struct Drain {
     flag: Arc<AtomicBool>,
@@ -205,27 +198,26 @@ impl Default for Drain {
 }
 
 impl Drain {
-    /// Begins to leave. Repeating it changes nothing.
+    /// Begins the drain; idempotent.
     pub fn begin(&self) {
         self.flag.store(true, Ordering::Release);
         self.sender.send_replace(true);
     }
 
-    /// Whether this process is leaving.
     #[must_use]
     pub fn has_begun(&self) -> bool {
         self.flag.load(Ordering::Acquire)
     }
 
-    /// Waits until this process is leaving.
+    /// Waits for the drain.
     pub async fn begun(&self) {
         let mut receiver = self.sender.subscribe();
         // The sender lives in `self`, so the wait can only end with the flag set.
-        let _ = receiver.wait_for(|is_leaving| *is_leaving).await;
+        let _ = receiver.wait_for(|is_draining| *is_draining).await;
     }
 
-    /// Waits until this process is leaving, and a client that it holds has to go: not all in one instant, for they will not stay
-    /// away.
+    /// Waits for the drain plus a random delay, for tasks that disconnect clients: the clients will reconnect, and must not all do so at
+    /// one instant.
     pub async fn begun_with_jitter(&self) {
         self.begun().await;
         sleep(jitter(DRAIN_JITTER_MAX)).await;
@@ -240,7 +232,7 @@ mod tests {
     use tokio::time::Instant;
 
     #[tokio::test(start_paused = true)]
-    async fn not_all_are_sent_away_in_one_instant_and_none_after_the_longest_jitter() {
+    async fn clients_are_disconnected_at_different_times_within_the_longest_jitter() {
         let drain = Drain::default();
         let (begun, clients) = (Instant::now(), (0..8).map(|_| drain.clone()));
         let sent_away = clients.map(|drain| async move {
@@ -249,7 +241,7 @@ mod tests {
         });
         drain.begin();
         let after = join_all(sent_away).await;
-        // An alarm rings at the next whole millisecond.
+        // Timers fire at the next whole millisecond.
         let longest = DRAIN_JITTER_MAX + Duration::from_millis(1);
         assert!(after.iter().all(|after| *after <= longest), "{after:?}");
         assert!(after.iter().any(|other| *other != after[0]), "{after:?}");

@@ -1,5 +1,5 @@
-//! Chores: what must be done now and then and by nobody in particular. Each is idempotent, takes no input, and finds out
-//! for itself what there is to do; a chore that fails is tried again at its next turn, and an episode of failures is one line.
+//! Background jobs: periodic work without an owner. Each is idempotent, takes no input, and finds out for itself what there is to do. A
+//! failed job is tried again at its next period; only the first failure of a streak and the recovery are logged.
 
 use crate::app::App;
 use crate::config::ServeMode;
@@ -15,28 +15,28 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 /// How often old matches and idempotency keys are looked for.
 const RETIRE_EVERY: Duration = Duration::from_secs(60);
-/// Matches forgotten by one command, so that no write waits long behind it.
+/// Matches deleted by one command, so that no write waits long behind it.
 const RETIRE_BATCH: usize = 256;
-/// Commands of one turn: a backlog is worked off over several turns.
+/// Commands of one period: a backlog is worked off over several periods.
 const RETIRE_BATCHES_MAX: usize = 64;
-/// How often hunts are looked for that are over and whose last round nobody has ended.
+/// How often hunts are looked for that are over and whose last round has not ended.
 const FINISH_EVERY: Duration = Duration::from_secs(5);
-/// Such hunts of one page, and of one turn: each takes memory by its cells while it is brought in.
+/// Such hunts of one page, and of one period: each takes memory by its cells while it is loaded.
 const FINISH_BATCH: usize = 64;
 const FINISH_BATCHES_MAX: usize = 16;
-/// How often dates are compared with those of a shared database, or of this system.
+/// How often the clock is compared with that of a shared database, or of this system.
 const CLOCK_EVERY: Duration = Duration::from_secs(30);
-/// A clock that is further off than this was set: none is so slow or fast.
+/// A clock that is further off than this was set: none drifts so fast.
 const CLOCK_SET_MIN: Duration = Duration::from_secs(1);
-/// How often the recent past is written down.
+/// How often the metrics of the recent past are recorded.
 const TICK_EVERY: Duration = Duration::from_secs(1);
-/// How long the probe sleeps to see how late it wakes, where it decides what is shed: some hundred times in the seconds over which
+/// How long the probe sleeps to measure how late it wakes, where that decides about shedding: some hundred times in the seconds over which
 /// the shedder takes its quantile.
 const PROBE_SLEEP: Duration = Duration::from_millis(10);
-/// The same where only people look at the figure, over a minute: an idle process should sleep.
+/// The same where only the metrics need it, over a minute: an idle process should sleep.
 const PROBE_SLEEP_IDLY: Duration = Duration::from_millis(100);
 
-/// Does every chore in its rhythm until the drain. Old matches, and feeds of games, are the business of those who play them.
+/// Runs every job periodically until the drain. Those for games run only where games are served.
 pub async fn run(app: App) {
     let of_games = async {
         if app.config.serve_mode == ServeMode::All {
@@ -66,44 +66,44 @@ pub async fn run(app: App) {
     }
 }
 
-async fn run_periodically<D>(period: Duration, name: &'static str, app: &App, chore: impl Fn(App) -> D)
+async fn run_periodically<D>(period: Duration, name: &'static str, app: &App, job: impl Fn(App) -> D)
 where
     D: Future<Output = Result<(), StoreError>>,
 {
     let mut turns = interval(period);
     turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut episode = FailureStreak { name, is_failing: false };
+    let mut streak = FailureStreak { name, is_failing: false };
     loop {
         turns.tick().await;
-        if episode.record(chore(app.clone()).await) {
+        if streak.record(job(app.clone()).await) {
             app.metrics.job_failed();
         }
     }
 }
 
-/// A run of failures of one chore: its beginning and its end are logged, nothing between.
+/// A streak of failures of one job: its beginning and its end are logged, nothing between.
 struct FailureStreak {
     name: &'static str,
     is_failing: bool,
 }
 
 impl FailureStreak {
-    /// Takes note of how the chore went; whether it failed.
+    /// Notes the result of a run; returns whether it failed.
     fn record(&mut self, done: Result<(), StoreError>) -> bool {
         let was_failing = self.is_failing;
         self.is_failing = done.is_err();
         match done {
             Err(error) if !was_failing => {
-                tracing::warn!(chore = self.name, %error, "a chore failed; it is tried again at its next turn");
+                tracing::warn!(job = self.name, %error, "a background job failed; it is tried again at its next period");
             }
-            Ok(()) if was_failing => tracing::info!(chore = self.name, "a chore that had failed is done"),
+            Ok(()) if was_failing => tracing::info!(job = self.name, "a background job that had failed succeeded"),
             Ok(()) | Err(_) => {}
         }
         self.is_failing
     }
 }
 
-/// Forgets what is beyond the age and size that the configuration keeps, and idempotency keys past their time.
+/// Deletes matches beyond the configured age and size, and expired idempotency keys.
 async fn retire_matches(app: App) -> Result<(), StoreError> {
     for _ in 0..RETIRE_BATCHES_MAX {
         let command = Command::RetireMatches {
@@ -124,7 +124,7 @@ async fn retire_matches(app: App) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Forgets games of cards that ended longer ago than the configuration keeps them, with the tables at which nothing is left.
+/// Deletes card games that ended longer ago than the configuration keeps them, with the tables that are then empty.
 async fn retire_games(app: App) -> Result<(), StoreError> {
     for _ in 0..RETIRE_BATCHES_MAX {
         let (now, keep_for) = (app.clock.now(), app.config.stories_keep_for);
@@ -140,7 +140,8 @@ async fn retire_games(app: App) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Ends hunts that nobody joined. Forgets hunts that were over a day ago, or that are more than are kept, and are counted to the end.
+/// Ends hunts without players. Deletes hunts that were over a day ago, or are beyond the number that is kept, once they are counted to the
+/// end.
 async fn retire_worlds(app: App) -> Result<(), StoreError> {
     let (now, max) = (app.clock.now(), RETIRE_BATCHES_MAX * RETIRE_BATCH);
     let end = WorldCommand::EndUnjoined { now, made_before: now.minus(app.config.quotas_unjoined_timeout), max };
@@ -160,8 +161,8 @@ async fn retire_worlds(app: App) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Ends the last rounds of hunts that are over and that nobody has in memory: their players had gone, or their node. What cannot be
-/// finished now is found again at the next turn.
+/// Ends the last rounds of hunts that are over and not in memory: their players had left, or their node had died. What cannot be finished
+/// now is found again at the next period.
 async fn finish_hunts(app: App) -> Result<(), StoreError> {
     let mut after = None;
     for _ in 0..FINISH_BATCHES_MAX {
@@ -182,26 +183,25 @@ async fn finish_hunts(app: App) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Forgets addresses that have made nothing for an hour.
+/// Forgets addresses that have created nothing for an hour.
 async fn sweep_quotas(app: App) -> Result<(), StoreError> {
     app.quotas.sweep(app.limits.now());
     Ok(())
 }
 
-/// Takes dates over from whoever knows best: the clock of a database that several nodes share, or this system's. By how many
-/// milliseconds dates are set on by that.
+/// Corrects the clock by the database that several nodes share, or by this system. Returns by how many milliseconds dates were adjusted.
 ///
 /// # Errors
-/// The store's, when it cannot be asked.
+/// The store's, when it cannot be read.
 pub async fn correct_clock(app: &App) -> Result<i64, StoreError> {
     let clock = app.clock.clone();
     let read = app.store.read(move |reader| {
-        // Asked here and not before the wait for a reader, which would count as the database's delay.
-        let asked = clock.raw();
-        Ok((reader.database_time()?, asked))
+        // Read here and not before the wait for a reader, which would count as the database's delay.
+        let requested_at = clock.raw();
+        Ok((reader.database_time()?, requested_at))
     });
     Ok(match read.await? {
-        (Some(database_now), asked) => app.clock.correct(database_now, asked),
+        (Some(database_now), requested_at) => app.clock.correct(database_now, requested_at),
         (None, _) => app.clock.correct(app.clock.system(), app.clock.raw()),
     })
 }
@@ -209,17 +209,17 @@ pub async fn correct_clock(app: &App) -> Result<i64, StoreError> {
 async fn compare_clocks(app: App) -> Result<(), StoreError> {
     let set_on_ms = correct_clock(&app).await?;
     if set_on_ms.unsigned_abs() >= CLOCK_SET_MIN.as_millis() as u64 {
-        let whose = if app.store.is_shared() { "database" } else { "system" };
+        let source = if app.store.is_shared() { "database" } else { "system" };
         tracing::warn!(
             set_on_ms,
-            whose,
-            "a clock was set: dates follow it; rounds, graces, paces and tickets go on as they were"
+            source,
+            "a clock was set: dates follow it; rounds, grace periods, rates and tickets are not affected"
         );
     }
     Ok(())
 }
 
-/// Writes the recent past down, so that rates and quantiles can look back.
+/// Records the recent past, for rates and quantiles.
 async fn tick_metrics(metrics: &Metrics) {
     let mut turns = interval(TICK_EVERY);
     turns.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -228,8 +228,7 @@ async fn tick_metrics(metrics: &Metrics) {
     }
 }
 
-/// Measures how late a task comes to its turn once its time has come. Timers are rounded up to a millisecond, so an idle
-/// machine shows up to that much.
+/// Measures how late a task wakes from a sleep. Timers are rounded up to a millisecond, so an idle machine shows up to that much.
 async fn probe_scheduler(app: &App) {
     let pause = if app.config.shed_scheduler_delay.is_some() { PROBE_SLEEP } else { PROBE_SLEEP_IDLY };
     loop {
@@ -244,11 +243,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_ends_of_an_episode_are_told() {
+    fn only_the_ends_of_a_failure_streak_are_logged() {
         let lost = || Err(StoreError::Unavailable { why: "gone".to_owned() });
-        let mut episode = FailureStreak { name: "chore", is_failing: false };
+        let mut streak = FailureStreak { name: "job", is_failing: false };
         let noted: Vec<_> =
-            [Ok(()), lost(), lost(), Ok(()), Ok(())].into_iter().map(|done| episode.record(done)).collect();
+            [Ok(()), lost(), lost(), Ok(()), Ok(())].into_iter().map(|done| streak.record(done)).collect();
         assert_eq!(noted, [false, true, true, false, false]);
     }
 }

@@ -1,4 +1,4 @@
-//! The only clock and the only dice of the server: everything below is given the time and random bytes by its callers.
+//! The only clock and the only source of randomness of the server: everything else gets the time and random bytes from its callers.
 
 use engine::time::UnixMs;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 const US_PER_MS: i64 = 1_000;
 
-/// What time it is, in two ways. Dates ([`Clock::now`]) are those of whoever knows best: the database that several nodes share, so that
-/// they agree on when a lease ends, or else this system. Whatever must take so long and no longer (rounds, graces, paces, tickets) is
-/// timed by [`Clock::steady`], which nobody can set: it goes on from the date of the start.
+/// The time, in two forms. Dates ([`Clock::now`]) follow the best clock: that of the database that several nodes share, so that they agree
+/// on when a lease ends, or else this system's. Durations (rounds, grace periods, rates, tickets) are measured by [`Clock::steady`], which
+/// is never adjusted: it starts at the date of the start.
 ///
-/// Between two corrections both go by the monotonic clock, so a system clock that is set moves nothing in that instant: no lease that is
-/// written here seems to last for an hour, and nobody else's seems to be over.
+/// Between two corrections both follow the monotonic clock, so setting the system clock has no immediate effect: no lease that is written
+/// here seems to last for an hour, and no other node's seems to be over.
 #[derive(Clone, Debug)]
 pub struct Clock {
     state: Arc<ClockState>,
@@ -21,11 +21,11 @@ pub struct Clock {
 #[derive(Debug)]
 struct ClockState {
     began: Instant,
-    /// The date of this system at that moment.
+    /// The system's date at that moment.
     began_us: i64,
-    /// What is added to that for a date.
+    /// The offset of dates.
     date_ms: AtomicI64,
-    /// What is added to that for the steady time: as much as for a date at the start.
+    /// The offset of the steady time: that of dates at the start.
     steady_ms: AtomicI64,
 }
 
@@ -38,7 +38,6 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// The date.
     #[must_use]
     pub fn now(&self) -> UnixMs {
         UnixMs(self.now_us() / US_PER_MS)
@@ -50,7 +49,7 @@ impl Clock {
         self.raw_us().saturating_add(in_us(&self.state.date_ms))
     }
 
-    /// The time that nobody sets.
+    /// The time that is never adjusted.
     #[must_use]
     pub fn steady(&self) -> UnixMs {
         UnixMs(self.steady_us() / US_PER_MS)
@@ -62,26 +61,26 @@ impl Clock {
         self.raw_us().saturating_add(in_us(&self.state.steady_ms))
     }
 
-    /// Takes a date over from a better clock, which was asked at `asked`, of [`Clock::raw`], and has answered now. By how many
-    /// milliseconds dates are set on by that.
-    pub fn correct(&self, date: UnixMs, asked: UnixMs) -> i64 {
-        let middle = asked.0 + (self.raw().0 - asked.0) / 2;
+    /// Takes the date of a better clock, which was requested at `requested_at` (of [`Clock::raw`]) and has just arrived. Returns by how
+    /// many milliseconds dates were adjusted.
+    pub fn correct(&self, date: UnixMs, requested_at: UnixMs) -> i64 {
+        let middle = requested_at.0 + (self.raw().0 - requested_at.0) / 2;
         let date_ms = date.0.saturating_sub(middle);
         date_ms.saturating_sub(self.state.date_ms.swap(date_ms, Ordering::Relaxed))
     }
 
-    /// Lets the steady time begin at the date: before anything is timed by it.
+    /// Starts the steady time at the date: before anything is measured by it.
     pub fn begin_steady(&self) {
         self.state.steady_ms.store(self.state.date_ms.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// This process's own reckoning, uncorrected.
+    /// This process's own time, uncorrected.
     #[must_use]
     pub fn raw(&self) -> UnixMs {
         UnixMs(self.raw_us() / US_PER_MS)
     }
 
-    /// What this machine's own clock says now, however it was set.
+    /// The system clock's time, however it was set.
     #[must_use]
     pub fn system(&self) -> UnixMs {
         UnixMs(system_now_us() / US_PER_MS)
@@ -102,7 +101,7 @@ fn system_now_us() -> i64 {
     i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
 }
 
-/// A random part of `most`, for those who must not all do something in one instant.
+/// A random part of `most`, to spread actions over time.
 #[must_use]
 pub fn jitter(most: Duration) -> Duration {
     most.mul_f64(f64::from(u32::from_ne_bytes(random_bytes())) / f64::from(u32::MAX))
@@ -111,11 +110,11 @@ pub fn jitter(most: Duration) -> Duration {
 /// Random bytes from the operating system, for ids, seeds and secrets.
 ///
 /// # Panics
-/// When the operating system has no randomness to give: nothing can be served safely then.
+/// When the operating system provides no randomness: nothing can be served safely then.
 #[must_use]
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    getrandom::fill(&mut bytes).expect("the operating system provides random bytes");
     bytes
 }
 
@@ -125,14 +124,14 @@ mod tests {
 
     const HOUR_MS: i64 = 3_600_000;
 
-    /// Two looks at clocks that go on meanwhile say so much.
+    /// Compares two readings of running clocks, with tolerance.
     #[track_caller]
     fn check_about(have_ms: i64, want_ms: i64) {
         assert!((want_ms - 60_000..want_ms + 60_000).contains(&have_ms), "{have_ms} ms instead of {want_ms}");
     }
 
     #[test]
-    fn dates_follow_whoever_knows_better_and_the_steady_time_goes_on() {
+    fn dates_follow_a_better_clock_and_the_steady_time_goes_on() {
         let clock = Clock::default();
         let started = clock.raw();
         check_about(clock.correct(started.plus(Duration::from_secs(86_400)), clock.raw()), 24 * HOUR_MS);

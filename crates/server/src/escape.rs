@@ -1,9 +1,9 @@
-//! Text that stays on its line: what comes from outside must not end a line of the log, and so forge the next one, nor move the
-//! cursor or turn the text around for whoever reads it on a terminal. Knows no logs: it escapes what it is given.
+//! Escapes text that must stay on its line: text from outside must not end a line of the log and so forge the next one, nor move the cursor
+//! or reverse the text on a terminal. Knows no logs.
 
 use std::fmt::{self, Display, Write};
 
-/// Shown with every character escaped that is not for reading.
+/// Displays a value with all unreadable characters escaped.
 pub(crate) struct Escaped<T>(pub(crate) T);
 
 impl<T: Display> Display for Escaped<T> {
@@ -12,7 +12,7 @@ impl<T: Display> Display for Escaped<T> {
     }
 }
 
-/// Writes on, and escapes on the way.
+/// A writer that escapes what it passes on.
 pub(crate) struct EscapingWriter<W>(pub(crate) W);
 
 impl<W: Write> Write for EscapingWriter<W> {
@@ -29,7 +29,7 @@ impl<W: Write> Write for EscapingWriter<W> {
     }
 }
 
-/// Control characters, the line and paragraph separators, and those that turn the direction of text.
+/// Control characters, the line and paragraph separators, and those that change the direction of text.
 fn needs_escape(char: char) -> bool {
     char.is_control() || matches!(char, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_not_for_reading_is_escaped() {
+    fn only_unreadable_characters_are_escaped() {
         check("", "");
         check("Grüße, \"welt\" \\ 世界", "Grüße, \"welt\" \\ 世界");
         check("a\nb\r\nc\td", r"a\nb\r\nc\td");

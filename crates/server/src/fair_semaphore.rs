@@ -1,27 +1,27 @@
-//! Permits that are given in turn by key (round robin): however many of one key wait, each other key's next waiter is passed over
-//! at most once by each of them. Knows neither what a permit allows nor what a key stands for.
+//! A semaphore that serves keys round robin: however many waiters one key has, it overtakes each other key's next waiter at most once.
+//! Knows neither what a permit allows nor what a key stands for.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
-/// A number of permits, and those who wait for one.
+/// A number of permits, and the waiters.
 pub(crate) struct FairSemaphore<K: Copy + Eq + Hash>(Mutex<SemaphoreState<K>>);
 
 struct SemaphoreState<K: Copy + Eq + Hash> {
     free: usize,
     next_number: u64,
-    /// By key, in the order in which they came.
+    /// By key, in the order of arrival.
     waiting: HashMap<K, BTreeMap<u64, oneshot::Sender<FairPermit<K>>>>,
     /// The keys of `waiting`, each once: the first is served next.
-    order: VecDeque<K>,
+    key_order: VecDeque<K>,
 }
 
 /// One permit; it goes to the next waiter when it is dropped.
 pub(crate) struct FairPermit<K: Copy + Eq + Hash>(Arc<FairSemaphore<K>>);
 
-/// A place among those who wait, given up when it is dropped.
+/// A waiter's entry, removed when it is dropped.
 struct QueuedWaiter<K: Copy + Eq + Hash> {
     permits: Arc<FairSemaphore<K>>,
     key: K,
@@ -30,8 +30,8 @@ struct QueuedWaiter<K: Copy + Eq + Hash> {
 
 impl<K: Copy + Eq + Hash> FairSemaphore<K> {
     pub(crate) fn new(count: usize) -> Arc<Self> {
-        let (waiting, order) = (HashMap::new(), VecDeque::new());
-        Arc::new(Self(Mutex::new(SemaphoreState { free: count, next_number: 0, waiting, order })))
+        let (waiting, key_order) = (HashMap::new(), VecDeque::new());
+        Arc::new(Self(Mutex::new(SemaphoreState { free: count, next_number: 0, waiting, key_order })))
     }
 
     /// A permit, at once or when it is this key's turn.
@@ -46,18 +46,17 @@ impl<K: Copy + Eq + Hash> FairSemaphore<K> {
             let number = state.enqueue(key, sender);
             (granted, QueuedWaiter { permits: self.clone(), key, number })
         };
-        granted.await.expect("a place is left by its owner, or with a permit")
+        granted.await.expect("an entry is removed by its owner, or with a permit")
     }
 
-    /// How many wait.
     #[cfg(test)]
     pub(crate) fn waiting(&self) -> usize {
         let state = self.lock();
-        assert_eq!(state.waiting.len(), state.order.len());
+        assert_eq!(state.waiting.len(), state.key_order.len());
         state.waiting.values().map(BTreeMap::len).sum()
     }
 
-    /// Whole even if a holder of the lock panicked: nothing between two updates can.
+    /// Consistent even if a holder of the lock panicked: nothing between two updates can panic.
     fn lock(&self) -> MutexGuard<'_, SemaphoreState<K>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -69,21 +68,21 @@ impl<K: Copy + Eq + Hash> SemaphoreState<K> {
         self.next_number += 1;
         let of_key = self.waiting.entry(key).or_default();
         if of_key.is_empty() {
-            self.order.push_back(key);
+            self.key_order.push_back(key);
         }
         of_key.insert(number, sender);
         number
     }
 
-    /// Who is next; the key goes behind all others.
+    /// The next waiter; its key goes behind all others.
     fn dequeue(&mut self) -> Option<oneshot::Sender<FairPermit<K>>> {
-        let key = self.order.pop_front()?;
+        let key = self.key_order.pop_front()?;
         let of_key = self.waiting.get_mut(&key)?;
         let (_, sender) = of_key.pop_first()?;
         if of_key.is_empty() {
             self.waiting.remove(&key);
         } else {
-            self.order.push_back(key);
+            self.key_order.push_back(key);
         }
         Some(sender)
     }
@@ -93,7 +92,7 @@ impl<K: Copy + Eq + Hash> SemaphoreState<K> {
             of_key.remove(&number);
             if of_key.is_empty() {
                 self.waiting.remove(&key);
-                self.order.retain(|other| *other != key);
+                self.key_order.retain(|other| *other != key);
             }
         }
     }
@@ -107,7 +106,7 @@ impl<K: Copy + Eq + Hash> Drop for FairPermit<K> {
             state.free += usize::from(next.is_none());
             next
         };
-        // A waiter that is just leaving does not take it: then it is dropped again, and goes to the one after.
+        // A waiter that is being dropped does not take it: then the permit is dropped again, and goes to the next.
         let _ = next.map(|sender| sender.send(Self(self.0.clone())).map_err(drop));
     }
 }
@@ -131,7 +130,7 @@ mod tests {
         waiting
     }
 
-    /// These keys come one after another while the only permit is taken, and get it in this order.
+    /// Waiters with these keys arrive one after another while the only permit is taken; checks the order in which they get it.
     fn check(come: &[u8], want: &[u8]) {
         let permits = FairSemaphore::new(1);
         let mut held = Some(permits.acquire(0).now_or_never().unwrap());
@@ -158,14 +157,14 @@ mod tests {
     }
 
     #[test]
-    fn whoever_gives_up_leaves_nothing_behind_and_keeps_no_permit() {
+    fn a_dropped_waiter_leaves_nothing_behind_and_keeps_no_permit() {
         let permits = FairSemaphore::new(1);
         let held = permits.acquire(0).now_or_never().unwrap();
         let (first, second, third) = (wait(&permits, 1), wait(&permits, 1), wait(&permits, 2));
         drop(second);
         assert_eq!(permits.waiting(), 2);
         drop(held);
-        // It was granted, and never looked at.
+        // It was granted, and never polled.
         drop(first);
         let held = third.now_or_never().expect("it went to the next");
         drop(held);

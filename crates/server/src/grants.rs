@@ -1,8 +1,8 @@
-//! What is open by a credential: a feed, a socket, a mover's connection. The credential may end before the connection does: a token
-//! is deleted, here or on another node; a guest's token expires. Whatever is open by it is revoked then.
+//! Open connections by credential: feeds, sockets, movers' connections. The credential may end before the connection does: a token is
+//! deleted, here or on another node; a guest's token expires. Everything that it opened is revoked then.
 //!
-//! One registry and one task for the process, so that an open connection costs an entry here and no timer, channel or query of its
-//! own. Knows ids and times; what a revocation looks like to a client, each delivery says itself.
+//! One registry and one task for the process, so that an open connection costs an entry here and no timer, channel or query of its own.
+//! Knows ids and times; how a client learns of a revocation is up to the holder.
 
 use crate::app::App;
 use crate::metrics::Metrics;
@@ -18,24 +18,23 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 use store::StoreError;
 
-/// How often it is looked whether the tokens by which something is open still exist: with the time of the read, within two seconds.
+/// How often the tokens of open connections are checked: with the time of the read, a revocation takes at most two seconds.
 pub(crate) const REVOCATION_CHECK_EVERY: Duration = Duration::from_secs(1);
 
 /// A credential, without its secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CredentialId {
-    /// A token of an account. The store says whether there still is one.
+    /// A token of an account. The store tells whether it still exists.
     Token(TokenId),
-    /// A guest's token, which is stored nowhere and ends by itself.
+    /// A guest's token, which is stored nowhere and expires by itself.
     Guest {
-        /// When. First, so that those that end first are first.
+        /// First, so that the order is that of expiry.
         expires_at: UnixMs,
-        /// Whose.
         player: PlayerId,
     },
 }
 
-/// Why a credential is good no longer.
+/// Why a credential is no longer valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RevocationReason {
     /// The token was deleted.
@@ -44,10 +43,10 @@ pub enum RevocationReason {
     Expired,
 }
 
-/// Something open that can be ended.
+/// An open connection that can be revoked.
 pub trait Revocable: Send + Sync {
     /// Ends it. Called once, outside of all locks of the registry.
-    fn revoke(&self, why: RevocationReason);
+    fn revoke(&self, reason: RevocationReason);
 }
 
 type GrantKey = (CredentialId, u64);
@@ -58,21 +57,20 @@ struct GrantTable {
     last_number: u64,
 }
 
-/// Everything that is open in this process by a credential.
+/// Everything in this process that a credential has opened.
 pub struct Grants {
     open: Mutex<GrantTable>,
     metrics: Arc<Metrics>,
 }
 
 impl Grants {
-    /// Nothing is open.
     #[must_use]
     pub fn new(metrics: Arc<Metrics>) -> Self {
         Self { open: Mutex::default(), metrics }
     }
 
-    /// Enters something that is open from now on, until the grant is dropped. Whether the credential still exists is found out at
-    /// the next look: it may have ended after it was checked.
+    /// Registers an open connection until the grant is dropped. Whether the credential still exists is checked at the next interval: it may
+    /// have ended after it was verified.
     #[must_use]
     pub fn register(self: &Arc<Self>, credential: CredentialId, holder: Weak<dyn Revocable>) -> Grant {
         let mut open = self.lock();
@@ -82,12 +80,12 @@ impl Grants {
         Grant(Box::new((self.clone(), key)))
     }
 
-    /// Ends everything that is open by this credential.
-    pub fn revoke(&self, credential: CredentialId, why: RevocationReason) {
-        self.revoke_range((credential, 0)..=(credential, u64::MAX), why);
+    /// Ends everything that this credential has opened.
+    pub fn revoke(&self, credential: CredentialId, reason: RevocationReason) {
+        self.revoke_range((credential, 0)..=(credential, u64::MAX), reason);
     }
 
-    fn revoke_range(&self, keys: RangeInclusive<GrantKey>, why: RevocationReason) {
+    fn revoke_range(&self, keys: RangeInclusive<GrantKey>, reason: RevocationReason) {
         let holders: Vec<_> = {
             let mut open = self.lock();
             let keys: Vec<GrantKey> = open.holders.range(keys).map(|(key, _)| *key).collect();
@@ -95,7 +93,7 @@ impl Grants {
         };
         for holder in holders.iter().filter_map(Weak::upgrade) {
             self.metrics.grant_revoked();
-            holder.revoke(why);
+            holder.revoke(reason);
         }
     }
 
@@ -107,7 +105,7 @@ impl Grants {
         );
     }
 
-    /// The tokens by which anything is open, each once.
+    /// The tokens with open connections, each once.
     fn tokens(&self) -> Vec<TokenId> {
         let open = self.lock();
         let (mut tokens, mut from) = (Vec::new(), (CredentialId::Token(TokenId(0)), 0));
@@ -119,13 +117,13 @@ impl Grants {
         tokens
     }
 
-    /// Whole even if a holder of the lock panicked: no update spans two entries.
+    /// Consistent even if a holder of the lock panicked: no update spans two entries.
     fn lock(&self) -> MutexGuard<'_, GrantTable> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// An entry of something that is open. Dropped, there is none any more.
+/// The entry of an open connection, removed on drop.
 pub struct Grant(Box<(Arc<Grants>, GrantKey)>);
 
 impl Drop for Grant {
@@ -135,17 +133,17 @@ impl Drop for Grant {
     }
 }
 
-/// Ends what has ended since the last look: one short read for every few thousand tokens by which something is open, and none where
-/// nothing is. While the store cannot be read, what is open stays open.
+/// Revokes what has ended since the last check: one short read for every few thousand tokens with open connections, and none without. While
+/// the store cannot be read, connections stay open.
 ///
 /// # Errors
 /// The store's.
 pub(crate) async fn revoke_ended(app: App) -> Result<(), StoreError> {
     app.grants.expire(app.clock.now());
     for tokens in app.grants.tokens().chunks(GRANTS_PER_READ_MAX) {
-        let asked = tokens.to_vec();
+        let batch = tokens.to_vec();
         let existing: BTreeSet<TokenId> =
-            app.store.read(move |reader| reader.existing_tokens(&asked)).await?.into_iter().collect();
+            app.store.read(move |reader| reader.existing_tokens(&batch)).await?.into_iter().collect();
         for deleted in tokens.iter().filter(|token| !existing.contains(token)) {
             app.grants.revoke(CredentialId::Token(*deleted), RevocationReason::Deleted);
         }
@@ -157,7 +155,7 @@ const VALID: u8 = 0;
 const DELETED: u8 = 1;
 const EXPIRED: u8 = 2;
 
-/// What a future is revoked by.
+/// The revocation signal of a future.
 #[derive(Default)]
 struct RevocationSignal {
     state: AtomicU8,
@@ -165,8 +163,8 @@ struct RevocationSignal {
 }
 
 impl Revocable for RevocationSignal {
-    fn revoke(&self, why: RevocationReason) {
-        let state = match why {
+    fn revoke(&self, reason: RevocationReason) {
+        let state = match reason {
             RevocationReason::Deleted => DELETED,
             RevocationReason::Expired => EXPIRED,
         };
@@ -175,14 +173,14 @@ impl Revocable for RevocationSignal {
     }
 }
 
-/// Something open that is driven by a future, which hears of the revocation here.
+/// Something open that is driven by a future, which polls for the revocation here.
 pub struct RevocationWatch {
     signal: Arc<RevocationSignal>,
     _grant: Grant,
 }
 
 impl RevocationWatch {
-    /// Enters something that is open by this credential.
+    /// Registers something that this credential has opened.
     #[must_use]
     pub fn new(grants: &Arc<Grants>, credential: CredentialId) -> Self {
         let signal = Arc::new(RevocationSignal::default());
@@ -192,7 +190,7 @@ impl RevocationWatch {
 
     /// Ready once it is revoked.
     pub fn poll_revoked(&self, context: &mut Context<'_>) -> Poll<RevocationReason> {
-        // Registered before looking: a revocation in between wakes.
+        // Registered before the check: a revocation in between wakes.
         self.signal.waker.register(context.waker());
         match self.signal.state.load(Ordering::Acquire) {
             VALID => Poll::Pending,
@@ -222,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guest_ends_with_his_token_and_no_sooner() {
+    fn a_guests_connection_ends_with_its_token_and_no_sooner() {
         let grants = grants();
         let [first, second, token] = [guest(10, u128::MAX), guest(11, 0), CredentialId::Token(TokenId(1))]
             .map(|id| RevocationWatch::new(&grants, id));
@@ -233,7 +231,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_is_woken() {
+    async fn a_waiting_future_is_woken() {
         let grants = grants();
         let watch = RevocationWatch::new(&grants, CredentialId::Token(TokenId(1)));
         let waiting = tokio::spawn(async move { poll_fn(|context| watch.poll_revoked(context)).await });
@@ -243,10 +241,10 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever is opened, dropped and revoked: exactly what was open by a revoked credential ends, tokens are named once, and
-        /// nothing is kept of what is gone.
+        /// For any sequence of opening, dropping and revoking: exactly the connections of revoked credentials end, tokens are listed once,
+        /// and no entry outlives its grant.
         #[test]
-        fn what_is_open_by_a_revoked_credential_ends_and_nothing_else(steps in prop::collection::vec((0..3_u8, 0..6_u128), 1..60)) {
+        fn exactly_the_connections_of_revoked_credentials_end(steps in prop::collection::vec((0..3_u8, 0..6_u128), 1..60)) {
             let grants = grants();
             let mut open: Vec<(CredentialId, RevocationWatch, bool)> = Vec::new();
             for (what, which) in steps {

@@ -1,7 +1,6 @@
-//! How much each has of something that all share: counts by key, so that nobody takes everything alone. Whoever has nothing is not
-//! remembered.
+//! Permits that are limited by key: counts by key, so that no key takes everything. A key without permits takes no memory.
 //!
-//! Knows neither what is counted nor who gives it back.
+//! Knows neither what is counted nor who releases it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::{Entry, RandomState};
@@ -9,10 +8,9 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Locks over which keys are spread, so that hardly anybody waits for another.
+/// Locks over which keys are spread, so that they hardly contend.
 const SHARDS: usize = 16;
 
-/// What each of them has.
 pub(crate) struct KeyedPermits<K> {
     hasher: RandomState,
     shards: [Mutex<HashMap<K, u32>>; SHARDS],
@@ -31,27 +29,26 @@ impl<K> fmt::Debug for KeyedPermits<K> {
 }
 
 impl<K: Copy + Eq + Hash> KeyedPermits<K> {
-    /// Gives one more to whoever has fewer than `max`. Whether it did.
+    /// Takes a permit if the key has fewer than `max`; returns whether it did.
     pub(crate) fn try_acquire(&self, key: K, max: usize) -> bool {
-        let mut shares = self.shard(key);
-        if shares.get(&key).is_some_and(|has| *has as usize >= max) {
+        let mut permits = self.shard(key);
+        if permits.get(&key).is_some_and(|has| *has as usize >= max) {
             return false;
         }
-        *shares.entry(key).or_default() += 1;
+        *permits.entry(key).or_default() += 1;
         true
     }
 
-    /// Counts what somebody has already, be it too much or not.
+    /// Takes a permit regardless of the limit.
     pub(crate) fn acquire_unchecked(&self, key: K) {
         *self.shard(key).entry(key).or_default() += 1;
     }
 
-    /// How many somebody has.
+    /// The number of permits that a key has.
     pub(crate) fn has(&self, key: K) -> usize {
         self.shard(key).get(&key).copied().unwrap_or_default() as usize
     }
 
-    /// Takes one back.
     pub(crate) fn release(&self, key: K) {
         if let Entry::Occupied(mut has) = self.shard(key).entry(key) {
             *has.get_mut() -= 1;
@@ -61,7 +58,7 @@ impl<K: Copy + Eq + Hash> KeyedPermits<K> {
         }
     }
 
-    /// No update leaves the counts broken for another, even if a holder of the lock panicked.
+    /// Every update leaves the counts consistent, even if a holder of the lock panicked.
     fn shard(&self, key: K) -> MutexGuard<'_, HashMap<K, u32>> {
         let at = self.hasher.hash_one(key) as usize % SHARDS;
         self.shards[at].lock().unwrap_or_else(PoisonError::into_inner)
@@ -69,11 +66,11 @@ impl<K: Copy + Eq + Hash> KeyedPermits<K> {
 
     #[cfg(test)]
     pub(crate) fn key_count(&self) -> usize {
-        self.shards.iter().map(|shares| shares.lock().unwrap().len()).sum()
+        self.shards.iter().map(|permits| permits.lock().unwrap().len()).sum()
     }
 }
 
-/// One of them, until it is dropped.
+/// One permit, released on drop.
 #[derive(Debug)]
 pub(crate) struct KeyedPermit<K: Copy + Eq + Hash> {
     permits: Arc<KeyedPermits<K>>,
@@ -81,12 +78,11 @@ pub(crate) struct KeyedPermit<K: Copy + Eq + Hash> {
 }
 
 impl<K: Copy + Eq + Hash> KeyedPermit<K> {
-    /// One more for whoever has fewer than `max`.
-    pub(crate) fn try_acquire(shares: &Arc<KeyedPermits<K>>, key: K, max: usize) -> Option<Self> {
-        shares.try_acquire(key, max).then(|| Self { permits: shares.clone(), key })
+    /// A permit if the key has fewer than `max`.
+    pub(crate) fn try_acquire(permits: &Arc<KeyedPermits<K>>, key: K, max: usize) -> Option<Self> {
+        permits.try_acquire(key, max).then(|| Self { permits: permits.clone(), key })
     }
 
-    /// Whose it is.
     pub(crate) fn key(&self) -> K {
         self.key
     }
@@ -103,22 +99,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_has_a_share_and_who_has_nothing_is_forgotten() {
-        let shares = KeyedPermits::default();
-        assert!(shares.try_acquire(1, 2) && shares.try_acquire(1, 2));
-        assert!(!shares.try_acquire(1, 2), "as many as may be");
-        assert!(shares.try_acquire(2, 2), "another has a share of his own");
-        assert_eq!(shares.key_count(), 2, "a refusal remembers nobody");
-        shares.acquire_unchecked(1);
-        shares.release(1);
-        assert!(!shares.try_acquire(1, 2), "what is too much is counted, too");
-        assert_eq!((shares.has(1), shares.has(3)), (2, 0));
-        shares.release(1);
-        assert!(shares.try_acquire(1, 2));
-        shares.release(1);
-        shares.release(1);
-        shares.release(2);
-        shares.release(2);
-        assert_eq!(shares.key_count(), 0);
+    fn each_key_has_its_limit_and_unused_keys_are_forgotten() {
+        let permits = KeyedPermits::default();
+        assert!(permits.try_acquire(1, 2) && permits.try_acquire(1, 2));
+        assert!(!permits.try_acquire(1, 2), "the limit is reached");
+        assert!(permits.try_acquire(2, 2), "another key has its own limit");
+        assert_eq!(permits.key_count(), 2, "a refusal stores no key");
+        permits.acquire_unchecked(1);
+        permits.release(1);
+        assert!(!permits.try_acquire(1, 2), "permits over the limit are counted, too");
+        assert_eq!((permits.has(1), permits.has(3)), (2, 0));
+        permits.release(1);
+        assert!(permits.try_acquire(1, 2));
+        permits.release(1);
+        permits.release(1);
+        permits.release(2);
+        permits.release(2);
+        assert_eq!(permits.key_count(), 0);
     }
 }

@@ -1,8 +1,8 @@
-//! A worker's lease as its owner sees it. Where other processes may take over, it is written every second, trusted only until shortly
-//! before it ends, and by the monotonic clock. Where nobody else can, it is written once and lasts as long as its owner: a disk
-//! that stalls, a machine that sleeps and a clock that is set cost nobody anything.
+//! A worker's lease as its owner sees it. Where other processes may take over, it is written every second, and trusted only until shortly
+//! before it ends, by the monotonic clock. Where no other process can, it is written once and lasts as long as its owner: a stalled disk, a
+//! machine that sleeps and a clock that is set do no harm.
 //!
-//! Whoever acts for the worker asks `Lease::is_valid` first. Knows nothing of what the worker owns under it: matches, card tables and
+//! Code that acts for the worker calls `Lease::is_valid` first. Knows nothing of what the worker owns under it: matches, card tables and
 //! worlds are owned by workers with a lease each.
 
 use crate::config::Config;
@@ -17,34 +17,31 @@ use store::StoreError;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-/// Pause before the store is asked again for a first lease; it doubles up to [`LEASE_RENEW_INTERVAL`].
+/// Pause before the first renewal is tried again; it doubles up to [`LEASE_RENEW_INTERVAL`].
 const ACQUIRE_PAUSE_MIN: Duration = Duration::from_millis(50);
 
-/// What a worker touches of the world to have a lease: the clock that all nodes share, dice for its name, and the store.
+/// What a lease needs: the clock that all nodes share, random bytes for the worker's id, and the store.
 pub trait LeaseContext: Clone + Send + Sync + 'static {
-    /// The time, on the clock that all nodes share.
     fn now(&self) -> UnixMs;
-    /// Random bytes for the id of a new worker.
     fn random_bytes(&self) -> [u8; 10];
     /// Where other nodes reach this one: `host:port`.
     fn address(&self) -> String;
-    /// Whether no other process can serve from this store while this one lives: then nobody can take anything over, and a lease
-    /// needs no end. Whoever says so has ended the leases of the processes before it ([`inherit`]).
+    /// Whether no other process can serve from this store while this one lives: then no process can take over, and a lease needs no end. A
+    /// process that returns true has ended the leases of earlier processes ([`end_previous_leases`]).
     fn has_exclusive_store(&self) -> bool;
-    /// Saves one command.
     fn commit(&self, command: Command) -> impl Future<Output = Result<Outcome, StoreError>> + Send;
 }
 
-/// Ends the leases of the processes before this one, where it is alone: they are dead, or it would not have got the lock of the
-/// database. What they owned is free at once. Owners of a shared database may be alive, and are left alone.
+/// Ends the leases of earlier processes, where this one has the store for itself: they are dead, or it would not have got the lock of the
+/// database. What they owned is free at once. Owners of a shared database may be alive, and keep their leases.
 ///
 /// # Errors
-/// The store's. Without this nothing may be served: those leases have no end of their own.
-pub async fn end_previous_leases(tenant: &impl LeaseContext) -> Result<(), StoreError> {
-    if !tenant.has_exclusive_store() {
+/// The store's. Without this nothing may be served: those leases do not expire.
+pub async fn end_previous_leases(context: &impl LeaseContext) -> Result<(), StoreError> {
+    if !context.has_exclusive_store() {
         return Ok(());
     }
-    match tenant.commit(Command::EndAllLeases).await? {
+    match context.commit(Command::EndAllLeases).await? {
         Outcome::Done => Ok(()),
         other => {
             tracing::error!(outcome = ?other, "the store answered the end of all leases with something else");
@@ -53,36 +50,37 @@ pub async fn end_previous_leases(tenant: &impl LeaseContext) -> Result<(), Store
     }
 }
 
-/// The place of one kind of worker in a process. Who had it last is remembered until the store knows that his lease is over: whoever
-/// comes next ends it first, so that no earlier life of this process stands in the way of a later one. Cheap to clone.
+/// The slot of one kind of worker in a process. The last worker is remembered until the store knows that its lease is over: the next worker
+/// ends it first, so that an earlier worker of this process does not delay a later one. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct LeaseSlot {
     last_holder: Arc<Mutex<Option<WorkerId>>>,
 }
 
 impl LeaseSlot {
-    /// Whether this worker has the seat, or had it last.
+    /// Whether this worker has the slot, or had it last.
     pub(crate) fn is_held_by(&self, worker: WorkerId) -> bool {
         *self.lock() == Some(worker)
     }
 
-    /// Gives a worker's lease up: what it still owns is free at once. Should it not be saved, its successor does it again, or it ends
-    /// by itself.
-    pub(crate) async fn release(&self, tenant: &impl LeaseContext, worker: WorkerId) {
-        if tenant.commit(Command::EndLease { worker }).await.is_ok() {
+    /// Ends a worker's lease: what it still owns is free at once. If that is not saved, the next worker does it again, or the lease
+    /// expires.
+    pub(crate) async fn release(&self, context: &impl LeaseContext, worker: WorkerId) {
+        if context.commit(Command::EndLease { worker }).await.is_ok() {
             self.lock().take_if(|last| *last == worker);
         }
     }
 
-    /// Gives up the lease of the last worker, also one that is still being written: of a process that leaves, no successor will end it.
-    pub(crate) async fn vacate(&self, tenant: &impl LeaseContext) {
+    /// Ends the lease of the last worker, also one that is still being written: for a process that drains, after which no next worker ends
+    /// it.
+    pub(crate) async fn vacate(&self, context: &impl LeaseContext) {
         let last = *self.lock();
         if let Some(worker) = last {
-            self.release(tenant, worker).await;
+            self.release(context, worker).await;
         }
     }
 
-    /// Whoever had it before; `None` if it is free for `worker`.
+    /// The worker that had the slot before; `None` if it is free for `worker`.
     fn previous(&self, worker: WorkerId) -> Option<WorkerId> {
         self.lock().filter(|last| *last != worker)
     }
@@ -91,7 +89,7 @@ impl LeaseSlot {
         *self.lock() = Some(worker);
     }
 
-    /// Every change is one assignment: it is whole even if a holder of the lock panicked.
+    /// Every change is one assignment: consistent even if a holder of the lock panicked.
     fn lock(&self) -> MutexGuard<'_, Option<WorkerId>> {
         self.last_holder.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -103,12 +101,12 @@ pub(crate) struct Lease {
     validity: watch::Receiver<Validity>,
 }
 
-/// How far an owner trusts its lease.
+/// How long an owner trusts its lease.
 #[derive(Clone, Copy, Debug)]
 enum Validity {
     Invalid,
     Until(Instant),
-    /// Until the store says otherwise.
+    /// Until the store refuses it.
     Always,
 }
 
@@ -120,17 +118,16 @@ pub(crate) struct LeaseRenewer<T> {
     validity: watch::Sender<Validity>,
 }
 
-/// What came of one renewal.
+/// The result of one renewal.
 enum Renewal {
     Written,
     /// The store says that the lease has ended.
     Refused,
-    /// Saved or not: nobody knows.
+    /// Saved or not: unknown.
     Unknown,
 }
 
 impl Lease {
-    /// Whether the worker may act.
     pub(crate) fn is_valid(&self) -> bool {
         match *self.validity.borrow() {
             Validity::Invalid => false,
@@ -139,7 +136,7 @@ impl Lease {
         }
     }
 
-    /// One that holds, for tests that are about something else.
+    /// A valid lease, for tests about something else.
     #[cfg(test)]
     pub(crate) fn always_valid() -> Self {
         Self { validity: watch::channel(Validity::Always).1 }
@@ -147,15 +144,15 @@ impl Lease {
 }
 
 impl<T: LeaseContext> LeaseRenewer<T> {
-    /// A keeper whose lease does not hold yet.
-    pub(crate) fn new(tenant: T, worker: WorkerId, seat: LeaseSlot) -> (Self, Lease) {
+    /// A renewer whose lease is not valid yet.
+    pub(crate) fn new(context: T, worker: WorkerId, slot: LeaseSlot) -> (Self, Lease) {
         let (sender, receiver) = watch::channel(Validity::Invalid);
-        (Self { context: tenant, worker, slot: seat, validity: sender }, Lease { validity: receiver })
+        (Self { context, worker, slot, validity: sender }, Lease { validity: receiver })
     }
 
-    /// Ends the lease of whoever sat here before and writes this one for the first time, trying until the store answers. Whether it
-    /// holds: a first attempt may have been saved unheard, and its lease may have ended before the next one arrived. That
-    /// worker's life is over before it began.
+    /// Ends the lease of the slot's previous worker and writes this one for the first time, trying until the store answers. Returns whether
+    /// it is valid: a first attempt may have been saved without a response, and its lease may have ended before the next one arrived. Then
+    /// this worker is over before it began.
     pub(crate) async fn acquire(&self) -> bool {
         let mut pause = ACQUIRE_PAUSE_MIN;
         loop {
@@ -175,8 +172,8 @@ impl<T: LeaseContext> LeaseRenewer<T> {
         }
     }
 
-    /// Renews until the lease is lost: refused by the store, or not written in time. One without an end is not renewed: only the
-    /// store can say that it is lost, to whoever claims under it.
+    /// Renews until the lease is lost: refused by the store, or not written in time. One without an end is not renewed: that it is lost
+    /// only the store can say, to a claim under it.
     pub(crate) async fn renew_until_lost(&self) {
         let mut next = Instant::now() + self.until_next_renewal();
         loop {
@@ -196,8 +193,8 @@ impl<T: LeaseContext> LeaseRenewer<T> {
         }
     }
 
-    /// How long until the next renewal, at most [`LEASE_RENEW_INTERVAL`]. All leases of a process are renewed in the same moments, so that
-    /// they share a commit; other processes, at other addresses, have moments of their own.
+    /// How long until the next renewal, at most [`LEASE_RENEW_INTERVAL`]. All leases of a process are renewed at the same moments, so that
+    /// they share a commit; other processes, at other addresses, have other moments.
     fn until_next_renewal(&self) -> Duration {
         let every_ms = LEASE_RENEW_INTERVAL.as_millis() as u64;
         let own =
@@ -206,26 +203,26 @@ impl<T: LeaseContext> LeaseRenewer<T> {
         Duration::from_millis(every_ms - now_ms.wrapping_add(own) % every_ms)
     }
 
-    /// How long a first lease may be on its way: one with an end is worth nothing after it.
+    /// How long the first write of a lease may take: one with an end is worthless afterwards.
     fn first_deadline(&self) -> Option<Instant> {
         (!self.context.has_exclusive_store()).then(|| Instant::now() + LEASE_DURATION)
     }
 
-    /// One renewal, given up at the deadline, if there is one. The lease is trusted from the moment *before* it was written.
+    /// One renewal, abandoned at the deadline, if there is one. The lease is trusted from the moment *before* it was written.
     async fn renew(&self, deadline: Option<Instant>) -> Renewal {
-        let asked = Instant::now();
+        let started_at = Instant::now();
         let now = self.context.now();
         let (until, trust) = match self.context.has_exclusive_store() {
             true => (UnixMs::MAX, Validity::Always),
-            false => (now.plus(LEASE_DURATION), Validity::Until(asked + LEASE_DURATION - LEASE_MARGIN)),
+            false => (now.plus(LEASE_DURATION), Validity::Until(started_at + LEASE_DURATION - LEASE_MARGIN)),
         };
         let renewal = Command::RenewLease { worker: self.worker, address: self.context.address(), now, until };
         let commit = self.context.commit(renewal);
-        let answer = match deadline {
+        let response = match deadline {
             Some(deadline) => timeout_at(deadline, commit).await.ok(),
             None => Some(commit.await),
         };
-        match answer {
+        match response {
             Some(Ok(Outcome::Done)) => {
                 self.validity.send_replace(trust);
                 Renewal::Written
@@ -239,18 +236,17 @@ impl<T: LeaseContext> LeaseRenewer<T> {
     }
 }
 
-/// Where other nodes are told to reach this one.
+/// The address at which other nodes are told to reach this one.
 pub(crate) fn advertised(config: &Config) -> String {
     config.advertise.clone().unwrap_or_else(|| advertised_address(config.address))
 }
 
-/// Where others reach a process of this machine that listens on `address`.
+/// The address at which others reach a process of this machine that listens on `address`.
 fn advertised_address(address: SocketAddr) -> String {
     advertised_address_on(address, &rustix::system::uname().nodename().to_string_lossy())
 }
 
-/// "Every interface" is no place to them, and on every node the same: the machine's
-/// name stands for it.
+/// "Every interface" is no address for others, and the same on every node: the machine's name stands for it.
 fn advertised_address_on(address: SocketAddr, machine: &str) -> String {
     if address.ip().is_unspecified() { format!("{machine}:{}", address.port()) } else { address.to_string() }
 }
@@ -260,16 +256,16 @@ mod tests {
     use super::*;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// A process that remembers what it wrote, and when.
+    /// A process that records what it wrote, and when.
     #[derive(Clone)]
     struct Process {
         began: Instant,
         address: &'static str,
         is_alone: bool,
         written: Arc<Mutex<Vec<(UnixMs, Command)>>>,
-        /// So many of the next commits fail.
+        /// The number of next commits that fail.
         failing: Arc<AtomicUsize>,
-        /// So many of the next commits are written, and their answers never come.
+        /// The number of next commits that are written without a response.
         unanswered: Arc<AtomicUsize>,
     }
 
@@ -279,17 +275,17 @@ mod tests {
             Self { began: Instant::now(), address, is_alone, written, failing, unanswered }
         }
 
-        /// Leases that were written, and those that were ended, by worker.
-        fn story(&self) -> Vec<String> {
+        /// The leases that were written or ended, by worker.
+        fn history(&self) -> Vec<String> {
             let written = self.written.lock().unwrap();
-            let tell = |(_, command): &(_, Command)| match command {
+            let describe = |(_, command): &(_, Command)| match command {
                 Command::RenewLease { worker, until, .. } if *until == UnixMs::MAX => format!("{} for good", worker.0),
                 Command::RenewLease { worker, .. } => format!("{} for a while", worker.0),
                 Command::EndLease { worker } => format!("{} no more", worker.0),
-                Command::EndAllLeases => "nobody".to_owned(),
+                Command::EndAllLeases => "all ended".to_owned(),
                 other => format!("{other:?}"),
             };
-            written.iter().map(tell).collect()
+            written.iter().map(describe).collect()
         }
     }
 
@@ -315,7 +311,7 @@ mod tests {
                 left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
             };
             if is_next(&self.failing) {
-                return Err(StoreError::Unavailable { why: "told to fail".to_owned() });
+                return Err(StoreError::Unavailable { why: "made to fail".to_owned() });
             }
             self.written.lock().unwrap().push((self.now(), command));
             if is_next(&self.unanswered) {
@@ -325,17 +321,17 @@ mod tests {
         }
     }
 
-    /// When leases of a process at this address are renewed that begin so many milliseconds apart.
+    /// The moments of renewal of two leases of a process at this address that start this far apart.
     async fn renewals(address: &'static str, apart_ms: u64) -> [Vec<UnixMs>; 2] {
         let began = Instant::now();
         let lease = async |begins_ms| {
             let process = Process { began, ..Process::new(address, false) };
             sleep(Duration::from_millis(begins_ms)).await;
-            let (keeper, lease) = LeaseRenewer::new(process.clone(), WorkerId(1), LeaseSlot::default());
-            assert!(keeper.acquire().await);
+            let (renewer, lease) = LeaseRenewer::new(process.clone(), WorkerId(1), LeaseSlot::default());
+            assert!(renewer.acquire().await);
             let end = sleep_until(began + LEASE_RENEW_INTERVAL * 10);
             tokio::select! {
-                () = keeper.renew_until_lost() => panic!("the lease is lost"),
+                () = renewer.renew_until_lost() => panic!("the lease is lost"),
                 () = end => assert!(lease.is_valid()),
             }
             // The first is written when it is needed.
@@ -355,68 +351,72 @@ mod tests {
         }
         let ([one, _], [other, _]) = (renewals("127.0.0.1:4000", 1).await, renewals("127.0.0.1:4001", 1).await);
         let moment = |renewals: &[UnixMs]| renewals[0].0 % 1_000;
-        assert_ne!(moment(&one), moment(&other), "not all nodes in one moment");
+        assert_ne!(moment(&one), moment(&other), "not all nodes at one moment");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_lease_that_cannot_be_renewed_is_lost_unless_nobody_could_take_over() {
+    async fn a_lease_that_cannot_be_renewed_is_lost_unless_no_process_could_take_over() {
         const LONG: Duration = Duration::from_secs(7 * 24 * 3_600);
         for (is_alone, held_for) in [(false, LEASE_DURATION - LEASE_MARGIN), (true, LONG)] {
             let process = Process::new("127.0.0.1:4000", is_alone);
-            let (keeper, lease) = LeaseRenewer::new(process.clone(), WorkerId(1), LeaseSlot::default());
-            assert!(!lease.is_valid() && keeper.acquire().await && lease.is_valid());
+            let (renewer, lease) = LeaseRenewer::new(process.clone(), WorkerId(1), LeaseSlot::default());
+            assert!(!lease.is_valid() && renewer.acquire().await && lease.is_valid());
             process.failing.store(usize::MAX, Ordering::Relaxed);
             let acquired = Instant::now();
-            let _ = tokio::time::timeout(LONG, keeper.renew_until_lost()).await;
+            let _ = tokio::time::timeout(LONG, renewer.renew_until_lost()).await;
             assert_eq!((acquired.elapsed(), lease.is_valid()), (held_for, is_alone));
             let written = if is_alone { "1 for good" } else { "1 for a while" };
-            assert_eq!(process.story(), [written]);
+            assert_eq!(process.history(), [written]);
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_comes_next_ends_the_lease_before() {
+    async fn the_next_worker_ends_the_previous_lease() {
         for is_alone in [false, true] {
-            let (process, seat) = (Process::new("127.0.0.1:4000", is_alone), LeaseSlot::default());
+            let (process, slot) = (Process::new("127.0.0.1:4000", is_alone), LeaseSlot::default());
             let next =
-                async |worker| LeaseRenewer::new(process.clone(), WorkerId(worker), seat.clone()).0.acquire().await;
+                async |worker| LeaseRenewer::new(process.clone(), WorkerId(worker), slot.clone()).0.acquire().await;
             assert!(next(1).await);
-            // Nothing goes on before that is saved.
+            // It does not go on before that is saved.
             process.failing.store(3, Ordering::Relaxed);
             assert!(next(2).await);
-            seat.release(&process, WorkerId(1)).await;
-            assert!(seat.is_held_by(WorkerId(2)), "a late one takes nothing away");
-            seat.release(&process, WorkerId(2)).await;
+            slot.release(&process, WorkerId(1)).await;
+            assert!(slot.is_held_by(WorkerId(2)), "a late release changes nothing");
+            slot.release(&process, WorkerId(2)).await;
             assert!(next(3).await);
-            let span = if is_alone { "for good" } else { "for a while" };
-            let want = [&format!("1 {span}"), "1 no more", &format!("2 {span}"), "1 no more", "2 no more"];
-            assert_eq!(process.story()[..5], want.map(str::to_owned));
-            assert_eq!(process.story()[5..], [format!("3 {span}")], "whoever left in order is not ended again");
+            let duration = if is_alone { "for good" } else { "for a while" };
+            let want = [&format!("1 {duration}"), "1 no more", &format!("2 {duration}"), "1 no more", "2 no more"];
+            assert_eq!(process.history()[..5], want.map(str::to_owned));
+            assert_eq!(
+                process.history()[5..],
+                [format!("3 {duration}")],
+                "a lease that was released is not ended again"
+            );
         }
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_leaves_while_a_lease_is_written_ends_it() {
+    async fn a_drain_while_a_lease_is_written_ends_it() {
         for is_alone in [false, true] {
-            let (process, seat) = (Process::new("127.0.0.1:4000", is_alone), LeaseSlot::default());
-            seat.vacate(&process).await;
-            assert_eq!(process.story(), [""; 0], "nothing was written yet");
+            let (process, slot) = (Process::new("127.0.0.1:4000", is_alone), LeaseSlot::default());
+            slot.vacate(&process).await;
+            assert_eq!(process.history(), [""; 0], "nothing was written yet");
             process.unanswered.store(1, Ordering::Relaxed);
-            let (keeper, lease) = LeaseRenewer::new(process.clone(), WorkerId(1), seat.clone());
-            let acquired = tokio::time::timeout(Duration::from_millis(1), keeper.acquire()).await;
+            let (renewer, lease) = LeaseRenewer::new(process.clone(), WorkerId(1), slot.clone());
+            let acquired = tokio::time::timeout(Duration::from_millis(1), renewer.acquire()).await;
             assert!(acquired.is_err() && !lease.is_valid());
-            seat.vacate(&process).await;
-            seat.vacate(&process).await;
-            assert_eq!(process.story()[1..], ["1 no more"]);
+            slot.vacate(&process).await;
+            slot.vacate(&process).await;
+            assert_eq!(process.history()[1..], ["1 no more"]);
         }
     }
 
     #[tokio::test]
-    async fn only_who_is_alone_inherits() {
-        for (is_alone, want) in [(false, &[][..]), (true, &["nobody"])] {
+    async fn only_the_single_process_of_a_store_ends_previous_leases() {
+        for (is_alone, want) in [(false, &[][..]), (true, &["all ended"])] {
             let process = Process::new("127.0.0.1:4000", is_alone);
             end_previous_leases(&process).await.unwrap();
-            assert_eq!(process.story(), want);
+            assert_eq!(process.history(), want);
         }
         let process = Process::new("127.0.0.1:4000", true);
         process.failing.store(1, Ordering::Relaxed);
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_everywhere_is_reached_by_the_machines_name() {
+    fn a_server_on_every_interface_is_reached_by_the_machines_name() {
         check("127.0.0.1:4000", "127.0.0.1:4000");
         check("10.0.0.7:80", "10.0.0.7:80");
         check("[::1]:4000", "[::1]:4000");

@@ -1,7 +1,7 @@
-//! The games, served: a gateway that lets requests in, runners that play matches, bells that wake whoever waits.
+//! The server of the games: a gateway for requests, runners that play matches, and notifiers that wake waiting clients.
 //!
-//! Knows the engine, the store and the wire. Does not know how a match is decided (`rules`) nor what a match may do next
-//! (`engine`): it executes what the engine asks for, saves what comes of it, and only then tells anybody.
+//! Knows the engine, the store and the wire. Does not know how a match is decided (`rules`) nor what a match may do next (`engine`): it
+//! executes what the engine asks for, saves the result, and only then sends it.
 
 pub mod address_key;
 pub mod app;

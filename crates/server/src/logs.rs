@@ -1,7 +1,7 @@
-//! Log lines: text for people or JSON for programs, on the error output, so that standard output stays free for answers.
+//! Log lines: text for people or JSON for programs, on standard error, so that standard output stays free for results.
 //!
-//! An event is one line, whatever stands in it: names, paths and messages come from outside, and a line break among them would
-//! forge a line of its own.
+//! An event is one line, whatever it contains: names, paths and messages come from outside, and a line break in them would forge another
+//! line.
 
 use crate::config::{Config, LogFormat};
 use crate::escape::EscapingWriter;
@@ -15,10 +15,10 @@ use tracing_subscriber::fmt::format::{Writer, debug_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Registry, fmt};
 
-/// Installs what `config` asks for, for the whole process. A second call changes nothing: the first one counts.
+/// Installs the logging of `config` for the whole process. Further calls change nothing.
 pub fn install(config: &Config) {
     let is_terminal = io::IsTerminal::is_terminal(&io::stderr());
-    // Fails only when a subscriber is installed already, and then lines have somewhere to go.
+    // Fails only when a subscriber is installed already, which then gets the lines.
     let _ = tracing::subscriber::set_global_default(subscriber(config, io::stderr, is_terminal));
 }
 
@@ -26,7 +26,7 @@ fn subscriber<W>(config: &Config, writer: W, is_colored: bool) -> Box<dyn tracin
 where
     W: for<'a> MakeWriter<'a> + Send + Sync + 'static,
 {
-    let level: LevelFilter = config.log_level.name().parse().expect("the names of levels are those that filters know");
+    let level: LevelFilter = config.log_level.name().parse().expect("the names of levels are those of log filters");
     let lines = fmt::layer().with_writer(writer).with_target(false);
     match config.log_format {
         LogFormat::Text => {
@@ -37,7 +37,7 @@ where
     }
 }
 
-/// A part of an event as text: the message as it is, everything else under its name. (JSON escapes by itself.)
+/// One field of an event as text: the message as it is, other fields with their names. (JSON escapes by itself.)
 fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn Debug) -> std::fmt::Result {
     let mut writer = EscapingWriter(writer);
     match field.name() {
@@ -66,7 +66,7 @@ mod tests {
         }
     }
 
-    /// The lines that a warning and a detail leave behind.
+    /// Checks the lines of a warning and a detail.
     #[track_caller]
     fn check(format: LogFormat, level: LogLevel, want: &[&[&str]]) {
         let written = Written::default();
@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    /// An event with such texts in it must leave one line behind, with these parts.
+    /// Checks that an event with forged text is one line with these parts.
     #[track_caller]
     fn check_forgery(format: LogFormat, want: &[&str]) {
         let forged = "x\n2026-01-01T00:00:00Z ERROR forged\r\u{1b}[2J";
@@ -100,14 +100,14 @@ mod tests {
             tracing::warn!(what = forged, how = %forged, error = &error as &dyn std::error::Error, "refused: {forged}");
         });
         let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
-        // JSON names the span twice.
+        // JSON has the name of the span twice.
         assert!(text.matches("forged").count() >= 5, "{text}");
         assert_eq!(text.find(|char: char| char.is_control()), Some(text.len() - 1), "{text:?}");
         assert!(want.iter().all(|part| text.contains(part)), "{text}");
     }
 
     #[test]
-    fn nothing_from_outside_forges_a_line() {
+    fn text_from_outside_forges_no_line() {
         let escaped = r"x\n2026-01-01T00:00:00Z ERROR forged\r\u{1b}[2J";
         check_forgery(LogFormat::Text, &[&format!("refused: {escaped} "), &format!("how={escaped}")]);
         check_forgery(LogFormat::Json, &[r"x\n2026-01-01T00:00:00Z ERROR forged\r\u001b[2J"]);

@@ -1,7 +1,7 @@
-//! Bells: after a commit the writer rings the stream's bell with its version, and whoever watches looks again.
+//! The notifier: after a commit the writer notifies a match's subscribers of the new version, and they read again.
 //!
-//! A bell carries no news, only "something is new up to n": a lost or doubled ring is harmless. Watchers register first and
-//! look afterwards, so that nothing falls between. Streams nobody watches cost nothing.
+//! A notification carries no data, only "something is new up to n": a lost or doubled one is harmless. Subscribers register first and read
+//! afterwards, so that nothing is missed in between. Matches without subscribers cost nothing.
 
 use engine::ids::MatchId;
 use std::collections::HashMap;
@@ -9,14 +9,14 @@ use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 
-/// The bells of one process.
+/// The notifier of one process.
 #[derive(Clone, Default)]
 pub struct Notifier {
     matches: Arc<Mutex<HashMap<MatchId, watch::Sender<u32>>>>,
     queue: Arc<tokio::sync::Notify>,
 }
 
-/// A registration at a match's bell. Dropped, it costs nothing any more.
+/// A subscription to a match, until it is dropped.
 pub struct Subscription {
     id: MatchId,
     receiver: watch::Receiver<u32>,
@@ -24,49 +24,49 @@ pub struct Subscription {
 }
 
 impl Notifier {
-    /// Registers at the bell of a match. What is rung from now on will be noticed by [`Watch::changed`].
+    /// Subscribes to a match. [`Subscription::changed`] notices every notification from now on.
     #[must_use]
     pub fn subscribe(&self, id: MatchId) -> Subscription {
         let receiver = match self.lock().entry(id) {
-            Entry::Occupied(bell) => bell.get().subscribe(),
-            Entry::Vacant(place) => place.insert(watch::channel(0).0).subscribe(),
+            Entry::Occupied(sender) => sender.get().subscribe(),
+            Entry::Vacant(entry) => entry.insert(watch::channel(0).0).subscribe(),
         };
         Subscription { id, receiver, notifier: self.clone() }
     }
 
-    /// Says that the match's log is committed up to `version` entries, or that its state changed.
+    /// Notifies that the match's log is committed up to `version` entries, or that its state changed.
     pub fn notify(&self, id: MatchId, version: u32) {
-        if let Some(bell) = self.lock().get(&id) {
-            bell.send_replace(version);
+        if let Some(sender) = self.lock().get(&id) {
+            sender.send_replace(version);
         }
     }
 
-    /// Says that the queue may hold something to claim.
+    /// Notifies that the queue may contain a match to claim.
     pub fn notify_queue(&self) {
         self.queue.notify_one();
     }
 
-    /// Waits until the queue's bell was rung since the last wait.
+    /// Waits for a notification of the queue since the last wait.
     pub async fn queue_notified(&self) {
         self.queue.notified().await;
     }
 
-    /// Matches that somebody watches.
+    /// Matches with subscribers.
     #[must_use]
     pub fn subscribed_matches(&self) -> usize {
         self.lock().len()
     }
 
-    /// The map is whole even if a holder of the lock panicked: no update spans two entries.
+    /// The map is consistent even if a holder of the lock panicked: no update spans two entries.
     fn lock(&self) -> MutexGuard<'_, HashMap<MatchId, watch::Sender<u32>>> {
         self.matches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Subscription {
-    /// Waits until the bell was rung since the registration or the last call.
+    /// Waits for a notification since the subscription or the last call.
     pub async fn changed(&mut self) {
-        // The sender lives as long as any registration: it is removed below, with the last one.
+        // The sender lives as long as any subscription: it is removed below, with the last one.
         let _ = self.receiver.changed().await;
     }
 }
@@ -74,8 +74,8 @@ impl Subscription {
 impl Drop for Subscription {
     fn drop(&mut self) {
         let mut matches = self.notifier.lock();
-        if let Some(bell) = matches.get(&self.id)
-            && bell.receiver_count() <= 1
+        if let Some(sender) = matches.get(&self.id)
+            && sender.receiver_count() <= 1
         {
             matches.remove(&self.id);
         }
@@ -87,24 +87,24 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_ring_after_the_registration_is_noticed_even_before_the_wait() {
-        let bells = Notifier::default();
-        let mut watch = bells.subscribe(MatchId(1));
-        bells.notify(MatchId(1), 1);
-        bells.notify(MatchId(1), 2);
+    async fn a_notification_after_the_subscription_is_noticed_even_before_the_wait() {
+        let notifier = Notifier::default();
+        let mut watch = notifier.subscribe(MatchId(1));
+        notifier.notify(MatchId(1), 1);
+        notifier.notify(MatchId(1), 2);
         watch.changed().await;
     }
 
     #[test]
-    fn a_bell_nobody_watches_is_gone() {
-        let bells = Notifier::default();
-        let (first, second) = (bells.subscribe(MatchId(1)), bells.subscribe(MatchId(1)));
-        assert_eq!(bells.subscribed_matches(), 1);
+    fn a_match_without_subscribers_is_forgotten() {
+        let notifier = Notifier::default();
+        let (first, second) = (notifier.subscribe(MatchId(1)), notifier.subscribe(MatchId(1)));
+        assert_eq!(notifier.subscribed_matches(), 1);
         drop(first);
-        assert_eq!(bells.subscribed_matches(), 1);
+        assert_eq!(notifier.subscribed_matches(), 1);
         drop(second);
-        assert_eq!(bells.subscribed_matches(), 0);
-        bells.notify(MatchId(1), 3);
-        assert_eq!(bells.subscribed_matches(), 0);
+        assert_eq!(notifier.subscribed_matches(), 0);
+        notifier.notify(MatchId(1), 3);
+        assert_eq!(notifier.subscribed_matches(), 0);
     }
 }

@@ -1,21 +1,20 @@
-//! One stock of sockets under the process's limit of open files. Clients, bots and requests on their way to other nodes take
-//! from it as they need; each side has a ceiling, so that neither can leave the other without any.
+//! The budget of sockets under the process's limit of open files. Clients, bots and requests that are forwarded to other nodes share it;
+//! each side has a limit, so that neither can leave the other without any.
 //!
-//! Whoever needs a socket takes it here *before* it opens one: a bot that could not be called for want of a file would be
-//! recorded as unreachable, and a client would be let in only to be dropped. Knows neither what is said over a socket nor
-//! whose it is.
+//! A permit is acquired *before* a socket is opened: otherwise a bot that could not be called for lack of a file would be recorded as
+//! unreachable, and a client would be accepted only to be dropped. Knows neither protocols nor peers.
 
 use crate::config::Config;
 use std::sync::Arc;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 
-/// What one process has.
+/// The sockets of one process.
 #[derive(Debug)]
 pub struct SocketBudget {
     total: Arc<Semaphore>,
-    /// What bots may have of it.
+    /// The part that bots may have.
     bots: Arc<Semaphore>,
-    /// Rung when somebody finds nothing left.
+    /// Notified when a caller finds none left.
     shortage: Notify,
 }
 
@@ -23,12 +22,12 @@ pub struct SocketBudget {
 #[derive(Debug)]
 pub(crate) struct SocketPermit {
     _total: OwnedSemaphorePermit,
-    /// Of those that bots may have.
+    /// From the bots' part.
     _bots: Option<OwnedSemaphorePermit>,
 }
 
 impl SocketBudget {
-    /// As many as the configuration leaves room for.
+    /// The number that the configuration allows.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         Self::new(config.sockets_max(), config.bot_sockets_max())
@@ -40,19 +39,19 @@ impl SocketBudget {
         Self { total: semaphore(total), bots: semaphore(bots_max), shortage: Notify::new() }
     }
 
-    /// Takes one for a client. It is given back by [`SocketBudget::release_client`]: what stays of a connection while it is silent is
-    /// its seat, and that has no room for more than it needs.
+    /// Acquires one for a client. It is released by [`SocketBudget::release_client`] and not by a guard, since what is kept of a silent
+    /// connection has no room for more than it needs.
     pub(crate) async fn acquire_for_client(&self) {
         if self.is_exhausted() {
             self.shortage.notify_one();
         }
-        // Nobody ever closes the stock.
+        // The semaphore is never closed.
         if let Ok(permit) = self.total.acquire().await {
             permit.forget();
         }
     }
 
-    /// Takes one for a client if one is left; rings where none is.
+    /// Acquires one for a client if one is left; notifies the shortage otherwise.
     pub(crate) fn try_acquire_for_client(&self) -> bool {
         let taken = self.total.try_acquire().map(SemaphorePermit::forget).is_ok();
         if !taken {
@@ -61,12 +60,12 @@ impl SocketBudget {
         taken
     }
 
-    /// Gives one back that a client had.
+    /// Releases a client's.
     pub(crate) fn release_client(&self) {
         self.total.add_permits(1);
     }
 
-    /// One for a bot, as soon as there is one.
+    /// Acquires one for a bot, when one is free.
     pub(crate) async fn acquire_for_bot(&self) -> SocketPermit {
         if self.is_exhausted_for_bots() {
             self.shortage.notify_one();
@@ -75,28 +74,26 @@ impl SocketBudget {
         SocketPermit { _total: acquire_owned(&self.total).await, _bots: Some(bots) }
     }
 
-    /// One for a request that goes to another node, if there is one.
+    /// Acquires one for a forwarded request, if one is free.
     pub(crate) fn try_acquire_for_forward(&self) -> Option<SocketPermit> {
         let stock = self.total.clone().try_acquire_owned().ok()?;
         Some(SocketPermit { _total: stock, _bots: None })
     }
 
-    /// Whether nothing is left.
     pub(crate) fn is_exhausted(&self) -> bool {
         self.total.available_permits() == 0
     }
 
-    /// Whether a bot would have to wait: then nothing may be kept open for later.
+    /// Whether a bot would have to wait: then no idle connection may be kept.
     pub(crate) fn is_exhausted_for_bots(&self) -> bool {
         self.is_exhausted() || self.bots.available_permits() == 0
     }
 
-    /// Waits until somebody found nothing left. Whoever keeps idle sockets closes them then.
+    /// Waits until a caller found none left. Holders of idle sockets then close them.
     pub(crate) async fn wait_for_shortage(&self) {
         self.shortage.notified().await;
     }
 
-    /// How many are left.
     #[cfg(test)]
     pub(crate) fn available(&self) -> usize {
         self.total.available_permits()
@@ -104,7 +101,7 @@ impl SocketBudget {
 }
 
 async fn acquire_owned(semaphore: &Arc<Semaphore>) -> OwnedSemaphorePermit {
-    semaphore.clone().acquire_owned().await.expect("nobody ever closes the stock")
+    semaphore.clone().acquire_owned().await.expect("the semaphore is never closed")
 }
 
 #[cfg(test)]
@@ -113,7 +110,7 @@ mod tests {
     use futures_util::FutureExt;
 
     #[tokio::test]
-    async fn bots_leave_clients_their_part_and_clients_who_leave_make_room() {
+    async fn bots_leave_clients_their_part_and_departing_clients_make_room() {
         let sockets = SocketBudget::new(3, 2);
         let bots = [sockets.acquire_for_bot().await, sockets.acquire_for_bot().await];
         assert!(sockets.is_exhausted_for_bots(), "another bot would have to wait");
@@ -131,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_finds_nothing_left_rings() {
+    async fn a_caller_without_a_socket_notifies_the_shortage() {
         let sockets = SocketBudget::new(1, 1);
         assert!(sockets.wait_for_shortage().now_or_never().is_none());
         let held = sockets.acquire_for_bot().await;
