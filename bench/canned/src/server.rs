@@ -30,7 +30,6 @@ const LISTENER: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 const END: u64 = u64::MAX - 2;
 
-/// The server.
 #[derive(Debug)]
 pub(crate) struct Server {
     epoll: OwnedFd,
@@ -58,7 +57,6 @@ pub(crate) fn bind_port(port: u16) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// The port of such a socket.
 pub(crate) fn port_of(socket: &OwnedFd) -> io::Result<u16> {
     let address = rustix::net::getsockname(socket)?;
     SocketAddr::try_from(address).map(|address| address.port()).map_err(Into::into)

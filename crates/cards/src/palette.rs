@@ -29,7 +29,6 @@ pub(crate) enum Ink {
 /// Ten colours that belong together, in the order of [`Ink`].
 pub(crate) type Palette = [&'static str; 10];
 
-/// The colour of an ink.
 pub(crate) const fn colour(palette: &Palette, ink: Ink) -> &'static str {
     palette[ink as usize]
 }

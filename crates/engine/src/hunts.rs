@@ -1,5 +1,5 @@
-//! What follows from a hunt's claim log for the leaderboard and the statistics. A function of entries: who counts them, and how
-//! often he is interrupted, changes nothing.
+//! Leaderboard and statistics, computed from a hunt's claim log. A function of the entries: who counts them, and how
+//! often counting is interrupted, changes nothing.
 
 use crate::commands::{Aggregate, HuntDelta, HunterDelta};
 use crate::ids::{PlayerId, WorldId};
@@ -22,18 +22,12 @@ pub enum CountError {
     },
     /// It is not what a world writes.
     #[error("entry {version} of the log of claims cannot be read: {why}")]
-    Unreadable {
-        /// Which.
-        version: u32,
-        /// What is wrong with it.
-        why: DecodeError,
-    },
+    Unreadable { version: u32, why: DecodeError },
 }
 
-/// What these entries, the first of them with version `from_version`, add to the figures.
+/// Sums up these entries, the first of them with version `from_version`.
 ///
-/// # Errors
-/// [`CountError`], for the first entry that is.
+/// # Errors | [`CountError`], for the first entry that cannot be counted.
 pub fn aggregate_claims(id: WorldId, from_version: u32, rows: &[WorldLogRow]) -> Result<Aggregate, CountError> {
     let mut sums = AggregateBuilder::default();
     let mut to_version = from_version;
@@ -82,7 +76,7 @@ impl AggregateBuilder {
         }
     }
 
-    /// Whoever has most points has won, and so have those with as many.
+    /// The hunters with the most points have won; several may share the win.
     fn end_round(&mut self, number: u32, at: UnixMs, scores: &[HunterScore], hunters: u32) {
         let points = scores.first().map_or(0, |best| best.points);
         let best = scores.first().map(|best| &best.hunter);
@@ -97,7 +91,7 @@ impl AggregateBuilder {
         }
     }
 
-    /// The sum of somebody whom the house knows.
+    /// The sums of a signed-in hunter; `None` for a guest.
     fn hunter_mut(&mut self, hunter: &Hunter, at: UnixMs) -> Option<&mut HunterDelta> {
         let player = hunter.player?;
         let delta = self.hunters.entry(player).or_insert_with(|| empty_delta(player));
@@ -128,7 +122,7 @@ mod tests {
         Claim { hunter: hunter(player), seq: 1, round: 1, item: 1, cell: Cell { x: 1, y: 1 } }
     }
 
-    /// Player 0 is one whom the house does not know.
+    /// Player 0 is a guest.
     fn dug(player: u128, points: u32, at: i64) -> Fact {
         Fact::Dug { at: UnixMs(at), claim: claim(player), points, score: points }
     }
@@ -156,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn claims_add_up_for_those_whom_the_house_knows() {
+    fn sums_claims_of_signed_in_hunters() {
         assert_eq!(hunters(&[]), []);
         let began = Fact::RoundBegan { number: 1, at: UnixMs(0), until: UnixMs(9) };
         let facts = [began, dug(2, 5, 3), dug(1, 4, 9), grabbed(1, 2), dug(0, 9, 1), dug(1, 3, 1)];
@@ -170,13 +164,13 @@ mod tests {
         let facts = [ended(1, &[(0, 9), (1, 9), (2, 8)]), ended(2, &[(2, 1)]), ended(3, &[])];
         assert_eq!(hunters(&facts), [(1, [0, 0, 0, 1, 1], 100), (2, [0, 0, 0, 2, 1], 100)]);
         let rounds = aggregate_claims(WorldId(1), 0, &rows(0, &facts)).unwrap().rounds;
-        let said = |row: &RoundRow| (row.number, row.winner, row.winner_name.clone(), row.points, row.hunters);
+        let columns = |row: &RoundRow| (row.number, row.winner, row.winner_name.clone(), row.points, row.hunters);
         let want = [
             (1, None, "hunter-0".to_owned(), 9, 3),
             (2, Some(PlayerId(2)), "hunter-2".to_owned(), 1, 1),
             (3, None, String::new(), 0, 0),
         ];
-        assert_eq!(rounds.iter().map(said).collect::<Vec<_>>(), want);
+        assert_eq!(rounds.iter().map(columns).collect::<Vec<_>>(), want);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Names of things: 128-bit ids in the RFC 9562 layout, one newtype a thing, so that a bot never stands where a match should.
+//! Ids: 128 bits in the RFC 9562 layout, one newtype for each kind, so that a bot's id cannot be passed for a match's.
 //!
-//! New ids are version 7 (time-ordered): a table keyed by id grows at its end, and ids sort by age. Time and randomness are
-//! handed in; nothing here has a clock or dice.
+//! New ids are version 7 (time-ordered): a table keyed by id grows at its end, and ids sort by age. The caller supplies
+//! time and randomness; nothing here reads a clock or a random source.
 
 mod world_name;
 
@@ -33,7 +33,8 @@ fn v7(now: UnixMs, random: [u8; 10]) -> u128 {
     ms << 80 | u128::from_be_bytes(tail)
 }
 
-/// In one piece: an answer of the card tables has dozens of ids, and whoever collects pieces asks for memory for each.
+/// Written in one piece: a response of the card tables has dozens of ids, and one that is collected from pieces
+/// allocates for each.
 fn write_hyphenated(id: u128, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = [b'-'; HYPHENATED_CHARS];
@@ -111,7 +112,6 @@ macro_rules! id {
 }
 
 id! {
-    /// A match.
     MatchId
 }
 id! {
@@ -132,7 +132,7 @@ id! {
 }
 
 id! {
-    /// Who sits at tables. A signed-in player has the number of his account, a guest one of his own.
+    /// A player at tables. A signed-in player has the number of the account, a guest one of its own.
     PlayerId
 }
 id! {
@@ -154,7 +154,7 @@ impl From<AccountId> for PlayerId {
     }
 }
 
-/// A game names its table: whoever has the one knows where to find the other.
+/// The id of a game contains that of its table, so the table can be found from the game.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GameId {
     /// Where it is played.

@@ -1,7 +1,8 @@
-//! The lives of things: what a match is, what may happen to it, and what must be saved before anybody is told.
+//! The state machines: what a match, a table or a world is, which transitions it has, and what must be saved before a
+//! client sees it.
 //!
-//! Everything here is a value or a function of values. The crate has no clock (it is given `now`), no dice (it is given a
-//! seed), no sockets, no SQL, no JSON and no async: those live in `server`, `store` and `wire`.
+//! Everything here is a value or a function of values. The crate has no clock (it is given `now`), no random source (it
+//! is given a seed), no sockets, no SQL, no JSON and no async: those are in `server`, `store` and `wire`.
 
 pub mod commands;
 pub mod hunts;

@@ -1,6 +1,7 @@
-//! Every hard ceiling of the house: a name with its unit, a sentence, and the relations between them, proved at compile time.
+//! Every hard limit of the server: a name with its unit, a sentence, and the relations between them, asserted at
+//! compile time.
 //!
-//! Configuration may choose anything below a ceiling; `server::config` checks the same relations for chosen values.
+//! Configuration may choose anything below a limit; `server::config` checks the same relations for chosen values.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ pub const BULK_GAMES_MAX: usize = 1_000;
 pub const STATUS_IDS_MAX: usize = 500;
 /// Rows of one page of any list.
 pub const PAGE_MAX: usize = 100;
-/// Rows of a page when nobody asks for a number.
+/// Rows of a page when the client names no number.
 pub const PAGE_DEFAULT: usize = 20;
 
 /// Longest request body that the gateway reads: a bulk creation of 1,000 games with 16 seats each fits.
@@ -39,7 +40,6 @@ pub const GUEST_TOKEN_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3_600);
 pub const SESSION_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// Longest URL of a bot, in bytes.
 pub const URL_BYTES_MAX: usize = 500;
-/// Bots of one account.
 pub const BOTS_PER_ACCOUNT_MAX: usize = 10_000;
 /// Live tokens of one account.
 pub const TOKENS_PER_ACCOUNT_MAX: usize = 100;
@@ -50,7 +50,7 @@ pub const IDEMPOTENCY_RETENTION: Duration = Duration::from_secs(24 * 3_600);
 /// Longest description of why a match failed that is kept, in bytes.
 pub const FAILURE_BYTES_MAX: usize = 1_000;
 
-/// Questions of one batch.
+/// Checks of one batch.
 pub const LIMIT_CHECKS_MAX: usize = 1_000;
 /// Keys that one process's rate limiter may count at once: some gigabytes.
 pub const LIMIT_KEYS_MAX: usize = 100_000_000;
@@ -66,9 +66,10 @@ pub const LIMIT_OVERRIDES_MAX: usize = 100_000;
 pub const LIMIT_DEFINITION_BYTES_MAX: usize = 4 * 1024;
 /// Longest key of a rate limit, in bytes.
 pub const LIMIT_KEY_BYTES_MAX: usize = 1024;
-/// Longest class of a hit that somebody else asks about, in bytes: longer ones match no pattern but those with a `*`.
+/// Longest class of a hit in a check that a client asks for, in bytes: longer ones match no pattern but those with a
+/// `*`.
 pub const LIMIT_CLASS_BYTES_MAX: usize = 256;
-/// Descriptors of one request over gRPC. They are judged together, behind their locks.
+/// Descriptors of one request over gRPC. They are decided together, under their locks.
 pub const RLS_DESCRIPTORS_MAX: usize = 64;
 /// Entries of one descriptor.
 pub const RLS_ENTRIES_MAX: usize = 32;
@@ -79,11 +80,11 @@ pub const RLS_CONNECTIONS_MAX: usize = 1_024;
 
 /// Shortest of all times that a table of stories may be set to wait: below it, a journey over a network does not fit in.
 pub const STORY_TIMEOUT_MIN: Duration = Duration::from_millis(100);
-/// Longest countdown, and the one that runs when nobody chose.
+/// Longest countdown, and the default one.
 pub const STORY_COUNTDOWN_MAX: Duration = Duration::from_secs(24 * 3_600);
 /// See [`STORY_COUNTDOWN_MAX`].
 pub const STORY_COUNTDOWN_DEFAULT: Duration = Duration::from_secs(60);
-/// Longest time after which a game in which nobody does anything goes on or is canceled, and the usual one.
+/// Longest time without an action after which a game goes on or is canceled, and the usual one.
 pub const STORY_GAME_TIMEOUT_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// See [`STORY_GAME_TIMEOUT_MAX`].
 pub const STORY_GAME_TIMEOUT_DEFAULT: Duration = Duration::from_secs(24 * 3_600);
@@ -95,12 +96,12 @@ pub const STORY_NEXT_STORYTELLER_TIMEOUT_DEFAULT: Duration = Duration::from_secs
 pub const STORY_CHARS_MAX: usize = 80;
 /// Players whom a game has invited and who have not come yet.
 pub const STORY_INVITED_MAX: usize = 50;
-/// Changes of mind of one player in one game: another pick, another vote; of a storyteller also invitations, countdowns and bots. So
-/// nobody alone can push what others did out of what the table remembers.
+/// Changes of one player in one game: another pick, another vote; of a storyteller also invitations, countdowns and
+/// bots. So no single player can push the others' steps out of the table's history.
 pub const STORY_CHANGES_MAX: u8 = 64;
 /// Players of one game who may leave before the vote as soon as they like …
 pub const STORY_LEAVES_FREE: u8 = 16;
-/// … and how long each further one must have sat there: seats that change hands all the time are nobody's game.
+/// … and how long each further one must have had a seat: no game can be played while seats change hands all the time.
 pub const STORY_SEAT_MIN: Duration = Duration::from_secs(10);
 /// Longest line of a table's chat, in characters.
 pub const CHAT_CHARS_MAX: usize = 500;
@@ -117,8 +118,8 @@ pub const TABLE_PEOPLE_MAX: usize = 64;
 /// Entries of a table's log after which its state is marked as a base to come, should no game end before. Two marks apart are
 /// what a reader may be behind without needing a full view.
 pub const TABLE_SNAPSHOT_ENTRIES: u32 = 256;
-/// Bytes of the steps of one game in its record beyond which only those are kept that still count: the last pick and vote of
-/// everybody, and nothing of those who went before the vote. What counts always fits.
+/// Size of one game's steps in its record, in bytes, beyond which only those are kept that still count: each player's
+/// last pick and vote, and nothing of those who left before the vote. What counts always fits.
 pub const GAME_HISTORY_BYTES_MAX: usize = 16 * 1024;
 
 /// Shortest and longest time that a bot may be given for an answer.
@@ -127,7 +128,7 @@ pub const BOT_TIMEOUT_MIN: Duration = Duration::from_millis(10);
 pub const BOT_TIMEOUT_MAX: Duration = Duration::from_secs(10);
 /// A bot's time when the creation names none: the webhook API's usual value.
 pub const BOT_TIMEOUT_DEFAULT: Duration = Duration::from_millis(500);
-/// How long a bot may take to say what it looks like (`GET /`); after that it gets the default looks.
+/// How long a bot may take to return its looks (`GET /`); after that it gets the default looks.
 pub const BOT_INDEX_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A match ends at the latest after this many turns, as a draw among the living.
@@ -135,7 +136,7 @@ pub const TURNS_MAX: u32 = 5_000;
 /// Claims without any progress after which a match is failed and kept for study.
 pub const ATTEMPTS_MAX: u32 = 5;
 
-/// Servers under one supervisor: each takes some 20 MiB before anybody comes.
+/// Servers under one supervisor: each takes some 20 MiB before the first client.
 pub const SHARDS_MAX: usize = 256;
 
 /// How long a worker's lease lasts from the moment it is written, where several processes share a database. Where one has it for
@@ -187,24 +188,24 @@ pub const RESPONSE_BYTES_MAX: usize = 64 * 1024 * 1024 * 1024;
 
 /// Card tables that one process may hold in memory at once: some kilobytes each.
 pub const TABLES_MAX: usize = 4_000_000;
-/// Keepers among which a process's card tables may be divided.
+/// Owner tasks among which a process's card tables may be divided.
 pub const TABLE_OWNER_TASKS_MAX: usize = 256;
-/// Waits for news of card tables that one process may hold at once: a connection each.
+/// Clients that one process may have waiting for updates of card tables: a connection each.
 pub const TABLE_WAITERS_MAX: usize = 1_000_000;
-/// Tokens about which one read asks whether they still exist, of those by which feeds and connections are open.
+/// Tokens that one read checks for existence, of those by which feeds and connections are open.
 pub const GRANTS_PER_READ_MAX: usize = 4_096;
-/// Longest time that a poll may ask to wait for news.
+/// Longest wait that a poll may request.
 pub const POLL_WAIT_MAX: Duration = Duration::from_secs(10 * 60);
-/// Longest time that a poll waits which does not say so as a plain GET without a body: nobody sees its client go.
+/// Longest wait of a poll that is not sent as a plain GET without a body: the server cannot see its client disconnect.
 pub const POLL_UNPARKED_WAIT_MAX: Duration = Duration::from_secs(5);
-/// Messages that wait for one keeper of card tables; one more is refused as busy.
+/// Messages that wait for one owner task of card tables; one more is refused as busy.
 pub const TABLE_MAILBOX_MAX: usize = 16_384;
 /// Requests that wait at one card table for a commit under way or for the table itself; one more is refused as busy.
 pub const TABLE_QUEUE_MAX: usize = 64;
-/// Places of [`TABLE_QUEUE_MAX`] that one player may have at once: what a client asks for at its start. Those who do not say who they
-/// are count as one.
+/// Slots of [`TABLE_QUEUE_MAX`] that one player may use at once: what a client requests at its start. Unauthenticated
+/// requests count as one player.
 pub const TABLE_QUEUE_PER_PLAYER_MAX: usize = 8;
-/// Places of [`TABLE_QUEUE_MAX`] that strangers may have at once: the rest is for those who sit at the table.
+/// Slots of [`TABLE_QUEUE_MAX`] that non-members may use at once: the rest is for those who sit at the table.
 pub const TABLE_QUEUE_NON_MEMBERS_MAX: usize = TABLE_QUEUE_MAX / 4 * 3;
 /// One in so many of the card tables that may be in memory is kept for operators, and for tables that exist and are loaded.
 pub const TABLES_RESERVED_SHARE: usize = 16;
@@ -214,9 +215,9 @@ pub const TABLES_PER_PLAYER_MAX: usize = 1_000_000;
 pub const TABLE_UNKNOWN_OPENINGS_MAX: usize = 1_024;
 /// Strangers that count as present at one card table without a wait of theirs, those of short polls; who sits there always counts.
 pub const TABLE_PRESENT_MAX: usize = 4_096;
-/// Card tables that one claim of tables nobody owns may take.
+/// Card tables without an owner that one claim may take.
 pub const TABLE_CLAIM_MAX: usize = 256;
-/// A stream or a socket on which nothing was sent for so long is sent something that says nothing: proxies close what is silent.
+/// An idle stream or socket is sent a heartbeat after this time: proxies close silent connections.
 pub const FEED_HEARTBEAT_INTERVAL: Duration = Duration::from_secs(15);
 /// Requests that one process passes on to other nodes at the same time.
 pub const FORWARDS_MAX: usize = 4_096;
@@ -224,15 +225,15 @@ pub const FORWARDS_MAX: usize = 4_096;
 pub const FORWARD_WAITS_SHARE: usize = 4;
 /// Longest event of another node that is passed on, in bytes.
 pub const FORWARD_EVENT_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Time for which a node is believed what it says about a request that it sends on: as far as the clocks of two nodes may differ.
+/// How long the mark of a forwarding node on a request is accepted: as far as the clocks of two nodes may differ.
 pub const FORWARD_MARK_AGE_MAX: Duration = Duration::from_secs(30);
 /// Longest body of a request that may be passed on, in bytes.
 pub const FORWARD_BODY_BYTES_MAX: usize = 64 * 1024;
 /// Time to reach another node.
 pub const FORWARD_CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
-/// Time for another node to answer, beside what a poll waits.
+/// Time for another node to answer, in addition to a poll's own wait.
 pub const FORWARD_RESPONSE_TIMEOUT: Duration = Duration::from_secs(10);
-/// A draining process serves its card tables so long, while those who wait for news are answered one after the other.
+/// A draining process serves its card tables so long, while waiting clients are answered one after the other.
 pub const TABLE_DRAIN_LINGER: Duration = Duration::from_secs(1);
 
 /// Longest name of a world, in bytes: a prefix and an id in full fit.
@@ -243,7 +244,7 @@ pub const WORLDS_MAX: usize = 10_000;
 pub const WORLDS_RESERVED: usize = 2_500;
 /// Of these, worlds that the matchmaker cannot take either.
 pub const WORLDS_RESERVED_FOR_OPERATORS: usize = 500;
-/// Worlds that are over and not forgotten yet; with more, those that ended first are forgotten sooner.
+/// Worlds that are over and not deleted yet; with more, those that ended first are deleted sooner.
 pub const WORLDS_ENDED_MAX: usize = 10_000;
 /// One in so many of the worlds that a process may have in memory is kept for those that players did not make.
 pub const WORLDS_LOADED_RESERVED_SHARE: usize = 4;
@@ -257,8 +258,8 @@ pub const QUOTA_ADDRESSES_MAX: usize = 100_000;
 pub const HUNT_UNJOINED_TIMEOUT_MAX: Duration = HUNT_OPEN_MAX;
 /// Worlds of one creator that are not over.
 pub const WORLDS_PER_PLAYER_MAX: usize = 8;
-/// Cells of a hunt that somebody makes, as many as the worlds of the house have: a process that has all the worlds in memory that
-/// it may (256 by default) needs some gigabyte for their cells, and not twenty.
+/// Cells of a hunt that a player makes, as many as the built-in worlds have: a process that has all the worlds in
+/// memory that it may (256 by default) needs about a gigabyte for their cells, and not twenty.
 pub const HUNT_CELLS_MAX: u32 = 1_000_000;
 /// Players who may join one hunt.
 pub const HUNT_PLAYERS_MAX: u32 = 100_000;
@@ -284,15 +285,15 @@ pub const TICKET_WAIT_MIN: Duration = Duration::from_secs(1);
 pub const TICKET_WAIT_MAX: Duration = Duration::from_secs(10 * 60);
 /// See [`TICKET_WAIT_MAX`].
 pub const TICKET_WAIT_DEFAULT: Duration = Duration::from_secs(60);
-/// How long it can be asked how a ticket ended.
+/// How long the end of a ticket can be queried.
 pub const TICKET_RETENTION: Duration = Duration::from_secs(5 * 60);
-/// How long somebody who gives a ticket up waits while its hunt is being saved.
+/// How long a request to cancel a ticket waits while its hunt is being saved.
 pub const TICKET_SETTLING_MAX: Duration = Duration::from_secs(10);
-/// Tickets that a process knows, those included that have ended and are kept to be asked about.
+/// Tickets that a process knows, including those that have ended and can still be queried.
 pub const TICKETS_KNOWN_MAX: usize = 100_000;
-/// Worlds that may be told to the aggregator at once; more are found by their logs.
+/// Worlds of which the aggregator may be notified at once; more are found by their logs.
 pub const HUNT_NOTICES_MAX: usize = 1_024;
-/// How long counting may be stopped: a switch that somebody forgot must not fill a disk.
+/// How long counting may be paused: a forgotten switch must not fill a disk.
 pub const HUNT_COUNT_PAUSE_MAX: Duration = Duration::from_secs(6 * 3_600);
 /// Entries of claim logs, in all hunts together, that may wait while counting is stopped: a gigabyte at the most. With more it goes
 /// on by itself.
@@ -311,9 +312,9 @@ pub const MOVERS_MAX: usize = 8_000_000;
 pub const VIEW_RADIUS_MAX: u8 = 29;
 /// Cells beyond the radius in which a viewer still sees who was in sight, and knows the ground: a step or two never show a bare edge.
 pub const VIEW_MARGIN_CELLS: u8 = 2;
-/// Most views a second: nobody's screen draws more.
+/// Most views a second: no screen draws more.
 pub const VIEW_PER_S_MAX: u8 = 60;
-/// Movers that a viewer is told of at once, nearest first.
+/// Movers that one view contains, nearest first.
 pub const VIEW_MOVERS_MAX: usize = 1_024;
 /// How long a mover stays whose client is gone.
 pub const MOVER_GRACE: Duration = Duration::from_secs(10);
@@ -323,27 +324,28 @@ pub const MOVE_BURST: u32 = 4;
 pub const MOVER_ANSWERS_KEPT: usize = 4;
 /// Movers that may come into a world between two snapshots: after a crash, their numbers go on so much further.
 pub const MOVER_IDS_GAP: u32 = 1 << 22;
-/// How late a round may begin and still count as the one that follows the last: beyond it, the hunt had waited for somebody to come.
+/// How late a round may begin and still count as the one that follows the last: beyond it, the hunt was waiting for a
+/// player.
 pub const ROUND_LATE_MAX: Duration = Duration::from_secs(5);
 /// Hunters whose scores the end of a round names, best first.
 pub const ROUND_SCORES_MAX: usize = 100;
 /// Hunters whose scores a picture of a world has, best first.
 pub const PICTURE_SCORES_MAX: usize = 10;
-/// Cells of one section of a world that a reader may ask for.
+/// Cells of one section of a world that a reader may request.
 pub const SECTION_CELLS_MAX: u32 = 65_536;
 /// Bins of a density on each side.
 pub const DENSITY_BINS_MAX: u16 = 128;
 /// Longest name of a mover, in characters.
 pub const MOVER_NAME_CHARS_MAX: usize = GUEST_NAME_CHARS_MAX;
 
-/// Refused connections that are told so at the same time, each for [`CONNECTION_REFUSAL_TIMEOUT`] at most; further ones are told without
-/// being waited for.
+/// Refused connections that are sent their refusal at the same time, each for [`CONNECTION_REFUSAL_TIMEOUT`] at most;
+/// further ones are sent theirs without waiting for the client.
 pub const CONNECTION_REFUSALS_MAX: usize = 64;
-/// Time for a refused connection to hear that it is.
+/// Time for a refused connection to receive its refusal.
 pub const CONNECTION_REFUSAL_TIMEOUT: Duration = Duration::from_secs(1);
 /// Connections to the port for operators.
 pub const OPS_CONNECTIONS_MAX: usize = 64;
-/// Files that a server must be allowed to hold open at least: its own, and a few for whoever talks to it.
+/// Files that a server must be allowed to have open at least: its own, and a few for clients.
 pub const OPEN_FILES_MIN: usize = 64;
 /// Worlds that one process may hold in memory at once: a thread each.
 pub const WORLDS_LOADED_MAX: usize = 4_096;
@@ -353,39 +355,40 @@ pub const WORLD_MAILBOX_MAX: usize = 4_000_000;
 pub const WORLD_CONTROL_MESSAGES_MAX: usize = 65_536;
 /// Pictures of worlds that are read for clients at the same time, of all worlds of a process: clients' addresses take turns.
 pub const WORLD_PICTURES_READ_AT_ONCE: usize = 1;
-/// Worlds beyond those that may be in memory that visitors may ask for at once.
+/// Worlds beyond those that may be in memory that visitors may request at once.
 pub const WORLD_LOADS_WAITING_MAX: usize = 1_024;
 /// Longest time that a visitor waits until a world is in memory.
 pub const WORLD_VISIT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a world that leaves waits for the store: then everybody in it is told to go, whatever is not saved.
+/// How long a world that is being released waits for the store: then all its clients are disconnected, saved or not.
 pub const WORLD_DRAIN_MAX: Duration = Duration::from_secs(2);
 /// Least time from one round of a writer to the next, in the mean: what comes meanwhile is served together.
 pub const WORLD_ROUND_INTERVAL_MIN: Duration = Duration::from_micros(500);
-/// Rounds that may follow each other at once after a pause: who moves alone does not wait for the others that are not there.
+/// Rounds that may follow each other at once after a pause: a single mover does not wait for others that are not there.
 pub const WORLD_ROUND_BURST: u32 = 4;
 /// Views that a writer cuts before moves have their turn again: a few milliseconds' worth at most.
 pub const WORLD_VIEWS_PER_SLICE: usize = 256;
-/// Lines of movers that hear news before answers have their turn again: a millisecond's worth.
+/// Connections that are sent events before answers have their turn again: a millisecond's worth.
 pub const WORLD_EVENTS_PER_SLICE: u32 = 64;
-/// How many times as long as a portion of news took, nobody is told news: nine tenths of their time tellers have for what somebody
-/// waits for.
+/// How many times as long as a batch of events took, no events are sent: sender threads have nine tenths of their time
+/// for what clients wait for.
 pub const WORLD_EVENTS_REST_FACTOR: u32 = 9;
-/// For how long at most a portion of news is waited for, and for how long at most the next one then waits: a world that is full hears
-/// news slowly, but hears it.
+/// How long at most a batch of events may take, and how long at most the next one then waits: a full world sends events
+/// slowly, but sends them.
 pub const WORLD_EVENTS_PAUSE_MAX: Duration = Duration::from_millis(100);
-/// Threads that tell movers what became of them.
+/// Threads that send movers their answers and events.
 pub const WORLD_SENDER_THREADS_MAX: usize = 64;
-/// Notes of a round that the writer tells itself: a few tens of microseconds, which is what waking a teller costs.
+/// Messages of a round that the writer sends itself: a few tens of microseconds, which is what waking a sender thread
+/// costs.
 pub const WORLD_INLINE_SENDS_MAX: usize = 4;
-/// Notes that may wait for one teller: from half of it on no view is cut, beyond it no input is taken.
+/// Messages that may wait for one sender thread: from half of it on no view is cut, beyond it no input is taken.
 pub const WORLD_UNSENT_MAX: usize = 65_536;
 /// The world's own tick: what others see of a move, they see within it.
 pub const WORLD_TICK: Duration = Duration::from_millis(200);
-/// How often a picture of a world is published while somebody looks.
+/// How often a picture of a world is published while it has readers.
 pub const WORLD_PICTURE_INTERVAL: Duration = WORLD_TICK;
-/// How long pictures are published once nobody looks any more.
+/// How long pictures are published after the last reader.
 pub const WORLD_PICTURE_DEMAND_WINDOW: Duration = Duration::from_secs(2);
-/// How often a writer looks whether anybody is there.
+/// How often a writer checks whether the world has clients.
 pub const WORLD_IDLE_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Pause before claims are handed to a store again that had no room for them.
 pub const WORLD_COMMIT_RETRY_DELAY: Duration = Duration::from_millis(50);
@@ -403,13 +406,13 @@ pub const ACTOR_PERIOD_MAX: Duration = Duration::from_secs(3_600);
 pub const ACTOR_START_DELAY_MAX: Duration = Duration::from_secs(60);
 /// Threads that let actors move.
 pub const ACTOR_THREADS_MAX: usize = 64;
-/// Actors of one crew that may be on their way in at once.
+/// Actors of one worker process that may be registering at once.
 pub const ACTOR_REGISTRATIONS_MAX: usize = 8_192;
 /// Pause before actors whose world left memory visit it again.
 pub const ACTOR_REVISIT_DELAY: Duration = Duration::from_millis(500);
 /// Longest time for which an actor that rests is not looked at: so long one that is not wanted any more may stay.
 pub const ACTOR_CHECK_INTERVAL: Duration = Duration::from_secs(2);
-/// How often a crew of actors hands in what it counted.
+/// How often a worker process of actors reports its counters.
 pub const ACTOR_REPORT_INTERVAL: Duration = Duration::from_secs(1);
 
 const _: () = assert!(
@@ -428,24 +431,24 @@ pub const WORLD_HELLO_BYTES_MAX: usize = 64;
 pub const WORLD_FRAME_BYTES_MAX: usize = 2 * 1024;
 /// Bytes that are read at a time from such a connection, into one buffer for each thread.
 pub const WORLD_READ_BYTES: usize = 16 * 1024;
-/// Bytes that are kept for a connection that does not take what it is told, before it is cut off: the largest view and a burst of
+/// Bytes that are buffered for a connection that does not read, before it is closed: the largest view and a burst of
 /// answers behind it fit, also in JSON.
 pub const WORLD_OUTBOUND_BYTES_MAX: usize = 512 * 1024;
 /// Frames a second that a connection may send for long, and at once after a pause: ten times what a player's keys do.
 pub const WORLD_FRAMES_PER_S_MAX: u32 = 200;
 /// See [`WORLD_FRAMES_PER_S_MAX`].
 pub const WORLD_FRAMES_BURST: u32 = 400;
-/// Time in which a connection is in a world, our part of it included: until then it holds a timer. For what the client has to say
-/// it has `http.header_timeout_ms`.
+/// Time in which a connection is in a world, the server's part of it included: until then it holds a timer. For what
+/// the client has to send it has `http.header_timeout_ms`.
 pub const WORLD_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time for the last words to be taken.
 pub const WORLD_LINGER_MAX: Duration = Duration::from_secs(1);
-/// Longest silence on a connection to a world after which the system may be told to ask whether the other side is still there.
-/// Each connection that nobody speaks on costs a packet in this time, and its answer.
+/// Longest silence on a connection to a world after which the system may be set to probe whether the other side is
+/// still there. Each silent connection costs a packet in this time, and its answer.
 pub const WORLD_KEEPALIVE_AFTER_MAX: Duration = Duration::from_secs(3_600);
-/// How often the system then asks.
+/// How often the system then probes.
 pub const WORLD_KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
-/// How many questions without an answer end the connection.
+/// How many unanswered probes end the connection.
 pub const WORLD_KEEPALIVE_PROBES: u32 = 3;
 /// Views a second of a viewer who names no number.
 pub const VIEW_PER_S_DEFAULT: u8 = 5;

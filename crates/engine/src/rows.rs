@@ -1,4 +1,4 @@
-//! What the house remembers, as the engine sees it: the rows that a store gives back, free of SQL and of JSON.
+//! The rows that a store returns, free of SQL and of JSON.
 
 mod stories;
 mod worlds;
@@ -22,7 +22,7 @@ pub enum Role {
     Guest,
     /// Own bots, create and cancel matches of the own account.
     Player,
-    /// See the statistics and act on everybody's matches.
+    /// See the statistics and act on all accounts' matches.
     Operator,
     /// Everything, accounts and tokens included.
     Admin,
@@ -84,9 +84,7 @@ impl TokenPurpose {
 /// An account: who owns bots, tokens and matches, and who gets a fair share of the queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Its id.
     pub id: AccountId,
-    /// Its unique name.
     pub name: String,
     /// When it was made.
     pub created_at: UnixMs,
@@ -95,15 +93,12 @@ pub struct Account {
 /// A bearer token. The secret itself is nowhere: only its SHA-256 digest is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// Its id.
     pub id: TokenId,
-    /// Whose it is.
     pub account: AccountId,
     /// What its holder calls it.
     pub name: String,
     /// What its holder may do.
     pub role: Role,
-    /// What it is for.
     pub purpose: TokenPurpose,
     /// SHA-256 of the secret.
     pub digest: [u8; 32],
@@ -114,9 +109,7 @@ pub struct Token {
 /// A registered bot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bot {
-    /// Its id.
     pub id: BotId,
-    /// Whose it is.
     pub account: AccountId,
     /// Unique within the account.
     pub name: String,
@@ -135,7 +128,7 @@ pub struct Bot {
 pub struct MatchRow {
     /// What is played, by whom.
     pub spec: MatchSpec,
-    /// Who asked for it.
+    /// The account that created it.
     pub account: AccountId,
     /// Where it is and how far it got.
     pub status: MatchStatus,
@@ -143,14 +136,12 @@ pub struct MatchRow {
     pub result: Option<MatchResult>,
 }
 
-/// Where a match is: the part that pollers ask for, in bulk.
+/// The status of a match: what pollers request, in bulk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchStatus {
-    /// Which match.
     pub id: MatchId,
     /// Its state of life.
     pub state: MatchState,
-    /// When it was created.
     pub created_at: UnixMs,
     /// When its state last changed.
     pub updated_at: UnixMs,
@@ -172,14 +163,14 @@ pub struct MatchStatus {
     pub epoch: u32,
     /// Why it failed; present exactly when the state is failed.
     pub failure: Option<String>,
-    /// Who runs it, while somebody does.
+    /// The worker that runs it, while one does.
     pub worker: Option<WorkerId>,
     /// The node that runs it or ran it last: the address in the lease of the worker that claimed it, kept when both are over.
     /// `None` before the first claim.
     pub node: Option<String>,
 }
 
-/// One entry of a match log as it is stored: its place, the figures after it, its bytes.
+/// One entry of a match log as it is stored: its version, the counters after it, its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MatchLogRow {
     /// Its place in the log, from 0, without gaps.
@@ -199,7 +190,7 @@ pub struct MatchLogPage {
     pub state: MatchState,
     /// Entries in the log at that moment, this page's or not.
     pub version: u32,
-    /// The rows asked for, in order.
+    /// The requested rows, in order.
     pub rows: Vec<MatchLogRow>,
 }
 
@@ -229,7 +220,6 @@ impl MatchCounts {
 /// How many matches were created or finished in recent windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WindowCounts {
-    /// In the last hour.
     pub last_hour: u64,
     /// In the last 24 hours.
     pub last_24h: u64,
@@ -268,10 +258,9 @@ pub struct MatchStats {
 /// A policy of the rate limiter that was set while the server ran, and wins over one of the same name in the server's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitPolicy {
-    /// Its unique name.
     pub name: String,
-    /// What it says, in the server's own words: nothing here reads it. Without the character U+0000, which PostgreSQL's texts
-    /// cannot hold.
+    /// Its definition, in the server's own format: nothing here reads it. Without the character U+0000, which
+    /// PostgreSQL's texts cannot hold.
     pub definition: String,
 }
 
@@ -291,7 +280,7 @@ pub struct LimitOverride {
 /// All rules of the rate limiter that were set while the server ran, as of one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LimitRules {
-    /// Rises with every change: whoever has read this version has nothing new to read. 0 before the first change.
+    /// Rises with every change, so a reader that has this version is up to date. 0 before the first change.
     pub version: u64,
     /// Policies by name.
     pub policies: Vec<LimitPolicy>,

@@ -1,4 +1,4 @@
-//! Points in time as the engine knows them: milliseconds since the Unix epoch, handed in by whoever has a clock.
+//! Points in time: milliseconds since the Unix epoch, supplied by the caller.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ impl UnixMs {
         Self(self.0.saturating_sub(whole_ms(span)))
     }
 
-    /// How long ago `earlier` was; zero when it lies in the future, so that a clock that steps back harms nobody.
+    /// How long ago `earlier` was; zero when it lies in the future, so that a clock that steps back does no harm.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(earlier.0)).unwrap_or(0))

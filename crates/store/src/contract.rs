@@ -104,15 +104,12 @@ pub trait Reader: Send {
     fn tokens(&mut self, account: AccountId) -> Result<Vec<Token>, StoreError>;
     /// Those of these tokens that there are, in any order: what is asked again and again of tokens by which something is open.
     fn existing_tokens(&mut self, ids: &[TokenId]) -> Result<Vec<TokenId>, StoreError>;
-    /// The account of this id.
     fn account(&mut self, id: AccountId) -> Result<Option<Account>, StoreError>;
-    /// The account of this name.
     fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError>;
     /// These bots, in any order; unknown ids are left out.
     fn bots_by_id(&mut self, ids: &[BotId]) -> Result<Vec<Bot>, StoreError>;
     /// Bots of an account, newest first.
     fn bots(&mut self, filter: &BotFilter) -> Result<Vec<Bot>, StoreError>;
-    /// One match.
     fn match_by_id(&mut self, id: MatchId) -> Result<Option<MatchRow>, StoreError>;
     /// Matches, newest first.
     fn matches(&mut self, filter: &MatchFilter) -> Result<Vec<MatchRow>, StoreError>;
@@ -163,9 +160,7 @@ pub trait Reader: Send {
         viewer: Option<PlayerId>,
         now: UnixMs,
     ) -> Result<Vec<WorldEntry>, StoreError>;
-    /// One world.
     fn world(&mut self, id: WorldId, now: UnixMs) -> Result<Option<WorldEntry>, StoreError>;
-    /// The world of this name.
     fn world_named(&mut self, name: &WorldName, now: UnixMs) -> Result<Option<WorldEntry>, StoreError>;
     /// The entries of a world's claim log from version `from` on, at most `limit`, as far as they are kept; `None` for an
     /// unknown world.

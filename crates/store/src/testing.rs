@@ -33,7 +33,6 @@ impl TempDir {
         Self { path }
     }
 
-    /// Where it is.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

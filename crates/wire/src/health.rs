@@ -19,7 +19,6 @@ pub struct HealthCheckRequest {
 /// The answer.
 #[derive(Clone, Copy, PartialEq, Eq, Message)]
 pub struct HealthCheckResponse {
-    /// How it is.
     #[prost(enumeration = "ServingStatus", tag = "1")]
     pub status: i32,
 }

@@ -44,7 +44,6 @@ pub struct Entry {
     /// What is meant, such as `remote_address`.
     #[prost(string, tag = "1")]
     pub key: String,
-    /// Which one.
     #[prost(string, tag = "2")]
     pub value: String,
 }
@@ -153,7 +152,6 @@ pub struct Duration {
 /// A header of HTTP.
 #[derive(Clone, PartialEq, Eq, Message)]
 pub struct HeaderValue {
-    /// Its name.
     #[prost(string, tag = "1")]
     pub key: String,
     /// Its text.

@@ -64,7 +64,6 @@ impl Plane {
         Some(Cell { x, y })
     }
 
-    /// Every cell.
     pub(super) fn all(&self) -> Cells {
         let mut all = Cells::default();
         all.rows[..usize::from(self.height)].fill(self.row_mask());

@@ -23,7 +23,6 @@ use wire::world::{ClientMessage, Hello, Leave, Register, Registered, Resume, Ser
 /// What other people see.
 const INDICATOR: &str = "🤖";
 
-/// One hunter.
 pub(super) struct Hunter {
     config: Arc<HuntConfig>,
     counters: Arc<Counters>,

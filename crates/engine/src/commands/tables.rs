@@ -1,4 +1,4 @@
-//! What may be asked of a store about tables: entries for a table's log, the lists that follow from them, and who owns it.
+//! Commands to a store about tables: entries for a table's log, the lists that follow from them, and ownership.
 
 use super::Idempotency;
 use crate::ids::{GameId, PlayerId, TableId, WorkerId};
@@ -11,9 +11,9 @@ use rules::chance::Seed;
 pub struct OpenTable {
     /// Who owns it from the start.
     pub worker: WorkerId,
-    /// When.
     pub now: UnixMs,
-    /// Who asks and what to remember about the request, when it came with an idempotency key. The key is his own.
+    /// The player and what to remember about the request, when it came with an idempotency key. The key is the player's
+    /// own.
     pub idempotency: Option<(PlayerId, Idempotency)>,
     /// Its first entries: epoch 1, expected version 0.
     pub append: TableAppend,
@@ -22,7 +22,6 @@ pub struct OpenTable {
 /// Entries for a table's log, what follows from them for the lists, and the two fences that guard all of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableAppend {
-    /// Which table.
     pub id: TableId,
     /// The owner's fencing token: a later claim makes it void.
     pub epoch: u32,
@@ -34,15 +33,15 @@ pub struct TableAppend {
     pub index_changes: Vec<IndexChange>,
     /// A new base, when it moves.
     pub snapshot: Option<TableSnapshot>,
-    /// Whether the table has something to do by itself from here on, and so must always be owned by somebody.
+    /// Whether the table has something to do by itself from here on, and so must always have an owner.
     pub is_live: bool,
 }
 
 /// What a load of a table starts from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableSnapshot {
-    /// Entries that it holds already, counted from the beginning: rows with a lower version are forgotten. Never lower than
-    /// that of the base before, never higher than what the log holds with this append.
+    /// Entries that it holds already, counted from the beginning: rows with a lower version are deleted. Never lower
+    /// than that of the snapshot before, never higher than what the log holds with this append.
     pub version: u32,
     /// The state after them, as the table's machine writes it.
     pub bytes: Vec<u8>,
@@ -54,40 +53,26 @@ pub enum IndexChange {
     /// Insert or replace the row of a game.
     UpsertGame(GameRow),
     /// Insert a seat of a known game, or replace its role.
-    UpsertSeat {
-        /// In which game.
-        game: GameId,
-        /// Whose.
-        player: PlayerId,
-        /// As what.
-        role: GameRole,
-    },
+    UpsertSeat { game: GameId, player: PlayerId, role: GameRole },
     /// Take a seat away, if there is one.
-    DeleteSeat {
-        /// In which game.
-        game: GameId,
-        /// Whose.
-        player: PlayerId,
-    },
+    DeleteSeat { game: GameId, player: PlayerId },
     /// A known game has ended. Its record is kept, seats of the invited are taken away, the others know whether they won.
     ArchiveGame {
-        /// Which.
         game: GameId,
-        /// Everything that may be asked about it later, as the table's machine packs it.
+        /// Everything that can be queried about it later, as the table's machine packs it.
         record: Vec<u8>,
         /// Who won.
         winners: Vec<PlayerId>,
     },
-    /// A player was scored. What is kept is brought forward by [`Standing::award`] and not replaced: somebody may sit at two
-    /// tables at once, and which cards he earns depends on the sum.
+    /// A player was scored. The saved standing is updated by [`Standing::award`] and not replaced: a player may sit at
+    /// two tables at once, and which cards are earned depends on the sum.
     ///
     /// [`Standing::award`]: crate::tables::Standing::award
     Award {
-        /// Who.
         player: PlayerId,
         /// What the game brought.
         points: u32,
-        /// What decides which cards he earns with it.
+        /// What decides which cards are earned with it.
         seed: Seed,
     },
 }
@@ -95,7 +80,6 @@ pub enum IndexChange {
 /// A table in a worker's hands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimedTable {
-    /// Which.
     pub id: TableId,
     /// The fencing token of this claim.
     pub epoch: u32,

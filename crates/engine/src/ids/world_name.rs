@@ -1,10 +1,11 @@
-//! Names of worlds: what stands in addresses, in links and in the first frame of a connection.
+//! Names of worlds: they appear in URLs, in links and in the first frame of a connection.
 
 use crate::limits::WORLD_NAME_BYTES_MAX;
 use std::fmt;
 use std::str::FromStr;
 
-/// The name of a world, unique in the house: small letters, digits and hyphens, beginning and ending with none of the latter.
+/// The name of a world, unique on the server: small letters, digits and hyphens, beginning and ending with none of the
+/// latter.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WorldName(String);
 

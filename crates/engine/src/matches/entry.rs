@@ -26,7 +26,7 @@ const KIND_TURN: u8 = 3;
 const NOT_ASKED: u8 = 0xff;
 const SHOUT_FLAG: u8 = 1 << 6;
 
-/// What a bot looks like on the board, as it said when the match was opened.
+/// What a bot looks like on the board, as it answered when the match was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Face {
     /// `#RRGGBB`.
@@ -38,7 +38,7 @@ pub struct Face {
 }
 
 impl Default for Face {
-    /// The looks of a bot that did not say: the webhook API's defaults.
+    /// The looks of a bot that named none: the webhook API's defaults.
     fn default() -> Self {
         Self { color: "#888888".to_owned(), head: "default".to_owned(), tail: "default".to_owned() }
     }
@@ -134,13 +134,10 @@ pub enum Entry {
         /// By seat.
         faces: Vec<Face>,
     },
-    /// A bot was told of the start or the end; whatever it answered, it is not told again.
+    /// A bot was notified of the start or the end; whatever it answered, it is not notified again.
     Delivered {
-        /// Of what.
         notice: Notice,
-        /// Which seat.
         seat: u8,
-        /// How it answered.
         class: AnswerClass,
         /// In milliseconds.
         latency_ms: u16,

@@ -1,5 +1,5 @@
-//! The lifecycle of a match as a table: which event leads from which state to which. `docs/lifecycles/match.md` draws it, the stores'
-//! CHECK constraints repeat it, and nothing else decides it.
+//! The state diagram of a match: which event leads from which state to which. `docs/lifecycles/match.md` draws it, the
+//! stores' CHECK constraints repeat it, and nothing else decides it.
 
 /// Where a match is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,7 +27,7 @@ pub enum MatchEvent {
     Finish,
     /// It cannot go on: broken, or out of attempts.
     Fail,
-    /// Somebody calls it off.
+    /// A client cancels it.
     Cancel,
     /// An operator gives a failed match another chance.
     Requeue,

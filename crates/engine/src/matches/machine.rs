@@ -1,15 +1,15 @@
-//! The machine of one match: it says what has to happen next, turns what was heard into the next log entry, and moves on
+//! The state machine of one match: it names the next action, turns its result into the next log entry, and moves on
 //! only once that entry is saved.
 //!
 //! ```text
-//! next() ── Open ──────► opened(faces)      ─┐
-//!        ── Notify ────► delivered(seat, …) ─┤─► Step ──(save its row)──► accept(step)
-//!        ── Ask ───────► turn(answers)      ─┘
-//!        ── Finish ────► result()
+//! next_action() ── Open ─────────► record_opened(faces)        ─┐
+//!               ── Notify ───────► record_delivery(seat, …)    ─┤─► PendingStep ──(save its row)──► accept(step)
+//!               ── RequestMoves ─► play_turn(answers)          ─┘
+//!               ── Finish ───────► result()
 //! ```
 //!
-//! A resume is the same machine fed with the saved rows: one path computes a turn, live or replayed, so a replay either gives
-//! the same boards or is refused.
+//! A resume is the same machine fed with the saved rows: one path computes a turn, live or replayed, so a replay either
+//! gives the same boards or is refused.
 
 use super::entry::{AnswerClass, DecodeError, Entry, Face, Notice, PlayedMove};
 use super::result::MatchResult;
@@ -18,7 +18,6 @@ use crate::limits::{SEATS_MAX, SHOUT_CHARS_MAX};
 use crate::rows::MatchLogRow;
 use rules::snake::{self, Board, Move, MoveOrder, RULES_VERSION, RuleError, Seat};
 
-/// A set of seats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SeatSet(u16);
 
@@ -66,16 +65,16 @@ impl FromIterator<usize> for SeatSet {
 /// What has to happen next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NextAction {
-    /// Ask every bot what it looks like, then [`MatchMachine::record_opened`].
+    /// Request every bot's looks, then [`MatchMachine::record_opened`].
     Open,
-    /// Tell these seats; for each answer, in any order, [`MatchMachine::record_delivery`].
+    /// Notify these seats; for each answer, in any order, [`MatchMachine::record_delivery`].
     Notify {
         /// Of the start or the end.
         notice: Notice,
-        /// Those that were not told yet.
+        /// Those that were not notified yet.
         seats: SeatSet,
     },
-    /// Ask these seats for their moves, all at once, then [`MatchMachine::play_turn`].
+    /// Request the moves of these seats, all at once, then [`MatchMachine::play_turn`].
     RequestMoves {
         /// The living.
         seats: SeatSet,
@@ -84,7 +83,7 @@ pub enum NextAction {
     Finish,
 }
 
-/// What was heard from a seat that was asked for its move.
+/// The answer of a seat to a request for its move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MoveAnswer {
     /// What kind of answer.
@@ -106,7 +105,7 @@ pub struct PendingStep {
     board: Option<Board>,
 }
 
-/// Why a match cannot go on. It will not go better next time: the match has failed.
+/// Why a match cannot continue. A retry would not help: the match has failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MatchError {
     /// The rule book refuses.
@@ -114,7 +113,6 @@ pub enum MatchError {
     Rules {
         /// The turn that could not be played.
         turn: u32,
-        /// What the rule book says.
         why: RuleError,
     },
     /// The log cannot be read.
@@ -122,7 +120,6 @@ pub enum MatchError {
     Entry {
         /// Its place in the log.
         version: u32,
-        /// What is wrong with it.
         why: DecodeError,
     },
     /// The log does not fit the match.
@@ -130,7 +127,6 @@ pub enum MatchError {
     Log {
         /// Its place in the log.
         version: u32,
-        /// What is wrong with it.
         why: &'static str,
     },
     /// The log was written by another version of the rule book.
@@ -203,7 +199,7 @@ impl MatchMachine {
         let board = self.validate(&entry)?;
         let step = self.pending_step(entry, board);
         if (step.row.turns, step.row.late_moves) != (row.turns, row.late_moves) {
-            return Err(misfit("its figures are not those of the replay"));
+            return Err(misfit("its counters are not those of the replay"));
         }
         self.accept(step);
         Ok(())
@@ -235,20 +231,20 @@ impl MatchMachine {
         self.pending_step(Entry::Opened { rules_version: RULES_VERSION, faces }, None)
     }
 
-    /// A seat was told, and answered like this.
+    /// A seat was notified, and answered like this.
     #[must_use]
     pub fn record_delivery(&self, notice: Notice, seat: usize, class: AnswerClass, latency_ms: u16) -> PendingStep {
         self.pending_step(Entry::Delivered { notice, seat: seat as u8, class, latency_ms }, None)
     }
 
-    /// The living answered like this (`heard` by seat, in order); those not heard count as late.
+    /// Plays a turn with the answers of the living (`answers` by seat, in order); a missing answer counts as late.
     ///
     /// # Errors
-    /// [`MatchError::Rules`] when the rule book cannot play the turn.
-    pub fn play_turn(&self, mut heard: Vec<Option<MoveAnswer>>) -> Result<PendingStep, MatchError> {
-        heard.resize(self.spec.seats.len(), None);
+    /// [`MatchError::Rules`] when the rules cannot play the turn.
+    pub fn play_turn(&self, mut answers: Vec<Option<MoveAnswer>>) -> Result<PendingStep, MatchError> {
+        answers.resize(self.spec.seats.len(), None);
         let played: Vec<_> =
-            heard.into_iter().enumerate().map(|(seat, heard)| self.move_of_seat(seat, heard)).collect();
+            answers.into_iter().enumerate().map(|(seat, answer)| self.move_of_seat(seat, answer)).collect();
         let board = self.board_after(&played)?;
         let entry = Entry::Turn { turn: self.board_turn() + 1, played, state_hash: snake::state_hash(&board) as u32 };
         Ok(self.pending_step(entry, Some(board)))
@@ -282,7 +278,7 @@ impl MatchMachine {
     pub fn result(&self) -> MatchResult {
         let mut outcome = snake::outcome(&self.board);
         if !self.is_decided() {
-            // The turns ran out: whoever lives is best together.
+            // The turns ran out: all who are alive share the best place.
             outcome.winner = None;
             outcome.is_draw = true;
         }
@@ -314,7 +310,7 @@ impl MatchMachine {
         &self.faces
     }
 
-    /// What a seat last played, if it ever was asked.
+    /// The last move of a seat, if it ever was asked for one.
     #[must_use]
     pub fn last_move(&self, seat: usize) -> Option<&PlayedMove> {
         self.last_moves.get(seat).and_then(Option::as_ref)
@@ -352,22 +348,22 @@ impl MatchMachine {
     }
 
     /// A seat's part in the turn: its move if it gave a valid one, else its previous one, which at first is up.
-    fn move_of_seat(&self, seat: usize, heard: Option<MoveAnswer>) -> Option<PlayedMove> {
+    fn move_of_seat(&self, seat: usize, answer: Option<MoveAnswer>) -> Option<PlayedMove> {
         if !self.living_seats().contains(seat) {
             return None;
         }
-        let heard = heard.unwrap_or(MoveAnswer {
+        let answer = answer.unwrap_or(MoveAnswer {
             class: AnswerClass::Late,
             mv: None,
             latency_ms: self.spec.timeout_ms,
             shout: String::new(),
         });
         let previous = self.last_move(seat).map_or(Move::Up, |last| last.mv);
-        let shout: String = heard.shout.chars().take(SHOUT_CHARS_MAX).collect();
+        let shout: String = answer.shout.chars().take(SHOUT_CHARS_MAX).collect();
         Some(PlayedMove {
-            mv: heard.mv.unwrap_or(previous),
-            class: heard.class,
-            latency_ms: heard.latency_ms,
+            mv: answer.mv.unwrap_or(previous),
+            class: answer.class,
+            latency_ms: answer.latency_ms,
             shout: shout.into_boxed_str(),
         })
     }
@@ -413,10 +409,10 @@ impl MatchMachine {
             {
                 Ok(None)
             }
-            (Entry::Turn { turn, played, state_hash }, NextAction::RequestMoves { seats: asked }) => {
+            (Entry::Turn { turn, played, state_hash }, NextAction::RequestMoves { seats: requested }) => {
                 let answered: SeatSet =
                     played.iter().enumerate().filter(|(_, played)| played.is_some()).map(|(seat, _)| seat).collect();
-                if *turn != self.board_turn() + 1 || played.len() != seats || answered != asked {
+                if *turn != self.board_turn() + 1 || played.len() != seats || answered != requested {
                     return refuse("it is not the turn that comes next");
                 }
                 let board = self.board_after(played)?;

@@ -1,4 +1,4 @@
-//! Bot matches: their life, what is played, what is logged, and the machine that decides what happens next.
+//! Bot matches: their state diagram, their specification, their log, and the machine that decides what happens next.
 
 pub mod archive;
 pub mod entry;

@@ -1,4 +1,4 @@
-//! How a match ended, with ties said as ties.
+//! How a match ended, with ties reported as ties.
 
 use rules::snake::{Cause, Outcome};
 
@@ -7,7 +7,7 @@ use rules::snake::{Cause, Outcome};
 pub struct MatchResult {
     /// The winner's seat, if one snake is best alone.
     pub winner: Option<u8>,
-    /// Nobody won: several are best together, or the turns ran out.
+    /// There is no winner: several share the best place, or the turns ran out.
     pub is_draw: bool,
     /// Place of each seat, 1 is best; equals share a place.
     pub placements: Vec<u8>,

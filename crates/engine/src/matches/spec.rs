@@ -1,4 +1,4 @@
-//! What a match is before it begins: fixed at creation, never changed. Together with the log it is the whole match.
+//! The specification of a match: fixed at creation, never changed. Together with the log it is the whole match.
 
 use crate::ids::{BotId, MatchId};
 use crate::limits::SEATS_MAX;
@@ -19,7 +19,6 @@ pub struct SeatSpec {
 /// What is played, by whom, from which seed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MatchSpec {
-    /// Which match.
     pub id: MatchId,
     /// Ruleset, map and settings.
     pub rules: Rules,

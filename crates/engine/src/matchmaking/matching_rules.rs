@@ -1,9 +1,9 @@
-//! Who suits whom.
+//! Which tickets are compatible.
 
 use super::ticket::Ticket;
 use crate::time::UnixMs;
 
-/// How particular everybody is.
+/// How near ratings must be, and how that widens with the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatchingRules {
     /// How far another rating may be from the own one at first.
@@ -15,7 +15,7 @@ pub struct MatchingRules {
 }
 
 impl Default for MatchingRules {
-    /// As near as 100 at first, 20 more with every second, anybody after a while.
+    /// Within 100 at first, 20 more with every second, any rating after a while.
     fn default() -> Self {
         Self { window: 100, widens_per_s: 20, window_max: crate::limits::RATING_MAX }
     }

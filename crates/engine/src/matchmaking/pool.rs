@@ -1,7 +1,8 @@
-//! Those who wait, and how matches are made of them.
+//! The waiting tickets, and how matches are made of them.
 //!
-//! The one who waits longest is looked for first, and gets the nearest ratings that fill his match to the last place. One step looks
-//! for a bounded number of them and goes on with the next ones at the next step, so that it takes milliseconds however many wait.
+//! The ticket that waits longest is searched for first, and gets the nearest ratings that fill its match. One step
+//! searches for a bounded number of tickets and continues with the next ones at the next step, so that it takes
+//! milliseconds however many wait.
 
 use super::matching_rules::MatchingRules;
 use super::ticket::{Ticket, TicketRefusal};
@@ -10,12 +11,11 @@ use crate::limits::{MATCHMAKING_CANDIDATES_MAX, MATCHMAKING_SEARCHES_MAX, TICKET
 use crate::time::UnixMs;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How tickets ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TicketEnd {
     /// These play together.
     Matched(Vec<Ticket>),
-    /// Nobody suited it in time.
+    /// No compatible ticket was found in time.
     TimedOut(Ticket),
 }
 
@@ -59,7 +59,7 @@ impl TicketPool {
         Ok(())
     }
 
-    /// Somebody joins the party of a ticket, of which he knows by its id. Who joined twice joined.
+    /// A player joins the party of a ticket by its id. Idempotent.
     ///
     /// # Errors
     /// [`TicketRefusal`], and nothing has changed.
@@ -92,7 +92,7 @@ impl TicketPool {
         self.waiting.len()
     }
 
-    /// Whether nobody waits.
+    /// Whether no ticket waits.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
@@ -110,7 +110,7 @@ impl TicketPool {
         ended
     }
 
-    /// Ends those whose time is over at `now`, and matches nobody.
+    /// Ends the tickets whose time is over at `now`, and matches none.
     pub fn expire(&mut self, now: UnixMs) -> Vec<TicketEnd> {
         let mut ended = Vec::new();
         while let Some(&(until, id)) = self.by_end.first()

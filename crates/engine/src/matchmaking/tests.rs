@@ -77,7 +77,7 @@ fn ratings_are_near_and_the_window_widens_with_the_wait() {
     check(two(1_150), 1_000, &[&[1, 2]]);
     check(two(1_400), 6_000, &[&[1, 2]]);
     check(two(1_401), 59_000, &[]);
-    // From both sides: who has just come does not take just anybody.
+    // From both sides: a new ticket is strict even if the other accepts any rating.
     let late = Ticket { since: UnixMs(5_000), ..ticket(2, 1, 2, 1_300) };
     check([ticket(1, 1, 2, 1_000), late], 5_000, &[]);
     // The nearest first, and all of a match with each other.
@@ -132,7 +132,7 @@ fn a_party_that_does_not_become_whole_gives_up_in_time() {
 }
 
 #[test]
-fn nobody_is_on_two_tickets() {
+fn a_player_is_on_one_ticket_at_a_time() {
     let mut other = ticket(2, 2, 3, 0);
     other.party[1] = PlayerId(100);
     let mut pool = pool([gathering(1, 2, 3), gathering(3, 2, 3)]);
@@ -203,9 +203,9 @@ fn those_whose_match_came_to_nothing_wait_on() {
     assert_eq!(ids(&pool.step(UnixMs(60_000))).1, [1, 2]);
 }
 
-/// However many cannot be matched stand before them: everybody's turn comes.
+/// However many tickets that cannot be matched stand before them: every ticket is searched for in time.
 #[test]
-fn a_step_is_bounded_and_nobody_is_passed_over() {
+fn a_step_is_bounded_and_skips_no_ticket() {
     let lonely = (1..=MATCHMAKING_SEARCHES_MAX as u128 * 2).map(|id| {
         let rating = (id % 8 * 500) as u16;
         within(&format!("region-{id}"), ticket(id, 1, 2, rating))
@@ -251,7 +251,6 @@ fn any_ticket() -> impl Strategy<Value = Ticket> {
 enum Deed {
     Enter(Ticket),
     Cancel(u128),
-    /// Somebody joins it.
     Join(u128, u128),
     Step(i64),
     /// The last match that was made came to nothing.
@@ -272,7 +271,7 @@ fn any_deed() -> impl Strategy<Value = Deed> {
 fn judge(tickets: &[Ticket], now: UnixMs) {
     let players: Vec<_> = tickets.iter().flat_map(|ticket| &ticket.party).collect();
     assert_eq!(players.len(), usize::from(tickets[0].players), "it is full: {tickets:?}");
-    assert_eq!(players.iter().collect::<BTreeSet<_>>().len(), players.len(), "nobody twice");
+    assert_eq!(players.iter().collect::<BTreeSet<_>>().len(), players.len(), "no player twice");
     let regions: BTreeSet<_> = tickets.iter().filter_map(|ticket| ticket.region.as_ref()).collect();
     assert!(regions.len() <= 1, "one region: {tickets:?}");
     for (at, one) in tickets.iter().enumerate() {
@@ -338,7 +337,7 @@ proptest! {
                             }
                         }
                     }
-                    prop_assert!(open.values().all(|until| *until > now), "somebody waits beyond his time");
+                    prop_assert!(open.values().all(|until| *until > now), "a ticket waits beyond its time");
                 }
             }
             prop_assert_eq!(pool.len(), open.len());
@@ -346,7 +345,7 @@ proptest! {
         prop_assert_eq!(format!("{pool:?}"), format!("{:?}", TicketPool::new(TERMS)), "nothing of them is left");
     }
 
-    /// Whenever nobody's turn was left out, no two are left that would have made a match of two.
+    /// When no search was skipped, no two tickets are left that would have made a match of two.
     #[test]
     fn no_pair_is_left_waiting(tickets in prop::collection::vec(any_ticket(), 2..40), at_ms in 0_i64..30_000) {
         let now = UnixMs(at_ms);

@@ -1,4 +1,4 @@
-//! What a party asks for.
+//! What a party is looking for.
 
 use crate::ids::{PlayerId, TicketId};
 use crate::limits::{PARTY_MAX, RATING_MAX, REGION_BYTES_MAX, TICKET_PLAYERS_MAX, TICKET_PLAYERS_MIN};
@@ -42,11 +42,10 @@ impl fmt::Debug for Region {
 /// A party that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ticket {
-    /// Which.
     pub id: TicketId,
     /// Who took it.
     pub owner: PlayerId,
-    /// Who plays together, the owner first: everybody else joined by himself. A player is on one ticket at a time.
+    /// Who plays together, the owner first: all others joined by themselves. A player is on one ticket at a time.
     pub party: Vec<PlayerId>,
     /// How many the party is to have. Others are looked for once it has them.
     pub party_size: u8,
@@ -54,7 +53,7 @@ pub struct Ticket {
     pub players: u8,
     /// Where; `None`: anywhere.
     pub region: Option<Region>,
-    /// How good they are, as they say.
+    /// Their strength, as they state it.
     pub rating: u16,
     /// Since when they wait: for the party first, and from when it is whole for others.
     pub since: UnixMs,
@@ -65,13 +64,13 @@ pub struct Ticket {
 /// Why a ticket is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TicketRefusal {
-    /// Too many play together, or somebody plays twice.
+    /// Too many play together, or a player is named twice.
     #[error("a party has 1 to {PARTY_MAX} different players, the one who asks included")]
     InvalidParty,
     /// All of the party have joined it.
     #[error("the party of this ticket is whole: take a ticket of your own")]
     PartyFull,
-    /// It does not wait for its party, or for anybody, any more.
+    /// It no longer waits for its party or for other tickets.
     #[error("this ticket has ended, or its match is made at this moment: take a ticket of your own")]
     NotWaiting,
     /// No such match is played, or the party does not fit into it.
@@ -83,7 +82,7 @@ pub enum TicketRefusal {
     /// The player is on another ticket.
     #[error("this player waits already: take the ticket {0} back first")]
     AlreadyWaiting(TicketId),
-    /// Nobody else can wait.
+    /// The pool is full.
     #[error("as many parties wait as may wait: try again in a moment")]
     QueueFull,
 }
@@ -95,7 +94,8 @@ impl Ticket {
         self.party.len() >= usize::from(self.party_size)
     }
 
-    /// Somebody joins the party. The last one begins the wait for others, which may last as long as the one for the party.
+    /// A player joins the party. The last one begins the wait for others, which may last as long as the one for the
+    /// party.
     pub(super) fn join(&mut self, player: PlayerId, now: UnixMs) -> Result<(), TicketRefusal> {
         if self.party.contains(&player) {
             return Ok(());

@@ -1,4 +1,4 @@
-//! Rows about tables and their games: what lists and look-ups are answered from. Who may see which of it is decided elsewhere.
+//! Rows about tables and their games, for lists and look-ups. Who may see which of it is decided elsewhere.
 
 use crate::ids::{GameId, PlayerId, WorkerId};
 use crate::tables::Phase;
@@ -9,7 +9,6 @@ use std::str::FromStr;
 /// A game as it is listed and looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameRow {
-    /// Which.
     pub id: GameId,
     /// Whose story it is.
     pub storyteller: PlayerId,
@@ -18,7 +17,7 @@ pub struct GameRow {
     pub storyteller_name: Option<String>,
     /// How far it is.
     pub phase: Phase,
-    /// The story, once it is told. Stores keep the character U+0000 as a space: PostgreSQL's texts cannot hold it.
+    /// The story, once there is one. Stores save the character U+0000 as a space: PostgreSQL's texts cannot hold it.
     pub sentence: Option<String>,
     /// Who plays, the storyteller included.
     pub players: u8,
@@ -30,14 +29,14 @@ pub struct GameRow {
     pub ended_at: Option<UnixMs>,
 }
 
-/// What somebody is in a game.
+/// A player's role in a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GameRole {
     /// Tells the story.
     Storyteller,
     /// Plays.
     Player,
-    /// Was asked to play and has not come yet.
+    /// Was invited and has not joined yet.
     Invited,
 }
 
@@ -62,19 +61,18 @@ impl GameRole {
     }
 }
 
-/// A game in the list of somebody who has a seat in it.
+/// A game in the list of a player who has a seat in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeatedGame {
-    /// The game.
     pub game: GameRow,
-    /// What he is in it.
+    /// The player's role in it.
     pub role: GameRole,
-    /// Whether he won; known once the game has ended.
+    /// Whether the player won; known once the game has ended.
     pub is_won: Option<bool>,
 }
 
-/// A place in a list of games, newest first: the list goes on with what is older. It needs no row, so it stays good when the
-/// game that it was made from is forgotten.
+/// A cursor in a list of games, newest first: the list continues with older ones. It refers to no row, so it stays
+/// valid when the game that it was made from is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GameCursor {
     /// The time that the list is ordered by.
@@ -84,7 +82,7 @@ pub struct GameCursor {
 }
 
 impl GameCursor {
-    /// In lists ordered by when games were opened: the lobby, and somebody's own games.
+    /// In lists ordered by when games were opened: the lobby, and a player's own games.
     #[must_use]
     pub fn by_creation(row: &GameRow) -> Self {
         Self { at: row.created_at, id: row.id }
@@ -133,12 +131,11 @@ pub struct TableLogRow {
 pub enum TableOwner {
     /// A worker whose lease holds.
     Leased {
-        /// Who.
         worker: WorkerId,
         /// Where it can be reached: the address in its lease.
         address: String,
     },
-    /// Nobody: whoever needs the table may claim it.
+    /// No owner: any worker that needs the table may claim it.
     Unowned,
 }
 

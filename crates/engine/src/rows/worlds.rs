@@ -1,5 +1,5 @@
-//! Rows about worlds, and about hunts as they are counted: what lists, look-ups and the leaderboard are answered from. What a
-//! world's settings and the entries of its claim log mean, only its machine knows.
+//! Rows about worlds, and about hunts as they are counted: for lists, look-ups and the leaderboard. What a world's
+//! settings and the entries of its claim log mean, only its machine knows.
 
 use crate::ids::{PlayerId, WorkerId, WorldId, WorldName};
 use crate::time::UnixMs;
@@ -7,7 +7,6 @@ use rules::chance::Seed;
 use std::fmt;
 use std::str::FromStr;
 
-/// What a world is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WorldKind {
     /// A grid to walk on.
@@ -39,9 +38,9 @@ impl WorldKind {
 /// Who may come in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Admission {
-    /// Everybody; nobody is written down.
+    /// All players; joining is not saved.
     Everybody,
-    /// Those who joined, and everybody may join while there is room.
+    /// Those who joined; every player may join while there is room.
     Joined,
     /// Those whom the matchmaker brought together.
     Matched,
@@ -71,21 +70,18 @@ impl Admission {
 /// A world as it was made: nothing of this changes, but that it may end early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorldRow {
-    /// Which.
     pub id: WorldId,
     /// What it is called; unique.
     pub name: WorldName,
-    /// What it is for.
     pub kind: WorldKind,
     /// Its rules, as the world's machine writes them.
     pub settings: Vec<u8>,
     /// What its terrain and all its chances come from.
     pub seed: Seed,
-    /// Who made it; nobody made those that the house has by itself.
+    /// The player who made it; `None` for a built-in world.
     pub creator: Option<PlayerId>,
-    /// When.
     pub created_at: UnixMs,
-    /// When it is over: nobody comes in from then on. `None` for a world that stays.
+    /// When it is over: nothing enters from then on. `None` for a world that stays.
     pub ends_at: Option<UnixMs>,
     /// Who may come in.
     pub admission: Admission,
@@ -101,10 +97,9 @@ impl WorldRow {
     }
 }
 
-/// A worker that holds a world, or keeps the matchmakers' desk, under a lease.
+/// A worker that owns a world, or the matchmaking queue, under a lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorldOwner {
-    /// Who.
     pub worker: WorkerId,
     /// Where it can be reached: the address in its lease.
     pub address: String,
@@ -113,15 +108,16 @@ pub struct WorldOwner {
 /// A world as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorldEntry {
-    /// The world.
     pub row: WorldRow,
-    /// Who has it in memory under a lease that holds; nobody when it sleeps: then whoever needs it may claim it.
+    /// The worker that has it in memory under a valid lease; `None` when it is not loaded: then any worker that needs
+    /// it may claim it.
     pub owner: Option<WorldOwner>,
     /// How many have joined.
     pub players: u32,
 }
 
-/// A place in the lobby: hunts that end last come first. It needs no row, so it stays good when its hunt is forgotten.
+/// A cursor in the lobby: hunts that end last come first. It refers to no row, so it stays valid when its hunt is
+/// deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HuntCursor {
     /// When the hunt ends; the end of time for one that stays.
@@ -150,9 +146,9 @@ pub struct WorldLogRow {
 /// Part of a world's claim log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorldLogPage {
-    /// The entries asked for, in order, as far as they are kept and as many as were asked for.
+    /// The requested entries, in order, as far as they are kept.
     pub rows: Vec<WorldLogRow>,
-    /// Entries that the log had so far, those that are forgotten included.
+    /// Entries that the log had so far, the deleted ones included.
     pub version: u32,
     /// How many of them are counted in the leaderboard and the statistics.
     pub aggregated_version: u32,
@@ -161,7 +157,6 @@ pub struct WorldLogPage {
 /// A world whose log has entries that are not counted yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AggregationLag {
-    /// Which.
     pub id: WorldId,
     /// Entries that are counted.
     pub aggregated_version: u32,
@@ -169,22 +164,20 @@ pub struct AggregationLag {
     pub version: u32,
 }
 
-/// What somebody did in hunts, all of them together.
+/// What one hunter did in all hunts together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HunterRow {
-    /// Who.
     pub player: PlayerId,
-    /// What he called himself last.
+    /// The last name used.
     pub name: String,
-    /// Points.
     pub points: u64,
     /// Chests dug.
     pub chests: u64,
     /// Power-ups grabbed.
     pub power_ups: u64,
-    /// Rounds at whose end he was among the best that are named.
+    /// Rounds at whose end the hunter was among the best that are named.
     pub rounds: u64,
-    /// Rounds of those that nobody had more points in.
+    /// Rounds of those in which the hunter had the most points.
     pub rounds_won: u64,
     /// When that was last added to.
     pub last_at: UnixMs,
@@ -193,7 +186,6 @@ pub struct HunterRow {
 /// A place on the leaderboard, most points first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HunterCursor {
-    /// Points.
     pub points: u64,
     /// Who, among those with as many.
     pub player: PlayerId,
@@ -212,11 +204,10 @@ impl HunterCursor {
 pub struct RoundRow {
     /// Which of the hunt's rounds.
     pub number: u32,
-    /// When it ended.
     pub ended_at: UnixMs,
-    /// Who won, if somebody whom the house knows did.
+    /// The winner, if it is a signed-in player.
     pub winner: Option<PlayerId>,
-    /// What the winner was called; empty when nobody had a point.
+    /// The winner's name; empty when no hunter had a point.
     pub winner_name: String,
     /// The winner's points.
     pub points: u32,
@@ -229,7 +220,6 @@ pub struct RoundRow {
 pub struct HuntTotals {
     /// Players who ever had a claim counted.
     pub hunters: u64,
-    /// Points.
     pub points: u64,
     /// Chests dug.
     pub chests: u64,

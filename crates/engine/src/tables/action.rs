@@ -1,11 +1,11 @@
-//! What somebody may want to do at a table.
+//! The actions of players at a table.
 
 use super::people::Newcomer;
 use crate::ids::PlayerId;
 use rules::stories::Card;
 use std::time::Duration;
 
-/// An action. Who may do it and when stands in `docs/lifecycles/table.md`; `decide` has the rules.
+/// An action. `docs/lifecycles/table.md` says who may do it and when; `decide` has the rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Sit down to the game.
@@ -14,9 +14,8 @@ pub enum Action {
     Leave,
     /// Choose the card of the story.
     ChooseCard(Card),
-    /// Tell the story.
     TellStory(String),
-    /// Ask others to play.
+    /// Invite others to play.
     Invite(Vec<PlayerId>),
     /// Pick a card that might be meant.
     Pick(Card),
@@ -28,11 +27,12 @@ pub enum Action {
     Complete,
     /// Choose how long countdowns of this phase take; zero for the table's own.
     SetCountdown(Duration),
-    /// Say something.
+    /// Send a line of chat.
     Chat(String),
     /// Let bots play, or no more of them.
     SetBots(bool),
-    /// End the game without a result. Who may do that is for the caller to know: operators, and the table's owner when nobody came.
+    /// End the game without a result. The caller checks who may do that: operators, and the table's owner when no
+    /// player joined.
     Close,
     /// Begin the next game, as its storyteller.
     NextGame(Newcomer),

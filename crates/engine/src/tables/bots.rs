@@ -1,5 +1,5 @@
-//! The bots of the house: who they are, how long they hesitate, and what they choose. They know no more than a player in their
-//! seat: their own hand, and the board.
+//! The built-in bots: who they are, how long they hesitate, and what they choose. They know no more than a player in
+//! their seat: their own hand, and the board.
 
 use super::game::{Game, Player};
 use crate::ids::PlayerId;
@@ -32,7 +32,6 @@ pub(super) const PICK_DELAY: Delay = Delay { min_ms: 2_000, jitter_ms: 20_000 };
 pub(super) const VOTE_DELAY: Delay = Delay { min_ms: 10_000, jitter_ms: 15_000 };
 
 impl Delay {
-    /// One draw of it.
     pub(super) fn draw(self, dice: &mut impl Dice) -> Duration {
         Duration::from_millis(u64::from(self.min_ms) + u64::from(dice.below(self.jitter_ms + 1)))
     }
@@ -49,7 +48,7 @@ pub(super) fn free_bot(game: &Game) -> Option<(PlayerId, &'static str)> {
     BOTS.into_iter().find(|(bot, _)| game.player(*bot).is_none())
 }
 
-/// What a bot puts beside the storyteller's card: any card of its hand.
+/// What a bot adds to the storyteller's card: any card of its hand.
 pub(super) fn pick(bot: &Player, seed: Seed, version: u32) -> Option<Card> {
     pick_random(&bot.hand.iter().collect::<Vec<_>>(), seed, version)
 }

@@ -1,4 +1,4 @@
-//! A change of a table that is decided and not yet saved: what a store has to commit, all of it at once.
+//! A change of a table that is decided and not yet saved: what a store has to commit in one transaction.
 
 use super::entry::{Entry, LoggedEntry};
 use super::game::Game;
@@ -10,9 +10,10 @@ use crate::ids::PlayerId;
 use crate::rows::{GameRole, GameRow, TableLogRow};
 use std::fmt;
 
-/// What is to be committed. Whoever commits it gives it back to [`super::Table::apply`], and tells nobody before.
+/// What is to be committed. The caller commits it, then passes it to [`super::Table::apply`], and sends no response
+/// before that.
 ///
-/// Its `Debug` counts and does not tell: entries hold hands.
+/// Its `Debug` prints counts only: entries contain hands.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Change {
     /// Entries that the log holds before it.
@@ -23,7 +24,7 @@ pub struct Change {
     pub index_changes: Vec<IndexChange>,
     /// What loads start from from now on, when that moves.
     pub snapshot: Option<TableSnapshot>,
-    /// Whether the table acts by itself after it, and so must be owned by somebody.
+    /// Whether the table acts by itself after it, and so must have an owner.
     pub is_live: bool,
     pub(super) entries: Vec<LoggedEntry>,
 }
@@ -42,7 +43,6 @@ impl Change {
         self.rows.is_empty() && self.snapshot.is_none()
     }
 
-    /// The rows of these entries.
     pub(super) fn rows(entries: &[LoggedEntry], version: u32) -> Vec<TableLogRow> {
         entries.iter().zip(version..).map(|(logged, version)| TableLogRow { version, bytes: logged.encode() }).collect()
     }
@@ -93,7 +93,7 @@ pub(super) fn index_changes_of(before: &TableState, entry: &Entry, after: &Table
     out
 }
 
-/// Whether the lists hear of an entry at all; most entries are nothing to them.
+/// Whether an entry changes the lists at all; most entries do not.
 pub(super) fn is_indexed(entry: &Entry) -> bool {
     matches!(
         entry,

@@ -1,6 +1,6 @@
 //! What an action leads to: the entries to be written, or why it is refused. Nothing changes here.
 //!
-//! Every decision asks in the same order: who may do it, when, and with what.
+//! Every decision checks in the same order: who may do it, when, and with what.
 
 use super::action::Action;
 use super::bots::{self, PICK_DELAY, VOTE_DELAY};
@@ -80,8 +80,9 @@ impl<'a> DecisionContext<'a> {
         Some(Entry::Joined { who, hand, bot_due: Some(bot_due) })
     }
 
-    /// A hand that was left is taken over as it is, the own one first; only when none waits a new one is dealt. So no more hands are
-    /// ever dealt than sat there at once, the deck has one for every seat, and whoever comes and goes learns nothing new.
+    /// A player who joins takes over an abandoned hand as it is, the player's own one first; only when there is none a
+    /// new one is dealt. So no more hands are ever dealt than players sat there at once, the deck has one for every
+    /// seat, and joining and leaving again reveals nothing new.
     fn hand_for(self, who: &Newcomer, game: &Game) -> CardSet {
         game.abandoned_hand_for(who.id).unwrap_or_else(|| self.deal(who, game.dealt_cards()))
     }
@@ -107,7 +108,7 @@ impl<'a> DecisionContext<'a> {
         Ok(vec![Entry::Left { player: actor, countdown: game.countdown.filter(|_| stays_ready) }])
     }
 
-    /// Anybody may be a new guest every moment: what is bounded is how often seats change hands.
+    /// One person may appear as a new guest at any moment: what is bounded is how often seats change hands.
     fn check_leave_allowed(self, actor: PlayerId, game: &Game) -> Result<(), Refusal> {
         let seated =
             game.player(actor).filter(|_| game.phase.is_open() && game.abandoned_hands().count >= STORY_LEAVES_FREE);
@@ -323,7 +324,7 @@ impl<'a> DecisionContext<'a> {
         Ok(vec![self.start(&Newcomer { id: actor, ..newcomer.clone() })])
     }
 
-    /// A game begins. A first storyteller may take his time; for a later one others wait.
+    /// A game begins. The first storyteller has no time limit; for a later one others wait.
     pub(super) fn start(self, storyteller: &Newcomer) -> Entry {
         let played = |id: PlayerId| self.state.game.as_ref().is_some_and(|game| game.player(id).is_some());
         let stays = |id: PlayerId| id == storyteller.id || (played(id) && !bots::is_bot(id));
@@ -335,7 +336,8 @@ impl<'a> DecisionContext<'a> {
         }
     }
 
-    /// Who should tell next: of those who are here and played, who told longest ago; nobody in `passed`.
+    /// The next storyteller: of those who are here and played, the one whose last turn as storyteller is longest ago;
+    /// none of `passed`.
     pub(super) fn next_storyteller_candidate(self, passed: &[PlayerId]) -> Option<PlayerId> {
         let game = self.state.game.as_ref()?;
         let members = self.state.people.members().filter(|person| !person.is_bot() && !passed.contains(&person.id));
@@ -387,7 +389,7 @@ impl<'a> DecisionContext<'a> {
     }
 }
 
-/// What somebody does for the first time is no change, and always allowed.
+/// The first action of each kind is no change, and always allowed.
 fn check_changes_left(player: &Player, is_again: bool) -> Result<(), Refusal> {
     let is_refused = is_again && player.changes >= STORY_CHANGES_MAX;
     if is_refused { Err(Refusal::TooManyChanges { max: STORY_CHANGES_MAX }) } else { Ok(()) }

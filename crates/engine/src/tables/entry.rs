@@ -1,7 +1,7 @@
 //! One entry of a table's log, and its binary form (see `pack`): `entry = format:u8=1 at:i64le kind:u8 fields`.
 //!
-//! An entry says what was decided, dice included: hands as dealt, the board as laid out, timers as points in time. So that
-//! applying it needs no dice, and a later version of the rules does not change what was played.
+//! An entry records what was decided, random choices included: hands as dealt, the board as laid out, timers as points
+//! in time. So applying it needs no random source, and a later version of the rules does not change what was played.
 
 use super::game::TransitionReason;
 use super::pack::{Pack, decode_versioned, encode_versioned, packed, packed_variants};
@@ -25,15 +25,11 @@ packed!(LoggedEntry { at, entry });
 /// How a game ended for one of its players.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlayerResult {
-    /// Who.
     pub player: PlayerId,
-    /// What he picked.
     pub picked: Option<Card>,
-    /// What he voted for.
     pub vote: Option<Card>,
-    /// What the game brought him; `None` for those who did not vote.
+    /// Points from this game; `None` for those who did not vote.
     pub points: Option<u32>,
-    /// Whether he won.
     pub has_won: bool,
 }
 packed!(PlayerResult { player, picked, vote, points, has_won });
@@ -55,35 +51,79 @@ packed!(VotingStart { board, removed, bots_due, because });
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     /// A game began; these members did not play in the one before and are visitors again.
-    Started { storyteller: Box<Newcomer>, hand: CardSet, unseated: Vec<PlayerId>, tell_by: Option<UnixMs> },
-    /// Somebody sat down to the game.
-    Joined { who: Box<Newcomer>, hand: CardSet, bot_due: Option<UnixMs> },
-    /// Somebody left the table; the countdown as it is after that.
-    Left { player: PlayerId, countdown: Option<UnixMs> },
-    /// The storyteller chose a card; until when he has to tell.
-    CardChosen { card: Card, tell_by: Option<UnixMs> },
-    /// The storyteller told the story.
-    StoryTold { sentence: Box<str> },
-    /// The storyteller asked these to play; none of them was asked before.
-    Invited { players: Vec<PlayerId> },
+    Started {
+        storyteller: Box<Newcomer>,
+        hand: CardSet,
+        unseated: Vec<PlayerId>,
+        tell_by: Option<UnixMs>,
+    },
+    /// A player joined the game.
+    Joined {
+        who: Box<Newcomer>,
+        hand: CardSet,
+        bot_due: Option<UnixMs>,
+    },
+    /// A player left the table; the countdown as it is after that.
+    Left {
+        player: PlayerId,
+        countdown: Option<UnixMs>,
+    },
+    /// The storyteller chose a card; deadline for the story.
+    CardChosen {
+        card: Card,
+        tell_by: Option<UnixMs>,
+    },
+    StoryTold {
+        sentence: Box<str>,
+    },
+    /// The storyteller invited these players; none of them was invited before.
+    Invited {
+        players: Vec<PlayerId>,
+    },
     /// A player picked a card, perhaps instead of another; the countdown as it is after that.
-    Picked { player: PlayerId, card: Card, countdown: Option<UnixMs> },
+    Picked {
+        player: PlayerId,
+        card: Card,
+        countdown: Option<UnixMs>,
+    },
     /// The storyteller chose how long countdowns of this phase take; the running one as it is after that.
-    CountdownSet { chosen: Option<Duration>, countdown: Option<UnixMs> },
+    CountdownSet {
+        chosen: Option<Duration>,
+        countdown: Option<UnixMs>,
+    },
     /// The cards lie open.
-    VotingOpened { opening: Box<VotingStart> },
+    VotingOpened {
+        opening: Box<VotingStart>,
+    },
     /// A player voted, perhaps instead of another vote; the countdown as it is after that.
-    Voted { player: PlayerId, card: Card, countdown: Option<UnixMs> },
+    Voted {
+        player: PlayerId,
+        card: Card,
+        countdown: Option<UnixMs>,
+    },
     /// The votes were counted; in the order of the seats.
-    Completed { results: Vec<PlayerResult>, because: TransitionReason },
+    Completed {
+        results: Vec<PlayerResult>,
+        because: TransitionReason,
+    },
     /// The game ended without a result.
-    Canceled { because: TransitionReason },
-    /// Somebody said something.
-    ChatSent { player: PlayerId, text: Box<str> },
+    Canceled {
+        because: TransitionReason,
+    },
+    /// A player wrote a line of chat.
+    ChatSent {
+        player: PlayerId,
+        text: Box<str>,
+    },
     /// The storyteller let bots play, or no more of them.
-    BotsSet { are_on: bool },
-    /// Who may begin the next game; `None`: anybody.
-    NextStorytellerNamed { next: Option<PlayerId>, until: Option<UnixMs> },
+    BotsSet {
+        are_on: bool,
+    },
+    /// Who may begin the next game; `None`: any player.
+    NextStorytellerNamed {
+        next: Option<PlayerId>,
+        until: Option<UnixMs>,
+    },
 }
 packed_variants!(Entry {
     1 => Started { storyteller, hand, unseated, tell_by },

@@ -1,7 +1,9 @@
-//! What happened at a table, for those who follow it: a window of recent entries, and each viewer's own numbering of them.
+//! What happened at a table, for those who follow it: a window of recent entries, and each viewer's own numbering of
+//! them.
 //!
-//! An entry gives everybody an event, or only those whom it concerns. A viewer's sequence counts the events that he got: what
-//! everybody got, plus what he got beyond. So it follows from the log alone, has no gaps, and says nothing about what others got.
+//! An entry is an event for all viewers, or only for those whom it concerns. A viewer's sequence counts that viewer's
+//! events: the public ones plus the private ones. So it follows from the log alone, has no gaps, and reveals nothing
+//! about the events of others.
 
 use super::entry::{Entry, LoggedEntry};
 use super::state::TableState;
@@ -19,7 +21,6 @@ pub struct TableEvent {
     pub at: UnixMs,
     /// During, or after, which of the table's games.
     pub game: u32,
-    /// What.
     pub kind: EventKind,
 }
 
@@ -28,7 +29,7 @@ pub struct TableEvent {
 pub struct FeedUpdate {
     /// In order; empty when nothing is.
     pub events: Vec<TableEvent>,
-    /// The sequence of the last event that this viewer got: the cursor to go on with.
+    /// The sequence of this viewer's last event: the cursor for the next request.
     pub seq: u64,
     /// When the first of these events was committed, the one that waited longest; `None` without events. Microseconds since the Unix
     /// epoch. Of an event that was read from the log, when it was decided.
@@ -38,9 +39,10 @@ pub struct FeedUpdate {
 /// The answer to a viewer with a cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Feed {
-    /// What he has not seen yet.
+    /// Events after the viewer's cursor.
     Update(FeedUpdate),
-    /// The table does not remember what followed on his cursor, or never gave it: he needs a full view.
+    /// The window no longer holds what followed on the viewer's cursor, or the cursor is unknown: a full view is
+    /// needed.
     TooOld,
 }
 
@@ -51,7 +53,7 @@ enum Audience {
     Only(Box<[PlayerId]>),
 }
 
-/// The id of nobody: it is older than any.
+/// An id that no player has: it is older than any.
 const NOBODY: PlayerId = PlayerId(0);
 
 /// An entry as it is remembered, with all that is needed to cut it for a viewer later as it would have been cut at once.
@@ -59,14 +61,14 @@ const NOBODY: PlayerId = PlayerId(0);
 pub(super) struct FeedEntry {
     pub(super) entry: LoggedEntry,
     pub(super) game: u32,
-    /// Who told the story then; [`NOBODY`] when he had left.
+    /// The storyteller at that time; [`NOBODY`] after leaving.
     storyteller: PlayerId,
     audience: Audience,
     committed_at_us: i64,
 }
 
 impl FeedEntry {
-    /// An entry, told after it was folded into the state.
+    /// An entry, seen after it was applied to the state.
     pub(super) fn new(logged: LoggedEntry, state: &TableState, committed_at_us: i64) -> Self {
         let storyteller = state.game.as_ref().and_then(|game| game.present_storyteller()).unwrap_or(NOBODY);
         let audience = match &logged.entry {
@@ -106,32 +108,32 @@ pub(super) struct FeedWindow {
 }
 
 impl FeedWindow {
-    pub(super) fn push(&mut self, told: FeedEntry) {
+    pub(super) fn push(&mut self, entry: FeedEntry) {
         // Most tables are short: room for twice what is there would be the greater part of them.
         if self.entries.len() == self.entries.capacity() {
             self.entries.reserve_exact(1 + self.entries.len() / 4);
         }
-        self.entries.push_back(told);
+        self.entries.push_back(entry);
     }
 
-    /// Forgets the oldest.
+    /// Drops the oldest.
     pub(super) fn drop_oldest(&mut self, count: usize) {
         self.entries.drain(..count.min(self.entries.len()));
         self.entries.shrink_to_fit();
     }
 
-    /// What a viewer who got `seq` events in all has not seen when he has seen `after`.
+    /// The events after `after`, for a viewer who got `seq` events in all.
     pub(super) fn since(&self, viewer: Option<PlayerId>, after: u64, seq: u64) -> Feed {
         let Some(missing) = seq.checked_sub(after) else { return Feed::TooOld };
-        let newest_first = self.entries.iter().rev().filter(|told| told.is_visible_to(viewer));
+        let newest_first = self.entries.iter().rev().filter(|entry| entry.is_visible_to(viewer));
         let wanted = usize::try_from(missing).unwrap_or(usize::MAX);
-        let mut told: Vec<&FeedEntry> = newest_first.take(wanted).collect();
-        if told.len() < wanted {
+        let mut unseen: Vec<&FeedEntry> = newest_first.take(wanted).collect();
+        if unseen.len() < wanted {
             return Feed::TooOld;
         }
-        told.reverse();
-        let committed_at_us = told.first().map(|told| told.committed_at_us);
-        let events = told.into_iter().zip(after + 1..).map(|(told, seq)| told.event_for(viewer, seq)).collect();
+        unseen.reverse();
+        let committed_at_us = unseen.first().map(|entry| entry.committed_at_us);
+        let events = unseen.into_iter().zip(after + 1..).map(|(entry, seq)| entry.event_for(viewer, seq)).collect();
         Feed::Update(FeedUpdate { events, seq, committed_at_us })
     }
 }

@@ -1,5 +1,5 @@
-//! One game at a table: its players, what they picked and voted, its timers. Everything in here is the whole truth; who may see
-//! what of it is the business of `view`.
+//! One game at a table: its players, what they picked and voted, its timers. This is the full state; `view` decides who
+//! may see what of it.
 
 use super::pack::{Pack, packed, packed_variants};
 use super::phase::Phase;
@@ -12,17 +12,16 @@ use std::time::Duration;
 /// Why a game went on, or ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TransitionReason {
-    /// The storyteller said so.
+    /// The storyteller decided so.
     Storyteller,
     /// The countdown ran out.
     Countdown,
-    /// Nobody did anything for too long.
+    /// No player acted for too long.
     Inactivity,
-    /// The storyteller left.
     StorytellerLeft,
     /// The storyteller of a next game took too long, and others wait.
     StorytellerLate,
-    /// An operator ended it, or nobody joined and nobody was there.
+    /// An operator ended it, or no player joined and none was present.
     Closed,
 }
 packed_variants!(TransitionReason {
@@ -75,19 +74,19 @@ pub(super) struct Player {
     pub(super) has_won: bool,
     /// What the game brought; `None` before its end, and for those who did not vote.
     pub(super) points: Option<u32>,
-    /// He went during the vote: his card and his vote stay.
+    /// Left during the vote: card and vote stay.
     pub(super) has_left: bool,
     /// When a bot will pick or vote.
     pub(super) bot_due: Option<UnixMs>,
     pub(super) joined_at: UnixMs,
-    /// How often he did something anew that was done.
+    /// How often the player repeated an action with another choice.
     pub(super) changes: u8,
     /// Whether a pick was ever made from this hand, perhaps by one who left.
     pub(super) is_used: bool,
 }
 packed!(Player { id, hand, picked, vote, has_won, points, has_left, bot_due, joined_at, changes, is_used });
 
-/// A hand that was dealt and given back. Its cards do not return to the deck while the game lives.
+/// A hand that was dealt and then abandoned. Its cards do not return to the deck during the game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AbandonedHand {
     /// Who held it last.
@@ -100,21 +99,21 @@ packed!(AbandonedHand { left_by, hand, is_used });
 /// What those left who went before the vote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AbandonedHands {
-    /// Hands that nobody has taken over, the one that was left first first.
+    /// Hands without a player, the one that was abandoned first first.
     pub(super) hands: Vec<AbandonedHand>,
-    /// How many have gone, as far as anybody asks.
+    /// How many have left, saturating where the exact number no longer matters.
     pub(super) count: u8,
 }
 packed!(AbandonedHands { hands, count });
 
 impl AbandonedHands {
-    /// Somebody goes.
+    /// A player leaves.
     pub(super) fn add(&mut self, hand: AbandonedHand) {
         self.hands.push(hand);
         self.count = self.count.saturating_add(1);
     }
 
-    /// Somebody takes this hand over, if it is here.
+    /// A player takes this hand over, if it is here.
     pub(super) fn take(&mut self, hand: CardSet) -> Option<AbandonedHand> {
         let at = self.hands.iter().position(|left| left.hand == hand)?;
         Some(self.hands.remove(at))
@@ -140,7 +139,7 @@ impl Player {
         }
     }
 
-    /// He did something that he may have done before.
+    /// Counts an action that the player may have done before.
     pub(super) fn count_change(&mut self, is_again: bool) {
         self.changes = self.changes.saturating_add(u8::from(is_again));
     }
@@ -152,7 +151,6 @@ pub(super) struct Game {
     /// From 1, counted by the table.
     pub(super) number: u32,
     pub(super) phase: Phase,
-    /// The phase in which it was canceled.
     pub(super) canceled_in: Option<Phase>,
     /// Why it ended.
     pub(super) because: Option<TransitionReason>,
@@ -161,21 +159,21 @@ pub(super) struct Game {
     pub(super) board: Vec<Card>,
     /// In the order in which they joined: the storyteller first.
     pub(super) players: Vec<Player>,
-    /// Who was asked to play and has not come yet.
+    /// Who was invited and has not joined yet.
     pub(super) invited: Vec<PlayerId>,
     /// The countdown that the storyteller chose for this phase.
     pub(super) countdown_chosen: Option<Duration>,
     /// When the running countdown ends. It runs exactly while the game is ready.
     pub(super) countdown: Option<UnixMs>,
-    /// When the game goes on or is canceled because nobody did anything.
+    /// When the game proceeds or is canceled because no player acted.
     pub(super) inactive_at: UnixMs,
-    /// By when the storyteller of a next game must take his next step towards the story.
+    /// By when the storyteller of a next game must take the next step towards the story.
     pub(super) tell_by: Option<UnixMs>,
     /// Since when the next bot waits to sit down.
     pub(super) bots_since: UnixMs,
     pub(super) created_at: UnixMs,
     pub(super) ended_at: Option<UnixMs>,
-    /// What those who left before the vote left; `None` while nobody did.
+    /// What those who left before the vote abandoned; `None` while no player has.
     pub(super) abandoned: Option<Box<AbandonedHands>>,
     /// What happened, as packed entries, until the game is archived.
     pub(super) history: Vec<u8>,
@@ -201,8 +199,8 @@ packed!(Game {
 });
 
 impl Game {
-    /// The phase that decides what may be seen: that of a canceled game is the one that it was canceled in, so that its end tells
-    /// nobody anything.
+    /// The phase that decides what may be seen: that of a canceled game is the one in which it was canceled, so that
+    /// its end reveals nothing.
     pub(super) fn visible_phase(&self) -> Phase {
         self.canceled_in.unwrap_or(self.phase)
     }
@@ -211,7 +209,7 @@ impl Game {
         self.players.first().map(|player| player.id)
     }
 
-    /// The storyteller, unless he has left.
+    /// The storyteller, if still here.
     pub(super) fn present_storyteller(&self) -> Option<PlayerId> {
         self.storyteller().filter(|id| self.player(*id).is_some())
     }
@@ -230,7 +228,7 @@ impl Game {
         self.players.iter_mut().find(|player| player.id == id && !player.has_left)
     }
 
-    /// All cards that somebody holds.
+    /// All cards that are in a hand.
     pub(super) fn cards_in_hands(&self) -> CardSet {
         self.players.iter().fold(CardSet::EMPTY, |all, player| all.union(player.hand))
     }
@@ -245,7 +243,7 @@ impl Game {
         self.abandoned.as_deref().unwrap_or(&NO_ABANDONED_HANDS)
     }
 
-    /// The hand that waits for this player: his own, else the one that was left first.
+    /// The abandoned hand for this player: their own, else the one that was abandoned first.
     pub(super) fn abandoned_hand_for(&self, id: PlayerId) -> Option<CardSet> {
         let hands = &self.abandoned_hands().hands;
         let own = hands.iter().find(|left| left.left_by == id);
@@ -262,7 +260,7 @@ impl Game {
         self.players.iter().filter(|player| player.vote.is_some()).count() as u8
     }
 
-    /// Whether the game could go on to its next phase.
+    /// Whether the game could proceed to its next phase.
     pub(super) fn is_ready(&self, rules: &stories::GameSettings) -> bool {
         match self.phase {
             Phase::Invitation => self.picks() >= rules.picked_min,

@@ -1,7 +1,7 @@
 //! The steps of a game as its record keeps them: all of them, until they become too many; then those that still count.
 //!
-//! What still counts fits, however often somebody came and went or changed his mind: the end of a game is never left out.
-//! Decides nothing, and cuts nothing for a viewer.
+//! What still counts fits, however often players came and went or changed a choice: the end of a game is never left
+//! out. Decides nothing, and cuts nothing for a viewer.
 
 use super::entry::{Entry, LoggedEntry};
 use super::game::Player;
@@ -66,7 +66,7 @@ fn insert_new<T: PartialEq>(list: &mut Vec<T>, what: T) -> bool {
     is_new
 }
 
-/// Of what a step is the latest news.
+/// Which later step replaces a step.
 enum StepScope {
     /// It happens once.
     Game,

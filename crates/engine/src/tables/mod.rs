@@ -1,8 +1,8 @@
-//! A table at which stories are told: who sits there, the game that is played, what everybody may see of it.
+//! A table at which stories are told: its members, the current game, and what each viewer may see of it.
 //!
-//! [`Table`] is the machine of one table: it decides, is told what was saved, and answers readers. `docs/lifecycles/table.md` draws
-//! the life of a game and of its storytellers. Nothing here reads a clock, rolls dice of its own or knows who is connected:
-//! `now`, a seed and who is present come in.
+//! [`Table`] is the state machine of one table: it decides, applies what was saved, and answers readers.
+//! `docs/lifecycles/table.md` draws the phases of a game and of its storytellers. Nothing here reads a clock, has its own
+//! random source or knows connections: `now`, a seed and who is present come in.
 
 mod action;
 mod bots;

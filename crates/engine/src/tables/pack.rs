@@ -1,7 +1,7 @@
-//! How values of a table become bytes and back: one trait for the log, the base and the record of a game.
+//! How values of a table become bytes and back: one trait for the log, the snapshot and the record of a game.
 //!
-//! The form is canonical: every value has one byte string, and what is read is checked. Integers of 32 bits are varints,
-//! larger ones 8 bytes little endian, lists and texts begin with their length.
+//! The form is canonical: every value has one byte string, and what is read is checked. Integers of 32 bits are
+//! varints, larger ones 8 bytes little endian, lists and texts begin with their length.
 
 use crate::ids::{PlayerId, TableId};
 use crate::matches::entry::{ByteReader, DecodeError, put_varint};
@@ -23,7 +23,6 @@ pub(crate) trait Pack: Sized {
     fn get(from: &mut ByteReader<'_>) -> Result<Self, DecodeError>;
 }
 
-/// The bytes of a value.
 pub(crate) fn to_bytes(value: &impl Pack) -> Vec<u8> {
     let mut out = Vec::new();
     value.put(&mut out);

@@ -1,4 +1,4 @@
-//! Who sits at a table, and who once did: names, standings, and how far each has read.
+//! The people of a table, present and former: names, standings, and how far each has read.
 
 use super::bots;
 use super::pack::{Pack, packed};
@@ -9,29 +9,27 @@ use crate::time::UnixMs;
 use rules::stories::Standing;
 use std::time::Duration;
 
-/// Somebody who sits down, with what the house knows of him.
+/// A player who joins, with what the server knows about them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Newcomer {
-    /// Who.
     pub id: PlayerId,
-    /// What he is called.
     pub name: Box<str>,
-    /// His points and cards.
+    /// Points and cards.
     pub standing: Standing,
 }
 packed!(Newcomer { id, name, standing });
 
-/// Somebody who sits at the table, or did.
+/// A present or former member of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Person {
     pub(super) id: PlayerId,
     pub(super) name: Box<str>,
     pub(super) standing: Standing,
-    /// Events that he got beyond those that everybody got.
+    /// Events beyond the public ones.
     pub(super) private_events: u32,
-    /// The number of the last game of which he was the storyteller; 0 for none.
+    /// The number of the last game in which this player was the storyteller; 0 for none.
     pub(super) last_told_game: u32,
-    /// When his next line of chat is due if he spoke at the steady rate.
+    /// When the next line of chat is due at the steady rate.
     pub(super) chat_due: UnixMs,
     pub(super) is_member: bool,
 }
@@ -42,13 +40,13 @@ impl Person {
         bots::is_bot(self.id)
     }
 
-    /// Until when he has to wait before he may say something; `None` when he may.
+    /// Until when the player has to wait before the next line of chat; `None` when it may be sent.
     pub(super) fn chat_wait_until(&self, now: UnixMs) -> Option<UnixMs> {
         let may_at = self.chat_due.plus(CHAT_INTERVAL).minus(CHAT_INTERVAL * CHAT_BURST);
         (may_at > now).then_some(may_at)
     }
 
-    /// He said something.
+    /// Counts a line of chat.
     pub(super) fn record_chat(&mut self, at: UnixMs) {
         self.chat_due = self.chat_due.max(at).plus(CHAT_INTERVAL);
     }
@@ -87,8 +85,8 @@ impl People {
         Self { list: ids.filter_map(|id| self.get(id).cloned()).collect() }
     }
 
-    /// Somebody sits down. Whoever was here before goes on counting his events from where he was. When the list is full, it
-    /// forgets who came first of those who left: nobody sits down to a game that has players who left.
+    /// A player joins. A former member continues with the earlier event count. When the list is full, the earliest of
+    /// those who left is dropped: a game that has players who left admits no new one.
     pub(super) fn seat(&mut self, who: &Newcomer) {
         if let Some(person) = self.get_mut(who.id) {
             person.name = who.name.clone();
@@ -97,9 +95,9 @@ impl People {
             return;
         }
         if self.list.len() >= TABLE_PEOPLE_MAX
-            && let Some(place) = self.list.iter().position(|person| !person.is_member)
+            && let Some(index) = self.list.iter().position(|person| !person.is_member)
         {
-            self.list.remove(place);
+            self.list.remove(index);
         }
         self.list.reserve_exact(1);
         self.list.push(Person {

@@ -1,5 +1,5 @@
-//! The lifecycle of a game as a table: which cause leads from which phase to which. `docs/lifecycles/table.md` draws it, and nothing else
-//! decides it.
+//! The state diagram of a game: which cause leads from which phase to which. `docs/lifecycles/table.md` draws it, and
+//! nothing else decides it.
 
 /// Where a game is in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -20,7 +20,6 @@ pub enum Phase {
 /// What moves a game on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PhaseEvent {
-    /// The storyteller told the sentence.
     Tell,
     /// The storyteller opened the vote, or counted the votes; enough had picked, or voted.
     Advance,
@@ -28,7 +27,6 @@ pub enum PhaseEvent {
     TimeUpReady,
     /// A timer ran out, and too few had.
     TimeUp,
-    /// The storyteller left.
     StorytellerLeft,
 }
 
@@ -58,13 +56,13 @@ impl Phase {
         }
     }
 
-    /// Whether the game goes on.
+    /// Whether the game is still running.
     #[must_use]
     pub fn is_live(self) -> bool {
         !matches!(self, Self::Complete | Self::Canceled)
     }
 
-    /// Whether somebody may still sit down to it.
+    /// Whether players may still join it.
     #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Create | Self::Invitation)

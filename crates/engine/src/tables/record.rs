@@ -1,4 +1,4 @@
-//! The record of a game that has ended: what a store keeps, and what anybody's view and the game's history are cut from later.
+//! The record of a game that has ended: what a store keeps, and what views and the game's history are cut from later.
 
 use super::feed::{FeedEntry, TableEvent};
 use super::game::Game;
@@ -51,7 +51,6 @@ impl GameRecord {
         decode_versioned(FORMAT, bytes)
     }
 
-    /// Which game this is.
     #[must_use]
     pub fn id(&self) -> GameId {
         GameId { table: self.table, number: self.game.number }
@@ -63,13 +62,14 @@ impl GameRecord {
         game_view(self.id(), &self.settings, &self.game, &self.people, viewer)
     }
 
-    /// What happened, step by step, as this viewer may know it: what his feed said while the game was played, counted from 1.
+    /// What happened, step by step, as this viewer may know it: the events of the viewer's feed during the game,
+    /// counted from 1.
     ///
     /// # Errors
     /// [`DecodeError`] when the record was not written by a table.
     pub fn history(&self, viewer: Option<PlayerId>) -> Result<Vec<TableEvent>, DecodeError> {
         let entries = super::history::read(&self.game.history)?;
-        // Whoever left, and was a visitor at the end, gets what a visitor would.
+        // A player who left, and was a visitor at the end, gets what a visitor would.
         let viewer = viewer.filter(|viewer| self.game.player(*viewer).is_some());
         Ok(FeedEntry::history_for(&entries, self.game.number, self.game.storyteller(), viewer))
     }

@@ -1,4 +1,4 @@
-//! Why an action is refused. A refusal changes nothing, and tells its reader nothing that he must not know.
+//! Why an action is refused. A refusal changes nothing, and reveals nothing that the player must not know.
 
 use super::phase::Phase;
 use crate::ids::PlayerId;
@@ -14,7 +14,7 @@ pub enum Refusal {
     /// The game of this number is not the table's current one.
     #[error("game {game} is not the current game of this table")]
     GameNotLive {
-        /// Which was asked for.
+        /// The requested one.
         game: u32,
     },
     /// A next game cannot begin before the current one has ended.
@@ -23,18 +23,17 @@ pub enum Refusal {
         /// The one that is played.
         game: u32,
     },
-    /// The next game is somebody else's to begin.
+    /// Another player is to begin the next game.
     #[error("player {next} begins the next game")]
     NotYourTurn {
         /// Whose turn it is.
         next: PlayerId,
-        /// Until when.
         until: Option<UnixMs>,
     },
-    /// He does not sit at the table.
+    /// The player is not a member of the table.
     #[error("only those who sit at the table may do this")]
     NotAMember,
-    /// He does not play in this game.
+    /// The player is not in this game.
     #[error("only players of this game may do this: join it first")]
     NotAPlayer,
     /// Only the storyteller may do this.
@@ -48,57 +47,49 @@ pub enum Refusal {
         /// When it could be done.
         allowed: &'static [Phase],
     },
-    /// He plays already.
+    /// The player is in this game already.
     #[error("you play in this game already")]
     AlreadyJoined,
     /// Every seat is taken.
     #[error("all {players_max} seats of this game are taken")]
-    TableFull {
-        /// How many there are.
-        players_max: u8,
-    },
-    /// Seats of this game have changed hands often, and he has only just sat down.
+    TableFull { players_max: u8 },
+    /// Seats of this game have changed hands often, and the player joined only just now.
     #[error("many have left this game before its vote: who has just sat down stays for a moment")]
     LeaveTooSoon {
-        /// When he may leave.
+        /// From when leaving is allowed.
         until: UnixMs,
     },
-    /// He has changed his mind often enough.
+    /// The player has changed choices often enough.
     #[error("in one game a player changes what he did at most {max} times")]
     TooManyChanges {
         /// The most.
         max: u8,
     },
-    /// The card is not in his hand.
+    /// The card is not in the player's hand.
     #[error("this card is not in your hand")]
     NotInHand,
     /// The card does not lie on the board.
     #[error("this card does not lie on the board")]
     NotOnBoard,
-    /// It is his own card.
     #[error("nobody votes for his own card")]
     OwnCard,
     /// There is no story without a card.
     #[error("choose a card before you tell its story")]
     CardNotSet,
-    /// The storyteller has chosen his card before the story; it cannot be changed any more.
+    /// The storyteller chooses a card before the story; it cannot be changed any more.
     #[error("the storyteller's card cannot be changed after the story is told")]
     StorytellerMayNotPick,
     /// The storyteller knows the answer.
     #[error("the storyteller does not vote")]
     StorytellerMayNotVote,
-    /// Too few have picked.
     #[error("{have} cards are picked, the storyteller's included; a vote needs {need}")]
     TooFewPicks {
-        /// So many have.
         have: u8,
         /// So many must have.
         need: u8,
     },
-    /// Too few have voted.
     #[error("{have} have voted; counting needs {need}")]
     TooFewVotes {
-        /// So many have.
         have: u8,
         /// So many must have.
         need: u8,
@@ -133,10 +124,10 @@ pub enum Refusal {
         /// The most, in milliseconds.
         max_ms: u64,
     },
-    /// He speaks faster than anybody reads.
+    /// The player sends chat faster than allowed.
     #[error("you write too fast: wait a moment")]
     ChatTooFast {
-        /// When he may speak again.
+        /// From when chat is allowed again.
         until: UnixMs,
     },
 }

@@ -1,4 +1,4 @@
-//! What may be chosen when a table is opened: the counts of its games, and how long it waits for whom.
+//! The settings of a table: the counts of its games, and its timeouts.
 
 use super::pack::{Pack, packed};
 use crate::limits::{
@@ -15,11 +15,11 @@ use std::time::Duration;
 pub struct TableSettings {
     /// The counts of a game.
     pub rules: stories::GameSettings,
-    /// From the moment at which a game could go on until it does so by itself.
+    /// From the moment at which a game could proceed until it does so by itself.
     pub countdown: Duration,
-    /// After this time without an action a game goes on, or is canceled.
+    /// After this time without an action a game proceeds, or is canceled.
     pub game_timeout: Duration,
-    /// How long a next storyteller may take for each of his steps: to begin, to choose a card, to tell.
+    /// How long a next storyteller may take for each step: to begin, to choose a card, to tell.
     pub next_storyteller_timeout: Duration,
 }
 packed!(TableSettings { rules, countdown, game_timeout, next_storyteller_timeout });

@@ -1,4 +1,4 @@
-//! The state of a table after some entries of its log, and how one more entry changes it. No decision falls here.
+//! The state of a table after some entries of its log, and how one more entry changes it. It makes no decisions.
 
 use super::entry::{Entry, LoggedEntry, PlayerResult, VotingStart};
 use super::game::{AbandonedHand, Game, Player, TransitionReason};
@@ -17,9 +17,8 @@ use rules::stories::CardSet;
 /// Who may begin the next game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct NextStoryteller {
-    /// `None`: anybody.
+    /// `None`: any player.
     pub(super) storyteller: Option<PlayerId>,
-    /// Until when.
     pub(super) until: Option<UnixMs>,
     /// Who was named for this game before, and did not begin.
     pub(super) passed: Vec<PlayerId>,
@@ -31,9 +30,9 @@ static ANYBODY_NEXT: NextStoryteller = NextStoryteller { storyteller: None, unti
 /// What a line of the chat is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ChatMessageKind {
-    /// Somebody said it.
+    /// Written by a player.
     Chat,
-    /// The house says that a story was told: the text is its sentence.
+    /// Written by the server when a story was told: the text is its sentence.
     StoryTold,
 }
 packed_variants!(ChatMessageKind { 0 => Chat {}, 1 => StoryTold {} });
@@ -41,15 +40,13 @@ packed_variants!(ChatMessageKind { 0 => Chat {}, 1 => StoryTold {} });
 /// A line of the chat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatMessage {
-    /// When.
     pub at: UnixMs,
     /// During, or after, which game.
     pub game: u32,
-    /// Who said it, or told the story.
+    /// The author, or the storyteller.
     pub player: PlayerId,
-    /// What it is.
     pub kind: ChatMessageKind,
-    /// As it was written: whoever shows it escapes it.
+    /// As it was written: the reader has to escape it.
     pub text: Box<str>,
 }
 packed!(ChatMessage { at, game, player, kind, text });
@@ -64,7 +61,7 @@ pub(super) struct TableState {
     pub(super) settings: TableSettings,
     /// Entries so far.
     pub(super) version: u32,
-    /// Events so far that everybody got.
+    /// Public events so far.
     pub(super) public_events: u32,
     /// When the last entry was written: later ones are never earlier.
     pub(super) last_at: UnixMs,
@@ -332,12 +329,13 @@ impl TableState {
         Ok(())
     }
 
-    /// Whether a game gets on by an entry that is about to be folded, and so stays alive. Nothing of it can be repeated for ever: a
-    /// hand is dealt once and first picked from once, and the storyteller may change only so much.
+    /// Whether an entry that is about to be applied is progress in a game, and so keeps it from timing out. None of it
+    /// can be repeated for ever: a hand is dealt once and first picked from once, and the storyteller's changes are
+    /// bounded.
     fn is_progress(&self, entry: &Entry) -> bool {
         let Some(game) = self.live() else { return true };
         match entry {
-            // Only the storyteller may know of an invitation, and everybody sees when the game ends.
+            // Only the storyteller may know of an invitation, and the end of a game is visible to all.
             Entry::Left { .. } | Entry::Invited { .. } => false,
             Entry::Joined { hand, .. } => !game.abandoned_hands().hands.iter().any(|left| left.hand == *hand),
             Entry::Picked { player, .. } => game.player(*player).is_some_and(|player| !player.is_used),

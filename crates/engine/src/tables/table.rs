@@ -1,4 +1,4 @@
-//! A table between two saved states.
+//! A table in memory.
 //!
 //! ```text
 //! decide(actor, action) ─┐
@@ -6,10 +6,10 @@
 //! retire()              ─┘
 //! ```
 //!
-//! A load is the same machine fed with the saved rows ([`Table::restore`]): one path folds an entry, live or read, so a table
-//! continues as it was, timers and everybody's sequences included. What a load starts from, the base, follows the log at a
-//! distance: a state is marked at the end of each game, or after [`TABLE_SNAPSHOT_ENTRIES`], and becomes the base at the
-//! next mark. So readers always find what happened in the last game.
+//! A load is the same machine fed with the saved rows ([`Table::restore`]): one path applies an entry, live or read, so
+//! a table continues as it was, timers and all sequences included. What a load starts from, the snapshot, follows the
+//! log at a distance: a pending snapshot is taken at the end of each game, or after [`TABLE_SNAPSHOT_ENTRIES`], and
+//! becomes the snapshot when the next one is taken. So readers always find what happened in the last game.
 
 use super::action::Action;
 use super::change::{Change, index_changes_of, is_indexed};
@@ -44,7 +44,6 @@ pub enum TableLoadError {
     Entry {
         /// Its place in the log.
         version: u32,
-        /// What is wrong with it.
         why: DecodeError,
     },
     /// An entry of the log does not follow on what was before.
@@ -52,14 +51,13 @@ pub enum TableLoadError {
     Log {
         /// Its place in the log.
         version: u32,
-        /// What is wrong with it.
         why: &'static str,
     },
 }
 
-/// A table: who sits there, what is played, and what readers may still be told of the past.
+/// A table: its members, its game, and the window of recent events.
 ///
-/// Its `Debug` says which table it is and no more: the seed alone would tell all hands.
+/// Its `Debug` prints only which table it is: the seed alone would reveal all hands.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Table {
     state: TableState,
@@ -142,11 +140,11 @@ impl Table {
         Ok(self.change(scene.decide(actor, action)?, scene.now))
     }
 
-    /// What the table does by itself now, one step; `None` when nothing is due. Ask again after it is applied.
+    /// What the table does by itself now, one step; `None` when nothing is due. Call again after it is applied.
     ///
-    /// Call it at [`Table::next_due`], and when somebody's presence at the table has changed. Who has just loaded a table does not know
-    /// who is present: for as long as a client may take to come back, he should count all members, or the first to come back
-    /// takes the turn of one who is about to.
+    /// Call it at [`Table::next_due`], and when a member's presence has changed. A caller that has just loaded the
+    /// table does not know who is present: for as long as a client may take to reconnect, it should count all members
+    /// as present, or the first to reconnect takes the turn of one who is about to.
     #[must_use]
     pub fn tick(&self, now: UnixMs, is_present: &dyn Fn(PlayerId) -> bool) -> Option<Change> {
         let scene = self.context(now, is_present);
@@ -193,7 +191,6 @@ impl Table {
         self.state.version
     }
 
-    /// Which table this is.
     #[must_use]
     pub fn id(&self) -> TableId {
         self.state.id
@@ -211,7 +208,7 @@ impl Table {
         self.state.live().map(|_| self.state.game_id())
     }
 
-    /// Whether a game is played in which nobody sits but its storyteller, and nobody is asked or awaited.
+    /// Whether a game is played that has no player but its storyteller, and none is invited or expected.
     #[must_use]
     pub fn has_lone_storyteller(&self) -> bool {
         let is_alone = self.state.live().is_some_and(|game| game.players.len() == 1 && game.invited.is_empty());
@@ -229,13 +226,13 @@ impl Table {
         self.state.people.members().map(|person| person.id)
     }
 
-    /// Everything that this viewer may know; `None` is somebody who did not say who he is.
+    /// All that this viewer may know; `None` is an unauthenticated viewer.
     #[must_use]
     pub fn view(&self, viewer: Option<PlayerId>) -> TableView {
         table_view(&self.state, viewer, self.seq(viewer))
     }
 
-    /// What this viewer has not seen when he has seen everything up to `after`.
+    /// The events after `after` for this viewer.
     #[must_use]
     pub fn feed(&self, viewer: Option<PlayerId>, after: u64) -> Feed {
         self.window.since(viewer, after, self.seq(viewer))
@@ -294,20 +291,21 @@ impl Table {
         logged.entry.ends_game() || version - last >= TABLE_SNAPSHOT_ENTRIES
     }
 
-    /// Folds one saved entry.
+    /// Applies one saved entry.
     fn apply_entry(&mut self, logged: LoggedEntry, committed_at_us: i64) -> Result<(), &'static str> {
         self.state.apply(&logged)?;
         let is_mark = self.is_snapshot_point(&logged, self.version());
-        let told = FeedEntry::new(logged, &self.state, committed_at_us);
-        told.count_event(&mut self.state);
-        self.window.push(told);
+        let entry = FeedEntry::new(logged, &self.state, committed_at_us);
+        entry.count_event(&mut self.state);
+        self.window.push(entry);
         if is_mark {
             self.rotate_snapshots();
         }
         Ok(())
     }
 
-    /// The mark before becomes the base, and what lies under it is forgotten; the present state is marked.
+    /// The pending snapshot becomes the snapshot, and the entries under it are dropped; the present state becomes the
+    /// pending snapshot.
     fn rotate_snapshots(&mut self) {
         if let Some(game) = self.state.game.as_deref_mut().filter(|game| !game.phase.is_live()) {
             // It stands in the game's record.

@@ -1,4 +1,5 @@
-//! What a table does by itself, and when. Every timer is a point in time in the state: it survives whoever held the table.
+//! What a table does by itself, and when. Every timer is a point in time in the state: it survives a change of the
+//! owner.
 
 use super::bots::{self, JOIN_DELAY};
 use super::decide::DecisionContext;
@@ -58,7 +59,7 @@ impl TableState {
 impl DecisionContext<'_> {
     /// What the table does now by itself; nothing, when nothing is due.
     ///
-    /// A next storyteller who is not here is replaced at once, when somebody else is.
+    /// A next storyteller who is not present is replaced at once, when another player is.
     pub(super) fn tick(self) -> Vec<Entry> {
         if let Some(other) = self.replacement_for_absent() {
             return vec![self.name_storyteller(Some(other))];
@@ -93,7 +94,7 @@ impl DecisionContext<'_> {
         }
     }
 
-    /// A game whose time is up goes on when enough have picked, or voted; else it is canceled.
+    /// A game whose time is up proceeds when enough have picked, or voted; else it is canceled.
     fn time_up(self, game: &Game, because: TransitionReason) -> Vec<Entry> {
         let is_ready = game.is_ready(&self.state.settings.rules);
         match game.phase.transition(if is_ready { PhaseEvent::TimeUpReady } else { PhaseEvent::TimeUp }) {

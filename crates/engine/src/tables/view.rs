@@ -1,17 +1,18 @@
-//! The one door through which anything about a table leaves: what a viewer may know of its state, and of what happened.
+//! The only source of what leaves a table: what a viewer may know of its state, and of what happened.
 //!
-//! | | storyteller | player | anybody else |
+//! | | storyteller | player | others |
 //! |---|---|---|---|
-//! | hands | all | his own | none |
-//! | the storyteller's card, picks and votes before the end | all | his own; of others, that there is one | that there is one |
+//! | hands | all | own | none |
+//! | the storyteller's card, picks and votes before the end | all | own; of others, that there is one | that there is
+//! one |
 //! | the same at the end | all | all | all |
-//! | the board before the vote | his own card | nothing | nothing |
+//! | the board before the vote | own card | nothing | nothing |
 //! | the board from the vote on | all | all | all |
 //! | who is invited | all | nothing | nothing |
-//! | points and cards of all games | his own | his own | none |
+//! | points and cards of all games | own | own | none |
 //! | the chat | all | all | members of the table: all |
 //!
-//! A game that is canceled is seen as in the phase in which it was canceled. Who left is anybody else.
+//! A game that is canceled is seen as in the phase in which it was canceled. Players who left count as others.
 
 use super::entry::{Entry, PlayerResult};
 use super::game::{Game, Player, TransitionReason};
@@ -24,10 +25,9 @@ use crate::time::UnixMs;
 use rules::stories::{Card, CardSet, Level, Standing};
 use std::time::Duration;
 
-/// What somebody is at a table.
+/// A viewer's role at a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ViewerRole {
-    /// Tells the story of the game.
     Storyteller,
     /// Plays.
     Player,
@@ -37,14 +37,12 @@ pub enum ViewerRole {
     Visitor,
 }
 
-/// What a viewer may know of a card that somebody chose.
+/// What a viewer may know of a chosen card.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CardView {
     /// None is chosen.
     Nothing,
-    /// One is.
     Hidden,
-    /// This one is.
     Card(Card),
 }
 
@@ -61,9 +59,8 @@ impl CardView {
 /// A table, as one viewer may know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableView {
-    /// Which.
     pub id: TableId,
-    /// The sequence of the last event that this viewer got: where his feed goes on.
+    /// The sequence of this viewer's last event: where the feed continues.
     pub seq: u64,
     /// What the viewer is here.
     pub role: ViewerRole,
@@ -73,37 +70,32 @@ pub struct TableView {
     pub members: Vec<MemberView>,
     /// The game that is played, or the last one.
     pub game: Option<GameView>,
-    /// Who may begin the next game; `None` while a game is played, and when anybody may.
+    /// Who may begin the next game; `None` while a game is played, and when any player may.
     pub next_storyteller: Option<PlayerId>,
-    /// Until when.
     pub next_storyteller_until: Option<UnixMs>,
     /// Whether bots sit down to the games.
     pub has_bots: bool,
-    /// What was said lately; nothing for those who do not sit there.
+    /// Recent chat; empty for those who are not members.
     pub chat: Vec<ChatMessage>,
 }
 
-/// Somebody who sits at a table.
+/// A member of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberView {
-    /// Who.
     pub id: PlayerId,
-    /// What he is called.
     pub name: Box<str>,
-    /// The level of his score when he last sat down, or was counted here.
+    /// The score's level when the member last joined, or was last scored here.
     pub level: u32,
-    /// Whether it is a bot of the house.
+    /// Whether it is a built-in bot.
     pub is_bot: bool,
 }
 
 /// A game, as one viewer may know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameView {
-    /// Which.
     pub id: GameId,
     /// How far it is.
     pub phase: Phase,
-    /// The phase in which it was canceled.
     pub canceled_in: Option<Phase>,
     /// Why it ended.
     pub because: Option<TransitionReason>,
@@ -119,25 +111,24 @@ pub struct GameView {
     pub dealt: Option<CardSet>,
     /// What lies open, in order; `None` when the viewer may not see it.
     pub board: Option<Vec<Card>>,
-    /// Who was asked and has not come yet; for the storyteller.
+    /// Who was invited and has not joined yet; for the storyteller.
     pub invited: Option<Vec<PlayerId>>,
-    /// Whether the game could go on to its next phase.
+    /// Whether the game could proceed to its next phase.
     pub is_ready: bool,
     /// When it does so by itself.
     pub countdown: Option<UnixMs>,
     /// How long the countdown takes when it starts, or starts again, in this phase.
     pub countdown_takes: Duration,
-    /// When it goes on, or is canceled, if nobody does anything; `None` when it has ended.
+    /// When it proceeds, or is canceled, if no player acts; `None` when it has ended.
     pub inactive_at: Option<UnixMs>,
-    /// By when the storyteller of a next game must take his next step.
+    /// By when the storyteller of a next game must take the next step.
     pub tell_by: Option<UnixMs>,
     /// When it began.
     pub created_at: UnixMs,
-    /// When it ended.
     pub ended_at: Option<UnixMs>,
     /// How many may play.
     pub players_max: u8,
-    /// The viewer's own cards, when he plays.
+    /// The viewer's own cards, when playing.
     pub own: Option<OwnCards>,
     /// Who plays, the storyteller first, in the order in which they joined.
     pub players: Vec<PlayerView>,
@@ -146,38 +137,32 @@ pub struct GameView {
 /// A player's own cards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnCards {
-    /// His hand; what he picked is still in it.
+    /// The hand, the picked card included.
     pub hand: CardSet,
-    /// What he picked.
     pub picked: Option<Card>,
-    /// What he voted for.
     pub vote: Option<Card>,
 }
 
-/// A player, as one viewer may know him.
+/// A player, as one viewer may know them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlayerView {
-    /// Who.
     pub id: PlayerId,
-    /// What he is called.
     pub name: Box<str>,
-    /// Whether it is a bot of the house.
+    /// Whether it is a built-in bot.
     pub is_bot: bool,
-    /// Whether he went during the vote.
+    /// Whether the player left during the vote.
     pub has_left: bool,
-    /// His hand, when the viewer may see it.
+    /// The hand, when the viewer may see it.
     pub hand: Option<CardSet>,
-    /// What he picked.
     pub picked: CardView,
-    /// What he voted for.
     pub vote: CardView,
-    /// Whether he won; false before the end.
+    /// False before the end.
     pub has_won: bool,
-    /// What the game brought him; `None` before the end, and for those who did not vote.
+    /// Points from this game; `None` before the end, and for those who did not vote.
     pub points: Option<u32>,
-    /// The level of his score.
+    /// The score's level.
     pub level: u32,
-    /// His points and cards over all games; for himself.
+    /// Points and cards over all games; for the player alone.
     pub standing: Option<Standing>,
 }
 
@@ -188,25 +173,21 @@ pub enum EventKind {
     Started {
         /// Whose story it will be.
         storyteller: PlayerId,
-        /// What he is called.
         name: Box<str>,
         /// Who sat at the table without having played in the last game, and is a visitor again.
         unseated: Vec<PlayerId>,
     },
-    /// Somebody sat down to the game.
+    /// A player joined the game.
     Joined {
-        /// Who.
         player: PlayerId,
-        /// What he is called.
         name: Box<str>,
-        /// Whether it is a bot of the house.
+        /// Whether it is a built-in bot.
         is_bot: bool,
-        /// His hand; for himself and the storyteller.
+        /// The hand; for the player and the storyteller.
         hand: Option<CardSet>,
     },
-    /// Somebody left the table.
+    /// A player left the table.
     Left {
-        /// Who.
         player: PlayerId,
         /// When the running countdown ends.
         countdown: Option<UnixMs>,
@@ -216,21 +197,17 @@ pub enum EventKind {
         /// Which; for the storyteller.
         card: Option<Card>,
     },
-    /// The storyteller told the story.
     StoryTold {
-        /// It.
         sentence: Box<str>,
     },
-    /// The storyteller asked others to play; only he gets this.
+    /// The storyteller invited players; only the storyteller gets this.
     Invited {
-        /// Whom.
         players: Vec<PlayerId>,
     },
     /// A player picked a card.
     Picked {
-        /// Who.
         player: PlayerId,
-        /// Which; for himself and the storyteller.
+        /// For the player and the storyteller.
         card: Option<Card>,
         /// When the running countdown ends.
         countdown: Option<UnixMs>,
@@ -248,14 +225,12 @@ pub enum EventKind {
         board: Vec<Card>,
         /// Who had not picked, and does not play any more.
         removed: Vec<PlayerId>,
-        /// Why.
         because: TransitionReason,
     },
     /// A player voted.
     Voted {
-        /// Who.
         player: PlayerId,
-        /// For what; for himself and the storyteller.
+        /// For the player and the storyteller.
         card: Option<Card>,
         /// When the running countdown ends.
         countdown: Option<UnixMs>,
@@ -264,19 +239,16 @@ pub enum EventKind {
     Completed {
         /// The storyteller first, in the order in which they joined.
         results: Vec<PlayerResult>,
-        /// Why.
         because: TransitionReason,
     },
     /// The game ended without a result.
     Canceled {
-        /// Why.
         because: TransitionReason,
     },
-    /// Somebody said something; only those who sit at the table get this.
+    /// A line of chat; only members get this.
     ChatSent {
-        /// Who.
         player: PlayerId,
-        /// What: whoever shows it escapes it.
+        /// The text as written: the reader has to escape it.
         text: Box<str>,
     },
     /// The storyteller let bots play, or no more of them.
@@ -286,14 +258,13 @@ pub enum EventKind {
     },
     /// Who may begin the next game.
     NextStoryteller {
-        /// He; `None` for anybody.
+        /// `None` for any player.
         player: Option<PlayerId>,
-        /// Until when.
         until: Option<UnixMs>,
     },
 }
 
-/// What a viewer may know of an entry that concerns him.
+/// What a viewer may know of an entry that concerns them.
 pub(super) fn visible_event(entry: &Entry, storyteller: Option<PlayerId>, viewer: Option<PlayerId>) -> EventKind {
     let is_storyteller = viewer.is_some() && viewer == storyteller;
     let knows = |player: &PlayerId| is_storyteller || viewer == Some(*player);

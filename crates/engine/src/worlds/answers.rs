@@ -1,4 +1,4 @@
-//! The first answers to a mover's last inputs, so that a repeated one is told the same again: eight bytes each.
+//! The first answers to a mover's last inputs, so that a repeated input gets the same answer: eight bytes each.
 //!
 //! ```text
 //! answer = kind:8 rest:56     moved: x:16 y:16 · dug: points:16 score:32 · grabbed: item:8 until_ms:48 · refused: code:8
@@ -44,7 +44,7 @@ pub(super) struct HeldAnswerRef {
 pub(super) enum RecordedAnswer {
     /// This, as the first time.
     Final(Result<Done, Refusal>),
-    /// What is not said yet.
+    /// What waits for a commit.
     Held(HeldAnswerRef),
 }
 

@@ -1,7 +1,7 @@
-//! A batch of inputs, heard in an order that is drawn anew each time.
+//! Applying a batch of inputs, in an order that is drawn anew each time.
 //!
-//! An input is heard once: a mover's own inputs count up without gaps, and a repeated one is told what the first was told, also
-//! when that is still kept back.
+//! An input is applied once: a mover's own inputs count up without gaps, and a repeated one gets the first one's
+//! answer, also when that still waits for a commit.
 
 use super::answers::RecordedAnswer;
 use super::batch_order::BatchOrder;
@@ -27,14 +27,15 @@ impl InputKind {
 /// What becomes of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InputOutcome {
-    /// This, and he may know.
+    /// This answer, to be sent now.
     Immediate(Result<Done, Refusal>),
     /// This, when the group is committed.
     AfterCommit(u32, Result<Done, Refusal>),
 }
 
 impl World {
-    /// Hears a batch. Every input is answered once: in `out`, or from [`World::committed`] when the answer waits for a commit.
+    /// Applies a batch. Every input is answered once: in `out`, or from [`World::committed`] when the answer waits for
+    /// a commit.
     pub fn apply(&mut self, batch: &[Input], now_us: i64, out: &mut Vec<Answer>) {
         let mut order = std::mem::take(&mut self.order);
         order.shuffle(self.seed, self.batch, batch);
@@ -53,9 +54,9 @@ impl World {
     }
 
     fn apply_input(&mut self, input: &Input, now_us: i64, out: &mut Vec<Answer>) {
-        let Input { mover: seat, seq, tag, at_us, kind: what } = *input;
-        let answer = |result| Answer { tag, mover: seat, seq, result };
-        let Some(mover) = self.crowd.get_mut(seat) else { return out.push(answer(Err(Refusal::UnknownMover))) };
+        let Input { mover: mover_ref, seq, tag, at_us, kind: what } = *input;
+        let answer = |result| Answer { tag, mover: mover_ref, seq, result };
+        let Some(mover) = self.crowd.get_mut(mover_ref) else { return out.push(answer(Err(Refusal::UnknownMover))) };
         let expected = mover.next_seq;
         if seq != expected {
             let is_kept = (expected.wrapping_sub(seq) as usize) <= MOVER_ANSWERS_KEPT;
@@ -68,9 +69,11 @@ impl World {
         }
         mover.next_seq = seq.wrapping_add(1);
         let outcome = match what {
-            InputKind::Step(step) => InputOutcome::Immediate(self.step(seat.slot, step, at_us.min(now_us), now_us)),
-            InputKind::Dig => self.dig(seat, seq, now_us),
-            InputKind::Grab => self.grab(seat, seq, now_us),
+            InputKind::Step(step) => {
+                InputOutcome::Immediate(self.step(mover_ref.slot, step, at_us.min(now_us), now_us))
+            }
+            InputKind::Dig => self.dig(mover_ref, seq, now_us),
+            InputKind::Grab => self.grab(mover_ref, seq, now_us),
         };
         let first = match outcome {
             InputOutcome::Immediate(result) => RecordedAnswer::Final(result),
@@ -82,7 +85,7 @@ impl World {
             self.stats.refused += u64::from(result.is_err());
             out.push(answer(result));
         }
-        if let Some(mover) = self.crowd.get_mut(seat) {
+        if let Some(mover) = self.crowd.get_mut(mover_ref) {
             mover.answers.record(seq, first);
         }
     }

@@ -1,4 +1,4 @@
-//! The cells around a mover, row by row, one word a row: what a viewer sees, and which of it is new to him.
+//! The cells around a mover, row by row, one word a row: what a viewer sees, and which of it is new.
 
 use rules::world::{Cell, CellSet};
 
@@ -70,7 +70,7 @@ impl Area {
     }
 }
 
-/// What a viewer knows of a set of cells: the bits of the area that he was last shown.
+/// What a viewer knows of a set of cells: the bits of the area that was last sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct KnownRows {
     area: Option<Area>,
@@ -89,7 +89,7 @@ impl KnownRows {
         at.and_then(|at| self.rows.get(at)).map_or(0, |row| area.shifted_from(known, *row))
     }
 
-    /// Everything that is known in this area is void, and told as gone.
+    /// All that is known in this area is void, and reported as gone.
     pub(super) fn clear_area(&mut self, area: Area, mut off: impl FnMut(Cell)) {
         for y in area.rows() {
             area.cells(y, self.row(area, y)).for_each(&mut off);
@@ -157,7 +157,7 @@ mod tests {
             }
         }
 
-        /// Whoever applies what he learns, and forgets what is outside, knows what is.
+        /// A client that applies every change, and drops what is outside, knows what is there.
         #[test]
         fn who_learns_knows(steps in proptest::collection::vec((area(), proptest::collection::vec((0..SIZE.width, 0..SIZE.height), 0..200)), 1..6)) {
             let mut known = KnownRows::default();

@@ -1,7 +1,9 @@
-//! In which order the movers of a batch are heard: drawn anew for every batch, so that no number and no door always wins.
+//! The order in which the movers of a batch are served: drawn anew for every batch, so that no mover and no connection
+//! always wins.
 //!
-//! Every input gets a key: its mover's number, scattered by a function that the batch draws, before its own place in the batch.
-//! Sorted by it, movers stand in random order and each mover's own inputs stay together, in the order in which they came.
+//! Every input gets a key: its mover's number, scattered by a function that the batch draws, before its own index in
+//! the batch. Sorted by it, movers stand in random order and each mover's own inputs stay together, in the order in
+//! which they came.
 
 use super::input::Input;
 use rules::chance::{Chance, Dice, Purpose, Seed};
@@ -18,9 +20,9 @@ impl BatchOrder {
         let mut dice = Chance::new(seed, batch, Purpose::WorldOrder);
         let (add, multiply) = (dice.below(u32::MAX), dice.below(u32::MAX) | 1);
         self.keys.clear();
-        self.keys.extend((0_u64..).zip(inputs).map(|(place, input)| {
+        self.keys.extend((0_u64..).zip(inputs).map(|(index, input)| {
             let scattered = scatter((input.mover.slot ^ add).wrapping_mul(multiply));
-            u64::from(scattered) << 32 | place
+            u64::from(scattered) << 32 | index
         }));
         self.keys.sort_unstable();
     }
@@ -52,9 +54,9 @@ mod tests {
     use rules::world::Step;
 
     fn inputs(slots: &[u32]) -> Vec<Input> {
-        let input = |(place, slot): (u32, &u32)| Input {
+        let input = |(index, slot): (u32, &u32)| Input {
             mover: MoverRef { slot: *slot, id: MoverId(slot + 1) },
-            seq: place,
+            seq: index,
             tag: 0,
             at_us: 0,
             kind: InputKind::Step(Step::Stay),
@@ -81,24 +83,25 @@ mod tests {
             assert_eq!(order.len(), inputs.len());
             let mut movers: Vec<u32> = order.iter().map(|(slot, _)| *slot).collect();
             movers.dedup();
-            assert_eq!(movers.len(), 4, "everybody is heard in one piece: {order:?}");
+            assert_eq!(movers.len(), 4, "everybody is served in one piece: {order:?}");
             let own = order.windows(2).filter(|pair| pair[0].0 == pair[1].0);
             assert!(own.clone().all(|pair| pair[0].1 < pair[1].1) && own.count() == 5);
         }
     }
 
-    /// Chi square over which of eight is heard first, with neighbouring slots and few: 7 degrees of freedom, 24.3 is p = 0.001.
+    /// Chi square over which of eight is served first, with neighbouring slots and few: 7 degrees of freedom, 24.3 is p
+    /// = 0.001.
     #[test]
-    fn nobody_is_first_more_often_than_others() {
+    fn no_mover_is_first_more_often_than_others() {
         for slots in [[0, 1, 2, 3, 4, 5, 6, 7], [0, 64, 128, 192, 256, 320, 384, 448]] {
             let inputs = inputs(&slots);
             let mut first = [0_u32; 8];
             let mut last = [0_u32; 8];
             for batch in 0..8_000 {
                 let order = drawn(batch, &inputs);
-                let place = |slot| slots.iter().position(|have| *have == slot).unwrap();
-                first[place(order[0].0)] += 1;
-                last[place(order[7].0)] += 1;
+                let index = |slot| slots.iter().position(|have| *have == slot).unwrap();
+                first[index(order[0].0)] += 1;
+                last[index(order[7].0)] += 1;
             }
             for counts in [first, last] {
                 let chi: f64 = counts.iter().map(|count| (f64::from(*count) - 1_000.0).powi(2) / 1_000.0).sum();

@@ -1,8 +1,8 @@
-//! What is decided and not committed yet: facts that wait for their turn, facts that are on their way, and the answers that
-//! nobody may get before them.
+//! What is decided and not committed yet: facts that are being collected, facts that are in flight, and the answers
+//! that wait for their commit.
 //!
-//! One group is on its way to the store at a time; what is decided meanwhile collects for the next. An answer waits for the
-//! group that it depends on, also when it only says that somebody else was faster.
+//! One group is in flight to the store at a time; what is decided meanwhile is collected for the next. An answer waits
+//! for the group that it depends on, also when it only reports that another mover was faster.
 
 use super::answers::HeldAnswerRef;
 use super::facts::Fact;
@@ -57,8 +57,8 @@ impl ClaimLog {
         self.collecting.number
     }
 
-    pub(super) fn push(&mut self, fact: Fact, seat: Option<MoverRef>) {
-        self.collecting.facts.push(DecidedFact { fact, mover: seat });
+    pub(super) fn push(&mut self, fact: Fact, mover_ref: Option<MoverRef>) {
+        self.collecting.facts.push(DecidedFact { fact, mover: mover_ref });
     }
 
     /// Keeps an answer back until this group is committed; nothing if it already is: then the answer may go.

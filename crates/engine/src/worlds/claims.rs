@@ -1,11 +1,11 @@
-//! Claims in two phases: decided at once, so that nobody else gets the item; shown when the log has them.
+//! Claims in two phases: decided at once, so that no other mover gets the item; shown when the log has them.
 //!
 //! ```text
-//! Lying ──dig──► Claimed ──take_claims──► (the store commits) ──committed──► Gone, and everybody is told
-//!                   └── who comes later is answered with the same commit
+//! Lying ──dig──► Claimed ──take_claims──► (the store commits) ──committed──► Gone, and sent to all viewers
+//!                   └── later claims of it are answered after the same commit
 //! ```
 //!
-//! If the commit fails, the world leaves memory as it is: nothing of it was shown, and whoever loads it next decides again.
+//! If the commit fails, the world leaves memory as it is: nothing of it was shown, and its next owner decides again.
 
 use super::answers::RecordedAnswer;
 use super::apply::InputOutcome;
@@ -31,7 +31,7 @@ pub struct PendingClaims {
 }
 
 impl PendingClaims {
-    /// Rows that the log has after it: what [`World::committed`] is told.
+    /// Rows that the log has after it: the argument of [`World::committed`].
     #[must_use]
     pub fn version(&self) -> u32 {
         self.expected_version + self.rows.len() as u32
@@ -39,17 +39,17 @@ impl PendingClaims {
 }
 
 impl World {
-    pub(super) fn dig(&mut self, seat: MoverRef, seq: u32, now_us: i64) -> InputOutcome {
+    pub(super) fn dig(&mut self, mover_ref: MoverRef, seq: u32, now_us: i64) -> InputOutcome {
         let is_chest = |item| matches!(item, Item::Chest { .. });
-        self.claim(seat, seq, now_us, is_chest)
+        self.claim(mover_ref, seq, now_us, is_chest)
     }
 
-    pub(super) fn grab(&mut self, seat: MoverRef, seq: u32, now_us: i64) -> InputOutcome {
+    pub(super) fn grab(&mut self, mover_ref: MoverRef, seq: u32, now_us: i64) -> InputOutcome {
         let is_power_up = |item| matches!(item, Item::PowerUp(_));
-        self.claim(seat, seq, now_us, is_power_up)
+        self.claim(mover_ref, seq, now_us, is_power_up)
     }
 
-    fn claim(&mut self, seat: MoverRef, seq: u32, now_us: i64, is_wanted: impl Fn(Item) -> bool) -> InputOutcome {
+    fn claim(&mut self, mover_ref: MoverRef, seq: u32, now_us: i64, is_wanted: impl Fn(Item) -> bool) -> InputOutcome {
         let Some(hunt) = &mut self.hunt else { return InputOutcome::Immediate(Err(Refusal::NoHunt)) };
         match (hunt.phase, hunt.round_change_group) {
             (RoundPhase::Running, None) if now_us < hunt.until.0.saturating_mul(1_000) => {}
@@ -58,7 +58,7 @@ impl World {
             (RoundPhase::Running, Some(group)) => return InputOutcome::AfterCommit(group, Err(Refusal::RoundOver)),
             _ => return InputOutcome::Immediate(Err(Refusal::RoundOver)),
         }
-        let Some(mover) = self.crowd.get(seat) else { return InputOutcome::Immediate(Err(Refusal::UnknownMover)) };
+        let Some(mover) = self.crowd.get(mover_ref) else { return InputOutcome::Immediate(Err(Refusal::UnknownMover)) };
         let Some(profile) = self.profiles.get(mover.profile()) else {
             return InputOutcome::Immediate(Err(Refusal::UnknownMover));
         };
@@ -84,22 +84,23 @@ impl World {
                 (Fact::Grabbed { at, claim, kind, until }, Done::Grabbed { item: kind, until })
             }
         };
-        self.log.push(fact, Some(seat));
+        self.log.push(fact, Some(mover_ref));
         InputOutcome::AfterCommit(group, Ok(done))
     }
 
-    /// What is to be saved now; nothing while the last of it is on its way. Moves go on meanwhile.
+    /// What is to be saved now; nothing while the last group is in flight. Moves continue meanwhile.
     pub fn take_claims(&mut self) -> Option<PendingClaims> {
         let (expected_version, rows) = self.log.take_group()?;
         let rows = (expected_version..).zip(rows).map(|(version, bytes)| WorldLogRow { version, bytes }).collect();
         Some(PendingClaims { expected_version, rows })
     }
 
-    /// What was on its way is committed, and the log has so many rows ([`PendingClaims::version`]): from here on everybody sees it, and
-    /// who waited for it is answered. A version that nothing waits for changes nothing.
+    /// The group in flight is committed, and the log has so many rows ([`PendingClaims::version`]): from here on all
+    /// viewers see it, and waiting answers are sent. A version that nothing waits for changes nothing.
     ///
     /// # Errors
-    /// [`Corrupt`] when a fact does not follow on what was before, which breaks an invariant: the world is to leave memory.
+    /// [`Corrupt`] when a fact does not follow on what was before, which breaks an invariant: the world is to leave
+    /// memory.
     pub fn committed(&mut self, version: u32, now_us: i64, out: &mut Vec<Answer>) -> Result<(), WorldLoadError> {
         let first = self.log.committed();
         let Some(group) = self.log.complete(version) else { return Ok(()) };
@@ -119,15 +120,15 @@ impl World {
         if let Some(hunt) = &mut self.hunt {
             hunt.apply(&decided.fact)?;
         }
-        if let (Fact::Grabbed { kind, until, .. }, Some(seat)) = (&decided.fact, decided.mover) {
-            self.activate_power_up(seat, *kind, *until, now_us);
+        if let (Fact::Grabbed { kind, until, .. }, Some(mover_ref)) = (&decided.fact, decided.mover) {
+            self.activate_power_up(mover_ref, *kind, *until, now_us);
         }
         Ok(())
     }
 
-    /// A power-up helps somebody from now on.
-    pub(super) fn activate_power_up(&mut self, seat: MoverRef, kind: PowerUp, until: UnixMs, now_us: i64) {
-        let profile = self.crowd.get(seat).and_then(super::crowd::Mover::profile);
+    /// A power-up becomes active for a mover.
+    pub(super) fn activate_power_up(&mut self, mover_ref: MoverRef, kind: PowerUp, until: UnixMs, now_us: i64) {
+        let profile = self.crowd.get(mover_ref).and_then(super::crowd::Mover::profile);
         if let Some(profile) = self.profiles.get_mut(profile) {
             let until_us = until.0.saturating_mul(1_000);
             let helped = &mut profile.power_ups_until_us[usize::from(kind.code())];
@@ -135,7 +136,7 @@ impl World {
         }
     }
 
-    /// What was kept back is said now; who asks again is told the same.
+    /// A held answer is sent now; a repeated input gets the same one.
     fn record_answer(&mut self, answer: &Answer) {
         if let Some(mover) = self.crowd.get_mut(answer.mover) {
             let behind = mover.next_seq.wrapping_sub(answer.seq) as usize;

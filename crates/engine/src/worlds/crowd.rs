@@ -1,7 +1,7 @@
-//! Who stands where: movers, and for every cell the list of those who stand on it.
+//! Positions: movers, and for every cell the list of those who stand on it.
 //!
-//! All that a move needs of a mover is one cache line, and the lists run through the movers themselves: a move allocates nothing
-//! and costs the same in a crowd as alone. Why somebody moves is not known here.
+//! All that a move needs of a mover is one cache line, and the lists run through the movers themselves: a move
+//! allocates nothing and costs the same in a crowd as alone. Why a mover moves is not known here.
 
 use super::answers::RecentAnswers;
 use super::input::{MoverId, MoverRef};
@@ -12,11 +12,11 @@ use rules::world::{Cell, CellSet, Indicator, Size, Step};
 const NOBODY: u32 = u32::MAX;
 /// No profile, see [`MoverAppearance`].
 const NO_PROFILE: u32 = (1 << 24) - 1;
-/// Bits of a cell's count; the others say what the one on top looks like.
+/// Bits of a cell's count; the others are the appearance of the mover on top.
 const COUNT_BITS: u32 = 24;
 const COUNT_MASK: u32 = (1 << COUNT_BITS) - 1;
 
-/// What a mover looks like, and where the rest of what is known of him is kept: 8 and 24 bits.
+/// A mover's appearance, and the index of its profile: 8 and 24 bits.
 #[derive(Clone, Copy, Debug)]
 struct MoverAppearance(u32);
 
@@ -38,15 +38,14 @@ impl MoverAppearance {
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(super) struct Mover {
-    /// 0: nobody has this slot.
+    /// 0: the slot is free.
     id: MoverId,
     cell: Cell,
     next: u32,
     prev: u32,
     appearance: MoverAppearance,
-    /// When he last changed, see [`Mover::changed_at`].
+    /// Time of the last change, see [`Mover::changed_at`].
     changed_us: u32,
-    /// The number of his next input.
     pub(super) next_seq: u32,
     pub(super) move_limiter: MoveLimiter,
     pub(super) answers: RecentAnswers,
@@ -69,7 +68,7 @@ impl Mover {
         self.appearance.profile()
     }
 
-    /// When he last changed. Kept in 32 bits of microseconds, which is the truth for the last 71 minutes.
+    /// Time of the last change. Kept in 32 bits of microseconds, which is exact for the last 71 minutes.
     pub(super) fn changed_at(&self, now_us: i64) -> i64 {
         now_us - i64::from((now_us as u32).wrapping_sub(self.changed_us))
     }
@@ -101,7 +100,7 @@ impl CellSummary {
         self.0 & COUNT_MASK
     }
 
-    /// What the one on top looks like, if somebody is there.
+    /// The appearance of the mover on top, if there is one.
     #[must_use]
     pub fn top(self) -> Option<Indicator> {
         Indicator::from_code((self.0 >> COUNT_BITS) as u8).filter(|_| self.count() > 0)
@@ -134,7 +133,7 @@ impl Crowd {
         self.movers.len()
     }
 
-    /// Cells on which somebody stands.
+    /// Cells on which movers stand.
     pub(super) fn occupied(&self) -> &CellSet {
         &self.occupied
     }
@@ -147,28 +146,30 @@ impl Crowd {
     /// All cells, from far away.
     pub(super) fn cell_summaries(&self, out: &mut Vec<CellSummary>) {
         out.clear();
-        out.extend(self.cells.iter().map(|place| CellSummary(place.count_and_top)));
+        out.extend(self.cells.iter().map(|cell_movers| CellSummary(cell_movers.count_and_top)));
     }
 
-    /// Whether this seat is somebody's, and the same one's as when it was given.
-    pub(super) fn contains(&self, seat: MoverRef) -> bool {
-        self.movers.get(seat.slot as usize).is_some_and(|mover| mover.id == seat.id && seat.id != MoverId(0))
+    /// Whether this reference still names the mover that it was made for.
+    pub(super) fn contains(&self, mover_ref: MoverRef) -> bool {
+        self.movers
+            .get(mover_ref.slot as usize)
+            .is_some_and(|mover| mover.id == mover_ref.id && mover_ref.id != MoverId(0))
     }
 
-    pub(super) fn get(&self, seat: MoverRef) -> Option<&Mover> {
-        self.contains(seat).then(|| self.at(seat.slot))
+    pub(super) fn get(&self, mover_ref: MoverRef) -> Option<&Mover> {
+        self.contains(mover_ref).then(|| self.at(mover_ref.slot))
     }
 
-    pub(super) fn get_mut(&mut self, seat: MoverRef) -> Option<&mut Mover> {
-        if self.contains(seat) { self.movers.get_mut(seat.slot as usize) } else { None }
+    pub(super) fn get_mut(&mut self, mover_ref: MoverRef) -> Option<&mut Mover> {
+        if self.contains(mover_ref) { self.movers.get_mut(mover_ref.slot as usize) } else { None }
     }
 
-    /// The mover of a slot that is known to be somebody's.
+    /// The mover of a slot that is known to be in use.
     pub(super) fn at(&self, slot: u32) -> &Mover {
         &self.movers[slot as usize]
     }
 
-    /// The mover of a slot that is known to be somebody's.
+    /// The mover of a slot that is known to be in use.
     pub(super) fn at_mut(&mut self, slot: u32) -> &mut Mover {
         &mut self.movers[slot as usize]
     }
@@ -180,10 +181,12 @@ impl Crowd {
         std::iter::successors(first, move |at| slot(self.movers[*at as usize].next))
     }
 
-    /// Reads what moves of these slots are going to need: first the movers, then their cells and those whom they leave and join.
+    /// Reads ahead what moves of these slots are going to need: first the movers, then their cells and those whom they
+    /// leave and join.
     ///
-    /// Each read waits for memory on its own, but reads that do not depend on one another wait together: a batch that is heard in random
-    /// order over a million movers would otherwise wait for each in turn. `bench/world` measures it.
+    /// Each read waits for memory on its own, but reads that do not depend on one another wait together: a batch that
+    /// is served in random order over a million movers would otherwise wait for each in turn. `bench/world` measures
+    /// it.
     pub(super) fn prefetch(&self, moves: impl Iterator<Item = (u32, Step)> + Clone) {
         let mover = |slot: u32| self.movers.get(slot as usize);
         let id = |slot: u32| mover(slot).map_or(0, |mover| mover.id.0);
@@ -191,13 +194,14 @@ impl Crowd {
         let around = moves.fold(movers, |sum, (slot, step)| {
             let Some(Mover { cell, next, prev, .. }) = mover(slot) else { return sum };
             let to = self.size.neighbour(*cell, step).unwrap_or(*cell);
-            let head = |cell: Cell| self.cells.get(self.size.index(cell)).map_or(NOBODY, |place| place.head);
+            let head =
+                |cell: Cell| self.cells.get(self.size.index(cell)).map_or(NOBODY, |cell_movers| cell_movers.head);
             sum ^ id(*next) ^ id(*prev) ^ head(*cell) ^ id(head(to))
         });
         std::hint::black_box(around);
     }
 
-    /// Somebody new stands on a cell of the grid.
+    /// Adds a mover on a cell of the grid.
     pub(super) fn add(
         &mut self,
         id: MoverId,
@@ -228,16 +232,16 @@ impl Crowd {
         MoverRef { slot, id }
     }
 
-    /// Somebody is gone; his slot is given to somebody else.
-    pub(super) fn remove(&mut self, seat: MoverRef) {
-        if self.contains(seat) {
-            self.unlink(seat.slot);
-            self.movers[seat.slot as usize].id = MoverId(0);
-            self.free.push(seat.slot);
+    /// Removes a mover; its slot may be used again.
+    pub(super) fn remove(&mut self, mover_ref: MoverRef) {
+        if self.contains(mover_ref) {
+            self.unlink(mover_ref.slot);
+            self.movers[mover_ref.slot as usize].id = MoverId(0);
+            self.free.push(mover_ref.slot);
         }
     }
 
-    /// Somebody goes to a cell of the grid.
+    /// Moves a mover to a cell of the grid.
     pub(super) fn move_to(&mut self, slot: u32, to: Cell, at_us: i64) {
         if self.movers[slot as usize].cell != to {
             self.unlink(slot);
@@ -247,12 +251,12 @@ impl Crowd {
     }
 
     fn link(&mut self, slot: u32, cell: Cell) {
-        let place = &mut self.cells[self.size.index(cell)];
-        let (below, count) = (place.head, place.count());
-        place.head = slot;
+        let cell_movers = &mut self.cells[self.size.index(cell)];
+        let (below, count) = (cell_movers.head, cell_movers.count());
+        cell_movers.head = slot;
         let mover = &mut self.movers[slot as usize];
         (mover.cell, mover.next, mover.prev) = (cell, below, NOBODY);
-        place.count_and_top = u32::from(mover.appearance.code()) << COUNT_BITS | (count + 1);
+        cell_movers.count_and_top = u32::from(mover.appearance.code()) << COUNT_BITS | (count + 1);
         if below == NOBODY {
             self.occupied.insert(cell);
         } else {
@@ -265,15 +269,16 @@ impl Crowd {
         if next != NOBODY {
             self.movers[next as usize].prev = prev;
         }
-        let place = &mut self.cells[self.size.index(cell)];
-        place.count_and_top -= 1;
+        let cell_movers = &mut self.cells[self.size.index(cell)];
+        cell_movers.count_and_top -= 1;
         if prev != NOBODY {
             self.movers[prev as usize].next = next;
         } else if next != NOBODY {
-            place.head = next;
-            place.count_and_top = u32::from(self.movers[next as usize].appearance.code()) << COUNT_BITS | place.count();
+            cell_movers.head = next;
+            cell_movers.count_and_top =
+                u32::from(self.movers[next as usize].appearance.code()) << COUNT_BITS | cell_movers.count();
         } else {
-            *place = CellMovers::EMPTY;
+            *cell_movers = CellMovers::EMPTY;
             self.occupied.remove(cell);
         }
     }
@@ -291,7 +296,7 @@ mod tests {
         assert_eq!(size_of::<Mover>(), 64);
     }
 
-    /// What a crowd is, said slowly.
+    /// Compares a crowd with a slow, simple model.
     fn check(crowd: &Crowd, oracle: &[(MoverRef, Cell, u8)]) {
         assert_eq!(crowd.len(), oracle.len());
         for cell in (0..SIZE.cells()).map(|index| SIZE.cell(index)) {
@@ -299,7 +304,7 @@ mod tests {
                 crowd.movers_on(cell).map(|slot| MoverRef { slot, id: crowd.at(slot).id() }).collect();
             have.sort_unstable();
             let mut want: Vec<MoverRef> =
-                oracle.iter().filter(|(_, at, _)| *at == cell).map(|(seat, ..)| *seat).collect();
+                oracle.iter().filter(|(_, at, _)| *at == cell).map(|(mover_ref, ..)| *mover_ref).collect();
             want.sort_unstable();
             assert_eq!(have, want);
             assert_eq!(crowd.count(cell) as usize, want.len());
@@ -326,9 +331,9 @@ mod tests {
                     let indicator = Indicator::from_code(face).unwrap();
                     oracle.push((crowd.add(MoverId(number), cell, indicator, None, 0), cell, face));
                 } else if kind == 1 {
-                    let (seat, ..) = oracle.swap_remove(which.index(oracle.len()));
-                    crowd.remove(seat);
-                    prop_assert!(!crowd.contains(seat));
+                    let (mover_ref, ..) = oracle.swap_remove(which.index(oracle.len()));
+                    crowd.remove(mover_ref);
+                    prop_assert!(!crowd.contains(mover_ref));
                 } else {
                     let at = which.index(oracle.len());
                     crowd.move_to(oracle[at].0.slot, cell, 0);
@@ -340,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_seat_finds_nobody() {
+    fn a_stale_reference_finds_no_mover() {
         let mut crowd = Crowd::new(SIZE);
         let cell = Cell { x: 1, y: 1 };
         let first = crowd.add(MoverId(1), cell, Indicator::PLAYER, None, 0);
@@ -356,8 +361,8 @@ mod tests {
     fn a_change_is_dated_back_over_the_turn_of_its_clock() {
         let mut crowd = Crowd::new(SIZE);
         let at = (1_i64 << 32) * 400_000 - 5;
-        let seat = crowd.add(MoverId(1), Cell { x: 1, y: 1 }, Indicator::PLAYER, Some(3), at);
-        let mover = crowd.get(seat).unwrap();
+        let mover_ref = crowd.add(MoverId(1), Cell { x: 1, y: 1 }, Indicator::PLAYER, Some(3), at);
+        let mover = crowd.get(mover_ref).unwrap();
         assert_eq!((mover.changed_at(at + 20), mover.profile()), (at, Some(3)));
     }
 }

@@ -1,4 +1,4 @@
-//! What a viewer is told: the difference between what he knows and what is. Buffers are kept and filled again.
+//! What a view contains: the difference between what the viewer knows and what is there. Buffers are reused.
 
 use super::input::MoverId;
 use super::rounds::RoundStatus;
@@ -8,21 +8,17 @@ use std::sync::Arc;
 /// A mover that comes into sight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnteredMover {
-    /// Who.
     pub id: MoverId,
-    /// Where he stands.
     pub cell: Cell,
-    /// What he looks like.
     pub indicator: Indicator,
-    /// His name, if he has one.
     pub name: Option<Arc<str>>,
 }
 
-/// What changed for one viewer since his last view.
+/// What changed for one viewer since the last view.
 ///
-/// A viewer keeps what was told of the cells within his radius plus [`crate::limits::VIEW_MARGIN_CELLS`] around `centre`, and
-/// forgets trees, items and bacteria outside. Movers he keeps until they are named in `left`; his own mover, which stands
-/// on `centre`, is never among them.
+/// A viewer keeps what was sent of the cells within the radius plus [`crate::limits::VIEW_MARGIN_CELLS`] around
+/// `centre`, and drops trees, items and bacteria outside. Movers are kept until they are named in `left`; the viewer's
+/// own mover, which stands on `centre`, is never among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ViewDelta {
     /// Whether everything that was known before is void.
@@ -31,15 +27,15 @@ pub struct ViewDelta {
     pub tick: u32,
     /// Where the viewer's own mover stands.
     pub centre: Cell,
-    /// Columns on each side that he sees now: more than he asked for while farsight helps.
+    /// Columns visible on each side now: more than requested while farsight is active.
     pub radius_x: u8,
-    /// Rows above and below that he sees now.
+    /// Rows visible above and below now.
     pub radius_y: u8,
     /// Movers that came into sight.
     pub entered: Vec<EnteredMover>,
-    /// Movers that he knows and that stand elsewhere now.
+    /// Movers that the viewer knows and that have moved.
     pub moved: Vec<(MoverId, Cell)>,
-    /// Movers that he does not see any more.
+    /// Movers that are not visible any more.
     pub left: Vec<MoverId>,
     /// Trees on cells that came into sight.
     pub trees: Vec<Cell>,
@@ -51,16 +47,17 @@ pub struct ViewDelta {
     pub life_on: Vec<Cell>,
     /// Cells in sight on which none is any more.
     pub life_off: Vec<Cell>,
-    /// Movers within the radius that he is not told of, because they are too many.
+    /// Movers within the radius that are left out because they are too many.
     pub crowd: u32,
-    /// The round, if what he knows of it changed.
+    /// The round, if it changed.
     pub round: Option<RoundStatus>,
-    /// His own score, if it changed.
+    /// The viewer's own score, if it changed.
     pub score: Option<u32>,
-    /// When the oldest of these changes came to a door: microseconds, as [`super::Input::at_us`]; `None` when it was nobody else's.
-    /// Of a mover who moved more than once, the last move counts.
+    /// When the input of the oldest of these changes was received: microseconds, as [`super::Input::at_us`]; `None`
+    /// when they are all the viewer's own. Of a mover who moved more than once, the last move counts.
     pub oldest_change_us: Option<i64>,
-    /// Views that were due since the last one and were not cut, because he was behind. Whoever keeps the schedule fills it in.
+    /// Views that were due since the last one and were not cut, because the viewer was behind. The caller that keeps
+    /// the schedule fills it in.
     pub skipped: u32,
 }
 
@@ -79,7 +76,7 @@ impl ViewDelta {
         (self.round, self.score, self.oldest_change_us) = (None, None, None);
     }
 
-    /// Whether it tells nothing new of what is in sight.
+    /// Whether it contains nothing new.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let lists = [

@@ -1,6 +1,8 @@
-//! What is hard about a world, and its binary form (see `tables::pack`): `fact = format:u8=1 kind:u8 fields`, one fact a row of the log.
+//! The durable part of a world, and its binary form (see `tables::pack`): `fact = format:u8=1 kind:u8 fields`, one fact
+//! a row of the log.
 //!
-//! A fact says what was decided, so that folding it needs no dice: what chance placed follows from the world's seed and the round.
+//! A fact records what was decided, so that applying it needs no random source: what chance placed follows from the
+//! world's seed and the round.
 
 use super::input::MoverId;
 use crate::ids::PlayerId;
@@ -15,23 +17,20 @@ const FORMAT: u8 = 1;
 /// Who did it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunter {
-    /// The mover.
     pub mover: MoverId,
-    /// Who he is to the house, if he said so: his scores last under this name.
+    /// The signed-in player, if it is one: scores are saved under this id.
     pub player: Option<PlayerId>,
-    /// What others read over his head; may be empty.
+    /// The name that others see; may be empty.
     pub name: Arc<str>,
 }
 packed!(Hunter { mover, player, name });
 
-/// The claim of an item: who, by which of his inputs, what.
+/// The claim of an item: by whom, by which input, what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// Who.
     pub hunter: Hunter,
-    /// By which of his inputs.
+    /// By which input of the hunter.
     pub seq: u32,
-    /// In which round.
     pub round: u32,
     /// Which item of the round, in the order in which the round was laid out.
     pub item: u32,
@@ -40,12 +39,10 @@ pub struct Claim {
 }
 packed!(Claim { hunter, seq, round, item, cell });
 
-/// What somebody had when a round ended.
+/// A hunter's score when a round ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HunterScore {
-    /// Who.
     pub hunter: Hunter,
-    /// How many points.
     pub points: u32,
 }
 packed!(HunterScore { hunter, points });
@@ -53,42 +50,32 @@ packed!(HunterScore { hunter, points });
 /// Something hard that happened in a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fact {
-    /// A round began.
     RoundBegan {
         /// Its number, from 1.
         number: u32,
-        /// When.
         at: UnixMs,
         /// When it is to end.
         until: UnixMs,
     },
     /// A chest was dug.
     Dug {
-        /// When.
         at: UnixMs,
-        /// Whose it is.
         claim: Claim,
         /// What it was worth.
         points: u32,
-        /// What he has in the round with it.
+        /// The hunter's score in the round with it.
         score: u32,
     },
     /// A power-up was grabbed.
     Grabbed {
-        /// When.
         at: UnixMs,
-        /// Whose it is.
         claim: Claim,
-        /// Which.
         kind: PowerUp,
         /// Until when it helps.
         until: UnixMs,
     },
-    /// A round ended.
     RoundEnded {
-        /// Its number.
         number: u32,
-        /// When.
         at: UnixMs,
         /// The best of those with points, best first: at most [`crate::limits::ROUND_SCORES_MAX`].
         scores: Vec<HunterScore>,

@@ -1,7 +1,7 @@
 //! A hunt in memory: what is committed of it, and what is decided and waits for its commit.
 //!
-//! Two views of one state: what *counts* for the next decision (an item that somebody has claimed is gone), and what may be
-//! *shown* (it lies there until the claim is committed). Facts are folded by one path, live and read from the log.
+//! Two views of one state: what *counts* for the next decision (a claimed item is gone), and what may be *shown* (it
+//! lies there until the claim is committed). Facts are applied by one path, live and read from the log.
 
 use super::facts::{Claim, Fact, Hunter, HunterScore};
 use super::profiles::HunterKey;
@@ -17,22 +17,18 @@ use std::time::Duration;
 /// What has become of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ItemState {
-    /// Anybody may claim it.
+    /// Any mover may claim it.
     Free,
-    /// Somebody has claimed it; the claim waits for this commit.
-    Claimed {
-        /// Which.
-        group: u32,
-    },
-    /// It is somebody's.
+    /// A mover has claimed it; the claim waits for this commit.
+    Claimed { group: u32 },
+    /// It was taken.
     Gone,
 }
 
-/// What somebody has in the round.
+/// A hunter's state in the round.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ScoreEntry {
     pub(super) hunter: Hunter,
-    /// Committed.
     pub(super) committed: u32,
     /// With what waits for its commit.
     pub(super) decided: u32,
@@ -45,12 +41,10 @@ pub(super) enum ClaimTarget {
     Free(u32),
     /// Only what others have claimed; the claim waits for this commit.
     Claimed {
-        /// Which.
         group: u32,
     },
-    /// What lay here is somebody's.
+    /// What lay here was taken.
     Gone,
-    /// Nothing.
     Nothing,
 }
 
@@ -60,7 +54,6 @@ pub(super) struct Hunt {
     pub(super) settings: HuntSettings,
     seed: Seed,
     trees: Arc<CellSet>,
-    /// When the hunt is over, whatever round it is in.
     ends_at: Option<UnixMs>,
     pub(super) number: u32,
     pub(super) phase: RoundPhase,
@@ -97,7 +90,7 @@ impl Hunt {
         }
     }
 
-    /// What everybody may know of the round.
+    /// The public state of the round.
     pub(super) fn round(&self) -> RoundStatus {
         RoundStatus { number: self.number, phase: self.phase, until: self.until, chests_left: self.chests_left }
     }
@@ -122,7 +115,7 @@ impl Hunt {
         self.placed.get(number as usize).map(|placed| placed.item)
     }
 
-    /// What somebody finds who looks for items of a kind at a cell, and with a magnet around it: the nearest free one.
+    /// The nearest free item of a kind at a cell, or with a magnet around it.
     pub(super) fn find_target(&self, at: Cell, has_magnet: bool, is_wanted: impl Fn(Item) -> bool) -> ClaimTarget {
         let reach = if has_magnet { MAGNET_REACH } else { 0 };
         let mut best = ClaimTarget::Nothing;
@@ -147,7 +140,7 @@ impl Hunt {
         best
     }
 
-    /// Somebody has claimed an item; nobody else may, and nobody sees it before this commit.
+    /// An item is claimed: no other mover may claim it, and it is shown until this commit.
     pub(super) fn claim(&mut self, number: u32, group: u32) {
         self.states[number as usize] = ItemState::Claimed { group };
     }
@@ -159,7 +152,7 @@ impl Hunt {
         score.decided
     }
 
-    /// What somebody has, as shown.
+    /// A hunter's score, as shown.
     pub(super) fn score(&self, key: HunterKey) -> u32 {
         self.scores.get(&key).map_or(0, |score| score.committed)
     }
@@ -169,7 +162,7 @@ impl Hunt {
         self.scores.entry(key).or_insert_with(|| ScoreEntry { hunter: hunter.clone(), committed: 0, decided: 0 })
     }
 
-    /// The best of the round, best first; of equals, who came first by his number.
+    /// The best of the round, best first; of equals, the one with the lowest number.
     pub(super) fn top_scores(&self, max: usize) -> Vec<HunterScore> {
         self.top_scores_by(max, |score| score.committed)
     }
@@ -228,8 +221,9 @@ impl Hunt {
         }
     }
 
-    /// When a round ends that begins now. In a hunt that goes on for ever, a round that did not follow another one is longer by a part of a
-    /// round that the seed says: hunts into which everybody came at one moment do not end their rounds at one moment.
+    /// When a round ends that begins now. In a hunt without an end, a round that did not follow another one is longer
+    /// by a part of a round that the seed decides: hunts that were all entered at one moment do not end their rounds at
+    /// one moment.
     fn round_end_from(&self, now: UnixMs) -> UnixMs {
         let end = now.plus(self.settings.round);
         let is_following = now <= self.until.plus(ROUND_LATE_MAX);
@@ -280,7 +274,7 @@ impl Hunt {
         Ok(())
     }
 
-    /// Lays the items of the round out as its seed says.
+    /// Places the items of the round by its seed.
     fn place_items(&mut self) {
         self.placed = place_items(self.seed, self.number, &self.settings, &self.trees).into();
         self.states = vec![ItemState::Free; self.placed.len()];

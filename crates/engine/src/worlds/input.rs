@@ -1,4 +1,4 @@
-//! What comes into a world and what goes out as an answer: small values that travel in batches.
+//! Inputs and their answers: small values that travel in batches.
 
 use super::refusal::Refusal;
 use crate::time::UnixMs;
@@ -8,28 +8,25 @@ use rules::world::{Cell, PowerUp, Step};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MoverId(pub u32);
 
-/// The address of a mover in the memory of a loaded world: found at once, and checked against the id, so that a stale one finds
-/// nobody.
+/// The address of a mover in the memory of a loaded world: found at once, and checked against the id, so that a stale
+/// one finds no mover.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MoverRef {
-    /// Where he is kept.
+    /// Its slot in the crowd.
     pub slot: u32,
-    /// Who he is.
     pub id: MoverId,
 }
 
 /// Something that a mover wants to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// Who.
     pub mover: MoverRef,
-    /// The number of the input among his own, without gaps, from what [`super::Registered`] said.
+    /// The number of the input among the mover's own, without gaps, from [`super::Registered::next_seq`] on.
     pub seq: u32,
-    /// Comes back with the answer; only the door knows what it means.
+    /// Comes back with the answer; only the sender knows what it means.
     pub tag: u64,
-    /// When the door took it: microseconds of the clock that `now_us` is read from.
+    /// When it was received: microseconds of the clock that `now_us` is read from.
     pub at_us: i64,
-    /// What.
     pub kind: InputKind,
 }
 
@@ -38,9 +35,9 @@ pub struct Input {
 pub enum InputKind {
     /// Goes to a neighbouring cell, or stays.
     Step(Step),
-    /// Digs the chest of his cell; with a magnet the nearest one in reach.
+    /// Digs the chest on the mover's cell; with a magnet the nearest one in reach.
     Dig,
-    /// Grabs the power-up of his cell; with a magnet the nearest one in reach.
+    /// Grabs the power-up on the mover's cell; with a magnet the nearest one in reach.
     Grab,
 }
 
@@ -57,21 +54,19 @@ pub struct Answer {
     pub result: Result<Done, Refusal>,
 }
 
-/// What was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
-    /// He stands there now.
+    /// The mover is at this cell now.
     Moved(Cell),
-    /// The chest was his.
+    /// The mover won the chest.
     Dug {
         /// What it was worth.
         points: u16,
-        /// What he has in this round with it.
+        /// The score in this round with it.
         score: u32,
     },
-    /// The power-up is his.
+    /// The mover won the power-up.
     Grabbed {
-        /// Which.
         item: PowerUp,
         /// Until when it helps.
         until: UnixMs,

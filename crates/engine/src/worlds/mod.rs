@@ -1,8 +1,9 @@
-//! A world: a grid with movers, seen by viewers, and a hunt whose every claim is won once.
+//! A world: a grid with movers, seen by viewers, and a hunt in which every item is won once.
 //!
-//! Positions are soft: they live in memory and in snapshots. What is hard (claims, scores, rounds) is a log of [`Fact`]s, each
-//! committed before anybody is told. `docs/lifecycles/world.md` draws the lives of a mover, a claim and a round. Nothing here reads a
-//! clock, rolls dice of its own, or knows connections: `now`, a seed and batches of inputs come in.
+//! Positions are soft: they live in memory and in snapshots. What is durable (claims, scores, rounds) is a log of
+//! [`Fact`]s, each committed before any client sees it. `docs/lifecycles/world.md` draws the states of a mover, a claim and
+//! a round. Nothing here reads a clock, has its own random source, or knows connections: `now`, a seed and batches of
+//! inputs come in.
 
 mod answers;
 mod apply;

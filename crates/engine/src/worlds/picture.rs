@@ -1,7 +1,6 @@
-//! A world as readers see it who are not in it: a copy of the moment, from which sections and densities are cut without the
-//! writer.
+//! A picture: a read copy of a world at one moment, from which sections and densities are cut without the writer.
 //!
-//! A copy is what one pass over the cells gives; cutting is the readers' own time. It knows no movers by name.
+//! A copy is made by one pass over the cells; cutting is the readers' own time. It has no movers' names.
 
 use super::crowd::CellSummary;
 use super::facts::HunterScore;
@@ -51,9 +50,8 @@ impl CellRect {
 /// How much of a picture is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Detail {
-    /// Everything.
     Everything,
-    /// What everybody may know of a hunt: neither movers nor items.
+    /// The public state of a hunt: neither movers nor items.
     Terrain,
 }
 
@@ -85,11 +83,9 @@ pub struct Section {
     pub tick: u32,
     /// Which, cut to the grid.
     pub region: CellRect,
-    /// Cells with trees.
     pub trees: Vec<Cell>,
     /// Cells with movers: how many, and what the one on top looks like.
     pub movers: Vec<(Cell, Indicator, u32)>,
-    /// Cells with items.
     pub items: Vec<(Cell, Indicator)>,
     /// Cells with bacteria.
     pub life: Vec<Cell>,
@@ -275,7 +271,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_set_in_a_row_is_what_each_cell_says(width in 1..200_u16, x in 0..200_u16, w in 0..200_u16, set in proptest::collection::vec((0..200_u16, 0..3_u16), 0..40)) {
+        fn bits_of_a_row_agree_with_the_cells(width in 1..200_u16, x in 0..200_u16, w in 0..200_u16, set in proptest::collection::vec((0..200_u16, 0..3_u16), 0..40)) {
             let size = Size { width, height: 3 };
             let mut bits = CellSet::new(size);
             set.iter().map(|(x, y)| Cell { x: x % width, y: *y }).for_each(|cell| bits.insert(cell));

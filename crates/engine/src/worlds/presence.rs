@@ -1,4 +1,4 @@
-//! Coming and going: who registers, who comes back, who leaves, and whose client is gone.
+//! Entering and leaving: registration, resumption, leaving, and lost connections.
 
 use super::input::{MoverId, MoverRef};
 use super::profiles::{HunterKey, Profile};
@@ -18,9 +18,9 @@ pub(super) fn resume_key(seed: Seed, id: MoverId) -> u64 {
 }
 
 impl World {
-    /// Somebody comes in, or comes back: with the right key a mover who is still here is taken over where he stands. One who is gone
-    /// is gone: who comes back for him is somebody new, because a number with a second count of inputs would make two claims look
-    /// like one. What lasts longer than a mover is kept under the player.
+    /// Adds a mover, or resumes one: with the right key a mover that is still here is taken over where it stands. One
+    /// that has left cannot be resumed; its client gets a new mover, because a number with a second count of inputs
+    /// would make two claims look alike. What lasts longer than a mover is saved under the player.
     ///
     /// # Errors
     /// [`Refusal::WorldFull`], [`Refusal::ViewTooLarge`].
@@ -30,44 +30,45 @@ impl World {
             registration.resume.filter(|(id, key)| registration.is_resumable && *key == resume_key(self.seed, *id));
         let known = claimed.map(|(id, _)| id);
         let here = known.and_then(|id| Some(MoverRef { slot: *self.resumable.get(&id)?, id }));
-        if let Some(seat) = here.filter(|seat| self.may_take_over(*seat, registration)) {
-            return Ok(self.take_over(seat, registration, view));
+        if let Some(mover_ref) = here.filter(|mover_ref| self.may_take_over(*mover_ref, registration)) {
+            return Ok(self.take_over(mover_ref, registration, view));
         }
         let cell = self.spawn_cell(registration.at).ok_or(Refusal::WorldFull)?;
         let id = self.next_id()?;
-        let seat = self.spawn_mover(id, cell, registration, now_us);
-        self.set_view(seat, view);
-        Ok(self.registered(seat, false))
+        let mover_ref = self.spawn_mover(id, cell, registration, now_us);
+        self.set_view(mover_ref, view);
+        Ok(self.registered(mover_ref, false))
     }
 
-    /// A player's mover is the player's: whoever has only the key, as one whose token was revoked, is somebody new.
-    fn may_take_over(&self, seat: MoverRef, registration: &Registration) -> bool {
-        let profile = self.profiles.get(self.crowd.get(seat).and_then(super::crowd::Mover::profile));
+    /// A player's mover belongs to the player: a client that has only the key, as after its token was revoked, gets a
+    /// new mover.
+    fn may_take_over(&self, mover_ref: MoverRef, registration: &Registration) -> bool {
+        let profile = self.profiles.get(self.crowd.get(mover_ref).and_then(super::crowd::Mover::profile));
         profile.and_then(|profile| profile.player).is_none_or(|player| registration.player == Some(player))
     }
 
-    fn take_over(&mut self, seat: MoverRef, registration: &Registration, view: Option<ViewOptions>) -> Registered {
-        if let Some(profile) = self.profile_mut(seat)
+    fn take_over(&mut self, mover_ref: MoverRef, registration: &Registration, view: Option<ViewOptions>) -> Registered {
+        if let Some(profile) = self.profile_mut(mover_ref)
             && profile.disconnected_at_us.take().is_some()
         {
             self.stats.lost -= 1;
         }
-        if let Some(profile) = self.profile_mut(seat) {
+        if let Some(profile) = self.profile_mut(mover_ref) {
             profile.player = profile.player.or(registration.player);
             profile.name = registration.name.clone().or(profile.name.take());
         }
-        self.set_view(seat, view);
-        self.registered(seat, true)
+        self.set_view(mover_ref, view);
+        self.registered(mover_ref, true)
     }
 
-    fn registered(&self, seat: MoverRef, is_resumed: bool) -> Registered {
-        let mover = self.crowd.get(seat);
+    fn registered(&self, mover_ref: MoverRef, is_resumed: bool) -> Registered {
+        let mover = self.crowd.get(mover_ref);
         let profile = self.profiles.get(mover.and_then(super::crowd::Mover::profile));
         let is_lasting = profile.is_some_and(|profile| profile.is_resumable);
-        let key = HunterKey::of(seat.id, profile.and_then(|profile| profile.player));
+        let key = HunterKey::of(mover_ref.id, profile.and_then(|profile| profile.player));
         Registered {
-            mover: seat,
-            key: if is_lasting { resume_key(self.seed, seat.id) } else { 0 },
+            mover: mover_ref,
+            key: if is_lasting { resume_key(self.seed, mover_ref.id) } else { 0 },
             cell: mover.map_or(Cell::default(), super::crowd::Mover::cell),
             next_seq: mover.map_or(1, |mover| mover.next_seq),
             is_resumed,
@@ -75,7 +76,7 @@ impl World {
         }
     }
 
-    /// Numbers are taken in order; one that somebody still has is passed over.
+    /// Numbers are taken in order; one that is still in use is skipped.
     fn next_id(&mut self) -> Result<MoverId, Refusal> {
         while self.ids_next != self.ids_end {
             let id = MoverId(self.ids_next);
@@ -99,11 +100,11 @@ impl World {
         let has_profile =
             is_lasting || player.is_some() || name.is_some() || self.hunt.is_some() || registration.view.is_some();
         let profile = has_profile.then(|| {
-            let seat = MoverRef { slot: 0, id };
+            let mover_ref = MoverRef { slot: 0, id };
             let helped_until_us = [i64::MIN; PowerUp::ALL.len()];
             let name = name.clone();
             self.profiles.add(Profile {
-                mover: seat,
+                mover: mover_ref,
                 player,
                 name,
                 is_resumable: is_lasting,
@@ -112,22 +113,22 @@ impl World {
                 viewer: None,
             })
         });
-        let seat = self.crowd.add(id, cell, indicator, profile, now_us);
+        let mover_ref = self.crowd.add(id, cell, indicator, profile, now_us);
         if let Some(profile) = self.profiles.get_mut(profile) {
-            profile.mover = seat;
+            profile.mover = mover_ref;
         }
         if is_lasting {
-            self.resumable.insert(id, seat.slot);
+            self.resumable.insert(id, mover_ref.slot);
             self.has_changed = true;
         }
         if let Some(life) = &mut self.life {
             life.trample(cell);
         }
-        seat
+        mover_ref
     }
 
-    /// Where somebody may appear: the nearest free cell to where he wants to be, or any.
-    pub(super) fn spawn_cell(&self, wish: Option<Cell>) -> Option<Cell> {
+    /// The spawn cell: the nearest free cell to the wanted one, or any.
+    pub(super) fn spawn_cell(&self, wanted: Option<Cell>) -> Option<Cell> {
         let free = self.settings.size.cells() - self.trees_count;
         let is_full = match self.settings.sharing {
             Sharing::Many => free == 0,
@@ -136,8 +137,8 @@ impl World {
         if is_full || self.crowd.len() >= MOVERS_MAX {
             return None;
         }
-        match wish {
-            Some(wish) => self.nearest_free(wish),
+        match wanted {
+            Some(wanted) => self.nearest_free(wanted),
             None => {
                 let mut dice = Chance::new(self.seed, self.ids_next, Purpose::WorldSpawn);
                 spawn_cell(&mut dice, self.settings.size, |cell| self.is_free(cell))
@@ -149,67 +150,68 @@ impl World {
         !self.trees.contains(cell) && (self.settings.sharing == Sharing::Many || self.crowd.count(cell) == 0)
     }
 
-    /// The nearest free cell to the wish, which is brought onto the grid first.
-    fn nearest_free(&self, wish: Cell) -> Option<Cell> {
+    /// The nearest free cell to the wanted one, which is clamped to the grid first.
+    fn nearest_free(&self, wanted: Cell) -> Option<Cell> {
         let size = self.settings.size;
-        let wish = Cell { x: wish.x.min(size.width - 1), y: wish.y.min(size.height - 1) };
+        let wanted = Cell { x: wanted.x.min(size.width - 1), y: wanted.y.min(size.height - 1) };
         let trees = self.trees.words();
         let taken = (self.settings.sharing == Sharing::One).then(|| self.crowd.occupied().words());
         let free = |word: usize| !(trees[word] | taken.map_or(0, |taken| taken[word])) & self.trees.on_grid(word);
-        nearest_free(size, wish, free)
+        nearest_free(size, wanted, free)
     }
 
-    fn profile_mut(&mut self, seat: MoverRef) -> Option<&mut Profile> {
-        let profile = self.crowd.get(seat)?.profile();
+    fn profile_mut(&mut self, mover_ref: MoverRef) -> Option<&mut Profile> {
+        let profile = self.crowd.get(mover_ref)?.profile();
         self.profiles.get_mut(profile)
     }
 
-    /// Changes what somebody is shown; his next view is a full one. Also for who missed something.
+    /// Changes a mover's view; the next view is a full one. Also for a client that missed a view.
     ///
     /// # Errors
-    /// [`Refusal::ViewTooLarge`]; [`Refusal::UnknownMover`] also when somebody wants to look who came in without a view, a name or the right to come
-    /// back: there is no room to keep what he knows.
-    pub fn watch(&mut self, seat: MoverRef, view: Option<ViewOptions>) -> Result<(), Refusal> {
+    /// [`Refusal::ViewTooLarge`]; [`Refusal::UnknownMover`] also for a mover that was registered without a view, a name
+    /// or the right to resume: it has no profile to keep a view in.
+    pub fn watch(&mut self, mover_ref: MoverRef, view: Option<ViewOptions>) -> Result<(), Refusal> {
         let view = view.map(ViewOptions::validated).transpose()?;
-        if self.profile_mut(seat).is_none() {
-            return if view.is_none() && self.contains(seat) { Ok(()) } else { Err(Refusal::UnknownMover) };
+        if self.profile_mut(mover_ref).is_none() {
+            return if view.is_none() && self.contains(mover_ref) { Ok(()) } else { Err(Refusal::UnknownMover) };
         }
-        self.set_view(seat, view);
+        self.set_view(mover_ref, view);
         Ok(())
     }
 
-    fn set_view(&mut self, seat: MoverRef, view: Option<ViewOptions>) {
-        let Some(profile) = self.profile_mut(seat) else { return };
+    fn set_view(&mut self, mover_ref: MoverRef, view: Option<ViewOptions>) {
+        let Some(profile) = self.profile_mut(mover_ref) else { return };
         let had = profile.viewer.is_some();
         profile.viewer = view.map(|options| Box::new(Viewer::new(options)));
         self.stats.viewers = self.stats.viewers + usize::from(view.is_some()) - usize::from(had);
     }
 
-    /// Somebody goes for good.
-    pub fn leave(&mut self, seat: MoverRef) {
-        let Some(mover) = self.crowd.get(seat) else { return };
+    /// Removes a mover for good.
+    pub fn leave(&mut self, mover_ref: MoverRef) {
+        let Some(mover) = self.crowd.get(mover_ref) else { return };
         if let Some(profile) = mover.profile().and_then(|profile| self.profiles.remove(profile)) {
             self.stats.viewers -= usize::from(profile.viewer.is_some());
             self.stats.lost -= usize::from(profile.disconnected_at_us.is_some());
             if profile.is_resumable {
-                self.resumable.remove(&seat.id);
+                self.resumable.remove(&mover_ref.id);
                 self.has_changed = true;
             }
         }
-        self.crowd.remove(seat);
+        self.crowd.remove(mover_ref);
     }
 
-    /// Somebody's client is gone: he stays until his grace is over, unless he comes back. Who may not come back goes at once.
-    pub fn connection_lost(&mut self, seat: MoverRef, now_us: i64) {
-        self.set_view(seat, None);
-        match self.profile_mut(seat) {
+    /// A mover's connection is lost: the mover stays until its grace is over, unless it is resumed. One that cannot be
+    /// resumed leaves at once.
+    pub fn connection_lost(&mut self, mover_ref: MoverRef, now_us: i64) {
+        self.set_view(mover_ref, None);
+        match self.profile_mut(mover_ref) {
             Some(profile) if profile.is_resumable => {
                 if profile.disconnected_at_us.replace(now_us).is_none() {
                     self.stats.lost += 1;
                 }
-                self.disconnected.push_back((now_us, seat));
+                self.disconnected.push_back((now_us, mover_ref));
             }
-            _ => self.leave(seat),
+            _ => self.leave(mover_ref),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What is known of a mover beyond where he stands: only of those who have a name, a score or a view.
+//! What is known of a mover in addition to its position: only of those that have a name, a score or a view.
 
 use super::facts::Hunter;
 use super::input::{MoverId, MoverRef};
@@ -10,13 +10,12 @@ use std::sync::Arc;
 /// The rest of a mover.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
-    /// Whose it is.
     pub(super) mover: MoverRef,
     pub(super) player: Option<PlayerId>,
     pub(super) name: Option<Arc<str>>,
-    /// Whether he may come back, see [`super::Registration::is_lasting`].
+    /// Whether it can be resumed, see [`super::Registration::is_resumable`].
     pub(super) is_resumable: bool,
-    /// Since when nobody speaks for him.
+    /// Since when it has no connection.
     pub(super) disconnected_at_us: Option<i64>,
     /// Until when each power-up helps: microseconds.
     pub(super) power_ups_until_us: [i64; PowerUp::ALL.len()],
@@ -24,18 +23,18 @@ pub(super) struct Profile {
 }
 
 impl Profile {
-    /// Whether a power-up helps him now.
+    /// Whether a power-up is active now.
     pub(super) fn has_power_up(&self, kind: PowerUp, now_us: i64) -> bool {
         now_us < self.power_ups_until_us[usize::from(kind.code())]
     }
 
-    /// As the log names him.
+    /// The hunter, as the log names it.
     pub(super) fn hunter(&self) -> Hunter {
         Hunter { mover: self.mover.id, player: self.player, name: self.name.clone().unwrap_or_default() }
     }
 }
 
-/// Under which name a score is kept: the player's, whichever mover he has; else the mover's.
+/// The key under which a score is kept: the player's, whichever mover it has; else the mover's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum HunterKey {
     Player(PlayerId),

@@ -1,4 +1,4 @@
-//! Why a world refuses what a mover wants. A refusal moves nobody.
+//! Why a world refuses an input. A refusal moves no mover.
 
 /// What a world refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -9,13 +9,13 @@ pub enum Refusal {
     /// The grid ends there.
     #[error("the world ends there")]
     OutOfBounds,
-    /// His last moves were too close together.
+    /// The mover's last moves were too close together.
     #[error("you move too fast: wait a moment")]
     TooFast,
-    /// Somebody stands there, in a world with one mover on a cell.
+    /// A mover stands there, in a world with one mover on a cell.
     #[error("somebody stands there")]
     Occupied,
-    /// Somebody else was faster.
+    /// Another mover was faster.
     #[error("it is taken already")]
     Taken,
     /// Nothing of the kind lies within reach.
@@ -27,7 +27,7 @@ pub enum Refusal {
         /// The number that is.
         expected: u32,
     },
-    /// Nobody has this seat: he left, or was gone for longer than his grace.
+    /// The reference is stale: the mover left, or its grace is over.
     #[error("there is no such mover: register again")]
     UnknownMover,
     /// There is no hunt in this world.
@@ -39,7 +39,7 @@ pub enum Refusal {
     /// No cell is free, or as many movers are here as may be.
     #[error("the world is full: come back later")]
     WorldFull,
-    /// The view asked for is larger or more frequent than views may be.
+    /// The requested view is larger or more frequent than views may be.
     #[error("a view's radius is 1 to {radius_max} and its rate 1 to {per_s_max} a second")]
     ViewTooLarge {
         /// The largest radius, in cells.

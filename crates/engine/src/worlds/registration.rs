@@ -1,4 +1,4 @@
-//! How somebody comes into a world: what he looks like, what he wants to see, and whether he was here before.
+//! Registration of a mover: its appearance, its view, and whether it resumes an earlier one.
 
 use super::input::{MoverId, MoverRef};
 use super::refusal::Refusal;
@@ -10,9 +10,9 @@ use std::sync::Arc;
 /// What a viewer wants to see, and how often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ViewOptions {
-    /// Columns on each side of his own: 13 gives a view of 27 columns.
+    /// Columns on each side of the mover's own: 13 gives a view of 27 columns.
     pub radius_x: u8,
-    /// Rows above and below his own.
+    /// Rows above and below the mover's own.
     pub radius_y: u8,
     /// Views a second, at most.
     pub per_s: u8,
@@ -35,38 +35,34 @@ impl ViewOptions {
     }
 }
 
-/// Somebody who wants to come in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Registration {
-    /// What he looks like.
     pub indicator: Indicator,
-    /// Where he wants to appear; the nearest free cell is taken. `None`: anywhere.
+    /// The wanted cell; the nearest free cell is taken. `None`: anywhere.
     pub at: Option<Cell>,
-    /// What he wants to see; `None`: he is told of his own inputs only.
+    /// The wanted view; `None`: only answers to its own inputs.
     pub view: Option<ViewOptions>,
-    /// Who he is to the house: his score is kept under this name.
+    /// The signed-in player: the score is saved under this id.
     pub player: Option<PlayerId>,
-    /// What others read over his head. Whoever calls has cut it to its limit.
+    /// The name that others see. The caller has cut it to its limit.
     pub name: Option<Arc<str>>,
-    /// Whether he may come back with his key. Actors of the house do not: they cost less, and no snapshot holds them.
+    /// Whether it can be resumed with its key. Built-in actors cannot: they cost less, and no snapshot holds them.
     pub is_resumable: bool,
-    /// Who he was before, and the key that he got then. A key that does not fit makes him a newcomer.
+    /// The earlier mover, and the key of its registration. With a wrong key a new mover is made.
     pub resume: Option<(MoverId, u64)>,
 }
 
-/// What somebody gets who has come in.
+/// The result of a registration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Registered {
-    /// His address.
     pub mover: MoverRef,
-    /// With it and his id he may come back; 0 for those who may not.
+    /// The key that resumes it, together with its id; 0 if it cannot be resumed.
     pub key: u64,
-    /// Where he stands.
     pub cell: Cell,
-    /// The number of his next input.
+    /// The number of the next input.
     pub next_seq: u32,
-    /// Whether he is the mover that he said he was.
+    /// Whether the earlier mover was resumed.
     pub is_resumed: bool,
-    /// What he has in this round.
+    /// The score in this round.
     pub score: u32,
 }

@@ -1,4 +1,4 @@
-//! The rounds of a hunt as everybody sees them.
+//! The rounds of a hunt, as they are published.
 
 use super::facts::HunterScore;
 use crate::time::UnixMs;
@@ -6,7 +6,7 @@ use crate::time::UnixMs;
 /// How far a hunt is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RoundPhase {
-    /// The round has not begun: it begins when somebody is there and the pause is over.
+    /// The round has not begun: it begins when a mover is there and the pause is over.
     Waiting,
     /// The round is running.
     Running,
@@ -36,7 +36,7 @@ impl RoundPhase {
     }
 }
 
-/// What everybody knows of the round.
+/// The public state of the round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundStatus {
     /// Its number, from 1; the one to come while none runs. 0 in a world without a hunt.
@@ -45,16 +45,14 @@ pub struct RoundStatus {
     pub phase: RoundPhase,
     /// When it ends; of a round to come, the earliest time at which it begins.
     pub until: UnixMs,
-    /// Chests that nobody has dug.
     pub chests_left: u32,
 }
 
-/// News of the hunt for everybody: only what is committed.
+/// A public event of the hunt: only what is committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HuntEvent {
-    /// A round began.
     Began(RoundStatus),
-    /// A round ended; the round to come, if there is one, stands beside the scores of the one that ended.
+    /// A round ended; the round to come, if there is one, is sent with the scores of the one that ended.
     Ended {
         /// The one that ended.
         number: u32,

@@ -15,7 +15,7 @@ pub fn settings_to_bytes(settings: &WorldSettings) -> Vec<u8> {
 /// The settings of these bytes: all of them, and nothing but the canonical form.
 ///
 /// # Errors
-/// [`DecodeError`] when they are not that. Whether a world can be laid out by them is not asked.
+/// [`DecodeError`] when they are not that. Whether a world can be laid out by them is not checked.
 pub fn settings_from_bytes(bytes: &[u8]) -> Result<WorldSettings, DecodeError> {
     decode_versioned(FORMAT, bytes)
 }

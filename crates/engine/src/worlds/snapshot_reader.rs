@@ -1,8 +1,8 @@
-//! A world as a snapshot has it (`writing` writes them), and how it is opened again:
+//! Reads a snapshot of a world (`snapshot_writer` writes it) and opens the world from it:
 //! `snapshot = format:u8=1 head movers:varint mover*` (see `tables::pack`).
 //!
-//! Positions are those of a moment; what is hard stands here as far as it is committed, with the length of the log that it
-//! stands for. Rows behind that are folded into it. Trees and items follow from the seed and are not kept.
+//! Positions are those of a moment; durable state is included as far as it is committed, with the length of the log at
+//! that point. Rows after that are applied to it. Trees and items follow from the seed and are not saved.
 
 use super::answers::RecentAnswers;
 use super::facts::{Claim, Fact, Hunter, HunterScore};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 pub(super) const FORMAT: u8 = 1;
 
-/// What is kept beside the movers.
+/// What is saved in addition to the movers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SnapshotHeader {
     pub(super) claims_version: u32,
@@ -115,7 +115,7 @@ impl World {
         Ok(world)
     }
 
-    /// New movers are numbered from here, with a gap for every life of the world of which no snapshot tells how far it got.
+    /// New movers are numbered from here, with a gap for every owner of the world whose last numbers no snapshot has.
     fn reserve_ids(&mut self, first: u32, gaps: u32) {
         self.ids_next = first.wrapping_add(gaps.wrapping_mul(MOVER_IDS_GAP));
         self.ids_end = self.ids_next.wrapping_add(MOVER_IDS_GAP);
@@ -150,22 +150,22 @@ impl World {
         if kept.id == MoverId(0) || self.resumable.contains_key(&kept.id) {
             return Err(DecodeError("a mover without a number of his own"));
         }
-        let seat = self
+        let mover_ref = self
             .respawn(&hunter, kept.cell, indicator, now_us)
             .ok_or(DecodeError("a mover for whom there is no room"))?;
-        if let Some(mover) = self.crowd.get_mut(seat) {
+        if let Some(mover) = self.crowd.get_mut(mover_ref) {
             mover.next_seq = kept.next_seq;
             mover.answers = kept.answers;
         }
         for (kind, until) in PowerUp::ALL.into_iter().zip(kept.helped_until) {
             if until.0.saturating_mul(1_000) > now_us {
-                self.activate_power_up(seat, kind, until, now_us);
+                self.activate_power_up(mover_ref, kind, until, now_us);
             }
         }
         Ok(())
     }
 
-    /// A mover of before, at the free cell next to where he stood.
+    /// A mover from the snapshot, at the free cell next to its old one.
     fn respawn(&mut self, hunter: &Hunter, cell: Cell, indicator: Indicator, now_us: i64) -> Option<MoverRef> {
         let cell = self.spawn_cell(Some(cell))?;
         let name = (!hunter.name.is_empty()).then(|| hunter.name.clone());
@@ -175,7 +175,8 @@ impl World {
         Some(self.spawn_mover(mover, cell, &registration, now_us))
     }
 
-    /// Takes a row of the log in. Whoever made the claim is as far as if he had been answered, also when he came after the snapshot.
+    /// Applies a row of the log. The mover of the claim continues as if it had been answered, also when it was
+    /// registered after the snapshot.
     fn replay(&mut self, fact: &Fact, now_us: i64) -> Result<(), &'static str> {
         self.hunt.as_mut().ok_or("a world without a hunt has rounds")?.apply(fact)?;
         self.log.count_replayed();
@@ -186,9 +187,9 @@ impl World {
                 self.replay_claim(claim, Done::Dug { points, score: *score }, now_us);
             }
             Fact::Grabbed { claim, kind, until, .. } => {
-                let seat = self.replay_claim(claim, Done::Grabbed { item: *kind, until: *until }, now_us);
-                if let Some(seat) = seat.filter(|_| until.0.saturating_mul(1_000) > now_us) {
-                    self.activate_power_up(seat, *kind, *until, now_us);
+                let mover_ref = self.replay_claim(claim, Done::Grabbed { item: *kind, until: *until }, now_us);
+                if let Some(mover_ref) = mover_ref.filter(|_| until.0.saturating_mul(1_000) > now_us) {
+                    self.activate_power_up(mover_ref, *kind, *until, now_us);
                 }
             }
             Fact::RoundBegan { .. } | Fact::RoundEnded { .. } => {}
@@ -199,8 +200,8 @@ impl World {
     fn replay_claim(&mut self, claim: &Claim, done: Done, now_us: i64) -> Option<MoverRef> {
         let id = claim.hunter.mover;
         let known = self.resumable.get(&id).map(|slot| MoverRef { slot: *slot, id });
-        let seat = known.or_else(|| self.respawn(&claim.hunter, claim.cell, Indicator::PLAYER, now_us))?;
-        let mover = self.crowd.get_mut(seat)?;
+        let mover_ref = known.or_else(|| self.respawn(&claim.hunter, claim.cell, Indicator::PLAYER, now_us))?;
+        let mover = self.crowd.get_mut(mover_ref)?;
         // What the snapshot counted already is not counted back.
         let is_ahead = claim.seq.wrapping_sub(mover.next_seq) < u32::MAX / 2;
         if known.is_none() || is_ahead {
@@ -209,13 +210,13 @@ impl World {
         if (mover.next_seq.wrapping_sub(claim.seq) as usize) <= MOVER_ANSWERS_KEPT {
             mover.answers.record(claim.seq, super::answers::RecordedAnswer::Final(Ok(done)));
         }
-        Some(seat)
+        Some(mover_ref)
     }
 
-    /// Nobody speaks for anybody yet.
+    /// No mover has a connection yet.
     fn mark_all_disconnected(&mut self, now_us: i64) {
-        let seats: Vec<MoverRef> = self.profiles.iter().map(|profile| profile.mover).collect();
-        seats.into_iter().for_each(|seat| self.connection_lost(seat, now_us));
+        let mover_refs: Vec<MoverRef> = self.profiles.iter().map(|profile| profile.mover).collect();
+        mover_refs.into_iter().for_each(|mover_ref| self.connection_lost(mover_ref, now_us));
     }
 }
 

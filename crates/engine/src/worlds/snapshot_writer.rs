@@ -1,9 +1,10 @@
-//! How a snapshot of a world is written: what is hard and what grows at one moment, the movers after it, some at a time, so that no move
-//! waits while many are written.
+//! How a snapshot of a world is written: durable state and numbers at one moment, the movers after it, some at a time,
+//! so that no move waits while many are written.
 //!
-//! Movers may be written as they are later than that moment, because opening a world puts up with it already: a claim that was decided
-//! before a snapshot and committed behind it is heard as counted, and the row of the log behind the snapshot answers it. The
-//! other way round would not do: a mover from before the moment could claim again what the log has.
+//! Movers may be written as they are later than that moment, because opening a world allows for it already: a claim
+//! that was decided before a snapshot and committed after it counts as applied, and the row of the log after the
+//! snapshot answers it. The other way round would be wrong: a mover from before the moment could claim again what the
+//! log has.
 
 use super::facts::Hunter;
 use super::input::{MoverId, MoverRef};
@@ -21,7 +22,7 @@ use std::ops::Bound;
 pub struct Snapshot {
     /// Rows of the log that it stands for.
     pub claims_version: u32,
-    /// What [`World::snapshot_saved`] is told when it is kept.
+    /// The argument of [`World::snapshot_saved`] once it is saved.
     pub id_watermark: IdWatermark,
     head: Vec<u8>,
     /// Movers, some in each: one list that grows would be copied each time it does.
@@ -54,14 +55,14 @@ impl World {
         self.has_changed
     }
 
-    /// A whole snapshot. With `is_last`, nobody comes in after it.
+    /// A whole snapshot. With `is_last`, no mover is registered after it.
     pub fn snapshot(&mut self, is_last: bool) -> Snapshot {
         let mut snapshot = self.begin_snapshot(is_last);
         self.write_movers(&mut snapshot, usize::MAX);
         snapshot
     }
 
-    /// Begins a snapshot of this moment: all but the movers. With `is_last`, nobody comes in after it.
+    /// Begins a snapshot of this moment: all but the movers. With `is_last`, no mover is registered after it.
     pub fn begin_snapshot(&mut self, is_last: bool) -> Snapshot {
         let mut head = vec![FORMAT];
         self.snapshot_header(is_last).put(&mut head);
@@ -117,8 +118,8 @@ impl World {
         }
     }
 
-    fn snapshot_mover(&self, seat: MoverRef) -> Option<SnapshotMover> {
-        let mover = self.crowd.get(seat)?;
+    fn snapshot_mover(&self, mover_ref: MoverRef) -> Option<SnapshotMover> {
+        let mover = self.crowd.get(mover_ref)?;
         let profile = self.profiles.get(mover.profile())?;
         let Hunter { mover: id, player, name } = profile.hunter();
         Some(SnapshotMover {

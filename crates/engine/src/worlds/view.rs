@@ -1,6 +1,6 @@
-//! What a viewer is told: the difference between what he knows and what is, cut at one moment.
+//! Views: the difference between what a viewer knows and what is there, cut at one moment.
 //!
-//! Only what is committed is looked at: items lie where they are shown, scores and rounds are those of the log.
+//! Only committed state is used: items lie where they are shown, scores and rounds are those of the log.
 
 use super::area::Area;
 use super::crowd::Crowd;
@@ -22,13 +22,13 @@ pub(super) struct ViewScratch {
 }
 
 impl World {
-    /// Cuts what this viewer does not know yet, and counts it as known: what is cut must reach him, or he needs a full view
-    /// ([`World::watch`]). False, and nothing in `out` that would have to be told, when there is nothing new, or nobody looks. That he
-    /// stands elsewhere himself is new, also where nothing else is: what he keeps of the ground is what is near the middle of
-    /// his last view, and what goes beyond that is not told.
-    pub fn view(&mut self, seat: MoverRef, now_us: i64, out: &mut ViewDelta) -> bool {
+    /// Cuts what this viewer does not know yet, and counts it as known: what is cut must reach the client, or it needs
+    /// a full view ([`World::watch`]). False, and nothing in `out` that would have to be sent, when there is nothing
+    /// new, or the mover has no view. A move of the viewer's own mover is new even when nothing else is: the client
+    /// keeps the ground near the middle of its last view only, and what lies beyond is not sent.
+    pub fn view(&mut self, mover_ref: MoverRef, now_us: i64, out: &mut ViewDelta) -> bool {
         out.clear();
-        let Some(mover) = self.crowd.get(seat) else { return false };
+        let Some(mover) = self.crowd.get(mover_ref) else { return false };
         let (profile, cell) = (mover.profile(), mover.cell());
         let viewer = self.profiles.get_mut(profile).and_then(|profile| profile.viewer.take());
         let Some(mut viewer) = viewer else { return false };
@@ -41,7 +41,7 @@ impl World {
                 viewer.forget();
                 out.is_full = true;
             }
-            self.cut_movers(&mut viewer, &mut scratch, seat, area, now_us, out);
+            self.cut_movers(&mut viewer, &mut scratch, mover_ref, area, now_us, out);
             self.cut_ground(&mut viewer, area, out);
             self.cut_hunt(&mut viewer, profile, area, out);
             viewer.area = Some(area);
@@ -59,23 +59,23 @@ impl World {
         &self,
         viewer: &mut Viewer,
         scratch: &mut ViewScratch,
-        seat: MoverRef,
+        mover_ref: MoverRef,
         area: Area,
         now_us: i64,
         out: &mut ViewDelta,
     ) {
         let ViewScratch { seen, movers } = scratch;
         out.crowd = select_visible(&self.crowd, area, &viewer.movers, seen);
-        seen.retain(|slot| *slot != seat.slot);
-        let told = MoverDiff { crowd: &self.crowd, profiles: &self.profiles, before: viewer.area, now_us };
-        told.compare(&viewer.movers, seen, movers, out);
+        seen.retain(|slot| *slot != mover_ref.slot);
+        let diff = MoverDiff { crowd: &self.crowd, profiles: &self.profiles, before: viewer.area, now_us };
+        diff.compare(&viewer.movers, seen, movers, out);
         std::mem::swap(&mut viewer.movers, movers);
     }
 
     /// Trees and bacteria.
     fn cut_ground(&self, viewer: &mut Viewer, area: Area, out: &mut ViewDelta) {
         let ground = area.grown_by(VIEW_MARGIN_CELLS);
-        // Trees do not come and go: who stands where he stood knows them.
+        // Trees never change: a viewer that did not move knows them.
         let rows = ground.rows().take_while(|_| viewer.area != Some(area));
         for y in rows {
             let known = viewer.area.map_or(0, |before| ground.shared_with(before.grown_by(VIEW_MARGIN_CELLS), y));
@@ -111,7 +111,7 @@ impl World {
     }
 }
 
-/// Whether more of the round changed than the chests that are left: those alone are no news.
+/// Whether more of the round changed than the number of chests left: that alone is not sent.
 fn has_round_changed(known: RoundStatus, shown: RoundStatus) -> bool {
     RoundStatus { chests_left: shown.chests_left, ..known } != shown
 }

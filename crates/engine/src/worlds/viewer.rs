@@ -1,4 +1,4 @@
-//! What one viewer knows: all that the world keeps for him, and what his next view is measured against.
+//! What one viewer knows: all that the world keeps per viewer, and what the next view is compared with.
 
 use super::area::{Area, KnownRows};
 use super::input::MoverId;
@@ -6,7 +6,7 @@ use super::registration::ViewOptions;
 use super::rounds::RoundStatus;
 use rules::world::Cell;
 
-/// A mover as he was last told to the viewer.
+/// A mover as it was last sent to the viewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KnownMover {
     pub(super) slot: u32,
@@ -14,11 +14,10 @@ pub(super) struct KnownMover {
     pub(super) cell: Cell,
 }
 
-/// A viewer.
 #[derive(Clone, Debug)]
 pub(super) struct Viewer {
     pub(super) options: ViewOptions,
-    /// What he saw last, without the margin; `None`: he knows nothing, and gets a full view.
+    /// What the last view covered, without the margin; `None`: the viewer knows nothing, and gets a full view.
     pub(super) area: Option<Area>,
     /// By slot.
     pub(super) movers: Vec<KnownMover>,
@@ -43,7 +42,7 @@ impl Viewer {
         }
     }
 
-    /// From here on he knows nothing.
+    /// From here on the viewer knows nothing.
     pub(super) fn forget(&mut self) {
         self.area = None;
         self.movers.clear();

@@ -1,8 +1,10 @@
-//! Whom a viewer sees: everybody within his radius, who was in sight and is not far beyond it, and of a crowd the nearest.
+//! Which movers a viewer sees: all within the radius, those that were visible and are not far beyond it, and of a crowd
+//! the nearest.
 //!
-//! A mover enters within the radius and leaves beyond the margin, so that who walks along the edge does not flicker. When more
-//! are within the radius than a view may have, whole rings around the viewer count, nearest first, and in the last ring those
-//! whom he knows already: so a crowd that mills about on one cell is not told anew with every view.
+//! A mover enters within the radius and leaves beyond the margin, so that one that walks along the edge does not
+//! flicker. When more are within the radius than a view may have, whole rings around the viewer count, nearest first,
+//! and in the last ring those that are known already: so a crowd that mills about on one cell is not sent anew with
+//! every view.
 
 use super::area::Area;
 use super::crowd::{Crowd, Mover};
@@ -24,12 +26,12 @@ pub(super) fn select_visible(crowd: &Crowd, area: Area, known: &[KnownMover], se
     left_out
 }
 
-/// The cells of the area on which somebody stands.
+/// The cells of the area on which movers stand.
 fn occupied(crowd: &Crowd, area: Area) -> impl Iterator<Item = Cell> + '_ {
     area.rows().flat_map(move |y| area.cells(y, area.row_of(crowd.occupied(), y)))
 }
 
-/// Takes everybody within the radius; false when they are too many.
+/// Takes all within the radius; false when they are too many.
 fn collect_within_radius(crowd: &Crowd, area: Area, seen: &mut Vec<u32>) -> bool {
     for cell in occupied(crowd, area) {
         if seen.len() + crowd.count(cell) as usize > VIEW_MOVERS_MAX {

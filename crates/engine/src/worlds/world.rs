@@ -1,4 +1,4 @@
-//! A world in memory: what it is made of, how it is opened, and what time does to it.
+//! A world in memory: its parts, how it is opened, and what happens as time passes.
 
 use super::batch_order::BatchOrder;
 use super::claim_log::ClaimLog;
@@ -23,7 +23,6 @@ use std::time::Duration;
 /// What a world is opened with: how its row has it, and the epoch of the claim under which this process has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorldParams {
-    /// Which.
     pub id: WorldId,
     /// How it is laid out.
     pub settings: WorldSettings,
@@ -49,7 +48,6 @@ pub enum WorldLoadError {
     Row {
         /// Its place in the log.
         version: u32,
-        /// What is wrong with it.
         why: DecodeError,
     },
     /// A row of the log does not follow on what was before.
@@ -57,7 +55,6 @@ pub enum WorldLoadError {
     Log {
         /// Its place in the log.
         version: u32,
-        /// What is wrong with it.
         why: &'static str,
     },
 }
@@ -77,7 +74,7 @@ pub struct WorldStats {
     pub viewers: usize,
     /// Batches since the world was opened.
     pub batches: u64,
-    /// Inputs since then, whatever became of them.
+    /// Inputs since then, accepted or not.
     pub inputs: u64,
     /// Inputs since then that were refused; those that were answered again do not count.
     pub refused: u64,
@@ -85,13 +82,12 @@ pub struct WorldStats {
     pub claims_version: u32,
     /// Facts that are decided and not committed.
     pub claims_pending: usize,
-    /// Bacteria.
     pub bacteria: u32,
 }
 
 /// One world.
 ///
-/// Its `Debug` says which it is and no more: the seed alone would tell where everything will lie.
+/// Its `Debug` prints only which it is: the seed alone would reveal where all items will lie.
 #[derive(Clone)]
 pub struct World {
     pub(super) id: WorldId,
@@ -110,7 +106,7 @@ pub struct World {
     pub(super) disconnected: VecDeque<(i64, MoverRef)>,
     pub(super) log: ClaimLog,
     pub(super) ids_next: u32,
-    /// The number from which on nobody may come in before another snapshot is kept.
+    /// The number from which on no mover may be registered before another snapshot is saved.
     pub(super) ids_end: u32,
     pub(super) generation_due_us: Option<i64>,
     ends_us: Option<i64>,
@@ -130,7 +126,7 @@ impl fmt::Debug for World {
 }
 
 impl World {
-    /// A world as it is laid out, before anybody came.
+    /// A world as it is laid out, without movers.
     pub(super) fn new(opening: WorldParams) -> Result<Self, WorldLoadError> {
         let WorldParams { id, settings, seed, epoch, ends_at } = opening;
         let mistakes = settings.validation_errors();
@@ -166,7 +162,6 @@ impl World {
         })
     }
 
-    /// Which world it is.
     #[must_use]
     pub fn id(&self) -> WorldId {
         self.id
@@ -184,25 +179,25 @@ impl World {
         self.crowd.slots()
     }
 
-    /// Whether anybody is here, with a client or within his grace.
+    /// Whether any mover is here, connected or within its grace.
     #[must_use]
     pub fn has_movers(&self) -> bool {
         self.crowd.len() > 0
     }
 
-    /// Whether this seat is somebody's.
+    /// Whether this reference names a mover.
     #[must_use]
-    pub fn contains(&self, seat: MoverRef) -> bool {
-        self.crowd.contains(seat)
+    pub fn contains(&self, mover_ref: MoverRef) -> bool {
+        self.crowd.contains(mover_ref)
     }
 
-    /// Where somebody stands.
+    /// A mover's cell.
     #[must_use]
-    pub fn cell_of(&self, seat: MoverRef) -> Option<Cell> {
-        self.crowd.get(seat).map(super::crowd::Mover::cell)
+    pub fn cell_of(&self, mover_ref: MoverRef) -> Option<Cell> {
+        self.crowd.get(mover_ref).map(super::crowd::Mover::cell)
     }
 
-    /// The round, as everybody may know it; `None` in a world without a hunt.
+    /// The public state of the round; `None` in a world without a hunt.
     #[must_use]
     pub fn round(&self) -> Option<RoundStatus> {
         self.hunt.as_ref().map(Hunt::round)
@@ -251,7 +246,8 @@ impl World {
         self.hunt.as_ref().is_none_or(|hunt| hunt.phase == RoundPhase::Over)
     }
 
-    /// When [`World::tick`] has something to do beside counting, or [`World::advance_generation`]: microseconds, perhaps in the past.
+    /// When [`World::tick`] has something to do in addition to counting, or [`World::advance_generation`]:
+    /// microseconds, perhaps in the past.
     #[must_use]
     pub fn next_due(&self) -> Option<i64> {
         let grace = self.disconnected.front().map(|(since, _)| since + span_us(MOVER_GRACE));
@@ -263,15 +259,15 @@ impl World {
     }
 
     fn expire_graces(&mut self, now_us: i64, gone: &mut Vec<MoverRef>) {
-        while let Some((since, seat)) = self.disconnected.front().copied() {
+        while let Some((since, mover_ref)) = self.disconnected.front().copied() {
             if now_us - since < span_us(MOVER_GRACE) {
                 break;
             }
             self.disconnected.pop_front();
-            let profile = self.crowd.get(seat).and_then(super::crowd::Mover::profile);
+            let profile = self.crowd.get(mover_ref).and_then(super::crowd::Mover::profile);
             if self.profiles.get(profile).is_some_and(|profile| profile.disconnected_at_us == Some(since)) {
-                self.leave(seat);
-                gone.push(seat);
+                self.leave(mover_ref);
+                gone.push(mover_ref);
             }
         }
     }
@@ -299,7 +295,7 @@ impl World {
         }
     }
 
-    /// What there is to tell everybody of the hunt since the last call.
+    /// The public events of the hunt since the last call.
     pub fn take_events(&mut self, out: &mut Vec<HuntEvent>) {
         if let Some(hunt) = &mut self.hunt {
             out.append(&mut hunt.events);

@@ -24,7 +24,6 @@ pub(super) struct ShardCommands {
 /// News of a shard, for whoever waits for the house to open.
 #[derive(Debug)]
 pub(super) enum ShardEvent {
-    /// It serves.
     Serving,
     /// It ended before it had ever served.
     FailedToStart(usize, String),

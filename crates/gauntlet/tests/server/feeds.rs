@@ -26,7 +26,6 @@ struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Opened at its home.
     fn open(home: &'a Server, front: SocketAddr) -> Self {
         let guest = HttpConnection::open(home.address(), "").request_ok(
             "POST /api/stories/guests",

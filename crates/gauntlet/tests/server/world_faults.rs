@@ -15,7 +15,6 @@ const HOUR_S: i64 = 3_600;
 /// Becomes a server whose writes beyond a limit fail instead of ending it.
 const WITHOUT_SIGXFSZ: &[&str] = &["sh", "-c", r#"trap "" XFSZ; exec "$@""#, "sh"];
 
-/// A hunt, and those in it.
 struct Hunt {
     chests: Vec<(u32, u32)>,
     /// Has been told of a chest.

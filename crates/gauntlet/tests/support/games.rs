@@ -64,7 +64,6 @@ impl Server {
         });
     }
 
-    /// All frames that there are.
     pub(crate) fn frames(&self, id: &str) -> Vec<Value> {
         let mut frames = Vec::new();
         loop {
@@ -98,7 +97,6 @@ impl ObservedGames {
         Self { games: ids.iter().zip(&statuses).map(seen).collect(), calls: bots.calls() }
     }
 
-    /// This game as it was.
     pub(crate) fn game(&self, id: &str) -> &ObservedGame {
         &self.games[id]
     }

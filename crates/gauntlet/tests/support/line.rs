@@ -10,7 +10,6 @@ use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 
-/// One connection.
 pub(crate) struct HttpConnection {
     reader: BufReader<TcpStream>,
     address: SocketAddr,
@@ -123,7 +122,6 @@ impl HttpConnection {
 /// What a socket brought.
 #[derive(Debug, PartialEq)]
 pub(crate) enum SocketEvent {
-    /// A message.
     Message(Value),
     /// The close code, when there was a close frame.
     Closed(Option<u16>),

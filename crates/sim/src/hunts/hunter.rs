@@ -26,7 +26,6 @@ impl Hunter {
         (self.node, self.registered) = (Some(node), Some(came));
     }
 
-    /// His next input.
     pub(super) fn next(&mut self, wish: u64, now_us: i64) -> Option<Input> {
         self.repeated += u32::from(self.unanswered.is_some());
         let what = *self.unanswered.get_or_insert(match wish % 4 {

@@ -16,7 +16,6 @@ pub(super) struct Observation {
     pub(super) kind: ObservedKind,
 }
 
-/// What was in it.
 #[derive(Clone, Debug)]
 pub(super) enum ObservedKind {
     /// Events that followed on this cursor.

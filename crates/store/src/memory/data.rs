@@ -31,7 +31,6 @@ pub(super) struct MemoryData {
     pub(super) archive_bytes: u64,
     /// Waiting matches in fair order.
     pub(super) waiting: BTreeSet<(u64, MatchId)>,
-    /// Running matches by worker.
     pub(super) running: BTreeSet<(Option<WorkerId>, MatchId)>,
     /// Ended matches, oldest end first.
     pub(super) ended: BTreeSet<(UnixMs, MatchId)>,

@@ -48,7 +48,6 @@ pub(crate) fn check_aggregate(aggregate: &Aggregate, held: WorldVersions) -> Res
     }
 }
 
-/// Worlds that there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WorldCounts {
     /// Those that are not over. Nobody needs to count further than [`WORLDS_MAX`].

@@ -3,7 +3,6 @@
 
 use super::{FrameHeader, Opcode, Violation, read_header, unmask};
 
-/// What a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageKind {
     /// UTF-8.

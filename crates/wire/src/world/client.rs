@@ -111,7 +111,6 @@ pub struct ViewOptions {
 #[derive(Clone, Copy, PartialEq, Eq, Message, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Resume {
-    /// Which.
     #[prost(uint32, tag = "1")]
     pub id: u32,
     /// What it was given for this.
@@ -127,7 +126,6 @@ pub struct Move {
     /// Counts the mover's inputs.
     #[prost(uint32, tag = "1")]
     pub seq: u32,
-    /// Where to.
     #[prost(enumeration = "Step", tag = "2")]
     #[serde(with = "enum_name::<Step>")]
     pub step: i32,

@@ -47,7 +47,6 @@ pub struct Item {
     /// Its row.
     #[prost(uint32, tag = "2")]
     pub y: u32,
-    /// What it is.
     #[prost(enumeration = "ItemKind", tag = "3")]
     #[serde(with = "enum_name::<ItemKind>")]
     pub kind: i32,
@@ -75,7 +74,6 @@ pub struct Grabbed {
     /// Of the input.
     #[prost(uint32, tag = "1")]
     pub seq: u32,
-    /// Which.
     #[prost(enumeration = "ItemKind", tag = "2")]
     #[serde(with = "enum_name::<ItemKind>")]
     pub item: i32,
@@ -127,7 +125,6 @@ pub struct Round {
 #[derive(Clone, PartialEq, Eq, Message, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Score {
-    /// Whose.
     #[prost(uint32, tag = "1")]
     pub id: u32,
     /// Empty of movers without one.

@@ -102,7 +102,6 @@ fn is_zero(number: &u32) -> bool {
 #[derive(Clone, PartialEq, Eq, Message, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Mover {
-    /// Which.
     #[prost(uint32, tag = "1")]
     pub id: u32,
     /// Its column.
@@ -124,7 +123,6 @@ pub struct Mover {
 #[derive(Clone, Copy, PartialEq, Eq, Message, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MoverPosition {
-    /// Which.
     #[prost(uint32, tag = "1")]
     pub id: u32,
     /// Its column.

@@ -1,8 +1,8 @@
-//! The small alphabet that log entries and archives are written in: fixed integers, varints, texts.
+//! The encoding of log entries and archives: fixed integers, varints, texts.
 
 use super::DecodeError;
 
-/// Reads forward through bytes; every read says when they end too early.
+/// Reads forward through bytes; every read reports when they end too early.
 pub struct ByteReader<'a> {
     rest: &'a [u8],
 }

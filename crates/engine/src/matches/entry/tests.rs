@@ -20,8 +20,8 @@ fn played(mv: Move, class: AnswerClass, latency_ms: u16, shout: &str) -> Option<
 fn golden_bytes() {
     let face = Face { color: "#ff0000".into(), head: "a".into(), tail: String::new() };
     check(&Entry::Opened { rules_version: 1, faces: vec![face] }, "01010100010723666630303030016100");
-    let told = Entry::Delivered { notice: Notice::End, seat: 3, class: AnswerClass::Unreachable, latency_ms: 500 };
-    check(&told, "0102010302f401");
+    let delivered = Entry::Delivered { notice: Notice::End, seat: 3, class: AnswerClass::Unreachable, latency_ms: 500 };
+    check(&delivered, "0102010302f401");
     let turn = Entry::Turn {
         turn: 200,
         played: vec![

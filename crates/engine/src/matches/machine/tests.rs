@@ -35,9 +35,10 @@ fn play(spec: MatchSpec, bot: impl Fn(u32, usize) -> Option<MoveAnswer>) -> (Vec
                 machine.record_delivery(notice, seats.iter().next().unwrap(), AnswerClass::Valid, 1)
             }
             NextAction::RequestMoves { seats } => {
-                let heard = 0..machine.spec().seats.len();
-                let heard = heard.map(|seat| seats.contains(seat).then(|| bot(machine.turns(), seat)).flatten());
-                machine.play_turn(heard.collect()).unwrap()
+                let seats_played = 0..machine.spec().seats.len();
+                let answers =
+                    seats_played.map(|seat| seats.contains(seat).then(|| bot(machine.turns(), seat)).flatten());
+                machine.play_turn(answers.collect()).unwrap()
             }
             NextAction::Finish => return (log, history),
         };
@@ -47,7 +48,7 @@ fn play(spec: MatchSpec, bot: impl Fn(u32, usize) -> Option<MoveAnswer>) -> (Vec
     }
 }
 
-/// A bot that lives long: it goes round four cells.
+/// A bot that survives: it circles over four cells.
 fn circler(turn: u32, _seat: usize) -> Option<MoveAnswer> {
     valid([Move::Up, Move::Right, Move::Down, Move::Left][turn as usize % 4], 10)
 }
@@ -95,8 +96,8 @@ fn a_match_whose_bots_never_answer_ends_and_counts_them_late() {
 #[test]
 fn what_is_not_a_move_is_the_previous_move_again_and_at_first_up() {
     #[track_caller]
-    fn check(machine: &MatchMachine, heard: Option<MoveAnswer>, want: (Move, AnswerClass)) {
-        let step = machine.play_turn(vec![heard, valid(Move::Up, 1)]).unwrap();
+    fn check(machine: &MatchMachine, answer: Option<MoveAnswer>, want: (Move, AnswerClass)) {
+        let step = machine.play_turn(vec![answer, valid(Move::Up, 1)]).unwrap();
         let Entry::Turn { played, .. } = Entry::decode(&step.row.bytes).unwrap() else { panic!("not a turn") };
         let played = played[0].clone().unwrap();
         assert_eq!((played.mv, played.class), want);
@@ -114,8 +115,8 @@ fn what_is_not_a_move_is_the_previous_move_again_and_at_first_up() {
 #[test]
 fn shouts_are_cut_to_the_limit() {
     let (_, history) = play(spec(2, 1, 1), |_, _| valid(Move::Up, 9));
-    let heard = MoveAnswer { class: AnswerClass::Valid, mv: Some(Move::Up), latency_ms: 1, shout: "é".repeat(300) };
-    let step = history[3].play_turn(vec![Some(heard), None]).unwrap();
+    let answer = MoveAnswer { class: AnswerClass::Valid, mv: Some(Move::Up), latency_ms: 1, shout: "é".repeat(300) };
+    let step = history[3].play_turn(vec![Some(answer), None]).unwrap();
     let Entry::Turn { played, .. } = Entry::decode(&step.row.bytes).unwrap() else { panic!("not a turn") };
     assert_eq!(played[0].as_ref().unwrap().shout.chars().count(), SHOUT_CHARS_MAX);
 }
@@ -137,9 +138,9 @@ fn a_log_that_does_not_fit_is_refused() {
     let mut hash = log.clone();
     *hash[3].bytes.last_mut().unwrap() ^= 1;
     check(&hash, "log entry 3 does not fit the match: the board after it is another one than when it was written");
-    let mut figures = log.clone();
-    figures[5].late_moves += 1;
-    check(&figures, "log entry 5 does not fit the match: its figures are not those of the replay");
+    let mut counters = log.clone();
+    counters[5].late_moves += 1;
+    check(&counters, "log entry 5 does not fit the match: its counters are not those of the replay");
     let mut twice = log.clone();
     twice[2].bytes = log[1].bytes.clone();
     check(&twice, "log entry 2 does not fit the match: it is not what comes next");

@@ -60,7 +60,7 @@ impl TableFixture {
         let opener = newcomer(player(0));
         let (table, change) =
             Table::open(TableId(7), settings, Seed(seed), has_bots, &opener, now).expect("good settings");
-        let mut desk = Self {
+        let mut fixture = Self {
             table,
             base: Vec::new(),
             base_version: 0,
@@ -72,8 +72,8 @@ impl TableFixture {
             written: Vec::new(),
             oracle: Oracle::default(),
         };
-        desk.commit(&change);
-        desk
+        fixture.commit(&change);
+        fixture
     }
 
     pub(super) fn with_defaults() -> Self {
@@ -103,7 +103,7 @@ impl TableFixture {
         self.check_load();
     }
 
-    /// Every entry gives a viewer at most one event, and his sequence has no gap.
+    /// Every entry gives a viewer at most one event, and the viewer's sequence has no gap.
     fn check_feed(&self, viewer: Option<PlayerId>, before: u64, change: &Change) {
         let seq = self.table.seq(viewer);
         assert!(seq >= before && seq - before <= change.rows.len() as u64, "{viewer:?}: {before} -> {seq}");
@@ -126,7 +126,7 @@ impl TableFixture {
         assert_eq!(loaded.next_due(), self.table.next_due());
     }
 
-    /// What somebody does; committed unless it is refused or changes nothing.
+    /// An action of a player; committed unless it is refused or changes nothing.
     pub(super) fn act(&mut self, actor: PlayerId, action: &Action) -> Result<(), Refusal> {
         let present = self.present.clone();
         let change = self.table.decide(actor, None, action, self.now, &|id| present.contains(&id))?;
@@ -136,7 +136,7 @@ impl TableFixture {
         Ok(())
     }
 
-    /// The same in a script's words; a card that cannot be named is card 0, which nobody has.
+    /// The same, scripted; a card that cannot be named is card 0, which no player has.
     pub(super) fn play(&mut self, n: u8, scripted: ScriptedAction) -> Result<(), Refusal> {
         let action = self.action(player(n), scripted);
         self.act(player(n), &action)
@@ -149,16 +149,16 @@ impl TableFixture {
     }
 
     pub(super) fn action(&self, actor: PlayerId, scripted: ScriptedAction) -> Action {
-        let nth = |place: usize| self.hand(actor).iter().nth(place).unwrap_or(Card(0));
+        let nth = |index: usize| self.hand(actor).iter().nth(index).unwrap_or(Card(0));
         match scripted {
             ScriptedAction::Join => Action::Join(newcomer(actor)),
             ScriptedAction::Leave => Action::Leave,
-            ScriptedAction::Choose(place) => Action::ChooseCard(nth(place)),
+            ScriptedAction::Choose(index) => Action::ChooseCard(nth(index)),
             ScriptedAction::Tell => Action::TellStory("a sentence".to_owned()),
-            ScriptedAction::Pick(place) => Action::Pick(nth(place)),
+            ScriptedAction::Pick(index) => Action::Pick(nth(index)),
             ScriptedAction::Open => Action::OpenVoting,
-            ScriptedAction::Vote(place) => {
-                Action::Vote(self.others_on_board(actor).get(place).copied().unwrap_or(Card(0)))
+            ScriptedAction::Vote(index) => {
+                Action::Vote(self.others_on_board(actor).get(index).copied().unwrap_or(Card(0)))
             }
             ScriptedAction::Complete => Action::Complete,
             ScriptedAction::Next => Action::NextGame(newcomer(actor)),
@@ -205,21 +205,21 @@ impl TableFixture {
         change.inspect(|change| self.commit(change)).is_some()
     }
 
-    /// A game up to the vote: `player(0)` tells, the next `count` join and pick.
+    /// A game up to the vote: `player(0)` is the storyteller, the next `count` join and pick.
     pub(super) fn up_to_vote(count: u8) -> Self {
-        let mut desk = Self::up_to_invitation();
+        let mut fixture = Self::up_to_invitation();
         for n in 1..=count {
-            desk.play_allowed(n, ScriptedAction::Join);
-            desk.play_allowed(n, ScriptedAction::Pick(0));
+            fixture.play_allowed(n, ScriptedAction::Join);
+            fixture.play_allowed(n, ScriptedAction::Pick(0));
         }
-        desk.play_allowed(0, ScriptedAction::Open);
-        desk
+        fixture.play_allowed(0, ScriptedAction::Open);
+        fixture
     }
 
     pub(super) fn up_to_invitation() -> Self {
-        let mut desk = Self::with_defaults();
-        desk.play_allowed(0, ScriptedAction::Choose(0));
-        desk.play_allowed(0, ScriptedAction::Tell);
-        desk
+        let mut fixture = Self::with_defaults();
+        fixture.play_allowed(0, ScriptedAction::Choose(0));
+        fixture.play_allowed(0, ScriptedAction::Tell);
+        fixture
     }
 }

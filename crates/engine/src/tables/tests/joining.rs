@@ -1,4 +1,5 @@
-//! What those can do who come and go, and who change their minds: they learn no hands, drown no history and keep no game alive.
+//! What players who come and go, or change their choices, can do: they learn no hands, flood no history and keep no
+//! game alive.
 
 use super::super::*;
 use super::fixture::newcomer;
@@ -15,17 +16,17 @@ use std::time::Duration;
 /// the joins brought, in the order in which they were first seen.
 #[track_caller]
 fn check_hands(steps: &[i8], want: &str) {
-    let mut desk = TableFixture::up_to_invitation();
+    let mut fixture = TableFixture::up_to_invitation();
     let mut seen: Vec<CardSet> = Vec::new();
     let mut have = String::new();
     for step in steps {
         let n = step.unsigned_abs();
         if *step < 0 {
-            desk.play_allowed(n, ScriptedAction::Leave);
+            fixture.play_allowed(n, ScriptedAction::Leave);
             continue;
         }
-        desk.play_allowed(n, ScriptedAction::Join);
-        let hand = desk.hand(player(n));
+        fixture.play_allowed(n, ScriptedAction::Join);
+        let hand = fixture.hand(player(n));
         let at = seen.iter().position(|other| *other == hand).unwrap_or(seen.len());
         if at == seen.len() {
             seen.push(hand);
@@ -49,28 +50,29 @@ fn a_hand_that_was_left_is_the_next_that_is_given() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
 
-    /// Whoever comes and goes, in whatever order and as whoever: no more hands are ever shown than seats were taken at once, so
-    /// never more than there are seats beside the storyteller's; no two share a card; a free seat always has one.
+    /// Players come and go, in any order and under any id: no more hands are ever shown than seats were taken at once,
+    /// so never more than there are seats in addition to the storyteller's; no two share a card; a free seat always has
+    /// one.
     #[test]
     fn comers_and_goers_see_no_more_hands_than_they_held_seats(
         seed in any::<u64>(), has_told in any::<bool>(), steps in prop::collection::vec((1u8..40, any::<bool>()), 1..120)
     ) {
-        let mut desk = TableFixture::open(TableSettings::default(), seed, false);
-        desk.play_allowed(0, ScriptedAction::Choose(0));
+        let mut fixture = TableFixture::open(TableSettings::default(), seed, false);
+        fixture.play_allowed(0, ScriptedAction::Choose(0));
         if has_told {
-            desk.play_allowed(0, ScriptedAction::Tell);
+            fixture.play_allowed(0, ScriptedAction::Tell);
         }
         let mut shown = BTreeSet::new();
-        let (mut at_once_max, mut all) = (0, desk.hand(player(0)));
+        let (mut at_once_max, mut all) = (0, fixture.hand(player(0)));
         for (n, leaves) in steps {
-            let players = desk.game(None).players.len();
-            let is_seated = desk.game(None).players.iter().any(|seat| seat.id == player(n));
-            let done = desk.play(n, if leaves { ScriptedAction::Leave } else { ScriptedAction::Join });
+            let players = fixture.game(None).players.len();
+            let is_seated = fixture.game(None).players.iter().any(|seat| seat.id == player(n));
+            let done = fixture.play(n, if leaves { ScriptedAction::Leave } else { ScriptedAction::Join });
             if !leaves && !is_seated {
                 prop_assert_eq!(done.is_ok(), players < 6);
             }
-            at_once_max = at_once_max.max(desk.game(None).players.len() - 1);
-            let hand = desk.hand(player(n));
+            at_once_max = at_once_max.max(fixture.game(None).players.len() - 1);
+            let hand = fixture.hand(player(n));
             if !hand.is_empty() && shown.insert(hand.bits()) {
                 prop_assert_eq!(hand.len(), 6);
                 prop_assert!(hand.intersection(all).is_empty(), "a card was shown in two hands");
@@ -82,8 +84,8 @@ proptest! {
     }
 }
 
-fn history(desk: &TableFixture) -> Vec<EventKind> {
-    let record = desk.index.iter().rev().find_map(|index| match index {
+fn history(fixture: &TableFixture) -> Vec<EventKind> {
+    let record = fixture.index.iter().rev().find_map(|index| match index {
         IndexChange::ArchiveGame { record, .. } => Some(record),
         _ => None,
     });
@@ -91,31 +93,31 @@ fn history(desk: &TableFixture) -> Vec<EventKind> {
     record.history(Some(player(1))).expect("a history is read back").into_iter().map(|event| event.kind).collect()
 }
 
-/// Two hundred strangers come, pick, pick again and go; the game of the others is told as if nobody had.
+/// Two hundred strangers join, pick, pick again and leave; the history of the others' game is complete.
 #[test]
-fn a_history_tells_the_game_however_many_came_and_went() {
-    let mut desk = TableFixture::up_to_invitation();
+fn a_history_is_complete_however_many_came_and_went() {
+    let mut fixture = TableFixture::up_to_invitation();
     for n in 1..=2 {
-        desk.play_allowed(n, ScriptedAction::Join);
-        desk.play_allowed(n, ScriptedAction::Pick(0));
+        fixture.play_allowed(n, ScriptedAction::Join);
+        fixture.play_allowed(n, ScriptedAction::Pick(0));
     }
     for n in 3..=202 {
-        desk.act(player(0), &Action::SetCountdown(Duration::from_secs(86_000))).ok();
-        desk.play_allowed(n, ScriptedAction::Join);
-        desk.play_allowed(n, ScriptedAction::Pick(0));
-        desk.play_allowed(n, ScriptedAction::Pick(1));
-        desk.advance_time(STORY_SEAT_MIN);
-        desk.play_allowed(n, ScriptedAction::Leave);
+        fixture.act(player(0), &Action::SetCountdown(Duration::from_secs(86_000))).ok();
+        fixture.play_allowed(n, ScriptedAction::Join);
+        fixture.play_allowed(n, ScriptedAction::Pick(0));
+        fixture.play_allowed(n, ScriptedAction::Pick(1));
+        fixture.advance_time(STORY_SEAT_MIN);
+        fixture.play_allowed(n, ScriptedAction::Leave);
     }
-    desk.play_allowed(1, ScriptedAction::Pick(2));
-    desk.play_allowed(203, ScriptedAction::Join);
-    desk.play_allowed(203, ScriptedAction::Pick(0));
-    desk.play_allowed(0, ScriptedAction::Open);
+    fixture.play_allowed(1, ScriptedAction::Pick(2));
+    fixture.play_allowed(203, ScriptedAction::Join);
+    fixture.play_allowed(203, ScriptedAction::Pick(0));
+    fixture.play_allowed(0, ScriptedAction::Open);
     for n in [1, 2, 203] {
-        desk.play_allowed(n, ScriptedAction::Vote(0));
+        fixture.play_allowed(n, ScriptedAction::Vote(0));
     }
-    desk.play_allowed(0, ScriptedAction::Complete);
-    let history = history(&desk);
+    fixture.play_allowed(0, ScriptedAction::Complete);
+    let history = history(&fixture);
     let count = |is: &dyn Fn(&EventKind) -> bool| history.iter().filter(|kind| is(kind)).count();
     for n in [1, 2, 203] {
         let joined = count(&|kind| matches!(kind, EventKind::Joined { player: id, .. } if *id == player(n)));
@@ -129,86 +131,87 @@ fn a_history_tells_the_game_however_many_came_and_went() {
     assert!(matches!(history.last(), Some(EventKind::Completed { .. })));
 }
 
-/// Seats that change hands all the time do so slowly, whoever takes them; those who have sat for a while may always go.
+/// Seats that change hands all the time do so slowly, whoever takes them; players who have sat for a while may always
+/// leave.
 #[test]
 fn seats_change_hands_slowly_after_a_while() {
-    let mut desk = TableFixture::up_to_invitation();
-    desk.play_allowed(1, ScriptedAction::Join);
-    desk.advance_time(STORY_SEAT_MIN);
+    let mut fixture = TableFixture::up_to_invitation();
+    fixture.play_allowed(1, ScriptedAction::Join);
+    fixture.advance_time(STORY_SEAT_MIN);
     for n in 10..10 + STORY_LEAVES_FREE {
-        desk.play_allowed(n, ScriptedAction::Join);
-        desk.play_allowed(n, ScriptedAction::Leave);
+        fixture.play_allowed(n, ScriptedAction::Join);
+        fixture.play_allowed(n, ScriptedAction::Leave);
     }
-    desk.play_allowed(2, ScriptedAction::Join);
-    let until = desk.now.plus(STORY_SEAT_MIN);
-    assert_eq!(desk.play(2, ScriptedAction::Leave), Err(Refusal::LeaveTooSoon { until }));
-    desk.play_allowed(1, ScriptedAction::Leave);
-    desk.now = UnixMs(until.0 - 1);
-    assert_eq!(desk.play(2, ScriptedAction::Leave), Err(Refusal::LeaveTooSoon { until }));
-    desk.now = until;
-    desk.play_allowed(2, ScriptedAction::Leave);
-    desk.play_allowed(3, ScriptedAction::Join);
-    desk.play_allowed(0, ScriptedAction::Leave);
-    assert_eq!(desk.game(None).phase, Phase::Canceled, "a storyteller may always go");
-    desk.play_allowed(3, ScriptedAction::Leave);
+    fixture.play_allowed(2, ScriptedAction::Join);
+    let until = fixture.now.plus(STORY_SEAT_MIN);
+    assert_eq!(fixture.play(2, ScriptedAction::Leave), Err(Refusal::LeaveTooSoon { until }));
+    fixture.play_allowed(1, ScriptedAction::Leave);
+    fixture.now = UnixMs(until.0 - 1);
+    assert_eq!(fixture.play(2, ScriptedAction::Leave), Err(Refusal::LeaveTooSoon { until }));
+    fixture.now = until;
+    fixture.play_allowed(2, ScriptedAction::Leave);
+    fixture.play_allowed(3, ScriptedAction::Join);
+    fixture.play_allowed(0, ScriptedAction::Leave);
+    assert_eq!(fixture.game(None).phase, Phase::Canceled, "a storyteller may always go");
+    fixture.play_allowed(3, ScriptedAction::Leave);
 }
 
-/// Somebody may change his mind so often, and the first deed of each kind is always left to him.
+/// Changes are bounded, and the first action of each kind is always allowed.
 #[test]
 fn minds_are_changed_so_often() {
     let refused = Err(Refusal::TooManyChanges { max: STORY_CHANGES_MAX });
-    let mut desk = TableFixture::up_to_vote(3);
+    let mut fixture = TableFixture::up_to_vote(3);
     for place in 0..=usize::from(STORY_CHANGES_MAX) {
-        desk.play_allowed(1, ScriptedAction::Vote(place % 2));
+        fixture.play_allowed(1, ScriptedAction::Vote(place % 2));
     }
-    assert_eq!(desk.play(1, ScriptedAction::Vote(1)), refused);
-    desk.play_allowed(2, ScriptedAction::Vote(0));
+    assert_eq!(fixture.play(1, ScriptedAction::Vote(1)), refused);
+    fixture.play_allowed(2, ScriptedAction::Vote(0));
 
-    let mut desk = TableFixture::up_to_invitation();
-    desk.play_allowed(1, ScriptedAction::Join);
+    let mut fixture = TableFixture::up_to_invitation();
+    fixture.play_allowed(1, ScriptedAction::Join);
     for place in 0..=usize::from(STORY_CHANGES_MAX) {
-        desk.play_allowed(1, ScriptedAction::Pick(place % 2));
+        fixture.play_allowed(1, ScriptedAction::Pick(place % 2));
     }
-    assert_eq!(desk.play(1, ScriptedAction::Pick(1)), refused);
+    assert_eq!(fixture.play(1, ScriptedAction::Pick(1)), refused);
     for on in 0..STORY_CHANGES_MAX {
-        desk.act(player(0), &Action::SetBots(on % 2 == 0)).unwrap();
+        fixture.act(player(0), &Action::SetBots(on % 2 == 0)).unwrap();
     }
-    assert_eq!(desk.act(player(0), &Action::SetBots(true)), refused);
-    assert_eq!(desk.act(player(0), &Action::SetCountdown(Duration::from_secs(5))), refused);
-    assert_eq!(desk.act(player(0), &Action::Invite(vec![player(9)])), refused);
-    desk.play_allowed(2, ScriptedAction::Join);
-    desk.play_allowed(2, ScriptedAction::Pick(0));
-    desk.play_allowed(0, ScriptedAction::Open);
-    desk.play_allowed(1, ScriptedAction::Vote(0));
-    assert_eq!(desk.play(1, ScriptedAction::Vote(1)), refused);
+    assert_eq!(fixture.act(player(0), &Action::SetBots(true)), refused);
+    assert_eq!(fixture.act(player(0), &Action::SetCountdown(Duration::from_secs(5))), refused);
+    assert_eq!(fixture.act(player(0), &Action::Invite(vec![player(9)])), refused);
+    fixture.play_allowed(2, ScriptedAction::Join);
+    fixture.play_allowed(2, ScriptedAction::Pick(0));
+    fixture.play_allowed(0, ScriptedAction::Open);
+    fixture.play_allowed(1, ScriptedAction::Vote(0));
+    assert_eq!(fixture.play(1, ScriptedAction::Vote(1)), refused);
 
-    let mut desk = TableFixture::with_defaults();
+    let mut fixture = TableFixture::with_defaults();
     for place in 0..=usize::from(STORY_CHANGES_MAX) {
-        desk.play_allowed(0, ScriptedAction::Choose(place % 2));
+        fixture.play_allowed(0, ScriptedAction::Choose(place % 2));
     }
-    assert_eq!(desk.play(0, ScriptedAction::Choose(1)), refused);
-    desk.play_allowed(0, ScriptedAction::Tell);
+    assert_eq!(fixture.play(0, ScriptedAction::Choose(1)), refused);
+    fixture.play_allowed(0, ScriptedAction::Tell);
 }
 
 /// A game in which nothing gets on ends, however busy those are who come, pick and go.
 #[test]
 fn coming_and_going_keeps_no_game_alive() {
-    let mut desk = TableFixture::up_to_invitation();
+    let mut fixture = TableFixture::up_to_invitation();
     let timeout = TableSettings::default().game_timeout;
-    desk.play_allowed(1, ScriptedAction::Join);
-    desk.play_allowed(1, ScriptedAction::Pick(0));
-    let ends = desk.now.plus(timeout);
+    fixture.play_allowed(1, ScriptedAction::Join);
+    fixture.play_allowed(1, ScriptedAction::Pick(0));
+    let ends = fixture.now.plus(timeout);
     for n in 2..40_usize {
-        desk.play_allowed(1, ScriptedAction::Leave);
-        desk.act(player(1), &Action::Join(newcomer(player(1)))).unwrap();
-        desk.play_allowed(1, ScriptedAction::Pick(n % 2));
-        desk.advance_time(STORY_SEAT_MIN);
-        assert_eq!(desk.game(None).inactive_at, Some(ends));
+        fixture.play_allowed(1, ScriptedAction::Leave);
+        fixture.act(player(1), &Action::Join(newcomer(player(1)))).unwrap();
+        fixture.play_allowed(1, ScriptedAction::Pick(n % 2));
+        fixture.advance_time(STORY_SEAT_MIN);
+        assert_eq!(fixture.game(None).inactive_at, Some(ends));
     }
-    desk.play_allowed(2, ScriptedAction::Join);
+    fixture.play_allowed(2, ScriptedAction::Join);
     assert_eq!(
-        desk.game(None).inactive_at,
-        Some(desk.now.plus(timeout)),
+        fixture.game(None).inactive_at,
+        Some(fixture.now.plus(timeout)),
         "who sits down for the first time gets it on"
     );
 }

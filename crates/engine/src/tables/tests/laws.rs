@@ -1,4 +1,5 @@
-//! Random lives of tables: whatever anybody does, in whatever order, the laws hold after every commit.
+//! Random sequences of actions at tables: whatever the players do, in whatever order, the properties hold after every
+//! commit.
 
 use super::super::*;
 use super::fixture::newcomer;
@@ -37,9 +38,9 @@ fn rules() -> impl Strategy<Value = rules::stories::GameSettings> {
     })
 }
 
-/// What somebody sensible would do next, so that random lives get somewhere.
-fn sensible(desk: &TableFixture, step: Step) -> (u8, ScriptedAction) {
-    let game = desk.game(None);
+/// A sensible next action, so that random games make progress.
+fn sensible(fixture: &TableFixture, step: Step) -> (u8, ScriptedAction) {
+    let game = fixture.game(None);
     let storyteller = game.storyteller.map_or(0, |id| (id.0 & 0xff) as u8);
     let card = usize::from(step.which % 6);
     match game.phase {
@@ -52,14 +53,14 @@ fn sensible(desk: &TableFixture, step: Step) -> (u8, ScriptedAction) {
         Phase::Vote if game.is_ready && step.which < 2 => (storyteller, ScriptedAction::Complete),
         Phase::Vote => (step.who, ScriptedAction::Vote(card)),
         Phase::Complete | Phase::Canceled => {
-            let next = desk.table.view(None).next_storyteller;
+            let next = fixture.table.view(None).next_storyteller;
             (next.map_or(step.who, |id| (id.0 & 0xff) as u8), ScriptedAction::Next)
         }
     }
 }
 
 /// Takes a step; a refusal is as good as any other answer.
-pub(super) fn take(desk: &mut TableFixture, step: Step) {
+pub(super) fn take(fixture: &mut TableFixture, step: Step) {
     let card = usize::from(step.which);
     let who = player(step.who);
     let scripted = match step.what {
@@ -72,31 +73,31 @@ pub(super) fn take(desk: &mut TableFixture, step: Step) {
         6 => ScriptedAction::Vote(card),
         7 => ScriptedAction::Complete,
         8 => ScriptedAction::Next,
-        9 => return drop(desk.act(who, &Action::Chat("hello".to_owned()))),
-        10 => return drop(desk.act(who, &Action::SetBots(step.which < 4))),
-        11 => return drop(desk.act(who, &Action::Invite(vec![player(step.which), player(step.which + 1)]))),
-        12 => return drop(desk.act(who, &Action::SetCountdown(Duration::from_secs(u64::from(step.which) * 7)))),
-        13 => return desk.advance_time(Duration::from_secs(3)),
-        14 => return desk.advance_time(Duration::from_secs(u64::from(step.which) * 9)),
-        15 if step.which == 0 => return desk.advance_time(Duration::from_secs(25 * 3_600)),
+        9 => return drop(fixture.act(who, &Action::Chat("hello".to_owned()))),
+        10 => return drop(fixture.act(who, &Action::SetBots(step.which < 4))),
+        11 => return drop(fixture.act(who, &Action::Invite(vec![player(step.which), player(step.which + 1)]))),
+        12 => return drop(fixture.act(who, &Action::SetCountdown(Duration::from_secs(u64::from(step.which) * 7)))),
+        13 => return fixture.advance_time(Duration::from_secs(3)),
+        14 => return fixture.advance_time(Duration::from_secs(u64::from(step.which) * 9)),
+        15 if step.which == 0 => return fixture.advance_time(Duration::from_secs(25 * 3_600)),
         16 => {
-            if !desk.present.remove(&who) {
-                desk.present.insert(who);
+            if !fixture.present.remove(&who) {
+                fixture.present.insert(who);
             }
-            desk.tick();
+            fixture.tick();
             return;
         }
         _ => {
-            let (who, scripted) = sensible(desk, step);
-            return drop(desk.play(who, scripted));
+            let (who, scripted) = sensible(fixture, step);
+            return drop(fixture.play(who, scripted));
         }
     };
-    drop(desk.play(step.who, scripted));
+    drop(fixture.play(step.who, scripted));
 }
 
 #[track_caller]
-fn check_laws(desk: &TableFixture) {
-    let view = desk.table.view(None);
+fn check_laws(fixture: &TableFixture) {
+    let view = fixture.table.view(None);
     let game = view.game.expect("an open table has a game");
     assert!(game.players.len() <= usize::from(view.settings.rules.players_max), "more players than seats");
     let is_timed = matches!(game.phase, Phase::Invitation | Phase::Vote);
@@ -105,20 +106,20 @@ fn check_laws(desk: &TableFixture) {
         is_timed && game.is_ready,
         "the countdown runs exactly while the game is ready"
     );
-    assert_eq!(desk.table.live_game().is_some(), game.phase.is_live());
+    assert_eq!(fixture.table.live_game().is_some(), game.phase.is_live());
     if let Some(next) = view.next_storyteller {
-        assert!(!game.phase.is_live() && desk.table.members().any(|member| member == next));
+        assert!(!game.phase.is_live() && fixture.table.members().any(|member| member == next));
         assert!(!is_bot(next) && view.next_storyteller_until.is_some());
     }
-    check_lists(desk, &game);
+    check_lists(fixture, &game);
 }
 
-/// The lists, as a store would have them, say the same as the game.
-fn check_lists(desk: &TableFixture, game: &GameView) {
+/// The lists, as a store would have them, agree with the game.
+fn check_lists(fixture: &TableFixture, game: &GameView) {
     let mut seats = std::collections::BTreeMap::new();
     let mut row = None;
     let mut is_archived = false;
-    for index in &desk.index {
+    for index in &fixture.index {
         match index {
             IndexChange::UpsertGame(have) if have.id == game.id => row = Some(have),
             IndexChange::UpsertSeat { game: id, player, role } if *id == game.id => drop(seats.insert(*player, *role)),
@@ -129,8 +130,8 @@ fn check_lists(desk: &TableFixture, game: &GameView) {
                 let record = GameRecord::from_bytes(record).expect("a record is read back");
                 let won: Vec<_> = game.players.iter().filter(|player| player.has_won).map(|player| player.id).collect();
                 assert_eq!(*winners, won);
-                for viewer in &desk.viewers {
-                    check_record(&record, desk, *viewer);
+                for viewer in &fixture.viewers {
+                    check_record(&record, fixture, *viewer);
                 }
             }
             _ => {}
@@ -149,8 +150,8 @@ fn check_lists(desk: &TableFixture, game: &GameView) {
 }
 
 /// The archive shows the same as the table did at the end.
-fn check_record(record: &GameRecord, desk: &TableFixture, viewer: Option<crate::ids::PlayerId>) {
-    let (have, want) = (record.view(viewer), desk.game(viewer));
+fn check_record(record: &GameRecord, fixture: &TableFixture, viewer: Option<crate::ids::PlayerId>) {
+    let (have, want) = (record.view(viewer), fixture.game(viewer));
     if have.id == want.id {
         assert_eq!(
             (have.phase, have.winner_card, have.board, have.own),
@@ -171,44 +172,44 @@ proptest! {
 
     #[test]
     fn every_life_keeps_the_laws(seed in any::<u64>(), has_bots in any::<bool>(), rules in rules(), steps in steps(160)) {
-        let mut desk = TableFixture::open(TableSettings { rules, ..TableSettings::default() }, seed, has_bots);
+        let mut fixture = TableFixture::open(TableSettings { rules, ..TableSettings::default() }, seed, has_bots);
         for step in steps {
-            take(&mut desk, step);
-            check_laws(&desk);
+            take(&mut fixture, step);
+            check_laws(&fixture);
         }
     }
 
-    /// A table that leaves memory comes back as it was, and its readers go on where they were.
+    /// A table that is unloaded and loaded again is unchanged, and its readers continue where they were.
     #[test]
     fn a_retired_table_comes_back(seed in any::<u64>(), before in steps(60), after in steps(60)) {
-        let mut desk = TableFixture::open(TableSettings::default(), seed, false);
-        before.into_iter().for_each(|step| take(&mut desk, step));
-        let seqs: Vec<_> = desk.viewers.iter().map(|viewer| desk.table.seq(*viewer)).collect();
-        let retire = desk.table.snapshot_change();
-        desk.commit(&retire);
-        prop_assert!(desk.rows.is_empty());
-        for (viewer, seq) in desk.viewers.clone().into_iter().zip(seqs) {
-            prop_assert_eq!(desk.table.seq(viewer), seq);
+        let mut fixture = TableFixture::open(TableSettings::default(), seed, false);
+        before.into_iter().for_each(|step| take(&mut fixture, step));
+        let seqs: Vec<_> = fixture.viewers.iter().map(|viewer| fixture.table.seq(*viewer)).collect();
+        let retire = fixture.table.snapshot_change();
+        fixture.commit(&retire);
+        prop_assert!(fixture.rows.is_empty());
+        for (viewer, seq) in fixture.viewers.clone().into_iter().zip(seqs) {
+            prop_assert_eq!(fixture.table.seq(viewer), seq);
             let up_to_date = Feed::Update(FeedUpdate { events: Vec::new(), seq, committed_at_us: None });
-            prop_assert_eq!(desk.table.feed(viewer, seq), up_to_date);
+            prop_assert_eq!(fixture.table.feed(viewer, seq), up_to_date);
             if seq > 0 {
-                prop_assert_eq!(desk.table.feed(viewer, seq - 1), Feed::TooOld);
+                prop_assert_eq!(fixture.table.feed(viewer, seq - 1), Feed::TooOld);
             }
         }
-        after.into_iter().for_each(|step| take(&mut desk, step));
+        after.into_iter().for_each(|step| take(&mut fixture, step));
     }
 }
 
 #[test]
-fn nobody_is_named_twice_for_one_game() {
-    let mut desk = TableFixture::up_to_vote(3);
+fn names_a_next_storyteller_once_a_game() {
+    let mut fixture = TableFixture::up_to_vote(3);
     for n in 1..=3 {
-        desk.play_allowed(n, ScriptedAction::Vote(0));
+        fixture.play_allowed(n, ScriptedAction::Vote(0));
     }
-    desk.play_allowed(0, ScriptedAction::Complete);
-    desk.advance_time(Duration::from_secs(600));
-    assert_eq!(desk.table.next_due(), None, "a table at which nobody does anything comes to rest");
-    let named = desk.named();
+    fixture.play_allowed(0, ScriptedAction::Complete);
+    fixture.advance_time(Duration::from_secs(600));
+    assert_eq!(fixture.table.next_due(), None, "a table without actions comes to rest");
+    let named = fixture.named();
     assert_eq!(named, [1, 2, 3, 0].map(player).map(Some).into_iter().chain([None]).collect::<Vec<_>>());
-    desk.act(player(9), &Action::NextGame(newcomer(player(9)))).unwrap();
+    fixture.act(player(9), &Action::NextGame(newcomer(player(9)))).unwrap();
 }

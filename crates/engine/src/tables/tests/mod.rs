@@ -1,5 +1,5 @@
-//! Tables played in memory: a desk that commits what a table decides as a store would, and checks after every commit what must
-//! hold at any time.
+//! Tables played in memory: a fixture that commits what a table decides as a store would, and checks the invariants
+//! after every commit.
 
 mod codec;
 mod fixture;

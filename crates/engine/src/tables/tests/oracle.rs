@@ -1,4 +1,5 @@
-//! Who may know which card: the law of secrecy, told from the entries that were written and not from the code that cuts views.
+//! Who may know which card: the rule of secrecy, computed from the entries that were written and not from the code that
+//! cuts views.
 
 use super::super::entry::Entry;
 use super::super::*;
@@ -19,7 +20,7 @@ pub(super) struct Oracle {
 }
 
 impl Oracle {
-    /// Learns what was written, before it is told.
+    /// Records what was written, before any view of it.
     pub(super) fn record(&mut self, entry: &Entry) {
         match entry {
             Entry::Started { storyteller, hand, unseated, .. } => {
@@ -94,9 +95,9 @@ impl Oracle {
             assert_eq!(*part, ViewerRole::Storyteller);
             return;
         }
-        assert!(self.is_complete || !matches!(winner_card, CardView::Card(_)), "the storyteller's card is told");
-        assert!(cards.is_none() && invited.is_none(), "what only the storyteller may know is told");
-        assert!(board.is_none() || self.is_board_open, "the board is told before it lies open");
+        assert!(self.is_complete || !matches!(winner_card, CardView::Card(_)), "the storyteller's card is revealed");
+        assert!(cards.is_none() && invited.is_none(), "what only the storyteller may know is revealed");
+        assert!(board.is_none() || self.is_board_open, "the board is revealed before it lies open");
         if let Some(OwnCards { hand, picked, vote }) = mine {
             assert_eq!(*hand, self.own_cards(viewer));
             assert!(picked.is_none_or(|card| hand.contains(card)));
@@ -110,12 +111,12 @@ impl Oracle {
         let PlayerView { id, name: _, is_bot: _, has_left: _, hand, picked, vote, has_won, points, level: _, standing } =
             player;
         let is_me = viewer == Some(*id) && self.hands.contains_key(id);
-        assert!(is_me || standing.is_none(), "somebody else's standing is told");
-        assert!(is_me || self.is_storyteller(viewer) || hand.is_none(), "somebody else's hand is told");
+        assert!(is_me || standing.is_none(), "another player's standing is revealed");
+        assert!(is_me || self.is_storyteller(viewer) || hand.is_none(), "another player's hand is revealed");
         let may_know = is_me || self.is_storyteller(viewer) || self.is_complete;
-        assert!(may_know || !matches!(picked, CardView::Card(_)), "somebody else's pick is told");
-        assert!(may_know || !matches!(vote, CardView::Card(_)), "somebody else's vote is told");
-        assert!(self.is_complete || (!has_won && points.is_none()), "a result is told before the end");
+        assert!(may_know || !matches!(picked, CardView::Card(_)), "another player's pick is revealed");
+        assert!(may_know || !matches!(vote, CardView::Card(_)), "another player's vote is revealed");
+        assert!(self.is_complete || (!has_won && points.is_none()), "a result is revealed before the end");
     }
 
     /// Checks an event that a viewer got; the oracle has learned its entry already.
@@ -124,10 +125,10 @@ impl Oracle {
         match event {
             EventKind::CardChosen { card } => assert!(card.is_none() || self.is_storyteller(viewer)),
             EventKind::Joined { player, hand, .. } => {
-                assert!(hand.is_none() || is_me(player) || self.is_storyteller(viewer), "a hand is told");
+                assert!(hand.is_none() || is_me(player) || self.is_storyteller(viewer), "a hand is revealed");
             }
             EventKind::Picked { player, card, .. } | EventKind::Voted { player, card, .. } => {
-                assert!(card.is_none() || is_me(player) || self.is_storyteller(viewer), "a pick or a vote is told");
+                assert!(card.is_none() || is_me(player) || self.is_storyteller(viewer), "a pick or a vote is revealed");
             }
             EventKind::Invited { .. } => assert!(self.is_storyteller(viewer)),
             EventKind::VotingOpened { .. } => assert!(self.is_board_open),

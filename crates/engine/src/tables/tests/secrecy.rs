@@ -1,4 +1,5 @@
-//! Two tables that differ only in what a viewer must not know look the same to him: to the byte, in every view and event.
+//! Two tables that differ only in what a viewer must not know look the same to that viewer: to the byte, in every view
+//! and event.
 
 use super::super::*;
 use super::fixture::newcomer;
@@ -7,8 +8,8 @@ use crate::ids::PlayerId;
 use proptest::prelude::*;
 
 /// A viewer's whole knowledge: every event so far, and the view.
-fn knowledge(desk: &TableFixture, viewer: Option<PlayerId>) -> (Feed, TableView) {
-    (desk.table.feed(viewer, 0), desk.table.view(viewer))
+fn knowledge(fixture: &TableFixture, viewer: Option<PlayerId>) -> (Feed, TableView) {
+    (fixture.table.feed(viewer, 0), fixture.table.view(viewer))
 }
 
 #[track_caller]
@@ -16,7 +17,7 @@ fn check_same(a: &TableFixture, b: &TableFixture, viewer: Option<PlayerId>) {
     assert!(knowledge(a, viewer) == knowledge(b, viewer), "{viewer:?} sees a difference that he must not know");
 }
 
-/// The viewers whom the choices of `0` and `2..` tell nothing: player 1, a member who does not play, and somebody outside.
+/// Viewers to whom the choices of `0` and `2..` reveal nothing: player 1, a member who does not play, and a stranger.
 fn outsiders() -> [Option<PlayerId>; 3] {
     [Some(player(1)), Some(player(8)), None]
 }
@@ -28,22 +29,22 @@ proptest! {
     #[test]
     fn picks(seed in any::<u64>(), chosen in (0usize..6, 0usize..6), picked in prop::collection::vec((0usize..6, 0usize..6), 3)) {
         let play = |chosen: usize, picked: [usize; 3]| {
-            let mut desk = TableFixture::open(TableSettings::default(), seed, false);
+            let mut fixture = TableFixture::open(TableSettings::default(), seed, false);
             let mut seen = Vec::new();
-            let mut step = |desk: &mut TableFixture, n, scripted| {
-                desk.play_allowed(n, scripted);
-                seen.push(outsiders().map(|viewer| knowledge(desk, viewer)));
+            let mut step = |fixture: &mut TableFixture, n, scripted| {
+                fixture.play_allowed(n, scripted);
+                seen.push(outsiders().map(|viewer| knowledge(fixture, viewer)));
             };
-            step(&mut desk, 0, ScriptedAction::Choose(chosen));
-            step(&mut desk, 0, ScriptedAction::Tell);
-            step(&mut desk, 1, ScriptedAction::Join);
-            step(&mut desk, 1, ScriptedAction::Pick(2));
+            step(&mut fixture, 0, ScriptedAction::Choose(chosen));
+            step(&mut fixture, 0, ScriptedAction::Tell);
+            step(&mut fixture, 1, ScriptedAction::Join);
+            step(&mut fixture, 1, ScriptedAction::Pick(2));
             for (n, place) in (2..).zip(picked) {
-                step(&mut desk, n, ScriptedAction::Join);
-                step(&mut desk, n, ScriptedAction::Pick(place));
+                step(&mut fixture, n, ScriptedAction::Join);
+                step(&mut fixture, n, ScriptedAction::Pick(place));
             }
-            step(&mut desk, 0, ScriptedAction::Leave);
-            (desk, seen)
+            step(&mut fixture, 0, ScriptedAction::Leave);
+            (fixture, seen)
         };
         let picks = |twin: usize| std::array::from_fn(|at| if twin == 0 { picked[at].0 } else { picked[at].1 });
         let (a, seen_a) = play(chosen.0, picks(0));
@@ -62,21 +63,21 @@ proptest! {
     #[test]
     fn votes(seed in any::<u64>(), votes in prop::collection::vec((0usize..4, 0usize..4), 3)) {
         let play = |votes: [usize; 3]| {
-            let mut desk = TableFixture::open(TableSettings { rules: rules::stories::GameSettings { voted_min: 4, ..Default::default() }, ..TableSettings::default() }, seed, false);
-            desk.play_allowed(0, ScriptedAction::Choose(0));
-            desk.play_allowed(0, ScriptedAction::Tell);
+            let mut fixture = TableFixture::open(TableSettings { rules: rules::stories::GameSettings { voted_min: 4, ..Default::default() }, ..TableSettings::default() }, seed, false);
+            fixture.play_allowed(0, ScriptedAction::Choose(0));
+            fixture.play_allowed(0, ScriptedAction::Tell);
             for n in 1..=4 {
-                desk.play_allowed(n, ScriptedAction::Join);
-                desk.play_allowed(n, ScriptedAction::Pick(0));
+                fixture.play_allowed(n, ScriptedAction::Join);
+                fixture.play_allowed(n, ScriptedAction::Pick(0));
             }
-            desk.play_allowed(0, ScriptedAction::Open);
+            fixture.play_allowed(0, ScriptedAction::Open);
             let mut seen = Vec::new();
             for (n, place) in (2..).zip(votes) {
-                desk.play_allowed(n, ScriptedAction::Vote(place));
-                seen.push(outsiders().map(|viewer| knowledge(&desk, viewer)));
+                fixture.play_allowed(n, ScriptedAction::Vote(place));
+                seen.push(outsiders().map(|viewer| knowledge(&fixture, viewer)));
             }
-            desk.advance_time(TableSettings::default().game_timeout);
-            (desk, seen)
+            fixture.advance_time(TableSettings::default().game_timeout);
+            (fixture, seen)
         };
         let picks = |twin: usize| std::array::from_fn(|at| if twin == 0 { votes[at].0 } else { votes[at].1 });
         let (a, seen_a) = play(picks(0));
@@ -90,36 +91,36 @@ proptest! {
     }
 }
 
-fn record(desk: &TableFixture) -> GameRecord {
-    let mut records = desk.index.iter().filter_map(|index| match index {
+fn record(fixture: &TableFixture) -> GameRecord {
+    let mut records = fixture.index.iter().filter_map(|index| match index {
         crate::commands::IndexChange::ArchiveGame { record, .. } => Some(record),
         _ => None,
     });
     GameRecord::from_bytes(records.next_back().expect("the game has ended")).expect("a record is read back")
 }
 
-fn history(desk: &TableFixture, viewer: Option<PlayerId>) -> (Vec<TableEvent>, GameView) {
-    let record = record(desk);
+fn history(fixture: &TableFixture, viewer: Option<PlayerId>) -> (Vec<TableEvent>, GameView) {
+    let record = record(fixture);
     (record.history(viewer).expect("a history is read back"), record.view(viewer))
 }
 
-/// History is what the feed said, without the chat, numbered anew.
+/// The history equals the feed, without the chat, numbered anew.
 #[test]
-fn history_says_what_the_feed_said() {
-    let mut desk = TableFixture::up_to_vote(3);
-    desk.act(player(1), &Action::Chat("hello".to_owned())).unwrap();
+fn history_equals_the_feed() {
+    let mut fixture = TableFixture::up_to_vote(3);
+    fixture.act(player(1), &Action::Chat("hello".to_owned())).unwrap();
     for n in 1..=3 {
-        desk.play_allowed(n, ScriptedAction::Vote(0));
+        fixture.play_allowed(n, ScriptedAction::Vote(0));
     }
-    desk.play_allowed(0, ScriptedAction::Complete);
+    fixture.play_allowed(0, ScriptedAction::Complete);
     for viewer in [Some(player(0)), Some(player(1)), Some(player(3)), Some(player(8)), None] {
-        let Feed::Update(news) = desk.table.feed(viewer, 0) else { panic!("nothing is forgotten yet") };
+        let Feed::Update(update) = fixture.table.feed(viewer, 0) else { panic!("nothing is forgotten yet") };
         let is_history =
             |kind: &EventKind| !matches!(kind, EventKind::ChatSent { .. } | EventKind::NextStoryteller { .. });
-        let said: Vec<_> = news.events.into_iter().map(|event| event.kind).filter(is_history).collect();
-        let (events, _) = history(&desk, viewer);
+        let expected: Vec<_> = update.events.into_iter().map(|event| event.kind).filter(is_history).collect();
+        let (events, _) = history(&fixture, viewer);
         assert!(events.iter().map(|event| event.seq).eq(1..=events.len() as u64));
-        assert_eq!(events.into_iter().map(|event| event.kind).collect::<Vec<_>>(), said, "{viewer:?}");
+        assert_eq!(events.into_iter().map(|event| event.kind).collect::<Vec<_>>(), expected, "{viewer:?}");
     }
 }
 
@@ -127,38 +128,38 @@ fn history_says_what_the_feed_said() {
 #[test]
 fn who_left_during_the_vote_sees_what_a_visitor_sees() {
     for gone in [0, 1] {
-        let mut desk = TableFixture::up_to_vote(3);
-        desk.play_allowed(gone, ScriptedAction::Leave);
+        let mut fixture = TableFixture::up_to_vote(3);
+        fixture.play_allowed(gone, ScriptedAction::Leave);
         for n in 2..=3 {
-            desk.play_allowed(n, ScriptedAction::Vote(0));
+            fixture.play_allowed(n, ScriptedAction::Vote(0));
         }
-        let view = |viewer| GameView { own: None, ..desk.game(viewer) };
+        let view = |viewer| GameView { own: None, ..fixture.game(viewer) };
         assert!(view(Some(player(gone))) == view(None));
-        desk.advance_time(TableSettings::default().countdown);
-        assert_eq!(desk.game(None).phase, Phase::Complete);
-        assert!(desk.game(Some(player(gone))) == desk.game(None));
-        assert!(history(&desk, Some(player(gone))) == history(&desk, None));
-        assert!(desk.game(None).players[usize::from(gone)].has_left);
-        assert!(desk.game(None).players[0].points.is_some());
+        fixture.advance_time(TableSettings::default().countdown);
+        assert_eq!(fixture.game(None).phase, Phase::Complete);
+        assert!(fixture.game(Some(player(gone))) == fixture.game(None));
+        assert!(history(&fixture, Some(player(gone))) == history(&fixture, None));
+        assert!(fixture.game(None).players[usize::from(gone)].has_left);
+        assert!(fixture.game(None).players[0].points.is_some());
     }
 }
 
-/// What may end up in a line of a log is the same whatever the cards are.
+/// What may end up in a log file is the same whatever the cards are.
 #[test]
-fn debug_tells_no_card() {
+fn debug_output_reveals_no_card() {
     let texts = |seed: u64, place: usize| {
-        let mut desk = TableFixture::open(TableSettings::default(), seed, false);
-        let action = desk.action(player(0), ScriptedAction::Choose(place));
-        let change = desk.table.decide(player(0), None, &action, desk.now, &|_| true).unwrap();
-        desk.commit(&change);
-        desk.play_allowed(0, ScriptedAction::Leave);
-        let view = desk.table.view(Some(player(0)));
+        let mut fixture = TableFixture::open(TableSettings::default(), seed, false);
+        let action = fixture.action(player(0), ScriptedAction::Choose(place));
+        let change = fixture.table.decide(player(0), None, &action, fixture.now, &|_| true).unwrap();
+        fixture.commit(&change);
+        fixture.play_allowed(0, ScriptedAction::Leave);
+        let view = fixture.table.view(Some(player(0)));
         [
             format!("{action:?}"),
             format!("{change:?}"),
-            format!("{:?}", desk.table),
+            format!("{:?}", fixture.table),
             format!("{view:?}"),
-            format!("{:?}", record(&desk)),
+            format!("{:?}", record(&fixture)),
         ]
     };
     assert_eq!(texts(1, 0), texts(1, 3));
@@ -167,22 +168,22 @@ fn debug_tells_no_card() {
 
 #[test]
 fn chat_is_for_those_who_sit_there() {
-    let mut desk = TableFixture::with_defaults();
-    desk.act(player(0), &Action::Chat("one".to_owned())).unwrap();
-    let (visitor, member) = (desk.table.seq(None), desk.table.seq(Some(player(0))));
+    let mut fixture = TableFixture::with_defaults();
+    fixture.act(player(0), &Action::Chat("one".to_owned())).unwrap();
+    let (visitor, member) = (fixture.table.seq(None), fixture.table.seq(Some(player(0))));
     assert_eq!((visitor, member), (1, 2));
-    desk.act(player(5), &Action::Join(newcomer(player(5)))).unwrap();
-    assert_eq!(desk.table.seq(Some(player(5))), 2, "who sits down goes on from where visitors are");
-    assert_eq!(desk.table.view(Some(player(5))).chat.len(), 1);
-    assert!(desk.table.view(Some(player(6))).chat.is_empty());
-    desk.act(player(0), &Action::Chat("two".to_owned())).unwrap();
-    assert_eq!(desk.table.seq(Some(player(5))), 3);
-    desk.play_allowed(5, ScriptedAction::Leave);
+    fixture.act(player(5), &Action::Join(newcomer(player(5)))).unwrap();
+    assert_eq!(fixture.table.seq(Some(player(5))), 2, "who sits down goes on from where visitors are");
+    assert_eq!(fixture.table.view(Some(player(5))).chat.len(), 1);
+    assert!(fixture.table.view(Some(player(6))).chat.is_empty());
+    fixture.act(player(0), &Action::Chat("two".to_owned())).unwrap();
+    assert_eq!(fixture.table.seq(Some(player(5))), 3);
+    fixture.play_allowed(5, ScriptedAction::Leave);
     assert_eq!(
-        (desk.table.seq(Some(player(5))), desk.table.seq(None)),
+        (fixture.table.seq(Some(player(5))), fixture.table.seq(None)),
         (4, 3),
         "who leaves goes on from his own number"
     );
-    desk.act(player(0), &Action::Chat("three".to_owned())).unwrap();
-    assert_eq!(desk.table.seq(Some(player(5))), 4);
+    fixture.act(player(0), &Action::Chat("three".to_owned())).unwrap();
+    assert_eq!(fixture.table.seq(Some(player(5))), 4);
 }

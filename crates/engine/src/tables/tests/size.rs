@@ -13,7 +13,7 @@ const WAITING_BYTES_MAX: usize = 992;
 /// Every block that such a table holds; an allocator rounds each up to 16 bytes.
 #[test]
 fn a_waiting_table_is_small() {
-    let desk = TableFixture::with_defaults();
+    let fixture = TableFixture::with_defaults();
     let name_bytes = "name of usual length".len();
     let blocks = [
         size_of::<Table>(),
@@ -24,7 +24,7 @@ fn a_waiting_table_is_small() {
         size_of::<Newcomer>(),
         name_bytes,
         name_bytes,
-        desk.rows[0].bytes.len() + name_bytes,
+        fixture.rows[0].bytes.len() + name_bytes,
     ];
     let bytes: usize = blocks.iter().map(|bytes| bytes.next_multiple_of(16)).sum();
     assert!(bytes <= WAITING_BYTES_MAX, "{bytes} bytes: {blocks:?}");

@@ -1,4 +1,4 @@
-//! Claims: one winner each, and nobody sees or hears of one before its commit.
+//! Claims: one winner each, and no client sees or receives one before its commit.
 
 use super::fixture::*;
 use super::views::{Client, look};
@@ -19,22 +19,22 @@ fn chests(world: &World) -> Vec<Cell> {
     cells_with(world, |item| matches!(item, Item::Chest { .. }))
 }
 
-fn results(answers: &[Answer], seat: MoverRef) -> Vec<Result<Done, Refusal>> {
-    answers.iter().filter(|answer| answer.mover == seat).map(|answer| answer.result).collect()
+fn results(answers: &[Answer], mover_ref: MoverRef) -> Vec<Result<Done, Refusal>> {
+    answers.iter().filter(|answer| answer.mover == mover_ref).map(|answer| answer.result).collect()
 }
 
 #[test]
 fn a_chest_is_dug_by_one_and_shown_when_it_is_committed() {
     let (mut world, _) = running_hunt(hunt(30, 30, 20, 0), 7);
-    let place = chests(&world)[0];
-    let one = come(&mut world, &member(Some(place), 77, "Ada")).mover;
-    let other = come(&mut world, &walker(Some(place))).mover;
-    let viewer = come(&mut world, &watcher(Some(place), 4)).mover;
+    let spot = chests(&world)[0];
+    let one = register(&mut world, &member(Some(spot), 77, "Ada")).mover;
+    let other = register(&mut world, &walker(Some(spot))).mover;
+    let viewer = register(&mut world, &watcher(Some(spot), 4)).mover;
     let mut client = Client::default();
     look(&mut world, viewer, &mut client);
     let before = world.round();
-    assert_eq!(ask(&mut world, one, 1, InputKind::Dig), None);
-    assert_eq!(ask(&mut world, other, 1, InputKind::Dig), None, "who was slower must not know either");
+    assert_eq!(apply_input(&mut world, one, 1, InputKind::Dig), None);
+    assert_eq!(apply_input(&mut world, other, 1, InputKind::Dig), None, "who was slower must not know either");
     assert_eq!(look(&mut world, viewer, &mut client), None);
     assert_eq!((world.round(), world.stats().claims_pending), (before, 1));
     let pending = world.take_claims().unwrap();
@@ -46,28 +46,28 @@ fn a_chest_is_dug_by_one_and_shown_when_it_is_committed() {
     assert!(points > 0 && score == u32::from(points));
     assert_eq!(results(&out, other), [Err(Refusal::Taken)]);
     let shown = look(&mut world, viewer, &mut client).unwrap();
-    assert_eq!((shown.items_gone, world.round().unwrap().chests_left), (vec![place], 19));
+    assert_eq!((shown.items_gone, world.round().unwrap().chests_left), (vec![spot], 19));
     let Ok(Fact::Dug { claim, points: saved, .. }) = Fact::from_bytes(&pending.rows[0].bytes) else { panic!() };
     assert_eq!((claim.hunter.player, &*claim.hunter.name, saved), (Some(PlayerId(77)), "Ada", u32::from(points)));
-    assert_eq!(ask(&mut world, other, 2, InputKind::Dig), Some(Err(Refusal::Taken)));
+    assert_eq!(apply_input(&mut world, other, 2, InputKind::Dig), Some(Err(Refusal::Taken)));
 }
 
 #[test]
 fn a_repeated_claim_is_answered_once_more_and_counted_once() {
     let (mut world, _) = running_hunt(hunt(30, 30, 20, 0), 7);
-    let place = chests(&world)[0];
-    let seat = come(&mut world, &walker(Some(place))).mover;
-    assert_eq!(ask(&mut world, seat, 1, InputKind::Dig), None);
-    assert_eq!(ask(&mut world, seat, 1, InputKind::Dig), None, "not before the first answer");
-    assert!(ask(&mut world, seat, 2, InputKind::Step(Step::Stay)).is_some(), "moves go on");
+    let spot = chests(&world)[0];
+    let mover_ref = register(&mut world, &walker(Some(spot))).mover;
+    assert_eq!(apply_input(&mut world, mover_ref, 1, InputKind::Dig), None);
+    assert_eq!(apply_input(&mut world, mover_ref, 1, InputKind::Dig), None, "not before the first answer");
+    assert!(apply_input(&mut world, mover_ref, 2, InputKind::Step(Step::Stay)).is_some(), "moves go on");
     let pending = world.take_claims().unwrap();
-    assert_eq!(ask(&mut world, seat, 1, InputKind::Dig), None, "nor while it is on its way");
+    assert_eq!(apply_input(&mut world, mover_ref, 1, InputKind::Dig), None, "nor while it is on its way");
     let mut out = Vec::new();
     world.committed(pending.version(), START_US, &mut out).unwrap();
-    let first = results(&out, seat);
+    let first = results(&out, mover_ref);
     assert_eq!(first.len(), 3);
     assert!(first.iter().all(|result| *result == first[0] && result.is_ok()));
-    assert_eq!(ask(&mut world, seat, 1, InputKind::Dig), Some(first[0]));
+    assert_eq!(apply_input(&mut world, mover_ref, 1, InputKind::Dig), Some(first[0]));
     assert_eq!(pending.rows.len(), 1);
 }
 
@@ -75,13 +75,13 @@ fn a_repeated_claim_is_answered_once_more_and_counted_once() {
 fn what_is_decided_while_a_commit_is_on_its_way_goes_with_the_next() {
     let (mut world, _) = running_hunt(hunt(30, 30, 20, 0), 7);
     let places = chests(&world);
-    let one = come(&mut world, &walker(Some(places[0]))).mover;
-    let two = come(&mut world, &walker(Some(places[1]))).mover;
-    let late = come(&mut world, &walker(Some(places[0]))).mover;
-    ask(&mut world, one, 1, InputKind::Dig);
+    let one = register(&mut world, &walker(Some(places[0]))).mover;
+    let two = register(&mut world, &walker(Some(places[1]))).mover;
+    let late = register(&mut world, &walker(Some(places[0]))).mover;
+    apply_input(&mut world, one, 1, InputKind::Dig);
     let first = world.take_claims().unwrap();
-    ask(&mut world, two, 1, InputKind::Dig);
-    ask(&mut world, late, 1, InputKind::Dig);
+    apply_input(&mut world, two, 1, InputKind::Dig);
+    apply_input(&mut world, late, 1, InputKind::Dig);
     assert_eq!(world.take_claims(), None);
     let mut out = Vec::new();
     world.committed(first.version() + 1, START_US, &mut out).unwrap();
@@ -100,15 +100,16 @@ fn what_is_decided_while_a_commit_is_on_its_way_goes_with_the_next() {
 fn a_hundred_power_ups_have_a_hundred_winners() {
     let (mut world, _) = running_hunt(hunt(80, 80, 1, 100), 9);
     let places = cells_with(&world, |item| matches!(item, Item::PowerUp(_)));
-    let seats: Vec<MoverRef> = (0..2_000).map(|at| come(&mut world, &walker(Some(places[at % 100]))).mover).collect();
-    let batch: Vec<_> = seats.iter().map(|seat| input(*seat, 1, InputKind::Grab)).collect();
+    let mover_refs: Vec<MoverRef> =
+        (0..2_000).map(|at| register(&mut world, &walker(Some(places[at % 100]))).mover).collect();
+    let batch: Vec<_> = mover_refs.iter().map(|mover_ref| input(*mover_ref, 1, InputKind::Grab)).collect();
     assert_eq!(apply(&mut world, &batch), []);
     let pending = world.take_claims().unwrap();
     let mut out = Vec::new();
     world.committed(pending.version(), START_US, &mut out).unwrap();
     let winners: Vec<&Answer> = out.iter().filter(|answer| answer.result.is_ok()).collect();
     assert_eq!((out.len(), winners.len(), pending.rows.len()), (2_000, 100, 100));
-    let firsts = winners.iter().filter(|answer| seats[..100].contains(&answer.mover)).count();
+    let firsts = winners.iter().filter(|answer| mover_refs[..100].contains(&answer.mover)).count();
     assert!(firsts < 40, "who came first must not win more often than others: {firsts} of 100 did");
 }
 
@@ -116,39 +117,39 @@ fn a_hundred_power_ups_have_a_hundred_winners() {
 fn power_ups_help_from_their_commit_until_they_end() {
     let (mut world, _) = running_hunt(hunt(60, 60, 3, 12), 5);
     let double = |item| item == Item::PowerUp(PowerUp::DoubleStep);
-    let place = cells_with(&world, double)[0];
-    let seat = come(&mut world, &walker(Some(place))).mover;
-    let towards = if place.x < 30 { (Step::E, 1_i16) } else { (Step::W, -1) };
-    let at = |steps: i16| cell(place.x.checked_add_signed(towards.1 * steps).unwrap(), place.y);
-    ask(&mut world, seat, 1, InputKind::Grab);
-    assert_eq!(ask(&mut world, seat, 2, InputKind::Step(towards.0)), Some(Ok(Done::Moved(at(1)))));
+    let spot = cells_with(&world, double)[0];
+    let mover_ref = register(&mut world, &walker(Some(spot))).mover;
+    let towards = if spot.x < 30 { (Step::E, 1_i16) } else { (Step::W, -1) };
+    let at = |steps: i16| cell(spot.x.checked_add_signed(towards.1 * steps).unwrap(), spot.y);
+    apply_input(&mut world, mover_ref, 1, InputKind::Grab);
+    assert_eq!(apply_input(&mut world, mover_ref, 2, InputKind::Step(towards.0)), Some(Ok(Done::Moved(at(1)))));
     let until = UnixMs(START_US / 1_000 + 20_000);
     let want = Ok(Done::Grabbed { item: PowerUp::DoubleStep, until });
-    assert_eq!(results(&save(&mut world, START_US), seat), [want]);
-    assert_eq!(ask(&mut world, seat, 3, InputKind::Step(towards.0)), Some(Ok(Done::Moved(at(3)))));
+    assert_eq!(results(&save(&mut world, START_US), mover_ref), [want]);
+    assert_eq!(apply_input(&mut world, mover_ref, 3, InputKind::Step(towards.0)), Some(Ok(Done::Moved(at(3)))));
     let mut out = Vec::new();
-    world.apply(&[input(seat, 4, InputKind::Step(towards.0))], START_US + 20_000_000, &mut out);
-    assert_eq!(results(&out, seat), [Ok(Done::Moved(at(4)))]);
+    world.apply(&[input(mover_ref, 4, InputKind::Step(towards.0))], START_US + 20_000_000, &mut out);
+    assert_eq!(results(&out, mover_ref), [Ok(Done::Moved(at(4)))]);
 }
 
 #[test]
 fn a_magnet_reaches_the_nearest() {
     let (mut world, _) = running_hunt(hunt(30, 30, 1, 0), 5);
-    let place = chests(&world)[0];
-    let x = if place.x >= 2 { place.x - 2 } else { place.x + 2 };
-    let seat = come(&mut world, &walker(Some(cell(x, place.y)))).mover;
-    assert_eq!(ask(&mut world, seat, 1, InputKind::Dig), Some(Err(Refusal::NothingHere)));
-    world.activate_power_up(seat, PowerUp::Magnet, UnixMs(START_US / 1_000 + 1_000), START_US);
-    assert_eq!(ask(&mut world, seat, 2, InputKind::Dig), None);
-    assert!(results(&save(&mut world, START_US), seat)[0].is_ok());
+    let spot = chests(&world)[0];
+    let x = if spot.x >= 2 { spot.x - 2 } else { spot.x + 2 };
+    let mover_ref = register(&mut world, &walker(Some(cell(x, spot.y)))).mover;
+    assert_eq!(apply_input(&mut world, mover_ref, 1, InputKind::Dig), Some(Err(Refusal::NothingHere)));
+    world.activate_power_up(mover_ref, PowerUp::Magnet, UnixMs(START_US / 1_000 + 1_000), START_US);
+    assert_eq!(apply_input(&mut world, mover_ref, 2, InputKind::Dig), None);
+    assert!(results(&save(&mut world, START_US), mover_ref)[0].is_ok());
 }
 
-/// Hunts that are opened and entered in one moment: when the rounds of each end, in seconds, as they are told.
+/// Hunts that are opened and entered in one moment: when the rounds of each end, in seconds, as published.
 fn ends_of_rounds(seed: u64, rounds: u32) -> Vec<i64> {
     let hunting = HuntSettings { chests: 5, power_ups: 0, rounds, ..HuntSettings::default() };
     let spans = HuntSettings { round: Duration::from_secs(60), pause: Duration::from_secs(10), ..hunting };
     let mut world = world(WorldSettings { hunt: Some(spans), ..meadow(20, 20) }, seed);
-    come(&mut world, &walker(None));
+    register(&mut world, &walker(None));
     let mut now_us = START_US;
     let mut ends = Vec::new();
     while ends.len() < 3 {
@@ -182,22 +183,22 @@ fn rounds_begin_and_end_with_a_commit() {
     let phase = |world: &World| world.round().map(|round| (round.number, round.phase));
     world.tick(second(0), &mut Vec::new());
     assert_eq!(world.take_claims(), None, "nobody is here");
-    let seat = come(&mut world, &walker(None)).mover;
-    assert_eq!(ask(&mut world, seat, 1, InputKind::Dig), Some(Err(Refusal::RoundOver)));
+    let mover_ref = register(&mut world, &walker(None)).mover;
+    assert_eq!(apply_input(&mut world, mover_ref, 1, InputKind::Dig), Some(Err(Refusal::RoundOver)));
     world.tick(second(1), &mut Vec::new());
     assert_eq!(phase(&world), Some((1, RoundPhase::Waiting)));
     save(&mut world, second(1));
     assert_eq!(phase(&world), Some((1, RoundPhase::Running)));
     assert_eq!(world.next_due(), Some(second(61)));
-    let place = chests(&world)[0];
-    let digger = come(&mut world, &walker(Some(place))).mover;
-    ask(&mut world, digger, 1, InputKind::Dig);
+    let spot = chests(&world)[0];
+    let digger = register(&mut world, &walker(Some(spot))).mover;
+    apply_input(&mut world, digger, 1, InputKind::Dig);
     world.tick(second(61), &mut Vec::new());
     assert_eq!(phase(&world), Some((1, RoundPhase::Running)), "not shown yet");
-    assert_eq!(ask(&mut world, seat, 2, InputKind::Dig), None, "and not told");
+    assert_eq!(apply_input(&mut world, mover_ref, 2, InputKind::Dig), None, "and not answered");
     let out = save(&mut world, second(61));
     assert!(results(&out, digger)[0].is_ok());
-    assert_eq!(results(&out, seat), [Err(Refusal::RoundOver)]);
+    assert_eq!(results(&out, mover_ref), [Err(Refusal::RoundOver)]);
     assert_eq!(phase(&world), Some((2, RoundPhase::Waiting)));
     let mut news = Vec::new();
     world.take_events(&mut news);
@@ -217,14 +218,14 @@ fn rounds_begin_and_end_with_a_commit() {
 #[test]
 fn without_a_hunt_nothing_is_dug() {
     let mut world = world(meadow(9, 9), 2);
-    let seat = come(&mut world, &walker(None)).mover;
-    assert_eq!(ask(&mut world, seat, 1, InputKind::Dig), Some(Err(Refusal::NoHunt)));
-    assert_eq!(ask(&mut world, seat, 2, InputKind::Grab), Some(Err(Refusal::NoHunt)));
+    let mover_ref = register(&mut world, &walker(None)).mover;
+    assert_eq!(apply_input(&mut world, mover_ref, 1, InputKind::Dig), Some(Err(Refusal::NoHunt)));
+    assert_eq!(apply_input(&mut world, mover_ref, 2, InputKind::Grab), Some(Err(Refusal::NoHunt)));
 }
 
 proptest! {
-    /// However many try, in whatever order commits come: every item has one winner, every input one answer, and the points that are
-    /// shown are those that were answered.
+    /// However many try, in whatever order commits come: every item has one winner, every input one answer, and the
+    /// points that are shown are those that were answered.
     #[test]
     fn every_item_has_one_winner(
         seed in any::<u64>(), tries in proptest::collection::vec((0_usize..12, 0_usize..30, any::<bool>()), 1..150),
@@ -232,14 +233,14 @@ proptest! {
         let (mut world, _) = running_hunt(hunt(12, 12, 25, 5), seed);
         let placed: Vec<(Cell, Item)> = world.hunt.as_ref().unwrap().placed().iter().map(|at| (at.cell, at.item)).collect();
         let mut all = Vec::new();
-        let mut asked = 0;
+        let mut inputs_sent = 0;
         let mut rows = Vec::new();
         for (_, item, is_saving) in &tries {
-            let (place, item) = placed[*item];
-            let seat = come(&mut world, &walker(Some(place))).mover;
+            let (spot, item) = placed[*item];
+            let mover_ref = register(&mut world, &walker(Some(spot))).mover;
             let what = if matches!(item, Item::Chest { .. }) { InputKind::Dig } else { InputKind::Grab };
-            all.extend(apply(&mut world, &[input(seat, 1, what)]));
-            asked += 1;
+            all.extend(apply(&mut world, &[input(mover_ref, 1, what)]));
+            inputs_sent += 1;
             if *is_saving && let Some(pending) = world.take_claims() {
                 rows.extend(pending.rows.clone());
                 world.committed(pending.version(), START_US, &mut all).unwrap();
@@ -252,11 +253,11 @@ proptest! {
         let mut items: Vec<usize> = tries.iter().map(|(_, item, _)| *item).collect();
         items.sort_unstable();
         items.dedup();
-        prop_assert_eq!(all.len(), asked);
+        prop_assert_eq!(all.len(), inputs_sent);
         prop_assert_eq!(all.iter().filter(|answer| answer.result.is_ok()).count(), items.len());
         prop_assert_eq!(rows.len(), items.len());
-        let told: u32 = all.iter().filter_map(|answer| match answer.result { Ok(Done::Dug { score, .. }) => Some(score), _ => None }).sum();
+        let announced: u32 = all.iter().filter_map(|answer| match answer.result { Ok(Done::Dug { score, .. }) => Some(score), _ => None }).sum();
         let shown: u32 = world.hunt.as_ref().unwrap().top_scores(1_000).iter().map(|scored| scored.points).sum();
-        prop_assert_eq!(told, shown);
+        prop_assert_eq!(announced, shown);
     }
 }

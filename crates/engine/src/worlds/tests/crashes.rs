@@ -1,7 +1,8 @@
 //! Crashes at every moment of a claim: what was answered stays true, and what was not answered is answered once.
 //!
-//! A world, a log and a snapshot stand on their own; hunters repeat what they got no answer to. The world dies between deciding and
-//! saving, between saving and telling, or because somebody else has claimed it, and is opened again from what the store has.
+//! A world, a log and a snapshot are separate; hunters repeat what they got no answer to. The world crashes between
+//! deciding and saving, between saving and answering, or because another worker has claimed it, and is opened again
+//! from what the store has.
 
 use super::fixture::*;
 use crate::rows::WorldLogRow;
@@ -32,7 +33,7 @@ impl Disk {
 struct Digger {
     at: Cell,
     is_chest: bool,
-    came: Registered,
+    registered: Registered,
     seq: u32,
     is_waiting: bool,
 }
@@ -43,14 +44,14 @@ impl Digger {
     }
 
     fn come_back(&mut self, world: &mut World) {
-        let resume = Some((self.came.mover.id, self.came.key));
-        self.came = world.register(&Registration { resume, ..walker(Some(self.at)) }, START_US).unwrap();
-        // What the world never heard is asked again; what it has heard and not answered is asked again as well.
-        self.seq = self.seq.min(self.came.next_seq);
+        let resume = Some((self.registered.mover.id, self.registered.key));
+        self.registered = world.register(&Registration { resume, ..walker(Some(self.at)) }, START_US).unwrap();
+        // What the world never received is sent again; what it received and did not answer is sent again as well.
+        self.seq = self.seq.min(self.registered.next_seq);
     }
 }
 
-/// What was told to whom, for ever.
+/// All answers that clients ever received.
 #[derive(Default)]
 struct ReceivedAnswers {
     answers: BTreeMap<(u32, u32), Result<Done, Refusal>>,
@@ -61,7 +62,7 @@ impl ReceivedAnswers {
     fn record(&mut self, diggers: &mut [Digger], answers: &[Answer]) {
         for answer in answers {
             let key = (answer.mover.id.0, answer.seq);
-            let digger = diggers.iter_mut().find(|digger| digger.came.mover.id == answer.mover.id);
+            let digger = diggers.iter_mut().find(|digger| digger.registered.mover.id == answer.mover.id);
             if let Some(digger) = digger.filter(|digger| digger.seq == answer.seq) {
                 digger.is_waiting = false;
                 digger.seq = match answer.result {
@@ -75,13 +76,13 @@ impl ReceivedAnswers {
                     assert!(before.is_none_or(|before| before == answer.result), "{before:?}, then {answer:?}");
                     self.won.insert(key);
                 }
-                _ => assert!(!self.won.contains(&key), "{key:?} had won, and is told {answer:?}"),
+                _ => assert!(!self.won.contains(&key), "{key:?} had won, and receives {answer:?}"),
             }
         }
     }
 }
 
-/// Who has what, as the log says; every item once.
+/// The winner of each item in the log; every item once.
 fn winners(rows: &[WorldLogRow]) -> BTreeMap<(u32, u32), (u32, u32)> {
     let mut items = BTreeSet::new();
     let facts = rows.iter().map(|row| Fact::from_bytes(&row.bytes).unwrap());
@@ -99,13 +100,13 @@ fn winners(rows: &[WorldLogRow]) -> BTreeMap<(u32, u32), (u32, u32)> {
 
 proptest! {
     #[test]
-    fn whatever_was_told_is_true_after_every_crash(
+    fn every_answer_stays_true_after_a_crash(
         seed in any::<u64>(), deeds in proptest::collection::vec((0_u8..16, 0_usize..24), 10..250),
     ) {
         let settings = hunt(12, 12, 12, 6);
         let mut disk = Disk::default();
         let mut world = disk.open(settings, seed);
-        come(&mut world, &walker(None));
+        register(&mut world, &walker(None));
         world.tick(START_US, &mut Vec::new());
         let begin = world.take_claims().unwrap();
         disk.rows.extend(begin.rows.clone());
@@ -113,23 +114,23 @@ proptest! {
         let placed: Vec<(Cell, Item)> = world.hunt.as_ref().unwrap().placed().iter().map(|at| (at.cell, at.item)).collect();
         let mut diggers: Vec<Digger> = (0..24).map(|number| {
             let (at, item) = placed[number % placed.len()];
-            let came = come(&mut world, &walker(Some(at)));
-            Digger { at, is_chest: matches!(item, Item::Chest { .. }), came, seq: 1, is_waiting: false }
+            let registered = register(&mut world, &walker(Some(at)));
+            Digger { at, is_chest: matches!(item, Item::Chest { .. }), registered, seq: 1, is_waiting: false }
         }).collect();
-        let (mut told, mut draft) = (ReceivedAnswers::default(), None);
+        let (mut received, mut draft) = (ReceivedAnswers::default(), None);
         for (deed, who) in deeds {
             let mut out = Vec::new();
             match deed {
                 0..=5 => {
                     let digger = &mut diggers[who];
                     digger.is_waiting = true;
-                    world.apply(&[input(digger.came.mover, digger.seq, digger.what())], START_US, &mut out);
+                    world.apply(&[input(digger.registered.mover, digger.seq, digger.what())], START_US, &mut out);
                 }
                 6 | 7 => {
                     // Another step ahead of what is not answered yet.
                     let digger = &mut diggers[who];
                     let ahead = digger.seq + u32::from(digger.is_waiting);
-                    world.apply(&[input(digger.came.mover, ahead, InputKind::Step(Step::Stay))], START_US, &mut out);
+                    world.apply(&[input(digger.registered.mover, ahead, InputKind::Step(Step::Stay))], START_US, &mut out);
                 }
                 8..=10 => if let Some(pending) = world.take_claims() {
                     disk.rows.extend(pending.rows.clone());
@@ -153,7 +154,7 @@ proptest! {
                     diggers.iter_mut().for_each(|digger| digger.come_back(&mut world));
                 }
                 14 => {
-                    // Saved, and nobody was told.
+                    // Saved, and not answered.
                     if let Some(pending) = world.take_claims() {
                         disk.rows.extend(pending.rows);
                     }
@@ -163,9 +164,9 @@ proptest! {
                 }
                 _ => world.tick(START_US, &mut Vec::new()),
             }
-            told.record(&mut diggers, &out);
+            received.record(&mut diggers, &out);
             let durable = winners(&disk.rows);
-            prop_assert!(told.won.iter().all(|key| durable.contains_key(key)), "told and not saved");
+            prop_assert!(received.won.iter().all(|key| durable.contains_key(key)), "announced and not saved");
         }
         let mut last = disk.open(settings, seed);
         let mut shown: Vec<u32> = last.hunt.as_ref().unwrap().top_scores(100).iter().map(|scored| scored.points).collect();
@@ -173,10 +174,10 @@ proptest! {
         let dug: u32 = facts.filter_map(|fact| match fact { Fact::Dug { points, .. } => Some(points), _ => None }).sum();
         shown.push(0);
         prop_assert_eq!(shown.iter().sum::<u32>(), dug);
-        // Nobody is locked out: after all that everybody is heard again.
+        // No mover is locked out: all inputs are served again after that.
         for digger in &mut diggers {
             digger.come_back(&mut last);
-            let answer = ask(&mut last, digger.came.mover, digger.came.next_seq, InputKind::Step(Step::Stay));
+            let answer = apply_input(&mut last, digger.registered.mover, digger.registered.next_seq, InputKind::Step(Step::Stay));
             prop_assert!(matches!(answer, Some(Ok(Done::Moved(_)))), "{:?}", answer);
         }
     }

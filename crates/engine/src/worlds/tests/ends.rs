@@ -1,6 +1,6 @@
-//! Worlds with an end: what is under way then, what is refused from then on, and what whoever opens it later makes of it.
+//! Worlds with an end: what is under way then, what is refused from then on, and what a later owner makes of it.
 
-use super::fixture::{START_US, ask, cell, come, hunt, input, meadow, opening, save, walker};
+use super::fixture::{START_US, apply_input, cell, hunt, input, meadow, opening, register, save, walker};
 use crate::limits::MOVER_GRACE;
 use crate::time::UnixMs;
 use crate::worlds::{Fact, HuntEvent, InputKind, Refusal, RoundPhase, World};
@@ -45,7 +45,7 @@ fn life_of(world: &mut World) -> Vec<(i64, u32, RoundPhase)> {
 #[track_caller]
 fn check(rounds: u32, ends_s: i64, want: &[(i64, u32, RoundPhase)]) {
     let mut world = ending(settings(rounds), ends_s);
-    come(&mut world, &walker(None));
+    register(&mut world, &walker(None));
     assert_eq!(life_of(&mut world), want, "{rounds} rounds, {ends_s} s");
     assert!(world.is_over(), "{rounds} rounds, {ends_s} s");
     assert_eq!(world.next_due(), None, "nothing is due any more");
@@ -68,7 +68,7 @@ fn a_hunt_ends_with_the_round_that_runs_then_or_between_two() {
 fn an_endless_row_of_rounds_ends_with_its_hunt() {
     for ends_s in [1, 59, 119, 125, 200] {
         let mut world = ending(settings(0), ends_s);
-        come(&mut world, &walker(None));
+        register(&mut world, &walker(None));
         let last = life_of(&mut world).last().copied().unwrap();
         assert_eq!((last.0, last.2), (ends_s, RoundPhase::Over));
         assert!(world.is_over());
@@ -78,20 +78,20 @@ fn an_endless_row_of_rounds_ends_with_its_hunt() {
 #[test]
 fn nothing_is_dug_after_the_end_and_what_was_dug_before_counts() {
     let mut world = ending(settings(3), 30);
-    come(&mut world, &walker(None));
+    register(&mut world, &walker(None));
     world.tick(START_US, &mut Vec::new());
     save(&mut world, START_US);
     assert_eq!(world.round().unwrap().until, UnixMs(second(30) / 1_000), "the page counts down to the end of the hunt");
     let placed = world.hunt.as_ref().unwrap().placed().clone();
     let chests: Vec<_> = placed.iter().filter(|at| matches!(at.item, Item::Chest { .. })).collect();
-    let [early, late] = [chests[0], chests[1]].map(|at| come(&mut world, &walker(Some(at.cell))).mover);
-    let dig = |world: &mut World, seat, now_us| {
+    let [early, late] = [chests[0], chests[1]].map(|at| register(&mut world, &walker(Some(at.cell))).mover);
+    let dig = |world: &mut World, mover_ref, now_us| {
         let mut out = Vec::new();
-        world.apply(&[input(seat, 1, InputKind::Dig)], now_us, &mut out);
+        world.apply(&[input(mover_ref, 1, InputKind::Dig)], now_us, &mut out);
         out.first().map(|answer| answer.result)
     };
     assert_eq!(dig(&mut world, early, second(30) - 1), None, "it waits for its commit");
-    // The process stood still: the batch is heard before the round is ended.
+    // The process was suspended: the batch is applied before the round is ended.
     assert_eq!(dig(&mut world, late, second(30)), Some(Err(Refusal::RoundOver)));
     world.tick(second(31), &mut Vec::new());
     assert!(!world.is_over(), "a commit is under way");
@@ -106,11 +106,11 @@ fn nothing_is_dug_after_the_end_and_what_was_dug_before_counts() {
     assert_eq!((scores.len(), next.phase), (1, RoundPhase::Over));
 }
 
-/// Whoever opens it after its end finishes what its last owner did not come to.
+/// The owner that opens it after its end finishes what its last owner did not.
 #[test]
 fn a_later_owner_ends_the_round_of_a_hunt_that_is_over() {
     let mut world = ending(settings(3), 30);
-    come(&mut world, &walker(Some(cell(0, 0))));
+    register(&mut world, &walker(Some(cell(0, 0))));
     world.tick(START_US, &mut Vec::new());
     let begun = world.take_claims().unwrap();
     world.committed(begun.version(), START_US, &mut Vec::new()).unwrap();
@@ -134,10 +134,10 @@ fn a_later_owner_ends_the_round_of_a_hunt_that_is_over() {
 #[test]
 fn a_world_without_a_hunt_ends_as_well() {
     let mut world = ending(meadow(9, 9), 30);
-    let seat = come(&mut world, &walker(None)).mover;
+    let mover_ref = register(&mut world, &walker(None)).mover;
     assert_eq!(world.next_due(), Some(second(30)));
-    assert!(ask(&mut world, seat, 1, InputKind::Step(rules::world::Step::Stay)).is_some());
-    world.connection_lost(seat, second(29));
+    assert!(apply_input(&mut world, mover_ref, 1, InputKind::Step(rules::world::Step::Stay)).is_some());
+    world.connection_lost(mover_ref, second(29));
     world.tick(second(29), &mut Vec::new());
     assert!(!world.is_over());
     world.tick(second(30), &mut Vec::new());

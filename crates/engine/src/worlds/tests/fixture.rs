@@ -1,4 +1,4 @@
-//! Small worlds to test with, and what they are asked.
+//! Small worlds to test with, and helpers that send inputs.
 
 use crate::ids::{PlayerId, WorldId};
 use crate::limits::MOVER_NAME_CHARS_MAX;
@@ -19,7 +19,7 @@ pub(super) fn meadow(width: u16, height: u16) -> WorldSettings {
     WorldSettings { size, tree_permille: 0, move_min: Duration::ZERO, ..WorldSettings::default() }
 }
 
-/// A meadow on which a hunt goes on, with so many chests and power-ups.
+/// A meadow with a running hunt, with so many chests and power-ups.
 pub(super) fn hunt(width: u16, height: u16, chests: u32, power_ups: u32) -> WorldSettings {
     let hunt = HuntSettings { chests, power_ups, round: Duration::from_secs(60), ..HuntSettings::default() };
     WorldSettings { hunt: Some(hunt), ..meadow(width, height) }
@@ -37,7 +37,7 @@ pub(super) fn cell(x: u16, y: u16) -> Cell {
     Cell { x, y }
 }
 
-/// Somebody without a view who may come back.
+/// A mover without a view that can be resumed.
 pub(super) fn walker(at: Option<Cell>) -> Registration {
     Registration {
         indicator: Indicator::PLAYER,
@@ -50,23 +50,23 @@ pub(super) fn walker(at: Option<Cell>) -> Registration {
     }
 }
 
-/// Somebody who looks around.
+/// A mover with a view.
 pub(super) fn watcher(at: Option<Cell>, radius: u8) -> Registration {
     Registration { view: Some(ViewOptions { radius_x: radius, radius_y: radius, per_s: 5 }), ..walker(at) }
 }
 
-/// Somebody whom the house knows.
+/// A signed-in player.
 pub(super) fn member(at: Option<Cell>, player: u128, name: &str) -> Registration {
     assert!(name.chars().count() <= MOVER_NAME_CHARS_MAX);
     Registration { player: Some(PlayerId(player)), name: Some(name.into()), ..walker(at) }
 }
 
-pub(super) fn come(world: &mut World, registration: &Registration) -> Registered {
+pub(super) fn register(world: &mut World, registration: &Registration) -> Registered {
     world.register(registration, START_US).unwrap()
 }
 
-pub(super) fn input(seat: MoverRef, seq: u32, what: InputKind) -> Input {
-    Input { mover: seat, seq, tag: u64::from(seat.slot) << 32 | u64::from(seq), at_us: START_US, kind: what }
+pub(super) fn input(mover_ref: MoverRef, seq: u32, what: InputKind) -> Input {
+    Input { mover: mover_ref, seq, tag: u64::from(mover_ref.slot) << 32 | u64::from(seq), at_us: START_US, kind: what }
 }
 
 pub(super) fn apply(world: &mut World, batch: &[Input]) -> Vec<Answer> {
@@ -76,9 +76,14 @@ pub(super) fn apply(world: &mut World, batch: &[Input]) -> Vec<Answer> {
 }
 
 /// One input alone: its answer, if it is given at once.
-pub(super) fn ask(world: &mut World, seat: MoverRef, seq: u32, what: InputKind) -> Option<Result<Done, Refusal>> {
-    let answers = apply(world, &[input(seat, seq, what)]);
-    assert!(answers.len() <= 1 && answers.iter().all(|answer| (answer.mover, answer.seq) == (seat, seq)));
+pub(super) fn apply_input(
+    world: &mut World,
+    mover_ref: MoverRef,
+    seq: u32,
+    what: InputKind,
+) -> Option<Result<Done, Refusal>> {
+    let answers = apply(world, &[input(mover_ref, seq, what)]);
+    assert!(answers.len() <= 1 && answers.iter().all(|answer| (answer.mover, answer.seq) == (mover_ref, seq)));
     answers.first().map(|answer| answer.result)
 }
 
@@ -99,7 +104,7 @@ pub(super) fn kept(world: &mut World) -> Vec<u8> {
 /// A hunt whose first round is running.
 pub(super) fn running_hunt(settings: WorldSettings, seed: u64) -> (World, MoverRef) {
     let mut world = world(settings, seed);
-    let first = come(&mut world, &walker(Some(cell(0, 0)))).mover;
+    let first = register(&mut world, &walker(Some(cell(0, 0)))).mover;
     world.tick(START_US, &mut Vec::new());
     save(&mut world, START_US);
     (world, first)

@@ -1,4 +1,4 @@
-//! What a world promises, as rows and laws.
+//! What a world guarantees, as rows and properties.
 
 mod claims;
 mod crashes;

@@ -1,4 +1,4 @@
-//! Coming and going: graces, keys, and that nobody leaves a ghost.
+//! Entering and leaving: graces, keys, and that no ghosts stay behind.
 
 use super::fixture::*;
 use super::views::{Client, look};
@@ -18,14 +18,14 @@ fn gone(world: &mut World, now_us: i64) -> Vec<MoverRef> {
 #[test]
 fn who_comes_back_in_time_goes_on_where_he_was() {
     let mut world = world(meadow(20, 20), 1);
-    let came = come(&mut world, &walker(Some(cell(4, 4))));
-    ask(&mut world, came.mover, 1, InputKind::Step(Step::E));
-    world.connection_lost(came.mover, START_US);
+    let registered = register(&mut world, &walker(Some(cell(4, 4))));
+    apply_input(&mut world, registered.mover, 1, InputKind::Step(Step::E));
+    world.connection_lost(registered.mover, START_US);
     assert_eq!(world.next_due(), Some(START_US + GRACE_US));
     assert_eq!(gone(&mut world, START_US + GRACE_US - 1), []);
-    let back = Registration { resume: Some((came.mover.id, came.key)), ..walker(None) };
+    let back = Registration { resume: Some((registered.mover.id, registered.key)), ..walker(None) };
     let again = world.register(&back, START_US).unwrap();
-    assert_eq!((again.mover, again.cell, again.next_seq, again.is_resumed), (came.mover, cell(5, 4), 2, true));
+    assert_eq!((again.mover, again.cell, again.next_seq, again.is_resumed), (registered.mover, cell(5, 4), 2, true));
     assert_eq!(gone(&mut world, START_US + 10 * GRACE_US), []);
     assert_eq!(world.stats().lost, 0);
 }
@@ -33,18 +33,18 @@ fn who_comes_back_in_time_goes_on_where_he_was() {
 #[test]
 fn who_does_not_come_back_is_gone_and_no_ghost_is_seen() {
     let mut world = world(meadow(20, 20), 1);
-    let viewer = come(&mut world, &watcher(Some(cell(4, 4)), 5)).mover;
-    let came = come(&mut world, &walker(Some(cell(5, 4))));
+    let viewer = register(&mut world, &watcher(Some(cell(4, 4)), 5)).mover;
+    let registered = register(&mut world, &walker(Some(cell(5, 4))));
     let mut client = Client::default();
     assert_eq!(look(&mut world, viewer, &mut client).unwrap().entered.len(), 1);
-    world.connection_lost(came.mover, START_US);
+    world.connection_lost(registered.mover, START_US);
     assert_eq!((look(&mut world, viewer, &mut client), world.stats().lost), (None, 1));
-    assert_eq!(gone(&mut world, START_US + GRACE_US), [came.mover]);
-    assert_eq!(look(&mut world, viewer, &mut client).unwrap().left, [came.mover.id]);
-    assert_eq!((world.contains(came.mover), world.stats().movers, world.stats().lost), (false, 1, 0));
-    let back = Registration { resume: Some((came.mover.id, came.key)), ..walker(None) };
+    assert_eq!(gone(&mut world, START_US + GRACE_US), [registered.mover]);
+    assert_eq!(look(&mut world, viewer, &mut client).unwrap().left, [registered.mover.id]);
+    assert_eq!((world.contains(registered.mover), world.stats().movers, world.stats().lost), (false, 1, 0));
+    let back = Registration { resume: Some((registered.mover.id, registered.key)), ..walker(None) };
     let again = world.register(&back, START_US).unwrap();
-    assert!(again.mover.id != came.mover.id && !again.is_resumed);
+    assert!(again.mover.id != registered.mover.id && !again.is_resumed);
     assert_eq!(again.next_seq, 1, "another number, and another count");
 }
 
@@ -52,14 +52,14 @@ fn who_does_not_come_back_is_gone_and_no_ghost_is_seen() {
 fn a_players_mover_is_taken_up_by_that_player_alone() {
     let mut world = world(meadow(20, 20), 1);
     let of = |player: Option<u128>| Registration { player: player.map(PlayerId), ..walker(None) };
-    let came = come(&mut world, &of(Some(7)));
+    let registered = register(&mut world, &of(Some(7)));
     let mut back = |player| {
-        let back = Registration { resume: Some((came.mover.id, came.key)), ..of(player) };
+        let back = Registration { resume: Some((registered.mover.id, registered.key)), ..of(player) };
         world.register(&back, START_US).unwrap().is_resumed
     };
     assert_eq!([None, Some(8), Some(7)].map(&mut back), [false, false, true]);
-    // Nobody's mover becomes that of the player who takes it up.
-    let nobodys = come(&mut world, &of(None));
+    // A guest's mover becomes that of the player who resumes it.
+    let nobodys = register(&mut world, &of(None));
     let mut back = |player| {
         let back = Registration { resume: Some((nobodys.mover.id, nobodys.key)), ..of(player) };
         world.register(&back, START_US).unwrap().is_resumed
@@ -70,28 +70,32 @@ fn a_players_mover_is_taken_up_by_that_player_alone() {
 #[test]
 fn a_grace_begins_anew_with_every_loss() {
     let mut world = world(meadow(20, 20), 1);
-    let came = come(&mut world, &walker(None));
-    world.connection_lost(came.mover, START_US);
-    world.register(&Registration { resume: Some((came.mover.id, came.key)), ..walker(None) }, START_US).unwrap();
-    world.connection_lost(came.mover, START_US + GRACE_US / 2);
+    let registered = register(&mut world, &walker(None));
+    world.connection_lost(registered.mover, START_US);
+    world
+        .register(&Registration { resume: Some((registered.mover.id, registered.key)), ..walker(None) }, START_US)
+        .unwrap();
+    world.connection_lost(registered.mover, START_US + GRACE_US / 2);
     assert_eq!(gone(&mut world, START_US + GRACE_US), []);
-    assert_eq!(gone(&mut world, START_US + GRACE_US + GRACE_US / 2), [came.mover]);
+    assert_eq!(gone(&mut world, START_US + GRACE_US + GRACE_US / 2), [registered.mover]);
 }
 
 #[test]
 fn a_wrong_key_makes_a_newcomer() {
     let mut world = world(meadow(20, 20), 1);
-    let came = come(&mut world, &walker(None));
-    for (id, key) in [(came.mover.id, came.key ^ 1), (MoverId(99), came.key), (came.mover.id, 0)] {
+    let registered = register(&mut world, &walker(None));
+    for (id, key) in
+        [(registered.mover.id, registered.key ^ 1), (MoverId(99), registered.key), (registered.mover.id, 0)]
+    {
         let other = world.register(&Registration { resume: Some((id, key)), ..walker(None) }, START_US).unwrap();
-        assert!(other.mover.id != came.mover.id && !other.is_resumed);
+        assert!(other.mover.id != registered.mover.id && !other.is_resumed);
     }
 }
 
 #[test]
 fn an_actor_has_no_grace_and_no_key() {
     let mut world = world(meadow(20, 20), 1);
-    let actor = come(&mut world, &Registration { is_resumable: false, ..walker(None) });
+    let actor = register(&mut world, &Registration { is_resumable: false, ..walker(None) });
     assert_eq!(actor.key, 0);
     world.connection_lost(actor.mover, START_US);
     assert!(!world.contains(actor.mover) && !world.has_movers());
@@ -100,29 +104,29 @@ fn an_actor_has_no_grace_and_no_key() {
 #[test]
 fn who_finds_no_cell_is_refused() {
     let mut world = world(WorldSettings { sharing: Sharing::One, ..meadow(8, 8) }, 1);
-    let seats: Vec<MoverRef> =
-        (0..64).map(|at| come(&mut world, &walker((at % 2 == 0).then(|| cell(1, 1)))).mover).collect();
+    let mover_refs: Vec<MoverRef> =
+        (0..64).map(|at| register(&mut world, &walker((at % 2 == 0).then(|| cell(1, 1)))).mover).collect();
     assert_eq!(world.register(&walker(None), START_US), Err(Refusal::WorldFull));
     assert_eq!(world.register(&walker(Some(cell(3, 3))), START_US), Err(Refusal::WorldFull));
-    world.leave(seats[10]);
+    world.leave(mover_refs[10]);
     assert!(world.register(&walker(Some(cell(60_000, 60_000))), START_US).is_ok());
 }
 
 #[test]
 fn numbers_go_on_over_a_crash_and_wait_for_a_snapshot() {
     let mut first = world(meadow(8, 8), 1);
-    let one = come(&mut first, &walker(None)).mover.id;
+    let one = register(&mut first, &walker(None)).mover.id;
     let bytes = kept(&mut first);
-    let two = come(&mut first, &walker(None)).mover.id;
+    let two = register(&mut first, &walker(None)).mover.id;
     assert_eq!((one, two), (MoverId(1), MoverId(2)));
     let mut crashed = World::open(opening(meadow(8, 8), 1, 2), Some(&bytes), &[], START_US).unwrap();
-    assert_eq!(come(&mut crashed, &walker(None)).mover.id, MoverId(2 + MOVER_IDS_GAP));
+    assert_eq!(register(&mut crashed, &walker(None)).mover.id, MoverId(2 + MOVER_IDS_GAP));
     let bytes = crashed.snapshot(true).into_bytes();
     let mut left = World::open(opening(meadow(8, 8), 1, 3), Some(&bytes), &[], START_US).unwrap();
-    assert_eq!(come(&mut left, &walker(None)).mover.id, MoverId(3 + MOVER_IDS_GAP));
+    assert_eq!(register(&mut left, &walker(None)).mover.id, MoverId(3 + MOVER_IDS_GAP));
     left.ids_next = left.ids_end;
     assert_eq!(left.register(&walker(None), START_US), Err(Refusal::WorldFull));
-    // However many are made: while none is kept, a crash goes on from the last that was.
+    // However many are made: while none is saved, a crash continues from the last that was.
     let [_, second] = [left.snapshot(false), left.snapshot(false)].map(|snapshot| snapshot.id_watermark);
     assert_eq!(left.register(&walker(None), START_US), Err(Refusal::WorldFull));
     left.snapshot_saved(second);

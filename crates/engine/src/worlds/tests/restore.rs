@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use rules::world::{Cell, LifeSettings, Step, WorldSettings};
 use std::collections::BTreeMap;
 
-/// What is hard, and where everybody is.
+/// Durable state, and all positions.
 fn state(
     world: &World,
 ) -> (Option<crate::worlds::RoundStatus>, Vec<crate::worlds::HunterScore>, Vec<Cell>, u32, Vec<Cell>) {
@@ -27,18 +27,18 @@ proptest! {
         snapshot_at in any::<prop::sample::Index>(), portion in 1_usize..6,
     ) {
         let mut world = world(settings(), seed);
-        let seats: Vec<_> = (0..5).map(|at| come(&mut world, &member(None, at, "Somebody"))).collect();
+        let mover_refs: Vec<_> = (0..5).map(|at| register(&mut world, &member(None, at, "Somebody"))).collect();
         let mut next = [1_u32; 5];
         let (mut snapshot, mut rows) = (None, Vec::new());
         let snapshot_at = snapshot_at.index(deeds.len());
         let mut answered: BTreeMap<(MoverRef, u32), Answer> = BTreeMap::new();
         let mut places = BTreeMap::new();
         for (at, (who, deed)) in deeds.iter().enumerate() {
-            let seat = seats[*who].mover;
+            let mover_ref = mover_refs[*who].mover;
             let mut out = Vec::new();
             match deed {
-                0..=8 => world.apply(&[input(seat, next[*who], InputKind::Step(Step::from_code(*deed).unwrap()))], START_US, &mut out),
-                9 | 10 => world.apply(&[input(seat, next[*who], if *deed == 9 { InputKind::Dig } else { InputKind::Grab })], START_US, &mut out),
+                0..=8 => world.apply(&[input(mover_ref, next[*who], InputKind::Step(Step::from_code(*deed).unwrap()))], START_US, &mut out),
+                9 | 10 => world.apply(&[input(mover_ref, next[*who], if *deed == 9 { InputKind::Dig } else { InputKind::Grab })], START_US, &mut out),
                 11 => { world.tick(START_US, &mut Vec::new()); world.advance_generation(START_US); }
                 _ => if let Some(pending) = world.take_claims() {
                     rows.extend(pending.rows.clone());
@@ -52,18 +52,18 @@ proptest! {
             if at == snapshot_at {
                 snapshot = Some(world.begin_snapshot(false));
             }
-            if let Some(snapshot) = snapshot.as_mut().filter(|_| places.len() < seats.len()) {
+            if let Some(snapshot) = snapshot.as_mut().filter(|_| places.len() < mover_refs.len()) {
                 // In the order of their numbers, some after each deed.
-                let written = seats.iter().skip(places.len()).take(portion).map(|came| came.mover);
-                places.extend(written.map(|seat| (seat.id, world.cell_of(seat).unwrap())));
-                prop_assert_eq!(world.write_movers(snapshot, portion), places.len() == seats.len());
+                let written = mover_refs.iter().skip(places.len()).take(portion).map(|registered| registered.mover);
+                places.extend(written.map(|mover_ref| (mover_ref.id, world.cell_of(mover_ref).unwrap())));
+                prop_assert_eq!(world.write_movers(snapshot, portion), places.len() == mover_refs.len());
             }
         }
         let mut snapshot = snapshot.unwrap();
         world.write_movers(&mut snapshot, usize::MAX);
         let (base, bytes) = (snapshot.claims_version, snapshot.into_bytes());
-        for came in &seats {
-            places.entry(came.mover.id).or_insert_with(|| world.cell_of(came.mover).unwrap());
+        for registered in &mover_refs {
+            places.entry(registered.mover.id).or_insert_with(|| world.cell_of(registered.mover).unwrap());
         }
         let behind: Vec<WorldLogRow> = rows.iter().filter(|row| row.version >= base).cloned().collect();
         let mut again = World::open(opening(settings(), seed, 2), Some(&bytes), &behind, START_US).unwrap();
@@ -74,29 +74,29 @@ proptest! {
         prop_assert_eq!(state(&all).2, state(&world).2);
         prop_assert_eq!(state(&again).3, state(&world).3);
         prop_assert_eq!(again.stats().lost, 5);
-        for (at, came) in (0..).zip(&seats) {
-            let back = Registration { resume: Some((came.mover.id, came.key)), ..member(None, at, "Somebody") };
+        for (at, registered) in (0..).zip(&mover_refs) {
+            let back = Registration { resume: Some((registered.mover.id, registered.key)), ..member(None, at, "Somebody") };
             let resumed = again.register(&back, START_US).unwrap();
             prop_assert!(resumed.is_resumed);
-            prop_assert_eq!(resumed.cell, places[&came.mover.id]);
+            prop_assert_eq!(resumed.cell, places[&registered.mover.id]);
             // Every claim that was won is answered as it was, if it is among the last.
-            for ((_, seq), (result, _)) in answered.iter().filter(|((seat, _), _)| *seat == came.mover) {
+            for ((_, seq), (result, _)) in answered.iter().filter(|((mover_ref, _), _)| *mover_ref == registered.mover) {
                 let is_won = matches!(result, Ok(Done::Dug { .. } | Done::Grabbed { .. }));
                 if is_won && resumed.next_seq - seq <= 4 {
-                    prop_assert_eq!(ask(&mut again, resumed.mover, *seq, InputKind::Dig), Some(*result));
+                    prop_assert_eq!(apply_input(&mut again, resumed.mover, *seq, InputKind::Dig), Some(*result));
                 }
-                prop_assert!(!is_won || *seq < resumed.next_seq, "a claim that was won is not heard again");
+                prop_assert!(!is_won || *seq < resumed.next_seq, "a claim that was won is not accepted again");
             }
         }
         prop_assert!(all.register(&walker(None), START_US).is_ok());
     }
 
-    /// A snapshot says the same when it is read and written again, and no shortened or changed one is taken for another world's.
+    /// A snapshot is the same when it is read and written again, and a shortened or changed one is not accepted.
     #[test]
     fn a_snapshot_is_read_whole_or_not_at_all(seed in any::<u64>(), cut in any::<prop::sample::Index>(), flip in 0_u8..8) {
         let (mut world, first) = running_hunt(settings(), seed);
-        come(&mut world, &member(None, 8, "Eve"));
-        ask(&mut world, first, 1, InputKind::Step(Step::Se));
+        register(&mut world, &member(None, 8, "Eve"));
+        apply_input(&mut world, first, 1, InputKind::Step(Step::Se));
         let bytes = world.snapshot(true).into_bytes();
         let reopen = |bytes: &[u8]| World::open(opening(settings(), seed, 2), Some(bytes), &[], START_US);
         let again = reopen(&bytes).unwrap().snapshot(true).into_bytes();
@@ -115,7 +115,7 @@ type Answer = (Result<Done, crate::worlds::Refusal>, usize);
 #[test]
 fn rows_that_do_not_follow_are_refused() {
     let (mut world, _) = running_hunt(settings(), 3);
-    let place = world
+    let spot = world
         .hunt
         .as_ref()
         .unwrap()
@@ -124,9 +124,9 @@ fn rows_that_do_not_follow_are_refused() {
         .find(|at| matches!(at.item, rules::world::Item::Chest { .. }))
         .unwrap()
         .cell;
-    let seat = come(&mut world, &walker(Some(place))).mover;
+    let mover_ref = register(&mut world, &walker(Some(spot))).mover;
     let bytes = kept(&mut world);
-    apply(&mut world, &[Input { tag: 1, ..input(seat, 1, InputKind::Dig) }]);
+    apply(&mut world, &[Input { tag: 1, ..input(mover_ref, 1, InputKind::Dig) }]);
     let row = world.take_claims().unwrap().rows.remove(0);
     let open = |rows: &[WorldLogRow]| World::open(opening(settings(), 3, 2), Some(&bytes), rows, START_US).map(|_| ());
     assert_eq!(open(std::slice::from_ref(&row)), Ok(()));
@@ -142,7 +142,7 @@ fn rows_that_do_not_follow_are_refused() {
 fn who_came_after_the_snapshot_keeps_what_he_won() {
     let (mut world, _) = running_hunt(settings(), 3);
     let bytes = kept(&mut world);
-    let place = world
+    let spot = world
         .hunt
         .as_ref()
         .unwrap()
@@ -151,14 +151,14 @@ fn who_came_after_the_snapshot_keeps_what_he_won() {
         .find(|at| matches!(at.item, rules::world::Item::Chest { .. }))
         .unwrap()
         .cell;
-    let came = come(&mut world, &walker(Some(place)));
-    ask(&mut world, came.mover, 1, InputKind::Dig);
+    let registered = register(&mut world, &walker(Some(spot)));
+    apply_input(&mut world, registered.mover, 1, InputKind::Dig);
     let rows = world.take_claims().unwrap().rows;
     let mut again = World::open(opening(settings(), 3, 2), Some(&bytes), &rows, START_US).unwrap();
-    let back = Registration { resume: Some((came.mover.id, came.key)), ..walker(None) };
+    let back = Registration { resume: Some((registered.mover.id, registered.key)), ..walker(None) };
     let resumed = again.register(&back, START_US).unwrap();
-    assert_eq!((resumed.is_resumed, resumed.cell, resumed.next_seq), (true, place, 2));
+    assert_eq!((resumed.is_resumed, resumed.cell, resumed.next_seq), (true, spot, 2));
     assert!(resumed.score > 0);
-    let repeated = ask(&mut again, resumed.mover, 1, InputKind::Dig);
+    let repeated = apply_input(&mut again, resumed.mover, 1, InputKind::Dig);
     assert!(matches!(repeated, Some(Ok(Done::Dug { score, .. })) if score == resumed.score), "{repeated:?}");
 }
