@@ -27,17 +27,17 @@ pub enum Command {
     CreateToken(Token),
     /// Delete a token of this account, or of any when `account` is `None`. → `Done` | `NotFound`
     DeleteToken { id: TokenId, account: Option<AccountId> },
-    /// Register a bot. → `Done` | `Duplicate` (name taken in the account) | `TooMany` | `Missing` (no such account)
+    /// Register a bot. → `Done` | `Duplicate` (name taken in the account) | `LimitReached` | `NotFound` (no such account)
     CreateBot(Bot),
-    /// Change name, URL and visibility of a bot of `bot.account`. → `Done` | `Missing` | `Duplicate`
+    /// Change name, URL and visibility of a bot of `bot.account`. → `Done` | `NotFound` | `Duplicate`
     UpdateBot(Bot),
     /// Delete a bot of this account; matches keep their own copy of its name and URL. → `Done` | `NotFound`
     DeleteBot { id: BotId, account: AccountId },
-    /// Put matches into the queue: all or none. → `Done` | `Replayed` | `KeyReused` | `Missing` (no such account)
+    /// Put matches into the queue: all or none. → `Done` | `Replayed` | `KeyReused` | `NotFound` (no such account)
     CreateMatches(CreateMatches),
-    /// Call off a match of this account, or of any when `account` is `None`. → `Done` | `Missing` | `WrongState`
+    /// Cancel a match of this account, or of any when `account` is `None`. → `Done` | `NotFound` | `WrongState`
     CancelMatch { id: MatchId, account: Option<AccountId>, now: UnixMs },
-    /// Put a failed match back into the queue, its log kept, its attempts forgiven. → `Done` | `Missing` | `WrongState`
+    /// Put a failed match back into the queue, with its log, its attempts reset. → `Done` | `NotFound` | `WrongState`
     RequeueMatch { id: MatchId, now: UnixMs },
     /// Write a worker's lease, new or renewed. A lease that has ended is not renewed. → `Done` | `LeaseLost`
     RenewLease {
@@ -69,9 +69,9 @@ pub enum Command {
         /// Claims without progress after which an orphan is failed.
         attempts_max: u32,
     },
-    /// Add entries to a match's log. → `Done` | `Fenced` | `VersionIs`
+    /// Add entries to a match's log. → `Done` | `Fenced` | `VersionConflict`
     AppendMatch(MatchAppend),
-    /// Add the last entries and end the match with its result. → `Done` | `Fenced` | `VersionIs`
+    /// Add the last entries and end the match with its result. → `Done` | `Fenced` | `VersionConflict`
     FinishMatch {
         /// The last entries (there may be none).
         append: MatchAppend,
@@ -109,13 +109,13 @@ pub enum Command {
         /// Matches deleted by one call, so that other commands do not wait long behind it.
         max: usize,
     },
-    /// Set a policy of the rate limiter, new or changed. → `Done` | `TooMany` (of all policies)
+    /// Set a policy of the rate limiter, new or changed. → `Done` | `LimitReached` (of all policies)
     PutLimitPolicy(LimitPolicy),
     /// Delete the stored policy of this name, with its quotas of single keys: the server's file applies again. → `Done`
     /// | `NotFound` (nothing was set)
     DeleteLimitPolicy { name: String },
     /// Give a key a quota of its own under a policy, new or changed. Whether there is such a policy, the server knows: it may
-    /// stand in its file. → `Done` | `TooMany` (of all keys with a quota of their own)
+    /// stand in its file. → `Done` | `LimitReached` (of all keys with a quota of their own)
     PutLimitOverride(LimitOverride),
     /// Delete a key's own quota. → `Done` | `NotFound`
     DeleteLimitOverride {
@@ -126,7 +126,7 @@ pub enum Command {
     /// Open a table with its first entries, owned by this worker under epoch 1. → `Done` | `Replayed` | `KeyReused` |
     /// `Duplicate` (the id is known) | `VersionIs(0)` (the entries do not begin a log) | `LeaseLost` (before all others)
     OpenTable(OpenTable),
-    /// Add entries to a table's log, and change the lists with them. → `Done` | `Fenced` | `VersionIs`
+    /// Add entries to a table's log, and change the lists with them. → `Done` | `Fenced` | `VersionConflict`
     AppendTable(TableAppend),
     /// Take one table over: it is free when it has no owner or its owner's lease has ended. The current owner gets it
     /// again under a new epoch, so a claim whose outcome was lost is simply repeated. → [`Outcome::TableClaimed`] |

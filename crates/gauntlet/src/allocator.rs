@@ -1,4 +1,4 @@
-//! The allocator, how soon it gives memory back, and what it counts.
+//! The allocator, how soon it returns memory to the system, and its statistics.
 
 use server::metrics::AllocatorStats;
 

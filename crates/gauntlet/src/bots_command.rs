@@ -1,4 +1,4 @@
-//! `gauntlet bots`: sample bots, served until a signal to leave; or hunters, who go into a world by themselves.
+//! `gauntlet bots`: sample bots, served until a stop signal; or hunters, who connect to a world by themselves.
 
 use crate::output::{CliError, print_line, print_note};
 use crate::signals::shutdown_signal;
@@ -6,7 +6,7 @@ use bots::{BotsArgs, HuntConfig};
 use server::process::{machine, raise_file_limit};
 use std::process::ExitCode;
 
-/// Serves bots as they are asked for.
+/// Serves bots as the arguments say.
 pub(crate) fn run(args: BotsArgs) -> Result<ExitCode, CliError> {
     if let Some(config) = args.hunt.clone().config(args.seed).map_err(CliError::usage)? {
         return run_hunters(config);
@@ -31,12 +31,12 @@ pub(crate) fn run(args: BotsArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Hunts until a signal to leave, or until the time is over. The first line says where, the last how it went.
+/// Hunts until a stop signal, or until the time is over. The first line names the target, the last the result.
 fn run_hunters(config: HuntConfig) -> Result<ExitCode, CliError> {
     let machine = machine();
     raise_file_limit(machine.open_files_max);
     let runtime = crate::serve::runtime(machine.cores)?;
-    let place = format!("{} in {}", config.server, config.world);
+    let target = format!("{} in {}", config.server, config.world);
     let totals = runtime.block_on(async {
         let left = shutdown_signal()?;
         let lasts = config.duration;
@@ -53,7 +53,7 @@ fn run_hunters(config: HuntConfig) -> Result<ExitCode, CliError> {
             }
         };
         let process = std::process::id();
-        print_line(format_args!("gauntlet bots hunt at {place} (process: {process})"))?;
+        print_line(format_args!("gauntlet bots hunt at {target} (process: {process})"))?;
         Ok::<_, CliError>(bots::hunt(config, |totals| print_note(totals), shutdown).await)
     })?;
     print_line(&totals)?;
@@ -63,7 +63,7 @@ fn run_hunters(config: HuntConfig) -> Result<ExitCode, CliError> {
     } else {
         let why = totals.last_error.map_or_else(String::new, |trouble| format!(" ({trouble})"));
         Err(CliError::failed(format_args!(
-            "no hunter came into the world at {place}{why}; see that `gauntlet serve` runs there and has this world"
+            "no hunter came into the world at {target}{why}; see that `gauntlet serve` runs there and has this world"
         )))
     }
 }

@@ -1,4 +1,4 @@
-//! Settings as they are typed: flags made from the server's table, the file, the environment.
+//! Settings of the command line: flags made from the server's table, the file, the environment.
 
 use crate::output::CliError;
 use clap::parser::ValueSource;
@@ -46,7 +46,7 @@ fn flag(setting: &'static Setting, name: &'static str) -> Arg {
     }
 }
 
-/// What was typed, as far as another command of this program must be told the same.
+/// The given flags, as far as another command of this program must get the same.
 pub(crate) struct CliSettings {
     /// The flags of settings that were given, and their values.
     pub(crate) given: Vec<(&'static str, String)>,

@@ -1,6 +1,6 @@
-//! The program: reads what was typed, and hands over to the room that does it.
+//! The program: parses the command line and calls the subcommand.
 //!
-//! Exit codes: 0 done, 1 could not, 2 typed or configured wrongly, 130 interrupted; `run` has more (see its help).
+//! Exit codes: 0 done, 1 failed, 2 wrong usage or configuration, 130 interrupted; `run` has more (see its help).
 
 mod allocator;
 mod bots_command;

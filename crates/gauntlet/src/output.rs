@@ -1,4 +1,4 @@
-//! What is said to whoever typed the command: answers on standard output, everything else on the error output.
+//! What a command prints: results on standard output, everything else on the error output.
 
 use server::process::ServeError;
 use std::fmt::Display;
@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 use store::StoreError;
 
-/// Why a command did not do what was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct CliError {
     code: u8,
@@ -24,7 +24,7 @@ impl CliError {
         Self { code: 1, text: text.to_string() }
     }
 
-    /// Says it, and gives the exit code.
+    /// Prints it, and returns the exit code.
     pub(crate) fn report(self) -> ExitCode {
         print_note(format_args!("gauntlet: {}", self.text));
         ExitCode::from(self.code)
@@ -60,7 +60,7 @@ pub(crate) fn print_line(text: impl Display) -> Result<(), CliError> {
     }
 }
 
-/// Writes a remark. Where nobody listens there is nobody to tell.
+/// Writes a remark. A closed error output is ignored.
 pub(crate) fn print_note(text: impl Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }

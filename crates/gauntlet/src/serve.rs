@@ -1,4 +1,4 @@
-//! `gauntlet serve` and `gauntlet config`: the same settings, once to serve by and once to look at.
+//! `gauntlet serve` and `gauntlet config`: the same settings, once to serve by and once to print.
 
 use crate::allocator;
 use crate::cli_settings::{CliSettings, load, with_settings};
@@ -68,16 +68,17 @@ pub(crate) fn serve(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     served.map(|()| ExitCode::SUCCESS)
 }
 
-/// The one line that says where to go and what is used. Said once everything is open and nothing refuses the start.
+/// The one line with the address and the settings in use. Printed once everything is open and nothing prevents the
+/// start.
 fn ready_line(config: &Config, address: SocketAddr) -> String {
     let only = match config.serve_mode {
         ServeMode::All => "",
         ServeMode::Limiter => "only the rate limiter, ",
     };
-    let (place, process) = (store_description(config), std::process::id());
+    let (store, process) = (store_description(config), std::process::id());
     let (connections, files) = (config.client_sockets_max(), config.open_files_max);
     format!(
-        "gauntlet serves http://{address} ({only}store: {place}, connections: {connections} at most of {files} open files, \
+        "gauntlet serves http://{address} ({only}store: {store}, connections: {connections} at most of {files} open files, \
          process: {process})"
     )
 }
@@ -108,7 +109,7 @@ pub(crate) fn show_config(typed: &ArgMatches) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A configuration file that says the same, with the source of each value behind it.
+/// An equivalent configuration file, with the source of each value as a comment.
 fn to_toml(entries: &[Entry]) -> String {
     let lines: Vec<(&str, String, &str)> = entries.iter().map(entry_line).collect();
     let width = lines.iter().map(|(_, line, _)| line.chars().count()).max().unwrap_or(0);

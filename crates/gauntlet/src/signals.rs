@@ -1,4 +1,4 @@
-//! The signals: to leave (the first asks, the second does not wait), and to read the file of policies again.
+//! The signals: to stop (the first gracefully, the second at once), and to reload the file of policies.
 
 use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -11,7 +11,7 @@ const TERMINATED: i32 = 143;
 /// Ends at the first Ctrl-C or SIGTERM; the second one ends the process at once. Signals count from this call on.
 ///
 /// # Errors
-/// The system's, when signals cannot be heard.
+/// The system's, when signals cannot be received.
 pub(crate) fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     let mut interrupts = signal(SignalKind::interrupt())?;
     let mut terminations = signal(SignalKind::terminate())?;
@@ -27,19 +27,19 @@ pub(crate) fn shutdown_signal() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// A message for each SIGHUP, from this call on. Signals that come before the last one was heeded are one.
+/// A message for each SIGHUP, from this call on. Signals that come before the last one was processed are one.
 ///
 /// # Errors
-/// The system's, when signals cannot be heard.
+/// The system's, when signals cannot be received.
 pub(crate) fn reload_signals() -> io::Result<mpsc::Receiver<()>> {
     let mut hangups = signal(SignalKind::hangup())?;
-    let (ask, asked) = mpsc::channel(1);
+    let (sender, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
         while hangups.recv().await.is_some() {
-            let _ = ask.try_send(());
+            let _ = sender.try_send(());
         }
     });
-    Ok(asked)
+    Ok(receiver)
 }
 
 async fn next_signal(interrupts: &mut Signal, terminations: &mut Signal) -> i32 {

@@ -85,8 +85,7 @@ async fn open(mut config: Config) -> Result<Store, CliError> {
     Ok(open_store(&config, Arc::new(Metrics::default())).await?)
 }
 
-/// The store that somebody else has made. Only a creation may make one: whoever looks for something in a file that is not
-/// there has mistyped its name.
+/// The existing store. Only a creation may make one: if a lookup finds no file, its name is mistyped.
 async fn open_existing(config: Config, sought: &str) -> Result<Store, CliError> {
     match config.store() {
         StoreLocation::Sqlite(data) if !data.exists() => Err(CliError::failed(format_args!(
@@ -110,7 +109,7 @@ fn read_purpose(name: &str) -> Result<TokenPurpose, CliError> {
 async fn create(config: Config, account: &str, kind: (Role, TokenPurpose), name: &str) -> Result<(), CliError> {
     let (role, purpose) = kind;
     let (account, name) = (validate_name(ACCOUNT, account)?, validate_name(NAME, name)?);
-    let place = store_description(&config);
+    let store_text = store_description(&config);
     let store = open(config).await?;
     let now = Clock::default().now();
     let new = Account { id: AccountId::new(now, random_bytes()), name: account.clone(), created_at: now };
@@ -144,7 +143,7 @@ async fn create(config: Config, account: &str, kind: (Role, TokenPurpose), name:
         TokenPurpose::LoadTest => format!("{} for load tests", role.name()),
     };
     print_note(format_args!(
-        "token {token_id}: {what}, of account {account} (store: {place}); its secret is shown this once"
+        "token {token_id}: {what}, of account {account} (store: {store}); its secret is shown this once"
     ));
     print_line(secret)
 }

@@ -1,17 +1,17 @@
-//! Frames behind their lengths, as protocol buffers travel over a stream of bytes: a varint, then so many bytes.
-//! Pure; refuses to know what is in a frame.
+//! Length-delimited frames, as protocol buffers are sent over a stream of bytes: a varint, then so many bytes. Pure;
+//! does not know what is in a frame.
 
 use std::ops::Range;
 
-/// Bytes of the longest length that is looked at: more than four gigabytes is no frame of anybody's.
+/// Longest length prefix that is read, in bytes: more than four gigabytes is no valid frame.
 const LENGTH_BYTES_MAX: usize = 5;
 
-/// Why a stream of frames cannot go on.
+/// Why a stream of frames cannot be continued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FramingError {
     /// What stands at the place of a length is none.
     BadLength,
-    /// A frame without a byte says nothing.
+    /// A frame of no bytes.
     Empty,
     /// A frame would be longer than is read here.
     TooLong {

@@ -1,11 +1,11 @@
-//! Protocol buffers of gRPC's health service: `proto/health.proto` in this crate, field by field, written by hand and held
-//! against the file by a test. Refuses to know who is healthy.
+//! Protocol buffers of gRPC's health service: `proto/health.proto` in this crate, field by field, written by hand and
+//! compared with the file by a test. Does not know who is healthy.
 
 use prost::{Enumeration, Message};
 
-/// Asks once.
+/// Returns the status once.
 pub const CHECK: &str = "/grpc.health.v1.Health/Check";
-/// Asks, and is told of every change.
+/// Streams the status and every change.
 pub const WATCH: &str = "/grpc.health.v1.Health/Watch";
 
 /// Is this service well?
@@ -33,7 +33,7 @@ pub enum ServingStatus {
     Serving = 1,
     /// It is about to leave.
     NotServing = 2,
-    /// There is no such service. Who asks once gets an error instead.
+    /// There is no such service. `Check` returns an error instead.
     ServiceUnknown = 3,
 }
 
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn the_structs_say_what_the_file_says() {
+    fn the_structs_agree_with_the_proto_file() {
         check(&HealthCheckRequest { service: "s".to_owned() }, "HealthCheckRequest", r#"service:"s""#);
         let statuses = [
             (ServingStatus::Serving, "SERVING"),

@@ -1,5 +1,5 @@
-//! What crosses the network: the shapes of requests and answers, problem details and times. The one room that knows JSON and
-//! protocol buffers; it does not know what any of it means.
+//! What crosses the network: the shapes of requests and responses, problem details and times. Only this crate knows
+//! JSON and protocol buffers; it does not know what any of it means.
 
 pub mod api;
 pub mod delimited;

@@ -1,4 +1,4 @@
-//! Errors as every caller sees them: problem details (RFC 9457) with a stable code.
+//! Errors as clients see them: problem details (RFC 9457) with a stable code.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -1,6 +1,6 @@
 //! Protocol buffers of Envoy's rate limit service, version 3, as far as it is served: `proto/rls.proto` in this crate,
-//! field by field. Written by hand, so that no build needs a compiler of protocol buffers; a test reads the file and
-//! holds the two against each other. Refuses to know what a limit is.
+//! field by field. Written by hand, so that no build needs a compiler of protocol buffers; a test compares them with
+//! the file. Does not know what a limit is.
 
 use prost::{Enumeration, Message};
 
@@ -33,7 +33,7 @@ pub struct RateLimitDescriptor {
     /// Units that it costs, instead of the request's.
     #[prost(message, optional, tag = "3")]
     pub hits_addend: Option<u64>,
-    /// Whether units are given back instead of taken.
+    /// Whether units are returned instead of taken.
     #[prost(bool, tag = "4")]
     pub is_negative_hits: bool,
 }
@@ -90,7 +90,7 @@ pub struct RateLimitResponse {
     /// One for each descriptor, in their order.
     #[prost(message, repeated, tag = "2")]
     pub statuses: Vec<DescriptorStatus>,
-    /// For the answer to whoever is limited.
+    /// Headers for the response to the limited client.
     #[prost(message, repeated, tag = "3")]
     pub response_headers_to_add: Vec<HeaderValue>,
 }

@@ -1,14 +1,14 @@
 //! The Battlesnake webhook API, apiversion "1", in both directions.
 //!
-//! Why it exists: the runner writes these texts and reads the answers; sample bots read them and write the answers.
-//! One description serves both, so that the two cannot drift apart. Fields stand in the order of the official
-//! documentation, and every field that it promises is always written, the deprecated ones too.
+//! The runner writes these texts and reads the answers; sample bots read them and write the answers. One description
+//! serves both, so that the two cannot drift apart. Fields stand in the order of the official documentation, and every
+//! field that it promises is always written, the deprecated ones too.
 //!
 //! Reading is strict about what a bot needs (a missing field is refused), tolerant of what it does not know (unknown
 //! fields are skipped) and of what is deprecated (absent means the documented empty value). Text is borrowed from the
 //! message whenever it holds no escapes.
 //!
-//! It refuses to know what a legal move is, how long a turn lasts, or how a message travels.
+//! It does not know what a legal move is, how long a turn lasts, or how a message travels.
 
 use std::borrow::Cow;
 
@@ -23,7 +23,7 @@ pub const SHOUT_CHARS_MAX: usize = 256;
 /// The answer to `GET /`: who the bot is and how it wants to look.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IndexReply<'a> {
-    /// Required by the API, and [`API_VERSION`] in every bot that speaks it.
+    /// Required by the API, and [`API_VERSION`] in every bot that implements it.
     #[serde(borrow)]
     pub apiversion: Cow<'a, str>,
     /// Who wrote the bot.
@@ -51,10 +51,10 @@ pub struct Request<'a> {
     pub game: Game<'a>,
     /// Turns played so far; 0 at the start.
     pub turn: u32,
-    /// What everybody sees.
+    /// The board, as all snakes see it.
     #[serde(borrow)]
     pub board: Board<'a>,
-    /// The snake that is asked.
+    /// The snake whose move is requested.
     #[serde(borrow)]
     pub you: Snake<'a>,
 }
@@ -150,7 +150,7 @@ pub struct SquadShape {
     pub shared_length: bool,
 }
 
-/// What everybody sees in a turn.
+/// The board of a turn, as all snakes see it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Board<'a> {
     /// Cells, bottom to top.

@@ -1,7 +1,8 @@
-//! The frames of WebSockets (RFC 6455, section 5), as a server reads and writes them: without memory between frames, for
-//! connections by the ten thousand that say something once a second. What spans frames is put together by [`MessageAssembler`].
+//! The frames of WebSockets (RFC 6455, section 5), as a server reads and writes them: without memory between frames,
+//! for tens of thousands of connections that send something once a second. [`MessageAssembler`] assembles messages of
+//! several frames.
 //!
-//! Pure; refuses to know sockets, and what is in a message.
+//! Pure; does not know sockets, or what is in a message.
 
 mod messages;
 
@@ -24,7 +25,7 @@ const LENGTH_OF_EIGHT: usize = 65_536;
 /// What a frame is (section 5.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opcode {
-    /// The message that began goes on.
+    /// A continuation of the message.
     Continuation = 0,
     /// UTF-8.
     Text = 1,
@@ -52,7 +53,7 @@ impl Opcode {
 /// What a client did that ends its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Violation {
-    /// It does not speak WebSocket: in these words. Close with 1002.
+    /// The client violates the protocol, as described. Close with 1002.
     Protocol(&'static str),
     /// A text is not UTF-8. Close with 1007.
     NotText,

@@ -38,7 +38,7 @@ pub enum WorldCommand {
         members: Vec<(PlayerId, TicketId)>,
         keeper: WorkerId,
     },
-    /// Add entries to a world's claim log. → `Done` | `Fenced` | `VersionIs`
+    /// Add entries to a world's claim log. → `Done` | `Fenced` | `VersionConflict`
     Append(WorldAppend),
     /// Save what a load starts from. Entries that it holds and that are counted are deleted. → `Done` | `Fenced` |
     /// `VersionConflict` (it goes back, or ahead of the log)

@@ -1,5 +1,5 @@
-//! One process of a shard: started so that it cannot outlive the supervisor, listened to, asked to leave, ended if it does not.
-//! Knows processes and what they say. Does not know whether there will be another one.
+//! One process of a shard: started so that it cannot outlive the supervisor, its output read, stopped by a signal,
+//! killed if it does not stop. Does not know whether there will be another one.
 
 use lab::guard::{Guard, ProcessLimits};
 use rustix::process::{Pid, Signal, kill_process};
@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader, Lines};
 use tokio::process::{Child as Process, ChildStdout, Command};
 use tokio::time::timeout;
 
-/// How long a shard that was asked to leave may take: what a server takes at most, and a little for a busy machine.
+/// How long a shard may take to stop: what a server takes at most, and a little for a busy machine.
 const STOP_TIMEOUT: Duration = engine::limits::DRAIN_MAX.saturating_add(Duration::from_secs(5));
 
 /// A running process of a shard.
@@ -23,12 +23,17 @@ pub(super) struct Child {
 
 impl Child {
     /// Starts this very program with these words. Call it on the main thread: the bond is to the thread that starts.
-    pub(super) fn start(number: usize, words: &[OsString]) -> io::Result<Self> {
+    pub(super) fn start(number: usize, args: &[OsString]) -> io::Result<Self> {
         let program: OsString = std::env::current_exe()?.into();
-        let command: Vec<OsString> = [program].into_iter().chain(words.iter().cloned()).collect();
-        let line = Guard::own()?.wrap(&ProcessLimits::default(), &command);
-        let mut command = Command::new(&line[0]);
-        command.args(&line[1..]).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        let command: Vec<OsString> = [program].into_iter().chain(args.iter().cloned()).collect();
+        let command_line = Guard::own()?.wrap(&ProcessLimits::default(), &command);
+        let mut command = Command::new(&command_line[0]);
+        command
+            .args(&command_line[1..])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
         // A Ctrl-C at the terminal is the supervisor's to hand on: twice would mean "at once".
         command.process_group(0);
         let mut process = command.spawn()?;
@@ -42,7 +47,7 @@ impl Child {
         self.process.id()
     }
 
-    /// Where it serves, once it says so; `None` when it ends without having said it.
+    /// The address in its ready line; `None` when it ends without printing one.
     pub(super) async fn wait_for_address(&mut self) -> Option<SocketAddr> {
         while let Ok(Some(line)) = self.lines.next_line().await {
             if let Some(address) = address_in(&line) {
@@ -57,17 +62,17 @@ impl Child {
         self.process.wait().await
     }
 
-    /// Asks it to leave, and waits; ends it when it stays.
+    /// Sends it SIGTERM, and waits; kills it when it does not end.
     pub(super) async fn stop(mut self) {
         send_signal(self.pid(), Signal::TERM);
         if timeout(STOP_TIMEOUT, self.process.wait()).await.is_err() {
-            tracing::error!(pid = self.pid(), "a shard did not leave within {STOP_TIMEOUT:?}, and is ended");
+            tracing::error!(pid = self.pid(), "a shard did not stop within {STOP_TIMEOUT:?}, and is killed");
             let _ = self.process.kill().await;
         }
     }
 }
 
-/// Hands a signal on. A process that has ended does not hear it.
+/// Passes a signal on. One that has ended ignores it.
 pub(super) fn send_signal(pid: Option<u32>, signal: Signal) {
     if let Some(pid) = pid.and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?)) {
         let _ = kill_process(pid, signal);
@@ -79,7 +84,7 @@ fn address_in(line: &str) -> Option<SocketAddr> {
     line.split_once("http://")?.1.split(' ').next()?.parse().ok()
 }
 
-/// What a shard says on its error output, with its number before it; lines of JSON stay what they are.
+/// Forwards a shard's error output, with its number in front; lines of JSON are unchanged.
 async fn forward_stderr(number: usize, errors: impl AsyncRead + Unpin) {
     let mut lines = BufReader::new(errors).lines();
     while let Ok(Some(line)) = lines.next_line().await {
@@ -101,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_says_where_it_is() {
+    fn reads_the_address_from_the_ready_line() {
         check("gauntlet serves http://127.0.0.1:4001 (store: sqlite a.db, process: 7)", Some("127.0.0.1:4001"));
         check("gauntlet serves http://[::1]:4001 (x)", Some("[::1]:4001"));
         check("gauntlet serves http://nowhere (x)", None);

@@ -1,5 +1,5 @@
-//! One question to one shard over HTTP, with an end: a shard that hangs must not hang whoever asks for all of them. A list that comes
-//! in pages is one question.
+//! One request to one shard over HTTP, with a timeout: a shard that hangs must not hang requests about all of them. A
+//! list in pages is one request.
 
 use axum::http::HeaderMap;
 use bytes::Bytes;
@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 /// Time for the whole answer: shorter than what a monitor waits for ours.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3);
-/// Longest answer that is read, in bytes: figures of a server are a hundredth of it.
+/// Longest response that is read, in bytes: metrics of a server are a hundredth of it.
 const RESPONSE_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Most pages of a list that are read: as many as all worlds of a shard can fill.
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_says_where_it_goes_on() {
+    fn reads_the_link_to_the_next_page() {
         check("</api/worlds?limit=100&after=7>; rel=\"next\"", Some("/api/worlds?limit=100&after=7"));
         check("</api/worlds>; rel=\"prev\"", None);
         check("<http://elsewhere/>; rel=\"next\"", None);

@@ -1,11 +1,13 @@
-//! The figures of several servers as those of one: series of the same name and labels are added up, in Prometheus text. Pure.
+//! The metrics of several servers as those of one: series of the same name and labels are added up, in Prometheus text.
+//! Pure.
 //!
-//! What cannot be added (moments, ratios, quantiles, what a build is) is left out: each shard still has its own.
+//! What cannot be added (points in time, ratios, quantiles, build information) is left out: each shard still has its
+//! own.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Endings of names that say that a sum would mean nothing.
+/// Suffixes of metrics whose sum would mean nothing.
 const UNSUMMABLE_SUFFIXES: [&str; 7] =
     ["_info", "_timestamp_seconds", "_start_time_seconds", "_ratio", "_share", "_max", "_max_seconds"];
 
@@ -17,7 +19,7 @@ struct MetricFamily<'a> {
     index: BTreeMap<&'a str, usize>,
 }
 
-/// Adds these texts up. Lines that are no figures are passed over.
+/// Adds these texts up. Other lines than samples and comments are skipped.
 pub(super) fn sum_metrics<'a>(texts: impl IntoIterator<Item = &'a str>) -> String {
     let mut order: Vec<&str> = Vec::new();
     let mut families: BTreeMap<&str, MetricFamily<'_>> = BTreeMap::new();
@@ -61,8 +63,8 @@ fn new_family<'a>(name: &'a str, order: &mut Vec<&'a str>) -> MetricFamily<'a> {
 
 impl<'a> MetricFamily<'a> {
     fn add(&mut self, series: &'a str, value: f64) {
-        let place = *self.index.entry(series).or_insert(self.series.len());
-        match self.series.get_mut(place) {
+        let at = *self.index.entry(series).or_insert(self.series.len());
+        match self.series.get_mut(at) {
             Some((_, sum)) => *sum += value,
             None => self.series.push((series, value)),
         }
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_about_them_is_said_once_before_all_of_them() {
+    fn comments_are_printed_once_before_all_samples() {
         let one = "# HELP a_total Things.\n# TYPE a_total counter\na_total 1\n# HELP b Other.\n# TYPE b gauge\nb 1\n";
         let two = "# HELP a_total Things.\n# TYPE a_total counter\na_total{x=\"1\"} 1\n";
         check(

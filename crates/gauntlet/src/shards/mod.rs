@@ -1,9 +1,9 @@
-//! `gauntlet serve --shards N`: plain servers under one supervisor, each with its own port, worlds and data file, so that more
-//! connections than one process may open are a setting.
+//! `gauntlet serve --shards N`: plain servers under one supervisor, each with its own port, worlds and data file, so
+//! that more connections than one process may open are a setting.
 //!
-//! The supervisor starts them, starts again what dies (that one alone), hands signals on, and says which worlds are where. It
-//! serves no game, opens no store, and no byte of a game passes through it. When it dies, however that comes about, the kernel
-//! ends the shards: a data file never has a server that nobody knows of.
+//! The supervisor starts them, restarts one that ends (that one alone), passes signals on, and lists which worlds are
+//! where. It serves no game, opens no store, and no byte of a game passes through it. When it ends, for any reason, the
+//! kernel ends the shards: a data file never has a server without a supervisor.
 
 mod child;
 mod client;
@@ -32,13 +32,13 @@ use supervisor_api::SupervisorApi;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 
-/// Time in which questions under way at the supervisor's port are answered.
+/// Time in which requests under way at the supervisor's port are answered.
 const API_DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Supervises until a signal to leave.
 pub(crate) fn serve(config: &Config, typed: &CliSettings) -> Result<ExitCode, CliError> {
     let plans = ShardPlan::of(config, typed.file.as_deref(), &typed.given);
-    // One thread: shards are bound to the life of the thread that starts them, and this one lives as long as the process.
+    // One thread: shards are bound to the thread that starts them, and this one lives as long as the process.
     let runtime = crate::serve::runtime(1)?;
     runtime.block_on(supervise(config, plans))?;
     Ok(ExitCode::SUCCESS)
@@ -53,81 +53,81 @@ async fn supervise(config: &Config, plans: Vec<ShardPlan>) -> Result<(), CliErro
         .ops_port
         .map(|port| process::bind_operators(SocketAddr::new(config.ops_address.ip(), port)))
         .transpose()?;
-    let house = Arc::new(ShardRegistry::new(&plans));
-    let (orders, _) = watch::channel(ShardCommands::default());
-    let (mut tending, mut news) = supervise_all(&house, plans, &orders);
+    let registry = Arc::new(ShardRegistry::new(&plans));
+    let (commands, _) = watch::channel(ShardCommands::default());
+    let (mut supervisors, mut events) = supervise_all(&registry, plans, &commands);
     let opened = tokio::select! {
-        opened = wait_until_serving(&mut news, config.shards) => opened.map(|()| true),
+        opened = wait_until_serving(&mut events, config.shards) => opened.map(|()| true),
         () = &mut shutdown => Ok(false),
     };
     if let Ok(true) = opened {
-        drop(news);
-        print_line(ready_line(address, &house))?;
+        drop(events);
+        print_line(ready_line(address, &registry))?;
         let limits = listener::ListenerConfig::of(config, API_DRAIN_TIMEOUT);
-        let pass_reloads_on = async {
+        let forward_reloads = async {
             while reloads.recv().await.is_some() {
-                orders.send_modify(|orders| orders.reloads += 1);
+                commands.send_modify(|commands| commands.reloads += 1);
             }
         };
-        let (door, metrics) = (SupervisorApi::new(house), Arc::new(Metrics::default()));
+        let (api, metrics) = (SupervisorApi::new(registry), Arc::new(Metrics::default()));
         let address_limit = Some(AddressLimit::of(config));
-        let shares =
+        let resources =
             listener::ListenerResources { address_limit, ..listener::ListenerResources::from(metrics.clone()) };
         let operators = async {
             let Some(ops) = ops else { return pending().await };
             let limits = listener::ListenerConfig { connections_max: OPS_CONNECTIONS_MAX, ..limits };
-            listener::serve(ops, door.clone(), limits, metrics, pending()).await;
+            listener::serve(ops, api.clone(), limits, metrics, pending()).await;
         };
         tokio::select! {
-            () = listener::serve(listener, door.clone(), limits, shares, shutdown) => {}
+            () = listener::serve(listener, api.clone(), limits, resources, shutdown) => {}
             () = operators => {}
-            () = pass_reloads_on => {}
+            () = forward_reloads => {}
         }
     }
-    tracing::info!("leaving: every shard is asked to leave");
-    orders.send_modify(|orders| orders.stop = true);
-    while tending.join_next().await.is_some() {}
+    tracing::info!("stopping: every shard is sent SIGTERM");
+    commands.send_modify(|commands| commands.stop = true);
+    while supervisors.join_next().await.is_some() {}
     opened.map(drop)
 }
 
 fn supervise_all(
-    house: &Arc<ShardRegistry>,
+    registry: &Arc<ShardRegistry>,
     plans: Vec<ShardPlan>,
-    orders: &watch::Sender<ShardCommands>,
+    commands: &watch::Sender<ShardCommands>,
 ) -> (JoinSet<()>, mpsc::Receiver<ShardEvent>) {
-    let (tell, news) = mpsc::channel(plans.len().max(1));
-    let mut tending = JoinSet::new();
+    let (sender, events) = mpsc::channel(plans.len().max(1));
+    let mut supervisors = JoinSet::new();
     for plan in plans {
-        let (house, orders, tell) = (house.clone(), orders.subscribe(), tell.clone());
-        tending.spawn(async move { house.supervise(plan, orders, tell).await });
+        let (registry, commands, sender) = (registry.clone(), commands.subscribe(), sender.clone());
+        supervisors.spawn(async move { registry.supervise(plan, commands, sender).await });
     }
-    (tending, news)
+    (supervisors, events)
 }
 
-/// Waits until every shard serves. One that never did so does not because of how it was started: somebody must act.
-async fn wait_until_serving(news: &mut mpsc::Receiver<ShardEvent>, shards: usize) -> Result<(), CliError> {
+/// Waits until every shard serves. A shard that never did so has a wrong setting or environment: an operator must act.
+async fn wait_until_serving(events: &mut mpsc::Receiver<ShardEvent>, shards: usize) -> Result<(), CliError> {
     let mut up = 0;
     while up < shards {
-        match news.recv().await {
+        match events.recv().await {
             Some(ShardEvent::Serving) => up += 1,
-            Some(ShardEvent::FailedToStart(number, how)) => {
-                let why = format_args!("shard {number} did not start ({how}): what it said stands above");
-                return Err(CliError::failed(why));
+            Some(ShardEvent::FailedToStart(number, reason)) => {
+                let text = format_args!("shard {number} did not start ({reason}): see its output above");
+                return Err(CliError::failed(text));
             }
-            None => return Err(CliError::failed("the shards are no longer tended, by a defect of this program")),
+            None => return Err(CliError::failed("the shards are no longer supervised, by a defect of this program")),
         }
     }
     Ok(())
 }
 
-/// The one line that says where to go. Said once every shard serves.
-fn ready_line(address: SocketAddr, house: &ShardRegistry) -> String {
-    let shards = house.shards();
-    let places: Vec<String> = shards.iter().map(|shard| shard.address.to_string()).collect();
+/// The one line with the addresses. Printed once every shard serves.
+fn ready_line(address: SocketAddr, registry: &ShardRegistry) -> String {
+    let shards = registry.shards();
+    let addresses: Vec<String> = shards.iter().map(|shard| shard.address.to_string()).collect();
     format!(
         "gauntlet supervises http://{address} ({} shards: {}; process: {})",
         shards.len(),
-        places.join(" "),
+        addresses.join(" "),
         std::process::id()
     )
 }

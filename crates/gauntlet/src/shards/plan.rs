@@ -1,4 +1,4 @@
-//! What is started as which shard: port, data file, words of its command line. Pure: knows settings, and starts nothing.
+//! The plan of each shard: port, data file, command line. Pure: knows settings, and starts nothing.
 
 use server::config::Config;
 use std::ffi::OsString;
@@ -22,8 +22,8 @@ pub(super) struct ShardPlan {
 }
 
 impl ShardPlan {
-    /// One plan for each shard: ports behind the supervisor's, files beside the one that is named. `given` are the flags that
-    /// were typed, and `file` the configuration that was named; the environment is passed on as it is.
+    /// One plan for each shard: ports after the supervisor's, files next to the named one. `given` are the given flags,
+    /// and `file` the named configuration; the environment is inherited.
     pub(super) fn of(config: &Config, file: Option<&Path>, given: &[(&'static str, String)]) -> Vec<Self> {
         let flags = given.iter().filter(|(name, _)| !PER_SHARD_FLAGS.contains(name));
         let mut words: Vec<OsString> = flags.map(|(name, value)| format!("--{name}={value}").into()).collect();

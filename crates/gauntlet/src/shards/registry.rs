@@ -1,4 +1,4 @@
-//! What is known of the shards while they live: written by whoever tends one, read by whoever asks. Soft, and from memory.
+//! The state of the running shards: written by their supervising tasks, read by requests. In memory only.
 
 use super::child::{self, Child};
 use super::plan::ShardPlan;
@@ -12,7 +12,7 @@ use std::time::Instant;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
-/// What everybody is told who tends a shard.
+/// The current commands to all supervising tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct ShardCommands {
     /// To leave, for good.
@@ -21,7 +21,7 @@ pub(super) struct ShardCommands {
     pub(super) reloads: u64,
 }
 
-/// News of a shard, for whoever waits for the house to open.
+/// An event of a shard, for the start of the supervisor.
 #[derive(Debug)]
 pub(super) enum ShardEvent {
     Serving,
@@ -45,7 +45,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    /// Where to ask how it is: a port that has room when the other has none, if there is one.
+    /// Where to query its health: a port that has free connections when the other has none, if there is one.
     pub(super) fn ops_address(&self) -> SocketAddr {
         self.ops.unwrap_or(self.address)
     }
@@ -79,7 +79,7 @@ impl ShardRegistry {
         }
     }
 
-    /// Nobody panics between two writes of one entry.
+    /// No code panics between two writes of one entry.
     fn lock(&self) -> MutexGuard<'_, Vec<Shard>> {
         self.shards.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -88,38 +88,38 @@ impl ShardRegistry {
     pub(super) async fn supervise(
         &self,
         mut plan: ShardPlan,
-        mut orders: watch::Receiver<ShardCommands>,
-        news: mpsc::Sender<ShardEvent>,
+        mut commands: watch::Receiver<ShardCommands>,
+        events: mpsc::Sender<ShardEvent>,
     ) {
-        let mut life = RestartBackoff::default();
+        let mut backoff = RestartBackoff::default();
         let mut has_served = false;
         loop {
             let began = Instant::now();
-            let Some(how) = self.run_once(&mut plan, &mut orders, &news, &mut has_served).await else { return };
+            let Some(reason) = self.run_once(&mut plan, &mut commands, &events, &mut has_served).await else { return };
             if !has_served {
-                let _ = news.send(ShardEvent::FailedToStart(plan.number, how.clone())).await;
+                let _ = events.send(ShardEvent::FailedToStart(plan.number, reason.clone())).await;
             }
-            let wait = life.next_delay(began.elapsed());
+            let wait = backoff.next_delay(began.elapsed());
             tracing::error!(
                 shard = plan.number,
-                how,
+                reason,
                 wait_ms = wait.as_millis() as u64,
                 "a shard ended; it is started again"
             );
             tokio::select! {
                 () = sleep(wait) => {}
-                () = follow_commands(&mut orders, None) => return,
+                () = follow_commands(&mut commands, None) => return,
             }
             self.update(plan.number, |shard| shard.restarts += 1);
         }
     }
 
-    /// One process of a shard, from its start to its end; how it ended, or `None` when it was told to.
+    /// One process of a shard, from its start to its end; how it ended, or `None` when it was stopped by command.
     async fn run_once(
         &self,
         plan: &mut ShardPlan,
-        orders: &mut watch::Receiver<ShardCommands>,
-        news: &mpsc::Sender<ShardEvent>,
+        commands: &mut watch::Receiver<ShardCommands>,
+        events: &mpsc::Sender<ShardEvent>,
         has_served: &mut bool,
     ) -> Option<String> {
         let mut child = match Child::start(plan.number, &plan.args()) {
@@ -132,13 +132,13 @@ impl ShardRegistry {
                 plan.address = address;
                 *has_served = true;
                 self.update(plan.number, |shard| (shard.address, shard.pid) = (address, pid));
-                let _ = news.send(ShardEvent::Serving).await;
+                let _ = events.send(ShardEvent::Serving).await;
             }
             child.wait().await
         };
         let ended = tokio::select! {
             ended = serving => Some(describe_exit(&ended)),
-            () = follow_commands(orders, pid) => None,
+            () = follow_commands(commands, pid) => None,
         };
         self.update(plan.number, |shard| shard.pid = None);
         if ended.is_none() {
@@ -149,13 +149,13 @@ impl ShardRegistry {
 }
 
 /// Carries out what is ordered, until the order is to leave.
-async fn follow_commands(orders: &mut watch::Receiver<ShardCommands>, pid: Option<u32>) {
-    let mut done = *orders.borrow_and_update();
+async fn follow_commands(commands: &mut watch::Receiver<ShardCommands>, pid: Option<u32>) {
+    let mut done = *commands.borrow_and_update();
     while !done.stop {
-        if orders.changed().await.is_err() {
+        if commands.changed().await.is_err() {
             return;
         }
-        let next = *orders.borrow_and_update();
+        let next = *commands.borrow_and_update();
         if next.reloads != done.reloads {
             child::send_signal(pid, Signal::HUP);
         }
@@ -166,6 +166,6 @@ async fn follow_commands(orders: &mut watch::Receiver<ShardCommands>, pid: Optio
 fn describe_exit(ended: &io::Result<ExitStatus>) -> String {
     match ended {
         Ok(status) => status.to_string(),
-        Err(error) => format!("nobody knows how: {error}"),
+        Err(error) => format!("its exit status is unknown: {error}"),
     }
 }

@@ -1,5 +1,5 @@
-//! When a shard that died is started again: at once the first time, then later and later, and after a good while of health as
-//! if nothing had been. Pure: what time it is, it is told.
+//! When a shard that ended is started again: at once the first time, then later and later, and after a good while of
+//! health at once again. Pure: the caller supplies the time.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The supervisor's own port: which worlds there are and where, whether all shards live, and the figures of all of them. Keeps
-//! nothing: every question is passed to the shards. Refuses to know games; whoever wants to play is sent to a shard.
+//! The supervisor's own port: which worlds there are and where, whether all shards are up, and the sum of their
+//! metrics. Stateless: every request is passed to the shards. Serves no games; players are redirected to a shard.
 
 use super::client;
 use super::metrics_sum::sum_metrics;
@@ -27,12 +27,12 @@ const UNRESPONSIVE_SHARDS: HeaderName = HeaderName::from_static("gauntlet-shards
 const PROBLEM: &str = "application/problem+json";
 const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// Whoever answers at the supervisor's port.
+/// The request handler of the supervisor's port.
 #[derive(Clone)]
 pub(super) struct SupervisorApi(Router);
 
 impl SupervisorApi {
-    pub(super) fn new(house: Arc<ShardRegistry>) -> Self {
+    pub(super) fn new(registry: Arc<ShardRegistry>) -> Self {
         let routes = Router::new()
             .route("/healthz", get(async || "alive\n"))
             .route("/readyz", get(get_readiness))
@@ -41,7 +41,7 @@ impl SupervisorApi {
             .route("/", get(redirect_to_shard))
             .route("/world", get(redirect_to_shard))
             .fallback(not_found)
-            .with_state(house);
+            .with_state(registry);
         Self(routes)
     }
 }
@@ -59,27 +59,28 @@ impl RequestHandler for SupervisorApi {
     }
 }
 
-/// Shards that are asked at once: all of fifty would make a queue of fifty in front of every processor, and whoever plays would wait in it.
+/// Shards that are queried at once: all of fifty would make a queue of fifty in front of every processor, and players
+/// would wait in it.
 const CONCURRENT_REQUESTS_MAX: usize = 4;
 
-/// Every shard that serves, asked for the same thing; what did not answer well is `None`.
-async fn query_all<T>(house: &ShardRegistry, ask: impl AsyncFn(Shard) -> Option<T>) -> Vec<(Shard, Option<T>)> {
-    let ask = async |shard: Shard| match shard.pid {
-        Some(_) => (shard, ask(shard).await),
+/// Sends the same request to every shard that serves; a failed one gives `None`.
+async fn query_all<T>(registry: &ShardRegistry, request: impl AsyncFn(Shard) -> Option<T>) -> Vec<(Shard, Option<T>)> {
+    let request = async |shard: Shard| match shard.pid {
+        Some(_) => (shard, request(shard).await),
         None => (shard, None),
     };
-    let asking = stream::iter(house.shards().into_iter().map(ask)).buffer_unordered(CONCURRENT_REQUESTS_MAX);
-    let mut answers: Vec<_> = asking.collect().await;
+    let requests = stream::iter(registry.shards().into_iter().map(request)).buffer_unordered(CONCURRENT_REQUESTS_MAX);
+    let mut answers: Vec<_> = requests.collect().await;
     answers.sort_unstable_by_key(|(shard, _)| shard.number);
     answers
 }
 
-/// Ready is who can take in everybody that is sent here: all shards.
-async fn get_readiness(State(house): State<Arc<ShardRegistry>>) -> Response {
+/// Ready means that all shards are: each of them may get clients.
+async fn get_readiness(State(registry): State<Arc<ShardRegistry>>) -> Response {
     let silent: Vec<usize> =
-        unresponsive(&query_all(&house, async |shard| client::get(shard.ops_address(), "/readyz").await).await);
+        unresponsive(&query_all(&registry, async |shard| client::get(shard.ops_address(), "/readyz").await).await);
     let status = if silent.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let body = json!({ "ready": silent.is_empty(), "shards": house.shards().len(), "shards_not_ready": silent });
+    let body = json!({ "ready": silent.is_empty(), "shards": registry.shards().len(), "shards_not_ready": silent });
     (status, axum::Json(body)).into_response()
 }
 
@@ -87,9 +88,9 @@ fn unresponsive<T>(answers: &[(Shard, Option<T>)]) -> Vec<usize> {
     answers.iter().filter(|(_, answer)| answer.is_none()).map(|(shard, _)| shard.number).collect()
 }
 
-/// The worlds of all shards, each with the address of its own. A list that lacks those of a shard says so in a header.
-async fn get_worlds(State(house): State<Arc<ShardRegistry>>, headers: HeaderMap) -> Response {
-    let answers = query_all(&house, async |shard| client::get_pages(shard.address, WORLDS).await).await;
+/// The worlds of all shards, each with the address of its own. If a shard is missing, a header names it.
+async fn get_worlds(State(registry): State<Arc<ShardRegistry>>, headers: HeaderMap) -> Response {
+    let answers = query_all(&registry, async |shard| client::get_pages(shard.address, WORLDS).await).await;
     let worlds: Vec<Value> =
         answers.iter().flat_map(|(shard, pages)| worlds_of(shard, pages.iter().flatten(), &headers)).collect();
     let silent: Vec<String> = unresponsive(&answers).iter().map(ToString::to_string).collect();
@@ -100,15 +101,15 @@ async fn get_worlds(State(house): State<Arc<ShardRegistry>>, headers: HeaderMap)
 fn worlds_of<'a>(shard: &Shard, pages: impl Iterator<Item = &'a Bytes>, headers: &HeaderMap) -> Vec<Value> {
     let worlds = pages.filter_map(|page| serde_json::from_slice::<Vec<Value>>(page).ok()).flatten();
     let address = address_for_client(shard.address, headers);
-    let with_place = |world: Value| {
+    let with_address = |world: Value| {
         let Value::Object(mut world) = world else { return world };
         world.extend([("address".to_owned(), json!(address)), ("shard".to_owned(), json!(shard.number))]);
         Value::Object(world)
     };
-    worlds.map(with_place).collect()
+    worlds.map(with_address).collect()
 }
 
-/// Where whoever asks reaches a shard: one that listens on all interfaces is at the host that was asked.
+/// The address at which the client reaches a shard: one that listens on all interfaces is at the host of the request.
 fn address_for_client(address: SocketAddr, headers: &HeaderMap) -> String {
     let host = || headers.get(header::HOST)?.to_str().ok()?.parse::<axum::http::uri::Authority>().ok();
     match (is_unspecified(address.ip()), host()) {
@@ -122,14 +123,18 @@ fn is_unspecified(ip: IpAddr) -> bool {
 }
 
 /// People begin at the first shard that serves.
-async fn redirect_to_shard(State(house): State<Arc<ShardRegistry>>, headers: HeaderMap, request: Request) -> Response {
-    let shard = house.shards().into_iter().find(|shard| shard.pid.is_some());
+async fn redirect_to_shard(
+    State(registry): State<Arc<ShardRegistry>>,
+    headers: HeaderMap,
+    request: Request,
+) -> Response {
+    let shard = registry.shards().into_iter().find(|shard| shard.pid.is_some());
     let Some(shard) = shard else { return (StatusCode::SERVICE_UNAVAILABLE, "no shard serves now\n").into_response() };
     let path = request.uri().path_and_query().map_or("/world", |path| path.as_str());
     Redirect::temporary(&format!("http://{}{path}", address_for_client(shard.address, &headers))).into_response()
 }
 
-/// Whoever takes the supervisor for a server is told where those are.
+/// Requests for a server's routes are told where the servers are.
 async fn not_found() -> Response {
     let detail =
         "this is the supervisor of shards, and has no games: ask one of the servers that GET /api/worlds names";
@@ -137,9 +142,9 @@ async fn not_found() -> Response {
     (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, PROBLEM)], problem.to_string()).into_response()
 }
 
-/// The shards' own figures added up, and what only the supervisor knows of each.
-async fn get_metrics(State(house): State<Arc<ShardRegistry>>) -> Response {
-    let answers = query_all(&house, async |shard| client::get(shard.ops_address(), "/metrics").await).await;
+/// The sum of the shards' metrics, and the supervisor's own for each shard.
+async fn get_metrics(State(registry): State<Arc<ShardRegistry>>) -> Response {
+    let answers = query_all(&registry, async |shard| client::get(shard.ops_address(), "/metrics").await).await;
     let memory = measure_memory(answers.iter().map(|(shard, answer)| (*shard, answer.is_some())).collect()).await;
     let texts = answers.iter().filter_map(|(_, body)| std::str::from_utf8(body.as_ref()?).ok());
     ([(header::CONTENT_TYPE, TEXT)], format!("{}{}", supervisor_metrics(&memory), sum_metrics(texts))).into_response()
@@ -179,7 +184,7 @@ fn supervisor_metrics(shards: &[ShardMemory]) -> String {
         "Memory of the shard; pages that several processes share are divided among them.",
         |(.., memory)| Some(memory.as_ref()?.0),
     );
-    family("gauntlet_shard_rss_bytes", "gauge", "Memory of the shard with all that it shares.", |(.., memory)| {
+    family("gauntlet_shard_rss_bytes", "gauge", "Memory of the shard with all that it resources.", |(.., memory)| {
         Some(memory.as_ref()?.1)
     });
     text
@@ -200,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_are_where_whoever_asks_can_reach_them() {
+    fn addresses_of_shards_are_reachable_for_the_client() {
         check_seen("127.0.0.1:4001", Some("play.example:4000"), "127.0.0.1:4001");
         check_seen("0.0.0.0:4001", Some("play.example:4000"), "play.example:4001");
         check_seen("[::]:4001", Some("[::1]:4000"), "[::1]:4001");
@@ -214,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn worlds_say_where_they_are() {
+    fn worlds_carry_their_address() {
         let world = |name: &str| json!({"name": name, "movers": 3, "address": "127.0.0.1:4002", "shard": 2});
         let page = |name: &str| format!(r#"[{{"name":"{name}","movers":3,"address":null}}]"#);
         check_worlds(&[&page("plaza")], &json!([world("plaza")]));
@@ -234,7 +239,7 @@ mod tests {
             "gauntlet_shard_pss_bytes{shard=\"2\"} 5",
             "gauntlet_shard_rss_bytes{shard=\"2\"} 9",
         ] {
-            assert!(text.lines().any(|said| said == line), "{line} is not in\n{text}");
+            assert!(text.lines().any(|actual| actual == line), "{line} is not in\n{text}");
         }
         assert!(!text.contains("pss_bytes{shard=\"3\"}"));
     }

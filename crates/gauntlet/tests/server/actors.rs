@@ -1,4 +1,4 @@
-//! Actors of the house, as a user lets them loose with flags of `gauntlet serve`.
+//! Built-in actors, as a user starts them with flags of `gauntlet serve`.
 
 use crate::support::{Folder, until};
 use serde_json::{Value, json};
@@ -12,9 +12,9 @@ fn stats(server: &crate::support::Server, registered: u64) -> Value {
 }
 
 #[test]
-fn actors_begin_where_the_flags_say_and_all_of_them() {
+fn all_actors_begin_where_the_flags_say() {
     let folder = Folder::new();
-    // With a period of an hour nobody goes anywhere meanwhile.
+    // With a period of an hour none of them moves meanwhile.
     let flags =
         "--actors 30 --actor-spawn 500,400 --actor-start-delay-ms 2 --actor-period-ms 3600000 --actor-threads 2";
     let mut server = folder.serve_games(flags);
@@ -32,7 +32,7 @@ fn actors_begin_where_the_flags_say_and_all_of_them() {
 #[test]
 fn a_spawn_point_outside_of_the_world_is_refused_with_what_to_do() {
     let folder = Folder::new();
-    for (flags, code, said) in [
+    for (flags, code, printed) in [
         (
             "--actor-spawn 1000,3",
             1,
@@ -49,6 +49,6 @@ fn a_spawn_point_outside_of_the_world_is_refused_with_what_to_do() {
         let output = folder.command(&format!("serve --port 0 --actors 1 {flags}")).output().unwrap();
         let error = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{flags}: {error}");
-        assert!(error.contains(said), "{flags}: {error}");
+        assert!(error.contains(printed), "{flags}: {error}");
     }
 }

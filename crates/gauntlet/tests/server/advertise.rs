@@ -1,7 +1,8 @@
-//! Servers on one PostgreSQL that advertise an address to each other: of those with the same address one serves and the others are
-//! refused, whether the address leads anywhere from here or not; those with different ones reach each other there.
+//! Servers on one PostgreSQL that advertise an address to each other: of those with the same address one serves and the
+//! others are refused, whether the address is reachable from here or not; those with different ones reach each other
+//! there.
 
-use crate::support::line::HttpConnection;
+use crate::support::connection::HttpConnection;
 use crate::support::starting::Starting;
 use crate::support::{Folder, Server, as_url, until};
 use serde_json::{Value, json};
@@ -43,7 +44,7 @@ fn a_node_at_the_address_of_a_living_one_is_refused() {
     for _ in 0..2 {
         Starting::new(&folder, UNREACHABLE).check_refused(&[HELD, REMEDY]);
     }
-    // The rate limiter alone owns nothing, so nobody asks it for anything.
+    // The rate limiter alone owns nothing, so no node forwards to it.
     let mut limiter = Starting::new(&folder, &format!("--only limiter {UNREACHABLE}"));
     limiter.wait_until_it_serves();
     // Neither has noticed anything.
@@ -93,7 +94,7 @@ fn a_dead_node_is_waited_for_and_one_that_left_is_not() {
     let cluster = PostgresCluster::start();
     let folder = shared(&cluster);
     folder.serve_games(UNREACHABLE).kill();
-    // One that is told to leave while it waits was never announced, and leaves nothing to wait for.
+    // One that is stopped while it waits was never announced, and leaves nothing to wait for.
     let mut waiting = Starting::new(&folder, UNREACHABLE);
     until("it waits", || waiting.stderr().contains(WAITING).then_some(()));
     assert_eq!((waiting.leave(), waiting.stdout().as_str()), (Some(0), ""), "{}", waiting.stderr());
@@ -112,7 +113,7 @@ fn a_dead_node_is_waited_for_and_one_that_left_is_not() {
 
 /// The lock of the file proves that no other node lives.
 #[test]
-fn with_a_data_file_of_its_own_a_server_asks_and_waits_for_nobody() {
+fn a_server_with_its_own_data_file_waits_for_no_other() {
     let (folder, other) = (Folder::new(), Folder::new().serve(""));
     for _ in 0..2 {
         let mut server = Starting::new(&folder, &format!("--advertise {}", other.address()));

@@ -1,7 +1,7 @@
-//! A PostgreSQL that gives its nodes fewer connections than they need: a node either serves with all of its connections, those of
-//! replays and of `/readyz` included, or says that it does not and why.
+//! A PostgreSQL that gives its nodes fewer connections than they need: a node either serves with all of its
+//! connections, those of replays and of `/readyz` included, or reports that it does not and why.
 
-use crate::support::line::HttpConnection;
+use crate::support::connection::HttpConnection;
 use crate::support::starting::Starting;
 use crate::support::{Folder, Server, as_url, until};
 use serde_json::Value;
@@ -85,9 +85,9 @@ fn of_more_nodes_than_fit_that_start_together_each_is_ready_or_refused() {
 }
 
 fn is_ready(address: SocketAddr) -> bool {
-    let mut line = HttpConnection::open(address, "");
-    line.send("GET /readyz", "", &Value::Null);
-    line.head().status == 200
+    let mut connection = HttpConnection::open(address, "");
+    connection.send("GET /readyz", "", &Value::Null);
+    connection.head().status == 200
 }
 
 #[test]

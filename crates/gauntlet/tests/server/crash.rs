@@ -1,9 +1,9 @@
-//! `kill -9` in the middle: nothing that was seen is lost, no bot hears of a start or a saved turn again, and every match
-//! ends once. And a match that kills whoever runs it is given up, without taking anything else with it.
+//! `kill -9` during matches: nothing that was seen is lost, no bot gets a start or a saved turn again, and every match
+//! ends once. And a match that kills every worker that runs it is given up, without affecting others.
 
 use crate::support::bots::Bots;
+use crate::support::connection::HttpConnection;
 use crate::support::games::{ObservedGames, story};
-use crate::support::line::HttpConnection;
 use crate::support::{Folder, Server, until};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -29,11 +29,11 @@ fn two_kills_in_a_row_lose_nothing() {
         server.kill();
         bots.hold_moves_from(next);
         server = folder.serve_games("");
-        // At once, before anybody plays on: what was shown was saved.
+        // At once, before any bot plays on: what was shown was saved.
         let now = ObservedGames::record(&server, &bots, &all);
         pasts.iter().for_each(|past| past.check_kept(&now));
     }
-    // The same seeds once more, with nobody in the way.
+    // The same seeds once more, undisturbed.
     let undisturbed = server.create(&snakes[..2], 1..=4);
     server.wait_for_the_end(&[all.as_slice(), &undisturbed].concat());
     let end = ObservedGames::record(&server, &bots, &all);
@@ -45,7 +45,7 @@ fn two_kills_in_a_row_lose_nothing() {
     }
 }
 
-/// The lock on the file proves that the dead process is gone: nobody waits for its leases to end.
+/// The lock on the file proves that the dead process is gone: no server waits for its leases to end.
 #[test]
 fn a_live_table_is_served_as_soon_as_the_next_process_is_ready() {
     let folder = Folder::new();
@@ -59,8 +59,9 @@ fn a_live_table_is_served_as_soon_as_the_next_process_is_ready() {
         server.kill();
         server = folder.serve_games("");
         until("it is ready", || (server.request("GET /readyz", &Value::Null).status == 200).then_some(()));
-        let said = HttpConnection::open(server.address(), &token).request_ok(&chat, &json!({ "text": "here" }), 200);
-        assert_eq!(said["seq"], seq + kill, "what was said before the kill is there too");
+        let chat_line =
+            HttpConnection::open(server.address(), &token).request_ok(&chat, &json!({ "text": "here" }), 200);
+        assert_eq!(chat_line["seq"], seq + kill, "what was chat_line before the kill is there too");
     }
 }
 
@@ -74,7 +75,7 @@ fn check_ended_once(server: &Server, games: usize) {
 }
 
 #[test]
-fn a_start_is_told_again_only_to_those_whose_answer_was_not_saved() {
+fn a_start_is_repeated_only_for_bots_whose_answer_was_not_saved() {
     let (bots, folder) = (Bots::start(Duration::ZERO), Folder::new());
     let server = folder.serve_games("");
     let snakes = server.register(&bots, &["circle", "shy"]);

@@ -1,5 +1,5 @@
-//! A disk without room: what cannot be saved is refused, nobody dies of it, nothing that was acknowledged is lost, and all
-//! goes on by itself once there is room again.
+//! A disk without room: what cannot be saved is refused, no process dies of it, nothing that was acknowledged is lost,
+//! and everything continues by itself once there is room again.
 
 use crate::support::bots::Bots;
 use crate::support::games::ObservedGames;
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// Becomes a server whose writes beyond a limit fail instead of ending it.
 const WITHOUT_SIGXFSZ: &[&str] = &["sh", "-c", r#"trap "" XFSZ; exec "$@""#, "sh"];
-/// Becomes a server in a small file system of its own, which nobody else sees and which ends with it.
+/// Becomes a server in a private small file system, which ends with it.
 const ON_A_SMALL_DISK: &str = r#"mount -t tmpfs -o size=4m tmpfs . && cd "$PWD" && exec "$@""#;
 /// How that is allowed to whom.
 const AS_ROOT: &[&str] = &["unshare", "--mount"];

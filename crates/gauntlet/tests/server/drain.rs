@@ -1,5 +1,5 @@
-//! SIGTERM in the middle: the process leaves in order and in time, gives its matches back without charging them, and the
-//! next one goes on at the same turns.
+//! SIGTERM during matches: the process stops in order and in time, releases its matches without charging an attempt,
+//! and the next one continues at the same turns.
 
 use crate::support::bots::Bots;
 use crate::support::games::ObservedGames;
@@ -24,10 +24,10 @@ fn matches_under_way_go_on_in_the_next_life() {
     server.wait_for_turns(&games, 10);
     let past = ObservedGames::record(&server, &bots, &games);
     assert_eq!(server.stop(), Some(0));
-    let heard = viewer.receive_all();
-    assert_eq!((heard.has_ended, heard.code), (false, Some(SERVICE_RESTART)));
+    let received = viewer.receive_all();
+    assert_eq!((received.has_ended, received.code), (false, Some(SERVICE_RESTART)));
 
-    // A life that takes up one match only: the others lie as they were given back.
+    // A process that claims one match only: the others stay as they were released.
     let mut server = folder.serve_games("--matches-at-once 1 --claim-size 1");
     past.check_kept(&ObservedGames::record(&server, &bots, &games));
     let lying = |id: &String| {
@@ -48,7 +48,9 @@ fn matches_under_way_go_on_in_the_next_life() {
     assert_eq!(server.counts()["finished"], games.len());
     // Who comes back gets everything once more.
     let again = Viewer::watch(&server, &games[0]).receive_all();
-    assert!(again.has_ended && again.frames == end.game(&games[0]).frames && again.frames.starts_with(&heard.frames));
+    assert!(
+        again.has_ended && again.frames == end.game(&games[0]).frames && again.frames.starts_with(&received.frames)
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! The three deliveries of a table's feed, as clients meet them: at the server itself, behind nginx, and at a node that does not
-//! own the table. Each must be as good as the first.
+//! The three deliveries of a table's feed, as clients see them: at the server itself, behind nginx, and at a node that
+//! does not own the table. Each must be as good as the first.
 
-use crate::support::line::{HttpConnection, Socket, SocketEvent};
+use crate::support::connection::{HttpConnection, Socket, SocketEvent};
 use crate::support::{Folder, Server, until};
 use serde_json::{Value, json};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -12,11 +12,11 @@ use store::testing::PostgresCluster;
 /// The close code of a server that leaves (RFC 6455 registry: service restart).
 const RESTART: u16 = 1012;
 
-/// A table, whoever opened it, and the way that clients take to it.
+/// A table, and the route that clients take to it.
 struct Table<'a> {
-    /// Where the table lives.
+    /// The server that owns the table.
     home: &'a Server,
-    /// Whom clients ask.
+    /// The address that clients use.
     front: SocketAddr,
     id: String,
     /// Its first game.
@@ -43,27 +43,27 @@ impl<'a> Table<'a> {
     }
 
     /// A connection of the one who opened it.
-    fn line(&self) -> HttpConnection {
+    fn connect(&self) -> HttpConnection {
         HttpConnection::open(self.front, &self.token)
     }
 
     /// Where the one who opened it is.
     fn seq(&self) -> u64 {
-        self.line().request_ok(&self.feed(""), &Value::Null, 200)["seq"].as_u64().unwrap()
+        self.connect().request_ok(&self.feed(""), &Value::Null, 200)["seq"].as_u64().unwrap()
     }
 
-    /// Something that only those who sit there are told.
-    fn say(&self, text: &str) {
+    /// Sends a line of chat, which only members receive.
+    fn send_chat(&self, text: &str) {
         self.act(&format!("tables/{}/chat", self.id), &json!({ "text": text }));
     }
 
-    /// Something that everybody is told.
+    /// A change that all viewers receive.
     fn set_bots(&self, are_on: bool) {
         self.act(&format!("games/{}/bots", self.game), &json!({ "are_on": are_on }));
     }
 
     fn act(&self, what: &str, body: &Value) {
-        let state = self.line().request_ok(&format!("POST /api/stories/{what}"), body, 200);
+        let state = self.connect().request_ok(&format!("POST /api/stories/{what}"), body, 200);
         assert!(state["committed_at_us"].is_i64(), "{state}");
     }
 
@@ -77,38 +77,38 @@ impl<'a> Table<'a> {
 }
 
 /// Whether bots may play, as it was set: of a message.
-fn switched(news: &Value) -> Vec<bool> {
-    news["events"].as_array().unwrap().iter().filter_map(|event| event["are_on"].as_bool()).collect()
+fn switched(update: &Value) -> Vec<bool> {
+    update["events"].as_array().unwrap().iter().filter_map(|event| event["are_on"].as_bool()).collect()
 }
 
-/// The texts that were said, of a message or an answer.
-fn texts(news: &Value) -> Vec<&str> {
-    news["events"].as_array().unwrap().iter().filter_map(|event| event["text"].as_str()).collect()
+/// The texts of chat in a message or a response.
+fn texts(update: &Value) -> Vec<&str> {
+    update["events"].as_array().unwrap().iter().filter_map(|event| event["text"].as_str()).collect()
 }
 
 fn check_polls(table: &Table) {
-    let (mut line, seq) = (table.line(), table.seq());
-    let nothing = line.request_ok(&table.feed(&format!("?after={seq}&wait=100ms")), &Value::Null, 200);
+    let (mut connection, seq) = (table.connect(), table.seq());
+    let nothing = connection.request_ok(&table.feed(&format!("?after={seq}&wait=100ms")), &Value::Null, 200);
     let empty = json!({ "seq": seq, "events": [], "timed_out": true, "committed_at_us": null,
         "presence": { "online": [table.player] } });
     assert_eq!(nothing, empty);
     for (text, seq) in [("one", seq), ("two", seq + 1)] {
-        line.send(&table.feed(&format!("?after={seq}&wait=5m")), "", &Value::Null);
+        connection.send(&table.feed(&format!("?after={seq}&wait=5m")), "", &Value::Null);
         table.parked(1);
-        table.say(text);
-        let (head, news) = line.response();
-        assert_eq!((head.status, texts(&news), news["seq"].as_u64()), (200, vec![text], Some(seq + 1)), "{news}");
-        assert!(news["committed_at_us"].is_i64() && news["timed_out"] == false, "{news}");
+        table.send_chat(text);
+        let (head, update) = connection.response();
+        assert_eq!((head.status, texts(&update), update["seq"].as_u64()), (200, vec![text], Some(seq + 1)), "{update}");
+        assert!(update["committed_at_us"].is_i64() && update["timed_out"] == false, "{update}");
         assert_eq!(head.header("cache-control"), Some("no-store"));
         assert!(head.header("x-request-id").is_some(), "{head:?}");
     }
     // Who is behind does not wait.
-    let news = line.request_ok(&table.feed(&format!("?after={seq}&wait=10m")), &Value::Null, 200);
-    assert_eq!(texts(&news), ["one", "two"]);
-    let lost = line.request_ok(&table.feed(&format!("?after={}&wait=10m", seq + 1_000)), &Value::Null, 410);
+    let update = connection.request_ok(&table.feed(&format!("?after={seq}&wait=10m")), &Value::Null, 200);
+    assert_eq!(texts(&update), ["one", "two"]);
+    let lost = connection.request_ok(&table.feed(&format!("?after={}&wait=10m", seq + 1_000)), &Value::Null, 410);
     assert_eq!((&lost["code"], &lost["seq"]), (&json!("cursor_too_old"), &json!(seq + 2)));
     assert_eq!(lost["view"]["table"], json!(table.id));
-    let refused = line.request_ok(&table.feed("?after=0&wait=11m"), &Value::Null, 400);
+    let refused = connection.request_ok(&table.feed("?after=0&wait=11m"), &Value::Null, 400);
     assert_eq!((&refused["code"], &refused["field"]), (&json!("bad_value"), &json!("wait")));
 }
 
@@ -116,26 +116,26 @@ const STREAM: &str = "Accept: text/event-stream\r\n";
 
 fn check_streams(table: &Table) {
     // A visitor's: their numbers are their own.
-    let (mut line, mut heard) = (HttpConnection::open(table.front, ""), String::new());
-    line.send(&table.feed(""), STREAM, &Value::Null);
-    let head = line.head();
+    let (mut connection, mut buffer) = (HttpConnection::open(table.front, ""), String::new());
+    connection.send(&table.feed(""), STREAM, &Value::Null);
+    let head = connection.head();
     assert_eq!((head.status, head.header("content-type")), (200, Some("text/event-stream")), "{head:?}");
-    let (seq, view) = line.event(&mut heard).unwrap();
+    let (seq, view) = connection.event(&mut buffer).unwrap();
     assert_eq!((&view["type"], &view["role"], &view["seq"]), (&json!("view"), &json!("visitor"), &json!(seq)));
     table.parked(1);
     table.set_bots(true);
-    let (id, news) = line.event(&mut heard).unwrap();
-    assert_eq!((id, &news["type"], switched(&news)), (seq + 1, &json!("news"), vec![true]));
-    drop(line);
+    let (id, update) = connection.event(&mut buffer).unwrap();
+    assert_eq!((id, &update["type"], switched(&update)), (seq + 1, &json!("news"), vec![true]));
+    drop(connection);
     table.parked(0);
     table.set_bots(false);
-    // The URL still says what it said at first; what was heard last goes before it.
-    let (mut line, mut heard) = (HttpConnection::open(table.front, ""), String::new());
+    // The URL still has the first cursor; the last received one takes precedence.
+    let (mut connection, mut buffer) = (HttpConnection::open(table.front, ""), String::new());
     let headers = format!("{STREAM}Last-Event-ID: {id}\r\n");
-    line.send(&table.feed(&format!("?after={seq}")), &headers, &Value::Null);
-    assert_eq!(line.head().status, 200);
-    let (id, news) = line.event(&mut heard).unwrap();
-    assert_eq!((id, switched(&news)), (seq + 2, vec![false]));
+    connection.send(&table.feed(&format!("?after={seq}")), &headers, &Value::Null);
+    assert_eq!(connection.head().status, 200);
+    let (id, update) = connection.event(&mut buffer).unwrap();
+    assert_eq!((id, switched(&update)), (seq + 2, vec![false]));
 }
 
 fn check_sockets(table: &Table) {
@@ -144,20 +144,20 @@ fn check_sockets(table: &Table) {
     let view = socket.message();
     assert_eq!((&view["type"], &view["role"]), (&json!("view"), &json!("storyteller")), "{view}");
     let seq = view["seq"].as_u64().unwrap();
-    table.say("three");
-    let news = socket.message();
-    assert_eq!((&news["type"], texts(&news), &news["seq"]), (&json!("news"), vec!["three"], &json!(seq + 1)));
+    table.send_chat("three");
+    let update = socket.message();
+    assert_eq!((&update["type"], texts(&update), &update["seq"]), (&json!("news"), vec!["three"], &json!(seq + 1)));
     drop(socket);
-    table.say("four");
+    table.send_chat("four");
     let socket = Socket::open(table.front, &format!("{path}?after={seq}"), &table.token);
     assert_eq!(texts(&socket.message()), ["three", "four"]);
-    let refused = table.line().request_ok(&format!("GET {path}"), &Value::Null, 426);
+    let refused = table.connect().request_ok(&format!("GET {path}"), &Value::Null, 426);
     assert_eq!(refused["code"], "upgrade_required");
 }
 
-/// Whoever waits when the server leaves is told so, in order.
+/// Clients that wait when the server stops get a response, in order.
 fn check_drain(table: &Table, leave: impl FnOnce()) {
-    let (mut poll, mut stream, mut heard) = (table.line(), table.line(), String::new());
+    let (mut poll, mut stream, mut buffer) = (table.connect(), table.connect(), String::new());
     let seq = table.seq();
     let path = format!("/api/stories/tables/{}/socket?after={seq}", table.id);
     let socket = Socket::open(table.front, &path, &table.token);
@@ -168,7 +168,7 @@ fn check_drain(table: &Table, leave: impl FnOnce()) {
     leave();
     let (head, nothing) = poll.response();
     assert_eq!((head.status, &nothing["seq"], texts(&nothing)), (200, &json!(seq), vec![]), "{nothing}");
-    assert_eq!(stream.event(&mut heard), None);
+    assert_eq!(stream.event(&mut buffer), None);
     assert_eq!(socket.next(), Some(SocketEvent::Closed(Some(RESTART))));
 }
 
@@ -217,7 +217,7 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // The master ends its worker when it is asked to; killed, it could not.
+        // The master ends its worker on SIGTERM; on SIGKILL it could not.
         let _ = rustix::process::kill_process(rustix::process::Pid::from_child(&self.0), rustix::process::Signal::TERM);
         let _ = self.0.wait();
     }
@@ -239,18 +239,18 @@ fn check_forwarded(table: &Table) {
     // A client that goes ends its wait there, too; what it pipelined does not hide that it went.
     let wait = table.feed(&format!("?after={}&wait=10m", table.seq()));
     for headers in ["", "Connection: upgrade\r\nUpgrade: h2c\r\n"] {
-        let mut line = table.line();
-        line.send(&wait, headers, &Value::Null);
-        line.send("GET /healthz", "", &Value::Null);
+        let mut connection = table.connect();
+        connection.send(&wait, headers, &Value::Null);
+        connection.send("GET /healthz", "", &Value::Null);
         table.parked(1);
-        drop(line);
+        drop(connection);
         table.parked(0);
     }
-    // Nobody but a node can say that a request was sent on.
-    let mut line = table.line();
-    line.send(&table.feed(""), "X-Gauntlet-Forwarded: 1\r\n", &Value::Null);
-    assert_eq!(line.response().0.status, 200);
-    // A page of the node that was asked opens a socket by its cookie; another page does not.
+    // Only a node can mark a request as forwarded.
+    let mut connection = table.connect();
+    connection.send(&table.feed(""), "X-Gauntlet-Forwarded: 1\r\n", &Value::Null);
+    assert_eq!(connection.response().0.status, 200);
+    // A page of the node that serves it opens a socket by its cookie; another page does not.
     let path = format!("GET /api/stories/tables/{}/socket", table.id);
     for (origin, want) in [(table.front.to_string(), 101), ("evil.example".to_owned(), 403)] {
         let headers = format!(
@@ -258,19 +258,19 @@ fn check_forwarded(table: &Table) {
              Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
             table.token
         );
-        let mut line = HttpConnection::open(table.front, "");
-        line.send(&path, &headers, &Value::Null);
-        assert_eq!(line.head().status, want, "{origin}");
+        let mut connection = HttpConnection::open(table.front, "");
+        connection.send(&path, &headers, &Value::Null);
+        assert_eq!(connection.head().status, want, "{origin}");
     }
-    let mut line = table.line();
-    line.send(&table.feed("").replacen("GET", "HEAD", 1), "", &Value::Null);
-    let head = line.head();
+    let mut connection = table.connect();
+    connection.send(&table.feed("").replacen("GET", "HEAD", 1), "", &Value::Null);
+    let head = connection.head();
     assert!(head.header("content-length").is_some_and(|length| length != "0"), "{head:?}");
 }
 
-/// Whoever waits at another node when the one in between leaves is told so, in order.
+/// Clients that wait at another node when the one in between stops get a response, in order.
 fn check_sent_away(table: &Table, leave: impl FnOnce()) {
-    let (mut poll, mut stream, mut heard) = (table.line(), table.line(), String::new());
+    let (mut poll, mut stream, mut buffer) = (table.connect(), table.connect(), String::new());
     let after = format!("?after={}", table.seq());
     let socket = Socket::open(table.front, &format!("/api/stories/tables/{}/socket{after}", table.id), &table.token);
     poll.send(&table.feed(&format!("{after}&wait=10m")), "", &Value::Null);
@@ -280,24 +280,24 @@ fn check_sent_away(table: &Table, leave: impl FnOnce()) {
     leave();
     let (head, problem) = poll.response();
     assert_eq!((head.status, &problem["code"]), (503, &json!("table_elsewhere")), "{problem}");
-    assert_eq!(stream.event(&mut heard), None);
+    assert_eq!(stream.event(&mut buffer), None);
     assert_eq!(socket.next(), Some(SocketEvent::Closed(Some(RESTART))));
-    // At home nobody waits any more.
+    // At the owner no client waits any more.
     table.parked(0);
 }
 
 #[test]
-fn who_waits_at_a_node_that_dies_is_told_to_ask_again() {
+fn clients_waiting_at_a_node_that_dies_are_told_to_retry() {
     let (cluster, folder) = (PostgresCluster::start(), Folder::new());
     let url = crate::support::as_url(&cluster.new_database_url());
     folder.write("gauntlet.toml", &format!("[store]\nurl = \"{url}\"\n"));
     let (owner, other) = (folder.serve(""), folder.serve(""));
     let table = Table::open(&owner, other.address());
-    let mut line = table.line();
-    line.send(&table.feed(&format!("?after={}&wait=10m", table.seq())), "", &Value::Null);
+    let mut connection = table.connect();
+    connection.send(&table.feed(&format!("?after={}&wait=10m", table.seq())), "", &Value::Null);
     table.parked(1);
     owner.kill();
-    let (head, problem) = line.response();
+    let (head, problem) = connection.response();
     assert_eq!((head.status, head.header("retry-after")), (503, Some("1")), "{problem}");
 }
 
@@ -313,13 +313,17 @@ fn a_request_that_is_sent_on_is_charged_once() {
     let table = Table::open(&owner, other.address());
     // Each node counts for itself: at the owner there is still everything left of what was charged in between.
     for address in [other.address(), owner.address()] {
-        let mut line = HttpConnection::open(address, &table.token);
-        let mut say = |want| {
-            line.request_ok(&format!("POST /api/stories/tables/{}/chat", table.id), &json!({ "text": "hi" }), want)
+        let mut connection = HttpConnection::open(address, &table.token);
+        let mut request = |want| {
+            connection.request_ok(
+                &format!("POST /api/stories/tables/{}/chat", table.id),
+                &json!({ "text": "hi" }),
+                want,
+            )
         };
-        say(200);
-        say(200);
-        assert_eq!(say(429)["code"], "rate_limited", "at {address}");
+        request(200);
+        request(200);
+        assert_eq!(request(429)["code"], "rate_limited", "at {address}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! The hidden command that stands between the lab and what it starts: it must become the program, within limits, and
-//! end with whoever started it, even if that one is killed.
+//! The hidden command between the lab and what it starts: it must become the program, within limits, and end with its
+//! parent, even if that one is killed.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -13,18 +13,18 @@ fn guarded(options: &[&str], command: &[&str]) -> Output {
     guard.args(["lab-guard", &parent]).args(options).arg("--").args(command).output().unwrap()
 }
 
-/// The guard must end with this code, having said this.
+/// The guard must end with this code and this output.
 #[track_caller]
-fn check_refused(output: &Output, code: i32, said: &str) {
+fn check_refused(output: &Output, code: i32, printed: &str) {
     let error = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{error}");
-    assert!(error.starts_with(&format!("gauntlet lab-guard: {said}")), "{error}");
+    assert!(error.starts_with(&format!("gauntlet lab-guard: {printed}")), "{error}");
 }
 
 #[test]
-fn it_becomes_the_program_and_says_why_it_cannot() {
-    let said = guarded(&[], &["sh", "-c", "echo $0 $1; exit 9", "a b", "--parent=1"]);
-    assert_eq!((said.status.code(), said.stdout.as_slice()), (Some(9), b"a b --parent=1\n".as_slice()));
+fn it_becomes_the_program_or_reports_why_it_cannot() {
+    let printed = guarded(&[], &["sh", "-c", "echo $0 $1; exit 9", "a b", "--parent=1"]);
+    assert_eq!((printed.status.code(), printed.stdout.as_slice()), (Some(9), b"a b --parent=1\n".as_slice()));
     check_refused(&guarded(&[], &["no-such-program-anywhere"]), 127, "no-such-program-anywhere: No such file");
     check_refused(&guarded(&[], &["/proc/self/environ"]), 126, "/proc/self/environ: ");
     check_refused(
@@ -38,7 +38,7 @@ fn it_becomes_the_program_and_says_why_it_cannot() {
 #[test]
 fn it_takes_no_orders_from_the_dead() {
     let mut shell = Command::new("sh");
-    // The guard's parent is the shell, and not the process that it is told about.
+    // The guard's parent is the shell, and not the given process.
     let output = shell.args(["-c", "\"$0\" lab-guard --parent=1 -- echo started; exit $?", PROGRAM]).output().unwrap();
     check_refused(&output, 125, "process 1 has ended already");
     assert!(output.stdout.is_empty());
@@ -46,14 +46,14 @@ fn it_takes_no_orders_from_the_dead() {
 
 #[test]
 fn limits_hold_for_the_program() {
-    let said = guarded(&["--open-files=99"], &["sh", "-c", "ulimit -Sn; ulimit -Hn"]);
-    assert_eq!(String::from_utf8_lossy(&said.stdout), "99\n99\n");
+    let printed = guarded(&["--open-files=99"], &["sh", "-c", "ulimit -Sn; ulimit -Hn"]);
+    assert_eq!(String::from_utf8_lossy(&printed.stdout), "99\n99\n");
 }
 
 /// Signals that the guard's own runtime ignores or blocks would be ignored or blocked for ever by the program. Those of
 /// numbers 32 and 33 are the C library's own.
 #[test]
-fn the_program_hears_every_signal() {
+fn the_program_receives_every_signal() {
     let mask = |output: &Output, name: &str| {
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let digits = text.lines().find_map(|line| line.strip_prefix(name)).unwrap();

@@ -1,4 +1,5 @@
-//! Hunters over the network, as real processes: they come into the world of a real server, walk, and dig, also after a `kill -9`.
+//! Hunters over the network, as real processes: they enter the world of a real server, walk, and dig, also after a
+//! `kill -9`.
 
 use crate::support::{Folder, Server, until};
 use rustix::process::{Pid, Signal, kill_process};
@@ -7,13 +8,13 @@ use std::process::{Child, Stdio};
 
 /// The number before these words in the line that hunters end with.
 #[track_caller]
-fn count(said: &str, words: &str) -> u64 {
-    let before = said.split(words).next().unwrap_or_default();
+fn count(printed: &str, words: &str) -> u64 {
+    let before = printed.split(words).next().unwrap_or_default();
     let number = before.rsplit(|letter: char| !letter.is_ascii_digit()).next();
-    number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no {words:?} in {said}"))
+    number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("no {words:?} in {printed}"))
 }
 
-/// The server's figure of this name.
+/// The server's metric of this name.
 fn figure(server: &Server, name: &str) -> u64 {
     let page = server.get("/metrics", "");
     page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok()).unwrap_or_default()
@@ -29,10 +30,10 @@ fn send_hunters(folder: &Folder, server: &Server, world: &str) -> Child {
 fn call_home(hunters: &mut Child) -> String {
     kill_process(Pid::from_child(hunters), Signal::INT).unwrap();
     let ended = until("the hunters leave", || hunters.try_wait().unwrap());
-    let said = std::io::read_to_string(hunters.stdout.take().unwrap()).unwrap();
-    assert!(ended.success(), "{said} {}", std::io::read_to_string(hunters.stderr.take().unwrap()).unwrap());
-    assert!(said.starts_with("gauntlet bots hunt at "), "{said}");
-    said.lines().last().unwrap_or_default().to_owned()
+    let printed = std::io::read_to_string(hunters.stdout.take().unwrap()).unwrap();
+    assert!(ended.success(), "{printed} {}", std::io::read_to_string(hunters.stderr.take().unwrap()).unwrap());
+    assert!(printed.starts_with("gauntlet bots hunt at "), "{printed}");
+    printed.lines().last().unwrap_or_default().to_owned()
 }
 
 /// What was counted of all hunts, once nothing is behind.
@@ -61,10 +62,10 @@ fn hunters_come_walk_and_leave() {
     assert_eq!(server.stop(), Some(0));
 }
 
-/// What hunters were told is theirs; of what was on its way, each has one chest at most. And every chest is dug once, before or
-/// after.
+/// What hunters were answered is theirs; of what was in flight, each has one chest at most. And every chest is dug
+/// once, before or after.
 #[test]
-fn what_hunters_were_told_outlives_a_kill_and_no_chest_is_dug_twice() {
+fn answered_claims_outlive_a_kill_and_no_chest_is_dug_twice() {
     const CHESTS: u64 = 200;
     let folder = Folder::new();
     let server = folder.serve_games("--data hunts.db");
@@ -75,12 +76,15 @@ fn what_hunters_were_told_outlives_a_kill_and_no_chest_is_dug_twice() {
     until("chests are dug", || (figure(&server, "gauntlet_world_claims_total") >= 40).then_some(()));
     server.kill();
     let last = call_home(&mut hunters);
-    let told = (count(&last, " chests"), count(&last, " points"));
+    let answered = (count(&last, " chests"), count(&last, " points"));
 
     let server = folder.serve_games("--data hunts.db");
     let kept = counted(&server);
     let (chests, points) = (kept["chests"].as_u64().unwrap(), kept["points"].as_u64().unwrap());
-    assert!((told.0..=told.0 + 8).contains(&chests) && (told.1..=told.1 + 80).contains(&points), "{last}: {kept}");
+    assert!(
+        (answered.0..=answered.0 + 8).contains(&chests) && (answered.1..=answered.1 + 80).contains(&points),
+        "{last}: {kept}"
+    );
     assert!(chests < CHESTS, "the kill came in the middle");
 
     let mut hunters = send_hunters(&folder, &server, "rich");
@@ -90,12 +94,12 @@ fn what_hunters_were_told_outlives_a_kill_and_no_chest_is_dug_twice() {
     });
     let more = count(&call_home(&mut hunters), " chests");
     assert_eq!(counted(&server)["chests"], CHESTS);
-    // Who is called home does not hear of his last chest.
+    // A hunter that is stopped does not receive its last answer.
     assert!((CHESTS - 8..=CHESTS).contains(&(chests + more)), "{chests} and {more}");
 }
 
 #[test]
-fn hunters_who_find_nobody_say_so() {
+fn hunters_without_a_server_report_it() {
     let folder = Folder::new();
     let output = folder.command("bots --hunt 127.0.0.1:1 --count 2 --for 1s").output().unwrap();
     let error = String::from_utf8_lossy(&output.stderr);

@@ -1,5 +1,5 @@
-//! The rate limiter of the built program: what is set survives `kill -9`, SIGHUP reads the file of policies again or leaves the old
-//! ones in force, and `--only limiter` serves nothing else.
+//! The rate limiter of the built program: stored rules survive `kill -9`, SIGHUP reloads the file of policies or leaves
+//! the old ones in force, and `--only limiter` serves nothing else.
 
 use crate::support::{Folder, Server, until};
 use rustix::process::Signal;
@@ -100,22 +100,22 @@ fn a_hangup_reads_the_file_again_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_bad_file_of_policies_is_told_at_the_start() {
+fn a_bad_file_of_policies_is_reported_at_the_start() {
     let folder = Folder::new();
     folder.write("policies.toml", &policy("Burst", 0));
     let output = folder.command(&format!("serve --port 0 {ALONE}")).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{printed}");
     for part in ["policies.toml has 2 mistakes", "line 2: policy \"Burst\"", "line 4: policy \"Burst\": the limit is 0"]
     {
-        assert!(said.contains(part), "{part:?} is not in {said}");
+        assert!(printed.contains(part), "{part:?} is not in {printed}");
     }
     let output = folder.command("serve --port 0 --limiter-policies none.toml").output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("none.toml cannot be read"));
 }
 
 #[test]
-fn alone_it_serves_no_games_and_says_so() {
+fn alone_it_serves_no_games_and_reports_that() {
     let folder = Folder::new();
     let mut server = folder.serve_games("--only limiter");
     assert!(server.line.contains("only the rate limiter"), "{}", server.line);

@@ -1,4 +1,5 @@
-//! Two servers on one PostgreSQL: each may die, the database may go away and come back; the matches go on, once.
+//! Two servers on one PostgreSQL: each may be killed, the database may fail and come back; the matches continue, each
+//! once.
 
 use crate::support::bots::Bots;
 use crate::support::games::ObservedGames;
@@ -42,7 +43,7 @@ impl Nodes {
         let workers: BTreeSet<String> = games.iter().map(|id| worker(&self.a, id).to_string()).collect();
         assert_eq!(workers.len(), 2, "both servers play: {workers:?}");
         let nodes: BTreeSet<String> = self.a.statuses(&games).iter().map(|game| game["node"].to_string()).collect();
-        assert_eq!(nodes, workers, "and everybody can see where");
+        assert_eq!(nodes, workers, "and every node reports where");
         games
     }
 }
@@ -70,9 +71,9 @@ fn a_node_that_dies_leaves_its_matches_to_the_other() {
     let end = ObservedGames::record(&nodes.b, &nodes.bots, &games);
     past.check_kept(&end);
     for (id, viewer) in games.iter().zip(viewers) {
-        let heard = viewer.receive_all();
-        assert!(heard.has_ended && heard.code == Some(NORMAL), "{:?}", heard.code);
-        assert_eq!(heard.frames, end.game(id).frames, "the viewer of {id} saw everything once");
+        let received = viewer.receive_all();
+        assert!(received.has_ended && received.code == Some(NORMAL), "{:?}", received.code);
+        assert_eq!(received.frames, end.game(id).frames, "the viewer of {id} saw everything once");
         assert_eq!((end.calls_by_seat(id, "start"), end.calls_by_seat(id, "end")), (vec![1, 1], vec![1, 1]));
     }
     let stats = nodes.b.request_ok("GET /api/admin/stats", &Value::Null);
@@ -91,9 +92,9 @@ fn a_viewer_sees_live_what_another_node_plays() {
     // Shown while the game stands still at the other server.
     viewer.wait_for_turn(20);
     nodes.bots.release();
-    let heard = viewer.receive_all();
-    assert!(heard.has_ended && heard.code == Some(NORMAL), "{:?}", heard.code);
-    assert_eq!(heard.frames, nodes.a.frames(elsewhere));
+    let received = viewer.receive_all();
+    assert!(received.has_ended && received.code == Some(NORMAL), "{:?}", received.code);
+    assert_eq!(received.frames, nodes.a.frames(elsewhere));
 }
 
 /// A change that one node answered is in force at the other within this time: most of it is the pause between two looks.
@@ -157,6 +158,9 @@ fn the_database_may_go_away_and_come_back() {
     let end = ObservedGames::record(&nodes.b, &nodes.bots, &games);
     past.check_kept(&end);
     assert_eq!(nodes.a.counts()["finished"], 12);
-    let heard = viewer.receive_all();
-    assert!(heard.has_ended && heard.frames == end.game(&games[0]).frames, "the viewer was kept, and missed nothing");
+    let received = viewer.receive_all();
+    assert!(
+        received.has_ended && received.frames == end.game(&games[0]).frames,
+        "the viewer was kept, and missed nothing"
+    );
 }

@@ -11,12 +11,12 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The program must end with this code, having said each of these on the error output.
+/// The program must end with this code and print each of these on the error output.
 #[track_caller]
-fn check_refused(output: &Output, code: i32, said: &[&str]) {
+fn check_refused(output: &Output, code: i32, printed: &[&str]) {
     let error = text(&output.stderr);
     assert_eq!(output.status.code(), Some(code), "{error}");
-    for part in said {
+    for part in printed {
         assert!(error.contains(part), "{part:?} is not in {error}");
     }
 }
@@ -60,7 +60,7 @@ fn a_named_file_is_read_and_must_be_there() {
 }
 
 #[test]
-fn what_config_prints_is_a_configuration_that_says_the_same() {
+fn config_prints_an_equivalent_configuration() {
     let folder = Folder::new();
     let first = folder.command("config --port 4005 --keep-for 30d --threads 2").output().unwrap();
     folder.write("gauntlet.toml", &text(&first.stdout));
@@ -88,7 +88,7 @@ fn all_mistakes_are_named_at_once() {
     folder.write("gauntlet.toml", "[server]\nprot = 1\n[matches]\nclaim_size = 0\n");
     let mut command = folder.command("serve --threads many");
     let output = command.env("GAUNTLET_SERVER_PROT", "1").env("GAUNTLET_LOG_LEVEL", "loud").output().unwrap();
-    let said = [
+    let printed = [
         "the configuration has 5 mistakes",
         "server.prot (file gauntlet.toml) is not a setting; expected: the name of a setting: is server.port meant?",
         "GAUNTLET_SERVER_PROT (environment) is not a setting",
@@ -96,7 +96,7 @@ fn all_mistakes_are_named_at_once() {
         "log.level is \"loud\" (environment GAUNTLET_LOG_LEVEL)",
         "server.threads is \"many\" (flag --threads)",
     ];
-    check_refused(&output, 2, &said);
+    check_refused(&output, 2, &printed);
 }
 
 #[test]
@@ -221,8 +221,8 @@ fn a_bootstrap_token_lives_as_long_as_its_server() {
 #[test]
 fn comparisons_and_sweeps_that_cannot_be_are_refused() {
     let folder = Folder::new();
-    let refused = |typed: &str, code: i32, said: &[&str]| {
-        check_refused(&folder.command(typed).output().unwrap(), code, said);
+    let refused = |typed: &str, code: i32, printed: &[&str]| {
+        check_refused(&folder.command(typed).output().unwrap(), code, printed);
     };
     refused("compare runs/a runs/b", 1, &["runs/a/run.json"]);
     refused("compare runs/a", 2, &["Usage"]);
@@ -234,7 +234,7 @@ fn comparisons_and_sweeps_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_server_that_may_hold_hardly_a_file_open_says_what_it_needs() {
+fn a_server_with_too_few_open_files_reports_what_it_needs() {
     let folder = Folder::new();
     for words in ["serve --port 0", "serve --port 0 --shards 2"] {
         let output = folder.command_by(&["prlimit", "--nofile=48"], words).output().unwrap();
@@ -242,7 +242,7 @@ fn a_server_that_may_hold_hardly_a_file_open_says_what_it_needs() {
     }
 }
 
-/// The smallest scenario with a feed; nobody listens at its target.
+/// The smallest scenario with a feed; nothing listens at its target.
 const WITH_FEED: &str = r#"format = 1
 name = "checked"
 summary = "Asks for every row of a file"

@@ -1,16 +1,16 @@
-//! Servers under one supervisor, as real processes: each lives for itself, and none outlives the supervisor.
+//! Servers under one supervisor, as real processes: each is independent, and none outlives the supervisor.
 
 use crate::support::{Folder, Server, TOKEN, until};
 use rustix::process::{Pid, Signal, kill_process};
 use std::collections::BTreeSet;
 
-/// The processes that the supervisor has started and that live.
+/// The running processes that the supervisor has started.
 fn shards_of(server: &Server) -> BTreeSet<u32> {
     let path = format!("/proc/{0}/task/{0}/children", server.pid());
     std::fs::read_to_string(path).unwrap().split_whitespace().map(|pid| pid.parse().unwrap()).collect()
 }
 
-/// The figure of this name that the supervisor gives for each shard, in order.
+/// The supervisor's metric of this name for each shard, in order.
 fn figures(server: &Server, name: &str) -> Vec<u64> {
     let text = server.get("/metrics", "");
     let of_shard = |line: &str| line.strip_prefix(name)?.strip_prefix("{shard=\"")?.split_once("\"} ")?.1.parse().ok();
@@ -47,10 +47,10 @@ fn a_shard_that_dies_is_started_again_alone_and_where_it_was() {
     until("all are ready", || (status(&server, "/readyz") == "200").then_some(()));
     assert!((1..=3).all(|number| folder.path().join(format!("d/games-shard-{number}.db")).exists()));
 
-    // Whoever opens the supervisor's address in a browser is sent where the games are.
+    // A browser at the supervisor's address is redirected to a shard.
     assert_eq!([status(&server, "/"), status(&server, "/world")], ["307", "307"]);
-    let told = server.get("/api/hunts", "");
-    assert!(told.contains(" 404 ") && told.contains("GET /api/worlds"), "{told}");
+    let response = server.get("/api/hunts", "");
+    assert!(response.contains(" 404 ") && response.contains("GET /api/worlds"), "{response}");
 
     let homes = until("every shard has a plaza", || {
         let worlds = server.request_ok("GET /api/worlds", &serde_json::Value::Null);
@@ -95,8 +95,8 @@ fn what_the_shards_count_is_added_up() {
     }
     until("the sum of both is shown", || {
         let text = server.get("/metrics", "");
-        let mut asked = text.lines().filter(|line| line.contains("\"/api/openapi.json\"") && line.contains("2xx"));
-        asked.any(|line| line.ends_with(" 3")).then_some(())
+        let mut served = text.lines().filter(|line| line.contains("\"/api/openapi.json\"") && line.contains("2xx"));
+        served.any(|line| line.ends_with(" 3")).then_some(())
     });
 }
 
@@ -114,7 +114,7 @@ fn make_world(shard: &str, name: &str) {
     assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
 }
 
-/// A shard lists its worlds in pages, the newest first: those of the house, which are the oldest, are on the last.
+/// A shard lists its worlds in pages, the newest first: the built-in ones, which are the oldest, are on the last.
 #[test]
 fn all_worlds_of_a_shard_are_named_however_many_there_are() {
     let folder = Folder::new();
@@ -132,7 +132,7 @@ fn all_worlds_of_a_shard_are_named_however_many_there_are() {
 }
 
 #[test]
-fn a_shard_that_hangs_is_said_to_be_down_and_left_alone() {
+fn a_shard_that_hangs_is_reported_down_and_not_restarted() {
     let folder = Folder::new();
     let server = folder.serve("--shards 2");
     let up = || figures(&server, "gauntlet_shard_up");
@@ -172,7 +172,7 @@ fn no_shard_outlives_its_supervisor() {
 }
 
 #[test]
-fn a_shard_that_cannot_start_is_said_to_be_so() {
+fn a_shard_that_cannot_start_is_reported() {
     let folder = Folder::new();
     // Both shards' ports are taken, and the supervisor's own, below them, is free. The kernel gives out higher ports than these by
     // itself, so that no other server comes between.
@@ -182,13 +182,15 @@ fn a_shard_that_cannot_start_is_said_to_be_so() {
         .find_map(|port| listen(port).and_then(|_| Some((port, (listen(port + 1)?, listen(port + 2)?)))))
         .unwrap();
     let output = folder.command(&format!("serve --shards 2 --port {port}")).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    let first =
-        ["1", "2"].into_iter().find(|shard| said.contains(&format!("shard {shard} did not start"))).unwrap_or("none");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    let first = ["1", "2"]
+        .into_iter()
+        .find(|shard| printed.contains(&format!("shard {shard} did not start")))
+        .unwrap_or("none");
     let refusal =
         format!("shard {first}: gauntlet: cannot listen on 127.0.0.1:{}", port + first.parse::<u16>().unwrap_or(0));
-    assert!(said.contains(&refusal), "{refusal:?} is not in {said}");
+    assert!(printed.contains(&refusal), "{refusal:?} is not in {printed}");
 }
 
 #[test]
@@ -196,9 +198,9 @@ fn what_shards_cannot_share_is_refused() {
     let folder = Folder::new();
     let words = "serve --shards 2 --port 65535 --only limiter --grpc-port 0 --store-url postgres://a@b/c";
     let output = folder.command(words).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{printed}");
     for part in ["store.url = off", "a lower port", "limiter.grpc_port = off", "server.shards = 1"] {
-        assert!(said.contains(part), "{part:?} is not in {said}");
+        assert!(printed.contains(part), "{part:?} is not in {printed}");
     }
 }

@@ -1,5 +1,6 @@
-//! Hunts while something under their server fails: a disk without room, a disk that stalls while the server must leave, a database
-//! that dies and comes back, a clock that is set. What was told is so, once; everybody is told what to do; and nobody's fault lasts.
+//! Hunts while something under their server fails: a disk without room, a disk that stalls while the server must stop,
+//! a database that fails and comes back, a clock that is set. What was answered is true, once; every client gets a
+//! clear answer; and no fault has lasting effects.
 
 use crate::support::faults::Faults;
 use crate::support::hunter::{Hunter, TakenItem, at, looking};
@@ -17,7 +18,7 @@ const WITHOUT_SIGXFSZ: &[&str] = &["sh", "-c", r#"trap "" XFSZ; exec "$@""#, "sh
 
 struct Hunt {
     chests: Vec<(u32, u32)>,
-    /// Has been told of a chest.
+    /// Has been answered a chest.
     ann: Hunter,
     first: TakenItem,
     /// Stands on another one.
@@ -41,20 +42,20 @@ impl Hunt {
         Self { chests, ann, first, ben, cem }
     }
 
-    /// Ben digs and hears no answer.
+    /// Ben digs and receives no answer.
     fn dig(&mut self) {
-        let asked = self.ben.taking(ItemKind::Chest.into());
-        self.ben.send(&asked);
+        let request = self.ben.taking(ItemKind::Chest.into());
+        self.ben.send(&request);
     }
 
-    /// Everybody is where he was, and goes on: ann is told the same again, ben has his chest once.
+    /// All continue where they were: ann gets the same answer again, ben has his chest once.
     fn check_goes_on(self, server: &Server) {
         let chest = self.chests[1];
         let mut ben = come_back(server, chest);
         let seq = ben.seq;
         match ben.request(&ClientMessage::Dig(Dig { seq })) {
             ServerMessage::Dug(_) => {}
-            // It was saved, and nobody could tell him.
+            // It was saved, and the answer was lost.
             ServerMessage::Refused(refused) => assert_eq!(refused.code, "taken"),
             other => panic!("{other:?}"),
         }
@@ -71,7 +72,7 @@ impl Hunt {
     }
 }
 
-/// Comes in as soon as the server has the hunt, which it may say only in these words that it has not.
+/// Enters as soon as the server has the hunt; until then it may refuse only with this error.
 fn come_back(server: &Server, cell: (u32, u32)) -> Hunter {
     until("the hunt is there", || match Hunter::try_enter(server.address(), at(RICH, cell)) {
         Ok(hunter) => Some(hunter),
@@ -82,15 +83,18 @@ fn come_back(server: &Server, cell: (u32, u32)) -> Hunter {
     })
 }
 
-/// The last thing that somebody is told; what came before it told him of no claim.
+/// The last message a client gets; none before it answered a claim.
 #[track_caller]
 fn check_sent_away(hunter: &mut Hunter, code: &str) {
-    let heard = hunter.receive_all();
-    let Some((ServerMessage::Error(error), before)) = heard.split_last() else {
-        panic!("cut off without a word: {heard:?}")
+    let received = hunter.receive_all();
+    let Some((ServerMessage::Error(error), before)) = received.split_last() else {
+        panic!("cut off without a word: {received:?}")
     };
-    assert_eq!((error.code.as_str(), error.close), (code, 1012), "{heard:?}");
-    assert!(before.iter().all(|said| matches!(said, ServerMessage::View(_) | ServerMessage::Round(_))), "{before:?}");
+    assert_eq!((error.code.as_str(), error.close), (code, 1012), "{received:?}");
+    assert!(
+        before.iter().all(|message| matches!(message, ServerMessage::View(_) | ServerMessage::Round(_))),
+        "{before:?}"
+    );
 }
 
 fn is_ready(server: &Server) -> bool {
@@ -128,15 +132,15 @@ fn a_disk_that_stalls_while_the_server_must_leave() {
     let mut hunt = Hunt::begin(&server);
     faults.stall_disk(true);
     hunt.dig();
-    until("somebody waits for the disk", || (faults.waiting() > 0).then_some(()));
+    until("a write waits for the disk", || (faults.waiting() > 0).then_some(()));
     hunt.ann.step(Step::Stay);
     server.signal(Signal::TERM);
     for hunter in [&mut hunt.ann, &mut hunt.ben, &mut hunt.cem] {
         check_sent_away(hunter, "draining");
     }
     assert_eq!(server.code(), Some(1), "not everything could be given back");
-    let said = server.log();
-    assert!(said.contains("the store, whose disk or database stalls, did not end"), "{said}");
+    let message = server.log();
+    assert!(message.contains("the store, whose disk or database stalls, did not end"), "{message}");
     hunt.check_goes_on(&folder.serve_games(""));
 }
 
@@ -158,7 +162,7 @@ fn a_database_that_dies_and_comes_back() {
 fn commits(server: &Server) -> u64 {
     let page = server.get("/metrics", "");
     let line = page.lines().find_map(|line| line.strip_prefix("gauntlet_store_batches_total "));
-    line.and_then(|count| count.parse().ok()).unwrap()
+    connection.and_then(|count| count.parse().ok()).unwrap()
 }
 
 #[test]
@@ -170,8 +174,9 @@ fn a_clock_that_is_set() {
         let ask_stats = || server.request_ok(&format!("GET /api/worlds/{RICH}/stats"), &Value::Null);
         let round = ask_stats()["round"].clone();
         let guest = server.request_ok("POST /api/stories/guests", &json!({"name": "dot"}));
-        let mut line = crate::support::line::HttpConnection::open(server.address(), guest["token"].as_str().unwrap());
-        let ticket = line.request_ok("POST /api/hunts/tickets", &json!({"wait_ms": 5_000}), 201);
+        let mut connection =
+            crate::support::connection::HttpConnection::open(server.address(), guest["token"].as_str().unwrap());
+        let ticket = connection.request_ok("POST /api/hunts/tickets", &json!({"wait_ms": 5_000}), 201);
         let ticket = format!("GET /api/hunts/tickets/{}", ticket["id"].as_str().unwrap());
         faults.set_clock(by_s);
         // Paces, of frames and of moves.
@@ -179,7 +184,7 @@ fn a_clock_that_is_set() {
             hunt.cem.step(Step::Stay);
             hunt.ann.step(Step::Stay);
         }
-        let waiting = line.request_ok(&ticket, &Value::Null, 200);
+        let waiting = connection.request_ok(&ticket, &Value::Null, 200);
         assert_eq!(waiting["state"], "waiting", "{by_s} s: it was to wait for longer");
         // A grace, which ends.
         let there = ask_stats()["movers"].as_u64().unwrap();
@@ -187,7 +192,7 @@ fn a_clock_that_is_set() {
         until("he is gone", || (ask_stats()["movers"].as_u64() < Some(there)).then_some(()));
         assert_eq!(ask_stats()["round"]["until"], round["until"], "{by_s} s: it is the same round");
         until("the ticket has ended", || {
-            (line.request_ok(&ticket, &Value::Null, 200)["state"] == "timed_out").then_some(())
+            (connection.request_ok(&ticket, &Value::Null, 200)["state"] == "timed_out").then_some(())
         });
         assert_eq!(server.stop(), Some(0));
     }
@@ -208,7 +213,7 @@ fn a_clock_that_is_set_on_one_of_two_nodes() {
     let before = commits(&set);
     until("its leases were written again", || (commits(&set) > before + 2).then_some(()));
     eli.step(Step::Stay);
-    // Nobody's lease seems to be over to it.
+    // To this clock no lease is over.
     let plaza = Register { world: "plaza".to_owned(), ..Register::default() };
     let refused = Hunter::try_enter(set.address(), plaza).err().map(|error| (error.code, error.address));
     assert_eq!(refused, Some(("elsewhere".to_owned(), other.address().to_string())));

@@ -1,5 +1,6 @@
-//! Two servers on one PostgreSQL, and a hunt that one of them has: it is killed, or stopped for longer than its lease and let go
-//! again. The other one goes on with what was told, each claim once; who is not sure of owning the hunt shows nothing.
+//! Two servers on one PostgreSQL, and a hunt that one of them owns: it is killed, or stopped for longer than its lease
+//! and resumed. The other one continues from what was answered, each claim once; a server that is not sure of owning
+//! the hunt shows nothing.
 
 use crate::support::hunter::{FrameConnection, Hunter, TakenItem, at, hello, looking};
 use crate::support::{Folder, Server, as_url, until};
@@ -34,7 +35,7 @@ fn two_nodes(snapshot_ms: u32) -> Nodes {
     Nodes { a, b, _cluster: cluster, _folder: folder }
 }
 
-/// What lies in the hunt and nobody has taken: chests first.
+/// Free items of the hunt: chests first.
 struct Ground(Vec<Item>);
 
 impl Ground {
@@ -60,7 +61,7 @@ impl Ground {
     }
 }
 
-/// Somebody with a name that the house knows.
+/// A guest with a name and a token.
 struct Guest {
     id: String,
     token: String,
@@ -93,7 +94,7 @@ impl Guest {
     }
 }
 
-/// Comes in once the server has the hunt; until then it says where the hunt is, or that it is about to have it.
+/// Enters once the server has the hunt; until then it names the owner, or reports that it is about to own it.
 fn come_back(server: &Server, register: &Register, owner: SocketAddr) -> Hunter {
     until("the hunt is taken over", || match Hunter::try_enter(server.address(), register.clone()) {
         Ok(hunter) => Some(hunter),
@@ -105,7 +106,7 @@ fn come_back(server: &Server, register: &Register, owner: SocketAddr) -> Hunter 
     })
 }
 
-/// The hunt is another server's, and everybody is told whose.
+/// The hunt is another server's, and every client is told its address.
 #[track_caller]
 fn check_elsewhere(server: &Server, owner: SocketAddr) {
     let refused = Hunter::try_enter(server.address(), at(RICH, (0, 0))).err().unwrap();
@@ -147,13 +148,13 @@ fn counted(server: &Server) -> Value {
     })
 }
 
-/// Everything that was told is counted once, for everybody together and for each guest.
+/// All answered claims are counted once, in total and for each guest.
 #[track_caller]
-fn check_counted(server: &Server, told: &[TakenItem], guests: &[&Guest]) {
+fn check_counted(server: &Server, answer: &[TakenItem], guests: &[&Guest]) {
     let counted = counted(server);
-    let chests = told.iter().filter(|taken| matches!(taken.told, ServerMessage::Dug(_))).count();
-    let points: u32 = told.iter().map(TakenItem::points).sum();
-    let want = (json!(chests), json!(told.len() - chests), json!(points));
+    let chests = answer.iter().filter(|taken| matches!(taken.answer, ServerMessage::Dug(_))).count();
+    let points: u32 = answer.iter().map(TakenItem::points).sum();
+    let want = (json!(chests), json!(answer.len() - chests), json!(points));
     let have = (&counted["chests"], &counted["power_ups"], &counted["points"]);
     assert_eq!(have, (&want.0, &want.1, &want.2));
     let rows = server.request_ok("GET /api/hunters?limit=100", &Value::Null);
@@ -163,20 +164,20 @@ fn check_counted(server: &Server, told: &[TakenItem], guests: &[&Guest]) {
     assert_eq!(have, want);
 }
 
-/// What was taken is taken: also for whoever comes there first.
+/// What was taken is taken: also for the first to come there.
 #[track_caller]
 fn check_taken(server: &Server, taken: &TakenItem) {
     let mut thief = Hunter::enter(server.address(), at(RICH, taken.cell));
     assert_eq!(thief.cell(), taken.cell);
-    let kind = if matches!(taken.told, ServerMessage::Dug(_)) { ItemKind::Chest } else { ItemKind::Magnet };
-    let asked = thief.taking(kind.into());
-    match thief.request(&asked) {
+    let kind = if matches!(taken.answer, ServerMessage::Dug(_)) { ItemKind::Chest } else { ItemKind::Magnet };
+    let request = thief.taking(kind.into());
+    match thief.request(&request) {
         ServerMessage::Refused(refused) if refused.code == "taken" => thief.leave(),
         other => panic!("{taken:?} was taken again: {other:?}"),
     }
 }
 
-/// Takes a mover up who was told of everything that he took; what he took last he may ask for again.
+/// Resumes a mover that was answered all its claims; the last one may be repeated.
 #[track_caller]
 fn check_resumed(guest: &mut Guest, mut hunter: Hunter) {
     let (before, now) = (&guest.hunter, hunter.registered);
@@ -185,9 +186,9 @@ fn check_resumed(guest: &mut Guest, mut hunter: Hunter) {
     assert!(before.trail.contains(&hunter.cell()), "{:?} is not on {:?}", hunter.cell(), before.trail);
     assert_eq!(now.next_seq, before.seq, "what he took last was his last input");
     let last = guest.taken.last().unwrap();
-    assert_eq!(hunter.request(&last.asked), last.told, "the first answer again");
-    // Older ones are not kept, nor heard again.
-    match hunter.request(&guest.taken[0].asked) {
+    assert_eq!(hunter.request(&last.request), last.answer, "the first answer again");
+    // Older ones are not kept, and not accepted again.
+    match hunter.request(&guest.taken[0].request) {
         ServerMessage::Refused(refused) => {
             assert_eq!((refused.code.as_str(), refused.expected_seq), ("out_of_order", now.next_seq));
         }
@@ -196,20 +197,20 @@ fn check_resumed(guest: &mut Guest, mut hunter: Hunter) {
     guest.hunter = hunter;
 }
 
-/// Takes up a mover whose dig was on its way: he has it, or digs it now.
-fn settle(guest: &mut Guest, mut hunter: Hunter, asked: &ClientMessage) {
-    let told = match hunter.request(asked) {
+/// Resumes a mover whose dig was in flight: it has the chest, or digs it now.
+fn settle(guest: &mut Guest, mut hunter: Hunter, request: &ClientMessage) {
+    let answer = match hunter.request(request) {
         ServerMessage::Refused(refused) => {
             assert_eq!(refused.code, "out_of_order");
             hunter.request(&ClientMessage::Dig(Dig { seq: refused.expected_seq }))
         }
-        told => told,
+        answer => answer,
     };
-    assert!(matches!(told, ServerMessage::Dug(_)), "{told:?}");
+    assert!(matches!(answer, ServerMessage::Dug(_)), "{answer:?}");
     if let Some(first) = guest.taken.first() {
-        assert_eq!(told, first.told, "what was told before the kill");
+        assert_eq!(answer, first.answer, "what was answered before the kill");
     } else {
-        guest.taken.push(TakenItem { cell: hunter.cell(), asked: asked.clone(), told });
+        guest.taken.push(TakenItem { cell: hunter.cell(), request: request.clone(), answer });
     }
     guest.hunter = hunter;
 }
@@ -244,9 +245,9 @@ fn check_kill(snapshot_ms: u32) {
     let mut walker = Hunter::enter(a.address(), at(RICH, (10, 10)));
     check_elsewhere(&b, a.address());
 
-    // Each has been told of everything; one of them will not come back.
-    let mut told: Vec<Guest> = ["ann", "ben", "cem", "dot"].map(|name| Guest::enter(&a, name, ground.chest())).into();
-    for guest in &mut told {
+    // Each has got all answers; one of them will not come back.
+    let mut answer: Vec<Guest> = ["ann", "ben", "cem", "dot"].map(|name| Guest::enter(&a, name, ground.chest())).into();
+    for guest in &mut answer {
         guest.take(ItemKind::Chest.into());
         guest.hunter.walk(ground.chest());
         guest.take(ItemKind::Chest.into());
@@ -254,40 +255,42 @@ fn check_kill(snapshot_ms: u32) {
     if has_snapshots {
         wait_for_snapshot(&a, &mut walker);
     }
-    for guest in &mut told {
+    for guest in &mut answer {
         let power_up = ground.power_up();
         guest.hunter.walk((power_up.x, power_up.y));
         guest.take(power_up.kind);
     }
-    // Of some of these nobody will know.
+    // Some of these answers get lost.
     let mut digging: Vec<Guest> =
         ["eli", "fay", "gus", "hal"].map(|name| Guest::enter(&a, name, ground.chest())).into();
     let round = stats(&a)["round"]["until"].clone();
     let owner = a.address();
-    let asked: Vec<ClientMessage> =
+    let request: Vec<ClientMessage> =
         digging.iter_mut().map(|guest| guest.hunter.taking(ItemKind::Chest.into())).collect();
-    for (guest, asked) in digging.iter_mut().zip(&asked) {
-        guest.hunter.send(asked);
+    for (guest, request) in digging.iter_mut().zip(&request) {
+        guest.hunter.send(request);
     }
     let first = digging[0].hunter.answer();
     a.kill();
-    for (number, (guest, asked)) in digging.iter_mut().zip(&asked).enumerate() {
+    for (number, (guest, request)) in digging.iter_mut().zip(&request).enumerate() {
         let last = guest.hunter.receive_all().into_iter().chain((number == 0).then(|| first.clone()));
-        let dug: Vec<ServerMessage> = last.filter(|said| matches!(said, ServerMessage::Dug(_))).collect();
+        let dug: Vec<ServerMessage> = last.filter(|message| matches!(message, ServerMessage::Dug(_))).collect();
         assert!(dug.len() <= 1, "{dug:?}");
-        guest.taken =
-            dug.into_iter().map(|told| TakenItem { cell: guest.hunter.cell(), asked: asked.clone(), told }).collect();
+        guest.taken = dug
+            .into_iter()
+            .map(|answer| TakenItem { cell: guest.hunter.cell(), request: request.clone(), answer })
+            .collect();
     }
     assert_eq!(digging[0].taken.len(), 1);
 
-    let ghost = told.pop().unwrap();
-    for guest in &mut told {
+    let ghost = answer.pop().unwrap();
+    for guest in &mut answer {
         let hunter = come_back(&b, &guest.again(), owner);
         check_resumed(guest, hunter);
     }
-    for (guest, asked) in digging.iter_mut().zip(&asked) {
+    for (guest, request) in digging.iter_mut().zip(&request) {
         let hunter = Hunter::enter(b.address(), guest.again());
-        settle(guest, hunter, asked);
+        settle(guest, hunter, request);
     }
     let again = Register { resume: walker.resume(), ..at(RICH, walker.cell()) };
     let again = Hunter::enter(b.address(), again);
@@ -295,18 +298,18 @@ fn check_kill(snapshot_ms: u32) {
     assert_eq!(again.registered.id == walker.registered.id, has_snapshots, "and numbers are given once");
     check_same_round(&stats(&b)["round"]["until"], &round);
 
-    // Everybody who did not come back is gone after his grace; what he took is his.
-    let present = told.len() + digging.len() + 1;
+    // Movers that did not come back leave after their grace; their items stay theirs.
+    let present = answer.len() + digging.len() + 1;
     until("the ghosts are gone", || (stats(&b)["movers"] == json!(present)).then_some(()));
     let back = Hunter::enter(b.address(), ghost.again());
     assert_eq!((back.registered.is_resumed, back.registered.score), (false, ghost.points()));
 
     let mut all: Vec<TakenItem> =
-        told.iter().chain(&digging).chain([&ghost]).flat_map(|guest| guest.taken.clone()).collect();
+        answer.iter().chain(&digging).chain([&ghost]).flat_map(|guest| guest.taken.clone()).collect();
     let cells: BTreeSet<_> = all.iter().map(|taken| taken.cell).collect();
     assert_eq!(cells.len(), all.len(), "each was taken once");
     all.iter().for_each(|taken| check_taken(&b, taken));
-    let guests: Vec<&Guest> = told.iter().chain(&digging).chain([&ghost]).collect();
+    let guests: Vec<&Guest> = answer.iter().chain(&digging).chain([&ghost]).collect();
     check_counted(&b, &all, &guests);
 
     // The others lie where they lay, and nothing else does.
@@ -316,7 +319,7 @@ fn check_kill(snapshot_ms: u32) {
         all.push(hunter.take(item.kind));
         hunter.leave();
     }
-    // Whoever is not in it sees it as it was a tick or two ago.
+    // Visitors see it as it was a tick or two ago.
     until("no chest is left", || (stats(&b)["round"]["chests_left"] == 0).then_some(()));
     check_counted(&b, &all, &guests);
 }
@@ -343,12 +346,12 @@ fn a_node_that_was_stopped_beyond_its_lease_shows_nothing_of_a_hunt_that_another
     for hunter in [&mut ann.hunter, &mut ben.hunter, &mut watcher] {
         hunter.drain();
     }
-    // What the stopped node will find when it goes on: moves, a dig, a newcomer and somebody who looks.
+    // What the stopped node will find when it resumes: moves, a dig, a newcomer and a viewer.
     ben.hunter.send(&ClientMessage::Dig(Dig { seq: ben.hunter.seq }));
     ann.hunter.send(&ClientMessage::Move(Move { seq: ann.hunter.seq, step: Step::N.into() }));
     let mut late = FrameConnection::open(a.address());
     late.send(&[hello(), ClientMessage::Register(looking(at(RICH, (5, 5))))]);
-    let mut reader = crate::support::line::HttpConnection::open(a.address(), "");
+    let mut reader = crate::support::connection::HttpConnection::open(a.address(), "");
     reader.send("GET /api/worlds/rich/sections", "", &Value::Null);
 
     come_back(&b, &at(RICH, (0, 0)), a.address()).leave();
@@ -357,23 +360,23 @@ fn a_node_that_was_stopped_beyond_its_lease_shows_nothing_of_a_hunt_that_another
 
     a.signal(Signal::CONT);
     for hunter in [&mut ann.hunter, &mut ben.hunter, &mut watcher] {
-        let heard = hunter.receive_all();
-        let [ServerMessage::Error(error)] = &heard[..] else { panic!("a node that was fenced told {heard:?}") };
+        let received = hunter.receive_all();
+        let [ServerMessage::Error(error)] = &received[..] else { panic!("a node that was fenced sent {received:?}") };
         assert_eq!((error.code.as_str(), error.close), ("world_moved", 1012));
     }
-    let heard: Vec<ServerMessage> = std::iter::from_fn(|| late.next()).collect();
-    let [ServerMessage::Welcome(_), ServerMessage::Error(error)] = &heard[..] else {
-        panic!("a newcomer was told {heard:?}")
+    let received: Vec<ServerMessage> = std::iter::from_fn(|| late.next()).collect();
+    let [ServerMessage::Welcome(_), ServerMessage::Error(error)] = &received[..] else {
+        panic!("a newcomer received {received:?}")
     };
     assert!(["world_moved", "elsewhere", "busy", "unavailable"].contains(&error.code.as_str()), "{error:?}");
-    assert_eq!(reader.response().0.status, 503, "nobody reads what is another's");
+    assert_eq!(reader.response().0.status, 503, "no server reads what another owns");
     until("it knows whose the hunt is", || {
         let refused = Hunter::try_enter(a.address(), at(RICH, (0, 0))).err()?;
         (refused.code == "elsewhere").then_some(())
     });
     check_elsewhere(&a, b.address());
 
-    // Everybody goes on where the hunt is; what the stopped node was told is not so.
+    // All continue where the hunt is; what the stopped node answered does not count.
     let hunter = Hunter::enter(b.address(), ann.again());
     let now = hunter.registered;
     assert!(now.is_resumed && now.score == ann.points() && now.next_seq <= ann.hunter.seq, "{now:?}");
@@ -382,10 +385,10 @@ fn a_node_that_was_stopped_beyond_its_lease_shows_nothing_of_a_hunt_that_another
     ann.take(ItemKind::Chest.into());
     let again = Register { resume: ben.hunter.resume(), token: ben.token.clone(), ..at(RICH, contested) };
     ben.hunter = Hunter::enter(b.address(), again);
-    let asked = ben.hunter.taking(ItemKind::Chest.into());
-    match ben.hunter.request(&asked) {
+    let request = ben.hunter.taking(ItemKind::Chest.into());
+    match ben.hunter.request(&request) {
         ServerMessage::Refused(refused) => assert_eq!(refused.code, "taken"),
-        told => panic!("{told:?}"),
+        answer => panic!("{answer:?}"),
     }
     let all: Vec<TakenItem> = ann.taken.iter().chain(&cem.taken).cloned().collect();
     check_counted(&b, &all, &[&ann, &cem]);

@@ -1,4 +1,4 @@
-//! Bots on a port of their own that remember every call, and wait when they are told to.
+//! Bots on a port of their own that record every call, and delay answers on request.
 
 use axum::Router;
 use axum::body::Bytes;
@@ -18,9 +18,9 @@ pub(crate) type Call = (String, String, String, u32);
 
 /// The bots, under `/circle`, `/shy`, `/stuck`, `/hungry` and `/flood`. They end when this is dropped.
 ///
-/// `circle` runs in a circle of four cells and never looks, so that its games depend on nothing but their seeds. `shy` does
-/// the same, but while starts are held it does not answer /start; `stuck` does the same, but does not answer /move from the
-/// turn on from which moves are held. The others play as their names say.
+/// `circle` runs in a circle of four cells and never looks, so that its games depend on nothing but their seeds. `shy`
+/// does the same, but while starts are held it does not answer /start; `stuck` does the same, but does not answer /move
+/// from the turn on from which moves are held. The others play as their names say.
 pub(crate) struct Bots {
     runtime: Option<Runtime>,
     address: SocketAddr,
@@ -54,7 +54,7 @@ impl Bots {
         Self { runtime: Some(runtime), address, memory }
     }
 
-    /// Where this bot lives.
+    /// This bot's URL.
     pub(crate) fn url(&self, bot: &str) -> String {
         format!("http://{}/{bot}", self.address)
     }

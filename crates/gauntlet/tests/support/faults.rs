@@ -1,4 +1,4 @@
-//! A system with faults for one server: a clock that is set, a disk that stalls. A small library in C stands between the two
+//! Fault injection for one server: a clock that is set, a disk that stalls. A small C library is preloaded for it
 //! (`faults.c`), compiled by the compiler that the build needs as well.
 
 use super::{Folder, Server};
@@ -40,7 +40,7 @@ impl Faults {
         self.write(CLOCK_SET_S, by_s);
     }
 
-    /// From now on whoever waits for the disk waits, until it is let go.
+    /// From now on every write to the disk blocks, until this is undone.
     pub(crate) fn stall_disk(&self, is_stalled: bool) {
         self.write(IS_DISK_STALLED, is_stalled.into());
     }

@@ -1,4 +1,4 @@
-//! Games as a client sees them: made, waited for, watched for what must never change.
+//! Games as a client sees them: created, awaited, checked for what must never change.
 
 use super::bots::{Bots, Call};
 use super::{Server, until};
@@ -15,7 +15,7 @@ pub(crate) struct ObservedGame {
     started_at: Value,
 }
 
-/// What was to be seen of some games at a moment, and what their bots had been asked by then: it must never change again.
+/// What was visible of some games at a moment, and the calls of their bots by then: it must never change again.
 #[derive(Debug)]
 pub(crate) struct ObservedGames {
     games: BTreeMap<String, ObservedGame>,
@@ -81,7 +81,7 @@ impl Server {
         self.request_ok(&format!("GET /api/admin/games/{id}"), &Value::Null)
     }
 
-    /// What the figures of the house say about games.
+    /// The server's statistics of games.
     pub(crate) fn counts(&self) -> Value {
         self.request_ok("GET /api/admin/stats", &Value::Null)["game_counts"].clone()
     }
@@ -101,7 +101,7 @@ impl ObservedGames {
         &self.games[id]
     }
 
-    /// How often each seat of this game had heard this call.
+    /// How often each seat of this game had received this call.
     pub(crate) fn calls_by_seat(&self, id: &str, call: &str) -> Vec<u32> {
         let count = |snake: &String| {
             let mine = self.calls.iter().filter(|((name, _, whose, _), _)| name == call && whose == snake);
@@ -110,8 +110,8 @@ impl ObservedGames {
         snakes_of(self.game(id)).iter().map(count).collect()
     }
 
-    /// Everything is still there as it was, at the beginning of what is seen now; nothing is left out; and no bot was asked
-    /// once more for anything that had been saved.
+    /// Everything seen before is unchanged, at the beginning of what is seen now; nothing is left out; and no bot got a
+    /// call again for anything that had been saved.
     #[track_caller]
     pub(crate) fn check_kept(&self, now: &Self) {
         for (id, then) in &self.games {
@@ -123,7 +123,7 @@ impl ObservedGames {
             let count_now = now.calls[&(call.clone(), game.clone(), snake.clone(), *turn)];
             assert!(
                 !is_saved || *count == count_now,
-                "snake {snake} of game {game} was asked again: {call}, turn {turn}"
+                "snake {snake} of game {game} was called again: {call}, turn {turn}"
             );
         }
     }

@@ -1,4 +1,4 @@
-//! A hunter at a connection of its own: frames of protocol buffers over TCP, one after the other.
+//! A hunter with its own connection: frames of protocol buffers over TCP, one after the other.
 
 use super::PATIENCE;
 use prost::Message;
@@ -11,7 +11,7 @@ use wire::world::{
     Resume, ServerFrame, ServerMessage, Step, VERSION, ViewOptions,
 };
 
-/// Somebody who has come into a world.
+/// A mover that has entered a world.
 pub(crate) struct Hunter {
     connection: FrameConnection,
     pub(crate) registered: Registered,
@@ -21,7 +21,7 @@ pub(crate) struct Hunter {
     pub(crate) trail: Vec<(u32, u32)>,
 }
 
-/// A connection that speaks frames.
+/// A connection that carries frames.
 pub(crate) struct FrameConnection {
     stream: TcpStream,
     unread: Vec<u8>,
@@ -31,18 +31,18 @@ pub(crate) struct FrameConnection {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TakenItem {
     pub(crate) cell: (u32, u32),
-    pub(crate) asked: ClientMessage,
-    pub(crate) told: ServerMessage,
+    pub(crate) request: ClientMessage,
+    pub(crate) answer: ServerMessage,
 }
 
 impl TakenItem {
     /// What it was worth: nothing, but for chests.
     pub(crate) fn points(&self) -> u32 {
-        if let ServerMessage::Dug(dug) = &self.told { dug.points } else { 0 }
+        if let ServerMessage::Dug(dug) = &self.answer { dug.points } else { 0 }
     }
 }
 
-/// Somebody who wants to stand on this cell.
+/// A registration at this cell.
 pub(crate) fn at(world: &str, (x, y): (u32, u32)) -> Register {
     Register { world: world.to_owned(), at: Some(Cell { x, y }), ..Register::default() }
 }
@@ -53,14 +53,14 @@ pub(crate) fn looking(register: Register) -> Register {
 }
 
 impl Hunter {
-    /// Comes in, or is told why not.
+    /// Enters, or returns the error.
     pub(crate) fn try_enter(address: SocketAddr, register: Register) -> Result<Self, Error> {
-        let mut line = FrameConnection::open(address);
-        line.send(&[hello(), ClientMessage::Register(register)]);
-        match (line.next(), line.next()) {
+        let mut connection = FrameConnection::open(address);
+        connection.send(&[hello(), ClientMessage::Register(register)]);
+        match (connection.next(), connection.next()) {
             (Some(ServerMessage::Welcome(_)), Some(ServerMessage::Registered(registered))) => {
                 let trail = vec![(registered.x, registered.y)];
-                Ok(Self { connection: line, registered, seq: registered.next_seq, trail })
+                Ok(Self { connection, registered, seq: registered.next_seq, trail })
             }
             (Some(ServerMessage::Welcome(_)), Some(ServerMessage::Error(error))) => Err(error),
             other => panic!("neither let in nor turned away: {other:?}"),
@@ -81,15 +81,15 @@ impl Hunter {
         *self.trail.last().unwrap()
     }
 
-    /// Asks for something, and hears no answer.
-    pub(crate) fn send(&mut self, asked: &ClientMessage) {
-        self.connection.send(std::slice::from_ref(asked));
+    /// Sends an input without waiting for the answer.
+    pub(crate) fn send(&mut self, request: &ClientMessage) {
+        self.connection.send(std::slice::from_ref(request));
     }
 
-    /// Asks for something; the answer.
+    /// Sends an input; returns the answer.
     #[track_caller]
-    pub(crate) fn request(&mut self, asked: &ClientMessage) -> ServerMessage {
-        self.send(asked);
+    pub(crate) fn request(&mut self, request: &ClientMessage) -> ServerMessage {
+        self.send(request);
         self.answer()
     }
 
@@ -99,7 +99,7 @@ impl Hunter {
         loop {
             match self.connection.next() {
                 Some(ServerMessage::View(_) | ServerMessage::Round(_)) => {}
-                Some(said) => return said,
+                Some(message) => return message,
                 None => panic!("no answer came"),
             }
         }
@@ -121,12 +121,12 @@ impl Hunter {
     /// One step, as soon as it may be made.
     pub(crate) fn step(&mut self, step: Step) {
         loop {
-            let asked = ClientMessage::Move(Move { seq: self.seq, step: step.into() });
+            let request = ClientMessage::Move(Move { seq: self.seq, step: step.into() });
             self.seq += 1;
-            match self.request(&asked) {
+            match self.request(&request) {
                 ServerMessage::Moved(moved) => return self.trail.push((moved.x, moved.y)),
                 ServerMessage::Refused(refused) if refused.code == "too_fast" => {
-                    // The pace that the world asks for.
+                    // The rate that the world requires.
                     std::thread::sleep(Duration::from_millis(self.registered.move_min_ms.into()));
                 }
                 other => panic!("no step: {other:?}"),
@@ -163,13 +163,13 @@ impl Hunter {
         }
     }
 
-    /// Takes what lies here, which nobody has taken.
+    /// Takes the item here, which must be free.
     #[track_caller]
     pub(crate) fn take(&mut self, kind: i32) -> TakenItem {
-        let asked = self.taking(kind);
-        let told = self.request(&asked);
-        assert!(matches!(told, ServerMessage::Dug(_) | ServerMessage::Grabbed(_)), "{told:?}");
-        TakenItem { cell: self.cell(), asked, told }
+        let request = self.taking(kind);
+        let answer = self.request(&request);
+        assert!(matches!(answer, ServerMessage::Dug(_) | ServerMessage::Grabbed(_)), "{answer:?}");
+        TakenItem { cell: self.cell(), request, answer }
     }
 
     /// Everything that comes until nothing more does.
@@ -202,18 +202,18 @@ impl FrameConnection {
         Self { stream, unread: Vec::new() }
     }
 
-    /// Sends these in one piece. Whether anybody is there to take them is seen by what comes back.
-    pub(crate) fn send(&mut self, asked: &[ClientMessage]) {
+    /// Sends these in one piece. Success is seen by what comes back only.
+    pub(crate) fn send(&mut self, request: &[ClientMessage]) {
         let frame = |what: &ClientMessage| ClientFrame { what: Some(what.clone()) }.encode_length_delimited_to_vec();
-        let bytes: Vec<u8> = asked.iter().flat_map(frame).collect();
+        let bytes: Vec<u8> = request.iter().flat_map(frame).collect();
         let _ = self.stream.write_all(&bytes);
     }
 
     /// The next frame; `None` at the end of the connection, however it ends.
     pub(crate) fn next(&mut self) -> Option<ServerMessage> {
         loop {
-            if let Some(said) = self.kept() {
-                return Some(said);
+            if let Some(message) = self.kept() {
+                return Some(message);
             }
             let mut bytes = [0; 4_096];
             match self.stream.read(&mut bytes) {

@@ -1,14 +1,14 @@
-//! What the tests of the built program share: a folder of their own, servers in it, bots that remember every call, viewers.
+//! What the tests of the built program share: a temporary folder, servers in it, bots that record every call, viewers.
 //!
-//! Everything is a real process or a real socket. Waiting is always for something that can be seen, with a generous limit.
+//! Everything is a real process or a real socket. Waiting is always for something observable, with a generous limit.
 
 #![allow(dead_code, reason = "each of the two test targets uses a part of it")]
 
 pub(crate) mod bots;
+pub(crate) mod connection;
 pub(crate) mod faults;
 pub(crate) mod games;
 pub(crate) mod hunter;
-pub(crate) mod line;
 pub(crate) mod starting;
 pub(crate) mod viewer;
 
@@ -41,7 +41,7 @@ pub(crate) fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A list of keywords and values as the URL that says the same.
+/// A list of keywords and values as the equivalent URL.
 pub(crate) fn as_url(keywords: &str) -> String {
     let value = |key: &str| keywords.split(' ').find_map(|word| word.strip_prefix(key)).unwrap();
     let (host, user, name) = (value("host="), value("user="), value("dbname="));
@@ -82,7 +82,7 @@ impl Folder {
         command
     }
 
-    /// A server on a free port, once it has said where it is.
+    /// A server on a free port, once it has printed its address.
     pub(crate) fn serve(&self, words: &str) -> Server {
         self.launch(self.command(&format!("serve --port 0 --log-level warn {words}")))
     }
@@ -116,8 +116,8 @@ impl Folder {
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let address = line.split("http://").nth(1).and_then(|rest| rest.split(' ').next());
-        let said = || std::fs::read_to_string(&log).unwrap_or_default();
-        let address = address.unwrap_or_else(|| panic!("no address in {line:?}; {}", said())).parse().unwrap();
+        let read_log = || std::fs::read_to_string(&log).unwrap_or_default();
+        let address = address.unwrap_or_else(|| panic!("no address in {line:?}; {}", read_log())).parse().unwrap();
         Server { child, address, line, log }
     }
 }
@@ -126,7 +126,7 @@ impl Folder {
 pub(crate) struct Server {
     child: Child,
     address: SocketAddr,
-    /// What it said when it was ready.
+    /// Its ready line.
     pub(crate) line: String,
     log: PathBuf,
 }
@@ -163,7 +163,7 @@ impl Server {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Asks it to leave; its exit code.
+    /// Sends SIGTERM; returns its exit code.
     pub(crate) fn stop(&mut self) -> Option<i32> {
         self.signal(Signal::TERM);
         self.code()

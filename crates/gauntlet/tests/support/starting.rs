@@ -48,7 +48,7 @@ impl Starting {
         until("the process ends", || self.child.try_wait().unwrap()).code()
     }
 
-    /// Asks it to leave; its exit code.
+    /// Sends SIGTERM; returns its exit code.
     pub(crate) fn leave(&mut self) -> Option<i32> {
         kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         self.code()
@@ -64,14 +64,14 @@ impl Starting {
         self.child.wait().unwrap();
     }
 
-    /// Where it serves, once it has said so.
+    /// Its address, once printed.
     pub(crate) fn address(&self) -> Option<SocketAddr> {
         let stdout = self.stdout();
         let (address, _) = stdout.split_once("http://")?.1.split_once(' ')?;
         Some(address.parse().unwrap())
     }
 
-    /// It ends without a word that it serves, and says these things.
+    /// It ends without serving, and prints these texts.
     #[track_caller]
     pub(crate) fn check_refused(&mut self, why: &[&str]) {
         let code = self.code();

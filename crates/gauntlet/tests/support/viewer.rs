@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 
-/// What a viewer hears.
+/// What a viewer receives.
 #[derive(Clone, Debug, PartialEq)]
 enum ViewerEvent {
     Event(Value),
@@ -28,7 +28,7 @@ pub(crate) struct ViewerRecord {
 
 /// A connected viewer.
 pub(crate) struct Viewer {
-    said: Receiver<ViewerEvent>,
+    events: Receiver<ViewerEvent>,
     frames: Vec<Value>,
 }
 
@@ -36,50 +36,50 @@ impl Viewer {
     /// Begins to watch a game.
     pub(crate) fn watch(server: &Server, id: &str) -> Self {
         let url = format!("ws://{}/api/games/{id}/events", server.address());
-        let (say, said) = channel();
+        let (sender, events) = channel();
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let Ok((mut socket, _)) = connect_async(url).await else { return };
                 while let Some(Ok(message)) = socket.next().await {
-                    let said = match message {
+                    let event = match message {
                         Message::Text(text) => ViewerEvent::Event(serde_json::from_str(&text).unwrap()),
                         Message::Close(close) => ViewerEvent::Closed(close.map(|close| close.code.into())),
                         _ => continue,
                     };
-                    if say.send(said).is_err() {
+                    if sender.send(event).is_err() {
                         return;
                     }
                 }
             });
         });
-        Self { said, frames: Vec::new() }
+        Self { events, frames: Vec::new() }
     }
 
     /// Waits until this turn was shown.
     pub(crate) fn wait_for_turn(&mut self, turn: u64) {
         while self.frames.last().is_none_or(|frame| frame["Turn"].as_u64() < Some(turn)) {
-            match self.said.recv_timeout(PATIENCE) {
+            match self.events.recv_timeout(PATIENCE) {
                 Ok(ViewerEvent::Event(event)) if event["Type"] == "frame" => self.frames.push(event["Data"].clone()),
                 other => panic!("turn {turn} was not shown, but {other:?}"),
             }
         }
     }
 
-    /// Hears everything until the socket is closed.
+    /// Receives everything until the socket is closed.
     pub(crate) fn receive_all(mut self) -> ViewerRecord {
         let mut has_ended = false;
         let code = loop {
-            match self.said.recv_timeout(PATIENCE) {
+            match self.events.recv_timeout(PATIENCE) {
                 Ok(ViewerEvent::Event(event)) if event["Type"] == "frame" => {
                     assert!(!has_ended, "a frame after the end");
                     self.frames.push(event["Data"].clone());
                 }
                 Ok(ViewerEvent::Event(event)) if event["Type"] == "game_end" => has_ended = true,
-                Ok(ViewerEvent::Event(event)) => panic!("a viewer was told {event}"),
+                Ok(ViewerEvent::Event(event)) => panic!("a viewer received {event}"),
                 Ok(ViewerEvent::Closed(code)) => break code,
                 Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => break None,
-                Err(error) => panic!("a viewer hears nothing any more: {error}"),
+                Err(error) => panic!("a viewer receives nothing any more: {error}"),
             }
         };
         ViewerRecord { frames: self.frames, has_ended, code }

@@ -1,11 +1,11 @@
-//! The example for strangers, as they would run it: examples/any-service.toml against the nginx of this machine. Nothing
-//! in it knows Gauntlet's own server, so it holds what the lab promises for services that nobody here has seen.
+//! The example for other services, as a user would run it: examples/any-service.toml against the nginx of this machine.
+//! Nothing in it knows Gauntlet's own server, so it tests what the lab promises for any service.
 
 use crate::support::Folder;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
-/// Visitors a second; each asks twice.
+/// Visitors a second; each sends two requests.
 const RATE: u64 = 100;
 /// Seconds of each phase.
 const SECONDS: u64 = 1;
@@ -29,13 +29,13 @@ fn run(folder: &Folder) -> (String, PathBuf) {
         command.args(["--set", setting]);
     });
     let output = command.current_dir(repository).output().unwrap();
-    let said = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(0), "{said}");
+    let printed = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{printed}");
     let mut runs = std::fs::read_dir(folder.path().join("runs")).unwrap();
-    (said, runs.next().unwrap().unwrap().path())
+    (printed, runs.next().unwrap().unwrap().path())
 }
 
-/// The figure at this pointer of run.json must be exactly this.
+/// The value at this pointer of run.json must be exactly this.
 #[track_caller]
 fn check_figure(run: &Value, pointer: &str, expected: u64) {
     assert_eq!(run.pointer(pointer).and_then(Value::as_u64), Some(expected), "{pointer} of {run:#}");
@@ -44,8 +44,8 @@ fn check_figure(run: &Value, pointer: &str, expected: u64) {
 #[test]
 fn a_stranger_can_test_a_service_by_writing_one_file() {
     let folder = Folder::new();
-    let (said, dir) = run(&folder);
-    assert!(said.contains("PASSED"), "{said}");
+    let (printed, dir) = run(&folder);
+    assert!(printed.contains("PASSED"), "{printed}");
 
     let run: Value = serde_json::from_slice(&std::fs::read(dir.join("run.json")).unwrap()).unwrap();
     assert_eq!(run["verdict"], "passed");
@@ -65,7 +65,7 @@ fn a_stranger_can_test_a_service_by_writing_one_file() {
     let timeline = std::fs::read_to_string(dir.join("timeline.jsonl")).unwrap();
     let rows: Vec<Value> = timeline.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let active = rows.iter().filter_map(|row| row["observed"]["nginx.active"].as_f64()).fold(0.0, f64::max);
-    // nginx counts the observer itself, so what it says beyond one are clients.
+    // nginx counts the observer itself, so all but one are clients.
     assert!(active > 1.0, "nginx saw {active} clients at most");
     assert_eq!(run.pointer("/observe/nginx/active/max").and_then(Value::as_f64), Some(active));
     let watched = rows.iter().any(|row| row["processes"]["server"]["rss_bytes"].as_f64().is_some_and(|rss| rss > 0.0));

@@ -1,4 +1,4 @@
-//! `gauntlet run` and the signals of a terminal: however it is ended, nothing that it started stays behind.
+//! `gauntlet run` and the signals of a terminal: however it is ended, it leaves no process behind.
 
 use crate::support::{Folder, until};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -58,7 +58,7 @@ fn a_trial_that_is_interrupted_leaves_nothing_behind() {
     check_nothing_is_left(Signal::TERM);
 }
 
-/// A trial of games that goes on for an hour, in a process group of its own, as a shell starts it at a terminal.
+/// A trial of games that runs for an hour, in a process group of its own, as a shell starts it at a terminal.
 fn start_at_terminal(folder: &Folder, more: &str) -> (Child, Vec<u32>) {
     let line = format!("run demo --set phase.create.arrivals.batch=2 --set phase.create.arrivals.times=720 {more}");
     let mut command = folder.command(&line);
@@ -66,7 +66,7 @@ fn start_at_terminal(folder: &Folder, more: &str) -> (Child, Vec<u32>) {
     start(command)
 }
 
-/// Ctrl-C: the terminal's signal goes to everybody in the group.
+/// Ctrl-C: the terminal's signal goes to the whole group.
 fn ctrl_c(lab: &Child) {
     kill_process_group(Pid::from_child(lab), Signal::INT).unwrap();
 }
@@ -86,7 +86,7 @@ fn has_games(folder: &Folder) -> Option<()> {
 }
 
 #[test]
-fn a_ctrl_c_ends_the_load_and_the_report_says_whether_any_game_was_lost() {
+fn a_ctrl_c_ends_the_load_and_the_report_counts_lost_games() {
     let folder = Folder::new();
     let (lab, started) = start_at_terminal(&folder, "--set think_ms=2");
     until("games run", || has_games(&folder));
@@ -109,19 +109,19 @@ fn a_second_ctrl_c_ends_at_once_and_leaves_no_process() {
     let folder = Folder::new();
     // Games that last for minutes: each move takes as long as it may.
     let (mut lab, started) = start_at_terminal(&folder, "--set think_ms=10000 --set timeout_ms=1000");
-    let mut said = BufReader::new(lab.stderr.take().unwrap()).lines();
+    let mut printed = BufReader::new(lab.stderr.take().unwrap()).lines();
     until("games run", || has_games(&folder));
     ctrl_c(&lab);
-    assert!(said.any(|line| line.unwrap().contains("winding down")));
+    assert!(printed.any(|line| line.unwrap().contains("winding down")));
     // It is not over: the games are given a while.
     assert_eq!(lab.try_wait().unwrap(), None);
     ctrl_c(&lab);
     assert_eq!(ended(lab), Some(130));
-    assert!(said.any(|line| line.unwrap().contains("ended at once")) && recorded(&folder, "run.json").is_none());
+    assert!(printed.any(|line| line.unwrap().contains("ended at once")) && recorded(&folder, "run.json").is_none());
     until("server and bots have ended", || started.iter().all(|pid| is_dead(*pid)).then_some(()));
 }
 
-/// Gone, or dead and not yet collected by whoever inherited it.
+/// Gone, or dead and not yet reaped by its new parent.
 fn is_dead(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_none_or(|(_, rest)| rest.starts_with('Z'))
@@ -148,8 +148,8 @@ fn a_trial_that_was_started_to_outlive_its_terminal_does() {
     kill_process(Pid::from_child(&lab), Signal::HUP).unwrap();
     let stderr = lab.stderr.take().unwrap();
     let code = ended(lab);
-    let said = std::io::read_to_string(stderr).unwrap();
-    assert!(matches!(code, Some(0 | 3 | 4)), "it ended with {code:?}, and not with a verdict: {said}");
+    let printed = std::io::read_to_string(stderr).unwrap();
+    assert!(matches!(code, Some(0 | 3 | 4)), "it ended with {code:?}, and not with a verdict: {printed}");
 }
 
 /// Whether this process could make a control group that can be killed at once.
@@ -168,8 +168,8 @@ fn has_control_groups() -> bool {
     is_able
 }
 
-/// A target that starts another process in a session of its own. That one holds the pipe, and says later that it is still
-/// there.
+/// A target that starts another process in a session of its own. That one keeps the pipe open, and prints later that it
+/// is still running.
 const DAEMON: &str = r#"
 format = 1
 name = "daemon"
@@ -190,7 +190,7 @@ request = "GET /"
 "#;
 
 #[test]
-fn what_left_its_group_ends_with_a_killed_lab_or_the_report_says_that_it_would_not() {
+fn processes_outside_the_group_end_with_a_killed_lab_or_are_reported() {
     let folder = Folder::new();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     assert!(Command::new("mkfifo").arg(folder.path().join("pipe")).status().unwrap().success());

@@ -1,4 +1,5 @@
-//! The rate limiter as a process of its own: put on trial by its own scenarios, asked by many at once, asked over gRPC.
+//! The rate limiter as a process of its own: tested by its own scenarios, called by many clients at once, called over
+//! gRPC.
 
 use crate::support::{Folder, until};
 use serde_json::json;
@@ -23,13 +24,13 @@ fn record(folder: &Folder) -> serde_json::Value {
 fn check(words: &str, counts: &[(&str, u64, u64)]) {
     let folder = Folder::new();
     let ran = run(&folder, words);
-    let said = String::from_utf8_lossy(&ran.stderr).into_owned() + &String::from_utf8_lossy(&ran.stdout);
-    assert!(matches!(ran.status.code(), Some(0 | 3 | 4)), "{words}: {said}");
+    let printed = String::from_utf8_lossy(&ran.stderr).into_owned() + &String::from_utf8_lossy(&ran.stdout);
+    assert!(matches!(ran.status.code(), Some(0 | 3 | 4)), "{words}: {printed}");
     let record = record(&folder);
     for (journey, ok, denied) in counts {
         let figures = &record["journeys"][journey];
         let found = [&figures["ok"], &figures["denied"], &figures["errors"]].map(|count| count.as_u64().unwrap());
-        assert_eq!(found, [*ok, *denied, 0], "{words}: {journey}: {said}");
+        assert_eq!(found, [*ok, *denied, 0], "{words}: {journey}: {printed}");
     }
 }
 
@@ -62,7 +63,7 @@ fn ask(connection: &mut TcpStream, client: &str) -> String {
 }
 
 #[test]
-fn exactly_as_many_as_the_limit_says_of_calls_at_once() {
+fn admits_exactly_the_limit_of_concurrent_calls() {
     const CALLS: usize = 100;
     let folder = Folder::new();
     let server = folder.serve("--only limiter --threads 4");

@@ -1,5 +1,5 @@
-//! A generator that is too slow cannot blame its target: a gate that fails is void, and one that passes holds all the
-//! same. It is made slow as it happens to generators: it gets no processor for a while.
+//! A generator that is too slow cannot blame its target: a gate that fails is void, and one that passes counts all the
+//! same. It is slowed down as it happens to generators: it gets no processor for a while.
 
 use crate::support::{Folder, until};
 use std::fs;
@@ -68,17 +68,17 @@ fn check(gate: &str, expected: i32, word: &str) {
     let run = format!("run void.toml --quiet --set port={} --set gate={gate}", address.port());
     let mut lab = folder.command(&run).current_dir(folder.path()).stdout(Stdio::piped()).spawn().unwrap();
     let tell = |signal: &str| {
-        let told = Command::new("kill").args([signal, &lab.id().to_string()]).status().unwrap();
-        assert!(told.success());
+        let killed = Command::new("kill").args([signal, &lab.id().to_string()]).status().unwrap();
+        assert!(killed.success());
     };
     until("the load is under way", || (answers.load(Ordering::SeqCst) >= 50).then_some(()));
     tell("-STOP");
     std::thread::sleep(STOPPED);
     tell("-CONT");
     let code = until("the run ends", || lab.try_wait().unwrap()).code();
-    let said = std::io::read_to_string(lab.stdout.take().unwrap()).unwrap();
-    assert_eq!(code, Some(expected), "{said}");
-    assert!(said.contains(word), "{said}");
+    let printed = std::io::read_to_string(lab.stdout.take().unwrap()).unwrap();
+    assert_eq!(code, Some(expected), "{printed}");
+    assert!(printed.contains(word), "{printed}");
 }
 
 #[test]

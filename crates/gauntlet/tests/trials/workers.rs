@@ -1,5 +1,5 @@
-//! More connections than one process may open: `gauntlet run` spreads them over worker processes, and nothing shows it
-//! but the figures, which are whole. None of them outlives the lab, however that ends.
+//! More connections than one process may open: `gauntlet run` spreads them over worker processes, visible only in the
+//! measurements, which are complete. None of them outlives the lab, however that ends.
 
 use crate::support::{Folder, until};
 use rustix::process::{Pid, Signal, kill_process};
@@ -34,19 +34,19 @@ request = "GET /"
 /// Open files of a process under test: its reserve, and room for some hundred connections.
 const FILES: &str = "200";
 
-/// A target that answers everybody, and counts who is connected and how often it was asked.
+/// A target that answers every request, and counts connections and requests.
 struct Target {
     address: SocketAddr,
     connected: Arc<AtomicUsize>,
-    asked: Arc<AtomicUsize>,
+    request_count: Arc<AtomicUsize>,
 }
 
 impl Target {
     fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (connected, asked) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
-        let (count, requests) = (connected.clone(), asked.clone());
+        let (connected, request_count) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let (count, requests) = (connected.clone(), request_count.clone());
         std::thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
                 let (count, requests) = (count.clone(), requests.clone());
@@ -57,7 +57,7 @@ impl Target {
                 });
             }
         });
-        Self { address, connected, asked }
+        Self { address, connected, request_count }
     }
 
     /// The worker processes of a lab whose connections all stand.
@@ -116,17 +116,17 @@ fn connections_are_spread_over_processes_and_their_figures_merged() {
     let (folder, target) = (Folder::new(), Target::start());
     let mut lab = start(&folder, target.address);
     let pids = target.await_workers_of(&lab);
-    until("each was asked twice", || (target.asked.load(Ordering::SeqCst) >= 600).then_some(()));
+    until("each sent two requests", || (target.request_count.load(Ordering::SeqCst) >= 600).then_some(()));
     kill_process(Pid::from_child(&lab), Signal::INT).unwrap();
     let code = until("the trial ends", || lab.try_wait().unwrap()).code();
-    let said = std::io::read_to_string(lab.stderr.take().unwrap()).unwrap();
-    assert_eq!(code, Some(130), "{said}");
+    let printed = std::io::read_to_string(lab.stderr.take().unwrap()).unwrap();
+    assert_eq!(code, Some(130), "{printed}");
     let record = record(&folder);
     let figure = |name: &str| record["journeys"]["visit"][name].as_u64().unwrap();
     // All that came back counts; what was under way when the trial was interrupted may have been given up.
-    let asked = target.asked.load(Ordering::SeqCst) as u64;
+    let request_count = target.request_count.load(Ordering::SeqCst) as u64;
     assert_eq!((figure("count"), figure("errors")), (figure("ok"), 0), "{record:#}");
-    assert!((asked - 300..=asked).contains(&figure("ok")), "{asked} were answered: {record:#}");
+    assert!((asked - 300..=asked).contains(&figure("ok")), "{request_count} were answered: {record:#}");
     assert!(pids.iter().all(|pid| !Path::new(&format!("/proc/{pid}")).exists()));
 }
 
@@ -139,7 +139,7 @@ fn no_worker_process_outlives_the_lab() {
     lab.wait().unwrap();
     until("no connection is left", || (target.connected.load(Ordering::SeqCst) == 0).then_some(()));
     let gone = |pid: &u32| {
-        // Whoever adopts it may take a moment to collect it.
+        // Its new parent may take a moment to reap it.
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.is_empty() || stat.contains(") Z ")
     };

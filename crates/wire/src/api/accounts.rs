@@ -1,4 +1,4 @@
-//! Accounts and the bearer tokens that speak for them.
+//! Accounts and their bearer tokens.
 
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Games: creating them, one or many, listing them, and asking where they are.
+//! Games: creating them, one or many, listing them, and their state.
 
 use crate::problem::Problem;
 use crate::time::Timestamp;

@@ -1,4 +1,4 @@
-//! Around the hunt: the lobby, tickets, the leaderboard, what was counted.
+//! Hunts: the lobby, tickets, the leaderboard, statistics.
 
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};

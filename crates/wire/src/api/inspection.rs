@@ -1,4 +1,4 @@
-//! A game under the magnifying glass: what an operator needs to see why a match does not get on.
+//! The inspection of one game: what an operator needs to see why a match makes no progress.
 
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};

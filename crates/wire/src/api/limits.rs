@@ -1,4 +1,4 @@
-//! Rate limits: one question or many, and the policies that answer them.
+//! Rate limits: one check or many, and the policies that decide them.
 
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;

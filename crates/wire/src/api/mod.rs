@@ -1,8 +1,8 @@
-//! The shapes of `/api`: what programs send and get, and nothing of what it means.
+//! The shapes of `/api`: what clients send and receive, and nothing of what it means.
 //!
-//! Requests name everything as text or plain numbers: whether a board or an id is a good one is for the server to say, with
-//! a better message than a parser has. Members that a request carries beyond these are ignored, so that programs written for
-//! another server of this API are understood.
+//! Requests contain text and plain numbers: whether a board or an id is valid is for the server to decide, with a
+//! better message than a parser has. Unknown members of a request are ignored, so that programs written for another
+//! server of this API are understood.
 
 mod accounts;
 mod games;

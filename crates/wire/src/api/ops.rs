@@ -1,4 +1,4 @@
-//! Figures, health and configuration, for operators and for programs that watch a server.
+//! Metrics, health and configuration, for operators and for programs that watch a server.
 
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};

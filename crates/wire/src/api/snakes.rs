@@ -1,4 +1,4 @@
-//! Snakes: the bots that are registered to play.
+//! Snakes: registered bots.
 
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Worlds as programs read and set them over HTTP. Who moves in one speaks frames: see `wire::world`.
+//! Worlds as programs read and configure them over HTTP. Movers use frames: see `wire::world`.
 
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};

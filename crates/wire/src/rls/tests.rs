@@ -1,4 +1,4 @@
-//! The structs against the file that they are written after.
+//! Compares the structs with the proto file.
 
 use super::*;
 use prost_reflect::{DescriptorPool, DynamicMessage};
@@ -18,7 +18,7 @@ fn check(message: &impl Message, name: &str, text: &str) {
 }
 
 #[test]
-fn the_structs_say_what_the_file_says() {
+fn the_structs_agree_with_the_proto_file() {
     let entry = Entry { key: "k".to_owned(), value: "v".to_owned() };
     let limit = RateLimitOverride { requests_per_unit: 5, unit: Unit::Hour.into() };
     let descriptor = RateLimitDescriptor {

@@ -1,5 +1,5 @@
-//! Messages out of frames: fragments are put together, control frames come through between them. Between messages nothing is
-//! kept but a pointer.
+//! Assembles messages from frames: fragments are put together, control frames may come between them. Between messages
+//! nothing is kept but a pointer.
 
 use super::{FrameHeader, Opcode, Violation, read_header, unmask};
 
@@ -21,7 +21,7 @@ pub fn first_kind(bytes: &[u8]) -> Option<MessageKind> {
     }
 }
 
-/// What a client said.
+/// An event from a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketEvent<'a> {
     /// A whole message; a text is UTF-8.
@@ -56,11 +56,11 @@ impl MessageAssembler {
         self.fragmented.is_some()
     }
 
-    /// What stands first in these bytes, and how many of them it takes. `(0, None)` waits for more; `None` behind some bytes is
-    /// a fragment, and more may follow it. A mask is taken off where it stands.
+    /// The first event in these bytes, and how many of them it takes. `(0, None)` waits for more bytes; `None` with a
+    /// count is a fragment, and more may follow it. Payloads are unmasked in place.
     ///
     /// # Errors
-    /// The client does not speak WebSocket, or says more than `bytes_max` in one message. Nothing behind that can be read.
+    /// The client violates the protocol, or one message exceeds `bytes_max`. The rest of the stream cannot be read.
     pub fn next_event<'a>(
         &'a mut self,
         bytes: &'a mut [u8],
@@ -101,7 +101,7 @@ impl MessageAssembler {
         }
     }
 
-    /// Lets go of a message whose parts have been put together and looked at.
+    /// Releases a message that was assembled and processed.
     pub fn release(&mut self) {
         self.fragmented.take_if(|begun| begun.is_whole);
     }
@@ -120,7 +120,7 @@ fn close_status(body: &[u8]) -> Result<Option<u16>, Violation> {
         return if body.is_empty() { Ok(None) } else { Err(Violation::Protocol("a close has half a status")) };
     };
     let status = u16::from_be_bytes(*status);
-    // Section 7.4: others are not sent, or nobody's.
+    // Section 7.4: other codes are never sent, or unassigned.
     if !matches!(status, 1000..=1003 | 1007..=1014 | 3000..=4999) {
         return Err(Violation::Protocol("a close has a status that must not be sent"));
     }

@@ -1,4 +1,4 @@
-//! The codec against another one, against every way of cutting the bytes, and against bytes that mean nothing.
+//! The codec against another implementation, against every way of cutting the bytes, and against random bytes.
 
 use super::*;
 use proptest::prelude::*;
@@ -8,9 +8,9 @@ use tokio_tungstenite::tungstenite::{Error, Message, WebSocket};
 
 const MAX: usize = 1_000;
 
-/// What a client said, to be compared.
+/// An owned event, to be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Heard {
+enum Received {
     Message(MessageKind, Vec<u8>),
     Ping(Vec<u8>),
     Pong,
@@ -18,8 +18,8 @@ enum Heard {
 }
 
 /// Everything in these bytes, which come in pieces of these lengths and then one by one; and why it ended, if it did.
-fn hear(bytes: &[u8], pieces: &[usize]) -> (Vec<Heard>, Option<Violation>) {
-    let (mut messages, mut kept, mut heard, mut rest) = (MessageAssembler::default(), Vec::new(), Vec::new(), bytes);
+fn receive(bytes: &[u8], pieces: &[usize]) -> (Vec<Received>, Option<Violation>) {
+    let (mut messages, mut kept, mut received, mut rest) = (MessageAssembler::default(), Vec::new(), Vec::new(), bytes);
     let mut pieces = pieces.iter().copied();
     while !rest.is_empty() {
         let (piece, behind) = rest.split_at(pieces.next().unwrap_or(1).min(rest.len()));
@@ -29,20 +29,20 @@ fn hear(bytes: &[u8], pieces: &[usize]) -> (Vec<Heard>, Option<Violation>) {
             let used = match messages.next_event(&mut kept, MAX) {
                 Ok((0, _)) => break,
                 Ok((used, event)) => {
-                    heard.extend(event.map(|event| match event {
-                        SocketEvent::Message(kind, body) => Heard::Message(kind, body.to_vec()),
-                        SocketEvent::Ping(body) => Heard::Ping(body.to_vec()),
-                        SocketEvent::Pong => Heard::Pong,
-                        SocketEvent::Close(status) => Heard::Close(status),
+                    received.extend(event.map(|event| match event {
+                        SocketEvent::Message(kind, body) => Received::Message(kind, body.to_vec()),
+                        SocketEvent::Ping(body) => Received::Ping(body.to_vec()),
+                        SocketEvent::Pong => Received::Pong,
+                        SocketEvent::Close(status) => Received::Close(status),
                     }));
                     used
                 }
-                Err(violation) => return (heard, Some(violation)),
+                Err(violation) => return (received, Some(violation)),
             };
             kept.drain(..used);
         }
     }
-    (heard, None)
+    (received, None)
 }
 
 /// A client's frame.
@@ -60,18 +60,18 @@ fn frame(first: u8, body: &[u8]) -> Vec<u8> {
 }
 
 #[track_caller]
-fn check(frames: &[(u8, &[u8])], want: &[Heard], violation: Option<Violation>) {
+fn check(frames: &[(u8, &[u8])], want: &[Received], violation: Option<Violation>) {
     let bytes: Vec<u8> = frames.iter().flat_map(|(first, body)| frame(*first, body)).collect();
     let want = (want.to_vec(), violation);
-    assert_eq!(hear(&bytes, &[bytes.len()]), want);
-    assert_eq!(hear(&bytes, &[]), want, "byte by byte");
+    assert_eq!(receive(&bytes, &[bytes.len()]), want);
+    assert_eq!(receive(&bytes, &[]), want, "byte by byte");
     for cut in 0..bytes.len() {
-        assert_eq!(hear(&bytes, &[cut, bytes.len()]), want, "cut at {cut}");
+        assert_eq!(receive(&bytes, &[cut, bytes.len()]), want, "cut at {cut}");
     }
 }
 
-fn text(body: &str) -> Heard {
-    Heard::Message(MessageKind::Text, body.into())
+fn text(body: &str) -> Received {
+    Received::Message(MessageKind::Text, body.into())
 }
 
 fn protocol(why: &'static str) -> Option<Violation> {
@@ -81,19 +81,19 @@ fn protocol(why: &'static str) -> Option<Violation> {
 #[test]
 fn messages_are_put_together() {
     check(&[(0x81, b"hi")], &[text("hi")], None);
-    check(&[(0x82, b"")], &[Heard::Message(MessageKind::Binary, vec![])], None);
-    check(&[(0x82, &[7; 126])], &[Heard::Message(MessageKind::Binary, vec![7; 126])], None);
-    check(&[(0x82, &[7; MAX])], &[Heard::Message(MessageKind::Binary, vec![7; MAX])], None);
+    check(&[(0x82, b"")], &[Received::Message(MessageKind::Binary, vec![])], None);
+    check(&[(0x82, &[7; 126])], &[Received::Message(MessageKind::Binary, vec![7; 126])], None);
+    check(&[(0x82, &[7; MAX])], &[Received::Message(MessageKind::Binary, vec![7; MAX])], None);
     check(&[(0x01, b"a"), (0x00, b""), (0x80, b"b"), (0x81, b"c")], &[text("ab"), text("c")], None);
     // A character may be cut by a fragment.
     check(&[(0x01, &[0xf0, 0x9f]), (0x80, &[0x98, 0x81])], &[text("😁")], None);
     check(
         &[(0x01, b"a"), (0x89, b"ping"), (0x8a, b""), (0x80, b"b"), (0x88, &[0x03, 0xe8])],
-        &[Heard::Ping(b"ping".to_vec()), Heard::Pong, text("ab"), Heard::Close(Some(1000))],
+        &[Received::Ping(b"ping".to_vec()), Received::Pong, text("ab"), Received::Close(Some(1000))],
         None,
     );
-    check(&[(0x88, b"")], &[Heard::Close(None)], None);
-    check(&[(0x88, b"\x0f\xa0bye")], &[Heard::Close(Some(4000))], None);
+    check(&[(0x88, b"")], &[Received::Close(None)], None);
+    check(&[(0x88, b"\x0f\xa0bye")], &[Received::Close(Some(4000))], None);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn violations_end_the_connection() {
 
 #[test]
 fn heads_that_cannot_be_right_are_refused_at_once() {
-    let check = |bytes: &[u8], want| assert_eq!(hear(bytes, &[]).1, want, "{bytes:?}");
+    let check = |bytes: &[u8], want| assert_eq!(receive(bytes, &[]).1, want, "{bytes:?}");
     check(&[0x81, 0x01], protocol("a frame of a client is not masked"));
     check(&[0x82, 0xfe, 0, 125], protocol("the length of a frame is not in its shortest form"));
     check(&[0x82, 0xff, 0, 0, 0, 0, 0, 0, 0xff, 0xff], protocol("the length of a frame is not in its shortest form"));
@@ -163,19 +163,19 @@ fn other(role: Role, input: Vec<u8>) -> WebSocket<Pipe> {
 }
 
 #[derive(Clone, Debug)]
-enum Say {
+enum Sent {
     Text(String),
     Binary(Vec<u8>),
     Ping(Vec<u8>),
 }
 
-fn says() -> impl Strategy<Value = Vec<Say>> {
+fn sent_messages() -> impl Strategy<Value = Vec<Sent>> {
     let bytes = |max| prop::collection::vec(any::<u8>(), 0..max);
     prop::collection::vec(
         prop_oneof![
-            ".{0,80}".prop_map(Say::Text),
-            bytes(MAX).prop_map(Say::Binary),
-            bytes(CONTROL_BYTES_MAX).prop_map(Say::Ping),
+            ".{0,80}".prop_map(Sent::Text),
+            bytes(MAX).prop_map(Sent::Binary),
+            bytes(CONTROL_BYTES_MAX).prop_map(Sent::Ping),
         ],
         0..8,
     )
@@ -183,22 +183,22 @@ fn says() -> impl Strategy<Value = Vec<Say>> {
 
 proptest! {
     #[test]
-    fn what_another_client_writes_is_heard(says in says(), pieces in prop::collection::vec(1_usize..300, 0..20)) {
+    fn reads_what_another_implementation_writes(sent in sent_messages(), pieces in prop::collection::vec(1_usize..300, 0..20)) {
         let mut client = other(Role::Client, Vec::new());
-        for say in &says {
-            client.write(match say.clone() {
-                Say::Text(text) => Message::text(text),
-                Say::Binary(bytes) => Message::binary(bytes),
-                Say::Ping(bytes) => Message::Ping(bytes.into()),
+        for message in &sent {
+            client.write(match message.clone() {
+                Sent::Text(text) => Message::text(text),
+                Sent::Binary(bytes) => Message::binary(bytes),
+                Sent::Ping(bytes) => Message::Ping(bytes.into()),
             }).unwrap();
         }
         client.flush().unwrap();
-        let want: Vec<_> = says.into_iter().map(|say| match say {
-            Say::Text(text) => Heard::Message(MessageKind::Text, text.into_bytes()),
-            Say::Binary(bytes) => Heard::Message(MessageKind::Binary, bytes),
-            Say::Ping(bytes) => Heard::Ping(bytes),
+        let want: Vec<_> = sent.into_iter().map(|message| match message {
+            Sent::Text(text) => Received::Message(MessageKind::Text, text.into_bytes()),
+            Sent::Binary(bytes) => Received::Message(MessageKind::Binary, bytes),
+            Sent::Ping(bytes) => Received::Ping(bytes),
         }).collect();
-        prop_assert_eq!(hear(&client.get_ref().output, &pieces), (want, None));
+        prop_assert_eq!(receive(&client.get_ref().output, &pieces), (want, None));
     }
 
     #[test]
@@ -220,42 +220,42 @@ proptest! {
         prop_assert!(reason.starts_with(close.reason.as_str()));
     }
 
-    /// The other codec hears the same of any bytes, up to where one of the two has had enough.
+    /// The other codec reads the same events from any bytes, up to where one of the two reports an error.
     #[test]
-    fn another_server_hears_the_same(
+    fn reads_the_same_events_as_another_implementation(
         frames in prop::collection::vec((any::<u8>(), prop::collection::vec(any::<u8>(), 0..20)), 0..10),
         pieces in prop::collection::vec(1_usize..30, 0..20),
     ) {
         let bytes: Vec<u8> = frames.iter().flat_map(|(first, body)| frame(first & 0x8f, body)).collect();
-        let (heard, violation) = hear(&bytes, &pieces);
+        let (received, violation) = receive(&bytes, &pieces);
         let mut server = other(Role::Server, bytes);
         let mut theirs = Vec::new();
         let end = loop {
             match server.read() {
-                Ok(Message::Text(text)) => theirs.push(Heard::Message(MessageKind::Text, text.as_bytes().to_vec())),
-                Ok(Message::Binary(body)) => theirs.push(Heard::Message(MessageKind::Binary, body.to_vec())),
-                Ok(Message::Ping(body)) => theirs.push(Heard::Ping(body.to_vec())),
-                Ok(Message::Pong(_)) => theirs.push(Heard::Pong),
+                Ok(Message::Text(text)) => theirs.push(Received::Message(MessageKind::Text, text.as_bytes().to_vec())),
+                Ok(Message::Binary(body)) => theirs.push(Received::Message(MessageKind::Binary, body.to_vec())),
+                Ok(Message::Ping(body)) => theirs.push(Received::Ping(body.to_vec())),
+                Ok(Message::Pong(_)) => theirs.push(Received::Pong),
                 Ok(Message::Close(_)) | Err(Error::ConnectionClosed) => break None,
                 Ok(Message::Frame(_)) => unreachable!("frames are not read"),
                 Err(error) => break Some(error),
             }
         };
-        let ours: Vec<_> = heard.iter().take_while(|heard| !matches!(heard, Heard::Close(_))).cloned().collect();
-        let is_closed = ours.len() < heard.len();
+        let ours: Vec<_> = received.iter().take_while(|received| !matches!(received, Received::Close(_))).cloned().collect();
+        let is_closed = ours.len() < received.len();
         // Theirs looks at a text with each fragment, ours when it is whole.
         let is_early = matches!(end, Some(Error::Utf8(_)));
         prop_assert!(if is_early { ours.starts_with(&theirs) } else { ours == theirs }, "{:?} {:?}", ours, theirs);
-        // Theirs reports the end of the bytes as an error as well; ours refuses what no close may say.
+        // Theirs reports the end of the bytes as an error as well; ours rejects forbidden close codes.
         if !is_closed && violation.is_some() {
             prop_assert!(end.is_some() || violation == protocol("a close has a status that must not be sent"));
         }
     }
 
     #[test]
-    fn no_bytes_make_it_panic_and_no_cut_changes_what_is_heard(
+    fn any_bytes_are_read_without_panic_and_independent_of_cuts(
         bytes in prop::collection::vec(any::<u8>(), 0..300), pieces in prop::collection::vec(1_usize..100, 0..10),
     ) {
-        prop_assert_eq!(hear(&bytes, &[bytes.len()]), hear(&bytes, &pieces));
+        prop_assert_eq!(receive(&bytes, &[bytes.len()]), receive(&bytes, &pieces));
     }
 }

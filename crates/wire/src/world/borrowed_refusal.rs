@@ -1,10 +1,10 @@
-//! A refusal that borrows its words: movers run into trees all the time, and none of that is worth an allocation.
+//! A refusal that borrows its text: movers run into trees all the time, and none of that is worth an allocation.
 
 use super::encode::EncodeMessage;
 use prost::encoding::{encode_varint, encoded_len_varint};
 use serde::Serialize;
 
-/// [`Refused`](super::Refused), to be told.
+/// [`Refused`](super::Refused), for encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Refusal<'a> {
     /// Of the input; 0 of a registration.

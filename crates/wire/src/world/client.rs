@@ -1,4 +1,4 @@
-//! What clients say.
+//! The messages of clients.
 
 use super::hunt::{Dig, Grab};
 use super::json_numbers::{enum_name, text_u64};
@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 /// One frame from a client.
 #[derive(Clone, PartialEq, Message)]
 pub struct ClientFrame {
-    /// What it says; `None` is something that this version does not know.
+    /// The message; `None` is one that this version does not know.
     #[prost(oneof = "ClientMessage", tags = "1, 2, 3, 4, 5, 6, 7")]
     pub what: Option<ClientMessage>,
 }
 
-/// What a client may say.
+/// A message of a client.
 #[derive(Clone, PartialEq, Oneof, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientMessage {
@@ -62,7 +62,7 @@ pub struct Register {
     #[prost(string, tag = "1")]
     #[serde(skip_serializing_if = "String::is_empty")]
     pub world: String,
-    /// Of an account or a guest; empty of nobody in particular.
+    /// An account's or a guest's token; empty for an anonymous client.
     #[prost(string, tag = "2")]
     #[serde(skip_serializing_if = "String::is_empty")]
     pub token: String,

@@ -1,4 +1,4 @@
-//! What a client sent, read. The bytes are anybody's: whatever is not a frame is [`Malformed`], in words for whoever sent it.
+//! Decodes what a client sent. Invalid bytes give [`Malformed`], with a text for the client.
 
 use super::client::{ClientFrame, ClientMessage};
 use prost::Message;
@@ -17,7 +17,7 @@ impl fmt::Display for Malformed {
 /// One frame as a protocol buffer.
 ///
 /// # Errors
-/// It is none, or says nothing that this version knows.
+/// It is malformed, or has no message that this version knows.
 pub fn read_protobuf(bytes: &[u8]) -> Result<ClientMessage, Malformed> {
     let frame =
         ClientFrame::decode(bytes).map_err(|error| Malformed(format!("a frame is not a ClientFrame: {error}")))?;
@@ -27,7 +27,7 @@ pub fn read_protobuf(bytes: &[u8]) -> Result<ClientMessage, Malformed> {
 /// One frame as JSON.
 ///
 /// # Errors
-/// It is none, or says nothing that this version knows.
+/// It is malformed, or has no message that this version knows.
 pub fn read_json(bytes: &[u8]) -> Result<ClientMessage, Malformed> {
     serde_json::from_slice(bytes)
         .map_err(|error| Malformed(format!(r#"a message is not a frame like {{"hello":{{"version":1}}}}: {error}"#)))

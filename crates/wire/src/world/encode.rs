@@ -1,4 +1,4 @@
-//! Frames of a server as the bytes that go out, the framing of their connection included, into a buffer that is used again.
+//! Encodes a server's frames as bytes, the framing of their connection included, into a reused buffer.
 
 use super::hunt::{Dug, Grabbed, Round};
 use super::server::{Error, Moved, Refused, Registered, Watched, Welcome};
@@ -19,16 +19,16 @@ pub enum Framing {
     Text,
 }
 
-/// How one client is spoken to.
+/// The format of one client's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameFormat {
     /// How frames stand in the connection.
     pub framing: Framing,
-    /// Whether refusals say in words what was wrong.
+    /// Whether refusals contain a text.
     pub has_reasons: bool,
 }
 
-/// Something that a server says.
+/// A message of the server.
 pub trait EncodeMessage: Serialize {
     /// Its field of `ServerFrame`.
     const FIELD: u8;
@@ -72,42 +72,42 @@ encode_message! {
 }
 
 /// Appends one frame. Nothing else is allocated.
-pub fn encode(told: &impl EncodeMessage, format: FrameFormat, out: &mut Vec<u8>) {
+pub fn encode(message: &impl EncodeMessage, format: FrameFormat, out: &mut Vec<u8>) {
     match format.framing {
         Framing::Delimited => {
-            encode_varint(frame_len(told) as u64, out);
-            put_frame(told, out);
+            encode_varint(frame_len(message) as u64, out);
+            put_frame(message, out);
         }
         Framing::Binary => {
-            put_header(Opcode::Binary, frame_len(told), out);
-            put_frame(told, out);
+            put_header(Opcode::Binary, frame_len(message), out);
+            put_frame(message, out);
         }
-        Framing::Text => put_text(told, out),
+        Framing::Text => put_text(message, out),
     }
 }
 
 /// Bytes of the whole `ServerFrame`.
-fn frame_len<T: EncodeMessage>(told: &T) -> usize {
-    let len = told.len_bytes();
+fn frame_len<T: EncodeMessage>(message: &T) -> usize {
+    let len = message.len_bytes();
     1 + encoded_len_varint(len as u64) + len
 }
 
 /// `ServerFrame`, whose only field this is: a key, a length, the message. Fields below 16 have keys of one byte.
-fn put_frame<T: EncodeMessage>(told: &T, out: &mut Vec<u8>) {
+fn put_frame<T: EncodeMessage>(message: &T, out: &mut Vec<u8>) {
     const { assert!(T::FIELD < 16) };
     const LENGTH_DELIMITED: u8 = 2;
     out.push(T::FIELD << 3 | LENGTH_DELIMITED);
-    encode_varint(told.len_bytes() as u64, out);
-    told.put(out);
+    encode_varint(message.len_bytes() as u64, out);
+    message.put(out);
 }
 
 /// The header is known behind the text, and goes before it.
-fn put_text<T: EncodeMessage>(told: &T, out: &mut Vec<u8>) {
+fn put_text<T: EncodeMessage>(message: &T, out: &mut Vec<u8>) {
     let start = out.len();
     out.extend_from_slice(b"{\"");
     out.extend_from_slice(T::NAME.as_bytes());
     out.extend_from_slice(b"\":");
-    serde_json::to_writer(&mut *out, told).expect("shapes of ours are JSON, and memory takes every byte");
+    serde_json::to_writer(&mut *out, message).expect("shapes of ours are JSON, and memory takes every byte");
     out.push(b'}');
     let len = out.len() - start;
     put_header(Opcode::Text, len, out);

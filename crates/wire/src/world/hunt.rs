@@ -1,4 +1,4 @@
-//! What is said in a hunt, both ways.
+//! The messages of a hunt, both ways.
 
 use super::json_numbers::enum_name;
 use prost::{Enumeration, Message};
@@ -87,7 +87,7 @@ pub struct Grabbed {
 #[serde(rename_all = "snake_case")]
 #[repr(i32)]
 pub enum RoundPhase {
-    /// It begins when somebody is there and the pause is over.
+    /// It begins when a mover is there and the pause is over.
     Waiting = 0,
     /// It runs.
     Running = 1,
@@ -121,7 +121,7 @@ pub struct Round {
     pub scores: Vec<Score>,
 }
 
-/// What somebody has.
+/// A mover's score.
 #[derive(Clone, PartialEq, Eq, Message, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Score {

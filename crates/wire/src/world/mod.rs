@@ -1,6 +1,6 @@
-//! The frames of worlds and hunts: `proto/world.proto` and `proto/hunt.proto` in this crate, message by message, and the same
-//! shapes as JSON. Written by hand, so that no build needs a compiler of protocol buffers; a test reads the files and holds
-//! them against each other. Refuses to know what a world is.
+//! The frames of worlds and hunts: `proto/world.proto` and `proto/hunt.proto` in this crate, message by message, and
+//! the same shapes as JSON. Written by hand, so that no build needs a compiler of protocol buffers; a test compares
+//! them with the files. Does not know what a world is.
 
 mod borrowed_refusal;
 mod client;
@@ -21,7 +21,7 @@ pub use hunt::{Dig, Dug, Grab, Grabbed, Item, ItemKind, Round, RoundPhase, Score
 pub use server::{Error, Moved, Refused, Registered, ServerFrame, ServerMessage, Watched, Welcome};
 pub use view::{Cell, Mover, MoverPosition, View};
 
-/// The version that this file speaks.
+/// The protocol version of this module.
 pub const VERSION: u32 = 1;
-/// The capability of clients to whom refusals say in words what was wrong.
+/// The capability of clients that want a text in refusals.
 pub const REASONS: &str = "reasons";

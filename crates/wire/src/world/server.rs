@@ -1,4 +1,4 @@
-//! What servers say, but for the view.
+//! The messages of servers, but for the view.
 
 use super::client::ViewOptions;
 use super::hunt::{Dug, Grabbed, Round};
@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 /// One frame from a server, as clients read it. Servers write what is in it by [`encode`](super::encode), which copies nothing.
 #[derive(Clone, PartialEq, Message)]
 pub struct ServerFrame {
-    /// What it says; `None` is something that this version does not know.
+    /// The message; `None` is one that this version does not know.
     #[prost(oneof = "ServerMessage", tags = "1, 2, 3, 4, 5, 6, 7, 8, 9, 10")]
     pub what: Option<ServerMessage>,
 }
 
-/// What a server may say.
+/// A message of the server.
 #[derive(Clone, PartialEq, Oneof, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerMessage {
@@ -130,7 +130,7 @@ pub struct Moved {
     pub y: u32,
 }
 
-/// An input was not done. The connection goes on.
+/// An input was refused. The connection stays open.
 #[derive(Clone, PartialEq, Eq, Message, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Refused {
@@ -162,7 +162,7 @@ pub struct Error {
     /// The status of the close (RFC 6455, section 7.4).
     #[prost(uint32, tag = "3")]
     pub close: u32,
-    /// Whom to ask instead; empty where nobody else can help.
+    /// The address of a server to use instead; empty if there is none.
     #[prost(string, tag = "4")]
     #[serde(skip_serializing_if = "String::is_empty")]
     pub address: String,

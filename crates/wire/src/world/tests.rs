@@ -1,4 +1,4 @@
-//! The structs against the files that they are written after, and the two languages against each other.
+//! Compares the structs with the proto files, and the two encodings with each other.
 
 use super::*;
 use crate::delimited;
@@ -26,7 +26,7 @@ fn check(message: &impl Message, name: &str, text: &str) {
     }
 }
 
-fn everything_asked() -> Vec<(ClientMessage, Value)> {
+fn all_client_messages() -> Vec<(ClientMessage, Value)> {
     let view = ViewOptions { radius_x: 13, radius_y: 8, per_s: 5 };
     vec![
         (
@@ -57,9 +57,9 @@ fn everything_asked() -> Vec<(ClientMessage, Value)> {
 }
 
 #[test]
-fn what_clients_say_is_what_the_files_say() {
-    for (asked, _) in everything_asked() {
-        match asked {
+fn client_messages_agree_with_the_proto_files() {
+    for (message, _) in all_client_messages() {
+        match message {
             ClientMessage::Hello(hello) => check(&hello, "world.v1.Hello", r#"version:1,capabilities:["reasons"]"#),
             ClientMessage::Register(register) => check(
                 &register,
@@ -79,7 +79,7 @@ fn what_clients_say_is_what_the_files_say() {
 }
 
 /// Every frame of a server, each field of it not its default.
-fn everything_said() -> Vec<ServerMessage> {
+fn all_server_messages() -> Vec<ServerMessage> {
     let round = Round {
         number: 1,
         phase: RoundPhase::Over.into(),
@@ -148,9 +148,9 @@ fn everything_said() -> Vec<ServerMessage> {
 }
 
 #[test]
-fn what_servers_say_is_what_the_files_say() {
-    for said in everything_said() {
-        match said {
+fn server_messages_agree_with_the_proto_files() {
+    for message in all_server_messages() {
+        match message {
             ServerMessage::Welcome(welcome) => {
                 check(&welcome, "world.v1.Welcome", r#"version:1,capabilities:["reasons"],indicators:["@"]"#);
             }
@@ -199,14 +199,14 @@ fn the_frames_have_the_members_of_the_files() {
         let (field, _) = read.fields().next().unwrap();
         field.name().to_owned()
     };
-    for (asked, json) in everything_asked() {
-        let name = member("ClientFrame", &ClientFrame { what: Some(asked) }.encode_to_vec());
+    for (message, json) in all_client_messages() {
+        let name = member("ClientFrame", &ClientFrame { what: Some(message) }.encode_to_vec());
         assert!(json.get(&name).is_some(), "{name}");
         names.push(name);
     }
-    for said in everything_said() {
-        let json = serde_json::to_value(&said).unwrap();
-        let name = member("ServerFrame", &ServerFrame { what: Some(said) }.encode_to_vec());
+    for message in all_server_messages() {
+        let json = serde_json::to_value(&message).unwrap();
+        let name = member("ServerFrame", &ServerFrame { what: Some(message) }.encode_to_vec());
         assert!(json.get(&name).is_some(), "{name}");
         names.push(name);
     }
@@ -239,11 +239,11 @@ fn enumerations_have_the_numbers_of_the_files() {
 }
 
 #[test]
-fn both_languages_say_the_same() {
-    for (asked, json) in everything_asked() {
-        assert_eq!(serde_json::to_value(&asked).unwrap(), json);
-        assert_eq!(read_json(json.to_string().as_bytes()), Ok(asked.clone()));
-        assert_eq!(read_protobuf(&ClientFrame { what: Some(asked.clone()) }.encode_to_vec()), Ok(asked));
+fn both_encodings_carry_the_same_messages() {
+    for (message, json) in all_client_messages() {
+        assert_eq!(serde_json::to_value(&message).unwrap(), json);
+        assert_eq!(read_json(json.to_string().as_bytes()), Ok(message.clone()));
+        assert_eq!(read_protobuf(&ClientFrame { what: Some(message.clone()) }.encode_to_vec()), Ok(message));
     }
 }
 
@@ -275,19 +275,19 @@ fn what_is_no_frame_is_refused_in_words() {
 }
 
 /// What [`encode`] appends to what is there.
-fn encoded(said: &ServerMessage, framing: Framing) -> Vec<u8> {
+fn encoded(message: &ServerMessage, framing: Framing) -> Vec<u8> {
     let (mut out, format) = (b"before".to_vec(), FrameFormat { framing, has_reasons: true });
-    match said {
-        ServerMessage::Welcome(told) => encode(told, format, &mut out),
-        ServerMessage::Registered(told) => encode(told, format, &mut out),
-        ServerMessage::Moved(told) => encode(told, format, &mut out),
-        ServerMessage::Dug(told) => encode(told, format, &mut out),
-        ServerMessage::Grabbed(told) => encode(told, format, &mut out),
-        ServerMessage::View(told) => encode(told.as_ref(), format, &mut out),
-        ServerMessage::Refused(told) => encode(told, format, &mut out),
-        ServerMessage::Round(told) => encode(told, format, &mut out),
-        ServerMessage::Error(told) => encode(told, format, &mut out),
-        ServerMessage::Watched(told) => encode(told, format, &mut out),
+    match message {
+        ServerMessage::Welcome(message) => encode(message, format, &mut out),
+        ServerMessage::Registered(message) => encode(message, format, &mut out),
+        ServerMessage::Moved(message) => encode(message, format, &mut out),
+        ServerMessage::Dug(message) => encode(message, format, &mut out),
+        ServerMessage::Grabbed(message) => encode(message, format, &mut out),
+        ServerMessage::View(message) => encode(message.as_ref(), format, &mut out),
+        ServerMessage::Refused(message) => encode(message, format, &mut out),
+        ServerMessage::Round(message) => encode(message, format, &mut out),
+        ServerMessage::Error(message) => encode(message, format, &mut out),
+        ServerMessage::Watched(message) => encode(message, format, &mut out),
     }
     assert_eq!(&out[..6], b"before");
     out.split_off(6)
@@ -296,20 +296,21 @@ fn encoded(said: &ServerMessage, framing: Framing) -> Vec<u8> {
 #[test]
 fn frames_are_encoded_as_the_library_does_it() {
     let long = View { left: (0..70_000).collect(), ..View::default() };
-    for said in
-        everything_said().into_iter().chain([ServerMessage::View(Box::default()), ServerMessage::View(Box::new(long))])
+    for sent in all_server_messages()
+        .into_iter()
+        .chain([ServerMessage::View(Box::default()), ServerMessage::View(Box::new(long))])
     {
-        let frame = ServerFrame { what: Some(said.clone()) };
-        assert_eq!(encoded(&said, Framing::Delimited), frame.encode_length_delimited_to_vec());
-        let delimited = encoded(&said, Framing::Delimited);
+        let frame = ServerFrame { what: Some(sent.clone()) };
+        assert_eq!(encoded(&sent, Framing::Delimited), frame.encode_length_delimited_to_vec());
+        let delimited = encoded(&sent, Framing::Delimited);
         let place = delimited::first_frame(&delimited, MAX).unwrap().unwrap();
         assert_eq!((place.end, &delimited[place]), (delimited.len(), &*frame.encode_to_vec()));
 
-        let binary = encoded(&said, Framing::Binary);
+        let binary = encoded(&sent, Framing::Binary);
         assert_eq!(message(&binary), (0x82, &*frame.encode_to_vec()));
-        let text = encoded(&said, Framing::Text);
+        let text = encoded(&sent, Framing::Text);
         let (opcode, json) = message(&text);
-        assert_eq!((opcode, serde_json::from_slice::<ServerMessage>(json).unwrap()), (0x81, said));
+        assert_eq!((opcode, serde_json::from_slice::<ServerMessage>(json).unwrap()), (0x81, sent));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is shown of a world.
+//! The view of a world.
 
 use super::hunt::{Item, Round};
 use prost::Message;

@@ -1,5 +1,5 @@
-//! Stories: the shapes of a card game whose players see different things. What somebody may not know is null or left out; that
-//! it is, is for the server to see to.
+//! Stories: the shapes of a card game whose players see different things. What a viewer may not know is null or left
+//! out; the server decides that.
 
 mod event;
 mod list;

@@ -1,4 +1,4 @@
-//! What players send, and what guests and browsers get before they play.
+//! Requests of players, and the tokens of guests and browsers.
 
 use crate::time::Timestamp;
 use serde::{Deserialize, Serialize};

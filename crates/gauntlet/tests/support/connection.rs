@@ -1,4 +1,5 @@
-//! A client's connection, kept between requests: whole answers, answers in pieces, and messages of sockets.
+//! A client's HTTP connection, kept alive between requests: whole responses, streamed responses, and WebSocket
+//! messages.
 
 use super::PATIENCE;
 use futures_util::StreamExt;
@@ -30,7 +31,7 @@ impl ResponseHead {
 }
 
 impl HttpConnection {
-    /// A connection of whoever has this token; of nobody, without one.
+    /// A connection with this token; anonymous without one.
     pub(crate) fn open(address: SocketAddr, token: &str) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -102,19 +103,19 @@ impl HttpConnection {
         body
     }
 
-    /// The next message of an event stream, with its id; what says nothing is passed over. `None` at the end.
-    pub(crate) fn event(&mut self, heard: &mut String) -> Option<(u64, Value)> {
+    /// The next message of an event stream, with its id; heartbeats are skipped. `None` at the end.
+    pub(crate) fn event(&mut self, buffer: &mut String) -> Option<(u64, Value)> {
         loop {
-            while let Some((event, rest)) = heard.split_once("\n\n") {
+            while let Some((event, rest)) = buffer.split_once("\n\n") {
                 let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
                 let message = field("id: ").zip(field("data: "));
                 let message = message.map(|(id, data)| (id.parse().unwrap(), serde_json::from_str(data).unwrap()));
-                *heard = rest.to_owned();
+                *buffer = rest.to_owned();
                 if message.is_some() {
                     return message;
                 }
             }
-            heard.push_str(&self.chunk()?);
+            buffer.push_str(&self.chunk()?);
         }
     }
 }
@@ -131,40 +132,40 @@ pub(crate) enum SocketEvent {
 pub(crate) struct Socket(Receiver<SocketEvent>);
 
 impl Socket {
-    /// Returns when it is open: what happens from now on is told.
+    /// Returns when it is open: events from now on are received.
     pub(crate) fn open(address: SocketAddr, path: &str, token: &str) -> Self {
         let mut request = format!("ws://{address}{path}").into_client_request().unwrap();
         if !token.is_empty() {
             request.headers_mut().insert("authorization", format!("Bearer {token}").parse().unwrap());
         }
-        let ((say, said), (opened, is_open)) = (channel(), channel());
+        let ((sender, receiver), (opened, is_open)) = (channel(), channel());
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let (mut socket, _) = connect_async(request).await.unwrap();
                 opened.send(()).unwrap();
                 while let Some(Ok(message)) = socket.next().await {
-                    let said = match message {
+                    let event = match message {
                         Message::Text(text) => SocketEvent::Message(serde_json::from_str(&text).unwrap()),
                         Message::Close(close) => SocketEvent::Closed(close.map(|close| close.code.into())),
                         _ => continue,
                     };
-                    if say.send(said).is_err() {
+                    if sender.send(event).is_err() {
                         return;
                     }
                 }
             });
         });
         is_open.recv_timeout(PATIENCE).expect("the socket opens");
-        Self(said)
+        Self(receiver)
     }
 
     /// The next thing that it brings; `None` once it is closed.
     pub(crate) fn next(&self) -> Option<SocketEvent> {
         match self.0.recv_timeout(PATIENCE) {
-            Ok(said) => Some(said),
+            Ok(event) => Some(event),
             Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => None,
-            Err(error) => panic!("a socket says nothing any more: {error}"),
+            Err(error) => panic!("a socket sends nothing any more: {error}"),
         }
     }
 
