@@ -143,7 +143,7 @@ async fn create(config: Config, account: &str, kind: (Role, TokenPurpose), name:
         TokenPurpose::LoadTest => format!("{} for load tests", role.name()),
     };
     print_note(format_args!(
-        "token {token_id}: {what}, of account {account} (store: {store}); its secret is shown this once"
+        "token {token_id}: {what}, of account {account} (store: {store_text}); its secret is shown this once"
     ));
     print_line(secret)
 }

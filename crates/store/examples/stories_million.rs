@@ -1,5 +1,5 @@
-//! A SQLite file with a million games that have ended and 12,000 that go on, filled through the store's own door to the database:
-//! what filling costs, how the questions of players are answered, and how long each takes. Run by `bench/stories-million.sh`.
+//! A SQLite file with a million ended games and 12,000 running ones, filled through the store's own writer: how long
+//! filling takes, how the queries of players are executed, and how long each takes. Run by `bench/stories-million.sh`.
 
 use engine::commands::{Command, IndexChange, OpenTable, Outcome, TableAppend, TableSnapshot};
 use engine::ids::{GameId, PlayerId, TableId, WorkerId};
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use store::sqlite::SqliteDatabase;
 use store::{Backend, Database, PlayerGamesFilter, Reader, StoreError};
 
-/// Games that go on.
+/// Running games.
 const LIVE: u64 = 12_000;
 /// Commands of one commit while filling.
 const GROUP: u64 = 500;
@@ -28,7 +28,7 @@ const ENTRY_BYTES: usize = 60;
 const BASE_BYTES: usize = 250;
 const RECORD_BYTES: usize = 500;
 const PAGE: usize = 20;
-/// Questions of one kind.
+/// Queries of one kind.
 const ASKED: u64 = 2_000;
 const T0: UnixMs = UnixMs(1_700_000_000_000);
 
@@ -174,18 +174,18 @@ fn fill(world: &World, writer: &mut dyn Backend) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Asks a question many times, each about something else, and prints the times.
-fn time(name: &str, asked: u64, mut ask: impl FnMut(u64) -> Result<usize, StoreError>) -> Result<(), StoreError> {
+/// Runs a query many times, each with another argument, and prints the times.
+fn time(name: &str, queries: u64, mut query: impl FnMut(u64) -> Result<usize, StoreError>) -> Result<(), StoreError> {
     let mut times = Vec::new();
     let mut rows = 0;
-    for n in 0..asked {
+    for n in 0..queries {
         let began = Instant::now();
-        rows += ask(scattered(n))?;
+        rows += query(scattered(n))?;
         times.push(began.elapsed());
     }
     times.sort_unstable();
     let at = |share: f64| as_us_each(times[((times.len() - 1) as f64 * share) as usize], 1);
-    let rows = rows as f64 / asked as f64;
+    let rows = rows as f64 / queries as f64;
     println!("{name:<44} {rows:>7.1} {:>9.0} {:>9.0} {:>9.0}", at(0.5), at(0.99), at(1.0));
     Ok(())
 }
@@ -220,7 +220,7 @@ fn measure_reads(world: &World, reader: &mut dyn Reader) -> Result<(), StoreErro
     time("standings of six", ASKED, |n| Ok(reader.standings(&six(n))?.len()))
 }
 
-/// What a busy second writes, and the claims and retirements beside it.
+/// What a busy second writes, with its claims and retirements.
 fn write(world: &World, writer: &mut dyn Backend) -> Result<(), Box<dyn Error>> {
     let new = world.games + LIVE..world.games + LIVE + 1_000;
     let opened = done(writer, &new.clone().map(|n| world.opening(n)).collect::<Vec<_>>())?;

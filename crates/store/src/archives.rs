@@ -1,8 +1,8 @@
-//! Archives on their way to the disk and back: zstd around what [`engine::matches::archive`] packs.
+//! Compression of archives: zstd around what [`engine::matches::archive`] packs.
 //!
-//! An archive says itself which form it has: a packed one begins with its format byte, a compressed one with the magic number
-//! of zstd. So the door compresses on the caller's side, a backend used alone compresses itself, and nothing happens twice.
-//! Refuses to know what an entry means.
+//! The first byte of an archive shows its form: a packed one begins with its format byte, a compressed one with the
+//! magic number of zstd. So [`crate::Store`] compresses on the caller's thread, a backend used alone compresses itself,
+//! and nothing is compressed twice. Does not know what an entry means.
 
 use crate::contract::StoreError;
 use engine::commands::Command;

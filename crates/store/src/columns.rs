@@ -1,5 +1,5 @@
-//! Rows of the two SQL stores as the engine's values: which columns are read, in which order, and what they mean. Both stores
-//! name and order them alike; each brings its own [`Columns`].
+//! Rows of the two SQL stores as the engine's values: which columns are read, in which order, and what they mean. Both
+//! stores name and order them alike; each brings its own [`Columns`].
 
 mod stories;
 pub(crate) mod worlds;
@@ -171,7 +171,7 @@ pub(crate) fn spec(row: &mut impl Columns) -> Result<MatchSpec, StoreError> {
     })
 }
 
-/// The figures of a log after its last entry.
+/// The counters of a log after its last entry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LogEnd {
     pub(crate) version: u32,
@@ -206,7 +206,7 @@ pub(crate) fn status(row: &mut impl Columns) -> Result<(MatchStatus, bool), Stor
     Ok((status, version.is_none()))
 }
 
-/// Fills in what the end of a live log says.
+/// Fills in the counters at the end of a live log.
 pub(crate) fn fill_log_end(status: &mut MatchStatus, end: LogEnd) {
     (status.version, status.turns, status.late_moves) = (end.version, end.turns, end.late_moves);
 }
@@ -263,7 +263,7 @@ pub(crate) fn log_row(row: &mut impl Columns) -> Result<MatchLogRow, StoreError>
     Ok(MatchLogRow { version: row.number()?, turns: row.number()?, late_moves: row.number()?, bytes: row.bytes()? })
 }
 
-/// The figures after an entry: `version, turns, late_moves` of the last row of a log.
+/// The counters after an entry: `version, turns, late_moves` of the last row of a log.
 pub(crate) fn log_end(row: &mut impl Columns) -> Result<LogEnd, StoreError> {
     Ok(LogEnd { version: row.number::<u32>()?.saturating_add(1), turns: row.number()?, late_moves: row.number()? })
 }
@@ -278,9 +278,9 @@ pub(crate) fn recent_stats(row: &mut impl Columns) -> Result<MatchStats, StoreEr
     Ok(MatchStats { created, finished, duration_ms_avg: mean(duration_ms, timed), ..MatchStats::default() })
 }
 
-/// Matches by state, from the kept figures.
-pub(crate) fn counts(figures: &[(String, u64)]) -> MatchCounts {
-    let of = |state: MatchState| figures.iter().find(|(name, _)| name == state.name()).map_or(0, |(_, value)| *value);
+/// Matches by state, from the stored counters.
+pub(crate) fn counts(counters: &[(String, u64)]) -> MatchCounts {
+    let of = |state: MatchState| counters.iter().find(|(name, _)| name == state.name()).map_or(0, |(_, value)| *value);
     MatchCounts {
         waiting: of(MatchState::Waiting),
         running: of(MatchState::Running),

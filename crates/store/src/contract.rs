@@ -16,11 +16,11 @@ use std::time::Duration;
 /// Why a store could not answer. A refusal is an [`Outcome`], not an error.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// The disk is full, the database is gone, a lock did not come: nothing of the batch was saved, or nobody knows. Try
-    /// again: every write is fenced, so a repetition does no harm.
+    /// The disk is full, the database is gone, a lock timed out: nothing of the batch was saved, or the outcome is
+    /// unknown. Try again: every write is fenced, so a repetition does no harm.
     #[error("the store cannot be reached or written: {why}")]
     Unavailable {
-        /// What the database said.
+        /// The database's error.
         why: String,
     },
     /// More commands wait than may wait. Nothing was tried.
@@ -43,13 +43,13 @@ pub enum StoreError {
     },
 }
 
-/// The one writer. Not shared: whoever holds it is the only one who writes through it.
+/// The one writer. Not shared: its owner is the only one that writes through it.
 pub trait Backend: Send {
-    /// Saves all of `commands` in one durable commit, in order, and says what became of each. Later commands see what
-    /// earlier ones did. A command that is refused changes nothing and does not disturb its neighbours.
+    /// Saves all of `commands` in one durable commit, in order, and returns an outcome for each. Later commands see
+    /// what earlier ones did. A command that is refused changes nothing and does not affect the others.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`]: nothing was saved, or (a connection lost during the commit) nobody knows.
+    /// [`StoreError::Unavailable`]: nothing was saved, or (a connection lost during the commit) the outcome is unknown.
     fn commit(&mut self, commands: &[Command]) -> Result<Vec<Outcome>, StoreError>;
 }
 
@@ -80,7 +80,7 @@ pub struct BotFilter {
 /// Which games of a player's a list shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlayerGamesFilter {
-    /// Games in which he has a seat, be it that he was only invited.
+    /// Games in which the player has a seat, or only an invitation.
     pub player: PlayerId,
     /// Those that have ended, or those that have not.
     pub is_ended: bool,
@@ -102,7 +102,7 @@ pub trait Reader: Send {
     fn token(&mut self, digest: &[u8; 32]) -> Result<Option<Token>, StoreError>;
     /// All tokens of an account, newest first.
     fn tokens(&mut self, account: AccountId) -> Result<Vec<Token>, StoreError>;
-    /// Those of these tokens that there are, in any order: what is asked again and again of tokens by which something is open.
+    /// Which of these tokens exist, in any order: checked repeatedly for tokens of open feeds and connections.
     fn existing_tokens(&mut self, ids: &[TokenId]) -> Result<Vec<TokenId>, StoreError>;
     fn account(&mut self, id: AccountId) -> Result<Option<Account>, StoreError>;
     fn account_named(&mut self, name: &str) -> Result<Option<Account>, StoreError>;
@@ -113,7 +113,7 @@ pub trait Reader: Send {
     fn match_by_id(&mut self, id: MatchId) -> Result<Option<MatchRow>, StoreError>;
     /// Matches, newest first.
     fn matches(&mut self, filter: &MatchFilter) -> Result<Vec<MatchRow>, StoreError>;
-    /// Where these matches are, in the order asked; unknown ids are left out.
+    /// The status of these matches, in the order of `ids`; unknown ids are left out.
     fn statuses(&mut self, ids: &[MatchId]) -> Result<Vec<MatchStatus>, StoreError>;
     /// The entries of a match's log from version `from` on, at most `limit`, with the state at the same moment; `None` for
     /// an unknown match. Running, archived and failed matches read alike.
@@ -122,17 +122,17 @@ pub trait Reader: Send {
     fn idempotent_response(&mut self, account: AccountId, key: &str) -> Result<Option<RememberedResponse>, StoreError>;
     /// The address in a worker's lease, if the lease holds at `now`.
     fn lease_address(&mut self, worker: WorkerId, now: UnixMs) -> Result<Option<String>, StoreError>;
-    /// The workers whose lease holds at `now` and says this address, with the end of each lease: a handful.
+    /// The workers with a valid lease at `now` and this address, with the end of each lease: a handful.
     fn leases_at(&mut self, address: &str, now: UnixMs) -> Result<Vec<(WorkerId, UnixMs)>, StoreError>;
-    /// Matches by state: a handful of counters, so that it may be asked every second.
+    /// Matches by state: a handful of counters, cheap enough to be read every second.
     fn match_counts(&mut self) -> Result<MatchCounts, StoreError>;
-    /// The figures for operators. Counters and indexes only: no count over all matches.
+    /// Statistics for operators. Counters and indexes only: no count over all matches.
     fn match_stats(&mut self, now: UnixMs) -> Result<MatchStats, StoreError>;
     /// Everything that was set about rate limits.
     fn limit_rules(&mut self) -> Result<LimitRules, StoreError>;
-    /// [`LimitRules::version`] alone: one row, so that nodes on one database can ask often whether there is something new.
+    /// [`LimitRules::version`] alone: one row, so that nodes on one database can check often for changes.
     fn limit_rules_version(&mut self) -> Result<u64, StoreError>;
-    /// The secret of this name, if somebody needed it already.
+    /// The secret of this name, if it exists.
     fn secret(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreError>;
     /// Who answers for a table at `now`; `None` for an unknown table.
     fn table_owner(&mut self, id: TableId, now: UnixMs) -> Result<Option<TableOwner>, StoreError>;
@@ -140,9 +140,9 @@ pub trait Reader: Send {
     fn story_game(&mut self, id: GameId) -> Result<Option<RecordedGame>, StoreError>;
     /// Games of a player, the last opened first.
     fn story_games_of(&mut self, filter: &PlayerGamesFilter) -> Result<Vec<SeatedGame>, StoreError>;
-    /// Games that somebody may still join: in creation or invitation, with a free seat. The last opened first.
+    /// Games that can still be joined: in creation or invitation, with a free seat. The last opened first.
     fn story_lobby(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError>;
-    /// Ended games of everybody, the last ended first.
+    /// Ended games of all players, the last ended first.
     fn story_history(&mut self, before: Option<GameCursor>, limit: usize) -> Result<Vec<GameRow>, StoreError>;
     /// The standings of these players, by id; who was never scored is left out.
     fn standings(&mut self, players: &[PlayerId]) -> Result<Vec<(PlayerId, Standing)>, StoreError>;
@@ -167,7 +167,7 @@ pub trait Reader: Send {
     fn world_log(&mut self, id: WorldId, from: u32, limit: usize) -> Result<Option<WorldLogPage>, StoreError>;
     /// Worlds whose logs have entries that are not counted yet.
     fn aggregation_lags(&mut self, limit: usize) -> Result<Vec<AggregationLag>, StoreError>;
-    /// Whether somebody has joined a world.
+    /// Whether a player has joined a world.
     fn has_joined(&mut self, id: WorldId, player: PlayerId) -> Result<bool, StoreError>;
     /// Those who have joined a world, in the order of their ids.
     fn members(&mut self, id: WorldId, limit: usize) -> Result<Vec<PlayerId>, StoreError>;
@@ -197,12 +197,12 @@ pub trait Reader: Send {
     fn hunt_rounds(&mut self, id: WorldId, before: Option<u32>, limit: usize) -> Result<Vec<RoundRow>, StoreError>;
     /// Everything that was counted, together: one row.
     fn hunt_totals(&mut self) -> Result<HuntTotals, StoreError>;
-    /// Who keeps the matchmakers' desk at `now`.
+    /// The owner of the matchmaking queue at `now`.
     fn matchmaking_queue_owner(&mut self, now: UnixMs) -> Result<Option<WorldOwner>, StoreError>;
     /// The database's own clock, where it has one that several nodes share (PostgreSQL); `None` where this process's clock is
     /// the only one.
     fn database_time(&mut self) -> Result<Option<UnixMs>, StoreError>;
-    /// Whether a small write would succeed now: what `/readyz` asks. Leaves nothing behind.
+    /// Whether a small write would succeed now, for `/readyz`. Leaves no trace.
     fn probe(&mut self) -> Result<(), StoreError>;
 }
 
@@ -218,7 +218,8 @@ pub trait Database: Send + Sync {
     /// # Errors
     /// As for [`Database::writer`].
     fn reader(&self) -> Result<Box<dyn Reader>, StoreError>;
-    /// Whether other processes may share this database: then their commits ring no bell here, and watchers must poll.
+    /// Whether other processes may share this database: their commits do not notify watchers of this process, so those
+    /// must poll.
     fn is_shared(&self) -> bool;
     /// What to call it in logs and reports, without secrets: `sqlite`, `postgres`, `memory`.
     fn kind(&self) -> &'static str;

@@ -1,5 +1,5 @@
-//! Figures that are kept instead of counted: matches by state, bytes of archives, and what was created and finished in each
-//! minute. A batch gathers its changes here and writes them once, at its end.
+//! Stored counters: matches by state, bytes of archives, and what was created and finished in each minute. A batch
+//! collects its changes here and writes them once, at its end.
 
 use engine::matches::lifecycle::MatchState;
 use engine::rows::WindowCounts;
@@ -11,9 +11,9 @@ use std::time::Duration;
 pub(crate) const FAILURES_SCANNED_MAX: usize = 10_000;
 /// Different reasons that statistics show.
 pub(crate) const FAILURES_SHOWN_MAX: usize = 10;
-/// How long a minute's figures are kept: the longest window and a day.
+/// How long a minute's counters are kept: the longest window and a day.
 pub(crate) const MINUTES_RETENTION: Duration = Duration::from_secs(8 * 24 * 3_600);
-/// The name of the tally of compressed archives.
+/// The name of the counter of compressed archives.
 pub(crate) const ARCHIVE_BYTES_COUNTER: &str = "archive_bytes";
 
 /// What happened in one minute.
@@ -37,7 +37,7 @@ pub(crate) struct CounterChanges {
 }
 
 impl CounterChanges {
-    /// A match appears (`from` is `None`), changes its state, or is forgotten (`to` is `None`).
+    /// A match is created (`from` is `None`), changes its state, or is deleted (`to` is `None`).
     pub(crate) fn record_transition(&mut self, from: Option<MatchState>, to: Option<MatchState>) {
         if let Some(from) = from {
             self.states[from as usize] -= 1;
@@ -68,7 +68,7 @@ impl CounterChanges {
         self.archive_bytes -= bytes;
     }
 
-    /// The figures that changed, by name: always in the same order, so that two writers never lock them crosswise.
+    /// The changed counters, by name: always in the same order, so that two writers do not deadlock.
     pub(crate) fn changes(&self) -> impl Iterator<Item = (&'static str, i64)> {
         let states = MatchState::ALL.into_iter().map(|state| (state.name(), self.states[state as usize]));
         states.chain([(ARCHIVE_BYTES_COUNTER, self.archive_bytes)]).filter(|(_, change)| *change != 0)
@@ -80,7 +80,7 @@ pub(crate) fn minute_of(at: UnixMs) -> i64 {
     at.0.div_euclid(60_000)
 }
 
-/// The first minutes of the windows that statistics know. A window reaches back to the beginning of the minute in which it
+/// The first minutes of the windows of the statistics. A window reaches back to the beginning of the minute in which it
 /// starts, so it is up to a minute longer than its name says.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StatsWindows {
@@ -95,7 +95,7 @@ impl StatsWindows {
         Self { hour: from(1), day: from(24), week: from(7 * 24) }
     }
 
-    /// Adds one minute's figure to the windows that hold it.
+    /// Adds one minute's counter to the windows that include it.
     pub(crate) fn add(&self, recent: &mut WindowCounts, minute: i64, count: u64) {
         let within = |first: i64| if minute >= first { count } else { 0 };
         recent.last_hour += within(self.hour);
@@ -120,12 +120,12 @@ mod tests {
 
     #[test]
     fn a_life_leaves_one_match_where_it_ended() {
-        let mut tally = CounterChanges::default();
-        tally.record_transition(None, Some(MatchState::Waiting));
-        tally.record_transition(Some(MatchState::Waiting), Some(MatchState::Running));
-        tally.record_transition(Some(MatchState::Running), Some(MatchState::Finished));
-        tally.record_archived(70);
-        assert_eq!(tally.changes().collect::<Vec<_>>(), [("finished", 1), (ARCHIVE_BYTES_COUNTER, 70)]);
+        let mut counters = CounterChanges::default();
+        counters.record_transition(None, Some(MatchState::Waiting));
+        counters.record_transition(Some(MatchState::Waiting), Some(MatchState::Running));
+        counters.record_transition(Some(MatchState::Running), Some(MatchState::Finished));
+        counters.record_archived(70);
+        assert_eq!(counters.changes().collect::<Vec<_>>(), [("finished", 1), (ARCHIVE_BYTES_COUNTER, 70)]);
     }
 
     #[track_caller]

@@ -1,7 +1,9 @@
-//! What must last. One contract ([`Backend`] and [`Reader`]), three stores that keep it (SQLite, PostgreSQL, memory), one
-//! conformance suite that all three pass, and one door ([`Store`]) that turns many callers into few commits.
+//! Durable state. One contract ([`Backend`] and [`Reader`]), three stores that implement it (SQLite, PostgreSQL,
+//! memory), one conformance suite that all three pass, and one handle ([`Store`]) that groups the commands of many
+//! callers into few commits.
 //!
-//! Knows SQL, transactions and the engine's values. Knows nothing of HTTP, of who calls, or of how a match is decided.
+//! Knows SQL, transactions and the engine's values. Knows nothing of HTTP, of its callers, or of how a match is
+//! decided.
 
 mod archives;
 mod columns;

@@ -1,5 +1,5 @@
-//! Laws of the queue that every store applies in the same words: what a claim charges, who holds a lease, which entries fit
-//! a log. Functions of values; the stores bring the values.
+//! Rules that all stores share: what a claim charges, who holds a lease, which entries fit a log. Functions of values;
+//! the stores bring the values.
 
 pub(crate) mod worlds;
 
@@ -17,15 +17,15 @@ use std::time::Duration;
 pub(crate) struct MatchClaimant<'a> {
     pub(crate) worker: WorkerId,
     pub(crate) number: u64,
-    /// The address in its lease. A match keeps a copy: workers are forgotten before their matches are, and whoever looks at
-    /// many matches need not look up a worker for each.
+    /// The address in its lease. A match keeps a copy: workers are deleted before their matches are, and a list of
+    /// matches need not look up a worker for each.
     pub(crate) node: &'a str,
 }
 
-/// Idempotency keys that one call of `Retire` forgets at most, so that nobody waits long behind it.
+/// Idempotency keys that one call of `Retire` deletes at most, so that other commands do not wait long behind it.
 pub(crate) const IDEMPOTENCY_KEYS_RETIRED_MAX: usize = 10_000;
-/// How long the lease of a worker is remembered after its end. Until then the worker is told that it ended; a worker that
-/// wakes up later begins anew, and its old matches are fenced by their epochs.
+/// How long the lease of a worker is remembered after its end. Until then the worker is told that it ended; a worker
+/// that resumes later begins anew, and its old matches are fenced by their epochs.
 pub(crate) const WORKER_RETENTION: Duration = Duration::from_secs(24 * 3_600);
 
 /// Claims without progress once this claim counts: entries saved since the last claim clear the account.
@@ -38,7 +38,7 @@ pub(crate) fn attempts_after_release(charged: u32, is_refunded: bool) -> u32 {
     if is_refunded { charged.saturating_sub(1) } else { charged }
 }
 
-/// Why a match that nobody could run is given up.
+/// Why a match that no worker could run is given up.
 pub(crate) fn out_of_attempts(attempts_max: u32, version: u32) -> String {
     format!(
         "given up after {attempts_max} attempts without progress: each time the worker was lost before it saved another \
@@ -58,7 +58,8 @@ pub(crate) fn lease_holds(until: UnixMs, is_given_up: bool, now: UnixMs) -> bool
     until > now && !is_given_up
 }
 
-/// Start-time fair queueing: the place of an account's next match. Whoever has fewer matches waiting stands further ahead.
+/// Start-time fair queueing: the tag of an account's next match. An account with fewer waiting matches gets a lower
+/// one.
 pub(crate) fn next_fair_tag(virtual_time: u64, last_tag_of_account: u64) -> u64 {
     virtual_time.max(last_tag_of_account) + 1
 }
@@ -102,7 +103,7 @@ pub(crate) fn check_table_append(append: &TableAppend, base_version: u32, have: 
     }
 }
 
-/// Whether a table's first entries say that it is in its first epoch and begin a log.
+/// Whether a table's first entries are in its first epoch and begin a log.
 pub(crate) fn check_table_opening(append: &TableAppend) -> Result<(), Outcome> {
     check_table_writer(1, append)?;
     check_table_append(append, 0, 0)

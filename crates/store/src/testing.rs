@@ -1,5 +1,5 @@
-//! What tests and benchmarks borrow: a directory that goes away, and a PostgreSQL cluster of their own, from Debian's package,
-//! that cannot outlive the process which started it.
+//! For tests and benchmarks: a temporary directory, and a private PostgreSQL cluster, from Debian's package, that
+//! cannot outlive the process which started it.
 
 pub mod statements;
 
@@ -21,10 +21,10 @@ pub struct TempDir {
 }
 
 impl TempDir {
-    /// Makes it, under the system's directory for such things.
+    /// Creates it under the system's directory for temporary files.
     ///
     /// # Panics
-    /// When it cannot be made: no test can go on then.
+    /// When it cannot be created: no test can continue then.
     #[must_use]
     pub fn new() -> Self {
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
@@ -79,10 +79,10 @@ rm -rf "$1"
 "#;
 
 impl PostgresCluster {
-    /// A cluster that does not wait for the disk: fast, and fine while the machine itself does not fail.
+    /// A cluster that does not wait for the disk: fast, and safe as long as the machine itself does not fail.
     ///
     /// # Panics
-    /// When PostgreSQL is not installed (the message says what to install) or does not start.
+    /// When PostgreSQL is not installed (the message names the package) or does not start.
     #[must_use]
     pub fn start() -> Self {
         Self::start_as(false, CONNECTIONS_MAX)
@@ -245,8 +245,8 @@ fn make_own_dir(dir: &Path) {
     std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700)).expect("it is ours");
     if is_root() {
         let id = |flag: &str| -> Option<u32> {
-            let said = Command::new("id").args([flag, "postgres"]).output().ok()?;
-            String::from_utf8_lossy(&said.stdout).trim().parse().ok()
+            let output = Command::new("id").args([flag, "postgres"]).output().ok()?;
+            String::from_utf8_lossy(&output.stdout).trim().parse().ok()
         };
         let (user, group) = (id("-u"), id("-g"));
         assert!(user.is_some(), "there is no user postgres, as whom PostgreSQL must run here: {INSTALL}");

@@ -1,5 +1,5 @@
-//! A database that gives fewer connections than a node needs: refused at the start with what is missing, known while it lasts, and
-//! made up for without anybody's help.
+//! A database that gives fewer connections than a node needs: refused at the start with what is missing, reported while
+//! it lasts, and recovered from without help.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
@@ -70,7 +70,7 @@ fn check_refused(limited: &mut Limited, allowed: usize, want: &str) {
         }
         other => panic!("{allowed} allowed: {:?}", other.map(|_| "it opened")),
     }
-    // What it got is given back: the next one may try.
+    // Its connections are closed: the next one may try.
     while limited.held() > 0 {
         std::thread::yield_now();
     }
@@ -97,11 +97,11 @@ fn connections_that_cannot_be_made_again_are_known_until_they_can() {
     let store = limited.open().unwrap();
     limited.allow(5);
     limited.cut_all();
-    // Somebody asks, and finds out; the others look by themselves.
+    // A request detects it; the other readers check by themselves.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let ask = || drop(runtime.block_on(store.read(|reader| reader.probe())));
+    let probe_once = || drop(runtime.block_on(store.read(|reader| reader.probe())));
     let missing = || {
-        ask();
+        probe_once();
         store.missing_readers().map(|(count, _)| count)
     };
     // The writer comes back when it is next needed, and takes one of the five.

@@ -1,4 +1,4 @@
-//! A process that is killed in the middle of its commits has lost nothing that it was told was saved.
+//! A process that is killed in the middle of its commits has lost nothing that was acknowledged.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
@@ -22,7 +22,7 @@ fn account(n: u128) -> Account {
     Account { id: AccountId(n), name: format!("account-{n}"), created_at: UnixMs(0) }
 }
 
-/// The child: commits batch after batch and says the number of each after its commit, until it is killed.
+/// The child: commits batch after batch and prints the number of each after its commit, until it is killed.
 #[test]
 fn as_the_child_that_will_be_killed() {
     let Some(file) = std::env::var_os(FILE) else { return };
@@ -107,7 +107,7 @@ fn start(child: &str, file: &Path) -> Child {
     child.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
-/// Kills the child (SIGKILL) after it said that so many batches were saved; how many it had said in all.
+/// Kills the child (SIGKILL) after it printed that so many batches were saved; returns how many it had printed in all.
 fn kill_after(mut child: Child, batches: u128) -> u128 {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut saved = 0;
@@ -118,7 +118,7 @@ fn kill_after(mut child: Child, batches: u128) -> u128 {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    // What it had said before it died and we had not read.
+    // What it had printed before it died and we had not read.
     lines.map_while(Result::ok).filter_map(batch_of).map(|batch| batch + 1).max().unwrap_or(saved)
 }
 

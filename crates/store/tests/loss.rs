@@ -1,4 +1,4 @@
-//! Real databases that go away and come back: nothing acknowledged is lost, and nobody has to help.
+//! Real databases that fail and come back: nothing acknowledged is lost, and recovery needs no help.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 

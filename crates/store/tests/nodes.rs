@@ -1,4 +1,5 @@
-//! Several nodes on one PostgreSQL: each match has one holder per epoch, stale holders are fenced, figures add up, nobody deadlocks.
+//! Several nodes on one PostgreSQL: each match has one holder per epoch, stale holders are fenced, counters add up, no
+//! deadlocks.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
@@ -107,7 +108,7 @@ impl Node<'_> {
         }
         let unfinished = self.play(claimed);
         self.commit(&[Command::EndLease { worker }]);
-        // Whatever this dead worker still tries, together and one by one, is refused as soon as another has the match.
+        // All that this dead worker still tries, together and one by one, is refused as soon as another has the match.
         self.haunt(&unfinished);
     }
 
@@ -143,7 +144,7 @@ impl Node<'_> {
     }
 }
 
-/// Tells the other nodes when one panics: they would wait for its matches for ever.
+/// Notifies the other nodes when one panics: they would wait for its matches for ever.
 struct Alarm<'a>(&'a AtomicBool);
 
 impl Drop for Alarm<'_> {
@@ -238,9 +239,9 @@ fn crosswise_batches_do_not_deadlock() {
     assert_eq!(stats.created.last_hour, stats.counts.total());
 }
 
-/// However many ask for the matchmakers' desk at once: one keeps it, and all are told the same one.
+/// However many acquire the matchmaking queue at once: one owns it, and all get the same owner.
 #[test]
-fn the_desk_has_one_keeper() {
+fn the_matchmaking_queue_has_one_owner() {
     const ROUNDS: u128 = 20;
     let database = PostgresCluster::shared().new_database();
     let keepers = Mutex::new(BTreeMap::<u128, BTreeMap<WorkerId, u128>>::new());
@@ -266,7 +267,7 @@ fn the_desk_has_one_keeper() {
             });
         }
     });
-    for (round, told) in keepers.into_inner().unwrap() {
-        assert_eq!(told.values().copied().collect::<Vec<_>>(), [NODES], "round {round}: {told:?}");
+    for (round, owners) in keepers.into_inner().unwrap() {
+        assert_eq!(owners.values().copied().collect::<Vec<_>>(), [NODES], "round {round}: {owners:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! Keys with a quota of their own are bounded in number. Apart from the conformance suite: filling a database up command by
-//! command takes it too long, so its figure is set by hand.
+//! Keys with a quota of their own are bounded in number. Apart from the conformance suite: filling a database up
+//! command by command takes too long, so its counter is set directly.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 

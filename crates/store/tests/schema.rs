@@ -1,4 +1,4 @@
-//! The schema refuses what the life of a match does not know, and a program refuses a schema that it does not know.
+//! The schema refuses unknown states of a match, and a program refuses an unknown schema.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
@@ -249,7 +249,7 @@ fn first_rows(id: impl Fn(u128) -> String, digest: &str) -> String {
     .concat()
 }
 
-/// The first schema with those rows is brought forward: what runs on a known worker has its node, of the rest nobody knows; a
+/// The first schema with those rows is migrated: what runs on a known worker has its node, of the rest it is unknown; a
 /// token is for everyday use; no rules of the limiter were set.
 #[track_caller]
 fn check_brought_forward(database: &dyn Database) {

@@ -1,5 +1,5 @@
-//! Several nodes on one PostgreSQL: each table has one owner per epoch, stale owners are fenced, awards of all nodes add up,
-//! openings are answered once, nobody deadlocks.
+//! Several nodes on one PostgreSQL: each table has one owner per epoch, stale owners are fenced, awards of all nodes
+//! add up, openings are answered once, no deadlocks.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
@@ -43,13 +43,13 @@ fn row(table: TableId, phase: Phase, ended_at: Option<UnixMs>) -> IndexChange {
     })
 }
 
-/// The entry says who wrote it, and under which epoch.
+/// The entry records who wrote it, and under which epoch.
 fn entry(id: TableId, epoch: u32, version: u32) -> TableAppend {
     let rows = vec![TableLogRow { version, bytes: epoch.to_be_bytes().to_vec() }];
     TableAppend { id, epoch, expected_version: version, rows, index_changes: Vec::new(), snapshot: None, is_live: true }
 }
 
-/// The last entry: the game is over, and everybody is scored.
+/// The last entry: the game is over, and all players are scored.
 fn last_entry(id: TableId, epoch: u32) -> TableAppend {
     let award = |n| IndexChange::Award { player: PlayerId(1 + n), points: POINTS, seed: Seed(id.0 as u64) };
     let awards = (0..PLAYERS).map(award);
@@ -131,7 +131,7 @@ impl Node<'_> {
         tables
     }
 
-    /// Whatever a dead owner still tries is refused as soon as another has the table.
+    /// All that a dead owner still tries is refused as soon as another has the table.
     fn haunt(&mut self, unfinished: &[(TableId, u32, u32)]) {
         let is_taken_over = |(id, epoch, _): &(TableId, u32, u32)| {
             let later = (*id, epoch + 1);
@@ -147,7 +147,7 @@ impl Node<'_> {
     }
 }
 
-/// Tells the other nodes when one panics: they would wait for its tables for ever.
+/// Notifies the other nodes when one panics: they would wait for its tables for ever.
 struct Alarm<'a>(&'a AtomicBool);
 
 impl Drop for Alarm<'_> {
@@ -222,33 +222,33 @@ fn check_lists(reader: &mut dyn Reader) {
 fn an_opening_is_answered_once() {
     let database = PostgresCluster::shared().new_database();
     let together = Barrier::new(NODES as usize);
-    let said = |node: u128, round: u128| vec![node as u8, round as u8];
+    let response_of = |node: u128, round: u128| vec![node as u8, round as u8];
     // Looked at when all have ended: who panics here would leave the others waiting.
-    let heard = Mutex::new(BTreeMap::<u128, Vec<Outcome>>::new());
+    let received = Mutex::new(BTreeMap::<u128, Vec<Outcome>>::new());
     std::thread::scope(|scope| {
         for node in 0..NODES {
-            let (database, together, heard) = (&database, &together, &heard);
+            let (database, together, received) = (&database, &together, &received);
             scope.spawn(move || {
                 let mut writer = database.writer().unwrap();
                 let worker = WorkerId(1 + node);
                 writer.commit(&[lease(worker)]).unwrap();
                 for round in 0..30 {
                     let (key, fingerprint) = (format!("key-{round}"), [7; 32]);
-                    let asked = Idempotency { key, fingerprint, response: said(node, round) };
-                    let command = opening(worker, 1 + round * 100 + node, Some((PlayerId(1), asked)));
+                    let idempotency = Idempotency { key, fingerprint, response: response_of(node, round) };
+                    let command = opening(worker, 1 + round * 100 + node, Some((PlayerId(1), idempotency)));
                     together.wait();
                     let outcome = match writer.commit(&[command]).map(|mut outcomes| outcomes.remove(0)) {
-                        // Whoever opened the table answers as it said that it would.
-                        Ok(Outcome::Done) => vec![Outcome::Done, Outcome::Replayed(said(node, round))],
+                        // The opener of the table gives the response that it promised.
+                        Ok(Outcome::Done) => vec![Outcome::Done, Outcome::Replayed(response_of(node, round))],
                         Ok(other) => vec![other],
                         Err(_) => vec![Outcome::Fenced],
                     };
-                    heard.lock().unwrap().entry(round).or_default().extend(outcome);
+                    received.lock().unwrap().entry(round).or_default().extend(outcome);
                 }
             });
         }
     });
-    for (round, mut outcomes) in heard.into_inner().unwrap() {
+    for (round, mut outcomes) in received.into_inner().unwrap() {
         let all = outcomes.len();
         outcomes.retain(|outcome| *outcome != Outcome::Done);
         assert_eq!(all - outcomes.len(), 1, "round {round}: one table is opened");
@@ -264,7 +264,7 @@ fn a_secret_is_the_same_for_all_nodes() {
     drop(database.writer().unwrap());
     let together = Barrier::new(NODES as usize);
     let secrets = std::thread::scope(|scope| {
-        let ask = |node: u128| {
+        let acquire = |node: u128| {
             let (database, together) = (&database, &together);
             scope.spawn(move || {
                 let mut writer = database.writer().unwrap();
@@ -273,14 +273,14 @@ fn a_secret_is_the_same_for_all_nodes() {
                 writer.commit(&[ensure]).unwrap().remove(0)
             })
         };
-        let asked: Vec<_> = (0..NODES).map(ask).collect();
-        asked.into_iter().map(|asked| asked.join().unwrap()).collect::<Vec<_>>()
+        let threads: Vec<_> = (0..NODES).map(acquire).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
     });
     assert!(secrets.iter().all(|secret| matches!(secret, Outcome::Secret(bytes) if bytes.len() == 32)));
     assert!(secrets.iter().all(|secret| *secret == secrets[0]), "{secrets:?}");
 }
 
-/// Batches that name the same tables and players in opposite orders, again and again, while old games are forgotten.
+/// Batches that name the same tables and players in opposite orders, again and again, while old games are deleted.
 #[test]
 fn crosswise_batches_do_not_deadlock() {
     let database = PostgresCluster::shared().new_database();

@@ -162,7 +162,7 @@ fn a_database_that_dies_and_comes_back() {
 fn commits(server: &Server) -> u64 {
     let page = server.get("/metrics", "");
     let line = page.lines().find_map(|line| line.strip_prefix("gauntlet_store_batches_total "));
-    connection.and_then(|count| count.parse().ok()).unwrap()
+    line.and_then(|count| count.parse().ok()).unwrap()
 }
 
 #[test]

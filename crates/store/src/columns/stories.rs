@@ -1,4 +1,4 @@
-//! Rows about tables and their games, read like the others.
+//! Rows about tables and their games.
 
 use super::{Columns, require_known};
 use crate::contract::{RecordedGame, StoreError};

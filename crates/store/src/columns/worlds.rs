@@ -1,4 +1,4 @@
-//! Rows about worlds, read like the others.
+//! Rows about worlds.
 
 use super::{Columns, require_known};
 use crate::contract::StoreError;

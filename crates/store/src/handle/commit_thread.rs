@@ -1,5 +1,5 @@
-//! The writer's thread: gathers what waits into one batch, commits it, answers everybody. When the database is lost it
-//! refuses what comes and opens it again by itself, first after 50 ms, then more rarely.
+//! The writer's thread: collects waiting commands into one batch, commits it, and completes all its callers. When the
+//! database is lost it refuses new commands and reopens it by itself, first after 50 ms, then more rarely.
 
 use super::{WriterStatus, closed_error, panic_message, unavailable};
 use crate::contract::{Backend, Database, Observer, StoreError};
@@ -18,7 +18,7 @@ const REOPEN_DELAY_MAX: Duration = Duration::from_secs(1);
 
 pub(super) enum WriterMessage {
     Commit(CommitRequest),
-    /// Something was put ahead; whoever commits next may have taken it already.
+    /// A priority request was queued; an earlier commit may have taken it already.
     Priority,
     /// Commit what came before, then stop.
     Close(oneshot::Sender<()>),
@@ -64,14 +64,14 @@ impl CommitThread {
         database: Arc<dyn Database>,
         observer: Arc<dyn Observer>,
         inbox: Receiver<WriterMessage>,
-        gauge: Arc<WriterStatus>,
+        status: Arc<WriterStatus>,
     ) -> Result<Self, StoreError> {
         let link = BackendState::Open(database.writer()?);
         Ok(Self {
             database,
             observer,
             inbox,
-            status: gauge,
+            status: status,
             backend: link,
             reopen_delay: REOPEN_DELAY_MIN,
             deferred: None,
@@ -159,7 +159,7 @@ impl CommitThread {
         let queue_wait_max = callers.iter().map(|(queued_at, _)| queued_at.elapsed()).max().unwrap_or_default();
         match self.commit(&all, queue_wait_max) {
             Ok(outcomes) => reply_all(outcomes, &commands, callers),
-            // One of them cannot be written at all: nobody else shall suffer for it.
+            // One of them cannot be written at all: the others must not fail with it.
             Err(StoreError::Corrupt { .. }) if callers.len() > 1 => self.commit_one_by_one(all, &commands, callers),
             Err(error) => callers.into_iter().for_each(|(_, reply)| drop(reply.send(Err(error.clone())))),
         }
@@ -195,7 +195,7 @@ impl CommitThread {
         outcomes
     }
 
-    /// From here on callers are refused at the door, until [`Writer::reopen`] succeeds.
+    /// From here on callers are refused at once, until [`Writer::reopen`] succeeds.
     fn mark_lost(&mut self, error: StoreError) {
         self.status.set_refusal(Some(error.clone()));
         self.backend = BackendState::Lost { error, retry_at: Instant::now() + self.reopen_delay };

@@ -1,7 +1,8 @@
-//! The one door to a store for many concurrent callers: commands are committed in groups, reads go through a bounded pool.
+//! The handle to a store for many concurrent callers: commands are committed in groups, reads go through a bounded
+//! pool.
 //!
-//! A caller hears of its command after the commit that holds it, never before. A store that is lost is refused quickly and
-//! found again without anybody's help. Knows nothing of SQL, and nothing of what the commands mean but their weight.
+//! A caller gets the outcome of its command after the commit that holds it, never before. A store that is lost refuses
+//! quickly and is reopened without help. Knows nothing of SQL, and nothing of what the commands mean but their weight.
 
 mod commit_thread;
 mod readers;
@@ -22,7 +23,7 @@ use tokio::sync::oneshot;
 /// Archives larger than this are compressed on a blocking thread: below, that takes a few hundred microseconds at most.
 const INLINE_COMPRESSION_BYTES_MAX: usize = 64 * 1024;
 
-/// Sizes of the door.
+/// Sizes of queues and pools.
 #[derive(Clone, Copy, Debug)]
 pub struct StoreConfig {
     /// Readers open at the same time.
@@ -38,7 +39,7 @@ pub struct Store {
     is_shared: bool,
 }
 
-/// What callers can see of the writer without asking it.
+/// The writer's state, readable by callers without a request.
 #[derive(Default)]
 struct WriterStatus {
     waiting: AtomicUsize,
@@ -86,20 +87,20 @@ impl Store {
     /// Opens the database and starts the writer's thread. Blocks until the database is open and migrated.
     ///
     /// # Errors
-    /// What [`Database::writer`] says: a store that cannot be opened at all is the operator's business.
+    /// Those of [`Database::writer`]: if a store cannot be opened at all, an operator must act.
     pub fn open(
         database: Arc<dyn Database>,
         config: StoreConfig,
         observer: Arc<dyn Observer>,
     ) -> Result<Self, StoreError> {
-        let gauge = Arc::new(WriterStatus::default());
+        let status = Arc::new(WriterStatus::default());
         let is_shared = database.is_shared();
-        let readers = Arc::new(ReaderThreads::new(&database, config.readers, Arc::clone(&observer), &gauge.losses)?);
+        let readers = Arc::new(ReaderThreads::new(&database, config.readers, Arc::clone(&observer), &status.losses)?);
         let (to_writer, inbox) = mpsc::channel();
         let (opened, is_open) = mpsc::sync_channel(1);
-        let writer_gauge = Arc::clone(&gauge);
+        let writer_status = Arc::clone(&status);
         // The first opening happens on the writer's thread too: a PostgreSQL connection must not be made on an async thread.
-        let run = move || match CommitThread::open(database, observer, inbox, writer_gauge) {
+        let run = move || match CommitThread::open(database, observer, inbox, writer_status) {
             Ok(writer) => {
                 let _ = opened.send(Ok(()));
                 writer.run();
@@ -116,13 +117,14 @@ impl Store {
             readers.close();
             return Err(error);
         }
-        Ok(Self { to_writer, status: gauge, readers, is_shared })
+        Ok(Self { to_writer, status: status, readers, is_shared })
     }
 
     /// Saves one command; returns when it is durable.
     ///
     /// # Errors
-    /// [`StoreError::Overloaded`]: nothing was tried. [`StoreError::Unavailable`]: nothing was saved, or nobody knows.
+    /// [`StoreError::Overloaded`]: nothing was tried. [`StoreError::Unavailable`]: nothing was saved, or the outcome is
+    /// unknown.
     pub async fn commit(&self, command: Command) -> Result<Outcome, StoreError> {
         let outcomes = self.commit_all(vec![command]).await?;
         outcomes.into_iter().next().ok_or_else(|| unavailable("the store gave no answer"))

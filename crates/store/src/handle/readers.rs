@@ -1,10 +1,10 @@
-//! A bounded pool of readers: threads that each own one and take what waits from one queue. A reader that lost its database is
-//! dropped and opened anew. Readers of a file are opened when first needed. Those of a shared database are all opened at the start,
-//! because its connections are counted and a node that gets one only now and then would fail at random; one that is lost is
-//! opened again within a second, also while nobody asks, and until then the pool says that it is missing.
+//! A bounded pool of readers: threads that each own one and take jobs from one queue. A reader that lost its database
+//! is dropped and reopened. Readers of a file are opened when first needed. Those of a shared database are all opened
+//! at the start, because its connections are counted and a node that gets one only now and then would fail at random;
+//! one that is lost is reopened within a second, also without requests, and until then the pool reports it as missing.
 //!
-//! Threads of our own and not the runtime's blocking ones: a point read takes 20 µs, waking a thread takes longer on a busy
-//! machine, and whoever is awake here goes on to the next read without being woken again.
+//! Its own threads and not the runtime's blocking ones: a point read takes 20 µs, waking a thread takes longer on a
+//! busy machine, and a thread that is awake continues with the next read without being woken again.
 
 use super::{panic_message, unavailable};
 use crate::contract::{Database, Observer, Reader, StoreError};
@@ -17,7 +17,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
-/// How often a thread looks whether its reader of a shared database is still good, while nobody asks.
+/// How often an idle thread checks whether its reader of a shared database is still good.
 const READER_CHECK_INTERVAL: Duration = Duration::from_secs(1);
 
 type Job = Box<dyn FnOnce(&mut ReaderSlot) + Send>;
@@ -45,7 +45,7 @@ struct Apart {
 #[derive(Default)]
 struct MissingReaders {
     count: AtomicUsize,
-    /// What the database said to the last of them.
+    /// The last error from the database.
     why: Mutex<Option<StoreError>>,
 }
 
@@ -71,8 +71,8 @@ struct JobQueueState {
     is_closed: bool,
 }
 
-/// How often the database was lost so far, as anybody at the door noticed. A reader opened before the last loss is opened anew
-/// before it is asked: its connection is dead, and somebody's read would have to find that out.
+/// How often the database was lost so far, as noticed by any thread. A reader opened before the last loss is reopened
+/// before its next use: its connection is dead, and a caller's read would fail on it.
 pub(super) type LossCount = Arc<AtomicU64>;
 
 /// One thread's reader.
@@ -107,7 +107,7 @@ impl ReaderThreads {
     ) -> Result<Self, StoreError> {
         let (queue, count) = (Arc::<JobQueue>::default(), count.max(1));
         for _ in 0..count {
-            let seat = ReaderSlot {
+            let slot = ReaderSlot {
                 database: Arc::clone(database),
                 reader: None,
                 losses: Arc::clone(losses),
@@ -116,7 +116,7 @@ impl ReaderThreads {
                 is_missing: false,
             };
             let jobs = Arc::clone(&queue);
-            let started = thread::Builder::new().name("store-reader".to_owned()).spawn(move || run_reader(seat, &jobs));
+            let started = thread::Builder::new().name("store-reader".to_owned()).spawn(move || run_reader(slot, &jobs));
             if let Err(error) = started {
                 queue.close();
                 return Err(unavailable(&format!("no thread for a reader: {error}")));
@@ -158,21 +158,21 @@ impl ReaderThreads {
         Some((self.missing.count.load(Ordering::Acquire), why)).filter(|(count, _)| *count > 0)
     }
 
-    /// Asks a reader as soon as one is free. A read whose caller went away before it began is left out.
+    /// Runs a read as soon as a reader is free. A read whose caller was dropped before it began is skipped.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         query: impl FnOnce(&mut dyn Reader) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (reply, answer) = oneshot::channel();
         let (asked_at, observer) = (Instant::now(), Arc::clone(&self.observer));
-        let job = move |seat: &mut ReaderSlot| {
+        let job = move |slot: &mut ReaderSlot| {
             if reply.is_closed() {
                 return;
             }
             let began = Instant::now();
-            let answer = seat.run_query(query);
-            observer.read(began - asked_at, began.elapsed(), answer.is_ok());
-            let _ = reply.send(answer);
+            let result = slot.run_query(query);
+            observer.read(began - asked_at, began.elapsed(), result.is_ok());
+            let _ = reply.send(result);
         };
         self.queue.push(Box::new(job))?;
         answer.await.unwrap_or_else(|_| Err(unavailable("the read was cut short: the store is closed")))
@@ -190,15 +190,15 @@ impl ReaderThreads {
     }
 }
 
-/// Opens the readers of all `count` threads of a queue; what those were told that could not.
+/// Opens the readers of all `count` threads of a queue; returns the errors of those that failed.
 fn open(queue: &JobQueue, count: usize) -> Result<Vec<StoreError>, StoreError> {
     // A thread that has one of these waits for all others to have one: each gets exactly one.
     let (all, (tried, answers)) = (Arc::new(Barrier::new(count)), mpsc::channel());
     for _ in 0..count {
         let (all, tried) = (Arc::clone(&all), tried.clone());
-        queue.push(Box::new(move |seat| {
+        queue.push(Box::new(move |slot| {
             all.wait();
-            let _ = tried.send(seat.ensure_open());
+            let _ = tried.send(slot.ensure_open());
         }))?;
     }
     drop(tried);
@@ -219,17 +219,17 @@ fn all_given(refused: Vec<StoreError>, needed: usize, what: &str) -> Result<(), 
 
 impl JobQueue {
     fn push(&self, job: Job) -> Result<(), StoreError> {
-        let mut line = self.lock();
-        if line.is_closed {
+        let mut state = self.lock();
+        if state.is_closed {
             return Err(unavailable("the store is closed"));
         }
-        if line.jobs.len() >= READS_WAITING_MAX {
+        if state.jobs.len() >= READS_WAITING_MAX {
             return Err(StoreError::Overloaded { waiting_max: READS_WAITING_MAX });
         }
-        line.jobs.push_back(job);
-        let is_anybody_asleep = line.idle_threads > 0;
-        drop(line);
-        if is_anybody_asleep {
+        state.jobs.push_back(job);
+        let has_idle_threads = state.idle_threads > 0;
+        drop(state);
+        if has_idle_threads {
             self.job_ready.notify_one();
         }
         Ok(())
@@ -237,28 +237,28 @@ impl JobQueue {
 
     /// The next job, as soon as there is one, or nothing to do for so long; `None` when the store is closed and all is done.
     fn next(&self, patience: Option<Duration>) -> Option<NextWork> {
-        let mut line = self.lock();
+        let mut state = self.lock();
         let mut is_over = false;
         loop {
-            if let Some(job) = line.jobs.pop_front() {
+            if let Some(job) = state.jobs.pop_front() {
                 return Some(NextWork::Run(job));
             }
-            if line.is_closed {
+            if state.is_closed {
                 return None;
             }
             if is_over {
                 return Some(NextWork::CheckReader);
             }
-            line.idle_threads += 1;
-            line = match patience {
-                None => self.job_ready.wait(line).unwrap_or_else(PoisonError::into_inner),
+            state.idle_threads += 1;
+            state = match patience {
+                None => self.job_ready.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(patience) => {
-                    let waited = self.job_ready.wait_timeout(line, patience).unwrap_or_else(PoisonError::into_inner);
+                    let waited = self.job_ready.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
                     is_over = waited.1.timed_out();
                     waited.0
                 }
             };
-            line.idle_threads -= 1;
+            state.idle_threads -= 1;
         }
     }
 
@@ -273,13 +273,13 @@ impl JobQueue {
     }
 }
 
-fn run_reader(mut seat: ReaderSlot, queue: &JobQueue) {
-    let patience = seat.database.is_shared().then_some(READER_CHECK_INTERVAL);
+fn run_reader(mut slot: ReaderSlot, queue: &JobQueue) {
+    let patience = slot.database.is_shared().then_some(READER_CHECK_INTERVAL);
     while let Some(next) = queue.next(patience) {
         match next {
-            NextWork::Run(job) => job(&mut seat),
-            // Whoever asks how many are missing is told what came of it.
-            NextWork::CheckReader => drop(seat.ensure_open()),
+            NextWork::Run(job) => job(&mut slot),
+            // Callers that ask how many are missing must see the result of this attempt.
+            NextWork::CheckReader => drop(slot.ensure_open()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The tables and the three orders in which matches are looked for. Only [`MemoryData::change`] touches the orders.
+//! The maps and the three orders in which matches are searched. Only [`MemoryData::change`] touches the orders.
 
 use super::stories::Stories;
 use super::worlds::Worlds;
@@ -90,8 +90,8 @@ impl MatchEntry {
     /// Brings the status in line with the end of the log.
     pub(super) fn sync_status(&mut self) {
         let last = self.live_log().last();
-        let figures = last.map_or((0, 0, 0), |row| (row.version + 1, row.turns, row.late_moves));
-        (self.row.status.version, self.row.status.turns, self.row.status.late_moves) = figures;
+        let counters = last.map_or((0, 0, 0), |row| (row.version + 1, row.turns, row.late_moves));
+        (self.row.status.version, self.row.status.turns, self.row.status.late_moves) = counters;
     }
 
     pub(super) fn move_to(&mut self, state: MatchState, now: UnixMs) {
@@ -116,9 +116,9 @@ impl MemoryData {
     /// Changes a match and keeps the orders true; `None` when there is no such match.
     pub(super) fn change<T>(&mut self, id: MatchId, change: impl FnOnce(&mut MatchEntry) -> T) -> Option<T> {
         let mut entry = self.remove(id)?;
-        let told = change(&mut entry);
+        let result = change(&mut entry);
         self.insert(entry);
-        Some(told)
+        Some(result)
     }
 
     pub(super) fn remove(&mut self, id: MatchId) -> Option<MatchEntry> {
@@ -153,7 +153,7 @@ impl MemoryData {
         lease.is_some_and(|lease| semantics::lease_holds(lease.lease_until, lease.is_given_up, now))
     }
 
-    /// Running matches that nobody runs, oldest first.
+    /// Running matches without a live worker, oldest first.
     pub(super) fn orphans(&self, now: UnixMs) -> Vec<MatchId> {
         let is_orphan = |worker: Option<WorkerId>| worker.is_none_or(|worker| !self.lease_holds(worker, now));
         let mut orphans: Vec<_> = self.running.iter().filter(|(worker, _)| is_orphan(*worker)).map(|at| at.1).collect();

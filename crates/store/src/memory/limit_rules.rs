@@ -26,12 +26,12 @@ impl MemoryData {
     }
 
     pub(super) fn put_limit_override(&mut self, quota: &LimitOverride) -> Outcome {
-        let place = (quota.policy.clone(), quota.key.clone());
-        let is_new = !self.limit_overrides.contains_key(&place);
+        let key = (quota.policy.clone(), quota.key.clone());
+        let is_new = !self.limit_overrides.contains_key(&key);
         if is_new && self.limit_overrides.len() >= LIMIT_OVERRIDES_MAX {
             return Outcome::LimitReached;
         }
-        self.limit_overrides.insert(place, quota.clone());
+        self.limit_overrides.insert(key, quota.clone());
         self.limit_rules_changed()
     }
 

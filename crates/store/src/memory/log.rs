@@ -1,4 +1,4 @@
-//! What the writer of a match may do: add to its log, end it, give it up. Every one checks the fences first.
+//! What the writer of a match may do: append to its log, finish it, release it. Every one checks the fences first.
 
 use super::data::{MatchEntry, MatchLog, MemoryData};
 use crate::contract::StoreError;
@@ -47,13 +47,13 @@ impl MemoryData {
     }
 
     fn record_finished(&mut self, started_at: Option<UnixMs>, now: UnixMs) {
-        let mut tally = CounterChanges::default();
-        tally.record_finished(started_at, now);
-        for (minute, figures) in tally.minutes {
+        let mut counters = CounterChanges::default();
+        counters.record_finished(started_at, now);
+        for (minute, minute_counters) in counters.minutes {
             let kept = self.minutes.entry(minute).or_default();
-            kept.finished += figures.finished;
-            kept.with_duration += figures.with_duration;
-            kept.duration_ms += figures.duration_ms;
+            kept.finished += minute_counters.finished;
+            kept.with_duration += minute_counters.with_duration;
+            kept.duration_ms += minute_counters.duration_ms;
         }
     }
 

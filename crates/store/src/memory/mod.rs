@@ -1,5 +1,5 @@
-//! The contract as plain maps: the shortest program that keeps it, and so its executable specification. The other two stores
-//! are tested against this one; the simulator runs on it. Nothing lasts longer than the process.
+//! The contract as plain maps: the simplest implementation, and so its executable specification. The other two stores
+//! are tested against this one; the simulator runs on it. Nothing outlives the process.
 
 mod accounts;
 mod data;

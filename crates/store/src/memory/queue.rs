@@ -1,4 +1,4 @@
-//! How matches enter the queue, leave it, and change hands.
+//! How matches enter the queue, leave it, and change workers.
 
 use super::data::{MatchEntry, MatchLog, MemoryData, ResponseEntry, WorkerEntry};
 use crate::counters::minute_of;
@@ -33,23 +33,23 @@ impl MemoryData {
     }
 
     fn replayed_response(&self, create: &CreateMatches) -> Option<Outcome> {
-        let asked = create.idempotency.as_ref()?;
-        let known = self.responses.get(&(create.account, asked.key.clone()))?;
+        let idempotency = create.idempotency.as_ref()?;
+        let known = self.responses.get(&(create.account, idempotency.key.clone()))?;
         if known.created_at.plus(IDEMPOTENCY_RETENTION) <= create.now {
             return None;
         }
-        let is_same = known.fingerprint == asked.fingerprint;
+        let is_same = known.fingerprint == idempotency.fingerprint;
         Some(if is_same { Outcome::Replayed(known.response.clone()) } else { Outcome::KeyReused })
     }
 
     fn remember_response(&mut self, create: &CreateMatches) {
-        if let Some(asked) = &create.idempotency {
+        if let Some(idempotency) = &create.idempotency {
             let entry = ResponseEntry {
-                fingerprint: asked.fingerprint,
-                response: asked.response.clone(),
+                fingerprint: idempotency.fingerprint,
+                response: idempotency.response.clone(),
                 created_at: create.now,
             };
-            self.responses.insert((create.account, asked.key.clone()), entry);
+            self.responses.insert((create.account, idempotency.key.clone()), entry);
         }
     }
 
@@ -107,7 +107,7 @@ impl MemoryData {
     }
 
     pub(super) fn end_all_leases(&mut self) -> Outcome {
-        // Those that had no end get one: what has ended is forgotten in time.
+        // Leases without an end get one: ended leases are deleted in time.
         for entry in self.workers.values_mut() {
             (entry.is_given_up, entry.lease_until) = (true, UnixMs(0));
         }

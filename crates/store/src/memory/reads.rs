@@ -1,4 +1,4 @@
-//! What readers are shown. Counts are counted here: the other stores keep counters, and are held against these counts.
+//! Reads. Counts are counted here: the other stores keep counters, and are compared with these counts.
 
 use super::data::{MatchEntry, MatchLog, MemoryData};
 use crate::archives;
@@ -90,11 +90,11 @@ impl MemoryData {
         let mut stats =
             MatchStats { counts: self.counts(), orphaned: self.orphans(now).len() as u64, ..MatchStats::default() };
         let (mut timed, mut duration_ms) = (WindowCounts::default(), WindowCounts::default());
-        for (&minute, figures) in &self.minutes {
-            windows.add(&mut stats.created, minute, figures.created);
-            windows.add(&mut stats.finished, minute, figures.finished);
-            windows.add(&mut timed, minute, figures.with_duration);
-            windows.add(&mut duration_ms, minute, figures.duration_ms);
+        for (&minute, counters) in &self.minutes {
+            windows.add(&mut stats.created, minute, counters.created);
+            windows.add(&mut stats.finished, minute, counters.finished);
+            windows.add(&mut timed, minute, counters.with_duration);
+            windows.add(&mut duration_ms, minute, counters.duration_ms);
         }
         stats.duration_ms_avg = mean(duration_ms.last_24h, timed.last_24h);
         stats.failures = self.failures(day_before(now));

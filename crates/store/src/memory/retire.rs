@@ -1,4 +1,4 @@
-//! Forgetting what is old.
+//! Deletes what is old.
 
 use super::data::{MatchLog, MemoryData};
 use crate::counters::{MINUTES_RETENTION, minute_of};

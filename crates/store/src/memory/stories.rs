@@ -1,4 +1,4 @@
-//! Tables at which stories are told, their games, and who sits where.
+//! Tables at which stories are told, their games, and their members.
 
 use super::data::{MemoryData, ResponseEntry};
 use crate::contract::{PlayerGamesFilter, RecordedGame};
@@ -137,21 +137,23 @@ impl Stories {
         }
     }
 
-    fn replayed_response(&self, asked: &Option<(PlayerId, Idempotency)>, now: UnixMs) -> Option<Outcome> {
-        let (player, asked) = asked.as_ref()?;
-        let known = self.responses.get(&(*player, asked.key.clone()))?;
+    fn replayed_response(&self, idempotency: &Option<(PlayerId, Idempotency)>, now: UnixMs) -> Option<Outcome> {
+        let (player, idempotency) = idempotency.as_ref()?;
+        let known = self.responses.get(&(*player, idempotency.key.clone()))?;
         if known.created_at.plus(IDEMPOTENCY_RETENTION) <= now {
             return None;
         }
-        let is_same = known.fingerprint == asked.fingerprint;
+        let is_same = known.fingerprint == idempotency.fingerprint;
         Some(if is_same { Outcome::Replayed(known.response.clone()) } else { Outcome::KeyReused })
     }
 
-    fn remember_response(&mut self, asked: &Option<(PlayerId, Idempotency)>, now: UnixMs) {
-        if let Some((player, asked)) = asked {
-            let (fingerprint, answer) = (asked.fingerprint, asked.response.clone());
-            self.responses
-                .insert((*player, asked.key.clone()), ResponseEntry { fingerprint, response: answer, created_at: now });
+    fn remember_response(&mut self, idempotency: &Option<(PlayerId, Idempotency)>, now: UnixMs) {
+        if let Some((player, idempotency)) = idempotency {
+            let (fingerprint, answer) = (idempotency.fingerprint, idempotency.response.clone());
+            self.responses.insert(
+                (*player, idempotency.key.clone()),
+                ResponseEntry { fingerprint, response: answer, created_at: now },
+            );
         }
     }
 
@@ -161,8 +163,8 @@ impl Stories {
         before: Option<GameCursor>,
         limit: usize,
     ) -> Vec<&GameEntry> {
-        let place = |entry: &GameEntry| cursor(&entry.row).filter(|at| before.is_none_or(|before| *at < before));
-        let mut games: Vec<_> = self.games.values().filter_map(|entry| Some((place(entry)?, entry))).collect();
+        let cursor_of = |entry: &GameEntry| cursor(&entry.row).filter(|at| before.is_none_or(|before| *at < before));
+        let mut games: Vec<_> = self.games.values().filter_map(|entry| Some((cursor_of(entry)?, entry))).collect();
         games.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
         games.into_iter().take(limit).map(|(_, entry)| entry).collect()
     }

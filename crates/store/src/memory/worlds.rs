@@ -19,7 +19,7 @@ pub(super) struct Worlds {
     worlds: BTreeMap<WorldId, WorldRecord>,
     hunters: BTreeMap<PlayerId, HunterRow>,
     totals: HuntTotals,
-    /// Who keeps the matchmakers' desk, or kept it last.
+    /// The owner of the matchmaking queue, or its last one.
     queue_owner: Option<WorkerId>,
 }
 
@@ -31,7 +31,7 @@ struct WorldRecord {
     is_finished: bool,
     snapshot: Option<Vec<u8>>,
     versions: WorldVersions,
-    /// Those that somebody still needs.
+    /// Those that are still needed.
     rows: Vec<WorldLogRow>,
     members: BTreeMap<PlayerId, UnixMs>,
     /// By which tickets those came who were matched.

@@ -81,8 +81,8 @@ impl Batch<'_> {
         Ok(outcomes)
     }
 
-    /// The matches as they are now. Their rows are locked, and this asks in a statement of its own: one that had to wait for a lock
-    /// would see the log of before.
+    /// The matches as they are now. Their rows are locked, and this reads them in a statement of its own: one that had
+    /// to wait for a lock would see the log of before.
     pub(super) fn write_fences(
         &mut self,
         ids: &BTreeSet<MatchId>,

@@ -1,4 +1,4 @@
-//! The writer: one transaction a batch, done again when another node was in the way.
+//! The writer: one transaction a batch, retried after a conflict with another node.
 
 use super::appends::{KEPT, LOCK};
 use super::batch_plan::{self, CommandRun};
@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 
 /// "Keys": the class of the advisory locks of idempotency keys.
 const IDEMPOTENCY_LOCK_CLASS: i32 = 0x4b65_7973;
-/// How often a batch is done again before its callers are told. Locks are taken in one order, so even once is rare.
+/// How often a batch is retried before its callers get an error. Locks are taken in one order, so even once is rare.
 const CONFLICTS_MAX: u32 = 10;
 
 pub(super) struct PostgresWriter {
@@ -101,14 +101,14 @@ impl Batch<'_> {
         Ok(())
     }
 
-    /// A key that nobody used yet has no row to lock: two nodes that are asked the same at once take turns by its hash.
+    /// A key that is not in use yet has no row to lock: two nodes with the same request at once take turns by its hash.
     fn lock_keys(&mut self, commands: &[Command]) -> Result<(), StatementError> {
-        let asked = commands.iter().filter_map(|command| match command {
+        let idempotency = commands.iter().filter_map(|command| match command {
             Command::OpenTable(open) => open.idempotency.as_ref(),
             _ => None,
         });
         let (players, keys): (Vec<PgId>, Vec<&str>) =
-            asked.map(|(player, asked)| (PgId(player.0), asked.key.as_str())).unzip();
+            idempotency.map(|(player, idempotency)| (PgId(player.0), idempotency.key.as_str())).unzip();
         if !keys.is_empty() {
             let sql = "SELECT pg_advisory_xact_lock($3, hash)::text FROM (
                          SELECT DISTINCT hashtext(player::text || key) AS hash
@@ -198,7 +198,7 @@ impl Batch<'_> {
         }
     }
 
-    /// A figure without this batch's changes.
+    /// A counter without this batch's changes.
     pub(super) fn counter(&mut self, name: &str) -> Result<i64, StatementError> {
         let value = self.session.first("SELECT value FROM tally WHERE name = $1", &[&name], |row| row.int())?;
         Ok(value.unwrap_or_default())
@@ -209,7 +209,7 @@ impl Batch<'_> {
         Ok(reached.unwrap_or_default().max(self.counter("virtual_time")? as u64))
     }
 
-    /// Last of all, so that nodes hold the rows that everybody writes for the moment of the commit only.
+    /// Last of all, so that nodes hold the rows that all of them write only for the moment of the commit.
     fn write_counters(&mut self) -> Result<(), StatementError> {
         let (names, changes): (Vec<&str>, Vec<i64>) = self.counters.changes().unzip();
         let virtual_time = self.virtual_time_reached.unwrap_or_default() as i64;
@@ -229,7 +229,7 @@ impl Batch<'_> {
     }
 
     fn write_minutes(&mut self) -> Result<(), StatementError> {
-        for (minute, figures) in &self.counters.minutes {
+        for (minute, minute_counters) in &self.counters.minutes {
             self.session.run(
                 "INSERT INTO minutes AS m (minute, created, finished, timed, duration_ms) VALUES ($1, $2, $3, $4, $5)
                  ON CONFLICT (minute) DO UPDATE SET
@@ -237,10 +237,10 @@ impl Batch<'_> {
                    timed = m.timed + excluded.timed, duration_ms = m.duration_ms + excluded.duration_ms",
                 &[
                     minute,
-                    &(figures.created as i64),
-                    &(figures.finished as i64),
-                    &(figures.with_duration as i64),
-                    &(figures.duration_ms as i64),
+                    &(minute_counters.created as i64),
+                    &(minute_counters.finished as i64),
+                    &(minute_counters.with_duration as i64),
+                    &(minute_counters.duration_ms as i64),
                 ],
             )?;
         }
@@ -283,7 +283,7 @@ fn account_of(command: &Command) -> Option<AccountId> {
     }
 }
 
-/// Whether a command decides by the figures of the limiter's rules.
+/// Whether a command depends on the counters of the limiter's rules.
 fn is_about_limits(command: &Command) -> bool {
     matches!(
         command,

@@ -1,8 +1,9 @@
-//! In which order a batch is done, so that it costs few round trips: neighbours of one kind become one run, and appends are
-//! brought forward to each other where nobody can tell the difference.
+//! The order in which a batch is executed, so that it costs few round trips: neighbours of one kind become one run, and
+//! appends are brought forward to each other where the outcomes stay the same.
 //!
-//! An append depends on its match alone. It may pass any command that does not touch that match; claims and retirements may touch
-//! any, so nothing passes them. Likewise writes to tables: each depends on its table, an opening also on its worker's lease.
+//! An append depends on its match alone. It may pass any command that does not touch that match; claims and retirements
+//! may touch any, so nothing passes them. Likewise writes to tables: each depends on its table, an opening also on its
+//! worker's lease.
 
 use super::stories::written_table;
 use engine::commands::Command;
@@ -170,13 +171,13 @@ mod tests {
     fn check(batch: &str, want: &str) {
         let commands: Vec<_> = batch.split_whitespace().map(command).collect();
         let words: Vec<_> = batch.split_whitespace().collect();
-        let said = plan(&commands).into_iter().map(|run| match run {
+        let runs = plan(&commands).into_iter().map(|run| match run {
             CommandRun::Appends(at) | CommandRun::Creations(at) | CommandRun::Tables(at) => {
                 at.iter().map(|at| words[*at]).collect::<Vec<_>>().join("+")
             }
             CommandRun::One(at) => words[at].to_owned(),
         });
-        assert_eq!(said.collect::<Vec<_>>().join(" "), want, "{batch}");
+        assert_eq!(runs.collect::<Vec<_>>().join(" "), want, "{batch}");
     }
 
     #[test]

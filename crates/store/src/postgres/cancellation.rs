@@ -1,4 +1,4 @@
-//! Calling off and putting back: what happens to a match from outside. Its row is locked before.
+//! Cancelling and requeueing: what happens to a match from outside. Its row is locked before.
 
 use super::batch::Batch;
 use super::session::{PgId, StatementError};

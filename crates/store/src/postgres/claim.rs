@@ -1,5 +1,5 @@
-//! Leases, and how matches change hands under them. Several nodes claim at once: each skips the rows that another holds, so nobody
-//! waits and no match is taken twice.
+//! Leases, and how matches change workers under them. Several nodes claim at once: each skips the rows that another
+//! holds, so none waits and no match is taken twice.
 
 use super::batch::Batch;
 use super::session::{PgId, StatementError};

@@ -1,4 +1,5 @@
-//! Reaching the database within bounded time. Connections are not encrypted: database and nodes share a private network.
+//! Connecting to the database within bounded time. Connections are not encrypted: database and nodes share a private
+//! network.
 
 use super::session::Session;
 use crate::contract::StoreError;
@@ -12,11 +13,11 @@ const KEEPALIVE_IDLE: Duration = Duration::from_secs(10);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(3);
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Limits of one session; durability, for whoever turned it down for the whole server gets it back here; and plans.
+/// Limits of one session; durability, in case it was turned off for the whole server; and plans.
 ///
-/// A plan that is kept from when a table was empty looks through it from end to end while it fills, until the database analyses it.
-/// So none is kept, neither of a statement nor of a check of references: each is made for the tables as they are. Transactions that append
-/// are the exception (`Session::begin`, docs/decisions/0041).
+/// A plan that is kept from when a table was empty scans it from end to end while it fills, until the database analyses
+/// it. So none is kept, neither of a statement nor of a check of references: each is made for the tables as they are.
+/// Transactions that append are the exception (`Session::begin`, docs/decisions/0041).
 pub(crate) const SETTINGS: &str = "
     SET statement_timeout = '30s';
     SET lock_timeout = '10s';

@@ -1,4 +1,5 @@
-//! Creations of a batch in few round trips, however many they are: look at accounts, keys and ids, decide here, write everything.
+//! Creations of a batch in few round trips, however many they are: read accounts, keys and ids, decide here, write
+//! everything.
 
 use super::batch::Batch;
 use super::session::{PgId, StatementError};
@@ -35,13 +36,13 @@ struct AcceptedMatch<'a> {
 
 impl Batch<'_> {
     pub(super) fn create_all(&mut self, creations: &[&CreateMatches]) -> Result<Vec<Outcome>, StatementError> {
-        let mut desk = self.load_creation_state(creations)?;
+        let mut state = self.load_creation_state(creations)?;
         let mut accepted = Vec::new();
         let mut remembered = Vec::new();
         let outcomes = creations.iter().map(|create| {
-            let outcome = desk.decide(create);
+            let outcome = state.decide(create);
             if outcome == Outcome::Done {
-                accepted.extend(desk.accept(create));
+                accepted.extend(state.accept(create));
                 remembered.extend(create.idempotency.is_some().then_some(*create));
                 self.counters.record_created(create.matches.len(), create.now);
             }
@@ -50,7 +51,7 @@ impl Batch<'_> {
         let outcomes = outcomes.collect();
         self.write_matches(&accepted)?;
         self.write_seats(&accepted)?;
-        self.write_tags(&desk.last_tags)?;
+        self.write_tags(&state.last_tags)?;
         self.write_responses(&remembered)?;
         Ok(outcomes)
     }
@@ -77,7 +78,7 @@ impl Batch<'_> {
     ) -> Result<BTreeMap<(AccountId, String), RememberedKey>, StatementError> {
         let keyed = creations.iter().filter_map(|create| Some((create.account, create.idempotency.as_ref()?)));
         let (accounts, keys): (Vec<PgId>, Vec<&str>) =
-            keyed.map(|(account, asked)| (PgId(account.0), asked.key.as_str())).unzip();
+            keyed.map(|(account, idempotency)| (PgId(account.0), idempotency.key.as_str())).unzip();
         if keys.is_empty() {
             return Ok(BTreeMap::new());
         }
@@ -169,7 +170,7 @@ impl Batch<'_> {
 
     fn write_responses(&mut self, remembered: &[&CreateMatches]) -> Result<(), StatementError> {
         for create in remembered {
-            if let Some(asked) = &create.idempotency {
+            if let Some(idempotency) = &create.idempotency {
                 self.session.run(
                     "INSERT INTO idempotency_keys (account, key, fingerprint, answer, created_at)
                      VALUES ($1, $2, $3, $4, $5)
@@ -177,9 +178,9 @@ impl Batch<'_> {
                        answer = excluded.answer, created_at = excluded.created_at",
                     &[
                         &PgId(create.account.0),
-                        &asked.key,
-                        &asked.fingerprint.as_slice(),
-                        &asked.response,
+                        &idempotency.key,
+                        &idempotency.fingerprint.as_slice(),
+                        &idempotency.response,
                         &create.now.0,
                     ],
                 )?;
@@ -205,21 +206,24 @@ impl CreationState {
     }
 
     fn replayed_response(&self, create: &CreateMatches) -> Option<Outcome> {
-        let asked = create.idempotency.as_ref()?;
-        let known = self.responses.get(&(create.account, asked.key.clone()))?;
+        let idempotency = create.idempotency.as_ref()?;
+        let known = self.responses.get(&(create.account, idempotency.key.clone()))?;
         if known.created_at.plus(IDEMPOTENCY_RETENTION) <= create.now {
             return None;
         }
-        let is_same = known.fingerprint == asked.fingerprint;
+        let is_same = known.fingerprint == idempotency.fingerprint;
         Some(if is_same { Outcome::Replayed(known.response.clone()) } else { Outcome::KeyReused })
     }
 
     fn accept<'a>(&mut self, create: &'a CreateMatches) -> Vec<AcceptedMatch<'a>> {
         let &CreateMatches { account, now, .. } = create;
-        if let Some(asked) = &create.idempotency {
-            let answer =
-                RememberedKey { fingerprint: asked.fingerprint, response: asked.response.clone(), created_at: now };
-            self.responses.insert((account, asked.key.clone()), answer);
+        if let Some(idempotency) = &create.idempotency {
+            let answer = RememberedKey {
+                fingerprint: idempotency.fingerprint,
+                response: idempotency.response.clone(),
+                created_at: now,
+            };
+            self.responses.insert((account, idempotency.key.clone()), answer);
         }
         let virtual_time = self.virtual_time;
         let last_tag = self.last_tags.entry(account).or_default();

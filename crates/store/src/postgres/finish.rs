@@ -1,4 +1,4 @@
-//! How the writer of a match ends it or gives it up. The match's row is locked before.
+//! How the writer of a match finishes or releases it. The match's row is locked before.
 
 use super::appends::WriteFence;
 use super::batch::Batch;
@@ -26,7 +26,7 @@ impl Batch<'_> {
         Ok(next.map(|next| (held, next)))
     }
 
-    /// The last entries go straight into the archive: nobody would read them from the log.
+    /// The last entries go straight into the archive: they would never be read from the log.
     pub(super) fn finish(
         &mut self,
         append: &MatchAppend,

@@ -1,5 +1,5 @@
-//! Rules of the rate limiter that were set while the server ran. The row of their figures is locked before, so what is checked
-//! here stays true until the commit.
+//! Rules of the rate limiter that were set while the server ran. The row of their counters is locked before, so what is
+//! checked here stays true until the commit.
 
 use super::batch::Batch;
 use super::session::{Session, StatementError};

@@ -18,7 +18,7 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("../../migrations/postgres/0010_unjoined_worlds.sql"),
 ];
 const VERSION_KNOWN: i64 = MIGRATIONS.len() as i64;
-/// "Gntl": the advisory lock of whoever changes the schema.
+/// "Gntl": the advisory lock held while the schema is changed.
 const LOCK: i64 = 0x476e_746c;
 
 /// Brings the database to the newest version that this program knows.

@@ -1,9 +1,9 @@
-//! The shared store: any number of processes on one PostgreSQL. One connection writes, a transaction a batch; others read.
+//! The shared store: any number of processes on one PostgreSQL. One connection writes, a transaction a batch; others
+//! read.
 //!
-//! Rows that a batch decides about are locked first, always in the order figures of the limiter's rules, keys of openings,
-//! accounts, matches by id, tables by id, worlds by id, totals of hunts,
-//! standings by player, figures by name, so that two nodes never wait for each other
-//! crosswise; where the database still finds a deadlock, the batch is done again.
+//! Rows that a batch decides about are locked first, always in the order counters of the limiter's rules, keys of
+//! openings, accounts, matches by id, tables by id, worlds by id, totals of hunts, standings by player, counters by
+//! name, so that two nodes do not deadlock; where the database still finds a deadlock, the batch is retried.
 
 mod accounts;
 mod appends;

@@ -1,5 +1,5 @@
-//! Tests: which indexes PostgreSQL can answer the questions about stories from. The tables are empty here, so the planner is told
-//! to look through a table, or to sort, only where there is no other way.
+//! Tests: which indexes PostgreSQL can use for the queries about stories. The tables are empty here, so the planner is
+//! told to scan a table, or to sort, only where there is no other way.
 
 use super::appends::KEPT;
 use super::batch::PostgresWriter;
@@ -43,7 +43,7 @@ fn plan(session: &mut Session, sql: &str) -> Result<String, StatementError> {
     Ok(steps.join("\n"))
 }
 
-/// Every one of `want` is a step of the named question's plan, and nothing is sorted or looked through.
+/// Every one of `want` is a step of the named query's plan, and nothing is sorted or scanned.
 #[track_caller]
 fn check(name: &str, want: &[&str]) {
     static SESSION: OnceLock<Mutex<Session>> = OnceLock::new();
@@ -94,8 +94,8 @@ fn lists_of_worlds_are_walked_in_their_order() {
     check("world of a name", &["worlds_name_key"]);
     let lobby = "Index Cond: ((ends_at > $1) AND (ROW(ends_at, id) < ROW($2, $3)))";
     check("hunts", &["Index Scan Backward using worlds_by_end", lobby]);
-    let place = "Index Cond: (ROW(points, player) < ROW($1, $2))";
-    check("leaderboard", &["Index Scan Backward using hunters_by_points", place]);
+    let condition = "Index Cond: (ROW(points, player) < ROW($1, $2))";
+    check("leaderboard", &["Index Scan Backward using hunters_by_points", condition]);
     check("rounds", &["Index Scan Backward using hunt_rounds_pkey"]);
     check("members", &["world_members_pkey"]);
     check("joined", &["world_members_pkey"]);

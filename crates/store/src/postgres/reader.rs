@@ -1,4 +1,4 @@
-//! Views of what is committed. A call that asks several questions asks them in one repeatable-read transaction.
+//! Reads of committed data. A call of several queries runs them in one repeatable-read transaction.
 
 use super::claim::{LEASE_ADDRESS, LOST_HOLDERS};
 use super::limit_rules;
@@ -50,10 +50,10 @@ impl PostgresReader {
         Self { session }
     }
 
-    /// Several questions about one moment.
-    fn snapshot<T>(&mut self, ask: impl FnOnce(&mut Session) -> Result<T, StatementError>) -> Result<T, StoreError> {
+    /// Several queries of one moment.
+    fn snapshot<T>(&mut self, query: impl FnOnce(&mut Session) -> Result<T, StatementError>) -> Result<T, StoreError> {
         self.session.script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")?;
-        let answer = ask(&mut self.session);
+        let answer = query(&mut self.session);
         self.session.script("ROLLBACK")?;
         Ok(answer?)
     }
@@ -315,10 +315,11 @@ fn select_matches() -> String {
     format!("SELECT {}, {}, {} FROM matches_now", columns::SPEC, columns::STATUS, columns::RESULT)
 }
 
-/// $1 is the cursor, $2 the limit, $3 the account, $4 the bot. What is not asked for is not in the condition, so that each list
-/// is read from its own index.
+/// $1 is the cursor, $2 the limit, $3 the account, $4 the bot. An absent filter is not in the condition, so that each
+/// list is read from its own index.
 fn matches_where(filter: &MatchFilter) -> String {
-    let term = |is_asked: bool, asked: &'static str, not: &'static str| if is_asked { asked } else { not };
+    let term =
+        |is_set: bool, condition: &'static str, otherwise: &'static str| if is_set { condition } else { otherwise };
     let cursor = term(filter.before.is_some(), "id < $1", "$1::uuid IS NULL");
     let account = term(filter.account.is_some(), "account = $3", "$3::uuid IS NULL");
     let by_bot = "id IN (SELECT match_id FROM seats WHERE bot = $4)";

@@ -1,4 +1,4 @@
-//! Forgetting what is old, a little at a time. Rows that another node holds are left for the next call.
+//! Deletes what is old, a little at a time. Rows that another node holds are left for the next call.
 
 use super::batch::Batch;
 use super::session::{PgId, StatementError};

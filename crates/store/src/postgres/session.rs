@@ -1,4 +1,4 @@
-//! Asking PostgreSQL: prepared statements, rows read from left to right, errors sorted by what a caller must do.
+//! A PostgreSQL session: prepared statements, rows read from left to right, errors sorted by what a caller must do.
 
 use crate::columns::Columns;
 use crate::contract::StoreError;
@@ -71,7 +71,7 @@ pub(crate) const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED";
 /// Begins one that keeps plans. None of them may read a table from end to end, not even while it is empty and nothing costs less.
 pub(crate) const BEGIN_WITH_PLANS: &str = "BEGIN ISOLATION LEVEL READ COMMITTED;
     SET LOCAL plan_cache_mode = force_generic_plan; SET LOCAL enable_seqscan = off";
-/// Goes on in such a transaction as in any other.
+/// Continues such a transaction like any other.
 const WITHOUT_PLANS: &str = "SET LOCAL plan_cache_mode = force_custom_plan; SET LOCAL enable_seqscan TO DEFAULT";
 
 /// One connection with its prepared statements.

@@ -1,4 +1,4 @@
-//! Laws of worlds that every store applies in the same words: what fits a claim log, what may be joined, what may be forgotten.
+//! Rules about worlds that all stores share: what fits a claim log, what may be joined, what may be deleted.
 
 use engine::commands::{Aggregate, HunterDelta, Outcome, WorldAppend};
 use engine::ids::PlayerId;
@@ -8,7 +8,7 @@ use engine::limits::{
 use engine::rows::{Admission, HunterRow, WorldRow};
 use engine::time::UnixMs;
 
-/// What the figures of a world's log are before a write.
+/// The counters of a world's log before a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WorldVersions {
     /// Entries that the snapshot holds.
@@ -20,7 +20,8 @@ pub(crate) struct WorldVersions {
 }
 
 impl WorldVersions {
-    /// The first entry that somebody still needs: who loads needs those after the snapshot, who counts those after his cursor.
+    /// The first entry that is still needed: a load needs those after the snapshot, the aggregation those after its
+    /// cursor.
     pub(crate) fn first_needed(self) -> u32 {
         self.snapshot.min(self.aggregated)
     }
@@ -50,9 +51,9 @@ pub(crate) fn check_aggregate(aggregate: &Aggregate, held: WorldVersions) -> Res
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WorldCounts {
-    /// Those that are not over. Nobody needs to count further than [`WORLDS_MAX`].
+    /// Those that are not over. Counting may stop at [`WORLDS_MAX`].
     pub(crate) live: usize,
-    /// Those that are over, too. Nobody needs to count further than [`WORLDS_MAX`] and [`WORLDS_ENDED_MAX`] together.
+    /// Those that are over, too. Counting may stop at [`WORLDS_MAX`] and [`WORLDS_ENDED_MAX`] together.
     pub(crate) all: usize,
     /// Those of the creator that are not over.
     pub(crate) by_creator: usize,
@@ -73,7 +74,7 @@ pub(crate) fn check_creation(row: &WorldRow, existing: WorldCounts) -> Result<()
     if is_full { Err(Outcome::Full) } else { Ok(()) }
 }
 
-/// Whether somebody may join a world by himself.
+/// Whether a player may join a world directly.
 pub(crate) fn check_join(row: &WorldRow, players: u32, has_joined: bool, now: UnixMs) -> Result<(), Outcome> {
     if row.is_over(now) || row.admission != Admission::Joined {
         return Err(Outcome::NotOpen);
@@ -81,7 +82,7 @@ pub(crate) fn check_join(row: &WorldRow, players: u32, has_joined: bool, now: Un
     if players >= row.players_max && !has_joined { Err(Outcome::LimitReached) } else { Ok(()) }
 }
 
-/// Somebody of whom nothing was counted yet.
+/// A hunter without counted claims.
 pub(crate) fn new_hunter(player: PlayerId) -> HunterRow {
     HunterRow {
         player,
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_needs_is_kept() {
+    fn needed_entries_are_kept() {
         assert_eq!(HELD.first_needed(), 4);
         assert_eq!(WorldVersions { snapshot: 8, ..HELD }.first_needed(), 6);
     }

@@ -1,5 +1,5 @@
-//! The writer: one transaction a batch. A command that is refused is refused before it writes, so nothing has to be undone;
-//! an error undoes the whole batch.
+//! The writer: one transaction a batch. A command that is refused is refused before it writes, so nothing has to be
+//! undone; an error rolls the whole batch back.
 
 use super::checkpoint::Checkpointer;
 use super::connection::OrStoreError;
@@ -109,7 +109,7 @@ impl Batch<'_> {
         }
     }
 
-    /// A figure as it was before this batch.
+    /// A counter as it was before this batch.
     pub(super) fn counter(&self, name: &str) -> Result<i64, StoreError> {
         let value = self.session.first("SELECT value FROM tally WHERE name = ?1", [name], |row| row.int())?;
         Ok(value.unwrap_or_default())
@@ -129,7 +129,7 @@ impl Batch<'_> {
         if let Some(reached) = self.virtual_time_reached {
             self.session.run("UPDATE tally SET value = ?1 WHERE name = 'virtual_time'", [reached as i64])?;
         }
-        for (minute, figures) in &self.counters.minutes {
+        for (minute, minute_counters) in &self.counters.minutes {
             self.session.run(
                 "INSERT INTO minutes (minute, created, finished, timed, duration_ms) VALUES (?1, ?2, ?3, ?4, ?5)
                  ON CONFLICT (minute) DO UPDATE SET
@@ -137,10 +137,10 @@ impl Batch<'_> {
                    timed = timed + excluded.timed, duration_ms = duration_ms + excluded.duration_ms",
                 (
                     minute,
-                    figures.created as i64,
-                    figures.finished as i64,
-                    figures.with_duration as i64,
-                    figures.duration_ms as i64,
+                    minute_counters.created as i64,
+                    minute_counters.finished as i64,
+                    minute_counters.with_duration as i64,
+                    minute_counters.duration_ms as i64,
                 ),
             )?;
         }

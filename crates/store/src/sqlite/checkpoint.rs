@@ -1,8 +1,8 @@
-//! Moving the WAL's pages into the file, beside the writer instead of in its way.
+//! Checkpoints the WAL in parallel with the writer.
 //!
-//! SQLite's automatic checkpoint runs inside a commit and makes it wait for megabytes. Here a thread with its own connection
-//! copies while the writer goes on; the writer itself only copies the short rest when the WAL has become long, so that the
-//! next commit can begin it anew.
+//! SQLite's automatic checkpoint runs inside a commit and makes it wait for megabytes. Here a thread with its own
+//! connection copies while the writer continues; the writer itself only copies the short rest when the WAL has become
+//! long, so that the next commit can begin it anew.
 
 use super::connection::{self, Access};
 use super::session::Session;
@@ -40,7 +40,7 @@ impl Checkpointer {
         Self { wake: Some(wake), thread }
     }
 
-    /// A checkpoint that fails costs nothing but a longer WAL; when the disk is full, the next commit will say so.
+    /// A checkpoint that fails costs nothing but a longer WAL; when the disk is full, the next commit will report it.
     pub(super) fn after_commit(&self, db: &Connection) {
         let Ok(wal) = checkpoint(db, "NOOP") else { return };
         if wal.pages >= WAL_PAGES_MAX {
@@ -80,7 +80,8 @@ fn open(file: &Path) -> Result<Connection, StoreError> {
     Ok(db)
 }
 
-/// `NOOP` only looks (SQLite 3.51 and newer); `PASSIVE` copies what it can without waiting for anybody.
+/// `NOOP` only reads the state (SQLite 3.51 and newer); `PASSIVE` copies what it can without waiting for readers or
+/// writers.
 fn checkpoint(db: &Connection, mode: &str) -> Result<Wal, StoreError> {
     let read = |row: &mut super::session::SqliteColumns<'_>| {
         row.int()?;

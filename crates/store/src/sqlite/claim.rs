@@ -1,6 +1,6 @@
-//! Leases, and how matches change hands under them.
+//! Leases, and how matches change workers under them.
 //!
-//! Orphans are found without looking at every running match: the index by worker gives the few workers that hold any, and
+//! Orphans are found without reading every running match: the index by worker gives the few workers that hold any, and
 //! only the matches of those without a lease are read.
 
 use super::batch::Batch;
@@ -25,7 +25,7 @@ pub(super) const HOLDERS: &str = "
     LEFT JOIN workers ON workers.id = holders.worker
     WHERE holders.worker IS NOT NULL
       AND (workers.id IS NULL OR workers.is_given_up OR workers.lease_until <= ?1)";
-/// Running matches of one worker, oldest first; of nobody when the worker is null.
+/// Running matches of one worker, oldest first; of no worker when it is null.
 pub(super) const RUNNING_OF: &str = "
     SELECT id FROM matches WHERE state = 'running' AND worker IS ?1 ORDER BY id LIMIT ?2";
 /// What a worker's claim of one number took, and the worker still holds.
@@ -68,7 +68,7 @@ impl Batch<'_> {
     }
 
     pub(super) fn end_all_leases(&mut self) -> Result<Outcome, StoreError> {
-        // Those that had no end get one: what has ended is forgotten in time.
+        // Leases without an end get one: ended leases are deleted in time.
         self.session.run("UPDATE workers SET is_given_up = 1, lease_until = 0 WHERE lease_until > 0", [])?;
         Ok(Outcome::Done)
     }

@@ -1,4 +1,4 @@
-//! Opening the file, and turning what SQLite says into what a caller must do.
+//! Opens the file, and maps SQLite's errors to what a caller must do.
 
 use crate::contract::StoreError;
 use rusqlite::config::DbConfig;
@@ -6,8 +6,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::Path;
 use std::time::Duration;
 
-/// The first version whose WAL reset cannot lose a commit when a checkpoint runs beside the writer (sqlite.org, release
-/// notes of 3.51.3).
+/// The first version whose WAL reset cannot lose a commit when a checkpoint runs in parallel with the writer
+/// (sqlite.org, release notes of 3.51.3).
 const VERSION_MIN: i32 = 3_051_003;
 /// How long a transaction waits for another process that writes.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -37,8 +37,8 @@ pub(super) fn open(file: &Path, access: Access) -> Result<Connection, StoreError
     let db = Connection::open_with_flags(file, flags).map_err(|error| opening(file, &error))?;
     db.busy_timeout(BUSY_TIMEOUT).or_store_error()?;
     db.set_prepared_statement_cache_capacity(STATEMENT_CACHE_SIZE);
-    // A plan must not depend on what is bound: otherwise SQLite prepares a statement anew whenever it is asked about another
-    // player, which was a third of a read.
+    // A plan must not depend on bound values: otherwise SQLite prepares a statement anew for every other player, which
+    // was a third of a read.
     db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).or_store_error()?;
     if access == Access::Read {
         // In KiB: the system's own cache of the file is right behind it.

@@ -1,4 +1,4 @@
-//! What the writer of a match may do: add to its log, end it, give it up. Every statement carries the fences.
+//! What the writer of a match may do: append to its log, finish it, release it. Every statement carries the fences.
 
 use super::batch::Batch;
 use crate::columns::{self, Columns};
@@ -12,9 +12,9 @@ use engine::rows::MatchLogRow;
 use engine::time::UnixMs;
 use rules::snake::Cause;
 
-/// Adds an entry if its match is this writer's and its log ends just before it: the fences and the write in one statement.
-/// The end of the log is asked for by `EXISTS` and by the key, because a scalar subquery over it makes SQLite compile the
-/// statement anew each time it runs (7 µs a row became 29).
+/// Adds an entry if its match is this writer's and its log ends just before it: the fences and the write in one
+/// statement. The end of the log is found by `EXISTS` and by the key, because a scalar subquery over it makes SQLite
+/// compile the statement anew each time it runs (7 µs a row became 29).
 pub(super) const APPEND: &str = "
     INSERT INTO match_log (match_id, version, turns, late_moves, data)
     SELECT ?1, ?2, ?3, ?4, ?5 FROM matches
@@ -102,7 +102,7 @@ impl Batch<'_> {
         Ok(next.map(|next| (held, next)))
     }
 
-    /// The last entries go straight into the archive: nobody would read them from the log.
+    /// The last entries go straight into the archive: they would never be read from the log.
     pub(super) fn finish(
         &mut self,
         append: &MatchAppend,

@@ -1,4 +1,4 @@
-//! How matches enter the queue and are called off.
+//! How matches enter the queue and are cancelled.
 
 use super::batch::Batch;
 use super::connection::OrStoreError;
@@ -43,24 +43,24 @@ impl Batch<'_> {
     }
 
     fn replayed_response(&self, create: &CreateMatches) -> Result<Option<Outcome>, StoreError> {
-        let Some(asked) = &create.idempotency else { return Ok(None) };
+        let Some(idempotency) = &create.idempotency else { return Ok(None) };
         let forgotten_before = create.now.minus(IDEMPOTENCY_RETENTION);
         self.session.first(
             "SELECT fingerprint, answer FROM idempotency_keys WHERE account = ?1 AND key = ?2 AND created_at > ?3",
-            (create.account.to_bytes(), &asked.key, forgotten_before.0),
+            (create.account.to_bytes(), &idempotency.key, forgotten_before.0),
             |row| {
-                let is_same = row.bytes()? == asked.fingerprint;
+                let is_same = row.bytes()? == idempotency.fingerprint;
                 Ok(if is_same { Outcome::Replayed(row.bytes()?) } else { Outcome::KeyReused })
             },
         )
     }
 
     fn remember_response(&self, create: &CreateMatches) -> Result<(), StoreError> {
-        let Some(asked) = &create.idempotency else { return Ok(()) };
+        let Some(idempotency) = &create.idempotency else { return Ok(()) };
         self.session.run(
             "INSERT OR REPLACE INTO idempotency_keys (account, key, fingerprint, answer, created_at)
              VALUES (?1, ?2, ?3, ?4, ?5)",
-            (create.account.to_bytes(), &asked.key, asked.fingerprint, &asked.response, create.now.0),
+            (create.account.to_bytes(), &idempotency.key, idempotency.fingerprint, &idempotency.response, create.now.0),
         )?;
         Ok(())
     }

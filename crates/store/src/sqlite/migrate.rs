@@ -1,4 +1,4 @@
-//! The schema, step by step. The file says in `application_id` that it is ours and in `user_version` how far it is.
+//! The schema, step by step. `application_id` of the file marks it as ours and `user_version` is its schema version.
 
 use super::connection::{OrStoreError, prepare_to_write, store_error, unreadable};
 use crate::contract::StoreError;

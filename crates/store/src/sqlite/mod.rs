@@ -46,8 +46,8 @@ impl SqliteDatabase {
         self.pages_max.store(pages_max, std::sync::atomic::Ordering::SeqCst);
     }
 
-    /// How this file's database answers the questions about stories: their names, and the steps as `EXPLAIN QUERY PLAN` words
-    /// them.
+    /// The query plans of the queries about stories in this file: their names, and the steps in the words of `EXPLAIN
+    /// QUERY PLAN`.
     ///
     /// # Errors
     /// As for [`Database::reader`].

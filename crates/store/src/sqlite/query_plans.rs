@@ -1,4 +1,4 @@
-//! Tests: how SQLite answers the questions that are asked often. None may look through all matches, all seats or all logs.
+//! Tests: the plans of SQLite's frequent queries. None may scan all matches, all seats or all logs.
 
 use super::claim::{CLAIMED_BEFORE, HOLDERS, RUNNING_OF, WAITING};
 use super::connection::{self, Access};
@@ -21,7 +21,7 @@ fn database() -> Connection {
     db
 }
 
-/// The question is answered by way of `index`, in the index's order, and no table with many rows is looked through.
+/// The query uses `index`, in the index's order, and scans no table with many rows.
 #[track_caller]
 fn check(sql: &str, index: &str) {
     let steps = plan(&database(), sql).unwrap();
@@ -87,13 +87,13 @@ fn lists_are_read_from_their_indexes() {
     check(&match_ids(&filter(true, true)), "seats_by_bot (bot=? AND match_id<?)");
 }
 
-/// The named question about stories is answered by these searches, and by nothing else but looks at a constant.
+/// The named query about stories uses these searches, and otherwise only constants.
 #[track_caller]
 fn check_story(name: &str, want: &[&str]) {
     check_named(stories::queries(), name, want);
 }
 
-/// The same of a question about worlds.
+/// The same for a query about worlds.
 #[track_caller]
 fn check_world(name: &str, want: &[&str]) {
     check_named(worlds::queries(), name, want);
@@ -168,7 +168,7 @@ fn tables_to_take_over_are_found_by_their_owners() {
     check_story("load of the log", &["SEARCH story_log USING PRIMARY KEY (table_id=?)"]);
 }
 
-/// Bare tables are the few whose last game was just forgotten: their index is read as a whole, and no other.
+/// Tables without games are the few whose last game was just deleted: their index is read as a whole, and no other.
 #[test]
 fn old_games_are_found_at_the_beginning_of_their_index() {
     check_story("oldest games", &["SEARCH story_games USING COVERING INDEX story_games_ended (ended_at<?)"]);
@@ -220,7 +220,7 @@ fn lists_of_worlds_are_walked_in_their_order() {
 fn what_is_old_or_not_counted_is_found_by_its_index() {
     let (end, next) =
         ("SEARCH world_log USING PRIMARY KEY (world_id=?)", "SEARCH world_log USING PRIMARY KEY (world_id>?)");
-    // Its end twice: to compare, and to tell.
+    // The end is read twice: to compare, and to return it.
     check_world("worlds behind", &[next, next, "SEARCH w USING PRIMARY KEY (id=?)", end, end]);
     let old = "SEARCH w USING INDEX worlds_by_end (ends_at<?)";
     let counted = "SEARCH world_log USING PRIMARY KEY (world_id=? AND version>?)";

@@ -1,4 +1,4 @@
-//! Views of what is committed. A call that asks several questions asks them in one read transaction.
+//! Reads of committed data. A call of several queries runs them in one read transaction.
 
 use super::batch::limit_pages;
 use super::claim::LEASE_ADDRESS;
@@ -47,7 +47,7 @@ pub(super) struct SqliteReader {
     db: Connection,
     file: Arc<Path>,
     pages_max: Arc<AtomicU32>,
-    /// Opened when first asked whether a write would succeed.
+    /// Opened by the first probe.
     prober: Option<Connection>,
 }
 
@@ -60,10 +60,10 @@ impl SqliteReader {
         Session { db: &self.db }
     }
 
-    /// Several questions about one moment.
-    fn snapshot<T>(&mut self, ask: impl FnOnce(Session<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
+    /// Several queries of one moment.
+    fn snapshot<T>(&mut self, query: impl FnOnce(Session<'_>) -> Result<T, StoreError>) -> Result<T, StoreError> {
         let transaction = self.db.transaction_with_behavior(TransactionBehavior::Deferred).or_store_error()?;
-        ask(Session { db: &transaction })
+        query(Session { db: &transaction })
     }
 }
 
@@ -412,8 +412,8 @@ fn windows(session: Session<'_>, now: UnixMs) -> Result<MatchStats, StoreError> 
 }
 
 fn counts(session: Session<'_>) -> Result<MatchCounts, StoreError> {
-    let figures = session.all(COUNTS, [], |row| Ok((row.text()?, row.number()?)))?;
-    Ok(columns::counts(&figures))
+    let counters = session.all(COUNTS, [], |row| Ok((row.text()?, row.number()?)))?;
+    Ok(columns::counts(&counters))
 }
 
 fn orphaned(session: Session<'_>, now: UnixMs) -> Result<u64, StoreError> {

@@ -1,4 +1,4 @@
-//! Forgetting what is old, a little at a time.
+//! Deletes what is old, a little at a time.
 
 use super::batch::Batch;
 use crate::columns::{self, Columns};

@@ -1,4 +1,4 @@
-//! Asking SQLite: cached statements, rows read from left to right.
+//! A SQLite connection: cached statements, rows read from left to right.
 
 use super::connection::OrStoreError;
 use crate::columns::{self, Columns, LogEnd, SeatRow};
@@ -7,7 +7,7 @@ use engine::ids::MatchId;
 use rusqlite::types::FromSql;
 use rusqlite::{CachedStatement, Connection, Params, Row};
 
-/// A connection, and the few ways in which it is asked.
+/// A connection, and the few kinds of queries that it runs.
 #[derive(Clone, Copy)]
 pub(super) struct Session<'c> {
     pub(super) db: &'c Connection,
@@ -65,7 +65,7 @@ impl<'c> Session<'c> {
         Ok(self.first(sql, params, |_| Ok(()))?.is_some())
     }
 
-    /// The figures after the last entry of a live log.
+    /// The counters after the last entry of a live log.
     pub(super) fn log_end(self, id: MatchId) -> Result<LogEnd, StoreError> {
         let last = "SELECT version, turns, late_moves FROM match_log WHERE match_id = ?1 ORDER BY version DESC LIMIT 1";
         Ok(self.first(last, [id.to_bytes()], |row| columns::log_end(row))?.unwrap_or_default())

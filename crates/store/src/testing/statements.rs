@@ -1,4 +1,5 @@
-//! Which statements this process has sent to PostgreSQL so far, and from where: for tests that look at every one of them.
+//! Which statements this process has sent to PostgreSQL so far, and from which source line: for tests that inspect all
+//! of them.
 
 use std::collections::BTreeMap;
 use std::panic::Location;

@@ -1,4 +1,4 @@
-//! How matches come into being, and how often.
+//! How matches are created, and idempotency.
 
 use crate::fixtures::*;
 use engine::commands::Outcome;

@@ -1,4 +1,4 @@
-//! Small, readable things to store, and a store held by its two ends.
+//! Small, readable things to store, and a store opened as writer and reader.
 
 use engine::commands::{ClaimedMatch, Command, CreateMatches, Idempotency, MatchAppend, Outcome};
 use engine::ids::{AccountId, BotId, MatchId, TokenId, WorkerId};
@@ -202,8 +202,8 @@ impl StoreFixture {
     #[track_caller]
     #[expect(clippy::needless_pass_by_value, reason = "rows read better without ampersands")]
     pub(crate) fn assert_outcome(&mut self, command: Command, want: Outcome) {
-        let said = format!("{command:?}");
-        assert_eq!(self.commit_one(command), want, "{said}");
+        let description = format!("{command:?}");
+        assert_eq!(self.commit_one(command), want, "{description}");
     }
 
     #[track_caller]

@@ -1,4 +1,4 @@
-//! Games of tables: the lists that follow from logs, records, standings, and how old ones are forgotten.
+//! Games of tables: the lists that follow from logs, records, standings, and how old ones are deleted.
 
 use crate::fixtures::*;
 use crate::stories::*;
@@ -15,7 +15,7 @@ pub(crate) fn a_game_is_read_back_as_it_was_written(database: &dyn Database) {
     held.open_tables(&[1]);
     assert_eq!(held.reader.story_game(game_id(1, 1)), Ok(Some((game(1, 1), None))));
     assert_eq!(held.reader.story_game(game_id(1, 2)), Ok(None));
-    let told = GameRow {
+    let with_story = GameRow {
         storyteller: player_id(4),
         storyteller_name: Some("Ben".to_owned()),
         sentence: Some("a\0b".to_owned()),
@@ -24,7 +24,7 @@ pub(crate) fn a_game_is_read_back_as_it_was_written(database: &dyn Database) {
         created_at: at(7_777),
         ..in_phase(game(1, 1), Phase::Vote, None)
     };
-    held.assert_outcome(entry_with(1, 2, vec![IndexChange::UpsertGame(told.clone())]), Outcome::Done);
+    held.assert_outcome(entry_with(1, 2, vec![IndexChange::UpsertGame(with_story.clone())]), Outcome::Done);
     let GameRow { created_at, storyteller_name, .. } = game(1, 1);
     let kept = GameRow { created_at, storyteller_name, sentence: Some("a b".to_owned()), ..told };
     assert_eq!(
@@ -72,13 +72,13 @@ pub(crate) fn the_lobby_has_free_seats(database: &dyn Database) {
         entry_with(1, 3, vec![IndexChange::UpsertGame(GameRow { players: 5, ..game(1, 1) })]),
         Outcome::Done,
     );
-    assert_eq!(held.lobby(Some(third), 9), [(1, 1)], "somebody left");
+    assert_eq!(held.lobby(Some(third), 9), [(1, 1)], "a player left");
     let gone = in_phase(game(4, 1), Phase::Canceled, Some(at(500)));
     held.assert_outcome(entry_with(4, 2, vec![IndexChange::UpsertGame(gone)]), Outcome::Done);
     assert_eq!(held.lobby(None, 9), [(3, 1), (1, 1)]);
 }
 
-pub(crate) fn everybody_finds_his_own_games(database: &dyn Database) {
+pub(crate) fn players_find_their_own_games(database: &dyn Database) {
     let mut held = four(database);
     let (one, two, three) = (game_id(1, 1), game_id(2, 1), game_id(3, 1));
     held.assert_outcome(entry_with(1, 2, vec![seat(one, 2, Invited), seat(one, 3, Player)]), Outcome::Done);
@@ -99,7 +99,7 @@ pub(crate) fn everybody_finds_his_own_games(database: &dyn Database) {
     assert_eq!((&of_one[0].game, of_one[0].role), (&game(4, 1), Storyteller));
 }
 
-pub(crate) fn an_end_is_told_in_every_list(database: &dyn Database) {
+pub(crate) fn an_end_appears_in_every_list(database: &dyn Database) {
     let mut held = four(database);
     let one = game_id(1, 1);
     let seats = vec![seat(one, 2, Player), seat(one, 3, Player), seat(one, 4, Invited)];
@@ -176,7 +176,7 @@ pub(crate) fn awards_add_up(database: &dyn Database) {
     let mut held = four(database);
     assert_eq!(held.reader.standings(&[player_id(1)]), Ok(vec![]));
     held.assert_outcome(entry_with(1, 2, vec![award(1, 12), award(2, 1)]), Outcome::Done);
-    // Two tables end in one batch, and both know the player only as he was before.
+    // Two tables end in one batch, and both know the player only as before.
     let outcomes = held.commit(&[
         entry_with(2, 2, vec![award(1, 300)]),
         entry_with(3, 2, vec![award(1, 7), award(1, 0)]),
@@ -188,8 +188,8 @@ pub(crate) fn awards_add_up(database: &dyn Database) {
     };
     let (first, second) = (scored(&[12, 300, 7, 0]), scored(&[1]));
     assert!(first.earned.len() > 3 && first.score == 319, "the cards are those of the sum");
-    let asked = [player_id(2), player_id(9), player_id(1), player_id(1)];
-    assert_eq!(held.reader.standings(&asked), Ok(vec![(player_id(1), first), (player_id(2), second)]));
+    let ids = [player_id(2), player_id(9), player_id(1), player_id(1)];
+    assert_eq!(held.reader.standings(&ids), Ok(vec![(player_id(1), first), (player_id(2), second)]));
     assert_eq!(held.reader.standings(&[]), Ok(vec![]));
 }
 
@@ -231,7 +231,7 @@ pub(crate) fn the_oldest_game_is_forgotten_first(database: &dyn Database) {
     assert_eq!(held.taken_over(2).rows.len(), 2);
 }
 
-pub(crate) fn tables_are_forgotten_when_nobody_needs_them(database: &dyn Database) {
+pub(crate) fn unused_tables_are_deleted(database: &dyn Database) {
     let mut held = four_ended(database);
     let nobody = Ok(Some(TableOwner::Unowned));
     held.assert_outcome(lease(2, at(100)), Outcome::Done);
@@ -240,7 +240,7 @@ pub(crate) fn tables_are_forgotten_when_nobody_needs_them(database: &dyn Databas
     held.assert_outcome(Command::AppendTable(entries(2, 2, 3, 1)), Outcome::Done);
     held.takes_tables(claim_table(2, 3, at(100)), &[(3, 2)]);
     held.assert_outcome(retire_games(at(100), Some(0), 9), Outcome::Retired(4));
-    // 1: owned. 2: live. 3: owned, and then used again. 4: gone.
+    // 1: owned. 2: live. 3: owned, and then used again. 4: deleted.
     assert_eq!(held.reader.table_owner(table_id(4), at(100)), Ok(None));
     let next =
         TableAppend { index_changes: vec![IndexChange::UpsertGame(game(3, 2))], is_live: false, ..entries(3, 2, 3, 1) };

@@ -1,4 +1,4 @@
-//! The life of a match: every event in every state, and what else happens on the way.
+//! The states of a match: every event in every state, and their side effects.
 
 use crate::fixtures::*;
 use engine::commands::{Command, Outcome};
@@ -118,7 +118,7 @@ pub(crate) fn reasons_are_kept_short_and_printable(database: &dyn Database) {
     assert_eq!(held.status(1).failure.as_deref(), Some("bytes   of a bot"));
 }
 
-pub(crate) fn a_refusal_disturbs_nobody_in_its_batch(database: &dyn Database) {
+pub(crate) fn a_refusal_affects_no_other_command_of_its_batch(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     held.run(1);
     let outcomes = held.commit(&[

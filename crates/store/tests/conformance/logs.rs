@@ -80,7 +80,7 @@ pub(crate) fn finishing_archives_the_log(database: &dyn Database) {
     assert_eq!(after.rows[120..], [entry(120), entry(121)]);
 }
 
-pub(crate) fn a_finished_match_tells_its_result(database: &dyn Database) {
+pub(crate) fn a_finished_match_has_its_result(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     held.run(1);
     held.assert_outcome(finish(1, 1, 0, 7, at(9)), Outcome::Done);
@@ -112,7 +112,7 @@ pub(crate) fn an_archive_may_come_compressed_or_not(database: &dyn Database) {
     held.run(1);
     held.assert_outcome(finish(1, 1, 0, 200, at(9)), Outcome::Done);
     assert_eq!(held.log(1).rows.len(), 200);
-    // The same bytes again, as the door hands them in: compressed beforehand.
+    // The same bytes again, as [`store::Store`] passes them: compressed beforehand.
     held.assert_outcome(create(1, [2], at(0)), Outcome::Done);
     held.assert_claims(claim(1, at(1), 1), &[(2, 1, 1)]);
     let Command::FinishMatch { append, result, archive, now } = finish(2, 1, 0, 200, at(9)) else { unreachable!() };

@@ -1,5 +1,5 @@
-//! The contract of a store, law by law, held against all three stores; and random lives held against the memory store, which is
-//! the contract's executable form.
+//! The contract of a store, property by property, for all three stores; and random commands compared with the memory
+//! store, which is the contract's executable form.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
@@ -87,7 +87,7 @@ laws! {
         entries_with_gaps_are_refused
         a_start_is_remembered_once
         finishing_archives_the_log
-        a_finished_match_tells_its_result
+        a_finished_match_has_its_result
         finishing_is_fenced_and_versioned
         an_archive_may_come_compressed_or_not
         a_log_without_entries_finishes
@@ -99,13 +99,13 @@ laws! {
         only_the_owner_cancels
         a_failed_match_is_requeued_with_its_log
         reasons_are_kept_short_and_printable
-        a_refusal_disturbs_nobody_in_its_batch
+        a_refusal_affects_no_other_command_of_its_batch
         later_commands_see_earlier_ones
     }
     reads {
         lists_are_newest_first_and_paged
         lists_are_filtered_by_account_and_bot
-        statuses_come_in_the_order_asked
+        statuses_come_in_the_requested_order
         a_log_is_paged
         addresses_are_those_of_living_leases
         leases_of_one_address_are_found
@@ -133,7 +133,7 @@ laws! {
         a_tables_version_is_checked
         a_base_forgets_what_is_under_it
         a_table_is_claimed_when_it_is_free
-        owners_are_told
+        claims_name_the_owner
         a_released_table_is_free
         live_tables_without_an_owner_are_taken_over_together
         a_repeated_claim_of_tables_takes_nothing_new
@@ -144,13 +144,13 @@ laws! {
     games {
         a_game_is_read_back_as_it_was_written
         the_lobby_has_free_seats
-        everybody_finds_his_own_games
-        an_end_is_told_in_every_list
+        players_find_their_own_games
+        an_end_appears_in_every_list
         the_history_goes_by_ends
         games_of_one_table_follow_each_other
         awards_add_up
         the_oldest_game_is_forgotten_first
-        tables_are_forgotten_when_nobody_needs_them
+        unused_tables_are_deleted
         a_live_game_is_never_forgotten
         a_secret_is_kept_once
     }
@@ -158,19 +158,19 @@ laws! {
         a_world_is_made_once
         a_creator_has_so_many_worlds
         a_world_ends_early_and_its_owner_is_fenced
-        what_nobody_joined_is_ended
+        worlds_without_players_are_ended
         so_many_ended_worlds_are_kept
         a_world_is_claimed_when_it_is_free
-        the_desk_is_kept_by_one
+        the_matchmaking_queue_has_one_owner
         claims_are_fenced_and_versioned
         a_snapshot_stays_between_the_one_before_and_the_end
-        entries_are_kept_while_somebody_needs_them
+        entries_are_kept_while_needed
         players_join_while_there_is_room
         only_those_matched_are_in_a_match
         worlds_are_listed_by_id
         the_lobby_has_hunts_that_are_not_over
         those_matched_are_found_by_their_tickets
-        hunts_that_are_over_are_unfinished_until_an_owner_says_so
+        hunts_that_are_over_are_unfinished_until_their_owner_ends_them
         worlds_are_forgotten_when_they_are_over_and_counted
     }
     hunts {

@@ -1,4 +1,4 @@
-//! Random lives: any sequence of commands has the same outcomes and leaves the same reads in every store as in the memory store.
+//! Random commands: any sequence has the same outcomes and leaves the same reads in every store as in the memory store.
 
 use crate::fixtures::*;
 use crate::story_model::{self, Known};
@@ -83,7 +83,7 @@ fn life() -> impl Strategy<Value = Vec<(i64, Vec<Step>)>> {
     prop::collection::vec((0..2_500_i64, prop::collection::vec(step(), 1..8)), 1..30)
 }
 
-/// The command, as somebody would give it who has just read the statuses.
+/// The command, as a client would give it that has just read the statuses.
 fn command(step: &Step, statuses: &[MatchStatus], tables: &Known, now: UnixMs) -> Command {
     let known = |n: u128| statuses.iter().find(|status| status.id == match_id(n));
     let epoch = |n: u128, off: u32| known(n).map_or(1, |status| status.epoch) + off;
@@ -132,28 +132,28 @@ fn command(step: &Step, statuses: &[MatchStatus], tables: &Known, now: UnixMs) -
 fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
     let ids: Vec<_> = (0..MATCHES + 4).map(match_id).collect();
     let mut all = Vec::new();
-    let mut say = |what: &dyn std::fmt::Debug| all.push(format!("{what:?}"));
-    say(&reader.limit_rules());
-    say(&reader.match_stats(now));
-    say(&reader.statuses(&ids));
+    let mut add = |what: &dyn std::fmt::Debug| all.push(format!("{what:?}"));
+    add(&reader.limit_rules());
+    add(&reader.match_stats(now));
+    add(&reader.statuses(&ids));
     for id in ids {
-        say(&reader.match_by_id(id));
-        say(&reader.match_log(id, 0, 100));
-        say(&reader.match_log(id, 2, 3));
+        add(&reader.match_by_id(id));
+        add(&reader.match_log(id, 0, 100));
+        add(&reader.match_log(id, 2, 3));
     }
     for account in [None, Some(account_id(1)), Some(account_id(2))] {
         for bot in [None, Some(bot_id(1)), Some(bot_id(3))] {
-            say(&reader.matches(&MatchFilter { account, bot, before: Some(match_id(5)), limit: 3 }));
+            add(&reader.matches(&MatchFilter { account, bot, before: Some(match_id(5)), limit: 3 }));
         }
     }
     for n in 1..3 {
-        say(&reader.account_named(&account(n).name));
-        say(&reader.tokens(account_id(n)));
-        say(&reader.bots(&BotFilter { account: account_id(n), before: None, limit: 9 }));
-        say(&reader.idempotent_response(account_id(n), "key-0"));
+        add(&reader.account_named(&account(n).name));
+        add(&reader.tokens(account_id(n)));
+        add(&reader.bots(&BotFilter { account: account_id(n), before: None, limit: 9 }));
+        add(&reader.idempotent_response(account_id(n), "key-0"));
     }
     for worker in 0..WORKERS {
-        say(&reader.lease_address(worker_id(worker), now));
+        add(&reader.lease_address(worker_id(worker), now));
     }
     all.extend(story_model::everything(reader, now));
     all
@@ -170,7 +170,7 @@ fn check(database: &dyn Database, life: &[(i64, Vec<Step>)]) -> Result<(), TestC
         let commands: Vec<_> = steps.iter().map(|step| command(step, &statuses, &tables, now)).collect();
         let wanted: Vec<Outcome> = want.commit(&commands);
         prop_assert_eq!(&held.commit(&commands), &wanted, "{:?}", commands);
-        tables.hear(&commands, &wanted);
+        tables.record(&commands, &wanted);
     }
     prop_assert_eq!(everything(&mut *held.reader, now), everything(&mut *want.reader, now));
     let takeovers = story_model::takeovers(now);
@@ -202,7 +202,7 @@ fn postgres_lives_as_memory_does() {
     check_many(25, || Box::new(PostgresCluster::shared().new_database()));
 }
 
-/// The comparison itself can fail: a store that forgets one entry is found out.
+/// The comparison itself can fail: a store that loses one entry is detected.
 #[test]
 fn a_store_that_forgets_is_found_out() {
     let (model, other) = (MemoryDatabase::new(), MemoryDatabase::new());

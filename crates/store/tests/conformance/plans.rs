@@ -1,16 +1,16 @@
-//! How PostgreSQL finds what the store asks for: every statement that the laws make the store send, in a session as the store opens
-//! it, and the checks of references that PostgreSQL makes by itself. A place in the source that sends something and was not reached
-//! fails the test.
+//! PostgreSQL's query plans: every statement that the conformance tests make the store send, in a session as the store
+//! opens it, and the checks of references that PostgreSQL makes by itself. A line in the source that sends a statement
+//! and was not reached fails the test.
 //!
-//! A session lives for long: each statement is prepared and used while the database is empty, and looked at once it is full, while
-//! statistics still say that it is empty, and once they do not any more.
+//! A session lives for long: each statement is prepared and used while the database is empty, and inspected once it is
+//! full, while statistics still describe an empty database, and once they are up to date.
 
 use postgres::{Client, NoTls};
 use std::collections::BTreeSet;
 use std::path::Path;
 use store::testing::{PostgresCluster, statements};
 
-/// Tables with few rows whatever happens: each has one for each name, minute, policy or process of a bounded time, or one row.
+/// Tables that always have few rows: one for each name, minute, policy or process of a bounded time, or one row.
 const SMALL: [&str; 10] = [
     "gauntlet_schema",
     "hunt_desk",
@@ -23,7 +23,7 @@ const SMALL: [&str; 10] = [
     "tally",
     "workers",
 ];
-/// Indexes of what waits or is under way: whoever reads one of them from end to end reads no more than that.
+/// Indexes of what waits or is under way: a full scan of one of them reads no more than that.
 const QUEUES: [&str; 5] =
     ["matches_running", "matches_waiting", "story_games_open", "story_tables_bare", "story_tables_live"];
 /// How often a statement is used before PostgreSQL may keep a plan of it.
@@ -243,7 +243,8 @@ fn value(kind: &str) -> String {
     }
 }
 
-/// What PostgreSQL asks when a row comes that refers to another, and when one goes that others may refer to.
+/// What PostgreSQL runs when a row is inserted that refers to another, and when one is deleted that others may refer
+/// to.
 fn references(client: &mut Client) -> Vec<String> {
     let keys = "
         SELECT c.conrelid::regclass::text, a.attname::text, c.confrelid::regclass::text, b.attname::text
@@ -252,9 +253,9 @@ fn references(client: &mut Client) -> Vec<String> {
         JOIN pg_attribute b ON b.attrelid = c.confrelid AND b.attnum = c.confkey[1]
         WHERE c.contype = 'f'";
     let keys = client.query(keys, &[]).unwrap();
-    let ask =
+    let query =
         |table: &str, column: &str| format!("SELECT 1 FROM ONLY {table} x WHERE {column} = $1 FOR KEY SHARE OF x");
-    keys.iter().flat_map(|row| [ask(row.get(0), row.get(1)), ask(row.get(2), row.get(3))]).collect()
+    keys.iter().flat_map(|row| [query(row.get(0), row.get(1)), query(row.get(2), row.get(3))]).collect()
 }
 
 /// Where the source sends something: file and line of each call on a session.

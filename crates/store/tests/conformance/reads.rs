@@ -1,4 +1,4 @@
-//! Lists, pages, single looks.
+//! Lists, pages, single reads.
 
 use crate::fixtures::*;
 use engine::commands::{Command, Outcome};
@@ -41,11 +41,11 @@ pub(crate) fn lists_are_filtered_by_account_and_bot(database: &dyn Database) {
     }
 }
 
-pub(crate) fn statuses_come_in_the_order_asked(database: &dyn Database) {
+pub(crate) fn statuses_come_in_the_requested_order(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     held.assert_outcome(create(1, [1, 2, 3], at(0)), Outcome::Done);
-    let asked = [3, 9, 1, 3].map(match_id);
-    let statuses = held.reader.statuses(&asked).expect("the store is there");
+    let ids = [3, 9, 1, 3].map(match_id);
+    let statuses = held.reader.statuses(&ids).expect("the store is there");
     let ids: Vec<_> = statuses.iter().map(|status| status.id).collect();
     assert_eq!(ids, [3, 1, 3].map(match_id));
     assert_eq!(held.reader.statuses(&[]), Ok(vec![]));

@@ -1,4 +1,4 @@
-//! Forgetting: by age, by size, a little at a time, and never what lives.
+//! Deletion: by age, by size, a little at a time, and never what is live.
 
 use crate::fixtures::*;
 use engine::commands::{Command, Outcome};
@@ -80,7 +80,7 @@ pub(crate) fn nothing_of_a_retired_match_is_left(database: &dyn Database) {
     assert_eq!(held.reader.statuses(&[match_id(3)]), Ok(vec![]));
     assert_eq!(held.listed(&MatchFilter { bot: Some(bot_id(1)), limit: 9, ..MatchFilter::default() }), [0; 0]);
     assert_eq!(held.stats(at(99)).counts.total(), 0);
-    // Its id is free again, its log empty, its room in the archive given back.
+    // Its id is free again, its log empty, its share of archive bytes freed.
     held.assert_outcome(create(1, [3], at(100)), Outcome::Done);
     held.assert_claims(claim(1, at(100), 1), &[(3, 1, 1)]);
     held.assert_outcome(append(3, 1, 0, 1), Outcome::Done);

@@ -1,4 +1,4 @@
-//! Figures for operators.
+//! Statistics for operators.
 
 use crate::fixtures::*;
 use engine::commands::{Command, Outcome};

@@ -85,7 +85,7 @@ pub(crate) fn first_game(table: u128) -> Vec<IndexChange> {
     vec![IndexChange::UpsertGame(game(table, 1)), seat(game_id(table, 1), 1, GameRole::Storyteller)]
 }
 
-/// A live table with a base of its own, two entries and a game.
+/// A live table with a snapshot of its own, two entries and a game.
 pub(crate) fn opening(worker: u128, table: u128, now: UnixMs) -> OpenTable {
     let append =
         TableAppend { index_changes: first_game(table), snapshot: Some(base(0, 9)), ..entries(table, 1, 0, 2) };
@@ -97,8 +97,8 @@ pub(crate) fn open(worker: u128, table: u128, now: UnixMs) -> Command {
 }
 
 pub(crate) fn open_with_key(player: u128, key: &str, request: u8, table: u128, now: UnixMs) -> Command {
-    let asked = Idempotency { key: key.to_owned(), fingerprint: [request; 32], response: vec![request, 3] };
-    Command::OpenTable(OpenTable { idempotency: Some((player_id(player), asked)), ..opening(1, table, now) })
+    let idempotency = Idempotency { key: key.to_owned(), fingerprint: [request; 32], response: vec![request, 3] };
+    Command::OpenTable(OpenTable { idempotency: Some((player_id(player), idempotency)), ..opening(1, table, now) })
 }
 
 pub(crate) fn claim_table(worker: u128, table: u128, now: UnixMs) -> Command {

@@ -1,5 +1,5 @@
-//! Random lives of tables, in the words of the small world of [`crate::model`]: steps, the commands that they stand for, and
-//! everything that can be read about tables afterwards.
+//! Random commands about tables, for [`crate::model`]: steps, the commands that they stand for, and all that can be
+//! read about tables afterwards.
 
 use crate::fixtures::*;
 use crate::stories::*;
@@ -25,7 +25,7 @@ pub(crate) enum Change {
     Award { player: u128, points: u32 },
 }
 
-/// What an append adds, said by somebody who mostly knows the epoch and the version.
+/// An append by a client that mostly knows the epoch and the version.
 #[derive(Clone, Debug)]
 pub(crate) struct Added {
     rows: u32,
@@ -91,14 +91,14 @@ pub(crate) fn step(workers: u128) -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Epochs and versions of tables, as somebody knows them who has heard every answer.
+/// Epochs and versions of tables, as known to a client that has received every outcome.
 #[derive(Default)]
 pub(crate) struct Known {
     tables: BTreeMap<u128, (u32, u32)>,
 }
 
 impl Known {
-    pub(crate) fn hear(&mut self, commands: &[Command], outcomes: &[Outcome]) {
+    pub(crate) fn record(&mut self, commands: &[Command], outcomes: &[Outcome]) {
         let number = |id: engine::ids::TableId| id.0 - table_id(0).0;
         for (command, outcome) in commands.iter().zip(outcomes) {
             match (command, outcome) {
@@ -181,20 +181,20 @@ fn index(table: u128, change: &Change, now: UnixMs) -> IndexChange {
 /// Everything that can be read about tables.
 pub(crate) fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
     let mut all = Vec::new();
-    let mut say = |what: &dyn std::fmt::Debug| all.push(format!("{what:?}"));
+    let mut add = |what: &dyn std::fmt::Debug| all.push(format!("{what:?}"));
     let middle = Some(GameCursor { at: UnixMs(now.0 - 5_000), id: game_id(2, 2) });
     for table in 0..TABLES {
-        say(&reader.table_owner(table_id(table), now));
+        add(&reader.table_owner(table_id(table), now));
         for number in 0..=GAMES {
-            say(&reader.story_game(game_id(table, number)));
+            add(&reader.story_game(game_id(table, number)));
         }
     }
     for (before, limit) in [(None, 99), (None, 2), (middle, 99), (middle, 2)] {
-        say(&reader.story_lobby(before, limit));
-        say(&reader.story_history(before, limit));
+        add(&reader.story_lobby(before, limit));
+        add(&reader.story_history(before, limit));
         for player in 0..PLAYERS {
-            say(&reader.story_games_of(&seats_of(player, false, before, limit)));
-            say(&reader.story_games_of(&seats_of(player, true, before, limit)));
+            add(&reader.story_games_of(&seats_of(player, false, before, limit)));
+            add(&reader.story_games_of(&seats_of(player, true, before, limit)));
         }
     }
     // A standing shows its cards by their bits alone.
@@ -205,15 +205,16 @@ pub(crate) fn everything(reader: &mut dyn Reader, now: UnixMs) -> Vec<String> {
         };
         standings.iter().map(cards).collect::<Vec<_>>()
     });
-    say(&standings);
+    add(&standings);
     for player in 0..2 {
-        say(&reader.story_idempotent_response(player_id(player), "key"));
+        add(&reader.story_idempotent_response(player_id(player), "key"));
     }
-    say(&[reader.secret("secret-0"), reader.secret("secret-1")]);
+    add(&[reader.secret("secret-0"), reader.secret("secret-1")]);
     all
 }
 
-/// Commands by whose outcomes the logs of all tables are read: a worker of nobody's takes them over, long after every lease.
+/// Commands by whose outcomes the logs of all tables are read: an otherwise unused worker takes them over, long after
+/// every lease.
 pub(crate) fn takeovers(now: UnixMs) -> Vec<Command> {
     let later = UnixMs(now.0 + 1_000_000);
     let claims = (0..TABLES).map(|table| claim_table(99, table, later));

@@ -1,4 +1,4 @@
-//! Tables: their logs and bases under their fences, and who owns them.
+//! Tables: their logs and snapshots under their fences, and who owns them.
 
 use crate::fixtures::*;
 use crate::stories::*;
@@ -126,7 +126,7 @@ pub(crate) fn a_table_is_claimed_when_it_is_free(database: &dyn Database) {
     held.takes_tables(claim_table(3, 1, at(5_000)), &[(1, 5)]);
 }
 
-pub(crate) fn owners_are_told(database: &dyn Database) {
+pub(crate) fn claims_name_the_owner(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     held.open_tables(&[1]);
     let owner =

@@ -17,7 +17,7 @@ pub(crate) fn name(text: &str) -> WorldName {
     text.parse().unwrap()
 }
 
-/// A hunt of player 1 that anybody may join; every column differs from its neighbours.
+/// A hunt of player 1 that any player may join; every column differs from its neighbours.
 pub(crate) fn hunt(n: u128, ends_at: Option<UnixMs>) -> WorldRow {
     WorldRow {
         id: world_id(n),
@@ -33,7 +33,7 @@ pub(crate) fn hunt(n: u128, ends_at: Option<UnixMs>) -> WorldRow {
     }
 }
 
-/// A world that the house has by itself.
+/// A built-in world.
 pub(crate) fn plaza(n: u128) -> WorldRow {
     let (kind, admission) = (WorldKind::World, Admission::Everybody);
     WorldRow { name: name(&format!("plaza-{n}")), kind, creator: None, admission, players_max: 0, ..hunt(n, None) }
@@ -87,7 +87,7 @@ pub(crate) fn leave(world: u128, player: u128) -> Command {
     Command::World(WorldCommand::Leave { id: world_id(world), player: player_id(player) })
 }
 
-/// Of nobody whom the house knows.
+/// Without signed-in players.
 pub(crate) fn aggregate(world: u128, from: u32, to: u32) -> Aggregate {
     let (id, totals) = (world_id(world), HuntDelta::default());
     Aggregate { id, from_version: from, to_version: to, hunters: Vec::new(), totals, rounds: Vec::new() }
@@ -157,9 +157,9 @@ impl StoreFixture {
 
     /// A page of a log has these entries; the log has so many, and so many are counted.
     #[track_caller]
-    pub(crate) fn log_is(&mut self, world: u128, from: u32, limit: usize, want: &[u32], figures: (u32, u32)) {
+    pub(crate) fn log_is(&mut self, world: u128, from: u32, limit: usize, want: &[u32], versions: (u32, u32)) {
         let page = self.reader.world_log(world_id(world), from, limit).unwrap().unwrap();
-        assert_eq!((page.version, page.aggregated_version), figures);
+        assert_eq!((page.version, page.aggregated_version), versions);
         assert!(page.rows.iter().cloned().eq(want.iter().copied().map(claim_row)), "{:?}", page.rows);
     }
 }

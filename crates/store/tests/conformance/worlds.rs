@@ -62,14 +62,14 @@ pub(crate) fn a_world_ends_early_and_its_owner_is_fenced(database: &dyn Database
     assert!(held.reader.world(world_id(51), at(10)).unwrap().unwrap().row.is_over(at(10)));
 }
 
-pub(crate) fn what_nobody_joined_is_ended(database: &dyn Database) {
+pub(crate) fn worlds_without_players_are_ended(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     let of = |n: u128, creator: u128, created_at| WorldRow {
         creator: Some(player_id(creator)),
         created_at: at(created_at),
         ..hunt(n, Some(at(60_000)))
     };
-    // Alone; joined by another; entered; just made; nobody's.
+    // Alone; joined by another; entered; just made; without a creator.
     let rows = [of(1, 1, 0), of(2, 2, 0), of(3, 3, 0), of(4, 4, 90)];
     held.assert_outcome(ensure(&rows[0], &[1]), world_is(&rows[0]));
     held.assert_outcome(ensure(&rows[1], &[2, 9]), world_is(&rows[1]));
@@ -120,7 +120,7 @@ pub(crate) fn a_world_is_claimed_when_it_is_free(database: &dyn Database) {
     assert_eq!(held.takes_world(claim_world(3, 1, at(5_000))).epoch, 4);
 }
 
-pub(crate) fn the_desk_is_kept_by_one(database: &dyn Database) {
+pub(crate) fn the_matchmaking_queue_has_one_owner(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     let keep = |worker, now| Command::World(WorldCommand::AcquireQueue { worker: worker_id(worker), now });
     let keeper = |n| WorldOwner { worker: worker_id(n), address: format!("10.0.0.{n}:4000") };
@@ -182,7 +182,7 @@ pub(crate) fn a_snapshot_stays_between_the_one_before_and_the_end(database: &dyn
     assert!(claimed.rows.into_iter().eq((4..6).map(claim_row)), "those that the snapshot does not hold");
 }
 
-pub(crate) fn entries_are_kept_while_somebody_needs_them(database: &dyn Database) {
+pub(crate) fn entries_are_kept_while_needed(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     held.assert_outcome(ensure(&hunt(1, None), &[]), world_is(&hunt(1, None)));
     held.own_world(1, 1);
@@ -292,13 +292,13 @@ pub(crate) fn those_matched_are_found_by_their_tickets(database: &dyn Database) 
         let command = WorldCommand::CreateMatchedHunt { row: row.clone(), members, keeper: worker_id(keeper) };
         (Command::World(command), world_is(&row))
     };
-    let desk = |held: &mut StoreFixture, worker, now| {
+    let acquire_queue = |held: &mut StoreFixture, worker, now| {
         held.assert_outcome(lease(worker, now), Outcome::Done);
         held.commit_one(Command::World(WorldCommand::AcquireQueue { worker: worker_id(worker), now }));
     };
     let (first, is_first) = matched(1, 1, &[(1, 11), (2, 12)]);
     held.assert_outcome(first.clone(), Outcome::LeaseLost);
-    desk(&mut held, 1, at(0));
+    acquire_queue(&mut held, 1, at(0));
     for _ in 0..2 {
         held.assert_outcome(first.clone(), is_first.clone());
     }
@@ -307,7 +307,7 @@ pub(crate) fn those_matched_are_found_by_their_tickets(database: &dyn Database) 
     };
     assert_eq!(found(&mut held, 1, 11), Some(1));
     assert_eq!(found(&mut held, 2, 12), Some(1));
-    assert_eq!(found(&mut held, 1, 12), None, "somebody else's");
+    assert_eq!(found(&mut held, 1, 12), None, "another player's");
     let playing = |held: &mut StoreFixture, player, now| {
         held.reader.hunt_of_player(player_id(player), at(now)).unwrap().map(|row| row.id.0 - world_id(0).0)
     };
@@ -318,17 +318,17 @@ pub(crate) fn those_matched_are_found_by_their_tickets(database: &dyn Database) 
     assert_eq!((found(&mut held, 1, 11), playing(&mut held, 1, 99)), (None, None));
     held.assert_outcome(first.clone(), is_first.clone());
     assert_eq!(found(&mut held, 1, 11), None, "who left has left");
-    // A keeper whose lease is over keeps the desk until another takes it: what it saves by then is found.
+    // An owner whose lease is over keeps the queue until another acquires it: what it saves by then is found.
     let later = at(1_000).plus(engine::limits::LEASE_DURATION);
     let (second, is_second) = matched(2, 1, &[(1, 21)]);
     held.assert_outcome(second, is_second);
-    desk(&mut held, 2, later);
+    acquire_queue(&mut held, 2, later);
     let (third, _) = matched(3, 1, &[(2, 22)]);
     held.assert_outcome(third, Outcome::LeaseLost);
     assert_eq!((found(&mut held, 1, 21), found(&mut held, 2, 22)), (Some(2), None));
 }
 
-pub(crate) fn hunts_that_are_over_are_unfinished_until_an_owner_says_so(database: &dyn Database) {
+pub(crate) fn hunts_that_are_over_are_unfinished_until_their_owner_ends_them(database: &dyn Database) {
     let mut held = StoreFixture::new(database);
     held.assert_outcome(ensure(&plaza(9), &[]), world_is(&plaza(9)));
     held.own_world(1, 9);
@@ -346,7 +346,7 @@ pub(crate) fn hunts_that_are_over_are_unfinished_until_an_owner_says_so(database
     };
     let later = at(1_000).plus(engine::limits::LEASE_DURATION);
     assert_eq!(unfinished(&mut held, None, 9, at(1_000)).0, [], "their owner's lease holds");
-    assert_eq!(unfinished(&mut held, None, 9, later).0, [3, 5, 1, 4], "nobody has played the sixth");
+    assert_eq!(unfinished(&mut held, None, 9, later).0, [3, 5, 1, 4], "the sixth was never played");
     for n in [1, 3, 4] {
         held.assert_outcome(release_world(n, 1), Outcome::Done);
     }

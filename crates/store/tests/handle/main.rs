@@ -1,4 +1,5 @@
-//! The door under a database that can be held, fails and panics: groups, order, silence before the commit, recovery by itself.
+//! The handle over a database that can be held, fails and panics: groups, order, no outcome before the commit, recovery
+//! by itself.
 
 #![expect(clippy::unwrap_used, reason = "a test ends where its world does")]
 
@@ -72,7 +73,7 @@ fn a_renewal_goes_ahead_of_what_waits() {
         let first = commit(&store, 0);
         yield_now().await;
         database.wait_until_held();
-        // So much waits that nobody else is let in.
+        // So much waits that no more is accepted.
         let waits = {
             let store = store.clone();
             tokio::spawn(
@@ -103,7 +104,7 @@ fn renewal(worker: u128) -> Command {
 }
 
 #[test]
-fn nobody_is_answered_before_the_commit() {
+fn no_outcome_is_returned_before_the_commit() {
     run(async {
         let database = ScriptedDatabase::default();
         let (store, _) = open(&database);
@@ -170,8 +171,8 @@ fn creation(matches: usize) -> Command {
     Command::CreateMatches(CreateMatches { account: AccountId(1), idempotency: None, matches, now: UnixMs(0) })
 }
 
-/// Ten commands one after the other, and the n-th commit goes wrong: whatever was acknowledged is saved, and the rest is saved by
-/// trying again. (A command saved without an answer is saved twice here; real ones are fenced.)
+/// Ten commands one after the other, and the n-th commit fails: all that was acknowledged is saved, and the rest is
+/// saved by a retry. (A command saved without a response is saved twice here; real ones are fenced.)
 #[track_caller]
 fn check_failure(n: usize, failure: Failure) {
     run(async {
@@ -199,7 +200,7 @@ fn a_failure_at_any_commit_loses_nothing() {
 }
 
 #[test]
-fn everybody_in_a_lost_batch_is_told() {
+fn all_callers_of_a_lost_batch_get_an_error() {
     run(async {
         let database = ScriptedDatabase::default();
         let (store, seen) = open(&database);
@@ -242,7 +243,7 @@ fn a_lost_store_refuses_at_once_and_comes_back_by_itself() {
 }
 
 #[test]
-fn one_bad_command_harms_nobody_else() {
+fn one_bad_command_fails_alone() {
     run(async {
         let database = ScriptedDatabase::default();
         let (store, _) = open(&database);
@@ -316,7 +317,7 @@ fn closing_saves_what_was_handed_in_and_refuses_the_rest() {
 }
 
 #[test]
-fn a_dropped_door_saves_what_was_handed_in() {
+fn a_dropped_handle_saves_what_was_queued() {
     run(async {
         let database = ScriptedDatabase::default();
         let (store, _) = open(&database);
@@ -430,8 +431,8 @@ fn a_reader_that_lost_its_database_is_opened_again() {
         assert_eq!(store.read(|_| Err::<u32, _>(lost())).await, Err(lost()));
         assert_eq!(store.read(|_| Ok(3)).await, Ok(3));
         assert_eq!(database.readers_opened(), 2, "the lost one is not");
-        let panicked = store.read(|_| -> Result<u32, StoreError> { panic!("told to") }).await;
-        assert!(matches!(panicked, Err(StoreError::Unavailable { why }) if why.contains("told to")));
+        let panicked = store.read(|_| -> Result<u32, StoreError> { panic!("by script") }).await;
+        assert!(matches!(panicked, Err(StoreError::Unavailable { why }) if why.contains("by script")));
         assert_eq!(store.read(|_| Ok(4)).await, Ok(4));
         assert_eq!(*seen.reads.lock().unwrap(), [true, true, false, true, false, true]);
     });

@@ -1,4 +1,5 @@
-//! A database that does what a test tells it: it can be held at a commit or an opening, told to fail, and it remembers its batches.
+//! A database that does what a test scripts: it can be held at a commit or an opening, it can fail, and it records its
+//! batches.
 
 use engine::commands::{Command, Outcome};
 use engine::ids::WorkerId;
@@ -26,7 +27,7 @@ struct Script {
 pub(crate) enum Failure {
     /// Nothing is saved.
     Lost,
-    /// It is saved, and nobody is told.
+    /// It is saved, and the response is lost.
     LostResponse,
     Panic,
 }
@@ -109,7 +110,7 @@ impl Backend for ScriptedDatabase {
         let failure = script.fail_commit.filter(|(n, _)| *n == script.commits).map(|(_, failure)| failure);
         if failure == Some(Failure::Panic) {
             drop(script);
-            panic!("told to");
+            panic!("by script");
         }
         if failure != Some(Failure::Lost) {
             script.batches.push(commands.to_vec());
@@ -143,7 +144,7 @@ impl Database for ScriptedDatabase {
     }
 }
 
-/// What an observer was told.
+/// The outcomes that an observer received.
 #[derive(Clone, Default)]
 pub(crate) struct Seen {
     pub(crate) commits: Arc<Mutex<Vec<(usize, bool)>>>,
@@ -170,7 +171,7 @@ pub(crate) fn open_with_readers(database: &ScriptedDatabase, readers: usize) -> 
     (store.unwrap(), seen)
 }
 
-/// A small command that says its number.
+/// A small command that carries its number.
 pub(crate) fn command(n: u128) -> Command {
     Command::EndLease { worker: WorkerId(n) }
 }

@@ -1,5 +1,5 @@
-//! Awards of a batch: brought together, and written at its end in the order of the players, because players sit at the tables of
-//! several nodes and nobody else's lock covers them.
+//! Awards of a batch: collected, and written at its end in the order of the players, because players sit at the tables
+//! of several nodes and no other lock covers them.
 
 use crate::columns;
 use crate::postgres::batch::Batch;

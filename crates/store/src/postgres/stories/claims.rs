@@ -1,5 +1,5 @@
-//! How tables change hands under leases. A claim of one table waits for its row; a claim of many passes rows that another node
-//! holds.
+//! How tables change owners under leases. A claim of one table waits for its row; a claim of many skips rows that
+//! another node holds.
 
 use super::reads;
 use crate::columns::{self, Columns};

@@ -1,5 +1,5 @@
-//! Openings, appends and releases of a batch in few round trips, however many they are: look at the tables, the leases and the
-//! keys, decide here, write everything. The tables' rows and the keys are locked before.
+//! Openings, appends and releases of a batch in few round trips, however many they are: read the tables, the leases and
+//! the keys, decide here, write everything. The tables' rows and the keys are locked before.
 
 use super::index::Waves;
 use crate::columns::{self, Columns};
@@ -75,8 +75,8 @@ impl<'a> TableWrites<'a> {
         if self.leases.get(worker).is_none_or(|until| *until <= *now) {
             return Err(Outcome::LeaseLost);
         }
-        if let Some((player, asked)) = idempotency {
-            self.check_idempotency(*player, asked, *now)?;
+        if let Some((player, idempotency)) = idempotency {
+            self.check_idempotency(*player, idempotency, *now)?;
         }
         if self.tables.contains_key(&append.id) {
             return Err(Outcome::Duplicate);
@@ -88,19 +88,22 @@ impl<'a> TableWrites<'a> {
             self.bare.insert(append.id);
         }
         self.add(append);
-        if let Some((player, asked)) = idempotency {
-            let answer =
-                RememberedKey { fingerprint: asked.fingerprint, response: asked.response.clone(), created_at: *now };
-            self.responses.insert((*player, asked.key.clone()), answer);
-            self.remembered.insert((*player, &asked.key), (asked, *now));
+        if let Some((player, idempotency)) = idempotency {
+            let answer = RememberedKey {
+                fingerprint: idempotency.fingerprint,
+                response: idempotency.response.clone(),
+                created_at: *now,
+            };
+            self.responses.insert((*player, idempotency.key.clone()), answer);
+            self.remembered.insert((*player, &idempotency.key), (idempotency, *now));
         }
         Ok(())
     }
 
-    fn check_idempotency(&self, player: PlayerId, asked: &Idempotency, now: UnixMs) -> Result<(), Outcome> {
-        match self.responses.get(&(player, asked.key.clone())) {
+    fn check_idempotency(&self, player: PlayerId, idempotency: &Idempotency, now: UnixMs) -> Result<(), Outcome> {
+        match self.responses.get(&(player, idempotency.key.clone())) {
             Some(known) if known.created_at.plus(IDEMPOTENCY_RETENTION) > now => {
-                let is_same = known.fingerprint == asked.fingerprint;
+                let is_same = known.fingerprint == idempotency.fingerprint;
                 Err(if is_same { Outcome::Replayed(known.response.clone()) } else { Outcome::KeyReused })
             }
             Some(_) | None => Ok(()),
@@ -140,17 +143,17 @@ impl<'a> TableWrites<'a> {
 impl Batch<'_> {
     /// Openings, appends and releases.
     pub(in crate::postgres) fn write_tables(&mut self, commands: &[&Command]) -> Result<Vec<Outcome>, StatementError> {
-        let mut desk = self.load_table_writes(commands)?;
-        let outcomes = commands.iter().map(|command| desk.decide(command)).collect();
-        self.insert_tables(&desk)?;
-        self.update_tables(&desk)?;
-        self.write_table_rows(&desk)?;
-        self.write_snapshots(&desk)?;
-        self.write_table_responses(&desk)?;
-        for wave in Waves::of(&desk.indexed) {
+        let mut writes = self.load_table_writes(commands)?;
+        let outcomes = commands.iter().map(|command| writes.decide(command)).collect();
+        self.insert_tables(&writes)?;
+        self.update_tables(&writes)?;
+        self.write_table_rows(&writes)?;
+        self.write_snapshots(&writes)?;
+        self.write_table_responses(&writes)?;
+        for wave in Waves::of(&writes.indexed) {
             self.write_wave(&wave)?;
         }
-        for append in &desk.indexed {
+        for append in &writes.indexed {
             self.awards.add(append);
         }
         Ok(outcomes)
@@ -199,9 +202,9 @@ impl Batch<'_> {
         &mut self,
         opens: &[&OpenTable],
     ) -> Result<BTreeMap<(PlayerId, String), RememberedKey>, StatementError> {
-        let asked = opens.iter().filter_map(|open| open.idempotency.as_ref());
+        let idempotency = opens.iter().filter_map(|open| open.idempotency.as_ref());
         let (players, keys): (Vec<PgId>, Vec<&str>) =
-            asked.map(|(player, asked)| (PgId(player.0), asked.key.as_str())).unzip();
+            idempotency.map(|(player, idempotency)| (PgId(player.0), idempotency.key.as_str())).unzip();
         if keys.is_empty() {
             return Ok(BTreeMap::new());
         }
@@ -215,8 +218,8 @@ impl Batch<'_> {
         Ok(answers.into_iter().collect())
     }
 
-    fn insert_tables(&mut self, desk: &TableWrites<'_>) -> Result<(), StatementError> {
-        let new = desk.tables.iter().filter(|(id, _)| !desk.before.contains_key(id));
+    fn insert_tables(&mut self, writes: &TableWrites<'_>) -> Result<(), StatementError> {
+        let new = writes.tables.iter().filter(|(id, _)| !writes.before.contains_key(id));
         let new: Vec<_> = new.collect();
         if new.is_empty() {
             return Ok(());
@@ -225,7 +228,7 @@ impl Batch<'_> {
         let workers: Vec<_> = new.iter().map(|(_, held)| held.worker.map(|worker| PgId(worker.0))).collect();
         let bases: Vec<_> = new.iter().map(|(_, held)| i64::from(held.base_version)).collect();
         let live: Vec<_> = new.iter().map(|(_, held)| held.is_live).collect();
-        let bare: Vec<_> = new.iter().map(|(id, _)| desk.bare.contains(id)).collect();
+        let bare: Vec<_> = new.iter().map(|(id, _)| writes.bare.contains(id)).collect();
         self.session.run(
             "INSERT INTO story_tables (id, worker, epoch, base_version, is_live, is_bare)
              SELECT id, worker, 1, base_version, is_live, is_bare
@@ -237,11 +240,11 @@ impl Batch<'_> {
     }
 
     /// Only those of which the row itself changed.
-    fn update_tables(&mut self, desk: &TableWrites<'_>) -> Result<(), StatementError> {
+    fn update_tables(&mut self, writes: &TableWrites<'_>) -> Result<(), StatementError> {
         let row = |held: &TableHead| TableHead { version: 0, ..*held };
         let is_changed =
-            |(id, held): &(&TableId, &TableHead)| desk.before.get(id).is_some_and(|before| row(before) != row(held));
-        let changed: Vec<_> = desk.tables.iter().filter(is_changed).collect();
+            |(id, held): &(&TableId, &TableHead)| writes.before.get(id).is_some_and(|before| row(before) != row(held));
+        let changed: Vec<_> = writes.tables.iter().filter(is_changed).collect();
         if changed.is_empty() {
             return Ok(());
         }
@@ -260,11 +263,11 @@ impl Batch<'_> {
     }
 
     /// Those that are under a base already are not written at all.
-    fn write_table_rows(&mut self, desk: &TableWrites<'_>) -> Result<(), StatementError> {
+    fn write_table_rows(&mut self, writes: &TableWrites<'_>) -> Result<(), StatementError> {
         let is_kept = |(id, row): &&(TableId, &TableLogRow)| {
-            desk.tables.get(id).is_none_or(|held| row.version >= held.base_version)
+            writes.tables.get(id).is_none_or(|held| row.version >= held.base_version)
         };
-        let kept: Vec<_> = desk.rows.iter().filter(is_kept).collect();
+        let kept: Vec<_> = writes.rows.iter().filter(is_kept).collect();
         if kept.is_empty() {
             return Ok(());
         }
@@ -278,14 +281,14 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn write_snapshots(&mut self, desk: &TableWrites<'_>) -> Result<(), StatementError> {
-        if desk.snapshots.is_empty() {
+    fn write_snapshots(&mut self, writes: &TableWrites<'_>) -> Result<(), StatementError> {
+        if writes.snapshots.is_empty() {
             return Ok(());
         }
-        let ids: Vec<_> = desk.snapshots.keys().map(|id| PgId(id.0)).collect();
-        let data: Vec<_> = desk.snapshots.values().copied().collect();
-        let version = |id: &TableId| desk.tables.get(id).map_or(0, |held| i64::from(held.base_version));
-        let versions: Vec<_> = desk.snapshots.keys().map(version).collect();
+        let ids: Vec<_> = writes.snapshots.keys().map(|id| PgId(id.0)).collect();
+        let data: Vec<_> = writes.snapshots.values().copied().collect();
+        let version = |id: &TableId| writes.tables.get(id).map_or(0, |held| i64::from(held.base_version));
+        let versions: Vec<_> = writes.snapshots.keys().map(version).collect();
         self.session.run(
             "INSERT INTO story_bases (table_id, data) SELECT * FROM unnest($1::uuid[], $2::bytea[])
              ON CONFLICT (table_id) DO UPDATE SET data = excluded.data",
@@ -299,15 +302,17 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn write_table_responses(&mut self, desk: &TableWrites<'_>) -> Result<(), StatementError> {
-        if desk.remembered.is_empty() {
+    fn write_table_responses(&mut self, writes: &TableWrites<'_>) -> Result<(), StatementError> {
+        if writes.remembered.is_empty() {
             return Ok(());
         }
-        let players: Vec<_> = desk.remembered.keys().map(|(player, _)| PgId(player.0)).collect();
-        let keys: Vec<_> = desk.remembered.keys().map(|(_, key)| *key).collect();
-        let fingerprints: Vec<_> = desk.remembered.values().map(|(asked, _)| asked.fingerprint.as_slice()).collect();
-        let answers: Vec<_> = desk.remembered.values().map(|(asked, _)| asked.response.as_slice()).collect();
-        let times: Vec<_> = desk.remembered.values().map(|(_, now)| now.0).collect();
+        let players: Vec<_> = writes.remembered.keys().map(|(player, _)| PgId(player.0)).collect();
+        let keys: Vec<_> = writes.remembered.keys().map(|(_, key)| *key).collect();
+        let fingerprints: Vec<_> =
+            writes.remembered.values().map(|(idempotency, _)| idempotency.fingerprint.as_slice()).collect();
+        let answers: Vec<_> =
+            writes.remembered.values().map(|(idempotency, _)| idempotency.response.as_slice()).collect();
+        let times: Vec<_> = writes.remembered.values().map(|(_, now)| now.0).collect();
         self.session.run(
             "INSERT INTO story_answers (player, key, fingerprint, answer, created_at)
              SELECT * FROM unnest($1::uuid[], $2::text[], $3::bytea[], $4::bytea[], $5::bigint[])

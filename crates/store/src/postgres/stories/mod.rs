@@ -11,7 +11,7 @@ pub(super) use awards::Awards;
 pub(super) use log::written_table;
 pub(super) use reads::{game, games_of, history, idempotent_response, lobby, owner, secret, standings};
 
-/// The questions that are asked while games are played, by name, for a look at their plans.
+/// The queries that run while games are played, by name, to inspect their plans.
 #[cfg(test)]
 pub(super) fn queries() -> Vec<(&'static str, String)> {
     let fixed = [

@@ -1,4 +1,4 @@
-//! Questions about tables and games. Every one is answered by walking an index; none counts games.
+//! Queries about tables and games. Each walks an index; none counts games.
 
 use crate::columns::{self, Columns};
 use crate::contract::{PlayerGamesFilter, RecordedGame, RememberedResponse};

@@ -1,5 +1,4 @@
-//! Forgetting old games, and tables of which nothing is left, a little at a time. What another node holds is left for the next
-//! call.
+//! Deletes old games, and tables without games, a little at a time. What another node holds is left for the next call.
 
 use crate::columns::Columns;
 use crate::postgres::batch::Batch;
@@ -14,14 +13,16 @@ use std::time::Duration;
 pub(super) const OLDEST: &str = "
     SELECT g.table_id, g.number FROM story_games g JOIN story_tables t ON t.id = g.table_id
     WHERE g.ended_at < $1 ORDER BY g.ended_at, g.table_id, g.number LIMIT $2 FOR UPDATE SKIP LOCKED";
-/// Bare tables that are not live, that nobody owns, and that were not used again. `EXISTS` could become a join that reads all games.
+/// Tables without games that are not live, have no owner, and were not used again. `EXISTS` could become a join that
+/// reads all games.
 pub(super) const BARE: &str = "
     SELECT t.id FROM story_tables t
     LEFT JOIN workers w ON w.id = t.worker AND w.lease_until > $1 AND NOT w.is_given_up
     WHERE t.is_bare AND NOT t.is_live AND w.id IS NULL
       AND (SELECT true FROM story_games g WHERE g.table_id = t.id ORDER BY g.number LIMIT 1) IS NULL
     ORDER BY t.id LIMIT $2 FOR UPDATE OF t SKIP LOCKED";
-/// Tables that were bare and are used again. Without a value PostgreSQL would keep its plan, whatever a session says.
+/// Tables that had no games and are used again. Without a value PostgreSQL would keep its plan, whatever the session's
+/// setting.
 pub(super) const USED_AGAIN: &str = "
     SELECT id FROM story_tables t
     WHERE is_bare AND (SELECT true FROM story_games g WHERE g.table_id = t.id ORDER BY g.number LIMIT 1)

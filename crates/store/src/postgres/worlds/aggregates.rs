@@ -1,5 +1,5 @@
-//! What follows from claims: the leaderboard, rounds, totals. All of it in the commit that moves the cursor on. The row of totals
-//! is locked before: nobody else writes these rows meanwhile.
+//! Aggregates of claims: the leaderboard, rounds, totals. All of it in the commit that advances the cursor. The row of
+//! totals is locked before: no other node writes these rows meanwhile.
 
 use crate::postgres::batch::Batch;
 use crate::postgres::session::{PgId, StatementError};

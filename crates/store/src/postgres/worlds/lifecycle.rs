@@ -1,4 +1,4 @@
-//! How worlds are made, change hands, are joined and left, and are forgotten.
+//! How worlds are made, change owners, are joined and left, and are deleted.
 
 use super::reads;
 use crate::columns::{Columns, worlds as rows};
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// At most as many as are too many.
 pub(super) const OF_CREATOR: &str = "
     SELECT count(*) FROM (SELECT 1 FROM worlds WHERE creator = $1 AND ends_at > $2 LIMIT $3) AS his";
-/// Whether $1 took the desk last.
+/// Whether $1 acquired the queue last.
 pub(super) const OWNS_QUEUE: &str = "SELECT 1 FROM hunt_desk WHERE id = 1 AND worker = $1";
 /// Worlds that end after $1; the same.
 pub(super) const LIVE: &str =
@@ -24,15 +24,15 @@ pub(super) const LIVE: &str =
 /// When the world ended that was over last but $2, at $1.
 pub(super) const NTH_LAST_END: &str =
     "SELECT ends_at FROM worlds WHERE ends_at <= $1 ORDER BY ends_at DESC LIMIT 1 OFFSET $2";
-/// Worlds of players that nobody was ever in (they were never claimed), and nobody else joined. What another node decides about is
-/// left for the next call.
+/// Worlds of players that never had a player inside (they were never claimed), and that no other player joined. What
+/// another node decides about is left for the next call.
 pub(super) const UNJOINED: &str = "
     SELECT id FROM worlds WHERE ends_at > $1 AND creator IS NOT NULL AND epoch = 0 AND players <= 1 AND created_at < $2
     ORDER BY ends_at LIMIT $3 FOR NO KEY UPDATE SKIP LOCKED";
 pub(super) const LOAD_ROWS: &str = "
     SELECT version, data FROM world_log WHERE world_id = $1 AND version >= $2 ORDER BY version";
-/// Worlds that were over before $1, are counted to the end and owned by nobody at $2. What another node holds is left for the
-/// next call.
+/// Worlds that were over before $1, are counted to the end and have no owner at $2. What another node holds is left for
+/// the next call.
 pub(super) const OLD: &str = "
     SELECT w.id FROM worlds w
     LEFT JOIN workers l ON l.id = w.worker AND l.lease_until > $2 AND NOT l.is_given_up
@@ -70,7 +70,7 @@ impl Batch<'_> {
         Ok(Outcome::World(Box::new(row.clone())))
     }
 
-    /// The desk's row is locked before.
+    /// The queue's row is locked before.
     pub(super) fn match_players(
         &mut self,
         row: &WorldRow,
@@ -158,7 +158,7 @@ impl Batch<'_> {
         Ok(Outcome::WorldClaimed(Box::new(world)))
     }
 
-    /// The desk's row is locked before.
+    /// The queue's row is locked before.
     pub(super) fn acquire_queue(&mut self, worker: WorkerId, now: UnixMs) -> Result<Outcome, StatementError> {
         if !self.has_lease(worker, now)? {
             return Ok(Outcome::LeaseLost);
@@ -232,8 +232,8 @@ impl Batch<'_> {
         made_before: UnixMs,
         max: usize,
     ) -> Result<Outcome, StatementError> {
-        let asked: [&(dyn ::postgres::types::ToSql + Sync); 3] = [&now.0, &made_before.0, &(max as i64)];
-        let unjoined = self.session.all(UNJOINED, &asked, |row| row.id().map(PgId))?;
+        let params: [&(dyn ::postgres::types::ToSql + Sync); 3] = [&now.0, &made_before.0, &(max as i64)];
+        let unjoined = self.session.all(UNJOINED, &params, |row| row.id().map(PgId))?;
         if !unjoined.is_empty() {
             self.end_worlds(&unjoined, now)?;
         }
@@ -249,8 +249,8 @@ impl Batch<'_> {
     ) -> Result<Outcome, StatementError> {
         let last: Option<i64> = self.session.first(NTH_LAST_END, &[&now.0, &(keep_max as i64)], |row| row.number())?;
         let ended_before = last.map_or(i64::MIN, |at| at.saturating_add(1)).max(now.minus(keep_for).0);
-        let asked: [&(dyn ::postgres::types::ToSql + Sync); 3] = [&ended_before, &now.0, &(max as i64)];
-        let old = self.session.all(OLD, &asked, |row| row.id().map(PgId))?;
+        let params: [&(dyn ::postgres::types::ToSql + Sync); 3] = [&ended_before, &now.0, &(max as i64)];
+        let old = self.session.all(OLD, &params, |row| row.id().map(PgId))?;
         if !old.is_empty() {
             for table in ["world_snapshots", "world_log", "world_members", "hunt_rounds"] {
                 self.session.run(&format!("DELETE FROM {table} WHERE world_id = ANY ($1)"), &[&old])?;

@@ -18,7 +18,7 @@ impl Batch<'_> {
         self.session.first(LOG_STATE, &[&PgId(id.0)], |row| rows::log_state(row))
     }
 
-    /// The figures of a world that is in this epoch.
+    /// The counters of a world that is in this epoch.
     fn fenced_world(&mut self, id: WorldId, epoch: u32) -> Result<Option<WorldVersions>, StatementError> {
         let held = self.world_log_state(id)?.filter(|(held, _)| *held == epoch && epoch > 0);
         Ok(held.map(|(_, versions)| versions))
@@ -65,7 +65,7 @@ impl Batch<'_> {
         Ok(Outcome::Done)
     }
 
-    /// Those that nobody needs any more.
+    /// Deletes entries that are no longer needed.
     pub(super) fn forget_entries(
         &mut self,
         id: WorldId,

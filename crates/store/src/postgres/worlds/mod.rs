@@ -1,6 +1,6 @@
-//! Worlds: what their owners may do, who owns them, who joined, what was counted. Rows of worlds that a batch decides about are
-//! locked before, in the order of their ids; whoever counts holds the row of totals until he is done, so that hunters are
-//! written by one node at a time; whoever asks for the desk holds its row.
+//! Worlds: what their owners may do, who owns them, who joined, what was counted. Rows of worlds that a batch decides
+//! about are locked before, in the order of their ids; an aggregation holds the row of totals until its commit, so that
+//! hunters are written by one node at a time; an acquisition of the matchmaking queue holds its row.
 
 mod aggregates;
 mod lifecycle;
@@ -85,7 +85,7 @@ impl Batch<'_> {
     }
 }
 
-/// The questions that are asked about worlds, by name, for a look at their plans.
+/// The queries about worlds, by name, to inspect their plans.
 #[cfg(test)]
 pub(super) fn queries() -> Vec<(&'static str, String)> {
     let fixed = [

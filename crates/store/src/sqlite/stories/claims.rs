@@ -1,5 +1,5 @@
-//! How tables change hands under leases. Those that are to be taken over are found as orphaned matches are: the index by worker
-//! gives the few workers that hold any live ones, and only the tables of those without a lease are read.
+//! How tables change owners under leases. Those that are to be taken over are found as orphaned matches are: the index
+//! by worker gives the few workers that hold any live ones, and only the tables of those without a lease are read.
 
 use crate::columns::{self, Columns};
 use crate::contract::StoreError;
@@ -27,7 +27,7 @@ pub(super) const HOLDERS: &str = "
     LEFT JOIN workers ON workers.id = holders.worker
     WHERE holders.worker IS NOT NULL
       AND (workers.id IS NULL OR workers.is_given_up OR workers.lease_until <= ?1)";
-/// Live tables of one worker, oldest first; of nobody when the worker is null.
+/// Live tables of one worker, oldest first; of no worker when it is null.
 pub(super) const LIVE_OF: &str = "
     SELECT id FROM story_tables WHERE is_live = 1 AND worker IS ?1 ORDER BY id LIMIT ?2";
 /// What a worker's claim of one number took, and the worker still holds live.

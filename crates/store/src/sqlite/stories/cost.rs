@@ -1,4 +1,4 @@
-//! Tests: how many statements a command costs. Two thousand of these commands a second are everyday.
+//! Tests: how many statements a command costs. Two thousand of these commands a second are usual.
 
 use crate::contract::Database;
 use crate::sqlite::SqliteDatabase;
@@ -60,7 +60,7 @@ fn a_journey_is_few_statements() {
     let mut check = |what: &str, command: Command, statements: usize| {
         let before = STATEMENTS.get();
         assert_eq!(writer.commit(&[command]), Ok(vec![Outcome::Done]), "{what}");
-        // The checkpointer's look at the log comes after every commit, whatever was in it.
+        // The checkpointer checks the WAL after every commit.
         assert_eq!(STATEMENTS.get() - before - 1, statements, "{what}");
     };
     check("a lease", lease, 1);

@@ -1,7 +1,7 @@
-//! Opening tables and adding to their logs. Every statement that adds carries the fences.
+//! Opening tables and appending to their logs. Every statement that adds carries the fences.
 //!
-//! An ordinary append writes no row but the entry's own and those of the lists that it changes: the row of the table is only
-//! looked up.
+//! An ordinary append writes no row but the entry's own and those of the lists that it changes: the row of the table is
+//! only read.
 
 use crate::columns::Columns;
 use crate::contract::StoreError;
@@ -87,27 +87,31 @@ impl Batch<'_> {
 
     fn replayed_table_response(
         &self,
-        asked: Option<&(PlayerId, Idempotency)>,
+        request: Option<&(PlayerId, Idempotency)>,
         now: UnixMs,
     ) -> Result<Option<Outcome>, StoreError> {
-        let Some((player, asked)) = asked else { return Ok(None) };
+        let Some((player, idempotency)) = request else { return Ok(None) };
         let forgotten_before = now.minus(IDEMPOTENCY_RETENTION);
         self.session.first(
             "SELECT fingerprint, answer FROM story_answers WHERE player = ?1 AND key = ?2 AND created_at > ?3",
-            (player.to_bytes(), &asked.key, forgotten_before.0),
+            (player.to_bytes(), &idempotency.key, forgotten_before.0),
             |row| {
-                let is_same = row.bytes()? == asked.fingerprint;
+                let is_same = row.bytes()? == idempotency.fingerprint;
                 Ok(if is_same { Outcome::Replayed(row.bytes()?) } else { Outcome::KeyReused })
             },
         )
     }
 
-    fn remember_table_response(&self, asked: Option<&(PlayerId, Idempotency)>, now: UnixMs) -> Result<(), StoreError> {
-        let Some((player, asked)) = asked else { return Ok(()) };
+    fn remember_table_response(
+        &self,
+        request: Option<&(PlayerId, Idempotency)>,
+        now: UnixMs,
+    ) -> Result<(), StoreError> {
+        let Some((player, idempotency)) = request else { return Ok(()) };
         self.session.run(
             "INSERT OR REPLACE INTO story_answers (player, key, fingerprint, answer, created_at)
              VALUES (?1, ?2, ?3, ?4, ?5)",
-            (player.to_bytes(), &asked.key, asked.fingerprint, &asked.response, now.0),
+            (player.to_bytes(), &idempotency.key, idempotency.fingerprint, &idempotency.response, now.0),
         )?;
         Ok(())
     }

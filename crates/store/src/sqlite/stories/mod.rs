@@ -10,8 +10,7 @@ mod retire;
 
 pub(super) use reads::{game, games_of, history, idempotent_response, lobby, owner, secret, standings};
 
-/// The questions that are asked while games are played, by name: what a look at their plans, in a test or beside a measurement,
-/// goes through.
+/// The queries that run while games are played, by name, to inspect their plans in tests and measurements.
 #[cfg(any(test, feature = "testing"))]
 pub(super) fn queries() -> Vec<(&'static str, String)> {
     let fixed = [

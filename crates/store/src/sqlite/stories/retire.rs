@@ -1,4 +1,4 @@
-//! Forgetting old games, and tables of which nothing is left, a little at a time.
+//! Deletes old games, and tables without games, a little at a time.
 
 use crate::columns::Columns;
 use crate::contract::StoreError;
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Ended games, oldest end first.
 pub(super) const OLDEST: &str = "
     SELECT table_id, number FROM story_games WHERE ended_at < ?1 ORDER BY ended_at, table_id, number LIMIT ?2";
-/// A table whose last game was forgotten.
+/// A table whose last game was deleted.
 pub(super) const MARK_BARE: &str = "
     UPDATE story_tables SET is_bare = 1
     WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM story_games WHERE table_id = ?1)";
@@ -20,7 +20,7 @@ pub(super) const MARK_BARE: &str = "
 pub(super) const UNMARK: &str = "
     UPDATE story_tables SET is_bare = 0
     WHERE is_bare = 1 AND EXISTS (SELECT 1 FROM story_games WHERE table_id = story_tables.id)";
-/// Bare tables that are not live and that nobody owns.
+/// Tables without games that are not live and have no owner.
 pub(super) const BARE: &str = "
     SELECT t.id FROM story_tables t
     LEFT JOIN workers w ON w.id = t.worker AND w.lease_until > ?1 AND NOT w.is_given_up

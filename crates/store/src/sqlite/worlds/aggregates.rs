@@ -1,4 +1,4 @@
-//! What follows from claims: the leaderboard, rounds, totals. All of it in the commit that moves the cursor on.
+//! Aggregates of claims: the leaderboard, rounds, totals. All of it in the commit that advances the cursor.
 
 use crate::contract::StoreError;
 use crate::semantics::{self, worlds::WorldVersions};

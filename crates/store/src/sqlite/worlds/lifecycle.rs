@@ -1,4 +1,4 @@
-//! How worlds are made, change hands, are joined and left, and are forgotten.
+//! How worlds are made, change owners, are joined and left, and are deleted.
 
 use super::reads;
 use crate::columns::{Columns, worlds as rows};
@@ -16,7 +16,7 @@ use std::time::Duration;
 /// At most as many as are too many.
 pub(super) const OF_CREATOR: &str = "
     SELECT count(*) FROM (SELECT 1 FROM worlds WHERE creator = ?1 AND ends_at > ?2 LIMIT ?3)";
-/// Whether ?1 took the desk last.
+/// Whether ?1 acquired the queue last.
 pub(super) const OWNS_QUEUE: &str = "SELECT 1 FROM hunt_desk WHERE id = 1 AND worker = ?1";
 /// Worlds that end after ?1; the same.
 pub(super) const LIVE: &str =
@@ -26,13 +26,13 @@ pub(super) const NTH_LAST_END: &str =
     "SELECT ends_at FROM worlds WHERE ends_at <= ?1 ORDER BY ends_at DESC LIMIT 1 OFFSET ?2";
 const END: &str = "
     UPDATE worlds SET ends_at = ?2, worker = NULL, epoch = epoch + 1 WHERE id = ?1 AND ends_at > ?2";
-/// Worlds of players that nobody was ever in (they were never claimed), and nobody else joined.
+/// Worlds of players that never had a player inside (they were never claimed), and that no other player joined.
 pub(super) const UNJOINED: &str = "
     SELECT id FROM worlds WHERE ends_at > ?1 AND creator IS NOT NULL AND epoch = 0 AND players <= 1 AND created_at < ?2
     ORDER BY ends_at LIMIT ?3";
 pub(super) const LOAD_ROWS: &str = "
     SELECT version, data FROM world_log WHERE world_id = ?1 AND version >= ?2 ORDER BY version";
-/// Worlds that were over before ?1, are counted to the end and owned by nobody at ?2.
+/// Worlds that were over before ?1, are counted to the end and have no owner at ?2.
 pub(super) const OLD: &str = "
     SELECT w.id FROM worlds w
     LEFT JOIN workers l ON l.id = w.worker AND l.lease_until > ?2 AND NOT l.is_given_up

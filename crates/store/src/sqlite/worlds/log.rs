@@ -19,7 +19,7 @@ impl Batch<'_> {
         self.session.first(LOG_STATE, [id.to_bytes()], |row| rows::log_state(row))
     }
 
-    /// The figures of a world that is in this epoch.
+    /// The counters of a world that is in this epoch.
     fn fenced_world(&self, id: WorldId, epoch: u32) -> Result<Option<WorldVersions>, StoreError> {
         let held = self.world_log_state(id)?.filter(|(held, _)| *held == epoch && epoch > 0);
         Ok(held.map(|(_, versions)| versions))
@@ -61,7 +61,7 @@ impl Batch<'_> {
         Ok(Outcome::Done)
     }
 
-    /// Those that nobody needs any more.
+    /// Deletes entries that are no longer needed.
     pub(super) fn forget_entries(
         &self,
         id: WorldId,

@@ -38,7 +38,7 @@ impl Batch<'_> {
     }
 }
 
-/// The questions that are asked about worlds, by name: what a look at their plans goes through.
+/// The queries about worlds, by name, to inspect their plans.
 #[cfg(test)]
 pub(super) fn queries() -> Vec<(&'static str, String)> {
     let fixed = [

@@ -1,4 +1,4 @@
-//! Questions about worlds. Every one is answered by walking an index.
+//! Queries about worlds. Each walks an index.
 
 use crate::columns::{Columns, worlds as rows};
 use crate::contract::StoreError;
@@ -29,7 +29,7 @@ pub(super) const JOINED: &str = "SELECT 1 FROM world_members WHERE world_id = ?1
 pub(super) const MEMBERS: &str = "
     SELECT player FROM world_members WHERE world_id = ?1 ORDER BY player LIMIT ?2";
 
-/// Who keeps the desk at ?1, if the lease holds.
+/// The owner of the matchmaking queue at ?1, if its lease is valid.
 pub(super) const QUEUE_OWNER: &str = "
     SELECT d.worker, l.address FROM hunt_desk d
     JOIN workers l ON l.id = d.worker AND l.lease_until > ?1 AND NOT l.is_given_up WHERE d.id = 1";
