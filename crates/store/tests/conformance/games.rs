@@ -26,7 +26,7 @@ pub(crate) fn a_game_is_read_back_as_it_was_written(database: &dyn Database) {
     };
     held.assert_outcome(entry_with(1, 2, vec![IndexChange::UpsertGame(with_story.clone())]), Outcome::Done);
     let GameRow { created_at, storyteller_name, .. } = game(1, 1);
-    let kept = GameRow { created_at, storyteller_name, sentence: Some("a b".to_owned()), ..told };
+    let kept = GameRow { created_at, storyteller_name, sentence: Some("a b".to_owned()), ..with_story };
     assert_eq!(
         held.reader.story_game(game_id(1, 1)),
         Ok(Some((kept, None))),
