@@ -2,7 +2,7 @@
 //! What happens in that time is attributed to the fault, and no other finding uses it. Does not evaluate whether a
 //! fault should have been survived.
 
-use super::format::{counted, moment, share, time};
+use super::format::{moment, pluralize, share, time};
 use super::series::{TimeRanges, area, mean, value_at};
 use super::thresholds::{
     BASELINE_S, DISTURBED_MIN_S, EFFECT_LATENCY_MIN_MS, EFFECT_WITHIN_S, RECOVERED_LATENCY_FACTOR,
@@ -113,11 +113,11 @@ impl<'a> Disturbance<'a> {
     fn sentence(&self, parts: &[LoadStepFigures]) -> String {
         let errors = match self.errors.round() as u64 {
             0 => "no errors".to_owned(),
-            errors => counted(errors, "error"),
+            errors => pluralize(errors, "error"),
         };
         let not_sent = match self.not_sent(parts) {
             0 => String::new(),
-            arrivals => format!(", {} never sent", counted(arrivals, "arrival")),
+            arrivals => format!(", {} never sent", pluralize(arrivals, "arrival")),
         };
         let late = self.slowest_ms.map_or_else(String::new, |late_ms| {
             let before = self.baseline_ms.map_or_else(String::new, |ms| format!(" ({} before)", time(ms / 1000.0)));
@@ -236,7 +236,7 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     }
     let all = match lost {
         0 => "every arrival was answered".to_owned(),
-        lost => format!("{} without a good answer, {} of all arrivals", counted(lost, "arrival"), share(part)),
+        lost => format!("{} without a good answer, {} of all arrivals", pluralize(lost, "arrival"), share(part)),
     };
     let refuted_by = "The same load without the fault shows the same at the same moment.";
     let advice = "Look at what clients saw in that time, and whether a retry with the same key would have been enough.";

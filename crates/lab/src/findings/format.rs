@@ -1,6 +1,6 @@
 //! Numbers as written in sentences: three significant digits, and a suitable unit. Does not know what they measure.
 
-pub(crate) use crate::report::format::{count, counted};
+pub(crate) use crate::report::format::{count, pluralize};
 
 /// A time: `0.18 ms`, `112 ms`, `2.31 s`.
 pub(super) fn time(seconds: f64) -> String {
@@ -60,6 +60,6 @@ mod tests {
         assert_eq!([bytes(40_055_603.2), bytes(729_088.0), bytes(4.1e9)], ["38.2 MiB", "712 KiB", "3.82 GiB"]);
         assert_eq!([count(7), count(2_167), count(1_000_000)], ["7", "2,167", "1,000,000"]);
         assert_eq!([number(9.999), number(99.96), number(-1234.4), number(1e300)], ["10.0", "100", "-1,234", "1e300"]);
-        assert_eq!([counted(1, "game"), counted(1200, "game")], ["1 game", "1,200 games"]);
+        assert_eq!([pluralize(1, "game"), pluralize(1200, "game")], ["1 game", "1,200 games"]);
     }
 }

@@ -1,7 +1,7 @@
 //! Held connections that did not stay open: lost while a phase held them, or between two phases of which the later one
 //! takes over the connections of the earlier one. Does not explain the cause: only which side ended them, and when.
 
-use super::format::{count, counted, moment, share};
+use super::format::{count, moment, pluralize, share};
 use super::thresholds::LOST_SHARE_MIN;
 use super::view::RunView;
 use super::{Candidate, CandidateBuilder};
@@ -69,7 +69,7 @@ impl Loss<'_> {
     }
 
     fn sentence(&self) -> String {
-        let (lost, of) = (count(self.lost()), counted(self.total, "connection"));
+        let (lost, of) = (count(self.lost()), pluralize(self.total, "connection"));
         let share = share(self.share());
         let how = match (self.closed, self.dropped) {
             (_, 0) => "the target hung up".to_owned(),

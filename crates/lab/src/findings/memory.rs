@@ -1,7 +1,7 @@
 //! Memory: how much a work item takes, whether it was released, and whether there was enough. Growth that does not
 //! matter is not a finding.
 
-use super::format::{bytes, counted, moment, number, share};
+use super::format::{bytes, moment, number, pluralize, share};
 use super::series::{TimeRanges, mean, steps, times_when, value_at};
 use super::thresholds::{
     MEMORY_FIT_MIN, MEMORY_FULL_SHARE, MEMORY_KEPT_MIN_BYTES, MEMORY_KEPT_SHARE_MIN, MEMORY_KILLED_SHARE,
@@ -112,7 +112,7 @@ fn memory_cap(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -> Opt
     )
     .optional_evidence(
         "server.limits_seen.oom_kills",
-        (kills > 0).then(|| counted(kills, "process").replace("processs", "processes")),
+        (kills > 0).then(|| pluralize(kills, "process").replace("processs", "processes")),
     )
     .optional_evidence("memory per piece", line.filter(|line| line.is_reportable()).map(LinearFit::sentence));
     let refuted_by = "With twice the memory the target ends in the same way at the same moment.";

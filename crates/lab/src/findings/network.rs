@@ -2,7 +2,7 @@
 //! and connections for which a listener's queue had none. Does not know whose packets they were: the machine counts all
 //! of them together.
 
-use super::format::{count, counted};
+use super::format::{count, pluralize};
 use super::refusals::errors_matching;
 use super::series::sum_of_counts;
 use super::thresholds::{PACKETS_DROPPED_MIN, SYN_RETRANSMIT_MS};
@@ -23,14 +23,14 @@ fn packet_backlog(view: &RunView<'_>) -> Option<Candidate> {
     let dropped = sum_of_figure(view, "machine.packets_dropped").filter(|sum| *sum >= PACKETS_DROPPED_MIN)?;
     let sentence = format!(
         "The machine dropped {} on their way, because more came at once than a processor's backlog holds.",
-        counted(dropped as u64, "packet")
+        pluralize(dropped as u64, "packet")
     );
     let case = lost_connections_case(view, "packets_dropped", sentence)
-        .evidence("machine.packets_dropped", counted(dropped as u64, "packet"));
+        .evidence("machine.packets_dropped", pluralize(dropped as u64, "packet"));
     let timed_out = sum_of_figure(view, "machine.timed_out").filter(|sum| *sum > 0.0);
     let case = case.optional_evidence(
         "machine.timed_out",
-        timed_out.map(|sum| format!("{} ended because nothing came back", counted(sum as u64, "connection"))),
+        timed_out.map(|sum| format!("{} ended because nothing came back", pluralize(sum as u64, "connection"))),
     );
     let refuted_by = "With a larger net.core.netdev_max_backlog nothing is dropped, and as many connections are lost.";
     let advice =
@@ -42,7 +42,7 @@ fn packet_backlog(view: &RunView<'_>) -> Option<Candidate> {
 /// programs: if nothing of this trial failed or came a retransmission late, it was another program's queue.
 fn accept_queue(view: &RunView<'_>) -> Option<Candidate> {
     let refused = sum_of_figure(view, "machine.listen_overflows").filter(|sum| *sum > 0.0 && has_impact(view))?;
-    let connections = counted(refused as u64, "connection");
+    let connections = pluralize(refused as u64, "connection");
     let sentence = format!(
         "A listener's queue was full: {connections} came while it held as many as it may that nobody had accepted."
     );

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::fault_effects::disturbances;
-use super::format::{count, counted, moment, number};
+use super::format::{count, moment, number, pluralize};
 use super::refusals::{NO_FILE_TEXTS, NO_PORT_TEXTS, errors_matching};
 use super::series::{TimeRanges, area};
 use super::thresholds::{DISTURBED_MIN_S, SILENCE_MISSED_MIN, SILENCE_RATE_MIN, SILENT_MIN_S};
@@ -138,13 +138,13 @@ fn only_errors(view: &RunView<'_>, stretches: &[(f64, f64)]) -> Option<Candidate
         for op in &view.ops {
             let errors = op.errors.map_or(0.0, |errors| area(errors, &times).0).round() as u64;
             if errors > 0 {
-                let says = format!("{} to {}: {}", moment(*from), until(*to), counted(errors, "error"));
+                let says = format!("{} to {}: {}", moment(*from), until(*to), pluralize(errors, "error"));
                 case = case.evidence(format!("op.{}.errors_per_s", op.name), says);
             }
         }
     }
     for group in view.input.errors.iter().take(LISTED_MAX) {
-        let says = format!("{} in the whole run · {}", counted(group.count, "error"), group.sample);
+        let says = format!("{} in the whole run · {}", pluralize(group.count, "error"), group.sample);
         case = case.evidence(format!("errors.{}.{}", group.journey, group.kind), says);
     }
     case = case.evidence("load", format!("{} of {} arrivals failed", count(arrivals.errors), count(arrivals.ended)));

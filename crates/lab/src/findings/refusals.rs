@@ -1,7 +1,7 @@
 //! What was refused: politely, by a limiter or for the target's own reason, or because there were no ports or files
 //! left. Keeps the two apart: denied is not failed.
 
-use super::format::{count, counted, moment, number, share};
+use super::format::{count, moment, number, pluralize, share};
 use super::series::{TimeRanges, area, sum_of_counts, times_when};
 use super::thresholds::{FILES_FULL_SHARE, REFUSED_SHARE_MIN};
 use super::view::{OpSeries, RunView, SERVER, first_above_zero};
@@ -97,7 +97,7 @@ fn ports_exhausted(view: &RunView<'_>) -> Option<Candidate> {
     let waiting = view.series("machine.tcp_time_wait").and_then(Series::peak);
     let sentence = format!(
         "The ports were used up: {} found none free to connect from. Nothing of this is the target's doing.",
-        counted(errors, "request")
+        pluralize(errors, "request")
     );
     let case = CandidateBuilder::new("ports_exhausted", view.arrivals().share(errors), sentence)
         .rank(FindingRank::Validity)
@@ -132,7 +132,7 @@ fn descriptors_exhausted(view: &RunView<'_>) -> Option<Candidate> {
     let how = match (&target, groups.is_empty()) {
         (Some(says), true) => says.clone(),
         (None, true) => "connections that came could not be accepted".to_owned(),
-        (_, false) => format!("{} could not be sent for want of one", counted(errors, "request")),
+        (_, false) => format!("{} could not be sent for want of one", pluralize(errors, "request")),
     };
     let sentence = format!("{whose} had no file left to open, and every connection is one: {how}.");
     let arrivals = view.arrivals();

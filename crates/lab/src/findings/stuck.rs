@@ -1,7 +1,7 @@
 //! Work that stopped making progress, grouped by its holder and by what happened to the holder; and work that the
 //! server does not know. Does not guess a holder that the server did not report.
 
-use super::format::{count, counted, moment, share};
+use super::format::{count, moment, pluralize, share};
 use super::view::RunView;
 use super::{Candidate, CandidateBuilder, ProcessExit};
 use crate::aggregate::WorkFigures;
@@ -24,7 +24,7 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
 fn unknown_work(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Candidate {
     let part = figures.unknown as f64 / figures.created.max(1) as f64;
     let seen = super::view::first_above_zero(view.series(&format!("work.{name}.unknown")).into_iter());
-    let (unknown, created) = (count(figures.unknown), counted(figures.created, name));
+    let (unknown, created) = (count(figures.unknown), pluralize(figures.created, name));
     let sentence = format!(
         "The server does not know {unknown} of {created} ({}), whose creation it had answered for.",
         share(part)
@@ -54,13 +54,13 @@ fn stuck_work(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Candidat
     let sentence = format!(
         "{} of {} stopped making progress ({}){holders}.",
         count(figures.stuck),
-        counted(figures.created, name),
+        pluralize(figures.created, name),
         share(part)
     );
     let mut case = CandidateBuilder::new("stuck_work", part, sentence)
         .optional_evidence(format!("work.{name}.stuck"), seen.map(|t_s| format!("seen from {} on", moment(t_s))));
     for (holder, pieces) in groups {
-        case = case.evidence(format!("{name}.stuck_by.{holder}"), counted(*pieces, "piece"));
+        case = case.evidence(format!("{name}.stuck_by.{holder}"), pluralize(*pieces, "piece"));
     }
     for event in process_events(view).into_iter().take(EVENTS_MAX) {
         case = case.evidence(event.0, event.1);

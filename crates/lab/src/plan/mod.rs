@@ -107,21 +107,21 @@ pub fn load_specs(phase: &Phase, place: PhasePosition) -> Vec<LoadSpec> {
         (0..).zip(schedules).map(|(number, schedule)| load_spec(phase, place, number, schedule)).collect()
     };
     match phase.load_profile {
-        Load::Batch { batch, every: BurstTrigger::Interval(every), times } => {
+        Load::Batch { batch, trigger: BurstTrigger::Interval(every), times } => {
             one(Schedule::Bursts { batch, every, times })
         }
-        Load::Batch { batch, every: BurstTrigger::PreviousDone, times } => {
+        Load::Batch { batch, trigger: BurstTrigger::PreviousDone, times } => {
             let burst = || Schedule::Bursts { batch, every: Duration::ZERO, times: 1 };
             numbered((0..times).map(|_| burst()).collect())
         }
-        Load::Rate { rate_per_s, lasting } => one(Schedule::ConstantRate { rate_per_s, lasting }),
-        Load::Ramp { from_per_s, to_per_s, lasting } => one(Schedule::Ramp { from_per_s, to_per_s, lasting }),
-        Load::Poisson { rate_per_s, lasting } => one(Schedule::Poisson { rate_per_s, lasting }),
-        Load::Clients { clients, each } => one(Schedule::ClosedLoop { clients, each }),
-        Load::Ladder { ref levels, each, .. } => {
+        Load::Rate { rate_per_s, duration: lasting } => one(Schedule::ConstantRate { rate_per_s, lasting }),
+        Load::Ramp { from_per_s, to_per_s, duration: lasting } => one(Schedule::Ramp { from_per_s, to_per_s, lasting }),
+        Load::Poisson { rate_per_s, duration: lasting } => one(Schedule::Poisson { rate_per_s, lasting }),
+        Load::Clients { clients, per_client: each } => one(Schedule::ClosedLoop { clients, each }),
+        Load::Ladder { ref levels, per_client: each, .. } => {
             numbered(levels.iter().map(|&clients| Schedule::ClosedLoop { clients, each }).collect())
         }
-        Load::Hold { connections, opening, rate_per_s, lasting } => {
+        Load::Hold { connections, opening, rate_per_s, duration: lasting } => {
             one(Schedule::Hold { connections, opening, rate_per_s, lasting })
         }
         Load::Edge(_) => Vec::new(),

@@ -21,7 +21,7 @@ pub(crate) fn count(number: u64) -> String {
 }
 
 /// `1 game`, `2 games`.
-pub(crate) fn counted(number: u64, thing: &str) -> String {
+pub(crate) fn pluralize(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", count(number), if number == 1 { "" } else { "s" })
 }
 

@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use serde_json::Value;
 
 use super::Run;
-use super::format::{count, counted, highest_of, number, sanitize};
+use super::format::{count, highest_of, number, pluralize, sanitize};
 use super::levels::{find_key, find_number, ladders, levels};
 use crate::aggregate::{JourneyFigures, OpFigures, Statistics, Total, WorkFigures, found};
 use crate::verdict::{GateResult, Verdict};
@@ -62,9 +62,9 @@ fn total(run: &Run) -> Option<String> {
     let Total { arrivals, ok, denied, errors, not_sent, retried, resent } = run.results.total?;
     let mut told = format!(
         "total: {}, {} ok, {}, {} denied",
-        counted(arrivals, "arrival"),
+        pluralize(arrivals, "arrival"),
         count(ok),
-        counted(errors, "error"),
+        pluralize(errors, "error"),
         count(denied)
     );
     if not_sent > 0 {
@@ -200,7 +200,7 @@ fn journey_pair(run: &Run) -> Option<HeadlinePair> {
     let took = format!(
         "{name}: {} ok{rate}{answers}, {}, {} denied",
         count(op.ok),
-        counted(op.errors, "error"),
+        pluralize(op.errors, "error"),
         count(op.denied)
     );
     let took_figure = match journey.throughput_per_s {

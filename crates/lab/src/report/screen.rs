@@ -71,7 +71,7 @@ enum DisplayMode {
     /// One line per frame, for a file or a pipe.
     Plain,
     /// One block that rewrites itself.
-    Block { dashboard: Box<Dashboard>, standing: DrawnBlock },
+    Block { dashboard: Box<Dashboard>, drawn: DrawnBlock },
 }
 
 /// The block that is on the terminal.
@@ -168,7 +168,7 @@ impl Drop for Screen {
 
 impl DisplayMode {
     fn block(colour: bool) -> Self {
-        Self::Block { dashboard: Box::new(Dashboard::new(colour)), standing: DrawnBlock::default() }
+        Self::Block { dashboard: Box::new(Dashboard::new(colour)), drawn: DrawnBlock::default() }
     }
 
     /// The bytes that show this frame. If the terminal's size is unknown, 80 columns are assumed.
@@ -179,12 +179,12 @@ impl DisplayMode {
                 let line: Vec<&str> = lines.iter().map(|line| line.trim()).collect();
                 line.join(" · ") + "\n"
             }
-            Self::Block { dashboard, standing } => {
+            Self::Block { dashboard, drawn } => {
                 let size = size.unwrap_or_default();
                 dashboard.record(progress);
                 let lines = dashboard.lines(progress, size).unwrap_or_else(|| plain_lines(progress, size));
-                let up = standing.cursor_up(size.columns);
-                *standing = DrawnBlock { lines: lines.len(), columns: size.columns };
+                let up = drawn.cursor_up(size.columns);
+                *drawn = DrawnBlock { lines: lines.len(), columns: size.columns };
                 let lines: String = lines.iter().map(|line| format!("{line}\x1b[K\n")).collect();
                 format!("{up}{lines}\x1b[J")
             }
@@ -194,9 +194,9 @@ impl DisplayMode {
     fn erase(&mut self) -> String {
         match self {
             Self::Plain => String::new(),
-            Self::Block { standing, .. } => {
-                let DrawnBlock { columns, .. } = *standing;
-                std::mem::take(standing).cursor_up(columns) + "\x1b[J"
+            Self::Block { drawn, .. } => {
+                let DrawnBlock { columns, .. } = *drawn;
+                std::mem::take(drawn).cursor_up(columns) + "\x1b[J"
             }
         }
     }

@@ -60,14 +60,14 @@ pub(super) fn read(at: &NodeReader<'_>, kept: u64) -> Option<LoadProfile> {
 
 fn read_batch(fields: &TableReader<'_>) -> Option<LoadProfile> {
     let batch = fields.optional("batch").and_then(|at| at.int(1..=ARRIVALS_MAX));
-    let every = fields.optional("every").map(|at| read_burst_trigger(&at));
+    let trigger = fields.optional("every").map(|at| read_burst_trigger(&at));
     let times = fields.optional("times").map_or(Some(1), |at| at.int(1..=u64::from(LOAD_STEPS_MAX)));
-    if times.is_some_and(|times| times > 1) && every.is_none() {
+    if times.is_some_and(|times| times > 1) && trigger.is_none() {
         fields.reader.add_error("needs `every` beside `times`: the time from one burst to the next, or \"done\"");
     }
     Some(LoadProfile::Batch {
         batch: batch?,
-        every: every.unwrap_or(Some(BurstTrigger::Interval(Duration::ZERO)))?,
+        trigger: trigger.unwrap_or(Some(BurstTrigger::Interval(Duration::ZERO)))?,
         times: times?,
     })
 }
@@ -81,15 +81,15 @@ fn read_burst_trigger(at: &NodeReader<'_>) -> Option<BurstTrigger> {
 
 fn read_rate(fields: &TableReader<'_>) -> Option<LoadProfile> {
     let rate = fields.optional("rate").and_then(|at| at.rate());
-    let lasting = read_duration(fields);
-    Some(LoadProfile::Rate { rate_per_s: rate?, lasting: lasting? })
+    let duration = read_duration(fields);
+    Some(LoadProfile::Rate { rate_per_s: rate?, duration: duration? })
 }
 
 fn read_ramp(fields: &TableReader<'_>) -> Option<LoadProfile> {
     let ends = fields.optional("ramp").and_then(|at| read_ramp_ends(&at));
-    let lasting = read_duration(fields);
+    let duration = read_duration(fields);
     let (from_per_s, to_per_s) = ends?;
-    Some(LoadProfile::Ramp { from_per_s, to_per_s, lasting: lasting? })
+    Some(LoadProfile::Ramp { from_per_s, to_per_s, duration: duration? })
 }
 
 /// Start and end rate of a ramp; one of them may be zero.
@@ -108,21 +108,21 @@ fn read_ramp_ends(at: &NodeReader<'_>) -> Option<(f64, f64)> {
 
 fn read_poisson(fields: &TableReader<'_>) -> Option<LoadProfile> {
     let rate = fields.optional("poisson").and_then(|at| at.rate());
-    let lasting = read_duration(fields);
-    Some(LoadProfile::Poisson { rate_per_s: rate?, lasting: lasting? })
+    let duration = read_duration(fields);
+    Some(LoadProfile::Poisson { rate_per_s: rate?, duration: duration? })
 }
 
 fn read_clients(fields: &TableReader<'_>) -> Option<LoadProfile> {
     let clients = fields.optional("clients").and_then(|at| at.int(1..=CONNECTIONS_MAX));
-    let each = read_per_client_limit(fields);
-    Some(LoadProfile::Clients { clients: clients?, each: each? })
+    let per_client = read_per_client_limit(fields);
+    Some(LoadProfile::Clients { clients: clients?, per_client: per_client? })
 }
 
 fn read_ladder(fields: &TableReader<'_>) -> Option<LoadProfile> {
     let levels = fields.optional("ladder").and_then(|at| read_levels(&at));
-    let each = read_per_client_limit(fields);
+    let per_client = read_per_client_limit(fields);
     let pause = fields.optional("pause").map_or(Some(Duration::ZERO), |at| at.duration(Duration::ZERO..=WAIT_MAX));
-    Some(LoadProfile::Ladder { levels: levels?, each: each?, pause: pause? })
+    Some(LoadProfile::Ladder { levels: levels?, per_client: per_client?, pause: pause? })
 }
 
 fn read_levels(at: &NodeReader<'_>) -> Option<Vec<u64>> {
@@ -137,7 +137,7 @@ fn read_levels(at: &NodeReader<'_>) -> Option<Vec<u64>> {
 fn read_per_client_limit(fields: &TableReader<'_>) -> Option<PerClientLimit> {
     match (fields.optional("requests"), fields.optional("for")) {
         (Some(requests), None) => requests.int(1..=ARRIVALS_MAX).map(PerClientLimit::Requests),
-        (None, Some(lasting)) => lasting.duration(POSITIVE_DURATION).map(PerClientLimit::Duration),
+        (None, Some(duration)) => duration.duration(POSITIVE_DURATION).map(PerClientLimit::Duration),
         _ => {
             fields
                 .reader
@@ -150,13 +150,13 @@ fn read_per_client_limit(fields: &TableReader<'_>) -> Option<PerClientLimit> {
 fn read_hold(fields: &TableReader<'_>, kept: u64) -> Option<LoadProfile> {
     let held = fields.optional("hold").and_then(|at| read_connections(&at, kept));
     let rate = fields.optional("rate").map(|at| at.rate());
-    let lasting = read_duration(fields);
-    let ((connections, opening), lasting) = (held?, lasting?);
+    let duration = read_duration(fields);
+    let ((connections, opening), duration) = (held?, duration?);
     Some(LoadProfile::Hold {
         connections,
         opening,
         rate_per_s: rate.map_or(Some(None), |rate| rate.map(Some))?,
-        lasting,
+        duration,
     })
 }
 

@@ -74,13 +74,13 @@ impl Fault {
         if let Some(message) = process.as_ref().and_then(|process| processes.refusal_reason(process)) {
             at.add_error(message);
         }
-        let lasting = fields.optional("for");
-        if let (Some(lasting), Some(FaultAction::Continue | FaultAction::Restart)) = (&lasting, act) {
-            lasting.add_error("has no meaning here: only kill, term and stop last");
+        let duration = fields.optional("for");
+        if let (Some(duration), Some(FaultAction::Continue | FaultAction::Restart)) = (&duration, act) {
+            duration.add_error("has no meaning here: only kill, term and stop last");
         }
-        let lasting = lasting.and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+        let duration = duration.and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
         fields.reject_unknown_keys();
-        Some(Self { at: moment?.0, action: act?, process: process?, duration: lasting })
+        Some(Self { at: moment?.0, action: act?, process: process?, duration })
     }
 }
 

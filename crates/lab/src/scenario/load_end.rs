@@ -27,11 +27,11 @@ pub(super) fn load_end(phases: &[Phase], journeys: &[Journey]) -> Option<Duratio
 /// From its start to its last arrival, at most.
 fn max_duration(arrivals: &LoadProfile) -> Option<Duration> {
     match arrivals {
-        LoadProfile::Rate { lasting, .. }
-        | LoadProfile::Ramp { lasting, .. }
-        | LoadProfile::Poisson { lasting, .. }
-        | LoadProfile::Clients { each: PerClientLimit::Duration(lasting), .. } => Some(*lasting),
-        LoadProfile::Hold { opening, lasting, .. } => Some(opening.timeout.saturating_add(*lasting)),
+        LoadProfile::Rate { duration, .. }
+        | LoadProfile::Ramp { duration, .. }
+        | LoadProfile::Poisson { duration, .. }
+        | LoadProfile::Clients { per_client: PerClientLimit::Duration(duration), .. } => Some(*duration),
+        LoadProfile::Hold { opening, duration, .. } => Some(opening.timeout.saturating_add(*duration)),
         LoadProfile::Batch { .. } | LoadProfile::Clients { .. } | LoadProfile::Ladder { .. } | LoadProfile::Edge(_) => {
             None
         }

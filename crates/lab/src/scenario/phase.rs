@@ -53,34 +53,34 @@ pub enum LoadProfile {
     Batch {
         /// Arrivals of one burst.
         batch: u64,
-        every: BurstTrigger,
+        trigger: BurstTrigger,
         /// The number of bursts.
         times: u64,
     },
     /// Open: a constant rate for a time.
-    Rate { rate_per_s: f64, lasting: Duration },
+    Rate { rate_per_s: f64, duration: Duration },
     /// Open: a rate that changes linearly from one value to another.
     Ramp {
         /// Arrivals per second at the beginning.
         from_per_s: f64,
         /// Arrivals per second at the end.
         to_per_s: f64,
-        lasting: Duration,
+        duration: Duration,
     },
     /// Open: independent arrivals (a Poisson process) of a mean rate.
     Poisson {
         /// Mean arrivals per second.
         rate_per_s: f64,
-        lasting: Duration,
+        duration: Duration,
     },
     /// Closed: a number of clients, each of which sends its next request when the previous one is answered.
-    Clients { clients: u64, each: PerClientLimit },
+    Clients { clients: u64, per_client: PerClientLimit },
     /// Closed: one level of clients after another.
     Ladder {
         /// Clients of each level.
         levels: Vec<u64>,
         /// How much each client does at each level.
-        each: PerClientLimit,
+        per_client: PerClientLimit,
         /// The pause between levels.
         pause: Duration,
     },
@@ -92,7 +92,7 @@ pub enum LoadProfile {
         /// Requests per second across all of them, in turn; without a value, none.
         rate_per_s: Option<f64>,
         /// From the moment at which all of them are open.
-        lasting: Duration,
+        duration: Duration,
     },
     /// Open: a search for the highest rate that the target sustains.
     Edge(EdgeSearch),
@@ -186,22 +186,22 @@ impl LoadProfile {
     pub fn max_count(&self) -> Option<u64> {
         match self {
             Self::Batch { batch, times, .. } => Some(batch.saturating_mul(*times)),
-            Self::Rate { rate_per_s, lasting } => Some(due_within(rate_per_s * lasting.as_secs_f64())),
-            Self::Ramp { from_per_s, to_per_s, lasting } => {
-                Some(due_within((from_per_s + to_per_s) / 2.0 * lasting.as_secs_f64()))
+            Self::Rate { rate_per_s, duration } => Some(due_within(rate_per_s * duration.as_secs_f64())),
+            Self::Ramp { from_per_s, to_per_s, duration } => {
+                Some(due_within((from_per_s + to_per_s) / 2.0 * duration.as_secs_f64()))
             }
-            Self::Poisson { rate_per_s, lasting } => {
-                let mean = rate_per_s * lasting.as_secs_f64();
+            Self::Poisson { rate_per_s, duration } => {
+                let mean = rate_per_s * duration.as_secs_f64();
                 Some((mean + POISSON_MARGIN.0 * mean.sqrt() + POISSON_MARGIN.1) as u64)
             }
-            Self::Clients { clients, each: PerClientLimit::Requests(requests) } => {
+            Self::Clients { clients, per_client: PerClientLimit::Requests(requests) } => {
                 Some(clients.saturating_mul(*requests))
             }
-            Self::Ladder { levels, each: PerClientLimit::Requests(requests), .. } => {
+            Self::Ladder { levels, per_client: PerClientLimit::Requests(requests), .. } => {
                 Some(levels.iter().map(|level| level.saturating_mul(*requests)).fold(0, u64::saturating_add))
             }
-            Self::Hold { rate_per_s, lasting, .. } => {
-                Some(rate_per_s.map_or(0, |rate| due_within(rate * lasting.as_secs_f64())))
+            Self::Hold { rate_per_s, duration, .. } => {
+                Some(rate_per_s.map_or(0, |rate| due_within(rate * duration.as_secs_f64())))
             }
             Self::Clients { .. } | Self::Ladder { .. } | Self::Edge(_) => None,
         }
@@ -234,9 +234,9 @@ impl LoadProfile {
     #[must_use]
     pub fn duration(&self) -> Option<Duration> {
         match self {
-            Self::Batch { every: BurstTrigger::PreviousDone, .. }
-            | Self::Clients { each: PerClientLimit::Requests(_), .. }
-            | Self::Ladder { each: PerClientLimit::Requests(_), .. }
+            Self::Batch { trigger: BurstTrigger::PreviousDone, .. }
+            | Self::Clients { per_client: PerClientLimit::Requests(_), .. }
+            | Self::Ladder { per_client: PerClientLimit::Requests(_), .. }
             | Self::Edge(_) => None,
             _ => Some(self.min_duration()),
         }
@@ -247,22 +247,23 @@ impl LoadProfile {
     pub fn min_duration(&self) -> Duration {
         let times = |each: Duration, times: usize| each.saturating_mul(u32::try_from(times).unwrap_or(u32::MAX));
         match self {
-            Self::Batch { every: BurstTrigger::Interval(every), times: bursts, .. } => {
+            Self::Batch { trigger: BurstTrigger::Interval(every), times: bursts, .. } => {
                 times(*every, (*bursts as usize).saturating_sub(1))
             }
-            Self::Rate { lasting, .. }
-            | Self::Ramp { lasting, .. }
-            | Self::Poisson { lasting, .. }
-            | Self::Clients { each: PerClientLimit::Duration(lasting), .. } => *lasting,
-            Self::Hold { connections, opening, lasting, .. } => {
-                opening.planned_duration(*connections).saturating_add(*lasting)
+            Self::Rate { duration, .. }
+            | Self::Ramp { duration, .. }
+            | Self::Poisson { duration, .. }
+            | Self::Clients { per_client: PerClientLimit::Duration(duration), .. } => *duration,
+            Self::Hold { connections, opening, duration, .. } => {
+                opening.planned_duration(*connections).saturating_add(*duration)
             }
-            Self::Ladder { levels, each, pause } => {
-                let level = if let PerClientLimit::Duration(lasting) = each { *lasting } else { Duration::ZERO };
+            Self::Ladder { levels, per_client, pause } => {
+                let level =
+                    if let PerClientLimit::Duration(duration) = per_client { *duration } else { Duration::ZERO };
                 times(level, levels.len()).saturating_add(times(*pause, levels.len().saturating_sub(1)))
             }
             Self::Edge(edge) => edge.level_duration.saturating_add(edge.hold_duration),
-            Self::Batch { every: BurstTrigger::PreviousDone, .. } | Self::Clients { .. } => Duration::ZERO,
+            Self::Batch { trigger: BurstTrigger::PreviousDone, .. } | Self::Clients { .. } => Duration::ZERO,
         }
     }
 }

@@ -85,7 +85,7 @@ impl RepeatEnd {
     fn read_table(at: &NodeReader<'_>, known: Option<FormatStatus<'_>>) -> Option<Self> {
         let fields = at.table()?;
         let times = fields.optional("times").and_then(|at| at.int(1..=ROUNDS_MAX));
-        let lasting = fields.optional("for").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
+        let duration = fields.optional("for").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
         let says = fields.optional("until").and_then(|at| match known {
             None => JsonMatch::read(&at).map(EndCondition::Body),
             Some(known) => FrameMatch::read_known(&at, known).map(|said| EndCondition::Frame(Box::new(said))),
@@ -95,13 +95,13 @@ impl RepeatEnd {
         if !is_bounded {
             at.add_error("needs `times` or `for`: nothing is repeated without a bound");
         }
-        Some(Self { times, duration: lasting, condition: says })
+        Some(Self { times, duration, condition: says })
     }
 
     fn allows_another_round(&self, round: RepeatProgress, now: Duration) -> bool {
         let begun = round.started_at.unwrap_or(now);
         self.times.is_none_or(|times| round.completed < times)
-            && self.duration.is_none_or(|lasting| now.saturating_sub(begun) < lasting)
+            && self.duration.is_none_or(|duration| now.saturating_sub(begun) < duration)
     }
 }
 
@@ -203,8 +203,8 @@ mod tests {
         // An inner repeat starts over in each round of the outer one.
         check(2, &[repeat(1, 1, times(2)), repeat(0, 1, times(2))], 0, &[0, 1, 1, 0, 1, 1], NextStep::Done);
         // Three seconds have passed when the third round ends.
-        let lasting = RepeatEnd { duration: Some(Duration::from_secs(3)), ..RepeatEnd::default() };
-        check(2, &[repeat(0, 0, lasting)], 0, &[0, 0, 0, 1], NextStep::Done);
+        let duration = RepeatEnd { duration: Some(Duration::from_secs(3)), ..RepeatEnd::default() };
+        check(2, &[repeat(0, 0, duration)], 0, &[0, 0, 0, 1], NextStep::Done);
         check(1, &[repeat(0, 0, RepeatEnd { condition: end_condition(), ..times(9) })], 2, &[0, 0, 0], NextStep::Done);
         check(1, &[repeat(0, 0, RepeatEnd { condition: end_condition(), ..times(2) })], 9, &[0, 0], NextStep::Unmet(2));
     }

@@ -43,12 +43,12 @@ pub enum StatusRequest {
     /// Many: their ids are in the body.
     Bulk {
         /// The member of the body that lists the ids.
-        ids: String,
+        ids_member: String,
         /// Ids in one request, at most.
-        bulk: usize,
+        ids_max: usize,
     },
     /// One, whose id is in the path.
-    Single { at_once: usize },
+    Single { concurrency: usize },
 }
 
 /// Pointers into the status of one work item, and the meaning of its states.
@@ -114,15 +114,16 @@ impl WorkSpec {
         let mut names = names.clone();
         names.known.extend(by_id.then(|| "id".to_owned()));
         let request = request.and_then(|at| read_request_line(&at, &names));
-        let asking = if by_id { StatusRequest::read_single(&fields) } else { StatusRequest::read_bulk(&fields) };
+        let status_request =
+            if by_id { StatusRequest::read_single(&fields) } else { StatusRequest::read_bulk(&fields) };
         let wait = Duration::from_millis(10)..=WAIT_MAX;
         let poll = fields.optional("poll").map_or(Some(Duration::from_secs(1)), |at| at.duration(wait.clone()));
         let stuck = fields.required("stuck_after", "no progress for how long is stuck, such as \"60s\"");
         let stuck_after = stuck.and_then(|at| at.duration(wait.clone()));
         let give_up =
             fields.optional("give_up_after").map_or(Some(Duration::from_secs(30 * 60)), |at| at.duration(wait));
-        let reading = StatusMapping::read(&fields, by_id);
-        let derive = fields.optional("derive").map_or_else(Vec::new, |at| read_derived(&at, &reading));
+        let status_mapping = StatusMapping::read(&fields, by_id);
+        let derive = fields.optional("derive").map_or_else(Vec::new, |at| read_derived(&at, &status_mapping));
         let totals = fields.optional("totals").and_then(|at| WorkTotals::read(&at, &names));
         fields.reject_unknown_keys();
         let (method, path) = request?;
@@ -130,9 +131,9 @@ impl WorkSpec {
             name: name.to_owned(),
             method,
             path,
-            status_request: asking?,
+            status_request: status_request?,
             poll_interval: poll?,
-            status_mapping: reading,
+            status_mapping,
             stuck_after: stuck_after?,
             give_up_after: give_up?,
             derived: derive,
@@ -143,14 +144,14 @@ impl WorkSpec {
 
 impl StatusRequest {
     fn read_bulk(fields: &TableReader<'_>) -> Option<Self> {
-        let ids = fields.required("ids", "the member of its body that lists the ids").and_then(|at| at.text());
-        let bulk = fields.required("bulk", "ids in one request").and_then(|at| at.int(1..=BULK_MAX));
-        Some(Self::Bulk { ids: ids?.to_owned(), bulk: bulk? as usize })
+        let ids_member = fields.required("ids", "the member of its body that lists the ids").and_then(|at| at.text());
+        let ids_max = fields.required("bulk", "ids in one request").and_then(|at| at.int(1..=BULK_MAX));
+        Some(Self::Bulk { ids_member: ids_member?.to_owned(), ids_max: ids_max? as usize })
     }
 
     fn read_single(fields: &TableReader<'_>) -> Option<Self> {
-        let at_once = fields.optional("at_once").map_or(Some(POLLS_AT_ONCE), |at| at.int(1..=POLLS_AT_ONCE_MAX));
-        Some(Self::Single { at_once: at_once? as usize })
+        let concurrency = fields.optional("at_once").map_or(Some(POLLS_AT_ONCE), |at| at.int(1..=POLLS_AT_ONCE_MAX));
+        Some(Self::Single { concurrency: concurrency? as usize })
     }
 }
 
@@ -244,8 +245,9 @@ fn read_progress(at: &NodeReader<'_>, figures: &[(String, String)]) -> Vec<usize
     at.one_or_many().iter().filter_map(place).collect()
 }
 
-fn read_derived(at: &NodeReader<'_>, reading: &StatusMapping) -> Vec<(String, Formula)> {
-    let known: Vec<&str> = reading.figures.iter().map(|(name, _)| name.as_str()).chain(WORK_ITEM_FIGURES).collect();
+fn read_derived(at: &NodeReader<'_>, status_mapping: &StatusMapping) -> Vec<(String, Formula)> {
+    let known: Vec<&str> =
+        status_mapping.figures.iter().map(|(name, _)| name.as_str()).chain(WORK_ITEM_FIGURES).collect();
     let mut derived = Vec::new();
     for (name, at) in at.named_entries().unwrap_or_default() {
         if !is_valid_name(name) || crate::aggregate::WORK_FIGURES.contains(&name) {

@@ -17,7 +17,7 @@ pub enum Objective {
     /// Work finished per minute, of the work of which most was created; without work, successful responses per second.
     Throughput,
     /// A figure by its path, as in gates.
-    Path { path: String, more: bool },
+    Path { path: String, higher_is_better: bool },
 }
 
 impl Objective {
@@ -25,17 +25,17 @@ impl Objective {
     /// is preceded by `max:` or `min:`.
     #[must_use]
     pub fn parse(text: &str) -> Self {
-        let (path, more) = match (text.strip_prefix("max:"), text.strip_prefix("min:")) {
+        let (path, higher_is_better) = match (text.strip_prefix("max:"), text.strip_prefix("min:")) {
             (Some(path), _) => (path, true),
             (_, Some(path)) => (path, false),
-            (None, None) => (text, is_more_better(text)),
+            (None, None) => (text, is_higher_better_by_default(text)),
         };
-        Self::Path { path: path.to_owned(), more }
+        Self::Path { path: path.to_owned(), higher_is_better }
     }
 
     #[must_use]
     pub fn is_higher_better(&self) -> bool {
-        matches!(self, Self::Throughput | Self::Path { more: true, .. })
+        matches!(self, Self::Throughput | Self::Path { higher_is_better: true, .. })
     }
 
     /// Its name in a table of this run.
@@ -58,7 +58,7 @@ impl Objective {
     }
 }
 
-fn is_more_better(path: &str) -> bool {
+fn is_higher_better_by_default(path: &str) -> bool {
     let last = path.rsplit('.').next().unwrap_or(path);
     HIGHER_IS_BETTER.contains(&last) || path.split('.').any(|part| part == PROGRESS)
 }
@@ -95,8 +95,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(text: &str, path: &str, more: bool) {
-        assert_eq!(Objective::parse(text), Objective::Path { path: path.to_owned(), more });
+    fn check(text: &str, path: &str, higher_is_better: bool) {
+        assert_eq!(Objective::parse(text), Objective::Path { path: path.to_owned(), higher_is_better });
     }
 
     #[test]

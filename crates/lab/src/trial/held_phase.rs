@@ -55,7 +55,7 @@ impl OpeningBarrier {
 impl LoadScheduler {
     /// Opens the connections of a load spec within a time, and then starts its load; returns its load step, and the
     /// moment at which it ends.
-    pub(crate) async fn run_hold(&self, leg: LoadSpec, within: Duration, lasting: Duration) -> (u32, Duration) {
+    pub(crate) async fn run_hold(&self, leg: LoadSpec, within: Duration, duration: Duration) -> (u32, Duration) {
         let leg = self.await_predecessor(leg).await;
         let (phase, part, start) = (leg.phase_index, leg.load_step, leg.start);
         self.opening_barrier.announce(phase, start);
@@ -79,7 +79,7 @@ impl LoadScheduler {
         }
         self.note_opened_connections(part);
         self.worker_pool.start_requests(part, at);
-        (part, at.saturating_add(lasting))
+        (part, at.saturating_add(duration))
     }
 
     /// A load spec that takes connections over begins when the phase that had them is over at every worker.

@@ -156,8 +156,8 @@ impl LoadScheduler {
         };
         let legs = load_specs(phase, place);
         match (legs.as_slice(), &phase.load_profile) {
-            ([leg], LoadProfile::Hold { opening, lasting, .. }) => {
-                let (part, end) = self.run_hold(leg.clone(), opening.timeout, *lasting).await;
+            ([leg], LoadProfile::Hold { opening, duration, .. }) => {
+                let (part, end) = self.run_hold(leg.clone(), opening.timeout, *duration).await;
                 (vec![part], end)
             }
             ([leg], _) if leg.duration().is_some() => {

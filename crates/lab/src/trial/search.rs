@@ -66,12 +66,12 @@ pub(crate) async fn run_search(
 }
 
 async fn run_level(conductor: &LoadScheduler, leg: LoadSpec, edge: &EdgeSearch, level: &Level) -> LevelMeasurement {
-    let (part, start, lasting) = (leg.load_step, leg.start, level.duration);
+    let (part, start, duration) = (leg.load_step, leg.start, level.duration);
     let before = conductor.worker_pool.gauges();
     let _ = conductor.recorder.take_lag();
     let paused_before = conductor.recorder.with_aggregate(Aggregate::paused_total);
     conductor.start_load(leg);
-    let mut seen = watch_level(conductor, start, lasting, before.due - before.done).await;
+    let mut seen = watch_level(conductor, start, duration, before.due - before.done).await;
     let over_in_level = conductor.worker_pool.gauges().done - before.done;
     conductor.worker_pool.end_load_step(part);
     conductor.await_finished(&[part]).await;
@@ -83,7 +83,7 @@ async fn run_level(conductor: &LoadScheduler, leg: LoadSpec, edge: &EdgeSearch, 
     // Responses that arrived after the level's end are not its throughput.
     let in_time = over_in_level as f64 / figures.op.count.max(1) as f64;
     seen.rate_per_s = level.rate_per_s;
-    seen.lasting_s = lasting.as_secs_f64();
+    seen.lasting_s = duration.as_secs_f64();
     seen.due = (level.rate_per_s * seen.lasting_s).round() as u64;
     seen.ok = (figures.op.ok as f64 * in_time.min(1.0)).round() as u64;
     (seen.errors, seen.denied) = (figures.op.errors, figures.op.denied);
@@ -102,7 +102,7 @@ async fn run_level(conductor: &LoadScheduler, leg: LoadSpec, edge: &EdgeSearch, 
 async fn watch_level(
     conductor: &LoadScheduler,
     start: Duration,
-    lasting: Duration,
+    duration: Duration,
     left_over: u64,
 ) -> LevelMeasurement {
     let begin = conductor.start + start;
@@ -110,7 +110,7 @@ async fn watch_level(
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut seen = LevelMeasurement::default();
     let mut last_waiting = None;
-    while Instant::now() + EDGE_SAMPLE_EVERY <= begin + lasting {
+    while Instant::now() + EDGE_SAMPLE_EVERY <= begin + duration {
         ticks.tick().await;
         let t_s = begin.elapsed().as_secs_f64();
         let gauges = conductor.worker_pool.gauges();
@@ -123,7 +123,7 @@ async fn watch_level(
             last_waiting = Some(waiting);
         }
     }
-    tokio::time::sleep_until(begin + lasting).await;
+    tokio::time::sleep_until(begin + duration).await;
     seen
 }
 

@@ -97,10 +97,13 @@ impl StatusPoller {
     async fn run_round(&self, place: usize, work: &WorkSpec, began: Duration, order: &mut PollOrder) -> PollRound {
         let unfinished = order.apply(self.trackers.tracker(place).unfinished());
         let mut round = PollRound::default();
-        let (StatusRequest::Bulk { bulk: size, .. } | StatusRequest::Single { at_once: size }) = work.status_request;
+        let (StatusRequest::Bulk { ids_max: size, .. } | StatusRequest::Single { concurrency: size }) =
+            work.status_request;
         for chunk in unfinished.chunks(size) {
             let heard = match &work.status_request {
-                StatusRequest::Bulk { ids, .. } => self.poll_chunk(place, work, ids, chunk, &mut round).await,
+                StatusRequest::Bulk { ids_member, .. } => {
+                    self.poll_chunk(place, work, ids_member, chunk, &mut round).await
+                }
                 StatusRequest::Single { .. } => self.poll_each(place, work, chunk, &mut round).await,
             };
             self.trackers.tracker(place).mark_polled(chunk, began);

@@ -115,7 +115,7 @@ fn faults() {
         let text = with_rest(&format!("[[fault]]\nat = \"90s\"\n{fault}\n{BOTS}"));
         let fault = read(&text, &[]).unwrap().faults.remove(0);
         assert_eq!(fault.at, Duration::from_secs(90));
-        (fault.action, fault.process, fault.duration.map(|lasting| lasting.as_secs()))
+        (fault.action, fault.process, fault.duration.map(|duration| duration.as_secs()))
     };
     let server = |act| (act, "server".to_owned(), None);
     assert_eq!(read("do = \"kill\""), server(FaultAction::Kill));

@@ -367,6 +367,6 @@ fn the_leaderboard_is_the_one_of_the_report() {
     assert_eq!(phase.load_profile.max_count(), Some(6501));
     assert_eq!(
         phase.load_profile,
-        LoadProfile::Batch { batch: 2167, every: super::BurstTrigger::Interval(Duration::from_secs(60)), times: 3 }
+        LoadProfile::Batch { batch: 2167, trigger: super::BurstTrigger::Interval(Duration::from_secs(60)), times: 3 }
     );
 }

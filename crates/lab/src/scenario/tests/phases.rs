@@ -95,38 +95,38 @@ fn s(seconds: u64) -> Duration {
 }
 
 #[track_caller]
-fn open(load: &str, expected: &LoadProfile, count: Option<u64>, lasting: Duration) {
+fn open(load: &str, expected: &LoadProfile, count: Option<u64>, duration: Duration) {
     let phase = phase(&format!("arrivals = {load}\nin_flight_max = 7"));
     assert_eq!((&phase.load_profile, phase.in_flight_max), (expected, 7));
-    assert_eq!((phase.load_profile.max_count(), phase.load_profile.min_duration()), (count, lasting));
+    assert_eq!((phase.load_profile.max_count(), phase.load_profile.min_duration()), (count, duration));
 }
 
 #[track_caller]
-fn closed(load: &str, expected: &LoadProfile, in_flight: u64, count: Option<u64>, lasting: Duration) {
+fn closed(load: &str, expected: &LoadProfile, in_flight: u64, count: Option<u64>, duration: Duration) {
     let phase = phase(&format!("arrivals = {load}"));
     assert_eq!((&phase.load_profile, phase.in_flight_max), (expected, in_flight));
-    assert_eq!((phase.load_profile.max_count(), phase.load_profile.min_duration()), (count, lasting));
+    assert_eq!((phase.load_profile.max_count(), phase.load_profile.min_duration()), (count, duration));
 }
 
 #[test]
 fn open_loads() {
-    let batch = |every, times| LoadProfile::Batch { batch: 3, every, times };
+    let batch = |trigger, times| LoadProfile::Batch { batch: 3, trigger, times };
     open("{ batch = 3 }", &batch(BurstTrigger::Interval(s(0)), 1), Some(3), s(0));
     open("{ batch = 3, every = \"60s\", times = 4 }", &batch(BurstTrigger::Interval(s(60)), 4), Some(12), s(180));
     open("{ batch = 3, every = \"done\", times = 4 }", &batch(BurstTrigger::PreviousDone, 4), Some(12), s(0));
-    open("{ rate = 2.5, for = \"4s\" }", &LoadProfile::Rate { rate_per_s: 2.5, lasting: s(4) }, Some(10), s(4));
-    let ramp = LoadProfile::Ramp { from_per_s: 0.0, to_per_s: 10.0, lasting: s(4) };
+    open("{ rate = 2.5, for = \"4s\" }", &LoadProfile::Rate { rate_per_s: 2.5, duration: s(4) }, Some(10), s(4));
+    let ramp = LoadProfile::Ramp { from_per_s: 0.0, to_per_s: 10.0, duration: s(4) };
     open("{ ramp = { from = 0, to = 10 }, for = \"4s\" }", &ramp, Some(20), s(4));
     // Far more than ever arrive: the mean of 100, eight standard deviations, and 16.
-    open("{ poisson = 25, for = \"4s\" }", &LoadProfile::Poisson { rate_per_s: 25.0, lasting: s(4) }, Some(196), s(4));
+    open("{ poisson = 25, for = \"4s\" }", &LoadProfile::Poisson { rate_per_s: 25.0, duration: s(4) }, Some(196), s(4));
 }
 
 #[test]
 fn closed_loads() {
-    let clients = |each| LoadProfile::Clients { clients: 8, each };
+    let clients = |per_client| LoadProfile::Clients { clients: 8, per_client };
     closed("{ clients = 8, requests = 5 }", &clients(PerClientLimit::Requests(5)), 8, Some(40), s(0));
     closed("{ clients = 8, for = \"3s\" }", &clients(PerClientLimit::Duration(s(3))), 8, None, s(3));
-    let ladder = |each, pause| LoadProfile::Ladder { levels: vec![1, 9, 5], each, pause };
+    let ladder = |per_client, pause| LoadProfile::Ladder { levels: vec![1, 9, 5], per_client, pause };
     closed("{ ladder = [1, 9, 5], requests = 2 }", &ladder(PerClientLimit::Requests(2), s(0)), 9, Some(30), s(0));
     closed(
         "{ ladder = [1, 9, 5], for = \"2s\", pause = \"1s\" }",
@@ -142,7 +142,7 @@ fn closed_loads() {
             connections: 20,
             opening: OpeningSpec { timeout: within, ..opening },
             rate_per_s,
-            lasting: s(60),
+            duration: s(60),
         }
     };
     closed("{ hold = { connections = 20 }, for = \"60s\" }", &hold(None, None), 20, Some(0), s(60));

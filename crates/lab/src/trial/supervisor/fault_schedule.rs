@@ -29,7 +29,7 @@ fn scheduled_actions(fault: &Fault) -> impl Iterator<Item = ScheduledFault> + us
         FaultAction::Kill | FaultAction::Term => Some(FaultAction::Restart),
         FaultAction::Continue | FaultAction::Restart => None,
     };
-    let end = fault.duration.zip(end).map(|(lasting, act)| order(fault.at.saturating_add(lasting), act));
+    let end = fault.duration.zip(end).map(|(duration, act)| order(fault.at.saturating_add(duration), act));
     [Some(order(fault.at, fault.action)), end].into_iter().flatten()
 }
 
@@ -50,11 +50,11 @@ mod tests {
 
     #[track_caller]
     fn check(faults: &[(u64, FaultAction, Option<u64>)], expected: &[(u64, &str)]) {
-        let fault = |(at, act, lasting): &(u64, FaultAction, Option<u64>)| Fault {
+        let fault = |(at, act, duration): &(u64, FaultAction, Option<u64>)| Fault {
             at: Duration::from_secs(*at),
             action: *act,
             process: "server".to_owned(),
-            duration: lasting.map(Duration::from_secs),
+            duration: duration.map(Duration::from_secs),
         };
         let found = fault_schedule(&faults.iter().map(fault).collect::<Vec<_>>());
         let found: Vec<_> = found.iter().map(|order| (order.at.as_secs(), action_name(order.action))).collect();

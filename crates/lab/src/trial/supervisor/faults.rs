@@ -21,9 +21,9 @@ use crate::scenario::FaultAction;
 /// A finished step of a restart that runs in the background. Processes and faults are given by their indices.
 pub(super) enum RestartEvent {
     /// The old process and its group are gone.
-    OldProcessGone { member: usize, fault: usize },
+    OldProcessGone { process: usize, fault: usize },
     /// The new process is ready, or was not in time.
-    Ready { member: usize, fault: usize, outcome: Result<(), String> },
+    Ready { process: usize, fault: usize, outcome: Result<(), String> },
 }
 
 /// What wakes the supervisor.
@@ -119,8 +119,8 @@ impl ProcessSupervisor {
     }
 
     fn is_running(&mut self, process: &str) -> bool {
-        let found = self.processes.iter_mut().find(|member| member.name() == process);
-        let running = found.and_then(|member| member.running.as_mut());
+        let found = self.processes.iter_mut().find(|managed| managed.name() == process);
+        let running = found.and_then(|managed| managed.running.as_mut());
         running.is_some_and(|running| matches!(running.child.try_wait(), Ok(None)))
     }
 
@@ -138,16 +138,16 @@ impl ProcessSupervisor {
 
     /// Handles an exit: expected if a fault caused it, else a failure.
     fn handle_exit(&mut self, place: usize, status: ExitStatus) -> Option<String> {
-        let member = &mut self.processes[place];
-        match member.running.as_ref()?.intent {
-            Intent::KeepRunning => return Some(member.unexpected_exit_message(status)),
+        let managed = &mut self.processes[place];
+        match managed.running.as_ref()?.intent {
+            Intent::KeepRunning => return Some(managed.unexpected_exit_message(status)),
             // Dropping it kills the rest of its group.
-            Intent::Exit => member.running = None,
+            Intent::Exit => managed.running = None,
             Intent::Restart { fault, .. } => {
-                let old = member.running.take()?;
-                member.restart_task = Some(self.restart_tasks.spawn(async move {
+                let old = managed.running.take()?;
+                managed.restart_task = Some(self.restart_tasks.spawn(async move {
                     old.kill_group().await;
-                    RestartEvent::OldProcessGone { member: place, fault }
+                    RestartEvent::OldProcessGone { process: place, fault }
                 }));
             }
         }
@@ -163,18 +163,18 @@ impl ProcessSupervisor {
     ) -> Option<String> {
         let now_s = seconds_since(start);
         let (fault, outcome) = match errand {
-            RestartEvent::OldProcessGone { member, fault } => {
-                self.processes[member].restart_task = None;
-                match self.restart(member, fault) {
+            RestartEvent::OldProcessGone { process, fault } => {
+                self.processes[process].restart_task = None;
+                match self.restart(process, fault) {
                     Ok(FaultProgress::Pending) => return None,
                     Ok(FaultProgress::Done) => (fault, Ok(())),
                     Err(why) => (fault, Err(why)),
                 }
             }
-            RestartEvent::Ready { member, fault, outcome } => {
-                self.processes[member].restart_task = None;
+            RestartEvent::Ready { process, fault, outcome } => {
+                self.processes[process].restart_task = None;
                 self.fault_rows[fault].ready_again_s = outcome.is_ok().then_some(now_s);
-                let recipe = &self.processes[member].spec;
+                let recipe = &self.processes[process].spec;
                 (fault, outcome.map_err(|why| format!("after its restart, {}", not_ready_message(recipe, &why))))
             }
         };
@@ -209,20 +209,20 @@ impl ProcessSupervisor {
     }
 
     fn is_down(&self, process: &str) -> bool {
-        let found = self.processes.iter().find(|member| member.name() == process);
-        found.is_some_and(|member| member.running.is_none() && member.restart_task.is_none())
+        let found = self.processes.iter().find(|managed| managed.name() == process);
+        found.is_some_and(|managed| managed.running.is_none() && managed.restart_task.is_none())
     }
 
     fn execute_action(&mut self, order: &ScheduledFault, fault: usize) -> Result<FaultProgress, String> {
         let place = self.index_of(&order.process)?;
-        let member = &mut self.processes[place];
-        if let Some(death) = member.unexpected_exit() {
+        let managed = &mut self.processes[place];
+        if let Some(death) = managed.unexpected_exit() {
             return Err(death);
         }
-        if member.is_restarting() {
+        if managed.is_restarting() {
             return Err(format!("{} is being restarted already", order.process));
         }
-        let Some(running) = &mut member.running else {
+        let Some(running) = &mut managed.running else {
             return match order.action {
                 FaultAction::Restart => self.restart(place, fault),
                 _ => Err(format!("{} does not run at that moment", order.process)),
@@ -241,25 +241,25 @@ impl ProcessSupervisor {
         }
         match order.action {
             FaultAction::Stop | FaultAction::Continue => self.fault_rows[fault].pid_after = Some(running.pid),
-            FaultAction::Kill | FaultAction::Term | FaultAction::Restart => member.cancel_restart(),
+            FaultAction::Kill | FaultAction::Term | FaultAction::Restart => managed.cancel_restart(),
         }
         Ok(if order.action == FaultAction::Restart { FaultProgress::Pending } else { FaultProgress::Done })
     }
 
     /// Starts the same command again, and awaits its readiness in the background.
     fn restart(&mut self, place: usize, fault: usize) -> Result<FaultProgress, String> {
-        let member = &mut self.processes[place];
-        let running = member.command.spawn();
-        let running = running.map_err(|why| format!("{} could not be started again: {why}", member.name()))?;
+        let managed = &mut self.processes[place];
+        let running = managed.command.spawn();
+        let running = running.map_err(|why| format!("{} could not be started again: {why}", managed.name()))?;
         self.fault_rows[fault].pid_after = Some(running.pid);
-        member.running = Some(running);
-        let recipe = member.spec.clone();
+        managed.running = Some(running);
+        let recipe = managed.spec.clone();
         let progress = match recipe.ready_path {
             None => FaultProgress::Done,
             Some(path) => {
-                member.restart_task = Some(self.restart_tasks.spawn(async move {
+                managed.restart_task = Some(self.restart_tasks.spawn(async move {
                     let outcome = await_ready(&recipe.base, &path, recipe.ready_timeout).await;
-                    RestartEvent::Ready { member: place, fault, outcome }
+                    RestartEvent::Ready { process: place, fault, outcome }
                 }));
                 FaultProgress::Pending
             }
@@ -270,8 +270,8 @@ impl ProcessSupervisor {
 
     fn kill_overdue(&mut self) -> Option<String> {
         let now = Instant::now();
-        for member in self.processes.iter_mut().filter(|member| member.kill_at().is_some_and(|at| at <= now)) {
-            if let Some(running) = &mut member.running {
+        for managed in self.processes.iter_mut().filter(|managed| managed.kill_at().is_some_and(|at| at <= now)) {
+            if let Some(running) = &mut managed.running {
                 running.signal(Signal::KILL);
                 running.postpone_kill(now + STOP_WITHIN);
             }
@@ -280,7 +280,7 @@ impl ProcessSupervisor {
     }
 
     fn index_of(&self, process: &str) -> Result<usize, String> {
-        let place = self.processes.iter().position(|member| member.name() == process);
+        let place = self.processes.iter().position(|managed| managed.name() == process);
         place.ok_or_else(|| {
             let names = first_few(self.processes.iter().map(ManagedProcess::name), ", ");
             let names = if names.is_empty() { "nothing" } else { &names };
