@@ -8,14 +8,14 @@ TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 
 .DEFAULT_GOAL := help
 
-help: ## Say what the targets do
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: build ## Build, then play a short leaderboard trial against a server of its own, and report (about a minute)
 	@$(TARGET_DIR)/release/gauntlet run demo
 
 build: deps ## Build the release binary: target/release/gauntlet; with the console, where npm is
-	@scripts/console.sh build || echo "So this build has no console: /world will say how to get it." >&2
+	@scripts/console.sh build || echo "So this build has no console: /world says how to get it." >&2
 	cargo build --release --locked -p gauntlet
 
 console: ## Build the pages of console/, which the next build of the binary takes in (needs Node.js and npm)
@@ -27,7 +27,7 @@ test: deps-test ## Everything that must hold: format, lints, all tests, document
 format: ## Format the code in place
 	cargo fmt --all
 
-bench: build ## Say which measurements there are, and how each is run
+bench: build ## List the measurements, and how each is run
 	@sed -n '/^## Commands/,/^## /p' bench/README.md | sed '$$d'
 
 deps: ## Check for (and on Debian install) what building needs

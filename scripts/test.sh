@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything that must hold before a change lands. `make test` and CI run exactly this.
-# Runs all steps even if one fails, so that one run names every mistake; says how long each took; ends with one summary line.
+# Runs all steps even if one fails, so that one run shows every error; prints how long each took; ends with one summary line.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
