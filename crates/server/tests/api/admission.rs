@@ -1,6 +1,6 @@
 //! The rate limiter at the door: who is charged, for what, and when.
 
-use crate::house::{ANNS, Call, House, LOAD_TEST, Reply};
+use crate::test_server::{ANNS, Call, LOAD_TEST, Reply, TestServer};
 use axum::body::{Body, Bytes};
 use futures_util::stream;
 use serde_json::{Value, json};
@@ -51,14 +51,14 @@ fn games(count: usize) -> Value {
     json!({ "games": vec![game(); count] })
 }
 
-async fn house() -> House {
-    let house = House::open().await;
-    house.limit(POLICIES).await;
-    house
+async fn server() -> TestServer {
+    let server = TestServer::open().await;
+    server.limit(POLICIES).await;
+    server
 }
 
-fn create(house: &House) -> Call {
-    house.call("POST /api/games").json(&game())
+fn create(server: &TestServer) -> Call {
+    server.call("POST /api/games").json(&game())
 }
 
 fn header<'a>(reply: &'a Reply, name: &str) -> &'a str {
@@ -68,72 +68,72 @@ fn header<'a>(reply: &'a Reply, name: &str) -> &'a str {
 /// A limiter that cannot tell a load test from a user turns the load test into a test of the limiter.
 #[tokio::test]
 async fn a_user_is_denied_where_a_load_test_passes() {
-    let house = house().await;
+    let server = server().await;
     for _ in 0..2 {
-        create(&house).check("201").await;
+        create(&server).check("201").await;
     }
-    create(&house).check("429 rate_limited").await;
+    create(&server).check("429 rate_limited").await;
     for _ in 0..10 {
-        create(&house).by(LOAD_TEST).check("201").await;
+        create(&server).by(LOAD_TEST).check("201").await;
     }
-    create(&house).by(LOAD_TEST).check("429 rate_limited").await;
-    create(&house).by("operator").check("201").await;
-    create(&house).by("bob").check("400 unknown_snake").await;
-    assert_eq!(house.claim().await.len(), 13, "exactly what was answered with 201 is there");
+    create(&server).by(LOAD_TEST).check("429 rate_limited").await;
+    create(&server).by("operator").check("201").await;
+    create(&server).by("bob").check("400 unknown_snake").await;
+    assert_eq!(server.claim().await.len(), 13, "exactly what was answered with 201 is there");
 }
 
 #[tokio::test]
 async fn answers_say_what_is_left() {
-    let house = house().await;
-    let reply = create(&house).check("201").await;
+    let server = server().await;
+    let reply = create(&server).check("201").await;
     assert_eq!(header(&reply, "ratelimit-policy"), r#""creations";q=2;w=3600"#);
     assert!(header(&reply, "ratelimit").starts_with(r#""creations";r=1;t="#), "{reply:?}");
     assert_eq!(header(&reply, "retry-after"), "");
     // A request that the handler refuses was a request all the same.
-    let reply = house.call("POST /api/games").json(&json!({})).check("422 bad_shape").await;
+    let reply = server.call("POST /api/games").json(&json!({})).check("422 bad_shape").await;
     assert!(header(&reply, "ratelimit").starts_with(r#""creations";r=0;t="#), "{reply:?}");
-    let reply = create(&house).check("429 rate_limited").await;
+    let reply = create(&server).check("429 rate_limited").await;
     assert_eq!(header(&reply, "ratelimit-policy"), r#""creations";q=2;w=3600"#);
     assert!(header(&reply, "ratelimit").starts_with(r#""creations";r=0;t="#), "{reply:?}");
     let seconds: u64 = header(&reply, "retry-after").parse().unwrap();
     assert!((1..=3_600).contains(&seconds), "{seconds}");
-    let reply = house.call("GET /api/games").check("200").await;
+    let reply = server.call("GET /api/games").check("200").await;
     assert_eq!(header(&reply, "ratelimit-policy"), "", "no policy is for it");
 }
 
 #[tokio::test]
 async fn a_bad_token_is_charged_to_its_address() {
-    let house = house().await;
-    let ask = |from: &str, by: &str| house.call("GET /api/games").by(by).from(from);
+    let server = server().await;
+    let ask = |from: &str, by: &str| server.call("GET /api/games").by(by).from(from);
     ask("192.0.2.1", "").check("401 token_missing").await;
     ask("192.0.2.1", "unknown").check("401 token_unknown").await;
-    house.call("GET /api/none").by("").from("192.0.2.1").check("404 no_such_route").await;
+    server.call("GET /api/none").by("").from("192.0.2.1").check("404 no_such_route").await;
     ask("192.0.2.1", "unknown").check("429 rate_limited").await;
     ask("192.0.2.1", "").check("429 rate_limited").await;
     ask("192.0.2.2", "").check("401 token_missing").await;
     ask("192.0.2.1", "player").check("200").await;
     for line in ["GET /healthz", "GET /readyz", "GET /metrics"] {
-        house.call(line).by("").from("192.0.2.1").check("200").await;
+        server.call(line).by("").from("192.0.2.1").check("200").await;
     }
 }
 
 #[tokio::test]
 async fn a_request_asks_once_who_sent_it() {
-    let house = house().await;
+    let server = server().await;
     for _ in 0..2 {
-        let before = house.sample("gauntlet_store_query_seconds_count");
-        house.call("GET /api/games").by("unknown").check("401 token_unknown").await;
+        let before = server.sample("gauntlet_store_query_seconds_count");
+        server.call("GET /api/games").by("unknown").check("401 token_unknown").await;
         assert_eq!(
-            house.sample("gauntlet_store_query_seconds_count") - before,
+            server.sample("gauntlet_store_query_seconds_count") - before,
             1,
             "tokens that nobody has are looked up anew"
         );
     }
-    house.call("GET /api/tokens").check("200").await;
-    let before = house.sample("gauntlet_store_query_seconds_count");
-    house.call("GET /api/tokens").check("200").await;
+    server.call("GET /api/tokens").check("200").await;
+    let before = server.sample("gauntlet_store_query_seconds_count");
+    server.call("GET /api/tokens").check("200").await;
     assert_eq!(
-        house.sample("gauntlet_store_query_seconds_count") - before,
+        server.sample("gauntlet_store_query_seconds_count") - before,
         1,
         "a token that was just seen is remembered"
     );
@@ -141,22 +141,22 @@ async fn a_request_asks_once_who_sent_it() {
 
 #[tokio::test]
 async fn neighbours_of_ipv6_are_one_address() {
-    let house = house().await;
+    let server = server().await;
     for host in 1..=3 {
-        house.call("GET /api/games").by("").from(&format!("2001:db8::{host}")).check("401 token_missing").await;
+        server.call("GET /api/games").by("").from(&format!("2001:db8::{host}")).check("401 token_missing").await;
     }
-    house.call("GET /api/games").by("").from("2001:db8::ffff").check("429 rate_limited").await;
-    house.call("GET /api/games").by("").from("2001:db8:0:1::1").check("401 token_missing").await;
+    server.call("GET /api/games").by("").from("2001:db8::ffff").check("429 rate_limited").await;
+    server.call("GET /api/games").by("").from("2001:db8:0:1::1").check("401 token_missing").await;
 }
 
 /// Three requests for one client over a proxy, then one more for it and one for another.
 async fn check_proxied(trusted: &str, want_same: &str, want_other: &str) {
     let configure = |config: &mut Config| config.http_trusted_proxies = Networks::parse(trusted).unwrap();
-    let house = House::open_with(Arc::new(MemoryDatabase::new()), configure).await;
-    house.limit(POLICIES).await;
+    let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), configure).await;
+    server.limit(POLICIES).await;
     let ask = |client: &str| {
         let forwarded = format!("203.0.113.77, {client}");
-        house.call("GET /api/games").by("").from("10.0.0.1").header("x-forwarded-for", &forwarded)
+        server.call("GET /api/games").by("").from("10.0.0.1").header("x-forwarded-for", &forwarded)
     };
     for _ in 0..3 {
         ask("198.51.100.1").check("401 token_missing").await;
@@ -184,10 +184,10 @@ fn watched_body() -> (Body, Arc<AtomicBool>) {
 
 #[tokio::test]
 async fn a_denial_reads_nothing_of_the_body() {
-    let house = house().await;
+    let server = server().await;
     let broken = || {
         let (body, is_read) = watched_body();
-        (house.call("POST /api/games").header("content-type", "application/json").raw(body), is_read)
+        (server.call("POST /api/games").header("content-type", "application/json").raw(body), is_read)
     };
     for want in ["400 bad_json", "400 bad_json"] {
         let (call, is_read) = broken();
@@ -201,14 +201,14 @@ async fn a_denial_reads_nothing_of_the_body() {
 
 #[tokio::test]
 async fn a_batch_pays_for_all_of_its_games_or_creates_none() {
-    let house = house().await;
-    let batch = |count: usize| house.call("POST /api/games/batch").by(LOAD_TEST).json(&games(count));
+    let server = server().await;
+    let batch = |count: usize| server.call("POST /api/games/batch").by(LOAD_TEST).json(&games(count));
     let reply = batch(4).check("200").await;
     assert!(header(&reply, "ratelimit").starts_with(r#""trials";r=6;t="#), "{reply:?}");
-    assert_eq!(house.claim().await.len(), 4);
+    assert_eq!(server.claim().await.len(), 4);
     let reply = batch(7).check("429 rate_limited").await;
     assert!(header(&reply, "retry-after").parse::<u64>().is_ok_and(|seconds| seconds > 0), "{reply:?}");
-    assert_eq!(house.claim().await.len(), 0, "nothing of a denied batch is created");
+    assert_eq!(server.claim().await.len(), 0, "nothing of a denied batch is created");
     // What arrived was taken; the rest was not.
     let reply = batch(1).check("200").await;
     assert!(header(&reply, "ratelimit").starts_with(r#""trials";r=4;t="#), "{reply:?}");
@@ -220,14 +220,14 @@ async fn a_batch_pays_for_all_of_its_games_or_creates_none() {
     }
     batch(2).check("200").await;
     batch(1).check("429 rate_limited").await;
-    assert_eq!(house.claim().await.len(), 3);
+    assert_eq!(server.claim().await.len(), 3);
 }
 
 /// Games that cannot be played were asked for all the same, and a shape that is none is worth one unit.
 #[tokio::test]
 async fn a_batch_is_worth_what_it_asks_for() {
-    let house = house().await;
-    let batch = |body: Value| house.call("POST /api/games/batch").by(LOAD_TEST).json(&body);
+    let server = server().await;
+    let batch = |body: Value| server.call("POST /api/games/batch").by(LOAD_TEST).json(&body);
     let reply = batch(json!({ "games": [7, {}, game()] })).check("200").await;
     assert!(header(&reply, "ratelimit").starts_with(r#""trials";r=7;t="#), "{reply:?}");
     let reply = batch(json!({ "games": 7 })).check("422 bad_shape").await;
@@ -238,7 +238,7 @@ async fn a_batch_is_worth_what_it_asks_for() {
 
 #[tokio::test]
 async fn one_denial_among_several_policies_charges_none() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     let both = r#"
         [[policy]]
         name = "token"
@@ -254,8 +254,8 @@ async fn one_denial_among_several_policies_charges_none() {
         limit = 2
         window = "3600s"
     "#;
-    house.limit(both).await;
-    let ask = |from: &str| house.call("GET /api/games").from(from);
+    server.limit(both).await;
+    let ask = |from: &str| server.call("GET /api/games").from(from);
     for want in ["200", "200", "429 rate_limited", "429 rate_limited"] {
         ask("192.0.2.1").check(want).await;
     }
@@ -268,9 +268,9 @@ async fn one_denial_among_several_policies_charges_none() {
 
 #[tokio::test]
 async fn pages_of_other_origins_may_read_what_is_left() {
-    let house = House::open().await;
-    house.limit(&POLICIES.replace("gateway.anonymous.*", "gateway.*.read")).await;
-    let ask = || house.call("GET /api/openapi.json").from("192.0.2.1").header("origin", "https://board.example");
+    let server = TestServer::open().await;
+    server.limit(&POLICIES.replace("gateway.anonymous.*", "gateway.*.read")).await;
+    let ask = || server.call("GET /api/openapi.json").from("192.0.2.1").header("origin", "https://board.example");
     for want in ["200", "200", "200", "429 rate_limited"] {
         let reply = ask().check(want).await;
         assert_eq!(header(&reply, "access-control-allow-origin"), "*");
@@ -282,12 +282,12 @@ async fn pages_of_other_origins_may_read_what_is_left() {
     }
 }
 
-/// The house behind a real door; the address.
-async fn open_door(house: &House) -> SocketAddr {
+/// The server behind a real door; the address.
+async fn open_door(server: &TestServer) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (limits, metrics) = (ListenerConfig::of(&house.app.config, PATIENCE), house.app.metrics.clone());
-    tokio::spawn(serve(listener, house.front(), limits, metrics, std::future::pending()));
+    let (limits, metrics) = (ListenerConfig::of(&server.app.config, PATIENCE), server.app.metrics.clone());
+    tokio::spawn(serve(listener, server.front(), limits, metrics, std::future::pending()));
     address
 }
 
@@ -306,8 +306,8 @@ async fn first_line(address: SocketAddr, more: &str) -> String {
 /// A denied client need not connect again: its connection is kept, and denies are cheap for both sides.
 #[tokio::test]
 async fn a_connection_outlives_its_denials() {
-    let house = house().await;
-    let mut client = BufReader::new(TcpStream::connect(open_door(&house).await).await.unwrap());
+    let server = server().await;
+    let mut client = BufReader::new(TcpStream::connect(open_door(&server).await).await.unwrap());
     let body = game().to_string();
     let request = format!(
         "POST /api/games HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer player\r\nContent-Type: application/json\r\n\
@@ -320,7 +320,7 @@ async fn a_connection_outlives_its_denials() {
         statuses.push(answer(&mut client).await);
     }
     assert_eq!(statuses, ["201", "201", "429", "429", "429"]);
-    assert_eq!(house.sample("gauntlet_http_connections_accepted_total"), 1);
+    assert_eq!(server.sample("gauntlet_http_connections_accepted_total"), 1);
 }
 
 /// The status of the next answer, read to its end.
@@ -338,8 +338,8 @@ async fn answer(client: &mut BufReader<TcpStream>) -> String {
 /// Whoever asks before it sends is told at once, and a body that was promised is not waited for.
 #[tokio::test]
 async fn a_denial_comes_before_the_body_is_sent() {
-    let house = house().await;
-    let address = open_door(&house).await;
+    let server = server().await;
+    let address = open_door(&server).await;
     let player = "Authorization: Bearer player\r\n";
     let asking = format!("{player}Expect: 100-continue\r\n");
     for _ in 0..2 {

@@ -1,6 +1,6 @@
 //! `POST /api/games/batch`: every game is judged alone, all good ones are saved together.
 
-use crate::house::{ANNS, BOBS_PRIVATE, House};
+use crate::test_server::{ANNS, BOBS_PRIVATE, TestServer};
 use serde_json::{Value, json};
 
 fn good() -> Value {
@@ -9,7 +9,7 @@ fn good() -> Value {
 
 #[tokio::test]
 async fn each_game_has_its_own_outcome_in_order() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     let games = json!([
         good(),
         {"snakes": [BOBS_PRIVATE.to_string()]},
@@ -19,7 +19,7 @@ async fn each_game_has_its_own_outcome_in_order() {
         {"snakes": [ANNS.to_string()], "board": "9000x1"},
         good(),
     ]);
-    let reply = house.call("POST /api/games/batch").json(&json!({ "games": games })).check("200").await;
+    let reply = server.call("POST /api/games/batch").json(&json!({ "games": games })).check("200").await;
     let items = reply.body["items"].as_array().unwrap();
     let outcomes: Vec<String> = items
         .iter()
@@ -29,13 +29,13 @@ async fn each_game_has_its_own_outcome_in_order() {
         ["201 -", "400 unknown_snake", "422 bad_shape", "422 bad_shape", "422 bad_shape", "400 bad_value", "201 -"];
     assert_eq!(outcomes, want);
     let created: Vec<&str> = items.iter().filter_map(|item| item["id"].as_str()).collect();
-    let mut claimed: Vec<String> = house.claim().await.iter().map(ToString::to_string).collect();
+    let mut claimed: Vec<String> = server.claim().await.iter().map(ToString::to_string).collect();
     claimed.sort_by_key(|id| created.iter().position(|created| created == id));
     assert_eq!(claimed, created);
 }
 
 async fn check(games: Value, want: &str) -> Value {
-    House::open().await.call("POST /api/games/batch").json(&json!({ "games": games })).check(want).await.body
+    TestServer::open().await.call("POST /api/games/batch").json(&json!({ "games": games })).check(want).await.body
 }
 
 #[tokio::test]
@@ -49,8 +49,8 @@ async fn a_batch_has_1_to_1000_games() {
 
 #[tokio::test]
 async fn a_batch_without_a_good_game_creates_nothing() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     let games = json!({ "games": [{"snakes": []}] });
-    house.call("POST /api/games/batch").json(&games).check("200").await;
-    assert_eq!(house.call("GET /api/games").check("200").await.body, json!([]));
+    server.call("POST /api/games/batch").json(&games).check("200").await;
+    assert_eq!(server.call("GET /api/games").check("200").await.body, json!([]));
 }

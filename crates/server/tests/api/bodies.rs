@@ -1,6 +1,6 @@
 //! How long bodies may be by their routes, and what bodies under way may take together, over a real socket.
 
-use crate::house::House;
+use crate::test_server::TestServer;
 use http::StatusCode;
 use serde_json::Value;
 use server::config::Networks;
@@ -17,9 +17,9 @@ const LIST: usize = 64 * 1024;
 const KIB: usize = 1_024;
 
 /// A body that says it is so long is taken, and one byte more is refused before any of it has come.
-async fn check(house: &House, line: &str, by: &str, longest: usize) {
+async fn check(server: &TestServer, line: &str, by: &str, longest: usize) {
     let call = |bytes: usize| {
-        let call = house.call(line).by(by).header("content-type", "application/json");
+        let call = server.call(line).by(by).header("content-type", "application/json");
         call.header("content-length", &bytes.to_string())
     };
     let fits = call(longest).raw(" ".repeat(longest)).send().await;
@@ -33,32 +33,32 @@ async fn check(house: &House, line: &str, by: &str, longest: usize) {
 
 #[tokio::test]
 async fn bodies_are_as_long_as_their_routes_need() {
-    let house = House::open().await;
-    check(&house, "POST /api/stories/guests", "", SMALL).await;
-    check(&house, "POST /api/games", "player", SMALL).await;
-    check(&house, "POST /api/hunts", "player", SMALL).await;
-    check(&house, "POST /api/hunts/tickets", "player", SMALL).await;
-    check(&house, "POST /api/stories/games", "player", SMALL).await;
-    check(&house, "PUT /api/limits/policies/x", "operator", SMALL).await;
-    check(&house, "POST /api/games/status", "player", LIST).await;
-    check(&house, "POST /api/worlds/plaza/life", "operator", LIST).await;
-    check(&house, "POST /api/limits/check", "", LIST).await;
-    check(&house, "POST /api/games/batch", "player", house.app.config.http_body_bytes_max).await;
-    check(&house, "POST /api/limits/check/batch", "", house.app.config.http_body_bytes_max).await;
+    let server = TestServer::open().await;
+    check(&server, "POST /api/stories/guests", "", SMALL).await;
+    check(&server, "POST /api/games", "player", SMALL).await;
+    check(&server, "POST /api/hunts", "player", SMALL).await;
+    check(&server, "POST /api/hunts/tickets", "player", SMALL).await;
+    check(&server, "POST /api/stories/games", "player", SMALL).await;
+    check(&server, "PUT /api/limits/policies/x", "operator", SMALL).await;
+    check(&server, "POST /api/games/status", "player", LIST).await;
+    check(&server, "POST /api/worlds/plaza/life", "operator", LIST).await;
+    check(&server, "POST /api/limits/check", "", LIST).await;
+    check(&server, "POST /api/games/batch", "player", server.app.config.http_body_bytes_max).await;
+    check(&server, "POST /api/limits/check/batch", "", server.app.config.http_body_bytes_max).await;
 }
 
 /// A server behind a proxy, with room for 100 KiB of large bodies, 60 of one address.
-async fn open() -> (House, SocketAddr) {
-    let house = House::open_with(Arc::new(MemoryDatabase::new()), |config| {
+async fn open() -> (TestServer, SocketAddr) {
+    let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), |config| {
         (config.http_bodies_bytes_max, config.http_bodies_bytes_per_address_max) = (100 * KIB, 60 * KIB);
         config.http_trusted_proxies = Networks::parse("127.0.0.0/8").unwrap();
     })
     .await;
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let limits = ListenerConfig::of(&house.app.config, Duration::from_secs(1));
-    tokio::spawn(serve(listener, house.front(), limits, house.app.metrics.clone(), std::future::pending()));
-    (house, address)
+    let limits = ListenerConfig::of(&server.app.config, Duration::from_secs(1));
+    tokio::spawn(serve(listener, server.front(), limits, server.app.metrics.clone(), std::future::pending()));
+    (server, address)
 }
 
 /// Asks from behind the proxy with a batch of 80 KiB, of which so many bytes come.
@@ -84,30 +84,30 @@ async fn heard(mut stream: TcpStream) -> Option<(String, Value)> {
     Some((head[9..12].to_owned(), problem["code"].clone()))
 }
 
-async fn until(house: &House, held: usize) {
-    while house.sample("gauntlet_http_body_bytes") != held as u64 {
+async fn until(server: &TestServer, held: usize) {
+    while server.sample("gauntlet_http_body_bytes") != held as u64 {
         tokio::task::yield_now().await;
     }
 }
 
 async fn check_shares(path: &str) {
-    let (house, address) = open().await;
+    let (server, address) = open().await;
     let anns = send(address, path, "192.0.2.1", 50 * KIB).await;
-    until(&house, 50 * KIB).await;
+    until(&server, 50 * KIB).await;
     let second = heard(send(address, path, "192.0.2.1", 20 * KIB).await).await;
     assert_eq!(second, Some(("429".to_owned(), "too_many_bodies".into())), "{path}");
     let _bobs = send(address, path, "192.0.2.2", 40 * KIB).await;
-    until(&house, 90 * KIB).await;
+    until(&server, 90 * KIB).await;
     // There is no room left, and a newcomer has less than those who are there: the oldest of the largest gives way.
     let mut carls = send(address, path, "198.51.100.3", 20 * KIB).await;
-    until(&house, 60 * KIB).await;
+    until(&server, 60 * KIB).await;
     assert_eq!(heard(anns).await, None, "{path}: the connection is closed");
-    assert_eq!(house.sample("gauntlet_http_bodies_closed_for_room_total"), 1);
+    assert_eq!(server.sample("gauntlet_http_bodies_closed_for_room_total"), 1);
     // What is short needs no room.
-    house.call("POST /api/games/status").json(&serde_json::json!({"game_ids": []})).check("200").await;
+    server.call("POST /api/games/status").json(&serde_json::json!({"game_ids": []})).check("200").await;
     carls.shutdown().await.unwrap();
     drop((carls, _bobs));
-    until(&house, 0).await;
+    until(&server, 0).await;
 }
 
 #[tokio::test]
@@ -118,8 +118,8 @@ async fn bodies_under_way_have_a_budget_and_a_newcomer_finds_room() {
 
 #[tokio::test]
 async fn what_a_stranger_declares_too_long_is_refused_before_it_comes() {
-    let (house, address) = open().await;
+    let (server, address) = open().await;
     let stranger = send(address, "/api/stories/guests", "192.0.2.1", 12).await;
     assert_eq!(heard(stranger).await, Some(("413".to_owned(), "body_too_large".into())));
-    assert_eq!(house.sample("gauntlet_http_body_bytes"), 0);
+    assert_eq!(server.sample("gauntlet_http_body_bytes"), 0);
 }

@@ -1,14 +1,14 @@
 //! `POST /api/games`: what is taken, what is refused, and what is stored of it.
 
-use crate::house::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, House};
+use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, TestServer};
 use serde_json::{Value, json};
 
 async fn check(wanted: Value, want: &str) {
-    House::open().await.call("POST /api/games").json(&wanted).check(want).await;
+    TestServer::open().await.call("POST /api/games").json(&wanted).check(want).await;
 }
 
 async fn check_raw(content_type: &str, body: &str, want: &str) {
-    let call = House::open().await.call("POST /api/games").raw(body.to_owned());
+    let call = TestServer::open().await.call("POST /api/games").raw(body.to_owned());
     let call = if content_type.is_empty() { call } else { call.header("content-type", content_type) };
     call.check(want).await;
 }
@@ -53,15 +53,15 @@ async fn statuses_of_a_creation() {
 
 #[tokio::test]
 async fn a_created_game_is_shown_as_it_was_asked_for() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     let wanted = json!({
         "snakes": [ANNS.to_string(), BOBS_PUBLIC.to_string()], "board": "19x19", "game_type": "Snail Mode",
         "seed": "18446744073709551615", "timeout_ms": 250, "settings": {"minimumFood": 3},
     });
-    let created = house.call("POST /api/games").json(&wanted).check("201").await.body;
+    let created = server.call("POST /api/games").json(&wanted).check("201").await.body;
     assert_eq!(created["status"], "waiting");
     let id = created["id"].as_str().unwrap();
-    let details = house.call(&format!("GET /api/games/{id}/details")).check("200").await.body;
+    let details = server.call(&format!("GET /api/games/{id}/details")).check("200").await.body;
     let shown = json!({
         "id": details["id"], "board": details["board"], "game_type": details["game_type"], "map": details["map"],
         "seed": details["seed"], "timeout_ms": details["timeout_ms"], "settings": details["settings"],
@@ -85,28 +85,28 @@ async fn a_created_game_is_shown_as_it_was_asked_for() {
 
 #[tokio::test]
 async fn games_without_a_seed_get_different_ones() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     let mut seeds = Vec::new();
     for _ in 0..2 {
-        let id = house.game().await;
-        seeds.push(house.call(&format!("GET /api/games/{id}/details")).check("200").await.body["seed"].clone());
+        let id = server.game().await;
+        seeds.push(server.call(&format!("GET /api/games/{id}/details")).check("200").await.body["seed"].clone());
     }
     assert_ne!(seeds[0], seeds[1]);
 }
 
 #[tokio::test]
 async fn a_body_over_the_cap_is_refused_whether_its_length_is_declared_or_not() {
-    let house = House::open().await;
-    let body = " ".repeat(house.app.config.http_body_bytes_max + 1);
-    let call = || house.call("POST /api/games").header("content-type", "application/json").raw(body.clone());
+    let server = TestServer::open().await;
+    let body = " ".repeat(server.app.config.http_body_bytes_max + 1);
+    let call = || server.call("POST /api/games").header("content-type", "application/json").raw(body.clone());
     call().header("content-length", &body.len().to_string()).check("413 body_too_large").await;
     call().check("413 body_too_large").await;
 }
 
 #[tokio::test]
 async fn a_creation_wakes_the_queue() {
-    let house = House::open().await;
-    house.game().await;
-    house.app.notifier.queue_notified().await;
-    assert_eq!(house.claim().await.len(), 1);
+    let server = TestServer::open().await;
+    server.game().await;
+    server.app.notifier.queue_notified().await;
+    assert_eq!(server.claim().await.len(), 1);
 }

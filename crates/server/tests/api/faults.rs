@@ -1,6 +1,6 @@
 //! A store that cannot be reached: requests are refused with 503 and a time to try again, and work again by themselves.
 
-use crate::house::{ANNS, House};
+use crate::test_server::{ANNS, TestServer};
 use engine::commands::{Command, Outcome};
 use serde_json::json;
 use std::sync::Arc;
@@ -55,14 +55,14 @@ impl Database for Frail {
 #[tokio::test]
 async fn a_lost_writer_is_a_503_and_heals() {
     let database = Frail::default();
-    let house = House::open_with(Arc::new(database.clone()), |config| config.allow_private_bots = true).await;
+    let server = TestServer::open_with(Arc::new(database.clone()), |config| config.allow_private_bots = true).await;
     let wanted = json!({ "snakes": [ANNS.to_string()] });
-    let create = || house.call("POST /api/games").header("idempotency-key", "k").json(&wanted);
+    let create = || server.call("POST /api/games").header("idempotency-key", "k").json(&wanted);
     database.is_lost.store(true, Ordering::SeqCst);
     let refused = create().check("503 store_unavailable").await;
     assert_eq!(refused.headers["retry-after"], "1");
     assert!(!refused.body.to_string().contains("sector"), "what the database said is for the log only");
-    house.call("GET /api/games").check("200").await;
+    server.call("GET /api/games").check("200").await;
     database.is_lost.store(false, Ordering::SeqCst);
     // The door opens the writer again by itself; how soon is its own affair, that it does is ours.
     let healed = async {

@@ -1,6 +1,6 @@
 //! Idempotency keys: sent twice, done once, answered twice with the same bytes.
 
-use crate::house::{ANNS, BOBS_PUBLIC, House};
+use crate::test_server::{ANNS, BOBS_PUBLIC, TestServer};
 use engine::commands::{Command, Outcome};
 use serde_json::{Value, json};
 
@@ -8,8 +8,8 @@ fn wanted() -> Value {
     json!({ "snakes": [ANNS.to_string()] })
 }
 
-async fn games(house: &House) -> usize {
-    house.call("GET /api/games").check("200").await.body.as_array().unwrap().len()
+async fn games(server: &TestServer) -> usize {
+    server.call("GET /api/games").check("200").await.body.as_array().unwrap().len()
 }
 
 #[tokio::test]
@@ -18,40 +18,40 @@ async fn the_same_request_again_gets_the_same_answer_and_does_nothing() {
         ("POST /api/games", wanted(), "201"),
         ("POST /api/games/batch", json!({"games": [wanted(), {"snakes": []}]}), "200"),
     ] {
-        let house = House::open().await;
-        let call = || house.call(path).header("idempotency-key", "a key").json(&body);
+        let server = TestServer::open().await;
+        let call = || server.call(path).header("idempotency-key", "a key").json(&body);
         let first = call().check(want).await;
         let second = call().check(want).await;
         assert_eq!(first.bytes, second.bytes, "{path}");
-        assert_eq!(games(&house).await, 1, "{path}");
+        assert_eq!(games(&server).await, 1, "{path}");
     }
 }
 
 #[tokio::test]
 async fn requests_that_race_are_done_once() {
-    let house = House::open().await;
-    let call = || house.call("POST /api/games").header("idempotency-key", "k").json(&wanted()).check("201");
+    let server = TestServer::open().await;
+    let call = || server.call("POST /api/games").header("idempotency-key", "k").json(&wanted()).check("201");
     let (a, b, c, d) = tokio::join!(call(), call(), call(), call());
     assert!([&b, &c, &d].iter().all(|other| other.bytes == a.bytes));
-    assert_eq!(games(&house).await, 1);
+    assert_eq!(games(&server).await, 1);
 }
 
 #[tokio::test]
 async fn the_answer_stays_even_when_the_request_would_be_refused_by_now() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     let body = json!({ "snakes": [BOBS_PUBLIC.to_string()] });
-    let call = || house.call("POST /api/games").header("idempotency-key", "k").json(&body);
+    let call = || server.call("POST /api/games").header("idempotency-key", "k").json(&body);
     let first = call().check("201").await;
-    let deletion = Command::DeleteBot { id: BOBS_PUBLIC, account: crate::house::BOB };
-    assert_eq!(house.commit(deletion).await, Outcome::Done);
+    let deletion = Command::DeleteBot { id: BOBS_PUBLIC, account: crate::test_server::BOB };
+    assert_eq!(server.commit(deletion).await, Outcome::Done);
     assert_eq!(call().check("201").await.bytes, first.bytes);
-    house.call("POST /api/games").header("idempotency-key", "k2").json(&body).check("400 unknown_snake").await;
+    server.call("POST /api/games").header("idempotency-key", "k2").json(&body).check("400 unknown_snake").await;
 }
 
 #[tokio::test]
 async fn a_key_stands_for_one_request_of_one_account() {
-    let house = House::open().await;
-    let call = |path: &str, body: &Value| house.call(path).header("idempotency-key", "k").json(body);
+    let server = TestServer::open().await;
+    let call = |path: &str, body: &Value| server.call(path).header("idempotency-key", "k").json(body);
     call("POST /api/games", &wanted()).check("201").await;
     let other_body = json!({ "snakes": [ANNS.to_string()], "seed": 1 });
     call("POST /api/games", &other_body).check("422 idempotency_key_reused").await;
@@ -62,21 +62,21 @@ async fn a_key_stands_for_one_request_of_one_account() {
 
 #[tokio::test]
 async fn a_refused_request_does_not_use_up_its_key() {
-    let house = House::open().await;
-    let call = |body: &Value| house.call("POST /api/games").header("idempotency-key", "k").json(body);
+    let server = TestServer::open().await;
+    let call = |body: &Value| server.call("POST /api/games").header("idempotency-key", "k").json(body);
     call(&json!({ "snakes": [] })).check("400 bad_value").await;
     call(&wanted()).check("201").await;
 }
 
 #[tokio::test]
 async fn keys_that_cannot_be_kept_are_refused() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     for key in ["", &"k".repeat(129), "tab\there", "é"] {
-        let call = house.call("POST /api/games").header("idempotency-key", key).json(&wanted());
+        let call = server.call("POST /api/games").header("idempotency-key", key).json(&wanted());
         call.check("400 bad_idempotency_key").await;
     }
-    let twice = house.call("POST /api/games").header("idempotency-key", "a").header("idempotency-key", "b");
+    let twice = server.call("POST /api/games").header("idempotency-key", "a").header("idempotency-key", "b");
     twice.json(&wanted()).check("400 bad_idempotency_key").await;
-    let longest = house.call("POST /api/games").header("idempotency-key", &"k".repeat(128)).json(&wanted());
+    let longest = server.call("POST /api/games").header("idempotency-key", &"k".repeat(128)).json(&wanted());
     longest.check("201").await;
 }

@@ -1,6 +1,6 @@
 //! The API from outside: the real router over the memory store, request by request.
 //!
-//! Every test is a row through [`house::Call::check`]: a request line and what must come back, `status` or `status code`.
+//! Every test is a row through [`server::Call::check`]: a request line and what must come back, `status` or `status code`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
 
@@ -10,7 +10,6 @@ mod bodies;
 mod creation;
 mod defects;
 mod faults;
-mod house;
 mod idempotency;
 mod lives;
 mod malformed;
@@ -21,4 +20,5 @@ mod shedding;
 mod sites;
 mod snakes;
 mod surface;
+mod test_server;
 mod tokens;

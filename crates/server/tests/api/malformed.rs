@@ -1,6 +1,6 @@
 //! No request, however malformed, gives a 500 or a panic: requests made of good and bad parts over every documented route.
 
-use crate::house::{ANNS, BOBS_PUBLIC, BOOTSTRAP, House};
+use crate::test_server::{ANNS, BOBS_PUBLIC, BOOTSTRAP, TestServer};
 use axum::body::Body;
 use axum::http::{HeaderValue, Method, Request, StatusCode, Uri};
 use proptest::prelude::*;
@@ -256,14 +256,15 @@ fn the_judge_can_say_no() {
 #[test]
 fn no_request_however_malformed_gives_a_500_or_a_panic() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let (house, games) = runtime.block_on(async {
-        let house =
-            House::open_with(Arc::new(MemoryDatabase::new()), |config| config.http_body_bytes_max = BODY_BYTES_MAX)
-                .await;
+    let (server, games) = runtime.block_on(async {
+        let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), |config| {
+            config.http_body_bytes_max = BODY_BYTES_MAX
+        })
+        .await;
         // Tickets of hunts are kept by a task of the process; without it a look at an unknown one waits for it.
-        tokio::spawn(server::hunts::run(house.app.clone()));
-        let games = vec![house.game().await, house.game().await, house.game().await];
-        (house, games)
+        tokio::spawn(server::hunts::run(server.app.clone()));
+        let games = vec![server.game().await, server.game().await, server.game().await];
+        (server, games)
     });
     let ids: Vec<String> = games.iter().cloned().chain([ANNS.to_string()]).collect();
     let routes = routes();
@@ -278,7 +279,7 @@ fn no_request_however_malformed_gives_a_500_or_a_panic() {
             return Err(TestCaseError::reject("no HTTP parser would let it through"));
         };
         let path = request.uri().path().to_owned();
-        let response = runtime.block_on(house.answer(request));
+        let response = runtime.block_on(server.answer(request));
         let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
         *seen.borrow_mut().entry(response.status().as_u16()).or_default() += 1;
         fault(&path, response.status(), content_type).map_or(Ok(()), |fault| Err(TestCaseError::fail(fault)))

@@ -1,6 +1,6 @@
 //! The OpenAPI document: committed as `docs/openapi.json`, served as committed, and true to the server's limits.
 
-use crate::house::House;
+use crate::test_server::TestServer;
 use engine::limits;
 use rules::world::WorldSettings as Rules;
 use serde_json::{Value, json};
@@ -28,7 +28,7 @@ fn the_committed_document_is_the_generated_one() {
 
 #[tokio::test]
 async fn the_served_document_is_the_generated_one() {
-    let served = House::open().await.call("GET /api/openapi.json").by("").check("200").await;
+    let served = TestServer::open().await.call("GET /api/openapi.json").by("").check("200").await;
     assert_eq!(served.body, generated());
     assert_eq!(served.body["openapi"], "3.1.0");
 }

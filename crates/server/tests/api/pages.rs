@@ -1,14 +1,14 @@
 //! Lists: newest first, in pages that follow the `Link` header to the end, each row once.
 
-use crate::house::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, House};
+use crate::test_server::{ANNS, BOBS_PRIVATE, BOBS_PUBLIC, TestServer};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// The ids of all rows, page by page as the links lead.
-async fn walk(house: &House, first: &str) -> Vec<Vec<String>> {
+async fn walk(server: &TestServer, first: &str) -> Vec<Vec<String>> {
     let (mut pages, mut next) = (Vec::new(), Some(first.to_owned()));
     while let Some(path) = next {
-        let reply = house.call(&format!("GET {path}")).check("200").await;
+        let reply = server.call(&format!("GET {path}")).check("200").await;
         let ids = |rows: &Vec<Value>| rows.iter().map(|row| row["id"].as_str().unwrap().to_owned()).collect();
         pages.push(reply.body.as_array().map(ids).unwrap());
         next = reply.headers.get("link").map(|link| {
@@ -30,30 +30,30 @@ fn check(pages: &[Vec<String>], want_sizes: &[usize]) {
 
 #[tokio::test]
 async fn games_are_walked_to_the_end() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     let games = json!({ "games": vec![json!({"snakes": [ANNS.to_string()]}); 45] });
-    house.call("POST /api/games/batch").json(&games).check("200").await;
-    check(&walk(&house, "/api/games").await, &[20, 20, 5]);
-    check(&walk(&house, "/api/games?limit=45").await, &[45]);
-    check(&walk(&house, &format!("/api/games?limit=30&snake_id={ANNS}")).await, &[30, 15]);
-    check(&walk(&house, "/api/games?limit=500").await, &[45]);
-    check(&walk(&house, "/api/games?limit=1&after=00000000-0000-0000-0000-000000000000").await, &[0]);
+    server.call("POST /api/games/batch").json(&games).check("200").await;
+    check(&walk(&server, "/api/games").await, &[20, 20, 5]);
+    check(&walk(&server, "/api/games?limit=45").await, &[45]);
+    check(&walk(&server, &format!("/api/games?limit=30&snake_id={ANNS}")).await, &[30, 15]);
+    check(&walk(&server, "/api/games?limit=500").await, &[45]);
+    check(&walk(&server, "/api/games?limit=1&after=00000000-0000-0000-0000-000000000000").await, &[0]);
 }
 
 #[tokio::test]
 async fn snakes_are_walked_to_the_end() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     for number in 0..6 {
         let snake = json!({"name": format!("s{number}"), "url": "http://example.com"});
-        house.call("POST /api/snakes").json(&snake).check("201").await;
+        server.call("POST /api/snakes").json(&snake).check("201").await;
     }
-    check(&walk(&house, "/api/snakes").await, &[7]);
-    check(&walk(&house, "/api/snakes?limit=3").await, &[3, 3, 1]);
+    check(&walk(&server, "/api/snakes").await, &[7]);
+    check(&walk(&server, "/api/snakes?limit=3").await, &[3, 3, 1]);
 }
 
 #[tokio::test]
 async fn bad_queries_are_refused_and_unknown_keys_ignored() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     for (query, want) in [
         ("limit=0", "400 bad_value"),
         ("limit=-1", "400 bad_value"),
@@ -66,15 +66,16 @@ async fn bad_queries_are_refused_and_unknown_keys_ignored() {
         ("%ff=%fe", "200"),
         ("", "200"),
     ] {
-        house.call(&format!("GET /api/games?{query}")).check(want).await;
+        server.call(&format!("GET /api/games?{query}")).check(want).await;
     }
 }
 
 #[tokio::test]
 async fn a_list_shows_what_is_the_callers_to_see() {
-    let house = House::open().await;
-    house.game().await;
-    let bobs = |snake: String| house.call("POST /api/games").by("bob").json(&json!({ "snakes": [snake] })).check("201");
+    let server = TestServer::open().await;
+    server.game().await;
+    let bobs =
+        |snake: String| server.call("POST /api/games").by("bob").json(&json!({ "snakes": [snake] })).check("201");
     bobs(BOBS_PUBLIC.to_string()).await;
     bobs(BOBS_PRIVATE.to_string()).await;
     for (by, query, want) in [
@@ -88,17 +89,17 @@ async fn a_list_shows_what_is_the_callers_to_see() {
         ("bob", format!("?snake_id={ANNS}"), 0),
         ("bob", "?snake_id=00000000-0000-0000-0000-000000000000".to_owned(), 0),
     ] {
-        let reply = house.call(&format!("GET /api/games{query}")).by(by).check("200").await;
+        let reply = server.call(&format!("GET /api/games{query}")).by(by).check("200").await;
         assert_eq!(reply.body.as_array().map(Vec::len), Some(want), "{by} {query}");
     }
 }
 
 #[tokio::test]
 async fn statuses_come_in_the_order_asked_without_the_unknown() {
-    let house = House::open().await;
-    let (a, b) = (house.game().await, house.game().await);
+    let server = TestServer::open().await;
+    let (a, b) = (server.game().await, server.game().await);
     let unknown = "0190b5a4-7c1e-7000-8000-000000000001";
-    let ask = |ids: Value| house.call("POST /api/games/status").json(&json!({ "game_ids": ids }));
+    let ask = |ids: Value| server.call("POST /api/games/status").json(&json!({ "game_ids": ids }));
     let reply = ask(json!([b, unknown, a])).check("200").await;
     let ids: Vec<&str> = reply.body.as_array().unwrap().iter().filter_map(|status| status["id"].as_str()).collect();
     assert_eq!(ids, [b.as_str(), a.as_str()]);

@@ -1,6 +1,6 @@
 //! Who may do what: one row a route, one column a caller.
 
-use crate::house::{BOOTSTRAP, House};
+use crate::test_server::{BOOTSTRAP, TestServer};
 
 const CALLERS: [&str; 7] = ["", "unknown", "guest", "player", "operator", "admin", BOOTSTRAP];
 const ID: &str = "0190b5a4-7c1e-7000-8000-000000000001";
@@ -9,9 +9,9 @@ const ID: &str = "0190b5a4-7c1e-7000-8000-000000000001";
 /// A site of the same domain may set a cookie of the same name, and it may come first.
 #[tokio::test]
 async fn a_bad_cookie_beside_a_good_one_logs_nobody_out() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     let ask =
-        |line: &str, cookie: &str| house.call(line).by("").header("cookie", cookie).header("x-requested-with", "test");
+        |line: &str, cookie: &str| server.call(line).by("").header("cookie", cookie).header("x-requested-with", "test");
     for cookie in
         ["gauntlet_session=forged; gauntlet_session=player", "gauntlet_session=player; gauntlet_session=forged"]
     {
@@ -118,11 +118,11 @@ async fn the_whole_table() {
         ("GET /healthz", "......."),
         ("GET /readyz", "......."),
     ];
-    let house = House::open().await;
+    let server = TestServer::open().await;
     for (line, want) in table {
         let mut have = String::new();
         for caller in CALLERS {
-            let reply = house.call(&line.replace("{id}", ID)).by(caller).send().await;
+            let reply = server.call(&line.replace("{id}", ID)).by(caller).send().await;
             have.push(match reply.status.as_u16() {
                 401 => '?',
                 403 => 'x',
@@ -141,11 +141,11 @@ fn operations(item: &utoipa::openapi::path::PathItem) -> usize {
 
 #[tokio::test]
 async fn refusals_say_what_to_send() {
-    let house = House::open().await;
-    let reply = house.call("GET /api/games").by("").check("401 token_missing").await;
+    let server = TestServer::open().await;
+    let reply = server.call("GET /api/games").by("").check("401 token_missing").await;
     assert_eq!(reply.headers["www-authenticate"], "Bearer");
-    house.call("GET /api/games").by("unknown").check("401 token_unknown").await;
-    house.call("GET /api/games").by("").header("authorization", "Basic YTpi").check("401 token_missing").await;
-    let reply = house.call("POST /api/admin/accounts").check("403 role_too_weak").await;
+    server.call("GET /api/games").by("unknown").check("401 token_unknown").await;
+    server.call("GET /api/games").by("").header("authorization", "Basic YTpi").check("401 token_missing").await;
+    let reply = server.call("POST /api/admin/accounts").check("403 role_too_weak").await;
     assert!(reply.body["detail"].as_str().is_some_and(|detail| detail.contains("admin") && detail.contains("player")));
 }

@@ -1,6 +1,6 @@
 //! The load shedder at the door: new games are refused while there is too much to do, and nothing else is.
 
-use crate::house::{ANNS, BOOTSTRAP, Call, House, LOAD_TEST};
+use crate::test_server::{ANNS, BOOTSTRAP, Call, LOAD_TEST, TestServer};
 use axum::http::header;
 use serde_json::json;
 use server::gateway::shed::{self, Load};
@@ -14,86 +14,86 @@ const BUSY: Load = Load { queue: Some(11), commit_wait: None, scheduler_delay: N
 const CALM: Load = Load { queue: Some(7), commit_wait: None, scheduler_delay: None };
 
 /// At most ten matches in the queue, at most 50 ms to the store's writer.
-async fn house() -> House {
+async fn server() -> TestServer {
     let configure = |config: &mut server::config::Config| {
         config.allow_private_bots = true;
         config.shed_queue_max = Some(10);
         config.shed_commit_wait = Some(Duration::from_millis(50));
     };
-    House::open_with(Arc::new(MemoryDatabase::new()), configure).await
+    TestServer::open_with(Arc::new(MemoryDatabase::new()), configure).await
 }
 
-fn create(house: &House) -> Call {
-    house.call("POST /api/games").json(&json!({ "snakes": [ANNS.to_string()] }))
+fn create(server: &TestServer) -> Call {
+    server.call("POST /api/games").json(&json!({ "snakes": [ANNS.to_string()] }))
 }
 
 #[tokio::test]
 async fn new_games_are_refused_while_there_is_too_much_to_do() {
-    let house = house().await;
-    create(&house).check("201").await;
-    house.app.shedder.update(&BUSY);
-    let reply = create(&house).check("503 overloaded").await;
+    let server = server().await;
+    create(&server).check("201").await;
+    server.app.shedder.update(&BUSY);
+    let reply = create(&server).check("503 overloaded").await;
     let seconds: u64 = reply.headers[header::RETRY_AFTER].to_str().unwrap().parse().unwrap();
     assert!((1..=5).contains(&seconds), "{seconds}");
     assert!(reply.body["detail"].as_str().unwrap().contains("games wait to be played"), "{}", reply.body);
     let batch = json!({ "games": [{ "snakes": [ANNS.to_string()] }] });
-    house.call("POST /api/games/batch").json(&batch).check("503 overloaded").await;
-    create(&house).by(LOAD_TEST).check("503 overloaded").await;
-    house.app.shedder.update(&Load { commit_wait: Some(Duration::from_millis(51)), ..CALM });
-    let reply = create(&house).check("503 overloaded").await;
+    server.call("POST /api/games/batch").json(&batch).check("503 overloaded").await;
+    create(&server).by(LOAD_TEST).check("503 overloaded").await;
+    server.app.shedder.update(&Load { commit_wait: Some(Duration::from_millis(51)), ..CALM });
+    let reply = create(&server).check("503 overloaded").await;
     assert!(reply.body["detail"].as_str().unwrap().contains("saving takes longer"), "{}", reply.body);
-    house.app.shedder.update(&Load { commit_wait: Some(Duration::ZERO), ..CALM });
-    create(&house).check("201").await;
-    assert_eq!(house.claim().await.len(), 2);
-    assert_eq!(house.sample(r#"gauntlet_shed_total{reason="queue"}"#), 3);
-    assert_eq!(house.sample(r#"gauntlet_shed_total{reason="commit_wait"}"#), 1);
-    assert_eq!(house.sample(r#"gauntlet_shed_total{reason="scheduler_delay"}"#), 0);
+    server.app.shedder.update(&Load { commit_wait: Some(Duration::ZERO), ..CALM });
+    create(&server).check("201").await;
+    assert_eq!(server.claim().await.len(), 2);
+    assert_eq!(server.sample(r#"gauntlet_shed_total{reason="queue"}"#), 3);
+    assert_eq!(server.sample(r#"gauntlet_shed_total{reason="commit_wait"}"#), 1);
+    assert_eq!(server.sample(r#"gauntlet_shed_total{reason="scheduler_delay"}"#), 0);
 }
 
 #[tokio::test]
 async fn everything_but_new_games_goes_on() {
-    let house = house().await;
-    let id = house.game().await;
-    house.app.shedder.update(&BUSY);
-    house.call("GET /api/games").check("200").await;
-    house.call(&format!("GET /api/games/{id}")).by("").check("200").await;
-    house.call("POST /api/games/status").json(&json!({ "game_ids": [id] })).check("200").await;
-    house.call("POST /api/snakes").json(&json!({ "name": "c", "url": "http://example.com" })).check("201").await;
-    house.call(&format!("POST /api/games/{id}/cancel")).check("200").await;
-    house.call("GET /healthz").check("200").await;
-    assert_eq!(house.sample(r#"gauntlet_shed_total{reason="queue"}"#), 0);
+    let server = server().await;
+    let id = server.game().await;
+    server.app.shedder.update(&BUSY);
+    server.call("GET /api/games").check("200").await;
+    server.call(&format!("GET /api/games/{id}")).by("").check("200").await;
+    server.call("POST /api/games/status").json(&json!({ "game_ids": [id] })).check("200").await;
+    server.call("POST /api/snakes").json(&json!({ "name": "c", "url": "http://example.com" })).check("201").await;
+    server.call(&format!("POST /api/games/{id}/cancel")).check("200").await;
+    server.call("GET /healthz").check("200").await;
+    assert_eq!(server.sample(r#"gauntlet_shed_total{reason="queue"}"#), 0);
 }
 
 #[tokio::test]
 async fn operators_are_let_through_and_strangers_are_told_what_is_wrong() {
-    let house = house().await;
-    house.app.shedder.update(&BUSY);
-    create(&house).by("operator").check("201").await;
-    create(&house).by(BOOTSTRAP).check("400 unknown_snake").await;
-    create(&house).by("").check("401 token_missing").await;
-    create(&house).by("unknown").check("401 token_unknown").await;
-    assert_eq!(house.sample(r#"gauntlet_shed_total{reason="queue"}"#), 0);
+    let server = server().await;
+    server.app.shedder.update(&BUSY);
+    create(&server).by("operator").check("201").await;
+    create(&server).by(BOOTSTRAP).check("400 unknown_snake").await;
+    create(&server).by("").check("401 token_missing").await;
+    create(&server).by("unknown").check("401 token_unknown").await;
+    assert_eq!(server.sample(r#"gauntlet_shed_total{reason="queue"}"#), 0);
 }
 
 /// What one of the two refuses, the other neither counts nor charges.
 #[tokio::test]
 async fn the_shedder_and_the_limiter_keep_apart() {
-    let house = house().await;
+    let server = server().await;
     let one = "[[policy]]\nname = \"one\"\nclass = \"gateway.player.create\"\nkey = \"token:*\"\nlimit = 1\nwindow = \"3600s\"";
-    house.limit(one).await;
-    house.app.shedder.update(&BUSY);
-    let reply = create(&house).check("503 overloaded").await;
+    server.limit(one).await;
+    server.app.shedder.update(&BUSY);
+    let reply = create(&server).check("503 overloaded").await;
     assert!(!reply.headers.contains_key("ratelimit"));
-    house.app.shedder.update(&CALM);
-    create(&house).check("201").await;
-    create(&house).check("429 rate_limited").await;
-    assert_eq!(house.sample(r#"gauntlet_shed_total{reason="queue"}"#), 1);
+    server.app.shedder.update(&CALM);
+    create(&server).check("201").await;
+    create(&server).check("429 rate_limited").await;
+    assert_eq!(server.sample(r#"gauntlet_shed_total{reason="queue"}"#), 1);
 }
 
 /// Waits until the shedder says so.
-async fn until(house: &House, want: Option<Overload>) {
+async fn until(server: &TestServer, want: Option<Overload>) {
     let reached = async {
-        while house.app.shedder.overload() != want {
+        while server.app.shedder.overload() != want {
             tokio::task::yield_now().await;
         }
     };
@@ -102,15 +102,15 @@ async fn until(house: &House, want: Option<Overload>) {
 
 #[tokio::test]
 async fn the_queue_is_looked_at_and_new_games_are_taken_again_when_it_is_short() {
-    let house = house().await;
+    let server = server().await;
     let games = json!({ "games": vec![json!({ "snakes": [ANNS.to_string()] }); 11] });
-    house.call("POST /api/games/batch").json(&games).check("200").await;
-    let app = house.app.clone();
+    server.call("POST /api/games/batch").json(&games).check("200").await;
+    let app = server.app.clone();
     let watching = tokio::spawn(async move { shed::watch_load(&app).await });
-    until(&house, Some(Overload::Queue)).await;
-    create(&house).check("503 overloaded").await;
-    assert_eq!(house.claim().await.len(), 11);
-    until(&house, None).await;
-    create(&house).check("201").await;
+    until(&server, Some(Overload::Queue)).await;
+    create(&server).check("503 overloaded").await;
+    assert_eq!(server.claim().await.len(), 11);
+    until(&server, None).await;
+    create(&server).check("201").await;
     watching.abort();
 }

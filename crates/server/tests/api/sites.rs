@@ -1,7 +1,7 @@
 //! What a page of another site can make a browser send changes nothing here, on any route; programs, and pages of this site, are not
 //! held up.
 
-use crate::house::{Call, House};
+use crate::test_server::{Call, TestServer};
 use axum::http::Method;
 use serde_json::json;
 
@@ -34,11 +34,11 @@ fn changes() -> Vec<String> {
 
 #[tokio::test]
 async fn no_route_lets_a_page_of_another_site_change_anything() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     let lines = changes();
     assert!(lines.len() > 40, "{lines:?}");
     for line in lines {
-        let call = || house.call(&line).by("").header("host", HERE);
+        let call = || server.call(&line).by("").header("host", HERE);
         for origin in ["http://evil.example", "http://localhost:9999", "https://localhost:4000", "null"] {
             call().header("origin", origin).check("403 foreign_page").await;
         }
@@ -58,9 +58,9 @@ async fn no_route_lets_a_page_of_another_site_change_anything() {
 /// A form, as a page of another site posts it without being asked.
 #[tokio::test]
 async fn a_form_of_another_site_configures_nothing() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     let form = |origin: Option<&str>| {
-        let call = house.call("POST /api/v1/configure").by("").header("host", HERE);
+        let call = server.call("POST /api/v1/configure").by("").header("host", HERE);
         let call = call.header("content-type", "application/x-www-form-urlencoded");
         let call = origin.into_iter().fold(call, |call, origin| call.header("origin", origin));
         call.raw("window_seconds=60&request_per_window=7")
@@ -73,10 +73,10 @@ async fn a_form_of_another_site_configures_nothing() {
 /// Its name leads to this machine, so that the browser takes both for one site.
 #[tokio::test]
 async fn a_name_that_was_made_to_lead_here_is_another_site() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     let come = |host: &str| {
         let origin = format!("http://{host}");
-        let call = house.call("POST /api/stories/guests").by("").header("host", host).header("origin", &origin);
+        let call = server.call("POST /api/stories/guests").by("").header("host", host).header("origin", &origin);
         call.header("sec-fetch-site", "same-origin").json(&json!({ "name": "Ann" }))
     };
     come("evil.example:4000").check("403 foreign_page").await;
@@ -88,9 +88,9 @@ async fn a_name_that_was_made_to_lead_here_is_another_site() {
 
 #[tokio::test]
 async fn only_viewers_at_other_sites_may_open_sockets() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     let open = |path: &str, origin: &str| {
-        let call = house.call(&format!("GET {path}")).by("").header("host", HERE).header("origin", origin);
+        let call = server.call(&format!("GET {path}")).by("").header("host", HERE).header("origin", origin);
         call.header("upgrade", "websocket").header("connection", "upgrade")
     };
     for path in ["/api/worlds/plaza/socket", &format!("/api/stories/tables/{ID}/socket")] {
@@ -98,6 +98,6 @@ async fn only_viewers_at_other_sites_may_open_sockets() {
         let own = open(path, "http://localhost:4000").send().await;
         assert_ne!(own.body["code"], "foreign_page", "{path}");
     }
-    let game = format!("/api/games/{}/events", house.game().await);
+    let game = format!("/api/games/{}/events", server.game().await);
     open(&game, "https://board.example").check("426 upgrade_required").await;
 }

@@ -1,30 +1,30 @@
 //! Tokens and accounts: made, used, deleted, and never stronger than their maker.
 
-use crate::house::{BOOTSTRAP, House};
+use crate::test_server::{BOOTSTRAP, TestServer};
 use serde_json::{Value, json};
 
-async fn make(house: &House, by: &str, wanted: Value, want: &str) -> Value {
-    house.call("POST /api/tokens").by(by).json(&wanted).check(want).await.body
+async fn make(server: &TestServer, by: &str, wanted: Value, want: &str) -> Value {
+    server.call("POST /api/tokens").by(by).json(&wanted).check(want).await.body
 }
 
 #[tokio::test]
 async fn a_token_works_until_it_is_deleted() {
-    let house = House::open().await;
-    let made = make(&house, "player", json!({"name": "laptop"}), "201").await;
+    let server = TestServer::open().await;
+    let made = make(&server, "player", json!({"name": "laptop"}), "201").await;
     let (id, secret) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
     assert_eq!((&made["role"], &made["purpose"]), (&json!("player"), &json!("use")));
-    house.call("GET /api/games").by(secret).check("200").await;
-    let listed = house.call("GET /api/tokens").by(secret).check("200").await.body;
+    server.call("GET /api/games").by(secret).check("200").await;
+    let listed = server.call("GET /api/tokens").by(secret).check("200").await.body;
     assert!(listed.as_array().unwrap().iter().any(|token| token["id"] == id));
     assert!(!listed.to_string().contains(secret), "a secret is shown once");
-    house.call(&format!("DELETE /api/tokens/{id}")).check("204").await;
-    house.call("GET /api/games").by(secret).check("401 token_unknown").await;
-    house.call(&format!("DELETE /api/tokens/{id}")).check("404 no_such_token").await;
+    server.call(&format!("DELETE /api/tokens/{id}")).check("204").await;
+    server.call("GET /api/games").by(secret).check("401 token_unknown").await;
+    server.call(&format!("DELETE /api/tokens/{id}")).check("404 no_such_token").await;
 }
 
 #[tokio::test]
 async fn nobody_makes_or_deletes_a_token_stronger_than_their_own() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     for (by, role, want) in [
         ("player", "guest", "201"),
         ("player", "player", "201"),
@@ -34,18 +34,18 @@ async fn nobody_makes_or_deletes_a_token_stronger_than_their_own() {
         ("admin", "admin", "201"),
         ("player", "king", "400 bad_value /role"),
     ] {
-        make(&house, by, json!({"name": "t", "role": role}), want).await;
+        make(&server, by, json!({"name": "t", "role": role}), want).await;
     }
     let admins = "00000000-0000-0000-0000-000000000003";
-    house.call(&format!("DELETE /api/tokens/{admins}")).check("403 role_too_weak").await;
-    house.call(&format!("DELETE /api/tokens/{admins}")).by("bob").check("404 no_such_token").await;
-    house.call(&format!("DELETE /api/tokens/{admins}")).by(BOOTSTRAP).check("204").await;
-    house.call("GET /api/admin/stats").by("admin").check("401 token_unknown").await;
+    server.call(&format!("DELETE /api/tokens/{admins}")).check("403 role_too_weak").await;
+    server.call(&format!("DELETE /api/tokens/{admins}")).by("bob").check("404 no_such_token").await;
+    server.call(&format!("DELETE /api/tokens/{admins}")).by(BOOTSTRAP).check("204").await;
+    server.call("GET /api/admin/stats").by("admin").check("401 token_unknown").await;
 }
 
 #[tokio::test]
 async fn only_operators_make_tokens_for_load_tests() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     let wanted = |role: &str, purpose: &str| json!({"name": "t", "role": role, "purpose": purpose});
     for (by, role, purpose, want) in [
         ("player", "player", "use", "201"),
@@ -56,35 +56,35 @@ async fn only_operators_make_tokens_for_load_tests() {
         ("admin", "admin", "load_test", "201"),
         ("operator", "player", "fun", "400 bad_value /purpose"),
     ] {
-        let made = make(&house, by, wanted(role, purpose), want).await;
+        let made = make(&server, by, wanted(role, purpose), want).await;
         if want == "201" {
             assert_eq!(made["purpose"], purpose, "{by} {role}");
         }
     }
-    let made = make(&house, "operator", wanted("player", "load_test"), "201").await;
+    let made = make(&server, "operator", wanted("player", "load_test"), "201").await;
     let (id, secret) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
-    let listed = house.call("GET /api/tokens").by(secret).check("200").await.body;
+    let listed = server.call("GET /api/tokens").by(secret).check("200").await.body;
     let listed = listed.as_array().unwrap();
     assert_eq!(listed.iter().find(|token| token["id"] == id).unwrap()["purpose"], "load_test");
     assert_eq!(listed.last().unwrap()["purpose"], "use", "the oldest was made before anybody spoke of purposes");
-    house.call(&format!("DELETE /api/tokens/{id}")).check("403 role_too_weak").await;
-    house.call(&format!("DELETE /api/tokens/{id}")).by("operator").check("204").await;
+    server.call(&format!("DELETE /api/tokens/{id}")).check("403 role_too_weak").await;
+    server.call(&format!("DELETE /api/tokens/{id}")).by("operator").check("204").await;
     let of_ann = json!({"account": "ann", "name": "t", "purpose": "load_test"});
-    let made = house.call("POST /api/admin/tokens").by(BOOTSTRAP).json(&of_ann).check("201").await.body;
+    let made = server.call("POST /api/admin/tokens").by(BOOTSTRAP).json(&of_ann).check("201").await.body;
     assert_eq!(made["purpose"], "load_test");
 }
 
 #[tokio::test]
 async fn an_admin_makes_accounts_and_their_tokens() {
-    let house = House::open().await;
-    let account = |name: &str| house.call("POST /api/admin/accounts").by(BOOTSTRAP).json(&json!({ "name": name }));
+    let server = TestServer::open().await;
+    let account = |name: &str| server.call("POST /api/admin/accounts").by(BOOTSTRAP).json(&json!({ "name": name }));
     let made = account("carol").check("201").await.body;
     assert_eq!(account("carol").check("200").await.body, made);
     account("").check("400 bad_value /name").await;
-    let token = |wanted: Value| house.call("POST /api/admin/tokens").by(BOOTSTRAP).json(&wanted);
+    let token = |wanted: Value| server.call("POST /api/admin/tokens").by(BOOTSTRAP).json(&wanted);
     let carols = token(json!({"account": "carol", "name": "first"})).check("201").await.body;
     let secret = carols["secret"].as_str().unwrap();
-    house
+    server
         .call("POST /api/snakes")
         .by(secret)
         .json(&json!({"name": "c", "url": "http://example.com"}))
@@ -97,10 +97,10 @@ async fn an_admin_makes_accounts_and_their_tokens() {
 
 #[tokio::test]
 async fn an_account_has_a_bounded_number_of_tokens() {
-    let house = House::open().await;
-    let listed = house.call("GET /api/tokens").check("200").await.body.as_array().unwrap().len();
+    let server = TestServer::open().await;
+    let listed = server.call("GET /api/tokens").check("200").await.body.as_array().unwrap().len();
     for _ in listed..engine::limits::TOKENS_PER_ACCOUNT_MAX {
-        make(&house, "player", json!({"name": "t"}), "201").await;
+        make(&server, "player", json!({"name": "t"}), "201").await;
     }
-    make(&house, "player", json!({"name": "t"}), "409 too_many").await;
+    make(&server, "player", json!({"name": "t"}), "409 too_many").await;
 }

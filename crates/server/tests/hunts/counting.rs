@@ -1,6 +1,6 @@
 //! Counting beside the engine: a stopped aggregator costs the players nothing, and catches up to the last claim, counted once.
 
-use crate::house::{ANN, BOB, House, WORKER};
+use crate::test_server::{ANN, BOB, TestServer, WORKER};
 use crate::{column, open};
 use engine::commands::{Command, Outcome, WorldAppend, WorldCommand};
 use engine::ids::{PlayerId, WorldId};
@@ -15,15 +15,15 @@ use std::time::Duration;
 
 /// A world's writer, as the aggregator knows it: claims are committed, then it says so.
 struct Writer<'a> {
-    house: &'a House,
+    server: &'a TestServer,
     id: WorldId,
     epoch: u32,
     version: u32,
 }
 
 impl<'a> Writer<'a> {
-    async fn of(house: &'a House, number: u128) -> Self {
-        let (now, id) = (house.app.clock.now(), WorldId(number));
+    async fn of(server: &'a TestServer, number: u128) -> Self {
+        let (now, id) = (server.app.clock.now(), WorldId(number));
         let name = format!("hunt-{number}").parse().unwrap();
         let row = WorldRow {
             id,
@@ -37,15 +37,15 @@ impl<'a> Writer<'a> {
             admission: engine::rows::Admission::Everybody,
             players_max: 0,
         };
-        house.commit(Command::World(WorldCommand::Ensure { row, members: Vec::new() })).await;
+        server.commit(Command::World(WorldCommand::Ensure { row, members: Vec::new() })).await;
         let (worker, until, address) = (WORKER, now.plus(Duration::from_secs(600)), "127.0.0.1:4000".to_owned());
-        house.commit(Command::RenewLease { worker, address, now, until }).await;
+        server.commit(Command::RenewLease { worker, address, now, until }).await;
         let Outcome::WorldClaimed(claimed) =
-            house.commit(Command::World(WorldCommand::Claim { id, worker, now })).await
+            server.commit(Command::World(WorldCommand::Claim { id, worker, now })).await
         else {
             panic!("it is free")
         };
-        Self { house, id, epoch: claimed.epoch, version: 0 }
+        Self { server, id, epoch: claimed.epoch, version: 0 }
     }
 
     /// One commit of these claims, and the word about it.
@@ -55,9 +55,9 @@ impl<'a> Writer<'a> {
             .map(|(version, fact)| WorldLogRow { version, bytes: fact.to_bytes() })
             .collect();
         let append = WorldAppend { id: self.id, epoch: self.epoch, expected_version: self.version, rows };
-        assert_eq!(self.house.commit(Command::World(WorldCommand::Append(append))).await, Outcome::Done);
+        assert_eq!(self.server.commit(Command::World(WorldCommand::Append(append))).await, Outcome::Done);
         self.version += facts.len() as u32;
-        self.house.app.hunts.notify_claims(self.id);
+        self.server.app.hunts.notify_claims(self.id);
     }
 }
 
@@ -71,46 +71,46 @@ fn dug(player: PlayerId, points: u32) -> Fact {
 }
 
 /// Waits until this process has counted so many claims.
-async fn counted(house: &House, claims: u64) {
-    let mut counted = house.app.hunts.aggregator.subscribe_counted();
+async fn counted(server: &TestServer, claims: u64) {
+    let mut counted = server.app.hunts.aggregator.subscribe_counted();
     let wait = counted.wait_for(|counted| *counted >= claims);
     let have = *tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap().unwrap();
     assert_eq!(have, claims, "each claim is counted once");
 }
 
-async fn leaders(house: &House) -> Vec<(String, Value)> {
-    let board = house.call("GET /api/hunters").by("").check("200").await.body;
+async fn leaders(server: &TestServer) -> Vec<(String, Value)> {
+    let board = server.call("GET /api/hunters").by("").check("200").await.body;
     let names = column(&board, "name").into_iter().map(str::to_owned);
     names.zip(board.as_array().unwrap().iter().map(|row| row["points"].clone())).collect()
 }
 
-async fn switch(house: &House, running: bool) -> Value {
+async fn switch(server: &TestServer, running: bool) -> Value {
     let body = json!({ "running": running });
-    house.call("POST /api/admin/aggregator").by("operator").json(&body).check("200").await.body
+    server.call("POST /api/admin/aggregator").by("operator").json(&body).check("200").await.body
 }
 
 #[tokio::test]
 async fn claims_are_on_the_leaderboard_a_moment_later() {
-    let house = open().await;
-    let mut writer = Writer::of(&house, 1).await;
-    assert_eq!(leaders(&house).await, []);
+    let server = open().await;
+    let mut writer = Writer::of(&server, 1).await;
+    assert_eq!(leaders(&server).await, []);
     writer.save(&[dug(ANN.into(), 3), dug(BOB.into(), 9), dug(ANN.into(), 4)]).await;
     let score = |player: PlayerId, points| HunterScore { hunter: hunter(player), points };
     let scores = vec![score(BOB.into(), 9), score(ANN.into(), 7)];
     writer.save(&[Fact::RoundEnded { number: 1, at: UnixMs(5), scores, hunters: 2, points: 16 }]).await;
-    counted(&house, 4).await;
-    assert_eq!(leaders(&house).await, [("player b".to_owned(), json!(9)), ("player a".to_owned(), json!(7))]);
-    let bob = house.call(&format!("GET /api/hunters/{BOB}")).by("").check("200").await.body;
+    counted(&server, 4).await;
+    assert_eq!(leaders(&server).await, [("player b".to_owned(), json!(9)), ("player a".to_owned(), json!(7))]);
+    let bob = server.call(&format!("GET /api/hunters/{BOB}")).by("").check("200").await.body;
     assert_eq!((&bob["chests"], &bob["rounds"], &bob["rounds_won"]), (&json!(1), &json!(1), &json!(1)));
-    house.call(&format!("GET /api/hunters/{}", PlayerId(77))).check("404 no_such_hunter").await;
-    let rounds = house.call("GET /api/hunts/hunt-1/rounds").by("").check("200").await.body;
+    server.call(&format!("GET /api/hunters/{}", PlayerId(77))).check("404 no_such_hunter").await;
+    let rounds = server.call("GET /api/hunts/hunt-1/rounds").by("").check("200").await.body;
     assert_eq!((&rounds[0]["winner"], &rounds[0]["points"]), (&json!(BOB.to_string()), &json!(9)));
     for after in ["-1", "4294967296", "x"] {
-        let refused = house.call(&format!("GET /api/hunts/hunt-1/rounds?after={after}")).check("400 bad_value").await;
+        let refused = server.call(&format!("GET /api/hunts/hunt-1/rounds?after={after}")).check("400 bad_value").await;
         assert_eq!(refused.body["detail"], "after is not the number of a round: use one that this list gave");
     }
-    assert_eq!(house.call("GET /api/hunts/hunt-1/rounds?after=1").check("200").await.body, json!([]));
-    let totals = house.call("GET /api/hunts/statistics").by("").check("200").await.body;
+    assert_eq!(server.call("GET /api/hunts/hunt-1/rounds?after=1").check("200").await.body, json!([]));
+    let totals = server.call("GET /api/hunts/statistics").by("").check("200").await.body;
     let want = json!({ "hunters": 2, "points": 16, "chests": 3, "power_ups": 0, "rounds": 1, "claims_behind": 0 });
     assert_eq!(totals, want);
 }
@@ -119,57 +119,57 @@ async fn claims_are_on_the_leaderboard_a_moment_later() {
 /// on through many times as many words as the queue holds, every claim durable at once, and nothing of it is missing afterwards.
 #[tokio::test]
 async fn a_stopped_aggregator_costs_the_players_nothing_and_catches_up() {
-    let house = open().await;
-    let (mut first, mut second) = (Writer::of(&house, 1).await, Writer::of(&house, 2).await);
+    let server = open().await;
+    let (mut first, mut second) = (Writer::of(&server, 1).await, Writer::of(&server, 2).await);
     first.save(&[dug(ANN.into(), 1)]).await;
-    counted(&house, 1).await;
-    assert_eq!(switch(&house, false).await["running"], false);
+    counted(&server, 1).await;
+    assert_eq!(switch(&server, false).await["running"], false);
 
     let words = HUNT_NOTICES_MAX * 3;
     for _ in 0..words {
         first.save(&[dug(ANN.into(), 1)]).await;
         second.save(&[dug(BOB.into(), 2)]).await;
     }
-    assert!(house.sample("gauntlet_hunt_notices_lost_total") > 0, "the queue was full, and nobody waited for it");
+    assert!(server.sample("gauntlet_hunt_notices_lost_total") > 0, "the queue was full, and nobody waited for it");
     let many = vec![dug(ANN.into(), 1); AGGREGATE_ROWS_MAX * 2];
     first.save(&many).await;
     let behind = (2 * words + many.len()) as u64;
-    let stopped = house.call("GET /api/admin/aggregator").by("operator").check("200").await.body;
+    let stopped = server.call("GET /api/admin/aggregator").by("operator").check("200").await.body;
     assert_eq!((&stopped["claims_behind"], &stopped["hunts_behind"]), (&json!(behind), &json!(2)));
     assert_eq!(stopped["claims_counted"], 1);
-    assert_eq!(leaders(&house).await, [("player a".to_owned(), json!(1))]);
+    assert_eq!(leaders(&server).await, [("player a".to_owned(), json!(1))]);
 
-    assert_eq!(switch(&house, true).await["running"], true);
-    counted(&house, behind + 1).await;
+    assert_eq!(switch(&server, true).await["running"], true);
+    counted(&server, behind + 1).await;
     let (ann, bob) = (1 + words + many.len(), 2 * words);
-    assert_eq!(leaders(&house).await, [("player a".to_owned(), json!(ann)), ("player b".to_owned(), json!(bob))]);
-    let after = house.call("GET /api/admin/aggregator").by("operator").check("200").await.body;
+    assert_eq!(leaders(&server).await, [("player a".to_owned(), json!(ann)), ("player b".to_owned(), json!(bob))]);
+    let after = server.call("GET /api/admin/aggregator").by("operator").check("200").await.body;
     assert_eq!((&after["claims_behind"], &after["hunts_behind"]), (&json!(0), &json!(0)));
 }
 
 /// Whoever counts may end by a defect: it begins again, and the claims are there.
 #[tokio::test]
 async fn an_aggregator_that_broke_begins_again_where_it_was() {
-    let house = House::open().await;
-    let mut writer = Writer::of(&house, 1).await;
-    let aggregator = tokio::spawn(server::hunts::run(house.app.clone()));
+    let server = TestServer::open().await;
+    let mut writer = Writer::of(&server, 1).await;
+    let aggregator = tokio::spawn(server::hunts::run(server.app.clone()));
     writer.save(&[dug(ANN.into(), 1)]).await;
-    counted(&house, 1).await;
+    counted(&server, 1).await;
     aggregator.abort();
     assert!(aggregator.await.unwrap_err().is_cancelled());
     writer.save(&[dug(ANN.into(), 2), dug(BOB.into(), 9)]).await;
-    tokio::spawn(server::hunts::run(house.app.clone()));
-    counted(&house, 3).await;
-    assert_eq!(leaders(&house).await, [("player b".to_owned(), json!(9)), ("player a".to_owned(), json!(3))]);
+    tokio::spawn(server::hunts::run(server.app.clone()));
+    counted(&server, 3).await;
+    assert_eq!(leaders(&server).await, [("player b".to_owned(), json!(9)), ("player a".to_owned(), json!(3))]);
 }
 
 /// Two processes count one log: the cursor makes each claim one of either's.
 #[tokio::test]
 async fn two_aggregators_count_nothing_twice() {
-    let house = open().await;
-    let mut writer = Writer::of(&house, 1).await;
+    let server = open().await;
+    let mut writer = Writer::of(&server, 1).await;
     let rival =
-        server::app::App::new(house.app.store.clone(), house.app.config.clone(), house.app.metrics.clone(), None);
+        server::app::App::new(server.app.store.clone(), server.app.config.clone(), server.app.metrics.clone(), None);
     tokio::spawn(server::hunts::run(rival.clone()));
     let rounds = 200;
     for _ in 0..rounds {
@@ -177,7 +177,7 @@ async fn two_aggregators_count_nothing_twice() {
         rival.hunts.notify_claims(writer.id);
     }
     let (mut here, mut there) =
-        (house.app.hunts.aggregator.subscribe_counted(), rival.hunts.aggregator.subscribe_counted());
+        (server.app.hunts.aggregator.subscribe_counted(), rival.hunts.aggregator.subscribe_counted());
     tokio::time::timeout(Duration::from_secs(60), async {
         while *here.borrow_and_update() + *there.borrow_and_update() < rounds {
             tokio::select! {
@@ -188,31 +188,31 @@ async fn two_aggregators_count_nothing_twice() {
     })
     .await
     .unwrap();
-    assert_eq!(leaders(&house).await, [("player a".to_owned(), json!(rounds))]);
+    assert_eq!(leaders(&server).await, [("player a".to_owned(), json!(rounds))]);
 }
 
 #[tokio::test]
 async fn a_log_that_cannot_be_read_holds_up_no_other() {
-    let house = open().await;
-    let (mut broken, mut whole) = (Writer::of(&house, 1).await, Writer::of(&house, 2).await);
+    let server = open().await;
+    let (mut broken, mut whole) = (Writer::of(&server, 1).await, Writer::of(&server, 2).await);
     let rows = vec![WorldLogRow { version: 0, bytes: vec![0xff; 7] }];
     let append = WorldAppend { id: broken.id, epoch: broken.epoch, expected_version: 0, rows };
-    assert_eq!(house.commit(Command::World(WorldCommand::Append(append))).await, Outcome::Done);
+    assert_eq!(server.commit(Command::World(WorldCommand::Append(append))).await, Outcome::Done);
     broken.version = 1;
     broken.save(&[dug(BOB.into(), 5)]).await;
     whole.save(&[dug(ANN.into(), 1)]).await;
-    counted(&house, 1).await;
-    assert_eq!(leaders(&house).await, [("player a".to_owned(), json!(1))]);
-    let totals = house.call("GET /api/hunts/statistics").by("").check("200").await.body;
+    counted(&server, 1).await;
+    assert_eq!(leaders(&server).await, [("player a".to_owned(), json!(1))]);
+    let totals = server.call("GET /api/hunts/statistics").by("").check("200").await.body;
     assert_eq!(totals["claims_behind"], 2, "kept for study");
 }
 
 #[tokio::test]
 async fn the_aggregator_is_the_operators() {
-    let house = open().await;
+    let server = open().await;
     let stop = json!({ "running": false });
-    house.call("POST /api/admin/aggregator").by("player").json(&stop).check("403 role_too_weak").await;
-    house.call("GET /api/admin/aggregator").by("").check("401 token_missing").await;
-    house.call("POST /api/admin/aggregator").by("operator").json(&json!({})).check("422 bad_shape").await;
-    assert!(house.app.hunts.aggregator.is_enabled());
+    server.call("POST /api/admin/aggregator").by("player").json(&stop).check("403 role_too_weak").await;
+    server.call("GET /api/admin/aggregator").by("").check("401 token_missing").await;
+    server.call("POST /api/admin/aggregator").by("operator").json(&json!({})).check("422 bad_shape").await;
+    assert!(server.app.hunts.aggregator.is_enabled());
 }

@@ -2,17 +2,17 @@
 //! reach it from other nodes is tried with real processes, in `gauntlet/tests/ticket_nodes.rs`.
 
 use crate::gate::Gated;
-use crate::house::House;
+use crate::test_server::TestServer;
 use crate::tickets::{end, place, take, with_a_hunt_before};
 use crate::{Guest, open};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A house at this port, where nobody listens: what is sent on to it does not arrive.
-async fn at(database: &Arc<Gated>, port: u16) -> House {
-    let house = House::open_with(database.clone(), |config| config.address = ([127, 0, 0, 1], port).into()).await;
-    tokio::spawn(server::hunts::run(house.app.clone()));
-    house
+/// A server at this port, where nobody listens: what is sent on to it does not arrive.
+async fn at(database: &Arc<Gated>, port: u16) -> TestServer {
+    let server = TestServer::open_with(database.clone(), |config| config.address = ([127, 0, 0, 1], port).into()).await;
+    tokio::spawn(server::hunts::run(server.app.clone()));
+    server
 }
 
 #[tokio::test]
@@ -46,20 +46,20 @@ async fn another_node_takes_the_desk_when_its_keeper_leaves() {
 #[tokio::test]
 async fn a_keeper_who_loses_the_lease_cancels_those_who_wait() {
     let gate = Gated::new(true);
-    let house = at(&gate, 1).await;
-    let lone = take(&house, "player", json!({ "wait_ms": 600_000 }), "201").await;
-    let (ann, ticket) = with_a_hunt_before(&gate, &house).await;
-    assert_eq!(end(&house, "player", &lone).await["state"], "cancelled");
+    let server = at(&gate, 1).await;
+    let lone = take(&server, "player", json!({ "wait_ms": 600_000 }), "201").await;
+    let (ann, ticket) = with_a_hunt_before(&gate, &server).await;
+    assert_eq!(end(&server, "player", &lone).await["state"], "cancelled");
     gate.open();
-    assert_eq!(end(&house, &ann, &ticket).await["state"], "matched", "its hunt was saved all the same");
-    let again = take(&house, "player", json!({}), "201").await;
-    house.call(&format!("GET {}", place(&again))).check("200").await;
+    assert_eq!(end(&server, &ann, &ticket).await["state"], "matched", "its hunt was saved all the same");
+    let again = take(&server, "player", json!({}), "201").await;
+    server.call(&format!("GET {}", place(&again))).check("200").await;
 }
 
 /// Asks until somebody knows: while the lease of a keeper may hold, nobody does.
-async fn known(house: &House, token: &str, ticket: &Value) -> (u16, Value) {
+async fn known(server: &TestServer, token: &str, ticket: &Value) -> (u16, Value) {
     loop {
-        let reply = house.call(&format!("GET {}", place(ticket))).by(token).send().await;
+        let reply = server.call(&format!("GET {}", place(ticket))).by(token).send().await;
         if reply.status != 503 {
             return (reply.status.as_u16(), reply.body);
         }
@@ -71,7 +71,7 @@ async fn known(house: &House, token: &str, ticket: &Value) -> (u16, Value) {
 #[tokio::test]
 async fn who_was_matched_hears_of_the_hunt_though_the_keeper_died() {
     let gate = Gated::new(true);
-    let keeper = House::open_with(gate.clone(), |config| config.address = ([127, 0, 0, 1], 1).into()).await;
+    let keeper = TestServer::open_with(gate.clone(), |config| config.address = ([127, 0, 0, 1], 1).into()).await;
     let matchmaker = tokio::spawn(server::hunts::run(keeper.app.clone()));
     let other = at(&gate, 2).await;
     let (ann, ticket) = with_a_hunt_before(&gate, &keeper).await;
@@ -119,13 +119,13 @@ async fn a_ticket_that_was_lost_gets_no_hunt_any_more() {
 /// A ticket ends with the process that took it, and whoever asks the next one is told so: "there is none" could mean anything.
 #[tokio::test]
 async fn a_ticket_of_a_process_that_is_gone_has_ended() {
-    let (gone, house) = (open().await, open().await);
+    let (gone, server) = (open().await, open().await);
     let ticket = take(&gone, &Guest::come(&gone, "Ann").await.token, json!({}), "201").await;
-    let ann = Guest::come(&house, "Ann").await;
-    house.call(&format!("GET {}", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
-    house.call(&format!("GET {}?wait=5s", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
-    house.call(&format!("DELETE {}", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
-    let own = take(&house, &ann.token, json!({}), "201").await;
-    house.call(&format!("GET {}", place(&own))).by(&ann.token).check("200").await;
-    house.call(&format!("GET {}", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
+    let ann = Guest::come(&server, "Ann").await;
+    server.call(&format!("GET {}", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
+    server.call(&format!("GET {}?wait=5s", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
+    server.call(&format!("DELETE {}", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
+    let own = take(&server, &ann.token, json!({}), "201").await;
+    server.call(&format!("GET {}", place(&own))).by(&ann.token).check("200").await;
+    server.call(&format!("GET {}", place(&ticket))).by(&ann.token).check("410 ticket_lost").await;
 }

@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
 
 #[allow(dead_code, reason = "shared with the tests of the whole API, which use more of it")]
-#[path = "../api/house.rs"]
-mod house;
+#[path = "../api/test_server.rs"]
+mod test_server;
 
 mod counting;
 mod desk;
@@ -14,22 +14,22 @@ mod lobby;
 mod quotas;
 mod tickets;
 
-use house::House;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use store::Database;
 use store::memory::MemoryDatabase;
+use test_server::TestServer;
 
-/// A house where claims are counted and tickets are matched.
-pub(crate) async fn open() -> House {
+/// A server where claims are counted and tickets are matched.
+pub(crate) async fn open() -> TestServer {
     open_on(Arc::new(MemoryDatabase::new())).await
 }
 
 /// The same, on this database.
-pub(crate) async fn open_on(database: Arc<dyn Database>) -> House {
-    let house = House::open_with(database, |_| {}).await;
-    tokio::spawn(server::hunts::run(house.app.clone()));
-    house
+pub(crate) async fn open_on(database: Arc<dyn Database>) -> TestServer {
+    let server = TestServer::open_with(database, |_| {}).await;
+    tokio::spawn(server::hunts::run(server.app.clone()));
+    server
 }
 
 /// Somebody without an account.
@@ -39,8 +39,8 @@ pub(crate) struct Guest {
 }
 
 impl Guest {
-    pub(crate) async fn come(house: &House, name: &str) -> Self {
-        let reply = house.call("POST /api/stories/guests").by("").json(&json!({ "name": name })).check("201").await;
+    pub(crate) async fn come(server: &TestServer, name: &str) -> Self {
+        let reply = server.call("POST /api/stories/guests").by("").json(&json!({ "name": name })).check("201").await;
         let text = |member: &str| reply.body[member].as_str().unwrap().to_owned();
         Self { id: text("player"), token: text("token") }
     }

@@ -1,6 +1,6 @@
 //! What one address may have, what a class of sixty needs, and how a hunt ends early.
 
-use crate::house::House;
+use crate::test_server::TestServer;
 use crate::{Guest, column, open_on};
 use engine::commands::{Command, WorldCommand};
 use serde_json::{Value, json};
@@ -15,78 +15,78 @@ const SCHOOL: &str = "192.0.2.7";
 /// Somebody else.
 const ELSEWHERE: &str = "198.51.100.4";
 
-async fn open_with(configure: fn(&mut Config)) -> House {
-    let house = House::open_with(Arc::new(MemoryDatabase::new()), configure).await;
-    tokio::spawn(server::hunts::run(house.app.clone()));
-    house
+async fn open_with(configure: fn(&mut Config)) -> TestServer {
+    let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), configure).await;
+    tokio::spawn(server::hunts::run(server.app.clone()));
+    server
 }
 
-async fn come(house: &House, address: &str, want: &str) -> Value {
+async fn come(server: &TestServer, address: &str, want: &str) -> Value {
     let name = json!({ "name": "Somebody" });
-    house.call("POST /api/stories/guests").by("").from(address).json(&name).check(want).await.body
+    server.call("POST /api/stories/guests").by("").from(address).json(&name).check(want).await.body
 }
 
-async fn token(house: &House, address: &str) -> String {
-    come(house, address, "201").await["token"].as_str().unwrap().to_owned()
+async fn token(server: &TestServer, address: &str) -> String {
+    come(server, address, "201").await["token"].as_str().unwrap().to_owned()
 }
 
-async fn post(house: &House, line: &str, token: &str, address: &str, body: Value, want: &str) -> Value {
-    house.call(&format!("POST {line}")).by(token).from(address).json(&body).check(want).await.body
+async fn post(server: &TestServer, line: &str, token: &str, address: &str, body: Value, want: &str) -> Value {
+    server.call(&format!("POST {line}")).by(token).from(address).json(&body).check(want).await.body
 }
 
 /// Sixty guests behind one address, with the default quotas: ten card tables with six players each, a game after the other; a hunt
 /// that all of them join; and everybody takes a ticket four times. Nothing is refused, and neither is a second class elsewhere.
 #[tokio::test]
 async fn a_class_of_sixty_is_no_attack() {
-    let house = open_with(|_| {}).await;
+    let server = open_with(|_| {}).await;
     let mut class = Vec::new();
     for _ in 0..60 {
-        class.push(token(&house, SCHOOL).await);
+        class.push(token(&server, SCHOOL).await);
     }
     for table in class.chunks(6) {
-        let game = post(&house, "/api/stories/games", &table[0], SCHOOL, json!({}), "201").await;
+        let game = post(&server, "/api/stories/games", &table[0], SCHOOL, json!({}), "201").await;
         let game = game["game"]["id"].as_str().unwrap().to_owned();
         for player in &table[1..] {
             let join = format!("POST /api/stories/games/{game}/join");
-            house.call(&join).by(player).from(SCHOOL).check("200").await;
+            server.call(&join).by(player).from(SCHOOL).check("200").await;
         }
     }
     let hunt = json!({ "name": "harbour", "players_max": 60 });
-    post(&house, "/api/hunts", &class[0], SCHOOL, hunt, "201").await;
+    post(&server, "/api/hunts", &class[0], SCHOOL, hunt, "201").await;
     for player in &class {
-        house.call("POST /api/hunts/harbour/join").by(player).from(SCHOOL).check("200").await;
+        server.call("POST /api/hunts/harbour/join").by(player).from(SCHOOL).check("200").await;
     }
     for _ in 0..4 {
         for player in &class {
-            let ticket = post(&house, "/api/hunts/tickets", player, SCHOOL, json!({ "players": 16 }), "201").await;
+            let ticket = post(&server, "/api/hunts/tickets", player, SCHOOL, json!({ "players": 16 }), "201").await;
             let delete = format!("DELETE /api/hunts/tickets/{}", ticket["id"].as_str().unwrap());
-            house.call(&delete).by(player).from(SCHOOL).check("200").await;
+            server.call(&delete).by(player).from(SCHOOL).check("200").await;
         }
     }
     for kind in ["guests", "tables", "hunts", "cells", "tickets", "worlds"] {
-        assert_eq!(house.sample(&format!(r#"gauntlet_quota_exceeded_total{{kind="{kind}"}}"#)), 0, "{kind}");
+        assert_eq!(server.sample(&format!(r#"gauntlet_quota_exceeded_total{{kind="{kind}"}}"#)), 0, "{kind}");
     }
 }
 
 /// Many guests of one address are one; another address, loopback and an operator are not.
 async fn check_bounded(configure: fn(&mut Config), line: &str, body: Value, most: usize, want: &str, kind: &str) {
-    let house = open_with(configure).await;
-    let guest = token(&house, SCHOOL).await;
+    let server = open_with(configure).await;
+    let guest = token(&server, SCHOOL).await;
     for number in 0..=most {
-        let guest = if number == 0 { guest.clone() } else { token(&house, SCHOOL).await };
+        let guest = if number == 0 { guest.clone() } else { token(&server, SCHOOL).await };
         let want = if number < most { "201" } else { want };
-        let reply = house.call(&format!("POST {line}")).by(&guest).from(SCHOOL).json(&body).check(want).await;
+        let reply = server.call(&format!("POST {line}")).by(&guest).from(SCHOOL).json(&body).check(want).await;
         assert_eq!(reply.headers.contains_key("retry-after"), number == most, "{line}");
     }
-    assert_eq!(house.sample(&format!(r#"gauntlet_quota_exceeded_total{{kind="{kind}"}}"#)), 1, "{line}");
-    let stranger = token(&house, ELSEWHERE).await;
-    post(&house, line, &stranger, ELSEWHERE, body.clone(), "201").await;
-    post(&house, line, "operator", SCHOOL, body.clone(), "201").await;
-    post(&house, line, &guest_of(&house).await, "127.0.0.1", body, "201").await;
+    assert_eq!(server.sample(&format!(r#"gauntlet_quota_exceeded_total{{kind="{kind}"}}"#)), 1, "{line}");
+    let stranger = token(&server, ELSEWHERE).await;
+    post(&server, line, &stranger, ELSEWHERE, body.clone(), "201").await;
+    post(&server, line, "operator", SCHOOL, body.clone(), "201").await;
+    post(&server, line, &guest_of(&server).await, "127.0.0.1", body, "201").await;
 }
 
-async fn guest_of(house: &House) -> String {
-    Guest::come(house, "Local").await.token
+async fn guest_of(server: &TestServer) -> String {
+    Guest::come(server, "Local").await.token
 }
 
 #[tokio::test]
@@ -109,56 +109,56 @@ async fn guests_are_free_and_what_they_take_is_counted_by_address() {
 
 #[tokio::test]
 async fn guests_themselves_are_made_at_a_rate() {
-    let house = open_with(|config| config.quotas_guests_per_hour = 3).await;
+    let server = open_with(|config| config.quotas_guests_per_hour = 3).await;
     for _ in 0..3 {
-        come(&house, "2001:db8::1", "201").await;
+        come(&server, "2001:db8::1", "201").await;
     }
-    come(&house, "2001:db8::ffff", "429 address_quota").await;
-    come(&house, "2001:db8:0:1::1", "201").await;
+    come(&server, "2001:db8::ffff", "429 address_quota").await;
+    come(&server, "2001:db8:0:1::1", "201").await;
     for _ in 0..5 {
-        come(&house, "127.0.0.1", "201").await;
+        come(&server, "127.0.0.1", "201").await;
     }
 }
 
 #[tokio::test]
 async fn a_hunt_is_ended_by_its_maker_or_an_operator() {
-    let house = open_with(|config| config.quotas_hunts_per_address_max = 1).await;
-    let (ann, ben) = (token(&house, SCHOOL).await, token(&house, SCHOOL).await);
-    post(&house, "/api/hunts", &ann, SCHOOL, json!({ "name": "harbour" }), "201").await;
-    let end = |token: &str| house.call("DELETE /api/hunts/harbour").by(token).from(SCHOOL);
+    let server = open_with(|config| config.quotas_hunts_per_address_max = 1).await;
+    let (ann, ben) = (token(&server, SCHOOL).await, token(&server, SCHOOL).await);
+    post(&server, "/api/hunts", &ann, SCHOOL, json!({ "name": "harbour" }), "201").await;
+    let end = |token: &str| server.call("DELETE /api/hunts/harbour").by(token).from(SCHOOL);
     end("").check("401 token_missing").await;
     end(&ben).check("403 not_maker").await;
-    post(&house, "/api/hunts", &ben, SCHOOL, json!({ "name": "bay" }), "429 address_quota").await;
+    post(&server, "/api/hunts", &ben, SCHOOL, json!({ "name": "bay" }), "429 address_quota").await;
     end(&ann).check("204").await;
     end(&ann).check("204").await;
-    house.call("POST /api/hunts/harbour/join").by(&ben).check("409 hunt_not_open").await;
-    assert_eq!(column(&house.call("GET /api/hunts").by("").check("200").await.body, "name"), [""; 0]);
-    post(&house, "/api/hunts", &ben, SCHOOL, json!({ "name": "bay" }), "201").await;
-    house.call("DELETE /api/hunts/bay").by("operator").check("204").await;
-    house.call("DELETE /api/hunts/nowhere").by("operator").check("404 no_such_hunt").await;
+    server.call("POST /api/hunts/harbour/join").by(&ben).check("409 hunt_not_open").await;
+    assert_eq!(column(&server.call("GET /api/hunts").by("").check("200").await.body, "name"), [""; 0]);
+    post(&server, "/api/hunts", &ben, SCHOOL, json!({ "name": "bay" }), "201").await;
+    server.call("DELETE /api/hunts/bay").by("operator").check("204").await;
+    server.call("DELETE /api/hunts/nowhere").by("operator").check("404 no_such_hunt").await;
     let world = json!({ "name": "pond", "width": 20, "height": 20 });
-    post(&house, "/api/worlds", "operator", SCHOOL, world, "201").await;
-    house.call("DELETE /api/worlds/pond").by("player").check("403 role_too_weak").await;
-    house.call("DELETE /api/worlds/pond").by("operator").check("204").await;
-    server::worlds::ensure_built_in(&house.app).await.unwrap();
-    house.call("DELETE /api/hunts/hunt").by("operator").check("409 built_in").await;
-    house.call("DELETE /api/worlds/plaza").by("operator").check("409 built_in").await;
-    house.call("DELETE /api/worlds/nowhere").by("operator").check("404 no_such_world").await;
+    post(&server, "/api/worlds", "operator", SCHOOL, world, "201").await;
+    server.call("DELETE /api/worlds/pond").by("player").check("403 role_too_weak").await;
+    server.call("DELETE /api/worlds/pond").by("operator").check("204").await;
+    server::worlds::ensure_built_in(&server.app).await.unwrap();
+    server.call("DELETE /api/hunts/hunt").by("operator").check("409 built_in").await;
+    server.call("DELETE /api/worlds/plaza").by("operator").check("409 built_in").await;
+    server.call("DELETE /api/worlds/nowhere").by("operator").check("404 no_such_world").await;
 }
 
 /// What could not be entered is not made.
 #[tokio::test]
 async fn a_hunt_is_made_only_where_it_could_be_entered() {
-    let house = open_with(|config| config.worlds_loaded_max = 1).await;
-    tokio::spawn(server::worlds::run(house.app.clone()));
-    let (ann, ben) = (token(&house, SCHOOL).await, token(&house, ELSEWHERE).await);
+    let server = open_with(|config| config.worlds_loaded_max = 1).await;
+    tokio::spawn(server::worlds::run(server.app.clone()));
+    let (ann, ben) = (token(&server, SCHOOL).await, token(&server, ELSEWHERE).await);
     let world = json!({ "name": "pond", "width": 20, "height": 20, "open_ms": 3_600_000 });
-    post(&house, "/api/worlds", "operator", SCHOOL, world, "201").await;
+    post(&server, "/api/worlds", "operator", SCHOOL, world, "201").await;
     let pond = "pond".parse().unwrap();
     let address = Some(AddressKey::of(SCHOOL.parse().unwrap()));
-    let door = house.app.worlds.visit_from(&pond, address).await.unwrap();
-    post(&house, "/api/hunts", &ann, SCHOOL, json!({}), "429 your_share").await;
-    post(&house, "/api/hunts", &ben, ELSEWHERE, json!({}), "503 worlds_full").await;
+    let door = server.app.worlds.visit_from(&pond, address).await.unwrap();
+    post(&server, "/api/hunts", &ann, SCHOOL, json!({}), "429 your_share").await;
+    post(&server, "/api/hunts", &ben, ELSEWHERE, json!({}), "503 worlds_full").await;
     drop(door);
 }
 
@@ -166,13 +166,13 @@ async fn a_hunt_is_made_only_where_it_could_be_entered() {
 /// address hears of it when it makes the next.
 #[tokio::test]
 async fn what_nobody_joined_ends_early() {
-    let house = open_with(|config| config.quotas_hunts_per_address_max = 1).await;
-    let (ann, ben) = (token(&house, SCHOOL).await, token(&house, SCHOOL).await);
+    let server = open_with(|config| config.quotas_hunts_per_address_max = 1).await;
+    let (ann, ben) = (token(&server, SCHOOL).await, token(&server, SCHOOL).await);
     let make = async |name: &str, want: &str| {
-        post(&house, "/api/hunts", &ann, SCHOOL, json!({ "name": name }), want).await;
+        post(&server, "/api/hunts", &ann, SCHOOL, json!({ "name": name }), want).await;
     };
     let call = async |line: &str, token: &str| {
-        house.call(line).by(token).from(SCHOOL).check("200").await;
+        server.call(line).by(token).from(SCHOOL).check("200").await;
     };
     make("left", "201").await;
     call("POST /api/hunts/left/leave", &ann).await;
@@ -183,18 +183,18 @@ async fn what_nobody_joined_ends_early() {
     call("POST /api/hunts/joined/leave", &ben).await;
     make("next", "429 address_quota").await;
     // The store is told so, as the chore does after half an hour.
-    let now = house.app.clock.now();
+    let now = server.app.clock.now();
     let end = WorldCommand::EndUnjoined { now, made_before: now.plus(Duration::from_secs(1)), max: 9 };
-    house.commit(Command::World(end)).await;
+    server.commit(Command::World(end)).await;
     make("next", "201").await;
 }
 
 #[tokio::test]
 async fn an_operator_takes_a_ticket_back() {
-    let house = open_on(Arc::new(MemoryDatabase::new())).await;
-    let guest = Guest::come(&house, "Ann").await;
-    let ticket = post(&house, "/api/hunts/tickets", &guest.token, SCHOOL, json!({}), "201").await;
+    let server = open_on(Arc::new(MemoryDatabase::new())).await;
+    let guest = Guest::come(&server, "Ann").await;
+    let ticket = post(&server, "/api/hunts/tickets", &guest.token, SCHOOL, json!({}), "201").await;
     let delete = format!("DELETE /api/hunts/tickets/{}", ticket["id"].as_str().unwrap());
-    house.call(&delete).by("player").check("404 no_such_ticket").await;
-    assert_eq!(house.call(&delete).by("operator").check("200").await.body["state"], "cancelled");
+    server.call(&delete).by("player").check("404 no_such_ticket").await;
+    assert_eq!(server.call(&delete).by("operator").check("200").await.body["state"], "cancelled");
 }

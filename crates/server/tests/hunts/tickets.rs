@@ -1,14 +1,14 @@
 //! Tickets: each ends, and says how to whoever waits for it.
 
 use crate::gate::Gated;
-use crate::house::House;
+use crate::test_server::TestServer;
 use crate::{Guest, column, open, open_on};
 use engine::ids::TicketId;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-pub(crate) async fn take(house: &House, token: &str, wanted: Value, want: &str) -> Value {
-    house.call("POST /api/hunts/tickets").by(token).json(&wanted).check(want).await.body
+pub(crate) async fn take(server: &TestServer, token: &str, wanted: Value, want: &str) -> Value {
+    server.call("POST /api/hunts/tickets").by(token).json(&wanted).check(want).await.body
 }
 
 pub(crate) fn place(ticket: &Value) -> String {
@@ -16,21 +16,21 @@ pub(crate) fn place(ticket: &Value) -> String {
 }
 
 /// Joins the party of a ticket by its id.
-pub(crate) async fn join(house: &House, token: &str, ticket: &Value, want: &str) -> Value {
-    house.call(&format!("POST {}/join", place(ticket))).by(token).check(want).await.body
+pub(crate) async fn join(server: &TestServer, token: &str, ticket: &Value, want: &str) -> Value {
+    server.call(&format!("POST {}/join", place(ticket))).by(token).check(want).await.body
 }
 
 /// Leaves the hunt of a matched ticket.
-async fn leave_hunt(house: &House, token: &str, ticket: &Value) {
+async fn leave_hunt(server: &TestServer, token: &str, ticket: &Value) {
     let leave = format!("POST /api/hunts/{}/leave", ticket["hunt"].as_str().unwrap());
-    house.call(&leave).by(token).check("200").await;
+    server.call(&leave).by(token).check("200").await;
 }
 
 /// The ticket at its end.
-pub(crate) async fn end(house: &House, token: &str, ticket: &Value) -> Value {
+pub(crate) async fn end(server: &TestServer, token: &str, ticket: &Value) -> Value {
     loop {
         // A poll that cannot be parked answers after some seconds, as it is.
-        let now = house.call(&format!("GET {}?wait=5s", place(ticket))).by(token).check("200").await.body;
+        let now = server.call(&format!("GET {}?wait=5s", place(ticket))).by(token).check("200").await.body;
         if now["state"] != "waiting" && now["state"] != "gathering" {
             return now;
         }
@@ -39,167 +39,167 @@ pub(crate) async fn end(house: &House, token: &str, ticket: &Value) -> Value {
 
 #[tokio::test]
 async fn those_who_suit_get_a_hunt_of_their_own() {
-    let house = open().await;
+    let server = open().await;
     let mut people = Vec::new();
     for name in ["Ann", "Ben", "Cam", "Dan"] {
-        people.push(Guest::come(&house, name).await);
+        people.push(Guest::come(&server, name).await);
     }
     let [ann, ben, cam, dan] = &people[..] else { panic!("four") };
     let party = json!({ "players": 3, "party_size": 2, "region": "eu", "rating": 1_050 });
-    let first = take(&house, &ann.token, party, "201").await;
+    let first = take(&server, &ann.token, party, "201").await;
     assert_eq!((&first["state"], &first["hunt"]), (&json!("gathering"), &Value::Null));
-    let first = join(&house, &ben.token, &first, "200").await;
+    let first = join(&server, &ben.token, &first, "200").await;
     assert_eq!((&first["state"], &first["party"]), (&json!("waiting"), &json!([ann.id, ben.id])));
-    let elsewhere = take(&house, &dan.token, json!({ "players": 3, "region": "us" }), "201").await;
-    let second = take(&house, &cam.token, json!({ "players": 3 }), "201").await;
+    let elsewhere = take(&server, &dan.token, json!({ "players": 3, "region": "us" }), "201").await;
+    let second = take(&server, &cam.token, json!({ "players": 3 }), "201").await;
 
-    let (first, second) = tokio::join!(end(&house, &ann.token, &first), end(&house, &cam.token, &second));
+    let (first, second) = tokio::join!(end(&server, &ann.token, &first), end(&server, &cam.token, &second));
     assert_eq!((&first["state"], &second["state"]), (&json!("matched"), &json!("matched")));
     assert_eq!(first["hunt"], second["hunt"]);
     let hunt = format!("/api/hunts/{}", first["hunt"].as_str().unwrap());
     let world = hunt.replace("/hunts/", "/worlds/");
     for person in [ann, ben, cam] {
-        let seen = house.call(&format!("GET {hunt}")).by(&person.token).check("200").await.body;
+        let seen = server.call(&format!("GET {hunt}")).by(&person.token).check("200").await.body;
         assert_eq!((&seen["may_enter"], &seen["players"]), (&json!(true), &json!(3)));
         assert_eq!(seen["admission"], "matched");
-        house.call(&format!("POST {hunt}/join")).by(&person.token).check("409 hunt_not_open").await;
-        house.call(&format!("GET {world}/sections")).by(&person.token).check("409 world_asleep").await;
+        server.call(&format!("POST {hunt}/join")).by(&person.token).check("409 hunt_not_open").await;
+        server.call(&format!("GET {world}/sections")).by(&person.token).check("409 world_asleep").await;
     }
     // For others it is not there, but for operators.
     for stranger in ["", &dan.token] {
         for path in [&hunt, &format!("{hunt}/rounds")] {
-            house.call(&format!("GET {path}")).by(stranger).check("404 no_such_hunt").await;
+            server.call(&format!("GET {path}")).by(stranger).check("404 no_such_hunt").await;
         }
         for path in [&world, &format!("{world}/sections"), &format!("{world}/density"), &format!("{world}/stats")] {
-            house.call(&format!("GET {path}")).by(stranger).check("404 no_such_world").await;
+            server.call(&format!("GET {path}")).by(stranger).check("404 no_such_world").await;
         }
     }
-    house.call(&format!("POST {hunt}/join")).by(&dan.token).check("404 no_such_hunt").await;
-    assert_eq!(column(&house.call("GET /api/hunts").by("").check("200").await.body, "name"), [""; 0]);
-    house.call(&format!("GET {hunt}")).by("operator").check("200").await;
-    assert_eq!(column(&house.call("GET /api/hunts").by("operator").check("200").await.body, "name").len(), 1);
-    house.call(&format!("GET {world}/stats")).by("operator").check("409 world_asleep").await;
+    server.call(&format!("POST {hunt}/join")).by(&dan.token).check("404 no_such_hunt").await;
+    assert_eq!(column(&server.call("GET /api/hunts").by("").check("200").await.body, "name"), [""; 0]);
+    server.call(&format!("GET {hunt}")).by("operator").check("200").await;
+    assert_eq!(column(&server.call("GET /api/hunts").by("operator").check("200").await.body, "name").len(), 1);
+    server.call(&format!("GET {world}/stats")).by("operator").check("409 world_asleep").await;
     // All of a party may look at its ticket; nobody else may.
-    house.call(&format!("GET {}", place(&first))).by(&ben.token).check("200").await;
-    house.call(&format!("GET {}", place(&first))).by(&cam.token).check("404 no_such_ticket").await;
-    let waiting = house.call(&format!("GET {}", place(&elsewhere))).by(&dan.token).check("200").await.body;
+    server.call(&format!("GET {}", place(&first))).by(&ben.token).check("200").await;
+    server.call(&format!("GET {}", place(&first))).by(&cam.token).check("404 no_such_ticket").await;
+    let waiting = server.call(&format!("GET {}", place(&elsewhere))).by(&dan.token).check("200").await.body;
     assert_eq!(waiting["state"], "waiting");
-    assert_eq!(house.sample("gauntlet_hunt_tickets_waiting"), 1);
-    assert_eq!(house.sample("gauntlet_hunt_tickets_matched_total"), 2);
+    assert_eq!(server.sample("gauntlet_hunt_tickets_waiting"), 1);
+    assert_eq!(server.sample("gauntlet_hunt_tickets_matched_total"), 2);
 }
 
 #[tokio::test]
 async fn a_ticket_is_taken_back_by_its_owner() {
-    let house = open().await;
-    let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
-    let cam = Guest::come(&house, "Cam").await;
-    let ticket = take(&house, &ann.token, json!({ "party_size": 2 }), "201").await;
-    join(&house, &ben.token, &ticket, "200").await;
-    take(&house, &ann.token, json!({}), "409 already_waiting").await;
+    let server = open().await;
+    let (ann, ben) = (Guest::come(&server, "Ann").await, Guest::come(&server, "Ben").await);
+    let cam = Guest::come(&server, "Cam").await;
+    let ticket = take(&server, &ann.token, json!({ "party_size": 2 }), "201").await;
+    join(&server, &ben.token, &ticket, "200").await;
+    take(&server, &ann.token, json!({}), "409 already_waiting").await;
     let delete = format!("DELETE {}", place(&ticket));
-    house.call(&delete).by(&cam.token).check("404 no_such_ticket").await;
+    server.call(&delete).by(&cam.token).check("404 no_such_ticket").await;
     let (waited, cancelled) =
-        tokio::join!(end(&house, &ben.token, &ticket), house.call(&delete).by(&ann.token).check("200"));
+        tokio::join!(end(&server, &ben.token, &ticket), server.call(&delete).by(&ann.token).check("200"));
     assert_eq!((&waited["state"], &cancelled.body["state"]), (&json!("cancelled"), &json!("cancelled")));
-    let again = house.call(&delete).by(&ann.token).check("200").await.body;
+    let again = server.call(&delete).by(&ann.token).check("200").await.body;
     assert_eq!(again["state"], "cancelled", "taken back twice is taken back");
-    take(&house, &ann.token, json!({}), "201").await;
+    take(&server, &ann.token, json!({}), "201").await;
 }
 
 /// Nobody is put into a party by another, on two tickets, or matched again while he plays.
 #[tokio::test]
 async fn a_player_is_on_one_ticket_and_in_one_hunt_by_his_own_will() {
-    let house = open().await;
+    let server = open().await;
     let mut people = Vec::new();
     for name in ["Ann", "Ben", "Cam", "Dan"] {
-        people.push(Guest::come(&house, name).await);
+        people.push(Guest::come(&server, name).await);
     }
     let [ann, ben, cam, dan] = &people[..] else { panic!("four") };
     let drafted = json!({ "players": 2, "party": [ben.id] });
-    take(&house, &ann.token, drafted, "422 bad_shape").await;
+    take(&server, &ann.token, drafted, "422 bad_shape").await;
     let pair = json!({ "players": 3, "party_size": 2 });
-    let of_ann = take(&house, &ann.token, pair.clone(), "201").await;
-    let of_cam = take(&house, &cam.token, pair, "201").await;
+    let of_ann = take(&server, &ann.token, pair.clone(), "201").await;
+    let of_cam = take(&server, &cam.token, pair, "201").await;
     for _ in 0..2 {
-        join(&house, &ben.token, &of_ann, "200").await;
+        join(&server, &ben.token, &of_ann, "200").await;
     }
-    join(&house, &ben.token, &of_cam, "409 already_waiting").await;
-    take(&house, &ben.token, json!({}), "409 already_waiting").await;
-    join(&house, &cam.token, &of_ann, "409 already_waiting").await;
-    join(&house, &dan.token, &of_ann, "409 party_full").await;
-    take(&house, &dan.token, json!({ "players": 3 }), "201").await;
-    let ended = end(&house, &ben.token, &of_ann).await;
+    join(&server, &ben.token, &of_cam, "409 already_waiting").await;
+    take(&server, &ben.token, json!({}), "409 already_waiting").await;
+    join(&server, &cam.token, &of_ann, "409 already_waiting").await;
+    join(&server, &dan.token, &of_ann, "409 party_full").await;
+    take(&server, &dan.token, json!({ "players": 3 }), "201").await;
+    let ended = end(&server, &ben.token, &of_ann).await;
     assert_eq!(ended["state"], "matched");
-    join(&house, &ben.token, &of_cam, "409 in_hunt").await;
-    take(&house, &ben.token, json!({}), "409 in_hunt").await;
-    take(&house, &dan.token, json!({}), "409 in_hunt").await;
-    join(&house, "player", &ended, "409 ticket_not_waiting").await;
-    leave_hunt(&house, &ben.token, &ended).await;
-    join(&house, &ben.token, &of_cam, "200").await;
-    join(&house, "", &of_cam, "401 token_missing").await;
+    join(&server, &ben.token, &of_cam, "409 in_hunt").await;
+    take(&server, &ben.token, json!({}), "409 in_hunt").await;
+    take(&server, &dan.token, json!({}), "409 in_hunt").await;
+    join(&server, "player", &ended, "409 ticket_not_waiting").await;
+    leave_hunt(&server, &ben.token, &ended).await;
+    join(&server, &ben.token, &of_cam, "200").await;
+    join(&server, "", &of_cam, "401 token_missing").await;
 }
 
 /// Whoever does not want to play any more gets out, and the others are told.
 #[tokio::test]
 async fn a_party_that_somebody_leaves_waits_no_more() {
-    let house = open().await;
-    let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
-    let ticket = take(&house, &ann.token, json!({ "party_size": 2 }), "201").await;
-    join(&house, &ben.token, &ticket, "200").await;
+    let server = open().await;
+    let (ann, ben) = (Guest::come(&server, "Ann").await, Guest::come(&server, "Ben").await);
+    let ticket = take(&server, &ann.token, json!({ "party_size": 2 }), "201").await;
+    join(&server, &ben.token, &ticket, "200").await;
     let delete = format!("DELETE {}", place(&ticket));
     let (waited, left) =
-        tokio::join!(end(&house, &ann.token, &ticket), house.call(&delete).by(&ben.token).check("200"));
+        tokio::join!(end(&server, &ann.token, &ticket), server.call(&delete).by(&ben.token).check("200"));
     assert_eq!((&waited["state"], &left.body["state"]), (&json!("cancelled"), &json!("cancelled")));
-    take(&house, &ann.token, json!({}), "201").await;
+    take(&server, &ann.token, json!({}), "201").await;
 }
 
 #[tokio::test]
 async fn a_ticket_gives_up_in_time() {
-    let house = open().await;
+    let server = open().await;
     for wanted in [json!({ "wait_ms": 1_000 }), json!({ "wait_ms": 1_000, "party_size": 3 })] {
-        let ticket = take(&house, "player", wanted, "201").await;
-        assert_eq!(end(&house, "player", &ticket).await["state"], "timed_out");
+        let ticket = take(&server, "player", wanted, "201").await;
+        assert_eq!(end(&server, "player", &ticket).await["state"], "timed_out");
     }
-    take(&house, "player", json!({}), "201").await;
+    take(&server, "player", json!({}), "201").await;
 }
 
 #[tokio::test]
 async fn a_server_that_leaves_ends_every_ticket() {
-    let house = open().await;
-    let ticket = take(&house, "player", json!({}), "201").await;
-    house.app.drain.begin();
-    assert_eq!(end(&house, "player", &ticket).await["state"], "cancelled");
-    take(&house, "player", json!({}), "503 draining").await;
+    let server = open().await;
+    let ticket = take(&server, "player", json!({}), "201").await;
+    server.app.drain.begin();
+    assert_eq!(end(&server, "player", &ticket).await["state"], "cancelled");
+    take(&server, "player", json!({}), "503 draining").await;
 }
 
 /// A hunt that cannot be saved is no match: the parties wait on, and are matched when it can.
 #[tokio::test]
 async fn a_store_that_fails_loses_no_ticket() {
     let gate = Gated::new(false);
-    let house = open_on(gate.clone()).await;
-    let (ann, ben) = (Guest::come(&house, "Ann").await, Guest::come(&house, "Ben").await);
+    let server = open_on(gate.clone()).await;
+    let (ann, ben) = (Guest::come(&server, "Ann").await, Guest::come(&server, "Ben").await);
     let pair = json!({ "players": 2 });
-    let ticket = take(&house, &ann.token, pair.clone(), "201").await;
+    let ticket = take(&server, &ann.token, pair.clone(), "201").await;
     gate.bar();
-    take(&house, &ben.token, pair, "201").await;
+    take(&server, &ben.token, pair, "201").await;
     tokio::time::timeout(Duration::from_secs(60), async {
-        while house.app.hunts.matchmaker.failures() < 2 {
+        while server.app.hunts.matchmaker.failures() < 2 {
             tokio::task::yield_now().await;
         }
     })
     .await
     .unwrap();
-    let still = house.call(&format!("GET {}", place(&ticket))).by(&ann.token).check("200").await.body;
+    let still = server.call(&format!("GET {}", place(&ticket))).by(&ann.token).check("200").await.body;
     assert_eq!(still["state"], "waiting");
 }
 
 /// Two who suit each other, whose hunt stands before the gate.
-pub(crate) async fn with_a_hunt_before(gate: &Gated, house: &House) -> (String, Value) {
-    let (ann, ben) = (Guest::come(house, "Ann").await, Guest::come(house, "Ben").await);
+pub(crate) async fn with_a_hunt_before(gate: &Gated, server: &TestServer) -> (String, Value) {
+    let (ann, ben) = (Guest::come(server, "Ann").await, Guest::come(server, "Ben").await);
     let pair = json!({ "players": 2 });
     gate.shut();
-    let ticket = take(house, &ann.token, pair.clone(), "201").await;
-    take(house, &ben.token, pair, "201").await;
+    let ticket = take(server, &ann.token, pair.clone(), "201").await;
+    take(server, &ben.token, pair, "201").await;
     gate.knocked().await;
     (ann.token, ticket)
 }
@@ -208,14 +208,14 @@ pub(crate) async fn with_a_hunt_before(gate: &Gated, house: &House) -> (String, 
 #[tokio::test]
 async fn a_hunt_that_is_slow_to_be_saved_holds_up_no_other_ticket() {
     let gate = Gated::new(false);
-    let house = open_on(gate.clone()).await;
-    let (ann, ticket) = with_a_hunt_before(&gate, &house).await;
-    let lone = take(&house, "player", json!({ "wait_ms": 1_000 }), "201").await;
-    assert_eq!(end(&house, "player", &lone).await["state"], "timed_out");
-    let still = house.call(&format!("GET {}", place(&ticket))).by(&ann).check("200").await.body;
+    let server = open_on(gate.clone()).await;
+    let (ann, ticket) = with_a_hunt_before(&gate, &server).await;
+    let lone = take(&server, "player", json!({ "wait_ms": 1_000 }), "201").await;
+    assert_eq!(end(&server, "player", &lone).await["state"], "timed_out");
+    let still = server.call(&format!("GET {}", place(&ticket))).by(&ann).check("200").await.body;
     assert_eq!(still["state"], "waiting", "nobody is told of a hunt before it is saved");
     gate.open();
-    assert_eq!(end(&house, &ann, &ticket).await["state"], "matched");
+    assert_eq!(end(&server, &ann, &ticket).await["state"], "matched");
 }
 
 /// Nobody can say yet whether there is a hunt: it is told once that is known, and nobody is matched again who wanted out.
@@ -223,9 +223,9 @@ async fn a_hunt_that_is_slow_to_be_saved_holds_up_no_other_ticket() {
 async fn who_is_taken_back_while_a_hunt_is_saved_is_out_unless_it_is() {
     for is_saved in [true, false] {
         let gate = Gated::new(false);
-        let house = open_on(gate.clone()).await;
-        let (ann, ticket) = with_a_hunt_before(&gate, &house).await;
-        let leaving = house.call(&format!("DELETE {}", place(&ticket))).by(&ann);
+        let server = open_on(gate.clone()).await;
+        let (ann, ticket) = with_a_hunt_before(&gate, &server).await;
+        let leaving = server.call(&format!("DELETE {}", place(&ticket))).by(&ann);
         let leave = tokio::spawn(async move { leaving.check("200").await.body });
         // It is given up, and nobody can say yet how it ends.
         tokio::task::yield_now().await;
@@ -238,12 +238,12 @@ async fn who_is_taken_back_while_a_hunt_is_saved_is_out_unless_it_is() {
         let want = if is_saved { "matched" } else { "cancelled" };
         let ended = leave.await.unwrap();
         assert_eq!(ended["state"], want);
-        assert_eq!(house.sample("gauntlet_hunt_tickets_waiting"), u64::from(!is_saved), "the other one waits on");
+        assert_eq!(server.sample("gauntlet_hunt_tickets_waiting"), u64::from(!is_saved), "the other one waits on");
         if is_saved {
-            take(&house, &ann, json!({ "players": 3 }), "409 in_hunt").await;
-            leave_hunt(&house, &ann, &ended).await;
+            take(&server, &ann, json!({ "players": 3 }), "409 in_hunt").await;
+            leave_hunt(&server, &ann, &ended).await;
         }
-        take(&house, &ann, json!({ "players": 3 }), "201").await;
+        take(&server, &ann, json!({ "players": 3 }), "201").await;
     }
 }
 
@@ -252,16 +252,16 @@ async fn who_is_taken_back_while_a_hunt_is_saved_is_out_unless_it_is() {
 async fn a_hunt_that_was_saved_unheard_is_no_second_match() {
     for is_given_up in [false, true] {
         let gate = Gated::new(false);
-        let house = open_on(gate.clone()).await;
-        let (ann, ticket) = with_a_hunt_before(&gate, &house).await;
+        let server = open_on(gate.clone()).await;
+        let (ann, ticket) = with_a_hunt_before(&gate, &server).await;
         if is_given_up {
             let id = ticket["id"].as_str().unwrap().parse().unwrap();
             let member = ticket["party"][0].as_str().unwrap().parse().unwrap();
-            assert!(house.app.hunts.matchmaker.cancel(id, Some(member), house.app.clock.steady()).is_some());
+            assert!(server.app.hunts.matchmaker.cancel(id, Some(member), server.app.clock.steady()).is_some());
         }
         gate.deafen();
         tokio::time::timeout(Duration::from_secs(60), async {
-            while house.app.hunts.matchmaker.failures() < 1 {
+            while server.app.hunts.matchmaker.failures() < 1 {
                 tokio::task::yield_now().await;
             }
         })
@@ -269,17 +269,17 @@ async fn a_hunt_that_was_saved_unheard_is_no_second_match() {
         .unwrap();
         gate.open();
         if is_given_up {
-            assert_eq!(end(&house, &ann, &ticket).await["state"], "cancelled");
+            assert_eq!(end(&server, &ann, &ticket).await["state"], "cancelled");
             // The other one waits on. What was saved has her in it until it is known, and she is taken out.
-            let again = || house.call("POST /api/hunts/tickets").by(&ann).json(&json!({ "players": 3 })).send();
+            let again = || server.call("POST /api/hunts/tickets").by(&ann).json(&json!({ "players": 3 })).send();
             while again().await.status != 201 {
                 tokio::task::yield_now().await;
             }
         } else {
-            let ended = end(&house, &ann, &ticket).await;
+            let ended = end(&server, &ann, &ticket).await;
             assert_eq!(ended["state"], "matched");
         }
-        let hunts = house.call("GET /api/hunts").by("operator").check("200").await.body;
+        let hunts = server.call("GET /api/hunts").by("operator").check("200").await.body;
         assert_eq!(hunts.as_array().unwrap().len(), 1, "given up: {is_given_up}: {hunts}");
     }
 }
@@ -288,63 +288,63 @@ async fn a_hunt_that_was_saved_unheard_is_no_second_match() {
 #[tokio::test]
 async fn a_hunt_that_is_saved_while_the_server_leaves_is_a_match() {
     let gate = Gated::new(false);
-    let house = open_on(gate.clone()).await;
-    let (ann, ticket) = with_a_hunt_before(&gate, &house).await;
-    let lone = take(&house, "player", json!({}), "201").await;
-    house.app.drain.begin();
-    assert_eq!(end(&house, "player", &lone).await["state"], "cancelled", "who only waits is told at once");
+    let server = open_on(gate.clone()).await;
+    let (ann, ticket) = with_a_hunt_before(&gate, &server).await;
+    let lone = take(&server, "player", json!({}), "201").await;
+    server.app.drain.begin();
+    assert_eq!(end(&server, "player", &lone).await["state"], "cancelled", "who only waits is told at once");
     gate.open();
-    let ended = end(&house, &ann, &ticket).await;
+    let ended = end(&server, &ann, &ticket).await;
     assert_eq!(ended["state"], "matched");
     let hunt = format!("GET /api/hunts/{}", ended["hunt"].as_str().unwrap());
-    assert_eq!(house.call(&hunt).by(&ann).check("200").await.body["may_enter"], true);
+    assert_eq!(server.call(&hunt).by(&ann).check("200").await.body["may_enter"], true);
 }
 
 /// Whoever makes matches may end by a defect, in the middle of one: it begins again, and the ticket goes on to its end.
 #[tokio::test]
 async fn a_ticket_outlives_a_matchmaker_that_broke() {
     let gate = Gated::new(false);
-    let house = House::open_with(gate.clone(), |_| {}).await;
-    let matchmaker = tokio::spawn(server::hunts::run(house.app.clone()));
-    let (ann, ticket) = with_a_hunt_before(&gate, &house).await;
+    let server = TestServer::open_with(gate.clone(), |_| {}).await;
+    let matchmaker = tokio::spawn(server::hunts::run(server.app.clone()));
+    let (ann, ticket) = with_a_hunt_before(&gate, &server).await;
     matchmaker.abort();
     assert!(matchmaker.await.unwrap_err().is_cancelled());
     gate.open();
-    tokio::spawn(server::hunts::run(house.app.clone()));
-    assert_eq!(end(&house, &ann, &ticket).await["state"], "matched");
+    tokio::spawn(server::hunts::run(server.app.clone()));
+    assert_eq!(end(&server, &ann, &ticket).await["state"], "matched");
 }
 
 #[tokio::test]
 async fn what_cannot_be_matched_is_refused() {
-    let house = open().await;
-    take(&house, "", json!({}), "401 token_missing").await;
-    take(&house, "player", json!({ "players": 1 }), "400 bad_value /players").await;
-    take(&house, "player", json!({ "players": -1 }), "400 bad_value /players").await;
-    take(&house, "player", json!({ "players": 1_000 }), "400 bad_value /players").await;
-    take(&house, "player", json!({ "rating": 5_001 }), "400 bad_value /rating").await;
-    take(&house, "player", json!({ "rating": -1 }), "400 bad_value /rating").await;
-    take(&house, "player", json!({ "region": "EU" }), "400 bad_value /region").await;
-    take(&house, "player", json!({ "party_size": 0 }), "400 bad_value /party_size").await;
-    take(&house, "player", json!({ "party_size": 9, "players": 16 }), "400 bad_value /party_size").await;
-    take(&house, "player", json!({ "party_size": 4, "players": 4 }), "400 bad_value /players").await;
-    take(&house, "player", json!({ "wait_ms": 999 }), "400 bad_value /wait_ms").await;
-    take(&house, "player", json!({ "wait_ms": 600_001 }), "400 bad_value /wait_ms").await;
+    let server = open().await;
+    take(&server, "", json!({}), "401 token_missing").await;
+    take(&server, "player", json!({ "players": 1 }), "400 bad_value /players").await;
+    take(&server, "player", json!({ "players": -1 }), "400 bad_value /players").await;
+    take(&server, "player", json!({ "players": 1_000 }), "400 bad_value /players").await;
+    take(&server, "player", json!({ "rating": 5_001 }), "400 bad_value /rating").await;
+    take(&server, "player", json!({ "rating": -1 }), "400 bad_value /rating").await;
+    take(&server, "player", json!({ "region": "EU" }), "400 bad_value /region").await;
+    take(&server, "player", json!({ "party_size": 0 }), "400 bad_value /party_size").await;
+    take(&server, "player", json!({ "party_size": 9, "players": 16 }), "400 bad_value /party_size").await;
+    take(&server, "player", json!({ "party_size": 4, "players": 4 }), "400 bad_value /players").await;
+    take(&server, "player", json!({ "wait_ms": 999 }), "400 bad_value /wait_ms").await;
+    take(&server, "player", json!({ "wait_ms": 600_001 }), "400 bad_value /wait_ms").await;
     // One that this process might have taken: it ends like its own.
-    let own = take(&house, "player", json!({}), "201").await;
+    let own = take(&server, "player", json!({}), "201").await;
     let TicketId(own) = own["id"].as_str().unwrap().parse().unwrap();
     let id = TicketId(own ^ 1 << 40);
-    house.call(&format!("GET /api/hunts/tickets/{id}")).check("404 no_such_ticket").await;
-    house.call(&format!("GET /api/hunts/tickets/{id}?wait=11m")).check("400 bad_value").await;
-    house.call(&format!("DELETE /api/hunts/tickets/{id}")).check("404 no_such_ticket").await;
+    server.call(&format!("GET /api/hunts/tickets/{id}")).check("404 no_such_ticket").await;
+    server.call(&format!("GET /api/hunts/tickets/{id}?wait=11m")).check("400 bad_value").await;
+    server.call(&format!("DELETE /api/hunts/tickets/{id}")).check("404 no_such_ticket").await;
 }
 
 #[tokio::test]
 async fn a_poll_ends_with_the_token_that_it_was_asked_by() {
-    let house = open().await;
-    let made = house.call("POST /api/tokens").json(&json!({ "name": "ticket" })).check("201").await.body;
+    let server = open().await;
+    let made = server.call("POST /api/tokens").json(&json!({ "name": "ticket" })).check("201").await.body;
     let (id, token) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
-    let ticket = take(&house, token, json!({ "wait_ms": 600_000 }), "201").await;
-    let poll = house.call(&format!("GET {}?wait=5s", place(&ticket))).by(token).check("401 token_unknown");
-    tokio::join!(biased; poll, house.call(&format!("DELETE /api/tokens/{id}")).check("204"));
-    assert_eq!(house.sample("gauntlet_deliveries_revoked_total"), 1);
+    let ticket = take(&server, token, json!({ "wait_ms": 600_000 }), "201").await;
+    let poll = server.call(&format!("GET {}?wait=5s", place(&ticket))).by(token).check("401 token_unknown");
+    tokio::join!(biased; poll, server.call(&format!("DELETE /api/tokens/{id}")).check("204"));
+    assert_eq!(server.sample("gauntlet_deliveries_revoked_total"), 1);
 }

@@ -1,6 +1,6 @@
 //! A process that serves the rate limiter alone.
 
-use crate::house::{House, Request, TOKEN};
+use crate::test_server::{Request, TOKEN, TestServer};
 use serde_json::json;
 use server::config::{Secret, ServeMode};
 use std::sync::Arc;
@@ -8,8 +8,9 @@ use store::memory::MemoryDatabase;
 
 #[tokio::test]
 async fn games_are_not_here() {
-    let house =
-        House::open_with("", Arc::new(MemoryDatabase::new()), |config| config.serve_mode = ServeMode::Limiter).await;
+    let server =
+        TestServer::open_with("", Arc::new(MemoryDatabase::new()), |config| config.serve_mode = ServeMode::Limiter)
+            .await;
     for (line, status) in [
         ("GET /api/games", 404),
         ("POST /api/games", 404),
@@ -26,9 +27,9 @@ async fn games_are_not_here() {
         ("GET /readyz", 200),
         ("GET /api/admin/config", 200),
     ] {
-        assert_eq!(house.send(&Request::new(line).by_admin()).await.status, status, "{line}");
+        assert_eq!(server.send(&Request::new(line).by_admin()).await.status, status, "{line}");
     }
-    let document = house.send(&Request::new("GET /api/openapi.json")).await.body;
+    let document = server.send(&Request::new("GET /api/openapi.json")).await.body;
     let listed: Vec<_> = document["paths"].as_object().unwrap().keys().map(String::as_str).collect();
     assert!(listed.contains(&"/api/limits/check") && listed.contains(&"/healthz"), "{listed:?}");
     for path in listed {
@@ -40,7 +41,7 @@ async fn games_are_not_here() {
 #[tokio::test]
 async fn with_a_token_it_answers_whoever_brings_it() {
     let secret = "a service's token";
-    let house = House::open_with("", Arc::new(MemoryDatabase::new()), |config| {
+    let server = TestServer::open_with("", Arc::new(MemoryDatabase::new()), |config| {
         config.serve_mode = ServeMode::Limiter;
         config.limiter_http_token = Some(Secret::new(secret));
     })
@@ -54,7 +55,7 @@ async fn with_a_token_it_answers_whoever_brings_it() {
         } else {
             request
         };
-        let reply = house.send(&request).await;
+        let reply = server.send(&request).await;
         assert_eq!(
             (reply.status, reply.body["code"].as_str().unwrap_or_default()),
             (status, code),

@@ -1,6 +1,6 @@
 //! `/api/limits/check`: statuses, bodies, headers; many at once.
 
-use crate::house::{House, Reply, Request};
+use crate::test_server::{Reply, Request, TestServer};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -9,28 +9,28 @@ const DAILY: &str =
     "[[policy]]\nname = \"daily\"\nkey = \"user:*\"\nalgorithm = \"log\"\nlimit = 100\nwindow = \"24h\"\n";
 const SEEN: &str = "[[policy]]\nname = \"seen\"\nclass = \"app\"\nlimit = 1\nwindow = \"1s\"\nshadow = true\n";
 
-/// A question of the class that the policies are about. (Those of all classes would count this house's own requests, too.)
+/// A question of the class that the policies are about. (Those of all classes would count this server's own requests, too.)
 fn question(mut body: Value) -> Value {
     body["class"] = json!("app");
     body
 }
 
-async fn ask(house: &House, body: Value) -> Reply {
-    house.send(&Request::new("POST /api/limits/check").json(&question(body))).await
+async fn ask(server: &TestServer, body: Value) -> Reply {
+    server.send(&Request::new("POST /api/limits/check").json(&question(body))).await
 }
 
 #[tokio::test]
 async fn without_policies_nothing_is_limited() {
-    let house = House::open("").await;
-    let reply = ask(&house, json!({"key": "k", "cost": u64::MAX})).await;
+    let server = TestServer::open("").await;
+    let reply = ask(&server, json!({"key": "k", "cost": u64::MAX})).await;
     assert_eq!((reply.status, reply.body), (200, json!({"allowed": true, "policies": []})));
     assert_eq!((reply.headers.get("ratelimit"), reply.headers.get("ratelimit-policy")), (None, None));
 }
 
 #[tokio::test]
 async fn an_answer_says_what_every_policy_said() {
-    let house = House::open(&format!("{BURST}{DAILY}{SEEN}")).await;
-    let reply = ask(&house, json!({"key": "user:1", "cost": 2})).await;
+    let server = TestServer::open(&format!("{BURST}{DAILY}{SEEN}")).await;
+    let reply = ask(&server, json!({"key": "user:1", "cost": 2})).await;
     assert_eq!(reply.status, 200);
     let policies = json!([
         {"name": "burst", "limit": 3, "window_ms": 60_000, "remaining": 1, "shadow": false},
@@ -46,10 +46,10 @@ async fn an_answer_says_what_every_policy_said() {
 
 #[tokio::test]
 async fn a_denial_is_a_problem_that_says_when_and_charges_nothing() {
-    let house = House::open(&format!("{BURST}{DAILY}")).await;
-    assert_eq!(ask(&house, json!({"key": "user:1", "cost": 3})).await.status, 200);
-    house.clock.advance(Duration::from_millis(10_500));
-    let reply = ask(&house, json!({"key": "user:1"})).await;
+    let server = TestServer::open(&format!("{BURST}{DAILY}")).await;
+    assert_eq!(ask(&server, json!({"key": "user:1", "cost": 3})).await.status, 200);
+    server.clock.advance(Duration::from_millis(10_500));
+    let reply = ask(&server, json!({"key": "user:1"})).await;
     assert_eq!(reply.status, 429);
     assert_eq!(reply.header("content-type"), Some("application/problem+json"));
     assert_eq!(reply.header("retry-after"), Some("50"));
@@ -59,14 +59,14 @@ async fn a_denial_is_a_problem_that_says_when_and_charges_nothing() {
     assert_eq!((&reply.body["status"], &reply.body["title"]), (&json!(429), &json!("Too Many Requests")));
     assert_eq!(reply.body["policies"][0]["retry_after_ms"], 49_500);
     assert_eq!(reply.body["policies"][1]["remaining"], 97, "a denial by one policy charges none");
-    let other = ask(&house, json!({"key": "user:2"})).await;
+    let other = ask(&server, json!({"key": "user:2"})).await;
     assert_eq!(other.body["policies"][1]["remaining"], 99);
 }
 
 #[tokio::test]
 async fn what_can_never_be_is_said_at_once() {
-    let house = House::open(BURST).await;
-    let reply = ask(&house, json!({"key": "k", "cost": 4})).await;
+    let server = TestServer::open(BURST).await;
+    let reply = ask(&server, json!({"key": "k", "cost": 4})).await;
     assert_eq!((reply.status, &reply.body["code"]), (422, &json!("cost_exceeds_limit")));
     assert_eq!((reply.header("retry-after"), reply.body.get("retry_after_ms")), (None, None));
 }
@@ -74,11 +74,11 @@ async fn what_can_never_be_is_said_at_once() {
 #[tokio::test]
 async fn a_full_limiter_denies_or_admits_as_it_was_told() {
     let admits = BURST.replace("burst", "admits").replace("app", "admits") + "when_full = \"admit\"\n";
-    let house = House::open_with(&(BURST.replace("app", "denies") + &admits), database(), |config| {
+    let server = TestServer::open_with(&(BURST.replace("app", "denies") + &admits), database(), |config| {
         config.limiter_keys_max = 1_024;
     })
     .await;
-    let mut client = house.connect().await;
+    let mut client = server.connect().await;
     let mut ask = async |key: &str, class: &str| {
         client.send(&Request::new("POST /api/limits/check").json(&json!({"key": key, "class": class}))).await
     };
@@ -100,23 +100,23 @@ fn database() -> std::sync::Arc<dyn store::Database> {
 
 #[tokio::test]
 async fn a_limiter_in_shadow_denies_nobody() {
-    let house = House::open_with(BURST, database(), |config| config.limiter_shadow = true).await;
+    let server = TestServer::open_with(BURST, database(), |config| config.limiter_shadow = true).await;
     for _ in 0..2 {
-        let reply = ask(&house, json!({"key": "k", "cost": 3})).await;
+        let reply = ask(&server, json!({"key": "k", "cost": 3})).await;
         assert_eq!((reply.status, &reply.body["policies"][0]["shadow"]), (200, &json!(true)));
     }
     let labels = r#"{policy="burst",class="app",outcome="shadow"}"#;
-    assert_eq!(house.sample(&format!("gauntlet_limiter_decisions_total{labels}")).await.as_deref(), Some("1"));
+    assert_eq!(server.sample(&format!("gauntlet_limiter_decisions_total{labels}")).await.as_deref(), Some("1"));
 }
 
 /// A question must be refused with this status and code, about this member.
 async fn refused(request: Request, status: u16, code: &str, field: &str) {
-    let house = House::open(BURST).await;
-    let reply = house.send(&request).await;
+    let server = TestServer::open(BURST).await;
+    let reply = server.send(&request).await;
     let said = (reply.status, reply.body["code"].as_str(), reply.body["field"].as_str().unwrap_or_default());
     assert_eq!(said, (status, Some(code), field), "{request:?}");
     assert_eq!(reply.header("content-type"), Some("application/problem+json"), "{request:?}");
-    assert_eq!(house.sample(r#"gauntlet_limiter_keys{policy="burst"}"#).await.as_deref(), Some("0"), "{request:?}");
+    assert_eq!(server.sample(r#"gauntlet_limiter_keys{policy="burst"}"#).await.as_deref(), Some("0"), "{request:?}");
 }
 
 #[tokio::test]
@@ -125,8 +125,8 @@ async fn bad_questions_are_refused_and_leave_nothing() {
     refused(post().json(&json!({})), 422, "bad_shape", "").await;
     refused(post().json(&json!({"key": 1})), 422, "bad_shape", "").await;
     // A typo must not admit everybody.
-    let house = House::open(BURST).await;
-    let typo = house.send(&post().json(&json!({"key": "k", "clas": "app"}))).await;
+    let server = TestServer::open(BURST).await;
+    let typo = server.send(&post().json(&json!({"key": "k", "clas": "app"}))).await;
     let detail = typo.body["detail"].as_str().unwrap();
     assert!(detail.contains("`clas`, expected one of `key`, `class`, `cost`"), "{detail}");
     refused(post().json(&json!({"key": "k", "clas": "app"})), 422, "bad_shape", "").await;
@@ -162,7 +162,7 @@ async fn bad_questions_are_refused_and_leave_nothing() {
 
 #[tokio::test]
 async fn bodies_in_other_codings_are_refused_wherever_they_go() {
-    let house = House::open(BURST).await;
+    let server = TestServer::open(BURST).await;
     for (coding, status, code) in [
         ("gzip, chunked", 501, "unknown_coding"),
         ("identity,chunked", 501, "unknown_coding"),
@@ -170,14 +170,14 @@ async fn bodies_in_other_codings_are_refused_wherever_they_go() {
     ] {
         for path in ["/api/limits/check", "/api/limits/check/batch", "/api/v1/ratelimit", "/api/games", "/healthz"] {
             let request = Request::new(&format!("POST {path}")).header("transfer-encoding", coding);
-            let reply = house.send(&request.header("content-type", "application/json")).await;
+            let reply = server.send(&request.header("content-type", "application/json")).await;
             assert_eq!((reply.status, &reply.body["code"]), (status, &json!(code)), "{path}: {coding}");
             assert_eq!(reply.header("connection"), Some("close"), "{path}: {coding}");
             assert!(reply.header("x-request-id").is_some(), "{path}: {coding}");
         }
     }
     // In chunks, in whatever case, it is read.
-    let mut client = house.connect().await;
+    let mut client = server.connect().await;
     let body = r#"{"key": "k", "class": "app"}"#;
     let chunks = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
     let reply = client.send(&post_chunks("/api/limits/check", chunks)).await;
@@ -191,13 +191,13 @@ fn post_chunks(path: &str, chunks: String) -> Request {
 
 #[tokio::test]
 async fn classes_of_any_characters_leave_a_page_that_can_be_read() {
-    let house = House::open(&BURST.replace("app", "*")).await;
+    let server = TestServer::open(&BURST.replace("app", "*")).await;
     for class in ["a\r\nb 1", "\u{1b}[2J", "\0", "x\"} 7", "\u{fffd}"] {
         let reply =
-            house.send(&Request::new("POST /api/limits/check").json(&json!({"key": class, "class": class}))).await;
+            server.send(&Request::new("POST /api/limits/check").json(&json!({"key": class, "class": class}))).await;
         assert_eq!(reply.status, 200, "{class:?}");
     }
-    let page = house.send(&Request::new("GET /metrics")).await.text;
+    let page = server.send(&Request::new("GET /metrics")).await.text;
     assert!(!page.contains(|char: char| char.is_control() && char != '\n'));
     let name = "gauntlet_limiter_decisions_total{policy=\"burst\",class=\"";
     let mut samples: Vec<_> = page.lines().filter_map(|line| line.strip_prefix(name)).collect();
@@ -207,16 +207,16 @@ async fn classes_of_any_characters_leave_a_page_that_can_be_read() {
     assert_eq!(samples, want);
 }
 
-async fn ask_many(house: &House, checks: &Value) -> Reply {
-    house.send(&Request::new("POST /api/limits/check/batch").json(&json!({"checks": checks}))).await
+async fn ask_many(server: &TestServer, checks: &Value) -> Reply {
+    server.send(&Request::new("POST /api/limits/check/batch").json(&json!({"checks": checks}))).await
 }
 
 #[tokio::test]
 async fn many_questions_are_judged_each_alone_in_their_order() {
-    let house = House::open(BURST).await;
+    let server = TestServer::open(BURST).await;
     let checks = [("a", 2), ("a", 2), ("a", 1), ("b", 4), ("", 1)];
     let checks = json!(checks.map(|(key, cost)| question(json!({"key": key, "cost": cost}))));
-    let reply = ask_many(&house, &checks).await;
+    let reply = ask_many(&server, &checks).await;
     assert_eq!(reply.status, 200);
     let part = json!({"name": "burst", "limit": 3, "window_ms": 60_000, "shadow": false});
     let with = |member: &str, value: u64| {
@@ -236,26 +236,26 @@ async fn many_questions_are_judged_each_alone_in_their_order() {
 
 #[tokio::test]
 async fn a_batch_has_a_size() {
-    let house = House::open("").await;
+    let server = TestServer::open("").await;
     let of = |count: usize| json!(vec![json!({"key": "k"}); count]);
-    assert_eq!(ask_many(&house, &of(1_000)).await.body["items"].as_array().unwrap().len(), 1_000);
+    assert_eq!(ask_many(&server, &of(1_000)).await.body["items"].as_array().unwrap().len(), 1_000);
     for checks in [of(0), of(1_001)] {
-        let reply = ask_many(&house, &checks).await;
+        let reply = ask_many(&server, &checks).await;
         assert_eq!((reply.status, &reply.body["field"]), (400, &json!("/checks")));
     }
-    assert_eq!(ask_many(&house, &json!({})).await.status, 422);
+    assert_eq!(ask_many(&server, &json!({})).await.status, 422);
 }
 
 #[tokio::test]
 async fn without_the_service_there_are_no_such_routes() {
-    let house = House::open_with(BURST, database(), |config| config.limiter_service = false).await;
+    let server = TestServer::open_with(BURST, database(), |config| config.limiter_service = false).await;
     for line in
         ["POST /api/limits/check", "POST /api/limits/check/batch", "POST /api/v1/ratelimit", "GET /api/v1/health"]
     {
-        let reply = house.send(&Request::new(line)).await;
+        let reply = server.send(&Request::new(line)).await;
         assert_eq!((reply.status, &reply.body["code"]), (404, &json!("no_such_route")), "{line}");
     }
-    let policies = house.send(&Request::new("GET /api/limits/policies").by_admin()).await;
+    let policies = server.send(&Request::new("GET /api/limits/policies").by_admin()).await;
     assert_eq!(
         policies.body["policies"][0]["name"], "burst",
         "the gateway's own policies are for operators all the same"

@@ -1,6 +1,6 @@
 //! What is set lasts, and nothing is in force that does not: a second server on the same store, a store that fails.
 
-use crate::house::{House, Request};
+use crate::test_server::{Request, TestServer};
 use engine::commands::{Command, Outcome};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -45,32 +45,32 @@ impl Database for Shared {
     }
 }
 
-async fn open(database: &Shared) -> House {
-    House::open_with("", Arc::new(database.clone()), |_| {}).await
+async fn open(database: &Shared) -> TestServer {
+    TestServer::open_with("", Arc::new(database.clone()), |_| {}).await
 }
 
-async fn set_all(house: &House) {
+async fn set_all(server: &TestServer) {
     for (line, body) in [
         ("POST /api/v1/configure", json!({"window_seconds": 30, "request_per_window": 7})),
         ("POST /api/v1/configure-client", json!({"client_id": "ann", "window_seconds": 5, "request_per_window": 3})),
         ("PUT /api/limits/policies/p", json!({"limit": 2, "window_ms": 1_000})),
         ("PUT /api/limits/policies/p/overrides/k", json!({"limit": 4, "window_ms": 1_000})),
     ] {
-        let reply = house.send(&Request::new(line).by_admin().json(&body)).await;
+        let reply = server.send(&Request::new(line).by_admin().json(&body)).await;
         assert!(reply.status < 300, "{line}: {}", reply.text);
     }
 }
 
-async fn get(house: &House, path: &str) -> Value {
-    house.send(&Request::new(&format!("GET {path}")).by_admin()).await.body
+async fn get(server: &TestServer, path: &str) -> Value {
+    server.send(&Request::new(&format!("GET {path}")).by_admin()).await.body
 }
 
-async fn has_all(house: &House) -> bool {
+async fn has_all(server: &TestServer) -> bool {
     let config = |window: u64, limit: u64| json!({"window_seconds": window, "requests_per_window": limit});
-    get(house, "/api/v1/client-config/bob").await == config(30, 7)
-        && get(house, "/api/v1/client-config/ann").await == config(5, 3)
-        && get(house, "/api/limits/policies/p").await["limit"] == 2
-        && get(house, "/api/limits/policies/p/overrides/k").await["limit"] == 4
+    get(server, "/api/v1/client-config/bob").await == config(30, 7)
+        && get(server, "/api/v1/client-config/ann").await == config(5, 3)
+        && get(server, "/api/limits/policies/p").await["limit"] == 2
+        && get(server, "/api/limits/policies/p/overrides/k").await["limit"] == 4
 }
 
 #[tokio::test]
@@ -102,19 +102,19 @@ async fn what_one_node_sets_is_soon_in_force_on_the_others() {
 #[tokio::test]
 async fn what_cannot_be_saved_is_not_in_force() {
     let database = Shared::default();
-    let house = open(&database).await;
+    let server = open(&database).await;
     database.is_lost.store(true, Ordering::SeqCst);
     let configure = json!({"window_seconds": 30, "request_per_window": 7});
-    let reply = house.send(&Request::new("POST /api/v1/configure").json(&configure)).await;
+    let reply = server.send(&Request::new("POST /api/v1/configure").json(&configure)).await;
     assert_eq!((reply.status, reply.body), (503, json!({"errors": {"detail": "Service Unavailable"}})));
     let policy = json!({"limit": 2, "window_ms": 1_000});
-    let reply = house.send(&Request::new("PUT /api/limits/policies/p").by_admin().json(&policy)).await;
+    let reply = server.send(&Request::new("PUT /api/limits/policies/p").by_admin().json(&policy)).await;
     assert_eq!((reply.status, &reply.body["code"]), (503, &json!("store_unavailable")));
     let default = json!({"window_seconds": 60, "requests_per_window": 100});
-    assert_eq!(get(&house, "/api/v1/client-config/ann").await, default);
-    assert_eq!(get(&house, "/api/limits/policies").await["policies"], json!([]));
+    assert_eq!(get(&server, "/api/v1/client-config/ann").await, default);
+    assert_eq!(get(&server, "/api/limits/policies").await["policies"], json!([]));
     let body = json!({"client_id": "ann", "resource": "x"});
-    let reply = house.send(&Request::new("POST /api/v1/ratelimit").json(&body)).await;
+    let reply = server.send(&Request::new("POST /api/v1/ratelimit").json(&body)).await;
     assert_eq!(reply.body, json!({"allowed": true, "remaining": 99}), "decisions need no store");
 }
 
@@ -122,13 +122,13 @@ async fn what_cannot_be_saved_is_not_in_force() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_changes_at_once_end_as_they_are_saved() {
     let database = Shared::default();
-    let house = Arc::new(open(&database).await);
+    let server = Arc::new(open(&database).await);
     let changes = (1..=300_u64).map(|number| {
-        let house = house.clone();
+        let server = server.clone();
         tokio::spawn(async move {
             let id = format!("client-{}", number % 3);
             let body = json!({"client_id": id, "window_seconds": 60, "request_per_window": number});
-            house.send(&Request::new("POST /api/v1/configure-client").json(&body)).await.status
+            server.send(&Request::new("POST /api/v1/configure-client").json(&body)).await.status
         })
     });
     for change in changes.collect::<Vec<_>>() {
@@ -137,6 +137,6 @@ async fn many_changes_at_once_end_as_they_are_saved() {
     let next = open(&database).await;
     for id in 0..3 {
         let path = format!("/api/v1/client-config/client-{id}");
-        assert_eq!(get(&house, &path).await, get(&next, &path).await);
+        assert_eq!(get(&server, &path).await, get(&next, &path).await);
     }
 }

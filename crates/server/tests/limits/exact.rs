@@ -1,6 +1,6 @@
 //! Exactly so many, however many ask at once.
 
-use crate::house::{House, Request};
+use crate::test_server::{Request, TestServer};
 use serde_json::json;
 use std::sync::Arc;
 use tokio::sync::Barrier;
@@ -11,11 +11,11 @@ const CALLERS: usize = 100;
 const ROUNDS: usize = 20;
 
 /// Rounds of callers, each on a connection of its own, all at the same moment: in each, exactly so many must pass.
-async fn check(house: &House, request: impl Fn(usize) -> Request + Copy + Send + Sync + 'static) {
+async fn check(server: &TestServer, request: impl Fn(usize) -> Request + Copy + Send + Sync + 'static) {
     let barrier = Arc::new(Barrier::new(CALLERS));
     let mut callers = Vec::new();
     for _ in 0..CALLERS {
-        let (mut client, barrier) = (house.connect().await, barrier.clone());
+        let (mut client, barrier) = (server.connect().await, barrier.clone());
         callers.push(tokio::spawn(async move {
             let mut passed = Vec::new();
             for round in 0..ROUNDS {
@@ -35,14 +35,14 @@ async fn check(house: &House, request: impl Fn(usize) -> Request + Copy + Send +
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_a_hundred_at_once_exactly_fifty_pass_the_reference() {
-    let house = House::open("").await;
+    let server = TestServer::open("").await;
     let settings = json!({"window_seconds": 60, "request_per_window": LIMIT});
-    assert_eq!(house.send(&Request::new("POST /api/v1/configure").json(&settings)).await.status, 200);
+    assert_eq!(server.send(&Request::new("POST /api/v1/configure").json(&settings)).await.status, 200);
     let request = |round: usize| {
         let body = json!({"client_id": format!("client-{round}"), "resource": "api"});
         Request::new("POST /api/v1/ratelimit").json(&body)
     };
-    check(&house, request).await;
+    check(&server, request).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -50,9 +50,9 @@ async fn of_a_hundred_at_once_exactly_fifty_pass_every_algorithm() {
     for algorithm in ["log", "gcra", "counter"] {
         let policy =
             format!("[[policy]]\nname = \"p\"\nalgorithm = \"{algorithm}\"\nlimit = {LIMIT}\nwindow = \"60s\"");
-        let house = House::open(&policy).await;
+        let server = TestServer::open(&policy).await;
         let request =
             |round: usize| Request::new("POST /api/limits/check").json(&json!({"key": format!("client-{round}")}));
-        check(&house, request).await;
+        check(&server, request).await;
     }
 }

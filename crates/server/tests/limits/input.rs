@@ -1,6 +1,6 @@
 //! What the reference API says to input of every kind: statuses, bodies, and the order of its checks.
 
-use crate::house::{House, Request};
+use crate::test_server::{Request, TestServer};
 use serde_json::{Value, json};
 
 const JSON: &str = "application/json";
@@ -12,8 +12,8 @@ const CONFIG: &str = r#"{"window_seconds":60,"requests_per_window":5}"#;
 
 /// A request to a new server must be answered so.
 async fn check(request: Request, status: u16, want: &str) {
-    let house = House::open("").await;
-    let reply = house.send(&request).await;
+    let server = TestServer::open("").await;
+    let reply = server.send(&request).await;
     assert_eq!((reply.status, &reply.body), (status, &serde_json::from_str::<Value>(want).unwrap()), "{request:?}");
     assert_eq!(reply.header("content-type"), Some("application/json; charset=utf-8"), "{request:?}");
     assert!(reply.header("x-request-id").is_some_and(|id| !id.is_empty()), "{request:?}");
@@ -150,9 +150,9 @@ async fn unknown_paths_and_other_methods_are_not_found() {
     let healthy = r#"{"status":"ok"}"#;
     check(Request::new("GET /api/v1/health"), 200, healthy).await;
     check(Request::new("GET /api/v1//health/"), 200, healthy).await;
-    let house = House::open("").await;
-    assert_eq!(house.send(&Request::new("GET /api/v10/health")).await.body["code"], "no_such_route");
-    assert_eq!(house.send(&Request::new("HEAD /api/v1/health")).await.status, 200);
+    let server = TestServer::open("").await;
+    assert_eq!(server.send(&Request::new("GET /api/v10/health")).await.body["code"], "no_such_route");
+    assert_eq!(server.send(&Request::new("HEAD /api/v1/health")).await.status, 200);
 }
 
 #[tokio::test]
@@ -260,8 +260,8 @@ async fn clients_may_be_called_anything_up_to_a_bound() {
 
 /// Whether two names are one client: the second request leaves one less than the first.
 async fn same(first: &str, second: &str, want: bool) {
-    let house = House::open("").await;
-    let mut client = house.connect().await;
+    let server = TestServer::open("").await;
+    let mut client = server.connect().await;
     let mut left = Vec::new();
     for name in [first, second] {
         let body = format!(r#"{{"client_id": {name}, "resource": "x"}}"#);
@@ -294,7 +294,7 @@ async fn two_names_are_one_client_where_they_are_one_value() {
 
 #[tokio::test]
 async fn a_callers_own_request_id_is_given_back() {
-    let house = House::open("").await;
-    let reply = house.send(&Request::new("GET /api/v1/health").header("x-request-id", "my-own-1")).await;
+    let server = TestServer::open("").await;
+    let reply = server.send(&Request::new("GET /api/v1/health").header("x-request-id", "my-own-1")).await;
     assert_eq!(reply.header("x-request-id"), Some("my-own-1"));
 }

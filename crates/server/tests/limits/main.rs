@@ -7,7 +7,7 @@ mod check;
 mod durable;
 mod exact;
 mod frames;
-mod house;
 mod input;
 mod policies;
 mod reference;
+mod test_server;

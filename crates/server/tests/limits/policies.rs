@@ -1,31 +1,31 @@
 //! `/api/limits/policies`: who may, what is refused, what comes of it.
 
-use crate::house::{House, Reply, Request};
+use crate::test_server::{Reply, Request, TestServer};
 use serde_json::{Value, json};
 
 const BURST: &str = "[[policy]]\nname = \"burst\"\nclass = \"app\"\nlimit = 3\nwindow = \"60s\"\n[[policy.override]]\nkey = \"vip\"\nlimit = 9\nwindow = \"60s\"\n";
 
-async fn send(house: &House, line: &str, body: &Value) -> Reply {
+async fn send(server: &TestServer, line: &str, body: &Value) -> Reply {
     let request = Request::new(line).by_admin();
-    house.send(&if body.is_null() { request } else { request.json(body) }).await
+    server.send(&if body.is_null() { request } else { request.json(body) }).await
 }
 
 /// This must be answered with this status, and this code if it is a refusal.
-async fn check(house: &House, line: &str, body: Value, want: &str) -> Value {
-    let reply = send(house, line, &body).await;
+async fn check(server: &TestServer, line: &str, body: Value, want: &str) -> Value {
+    let reply = send(server, line, &body).await;
     let code = reply.body["code"].as_str().unwrap_or_default();
     assert_eq!(format!("{} {code}", reply.status).trim(), want, "{line} {body}: {}", reply.body);
     reply.body
 }
 
-async fn may(house: &House, key: &str, cost: u64) -> bool {
+async fn may(server: &TestServer, key: &str, cost: u64) -> bool {
     let body = json!({"key": key, "class": "app", "cost": cost});
-    house.send(&Request::new("POST /api/limits/check").json(&body)).await.status == 200
+    server.send(&Request::new("POST /api/limits/check").json(&body)).await.status == 200
 }
 
 #[tokio::test]
 async fn policies_are_for_operators() {
-    let house = House::open(BURST).await;
+    let server = TestServer::open(BURST).await;
     for line in [
         "GET /api/limits/policies",
         "GET /api/limits/policies/burst",
@@ -35,82 +35,82 @@ async fn policies_are_for_operators() {
         "PUT /api/limits/policies/burst/overrides/k",
         "DELETE /api/limits/policies/burst/overrides/k",
     ] {
-        assert_eq!(house.send(&Request::new(line)).await.status, 401, "{line}");
+        assert_eq!(server.send(&Request::new(line)).await.status, 401, "{line}");
     }
 }
 
 #[tokio::test]
 async fn the_policies_in_force_are_listed_with_their_scope() {
-    let house = House::open(BURST).await;
-    assert!(may(&house, "k", 1).await);
-    let listed = check(&house, "GET /api/limits/policies", Value::Null, "200").await;
+    let server = TestServer::open(BURST).await;
+    assert!(may(&server, "k", 1).await);
+    let listed = check(&server, "GET /api/limits/policies", Value::Null, "200").await;
     let burst = json!({
         "name": "burst", "class": "app", "key": "*", "algorithm": "gcra", "limit": 3, "window_ms": 60_000,
         "shadow": false, "when_full": "deny", "source": "file", "keys": 1, "overrides": 1,
     });
     assert_eq!(listed, json!({"scope": "process", "shadow": false, "policies": [burst]}));
-    assert_eq!(check(&house, "GET /api/limits/policies/burst", Value::Null, "200").await, burst);
-    check(&house, "GET /api/limits/policies/none", Value::Null, "404 no_such_policy").await;
+    assert_eq!(check(&server, "GET /api/limits/policies/burst", Value::Null, "200").await, burst);
+    check(&server, "GET /api/limits/policies/none", Value::Null, "404 no_such_policy").await;
 }
 
 #[tokio::test]
 async fn an_exact_log_must_fit_into_the_room_of_all() {
-    let house = House::open_with(BURST, std::sync::Arc::new(store::memory::MemoryDatabase::new()), |config| {
+    let server = TestServer::open_with(BURST, std::sync::Arc::new(store::memory::MemoryDatabase::new()), |config| {
         config.limiter_stamps_max = 5_000;
     })
     .await;
     let log = |limit: u64| json!({"algorithm": "log", "limit": limit, "window_ms": 60_000});
     let own = |limit: u64| json!({"limit": limit, "window_ms": 60_000});
-    let refused = check(&house, "PUT /api/limits/policies/exact", log(5_001), "400 bad_value").await;
+    let refused = check(&server, "PUT /api/limits/policies/exact", log(5_001), "400 bad_value").await;
     assert_eq!(refused["field"], "/limit");
     let why = "the limit is 5001, and an exact log keeps a time stamp for each unit: expected at most 5000 \
         (limiter.stamps_max), or another algorithm";
     assert_eq!(refused["detail"], why);
-    check(&house, "GET /api/limits/policies/exact", Value::Null, "404 no_such_policy").await;
-    check(&house, "PUT /api/limits/policies/exact", log(5_000), "201").await;
-    check(&house, "PUT /api/limits/policies/exact/overrides/k", own(5_001), "400 bad_value").await;
-    check(&house, "PUT /api/limits/policies/exact/overrides/k", own(5_000), "200").await;
+    check(&server, "GET /api/limits/policies/exact", Value::Null, "404 no_such_policy").await;
+    check(&server, "PUT /api/limits/policies/exact", log(5_000), "201").await;
+    check(&server, "PUT /api/limits/policies/exact/overrides/k", own(5_001), "400 bad_value").await;
+    check(&server, "PUT /api/limits/policies/exact/overrides/k", own(5_000), "200").await;
     // Others keep no stamps.
-    check(&house, "PUT /api/limits/policies/burst/overrides/k", own(5_001), "200").await;
+    check(&server, "PUT /api/limits/policies/burst/overrides/k", own(5_001), "200").await;
 }
 
 #[tokio::test]
 async fn what_is_set_covers_the_file_until_it_is_deleted() {
-    let house = House::open(BURST).await;
+    let server = TestServer::open(BURST).await;
     let here = "/api/limits/policies/burst";
-    check(&house, &format!("DELETE {here}"), Value::Null, "409 set_in_file").await;
-    assert!(may(&house, "k", 2).await && !may(&house, "k", 2).await);
+    check(&server, &format!("DELETE {here}"), Value::Null, "409 set_in_file").await;
+    assert!(may(&server, "k", 2).await && !may(&server, "k", 2).await);
     let set =
-        check(&house, &format!("PUT {here}"), json!({"class": "app", "limit": 6, "window_ms": 60_000}), "200").await;
+        check(&server, &format!("PUT {here}"), json!({"class": "app", "limit": 6, "window_ms": 60_000}), "200").await;
     assert_eq!((&set["limit"], &set["source"]), (&json!(6), &json!("api")));
-    assert!(may(&house, "k", 4).await && !may(&house, "k", 1).await, "2 of 6 were used");
-    check(&house, &format!("DELETE {here}"), Value::Null, "204").await;
-    assert_eq!(check(&house, &format!("GET {here}"), Value::Null, "200").await["limit"], 3);
+    assert!(may(&server, "k", 4).await && !may(&server, "k", 1).await, "2 of 6 were used");
+    check(&server, &format!("DELETE {here}"), Value::Null, "204").await;
+    assert_eq!(check(&server, &format!("GET {here}"), Value::Null, "200").await["limit"], 3);
     let new =
-        check(&house, "PUT /api/limits/policies/new", json!({"limit": 1, "window_ms": 1, "key": "n*"}), "201").await;
+        check(&server, "PUT /api/limits/policies/new", json!({"limit": 1, "window_ms": 1, "key": "n*"}), "201").await;
     assert_eq!((&new["key"], &new["source"]), (&json!("n*"), &json!("api")));
-    assert!(!may(&house, "n", 2).await);
-    check(&house, "DELETE /api/limits/policies/new", Value::Null, "204").await;
-    check(&house, "DELETE /api/limits/policies/new", Value::Null, "404 no_such_policy").await;
-    assert!(may(&house, "n", 2).await);
+    assert!(!may(&server, "n", 2).await);
+    check(&server, "DELETE /api/limits/policies/new", Value::Null, "204").await;
+    check(&server, "DELETE /api/limits/policies/new", Value::Null, "404 no_such_policy").await;
+    assert!(may(&server, "n", 2).await);
 }
 
 #[tokio::test]
 async fn whoever_made_a_policy_too_strict_can_mend_it() {
-    let house = House::open("").await;
+    let server = TestServer::open("").await;
     let here = "/api/limits/policies/all";
-    check(&house, &format!("PUT {here}"), json!({"class": "gateway.*", "limit": 1, "window_ms": 86_400_000}), "201")
+    check(&server, &format!("PUT {here}"), json!({"class": "gateway.*", "limit": 1, "window_ms": 86_400_000}), "201")
         .await;
-    assert_eq!(house.send(&Request::new("GET /api/games").by_admin()).await.status, 200);
-    check(&house, "GET /api/games", Value::Null, "429 rate_limited").await;
-    assert_eq!(house.send(&Request::new(&format!("GET {here}"))).await.status, 429, "strangers mend nothing");
-    check(&house, &format!("DELETE {here}"), Value::Null, "204").await;
-    check(&house, "GET /api/games", Value::Null, "200").await;
+    assert_eq!(server.send(&Request::new("GET /api/games").by_admin()).await.status, 200);
+    check(&server, "GET /api/games", Value::Null, "429 rate_limited").await;
+    assert_eq!(server.send(&Request::new(&format!("GET {here}"))).await.status, 429, "strangers mend nothing");
+    check(&server, &format!("DELETE {here}"), Value::Null, "204").await;
+    check(&server, "GET /api/games", Value::Null, "200").await;
 }
 
 #[tokio::test]
 async fn bad_policies_are_refused_and_leave_nothing() {
-    let house = House::open("").await;
+    let server = TestServer::open("").await;
     let here = "PUT /api/limits/policies/p";
     let good = json!({"limit": 1, "window_ms": 1});
     let with = |member: &str, value: Value| {
@@ -133,45 +133,45 @@ async fn bad_policies_are_refused_and_leave_nothing() {
         (with("key", json!("k".repeat(257))), "400 bad_value"),
         (with("shadow", json!("yes")), "422 bad_shape"),
     ] {
-        check(&house, here, body, want).await;
+        check(&server, here, body, want).await;
     }
     let text =
         Request::new(here).by_admin().body("application/json", r#"{"limit": 99999999999999999999, "window_ms": 1}"#);
-    assert_eq!(house.send(&text).await.status, 422);
+    assert_eq!(server.send(&text).await.status, 422);
     for name in ["reference", "Upper", "a.b", "%ff", &"n".repeat(65)] {
         let want = if name == "%ff" { "400 bad_path" } else { "400 bad_value" };
-        check(&house, &format!("PUT /api/limits/policies/{name}"), good.clone(), want).await;
+        check(&server, &format!("PUT /api/limits/policies/{name}"), good.clone(), want).await;
     }
-    assert_eq!(check(&house, "GET /api/limits/policies", Value::Null, "200").await["policies"], json!([]));
+    assert_eq!(check(&server, "GET /api/limits/policies", Value::Null, "200").await["policies"], json!([]));
 }
 
 #[tokio::test]
 async fn there_are_at_most_a_thousand_policies() {
     let file: String =
         (0..999).map(|number| format!("[[policy]]\nname = \"p{number}\"\nlimit = 1\nwindow = \"1s\"\n")).collect();
-    let house = House::open(&file).await;
+    let server = TestServer::open(&file).await;
     let body = json!({"limit": 1, "window_ms": 1});
-    check(&house, "PUT /api/limits/policies/last", body.clone(), "201").await;
-    check(&house, "PUT /api/limits/policies/more", body.clone(), "409 too_many").await;
-    check(&house, "PUT /api/limits/policies/last", body.clone(), "200").await;
-    check(&house, "PUT /api/limits/policies/p7", body, "200").await;
+    check(&server, "PUT /api/limits/policies/last", body.clone(), "201").await;
+    check(&server, "PUT /api/limits/policies/more", body.clone(), "409 too_many").await;
+    check(&server, "PUT /api/limits/policies/last", body.clone(), "200").await;
+    check(&server, "PUT /api/limits/policies/p7", body, "200").await;
 }
 
 #[tokio::test]
 async fn keys_may_have_quotas_of_their_own() {
-    let house = House::open(BURST).await;
+    let server = TestServer::open(BURST).await;
     let here = |key: &str| format!("/api/limits/policies/burst/overrides/{key}");
     let quota = json!({"limit": 5, "window_ms": 60_000});
-    let vip = check(&house, &format!("GET {}", here("vip")), Value::Null, "200").await;
+    let vip = check(&server, &format!("GET {}", here("vip")), Value::Null, "200").await;
     assert_eq!(vip, json!({"policy": "burst", "key": "vip", "limit": 9, "window_ms": 60_000, "source": "file"}));
-    check(&house, &format!("DELETE {}", here("vip")), Value::Null, "409 set_in_file").await;
-    check(&house, &format!("GET {}", here("k")), Value::Null, "404 no_such_override").await;
-    check(&house, &format!("DELETE {}", here("k")), Value::Null, "404 no_such_override").await;
-    let set = check(&house, &format!("PUT {}", here("user%3A1%2Fx")), quota.clone(), "200").await;
+    check(&server, &format!("DELETE {}", here("vip")), Value::Null, "409 set_in_file").await;
+    check(&server, &format!("GET {}", here("k")), Value::Null, "404 no_such_override").await;
+    check(&server, &format!("DELETE {}", here("k")), Value::Null, "404 no_such_override").await;
+    let set = check(&server, &format!("PUT {}", here("user%3A1%2Fx")), quota.clone(), "200").await;
     assert_eq!((&set["key"], &set["source"]), (&json!("user:1/x"), &json!("api")));
-    assert!(may(&house, "user:1/x", 5).await && !may(&house, "user:2/x", 5).await && may(&house, "vip", 9).await);
-    check(&house, &format!("DELETE {}", here("user:1%2Fx")), Value::Null, "204").await;
-    assert!(!may(&house, "user:1/x", 4).await);
+    assert!(may(&server, "user:1/x", 5).await && !may(&server, "user:2/x", 5).await && may(&server, "vip", 9).await);
+    check(&server, &format!("DELETE {}", here("user:1%2Fx")), Value::Null, "204").await;
+    assert!(!may(&server, "user:1/x", 4).await);
     for (line, body, want) in [
         (format!("PUT {}", here("k")), json!({"limit": 0, "window_ms": 1}), "400 bad_value"),
         (format!("PUT {}", here("k")), json!({"limit": 1}), "422 bad_shape"),
@@ -182,6 +182,6 @@ async fn keys_may_have_quotas_of_their_own() {
         ("DELETE /api/limits/policies/none/overrides/k".to_owned(), Value::Null, "404 no_such_policy"),
         ("DELETE /api/limits/policies/reference".to_owned(), Value::Null, "404 no_such_policy"),
     ] {
-        check(&house, &line, body, want).await;
+        check(&server, &line, body, want).await;
     }
 }

@@ -1,6 +1,6 @@
 //! What the reference limiter promises, over HTTP: the meaning of its own tests, and what its bugs would break.
 
-use crate::house::{Client, House, Request};
+use crate::test_server::{Client, Request, TestServer};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -41,8 +41,8 @@ fn denied(retry_after: u64) -> Value {
 
 #[tokio::test]
 async fn a_hundred_a_minute_unless_configured() {
-    let house = House::open("").await;
-    let mut client = house.connect().await;
+    let server = TestServer::open("").await;
+    let mut client = server.connect().await;
     for left in (0..100).rev() {
         assert_eq!(ask(&mut client, "ann").await, allowed(left));
     }
@@ -53,8 +53,8 @@ async fn a_hundred_a_minute_unless_configured() {
 
 #[tokio::test]
 async fn all_resources_of_a_client_are_one() {
-    let house = House::open("").await;
-    let mut client = house.connect().await;
+    let server = TestServer::open("").await;
+    let mut client = server.connect().await;
     for (resource, left) in [("a", 99), ("b", 98), ("c", 97)] {
         let body = json!({"client_id": "ann", "resource": resource});
         assert_eq!(client.send(&Request::new("POST /api/v1/ratelimit").json(&body)).await.body, allowed(left));
@@ -63,27 +63,27 @@ async fn all_resources_of_a_client_are_one() {
 
 #[tokio::test]
 async fn the_window_slides_at_the_millisecond_and_waiting_is_rounded_up() {
-    let house = House::open("").await;
-    let mut client = house.connect().await;
+    let server = TestServer::open("").await;
+    let mut client = server.connect().await;
     configure(&mut client, 2, 2).await;
     let ms = Duration::from_millis;
     assert_eq!(ask(&mut client, "ann").await, allowed(1));
-    house.clock.advance(ms(500));
+    server.clock.advance(ms(500));
     assert_eq!(ask(&mut client, "ann").await, allowed(0));
     assert_eq!(ask(&mut client, "ann").await, denied(2), "1.5 seconds are 2");
-    house.clock.advance(ms(500));
+    server.clock.advance(ms(500));
     assert_eq!(ask(&mut client, "ann").await, denied(1));
-    house.clock.advance(ms(999));
+    server.clock.advance(ms(999));
     assert_eq!(ask(&mut client, "ann").await, denied(1), "a millisecond is a second");
-    house.clock.advance(ms(1));
+    server.clock.advance(ms(1));
     assert_eq!(ask(&mut client, "ann").await, allowed(0), "exactly a window old is over; denials took nothing");
     assert_eq!(ask(&mut client, "ann").await, denied(1));
 }
 
 #[tokio::test]
 async fn a_change_keeps_what_was_used() {
-    let house = House::open("").await;
-    let mut client = house.connect().await;
+    let server = TestServer::open("").await;
+    let mut client = server.connect().await;
     configure(&mut client, 60, 3).await;
     for left in [2, 1, 0] {
         assert_eq!(ask(&mut client, "ann").await, allowed(left));
@@ -92,7 +92,7 @@ async fn a_change_keeps_what_was_used() {
     configure(&mut client, 60, 5).await;
     assert_eq!(ask(&mut client, "ann").await, allowed(1), "3 of 5 were used");
     configure(&mut client, 60, 2).await;
-    house.clock.advance(Duration::from_secs(10));
+    server.clock.advance(Duration::from_secs(10));
     assert_eq!(ask(&mut client, "ann").await, denied(50));
     configure(&mut client, 5, 2).await;
     assert_eq!(ask(&mut client, "ann").await, allowed(1), "what is older than the new window is over");
@@ -102,25 +102,25 @@ async fn a_change_keeps_what_was_used() {
 /// oldest stamp's end, when it still may not.
 #[tokio::test]
 async fn after_a_lower_limit_the_time_to_wait_is_true() {
-    let house = House::open("").await;
-    let mut client = house.connect().await;
+    let server = TestServer::open("").await;
+    let mut client = server.connect().await;
     configure(&mut client, 60, 3).await;
     for _ in 0..3 {
         ask(&mut client, "ann").await;
-        house.clock.advance(Duration::from_secs(10));
+        server.clock.advance(Duration::from_secs(10));
     }
     configure(&mut client, 60, 1).await;
     assert_eq!(ask(&mut client, "ann").await, denied(50));
-    house.clock.advance(Duration::from_secs(49));
+    server.clock.advance(Duration::from_secs(49));
     assert_eq!(ask(&mut client, "ann").await, denied(1));
-    house.clock.advance(Duration::from_secs(1));
+    server.clock.advance(Duration::from_secs(1));
     assert_eq!(ask(&mut client, "ann").await, allowed(0));
 }
 
 #[tokio::test]
 async fn a_clients_own_configuration_is_its_own() {
-    let house = House::open("").await;
-    let mut client = house.connect().await;
+    let server = TestServer::open("").await;
+    let mut client = server.connect().await;
     configure(&mut client, 60, 10).await;
     configure_client(&mut client, "vip", 30, 50).await;
     configure_client(&mut client, "restricted", 60, 2).await;
@@ -141,8 +141,8 @@ async fn a_clients_own_configuration_is_its_own() {
 
 #[tokio::test]
 async fn the_client_in_a_path_is_the_text_of_the_path() {
-    let house = House::open("").await;
-    let mut client = house.connect().await;
+    let server = TestServer::open("").await;
+    let mut client = server.connect().await;
     for (id, path) in [
         ("client@example.com", "client@example.com"),
         ("user:123", "user%3A123"),
@@ -163,24 +163,24 @@ async fn the_client_in_a_path_is_the_text_of_the_path() {
 /// The reference dropped stamps by the global window, and so forgot what clients with a longer one had used.
 #[tokio::test]
 async fn a_window_of_a_clients_own_outlives_the_sweep() {
-    let house = House::open("").await;
-    let mut client = house.connect().await;
+    let server = TestServer::open("").await;
+    let mut client = server.connect().await;
     configure_client(&mut client, "slow", 600, 1).await;
     configure_client(&mut client, "fast", 1, 3).await;
     assert_eq!((ask(&mut client, "slow").await, ask(&mut client, "fast").await), (allowed(0), allowed(2)));
-    house.clock.advance(Duration::from_secs(61));
-    house.app.limits.sweep_all();
+    server.clock.advance(Duration::from_secs(61));
+    server.app.limits.sweep_all();
     assert_eq!((ask(&mut client, "slow").await, ask(&mut client, "fast").await), (denied(539), allowed(2)));
-    house.clock.advance(Duration::from_secs(539));
-    house.app.limits.sweep_all();
-    assert_eq!(house.sample(r#"gauntlet_limiter_keys{policy="reference"}"#).await.as_deref(), Some("0"));
+    server.clock.advance(Duration::from_secs(539));
+    server.app.limits.sweep_all();
+    assert_eq!(server.sample(r#"gauntlet_limiter_keys{policy="reference"}"#).await.as_deref(), Some("0"));
     assert_eq!(ask(&mut client, "slow").await, allowed(0));
 }
 
 #[tokio::test]
 async fn large_limits_are_exact() {
-    let house = House::open("").await;
-    let mut client = house.connect().await;
+    let server = TestServer::open("").await;
+    let mut client = server.connect().await;
     configure(&mut client, 60, 1_000_000).await;
     assert_eq!(ask(&mut client, "ann").await, allowed(999_999));
     configure_client(&mut client, "max", u64::MAX / 1_000, u64::MAX).await;
@@ -191,19 +191,19 @@ async fn large_limits_are_exact() {
 
 #[tokio::test]
 async fn decisions_are_counted_and_requests_by_their_route() {
-    let house = House::open("").await;
-    let mut client = house.connect().await;
+    let server = TestServer::open("").await;
+    let mut client = server.connect().await;
     configure(&mut client, 60, 1).await;
     ask(&mut client, "ann").await;
     ask(&mut client, "ann").await;
     for (outcome, count) in [("allowed", "1"), ("denied", "1")] {
         let labels = format!(r#"{{policy="reference",class="api.v1",outcome="{outcome}"}}"#);
-        let sample = house.sample(&format!("gauntlet_limiter_decisions_total{labels}")).await;
+        let sample = server.sample(&format!("gauntlet_limiter_decisions_total{labels}")).await;
         assert_eq!(sample.as_deref(), Some(count), "{outcome}");
     }
     for (route, count) in [("/api/v1/ratelimit", "2"), ("/api/v1/configure", "1")] {
         let labels = format!(r#"{{route="{route}",status="2xx"}}"#);
-        let sample = house.sample(&format!("gauntlet_http_requests_total{labels}")).await;
+        let sample = server.sample(&format!("gauntlet_http_requests_total{labels}")).await;
         assert_eq!(sample.as_deref(), Some(count), "{route}");
     }
 }

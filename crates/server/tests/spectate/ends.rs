@@ -1,7 +1,7 @@
 //! Every way in which a match ends is an end for its viewers.
 
-use super::house::{House, Shared};
 use super::scribe::Scribe;
+use super::test_server::{Shared, TestServer};
 use super::viewer::{ERROR, Heard, NORMAL, Viewer};
 use engine::commands::{Command, Outcome};
 use engine::matches::spec::MatchSpec;
@@ -10,30 +10,30 @@ use store::memory::MemoryDatabase;
 
 /// A match of three turns and what follows, watched from before its end and again afterwards: so many frames, these events,
 /// this code.
-async fn check(ending: impl AsyncFnOnce(&House, Scribe<'_>), frames: usize, events: &[&str], code: u16) {
-    let (house, spec) = a_match().await;
-    let mut early = Viewer::watch(&house, spec.id).await;
-    house.wait_for_watched(1).await;
-    let mut scribe = Scribe::take(&house).await;
+async fn check(ending: impl AsyncFnOnce(&TestServer, Scribe<'_>), frames: usize, events: &[&str], code: u16) {
+    let (server, spec) = a_match().await;
+    let mut early = Viewer::watch(&server, spec.id).await;
+    server.wait_for_watched(1).await;
+    let mut scribe = Scribe::take(&server).await;
     scribe.play(3).await;
     early.wait_for_turn(3).await;
-    ending(&house, scribe).await;
-    for viewer in [early, Viewer::watch(&house, spec.id).await] {
+    ending(&server, scribe).await;
+    for viewer in [early, Viewer::watch(&server, spec.id).await] {
         let heard = viewer.hear_out().await;
         assert_eq!((heard.frames.len(), heard.code), (frames, code));
         assert_eq!(heard.events, events);
     }
 }
 
-async fn a_match() -> (House, MatchSpec) {
-    let house = House::open_on(Arc::new(Shared(MemoryDatabase::new()))).await;
-    let spec = house.create(&["http://nowhere.example".to_owned(), "http://nowhere.example".to_owned()], 500).await;
-    (house, spec)
+async fn a_match() -> (TestServer, MatchSpec) {
+    let server = TestServer::open_on(Arc::new(Shared(MemoryDatabase::new()))).await;
+    let spec = server.create(&["http://nowhere.example".to_owned(), "http://nowhere.example".to_owned()], 500).await;
+    (server, spec)
 }
 
-async fn cancel(house: &House, spec: &MatchSpec) {
-    let cancel = Command::CancelMatch { id: spec.id, account: None, now: house.app.clock.now() };
-    assert_eq!(house.app.store.commit(cancel).await, Ok(Outcome::Done));
+async fn cancel(server: &TestServer, spec: &MatchSpec) {
+    let cancel = Command::CancelMatch { id: spec.id, account: None, now: server.app.clock.now() };
+    assert_eq!(server.app.store.commit(cancel).await, Ok(Outcome::Done));
 }
 
 /// There: a viewer of a failed game waited for ever.
@@ -49,11 +49,11 @@ async fn a_match_that_cannot_be_shown_any_further_says_so() {
 
 #[tokio::test]
 async fn a_match_that_is_called_off_has_an_end() {
-    let (house, spec) = a_match().await;
-    let early = Viewer::watch(&house, spec.id).await;
-    house.wait_for_watched(1).await;
-    cancel(&house, &spec).await;
+    let (server, spec) = a_match().await;
+    let early = Viewer::watch(&server, spec.id).await;
+    server.wait_for_watched(1).await;
+    cancel(&server, &spec).await;
     let want = Heard { frames: Vec::new(), events: ["error", "game_end"].map(str::to_owned).into(), code: NORMAL };
     assert_eq!(early.hear_out().await, want);
-    assert_eq!(Viewer::watch(&house, spec.id).await.hear_out().await, want);
+    assert_eq!(Viewer::watch(&server, spec.id).await.hear_out().await, want);
 }

@@ -1,8 +1,8 @@
 //! Whoever watches, from whenever on and however slowly: every frame, in order, once, and then the end.
 
 use super::bots::Bots;
-use super::house::{House, Shared};
 use super::scribe::Scribe;
+use super::test_server::{Shared, TestServer};
 use super::viewer::Viewer;
 use engine::matches::lifecycle::MatchState;
 use std::sync::Arc;
@@ -13,37 +13,37 @@ const TIMEOUT_MS: u16 = 10_000;
 
 #[tokio::test]
 async fn everybody_sees_the_same_whenever_they_come() {
-    let (house, bots) = (House::open().await, Bots::open().await);
-    let id = house.create(&bots.urls(&["circle", "circle"]), TIMEOUT_MS).await.id;
+    let (server, bots) = (TestServer::open().await, Bots::open().await);
+    let id = server.create(&bots.urls(&["circle", "circle"]), TIMEOUT_MS).await.id;
     // There: a viewer whose match ended between its look and its registration never heard of the end.
-    let mut early = Viewer::watch(&house, id).await;
-    house.wait_for_watched(1).await;
-    house.play();
+    let mut early = Viewer::watch(&server, id).await;
+    server.wait_for_watched(1).await;
+    server.play();
     early.wait_for_turn(10).await;
-    let midway = Viewer::watch(&house, id).await;
+    let midway = Viewer::watch(&server, id).await;
     let (early, midway) = tokio::join!(early.hear_out(), midway.hear_out());
-    let afterwards = Viewer::watch(&house, id).await.hear_out().await;
-    let again = Viewer::watch(&house, id).await.hear_out().await;
+    let afterwards = Viewer::watch(&server, id).await.hear_out().await;
+    let again = Viewer::watch(&server, id).await.hear_out().await;
     early.check_whole();
     assert!(early.frames.len() > 50, "the match was long enough to be in the middle of it");
     assert_eq!((&early, &early, &early), (&midway, &afterwards, &again));
     for limit in [1, 7, 100] {
-        assert_eq!(house.pages(id, limit).await, early.frames, "pages of {limit}");
+        assert_eq!(server.pages(id, limit).await, early.frames, "pages of {limit}");
     }
-    house.wait_for_watched(0).await;
+    server.wait_for_watched(0).await;
 }
 
 /// There: a viewer that lagged behind was cut off.
 #[tokio::test]
 async fn a_viewer_that_does_not_read_for_a_while_is_caught_up() {
-    let (house, bots) = (House::open().await, Bots::open().await);
-    let id = house.create(&bots.urls(&["circle", "circle"]), TIMEOUT_MS).await.id;
-    let slow = Viewer::watch(&house, id).await;
-    let fast = Viewer::watch(&house, id).await;
-    house.wait_for_watched(1).await;
-    house.play();
+    let (server, bots) = (TestServer::open().await, Bots::open().await);
+    let id = server.create(&bots.urls(&["circle", "circle"]), TIMEOUT_MS).await.id;
+    let slow = Viewer::watch(&server, id).await;
+    let fast = Viewer::watch(&server, id).await;
+    server.wait_for_watched(1).await;
+    server.play();
     let fast = fast.hear_out().await;
-    house.wait_for(id, MatchState::Finished).await;
+    server.wait_for(id, MatchState::Finished).await;
     let bytes: usize = fast.frames.iter().map(|frame| frame.to_string().len()).sum();
     assert!(bytes > 60_000, "{bytes} bytes do not fit into the buffers of the slow one's connection");
     let slow = slow.hear_out().await;
@@ -53,17 +53,17 @@ async fn a_viewer_that_does_not_read_for_a_while_is_caught_up() {
 
 /// A viewer of a match for which no bell ever rings sees it all the same, while it is played and when it ends.
 async fn check_without_bells(database: Arc<dyn Database>) {
-    let house = House::open_on(database).await;
-    let id = house.create(&["http://nowhere.example".to_owned(), "http://nowhere.example".to_owned()], 500).await.id;
-    let mut viewer = Viewer::watch(&house, id).await;
-    house.wait_for_watched(1).await;
-    let mut scribe = Scribe::take(&house).await;
+    let server = TestServer::open_on(database).await;
+    let id = server.create(&["http://nowhere.example".to_owned(), "http://nowhere.example".to_owned()], 500).await.id;
+    let mut viewer = Viewer::watch(&server, id).await;
+    server.wait_for_watched(1).await;
+    let mut scribe = Scribe::take(&server).await;
     scribe.play(10).await;
     viewer.wait_for_turn(10).await;
     scribe.finish().await;
     let heard = viewer.hear_out().await;
     heard.check_whole();
-    assert_eq!(heard.frames, house.pages(id, 100).await);
+    assert_eq!(heard.frames, server.pages(id, 100).await);
 }
 
 #[tokio::test]

@@ -5,9 +5,9 @@
 
 mod bots;
 mod ends;
-mod house;
 mod live;
 mod replays;
 mod scribe;
+mod test_server;
 mod turns;
 mod viewer;

@@ -1,6 +1,6 @@
 //! Replays of long matches: what a page costs, what an answer holds that is not read, and who is turned away.
 
-use super::house::House;
+use super::test_server::TestServer;
 use super::viewer::Viewer;
 use axum::body::{Body, Bytes};
 use engine::limits::{REPLAY_CHECKPOINT_TURNS, REPLAY_RESPONSE_BYTES, REPLAY_SLICE_ENTRIES};
@@ -19,55 +19,55 @@ const BOB: [u8; 4] = [192, 0, 2, 2];
 const CARL: [u8; 4] = [198, 51, 100, 3];
 
 /// How many entries were replayed for this page.
-async fn cost(house: &House, path: &str, frames: usize) -> u64 {
-    let before = house.sample(REPLAYED);
-    let page = house.get(path).await;
+async fn cost(server: &TestServer, path: &str, frames: usize) -> u64 {
+    let before = server.sample(REPLAYED);
+    let page = server.get(path).await;
     let shown = page["frames"].as_array().unwrap();
     assert_eq!((shown.len(), &page["count"]), (frames, &Value::from(TURNS + 1)), "{path}");
-    house.sample(REPLAYED) - before
+    server.sample(REPLAYED) - before
 }
 
 #[tokio::test]
 async fn a_page_costs_about_the_page_wherever_it_begins() {
-    let house = House::open().await;
-    let id = house.long_match(TURNS).await;
+    let server = TestServer::open().await;
+    let id = server.long_match(TURNS).await;
     let page = |offset: u32, limit: u32| format!("/api/games/{id}/frames?offset={offset}&limit={limit}");
-    let first = cost(&house, &page(TURNS - 1, 1), 1).await;
+    let first = cost(&server, &page(TURNS - 1, 1), 1).await;
     assert!(first >= u64::from(TURNS) - 1, "{first} entries, of which none was replayed before");
     for (offset, limit, frames) in [(TURNS - 1, 1, 1), (TURNS, 100, 1), (0, 1, 1), (500, 100, 100), (499, 7, 7)] {
-        let cost = cost(&house, &page(offset, limit), frames).await;
+        let cost = cost(&server, &page(offset, limit), frames).await;
         let most = u64::from(REPLAY_CHECKPOINT_TURNS) + frames as u64 + 2;
         assert!((1..=most).contains(&cost), "{cost} entries for {frames} frames from turn {offset}");
     }
     // Whoever reads page by page finds a state just before each.
-    assert_eq!(cost(&house, &page(500, 100), 100).await, 100);
-    assert_eq!(cost(&house, &page(TURNS + 1, 100), 0).await, 0, "there is nothing to be replayed");
-    assert_eq!(cost(&house, &page(u32::MAX, 100), 0).await, 0);
+    assert_eq!(cost(&server, &page(500, 100), 100).await, 100);
+    assert_eq!(cost(&server, &page(TURNS + 1, 100), 0).await, 0, "there is nothing to be replayed");
+    assert_eq!(cost(&server, &page(u32::MAX, 100), 0).await, 0);
 }
 
 #[tokio::test]
 async fn without_states_in_memory_a_late_page_is_replayed_from_the_first_turn() {
-    let house = House::open_with(Arc::new(MemoryDatabase::new()), |config| config.replays_cache_bytes = 0).await;
-    let path = format!("/api/games/{}/frames?offset={}", house.long_match(TURNS).await, TURNS - 1);
+    let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), |config| config.replays_cache_bytes = 0).await;
+    let path = format!("/api/games/{}/frames?offset={}", server.long_match(TURNS).await, TURNS - 1);
     for _ in 0..2 {
-        let cost = cost(&house, &path, 2).await;
+        let cost = cost(&server, &path, 2).await;
         assert!(cost > u64::from(TURNS), "{cost} entries");
     }
-    assert_eq!(house.sample("gauntlet_replay_cache_bytes"), 0);
+    assert_eq!(server.sample("gauntlet_replay_cache_bytes"), 0);
 }
 
 #[tokio::test]
 async fn frames_are_the_same_from_wherever_they_are_replayed() {
-    let house = House::open().await;
-    let id = house.long_match(TURNS).await;
-    let whole = house.get(&format!("/api/games/{id}/details")).await;
-    let viewer = Viewer::watch(&house, id).await.hear_out().await;
+    let server = TestServer::open().await;
+    let id = server.long_match(TURNS).await;
+    let whole = server.get(&format!("/api/games/{id}/details")).await;
+    let viewer = Viewer::watch(&server, id).await.hear_out().await;
     viewer.check_whole();
     assert_eq!(whole["frames"], Value::from(viewer.frames.clone()));
     for limit in [37, 100] {
-        assert_eq!(house.pages(id, limit).await, viewer.frames, "pages of {limit}");
+        assert_eq!(server.pages(id, limit).await, viewer.frames, "pages of {limit}");
     }
-    let late = house.get(&format!("/api/games/{id}/frames?offset=777&limit=50")).await;
+    let late = server.get(&format!("/api/games/{id}/frames?offset=777&limit=50")).await;
     assert_eq!(late["frames"], Value::from(viewer.frames[777..827].to_vec()));
 }
 
@@ -78,27 +78,27 @@ async fn piece(answer: &mut Response<Body>) -> Bytes {
 
 #[tokio::test]
 async fn details_are_made_as_they_are_taken() {
-    let house = House::open().await;
-    let path = format!("/api/games/{}/details", house.long_match(TURNS).await);
+    let server = TestServer::open().await;
+    let path = format!("/api/games/{}/details", server.long_match(TURNS).await);
     let mut answers = Vec::new();
     for _ in 0..16 {
-        answers.push(house.ask(&path, ANN).await);
+        answers.push(server.ask(&path, ANN).await);
         let first = piece(answers.last_mut().unwrap()).await;
         assert!(first.len() < REPLAY_RESPONSE_BYTES, "{} bytes at once", first.len());
     }
-    assert_eq!(house.sample(HELD), (answers.len() * REPLAY_RESPONSE_BYTES) as u64);
+    assert_eq!(server.sample(HELD), (answers.len() * REPLAY_RESPONSE_BYTES) as u64);
     let most = (answers.len() * 2 * REPLAY_SLICE_ENTRIES) as u64;
-    let replayed = house.sample(REPLAYED);
+    let replayed = server.sample(REPLAYED);
     assert!((1..=most).contains(&replayed), "{replayed} entries for what nobody has taken");
     let rest = answers.pop().unwrap().into_body().collect().await.unwrap().to_bytes();
     assert!(rest.len() > 2 * REPLAY_RESPONSE_BYTES, "{} bytes are no long answer", rest.len());
     drop(answers);
-    assert_eq!(house.sample(HELD), 0, "what is over holds nothing");
+    assert_eq!(server.sample(HELD), 0, "what is over holds nothing");
 }
 
 /// Asks for a replay from here, and does not read the answer; status and code where there is none.
-async fn hold(house: &House, path: &str, address: [u8; 4]) -> Result<Response<Body>, (u16, Value)> {
-    let answer = house.ask(path, address).await;
+async fn hold(server: &TestServer, path: &str, address: [u8; 4]) -> Result<Response<Body>, (u16, Value)> {
+    let answer = server.ask(path, address).await;
     if answer.status() == 200 {
         return Ok(answer);
     }
@@ -111,50 +111,50 @@ async fn hold(house: &House, path: &str, address: [u8; 4]) -> Result<Response<Bo
 #[tokio::test]
 async fn whoever_comes_when_all_is_taken_is_turned_away_and_one_address_cannot_take_all() {
     let room_for = |answers: usize| answers * REPLAY_RESPONSE_BYTES;
-    let house = House::open_with(Arc::new(MemoryDatabase::new()), |config| {
+    let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), |config| {
         (config.http_response_bytes_max, config.http_response_bytes_per_address_max) = (room_for(3), room_for(2));
     })
     .await;
-    let id = house.long_match(TURNS).await;
+    let id = server.long_match(TURNS).await;
     let (details, page) = (format!("/api/games/{id}/details"), format!("/api/games/{id}/frames?offset=900"));
-    let mut held = vec![hold(&house, &details, ANN).await.unwrap(), hold(&house, &page, ANN).await.unwrap()];
+    let mut held = vec![hold(&server, &details, ANN).await.unwrap(), hold(&server, &page, ANN).await.unwrap()];
     for path in [&details, &page] {
-        assert_eq!(hold(&house, path, ANN).await.unwrap_err(), (429, "too_many_answers".into()));
+        assert_eq!(hold(&server, path, ANN).await.unwrap_err(), (429, "too_many_answers".into()));
     }
-    let other = hold(&house, &page, BOB).await.expect("another address has a share of its own");
-    assert_eq!(hold(&house, &page, CARL).await.unwrap_err(), (503, "answers_full".into()));
-    assert_eq!(house.sample(HELD), room_for(3) as u64);
-    assert_eq!(house.sample("gauntlet_http_answers_refused_total"), 3);
+    let other = hold(&server, &page, BOB).await.expect("another address has a share of its own");
+    assert_eq!(hold(&server, &page, CARL).await.unwrap_err(), (503, "answers_full".into()));
+    assert_eq!(server.sample(HELD), room_for(3) as u64);
+    assert_eq!(server.sample("gauntlet_http_answers_refused_total"), 3);
     drop(held.pop());
     drop(other);
-    let whole = hold(&house, &page, CARL).await.unwrap().into_body().collect().await.unwrap().to_bytes();
+    let whole = hold(&server, &page, CARL).await.unwrap().into_body().collect().await.unwrap().to_bytes();
     assert_eq!(serde_json::from_slice::<Value>(&whole).unwrap()["frames"].as_array().map(Vec::len), Some(100));
-    assert_eq!(house.sample(HELD), room_for(1) as u64, "what was read to its end holds nothing");
+    assert_eq!(server.sample(HELD), room_for(1) as u64, "what was read to its end holds nothing");
 }
 
 /// A client that goes while its replay is made leaves nothing behind.
 #[tokio::test]
 async fn an_answer_that_is_given_up_holds_nothing() {
-    let house = House::open().await;
-    let path = format!("/api/games/{}/frames?offset=999", house.long_match(TURNS).await);
+    let server = TestServer::open().await;
+    let path = format!("/api/games/{}/frames?offset=999", server.long_match(TURNS).await);
     for _ in 0..20 {
-        let asking = house.ask(&path, ANN);
+        let asking = server.ask(&path, ANN);
         let _ = tokio::time::timeout(std::time::Duration::from_millis(1), asking).await;
     }
-    assert_eq!(house.get(&path).await["frames"].as_array().map(Vec::len), Some(2));
-    assert_eq!(house.sample(HELD), 0);
+    assert_eq!(server.get(&path).await["frames"].as_array().map(Vec::len), Some(2));
+    assert_eq!(server.sample(HELD), 0);
 }
 
 #[tokio::test]
 async fn one_address_cannot_take_all_places_of_spectators() {
-    let house = House::open_with(Arc::new(MemoryDatabase::new()), |config| {
+    let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), |config| {
         (config.spectators_max, config.spectators_per_address_max) = (3, 2);
     })
     .await;
-    let id = house.create(&["http://nowhere.example".to_owned()], 500).await.id;
-    let viewers = [Viewer::watch(&house, id).await, Viewer::watch(&house, id).await];
-    assert_eq!(Viewer::refused(&house, id).await, 429);
+    let id = server.create(&["http://nowhere.example".to_owned()], 500).await.id;
+    let viewers = [Viewer::watch(&server, id).await, Viewer::watch(&server, id).await];
+    assert_eq!(Viewer::refused(&server, id).await, 429);
     drop(viewers);
-    house.wait_for_watched(0).await;
-    Viewer::watch(&house, id).await;
+    server.wait_for_watched(0).await;
+    Viewer::watch(&server, id).await;
 }

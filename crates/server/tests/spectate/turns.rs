@@ -1,7 +1,7 @@
 //! What a turn looks like, to its bots and to viewers.
 
 use super::bots::Bots;
-use super::house::House;
+use super::test_server::TestServer;
 use super::viewer::Viewer;
 use engine::matches::lifecycle::MatchState;
 use serde_json::Value;
@@ -14,10 +14,10 @@ fn ids(snakes: &Value, key: &str) -> BTreeSet<String> {
 /// There: the dead stayed in `board.snakes` of what bots were asked.
 #[tokio::test]
 async fn the_dead_are_shown_to_viewers_and_not_to_bots() {
-    let (house, bots) = (House::open().await, Bots::open().await);
-    let spec = house.create(&bots.urls(&["circle", "circle", "up"]), 10_000).await;
-    let (dead, viewer) = (spec.snake_id(2).to_string(), Viewer::watch(&house, spec.id).await);
-    house.play();
+    let (server, bots) = (TestServer::open().await, Bots::open().await);
+    let spec = server.create(&bots.urls(&["circle", "circle", "up"]), 10_000).await;
+    let (dead, viewer) = (spec.snake_id(2).to_string(), Viewer::watch(&server, spec.id).await);
+    server.play();
     let heard = viewer.hear_out().await;
     let everybody: BTreeSet<String> = (0..3).map(|seat| spec.snake_id(seat).to_string()).collect();
     let death = heard.frames.iter().find_map(|frame| frame["Snakes"][2]["Death"]["Turn"].as_u64()).unwrap();
@@ -41,11 +41,11 @@ async fn the_dead_are_shown_to_viewers_and_not_to_bots() {
 
 /// A bot whose answers take this long to end, in every turn of its match: this error, and this latency if it is certain.
 async fn check(pause_ms: u32, timeout_ms: u16, error: &str, latency: Option<&str>) {
-    let (house, bots) = (House::open().await, Bots::open().await);
-    let id = house.create(&bots.urls(&[&format!("drip-{pause_ms}")]), timeout_ms).await.id;
-    house.play();
-    house.wait_for(id, MatchState::Finished).await;
-    let frames = house.pages(id, 100).await;
+    let (server, bots) = (TestServer::open().await, Bots::open().await);
+    let id = server.create(&bots.urls(&[&format!("drip-{pause_ms}")]), timeout_ms).await.id;
+    server.play();
+    server.wait_for(id, MatchState::Finished).await;
+    let frames = server.pages(id, 100).await;
     assert!(frames.len() > 1, "at least one turn was played");
     for frame in &frames[1..] {
         let snake = &frame["Snakes"][0];

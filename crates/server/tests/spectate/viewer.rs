@@ -1,6 +1,6 @@
 //! A viewer at the events socket.
 
-use super::house::{House, PATIENCE, SOCKET_BYTES};
+use super::test_server::{PATIENCE, SOCKET_BYTES, TestServer};
 use engine::ids::MatchId;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -30,19 +30,19 @@ pub(crate) struct Heard {
 }
 
 impl Viewer {
-    pub(crate) async fn watch(house: &House, id: MatchId) -> Self {
+    pub(crate) async fn watch(server: &TestServer, id: MatchId) -> Self {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(SOCKET_BYTES).unwrap();
-        let stream = socket.connect(house.address).await.unwrap();
-        let url = format!("ws://{}/api/games/{id}/events", house.address);
+        let stream = socket.connect(server.address).await.unwrap();
+        let url = format!("ws://{}/api/games/{id}/events", server.address);
         let (socket, _) = client_async(url, stream).await.unwrap();
         Self { socket, frames: Vec::new() }
     }
 
     /// The status with which a viewer is refused.
-    pub(crate) async fn refused(house: &House, id: MatchId) -> u16 {
-        let stream = TcpStream::connect(house.address).await.unwrap();
-        match client_async(format!("ws://{}/api/games/{id}/events", house.address), stream).await {
+    pub(crate) async fn refused(server: &TestServer, id: MatchId) -> u16 {
+        let stream = TcpStream::connect(server.address).await.unwrap();
+        match client_async(format!("ws://{}/api/games/{id}/events", server.address), stream).await {
             Err(Error::Http(answer)) => answer.status().as_u16(),
             other => panic!("not refused: {other:?}"),
         }

@@ -1,7 +1,7 @@
 //! How much one alone may take of what all share: waits, by player and by address; tables in memory.
 
-use crate::house::House;
 use crate::play::{Stage, Story};
+use crate::test_server::TestServer;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A table and those who wait for news of it.
 struct Crowd {
-    house: Arc<House>,
+    server: Arc<TestServer>,
     line: String,
     polls: JoinSet<u16>,
 }
@@ -21,11 +21,11 @@ impl Crowd {
     /// Lets so many polls by this token from this address wait.
     async fn wait(&mut self, count: usize, token: &str, address: &str) {
         for _ in 0..count {
-            let poll = self.house.call(&self.line).by(token).from(address);
+            let poll = self.server.call(&self.line).by(token).from(address);
             self.polls.spawn(async move { poll.send().await.status.as_u16() });
         }
         let all_wait = async {
-            while self.house.app.tables.totals().waiters != self.polls.len() {
+            while self.server.app.tables.totals().waiters != self.polls.len() {
                 sleep(Duration::from_millis(1)).await;
             }
         };
@@ -33,7 +33,7 @@ impl Crowd {
     }
 
     async fn refused(&self, token: &str, address: &str) {
-        let refused = self.house.call(&self.line).by(token).from(address).check("429 too_many_waiters").await;
+        let refused = self.server.call(&self.line).by(token).from(address).check("429 too_many_waiters").await;
         assert_eq!(refused.headers["retry-after"], "1");
     }
 }
@@ -44,10 +44,10 @@ async fn an_address_alone_does_not_take_every_place() {
     let seq = story.state("").await["seq"].as_u64().unwrap();
     let line = format!("GET /api/stories/tables/{}/feed?after={seq}&wait=10m", story.table);
     let (eve, mine) = (story.eve.token.clone(), story.fay.token.clone());
-    let settings = *story.house.app.tables.config();
+    let settings = *story.server.app.tables.config();
     let (max, per_player) = (settings.waiters_per_address_max, settings.waiters_per_player_max);
     assert!(per_player < max && max < settings.waiters_max, "{settings:?}");
-    let mut crowd = Crowd { house: Arc::new(story.house), line, polls: JoinSet::new() };
+    let mut crowd = Crowd { server: Arc::new(story.server), line, polls: JoinSet::new() };
     // Visitors of a network of IPv6 are one; whoever has a token counts, too.
     crowd.wait(1, &mine, "2001:db8::5").await;
     crowd.wait(max - 1, "", "2001:db8::1").await;

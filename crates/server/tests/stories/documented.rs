@@ -1,7 +1,7 @@
 //! What the document of the API says of a route's refusals, read as a client's author reads it: a code that a route answers with
 //! stands there, with that status.
 
-use crate::house::Reply;
+use crate::test_server::Reply;
 use serde_json::Value;
 use std::sync::LazyLock;
 

@@ -1,51 +1,51 @@
 //! Guests, accounts and browsers: who is let in as whom.
 
-use crate::house::House;
 use crate::play::Person;
+use crate::test_server::TestServer;
 use serde_json::json;
 
 #[tokio::test]
 async fn a_guest_plays_and_does_nothing_else() {
-    let house = House::open().await;
-    let ann = Person::come(&house, "Ann").await;
-    house.call("POST /api/stories/games").by(&ann.token).json(&json!({})).check("201").await;
+    let server = TestServer::open().await;
+    let ann = Person::come(&server, "Ann").await;
+    server.call("POST /api/stories/games").by(&ann.token).json(&json!({})).check("201").await;
     for line in ["GET /api/games", "GET /api/snakes", "POST /api/tokens", "GET /api/admin/stats"] {
-        house.call(line).by(&ann.token).check("403 account_needed").await;
+        server.call(line).by(&ann.token).check("403 account_needed").await;
     }
     let mut forged = ann.token.clone();
     let last = if forged.pop() == Some('A') { 'B' } else { 'A' };
     forged.push(last);
     for token in [forged.as_str(), "gst_", "gst_AAAA", &ann.token[..ann.token.len() - 4]] {
-        house.call("POST /api/stories/games").by(token).json(&json!({})).check("401 token_unknown").await;
+        server.call("POST /api/stories/games").by(token).json(&json!({})).check("401 token_unknown").await;
         // Nobody is to take what a visitor sees for their own, wherever they look.
         for line in ["GET /api/stories/lobby", "GET /api/stories/history", "GET /api/stories/my-games"] {
-            house.call(line).by(token).check("401 token_unknown").await;
+            server.call(line).by(token).check("401 token_unknown").await;
         }
     }
 }
 
 #[tokio::test]
 async fn an_account_plays_under_its_name_and_its_number() {
-    let house = House::open().await;
-    let opened = house.call("POST /api/stories/games").by("player").json(&json!({})).check("201").await;
+    let server = TestServer::open().await;
+    let opened = server.call("POST /api/stories/games").by("player").json(&json!({})).check("201").await;
     assert_eq!(opened.body["members"][0]["name"], "ann");
-    let session = house.call("GET /api/session").by("player").check("200").await;
+    let session = server.call("GET /api/session").by("player").check("200").await;
     assert_eq!(session.body["player"], opened.body["game"]["storyteller"]);
     // A token that may only look does not act for its account.
-    house.call("POST /api/stories/games").by("guest").json(&json!({})).check("403 role_too_weak").await;
+    server.call("POST /api/stories/games").by("guest").json(&json!({})).check("403 role_too_weak").await;
 }
 
 #[tokio::test]
 async fn a_browsers_cookie_stands_for_its_token() {
-    let house = House::open().await;
-    let ann = Person::come(&house, "Ann").await;
-    let begun = house.call("POST /api/session").by(&ann.token).check("200").await;
+    let server = TestServer::open().await;
+    let ann = Person::come(&server, "Ann").await;
+    let begun = server.call("POST /api/session").by(&ann.token).check("200").await;
     let cookie = begun.headers["set-cookie"].to_str().unwrap();
     for part in ["HttpOnly", "SameSite=Strict", "Path=/api"] {
         assert!(cookie.contains(part), "{cookie}");
     }
     let cookie = cookie.split(';').next().unwrap();
-    let call = |line: &str| house.call(line).by("").header("cookie", cookie);
+    let call = |line: &str| server.call(line).by("").header("cookie", cookie);
     assert_eq!(call("GET /api/session").check("200").await.body["player"], json!(ann.id));
     call("POST /api/stories/games").json(&json!({})).check("201").await;
     // What a page of another site can make a browser send.
@@ -62,14 +62,14 @@ async fn a_browsers_cookie_stands_for_its_token() {
     }
     // Nobody is behind TLS because they say so.
     let claimed =
-        house.call("POST /api/session").by(&ann.token).header("x-forwarded-proto", "https").check("200").await;
+        server.call("POST /api/session").by(&ann.token).header("x-forwarded-proto", "https").check("200").await;
     assert!(!claimed.headers["set-cookie"].to_str().unwrap().contains("Secure"));
     let table = format!("POST /api/stories/games/{}-1/join", ann.id);
     call(&table).check("403 foreign_page").await;
     call(&table).header("x-requested-with", "fetch").check("404 no_such_game").await;
     // A token in the header counts before the cookie.
-    let ben = Person::come(&house, "Ben").await;
-    let both = house.call("GET /api/session").by(&ben.token).header("cookie", cookie).check("200").await;
+    let ben = Person::come(&server, "Ben").await;
+    let both = server.call("GET /api/session").by(&ben.token).header("cookie", cookie).check("200").await;
     assert_eq!(both.body["player"], json!(ben.id));
     let ended = call("DELETE /api/session").header("x-requested-with", "fetch").check("204").await;
     assert!(ended.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
@@ -77,21 +77,21 @@ async fn a_browsers_cookie_stands_for_its_token() {
 
 #[tokio::test]
 async fn guests_are_limited_each_and_by_address() {
-    let house = House::open().await;
-    let (ann, ben) = (Person::come(&house, "Ann").await, Person::come(&house, "Ben").await);
-    house
+    let server = TestServer::open().await;
+    let (ann, ben) = (Person::come(&server, "Ann").await, Person::come(&server, "Ben").await);
+    server
         .limit(
             "[[policy]]\nname = \"guests\"\nclass = \"gateway.guest.read\"\nkey = \"guest:*\"\nalgorithm = \"log\"\nlimit = 2\nwindow = \"1h\"\n",
         )
         .await;
-    let look = |person: &Person| house.call("GET /api/stories/lobby").by(&person.token);
+    let look = |person: &Person| server.call("GET /api/stories/lobby").by(&person.token);
     for person in [&ann, &ben] {
         look(person).check("200").await;
         look(person).check("200").await;
         look(person).check("429 rate_limited").await;
     }
     // Another token of the same guest is the same guest, and another guest at the same address shares what the address has.
-    house
+    server
         .limit(
             "[[policy]]\nname = \"homes\"\nclass = \"gateway.guest.*\"\nkey = \"address:*\"\nalgorithm = \"log\"\nlimit = 2\nwindow = \"1h\"\n",
         )
@@ -104,8 +104,8 @@ async fn guests_are_limited_each_and_by_address() {
 
 #[tokio::test]
 async fn cards_are_pictures_that_may_be_kept() {
-    let house = House::open().await;
-    let card = |number: u8| house.call(&format!("GET /api/stories/cards/{number}.svg")).by("");
+    let server = TestServer::open().await;
+    let card = |number: u8| server.call(&format!("GET /api/stories/cards/{number}.svg")).by("");
     let mut tags = Vec::new();
     for number in 1..=rules::stories::CARDS {
         let picture = card(number).check("200").await;

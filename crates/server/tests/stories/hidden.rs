@@ -19,7 +19,7 @@ async fn looks(story: &Story, token: &str) -> Vec<(String, Bytes)> {
     ];
     let mut seen = Vec::new();
     for path in paths {
-        let reply = story.house.call(&format!("GET /api/stories/{path}")).by(token).send().await;
+        let reply = story.server.call(&format!("GET /api/stories/{path}")).by(token).send().await;
         seen.push((path, reply.bytes));
     }
     seen
@@ -28,7 +28,7 @@ async fn looks(story: &Story, token: &str) -> Vec<(String, Bytes)> {
 /// The line of whoever does it, and those from whom it is hidden.
 async fn check(stage: Stage, what: &str, by: impl Fn(&Story) -> &Person, hidden_from: &[Role]) {
     let story = Story::at(stage).await;
-    let stranger = Person::come(&story.house, "Gil").await;
+    let stranger = Person::come(&story.server, "Gil").await;
     let tokens: Vec<_> = hidden_from.iter().map(|role| (*role, story.token(*role))).collect();
     let mut before = Vec::new();
     for (_, token) in &tokens {
@@ -40,7 +40,7 @@ async fn check(stage: Stage, what: &str, by: impl Fn(&Story) -> &Person, hidden_
     }
     let body = if what.ends_with("chat") { json!({ "text": "psst" }) } else { json!({ "players": [stranger.id] }) };
     let path = what.replace("TABLE", &story.table).replace("GAME", &story.game);
-    let done = story.house.call(&format!("POST /api/stories/{path}")).by(&by(&story).token).json(&body).send().await;
+    let done = story.server.call(&format!("POST /api/stories/{path}")).by(&by(&story).token).json(&body).send().await;
     assert_eq!(done.status, 200, "{stage:?} {path}: {}", done.body);
     for ((role, token), before) in tokens.iter().zip(before) {
         assert_eq!(looks(&story, token).await, before, "{stage:?}, {path}, as {role:?}");

@@ -1,8 +1,8 @@
 //! Input of every bad kind: a clear refusal, and nothing stored.
 
-use crate::house::House;
 use crate::lines::listen;
 use crate::play::{Person, Stage, Story};
+use crate::test_server::TestServer;
 use serde_json::{Value, json};
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -63,7 +63,7 @@ async fn requests_in_a_game() {
     story.post(&story.ann, "card", None).raw("card=7").check("415 not_json").await;
     let chat = format!("POST /api/stories/tables/{}/chat", story.table);
     for text in ["", "\t", "two\nlines", &long] {
-        let said = story.house.call(&chat).by(&story.ben.token).json(&json!({ "text": text }));
+        let said = story.server.call(&chat).by(&story.ben.token).json(&json!({ "text": text }));
         said.check("400 bad_value /text").await;
     }
     assert_eq!(story.state(&story.ann.token).await, before);
@@ -113,7 +113,7 @@ async fn games_and_tables_that_are_none() {
     for (line, want) in rows {
         let mut words = want.splitn(3, ' ');
         let (status, code, field) = (words.next().unwrap(), words.next().unwrap_or_default(), words.next());
-        let reply = story.house.call(line).by(&story.eve.token).check(format!("{status} {code}").trim()).await;
+        let reply = story.server.call(line).by(&story.eve.token).check(format!("{status} {code}").trim()).await;
         assert_eq!(reply.body["field"].as_str(), field, "{line}");
     }
 }
@@ -124,7 +124,7 @@ async fn streams_that_cannot_be_held() {
     let story = Story::at(Stage::Told).await;
     let feed = format!("/api/stories/tables/{}/feed", story.table);
     let ask = |method: &str| {
-        let call = story.house.call(&format!("{method} {feed}")).by("").header("accept", "text/event-stream");
+        let call = story.server.call(&format!("{method} {feed}")).by("").header("accept", "text/event-stream");
         call.header("last-event-id", "1")
     };
     let refused = ask("GET").check("400 bad_value").await;
@@ -132,7 +132,7 @@ async fn streams_that_cannot_be_held() {
     let head = ask("HEAD").check("200").await;
     assert_eq!((&head.headers["content-type"], &head.bytes[..]), (&"text/event-stream".parse().unwrap(), &b""[..]));
     // At a real door the body counts: what is still on the way would be taken for the next request.
-    let address = listen(&story.house).await;
+    let address = listen(&story.server).await;
     for (body, want) in [("", "HTTP/1.1 200 OK"), ("x", "HTTP/1.1 400 Bad Request")] {
         let length = body.len();
         let head = format!(
@@ -148,8 +148,8 @@ async fn streams_that_cannot_be_held() {
 
 #[tokio::test]
 async fn openings() {
-    let house = House::open().await;
-    let ann = Person::come(&house, "Ann").await;
+    let server = TestServer::open().await;
+    let ann = Person::come(&server, "Ann").await;
     let rules = |settings: Value| json!({ "settings": settings });
     let rows = [
         (json!([]), "422 bad_shape"),
@@ -179,20 +179,20 @@ async fn openings() {
         ),
     ];
     for (body, want) in rows {
-        house.call("POST /api/stories/games").by(&ann.token).json(&body).check(want).await;
+        server.call("POST /api/stories/games").by(&ann.token).json(&body).check(want).await;
     }
     let both = rules(json!({ "players_max": 2, "voted_min": 0 }));
-    let reply = house.call("POST /api/stories/games").by(&ann.token).json(&both).check("400 bad_value").await;
+    let reply = server.call("POST /api/stories/games").by(&ann.token).json(&both).check("400 bad_value").await;
     let detail = reply.body["detail"].as_str().unwrap();
     assert!(detail.contains("players_max") && detail.contains("voted_min"), "all mistakes at once: {detail}");
-    assert_eq!(house.call("GET /api/stories/my-games").by(&ann.token).check("200").await.body, json!([]));
+    assert_eq!(server.call("GET /api/stories/my-games").by(&ann.token).check("200").await.body, json!([]));
     let least = rules(json!({ "players_max": 3, "hand": 3, "picked_min": 2, "voted_min": 1, "countdown_ms": 100 }));
-    house.call("POST /api/stories/games").by(&ann.token).json(&least).check("201").await;
+    server.call("POST /api/stories/games").by(&ann.token).json(&least).check("201").await;
 }
 
 #[tokio::test]
 async fn guests() {
-    let house = House::open().await;
+    let server = TestServer::open().await;
     for (name, want) in [
         (json!("Ann"), "201"),
         (json!("🎴".repeat(32)), "201"),
@@ -202,10 +202,10 @@ async fn guests() {
         (json!(null), "422 bad_shape"),
         (json!(7), "422 bad_shape"),
     ] {
-        house.call("POST /api/stories/guests").by("").json(&json!({ "name": name })).check(want).await;
+        server.call("POST /api/stories/guests").by("").json(&json!({ "name": name })).check(want).await;
     }
     let unknown = json!({ "name": "Ann", "nmae": "Ann" });
-    let refused = house.call("POST /api/stories/guests").by("").json(&unknown).check("422 bad_shape").await;
+    let refused = server.call("POST /api/stories/guests").by("").json(&unknown).check("422 bad_shape").await;
     let detail = refused.body["detail"].as_str().unwrap();
     assert!(detail.contains("`nmae`, expected `name`"), "{detail}");
 }
@@ -229,7 +229,7 @@ async fn heads_that_could_be_read_in_two_ways() {
     let story = Story::at(Stage::Told).await;
     let seq = story.state("").await["seq"].as_u64().unwrap();
     let (feed, door) =
-        (format!("/api/stories/tables/{}/feed?after={seq}&wait=10ms", story.table), listen(&story.house).await);
+        (format!("/api/stories/tables/{}/feed?after={seq}&wait=10ms", story.table), listen(&story.server).await);
     let last = "GET /api/stories/lobby HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n";
     let rows: [(&str, &[&str]); 18] = [
         ("Host: here\r\n\r\n", &["200", "200"]),

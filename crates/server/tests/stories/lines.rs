@@ -1,6 +1,6 @@
-//! A house with a door: streams and sockets are for real connections only.
+//! A server with a door: streams and sockets are for real connections only.
 
-use crate::house::House;
+use crate::test_server::TestServer;
 use futures_util::StreamExt;
 use serde_json::Value;
 use server::gateway::listener::{self, ListenerConfig};
@@ -16,17 +16,17 @@ use tokio_tungstenite::{WebSocketStream, client_async};
 /// What is waited for and has not come after this time does not come any more.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Opens a door of the house.
-pub(crate) async fn listen(house: &House) -> SocketAddr {
+/// Opens a door of the server.
+pub(crate) async fn listen(server: &TestServer) -> SocketAddr {
     let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    listen_at(house, door)
+    listen_at(server, door)
 }
 
 /// The same, at a door that is there already.
-pub(crate) fn listen_at(house: &House, door: TcpListener) -> SocketAddr {
+pub(crate) fn listen_at(server: &TestServer, door: TcpListener) -> SocketAddr {
     let address = door.local_addr().unwrap();
-    let limits = ListenerConfig::of(&house.app.config, Duration::from_secs(1));
-    let (front, metrics, drain) = (house.front(), house.app.metrics.clone(), house.app.drain.clone());
+    let limits = ListenerConfig::of(&server.app.config, Duration::from_secs(1));
+    let (front, metrics, drain) = (server.front(), server.app.metrics.clone(), server.app.drain.clone());
     tokio::spawn(
         async move { listener::serve(door, front, limits, metrics, async move { drain.begun().await }).await },
     );

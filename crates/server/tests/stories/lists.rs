@@ -1,11 +1,11 @@
 //! Lists: whose games stand where, page by page.
 
-use crate::house::House;
 use crate::play::{Person, Stage, Story};
+use crate::test_server::TestServer;
 use serde_json::{Value, json};
 
-async fn ids(house: &House, token: &str, line: &str) -> Vec<String> {
-    let reply = house.call(line).by(token).check("200").await;
+async fn ids(server: &TestServer, token: &str, line: &str) -> Vec<String> {
+    let reply = server.call(line).by(token).check("200").await;
     reply.body.as_array().unwrap().iter().map(|game| game["id"].as_str().unwrap().to_owned()).collect()
 }
 
@@ -24,7 +24,7 @@ async fn check(stage: Stage, want: &str) {
     ];
     let mut have = String::new();
     for (token, line) in lists {
-        let is_there = ids(&story.house, token, line).await.contains(&story.game);
+        let is_there = ids(&story.server, token, line).await.contains(&story.game);
         have.push(if is_there { 'x' } else { '.' });
     }
     assert_eq!(have, want, "{stage:?}");
@@ -44,7 +44,7 @@ async fn ones_own_games_say_as_what_and_whether_one_won() {
     let story = Story::at(Stage::Complete).await;
     let mine = async |person: &Person| {
         let line = "GET /api/stories/my-games?state=ended";
-        let body = story.house.call(line).by(&person.token).check("200").await.body;
+        let body = story.server.call(line).by(&person.token).check("200").await.body;
         (body[0]["role"].clone(), body[0]["has_won"].clone(), body[0]["sentence"].clone())
     };
     // Ben found Ann's card, Cam did not.
@@ -56,11 +56,11 @@ async fn ones_own_games_say_as_what_and_whether_one_won() {
 
 #[tokio::test]
 async fn pages_follow_each_other() {
-    let house = House::open().await;
-    let ann = Person::come(&house, "Ann").await;
+    let server = TestServer::open().await;
+    let ann = Person::come(&server, "Ann").await;
     let mut opened = Vec::new();
     for _ in 0..5 {
-        let reply = house.call("POST /api/stories/games").by(&ann.token).json(&json!({})).check("201").await;
+        let reply = server.call("POST /api/stories/games").by(&ann.token).json(&json!({})).check("201").await;
         opened.push(reply.body["game"]["id"].as_str().unwrap().to_owned());
     }
     opened.sort();
@@ -68,7 +68,7 @@ async fn pages_follow_each_other() {
         let mut line = format!("/api/stories/{list}?limit=2");
         let mut pages: Vec<Vec<String>> = Vec::new();
         loop {
-            let reply = house.call(&format!("GET {line}")).by(&ann.token).check("200").await;
+            let reply = server.call(&format!("GET {line}")).by(&ann.token).check("200").await;
             let page = reply.body.as_array().unwrap().clone();
             pages.push(page.iter().map(|game| game["id"].as_str().unwrap().to_owned()).collect());
             let Some(link) = reply.headers.get("link") else { break };
@@ -84,14 +84,14 @@ async fn pages_follow_each_other() {
 #[tokio::test]
 async fn a_game_that_is_over_is_told_from_its_record() {
     let story = Story::at(Stage::Complete).await;
-    let next = story.house.call("POST /api/stories/games").by(&story.ben.token);
+    let next = story.server.call("POST /api/stories/games").by(&story.ben.token);
     next.json(&json!({ "table": story.table })).check("201").await;
     let past = story.state("").await;
     assert_eq!(past["game"]["phase"], "complete");
     assert_eq!(past["seq"], Value::Null, "the table has gone on");
     assert!(past["game"]["winner_card"].is_u64());
     let line = format!("GET /api/stories/games/{}/history", story.game);
-    let told = story.house.call(&line).by(&story.cam.token).check("200").await.body;
+    let told = story.server.call(&line).by(&story.cam.token).check("200").await.body;
     let kinds: Vec<_> =
         told["events"].as_array().unwrap().iter().map(|event| event["type"].as_str().unwrap()).collect();
     let want = [
@@ -114,11 +114,11 @@ async fn a_game_that_is_over_is_told_from_its_record() {
 async fn a_players_points_are_their_own() {
     let story = Story::at(Stage::Complete).await;
     let line = format!("GET /api/stories/players/{}", story.ann.id);
-    let own = story.house.call(&line).by(&story.ann.token).check("200").await.body;
+    let own = story.server.call(&line).by(&story.ann.token).check("200").await.body;
     // One found the card and one did not: ten points for that, two for the one who did not.
     assert_eq!((&own["standing"]["score"], &own["level"]), (&json!(12), &json!(2)));
     assert_eq!(own["standing"]["earned_cards"].as_array().unwrap().len(), 1);
-    let others = story.house.call(&line).by(&story.ben.token).check("200").await.body;
+    let others = story.server.call(&line).by(&story.ben.token).check("200").await.body;
     assert_eq!((&others["standing"], &others["level"]), (&Value::Null, &json!(2)));
     // A guest's name stands in their token and where they sit, and nowhere else.
     assert_eq!((&own["name"], &others["name"]), (&json!("Ann"), &Value::Null));
@@ -127,9 +127,9 @@ async fn a_players_points_are_their_own() {
 #[tokio::test]
 async fn lists_say_who_tells() {
     let story = Story::at(Stage::Told).await;
-    let opened = story.house.call("POST /api/stories/games").by("player").json(&json!({})).check("201").await;
+    let opened = story.server.call("POST /api/stories/games").by("player").json(&json!({})).check("201").await;
     let names = async |line: &str, by: &str| -> Vec<Value> {
-        let games = story.house.call(line).by(by).check("200").await.body;
+        let games = story.server.call(line).by(by).check("200").await.body;
         let mut names: Vec<_> = games.as_array().unwrap().iter().map(|game| game["storyteller_name"].clone()).collect();
         // Tables of the same millisecond stand in any order.
         names.sort_by_key(ToString::to_string);
@@ -139,7 +139,7 @@ async fn lists_say_who_tells() {
     assert_eq!(names("GET /api/stories/lobby", "").await, ["Ann", "Fay", "ann"]);
     assert_eq!(names("GET /api/stories/my-games", &story.ben.token).await, ["Ann"]);
     let player = opened.body["game"]["storyteller"].as_str().unwrap();
-    let seen = story.house.call(&format!("GET /api/stories/players/{player}")).by("").check("200").await;
+    let seen = story.server.call(&format!("GET /api/stories/players/{player}")).by("").check("200").await;
     assert_eq!(seen.body["name"], "ann");
     // Who leaves takes the name from nobody.
     story.post(&story.ann, "leave", None).check("200").await;

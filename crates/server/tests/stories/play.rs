@@ -1,6 +1,6 @@
 //! A table with everybody around it whom a table can have around it, brought to any point of a game.
 
-use crate::house::{Call, House, Reply};
+use crate::test_server::{Call, Reply, TestServer};
 use serde_json::{Value, json};
 
 /// Somebody with a guest's token.
@@ -12,8 +12,8 @@ pub(crate) struct Person {
 
 impl Person {
     /// A new guest.
-    pub(crate) async fn come(house: &House, name: &str) -> Self {
-        let reply = house.call("POST /api/stories/guests").by("").json(&json!({ "name": name })).check("201").await;
+    pub(crate) async fn come(server: &TestServer, name: &str) -> Self {
+        let reply = server.call("POST /api/stories/guests").by("").json(&json!({ "name": name })).check("201").await;
         let text = |key: &str| reply.body[key].as_str().unwrap().to_owned();
         Self { id: text("player"), token: text("token") }
     }
@@ -73,7 +73,7 @@ impl Role {
 
 /// A game and the people around it: Ann tells, Ben and Cam play, Dan is invited, Eve is a stranger, Fay sits elsewhere.
 pub(crate) struct Story {
-    pub(crate) house: House,
+    pub(crate) server: TestServer,
     pub(crate) ann: Person,
     pub(crate) ben: Person,
     pub(crate) cam: Person,
@@ -88,7 +88,7 @@ impl Story {
     /// A game at this stage, which stays there however slow the machine is.
     pub(crate) async fn at(stage: Stage) -> Self {
         let a_day = json!({ "settings": { "countdown_ms": 86_400_000 } });
-        let story = Self::open(House::open().await, &a_day).await;
+        let story = Self::open(TestServer::open().await, &a_day).await;
         for (reached, step) in Stage::ALL.into_iter().enumerate().skip(1) {
             if reached > Stage::ALL.iter().position(|known| *known == stage).unwrap() {
                 break;
@@ -108,15 +108,15 @@ impl Story {
     }
 
     /// A game that has just been opened, with the people around it.
-    pub(crate) async fn open(house: House, wanted: &Value) -> Self {
-        let come = |name| Person::come(&house, name);
+    pub(crate) async fn open(server: TestServer, wanted: &Value) -> Self {
+        let come = |name| Person::come(&server, name);
         let (ann, ben, cam) = (come("Ann").await, come("Ben").await, come("Cam").await);
         let (dan, eve, fay) = (come("Dan").await, come("Eve").await, come("Fay").await);
-        let opened = house.call("POST /api/stories/games").by(&ann.token).json(wanted).check("201").await;
-        house.call("POST /api/stories/games").by(&fay.token).json(&json!({})).check("201").await;
+        let opened = server.call("POST /api/stories/games").by(&ann.token).json(wanted).check("201").await;
+        server.call("POST /api/stories/games").by(&fay.token).json(&json!({})).check("201").await;
         let game = opened.body["game"]["id"].as_str().unwrap().to_owned();
         let table = opened.body["table"].as_str().unwrap().to_owned();
-        let story = Self { house, ann, ben, cam, dan, eve, fay, game, table };
+        let story = Self { server, ann, ben, cam, dan, eve, fay, game, table };
         for player in [&story.ben, &story.cam] {
             story.post(player, "join", None).check("200").await;
         }
@@ -150,7 +150,7 @@ impl Story {
 
     /// A request to do something in the game.
     pub(crate) fn post(&self, who: &Person, action: &str, body: Option<Value>) -> Call {
-        let call = self.house.call(&format!("POST /api/stories/games/{}/{action}", self.game)).by(&who.token);
+        let call = self.server.call(&format!("POST /api/stories/games/{}/{action}", self.game)).by(&who.token);
         match body {
             Some(body) => call.json(&body),
             None => call,
@@ -159,7 +159,7 @@ impl Story {
 
     /// The game as this person sees it; a visitor with an empty token.
     pub(crate) async fn state(&self, token: &str) -> Value {
-        self.house.call(&format!("GET /api/stories/games/{}", self.game)).by(token).check("200").await.body
+        self.server.call(&format!("GET /api/stories/games/{}", self.game)).by(token).check("200").await.body
     }
 
     /// The cards in somebody's hand.

@@ -1,29 +1,29 @@
 //! Many at once: seats, and requests that are sent twice.
 
-use crate::house::House;
 use crate::play::{Person, Story};
+use crate::test_server::TestServer;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn forty_who_join_at_once_share_five_seats() {
-    let house = House::open().await;
-    let ann = Person::come(&house, "Ann").await;
-    let opened = house.call("POST /api/stories/games").by(&ann.token).json(&json!({})).check("201").await;
+    let server = TestServer::open().await;
+    let ann = Person::come(&server, "Ann").await;
+    let opened = server.call("POST /api/stories/games").by(&ann.token).json(&json!({})).check("201").await;
     let line = format!("POST /api/stories/games/{}/join", opened.body["game"]["id"].as_str().unwrap());
     let people = join_all((0..40).map(|number| {
-        let (house, name) = (&house, format!("guest {number}"));
-        async move { Person::come(house, &name).await }
+        let (server, name) = (&server, format!("guest {number}"));
+        async move { Person::come(server, &name).await }
     }))
     .await;
-    let joins = people.iter().map(|person| tokio::spawn(house.call(&line).by(&person.token).send()));
+    let joins = people.iter().map(|person| tokio::spawn(server.call(&line).by(&person.token).send()));
     let replies: Vec<_> = join_all(joins).await.into_iter().map(Result::unwrap).collect();
     let seated: Vec<_> = people.iter().zip(&replies).filter(|(_, reply)| reply.status == 200).collect();
     assert_eq!(seated.len(), 5);
     for (_, reply) in people.iter().zip(&replies).filter(|(_, reply)| reply.status != 200) {
         assert_eq!((reply.status.as_u16(), &reply.body["code"]), (409, &json!("table_full")));
     }
-    let state = house.call(&line.replace("POST", "GET").replace("/join", "")).by(&ann.token).check("200").await.body;
+    let state = server.call(&line.replace("POST", "GET").replace("/join", "")).by(&ann.token).check("200").await.body;
     let players = state["game"]["players"].as_array().unwrap();
     assert_eq!(players.len(), 6);
     let mut dealt: Vec<_> = players.iter().flat_map(|seat| seat["hand"].as_array().unwrap().clone()).collect();
@@ -38,9 +38,9 @@ async fn forty_who_join_at_once_share_five_seats() {
 
 #[tokio::test]
 async fn an_opening_that_is_sent_again_opens_nothing() {
-    let house = House::open().await;
-    let ann = Person::come(&house, "Ann").await;
-    let open = |body| house.call("POST /api/stories/games").by(&ann.token).header("idempotency-key", "k").json(body);
+    let server = TestServer::open().await;
+    let ann = Person::come(&server, "Ann").await;
+    let open = |body| server.call("POST /api/stories/games").by(&ann.token).header("idempotency-key", "k").json(body);
     let (nothing, bots) = (json!({}), json!({ "bots": true }));
     let (one, two, three) =
         tokio::join!(open(&nothing).check("201"), open(&nothing).check("201"), open(&nothing).check("201"));
@@ -50,11 +50,11 @@ async fn an_opening_that_is_sent_again_opens_nothing() {
         assert_eq!(reply.headers["location"], one.headers["location"]);
     }
     open(&bots).check("422 idempotency_key_reused").await;
-    let mine = house.call("GET /api/stories/my-games").by(&ann.token).check("200").await.body;
+    let mine = server.call("GET /api/stories/my-games").by(&ann.token).check("200").await.body;
     assert_eq!(mine.as_array().unwrap().len(), 1);
     // The key is the guest's own.
-    let ben = Person::come(&house, "Ben").await;
-    let other = house.call("POST /api/stories/games").by(&ben.token).header("idempotency-key", "k").json(&nothing);
+    let ben = Person::come(&server, "Ben").await;
+    let other = server.call("POST /api/stories/games").by(&ben.token).header("idempotency-key", "k").json(&nothing);
     assert_ne!(other.check("201").await.body["game"]["id"], one.body["game"]["id"]);
 }
 

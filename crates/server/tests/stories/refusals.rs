@@ -2,8 +2,8 @@
 //! and nothing changed.
 
 use crate::documented;
-use crate::house::{House, Reply};
 use crate::play::{Person, Stage, Story};
+use crate::test_server::{Reply, TestServer};
 use engine::limits::{STORY_CHANGES_MAX, STORY_INVITED_MAX, STORY_LEAVES_FREE};
 use serde_json::{Value, json};
 use server::config::Config;
@@ -96,12 +96,12 @@ async fn the_next_story_is_told_by_whoever_was_named() {
     let story = Story::at(Stage::Voted).await;
     // Cam is the only one who is there when the game ends.
     let feed = format!("GET /api/stories/tables/{}/feed?after=0", story.table);
-    story.house.call(&feed).by(&story.cam.token).check("200").await;
+    story.server.call(&feed).by(&story.cam.token).check("200").await;
     story.go_on_to(Stage::Complete).await;
     let before = seen(&story).await;
     assert_eq!(before[0]["next_storyteller"]["player"], json!(story.cam.id));
     let line = "POST /api/stories/games";
-    let next = |who: &Person| story.house.call(line).by(&who.token).json(&json!({ "table": story.table }));
+    let next = |who: &Person| story.server.call(line).by(&who.token).json(&json!({ "table": story.table }));
     documented::check(line, &next(&story.ben).check("409 not_your_turn").await);
     assert_eq!(seen(&story).await, before);
     next(&story.cam).check("201").await;
@@ -109,15 +109,15 @@ async fn the_next_story_is_told_by_whoever_was_named() {
 
 /// An opening for which there is no room: its code, and nothing is opened.
 async fn check_no_room(configure: fn(&mut Config), is_by_another: bool, want: &str) {
-    let house = House::open_with(Arc::new(MemoryDatabase::new()), configure).await;
-    let (ann, ben) = (Person::come(&house, "Ann").await, Person::come(&house, "Ben").await);
+    let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), configure).await;
+    let (ann, ben) = (Person::come(&server, "Ann").await, Person::come(&server, "Ben").await);
     let line = "POST /api/stories/games";
-    let open = |who: &Person| house.call(line).by(&who.token).json(&json!({}));
+    let open = |who: &Person| server.call(line).by(&who.token).json(&json!({}));
     open(&ann).check("201").await;
     let refused = open(if is_by_another { &ben } else { &ann }).check(want).await;
     assert!(refused.headers.contains_key("retry-after"));
     documented::check(line, &refused);
-    let lobby = house.call("GET /api/stories/lobby").by("").check("200").await.body;
+    let lobby = server.call("GET /api/stories/lobby").by("").check("200").await.body;
     assert_eq!(lobby.as_array().unwrap().len(), 1);
 }
 
@@ -131,7 +131,7 @@ async fn there_is_room_for_so_many_tables() {
 async fn check_leaving(story: &Story, line: &str, body: Option<Value>) {
     let refused = async {
         loop {
-            let call = story.house.call(line).by(&story.ann.token);
+            let call = story.server.call(line).by(&story.ann.token);
             let reply = match &body {
                 Some(body) => call.json(body).send().await,
                 None => call.send().await,
@@ -150,7 +150,7 @@ async fn check_leaving(story: &Story, line: &str, body: Option<Value>) {
 #[tokio::test]
 async fn a_node_that_leaves_says_so() {
     let story = Story::at(Stage::Told).await;
-    story.house.app.drain.begin();
+    story.server.app.drain.begin();
     let (game, table) = (&story.game, &story.table);
     for (line, body) in [
         ("POST /api/stories/games".to_owned(), Some(json!({}))),

@@ -1,8 +1,8 @@
 //! What is open by a token ends with the token: every delivery of a feed, at the node that has the table and at one that sends requests
 //! on to it, wherever the token is deleted. Two nodes here are two servers with listeners of their own on one database.
 
-use crate::house::House;
 use crate::lines::{Socket, Stream, listen_at};
+use crate::test_server::TestServer;
 use engine::ids::PlayerId;
 use engine::rows::TokenPurpose;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ impl Database for Shared {
 }
 
 struct Node {
-    house: House,
+    server: TestServer,
     address: SocketAddr,
 }
 
@@ -43,14 +43,14 @@ impl Node {
     async fn open(database: Arc<dyn Database>) -> Self {
         let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = door.local_addr().unwrap();
-        let house = House::open_with(database, |config| config.address = address).await;
-        tokio::spawn(server::background_jobs::run(house.app.clone()));
-        listen_at(&house, door);
-        Self { house, address }
+        let server = TestServer::open_with(database, |config| config.address = address).await;
+        tokio::spawn(server::background_jobs::run(server.app.clone()));
+        listen_at(&server, door);
+        Self { server, address }
     }
 
     async fn feeds_held(&self, count: usize) {
-        while self.house.app.tables.totals().waiters != count {
+        while self.server.app.tables.totals().waiters != count {
             yield_now().await;
         }
     }
@@ -81,8 +81,8 @@ impl Feeds {
     }
 }
 
-async fn token(house: &House) -> (String, String) {
-    let made = house.call("POST /api/tokens").json(&json!({ "name": "feeds" })).check("201").await.body;
+async fn token(server: &TestServer) -> (String, String) {
+    let made = server.call("POST /api/tokens").json(&json!({ "name": "feeds" })).check("201").await.body;
     let text = |member: &str| made[member].as_str().unwrap().to_owned();
     (text("id"), text("secret"))
 }
@@ -90,7 +90,7 @@ async fn token(house: &House) -> (String, String) {
 /// A socket on which this is sent closes with this.
 async fn check_closed(bytes: &[u8], want: (u16, &str)) {
     let node = Node::open(Arc::new(MemoryDatabase::new())).await;
-    let opened = node.house.call("POST /api/stories/games").json(&json!({})).check("201").await.body;
+    let opened = node.server.call("POST /api/stories/games").json(&json!({})).check("201").await.body;
     let path = format!("/api/stories/tables/{}/socket?after={}", opened["table"].as_str().unwrap(), opened["seq"]);
     let mut socket = Socket::open(node.address, &path, "").await;
     socket.send_raw(bytes).await;
@@ -109,8 +109,8 @@ async fn a_socket_on_which_too_much_or_nonsense_comes_says_why_it_closes() {
 
 /// A table at `home`, followed at `front`, by a token that is deleted at `by`.
 async fn check(home: &Node, front: &Node, by: &Node) {
-    let (id, secret) = token(&home.house).await;
-    let opened = home.house.call("POST /api/stories/games").by(&secret).json(&json!({})).check("201").await.body;
+    let (id, secret) = token(&home.server).await;
+    let opened = home.server.call("POST /api/stories/games").by(&secret).json(&json!({})).check("201").await.body;
     let table = format!("/api/stories/tables/{}", opened["table"].as_str().unwrap());
     let after = opened["seq"].as_u64().unwrap();
     let feeds = Feeds::open(front, &table, after, &secret).await;
@@ -118,11 +118,11 @@ async fn check(home: &Node, front: &Node, by: &Node) {
     let mut other = Stream::open(front.address, &format!("{table}/feed?after={after}"), "player").await;
     let mut visitor = Stream::open(front.address, &format!("{table}/feed?after=1"), "").await;
     home.feeds_held(5).await;
-    by.house.call(&format!("DELETE /api/tokens/{id}")).check("204").await;
+    by.server.call(&format!("DELETE /api/tokens/{id}")).check("204").await;
     feeds.end("token_unknown").await;
-    assert_eq!(home.house.sample("gauntlet_deliveries_revoked_total"), 3);
+    assert_eq!(home.server.sample("gauntlet_deliveries_revoked_total"), 3);
     let game = opened["game"]["id"].as_str().unwrap();
-    home.house
+    home.server
         .call(&format!("POST /api/stories/games/{game}/bots"))
         .json(&json!({ "are_on": true }))
         .check("200")
@@ -154,9 +154,9 @@ async fn a_deleted_token_ends_feeds_that_were_sent_on() {
 #[tokio::test]
 async fn a_guests_feeds_end_with_the_token() {
     let node = Node::open(Arc::new(MemoryDatabase::new())).await;
-    let opened = node.house.call("POST /api/stories/games").json(&json!({})).check("201").await.body;
+    let opened = node.server.call("POST /api/stories/games").json(&json!({})).check("201").await.body;
     let table = format!("/api/stories/tables/{}", opened["table"].as_str().unwrap());
-    let app = &node.house.app;
+    let app = &node.server.app;
     let expires_at = app.clock.now().plus(Duration::from_secs(3));
     let guest = Guest { player: PlayerId(7), name: "Gus".to_owned(), purpose: TokenPurpose::Use, expires_at };
     let token = app.guests.issue(&app.store, &guest).await.unwrap();

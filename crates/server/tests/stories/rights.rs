@@ -2,8 +2,8 @@
 //! refused has changed nothing.
 
 use crate::documented;
-use crate::house::Call;
 use crate::play::{Role, Stage, Story};
+use crate::test_server::Call;
 use serde_json::{Value, json};
 
 /// One row a stage, one column a role: storyteller, player, invited, stranger, neighbour, visitor.
@@ -101,7 +101,7 @@ fn request(story: &Story, action: &str, role: Role, cards: &Cards) -> (String, C
         "next game" => "POST /api/stories/games".to_owned(),
         action => format!("POST /api/stories/games/{game}/{action}"),
     };
-    let call = story.house.call(&line).by(story.token(role)).json(&body);
+    let call = story.server.call(&line).by(story.token(role)).json(&body);
     (line, call)
 }
 
@@ -187,18 +187,18 @@ async fn only_ones_own_cards_are_played_and_none_of_them_voted_for() {
     // A game that the table has left behind, and one that it has not come to.
     story.go_on_to(Stage::Voted).await;
     story.go_on_to(Stage::Complete).await;
-    let next = story.house.call("POST /api/stories/games").by(&story.ben.token);
+    let next = story.server.call("POST /api/stories/games").by(&story.ben.token);
     next.json(&json!({ "table": story.table })).check("201").await;
     story.post(&story.ben, "leave", None).check("409 game_not_live").await;
     let future = format!("POST /api/stories/games/{}-9/join", story.table);
-    story.house.call(&future).by(&story.eve.token).check("409 game_not_live").await;
+    story.server.call(&future).by(&story.eve.token).check("409 game_not_live").await;
 }
 
 #[tokio::test]
 async fn whoever_talks_too_fast_is_told_when_to_go_on() {
     let story = Story::at(Stage::Told).await;
     let line = format!("POST /api/stories/tables/{}/chat", story.table);
-    let say = || story.house.call(&line).by(&story.ben.token).json(&json!({ "text": "again" }));
+    let say = || story.server.call(&line).by(&story.ben.token).json(&json!({ "text": "again" }));
     for _ in 0..engine::limits::CHAT_BURST {
         say().check("200").await;
     }

@@ -1,8 +1,8 @@
 //! Who sees what: whole games with every role looking at everything after every step, and every byte that leaves judged by the
 //! oracle: answers to actions and to questions, refusals, polls, streams and sockets that were held, figures and log lines.
 
-use crate::house::House;
 use crate::play::{Stage, Story};
+use crate::test_server::TestServer;
 use crate::watch::{Watched, viewers};
 use serde_json::{Value, json};
 use std::io;
@@ -74,16 +74,16 @@ async fn go_through(watched: &mut Watched, stages: &[Stage]) {
     let logged = String::from_utf8(log().lock().unwrap().clone()).unwrap();
     assert!(logged.contains("request done"), "the log is heard");
     check_operators("the log", &logged, &watched.story);
-    let figures = watched.story.house.call("GET /metrics").by("").check("200").await;
+    let figures = watched.story.server.call("GET /metrics").by("").check("200").await;
     check_operators("/metrics", std::str::from_utf8(&figures.bytes).unwrap(), &watched.story);
 }
 
 /// A game through these stages.
 async fn play(stages: &[Stage]) -> Watched {
     let _ = log();
-    let mut watched = Watched::begin(Story::open(House::open().await, &json!({})).await).await;
+    let mut watched = Watched::begin(Story::open(TestServer::open().await, &json!({})).await).await;
     let chat = format!("POST {}/chat", watched.table());
-    let said = watched.story.house.call(&chat).by(&watched.story.ben.token).json(&json!({ "text": CHAT }));
+    let said = watched.story.server.call(&chat).by(&watched.story.ben.token).json(&json!({ "text": CHAT }));
     let (said, ben) = (said.check("200").await, watched.story.ben.id.clone());
     watched.judge_reply(Stage::Opened, &ben, false, "chat", &said);
     watched.look(Stage::Opened).await;
@@ -123,7 +123,7 @@ async fn a_canceled_game_tells_nobody_anything() {
     for (token, id, _) in people {
         for line in ["games/{game}", "games/{game}/history", "tables/{table}", "tables/{table}/feed?after=0&wait=0s"] {
             let line = line.replace("{game}", &watched.story.game).replace("{table}", &watched.story.table);
-            let reply = watched.story.house.call(&format!("GET /api/stories/{line}")).by(&token).send().await;
+            let reply = watched.story.server.call(&format!("GET /api/stories/{line}")).by(&token).send().await;
             // Ann has left: she may know her own cards, and those whom she saw while she told.
             if id != watched.story.ann.id {
                 watched.judge_reply(Picked, &id, false, &line, &reply);

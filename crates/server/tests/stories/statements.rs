@@ -1,7 +1,7 @@
 //! What a journey costs the store: counted, not guessed.
 
-use crate::house::House;
 use crate::play::Person;
+use crate::test_server::TestServer;
 use engine::commands::{Command, Outcome};
 use serde_json::json;
 use std::sync::Arc;
@@ -48,26 +48,26 @@ impl Database for Counting {
 #[tokio::test]
 async fn a_users_journey() {
     let database = Counting::default();
-    let house = House::open_with(Arc::new(database.clone()), |config| config.allow_private_bots = true).await;
-    let ann = Person::come(&house, "Ann").await;
-    let asked = || (house.sample("gauntlet_store_query_seconds_count"), database.written.load(Ordering::SeqCst));
+    let server = TestServer::open_with(Arc::new(database.clone()), |config| config.allow_private_bots = true).await;
+    let ann = Person::come(&server, "Ann").await;
+    let asked = || (server.sample("gauntlet_store_query_seconds_count"), database.written.load(Ordering::SeqCst));
     let before = asked();
     let since = || (asked().0 - before.0, asked().1 - before.1);
-    let opened = house.call("POST /api/stories/games").by(&ann.token).json(&json!({})).check("201").await;
+    let opened = server.call("POST /api/stories/games").by(&ann.token).json(&json!({})).check("201").await;
     assert_eq!(since(), (1, 1), "opening reads where the guest stands, and writes once");
     let game = opened.body["game"]["id"].as_str().unwrap().to_owned();
     for _ in 0..4 {
-        house.call(&format!("GET /api/stories/games/{game}")).by(&ann.token).check("200").await;
+        server.call(&format!("GET /api/stories/games/{game}")).by(&ann.token).check("200").await;
     }
     assert_eq!(since(), (1, 1), "a live game is shown from memory");
     for _ in 0..4 {
-        house.call("GET /api/stories/my-games").by(&ann.token).check("200").await;
+        server.call("GET /api/stories/my-games").by(&ann.token).check("200").await;
     }
     assert_eq!(since(), (5, 1), "a list is one read");
     for (body, action) in
         [(json!({ "card": opened.body["game"]["own"]["hand"][0] }), "card"), (json!({ "sentence": "So" }), "sentence")]
     {
-        house.call(&format!("POST /api/stories/games/{game}/{action}")).by(&ann.token).json(&body).check("200").await;
+        server.call(&format!("POST /api/stories/games/{game}/{action}")).by(&ann.token).json(&body).check("200").await;
     }
     assert_eq!(since(), (5, 3), "an action writes once and reads nothing");
 }

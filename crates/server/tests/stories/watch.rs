@@ -1,9 +1,9 @@
 //! Everybody around a game, watching: what each is told in each way is judged by the oracle, and every answer by its headers.
 
-use crate::house::Reply;
 use crate::lines::{self, Socket, Stream};
 use crate::oracle::Viewer;
 use crate::play::{Person, Stage, Story};
+use crate::test_server::Reply;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -51,7 +51,7 @@ pub(crate) struct Watched {
 impl Watched {
     /// Watches a game from here on.
     pub(crate) async fn begin(story: Story) -> Self {
-        let door = lines::listen(&story.house).await;
+        let door = lines::listen(&story.server).await;
         let (since, live) = (BTreeMap::new(), Vec::new());
         let mut watched = Self { story, door, since, live, judged: 0, leaks: Vec::new() };
         watched.hold_lines().await;
@@ -64,7 +64,7 @@ impl Watched {
 
     /// Where a viewer's feed is.
     async fn seq(&self, token: &str) -> u64 {
-        let seen = self.story.house.call(&format!("GET {}", self.table())).by(token).check("200").await;
+        let seen = self.story.server.call(&format!("GET {}", self.table())).by(token).check("200").await;
         seen.body["seq"].as_u64().unwrap()
     }
 
@@ -125,7 +125,7 @@ impl Watched {
         let mut held = Vec::new();
         for (token, _, _) in viewers(&self.story) {
             let seq = self.seq(&token).await;
-            let poll = self.story.house.call(&format!("GET {}/feed?after={seq}&wait=30s", self.table())).by(&token);
+            let poll = self.story.server.call(&format!("GET {}/feed?after={seq}&wait=30s", self.table())).by(&token);
             held.push(tokio::spawn(async move {
                 let reply = poll.check("200").await;
                 assert_ne!(reply.body["events"], json!([]), "every step tells everybody something");
@@ -141,14 +141,14 @@ impl Watched {
             let seq = self.seq(&token).await;
             self.since.insert(id, seq);
         }
-        let Story { house, ann, ben, cam, dan, eve, fay, table, game } = self.story;
-        let ended = house.call(&format!("GET /api/stories/games/{game}")).by("").check("200").await.body;
+        let Story { server, ann, ben, cam, dan, eve, fay, table, game } = self.story;
+        let ended = server.call(&format!("GET /api/stories/games/{game}")).by("").check("200").await.body;
         let is_ben = ended["next_storyteller"]["player"] == json!(ben.id);
         let (teller, player) = if is_ben { (ben, cam) } else { (cam, ben) };
-        let call = house.call("POST /api/stories/games").by(&teller.token).json(&json!({ "table": table }));
+        let call = server.call("POST /api/stories/games").by(&teller.token).json(&json!({ "table": table }));
         let opened = call.check("201").await;
         let game = opened.body["game"]["id"].as_str().unwrap().to_owned();
-        self.story = Story { house, ann: teller, ben: ann, cam: player, dan, eve, fay, table, game };
+        self.story = Story { server, ann: teller, ben: ann, cam: player, dan, eve, fay, table, game };
         let teller = self.story.ann.id.clone();
         self.judge_reply(Stage::Opened, &teller, true, "an opening", &opened);
         for person in [self.story.ben.clone(), self.story.cam.clone()] {
@@ -187,7 +187,7 @@ impl Watched {
                     continue;
                 }
                 let line = line.replace("<since>", &self.since(&id).to_string());
-                let reply = self.story.house.call(&line).by(&token).send().await;
+                let reply = self.story.server.call(&line).by(&token).send().await;
                 self.judge_reply(stage, &id, is_storyteller, &line, &reply);
             }
             let (table, seq) = (self.table(), self.seq(&token).await);

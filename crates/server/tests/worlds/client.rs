@@ -1,6 +1,6 @@
-//! A house with worlds and a door, and clients of both kinds.
+//! A server with worlds and a door, and clients of both kinds.
 
-use crate::house::House;
+use crate::test_server::TestServer;
 use engine::commands::{Command, Outcome, WorldCommand};
 use engine::ids::WorldId;
 use engine::rows::{Admission, WorldKind, WorldRow};
@@ -34,9 +34,9 @@ pub(crate) const MEADOW: &str = "meadow";
 /// A hunt in which a chest lies on every cell of eight by eight.
 pub(crate) const ORCHARD: &str = "orchard";
 
-/// A house, and its door.
+/// A server, and its door.
 pub(crate) struct Open {
-    pub(crate) house: House,
+    pub(crate) server: TestServer,
     pub(crate) address: SocketAddr,
 }
 
@@ -56,7 +56,7 @@ fn world(id: u128, name: &str, kind: WorldKind, settings: &WorldSettings) -> Wor
     }
 }
 
-/// A house with a meadow and an orchard.
+/// A server with a meadow and an orchard.
 pub(crate) async fn open() -> Open {
     open_with(|_| {}).await
 }
@@ -67,7 +67,7 @@ pub(crate) async fn open_with(configure: impl FnOnce(&mut Config)) -> Open {
         config.allow_private_bots = true;
         configure(config);
     };
-    let house = House::open_with(Arc::new(MemoryDatabase::new()), configure).await;
+    let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), configure).await;
     let meadow = WorldSettings {
         size: Size { width: 100, height: 100 },
         tree_permille: 0,
@@ -77,18 +77,18 @@ pub(crate) async fn open_with(configure: impl FnOnce(&mut Config)) -> Open {
     let hunt = HuntSettings { chests: 64, power_ups: 0, ..HuntSettings::default() };
     let orchard = WorldSettings { size: Size { width: 8, height: 8 }, hunt: Some(hunt), ..meadow };
     for row in [world(7, MEADOW, WorldKind::World, &meadow), world(8, ORCHARD, WorldKind::Hunt, &orchard)] {
-        let made = house.commit(Command::World(WorldCommand::Ensure { row, members: Vec::new() })).await;
+        let made = server.commit(Command::World(WorldCommand::Ensure { row, members: Vec::new() })).await;
         assert!(matches!(made, Outcome::World(_)), "{made:?}");
     }
-    tokio::spawn(server::worlds::run(house.app.clone()));
+    tokio::spawn(server::worlds::run(server.app.clone()));
     let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = door.local_addr().unwrap();
-    let limits = ListenerConfig::of(&house.app.config, Duration::from_secs(5));
-    let address_limit = Some(AddressLimit::of(&house.app.config));
-    let shares = ListenerResources { address_limit, ..ListenerResources::from(house.app.metrics.clone()) };
-    let (front, drain) = (house.front(), house.app.drain.clone());
+    let limits = ListenerConfig::of(&server.app.config, Duration::from_secs(5));
+    let address_limit = Some(AddressLimit::of(&server.app.config));
+    let shares = ListenerResources { address_limit, ..ListenerResources::from(server.app.metrics.clone()) };
+    let (front, drain) = (server.front(), server.app.drain.clone());
     tokio::spawn(async move { listener::serve(door, front, limits, shares, async move { drain.begun().await }).await });
-    Open { house, address }
+    Open { server, address }
 }
 
 /// A client over TCP.

@@ -15,8 +15,8 @@ use wire::world::{
 #[tokio::test]
 async fn everybody_sees_everybody_whatever_they_speak() {
     let open = open().await;
-    let guest = Guest::new("Änn".to_owned(), TokenPurpose::Use, open.house.app.clock.now());
-    let token = open.house.app.guests.issue(&open.house.app.store, &guest).await.unwrap();
+    let guest = Guest::new("Änn".to_owned(), TokenPurpose::Use, open.server.app.clock.now());
+    let token = open.server.app.guests.issue(&open.server.app.store, &guest).await.unwrap();
     let (mut watcher, _) = Tcp::enter(open.address, viewing(at(10, 10))).await;
 
     let mut walker = Socket::connect(open.address, &token).await;
@@ -200,7 +200,7 @@ async fn the_port_speaks_http_as_before() {
         client.read_to_string(&mut answer).await.unwrap();
         assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("alive\n"), "{answer}");
     }
-    let refused = open.house.call("GET /api/worlds/meadow/socket").by("").send().await;
+    let refused = open.server.call("GET /api/worlds/meadow/socket").by("").send().await;
     let told = ["connection", "upgrade", "sec-websocket-version"].map(|name| &refused.headers[name]);
     assert_eq!(
         (refused.status.as_u16(), told.map(|value| value.to_str().unwrap())),

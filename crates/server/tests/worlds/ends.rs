@@ -21,7 +21,7 @@ async fn check(said: Vec<ClientMessage>, code: &str, close: u32) {
     assert_eq!((error.code.as_str(), error.close), (code, close), "{error:?}");
     assert_eq!(client.next().await, None, "{code}");
     let ended = format!("gauntlet_world_connections_ended_total{{code=\"{code}\"}}");
-    assert_eq!(open.house.sample(&ended), 1);
+    assert_eq!(open.server.sample(&ended), 1);
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn a_server_that_leaves_says_so_to_everybody() {
     let mut socket = Socket::connect(open.address, "").await;
     socket.send_json(&hello()).await;
     assert!(matches!(socket.next_json().await, ServerMessage::Welcome(_)));
-    open.house.app.drain.begin();
+    open.server.app.drain.begin();
     let Some(ServerMessage::Error(error)) = mover.next().await else { panic!("no error") };
     assert_eq!((error.code.as_str(), error.close, mover.next().await), ("draining", 1012, None));
     assert!(matches!(socket.next_json().await, ServerMessage::Error(error) if error.code == "draining"));
@@ -111,7 +111,7 @@ async fn a_page_of_another_world_is_told_so() {
 async fn a_deleted_token_ends_its_connections() {
     let open = open().await;
     let made =
-        open.house.call("POST /api/tokens").json(&serde_json::json!({ "name": "movers" })).check("201").await.body;
+        open.server.call("POST /api/tokens").json(&serde_json::json!({ "name": "movers" })).check("201").await.body;
     let (id, token) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
     let (mut tcp, mover) = Tcp::enter(open.address, Register { token: token.to_owned(), ..at(1, 1) }).await;
     let (mut nobody, _) = Tcp::enter(open.address, at(3, 3)).await;
@@ -122,7 +122,7 @@ async fn a_deleted_token_ends_its_connections() {
     }
     sockets[0].send_json(&ClientMessage::Register(Register { world: String::new(), ..at(5, 5) })).await;
     assert!(matches!(sockets[0].next_json().await, ServerMessage::Registered(_)));
-    open.house.call(&format!("DELETE /api/tokens/{id}")).check("204").await;
+    open.server.call(&format!("DELETE /api/tokens/{id}")).check("204").await;
     let Some(ServerMessage::Error(error)) = tcp.next().await else { panic!("no error") };
     assert_eq!((error.code.as_str(), error.close, tcp.next().await), ("token_unknown", 1008, None));
     for mut socket in sockets {
@@ -130,7 +130,7 @@ async fn a_deleted_token_ends_its_connections() {
         let Some(Message::Close(Some(close))) = socket.next().await else { panic!("no close") };
         assert_eq!((u16::from(close.code), close.reason.as_str()), (1008, "token_unknown"));
     }
-    assert_eq!(open.house.sample("gauntlet_deliveries_revoked_total"), 3);
+    assert_eq!(open.server.sample("gauntlet_deliveries_revoked_total"), 3);
     // The key of his mover does not bring him back without a token, and others stay.
     let resume = Some(wire::world::Resume { id: mover.id, key: mover.key });
     let (_again, registered) = Tcp::enter(open.address, Register { resume, ..at(1, 1) }).await;
@@ -180,7 +180,7 @@ async fn a_mover_without_a_token_gives_way_and_one_with_an_account_does_not() {
     let (mut nobody, _) = Tcp::enter(open.address, at(2, 2)).await;
     while status(&open).await != "200" {}
     while nobody.next().await.is_some() {}
-    assert_eq!(open.house.sample("gauntlet_http_connections_closed_for_room_total"), 1);
+    assert_eq!(open.server.sample("gauntlet_http_connections_closed_for_room_total"), 1);
     viewer.send(step(1, Step::E)).await;
     viewer.until(|said| matches!(said, ServerMessage::Moved(_)).then_some(())).await;
 }
@@ -202,7 +202,7 @@ async fn whoever_registered_stays_when_there_is_no_room_and_a_refusal_comes_as_a
     opening.send(hello()).await;
     while status(&open).await != "200" {}
     while opening.next().await.is_some() {}
-    assert!(open.house.sample("gauntlet_http_connections_closed_for_room_total") <= 1);
+    assert!(open.server.sample("gauntlet_http_connections_closed_for_room_total") <= 1);
     viewer.send(step(1, Step::E)).await;
     viewer.until(|said| matches!(said, ServerMessage::Moved(_)).then_some(())).await;
 }
@@ -238,7 +238,7 @@ async fn behind_a_proxy_websockets_count_for_their_client() {
         sockets.push(socket);
     }
     assert_eq!(through_a_proxy(open.address, "192.0.2.1").await.0, "429");
-    assert_eq!(open.house.sample("gauntlet_http_connections_refused_address_total"), 1);
+    assert_eq!(open.server.sample("gauntlet_http_connections_refused_address_total"), 1);
     drop(sockets.swap_remove(0));
     // The end of the first is seen sooner or later.
     while through_a_proxy(open.address, "192.0.2.1").await.0 != "101" {}

@@ -19,7 +19,7 @@ async fn pond() -> Open {
     let open = open().await;
     let body = json!({"name": "pond", "width": SIDE, "height": SIDE, "tree_permille": 0, "move_min_ms": 0,
         "life": {"generation_ms": 50}});
-    open.house.call("POST /api/worlds").by("operator").json(&body).check("201").await;
+    open.server.call("POST /api/worlds").by("operator").json(&body).check("201").await;
     open
 }
 
@@ -28,7 +28,7 @@ fn at(x: u32, y: u32) -> Register {
 }
 
 async fn alive(open: &Open) -> BTreeSet<(u16, u16)> {
-    let section = open.house.call("GET /api/worlds/pond/sections").by("").check("200").await.body;
+    let section = open.server.call("GET /api/worlds/pond/sections").by("").check("200").await.body;
     let numbers: Vec<u16> = serde_json::from_value(section["life"].clone()).unwrap();
     numbers.as_chunks::<2>().0.iter().map(|[x, y]| (*x, *y)).collect()
 }
@@ -59,7 +59,7 @@ async fn a_glider_crosses_the_map_among_movers_who_keep_off_its_path() {
         walkers.push(Tcp::enter(open.address, at(at_y, at_y - 7)).await);
     }
     let body = json!({"cells": [1, 0, 2, 1, 0, 2, 1, 2, 2, 2]});
-    let sown = open.house.call("POST /api/worlds/pond/life").by("operator").json(&body).check("200").await;
+    let sown = open.server.call("POST /api/worlds/pond/life").by("operator").json(&body).check("200").await;
     assert_eq!(sown.body, json!({"sown": 5}));
     let block: BTreeSet<_> = [(22, 22), (23, 22), (22, 23), (23, 23)].into();
     let mut seen = BTreeSet::new();
@@ -91,7 +91,7 @@ async fn who_looks_is_shown_what_lives_around() {
     let (mut watcher, _) = Tcp::enter(open.address, Register { view, ..at(8, 8) }).await;
     // A block lives on as it is; what is asked for under somebody's feet is not put there.
     let body = json!({"cells": [10, 10, 11, 10, 10, 11, 11, 11, 8, 8]});
-    let sown = open.house.call("POST /api/worlds/pond/life").by("operator").json(&body).check("200").await;
+    let sown = open.server.call("POST /api/worlds/pond/life").by("operator").json(&body).check("200").await;
     assert_eq!(sown.body, json!({"sown": 4}));
     let life = watcher
         .until(|said| match said {
@@ -106,7 +106,7 @@ async fn who_looks_is_shown_what_lives_around() {
 async fn life_is_the_operators_and_of_worlds_that_were_made_with_it() {
     let open = pond().await;
     let check = |by: &'static str, world: &str, body: Value, want: &'static str| {
-        let call = open.house.call(&format!("POST /api/worlds/{world}/life")).by(by).json(&body);
+        let call = open.server.call(&format!("POST /api/worlds/{world}/life")).by(by).json(&body);
         async move { call.check(want).await }
     };
     let one = json!({"cells": [1, 1]});

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
 
 #[allow(dead_code, reason = "shared with the tests of the whole API, which use more of it")]
-#[path = "../api/house.rs"]
-mod house;
+#[path = "../api/test_server.rs"]
+mod test_server;
 
 mod client;
 mod conversation;

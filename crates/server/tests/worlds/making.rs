@@ -14,14 +14,14 @@ async fn what_is_chosen_is_what_is_kept() {
     let open = open().await;
     let body = json!({"name": "pond", "width": 60, "height": 40, "tree_permille": 7, "is_shared": false, "move_min_ms": 0,
         "life": {"generation_ms": 80, "start_permille": 5}, "open_ms": 60_000});
-    let made = open.house.call("POST /api/worlds").by("operator").json(&body).check("201").await;
+    let made = open.server.call("POST /api/worlds").by("operator").json(&body).check("201").await;
     assert_eq!(made.headers["location"], "/api/worlds/pond");
     assert_eq!(
         (&made.body["kind"], &made.body["has_life"], &made.body["is_shared"]),
         (&json!("world"), &json!(true), &json!(false))
     );
     let name = "pond".parse().unwrap();
-    let entry = open.house.app.store.read(move |reader| reader.world_named(&name, UnixMs(0))).await;
+    let entry = open.server.app.store.read(move |reader| reader.world_named(&name, UnixMs(0))).await;
     let row = entry.unwrap().unwrap().row;
     let want = WorldSettings {
         size: Size { width: 60, height: 40 },
@@ -39,7 +39,7 @@ async fn what_is_chosen_is_what_is_kept() {
 async fn who_is_no_operator_and_what_cannot_be_is_refused() {
     let open = open().await;
     let check = |by: &'static str, body: Value, want: &'static str| {
-        let call = open.house.call("POST /api/worlds").by(by).json(&body);
+        let call = open.server.call("POST /api/worlds").by(by).json(&body);
         async move { call.check(want).await.body }
     };
     check("", json!({"name": "pond"}), "401 token_missing").await;
@@ -65,7 +65,7 @@ async fn who_is_no_operator_and_what_cannot_be_is_refused() {
 async fn where_one_stands_no_other_comes_when_that_is_the_rule() {
     let open = open().await;
     let body = json!({"name": "narrow", "width": 8, "height": 8, "tree_permille": 0, "is_shared": false});
-    open.house.call("POST /api/worlds").by("operator").json(&body).check("201").await;
+    open.server.call("POST /api/worlds").by("operator").json(&body).check("201").await;
     let at = |x| Register { world: "narrow".to_owned(), at: Some(Cell { x, y: 4 }), ..Register::default() };
     let (_first, _) = Tcp::enter(open.address, at(3)).await;
     let (mut second, registered) = Tcp::enter(open.address, at(4)).await;

@@ -59,12 +59,12 @@ impl Database for Shared {
 }
 
 /// A server that plays nothing until it is told to.
-pub(crate) struct House {
+pub(crate) struct TestServer {
     pub(crate) app: App,
     pub(crate) address: SocketAddr,
 }
 
-impl House {
+impl TestServer {
     pub(crate) async fn open() -> Self {
         Self::open_on(Arc::new(MemoryDatabase::new())).await
     }

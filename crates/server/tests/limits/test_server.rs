@@ -31,13 +31,13 @@ pub(crate) const TOKEN: &str = "0123456789abcdef";
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A server.
-pub(crate) struct House {
+pub(crate) struct TestServer {
     pub(crate) app: App,
     pub(crate) clock: LimitClock,
     pub(crate) address: SocketAddr,
 }
 
-impl House {
+impl TestServer {
     /// A server with these policies in its file.
     pub(crate) async fn open(policies: &str) -> Self {
         Self::open_with(policies, Arc::new(MemoryDatabase::new()), |_| {}).await
@@ -55,7 +55,7 @@ impl House {
         configure(&mut config);
         let metrics = Arc::new(Metrics::default());
         let store = Store::open(database, StoreConfig { readers: 2 }, metrics.clone()).unwrap();
-        let account = Account { id: AccountId(1), name: "house".to_owned(), created_at: UnixMs(0) };
+        let account = Account { id: AccountId(1), name: "server".to_owned(), created_at: UnixMs(0) };
         assert_eq!(store.commit(Command::EnsureAccount(account)).await.unwrap(), Outcome::Account(AccountId(1)));
         let clock = LimitClock::manual();
         let limits = Arc::new(RateLimiter::with_clock(&config, metrics.clone(), clock.clone()));

@@ -49,7 +49,7 @@ const CLIENT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 40_0
 pub(crate) const WORKER: WorkerId = WorkerId(0xf);
 
 /// A server.
-pub(crate) struct House {
+pub(crate) struct TestServer {
     pub(crate) app: App,
     front: Gateway,
     folder: TempDir,
@@ -57,7 +57,7 @@ pub(crate) struct House {
     claims: AtomicU64,
 }
 
-impl House {
+impl TestServer {
     /// A server that allows private bots.
     pub(crate) async fn open() -> Self {
         Self::open_with(Arc::new(MemoryDatabase::new()), |config| config.allow_private_bots = true).await
@@ -77,9 +77,9 @@ impl House {
         let inbox = app.limits.take_inbox().unwrap();
         tokio::spawn(RuleOwner::start(app.limits.clone(), app.store.clone(), Some(file), inbox).await.unwrap().run());
         tokio::spawn(server::tables::run(app.clone()));
-        let house = Self { front: Gateway::new(app.clone()), app, folder, claims: AtomicU64::new(0) };
-        house.furnish().await;
-        house
+        let server = Self { front: Gateway::new(app.clone()), app, folder, claims: AtomicU64::new(0) };
+        server.furnish().await;
+        server
     }
 
     /// Tables are there once their keepers have a lease.
@@ -91,7 +91,7 @@ impl House {
 
     async fn furnish(&self) {
         self.wait_for_tables().await;
-        for (id, name) in [(ANN, "ann"), (BOB, "bob"), (HOUSE, "house")] {
+        for (id, name) in [(ANN, "ann"), (BOB, "bob"), (HOUSE, "server")] {
             let account = Account { id, name: name.to_owned(), created_at: UnixMs(0) };
             assert_eq!(self.commit(Command::EnsureAccount(account)).await, Outcome::Account(id));
         }
@@ -113,7 +113,7 @@ impl House {
         self.put(Command::CreateToken(token)).await;
     }
 
-    /// Adds something that another house on the same database may have added.
+    /// Adds something that another server on the same database may have added.
     async fn put(&self, command: Command) {
         let outcome = self.commit(command).await;
         assert!(matches!(outcome, Outcome::Done | Outcome::Duplicate), "{outcome:?}");
