@@ -19,6 +19,7 @@ import argparse
 import collections
 import os
 import re
+import signal
 
 TEST_MODULE = re.compile(r"\n *#\[cfg\(test\)\]\n *mod \w+ \{")
 TEST_FILE = re.compile(r"#\[cfg\((?:test|feature = \"testing\")\)\]\n *(?:pub(?:\([^)]*\))? )?mod (\w+);")
@@ -188,4 +189,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it quietly
     main()

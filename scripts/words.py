@@ -23,6 +23,7 @@ import argparse
 import collections
 import os
 import re
+import signal
 
 PRIVATE = set(
     """house desk door tray teller pen outlet bell crew hand outpost leg course flight book dials fold conductor pulse fleet
@@ -148,4 +149,5 @@ def main():
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it quietly
     main()
