@@ -1,5 +1,5 @@
-//! A curve over time that never takes more than a stated number of points: when it is full, every second point
-//! goes and the distance doubles. Its last point is always the latest. Refuses to know what drains.
+//! A curve over time that never takes more than a given number of points: when it is full, every second point is
+//! dropped and the distance doubles. Its last point is always the latest. Does not know what drains.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,27 +12,22 @@ pub struct WorkPoint {
     pub t_s: f64,
     /// In the server's queue.
     pub waiting: u64,
-    /// Under way.
     pub running: u64,
-    /// Ended as it should.
     pub finished: u64,
-    /// Ended otherwise.
     pub failed: u64,
     /// Not ended, and without progress for too long.
     pub stuck: u64,
-    /// Created, and at the last look unknown to the server.
+    /// Created, but unknown to the server at the last poll.
     #[serde(default)]
     pub unknown: u64,
 }
 
 impl WorkPoint {
-    /// Everything that was created until then.
     #[must_use]
     pub fn created(&self) -> u64 {
         self.unfinished() + self.finished + self.failed
     }
 
-    /// What had not ended.
     #[must_use]
     pub fn unfinished(&self) -> u64 {
         self.waiting + self.running + self.stuck + self.unknown
@@ -55,7 +50,6 @@ impl Default for DrainCurve {
 }
 
 impl DrainCurve {
-    /// Adds the next point.
     pub fn push(&mut self, point: WorkPoint) {
         if self.seen.is_multiple_of(self.stride) {
             if self.points.len() == CURVE_POINTS_MAX {
@@ -71,7 +65,7 @@ impl DrainCurve {
         self.last = Some(point);
     }
 
-    /// The points that are kept, and the latest.
+    /// The kept points, and the latest.
     #[must_use]
     pub fn points(&self) -> Vec<WorkPoint> {
         let mut points = self.points.clone();

@@ -1,5 +1,5 @@
-//! The paths by which gates find figures in a record: which a trial will have, before anything is sent, and what stands at one
-//! afterwards. Refuses to know how figures are made.
+//! The paths by which gates find figures in a record: which paths a trial will have, before anything is sent, and the
+//! figure at a path afterwards. Does not know how figures are computed.
 
 use std::collections::BTreeSet;
 
@@ -12,28 +12,27 @@ use crate::scenario::message::OTHER_PUSH;
 use crate::scenario::{Journey, LoadProfile, LongPoll, Observer, Phase, Push, WorkSpec};
 
 /// A figure by its path: `create_game.errors`, `game.figures.turns.max`, `generator.schedule_lag_ms.p99`. A journey, a
-/// work and a phase may share a name, but no figure has one path twice.
+/// work and a phase may share a name, but no two figures share a path.
 #[must_use]
 pub fn figure(results: &Value, path: &str) -> Option<f64> {
     found(results, path).map(|found| found.value)
 }
 
-/// What stands at a path.
+/// The figure at a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Found {
     pub(crate) value: f64,
-    /// Where it stands for a percentile that its numbers are too few for: it is the largest of so many.
+    /// For a percentile of too few numbers: it is the largest of so many.
     pub(crate) largest_of: Option<u64>,
 }
 
-/// A figure by its path. A percentile that its numbers are too few for is their largest: no fewer of them are at most as
-/// large, so a bound from above holds for it exactly when all numbers keep it.
+/// A figure by its path. A percentile of too few numbers is the largest of them: at least as many numbers are at most
+/// as large, so an upper bound holds for it exactly if it holds for all numbers.
 pub(crate) fn found(results: &Value, path: &str) -> Option<Found> {
     let roots = [results.get("journeys"), results.get("work"), results.get("phases"), Some(results)];
     roots.into_iter().flatten().find_map(|root| found_below(root, path))
 }
 
-/// A figure by its path below a root.
 pub(crate) fn figure_below(root: &Value, path: &str) -> Option<f64> {
     found_below(root, path).map(|found| found.value)
 }
@@ -49,7 +48,7 @@ fn found_below(root: &Value, path: &str) -> Option<Found> {
     Some(Found { value: summary.get("max")?.as_f64()?, largest_of: Some(summary.get("count")?.as_u64()?) })
 }
 
-/// Every path that a trial of these parts can have a figure at.
+/// Every path at which a trial of this scenario can have a figure.
 #[must_use]
 pub fn known_figures(
     journeys: &[Journey],
@@ -101,11 +100,11 @@ fn add_journey(paths: &mut BTreeSet<String>, name: &str, journey: &Journey) {
     }
 }
 
-/// Only a load that is raised step by step shows a peak, only a search finds an edge, and only connections that are
-/// held are told of apart from requests.
+/// Only a load that is raised step by step has a peak, only a search finds an edge, and only held connections are
+/// counted apart from requests.
 fn add_phase(paths: &mut BTreeSet<String>, phase: &Phase, journeys: &[Journey]) {
-    for (key, place) in [("journey", Some(phase.journey_index)), ("opening", phase.opening_journey)] {
-        if let Some(journey) = place.and_then(|place| journeys.get(place)) {
+    for (key, index) in [("journey", Some(phase.journey_index)), ("opening", phase.opening_journey)] {
+        if let Some(journey) = index.and_then(|index| journeys.get(index)) {
             add_journey(paths, &format!("{}.{key}", phase.name), journey);
         }
     }
@@ -124,12 +123,12 @@ fn add_phase(paths: &mut BTreeSet<String>, phase: &Phase, journeys: &[Journey]) 
     }
 }
 
-/// What is waited for has no latency.
-fn add_op(paths: &mut BTreeSet<String>, name: &str, waits: Option<&LongPoll>) {
+/// A long poll has no latency.
+fn add_op(paths: &mut BTreeSet<String>, name: &str, long_polls: Option<&LongPoll>) {
     for figure in ["count", "ok", "errors", "denied", "retries"] {
         paths.insert(format!("{name}.{figure}"));
     }
-    let times: &[&str] = match waits {
+    let times: &[&str] = match long_polls {
         None => &["latency_ms", "service_ms", "failed_ms"],
         Some(LongPoll { event_time: None, .. }) => &["waited_ms", "failed_ms"],
         Some(LongPoll { event_time: Some(_), .. }) => &["waited_ms", "wake_ms", "failed_ms"],
@@ -159,8 +158,8 @@ fn add_work(paths: &mut BTreeSet<String>, work: &WorkSpec) {
         .figures
         .iter()
         .for_each(|(figure, _)| add_statistics(paths, &format!("{name}.figures.{figure}")));
-    for place in &work.status_mapping.progress {
-        paths.insert(format!("{name}.progress_per_s.{}", work.status_mapping.figures[*place].0));
+    for index in &work.status_mapping.progress {
+        paths.insert(format!("{name}.progress_per_s.{}", work.status_mapping.figures[*index].0));
     }
     work.derived.iter().for_each(|(figure, _)| add_statistics(paths, &format!("{name}.{figure}")));
 }
@@ -196,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_percentile_of_too_few_is_the_largest_and_says_so() {
+    fn a_percentile_of_too_few_numbers_is_the_largest() {
         check_found("up.latency_ms.p95", Some((6.5, None)));
         check_found("up.latency_ms.p99", Some((7.5, Some(40))));
         check_found("up.latency_ms.p99999", Some((7.5, Some(40))));

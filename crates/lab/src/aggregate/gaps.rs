@@ -1,5 +1,5 @@
-//! Times of a run of which nothing is known: the lab did not run, or did not look. They are not times in which nothing
-//! happened. Refuses to know why.
+//! Times of a run without data: the lab did not run, or did not sample. They are not times in which nothing happened.
+//! Does not know why.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,33 +7,32 @@ use crate::limits::{UNRECORDED_MIN, UNRECORDED_SPANS_MAX};
 use crate::record::timeline::PauseRow;
 use crate::report::format::{count, number};
 
-/// What is unknown of a run: of its requests, and of what is looked at once a second.
+/// The times without data: of requests, and of what is sampled once a second.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Unrecorded {
-    /// Whole seconds of which a worker of the lab did not run for half or more, and those in which it ran again: what ended
-    /// meanwhile was read then, or by other workers alone. They have no rate.
+    /// Whole seconds of which a worker did not run for half or more, and those in which it ran again: what ended
+    /// meanwhile was read then, or only by other workers. These seconds have no rate.
     pub requests: Spans,
-    /// Times in which nobody looked at the load, at processes, at the machine and at the target's metrics.
+    /// Times in which the load, processes, the machine and the target's metrics were not sampled.
     pub samples: Spans,
 }
 
-/// Times in order, apart from each other.
+/// Disjoint times in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Spans(Vec<Span>);
 
-/// From one moment to another, in seconds from the start of the plan.
+/// In seconds from the start of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
 pub struct Span {
     pub from_s: f64,
     pub to_s: f64,
 }
 
 impl Unrecorded {
-    /// A sentence for whoever reads figures over time.
-    pub(crate) fn says(&self) -> String {
-        let said = |of: &str, spans: &Spans| {
+    /// A sentence for the reader of figures over time.
+    pub(crate) fn sentence(&self) -> String {
+        let part = |of: &str, spans: &Spans| {
             let (first_s, _) = spans.iter().next()?;
             let (length_s, at_s) = (number(Some(spans.length_s())), number(Some(first_s)));
             let at = match spans.0.len() {
@@ -42,7 +41,7 @@ impl Unrecorded {
             };
             Some(format!("{length_s} s of {of} ({at})"))
         };
-        let all = [said("the requests", &self.requests), said("processes, machine and metrics", &self.samples)];
+        let all = [part("the requests", &self.requests), part("processes, machine and metrics", &self.samples)];
         let all: Vec<String> = all.into_iter().flatten().collect();
         format!(
             "Nothing is known of {}: the lab did not run. Figures over time have gaps there, not zeros, and no rate of a \
@@ -51,14 +50,14 @@ impl Unrecorded {
         )
     }
 
-    /// None where all is known.
+    /// None if nothing is missing.
     pub(crate) fn or_none(&self) -> Option<Self> {
         (!self.requests.0.is_empty() || !self.samples.0.is_empty()).then(|| self.clone())
     }
 }
 
 impl Spans {
-    /// Adds a time. Where there are too many, it is one with the last of them, and so is what lies between.
+    /// Adds a time. If there are too many, it is merged with the last one, together with what lies between.
     pub(super) fn add(&mut self, from_s: f64, to_s: f64) {
         let first = self.0.partition_point(|span| span.to_s < from_s);
         let after = self.0.partition_point(|span| span.from_s <= to_s).max(first);
@@ -71,8 +70,8 @@ impl Spans {
         self.0.splice(touched, [joined]);
     }
 
-    /// Adds the whole seconds of which a pause is half or more, and the one in which it ended; says from when until when
-    /// they are.
+    /// Adds the whole seconds of which a pause is half or more, and the one in which it ended; returns their start and
+    /// end.
     pub(crate) fn add_pause(&mut self, pause: &PauseRow) -> Option<(f64, f64)> {
         let (from_s, to_s) = ((pause.t_s.max(0.0) - 0.5).ceil().max(0.0), pause.until_s.ceil());
         let is_long = pause.until_s - pause.t_s >= UNRECORDED_MIN.as_secs_f64();
@@ -92,7 +91,6 @@ impl Spans {
         self.0.iter().map(|span| (span.from_s, span.to_s))
     }
 
-    /// All of them together, in seconds.
     #[must_use]
     pub fn length_s(&self) -> f64 {
         self.iter().map(|(from_s, to_s)| to_s - from_s).sum()
@@ -114,10 +112,10 @@ mod tests {
     }
 
     #[test]
-    fn spans_are_in_order_and_apart() {
+    fn spans_are_ordered_and_disjoint() {
         check(&[], &[]);
         check(&[(5.0, 8.0), (1.0, 2.0)], &[(1.0, 2.0), (5.0, 8.0)]);
-        // A pause of the whole lab is one of each worker.
+        // A pause of the whole lab is one pause of each worker.
         check(&[(5.0, 8.0), (5.0, 8.0), (6.0, 9.0), (4.0, 5.0)], &[(4.0, 9.0)]);
         check(&[(1.0, 2.0), (3.0, 4.0), (0.0, 9.0)], &[(0.0, 9.0)]);
     }
@@ -130,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_is_unknown_of_which_half_was_paused() {
+    fn a_second_is_unknown_if_half_of_it_was_paused() {
         check_pause(5.3, 8.3, Some((5.0, 9.0)));
         check_pause(5.5, 8.0, Some((5.0, 8.0)));
         check_pause(5.6, 8.6, Some((6.0, 9.0)));
@@ -143,27 +141,27 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_says(requests: &[(f64, f64)], samples: &[(f64, f64)], expected: &str) {
+    fn check_sentence(requests: &[(f64, f64)], samples: &[(f64, f64)], expected: &str) {
         let spans = |all: &[(f64, f64)]| {
             let mut spans = Spans::default();
             all.iter().for_each(|(from_s, to_s)| spans.add(*from_s, *to_s));
             spans
         };
-        let says = Unrecorded { requests: spans(requests), samples: spans(samples) }.says();
-        assert!(says.starts_with(expected), "{says}");
+        let sentence = Unrecorded { requests: spans(requests), samples: spans(samples) }.sentence();
+        assert!(sentence.starts_with(expected), "{sentence}");
     }
 
     #[test]
-    fn what_is_unknown_is_told() {
+    fn the_sentence_names_what_is_missing() {
         let both = "Nothing is known of 4 s of the requests (at 5 s); and of 2.30 s of processes, machine and metrics (at 6 s): ";
-        check_says(&[(5.0, 9.0)], &[(6.0, 8.3)], both);
+        check_sentence(&[(5.0, 9.0)], &[(6.0, 8.3)], both);
         let two = "Nothing is known of 5 s of the requests (in 2 stretches, the first at 1 s): the lab did not run.";
-        check_says(&[(1.0, 2.0), (5.0, 9.0)], &[], two);
-        check_says(&[], &[(6.0, 8.0)], "Nothing is known of 2 s of processes, machine and metrics (at 6 s): ");
+        check_sentence(&[(1.0, 2.0), (5.0, 9.0)], &[], two);
+        check_sentence(&[], &[(6.0, 8.0)], "Nothing is known of 2 s of processes, machine and metrics (at 6 s): ");
     }
 
     #[test]
-    fn more_than_are_told_apart_are_one() {
+    fn spans_over_the_limit_are_merged() {
         let mut spans = Spans::default();
         (0..2 * UNRECORDED_SPANS_MAX).for_each(|n| spans.add(2.0 * n as f64, 2.0 * n as f64 + 1.0));
         assert_eq!(spans.0.len(), UNRECORDED_SPANS_MAX);

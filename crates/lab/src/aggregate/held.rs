@@ -1,5 +1,5 @@
-//! Held connections of one part, folded: how many stand, how long opening them took, what became of them later.
-//! Microseconds come in, milliseconds go out. None of it is a request. Refuses to know what is asked over them.
+//! Aggregates the held connections of one load step: how many are open, how long opening them took, how they were lost.
+//! Microseconds in, milliseconds out. Nothing here is a request. Does not know what is sent over them.
 
 use std::time::Duration;
 
@@ -9,12 +9,11 @@ use super::op::{Basis, TimeHistogram};
 use super::summary::{Statistics, round};
 use crate::record::{HeldStats, merge_spans};
 
-/// Held connections of one part.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct HeldAggregate {
     /// When the first of them was due.
     from: Duration,
-    /// When the last one was there, of those that somebody has said so of.
+    /// When the last of them was open, as far as workers have reported.
     until: Option<Duration>,
     opened: u64,
     kept: u64,
@@ -34,62 +33,60 @@ pub(crate) struct HeldAggregate {
 pub struct HeldFigures {
     /// How many should be held.
     pub planned: u64,
-    /// How many were opened, and have stood.
+    /// How many were opened.
     pub opened: u64,
-    /// The phase with whose connections it went on.
+    /// The phase whose connections it resumed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keeps: Option<String>,
-    /// How many stood already when it began, because an earlier phase had left them.
+    /// How many were open already when it started, because an earlier phase had left them open.
     #[serde(default)]
     pub kept: u64,
-    /// Tries to open one that came to nothing: it is tried again a second later.
+    /// Failed attempts to open one: each is repeated a second later.
     pub failed: u64,
-    /// Connections that the other side ended in order while they were held.
+    /// Connections that the peer closed in order while they were held.
     pub closed: u64,
     /// Connections that were lost otherwise while they were held.
     pub dropped: u64,
-    /// Connections that stood again after that.
+    /// Connections that were open again after that.
     pub reopened: u64,
-    /// Connections that stood when it was over, and stayed for a later phase.
+    /// Connections that were open when it was over, and stayed open for a later phase.
     #[serde(default)]
     pub left: u64,
-    /// Of those: ended by the other side in order before the later phase went on with them.
+    /// Of those: closed by the peer in order before the later phase resumed them.
     #[serde(default)]
     pub closed_after: u64,
     /// Of those: lost otherwise before that.
     #[serde(default)]
     pub dropped_after: u64,
-    /// The beginning of the first second in which any of those were lost and the end of the last one, in seconds from
-    /// the start of the plan.
+    /// The start of the first second in which any of those were lost and the end of the last one, in seconds from the
+    /// start of the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_after_s: Option<(f64, f64)>,
     /// When the first was due, in seconds from the start of the plan.
     pub from_s: f64,
-    /// From there to the moment at which the last one stood, in seconds; none where not all have.
+    /// From there until the last one was open, in seconds; none if not all were.
     pub opening_s: Option<f64>,
     /// How many were opened per second over that time.
     pub opened_per_s: Option<f64>,
-    /// From the moment at which a connection was due to the moment at which it stood, what is said first included, in
-    /// milliseconds.
+    /// From the time at which a connection was due until it was open, its opening journey included, in milliseconds.
     pub opening_ms: Statistics,
 }
 
-/// Paths of the counts and times of [`HeldFigures`] that are single numbers, of every phase that holds connections.
+/// Paths of the numbers in [`HeldFigures`] that every phase with held connections has.
 pub(super) const HELD_FIGURES: [&str; 9] =
     ["planned", "opened", "kept", "failed", "closed", "dropped", "reopened", "opening_s", "opened_per_s"];
 
-/// Paths of those that only a phase has whose connections a later one keeps: of any other, a gate on them could not
+/// Paths of those that only a phase has whose connections a later one resumes: of any other, a gate on them could not
 /// fail.
 pub(super) const RETAINED_FIGURES: [&str; 3] = ["left", "closed_after", "dropped_after"];
 
 impl HeldFigures {
-    /// Connections that it had left and that were lost before anybody went on with them.
+    /// Connections that were left open and lost before a later phase resumed them.
     #[must_use]
     pub fn lost_after(&self) -> u64 {
         self.closed_after + self.dropped_after
     }
 
-    /// How many have stood.
     #[must_use]
     pub fn opened_or_kept(&self) -> u64 {
         self.opened + self.kept
@@ -97,38 +94,35 @@ impl HeldFigures {
 }
 
 impl HeldAggregate {
-    /// None yet; the first is due at `from`.
     pub(crate) fn starting_at(from: Duration) -> Self {
         Self { from, ..Self::default() }
     }
 
-    /// Takes what became of some of them in.
-    pub(crate) fn add(&mut self, cell: &HeldStats) {
-        self.opened += cell.opened;
-        self.kept += cell.kept;
-        self.reopened += cell.reopened;
-        self.failed += cell.failed;
-        self.closed += cell.closed;
-        self.dropped += cell.dropped;
-        self.left += cell.left;
-        self.closed_after += cell.closed_after;
-        self.dropped_after += cell.dropped_after;
-        self.lost_after = merge_spans(self.lost_after, cell.lost_after);
-        self.opening.add(&cell.opening_us);
-        cell.generator_delay.iter().for_each(|own| self.opening.add_generator_delay(own));
+    pub(crate) fn add(&mut self, stats: &HeldStats) {
+        self.opened += stats.opened;
+        self.kept += stats.kept;
+        self.reopened += stats.reopened;
+        self.failed += stats.failed;
+        self.closed += stats.closed;
+        self.dropped += stats.dropped;
+        self.left += stats.left;
+        self.closed_after += stats.closed_after;
+        self.dropped_after += stats.dropped_after;
+        self.lost_after = merge_spans(self.lost_after, stats.lost_after);
+        self.opening.add(&stats.opening_us);
+        stats.generator_delay.iter().for_each(|generator_delay| self.opening.add_generator_delay(generator_delay));
     }
 
-    /// Some of them stand, the last one since `at`.
+    /// The last of some connections was open at `at`.
     pub(crate) fn set_opened_by(&mut self, at: Duration) {
         self.until = self.until.max(Some(at));
     }
 
-    /// When the last one stood that is known of.
+    /// When the last connection was open, as far as is known.
     pub(crate) fn opened_until(&self) -> Duration {
         self.until.unwrap_or(self.from)
     }
 
-    /// The figures, where so many should be held.
     pub(crate) fn figures(&self, planned: u64, basis: Basis) -> HeldFigures {
         let is_open = self.opened + self.kept >= planned;
         let until = self.until.filter(|_| is_open);
@@ -159,17 +153,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_opening_has_a_length_once_all_are_there() {
-        let mut fold = HeldAggregate::starting_at(Duration::from_secs(5));
-        let mut cell = HeldStats { opened: 30, failed: 2, closed: 1, dropped: 3, reopened: 4, ..HeldStats::new(0) };
-        (0..30).for_each(|opened| cell.opening_us.record(opened * 10).unwrap());
-        fold.add(&cell);
-        fold.set_opened_by(Duration::from_secs(7));
-        let figures = fold.figures(40, Basis::Measured);
+    fn an_opening_has_a_length_once_all_are_open() {
+        let mut aggregate = HeldAggregate::starting_at(Duration::from_secs(5));
+        let mut stats = HeldStats { opened: 30, failed: 2, closed: 1, dropped: 3, reopened: 4, ..HeldStats::new(0) };
+        (0..30).for_each(|opened| stats.opening_us.record(opened * 10).unwrap());
+        aggregate.add(&stats);
+        aggregate.set_opened_by(Duration::from_secs(7));
+        let figures = aggregate.figures(40, Basis::Measured);
         assert_eq!((figures.opened, figures.opening_s, figures.opened_per_s), (30, None, None));
-        fold.add(&HeldStats { opened: 10, ..HeldStats::new(0) });
-        fold.set_opened_by(Duration::from_secs(6));
-        let figures = fold.figures(40, Basis::Measured);
+        aggregate.add(&HeldStats { opened: 10, ..HeldStats::new(0) });
+        aggregate.set_opened_by(Duration::from_secs(6));
+        let figures = aggregate.figures(40, Basis::Measured);
         assert_eq!((figures.from_s, figures.opening_s, figures.opened_per_s), (5.0, Some(2.0), Some(20.0)));
         assert_eq!((figures.failed, figures.closed, figures.dropped, figures.reopened), (2, 1, 3, 4));
         assert_eq!((figures.opening_ms.count, figures.opening_ms.max), (30, Some(0.29)));

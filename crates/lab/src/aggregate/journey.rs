@@ -1,5 +1,5 @@
-//! One journey, folded: as a whole, and step by step where it tells its steps apart. Refuses to know over how much time it was
-//! driven.
+//! Aggregates one journey: as a whole, and step by step if its steps are measured separately. Does not know how long it
+//! was driven.
 
 use super::op::{Basis, OpAggregate, OutcomeCounts};
 use super::results::JourneyFigures;
@@ -12,15 +12,14 @@ pub(crate) struct JourneyAggregate {
     pub(super) name: String,
     pub(super) total: OpAggregate,
     pub(super) not_sent: u64,
-    /// Those of them that a pause of the lab had held up.
+    /// Those of them that a pause of the generator had held up.
     pub(super) not_sent_behind_pauses: u64,
     paced: bool,
-    /// Empty where the journey does not tell its steps apart: the whole says the same.
+    /// Empty if the steps are not measured separately.
     pub(super) steps: Vec<(String, OpAggregate)>,
 }
 
 impl JourneyAggregate {
-    /// Nothing yet.
     pub(crate) fn new(journey: &Journey) -> Self {
         Self {
             name: journey.name.clone(),
@@ -33,19 +32,18 @@ impl JourneyAggregate {
         }
     }
 
-    /// Takes a cell of it in.
-    pub(super) fn add(&mut self, cell: &OpStats) {
-        match cell.op.step {
-            None => self.total.add(cell),
+    pub(super) fn add(&mut self, stats: &OpStats) {
+        match stats.op.step {
+            None => self.total.add(stats),
             Some(step) => {
                 if let Some((_, op)) = self.steps.get_mut(step) {
-                    op.add(cell);
+                    op.add(stats);
                 }
             }
         }
     }
 
-    /// Its requests that are over.
+    /// Its requests that have ended.
     pub(super) fn requests(&self) -> OutcomeCounts {
         let whole = OpAggregate::outcome_counts([&self.total]);
         match self.steps.is_empty() {
@@ -54,7 +52,8 @@ impl JourneyAggregate {
         }
     }
 
-    /// The figures, without its rates. Nothing is known against what the lab held up and never sent.
+    /// The figures, without rates. On the basis without the generator's delays, arrivals that it held up do not count
+    /// as not sent.
     pub(super) fn figures(&self, basis: Basis) -> JourneyFigures {
         let mut op = self.total.figures(basis);
         let held_up = if basis == Basis::WithoutLab { self.not_sent_behind_pauses } else { 0 };

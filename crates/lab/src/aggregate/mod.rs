@@ -1,5 +1,5 @@
-//! The fold: intervals in, figures out. Pure and mergeable, in constant memory; the same intervals give the same
-//! figures in any order. Refuses to know clocks, files and whether a figure is good.
+//! The aggregate: intervals in, figures out. Pure and mergeable, in constant memory; the same intervals give the same
+//! figures in any order. Does not know clocks, files and whether a figure is good.
 
 mod drain_curve;
 mod figure_paths;
@@ -48,13 +48,13 @@ use crate::record::{ErrorKind, ErrorStats, Interval, OpId, keep_sample};
 use crate::scenario::message::OTHER_PUSH;
 use crate::scenario::{Journey, Phase, Push, Scenario};
 
-/// Everything that intervals say, folded.
+/// The sum of all intervals.
 #[derive(Clone, Debug, Default)]
 pub struct Aggregate {
     journeys: Vec<JourneyAggregate>,
     lag: TimeHistogram,
-    capped: u64,
-    behind_pauses: u64,
+    waited_for_slot: u64,
+    waited_behind_pauses: u64,
     pauses: PauseAggregate,
     abandoned: u64,
     connects: u64,
@@ -70,11 +70,10 @@ pub struct Aggregate {
 struct ErrorKey {
     journey: usize,
     step: usize,
-    trouble: ErrorKind,
+    kind: ErrorKind,
 }
 
 impl Aggregate {
-    /// An empty fold for these journeys.
     #[must_use]
     pub fn new(journeys: &[Journey]) -> Self {
         Self { journeys: journeys.iter().map(JourneyAggregate::new).collect(), ..Self::default() }
@@ -87,22 +86,21 @@ impl Aggregate {
         Self { pushes: names.map(|name| (name, PushAggregate::default())).collect(), ..self }
     }
 
-    /// Takes what one worker saw in one second in.
     pub fn add(&mut self, interval: &Interval) {
         for pushed in &interval.pushes {
-            if let Some((_, fold)) = self.pushes.get_mut(pushed.push_index) {
-                fold.add_second(interval.second, pushed);
+            if let Some((_, aggregate)) = self.pushes.get_mut(pushed.push_index) {
+                aggregate.add_second(interval.second, pushed);
             }
         }
-        for cell in &interval.ops {
-            if let Some(journey) = self.journeys.get_mut(cell.op.journey) {
-                journey.add(cell);
+        for stats in &interval.ops {
+            if let Some(journey) = self.journeys.get_mut(stats.op.journey) {
+                journey.add(stats);
             }
         }
         if let Some(lag) = &interval.lag_us {
             self.lag.add(lag);
         }
-        interval.errors.iter().for_each(|note| self.add_error(note));
+        interval.errors.iter().for_each(|error_stats| self.add_error(error_stats));
         for (journey, count) in &interval.not_sent {
             if let Some(journey) = self.journeys.get_mut(*journey) {
                 journey.not_sent += count;
@@ -114,8 +112,8 @@ impl Aggregate {
             }
         }
         interval.pauses.iter().for_each(|pause| self.pauses.add(interval.worker, *pause));
-        self.capped += interval.waited_for_slot;
-        self.behind_pauses += interval.waited_behind_pauses;
+        self.waited_for_slot += interval.waited_for_slot;
+        self.waited_behind_pauses += interval.waited_behind_pauses;
         self.abandoned += interval.abandoned;
         self.connects += interval.connects;
         self.retried += interval.retried;
@@ -124,19 +122,19 @@ impl Aggregate {
         self.received_bytes += interval.received_bytes;
     }
 
-    /// The first few messages of a group are kept; the last group is for all that are not told apart.
-    fn add_error(&mut self, note: &ErrorStats) {
-        let mut key = ErrorKey { journey: note.journey, step: note.step, trouble: note.kind };
+    /// Keeps the first few messages of a group; the last group collects all further kinds.
+    fn add_error(&mut self, error_stats: &ErrorStats) {
+        let mut key = ErrorKey { journey: error_stats.journey, step: error_stats.step, kind: error_stats.kind };
         if !self.errors.contains_key(&key) && self.errors.len() + 1 >= ERROR_GROUPS_MAX {
-            let rest = self.errors.keys().find(|key| key.trouble == ErrorKind::Other).copied();
-            key = rest.unwrap_or(ErrorKey { trouble: ErrorKind::Other, ..key });
+            let rest = self.errors.keys().find(|key| key.kind == ErrorKind::Other).copied();
+            key = rest.unwrap_or(ErrorKey { kind: ErrorKind::Other, ..key });
         }
         let (count, samples) = self.errors.entry(key).or_default();
-        *count += note.count;
-        note.samples.iter().for_each(|sample| keep_sample(samples, sample));
+        *count += error_stats.count;
+        error_stats.samples.iter().for_each(|sample| keep_sample(samples, sample));
     }
 
-    /// Arrivals that are over: ok, denied, error.
+    /// Arrivals that have ended: ok, denied, error.
     #[must_use]
     pub fn arrival_counts(&self) -> (u64, u64, u64) {
         self.journeys.iter().fold((0, 0, 0), |(ok, denied, errors), journey| {
@@ -144,23 +142,24 @@ impl Aggregate {
         })
     }
 
-    /// Arrivals that were sent and given up when the trial was ended.
+    /// Arrivals that were sent and abandoned when the trial was ended.
     #[must_use]
     pub fn abandoned(&self) -> u64 {
         self.abandoned
     }
 
-    /// Requests that are over, of all journeys.
+    /// Requests that have ended, of all journeys.
     #[must_use]
     pub fn request_counts(&self) -> OutcomeCounts {
-        self.journeys.iter().map(JourneyAggregate::requests).fold(OutcomeCounts::default(), |sum, own| OutcomeCounts {
-            ok: sum.ok + own.ok,
-            denied: sum.denied + own.denied,
-            errors: sum.errors + own.errors,
+        self.journeys.iter().map(JourneyAggregate::requests).fold(OutcomeCounts::default(), |sum, counts| {
+            OutcomeCounts {
+                ok: sum.ok + counts.ok,
+                denied: sum.denied + counts.denied,
+                errors: sum.errors + counts.errors,
+            }
         })
     }
 
-    /// All journeys together.
     #[must_use]
     pub fn total(&self) -> Total {
         let (arrivals_ok, denied, _) = self.arrival_counts();
@@ -168,7 +167,7 @@ impl Aggregate {
             arrivals: self.journeys.iter().map(|journey| journey.total.count()).sum(),
             ok: arrivals_ok,
             denied,
-            // A journey under way has not failed, but its request has.
+            // A journey in flight has not failed, but its request has.
             errors: self.journeys.iter().map(|journey| journey.total.errors.max(journey.requests().errors)).sum(),
             not_sent: self.journeys.iter().map(|journey| journey.not_sent).sum(),
             retried: self.retried,
@@ -176,39 +175,40 @@ impl Aggregate {
         }
     }
 
-    /// Whether an operation is one request: a step, or a journey that is no more than that.
+    /// Whether an operation is a single request: a step, or a journey without separate steps.
     pub(crate) fn is_request(&self, op: OpId) -> bool {
         op.step.is_some() == self.journeys.get(op.journey).is_some_and(|journey| !journey.steps.is_empty())
     }
 
-    /// The figures of every journey. Throughput is taken over the seconds in which the journey was driven, by its place.
+    /// The figures of every journey. Throughput is taken over the seconds in which the journey was driven, which
+    /// `active_s` gives by its index.
     #[must_use]
     pub fn journeys(&self, active_s: &dyn Fn(usize) -> Option<f64>, basis: Basis) -> BTreeMap<String, JourneyFigures> {
         let all = self.journeys.iter().enumerate();
-        all.map(|(place, journey)| (journey.name.clone(), journey.figures(basis).with_rates(active_s(place)))).collect()
+        all.map(|(index, journey)| (journey.name.clone(), journey.figures(basis).with_rates(active_s(index)))).collect()
     }
 
-    /// Frames that were pushed, by name: every kind that has one, and what no name fits where any came.
+    /// Pushed frames by name: every named push, and frames that match none if there were any.
     #[must_use]
     pub fn pushes(&self, basis: Basis) -> BTreeMap<String, PushFigures> {
-        let seen = self.pushes.iter().filter(|(name, fold)| name != OTHER_PUSH || fold.frames > 0);
-        seen.map(|(name, fold)| (name.clone(), fold.figures(basis))).collect()
+        let seen = self.pushes.iter().filter(|(name, aggregate)| name != OTHER_PUSH || aggregate.frames > 0);
+        seen.map(|(name, aggregate)| (name.clone(), aggregate.figures(basis))).collect()
     }
 
-    /// How long workers of the lab have paused, all together.
+    /// How long workers have paused, all together.
     pub(crate) fn paused_total(&self) -> Duration {
         self.pauses.total()
     }
 
-    /// The lab's own part: schedule lag, arrivals that waited for a place, arrivals never sent.
+    /// The generator's own figures: schedule lag, arrivals that waited for a slot, arrivals never sent.
     #[must_use]
     pub fn generator(&self, lag_p99_max: Duration) -> GeneratorFigures {
         GeneratorFigures {
             schedule_lag_ms: self.lag.statistics_ms(),
             lag_p99_max_ms: round(lag_p99_max.as_secs_f64() * 1000.0),
             arrivals: self.journeys.iter().map(|journey| journey.total.count()).sum(),
-            capped: self.capped,
-            behind_pauses: self.behind_pauses,
+            capped: self.waited_for_slot,
+            behind_pauses: self.waited_behind_pauses,
             pauses: self.pauses.figures(),
             unrecorded: None,
             not_sent: self.journeys.iter().map(|journey| journey.not_sent).sum(),
@@ -232,7 +232,7 @@ impl Aggregate {
             ErrorGroup {
                 journey: journey.name.clone(),
                 step: journey.steps.get(key.step).map(|(name, _)| name.clone()),
-                kind: key.trouble.to_string(),
+                kind: key.kind.to_string(),
                 count: *count,
                 sample: samples.next().unwrap_or_default(),
                 more_samples: samples.collect(),
@@ -242,7 +242,8 @@ impl Aggregate {
     }
 }
 
-/// What spans of time cover together: they may overlap, and there are pauses between them. None where there are none.
+/// The time that the spans cover together: they may overlap, and there may be gaps between them. None if there are
+/// none.
 fn covered_s(mut spans: Vec<(f64, f64)>) -> Option<f64> {
     spans.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (mut sum, mut until) = (0.0, f64::NEG_INFINITY);
@@ -253,18 +254,19 @@ fn covered_s(mut spans: Vec<(f64, f64)>) -> Option<f64> {
     (until > f64::NEG_INFINITY).then_some(sum)
 }
 
-/// Seconds in which a journey was driven: in parts of its phases, or while connections were opened with it.
+/// Seconds in which a journey was driven: in load steps of its phases, or while connections were opened with it.
 #[must_use]
-pub fn journey_active_s(scenario: &Scenario, parts: &[LoadStepFigures], journey: usize) -> Option<f64> {
+pub fn journey_active_s(scenario: &Scenario, load_steps: &[LoadStepFigures], journey: usize) -> Option<f64> {
     let of = |takes: fn(&Phase, usize) -> bool| {
-        let drives =
-            move |part: &&LoadStepFigures| scenario.phases.iter().any(|p| p.name == part.phase && takes(p, journey));
-        parts.iter().filter(drives)
+        let drives = move |load_step: &&LoadStepFigures| {
+            scenario.phases.iter().any(|p| p.name == load_step.phase && takes(p, journey))
+        };
+        load_steps.iter().filter(drives)
     };
-    let driven =
-        of(|phase, journey| phase.journey_index == journey).map(|part| (part.start_s, part.start_s + part.length_s));
-    let opened = of(|phase, journey| phase.opening_journey == Some(journey)).filter_map(|part| {
-        let held = part.connections.as_ref()?;
+    let driven = of(|phase, journey| phase.journey_index == journey)
+        .map(|load_step| (load_step.start_s, load_step.start_s + load_step.length_s));
+    let opened = of(|phase, journey| phase.opening_journey == Some(journey)).filter_map(|load_step| {
+        let held = load_step.connections.as_ref()?;
         Some((held.from_s, held.from_s + held.opening_s?))
     });
     covered_s(driven.chain(opened).collect())
@@ -282,28 +284,28 @@ mod tests {
         Aggregate::new(&[journey("a"), journey("b")])
     }
 
-    /// An interval with one exchange: the journey, waiting and service in microseconds, the way it ended.
+    /// An interval with one exchange: the journey, wait and service time in microseconds, and the class.
     fn interval((journey, wait, service, class): (usize, u64, u64, u8)) -> Interval {
-        let mut cell = OpStats::new(0, OpId { journey, step: None });
+        let mut stats = OpStats::new(0, OpId { journey, step: None });
         let mut interval = Interval::default();
         let latency = wait + service;
         match class {
-            0 => cell.denied += 1,
-            1 => cell.errors += 1,
-            _ => cell.ok += 1,
+            0 => stats.denied += 1,
+            1 => stats.errors += 1,
+            _ => stats.ok += 1,
         }
         match class {
-            0 | 1 => cell.failed_us.record(latency).unwrap(),
+            0 | 1 => stats.failed_us.record(latency).unwrap(),
             _ => {
-                cell.latency_us.record(latency).unwrap();
-                cell.service_us.record(service).unwrap();
+                stats.latency_us.record(latency).unwrap();
+                stats.service_us.record(service).unwrap();
             }
         }
         if class == 1 {
-            let (trouble, samples) = (ErrorKind::Timeout(Awaited::Body), vec!["late".to_owned()]);
-            interval.errors.push(ErrorStats { journey, step: 0, kind: trouble, count: 1, samples });
+            let (kind, samples) = (ErrorKind::Timeout(Awaited::Body), vec!["late".to_owned()]);
+            interval.errors.push(ErrorStats { journey, step: 0, kind, count: 1, samples });
         }
-        interval.ops.push(cell);
+        interval.ops.push(stats);
         interval
     }
 
@@ -312,10 +314,10 @@ mod tests {
         prop::collection::vec(row, 0..60)
     }
 
-    fn fold<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> Aggregate {
-        let mut fold = empty();
-        intervals.into_iter().for_each(|interval| fold.add(interval));
-        fold
+    fn aggregate<'a>(intervals: impl IntoIterator<Item = &'a Interval>) -> Aggregate {
+        let mut aggregate = empty();
+        intervals.into_iter().for_each(|interval| aggregate.add(interval));
+        aggregate
     }
 
     proptest! {
@@ -324,8 +326,8 @@ mod tests {
         #[test]
         fn the_order_of_intervals_does_not_matter(intervals in intervals(), seed in any::<u64>()) {
             let mut shuffled: Vec<(usize, &Interval)> = intervals.iter().enumerate().collect();
-            shuffled.sort_by_key(|(place, _)| crate::scenario::mix(seed, *place as u64));
-            let (ordered, shuffled) = (fold(&intervals), fold(shuffled.into_iter().map(|(_, interval)| interval)));
+            shuffled.sort_by_key(|(index, _)| crate::scenario::mix(seed, *index as u64));
+            let (ordered, shuffled) = (aggregate(&intervals), aggregate(shuffled.into_iter().map(|(_, interval)| interval)));
             prop_assert_eq!(format!("{:?}", ordered.journeys(&|_| None, Basis::Measured)), format!("{:?}", shuffled.journeys(&|_| None, Basis::Measured)));
             prop_assert_eq!(ordered.errors(), shuffled.errors());
         }
@@ -333,65 +335,65 @@ mod tests {
 
     #[test]
     fn waiting_counts_in_latency_and_not_in_service() {
-        let fold = fold(&[interval((0, 500, 200, 5))]);
-        let op = &fold.journeys(&|_| None, Basis::Measured)["a"].op;
+        let aggregate = aggregate(&[interval((0, 500, 200, 5))]);
+        let op = &aggregate.journeys(&|_| None, Basis::Measured)["a"].op;
         assert_eq!((op.latency_ms.max, op.service_ms.max), (Some(0.7), Some(0.2)));
     }
 
     #[test]
-    fn a_refusal_does_not_flatter_the_latency() {
-        let fold = fold(&[interval((0, 0, 900, 5)), interval((0, 0, 1, 0)), interval((0, 0, 1, 1))]);
-        let op = &fold.journeys(&|_| None, Basis::Measured)["a"].op;
+    fn a_denial_does_not_improve_the_latency() {
+        let aggregate = aggregate(&[interval((0, 0, 900, 5)), interval((0, 0, 1, 0)), interval((0, 0, 1, 1))]);
+        let op = &aggregate.journeys(&|_| None, Basis::Measured)["a"].op;
         assert_eq!((op.count, op.ok, op.denied, op.errors), (3, 1, 1, 1));
         assert_eq!((op.latency_ms.count, op.latency_ms.min, op.failed_ms.count), (1, Some(0.9), 2));
     }
 
     #[test]
-    fn pauses_and_overlaps_do_not_count_as_time() {
+    fn gaps_and_overlaps_do_not_count_as_time() {
         assert_eq!(covered_s(vec![(10.0, 11.0), (0.0, 2.0), (1.0, 3.0)]), Some(4.0));
         assert_eq!((covered_s(vec![(4.0, 13.0)]), covered_s(Vec::new())), (Some(9.0), None));
     }
 
-    /// One journey, `a`, of so many steps.
+    /// One journey, `a`, with this number of steps.
     fn journeys(steps: usize) -> Vec<Journey> {
         let head = "format = 1\nname = \"x\"\nsummary = \"x\"\n[target]\nurl = \"http://127.0.0.1:1\"\n\
                     [[phase]]\nname = \"p\"\narrivals = { clients = 1, for = \"1s\" }\njourney = \"a\"\n\
                     [[journey]]\nname = \"a\"\n";
-        // Not in the order of the alphabet.
+        // Not in alphabetical order.
         let step = |step| format!("[[journey.step]]\nname = \"s{}\"\nrequest = \"GET /\"\n", 9 - step);
         let text = head.to_owned() + &(0..steps).map(step).collect::<String>();
         Scenario::read(&crate::scenario::Document::parse(&text).unwrap()).unwrap().journeys
     }
 
     #[test]
-    fn steps_stand_in_the_order_of_play() {
+    fn steps_are_in_the_order_of_the_scenario() {
         let figures = Aggregate::new(&journeys(3)).journeys(&|_| None, Basis::Measured);
         let text = serde_json::to_string(&figures).unwrap();
         let back: BTreeMap<String, JourneyFigures> = serde_json::from_str(&text).unwrap();
         assert_eq!(back["a"].steps.keys().collect::<Vec<_>>(), ["s9", "s8", "s7"]);
     }
 
-    /// So many steps, and cells of an operation with good answers and errors: requests that are over, good answers among
-    /// them, and whether a step is a request.
+    /// Checks an aggregate of one journey. `ops` has the step, ok responses and errors; `expected` the requests that
+    /// have ended, the ok ones among them, and whether a step is a request.
     #[track_caller]
-    fn check_requests(steps: usize, cells: &[(Option<usize>, u64, u64)], expected: (u64, u64, bool)) {
-        let mut fold = Aggregate::new(&journeys(steps));
-        let cell = |(step, ok, errors): &(Option<usize>, u64, u64)| OpStats {
+    fn check_requests(steps: usize, ops: &[(Option<usize>, u64, u64)], expected: (u64, u64, bool)) {
+        let mut aggregate = Aggregate::new(&journeys(steps));
+        let op_stats = |(step, ok, errors): &(Option<usize>, u64, u64)| OpStats {
             ok: *ok,
             errors: *errors,
             ..OpStats::new(0, OpId { journey: 0, step: *step })
         };
-        fold.add(&Interval { ops: cells.iter().map(cell).collect(), ..Interval::default() });
-        let figures = &fold.journeys(&|_| Some(2.0), Basis::Measured)["a"];
+        aggregate.add(&Interval { ops: ops.iter().map(op_stats).collect(), ..Interval::default() });
+        let figures = &aggregate.journeys(&|_| Some(2.0), Basis::Measured)["a"];
         let (requests, ok, of_steps) = expected;
         assert_eq!((figures.requests, figures.answered_per_s), (requests, Some(ok as f64 / 2.0)));
-        assert_eq!((fold.request_counts().total(), fold.request_counts().ok), (requests, ok));
-        assert_eq!(fold.is_request(OpId { journey: 0, step: Some(0) }), of_steps);
-        assert_eq!(fold.is_request(OpId { journey: 0, step: None }), !of_steps);
+        assert_eq!((aggregate.request_counts().total(), aggregate.request_counts().ok), (requests, ok));
+        assert_eq!(aggregate.is_request(OpId { journey: 0, step: Some(0) }), of_steps);
+        assert_eq!(aggregate.is_request(OpId { journey: 0, step: None }), !of_steps);
     }
 
     #[test]
-    fn requests_count_before_their_journey_is_over() {
+    fn requests_count_before_their_journey_has_ended() {
         check_requests(2, &[(Some(0), 7, 0), (Some(1), 5, 1)], (13, 12, true));
         check_requests(2, &[(Some(0), 1, 0), (Some(1), 1, 0), (None, 1, 0)], (2, 2, true));
         check_requests(1, &[(None, 4, 2)], (6, 4, false));
@@ -399,9 +401,10 @@ mod tests {
     }
 
     #[test]
-    fn throughput_needs_a_time() {
-        let fold = fold(&[interval((0, 0, 9000, 5)), interval((0, 0, 9000, 5))]);
-        let throughput = |active_s: Option<f64>| fold.journeys(&|_| active_s, Basis::Measured)["a"].throughput_per_s;
+    fn throughput_needs_a_duration() {
+        let aggregate = aggregate(&[interval((0, 0, 9000, 5)), interval((0, 0, 9000, 5))]);
+        let throughput =
+            |active_s: Option<f64>| aggregate.journeys(&|_| active_s, Basis::Measured)["a"].throughput_per_s;
         assert_eq!((throughput(Some(4.0)), throughput(Some(0.0)), throughput(None)), (Some(0.5), None, None));
     }
 }

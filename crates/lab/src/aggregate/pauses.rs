@@ -1,5 +1,5 @@
-//! Pauses of the lab, folded: how many, how long, the longest. A pause of the whole lab is one of each worker. Refuses to
-//! know what they did to the figures.
+//! Aggregates pauses of the generator: how many, how long, the longest. A pause of the whole lab is one of each worker.
+//! Does not know what they did to the figures.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,17 +8,16 @@ use serde::{Deserialize, Serialize};
 
 use super::summary::round;
 
-/// Pauses of all workers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PauseAggregate {
     count: u64,
     sum: Duration,
-    /// The length of the longest, and when it began.
+    /// The length of the longest, and when it started.
     longest: (Duration, Duration),
     workers: BTreeSet<u32>,
 }
 
-/// Times in which workers of the lab did not run, though they should have: stopped, or starved of processor.
+/// Times in which workers should have run and did not: stopped, or starved of processor.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PauseFigures {
     /// How many, of all workers.
@@ -29,12 +28,11 @@ pub struct PauseFigures {
     pub sum_s: f64,
     /// The longest, in seconds.
     pub longest_s: f64,
-    /// When that began, in seconds from the start of the plan.
+    /// When the longest started, in seconds from the start of the plan.
     pub longest_at_s: f64,
 }
 
 impl PauseAggregate {
-    /// Takes a pause of a worker in.
     pub(crate) fn add(&mut self, worker: u32, (from, to): (Duration, Duration)) {
         let length = to.saturating_sub(from);
         self.count += 1;
@@ -45,12 +43,11 @@ impl PauseAggregate {
         }
     }
 
-    /// All of them together.
     pub(crate) fn total(&self) -> Duration {
         self.sum
     }
 
-    /// The figures; none where there were no pauses.
+    /// The figures; none if there were no pauses.
     pub(crate) fn figures(&self) -> Option<PauseFigures> {
         let seconds = |time: Duration| round(time.as_secs_f64());
         (self.count > 0).then(|| PauseFigures {

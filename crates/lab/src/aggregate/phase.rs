@@ -1,21 +1,21 @@
-//! What one phase asks, folded: its journey, and what its connections say first, apart from what other phases ask in the same words.
-//! Distributions are kept while the phase goes on; afterwards only their figures stay. Refuses to know when that is.
+//! Aggregates what one phase requests: its journey and its opening journey, apart from other phases with the same
+//! journeys. Distributions are kept while the phase runs; afterwards only their figures are kept. Does not know when
+//! that is.
 
 use super::journey::JourneyAggregate;
 use super::op::Basis;
 use super::results::JourneyFigures;
 use crate::record::OpStats;
 
-/// What a phase asks.
 #[derive(Clone, Debug)]
 pub(crate) enum PhaseAggregate {
-    /// It goes on: its journey by its place in the scenario, and behind it what its connections say first, if anything.
+    /// It runs: its journey by the index in the scenario, and behind it the opening journey, if there is one.
     Open(Vec<(usize, JourneyAggregate)>),
     /// It is over.
     Closed(Box<[PhaseJourneyFigures; 2]>),
 }
 
-/// Figures of what a phase has asked, without rates.
+/// A phase's figures, without rates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PhaseJourneyFigures {
     pub(crate) journey: JourneyFigures,
@@ -23,25 +23,23 @@ pub(crate) struct PhaseJourneyFigures {
 }
 
 impl PhaseAggregate {
-    /// Takes a cell of one of its parts in.
-    pub(crate) fn add(&mut self, cell: &OpStats) {
-        let Self::Open(folds) = self else { return };
-        let own = folds.iter_mut().filter(|(place, _)| *place == cell.op.journey);
-        own.for_each(|(_, fold)| fold.add(cell));
+    pub(crate) fn add(&mut self, stats: &OpStats) {
+        let Self::Open(aggregates) = self else { return };
+        let matching = aggregates.iter_mut().filter(|(index, _)| *index == stats.op.journey);
+        matching.for_each(|(_, aggregate)| aggregate.add(stats));
     }
 
-    /// The figures so far.
     pub(crate) fn figures(&self, basis: Basis) -> PhaseJourneyFigures {
         match self {
-            Self::Open(folds) => {
-                let mut figures = folds.iter().map(|(_, fold)| fold.figures(basis));
+            Self::Open(aggregates) => {
+                let mut figures = aggregates.iter().map(|(_, aggregate)| aggregate.figures(basis));
                 PhaseJourneyFigures { journey: figures.next().unwrap_or_default(), opening: figures.next() }
             }
-            Self::Closed(asked) => asked[usize::from(basis == Basis::WithoutLab)].clone(),
+            Self::Closed(figures) => figures[usize::from(basis == Basis::WithoutLab)].clone(),
         }
     }
 
-    /// It is over: nothing more comes.
+    /// The phase is over: nothing more is added.
     pub(crate) fn close(&mut self) {
         *self = Self::Closed(Box::new([Basis::Measured, Basis::WithoutLab].map(|basis| self.figures(basis))));
     }

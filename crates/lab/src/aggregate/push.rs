@@ -1,5 +1,5 @@
-//! Frames of one kind that a service pushed, folded: how many, how large, how late. Microseconds come in, milliseconds
-//! go out. Refuses to know what they told.
+//! Aggregates pushed frames of one push: how many, how large, how late. Microseconds in, milliseconds out. Does not
+//! know what they contain.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,49 +7,45 @@ use super::op::{Basis, TimeHistogram};
 use super::summary::{Statistics, round};
 use crate::record::PushStats;
 
-/// Frames of one kind.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PushAggregate {
     pub(crate) frames: u64,
     pub(crate) bytes: u64,
     pub(crate) delay: TimeHistogram,
-    /// The first and the last second in which any came.
+    /// The first and the last second in which any were received.
     seconds: Option<(u64, u64)>,
 }
 
-/// Figures of frames that were pushed.
+/// Figures of pushed frames.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PushFigures {
-    /// How many came.
     pub frames: u64,
-    /// Bytes of what they held.
+    /// Bytes of their payloads.
     pub bytes: u64,
-    /// Frames per second, from the first second in which any came to the last.
+    /// Frames per second, from the first second in which any were received to the last.
     pub frames_per_s: Option<f64>,
     /// Bytes per second, over the same time.
     pub bytes_per_s: Option<f64>,
-    /// From what they tell of to their arrival, in milliseconds, where they tell.
+    /// From the event in a frame until it was received, in milliseconds, if frames say when their event happened.
     #[serde(default)]
     pub delay_ms: Statistics,
 }
 
 impl PushAggregate {
-    /// Takes frames of any second in.
+    /// Adds frames of any second.
     pub(crate) fn add(&mut self, pushed: &PushStats) {
         self.frames += pushed.frames;
         self.bytes += pushed.bytes;
         self.delay.add(&pushed.delay_us);
-        pushed.generator_delay.iter().for_each(|own| self.delay.add_generator_delay(own));
+        pushed.generator_delay.iter().for_each(|generator_delay| self.delay.add_generator_delay(generator_delay));
     }
 
-    /// Takes frames of a second in.
     pub(crate) fn add_second(&mut self, second: u64, pushed: &PushStats) {
         self.add(pushed);
         let (first, last) = self.seconds.unwrap_or((second, second));
         self.seconds = Some((first.min(second), last.max(second)));
     }
 
-    /// The figures.
     pub(crate) fn figures(&self, basis: Basis) -> PushFigures {
         let seconds = self.seconds.map(|(first, last)| (last - first + 1) as f64);
         let rate = |count: u64| seconds.map(|seconds| round(count as f64 / seconds));
@@ -68,18 +64,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_taken_over_the_seconds_between_the_first_frame_and_the_last() {
-        let mut fold = PushAggregate::default();
+    fn rates_are_taken_from_the_first_frames_second_to_the_last() {
+        let mut aggregate = PushAggregate::default();
         assert_eq!(
-            (fold.figures(Basis::Measured).frames_per_s, fold.figures(Basis::Measured).delay_ms.count),
+            (aggregate.figures(Basis::Measured).frames_per_s, aggregate.figures(Basis::Measured).delay_ms.count),
             (None, 0)
         );
         for (second, frames) in [(4, 10), (2, 20), (4, 6)] {
             let mut pushed = PushStats { frames, bytes: frames * 100, ..PushStats::new(0) };
             pushed.delay_us.record(second * 100).unwrap();
-            fold.add_second(second, &pushed);
+            aggregate.add_second(second, &pushed);
         }
-        let figures = fold.figures(Basis::Measured);
+        let figures = aggregate.figures(Basis::Measured);
         assert_eq!((figures.frames, figures.bytes, figures.frames_per_s), (36, 3600, Some(12.0)));
         assert_eq!((figures.bytes_per_s, figures.delay_ms.count, figures.delay_ms.max), (Some(1200.0), 3, Some(0.4)));
     }

@@ -1,25 +1,24 @@
-//! A figure over time that never takes more than a stated number of points: when it is full, neighbours are merged
-//! in pairs, so that each point is the mean of its stretch beside its lowest and highest value. Refuses to know
-//! what the figure means.
+//! A figure over time that never takes more than a given number of points: when it is full, neighbours are merged in
+//! pairs, so that each point is the mean of its bucket, with the lowest and highest value. Does not know what the
+//! figure means.
 
 use serde::{Deserialize, Serialize};
 
 use crate::limits::SERIES_POINTS_MAX;
 
-/// A stretch of time.
+/// A bucket of time.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
 pub struct SeriesBucket {
-    /// The first moment in it, in seconds from the start of the plan.
+    /// Its start, in seconds from the start of the plan.
     pub t_s: f64,
     pub mean: f64,
     pub min: f64,
     pub max: f64,
-    /// The last value in it: what a counter stood at.
+    /// The last value in it: for a counter.
     pub last: f64,
-    /// Values in it.
+    /// The number of values in it.
     pub n: u64,
-    /// Until when the last value is known to hold, where that is before the next stretch: what lies between is unknown.
+    /// Until when the last value is known to hold, if that is before the next bucket: what lies between is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_s: Option<f64>,
 }
@@ -27,11 +26,10 @@ pub struct SeriesBucket {
 /// Values in the order of time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Its stretches.
     pub points: Vec<SeriesBucket>,
-    /// Values in a full stretch.
+    /// Values in a full bucket.
     every: u64,
-    /// Stretches beyond which neighbours are merged.
+    /// The number of buckets beyond which neighbours are merged.
     #[serde(skip, default = "points_max")]
     points_max: usize,
 }
@@ -47,18 +45,18 @@ impl Default for Series {
 }
 
 impl Series {
-    /// An empty one that never has more stretches than the next even number from `points_max`, two at least.
+    /// An empty series that never has more buckets than the next even number from `points_max`, and at least two.
     #[must_use]
     pub fn with_points_max(points_max: usize) -> Self {
         Self { points: Vec::new(), every: 1, points_max: points_max.max(2).next_multiple_of(2) }
     }
 
-    /// Adds the next value, which holds until the one after it. What is not a finite number is left out.
+    /// Adds the next value, which holds until the one after it. A value that is not finite is omitted.
     pub fn push(&mut self, t_s: f64, value: f64) {
         self.push_until(t_s, None, value);
     }
 
-    /// The same of a value that is known to hold until a moment and no longer.
+    /// The same of a value that is known to hold until `until_s` and no longer.
     pub fn push_until(&mut self, t_s: f64, until_s: Option<f64>, value: f64) {
         if !value.is_finite() {
             return;
@@ -73,27 +71,27 @@ impl Series {
             self.halve();
             return self.push_until(t_s, until_s, value);
         }
-        // All of its room at once: it is touched only as it fills, and nothing is left behind by growing.
+        // All of its capacity at once: pages are touched only as it fills, and growing leaves no garbage.
         self.points.reserve_exact(self.points_max - self.points.len());
         self.points.push(next);
     }
 
-    /// Takes back what is known of a time: values in it are gone, and the one before holds no longer than its beginning.
-    /// A stretch of several values stays.
+    /// Removes what is known of a time: values in it are dropped, and the one before holds until its start. A bucket of
+    /// several values stays.
     pub(super) fn forget(&mut self, from_s: f64, to_s: f64) {
         self.points.retain(|point| point.n > 1 || point.t_s < from_s || point.t_s >= to_s);
         self.end_at(from_s);
     }
 
-    /// The last value before this moment holds no longer than that.
+    /// The last value before this time holds only until then.
     pub(super) fn end_at(&mut self, from_s: f64) {
         let next = self.points.partition_point(|point| point.t_s < from_s);
-        if let Some(before) = next.checked_sub(1).and_then(|place| self.points.get_mut(place)) {
+        if let Some(before) = next.checked_sub(1).and_then(|index| self.points.get_mut(index)) {
             before.until_s = Some(before.until_s.map_or(from_s, |until_s| until_s.min(from_s)));
         }
     }
 
-    /// Gaps longer than a stretch stay between stretches, unless there are so many of them that too little room is left.
+    /// Gaps longer than a bucket stay between buckets, unless there are so many of them that too little room is left.
     fn halve(&mut self) {
         self.every *= 2;
         let every = self.every;
@@ -105,8 +103,8 @@ impl Series {
 
     fn merge(&mut self, joins: impl Fn(&SeriesBucket, &SeriesBucket) -> bool) {
         let mut kept: usize = 0;
-        for place in 0..self.points.len() {
-            let next = self.points[place];
+        for index in 0..self.points.len() {
+            let next = self.points[index];
             match kept.checked_sub(1).filter(|last| joins(&self.points[*last], &next)) {
                 Some(last) => self.points[last].merge(&next),
                 None => {
@@ -118,7 +116,7 @@ impl Series {
         self.points.truncate(kept);
     }
 
-    /// The points as pairs of moment and mean.
+    /// The points as pairs of time and mean.
     pub fn means(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.points.iter().map(|point| (point.t_s, point.mean))
     }
@@ -130,14 +128,12 @@ impl Series {
         Some((highest.t_s, highest.max))
     }
 
-    /// The first value.
     #[must_use]
     pub fn first(&self) -> Option<f64> {
-        // Of the first stretch only the mean is known once it was merged.
+        // Of a merged bucket only the mean is known.
         self.points.first().map(|point| if point.n == 1 { point.last } else { point.mean })
     }
 
-    /// The last value.
     #[must_use]
     pub fn last(&self) -> Option<f64> {
         self.points.last().map(|point| point.last)
@@ -149,12 +145,12 @@ impl SeriesBucket {
         Self { t_s, mean: value, min: value, max: value, last: value, n: 1, until_s: None }
     }
 
-    /// Whether the next value belongs to the same stretch of at most `every` values.
+    /// Whether the next value belongs to the same bucket of at most `every` values.
     fn takes(&self, next: &Self, every: u64) -> bool {
         self.n + next.n <= every && !self.is_before_gap(next, every)
     }
 
-    /// Whether nothing is known for longer than a stretch before the next one. Values come once a second.
+    /// Whether nothing is known for longer than a bucket before the next one. Values come once a second.
     fn is_before_gap(&self, next: &Self, every: u64) -> bool {
         self.until_s.is_some_and(|until_s| next.t_s - until_s > every as f64)
     }
@@ -194,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_one_halves_itself_sooner() {
+    fn a_series_with_fewer_points_merges_sooner() {
         let mut series = Series::with_points_max(3);
         (0..9).for_each(|t| series.push(f64::from(t), f64::from(t)));
         let points: Vec<_> = series.points.iter().map(|point| (point.t_s, point.mean, point.n)).collect();
@@ -202,7 +198,7 @@ mod tests {
         assert_eq!(series.points.capacity(), 4);
     }
 
-    /// Values of a second each, but for those of these seconds: the beginnings and ends of gaps between stretches.
+    /// Checks the gaps between buckets, as starts and ends, for one value a second except in these seconds.
     #[track_caller]
     fn check_gaps(seconds: u64, unknown: &[(u64, u64)], expected: &[(f64, f64)]) {
         let mut series = Series::default();
@@ -215,11 +211,11 @@ mod tests {
     }
 
     #[test]
-    fn gaps_longer_than_a_stretch_outlive_merging() {
+    fn gaps_longer_than_a_bucket_survive_merging() {
         check_gaps(9, &[], &[]);
         check_gaps(9, &[(5, 6)], &[(5.0, 6.0)]);
         check_gaps(7200, &[(3001, 3071)], &[(3001.0, 3071.0)]);
-        // Gaps without number are not kept at the cost of room.
+        // Very many gaps are not kept at the cost of room.
         let many: Vec<_> = (0..3000).map(|n| n * 40..n * 40 + 39).collect();
         let mut series = Series::default();
         (0..120_000).filter(|s| !many.iter().any(|gap| gap.contains(s))).for_each(|second| {
@@ -229,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_taken_back_is_a_gap() {
+    fn what_is_forgotten_is_a_gap() {
         let mut series = Series::default();
         (0..6).for_each(|t| series.push(f64::from(t), 1.0));
         series.forget(2.0, 4.0);
@@ -238,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_left_out() {
+    fn values_that_are_not_finite_are_omitted() {
         let mut series = Series::default();
         [f64::NAN, f64::INFINITY].iter().for_each(|value| series.push(0.0, *value));
         assert_eq!(series, Series::default());

@@ -1,23 +1,23 @@
-//! Numbers of one kind, folded: count, sum, extremes exactly, percentiles to one part in a thousand, in constant
-//! memory. Merging is associative. Refuses to know what the numbers mean.
+//! Summarises numbers: count, sum and extremes exactly, percentiles to one part in a thousand, in constant memory.
+//! Merging is associative. Does not know what the numbers mean.
 
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Steps per unit: milliseconds are kept to the microsecond, seconds to the millisecond.
+/// Milliseconds are kept to the microsecond, seconds to the millisecond.
 const STEPS_PER_UNIT: f64 = 1000.0;
 
-/// Beyond this a number is counted, but only its magnitude is told apart.
+/// Larger numbers are counted as this one.
 const STEPS_MAX: f64 = 1e15;
 
-/// The names of all statistics that a summary has, as they stand in results and gates.
+/// The names of all statistics of a summary, in results and gates.
 pub const STATISTICS: [&str; 12] =
     ["count", "sum", "min", "avg", "p50", "p90", "p95", "p99", "p999", "p9999", "p99999", "max"];
 
-/// The percentiles of a summary. One that leaves a share of `1 - quantile` above it needs `1 / (1 - quantile)` numbers: of
-/// fewer, not one whole number lies above it, and it is the largest under another name. So the percentile output of
-/// HdrHistogram, and wrk2's after it, ends at the level that the count resolves and goes on with the maximum; k6 puts a
-/// figure between the two largest, which nobody measured.
+/// The percentiles of a summary. One that leaves a share of `1 - quantile` above it needs `1 / (1 - quantile)` numbers:
+/// with fewer, not one number lies above it, and it is just the largest. So the percentile output of HdrHistogram, and
+/// wrk2's after it, ends at the level that the count resolves and continues with the maximum; k6 interpolates between
+/// the two largest, a value that was never measured.
 pub const PERCENTILES: [Percentile; 7] = [
     Percentile { name: "p50", quantile: 0.5, needs: 2 },
     Percentile { name: "p90", quantile: 0.9, needs: 10 },
@@ -28,18 +28,16 @@ pub const PERCENTILES: [Percentile; 7] = [
     Percentile { name: "p99999", quantile: 0.99999, needs: 100_000 },
 ];
 
-/// A percentile.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percentile {
     /// Its name in results and gates.
     pub name: &'static str,
     /// The share of all numbers that are at most as large.
     pub quantile: f64,
-    /// Below so many numbers it is not known.
+    /// With fewer numbers it is not known.
     pub needs: u64,
 }
 
-/// A growing summary.
 #[derive(Clone, Debug)]
 pub struct Summary {
     steps: Histogram<u64>,
@@ -56,7 +54,7 @@ impl Default for Summary {
 }
 
 impl Summary {
-    /// Takes one number in. What is not a number is left out; percentiles count a negative one as zero.
+    /// Adds a number. One that is not finite is omitted; percentiles count a negative one as zero.
     pub fn record(&mut self, value: f64) {
         if !value.is_finite() {
             return;
@@ -69,7 +67,6 @@ impl Summary {
         self.max = self.max.max(value);
     }
 
-    /// Takes all numbers of another summary in.
     pub fn merge(&mut self, other: &Self) {
         // Both resize themselves, so the library has no reason to refuse.
         let _ = self.steps.add(&other.steps);
@@ -78,13 +75,11 @@ impl Summary {
         self.max = self.max.max(other.max);
     }
 
-    /// How many numbers there are.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.steps.len()
     }
 
-    /// The statistics, for a record that people and programs read.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         let count = self.count();
@@ -96,10 +91,9 @@ impl Summary {
     }
 }
 
-/// The statistics of a summary; none but the count where there were no numbers, and no percentile that they are too few for.
+/// The statistics of a summary: only the count if there were no numbers, and no percentile with too few numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
-#[allow(missing_docs)]
 pub struct Statistics {
     pub count: u64,
     pub sum: Option<f64>,
@@ -118,14 +112,14 @@ pub struct Statistics {
 }
 
 impl Statistics {
-    /// Of so many numbers, one at least: their sum, smallest, mean and largest, and what lies at a quantile.
+    /// Of `count` numbers, at least one: sum, smallest, mean and largest, and the value at a quantile.
     pub(crate) fn of(count: u64, [sum, min, avg, max]: [f64; 4], at: impl Fn(f64) -> f64) -> Self {
         let [p50, p90, p95, p99, p999, p9999, p99999] = PERCENTILES.map(|it| Some(round(at(it.quantile))));
         let [sum, min, avg, max] = [sum, min, avg, max].map(|value| Some(round(value)));
         Self { count, sum, min, avg, p50, p90, p95, p99, p999, p9999, p99999, max }.resolved()
     }
 
-    /// Without the percentiles that the numbers are too few for: a record of before this rule has them.
+    /// Without the percentiles that have too few numbers; old records contain them.
     #[must_use]
     pub fn resolved(mut self) -> Self {
         let Self { count, p50, p90, p95, p99, p999, p9999, p99999, .. } = &mut self;
@@ -135,7 +129,7 @@ impl Statistics {
         self
     }
 
-    /// The 99th percentile, or the largest where the numbers are too few for it: what bounds are held against.
+    /// The 99th percentile, or the largest number if there are too few: the figure for limits.
     #[must_use]
     pub fn p99_or_max(&self) -> Option<f64> {
         self.p99.or(self.max)
@@ -175,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_figures() {
+    fn an_empty_summary_has_no_figures() {
         assert_eq!(summary(&[]).statistics(), Statistics::default());
         assert_eq!(summary(&[f64::NAN, f64::INFINITY]).statistics(), Statistics::default());
     }
@@ -191,7 +185,7 @@ mod tests {
         assert_eq!(names, stated);
     }
 
-    /// How many of the percentiles are known of so many numbers, of which no two are the same.
+    /// Checks how many percentiles are known of so many distinct numbers.
     #[track_caller]
     fn check_known(count: u32, known: usize) {
         let mut all = Summary::default();
@@ -200,9 +194,9 @@ mod tests {
         let Statistics { p50, p90, p95, p99, p999, p9999, p99999, .. } = figures;
         let found: Vec<f64> = [p50, p90, p95, p99, p999, p9999, p99999].into_iter().map_while(|value| value).collect();
         assert_eq!(found.len(), known, "{count}: {figures:?}");
-        // None is the largest under another name, as far as three digits tell.
+        // None is just the largest, as far as three digits tell.
         assert!(count > 1_000 || found.iter().all(|value| Some(*value) < figures.max), "{count}: {figures:?}");
-        // A record of before this rule is read as one of today.
+        // An old record is read like a new one.
         let mut old = serde_json::to_value(&figures).unwrap();
         old["p999"] = old["max"].clone();
         let read: Statistics = serde_json::from_value(old).unwrap();

@@ -12,7 +12,6 @@ use super::spec::{Level, LevelPurpose, SearchSpec};
 /// How a search ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-#[allow(missing_docs)]
 pub enum Ending {
     /// The edge was found, and it held.
     Found,

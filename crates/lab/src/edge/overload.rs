@@ -93,7 +93,6 @@ impl fmt::Display for LevelAssessment {
 /// How an overload showed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
-#[allow(missing_docs)]
 pub enum OverloadReason {
     /// A quantile of latency is above its limit.
     Latency { quantile: f64, latency_ms: f64, limit_ms: f64 },

@@ -42,7 +42,6 @@ const Z: f64 = 1.959_964;
 
 /// A figure and its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
 pub struct Estimate {
     pub value: f64,
     pub low: f64,
@@ -84,7 +83,6 @@ pub struct UslPeak {
 /// Why no law was fitted.
 #[derive(Clone, Debug, PartialEq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "refusal")]
-#[allow(missing_docs)]
 pub enum FitError {
     #[error(
         "a concurrency of {concurrency} with a throughput of {throughput_per_s}/s is no point of a curve: leave it out"

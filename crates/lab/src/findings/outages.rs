@@ -28,7 +28,7 @@ pub struct CurrentOutage {
 impl CurrentOutage {
     /// The outage at the end of a timeline that is still growing, by journey.
     pub(crate) fn find(timeline: &Timeline, journeys: &[&str]) -> Option<Self> {
-        let looked_s = timeline.looked_s()?;
+        let looked_s = timeline.sampled_s()?;
         let ops: Vec<OpSeries<'_>> = journeys.iter().map(|name| OpSeries::from_timeline(name, timeline)).collect();
         let faults = disturbances(timeline, &ops);
         let faults = TimeRanges::new(faults.iter().map(|one| one.window_until_s(looked_s + 1.0)));

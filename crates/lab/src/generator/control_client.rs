@@ -190,7 +190,7 @@ async fn read_body(response: Response<Incoming>) -> Result<Bytes, Failure> {
     match Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await {
         Ok(body) => Ok(body.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => {
-            Err(Failure::new(ErrorKind::PictureError, format!("an answer of more than {ANSWER_BYTES_MAX} bytes")))
+            Err(Failure::new(ErrorKind::TooLarge, format!("an answer of more than {ANSWER_BYTES_MAX} bytes")))
         }
         Err(error) => Err(Failure::new(ErrorKind::Truncated, root_cause(error.as_ref()))),
     }

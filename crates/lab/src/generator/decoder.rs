@@ -113,5 +113,5 @@ impl ResponseBody {
 }
 
 pub(crate) fn too_large() -> Failure {
-    Failure::new(ErrorKind::PictureError, format!("an answer of more than {ANSWER_BYTES_MAX} bytes"))
+    Failure::new(ErrorKind::TooLarge, format!("an answer of more than {ANSWER_BYTES_MAX} bytes"))
 }

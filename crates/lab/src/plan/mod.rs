@@ -55,22 +55,16 @@ pub struct LoadSpec {
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
     /// `batch` arrivals at once, every `every`, `times` times; each burst is a part of its own.
-    #[allow(missing_docs)]
     Bursts { batch: u64, every: Duration, times: u64 },
     /// A constant rate.
-    #[allow(missing_docs)]
     ConstantRate { rate_per_s: f64, lasting: Duration },
     /// A rate that changes evenly.
-    #[allow(missing_docs)]
     Ramp { from_per_s: f64, to_per_s: f64, lasting: Duration },
     /// Independent arrivals.
-    #[allow(missing_docs)]
     Poisson { rate_per_s: f64, lasting: Duration },
     /// A closed loop.
-    #[allow(missing_docs)]
     ClosedLoop { clients: u64, each: PerClientLimit },
     /// Held connections; requests across them are due when all are open, and counted from there.
-    #[allow(missing_docs)]
     Hold { connections: u64, opening: OpeningSpec, rate_per_s: Option<f64>, lasting: Duration },
 }
 

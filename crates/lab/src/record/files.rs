@@ -1,5 +1,5 @@
-//! Files that grow while a trial runs. A full disk must not end a trial, so the first error is kept and told at
-//! the end. Refuses to know what the rows are for.
+//! Files that grow while a trial runs. A full disk must not end a trial, so the first error is kept and reported at the
+//! end. Does not know what the rows are for.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -23,7 +23,6 @@ impl JsonLinesFile {
         Ok(Self { file: File::create(path)?, failed: None })
     }
 
-    /// Appends a row.
     pub fn write(&mut self, row: &impl Serialize) {
         if self.failed.is_some() {
             return;
@@ -35,13 +34,13 @@ impl JsonLinesFile {
         self.failed = written.err();
     }
 
-    /// What went wrong first, if anything did.
+    /// The first error, if there was one.
     pub fn failure(&mut self) -> Option<io::Error> {
         self.failed.take()
     }
 }
 
-/// Every sample as a row of comma-separated microseconds.
+/// Every sample as a row of comma-separated values; times are in microseconds.
 #[derive(Debug)]
 pub struct SampleFile {
     file: BufWriter<File>,
@@ -59,7 +58,6 @@ impl SampleFile {
         Ok(Self { file, failed: None })
     }
 
-    /// Appends complete rows.
     pub fn append(&mut self, rows: &[u8]) {
         if self.failed.is_none() {
             self.failed = self.file.write_all(rows).err();

@@ -1,7 +1,6 @@
 //! intervals.hlog: every second's histograms in the log format of HdrHistogram (version 1.3, V2 encoding, deflated),
-//! which its other tools read as well. Values are microseconds; a line's tag is `part:operation:figure`. Written line
-//! by line as it happens and read line by line, so that neither needs more memory for a longer run. Refuses to merge:
-//! the fold does.
+//! which its other tools read as well. Values are microseconds; a line's tag is `part:operation:figure`. Written and
+//! read line by line, so that neither needs more memory for a longer run. Does not merge: the aggregate does.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write as _};
@@ -12,25 +11,25 @@ use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer as _, V2DeflateSerializer};
 
-/// Microseconds in the millisecond that a line's highest value is given in.
+/// The log format gives a line's highest value in milliseconds.
 const US_PER_MS: f64 = 1000.0;
 
-/// What a histogram is of.
+/// What a histogram measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HistogramKind {
-    /// From the intended moment to the end of a good answer.
+    /// From the intended time to the end of an ok response.
     Latency,
-    /// From sending to the end of a good answer.
+    /// From sending to the end of an ok response.
     Service,
-    /// From the intended moment to the end of what was denied or went wrong.
+    /// From the intended time to the end of what was denied or failed.
     Failed,
-    /// From sending to the end of a good answer that was waited for.
+    /// From sending to the end of an ok response to a long poll.
     Waited,
-    /// From what such an answer tells of to its arrival.
+    /// The wake delay of such a response: from the event in it until it was received.
     Wake,
-    /// From the moment at which a connection to be held was due to the moment at which it stood.
+    /// From the time at which a held connection was due until it was open.
     Opening,
-    /// How late arrivals left through the lab's own doing.
+    /// How late arrivals were sent because of the generator.
     Lag,
 }
 
@@ -45,7 +44,7 @@ impl HistogramKind {
         (Self::Lag, "lag"),
     ];
 
-    /// The word in a tag.
+    /// The figure in a line's tag.
     #[must_use]
     pub fn tag(self) -> &'static str {
         Self::ALL.iter().find(|(figure, _)| *figure == self).map_or("", |(_, word)| word)
@@ -56,22 +55,19 @@ impl HistogramKind {
     }
 }
 
-/// One line: a histogram of one second.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The second's beginning, from the start of the plan.
+    /// The start of the second, from the start of the plan.
     pub second: u64,
-    /// The part of the trial.
+    /// The load step.
     pub part: u32,
     /// The operation: `create_game`, or `create_game.steps.post`; for the lag: `generator`.
     pub op: String,
-    /// What it is of.
     pub figure: HistogramKind,
     /// Microseconds.
     pub histogram: Histogram<u64>,
 }
 
-/// The file while a trial runs.
 pub struct Writer {
     file: BufWriter<File>,
     serializer: V2DeflateSerializer,
@@ -100,7 +96,7 @@ impl Writer {
         Ok(Self { file, serializer: V2DeflateSerializer::new(), bytes: Vec::new(), failed: None })
     }
 
-    /// Appends a second's histogram; an empty one is left out.
+    /// Appends a second's histogram; an empty one is omitted.
     pub fn write(&mut self, entry: &Entry) {
         if self.failed.is_none() && !entry.histogram.is_empty() {
             self.failed = self.try_write(entry).err();
@@ -118,24 +114,24 @@ impl Writer {
         writeln!(self.file, "Tag={part}:{op}:{figure},{second}.000,1.000,{max_ms:.3},{encoded}")
     }
 
-    /// Hands everything to the system, so that it outlives this process.
+    /// Hands everything to the kernel, so that it outlives this process.
     pub fn flush(&mut self) {
         if self.failed.is_none() {
             self.failed = self.file.flush().err();
         }
     }
 
-    /// What went wrong first, if anything did.
+    /// The first error, if there was one.
     pub fn failure(&mut self) -> Option<io::Error> {
         self.failed.take()
     }
 }
 
-/// Reads a file line by line. A last line that was cut off by a crash is left out; other lines that are no entries
-/// (comments, the heading) are none.
+/// Reads a file line by line. A last line that was cut off by a crash is omitted, and so are lines that are no entries
+/// (comments, the heading).
 ///
 /// # Errors
-/// The file cannot be opened; later errors come as items.
+/// The file cannot be opened; later errors are items.
 pub fn read(path: &Path) -> io::Result<impl Iterator<Item = io::Result<Entry>>> {
     let mut lines = BufReader::new(File::open(path)?).lines();
     let mut decoder = Deserializer::new();
@@ -188,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_back() {
+    fn entries_round_trip() {
         let entries = [
             entry(0, "create", HistogramKind::Latency, &[1, 1500, 90_000_000]),
             entry(7, "create.steps.post", HistogramKind::Lag, &[12]),
@@ -215,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_cut_off_by_a_crash_is_left_out() {
+    fn omits_a_line_cut_off_by_a_crash() {
         let path =
             written("cut", &[entry(0, "a", HistogramKind::Latency, &[5]), entry(1, "a", HistogramKind::Latency, &[6])]);
         let bytes = std::fs::read(&path).unwrap();

@@ -1,5 +1,6 @@
-//! The book of parts: every burst, level and phase of the trial with the figures of its own. A part, or a phase of several,
-//! keeps its distributions while it runs; when it is over, only its figures stay. Refuses to know when a part should begin.
+//! Accumulates the figures of every load step: each burst, level and phase of the trial. A load step, or a phase of
+//! several, keeps its distributions while it runs; when it is over, only its figures are kept. Does not know when a
+//! load step should start.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -13,44 +14,40 @@ use crate::edge::LevelAssessment;
 use crate::limits::LOAD_STEPS_MAX;
 use crate::scenario::Journey;
 
-/// Both, in the order in which their figures are kept.
+/// In the order in which their figures are kept.
 const BASES: [Basis; 2] = [Basis::Measured, Basis::WithoutLab];
 
-/// What is known of a part before it begins.
+/// What is known of a load step before it starts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadStepSpec {
-    /// Its number.
     pub number: u32,
-    /// Its phase's name.
     pub phase: String,
-    /// How many parts the phase has, at most.
+    /// How many load steps the phase has, at most.
     pub steps_of_phase: u32,
-    /// What it is.
+    /// What it is: `burst 2`, `50 clients`, `1,250/s`.
     pub label: String,
-    /// Its first moment.
     pub start: Duration,
     /// Arrivals per second that are due.
     pub offered_per_s: Option<f64>,
     /// Clients, or held connections.
     pub clients: Option<u64>,
-    /// Its journey, by its place in the scenario.
+    /// The index of its journey in the scenario.
     pub journey: usize,
-    /// A journey whose figures are not the part's: what its connections say first.
+    /// The opening journey, whose figures are not the load step's.
     pub opening: Option<usize>,
-    /// Where it holds connections: how long opening them may take, at most.
+    /// How long opening its connections may take, if it holds connections.
     pub open_within: Option<Duration>,
-    /// The phase with whose connections it goes on.
+    /// The phase whose connections it resumes.
     pub resumes_phase: Option<String>,
 }
 
-/// All parts.
 #[derive(Debug, Default)]
 pub struct LoadStepAccumulator {
-    /// Each journey, before anything came of it.
+    /// Each journey, without figures.
     journeys: Vec<JourneyAggregate>,
     steps: BTreeMap<u32, LoadStep>,
     phases: BTreeMap<String, PhaseAggregate>,
-    /// The part that ended last, with its distributions.
+    /// The load step that ended last, with its distributions.
     last_finished: Option<(u32, OpAggregate)>,
 }
 
@@ -61,24 +58,23 @@ struct LoadStep {
     workers_done: u32,
     not_sent: u64,
     ended_at: Duration,
-    /// When it would have ended without pauses of the lab, and how much of its time those lost.
+    /// When it would have ended without pauses of the generator, and how much of its time was lost to them.
     needed_until: Duration,
     lost: Duration,
-    /// Of each basis, once it is over.
+    /// For each basis, once it is over.
     figures: Option<Box<[LoadStepFigures; 2]>>,
-    judged: Option<LevelAssessment>,
+    assessment: Option<LevelAssessment>,
     held: Option<Box<HeldAggregate>>,
     workers_open: u32,
 }
 
 impl LoadStepAccumulator {
-    /// An empty one, for a trial of these journeys.
     #[must_use]
     pub fn new(journeys: &[Journey]) -> Self {
         Self { journeys: journeys.iter().map(JourneyAggregate::new).collect(), ..Self::default() }
     }
 
-    /// Begins a part. Beyond the bound of parts, later ones are counted with the last.
+    /// Starts a load step. Load steps beyond the limit are counted with the last one.
     pub fn begin(&mut self, spec: LoadStepSpec) {
         if self.steps.len() < LOAD_STEPS_MAX as usize {
             self.begin_phase(&spec);
@@ -90,179 +86,179 @@ impl LoadStepAccumulator {
     fn begin_phase(&mut self, spec: &LoadStepSpec) {
         if !self.phases.contains_key(&spec.phase) {
             let places = [Some(spec.journey), spec.opening].into_iter().flatten();
-            let folds: Option<_> = places.map(|place| Some((place, self.journeys.get(place)?.clone()))).collect();
-            self.phases.extend(folds.map(|folds| (spec.phase.clone(), PhaseAggregate::Open(folds))));
+            let aggregates: Option<_> = places.map(|place| Some((place, self.journeys.get(place)?.clone()))).collect();
+            self.phases.extend(aggregates.map(|aggregates| (spec.phase.clone(), PhaseAggregate::Open(aggregates))));
         }
     }
 
-    /// What is known of a part; of one beyond the bound, of the last.
-    fn step_mut(&mut self, part: u32) -> Option<&mut LoadStep> {
-        let known = if self.steps.contains_key(&part) { part } else { *self.steps.keys().next_back()? };
+    /// The load step with this number, or the last one if it is beyond the limit.
+    fn step_mut(&mut self, load_step: u32) -> Option<&mut LoadStep> {
+        let known = if self.steps.contains_key(&load_step) { load_step } else { *self.steps.keys().next_back()? };
         self.steps.get_mut(&known)
     }
 
-    /// Takes the figures of an operation in.
-    pub fn add(&mut self, cell: &OpStats) {
-        let Some(part) = self.step_mut(cell.load_step) else { return };
-        if cell.op.step.is_none() && part.spec.opening != Some(cell.op.journey) {
-            part.op.add(cell);
+    pub fn add(&mut self, stats: &OpStats) {
+        let Some(load_step) = self.step_mut(stats.load_step) else { return };
+        if stats.op.step.is_none() && load_step.spec.opening != Some(stats.op.journey) {
+            load_step.op.add(stats);
         }
-        let phase = part.spec.phase.clone();
+        let phase = load_step.spec.phase.clone();
         if let Some(phase) = self.phases.get_mut(&phase) {
-            phase.add(cell);
+            phase.add(stats);
         }
     }
 
-    /// Takes what became of held connections in.
-    pub fn add_held(&mut self, cell: &HeldStats) {
-        if let Some(held) = self.step_mut(cell.load_step).and_then(|part| part.held.as_mut()) {
-            held.add(cell);
+    pub fn add_held(&mut self, stats: &HeldStats) {
+        if let Some(held) = self.step_mut(stats.load_step).and_then(|load_step| load_step.held.as_mut()) {
+            held.add(stats);
         }
     }
 
-    /// All connections that a worker holds for a part stand, the last one since `at`. Gives true when that was the last
-    /// of the workers.
-    pub fn count_worker_open(&mut self, part: u32, workers: u32, at: Duration) -> bool {
-        let Some(part) = self.steps.get_mut(&part) else { return false };
-        part.workers_open += 1;
-        if let Some(held) = part.held.as_mut() {
+    /// A worker reports that its connections are open, the last one since `at`. Returns true if it was the last worker.
+    pub fn count_worker_open(&mut self, load_step: u32, workers: u32, at: Duration) -> bool {
+        let Some(load_step) = self.steps.get_mut(&load_step) else { return false };
+        load_step.workers_open += 1;
+        if let Some(held) = load_step.held.as_mut() {
             held.set_opened_by(at);
         }
-        part.workers_open >= workers
+        load_step.workers_open >= workers
     }
 
-    /// When the last connection that a part holds stood, as far as is known; none where it holds none.
+    /// When the last held connection was open, as far as is known; none if the load step holds none.
     #[must_use]
-    pub fn opened_by(&self, part: u32) -> Option<Duration> {
-        Some(self.steps.get(&part)?.held.as_ref()?.opened_until())
+    pub fn opened_by(&self, load_step: u32) -> Option<Duration> {
+        Some(self.steps.get(&load_step)?.held.as_ref()?.opened_until())
     }
 
-    /// Whether all connections that a part holds stand, or have stood, of so many workers.
+    /// Whether the connections of so many workers are open, or have been.
     #[must_use]
-    pub fn is_open(&self, part: u32, workers: u32) -> bool {
-        self.steps.get(&part).is_some_and(|part| part.workers_open >= workers)
+    pub fn is_open(&self, load_step: u32, workers: u32) -> bool {
+        self.steps.get(&load_step).is_some_and(|load_step| load_step.workers_open >= workers)
     }
 
-    /// All connections of a part stand: what is measured of it begins at this moment.
-    pub fn start_requests_at(&mut self, part: u32, at: Duration) {
-        if let Some(part) = self.steps.get_mut(&part) {
-            part.spec.start = at;
+    /// All connections are open: the load step is measured from `at` on.
+    pub fn start_requests_at(&mut self, load_step: u32, at: Duration) {
+        if let Some(load_step) = self.steps.get_mut(&load_step) {
+            load_step.spec.start = at;
         }
     }
 
-    /// A worker is done with a part: everything of it that this worker sent has ended by `at`. Gives true when that was
-    /// the last of them.
-    pub fn count_worker_done(&mut self, part: u32, workers: u32, at: Duration, not_sent: u64) -> bool {
-        self.count_worker_done_with(part, workers, at, not_sent, PauseImpact::default())
+    /// A worker reports that everything it sent for the load step has ended by `at`. Returns true if it was the last
+    /// worker.
+    pub fn count_worker_done(&mut self, load_step: u32, workers: u32, at: Duration, not_sent: u64) -> bool {
+        self.count_worker_done_with(load_step, workers, at, not_sent, PauseImpact::default())
     }
 
-    /// The same of a worker whose pauses did this to the part's length.
+    /// The same, with the impact of the worker's pauses on the load step's length.
     pub fn count_worker_done_with(
         &mut self,
-        part: u32,
+        load_step: u32,
         workers: u32,
         at: Duration,
         not_sent: u64,
-        own: PauseImpact,
+        impact: PauseImpact,
     ) -> bool {
-        let number = part;
-        let Some(part) = self.step_mut(part) else { return false };
-        part.workers_done += 1;
-        part.not_sent += not_sent;
-        part.ended_at = part.ended_at.max(at);
-        part.needed_until = part.needed_until.max(at.saturating_sub(own.extended_by));
-        part.lost += own.lost_time;
-        let over = part.workers_done >= workers;
+        let number = load_step;
+        let Some(load_step) = self.step_mut(load_step) else { return false };
+        load_step.workers_done += 1;
+        load_step.not_sent += not_sent;
+        load_step.ended_at = load_step.ended_at.max(at);
+        load_step.needed_until = load_step.needed_until.max(at.saturating_sub(impact.extended_by));
+        load_step.lost += impact.lost_time;
+        let over = load_step.workers_done >= workers;
         if over {
-            part.figures = Some(Box::new(BASES.map(|basis| part.figures(basis))));
-            // One distribution for whoever judges the part; it goes with the next part that ends.
-            let op = std::mem::take(&mut part.op);
-            let spec = &part.spec;
-            let (phase, parts) = (spec.phase.clone(), spec.steps_of_phase);
+            load_step.figures = Some(Box::new(BASES.map(|basis| load_step.figures(basis))));
+            // One distribution is kept for the assessment of the load step; the next one that ends replaces it.
+            let op = std::mem::take(&mut load_step.op);
+            let spec = &load_step.spec;
+            let (phase, load_steps) = (spec.phase.clone(), spec.steps_of_phase);
             self.last_finished = Some((number, op));
-            self.close_phase(&phase, parts);
+            self.close_phase(&phase, load_steps);
         }
         over
     }
 
-    /// A phase is over with the last of its parts. A search may stop before it has had all of them: then its distributions stay.
-    fn close_phase(&mut self, phase: &str, parts: u32) {
-        let over = self.steps.values().filter(|part| part.spec.phase == phase && part.figures.is_some()).count();
-        if let Some(fold) = self.phases.get_mut(phase).filter(|_| over >= parts as usize) {
-            fold.close();
+    /// A phase is over with the last of its load steps. A search may stop before it has had all of them: then its
+    /// distributions stay.
+    fn close_phase(&mut self, phase: &str, load_steps: u32) {
+        let over = self
+            .steps
+            .values()
+            .filter(|load_step| load_step.spec.phase == phase && load_step.figures.is_some())
+            .count();
+        if let Some(aggregate) = self.phases.get_mut(phase).filter(|_| over >= load_steps as usize) {
+            aggregate.close();
         }
     }
 
-    /// Whether everything of a part has ended.
     #[must_use]
-    pub fn is_over(&self, part: u32) -> bool {
-        self.steps.get(&part).is_some_and(|part| part.figures.is_some())
+    pub fn is_over(&self, load_step: u32) -> bool {
+        self.steps.get(&load_step).is_some_and(|load_step| load_step.figures.is_some())
     }
 
-    /// What the search for the edge said of a part.
-    pub fn set_overload(&mut self, part: u32, judged: &LevelAssessment) {
-        if let Some(part) = self.steps.get_mut(&part) {
-            part.judged = Some(judged.clone());
+    /// Records how the search has assessed a load step.
+    pub fn set_overload(&mut self, load_step: u32, assessment: &LevelAssessment) {
+        if let Some(load_step) = self.steps.get_mut(&load_step) {
+            load_step.assessment = Some(assessment.clone());
         }
     }
 
-    /// What was known of a part before it began, and when it did.
+    /// The spec of a load step, with the time at which it has started.
     #[must_use]
-    pub fn spec(&self, part: u32) -> Option<&LoadStepSpec> {
-        self.steps.get(&part).map(|part| &part.spec)
+    pub fn spec(&self, load_step: u32) -> Option<&LoadStepSpec> {
+        self.steps.get(&load_step).map(|load_step| &load_step.spec)
     }
 
-    /// The labels of parts that have begun by `now` and are not over, the last one first.
+    /// The load step that started last, of those that have started by `now` and are not over.
     pub fn current(&self, now: Duration) -> Option<&LoadStepSpec> {
-        let running = self.steps.values().filter(|part| part.figures.is_none() && part.spec.start <= now);
-        running.map(|part| &part.spec).next_back()
+        let running =
+            self.steps.values().filter(|load_step| load_step.figures.is_none() && load_step.spec.start <= now);
+        running.map(|load_step| &load_step.spec).next_back()
     }
 
-    /// The figures of a part so far.
+    /// The figures of a load step so far.
     #[must_use]
-    pub fn figures(&self, part: u32) -> Option<LoadStepFigures> {
-        self.figures_of(part, Basis::Measured)
+    pub fn figures(&self, load_step: u32) -> Option<LoadStepFigures> {
+        self.figures_of(load_step, Basis::Measured)
     }
 
-    fn figures_of(&self, part: u32, basis: Basis) -> Option<LoadStepFigures> {
-        let part = self.steps.get(&part)?;
-        let known = part.figures.as_ref().map(|both| both[usize::from(basis == Basis::WithoutLab)].clone());
-        let figures = known.unwrap_or_else(|| part.figures(basis));
-        let (overload, void) = match &part.judged {
+    fn figures_of(&self, load_step: u32, basis: Basis) -> Option<LoadStepFigures> {
+        let load_step = self.steps.get(&load_step)?;
+        let known = load_step.figures.as_ref().map(|both| both[usize::from(basis == Basis::WithoutLab)].clone());
+        let figures = known.unwrap_or_else(|| load_step.figures(basis));
+        let (overload, void) = match &load_step.assessment {
             None => (None, None),
             Some(LevelAssessment::Sustained) => (Some(Vec::new()), None),
             Some(LevelAssessment::Overloaded(reasons)) => {
                 (Some(reasons.iter().map(ToString::to_string).collect()), None)
             }
-            Some(LevelAssessment::Void(why)) => (None, Some(why.clone())),
+            Some(LevelAssessment::Void(reason)) => (None, Some(reason.clone())),
         };
-        // What it has left may be lost after it is over.
-        Some(LoadStepFigures { overload, void, connections: part.connections(basis), ..figures })
+        // Connections that it left open may be lost after it is over.
+        Some(LoadStepFigures { overload, void, connections: load_step.connections(basis), ..figures })
     }
 
-    /// A quantile of the latency of the part that ended last, in milliseconds; none of an earlier one.
+    /// A latency quantile of the load step that ended last, in milliseconds; none of an earlier one.
     #[must_use]
-    pub fn latency_ms(&self, part: u32, quantile: f64) -> Option<f64> {
-        let (_, op) = self.last_finished.as_ref().filter(|(last, _)| *last == part)?;
+    pub fn latency_ms(&self, load_step: u32, quantile: f64) -> Option<f64> {
+        let (_, op) = self.last_finished.as_ref().filter(|(last, _)| *last == load_step)?;
         op.latency.quantile_ms(quantile)
     }
 
-    /// What every phase that has begun has asked so far.
+    /// The figures of every phase that has started.
     #[must_use]
     pub(crate) fn phase_figures(&self, basis: Basis) -> BTreeMap<String, PhaseJourneyFigures> {
-        self.phases.iter().map(|(phase, fold)| (phase.clone(), fold.figures(basis))).collect()
+        self.phases.iter().map(|(phase, aggregate)| (phase.clone(), aggregate.figures(basis))).collect()
     }
 
-    /// The figures of all parts.
     #[must_use]
     pub fn all_figures(&self) -> Vec<LoadStepFigures> {
         self.figures_on(Basis::Measured)
     }
 
-    /// The figures of all parts, on one basis.
     #[must_use]
     pub fn figures_on(&self, basis: Basis) -> Vec<LoadStepFigures> {
-        self.steps.keys().filter_map(|part| self.figures_of(*part, basis)).collect()
+        self.steps.keys().filter_map(|load_step| self.figures_of(*load_step, basis)).collect()
     }
 }
 
@@ -306,50 +302,55 @@ mod tests {
     use crate::scenario::{Document, Gate, Scenario};
     use crate::verdict::evaluate_gates;
 
-    fn begun(parts: u32) -> LoadStepAccumulator {
-        let mut book = LoadStepAccumulator::default();
-        (0..parts).for_each(|part| {
-            book.begin(LoadStepSpec { number: part, start: Duration::from_secs(1), ..LoadStepSpec::default() })
+    fn begun(load_steps: u32) -> LoadStepAccumulator {
+        let mut accumulator = LoadStepAccumulator::default();
+        (0..load_steps).for_each(|load_step| {
+            accumulator.begin(LoadStepSpec {
+                number: load_step,
+                start: Duration::from_secs(1),
+                ..LoadStepSpec::default()
+            })
         });
-        book
+        accumulator
     }
 
-    fn answered(book: &mut LoadStepAccumulator, part: u32, ok: u64) {
-        book.add(&OpStats { ok, ..OpStats::new(part, OpId { journey: 0, step: None }) });
+    fn answered(accumulator: &mut LoadStepAccumulator, load_step: u32, ok: u64) {
+        accumulator.add(&OpStats { ok, ..OpStats::new(load_step, OpId { journey: 0, step: None }) });
     }
 
     #[test]
-    fn a_part_is_over_when_all_workers_are_done_with_it() {
-        let mut book = begun(2);
-        answered(&mut book, 1, 30);
-        assert!(!book.count_worker_done(1, 2, Duration::from_secs(3), 1));
-        answered(&mut book, 1, 10);
-        assert!(!book.is_over(1));
-        assert!(book.count_worker_done(1, 2, Duration::from_secs(5), 2));
-        let figures = book.figures(1).unwrap();
+    fn a_load_step_is_over_when_all_workers_are_done() {
+        let mut accumulator = begun(2);
+        answered(&mut accumulator, 1, 30);
+        assert!(!accumulator.count_worker_done(1, 2, Duration::from_secs(3), 1));
+        answered(&mut accumulator, 1, 10);
+        assert!(!accumulator.is_over(1));
+        assert!(accumulator.count_worker_done(1, 2, Duration::from_secs(5), 2));
+        let figures = accumulator.figures(1).unwrap();
         assert_eq!((figures.op.ok, figures.not_sent, figures.length_s), (40, 3, 4.0));
         assert_eq!(figures.throughput_per_s, Some(10.0));
-        assert_eq!((book.is_over(0), book.is_over(1)), (false, true));
+        assert_eq!((accumulator.is_over(0), accumulator.is_over(1)), (false, true));
     }
 
-    /// A part of two workers that begins at 1 s and ends at 5 s with 40 good answers: what each worker's pauses did to its
-    /// length, in seconds, and its throughput without them.
+    /// Checks a load step of two workers that starts at 1 s and ends at 5 s with 40 ok responses. `own_s` has, for each
+    /// worker, by how much its pauses extended the load step and how much time was lost, in seconds; `expected` is the
+    /// throughput without pauses.
     #[track_caller]
     fn check_throughput(own_s: [(u64, u64); 2], expected: f64) {
-        let mut book = begun(1);
-        answered(&mut book, 0, 40);
-        let own = own_s.map(|(longer, lost)| PauseImpact {
-            extended_by: Duration::from_secs(longer),
+        let mut accumulator = begun(1);
+        answered(&mut accumulator, 0, 40);
+        let impact = own_s.map(|(extended_by, lost)| PauseImpact {
+            extended_by: Duration::from_secs(extended_by),
             lost_time: Duration::from_secs(lost),
         });
-        book.count_worker_done_with(0, 2, Duration::from_secs(5), 0, own[0]);
-        book.count_worker_done_with(0, 2, Duration::from_secs(5), 0, own[1]);
-        let per_s = |basis| book.figures_on(basis)[0].throughput_per_s;
+        accumulator.count_worker_done_with(0, 2, Duration::from_secs(5), 0, impact[0]);
+        accumulator.count_worker_done_with(0, 2, Duration::from_secs(5), 0, impact[1]);
+        let per_s = |basis| accumulator.figures_on(basis)[0].throughput_per_s;
         assert_eq!((per_s(Basis::Measured), per_s(Basis::WithoutLab)), (Some(10.0), Some(expected)), "{own_s:?}");
     }
 
     #[test]
-    fn a_part_is_as_long_without_pauses_as_its_slowest_worker_needed() {
+    fn without_pauses_a_load_step_takes_as_long_as_its_slowest_worker() {
         check_throughput([(0, 0), (0, 0)], 10.0);
         check_throughput([(2, 0), (0, 0)], 10.0);
         check_throughput([(2, 0), (3, 0)], 20.0);
@@ -357,23 +358,25 @@ mod tests {
     }
 
     #[test]
-    fn parts_beyond_the_bound_count_with_the_last() {
-        let mut book = begun(LOAD_STEPS_MAX + 5);
-        assert_eq!(book.all_figures().len(), LOAD_STEPS_MAX as usize);
-        answered(&mut book, LOAD_STEPS_MAX + 3, 7);
-        assert_eq!(book.figures(LOAD_STEPS_MAX - 1).unwrap().op.ok, 7);
+    fn load_steps_beyond_the_limit_count_with_the_last() {
+        let mut accumulator = begun(LOAD_STEPS_MAX + 5);
+        assert_eq!(accumulator.all_figures().len(), LOAD_STEPS_MAX as usize);
+        answered(&mut accumulator, LOAD_STEPS_MAX + 3, 7);
+        assert_eq!(accumulator.figures(LOAD_STEPS_MAX - 1).unwrap().op.ok, 7);
     }
 
     #[test]
-    fn the_current_part_has_begun_and_is_not_over() {
-        let mut book = begun(2);
-        let current = |book: &LoadStepAccumulator, now| book.current(Duration::from_secs(now)).map(|spec| spec.number);
-        assert_eq!((current(&book, 0), current(&book, 1)), (None, Some(1)));
-        book.count_worker_done(1, 1, Duration::from_secs(2), 0);
-        assert_eq!(current(&book, 2), Some(0));
+    fn the_current_load_step_has_started_and_is_not_over() {
+        let mut accumulator = begun(2);
+        let current = |accumulator: &LoadStepAccumulator, now| {
+            accumulator.current(Duration::from_secs(now)).map(|spec| spec.number)
+        };
+        assert_eq!((current(&accumulator, 0), current(&accumulator, 1)), (None, Some(1)));
+        accumulator.count_worker_done(1, 1, Duration::from_secs(2), 0);
+        assert_eq!(current(&accumulator, 2), Some(0));
     }
 
-    /// Levels that share a journey of two steps, each of which is opened with the other one; and bursts of that other one.
+    /// Levels that share a journey of two steps and open with the other journey; and bursts of that other journey.
     const LEVELS: &str = r#"
 format = 1
 name = "levels"
@@ -409,18 +412,18 @@ name = "enter"
 request = "GET /"
 "#;
 
-    /// Phase, its part, and how many parts the phase has.
+    /// The phase, its load step, and how many load steps the phase has.
     const PARTS: [(usize, u32, u32); 4] = [(0, 0, 1), (1, 1, 1), (2, 2, 2), (2, 3, 2)];
 
     fn levels() -> (Scenario, LoadStepAccumulator) {
         let scenario = Scenario::read(&Document::parse(LEVELS).unwrap()).unwrap();
-        let mut book = LoadStepAccumulator::new(&scenario.journeys);
-        for (phase, part, parts_of_phase) in PARTS {
+        let mut accumulator = LoadStepAccumulator::new(&scenario.journeys);
+        for (phase, load_step, parts_of_phase) in PARTS {
             let phase = &scenario.phases[phase];
             let (journey, opening, start) = (phase.journey_index, phase.opening_journey, Duration::from_secs(1));
             let phase = phase.name.clone();
-            book.begin(LoadStepSpec {
-                number: part,
+            accumulator.begin(LoadStepSpec {
+                number: load_step,
                 phase,
                 steps_of_phase: parts_of_phase,
                 journey,
@@ -429,66 +432,69 @@ request = "GET /"
                 ..LoadStepSpec::default()
             });
         }
-        (scenario, book)
+        (scenario, accumulator)
     }
 
-    /// The figures of every phase, as they stand in a record.
-    fn phases(book: &LoadStepAccumulator) -> BTreeMap<String, PhaseFigures> {
-        let parts = book.all_figures();
+    /// The figures of every phase, as in a record.
+    fn phases(accumulator: &LoadStepAccumulator) -> BTreeMap<String, PhaseFigures> {
+        let load_steps = accumulator.all_figures();
         let figures = |(phase, asked): (String, PhaseJourneyFigures)| {
-            let own: Vec<&LoadStepFigures> = parts.iter().filter(|part| part.phase == phase).collect();
-            let figures = PhaseFigures::from_steps(&own, None, Some(asked));
+            let impact: Vec<&LoadStepFigures> =
+                load_steps.iter().filter(|load_step| load_step.phase == phase).collect();
+            let figures = PhaseFigures::from_steps(&impact, None, Some(asked));
             (phase, figures)
         };
-        book.phase_figures(Basis::Measured).into_iter().map(figures).collect()
+        accumulator.phase_figures(Basis::Measured).into_iter().map(figures).collect()
     }
 
-    /// Some answers of an operation in a part, all of which took so long.
-    fn answers(part: u32, journey: usize, step: Option<usize>, ok: u64, latency_us: u64) -> OpStats {
-        let mut cell = OpStats { ok, errors: 1, ..OpStats::new(part, OpId { journey, step }) };
-        cell.latency_us.record_n(latency_us, ok).unwrap();
-        cell
+    /// Some ok responses of an operation in a load step, all with the same latency.
+    fn answers(load_step: u32, journey: usize, step: Option<usize>, ok: u64, latency_us: u64) -> OpStats {
+        let mut stats = OpStats { ok, errors: 1, ..OpStats::new(load_step, OpId { journey, step }) };
+        stats.latency_us.record_n(latency_us, ok).unwrap();
+        stats
     }
 
     fn cells() -> impl Strategy<Value = Vec<OpStats>> {
-        // Connections enter, turns are of two steps; bursts enter as well.
+        // Connections open with `enter`, turns have two steps; bursts run `enter` as well.
         let kinds = prop::sample::select(vec![(0, None), (0, Some(0)), (0, Some(1)), (1, None)]);
-        let cell = |(part, (journey, step), ok, latency_us): (u32, (usize, Option<usize>), u64, u64)| {
-            let (journey, step) = if part >= 2 { (1, None) } else { (journey, step) };
-            answers(part, journey, step, ok, latency_us)
+        let stats = |(load_step, (journey, step), ok, latency_us): (u32, (usize, Option<usize>), u64, u64)| {
+            let (journey, step) = if load_step >= 2 { (1, None) } else { (journey, step) };
+            answers(load_step, journey, step, ok, latency_us)
         };
-        prop::collection::vec((0u32..4, kinds, 1u64..20, 1u64..1_000_000).prop_map(cell), 0..60)
+        prop::collection::vec((0u32..4, kinds, 1u64..20, 1u64..1_000_000).prop_map(stats), 0..60)
     }
 
-    /// What figures are the sums of: counts, and times.
+    /// The additive figures: counts and sums of times.
     fn sums(figures: &[&JourneyFigures]) -> Vec<u64> {
-        let ops = |own: &JourneyFigures| [&own.op].into_iter().chain(own.steps.values()).cloned().collect::<Vec<_>>();
+        let ops = |impact: &JourneyFigures| {
+            [&impact.op].into_iter().chain(impact.steps.values()).cloned().collect::<Vec<_>>()
+        };
         let counts = |op: &crate::aggregate::OpFigures| [op.ok, op.errors, op.latency_ms.count];
-        let of_one = |own: &&JourneyFigures| ops(own).iter().flat_map(counts).collect::<Vec<_>>();
+        let of_one = |impact: &&JourneyFigures| ops(impact).iter().flat_map(counts).collect::<Vec<_>>();
         let all: Vec<Vec<u64>> = figures.iter().map(of_one).collect();
-        (0..all[0].len()).map(|place| all.iter().map(|own| own[place]).sum()).collect()
+        (0..all[0].len()).map(|place| all.iter().map(|impact| impact[place]).sum()).collect()
     }
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Wherever each part ends in the course of things, and whatever phase a journey was taken in.
+        /// Wherever a load step ends, and whatever phase has run a journey.
         #[test]
-        fn journeys_are_the_sums_of_what_phases_asked(cells in cells(), ends in prop::collection::vec(0usize..60, 4)) {
-            let (scenario, mut book) = levels();
+        fn journeys_are_the_sums_of_their_phases(cells in cells(), ends in prop::collection::vec(0usize..60, 4)) {
+            let (scenario, mut accumulator) = levels();
             let mut all = Aggregate::new(&scenario.journeys);
-            for (number, cell) in cells.iter().enumerate() {
-                let part = cell.load_step as usize;
-                // A part that is over has nothing more to say.
-                if number <= ends[part] {
-                    book.add(cell);
-                    all.add(&Interval { ops: vec![cell.clone()], ..Interval::default() });
+            for (number, stats) in cells.iter().enumerate() {
+                let load_step = stats.load_step as usize;
+                // A load step that is over gets no more figures.
+                if number <= ends[load_step] {
+                    accumulator.add(stats);
+                    all.add(&Interval { ops: vec![stats.clone()], ..Interval::default() });
                 }
-                for part in (0..4).filter(|part| number == ends[*part]) {
-                    book.count_worker_done(part as u32, 1, Duration::from_secs(3), 0);
+                for load_step in (0..4).filter(|load_step| number == ends[*load_step]) {
+                    accumulator.count_worker_done(load_step as u32, 1, Duration::from_secs(3), 0);
                 }
             }
-            let (phases, journeys) = (phases(&book), all.journeys(&|_| None, Basis::Measured));
+            let (phases, journeys) = (phases(&accumulator), all.journeys(&|_| None, Basis::Measured));
             let of = |phase: &str| (phases[phase].journey.clone().unwrap(), phases[phase].opening.clone());
             let ((low, enter_low), (high, enter_high), (bursts, none)) = (of("low"), of("high"), of("bursts"));
             prop_assert!(none.is_none());
@@ -498,17 +504,16 @@ request = "GET /"
     }
 
     #[test]
-    fn a_level_that_fails_does_not_hide_behind_one_that_passes() {
-        let (_, mut book) = levels();
-        book.add(&answers(0, 0, Some(0), 100_000, 1_000));
-        book.add(&answers(1, 0, Some(0), 100, 50_000));
+    fn a_failing_level_does_not_hide_behind_a_passing_one() {
+        let (_, mut accumulator) = levels();
+        accumulator.add(&answers(0, 0, Some(0), 100_000, 1_000));
+        accumulator.add(&answers(1, 0, Some(0), 100, 50_000));
         let gates = ["turn", "low.journey", "high.journey"].map(|of| format!("{of}.steps.move.latency_ms.p99"));
         let gates = gates.map(|name| Gate::parse(&name, "< 14.2").unwrap());
         let all = answers(0, 0, Some(0), 100_100, 1_000);
-        let mut fold = Aggregate::new(&levels().0.journeys);
-        fold.add(&Interval { ops: vec![all], ..Interval::default() });
-        let results =
-            serde_json::json!({ "journeys": fold.journeys(&|_| None, Basis::Measured), "phases": phases(&book) });
+        let mut aggregate = Aggregate::new(&levels().0.journeys);
+        aggregate.add(&Interval { ops: vec![all], ..Interval::default() });
+        let results = serde_json::json!({ "journeys": aggregate.journeys(&|_| None, Basis::Measured), "phases": phases(&accumulator) });
         assert_eq!(
             evaluate_gates(&gates, &results).iter().map(|gate| gate.ok).collect::<Vec<_>>(),
             [true, true, false]
@@ -516,16 +521,17 @@ request = "GET /"
     }
 
     #[test]
-    fn a_phase_keeps_figures_alone_once_the_last_of_its_parts_is_over() {
-        let (_, mut book) = levels();
-        let is_closed =
-            |book: &LoadStepAccumulator, phase: &str| matches!(book.phases[phase], PhaseAggregate::Closed(_));
-        for (part, phase, closed) in [(0, "low", true), (2, "bursts", false), (3, "bursts", true)] {
-            book.add(&answers(part, 1, None, 7, 1_000));
-            book.count_worker_done(part, 1, Duration::from_secs(3), 2);
-            assert_eq!(is_closed(&book, phase), closed, "{part}");
+    fn a_phase_keeps_only_figures_once_its_last_load_step_is_over() {
+        let (_, mut accumulator) = levels();
+        let is_closed = |accumulator: &LoadStepAccumulator, phase: &str| {
+            matches!(accumulator.phases[phase], PhaseAggregate::Closed(_))
+        };
+        for (load_step, phase, closed) in [(0, "low", true), (2, "bursts", false), (3, "bursts", true)] {
+            accumulator.add(&answers(load_step, 1, None, 7, 1_000));
+            accumulator.count_worker_done(load_step, 1, Duration::from_secs(3), 2);
+            assert_eq!(is_closed(&accumulator, phase), closed, "{load_step}");
         }
-        let phases = phases(&book);
+        let phases = phases(&accumulator);
         let bursts = phases["bursts"].journey.as_ref().unwrap();
         assert_eq!((bursts.op.ok, bursts.not_sent, bursts.throughput_per_s), (14, 4, Some(7.0)));
         assert_eq!(phases["low"].opening.as_ref().unwrap().op.ok, 7);

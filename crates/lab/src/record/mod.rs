@@ -1,6 +1,6 @@
-//! The record: takes what happens while it happens. Figures are folded at once, in constant memory; the histograms of
-//! every second and the timeline go to files as they come, so that an interrupted run has them too. Refuses to know
-//! what is good.
+//! The recorder: takes intervals from the workers while a trial runs. Figures are aggregated at once, in constant
+//! memory; the histograms of every second and the timeline are written to files as they arrive, so that an interrupted
+//! run has them too. Does not know which figures are good.
 
 mod files;
 pub mod hlog;
@@ -32,16 +32,15 @@ use crate::scenario::{Journey, Push};
 use hlog::{Entry, HistogramKind, Writer};
 use timeline::{HeldRow, LagRow, OpRow, PauseRow, Percentiles, TimelineRow};
 
-/// How long after its end a second is still open for figures of workers that are late with them.
+/// How long after its end a second waits for late workers.
 pub(crate) const SECOND_OPEN_FOR_S: u64 = 2;
 
-/// The operation under which the lab's own schedule lag stands in the log of histograms.
+/// The operation of the generator's schedule lag in intervals.hlog.
 const GENERATOR_OP: &str = "generator";
 
-/// The operation under which the opening of held connections stands there.
+/// The operation of the opening of held connections there.
 const CONNECTIONS_OP: &str = "connections";
 
-/// Takes intervals from the workers.
 #[derive(Debug)]
 pub struct Recorder(Mutex<Inner>);
 
@@ -51,41 +50,41 @@ struct Inner {
     pushes: Vec<String>,
     aggregate: Aggregate,
     load_steps: LoadStepAccumulator,
-    /// Seconds that are still open.
+    /// Seconds that are not written yet.
     open_seconds: BTreeMap<u64, SecondAggregate>,
     last_second: LastSecond,
     last_second_number: u64,
-    /// Pauses of workers that no row tells of yet.
+    /// Pauses of workers that are in no row yet.
     pauses: Vec<PauseRow>,
-    /// When seconds were closed last, and when they were not closed for so long that the lab may not have run.
+    /// When seconds were closed last, and the span in which they were not closed for so long that the lab may not have
+    /// run.
     closed_at: Duration,
     unsure: (Duration, Duration),
-    /// Schedule lag since somebody took it.
+    /// Schedule lag since it was taken last.
     lag: TimeHistogram,
     hlog: Writer,
     samples: Option<SampleFile>,
 }
 
-/// One second, over all workers.
 #[derive(Debug, Default)]
 struct SecondAggregate {
-    cells: BTreeMap<(u32, OpId), OpAggregate>,
+    ops: BTreeMap<(u32, OpId), OpAggregate>,
     pushes: BTreeMap<usize, PushAggregate>,
     held: BTreeMap<u32, HeldStats>,
     lag: TimeHistogram,
 }
 
-/// The last second that is complete, for whoever watches.
+/// The last complete second, for live progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LastSecond {
-    /// Good answers to requests in it: to every step, where a journey has several; none where the lab did not run.
+    /// Ok responses to requests: to every step, if a journey has several; none if the lab did not run.
     pub ok_per_s: Option<f64>,
     /// The 99th percentile of their latency.
     pub latency_p99_ms: Option<f64>,
 }
 
 impl Recorder {
-    /// Records figures of these journeys; rows of samples too, where there is a file for them.
+    /// Records figures of these journeys, and rows of samples if there is a file for them.
     #[must_use]
     pub fn new(journeys: &[Journey], pushes: &[Push], hlog: Writer, samples: Option<SampleFile>) -> Self {
         let steps = |journey: &Journey| journey.steps.iter().map(|step| step.name.clone()).collect();
@@ -110,12 +109,11 @@ impl Recorder {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes what one worker saw in.
     pub fn add_interval(&self, interval: &Interval) {
         let mut inner = self.inner();
         let inner = &mut *inner;
         inner.aggregate.add(interval);
-        interval.ops.iter().for_each(|cell| inner.load_steps.add(cell));
+        interval.ops.iter().for_each(|stats| inner.load_steps.add(stats));
         interval.held.iter().for_each(|held| inner.load_steps.add_held(held));
         let long = interval.pauses.iter().filter(|(from, to)| to.saturating_sub(*from) >= UNRECORDED_MIN);
         inner.pauses.extend(long.map(|(from, to)| PauseRow {
@@ -124,7 +122,7 @@ impl Recorder {
             worker: interval.worker,
         }));
         let second = inner.open_seconds.entry(interval.second).or_default();
-        interval.ops.iter().for_each(|cell| second.cells.entry((cell.load_step, cell.op)).or_default().add(cell));
+        interval.ops.iter().for_each(|stats| second.ops.entry((stats.load_step, stats.op)).or_default().add(stats));
         interval.pushes.iter().for_each(|pushed| second.pushes.entry(pushed.push_index).or_default().add(pushed));
         for held in &interval.held {
             second.held.entry(held.load_step).or_insert_with(|| HeldStats::new(held.load_step)).merge(held);
@@ -138,7 +136,7 @@ impl Recorder {
         }
     }
 
-    /// Writes every second that nobody adds to any more; gives its rows of the timeline.
+    /// Writes every second to which no worker adds any more; returns its rows of the timeline.
     pub fn close_seconds(&self, now: Duration) -> Vec<TimelineRow> {
         let before = now.as_secs().saturating_sub(SECOND_OPEN_FOR_S);
         {
@@ -151,14 +149,13 @@ impl Recorder {
         self.close_before(before)
     }
 
-    /// Writes everything that is still open.
     pub fn close_all(&self) -> Vec<TimelineRow> {
         self.close_before(u64::MAX)
     }
 
     fn close_before(&self, before: u64) -> Vec<TimelineRow> {
         let mut inner = self.inner();
-        // Before the rows of the seconds that they are in: whoever reads them knows then what is missing.
+        // Before the rows of the same seconds, so that a reader knows what is missing.
         let pauses = std::mem::take(&mut inner.pauses);
         let mut rows: Vec<TimelineRow> = pauses.iter().copied().map(TimelineRow::Pause).collect();
         while let Some(entry) = inner.open_seconds.first_entry().filter(|entry| *entry.key() < before) {
@@ -168,7 +165,7 @@ impl Recorder {
             (inner.last_second, inner.last_second_number) =
                 (LastSecond { ok_per_s: now.ok_per_s.filter(|_| inner.was_seen(number)), ..now }, number);
         }
-        // A second in which nothing ended has no entry of its own.
+        // A second in which nothing ended has no entry.
         if inner.last_second_number + 1 < before {
             let none = inner.was_seen(before - 1).then_some(0.0);
             inner.last_second = LastSecond { ok_per_s: none, ..LastSecond::default() };
@@ -177,28 +174,25 @@ impl Recorder {
         rows
     }
 
-    /// The last second that is complete.
     #[must_use]
     pub fn last_second(&self) -> LastSecond {
         self.inner().last_second
     }
 
-    /// The schedule lag since the last time that somebody asked.
+    /// The schedule lag since the last call.
     pub(crate) fn take_lag(&self) -> TimeHistogram {
         std::mem::take(&mut self.inner().lag)
     }
 
-    /// Does something with the book of parts.
     pub fn with_load_steps<T>(&self, with: impl FnOnce(&mut LoadStepAccumulator) -> T) -> T {
         with(&mut self.inner().load_steps)
     }
 
-    /// Reads the fold so far.
     pub fn with_aggregate<T>(&self, with: impl FnOnce(&Aggregate) -> T) -> T {
         with(&self.inner().aggregate)
     }
 
-    /// Writes what is still in memory, and says what went wrong with the files, if anything did.
+    /// Writes what is still in memory; returns the errors of the files.
     #[must_use]
     pub fn failures(&self) -> Vec<String> {
         let mut inner = self.inner();
@@ -210,42 +204,48 @@ impl Recorder {
 }
 
 impl Inner {
-    /// Whether the lab ran in all of a second, as far as is known.
+    /// Whether the lab ran during all of a second, as far as is known.
     fn was_seen(&self, second: u64) -> bool {
         let (from, to) = self.unsure;
         Duration::from_secs(second.saturating_add(1)) <= from || Duration::from_secs(second) >= to
     }
 
-    fn write_second(&mut self, second: u64, seen: &SecondAggregate, rows: &mut Vec<TimelineRow>) {
-        for ((part, op), fold) in &seen.cells {
+    fn write_second(&mut self, second: u64, second_aggregate: &SecondAggregate, rows: &mut Vec<TimelineRow>) {
+        for ((part, op), aggregate) in &second_aggregate.ops {
             let name = self.op_name(*op);
             let figures = [
-                (HistogramKind::Latency, &fold.latency),
-                (HistogramKind::Service, &fold.service),
-                (HistogramKind::Failed, &fold.failed),
+                (HistogramKind::Latency, &aggregate.latency),
+                (HistogramKind::Service, &aggregate.service),
+                (HistogramKind::Failed, &aggregate.failed),
             ];
-            let waits = fold.long_polls.as_ref();
-            let waits =
-                waits.map(|waits| [(HistogramKind::Waited, &waits.waited), (HistogramKind::Wake, &waits.wake_delay)]);
-            for (figure, times) in figures.into_iter().chain(waits.into_iter().flatten()) {
+            let long_polls = aggregate.long_polls.as_ref();
+            let long_polls = long_polls.map(|long_polls| {
+                [(HistogramKind::Waited, &long_polls.waited), (HistogramKind::Wake, &long_polls.wake_delay)]
+            });
+            for (figure, times) in figures.into_iter().chain(long_polls.into_iter().flatten()) {
                 self.hlog.write(&Entry { second, part: *part, op: name.clone(), figure, histogram: times.histogram() });
             }
-            rows.push(TimelineRow::Op(op_row(second, *part, name, fold)));
+            rows.push(TimelineRow::Op(op_row(second, *part, name, aggregate)));
         }
-        for (push, fold) in &seen.pushes {
+        for (push, aggregate) in &second_aggregate.pushes {
             let name = self.pushes.get(*push).map_or_else(String::new, |name| format!("push.{name}"));
-            let (figure, histogram) = (HistogramKind::Wake, fold.delay.histogram());
+            let (figure, histogram) = (HistogramKind::Wake, aggregate.delay.histogram());
             self.hlog.write(&Entry { second, part: 0, op: name.clone(), figure, histogram });
-            rows.push(TimelineRow::Op(pushed_row(second, name, fold)));
+            rows.push(TimelineRow::Op(pushed_row(second, name, aggregate)));
         }
-        for (part, held) in &seen.held {
+        for (part, held) in &second_aggregate.held {
             let (op, figure, histogram) = (CONNECTIONS_OP.to_owned(), HistogramKind::Opening, held.opening_us.clone());
             self.hlog.write(&Entry { second, part: *part, op, figure, histogram });
             rows.push(TimelineRow::Held(held_row(second, held)));
         }
-        let (op, figure, histogram) = (GENERATOR_OP.to_owned(), HistogramKind::Lag, seen.lag.histogram());
+        let (op, figure, histogram) = (GENERATOR_OP.to_owned(), HistogramKind::Lag, second_aggregate.lag.histogram());
         self.hlog.write(&Entry { second, part: 0, op, figure, histogram });
-        rows.extend(seen.lag.quantile_ms(0.99).map(|p99_ms| TimelineRow::Lag(LagRow { t_s: second as f64, p99_ms })));
+        rows.extend(
+            second_aggregate
+                .lag
+                .quantile_ms(0.99)
+                .map(|p99_ms| TimelineRow::Lag(LagRow { t_s: second as f64, p99_ms })),
+        );
     }
 
     fn op_name(&self, op: OpId) -> String {
@@ -259,27 +259,27 @@ impl Inner {
 
 impl SecondAggregate {
     fn summarize(&self, all: &Aggregate) -> LastSecond {
-        let requests = self.cells.iter().filter(|((_, op), _)| all.is_request(*op)).map(|(_, fold)| fold);
+        let requests = self.ops.iter().filter(|((_, op), _)| all.is_request(*op)).map(|(_, aggregate)| aggregate);
         let mut latency = TimeHistogram::default();
         let mut ok = 0;
-        for fold in requests {
-            latency.merge(&fold.latency);
-            ok += fold.ok;
+        for aggregate in requests {
+            latency.merge(&aggregate.latency);
+            ok += aggregate.ok;
         }
         LastSecond { ok_per_s: Some(ok as f64), latency_p99_ms: latency.quantile_ms(0.99) }
     }
 }
 
-fn op_row(second: u64, part: u32, op: String, fold: &OpAggregate) -> OpRow {
-    let (ok, denied, errors) = (fold.ok, fold.denied, fold.errors);
-    let (latency_ms, service_ms) = (percentiles(&fold.latency), percentiles(&fold.service));
-    let wake_ms = fold.long_polls.as_ref().and_then(|waits| percentiles(&waits.wake_delay));
+fn op_row(second: u64, part: u32, op: String, aggregate: &OpAggregate) -> OpRow {
+    let (ok, denied, errors) = (aggregate.ok, aggregate.denied, aggregate.errors);
+    let (latency_ms, service_ms) = (percentiles(&aggregate.latency), percentiles(&aggregate.service));
+    let wake_ms = aggregate.long_polls.as_ref().and_then(|long_polls| percentiles(&long_polls.wake_delay));
     OpRow { t_s: second as f64, part, op, ok, denied, errors, latency_ms, service_ms, wake_ms }
 }
 
-/// Frames that were pushed stand on the timeline as answers that nobody asked for.
-fn pushed_row(second: u64, op: String, fold: &PushAggregate) -> OpRow {
-    let (ok, wake_ms) = (fold.frames, percentiles(&fold.delay));
+/// Pushed frames are rows of operations that have only ok responses.
+fn pushed_row(second: u64, op: String, aggregate: &PushAggregate) -> OpRow {
+    let (ok, wake_ms) = (aggregate.frames, percentiles(&aggregate.delay));
     OpRow { t_s: second as f64, part: 0, op, ok, denied: 0, errors: 0, latency_ms: None, service_ms: None, wake_ms }
 }
 
@@ -330,51 +330,51 @@ mod tests {
         Recorder::new(&[journey], &[], Writer::create(std::path::Path::new("/dev/null"), 0).unwrap(), None)
     }
 
-    /// A page with one good answer, of a worker that had paused.
-    fn page(second: u64, pauses_ms: &[(u64, u64)]) -> Interval {
+    /// An interval with one ok response, of a worker that had paused.
+    fn interval(second: u64, pauses_ms: &[(u64, u64)]) -> Interval {
         let ms = Duration::from_millis;
         let pauses = pauses_ms.iter().map(|(from, to)| (ms(*from), ms(*to))).collect();
-        let cell = OpStats { ok: 1, ..OpStats::new(0, OpId { journey: 0, step: None }) };
-        Interval { second, pauses, ops: vec![cell], ..Interval::default() }
+        let stats = OpStats { ok: 1, ..OpStats::new(0, OpId { journey: 0, step: None }) };
+        Interval { second, pauses, ops: vec![stats], ..Interval::default() }
     }
 
-    fn told(rows: &[TimelineRow]) -> Vec<String> {
-        let told = |row: &TimelineRow| match row {
+    fn describe(rows: &[TimelineRow]) -> Vec<String> {
+        let describe = |row: &TimelineRow| match row {
             TimelineRow::Op(row) => format!("op {}", row.t_s),
             TimelineRow::Pause(row) => format!("pause {} {}", row.t_s, row.until_s),
             TimelineRow::Lag(row) => format!("lag {} {}", row.t_s, row.p99_ms),
             other => format!("{other:?}"),
         };
-        rows.iter().map(told).collect()
+        rows.iter().map(describe).collect()
     }
 
     #[test]
-    fn a_pause_stands_before_what_was_read_after_it() {
+    fn a_pause_comes_before_the_rows_read_after_it() {
         let recorder = recorder();
-        recorder.add_interval(&page(5, &[]));
-        recorder.add_interval(&page(8, &[(5_300, 8_300), (8_400, 8_500)]));
-        assert_eq!(told(&recorder.close_all()), ["pause 5.3 8.3", "op 5", "op 8"]);
+        recorder.add_interval(&interval(5, &[]));
+        recorder.add_interval(&interval(8, &[(5_300, 8_300), (8_400, 8_500)]));
+        assert_eq!(describe(&recorder.close_all()), ["pause 5.3 8.3", "op 5", "op 8"]);
         assert!(recorder.close_all().is_empty());
     }
 
     #[test]
-    fn lag_stands_at_its_own_second() {
+    fn lag_is_recorded_at_its_own_second() {
         let recorder = recorder();
         let mut lag = histogram();
         lag.record(507_000).unwrap();
-        recorder.add_interval(&Interval { lag_us: Some(lag), ..page(0, &[]) });
-        recorder.add_interval(&page(1, &[]));
+        recorder.add_interval(&Interval { lag_us: Some(lag), ..interval(0, &[]) });
+        recorder.add_interval(&interval(1, &[]));
         // A second is written when no worker adds to it any more.
         assert!(recorder.close_seconds(Duration::from_secs(2)).is_empty());
-        assert_eq!(told(&recorder.close_seconds(Duration::from_millis(3_600))), ["op 0", "lag 0 507.135"]);
-        assert_eq!(told(&recorder.close_all()), ["op 1"]);
+        assert_eq!(describe(&recorder.close_seconds(Duration::from_millis(3_600))), ["op 0", "lag 0 507.135"]);
+        assert_eq!(describe(&recorder.close_all()), ["op 1"]);
     }
 
-    /// The rate that is shown after these looks, in seconds; one answer ended in the first second.
+    /// Checks the rate that is shown after closing seconds at these times; one response ended in the first second.
     #[track_caller]
     fn check_now(looks_s: &[f64], expected: Option<f64>) {
         let recorder = recorder();
-        recorder.add_interval(&page(0, &[]));
+        recorder.add_interval(&interval(0, &[]));
         for at in looks_s {
             recorder.close_seconds(Duration::from_secs_f64(*at));
         }
@@ -382,14 +382,14 @@ mod tests {
     }
 
     #[test]
-    fn a_second_that_nobody_saw_is_not_shown_as_none_a_second() {
+    fn a_second_without_data_is_not_shown_as_a_rate_of_zero() {
         check_now(&[1.0, 2.0, 3.0], Some(1.0));
-        // The lab looked, and nothing had ended.
+        // The lab ran, and nothing had ended.
         check_now(&[1.0, 2.0, 3.0, 4.0, 5.0], Some(0.0));
         check_now(&[1.0, 2.0, 3.0, 8.3], None);
         check_now(&[1.0, 2.0, 3.0, 8.3, 9.3, 10.3], None);
         check_now(&[1.0, 2.0, 3.0, 8.3, 9.3, 10.3, 11.3, 12.3], Some(0.0));
-        // What was read in the second before a pause is not all of it.
+        // The second before a pause is incomplete.
         check_now(&[0.5, 3.2], None);
     }
 }

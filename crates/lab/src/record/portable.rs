@@ -1,5 +1,5 @@
-//! How the parts of an interval that JSON has no form for travel between processes: histograms in HdrHistogram's V2
-//! encoding, rows as the text that they are. Refuses to know what they are of.
+//! Serialises what JSON has no form for, to send intervals between processes: histograms in HdrHistogram's V2 encoding,
+//! rows as text. Does not know what they measure.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -18,12 +18,11 @@ fn encode(histogram: &Histogram<u64>) -> Result<String, String> {
 fn decode(text: &str) -> Result<Histogram<u64>, String> {
     let bytes = STANDARD.decode(text).map_err(|error| error.to_string())?;
     let mut histogram = Decoder::new().deserialize(&mut bytes.as_slice()).map_err(|error| error.to_string())?;
-    // As it was made: whoever adds to it need not know that it has travelled.
+    // Resizable, as it was created: the receiver may add to it.
     Histogram::auto(&mut histogram, true);
     Ok(histogram)
 }
 
-/// A histogram.
 pub(super) mod histogram {
     use super::*;
 
@@ -36,7 +35,6 @@ pub(super) mod histogram {
     }
 }
 
-/// A histogram that may be missing.
 pub(super) mod maybe {
     use super::*;
 
@@ -50,7 +48,6 @@ pub(super) mod maybe {
     }
 }
 
-/// Lines of text.
 pub(super) mod lines {
     use super::*;
 
@@ -68,18 +65,19 @@ mod tests {
     use crate::record::{Interval, OpId, OpStats};
 
     #[test]
-    fn an_interval_arrives_as_it_was_sent() {
-        let mut cell = OpStats::new(3, OpId { journey: 1, step: Some(2) });
-        [1, 1500, 90_000_000].iter().for_each(|value| cell.latency_us.record(*value).unwrap());
-        let lag_us = Some(cell.latency_us.clone());
+    fn an_interval_round_trips() {
+        let mut stats = OpStats::new(3, OpId { journey: 1, step: Some(2) });
+        [1, 1500, 90_000_000].iter().for_each(|value| stats.latency_us.record(*value).unwrap());
+        let lag_us = Some(stats.latency_us.clone());
         let rows = b"1,2,3\n".to_vec();
-        let sent = Interval { second: 7, ops: vec![cell], lag_us, not_sent: vec![(1, 2)], rows, ..Interval::default() };
+        let sent =
+            Interval { second: 7, ops: vec![stats], lag_us, not_sent: vec![(1, 2)], rows, ..Interval::default() };
         let text = serde_json::to_string(&sent).unwrap();
         let mut found: Interval = serde_json::from_str(&text).unwrap();
         assert_eq!(found.ops[0].latency_us, sent.ops[0].latency_us);
         assert_eq!((found.lag_us.as_ref(), &found.rows, found.second), (sent.lag_us.as_ref(), &sent.rows, 7));
         assert_eq!(serde_json::to_string(&found).unwrap(), text);
-        // And grows as before.
+        // It resizes as before.
         found.ops[0].latency_us.record(u64::from(u32::MAX) * 1000).unwrap();
     }
 }

@@ -1,6 +1,6 @@
-//! A timeline read again from its file, row by row, so that reports and findings can be made from what was recorded.
-//! A trial that was cut off left half a line at the end, and a later lab may have written kinds of rows that this one
-//! does not know: neither keeps the rest from being read. Refuses to interpret rows: the fold does.
+//! Reads a timeline from its file row by row, so that reports and findings can be made from what was recorded. A trial
+//! that was cut off left half a line at the end, and a later lab may have written kinds of rows that this one does not
+//! know: neither keeps the rest from being read. Does not interpret rows: the aggregate does.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
@@ -12,7 +12,7 @@ use super::timeline::{NoteRow, TimelineRow};
 use crate::aggregate::Timeline;
 use crate::limits::TIMELINE_LINE_BYTES_MAX;
 
-/// Folds the file at `path`.
+/// Aggregates the file at `path`.
 ///
 /// # Errors
 /// The file cannot be read.
@@ -20,7 +20,7 @@ pub fn read_timeline(path: &Path) -> io::Result<Timeline> {
     aggregate_rows(BufReader::new(File::open(path)?), Timeline::default())
 }
 
-/// Folds rows into `timeline`, one JSON object a line, and closes it.
+/// Aggregates rows into `timeline`, one JSON object a line, and closes it.
 ///
 /// # Errors
 /// The rows cannot be read.
@@ -34,7 +34,7 @@ pub fn aggregate_rows(rows: impl BufRead, mut timeline: Timeline) -> io::Result<
     Ok(timeline)
 }
 
-/// Shows every row to `see`, in the order of the file; gives the number of lines that could not be read.
+/// Passes every row to `see`, in the order of the file; returns the number of lines that could not be read.
 ///
 /// # Errors
 /// The rows cannot be read.
@@ -80,7 +80,7 @@ mod tests {
 
     const NOTE: &str = r#"{"kind":"note","t_s":1.0,"note":"seen"}"#;
 
-    /// Compares the notes that come out of a text.
+    /// Compares the notes that result from a text.
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
         let timeline = aggregate_rows(text.as_bytes(), Timeline::default()).unwrap();
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_is_read() {
+    fn readable_rows_are_read() {
         check("", &[]);
         check(&format!("{NOTE}\n{NOTE}\n"), &["seen", "seen"]);
         // Cut off in the middle of a row, and between a row and its end.
@@ -97,7 +97,7 @@ mod tests {
         check(&format!("{NOTE}\n{NOTE}"), &["seen", "seen"]);
         // Kinds of a later lab.
         check(&format!("{{\"kind\":\"weather\",\"t_s\":0}}\n{NOTE}\n"), &["seen"]);
-        // What is broken in the middle is told.
+        // Broken lines in the middle are counted in a note.
         let unread = "Lines of the timeline that could not be read, and that its figures are without: 2.";
         check(&format!("not a row\n{{\"kind\":\"note\"}}\n{NOTE}\n"), &["seen", unread]);
         check(&format!("\u{0}\n{NOTE}\n"), &["seen", &unread.replace('2', "1")]);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_an_error() {
+    fn a_missing_file_is_an_error() {
         let error = read_timeline(Path::new("/nowhere/timeline.jsonl")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
     }

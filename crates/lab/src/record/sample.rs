@@ -1,5 +1,4 @@
-//! One row of what happened: the four moments of an exchange, and how it ended. Refuses to know histograms and
-//! files.
+//! A sample: the times of one exchange, and its result. Does not know histograms and files.
 
 use std::fmt::{self, Display, Formatter};
 use std::io::Write as _;
@@ -7,51 +6,46 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// One arrival's journey, or one step of it. Moments count from the start of the plan.
+/// One arrival's journey, or one step of it. Times count from the start of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// The arrival's place in its leg.
+    /// The arrival's index in its load.
     pub index: u64,
-    /// The journey.
     pub journey: usize,
     /// The step; none for the journey as a whole.
     pub step: Option<usize>,
     /// When it was due: by the plan, or, for a later step, at the end of the step before.
     pub intended: Duration,
-    /// When the first byte of the request was handed over.
+    /// When the first byte of the request was handed to the kernel.
     pub sent: Duration,
-    /// When the head of the answer had come, if one came.
+    /// When the head of the response was received, if it was.
     pub first_byte: Option<Duration>,
-    /// When all was over.
     pub done: Duration,
-    /// How much of the wait before `sent` was the lab's own doing: an arrival that waits for a free place in
-    /// flight waits for the target.
+    /// The generator's own share of the wait before `sent`; an arrival that waits for a slot waits for the target.
     pub lag: Duration,
-    /// How much of the time from `intended` to `done` was the lab's own doing: it was sent late or behind a pause of the
-    /// lab, or its answer was there before the lab looked.
+    /// The generator's own share of the time from `intended` to `done`: it was sent late or behind a pause, or its
+    /// response was there before the worker read it.
     pub generator_delay: Duration,
     /// The same for the time from `sent` to `done`.
     pub generator_delay_service: Duration,
-    /// Repeats after tries that got no answer.
+    /// Retries after attempts without a response.
     pub retries: u64,
-    /// How it ended.
     pub class: Class,
-    /// Whether its answer was waited for: how long it took says nothing about speed.
+    /// Whether it is a long poll, whose duration says nothing about speed.
     pub is_long_poll: bool,
-    /// How late the answer came after what it tells of, where it tells of anything.
+    /// From the event in the response until it was received, if it has an event.
     pub wake_delay: Option<Duration>,
-    /// How much of that was the lab's own doing.
+    /// The generator's own share of that.
     pub generator_delay_wake: Duration,
 }
 
 impl Sample {
-    /// Appends its row of samples.csv.
-    pub fn write_row(&self, part: u32, rows: &mut Vec<u8>) {
+    pub fn write_row(&self, load_step: u32, rows: &mut Vec<u8>) {
         let us = |moment: Duration| moment.as_micros();
         // Writing into memory does not fail.
         let _ = writeln!(
             rows,
-            "{part},{},{},{},{},{},{},{},{},{},{}",
+            "{load_step},{},{},{},{},{},{},{},{},{},{}",
             self.index,
             self.journey,
             self.step.map_or_else(String::new, |step| step.to_string()),
@@ -66,65 +60,57 @@ impl Sample {
     }
 }
 
-/// How an exchange ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// As was hoped for.
+    /// As expected.
     Ok,
-    /// Refused politely, as the scenario said it might be.
+    /// A denial that the scenario allows for.
     Denied,
-    /// Otherwise.
     Error(ErrorKind),
 }
 
-/// Why there was no good answer. Closed, so that reports can group without comparing sentences.
+/// Why there is no ok response. A closed enum, so that reports can group without comparing messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ErrorKind {
-    /// No connection.
     Connect,
-    /// The other side closed the connection in order, before the first byte of an answer.
+    /// The peer closed the connection in order, before the first byte of a response.
     Closed,
-    /// The connection was reset, or broke otherwise.
     Reset,
-    /// The other side closed the connection in the middle of an answer.
+    /// The peer closed the connection in the middle of a response.
     Truncated,
-    /// The time was over.
     Timeout(Awaited),
-    /// A longer answer than the lab reads.
-    PictureError,
+    /// A longer response than the lab reads.
+    TooLarge,
     /// A status that is neither expected nor a denial.
     Status(u16),
-    /// Bytes that are no answer in HTTP.
+    /// Bytes that are no HTTP response.
     Malformed,
-    /// A body whose chunks are framed wrongly.
+    /// A chunked body with faulty framing.
     BadChunk,
-    /// Bytes behind the end of an answer, as its head states it.
+    /// Bytes after the end of a response.
     ExcessBytes,
-    /// An answer that does not hold what the scenario keeps from it.
+    /// A response without a value that the scenario keeps.
     Answer,
-    /// An answer that leaves something out of the sequence that it continues, or says something twice.
+    /// A response that omits or repeats an event of its sequence.
     Sequence,
-    /// The request could not be put together.
+    /// The request could not be built.
     Request,
-    /// More kinds than are told apart.
+    /// More kinds than are kept apart.
     Other,
 }
 
-/// What had not happened when the time was over.
+/// What had not happened when the timeout expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Awaited {
-    /// A connection.
     Connect,
-    /// The end of the TLS handshake.
     Tls,
-    /// The first byte of the answer.
     FirstByte,
-    /// The rest of the answer.
+    /// The rest of the response.
     Body,
 }
 
 impl Display for ErrorKind {
-    /// The word that stands in records.
+    /// The name in records.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let word = match self {
             Self::Connect => "connect",
@@ -135,7 +121,7 @@ impl Display for ErrorKind {
             Self::Timeout(Awaited::Tls) => "timeout_tls",
             Self::Timeout(Awaited::FirstByte) => "timeout_first_byte",
             Self::Timeout(Awaited::Body) => "timeout_body",
-            Self::PictureError => "too_large",
+            Self::TooLarge => "too_large",
             Self::Status(status) => return write!(f, "status_{status}"),
             Self::Malformed => "malformed",
             Self::BadChunk => "bad_chunk",
@@ -150,7 +136,7 @@ impl Display for ErrorKind {
 }
 
 impl ErrorKind {
-    /// Whether no whole answer came at all, so that a repeat with the same key is right.
+    /// Whether no complete response was received, so that a retry with the same key is right.
     #[must_use]
     pub fn is_transport(self) -> bool {
         matches!(self, Self::Connect | Self::Closed | Self::Reset | Self::Truncated | Self::Timeout(_))
@@ -158,12 +144,12 @@ impl ErrorKind {
 }
 
 impl Display for Class {
-    /// The word that stands in records.
+    /// The name in records.
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ok => f.write_str("ok"),
             Self::Denied => f.write_str("denied"),
-            Self::Error(trouble) => trouble.fmt(f),
+            Self::Error(kind) => kind.fmt(f),
         }
     }
 }

@@ -96,7 +96,6 @@ pub struct HeldRow {
 
 /// A few points of a distribution.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
 pub struct Percentiles {
     pub p50: f64,
     pub p90: f64,

@@ -59,7 +59,7 @@ pub(crate) fn conclude(
     gates.extend(processes_alive_gate(&stage.scenario, end, &fleet.down_processes()));
     record.notes.extend(report_notes(stage, lines_failure, end));
     record.notes.extend(results.generator.pauses.as_ref().and_then(pause_note));
-    record.notes.extend(results.generator.unrecorded.as_ref().map(Unrecorded::says));
+    record.notes.extend(results.generator.unrecorded.as_ref().map(Unrecorded::sentence));
     let mut run = record.into_run(results, gates, matches!(end, TrialEnd::Interrupted));
     run.errors = stage.recorder.with_aggregate(Aggregate::errors);
     run.faults = timeline.faults.clone();

@@ -1,12 +1,12 @@
-//! The target's metrics, over time: gauges as they stand, counters as rates, histograms and summaries as rate, mean
-//! and how many at once. Their buckets never come here: a mean over one second says enough on a timeline, and
-//! percentiles of the client's view stand beside it. Refuses to know what a metric means.
+//! The target's metrics over time: gauges as they are, counters as rates, histograms and summaries as rate, mean and
+//! concurrency. Their buckets are not kept: a mean over one second is enough on a timeline, and it has percentiles of
+//! the client's view as well. Does not know what a metric means.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{SeriesClass, Timeline};
 
-/// Endings of names that say in which unit a time is, and that unit in seconds. The first is Prometheus' own.
+/// Suffixes of names that give the unit of a time, and that unit in seconds. The first is Prometheus' own.
 const TIME_UNITS: [(&str, f64); 7] = [
     ("_seconds", 1.0),
     ("_milliseconds", 1e-3),
@@ -17,16 +17,16 @@ const TIME_UNITS: [(&str, f64); 7] = [
     ("_ns", 1e-9),
 ];
 
-/// Seconds in the unit of a metric with this name, where its ending says that it is a time.
+/// The unit of a metric with this name in seconds, if its suffix says that it is a time.
 pub(crate) fn seconds_in_unit(name: &str) -> Option<f64> {
     TIME_UNITS.iter().find(|(ending, _)| name.ends_with(ending)).map(|(_, seconds)| *seconds)
 }
 
-/// A sample's name in its parts.
+/// The parts of a sample's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MetricName<'a> {
     base: &'a str,
-    /// With their braces, or nothing.
+    /// With their braces, or empty.
     labels: &'a str,
 }
 
@@ -36,14 +36,14 @@ impl<'a> MetricName<'a> {
         Self { base, labels }
     }
 
-    /// The same with another ending: the sum of a histogram for its count.
+    /// The same with another suffix: the sum of a histogram for its count.
     fn sibling(self, ending: &str, other: &str) -> Option<String> {
         Some(format!("{}{other}{}", self.base.strip_suffix(ending)?, self.labels))
     }
 }
 
 impl Timeline {
-    /// Takes in what the target told at a moment.
+    /// Adds the samples that were scraped at a moment.
     pub(super) fn add_metrics(&mut self, t_s: f64, samples: &BTreeMap<String, f64>) {
         let mut left_out = BTreeSet::new();
         for (sample, value) in samples {
@@ -97,10 +97,10 @@ impl Timeline {
         }
         let sums = self.counters.increase_since_last(&format!("{path}_sum"), t_s, sum);
         let counts = self.counters.increase_since_last(&format!("{path}_count"), t_s, count);
-        // Both or none: after a restart one of them may have grown past its old value already.
+        // Both or none: after a restart one of them may have grown beyond its old value already.
         let (Some(sums), Some(counts)) = (sums, counts) else { return true };
         self.push_until(SeriesClass::Metric, &rate, counts.span(), counts.per_s());
-        // Time spent in a second of time is how many there were at once, in the mean (Little's law).
+        // Time spent per second is the mean concurrency (Little's law).
         self.push_until(SeriesClass::Metric, &spent, sums.span(), sums.per_s() * unit_s);
         if counts.by > 0.0 {
             self.push_until(SeriesClass::Metric, &mean, counts.span(), sums.by * unit_s / counts.by);
@@ -108,8 +108,8 @@ impl Timeline {
         true
     }
 
-    /// Makes the series of a metric when they are new, all or none of them. Of a metric without room nothing is
-    /// remembered, not even what its counter stood at.
+    /// Creates the series of a metric, all or none of them. Of a metric without room nothing is kept, not even its
+    /// counter's value.
     fn ensure_series(&mut self, base: &str, names: &[&String]) -> bool {
         let room = if self.preferred.contains(base) { SeriesClass::PreferredMetric } else { SeriesClass::Metric };
         names.iter().all(|name| self.series.contains_key(*name))

@@ -1,26 +1,26 @@
-//! The fold of the timeline: rows in, named figures over time out, in constant memory, while a trial runs or when
-//! its file is read again. Refuses to know files, and what a figure is good for.
+//! The timeline: rows in, named figures over time out, in constant memory, while a trial runs or when its file is read
+//! again. Does not know files, and what a figure is good for.
 //!
-//! A value stands at the moment from which it holds until the next one. What is counted in a row stands at the
-//! row's moment; what happened between two rows stands at the first of them. What is unknown has no value: a second in
-//! which a worker of the lab did not run has no rate, and a figure that is looked at holds no longer than a second where
-//! the next look is missing. A second in which the lab ran and nothing ended is 0 a second, and has no latency. A rate
-//! that is the difference of two looks at a counter is its mean between them, however far they are apart. The names:
+//! A value holds from its time until the next one. What is counted in a row has the row's time; what happened between
+//! two rows has the time of the first. What is unknown has no value: a second in which a worker did not run has no rate,
+//! and a sampled figure holds for a second if the next sample is missing. A second in which the lab ran and nothing ended
+//! has a rate of 0, and no latency. The rate of a counter is its mean between two samples, however far they are apart.
+//! The names:
 //!
 //! ```text
-//! op.OP.ok_per_s .errors_per_s .denied_per_s            answers by how they ended
-//! op.OP.latency_p50_ms .latency_p99_ms                  from the intended moment, good answers
+//! op.OP.ok_per_s .errors_per_s .denied_per_s            responses by outcome
+//! op.OP.latency_p50_ms .latency_p99_ms                  from the intended time, ok responses
 //! op.OP.service_p50_ms .service_p99_ms                  from sending
-//! op.OP.wake_p50_ms .wake_p99_ms                        from what an answer tells of to its arrival
+//! op.OP.wake_p50_ms .wake_p99_ms                        from the event in a response until it was received
 //! load.in_flight .queued .connections .waiting          the load at a moment
-//! generator.lag_p99_ms                                  the lab's own schedule
+//! generator.lag_p99_ms                                  the generator's schedule
 //! work.WORK.waiting .running .finished .failed .stuck .unknown .unfinished
 //! process.NAME.rss_bytes .pss_bytes .cpu_cores .threads .open_files .context_switches_per_s ...
-//! machine.KEY, observe.NAME.FIGURE                      as they stand in the row
+//! machine.KEY, observe.NAME.FIGURE                      as in the row
 //! metric.NAME{LABELS}                                   a gauge
 //! metric.NAME_total{LABELS}.per_s                       a counter
-//! metric.NAME{LABELS}.per_s .mean_s .under_way          a histogram or summary of times: how many a second, how long
-//!                                                       in the mean, and how many of them at once in the mean
+//! metric.NAME{LABELS}.per_s .mean_s .under_way          a histogram or summary of times: rate, mean, and mean
+//!                                                       concurrency
 //! metric.NAME{LABELS}.per_s .mean .sum_per_s            one of anything else
 //! ```
 
@@ -47,48 +47,46 @@ use ops::OpenSeconds;
 pub(crate) use outages::Outage;
 use outages::Outages;
 
-/// Everything that a timeline shows, by name.
+/// All series of a timeline, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     /// Figures over time.
     pub series: BTreeMap<String, Series>,
-    /// Parts of the trial, in the order in which they began.
+    /// In the order of their starts.
     pub load_steps: Vec<LoadStepSpan>,
     /// Faults that were carried out.
     pub faults: Vec<FaultRow>,
-    /// Times in which requests were under way and none ended, in the order in which they began.
+    /// Times in which requests were in flight and none ended, in the order of their starts.
     pub(crate) silences: Vec<SilenceRow>,
-    /// What a reader must know.
+    /// Notes for the reader.
     pub notes: Vec<NoteRow>,
-    /// Times of which nothing is known.
+    /// Times without data.
     pub unrecorded: Unrecorded,
-    /// When the last look was.
+    /// The time of the last sample.
     sampled_s: Option<f64>,
     preferred: BTreeSet<String>,
     metric_series: usize,
-    /// The most names of one row that there was no room for.
+    /// The largest number of names in one row for which there was no room.
     omitted_metrics: usize,
     counters: Counters,
     seconds: OpenSeconds,
     outages: Outages,
 }
 
-/// A part of the trial on the timeline.
+/// A load step on the timeline.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LoadStepSpan {
-    /// Its number.
     pub number: u32,
-    /// The phase that it belongs to.
     pub phase: String,
     /// What it is: `burst 2`, `50 clients`.
     pub label: String,
-    /// When it began, in seconds from the start of the plan.
+    /// When it started, in seconds from the start of the plan.
     pub start_s: f64,
     /// When it was over.
     pub end_s: Option<f64>,
 }
 
-/// Where a series belongs: what it may take.
+/// The class of a series: it decides how much room the series may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SeriesClass {
     /// The load and the work: few, and every report draws them.
@@ -97,18 +95,18 @@ enum SeriesClass {
     Resource,
     /// One of the target's metrics.
     Metric,
-    /// One of the target's metrics that somebody asked for by name.
+    /// One of the target's metrics that the scenario names.
     PreferredMetric,
 }
 
 impl Timeline {
-    /// An empty one that has room for these metrics of the target, whatever else the target tells.
+    /// An empty timeline that has room for these metrics, whatever other metrics the target has.
     #[must_use]
     pub fn with_preferred_metrics(metrics: impl IntoIterator<Item = String>) -> Self {
         Self { preferred: metrics.into_iter().collect(), ..Self::default() }
     }
 
-    /// Takes one row in. Rows come in the order of time, more or less.
+    /// Adds a row. Rows come approximately in the order of time.
     pub fn add(&mut self, row: &TimelineRow) {
         match row {
             TimelineRow::Op(row) => self.add_op(row),
@@ -126,8 +124,8 @@ impl Timeline {
         }
     }
 
-    /// Takes the seconds in that more rows could have belonged to, once no more rows come; until then the last
-    /// second of every operation is missing. What never had a value is gone afterwards.
+    /// Adds the seconds that were still open, once there are no more rows; until then the last second of every
+    /// operation is missing. Removes series without values.
     pub fn close(&mut self) {
         self.close_seconds();
         self.outages.close();
@@ -143,23 +141,22 @@ impl Timeline {
         }
     }
 
-    /// Stretches in which everything that ended had failed.
+    /// Times in which everything that ended had failed.
     pub(crate) fn outages(&self) -> &[Outage] {
         self.outages.all()
     }
 
-    /// The one of them that goes on, as far as seconds are complete.
+    /// The ongoing outage, as far as seconds are complete.
     pub(crate) fn outage(&self) -> Option<&Outage> {
         self.outages.current()
     }
 
-    /// A figure over time by its name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Series> {
         self.series.get(name)
     }
 
-    /// Seconds that a worker did not see have no rate, not that of the other workers either.
+    /// Seconds of which one worker's data is missing have no rate, not that of the other workers either.
     fn add_pause(&mut self, row: &PauseRow) {
         let Some((from_s, to_s)) = self.unrecorded.requests.add_pause(row) else { return };
         let rates = self.series.iter_mut().filter(|(name, _)| name.starts_with("op.") && name.ends_with("_per_s"));
@@ -181,13 +178,12 @@ impl Timeline {
         }
     }
 
-    /// When the last look at the load was.
-    pub(crate) fn looked_s(&self) -> Option<f64> {
+    pub(crate) fn sampled_s(&self) -> Option<f64> {
         self.sampled_s
     }
 
-    /// Where the looks before this one are missing, what was seen last holds no longer than a second.
-    fn see_look(&mut self, t_s: f64) {
+    /// If samples before this one are missing, the last values hold only for a second.
+    fn note_sample_time(&mut self, t_s: f64) {
         if !t_s.is_finite() {
             return;
         }
@@ -197,12 +193,12 @@ impl Timeline {
         };
         let from_s = last_s + SAMPLER_EVERY.as_secs_f64();
         self.unrecorded.samples.add(from_s, t_s);
-        let looked_at = self.series.iter_mut().filter(|(name, _)| !name.starts_with("op."));
-        looked_at.for_each(|(_, series)| series.end_at(from_s));
+        let sampled = self.series.iter_mut().filter(|(name, _)| !name.starts_with("op."));
+        sampled.for_each(|(_, series)| series.end_at(from_s));
     }
 
     fn add_sampler_row(&mut self, row: &SamplerRow) {
-        self.see_look(row.t_s);
+        self.note_sample_time(row.t_s);
         if row.t_s.is_finite() {
             let second = row.t_s.max(0.0) as u64;
             let complete_before = second.saturating_sub(SECOND_OPEN_FOR_S);
@@ -210,9 +206,9 @@ impl Timeline {
             self.push_seconds_before(complete_before);
         }
         let load = [("in_flight", row.in_flight), ("queued", row.queued), ("connections", row.connections)];
-        // Few trials wait for anything; where one does, that begins some time.
-        let has_waited = row.waiting > 0 || self.series.contains_key("load.waiting");
-        for (figure, value) in load.into_iter().chain(has_waited.then_some(("waiting", row.waiting))) {
+        // Few trials have long polls, and those that do not from the start.
+        let has_long_polls = row.waiting > 0 || self.series.contains_key("load.waiting");
+        for (figure, value) in load.into_iter().chain(has_long_polls.then_some(("waiting", row.waiting))) {
             self.push(SeriesClass::Load, &format!("load.{figure}"), row.t_s, value as f64);
         }
         if let Some(lag) = row.lag_p99_ms {
@@ -259,12 +255,12 @@ impl Timeline {
         }
     }
 
-    /// Adds a value to a series, which is made where there is room for it.
+    /// Adds a value to a series, which is created if there is room for it.
     fn push(&mut self, room: SeriesClass, name: &str, t_s: f64, value: f64) {
         self.push_until(room, name, (t_s, None), value);
     }
 
-    /// The same of a value from one moment until another.
+    /// The same for a value with an end.
     fn push_until(&mut self, room: SeriesClass, name: &str, (t_s, until_s): (f64, Option<f64>), value: f64) {
         if !t_s.is_finite() || !value.is_finite() {
             return;
@@ -276,7 +272,7 @@ impl Timeline {
         }
     }
 
-    /// Makes a series where there is none; says whether there is one now.
+    /// Creates a series if there is none; returns whether there is one now.
     fn create_series(&mut self, room: SeriesClass, name: &str) -> bool {
         if self.series.contains_key(name) {
             return true;
@@ -292,24 +288,22 @@ impl Timeline {
     }
 }
 
-/// What counters stood at, and when.
+/// The last values of counters, and when they were sampled.
 #[derive(Clone, Debug, Default)]
 struct Counters(BTreeMap<String, (f64, f64)>);
 
-/// What a counter did between two rows.
+/// By how much a counter rose between two rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct CounterIncrease {
-    /// The first of them.
+    /// The time of the first row.
     start_s: f64,
-    /// The time between them, in seconds, more than none.
+    /// The time between them, in seconds, more than zero.
     duration_s: f64,
-    /// By how much it rose.
     by: f64,
 }
 
 impl Counters {
-    /// Notes what a counter stands at. A counter that is new, or fell because its process started again, says
-    /// nothing about the time before.
+    /// Records a counter's value. A counter that is new, or fell because its process restarted, has no increase.
     fn increase_since_last(&mut self, name: &str, t_s: f64, value: f64) -> Option<CounterIncrease> {
         if !t_s.is_finite() || !value.is_finite() {
             return None;
@@ -325,7 +319,7 @@ impl Counters {
 }
 
 impl CounterIncrease {
-    /// From one look to the other.
+    /// From one sample to the other.
     fn span(self) -> (f64, Option<f64>) {
         (self.start_s, Some(self.start_s + self.duration_s))
     }

@@ -1,5 +1,5 @@
-//! Rows of operations, one for every part and operation that ended in a second, put together to one value a second.
-//! Refuses to know what an operation does.
+//! Combines rows of operations, one for every load step and operation that ended in a second, to one value a second.
+//! Does not know what an operation does.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use super::{SeriesClass, Timeline};
 use crate::limits::EMPTY_SECONDS_MAX;
 use crate::record::timeline::{OpRow, Percentiles};
 
-/// The second of every operation that more rows may belong to.
+/// For each operation, the second that further rows may belong to.
 pub(super) type OpenSeconds = BTreeMap<String, OpSecond>;
 
-/// What is known of one second of one operation.
+/// One second of one operation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OpSecond {
     second: u64,
-    /// Whether a row has told of it.
-    is_told: bool,
+    /// Whether it has a row.
+    has_row: bool,
     ok: u64,
     denied: u64,
     errors: u64,
@@ -26,7 +26,7 @@ pub(super) struct OpSecond {
 
 impl OpSecond {
     fn add(&mut self, row: &OpRow) {
-        self.is_told = true;
+        self.has_row = true;
         self.ok += row.ok;
         self.denied += row.denied;
         self.errors += row.errors;
@@ -36,7 +36,7 @@ impl OpSecond {
     }
 }
 
-/// Percentiles of two parts do not add up to those of both, but both lie at or below the worse one.
+/// Percentiles of two load steps do not combine, but those of both together are at most the worse ones.
 fn worse_of(a: Option<Percentiles>, b: Option<Percentiles>) -> Option<Percentiles> {
     let (Some(x), Some(y)) = (a, b) else { return a.or(b) };
     Some(Percentiles { p50: x.p50.max(y.p50), p90: x.p90.max(y.p90), p99: x.p99.max(y.p99), max: x.max.max(y.max) })
@@ -48,16 +48,16 @@ impl Timeline {
             return;
         }
         let second = row.t_s.max(0.0) as u64;
-        self.outages.take_ended(second, row.ok + row.denied, row.errors);
+        self.outages.add_ended(second, row.ok + row.denied, row.errors);
         if let Some(open) = self.seconds.get_mut(&row.op) {
-            // A row that comes late is counted with the second that is open: counts must add up.
+            // A late row is counted with the open second: counts must add up.
             if second <= open.second {
                 return open.add(row);
             }
             let over = std::mem::replace(open, OpSecond { second, ..OpSecond::default() });
             open.add(row);
             let mut silent_from = over.second;
-            if over.is_told {
+            if over.has_row {
                 self.push_second(&row.op, &over);
                 silent_from += 1;
             }
@@ -68,9 +68,9 @@ impl Timeline {
         self.seconds.insert(row.op.clone(), open);
     }
 
-    /// Pushes the seconds before this one: they are complete, whether or not more rows come.
+    /// Pushes the seconds before this one: they are complete, even if there are no further rows.
     pub(super) fn push_seconds_before(&mut self, before: u64) {
-        let complete = self.seconds.iter_mut().filter(|(_, open)| open.is_told && open.second < before);
+        let complete = self.seconds.iter_mut().filter(|(_, open)| open.has_row && open.second < before);
         let complete = complete.map(|(op, open)| {
             let next = OpSecond { second: open.second + 1, ..OpSecond::default() };
             (op.clone(), std::mem::replace(open, next))
@@ -81,7 +81,7 @@ impl Timeline {
     }
 
     pub(super) fn close_seconds(&mut self) {
-        for (op, second) in std::mem::take(&mut self.seconds).into_iter().filter(|(_, second)| second.is_told) {
+        for (op, second) in std::mem::take(&mut self.seconds).into_iter().filter(|(_, second)| second.has_row) {
             self.push_second(&op, &second);
         }
     }
@@ -98,8 +98,8 @@ impl Timeline {
         }
     }
 
-    /// Seconds in which nothing ended have no rows, and none a second is what they show; but not those in which the lab did
-    /// not run, or nothing shows that it did.
+    /// Seconds in which nothing ended have no rows, and a rate of zero; except those in which the lab did not run, or
+    /// in which nothing shows that it did.
     fn push_empty_seconds(&mut self, op: &str, silent: std::ops::Range<u64>) {
         if silent.end.saturating_sub(silent.start) <= EMPTY_SECONDS_MAX {
             for second in silent {
@@ -118,12 +118,11 @@ impl Timeline {
     }
 }
 
-/// A second from its beginning to its end.
 fn span_of(second: u64) -> (f64, Option<f64>) {
     (second as f64, Some(second as f64 + 1.0))
 }
 
-/// Steps stand beside the journeys that they belong to.
+/// Series of steps are resources, those of their journeys are load.
 fn series_class_of(op: &str) -> SeriesClass {
     if op.contains(".steps.") { SeriesClass::Resource } else { SeriesClass::Load }
 }

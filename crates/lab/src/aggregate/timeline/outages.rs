@@ -1,36 +1,34 @@
-//! Stretches in which every request that ended had failed, second by second while rows come in: exact however long the run
-//! is, and known while it goes on. Seconds in which nothing ended interrupt none: who answers nobody answers nobody well.
-//! Refuses to know whose doing it was.
+//! Outages: times in which every request that ended had failed, second by second while rows are added; exact however
+//! long the run is, and known while it runs. Seconds in which nothing ended do not interrupt an outage: a server
+//! without responses has no good ones. Does not know the cause.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::limits::OUTAGES_MAX;
 
-/// From the first second in which all that ended had failed to the last one before anything ended well.
+/// From the first second in which everything that ended had failed to the last one before anything succeeded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outage {
     pub(crate) seconds: Range<u64>,
-    /// How many failed.
     pub(crate) failed: u64,
 }
 
-/// The outages of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outages {
-    /// What is known of the seconds that more rows may belong to: how many ended well or were denied, and how many failed.
+    /// Seconds to which rows may still be added: how many requests succeeded or were denied, and how many failed.
     open: BTreeMap<u64, (u64, u64)>,
-    /// The first second that is open.
+    /// The first open second.
     next: u64,
-    /// Whether the last of all goes on.
-    goes_on: bool,
+    /// Whether the last outage is ongoing.
+    is_ongoing: bool,
     all: Vec<Outage>,
 }
 
 impl Outages {
-    /// Takes requests that ended in a second: well or denied, and with errors.
-    pub(super) fn take_ended(&mut self, second: u64, good: u64, bad: u64) {
-        // What comes late is counted with the first second that is open.
+    /// Adds requests that ended in a second: ok or denied, and failed.
+    pub(super) fn add_ended(&mut self, second: u64, good: u64, bad: u64) {
+        // Late rows are counted with the first open second.
         let open = self.open.entry(second.max(self.next)).or_default();
         *open = (open.0 + good, open.1 + bad);
     }
@@ -41,47 +39,47 @@ impl Outages {
             let (second, (good, bad)) = entry.remove_entry();
             match (good, bad) {
                 (0, 0) => {}
-                (0, bad) => self.go_on(second, bad),
-                _ => self.goes_on = false,
+                (0, bad) => self.extend(second, bad),
+                _ => self.is_ongoing = false,
             }
         }
         self.next = self.next.max(before);
     }
 
-    /// No more rows come.
+    /// There are no more rows.
     pub(super) fn close(&mut self) {
         let end = self.open.last_key_value().map_or(self.next, |(last, _)| last.saturating_add(1));
         self.complete(end);
     }
 
-    /// Those so far, in the order in which they began.
+    /// All outages so far, in the order of their starts.
     pub(crate) fn all(&self) -> &[Outage] {
         &self.all
     }
 
-    /// The one that goes on, as far as the seconds are complete.
+    /// The ongoing outage, as far as seconds are complete.
     pub(crate) fn current(&self) -> Option<&Outage> {
-        self.all.last().filter(|_| self.goes_on)
+        self.all.last().filter(|_| self.is_ongoing)
     }
 
-    fn go_on(&mut self, second: u64, failed: u64) {
+    fn extend(&mut self, second: u64, failed: u64) {
         let end = second.saturating_add(1);
-        match self.all.last_mut().filter(|_| self.goes_on) {
+        match self.all.last_mut().filter(|_| self.is_ongoing) {
             Some(last) => {
                 last.seconds.end = end;
                 last.failed += failed;
             }
             None => {
                 if self.all.len() >= OUTAGES_MAX {
-                    self.forget_shortest();
+                    self.drop_shortest();
                 }
                 self.all.push(Outage { seconds: second..end, failed });
             }
         }
-        self.goes_on = true;
+        self.is_ongoing = true;
     }
 
-    fn forget_shortest(&mut self) {
+    fn drop_shortest(&mut self) {
         let length = |outage: &Outage| outage.seconds.end - outage.seconds.start;
         let shortest = self.all.iter().enumerate().min_by_key(|(_, outage)| length(outage));
         if let Some(at) = shortest.map(|(at, _)| at) {
@@ -94,14 +92,14 @@ impl Outages {
 mod tests {
     use super::*;
 
-    /// One word for each second: `g`ood, `b`ad, both (`m`), and anything else where nothing ended.
-    fn told(seconds: &str) -> Outages {
+    /// One character for each second: `g`ood, `b`ad, both (`m`), and anything else if nothing ended.
+    fn built(seconds: &str) -> Outages {
         let mut outages = Outages::default();
         for (number, word) in (0..).zip(seconds.chars()) {
             match word {
-                'g' => outages.take_ended(number, 3, 0),
-                'b' => outages.take_ended(number, 0, 3),
-                'm' => outages.take_ended(number, 1, 9),
+                'g' => outages.add_ended(number, 3, 0),
+                'b' => outages.add_ended(number, 0, 3),
+                'm' => outages.add_ended(number, 1, 9),
                 _ => {}
             }
             outages.complete(number.saturating_sub(2));
@@ -111,14 +109,14 @@ mod tests {
 
     #[track_caller]
     fn check(seconds: &str, expected: &[(Range<u64>, u64)]) {
-        let mut outages = told(seconds);
+        let mut outages = built(seconds);
         outages.close();
         let found: Vec<_> = outages.all().iter().map(|outage| (outage.seconds.clone(), outage.failed)).collect();
         assert_eq!(found, expected, "{seconds}");
     }
 
     #[test]
-    fn seconds_in_which_all_failed_are_one_outage_until_something_ended_well() {
+    fn failing_seconds_are_one_outage_until_something_succeeds() {
         check("gggg", &[]);
         check("g  gg", &[]);
         check("gbbgg", &[(1..3, 6)]);
@@ -131,13 +129,13 @@ mod tests {
 
     #[track_caller]
     fn check_current(seconds: &str, expected: Option<(u64, u64)>) {
-        let found = told(seconds).current().map(|outage| (outage.seconds.start, outage.seconds.end));
+        let found = built(seconds).current().map(|outage| (outage.seconds.start, outage.seconds.end));
         assert_eq!(found, expected, "{seconds}");
     }
 
     #[test]
-    fn one_goes_on_as_far_as_seconds_are_complete() {
-        // Of the last seconds more may be told.
+    fn an_outage_is_ongoing_as_far_as_seconds_are_complete() {
+        // Rows may still be added to the last seconds.
         check_current("gbb", None);
         check_current("gbbb", None);
         check_current("gbbbb", Some((1, 2)));
@@ -148,17 +146,17 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_late_counts_in_the_first_second_that_is_open() {
-        let mut outages = told("gbbbbbb");
-        outages.take_ended(2, 1, 0);
+    fn late_rows_count_in_the_first_open_second() {
+        let mut outages = built("gbbbbbb");
+        outages.add_ended(2, 1, 0);
         outages.close();
         let seconds: Vec<Range<u64>> = outages.all().iter().map(|outage| outage.seconds.clone()).collect();
         assert_eq!(seconds, [1..4, 5..7]);
     }
 
     #[test]
-    fn of_very_many_the_shortest_are_forgotten() {
-        let mut outages = told(&format!("gbbb{}", "gb".repeat(OUTAGES_MAX + 9)));
+    fn the_shortest_of_too_many_are_dropped() {
+        let mut outages = built(&format!("gbbb{}", "gb".repeat(OUTAGES_MAX + 9)));
         outages.close();
         assert_eq!((outages.all().len(), outages.all()[0].seconds.clone()), (OUTAGES_MAX, 1..4));
     }

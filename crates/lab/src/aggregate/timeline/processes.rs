@@ -1,5 +1,5 @@
-//! What processes use, over time: memory, files and threads as they stand, processor time and context switches as
-//! rates. Refuses to know how it was read, and which process matters.
+//! What processes use, over time: memory, files and threads as they are, processor time and context switches as rates.
+//! Does not know how it was measured, and which process matters.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,6 @@ use super::{SeriesClass, Timeline};
 const SWITCHES: [&str; 3] = ["context_switches", "switches_voluntary", "switches_involuntary"];
 
 impl Timeline {
-    /// Takes in what one process uses at a moment.
     pub(super) fn add_process(&mut self, name: &str, t_s: f64, figures: &BTreeMap<String, f64>) {
         for (key, value) in figures.iter().filter(|(key, _)| !SWITCHES.contains(&key.as_str())) {
             let path = format!("process.{name}.{key}");
@@ -31,7 +30,7 @@ impl Timeline {
     }
 }
 
-/// What kind of processor time a key counts in seconds: `cpu_s` all of it, `cpu_user_s` that of one kind.
+/// The kind of processor time that a key counts in seconds: `cpu_s` is all of it, `cpu_user_s` that of one kind.
 fn cpu_time_kind(key: &str) -> Option<&str> {
     let kind = key.strip_prefix("cpu_")?.strip_suffix('s')?;
     (kind.is_empty() || kind.ends_with('_')).then_some(kind)

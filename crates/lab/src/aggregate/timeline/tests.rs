@@ -1,4 +1,4 @@
-//! The fold of the timeline, as rows: what goes in, and what stands under which name.
+//! The aggregation of the timeline, as rows: what goes in, and which series come out.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ fn folded(rows: &[TimelineRow]) -> Timeline {
     timeline
 }
 
-/// Compares the moments and means of one series; none where it must not be there.
+/// Compares the times and means of one series; `expected` is empty if the series must be missing.
 #[track_caller]
 fn check(rows: &[TimelineRow], name: &str, expected: &[(f64, f64)]) {
     let timeline = folded(rows);
@@ -43,7 +43,7 @@ fn op(t_s: f64, part: u32, [ok, denied, errors]: [u64; 3], p99: Option<f64>) -> 
 }
 
 #[test]
-fn parts_of_one_second_are_put_together() {
+fn load_steps_of_one_second_are_combined() {
     let rows =
         [op(3.0, 0, [5, 1, 0], Some(20.0)), op(3.0, 1, [2, 0, 4], Some(50.0)), op(4.0, 1, [7, 0, 0], Some(10.0))];
     check(&rows, "op.a.ok_per_s", &[(3.0, 7.0), (4.0, 7.0)]);
@@ -54,14 +54,14 @@ fn parts_of_one_second_are_put_together() {
 }
 
 #[test]
-fn silence_is_none_a_second() {
+fn seconds_without_responses_have_a_rate_of_zero() {
     let rows = [op(1.0, 0, [5, 0, 0], Some(20.0)), op(4.0, 0, [6, 0, 0], None)];
     check(&rows, "op.a.ok_per_s", &[(1.0, 5.0), (2.0, 0.0), (3.0, 0.0), (4.0, 6.0)]);
-    // No answer, no latency.
+    // Without responses there is no latency.
     check(&rows, "op.a.latency_p50_ms", &[(1.0, 2.0)]);
-    // Late rows count: nothing that happened is left out.
+    // Late rows count: nothing is lost.
     check(&[op(5.0, 0, [5, 0, 0], None), op(4.0, 1, [6, 0, 0], None)], "op.a.ok_per_s", &[(5.0, 11.0)]);
-    // A silence of hours is not shown second by second.
+    // A gap of hours is not filled second by second.
     check(&[op(1.0, 0, [5, 0, 0], None), op(1e9, 0, [6, 0, 0], None)], "op.a.ok_per_s", &[(1.0, 5.0), (1e9, 6.0)]);
     check(&[op(f64::NAN, 0, [5, 0, 0], None)], "op.a.ok_per_s", &[]);
 }
@@ -70,21 +70,21 @@ fn paused(t_s: f64, until_s: f64) -> TimelineRow {
     TimelineRow::Pause(PauseRow { t_s, until_s, worker: 0 })
 }
 
-/// One answer in each of these seconds.
+/// One response in each of these seconds.
 fn answered(seconds: &[f64]) -> Vec<TimelineRow> {
     seconds.iter().map(|t_s| op(*t_s, 0, [1, 0, 0], Some(20.0))).collect()
 }
 
 #[test]
-fn a_second_that_the_lab_did_not_see_is_no_zero() {
+fn a_second_without_data_is_no_zero() {
     let rows = [answered(&[3.0, 4.0, 5.0]), vec![paused(5.3, 7.4)], answered(&[7.0, 9.0])].concat();
     // The lab ran in the eighth, and nothing ended in it.
     check(&rows, "op.a.ok_per_s", &[(3.0, 1.0), (4.0, 1.0), (8.0, 0.0), (9.0, 1.0)]);
     check(&rows, "op.a.errors_per_s", &[(3.0, 0.0), (4.0, 0.0), (8.0, 0.0), (9.0, 0.0)]);
-    // Times that were measured are times.
+    // Measured times are kept.
     let latency = [3.0, 4.0, 5.0, 7.0, 9.0].map(|t_s| (t_s, 20.0));
     check(&rows, "op.a.latency_p99_ms", &latency);
-    // Another worker went on meanwhile, and the one that did not says so afterwards.
+    // Another worker ran meanwhile, and the one that did not reports its pause afterwards.
     let rows = [answered(&[3.0, 4.0, 5.0, 6.0, 7.0, 8.0]), vec![paused(4.9, 6.9)], answered(&[9.0])].concat();
     check(&rows, "op.a.ok_per_s", &[(3.0, 1.0), (4.0, 1.0), (7.0, 1.0), (8.0, 1.0), (9.0, 1.0)]);
     // A pause of a tenth of a second does not make a second unknown.
@@ -92,7 +92,7 @@ fn a_second_that_the_lab_did_not_see_is_no_zero() {
     check(&rows, "op.a.ok_per_s", &[(3.0, 1.0), (4.0, 0.0), (5.0, 1.0)]);
 }
 
-/// The beginnings and ends of what is known of a figure.
+/// The starts and ends of the spans in which a figure is known.
 #[track_caller]
 fn check_known(rows: &[TimelineRow], name: &str, expected: &[(f64, Option<f64>)]) {
     let timeline = folded(rows);
@@ -101,18 +101,18 @@ fn check_known(rows: &[TimelineRow], name: &str, expected: &[(f64, Option<f64>)]
 }
 
 #[test]
-fn looks_that_are_missing_are_gaps() {
+fn missing_samples_are_gaps() {
     let look = |t_s: f64| pulse(t_s, &[("depth", 3.0), ("jobs_total", t_s)]);
     let rows = [look(4.0), look(5.0), look(8.3), look(9.3)];
     check_known(&rows, "load.in_flight", &[(4.0, None), (5.0, Some(6.0)), (8.3, None), (9.3, None)]);
     check_known(&rows, "metric.depth", &[(4.0, None), (5.0, Some(6.0)), (8.3, None), (9.3, None)]);
-    // What a counter rose by between two looks is known.
+    // By how much a counter rose between two samples is known.
     let rises = [(4.0, Some(5.0)), (5.0, Some(8.3)), (8.3, Some(9.3))];
     check_known(&rows, "metric.jobs_total.per_s", &rises);
     assert_eq!(folded(&rows).unrecorded.samples.iter().collect::<Vec<_>>(), [(6.0, 8.3)]);
-    // Late by a second is no gap.
+    // A second of delay is no gap.
     check_known(&[look(5.0), look(7.0)], "load.in_flight", &[(5.0, None), (7.0, None)]);
-    // A record of before pauses were told: nothing shows that the lab ran in the seventh second, so it is no zero.
+    // An old record without pauses: nothing shows that the lab ran in the seventh second, so it is no zero.
     let rows = [answered(&[4.0, 5.0]), vec![look(5.0), look(8.3)], answered(&[8.0, 10.0])].concat();
     check(&rows, "op.a.ok_per_s", &[(4.0, 1.0), (5.0, 1.0), (8.0, 1.0), (9.0, 0.0), (10.0, 1.0)]);
 }
@@ -167,9 +167,9 @@ fn processes() {
         "process.server.context_switches_per_s",
         &[(0.0, 3.0)],
     );
-    // What only sounds like processor time.
+    // A key that only resembles processor time.
     check(&[process(0.0, &[("cpu_throttles", 3.0)])], "process.server.cpu_throttles", &[(0.0, 3.0)]);
-    // Started again in between: the time before says nothing about the new one.
+    // Restarted in between: the value before says nothing about the new process.
     let restarted = [process(0.0, &[("cpu_s", 5.0)]), process(1.0, &[("cpu_s", 1.0)]), process(2.0, &[("cpu_s", 1.5)])];
     check(&restarted, "process.server.cpu_cores", &[(1.0, 0.5)]);
 }
@@ -182,7 +182,7 @@ fn gauges_and_counters() {
     check(&rows, "metric.jobs_total", &[]);
     let labelled = [pulse(0.0, &[("jobs_total{of=\"x\"}", 1.0)]), pulse(1.0, &[("jobs_total{of=\"x\"}", 3.0)])];
     check(&labelled, "metric.jobs_total{of=\"x\"}.per_s", &[(0.0, 2.0)]);
-    // A reset, a look that failed, two looks at one moment.
+    // A reset, a failed sample, two samples at one moment.
     let reset = [("jobs_total", 16.0), ("jobs_total", 4.0), ("jobs_total", 5.0)];
     let rows: Vec<TimelineRow> = reset.iter().enumerate().map(|(t, sample)| pulse(t as f64, &[*sample])).collect();
     check(&rows, "metric.jobs_total.per_s", &[(1.0, 1.0)]);
@@ -192,7 +192,7 @@ fn gauges_and_counters() {
         &[(0.0, 1.0)],
     );
     check(&[pulse(1.0, &[("a_total", 1.0)]), pulse(1.0, &[("a_total", 5.0)])], "metric.a_total.per_s", &[]);
-    // A count without its sum is a gauge by another name.
+    // A count without its sum is a gauge.
     check(&[pulse(0.0, &[("thread_count", 7.0)])], "metric.thread_count", &[(0.0, 7.0)]);
 }
 
@@ -216,7 +216,7 @@ fn histograms() {
     let sizes = [look(0.0, "size_bytes", 0.0, 0.0), look(1.0, "size_bytes", 500.0, 10.0)];
     check(&sizes, "metric.size_bytes.mean", &[(0.0, 50.0)]);
     check(&sizes, "metric.size_bytes.sum_per_s", &[(0.0, 500.0)]);
-    // Started again, and the new sum is beyond the old one already: the count tells.
+    // Restarted, and the new sum is beyond the old one already: the count shows it.
     let restarted = [look(0.0, "wait_seconds", 1.0, 100.0), look(1.0, "wait_seconds", 9.0, 2.0)];
     check(&restarted, "metric.wait_seconds.per_s", &[]);
     check(&restarted, "metric.wait_seconds.mean_s", &[]);
@@ -226,7 +226,7 @@ fn histograms() {
 }
 
 #[test]
-fn work_parts_faults_and_notes() {
+fn work_load_steps_faults_and_notes() {
     let point = WorkPoint { t_s: 4.0, waiting: 1, running: 2, finished: 3, failed: 4, stuck: 5, unknown: 6 };
     let work = TimelineRow::Work(WorkRow { work: "game".to_owned(), point, poll_errors: 0 });
     for (count, value) in [
@@ -240,13 +240,13 @@ fn work_parts_faults_and_notes() {
     ] {
         check(std::slice::from_ref(&work), &format!("work.game.{count}"), &[(4.0, value)]);
     }
-    let part = |part, t_s, over| {
+    let step_row = |part, t_s, over| {
         TimelineRow::Part(LoadStepRow { t_s, part, phase: "p".to_owned(), label: format!("burst {part}"), over })
     };
     let timeline = folded(&[
-        part(0, 0.0, false),
-        part(1, 5.0, false),
-        part(0, 6.0, true),
+        step_row(0, 0.0, false),
+        step_row(1, 5.0, false),
+        step_row(0, 6.0, true),
         TimelineRow::Fault(FaultRow { t_s: 7.0, ..FaultRow::default() }),
         TimelineRow::Note(NoteRow { t_s: 8.0, note: "n".to_owned() }),
     ]);
@@ -256,7 +256,7 @@ fn work_parts_faults_and_notes() {
 }
 
 #[test]
-fn metrics_without_number_leave_room_for_those_that_were_asked_for() {
+fn very_many_metrics_leave_room_for_the_preferred_ones() {
     let samples: BTreeMap<String, f64> =
         (0..5_000).map(|n| (format!("m{n:05}"), 1.0)).chain([("z_wanted{a=\"b\"}".to_owned(), 2.0)]).collect();
     let row = TimelineRow::Pulse(SamplerRow { metrics: samples, ..SamplerRow::default() });
@@ -274,15 +274,16 @@ fn metrics_without_number_leave_room_for_those_that_were_asked_for() {
     );
 }
 
-/// What the series and the counters of a timeline hold, roughly: stretches, and names.
+/// An estimate of what the series and counters of a timeline hold: buckets, and names.
 fn held_bytes(timeline: &Timeline) -> usize {
     let stretches: usize = timeline.series.values().map(|series| series.points.len()).sum();
     let names: usize = timeline.series.keys().chain(timeline.counters.0.keys()).map(String::len).sum();
     stretches * size_of::<SeriesBucket>() + names
 }
 
-/// A target with as many metrics as our own, three processes, two journeys of three steps and a kind of work: from
-/// the second minute to the tenth the memory of the fold grows by less than half of what the whole lab may grow.
+/// A target with as many metrics as Gauntlet's own, three processes, two journeys of three steps and a kind of work:
+/// from the second minute to the tenth the memory of the aggregate grows by less than half of what the whole lab may
+/// grow.
 #[test]
 fn ten_minutes_take_little_more_memory_than_two() {
     let mut timeline = Timeline::default();

@@ -34,7 +34,7 @@ impl Decoder for LengthDelimited {
         };
         if length > FRAME_BYTES_MAX as u64 {
             let message = format!("a frame of {length} bytes; the lab takes up to {FRAME_BYTES_MAX}");
-            return event(0, Event::Failed(Failure::new(ErrorKind::PictureError, message)));
+            return event(0, Event::Failed(Failure::new(ErrorKind::TooLarge, message)));
         }
         let end = at + length as usize;
         if bytes.len() < end {
@@ -82,7 +82,7 @@ mod tests {
         assert!(matches!(take(&wrong).event, Event::Failed(Failure { kind: ErrorKind::Answer, .. })));
         let mut long = Vec::new();
         push_varint(&mut long, FRAME_BYTES_MAX as u64 + 1);
-        assert!(matches!(take(&long).event, Event::Failed(Failure { kind: ErrorKind::PictureError, .. })));
+        assert!(matches!(take(&long).event, Event::Failed(Failure { kind: ErrorKind::TooLarge, .. })));
         assert_eq!(take(&wrong[..9]), Decoded { consumed: 0, event: Event::NeedMore });
     }
 

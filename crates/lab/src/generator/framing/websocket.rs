@@ -253,7 +253,7 @@ fn protocol_error(message: &str) -> Failure {
 }
 
 fn too_large(bytes: usize) -> Failure {
-    Failure::new(ErrorKind::PictureError, format!("a message of {bytes} bytes; the lab takes up to {FRAME_BYTES_MAX}"))
+    Failure::new(ErrorKind::TooLarge, format!("a message of {bytes} bytes; the lab takes up to {FRAME_BYTES_MAX}"))
 }
 
 #[cfg(test)]

@@ -174,10 +174,10 @@ fn connections_that_end_too_early() {
 #[test]
 fn responses_over_the_limits_are_rejected_as_such() {
     let failure = decode_all(&[b"HTTP/1.1 200 OK\r\nContent-Length: 16777217\r\n\r\n"], false).end.unwrap_err();
-    assert_eq!(failure.kind, ErrorKind::PictureError);
+    assert_eq!(failure.kind, ErrorKind::TooLarge);
     let mut body = ResponseBody::default();
     assert_eq!(body.push(&vec![0; ANSWER_BYTES_MAX]), Ok(()));
-    assert_eq!(body.push(b"x").unwrap_err().kind, ErrorKind::PictureError);
+    assert_eq!(body.push(b"x").unwrap_err().kind, ErrorKind::TooLarge);
 }
 
 #[test]

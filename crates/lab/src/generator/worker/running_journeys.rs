@@ -58,7 +58,6 @@ pub(super) struct RunningJourney {
 pub(super) enum Role {
     Journey,
     /// A background loop of the journey `of`.
-    #[allow(missing_docs)]
     Background {
         of: SlabKey,
     },

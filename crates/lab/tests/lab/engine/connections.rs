@@ -103,7 +103,7 @@ fn what_goes_wrong_is_told_apart() {
     let smuggled = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n";
     check_failure(&[text(smuggled)], ErrorKind::Malformed, "both a content length and a transfer coding");
     let long = "HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n";
-    check_failure(&[text(long)], ErrorKind::PictureError, "an answer of more than 16777216 bytes");
+    check_failure(&[text(long)], ErrorKind::TooLarge, "an answer of more than 16777216 bytes");
     check_failure(
         &[ResponseAction::Write(response(500, "{\"code\":\n \"internal\"}"))],
         ErrorKind::Status(500),
