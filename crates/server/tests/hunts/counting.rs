@@ -1,4 +1,4 @@
-//! Counting beside the engine: a stopped aggregator costs the players nothing, and catches up to the last claim, counted once.
+//! Counting outside the engine: a stopped aggregator costs the players nothing, and catches up to the last claim, counted once.
 
 use crate::test_server::{ANN, BOB, TestServer, WORKER};
 use crate::{column, open};
@@ -13,7 +13,7 @@ use rules::world::Cell;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// A world's writer, as the aggregator knows it: claims are committed, then it says so.
+/// A world's writer, as the aggregator sees it: it commits claims, then notifies.
 struct Writer<'a> {
     server: &'a TestServer,
     id: WorldId,
@@ -48,7 +48,7 @@ impl<'a> Writer<'a> {
         Self { server, id, epoch: claimed.epoch, version: 0 }
     }
 
-    /// One commit of these claims, and the word about it.
+    /// One commit of these claims, and the notice.
     async fn save(&mut self, facts: &[Fact]) {
         let rows: Vec<_> = (self.version..)
             .zip(facts)
@@ -70,7 +70,7 @@ fn dug(player: PlayerId, points: u32) -> Fact {
     Fact::Dug { at: UnixMs(1), claim, points, score: points }
 }
 
-/// Waits until this process has counted so many claims.
+/// Waits until this process has counted this many claims.
 async fn counted(server: &TestServer, claims: u64) {
     let mut counted = server.app.hunts.aggregator.subscribe_counted();
     let wait = counted.wait_for(|counted| *counted >= claims);
@@ -115,8 +115,8 @@ async fn claims_are_on_the_leaderboard_a_moment_later() {
     assert_eq!(totals, want);
 }
 
-/// The outage that this is built against was a lobby and an aggregator that waited for each other. Here nobody waits: the writer goes
-/// on through many times as many words as the queue holds, every claim durable at once, and nothing of it is missing afterwards.
+/// The outage that this design prevents was a lobby and an aggregator that waited for each other. Here neither waits: the writer sends many
+/// times as many notices as the queue holds, every claim is durable at once, and none is missing afterwards.
 #[tokio::test]
 async fn a_stopped_aggregator_costs_the_players_nothing_and_catches_up() {
     let server = open().await;
@@ -125,15 +125,15 @@ async fn a_stopped_aggregator_costs_the_players_nothing_and_catches_up() {
     counted(&server, 1).await;
     assert_eq!(switch(&server, false).await["running"], false);
 
-    let words = HUNT_NOTICES_MAX * 3;
-    for _ in 0..words {
+    let notices = HUNT_NOTICES_MAX * 3;
+    for _ in 0..notices {
         first.save(&[dug(ANN.into(), 1)]).await;
         second.save(&[dug(BOB.into(), 2)]).await;
     }
-    assert!(server.sample("gauntlet_hunt_notices_lost_total") > 0, "the queue was full, and nobody waited for it");
+    assert!(server.sample("gauntlet_hunt_notices_lost_total") > 0, "the queue was full, and the writer did not wait");
     let many = vec![dug(ANN.into(), 1); AGGREGATE_ROWS_MAX * 2];
     first.save(&many).await;
-    let behind = (2 * words + many.len()) as u64;
+    let behind = (2 * notices + many.len()) as u64;
     let stopped = server.call("GET /api/admin/aggregator").by("operator").check("200").await.body;
     assert_eq!((&stopped["claims_behind"], &stopped["hunts_behind"]), (&json!(behind), &json!(2)));
     assert_eq!(stopped["claims_counted"], 1);
@@ -141,15 +141,15 @@ async fn a_stopped_aggregator_costs_the_players_nothing_and_catches_up() {
 
     assert_eq!(switch(&server, true).await["running"], true);
     counted(&server, behind + 1).await;
-    let (ann, bob) = (1 + words + many.len(), 2 * words);
+    let (ann, bob) = (1 + notices + many.len(), 2 * notices);
     assert_eq!(leaders(&server).await, [("player a".to_owned(), json!(ann)), ("player b".to_owned(), json!(bob))]);
     let after = server.call("GET /api/admin/aggregator").by("operator").check("200").await.body;
     assert_eq!((&after["claims_behind"], &after["hunts_behind"]), (&json!(0), &json!(0)));
 }
 
-/// Whoever counts may end by a defect: it begins again, and the claims are there.
+/// The aggregator may end because of a defect: it is restarted, and the claims are still there.
 #[tokio::test]
-async fn an_aggregator_that_broke_begins_again_where_it_was() {
+async fn an_aggregator_that_panicked_continues_where_it_was() {
     let server = TestServer::open().await;
     let mut writer = Writer::of(&server, 1).await;
     let aggregator = tokio::spawn(server::hunts::run(server.app.clone()));
@@ -163,9 +163,9 @@ async fn an_aggregator_that_broke_begins_again_where_it_was() {
     assert_eq!(leaders(&server).await, [("player b".to_owned(), json!(9)), ("player a".to_owned(), json!(3))]);
 }
 
-/// Two processes count one log: the cursor makes each claim one of either's.
+/// Two processes count one log: because of the cursor, each claim is counted by one of them.
 #[tokio::test]
-async fn two_aggregators_count_nothing_twice() {
+async fn two_aggregators_count_no_claim_twice() {
     let server = open().await;
     let mut writer = Writer::of(&server, 1).await;
     let rival =
@@ -192,7 +192,7 @@ async fn two_aggregators_count_nothing_twice() {
 }
 
 #[tokio::test]
-async fn a_log_that_cannot_be_read_holds_up_no_other() {
+async fn an_unreadable_log_delays_no_other() {
     let server = open().await;
     let (mut broken, mut whole) = (Writer::of(&server, 1).await, Writer::of(&server, 2).await);
     let rows = vec![WorldLogRow { version: 0, bytes: vec![0xff; 7] }];
@@ -208,7 +208,7 @@ async fn a_log_that_cannot_be_read_holds_up_no_other() {
 }
 
 #[tokio::test]
-async fn the_aggregator_is_the_operators() {
+async fn the_aggregator_is_for_operators() {
     let server = open().await;
     let stop = json!({ "running": false });
     server.call("POST /api/admin/aggregator").by("player").json(&stop).check("403 role_too_weak").await;

@@ -1,4 +1,4 @@
-//! A memory database behind a gate: while it is shut, no hunt is saved, and whoever wants one saved waits.
+//! A memory database behind a gate: while it is closed, commits of hunts wait.
 
 use engine::commands::{Command, Outcome, WorldCommand};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ pub(crate) struct Gated {
     inner: MemoryDatabase,
     is_shared: bool,
     gate: watch::Sender<Gate>,
-    /// Commits of hunts that stood before the gate so far.
+    /// Commits of hunts that reached the gate so far.
     stood: watch::Sender<u32>,
 }
 
@@ -20,9 +20,9 @@ pub(crate) struct Gated {
 enum Gate {
     Open,
     Shut,
-    /// Whoever comes is sent back.
+    /// Commits are refused.
     Barred,
-    /// What is saved is reported as failed.
+    /// Commits are saved and reported as failed.
     Deaf,
 }
 
@@ -45,17 +45,17 @@ impl Gated {
         self.gate.send_replace(Gate::Open);
     }
 
-    /// What stands before the gate fails, and whatever comes, until it is opened.
+    /// Waiting and new commits of hunts fail, until the gate is opened.
     pub(crate) fn bar(&self) {
         self.gate.send_replace(Gate::Barred);
     }
 
-    /// What stands before the gate is saved and reported as failed, and whatever comes, until it is opened.
+    /// Waiting and new commits of hunts are saved and reported as failed, until the gate is opened.
     pub(crate) fn deafen(&self) {
         self.gate.send_replace(Gate::Deaf);
     }
 
-    /// Waits until a hunt stands before the gate.
+    /// Waits until a commit of a hunt reaches the gate.
     pub(crate) async fn knocked(&self) {
         self.stood.subscribe().wait_for(|stood| *stood > 0).await.unwrap();
     }
@@ -68,7 +68,7 @@ impl Backend for Writer {
         };
         if commands.iter().any(is_hunt) {
             self.database.stood.send_modify(|stood| *stood += u32::from(*self.database.gate.borrow() == Gate::Shut));
-            // The store's own thread: it may stand.
+            // The store's own thread: it may block.
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
             let mut gate = self.database.gate.subscribe();
             let gate = *runtime.block_on(gate.wait_for(|gate| *gate != Gate::Shut)).unwrap();
@@ -77,7 +77,7 @@ impl Backend for Writer {
             }
             if gate == Gate::Deaf {
                 self.inner.commit(commands)?;
-                return Err(StoreError::Unavailable { why: "nobody heard".to_owned() });
+                return Err(StoreError::Unavailable { why: "the response was lost".to_owned() });
             }
         }
         self.inner.commit(commands)

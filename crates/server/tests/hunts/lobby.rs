@@ -1,4 +1,4 @@
-//! The lobby: who makes, joins and leaves hunts, and who may come into one.
+//! The lobby: who creates, joins and leaves hunts, and who may enter one.
 
 use crate::test_server::TestServer;
 use crate::{Guest, column, open};
@@ -17,7 +17,7 @@ async fn make(server: &TestServer, token: &str, wanted: Value, want: &str) -> Va
 }
 
 #[tokio::test]
-async fn a_hunt_is_made_joined_and_left() {
+async fn a_hunt_is_created_joined_and_left() {
     let server = open().await;
     let (ann, ben) = (Guest::come(&server, "Ann").await, Guest::come(&server, "Ben").await);
     let wanted = json!({ "name": "harbour", "players_max": 2, "width": 64, "height": 32, "chests": 9, "rounds": 3 });
@@ -46,7 +46,7 @@ async fn a_hunt_is_made_joined_and_left() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_refused() {
+async fn invalid_requests_are_refused() {
     let server = open().await;
     make(&server, "", json!({}), "401 token_missing").await;
     make(&server, "guest", json!({}), "403 role_too_weak").await;
@@ -74,7 +74,7 @@ async fn what_cannot_be_is_refused() {
 }
 
 #[tokio::test]
-async fn names_are_unique_and_hunts_of_one_maker_are_few() {
+async fn names_are_unique_and_hunts_of_one_creator_are_limited() {
     let server = open().await;
     make(&server, "player", json!({ "name": "one" }), "201").await;
     make(&server, "bob", json!({ "name": "one" }), "409 duplicate_name").await;
@@ -100,9 +100,9 @@ async fn the_lobby_shows_what_ends_last_first() {
     assert!(!second.headers.contains_key("link"));
 }
 
-/// What is over, and what the caller may not enter, stands in no list of worlds, and no page of it is short for that.
+/// Worlds that are over or closed to the caller are not listed, and no page is shorter because of them.
 #[tokio::test]
-async fn worlds_are_listed_to_those_who_may_enter() {
+async fn worlds_are_listed_to_players_who_may_enter() {
     let server = open().await;
     let (ann, ben) = (Guest::come(&server, "Ann").await, Guest::come(&server, "Ben").await);
     let make = |name: &'static str, admission: &'static str| {
@@ -126,7 +126,7 @@ async fn worlds_are_listed_to_those_who_may_enter() {
         players_max: 0,
     };
     server.commit(Command::World(WorldCommand::Ensure { row: over, members: Vec::new() })).await;
-    // Of those made in the same millisecond, either may be first.
+    // Of those created in the same millisecond, either may be first.
     let listed = async |token: &str, limit: usize| {
         let (mut names, mut next) = (Vec::new(), Some(format!("/api/worlds?limit={limit}")));
         while let Some(path) = next {

@@ -1,5 +1,5 @@
-//! Around the hunt, from outside: the lobby, tickets, and counting beside worlds that know nothing of it. Real requests to the real
-//! router, the aggregator and the matchmaker over the memory store.
+//! The lobby, tickets, and counting outside the worlds. Real requests to the real router, with the aggregator and the matchmaker on the
+//! memory store.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
 
@@ -8,9 +8,9 @@
 mod test_server;
 
 mod counting;
-mod desk;
 mod gate;
 mod lobby;
+mod queue;
 mod quotas;
 mod tickets;
 
@@ -20,7 +20,7 @@ use store::Database;
 use store::memory::MemoryDatabase;
 use test_server::TestServer;
 
-/// A server where claims are counted and tickets are matched.
+/// A server that counts claims and matches tickets.
 pub(crate) async fn open() -> TestServer {
     open_on(Arc::new(MemoryDatabase::new())).await
 }
@@ -32,7 +32,7 @@ pub(crate) async fn open_on(database: Arc<dyn Database>) -> TestServer {
     server
 }
 
-/// Somebody without an account.
+/// A guest, without an account.
 pub(crate) struct Guest {
     pub(crate) id: String,
     pub(crate) token: String,

@@ -1,4 +1,4 @@
-//! What one address may have, what a class of sixty needs, and how a hunt ends early.
+//! Quotas by address, the needs of a class of sixty, and how a hunt ends early.
 
 use crate::test_server::TestServer;
 use crate::{Guest, column, open_on};
@@ -10,9 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 use store::memory::MemoryDatabase;
 
-/// A school: one address for everybody.
+/// A school: one address for all its players.
 const SCHOOL: &str = "192.0.2.7";
-/// Somebody else.
+/// Another address.
 const ELSEWHERE: &str = "198.51.100.4";
 
 async fn open_with(configure: fn(&mut Config)) -> TestServer {
@@ -34,10 +34,10 @@ async fn post(server: &TestServer, line: &str, token: &str, address: &str, body:
     server.call(&format!("POST {line}")).by(token).from(address).json(&body).check(want).await.body
 }
 
-/// Sixty guests behind one address, with the default quotas: ten card tables with six players each, a game after the other; a hunt
-/// that all of them join; and everybody takes a ticket four times. Nothing is refused, and neither is a second class elsewhere.
+/// Sixty guests behind one address, with the default quotas: ten card tables with six players each, one game after the other; a hunt that
+/// all of them join; and four tickets for each. Nothing is refused, nor for a second class elsewhere.
 #[tokio::test]
-async fn a_class_of_sixty_is_no_attack() {
+async fn a_class_of_sixty_is_within_the_quotas() {
     let server = open_with(|_| {}).await;
     let mut class = Vec::new();
     for _ in 0..60 {
@@ -68,7 +68,7 @@ async fn a_class_of_sixty_is_no_attack() {
     }
 }
 
-/// Many guests of one address are one; another address, loopback and an operator are not.
+/// Guests of one address share a quota; another address, loopback and an operator do not.
 async fn check_bounded(configure: fn(&mut Config), line: &str, body: Value, most: usize, want: &str, kind: &str) {
     let server = open_with(configure).await;
     let guest = token(&server, SCHOOL).await;
@@ -90,7 +90,7 @@ async fn guest_of(server: &TestServer) -> String {
 }
 
 #[tokio::test]
-async fn guests_are_free_and_what_they_take_is_counted_by_address() {
+async fn guests_are_free_and_what_they_create_counts_by_address() {
     let hunt = || json!({ "width": 50, "height": 20, "chests": 4, "power_ups": 0 });
     let hunts = |config: &mut Config| config.quotas_hunts_per_address_max = 3;
     check_bounded(hunts, "/api/hunts", hunt(), 3, "429 address_quota", "hunts").await;
@@ -108,7 +108,7 @@ async fn guests_are_free_and_what_they_take_is_counted_by_address() {
 }
 
 #[tokio::test]
-async fn guests_themselves_are_made_at_a_rate() {
+async fn guests_are_created_at_a_limited_rate() {
     let server = open_with(|config| config.quotas_guests_per_hour = 3).await;
     for _ in 0..3 {
         come(&server, "2001:db8::1", "201").await;
@@ -121,7 +121,7 @@ async fn guests_themselves_are_made_at_a_rate() {
 }
 
 #[tokio::test]
-async fn a_hunt_is_ended_by_its_maker_or_an_operator() {
+async fn a_hunt_is_ended_by_its_creator_or_an_operator() {
     let server = open_with(|config| config.quotas_hunts_per_address_max = 1).await;
     let (ann, ben) = (token(&server, SCHOOL).await, token(&server, SCHOOL).await);
     post(&server, "/api/hunts", &ann, SCHOOL, json!({ "name": "harbour" }), "201").await;
@@ -146,9 +146,9 @@ async fn a_hunt_is_ended_by_its_maker_or_an_operator() {
     server.call("DELETE /api/worlds/nowhere").by("operator").check("404 no_such_world").await;
 }
 
-/// What could not be entered is not made.
+/// A hunt that could not be entered is not created.
 #[tokio::test]
-async fn a_hunt_is_made_only_where_it_could_be_entered() {
+async fn a_hunt_is_created_only_if_it_could_be_entered() {
     let server = open_with(|config| config.worlds_loaded_max = 1).await;
     tokio::spawn(server::worlds::run(server.app.clone()));
     let (ann, ben) = (token(&server, SCHOOL).await, token(&server, ELSEWHERE).await);
@@ -156,16 +156,16 @@ async fn a_hunt_is_made_only_where_it_could_be_entered() {
     post(&server, "/api/worlds", "operator", SCHOOL, world, "201").await;
     let pond = "pond".parse().unwrap();
     let address = Some(AddressKey::of(SCHOOL.parse().unwrap()));
-    let door = server.app.worlds.visit_from(&pond, address).await.unwrap();
+    let handle = server.app.worlds.visit_from(&pond, address).await.unwrap();
     post(&server, "/api/hunts", &ann, SCHOOL, json!({}), "429 your_share").await;
     post(&server, "/api/hunts", &ben, ELSEWHERE, json!({}), "503 worlds_full").await;
-    drop(door);
+    drop(handle);
 }
 
-/// A hunt that its maker leaves, and that nobody else joined, is over; so is one that nobody was ever in, after a while, and its
-/// address hears of it when it makes the next.
+/// A hunt that only its creator joined and then left is over; so is one without any player, after a while, and its address gets its quota
+/// back.
 #[tokio::test]
-async fn what_nobody_joined_ends_early() {
+async fn a_hunt_without_players_ends_early() {
     let server = open_with(|config| config.quotas_hunts_per_address_max = 1).await;
     let (ann, ben) = (token(&server, SCHOOL).await, token(&server, SCHOOL).await);
     let make = async |name: &str, want: &str| {
@@ -182,7 +182,7 @@ async fn what_nobody_joined_ends_early() {
     make("next", "429 address_quota").await;
     call("POST /api/hunts/joined/leave", &ben).await;
     make("next", "429 address_quota").await;
-    // The store is told so, as the chore does after half an hour.
+    // The command of the background job after half an hour.
     let now = server.app.clock.now();
     let end = WorldCommand::EndUnjoined { now, made_before: now.plus(Duration::from_secs(1)), max: 9 };
     server.commit(Command::World(end)).await;
@@ -190,7 +190,7 @@ async fn what_nobody_joined_ends_early() {
 }
 
 #[tokio::test]
-async fn an_operator_takes_a_ticket_back() {
+async fn an_operator_cancels_a_ticket() {
     let server = open_on(Arc::new(MemoryDatabase::new())).await;
     let guest = Guest::come(&server, "Ann").await;
     let ticket = post(&server, "/api/hunts/tickets", &guest.token, SCHOOL, json!({}), "201").await;

@@ -1,4 +1,4 @@
-//! Tickets: each ends, and says how to whoever waits for it.
+//! Tickets: each ends, with a state for its party.
 
 use crate::gate::Gated;
 use crate::test_server::TestServer;
@@ -11,13 +11,13 @@ pub(crate) async fn take(server: &TestServer, token: &str, wanted: Value, want: 
     server.call("POST /api/hunts/tickets").by(token).json(&wanted).check(want).await.body
 }
 
-pub(crate) fn place(ticket: &Value) -> String {
+pub(crate) fn path(ticket: &Value) -> String {
     format!("/api/hunts/tickets/{}", ticket["id"].as_str().unwrap())
 }
 
 /// Joins the party of a ticket by its id.
 pub(crate) async fn join(server: &TestServer, token: &str, ticket: &Value, want: &str) -> Value {
-    server.call(&format!("POST {}/join", place(ticket))).by(token).check(want).await.body
+    server.call(&format!("POST {}/join", path(ticket))).by(token).check(want).await.body
 }
 
 /// Leaves the hunt of a matched ticket.
@@ -26,11 +26,11 @@ async fn leave_hunt(server: &TestServer, token: &str, ticket: &Value) {
     server.call(&leave).by(token).check("200").await;
 }
 
-/// The ticket at its end.
+/// Waits for the end of a ticket.
 pub(crate) async fn end(server: &TestServer, token: &str, ticket: &Value) -> Value {
     loop {
-        // A poll that cannot be parked answers after some seconds, as it is.
-        let now = server.call(&format!("GET {}?wait=5s", place(ticket))).by(token).check("200").await.body;
+        // A poll that cannot be parked returns the ticket as it is after some seconds.
+        let now = server.call(&format!("GET {}?wait=5s", path(ticket))).by(token).check("200").await.body;
         if now["state"] != "waiting" && now["state"] != "gathering" {
             return now;
         }
@@ -38,7 +38,7 @@ pub(crate) async fn end(server: &TestServer, token: &str, ticket: &Value) -> Val
 }
 
 #[tokio::test]
-async fn those_who_suit_get_a_hunt_of_their_own() {
+async fn matching_tickets_get_a_hunt_of_their_own() {
     let server = open().await;
     let mut people = Vec::new();
     for name in ["Ann", "Ben", "Cam", "Dan"] {
@@ -65,7 +65,7 @@ async fn those_who_suit_get_a_hunt_of_their_own() {
         server.call(&format!("POST {hunt}/join")).by(&person.token).check("409 hunt_not_open").await;
         server.call(&format!("GET {world}/sections")).by(&person.token).check("409 world_asleep").await;
     }
-    // For others it is not there, but for operators.
+    // It is hidden from other players, but not from operators.
     for stranger in ["", &dan.token] {
         for path in [&hunt, &format!("{hunt}/rounds")] {
             server.call(&format!("GET {path}")).by(stranger).check("404 no_such_hunt").await;
@@ -79,36 +79,36 @@ async fn those_who_suit_get_a_hunt_of_their_own() {
     server.call(&format!("GET {hunt}")).by("operator").check("200").await;
     assert_eq!(column(&server.call("GET /api/hunts").by("operator").check("200").await.body, "name").len(), 1);
     server.call(&format!("GET {world}/stats")).by("operator").check("409 world_asleep").await;
-    // All of a party may look at its ticket; nobody else may.
-    server.call(&format!("GET {}", place(&first))).by(&ben.token).check("200").await;
-    server.call(&format!("GET {}", place(&first))).by(&cam.token).check("404 no_such_ticket").await;
-    let waiting = server.call(&format!("GET {}", place(&elsewhere))).by(&dan.token).check("200").await.body;
+    // Members of a party may read its ticket, others may not.
+    server.call(&format!("GET {}", path(&first))).by(&ben.token).check("200").await;
+    server.call(&format!("GET {}", path(&first))).by(&cam.token).check("404 no_such_ticket").await;
+    let waiting = server.call(&format!("GET {}", path(&elsewhere))).by(&dan.token).check("200").await.body;
     assert_eq!(waiting["state"], "waiting");
     assert_eq!(server.sample("gauntlet_hunt_tickets_waiting"), 1);
     assert_eq!(server.sample("gauntlet_hunt_tickets_matched_total"), 2);
 }
 
 #[tokio::test]
-async fn a_ticket_is_taken_back_by_its_owner() {
+async fn a_ticket_is_cancelled_by_its_owner() {
     let server = open().await;
     let (ann, ben) = (Guest::come(&server, "Ann").await, Guest::come(&server, "Ben").await);
     let cam = Guest::come(&server, "Cam").await;
     let ticket = take(&server, &ann.token, json!({ "party_size": 2 }), "201").await;
     join(&server, &ben.token, &ticket, "200").await;
     take(&server, &ann.token, json!({}), "409 already_waiting").await;
-    let delete = format!("DELETE {}", place(&ticket));
+    let delete = format!("DELETE {}", path(&ticket));
     server.call(&delete).by(&cam.token).check("404 no_such_ticket").await;
     let (waited, cancelled) =
         tokio::join!(end(&server, &ben.token, &ticket), server.call(&delete).by(&ann.token).check("200"));
     assert_eq!((&waited["state"], &cancelled.body["state"]), (&json!("cancelled"), &json!("cancelled")));
     let again = server.call(&delete).by(&ann.token).check("200").await.body;
-    assert_eq!(again["state"], "cancelled", "taken back twice is taken back");
+    assert_eq!(again["state"], "cancelled", "cancelled twice is cancelled");
     take(&server, &ann.token, json!({}), "201").await;
 }
 
-/// Nobody is put into a party by another, on two tickets, or matched again while he plays.
+/// A player is put into a party only by joining, is on one ticket, and is not matched again while in a hunt.
 #[tokio::test]
-async fn a_player_is_on_one_ticket_and_in_one_hunt_by_his_own_will() {
+async fn a_player_is_on_one_ticket_and_in_one_hunt_by_choice() {
     let server = open().await;
     let mut people = Vec::new();
     for name in ["Ann", "Ben", "Cam", "Dan"] {
@@ -139,14 +139,14 @@ async fn a_player_is_on_one_ticket_and_in_one_hunt_by_his_own_will() {
     join(&server, "", &of_cam, "401 token_missing").await;
 }
 
-/// Whoever does not want to play any more gets out, and the others are told.
+/// A member may leave a party, which ends the ticket for the others.
 #[tokio::test]
-async fn a_party_that_somebody_leaves_waits_no_more() {
+async fn a_party_that_a_member_leaves_stops_waiting() {
     let server = open().await;
     let (ann, ben) = (Guest::come(&server, "Ann").await, Guest::come(&server, "Ben").await);
     let ticket = take(&server, &ann.token, json!({ "party_size": 2 }), "201").await;
     join(&server, &ben.token, &ticket, "200").await;
-    let delete = format!("DELETE {}", place(&ticket));
+    let delete = format!("DELETE {}", path(&ticket));
     let (waited, left) =
         tokio::join!(end(&server, &ann.token, &ticket), server.call(&delete).by(&ben.token).check("200"));
     assert_eq!((&waited["state"], &left.body["state"]), (&json!("cancelled"), &json!("cancelled")));
@@ -154,7 +154,7 @@ async fn a_party_that_somebody_leaves_waits_no_more() {
 }
 
 #[tokio::test]
-async fn a_ticket_gives_up_in_time() {
+async fn a_ticket_times_out() {
     let server = open().await;
     for wanted in [json!({ "wait_ms": 1_000 }), json!({ "wait_ms": 1_000, "party_size": 3 })] {
         let ticket = take(&server, "player", wanted, "201").await;
@@ -164,7 +164,7 @@ async fn a_ticket_gives_up_in_time() {
 }
 
 #[tokio::test]
-async fn a_server_that_leaves_ends_every_ticket() {
+async fn a_draining_server_ends_every_ticket() {
     let server = open().await;
     let ticket = take(&server, "player", json!({}), "201").await;
     server.app.drain.begin();
@@ -174,7 +174,7 @@ async fn a_server_that_leaves_ends_every_ticket() {
 
 /// A hunt that cannot be saved is no match: the parties wait on, and are matched when it can.
 #[tokio::test]
-async fn a_store_that_fails_loses_no_ticket() {
+async fn a_failing_store_loses_no_ticket() {
     let gate = Gated::new(false);
     let server = open_on(gate.clone()).await;
     let (ann, ben) = (Guest::come(&server, "Ann").await, Guest::come(&server, "Ben").await);
@@ -189,11 +189,11 @@ async fn a_store_that_fails_loses_no_ticket() {
     })
     .await
     .unwrap();
-    let still = server.call(&format!("GET {}", place(&ticket))).by(&ann.token).check("200").await.body;
+    let still = server.call(&format!("GET {}", path(&ticket))).by(&ann.token).check("200").await.body;
     assert_eq!(still["state"], "waiting");
 }
 
-/// Two who suit each other, whose hunt stands before the gate.
+/// Two matched tickets, whose hunt waits at the gate.
 pub(crate) async fn with_a_hunt_before(gate: &Gated, server: &TestServer) -> (String, Value) {
     let (ann, ben) = (Guest::come(server, "Ann").await, Guest::come(server, "Ben").await);
     let pair = json!({ "players": 2 });
@@ -204,30 +204,30 @@ pub(crate) async fn with_a_hunt_before(gate: &Gated, server: &TestServer) -> (St
     (ann.token, ticket)
 }
 
-/// A disk that stalls holds up those whose hunt it is to save, and nobody else: the others' time runs out when it is over.
+/// A stalled disk delays the tickets whose hunt is being saved, and no others: those still time out.
 #[tokio::test]
-async fn a_hunt_that_is_slow_to_be_saved_holds_up_no_other_ticket() {
+async fn a_hunt_that_is_slow_to_save_delays_no_other_ticket() {
     let gate = Gated::new(false);
     let server = open_on(gate.clone()).await;
     let (ann, ticket) = with_a_hunt_before(&gate, &server).await;
-    let lone = take(&server, "player", json!({ "wait_ms": 1_000 }), "201").await;
-    assert_eq!(end(&server, "player", &lone).await["state"], "timed_out");
-    let still = server.call(&format!("GET {}", place(&ticket))).by(&ann).check("200").await.body;
-    assert_eq!(still["state"], "waiting", "nobody is told of a hunt before it is saved");
+    let single = take(&server, "player", json!({ "wait_ms": 1_000 }), "201").await;
+    assert_eq!(end(&server, "player", &single).await["state"], "timed_out");
+    let still = server.call(&format!("GET {}", path(&ticket))).by(&ann).check("200").await.body;
+    assert_eq!(still["state"], "waiting", "a hunt is not published before it is saved");
     gate.open();
     assert_eq!(end(&server, &ann, &ticket).await["state"], "matched");
 }
 
-/// Nobody can say yet whether there is a hunt: it is told once that is known, and nobody is matched again who wanted out.
+/// It is unknown whether the hunt is saved: the ticket ends once that is known, and a player who cancelled is not matched again.
 #[tokio::test]
-async fn who_is_taken_back_while_a_hunt_is_saved_is_out_unless_it_is() {
+async fn a_ticket_cancelled_while_its_hunt_is_saved_is_cancelled_unless_it_is_saved() {
     for is_saved in [true, false] {
         let gate = Gated::new(false);
         let server = open_on(gate.clone()).await;
         let (ann, ticket) = with_a_hunt_before(&gate, &server).await;
-        let leaving = server.call(&format!("DELETE {}", place(&ticket))).by(&ann);
+        let leaving = server.call(&format!("DELETE {}", path(&ticket))).by(&ann);
         let leave = tokio::spawn(async move { leaving.check("200").await.body });
-        // It is given up, and nobody can say yet how it ends.
+        // It is cancelled, and its end is not known yet.
         tokio::task::yield_now().await;
         assert!(!leave.is_finished());
         if is_saved {
@@ -247,9 +247,10 @@ async fn who_is_taken_back_while_a_hunt_is_saved_is_out_unless_it_is() {
     }
 }
 
-/// Nobody knows whether the hunt was saved: it is saved again, and is the same one. Whoever gave up is out of it, whatever is found.
+/// It is unknown whether the hunt was saved: it is saved again, as the same hunt. A player who cancelled is not in it, whatever the
+/// outcome.
 #[tokio::test]
-async fn a_hunt_that_was_saved_unheard_is_no_second_match() {
+async fn a_hunt_that_was_saved_without_a_response_is_no_second_match() {
     for is_given_up in [false, true] {
         let gate = Gated::new(false);
         let server = open_on(gate.clone()).await;
@@ -270,7 +271,7 @@ async fn a_hunt_that_was_saved_unheard_is_no_second_match() {
         gate.open();
         if is_given_up {
             assert_eq!(end(&server, &ann, &ticket).await["state"], "cancelled");
-            // The other one waits on. What was saved has her in it until it is known, and she is taken out.
+            // The other ticket waits on. The saved hunt includes the player until the outcome is known; then she is removed.
             let again = || server.call("POST /api/hunts/tickets").by(&ann).json(&json!({ "players": 3 })).send();
             while again().await.status != 201 {
                 tokio::task::yield_now().await;
@@ -284,15 +285,15 @@ async fn a_hunt_that_was_saved_unheard_is_no_second_match() {
     }
 }
 
-/// What becomes of a hunt that is being saved while the server leaves is told as it turns out.
+/// The result of a hunt that is being saved while the server drains is still published.
 #[tokio::test]
-async fn a_hunt_that_is_saved_while_the_server_leaves_is_a_match() {
+async fn a_hunt_saved_during_the_drain_is_a_match() {
     let gate = Gated::new(false);
     let server = open_on(gate.clone()).await;
     let (ann, ticket) = with_a_hunt_before(&gate, &server).await;
-    let lone = take(&server, "player", json!({}), "201").await;
+    let single = take(&server, "player", json!({}), "201").await;
     server.app.drain.begin();
-    assert_eq!(end(&server, "player", &lone).await["state"], "cancelled", "who only waits is told at once");
+    assert_eq!(end(&server, "player", &single).await["state"], "cancelled", "a waiting ticket ends at once");
     gate.open();
     let ended = end(&server, &ann, &ticket).await;
     assert_eq!(ended["state"], "matched");
@@ -300,9 +301,9 @@ async fn a_hunt_that_is_saved_while_the_server_leaves_is_a_match() {
     assert_eq!(server.call(&hunt).by(&ann).check("200").await.body["may_enter"], true);
 }
 
-/// Whoever makes matches may end by a defect, in the middle of one: it begins again, and the ticket goes on to its end.
+/// The matchmaker may panic in the middle of a match: it is restarted, and the ticket goes on to its end.
 #[tokio::test]
-async fn a_ticket_outlives_a_matchmaker_that_broke() {
+async fn a_ticket_survives_a_matchmaker_that_panicked() {
     let gate = Gated::new(false);
     let server = TestServer::open_with(gate.clone(), |_| {}).await;
     let matchmaker = tokio::spawn(server::hunts::run(server.app.clone()));
@@ -315,7 +316,7 @@ async fn a_ticket_outlives_a_matchmaker_that_broke() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_matched_is_refused() {
+async fn invalid_tickets_are_refused() {
     let server = open().await;
     take(&server, "", json!({}), "401 token_missing").await;
     take(&server, "player", json!({ "players": 1 }), "400 bad_value /players").await;
@@ -329,7 +330,7 @@ async fn what_cannot_be_matched_is_refused() {
     take(&server, "player", json!({ "party_size": 4, "players": 4 }), "400 bad_value /players").await;
     take(&server, "player", json!({ "wait_ms": 999 }), "400 bad_value /wait_ms").await;
     take(&server, "player", json!({ "wait_ms": 600_001 }), "400 bad_value /wait_ms").await;
-    // One that this process might have taken: it ends like its own.
+    // An id that this process might have issued: it ends like its own.
     let own = take(&server, "player", json!({}), "201").await;
     let TicketId(own) = own["id"].as_str().unwrap().parse().unwrap();
     let id = TicketId(own ^ 1 << 40);
@@ -339,12 +340,12 @@ async fn what_cannot_be_matched_is_refused() {
 }
 
 #[tokio::test]
-async fn a_poll_ends_with_the_token_that_it_was_asked_by() {
+async fn a_poll_ends_with_its_token() {
     let server = open().await;
     let made = server.call("POST /api/tokens").json(&json!({ "name": "ticket" })).check("201").await.body;
     let (id, token) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
     let ticket = take(&server, token, json!({ "wait_ms": 600_000 }), "201").await;
-    let poll = server.call(&format!("GET {}?wait=5s", place(&ticket))).by(token).check("401 token_unknown");
+    let poll = server.call(&format!("GET {}?wait=5s", path(&ticket))).by(token).check("401 token_unknown");
     tokio::join!(biased; poll, server.call(&format!("DELETE /api/tokens/{id}")).check("204"));
     assert_eq!(server.sample("gauntlet_deliveries_revoked_total"), 1);
 }

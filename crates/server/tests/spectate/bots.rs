@@ -1,4 +1,4 @@
-//! Bots on a port of their own: simple, and with a memory of the boards that they were shown.
+//! Bots on a separate port: simple ones that record their requests.
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -13,47 +13,45 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::net::TcpListener;
 
-/// What was asked of a bot: its name, the call, the request.
-pub(crate) type Asked = (String, String, Value);
+/// A request to a bot: its name, the call, the body.
+pub(crate) type BotRequest = (String, String, Value);
 
 /// Bots under `/circle`, `/up` and `/drip-<milliseconds>`.
 ///
-/// `circle` runs in a circle of four cells, `up` into the wall; `drip` goes up too, but pauses so long in the middle of the
-/// body of its answers.
+/// `circle` runs in a circle of four cells, `up` into the wall; `drip` goes up too, but pauses in the middle of the body of its answers.
 pub(crate) struct Bots {
     address: SocketAddr,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    requests: Arc<Mutex<Vec<BotRequest>>>,
 }
 
 impl Bots {
     pub(crate) async fn open() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let asked = Arc::default();
-        let router = Router::new().route("/{bot}/{call}", post(answer)).with_state(Arc::clone(&asked));
+        let requests = Arc::default();
+        let router = Router::new().route("/{bot}/{call}", post(response)).with_state(Arc::clone(&requests));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { address, asked }
+        Self { address, requests }
     }
 
-    /// Where these bots live.
     pub(crate) fn urls(&self, bots: &[&str]) -> Vec<String> {
         bots.iter().map(|bot| format!("http://{}/{bot}", self.address)).collect()
     }
 
-    /// Everything that was asked so far.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+    /// All requests so far.
+    pub(crate) fn requests(&self) -> Vec<BotRequest> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
-async fn answer(
-    State(asked): State<Arc<Mutex<Vec<Asked>>>>,
+async fn response(
+    State(requests): State<Arc<Mutex<Vec<BotRequest>>>>,
     Path((bot, call)): Path<(String, String)>,
     body: Bytes,
 ) -> Response {
     let request: Value = serde_json::from_slice(&body).unwrap();
     let turn = request["turn"].as_u64().unwrap();
-    asked.lock().unwrap().push((bot.clone(), call.clone(), request));
+    requests.lock().unwrap().push((bot.clone(), call.clone(), request));
     if call != "move" {
         return "{}".into_response();
     }
@@ -68,7 +66,7 @@ fn move_to(direction: &str, turn: u64) -> Response {
     format!(r#"{{"move":"{direction}","shout":"turn {turn}"}}"#).into_response()
 }
 
-/// Head and half of the body at once, the other half after the pause.
+/// Sends the head and half of the body at once, the other half after the pause.
 fn drip(pause: Duration) -> Response {
     let parts = futures_util::stream::iter([Duration::ZERO, pause].into_iter().zip([r#"{"move":"#, r#""up"}"#]));
     Body::from_stream(parts.then(async |(pause, part)| {

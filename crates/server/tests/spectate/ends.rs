@@ -2,14 +2,14 @@
 
 use super::scribe::Scribe;
 use super::test_server::{Shared, TestServer};
-use super::viewer::{ERROR, Heard, NORMAL, Viewer};
+use super::viewer::{ERROR, NORMAL, Received, Viewer};
 use engine::commands::{Command, Outcome};
 use engine::matches::spec::MatchSpec;
 use std::sync::Arc;
 use store::memory::MemoryDatabase;
 
-/// A match of three turns and what follows, watched from before its end and again afterwards: so many frames, these events,
-/// this code.
+/// A match of three turns and an ending, watched from before its end and again afterwards: checks the number of frames, the events and the
+/// close code.
 async fn check(ending: impl AsyncFnOnce(&TestServer, Scribe<'_>), frames: usize, events: &[&str], code: u16) {
     let (server, spec) = a_match().await;
     let mut early = Viewer::watch(&server, spec.id).await;
@@ -19,9 +19,9 @@ async fn check(ending: impl AsyncFnOnce(&TestServer, Scribe<'_>), frames: usize,
     early.wait_for_turn(3).await;
     ending(&server, scribe).await;
     for viewer in [early, Viewer::watch(&server, spec.id).await] {
-        let heard = viewer.hear_out().await;
-        assert_eq!((heard.frames.len(), heard.code), (frames, code));
-        assert_eq!(heard.events, events);
+        let received = viewer.read_to_end().await;
+        assert_eq!((received.frames.len(), received.code), (frames, code));
+        assert_eq!(received.events, events);
     }
 }
 
@@ -36,7 +36,7 @@ async fn cancel(server: &TestServer, spec: &MatchSpec) {
     assert_eq!(server.app.store.commit(cancel).await, Ok(Outcome::Done));
 }
 
-/// There: a viewer of a failed game waited for ever.
+/// Regression: a viewer of a failed game waited for ever.
 #[tokio::test]
 async fn a_failed_match_has_an_end() {
     check(async |_, scribe| scribe.fail().await, 4, &["error", "game_end"], NORMAL).await;
@@ -48,12 +48,12 @@ async fn a_match_that_cannot_be_shown_any_further_says_so() {
 }
 
 #[tokio::test]
-async fn a_match_that_is_called_off_has_an_end() {
+async fn a_cancelled_match_has_an_end() {
     let (server, spec) = a_match().await;
     let early = Viewer::watch(&server, spec.id).await;
     server.wait_for_watched(1).await;
     cancel(&server, &spec).await;
-    let want = Heard { frames: Vec::new(), events: ["error", "game_end"].map(str::to_owned).into(), code: NORMAL };
-    assert_eq!(early.hear_out().await, want);
-    assert_eq!(Viewer::watch(&server, spec.id).await.hear_out().await, want);
+    let want = Received { frames: Vec::new(), events: ["error", "game_end"].map(str::to_owned).into(), code: NORMAL };
+    assert_eq!(early.read_to_end().await, want);
+    assert_eq!(Viewer::watch(&server, spec.id).await.read_to_end().await, want);
 }

@@ -1,4 +1,4 @@
-//! Whoever watches, from whenever on and however slowly: every frame, in order, once, and then the end.
+//! Viewers, from any time and at any speed: each gets every frame, in order, once, and then the end.
 
 use super::bots::Bots;
 use super::scribe::Scribe;
@@ -12,18 +12,18 @@ use store::memory::MemoryDatabase;
 const TIMEOUT_MS: u16 = 10_000;
 
 #[tokio::test]
-async fn everybody_sees_the_same_whenever_they_come() {
+async fn all_viewers_see_the_same_whenever_they_connect() {
     let (server, bots) = (TestServer::open().await, Bots::open().await);
     let id = server.create(&bots.urls(&["circle", "circle"]), TIMEOUT_MS).await.id;
-    // There: a viewer whose match ended between its look and its registration never heard of the end.
+    // Regression: a viewer whose match ended between its read and its subscription never got the end.
     let mut early = Viewer::watch(&server, id).await;
     server.wait_for_watched(1).await;
     server.play();
     early.wait_for_turn(10).await;
     let midway = Viewer::watch(&server, id).await;
-    let (early, midway) = tokio::join!(early.hear_out(), midway.hear_out());
-    let afterwards = Viewer::watch(&server, id).await.hear_out().await;
-    let again = Viewer::watch(&server, id).await.hear_out().await;
+    let (early, midway) = tokio::join!(early.read_to_end(), midway.read_to_end());
+    let afterwards = Viewer::watch(&server, id).await.read_to_end().await;
+    let again = Viewer::watch(&server, id).await.read_to_end().await;
     early.check_whole();
     assert!(early.frames.len() > 50, "the match was long enough to be in the middle of it");
     assert_eq!((&early, &early, &early), (&midway, &afterwards, &again));
@@ -33,26 +33,26 @@ async fn everybody_sees_the_same_whenever_they_come() {
     server.wait_for_watched(0).await;
 }
 
-/// There: a viewer that lagged behind was cut off.
+/// Regression: a viewer that lagged behind was disconnected.
 #[tokio::test]
-async fn a_viewer_that_does_not_read_for_a_while_is_caught_up() {
+async fn a_viewer_that_does_not_read_for_a_while_catches_up() {
     let (server, bots) = (TestServer::open().await, Bots::open().await);
     let id = server.create(&bots.urls(&["circle", "circle"]), TIMEOUT_MS).await.id;
     let slow = Viewer::watch(&server, id).await;
     let fast = Viewer::watch(&server, id).await;
     server.wait_for_watched(1).await;
     server.play();
-    let fast = fast.hear_out().await;
+    let fast = fast.read_to_end().await;
     server.wait_for(id, MatchState::Finished).await;
     let bytes: usize = fast.frames.iter().map(|frame| frame.to_string().len()).sum();
     assert!(bytes > 60_000, "{bytes} bytes do not fit into the buffers of the slow one's connection");
-    let slow = slow.hear_out().await;
+    let slow = slow.read_to_end().await;
     slow.check_whole();
     assert_eq!(slow, fast);
 }
 
-/// A viewer of a match for which no bell ever rings sees it all the same, while it is played and when it ends.
-async fn check_without_bells(database: Arc<dyn Database>) {
+/// A viewer of a match without notifications sees it all the same, while it is played and when it ends.
+async fn check_without_notifications(database: Arc<dyn Database>) {
     let server = TestServer::open_on(database).await;
     let id = server.create(&["http://nowhere.example".to_owned(), "http://nowhere.example".to_owned()], 500).await.id;
     let mut viewer = Viewer::watch(&server, id).await;
@@ -61,18 +61,18 @@ async fn check_without_bells(database: Arc<dyn Database>) {
     scribe.play(10).await;
     viewer.wait_for_turn(10).await;
     scribe.finish().await;
-    let heard = viewer.hear_out().await;
-    heard.check_whole();
-    assert_eq!(heard.frames, server.pages(id, 100).await);
+    let received = viewer.read_to_end().await;
+    received.check_whole();
+    assert_eq!(received.frames, server.pages(id, 100).await);
 }
 
 #[tokio::test]
-async fn bells_may_be_lost() {
-    check_without_bells(Arc::new(MemoryDatabase::new())).await;
+async fn notifications_may_be_lost() {
+    check_without_notifications(Arc::new(MemoryDatabase::new())).await;
 }
 
-/// There: viewers at another instance than the one that plays saw nothing live.
+/// Regression: viewers at another instance than the one that plays saw nothing live.
 #[tokio::test]
-async fn bells_of_other_processes_are_not_needed() {
-    check_without_bells(Arc::new(Shared(MemoryDatabase::new()))).await;
+async fn notifications_of_other_processes_are_not_needed() {
+    check_without_notifications(Arc::new(Shared(MemoryDatabase::new()))).await;
 }

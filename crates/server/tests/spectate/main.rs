@@ -1,5 +1,5 @@
-//! Spectators over real sockets: the real router behind the real door, matches played by the real runner against real bots, or
-//! written entry by entry behind everybody's back.
+//! Spectators over real sockets: the real router behind a real listener, matches played by the real runner against real bots, or written
+//! entry by entry directly to the store.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
 

@@ -1,4 +1,4 @@
-//! Replays of long matches: what a page costs, what an answer holds that is not read, and who is turned away.
+//! Replays of long matches: the cost of a page, the memory of an unread response, and refusals.
 
 use super::test_server::TestServer;
 use super::viewer::Viewer;
@@ -13,12 +13,12 @@ use store::memory::MemoryDatabase;
 const TURNS: u32 = 1_000;
 const REPLAYED: &str = "gauntlet_replay_entries_total";
 const HELD: &str = "gauntlet_http_answer_bytes";
-/// Two neighbours, and somebody else.
+/// Two neighbours, and another address.
 const ANN: [u8; 4] = [192, 0, 2, 1];
 const BOB: [u8; 4] = [192, 0, 2, 2];
 const CARL: [u8; 4] = [198, 51, 100, 3];
 
-/// How many entries were replayed for this page.
+/// The number of entries that were replayed for this page.
 async fn cost(server: &TestServer, path: &str, frames: usize) -> u64 {
     let before = server.sample(REPLAYED);
     let page = server.get(path).await;
@@ -39,7 +39,7 @@ async fn a_page_costs_about_the_page_wherever_it_begins() {
         let most = u64::from(REPLAY_CHECKPOINT_TURNS) + frames as u64 + 2;
         assert!((1..=most).contains(&cost), "{cost} entries for {frames} frames from turn {offset}");
     }
-    // Whoever reads page by page finds a state just before each.
+    // A client that reads page by page finds a checkpoint just before each.
     assert_eq!(cost(&server, &page(500, 100), 100).await, 100);
     assert_eq!(cost(&server, &page(TURNS + 1, 100), 0).await, 0, "there is nothing to be replayed");
     assert_eq!(cost(&server, &page(u32::MAX, 100), 0).await, 0);
@@ -61,7 +61,7 @@ async fn frames_are_the_same_from_wherever_they_are_replayed() {
     let server = TestServer::open().await;
     let id = server.long_match(TURNS).await;
     let whole = server.get(&format!("/api/games/{id}/details")).await;
-    let viewer = Viewer::watch(&server, id).await.hear_out().await;
+    let viewer = Viewer::watch(&server, id).await.read_to_end().await;
     viewer.check_whole();
     assert_eq!(whole["frames"], Value::from(viewer.frames.clone()));
     for limit in [37, 100] {
@@ -71,46 +71,46 @@ async fn frames_are_the_same_from_wherever_they_are_replayed() {
     assert_eq!(late["frames"], Value::from(viewer.frames[777..827].to_vec()));
 }
 
-/// The next piece of an answer.
-async fn piece(answer: &mut Response<Body>) -> Bytes {
-    answer.body_mut().frame().await.expect("there is more").unwrap().into_data().unwrap()
+/// The next chunk of a response.
+async fn piece(response: &mut Response<Body>) -> Bytes {
+    response.body_mut().frame().await.expect("there is more").unwrap().into_data().unwrap()
 }
 
 #[tokio::test]
-async fn details_are_made_as_they_are_taken() {
+async fn details_are_produced_as_they_are_read() {
     let server = TestServer::open().await;
     let path = format!("/api/games/{}/details", server.long_match(TURNS).await);
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for _ in 0..16 {
-        answers.push(server.ask(&path, ANN).await);
-        let first = piece(answers.last_mut().unwrap()).await;
+        responses.push(server.ask(&path, ANN).await);
+        let first = piece(responses.last_mut().unwrap()).await;
         assert!(first.len() < REPLAY_RESPONSE_BYTES, "{} bytes at once", first.len());
     }
-    assert_eq!(server.sample(HELD), (answers.len() * REPLAY_RESPONSE_BYTES) as u64);
-    let most = (answers.len() * 2 * REPLAY_SLICE_ENTRIES) as u64;
+    assert_eq!(server.sample(HELD), (responses.len() * REPLAY_RESPONSE_BYTES) as u64);
+    let most = (responses.len() * 2 * REPLAY_SLICE_ENTRIES) as u64;
     let replayed = server.sample(REPLAYED);
-    assert!((1..=most).contains(&replayed), "{replayed} entries for what nobody has taken");
-    let rest = answers.pop().unwrap().into_body().collect().await.unwrap().to_bytes();
+    assert!((1..=most).contains(&replayed), "{replayed} entries for unread responses");
+    let rest = responses.pop().unwrap().into_body().collect().await.unwrap().to_bytes();
     assert!(rest.len() > 2 * REPLAY_RESPONSE_BYTES, "{} bytes are no long answer", rest.len());
-    drop(answers);
-    assert_eq!(server.sample(HELD), 0, "what is over holds nothing");
+    drop(responses);
+    assert_eq!(server.sample(HELD), 0, "finished responses hold nothing");
 }
 
-/// Asks for a replay from here, and does not read the answer; status and code where there is none.
+/// Requests a replay, and does not read the response; status and code where there is none.
 async fn hold(server: &TestServer, path: &str, address: [u8; 4]) -> Result<Response<Body>, (u16, Value)> {
-    let answer = server.ask(path, address).await;
-    if answer.status() == 200 {
-        return Ok(answer);
+    let response = server.ask(path, address).await;
+    if response.status() == 200 {
+        return Ok(response);
     }
-    assert_eq!(answer.headers()["retry-after"], "1");
-    let status = answer.status().as_u16();
-    let problem: Value = serde_json::from_slice(&answer.into_body().collect().await.unwrap().to_bytes()).unwrap();
+    assert_eq!(response.headers()["retry-after"], "1");
+    let status = response.status().as_u16();
+    let problem: Value = serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap();
     Err((status, problem["code"].clone()))
 }
 
 #[tokio::test]
-async fn whoever_comes_when_all_is_taken_is_turned_away_and_one_address_cannot_take_all() {
-    let room_for = |answers: usize| answers * REPLAY_RESPONSE_BYTES;
+async fn a_full_server_refuses_and_one_address_cannot_take_everything() {
+    let room_for = |responses: usize| responses * REPLAY_RESPONSE_BYTES;
     let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), |config| {
         (config.http_response_bytes_max, config.http_response_bytes_per_address_max) = (room_for(3), room_for(2));
     })
@@ -121,7 +121,7 @@ async fn whoever_comes_when_all_is_taken_is_turned_away_and_one_address_cannot_t
     for path in [&details, &page] {
         assert_eq!(hold(&server, path, ANN).await.unwrap_err(), (429, "too_many_answers".into()));
     }
-    let other = hold(&server, &page, BOB).await.expect("another address has a share of its own");
+    let other = hold(&server, &page, BOB).await.expect("another address has its own limit");
     assert_eq!(hold(&server, &page, CARL).await.unwrap_err(), (503, "answers_full".into()));
     assert_eq!(server.sample(HELD), room_for(3) as u64);
     assert_eq!(server.sample("gauntlet_http_answers_refused_total"), 3);
@@ -132,21 +132,21 @@ async fn whoever_comes_when_all_is_taken_is_turned_away_and_one_address_cannot_t
     assert_eq!(server.sample(HELD), room_for(1) as u64, "what was read to its end holds nothing");
 }
 
-/// A client that goes while its replay is made leaves nothing behind.
+/// A client that disconnects while its replay is made leaves nothing behind.
 #[tokio::test]
-async fn an_answer_that_is_given_up_holds_nothing() {
+async fn an_abandoned_response_holds_nothing() {
     let server = TestServer::open().await;
     let path = format!("/api/games/{}/frames?offset=999", server.long_match(TURNS).await);
     for _ in 0..20 {
-        let asking = server.ask(&path, ANN);
-        let _ = tokio::time::timeout(std::time::Duration::from_millis(1), asking).await;
+        let pending = server.ask(&path, ANN);
+        let _ = tokio::time::timeout(std::time::Duration::from_millis(1), pending).await;
     }
     assert_eq!(server.get(&path).await["frames"].as_array().map(Vec::len), Some(2));
     assert_eq!(server.sample(HELD), 0);
 }
 
 #[tokio::test]
-async fn one_address_cannot_take_all_places_of_spectators() {
+async fn one_address_cannot_take_all_permits_of_spectators() {
     let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), |config| {
         (config.spectators_max, config.spectators_per_address_max) = (3, 2);
     })

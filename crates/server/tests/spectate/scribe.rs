@@ -1,4 +1,4 @@
-//! A match played without a runner: its log is written entry by entry, and no bell ever rings.
+//! A match played without a runner: its log is written entry by entry, without notifications.
 
 use super::test_server::TestServer;
 use engine::commands::{ClaimedMatch, Command, MatchAppend, Outcome};
@@ -10,7 +10,7 @@ use engine::rows::MatchLogRow;
 use rules::snake::{Move, Point};
 use std::time::Duration;
 
-/// Who writes.
+/// The worker that writes.
 const WORKER: WorkerId = WorkerId(0xf);
 
 pub(crate) struct Scribe<'a> {
@@ -21,7 +21,7 @@ pub(crate) struct Scribe<'a> {
 }
 
 impl<'a> Scribe<'a> {
-    /// Takes the only match that waits.
+    /// Claims the only waiting match.
     pub(crate) async fn take(server: &'a TestServer) -> Self {
         let now = server.app.clock.now();
         let (worker, until) = (WORKER, now.plus(Duration::from_secs(600)));
@@ -33,7 +33,7 @@ impl<'a> Scribe<'a> {
         Self { server, epoch, machine: MatchMachine::new(spec).unwrap(), log: Vec::new() }
     }
 
-    /// Plays so many turns more, everybody in circles.
+    /// Plays this many further turns; all snakes go in circles.
     pub(crate) async fn play(&mut self, turns: u32) {
         let end = self.machine.turns() + turns;
         while self.machine.turns() < end && !self.machine.is_over() {
@@ -41,7 +41,7 @@ impl<'a> Scribe<'a> {
         }
     }
 
-    /// Plays so many turns of a single snake, and saves them at once.
+    /// Plays this many turns of a single snake, and saves them at once.
     pub(crate) async fn play_round(&mut self, turns: u32) {
         let expected_version = self.machine.version();
         while self.machine.turns() < turns && !self.machine.is_over() {
@@ -65,13 +65,13 @@ impl<'a> Scribe<'a> {
         self.commit(Command::FinishMatch { append, result, archive, now }).await;
     }
 
-    /// The match is broken.
+    /// Fails the match.
     pub(crate) async fn fail(self) {
         let (id, now) = (self.machine.spec().id, self.server.app.clock.now());
         self.commit(Command::FailMatch { id, epoch: self.epoch, reason: "poison".to_owned(), now }).await;
     }
 
-    /// Writes something that is no entry.
+    /// Writes an invalid entry.
     pub(crate) async fn scrawl(&mut self) {
         let row = MatchLogRow {
             version: self.machine.version(),
@@ -101,8 +101,9 @@ impl<'a> Scribe<'a> {
                     1 => around(self.machine.board().snakes[0].body[0], spec.width as i8, spec.height as i8),
                     _ => [Move::Up, Move::Right, Move::Down, Move::Left][self.machine.turns() as usize % 4],
                 };
-                let heard = MoveAnswer { class: AnswerClass::Valid, mv: Some(mv), latency_ms: 1, shout: String::new() };
-                self.machine.play_turn(vec![Some(heard); self.machine.spec().seats.len()]).unwrap()
+                let received =
+                    MoveAnswer { class: AnswerClass::Valid, mv: Some(mv), latency_ms: 1, shout: String::new() };
+                self.machine.play_turn(vec![Some(received); self.machine.spec().seats.len()]).unwrap()
             }
             NextAction::Finish => panic!("nothing comes after the end"),
         }
@@ -119,7 +120,7 @@ impl<'a> Scribe<'a> {
     }
 }
 
-/// The next step of a way through every cell of a board of even width, and back to its beginning.
+/// The next step of a path through every cell of a board of even width, and back to its beginning.
 fn around(Point { x, y }: Point, width: i8, height: i8) -> Move {
     match (y, x % 2) {
         (0, _) if x > 0 => Move::Left,

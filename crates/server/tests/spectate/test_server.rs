@@ -1,4 +1,4 @@
-//! A server on a free port of this machine, and the matches that it is given.
+//! A server on a free port of this machine, and its matches.
 
 use super::scribe::Scribe;
 use axum::extract::ConnectInfo;
@@ -29,15 +29,15 @@ use tokio::net::TcpSocket;
 use tokio::time::{Instant, sleep};
 use tower::ServiceExt;
 
-/// What is waited for and has not come after this time does not come any more.
+/// What has not come after this time does not come any more.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 const OWNER: AccountId = AccountId(0xa);
 /// An admin's token.
 const TOKEN: &str = "an-admin-for-the-test";
-/// What the kernel keeps for a connection, in bytes; it makes a few thousand of it. Far less than any match here has to say.
+/// The kernel's buffer of a connection, in bytes; it rounds up to a few thousand. Far less than the frames of any match here.
 pub(crate) const SOCKET_BYTES: u32 = 4_096;
 
-/// The memory store, as if other processes shared it: no bell tells of their commits.
+/// The memory store, as if other processes shared it: their commits cause no notifications.
 pub(crate) struct Shared(pub(crate) MemoryDatabase);
 
 impl Database for Shared {
@@ -58,7 +58,7 @@ impl Database for Shared {
     }
 }
 
-/// A server that plays nothing until it is told to.
+/// A server that plays no match until told to.
 pub(crate) struct TestServer {
     pub(crate) app: App,
     pub(crate) address: SocketAddr,
@@ -86,12 +86,12 @@ impl TestServer {
         Self { app, address }
     }
 
-    /// Begins to play what waits.
+    /// Starts to play the waiting matches.
     pub(crate) fn play(&self) {
         tokio::spawn(runner::run(self.app.clone()));
     }
 
-    /// A match of bots at these URLs; nobody plays it yet.
+    /// A match of bots at these URLs, which is not played yet.
     pub(crate) async fn create(&self, urls: &[String], timeout_ms: u16) -> MatchSpec {
         let spec = self.spec(urls, timeout_ms);
         self.put(spec.clone()).await;
@@ -120,7 +120,7 @@ impl TestServer {
         self.app.notifier.notify_queue();
     }
 
-    /// A finished match of so many turns: one snake walks the board's cells in a circle and eats what lies there.
+    /// A finished match of so many turns: one snake walks the board's cells in a circle and eats the food on its way.
     pub(crate) async fn long_match(&self, turns: u32) -> MatchId {
         let mut spec = self.spec(&["http://nowhere.example".to_owned()], 500);
         // One piece of food at a time: it grows slowly, and a round is shorter than its health.
@@ -144,7 +144,7 @@ impl TestServer {
         .await;
     }
 
-    /// Waits until so many matches are watched.
+    /// Waits until this many matches are watched.
     pub(crate) async fn wait_for_watched(&self, count: usize) {
         self.until("viewers are registered", async || self.app.notifier.subscribed_matches() == count).await;
     }
@@ -157,7 +157,7 @@ impl TestServer {
         }
     }
 
-    /// All frames of a match, as the pages show them.
+    /// All frames of a match, as the pages return them.
     pub(crate) async fn pages(&self, id: MatchId, limit: usize) -> Vec<Value> {
         let mut frames = Vec::new();
         loop {
@@ -178,14 +178,14 @@ impl TestServer {
         serde_json::from_slice(&response.into_body().collect().await.unwrap().to_bytes()).unwrap()
     }
 
-    /// The answer to somebody at this address; its body is made as it is read.
+    /// The response to a client at this address; its body is produced as it is read.
     pub(crate) async fn ask(&self, path: &str, address: [u8; 4]) -> http::Response<axum::body::Body> {
         let mut request = http::Request::get(path).header("authorization", format!("Bearer {TOKEN}"));
         request.extensions_mut().unwrap().insert(ConnectInfo(SocketAddr::from((address, 4_711))));
         router(self.app.clone()).oneshot(request.body(axum::body::Body::empty()).unwrap()).await.unwrap()
     }
 
-    /// The value of this sample on the page of figures; 0 where it is not there.
+    /// The value of this sample on the metrics page; 0 where it is missing.
     pub(crate) fn sample(&self, name: &str) -> u64 {
         let page = self.app.metrics.page().into_text();
         let value = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
@@ -193,17 +193,17 @@ impl TestServer {
     }
 }
 
-/// Opens the door. Connections have small buffers, so that whoever does not read is soon not written to any more.
+/// Starts the listener. Connections have small buffers, so that writes to a client that does not read block soon.
 fn let_in(app: &App) -> SocketAddr {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_send_buffer_size(SOCKET_BYTES).unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let door = socket.listen(64).unwrap();
-    let address = door.local_addr().unwrap();
+    let listener = socket.listen(64).unwrap();
+    let address = listener.local_addr().unwrap();
     let limits = ListenerConfig::of(&app.config, Duration::from_secs(1));
     let (router, metrics, drain) = (router(app.clone()), app.metrics.clone(), app.drain.clone());
-    tokio::spawn(
-        async move { listener::serve(door, router, limits, metrics, async move { drain.begun().await }).await },
-    );
+    tokio::spawn(async move {
+        listener::serve(listener, router, limits, metrics, async move { drain.begun().await }).await
+    });
     address
 }

@@ -1,4 +1,4 @@
-//! What a turn looks like, to its bots and to viewers.
+//! A turn as its bots and viewers see it.
 
 use super::bots::Bots;
 use super::test_server::TestServer;
@@ -11,27 +11,27 @@ fn ids(snakes: &Value, key: &str) -> BTreeSet<String> {
     snakes.as_array().unwrap().iter().map(|snake| snake[key].as_str().unwrap().to_owned()).collect()
 }
 
-/// There: the dead stayed in `board.snakes` of what bots were asked.
+/// Regression: the dead stayed in `board.snakes` of requests to bots.
 #[tokio::test]
 async fn the_dead_are_shown_to_viewers_and_not_to_bots() {
     let (server, bots) = (TestServer::open().await, Bots::open().await);
     let spec = server.create(&bots.urls(&["circle", "circle", "up"]), 10_000).await;
     let (dead, viewer) = (spec.snake_id(2).to_string(), Viewer::watch(&server, spec.id).await);
     server.play();
-    let heard = viewer.hear_out().await;
-    let everybody: BTreeSet<String> = (0..3).map(|seat| spec.snake_id(seat).to_string()).collect();
-    let death = heard.frames.iter().find_map(|frame| frame["Snakes"][2]["Death"]["Turn"].as_u64()).unwrap();
-    assert!(death < heard.frames.len() as u64 - 2, "somebody plays on after the death in turn {death}");
-    for frame in &heard.frames {
-        assert_eq!(ids(&frame["Snakes"], "ID"), everybody);
+    let received = viewer.read_to_end().await;
+    let all_ids: BTreeSet<String> = (0..3).map(|seat| spec.snake_id(seat).to_string()).collect();
+    let death = received.frames.iter().find_map(|frame| frame["Snakes"][2]["Death"]["Turn"].as_u64()).unwrap();
+    assert!(death < received.frames.len() as u64 - 2, "somebody plays on after the death in turn {death}");
+    for frame in &received.frames {
+        assert_eq!(ids(&frame["Snakes"], "ID"), all_ids);
         let is_dead = frame["Turn"].as_u64() >= Some(death);
         assert_eq!(frame["Snakes"][2]["Death"].is_object(), is_dead, "{frame}");
     }
     let mut asked_after = 0;
-    for (bot, call, request) in bots.asked().iter().filter(|(_, call, _)| call == "move") {
+    for (bot, call, request) in bots.requests().iter().filter(|(_, call, _)| call == "move") {
         let (shown, turn) = (ids(&request["board"]["snakes"], "id"), request["turn"].as_u64());
         let living: BTreeSet<String> =
-            everybody.iter().filter(|id| turn < Some(death) || **id != dead).cloned().collect();
+            all_ids.iter().filter(|id| turn < Some(death) || **id != dead).cloned().collect();
         assert_eq!(shown, living, "{bot} at {call} of turn {turn:?}");
         assert!(shown.contains(request["you"]["id"].as_str().unwrap()), "only the living are asked");
         asked_after += usize::from(turn >= Some(death));
@@ -39,7 +39,7 @@ async fn the_dead_are_shown_to_viewers_and_not_to_bots() {
     assert!(asked_after > 0, "bots were asked after the death");
 }
 
-/// A bot whose answers take this long to end, in every turn of its match: this error, and this latency if it is certain.
+/// A bot whose answers take this long to end, in every turn of its match: checks the error, and the latency if it is certain.
 async fn check(pause_ms: u32, timeout_ms: u16, error: &str, latency: Option<&str>) {
     let (server, bots) = (TestServer::open().await, Bots::open().await);
     let id = server.create(&bots.urls(&[&format!("drip-{pause_ms}")]), timeout_ms).await.id;
@@ -54,7 +54,7 @@ async fn check(pause_ms: u32, timeout_ms: u16, error: &str, latency: Option<&str
     }
 }
 
-/// There: the timeout covered the head of an answer only, and a body that came later counted.
+/// Regression: the timeout covered only the head of an answer, and a body that came later counted.
 #[tokio::test]
 async fn the_timeout_covers_the_body() {
     check(0, 10_000, "", None).await;

@@ -9,22 +9,22 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-/// The normal end of a socket.
+/// The normal close code.
 pub(crate) const NORMAL: u16 = 1000;
-/// The end of a socket whose server cannot go on.
+/// The close code of a server that cannot go on.
 pub(crate) const ERROR: u16 = 1011;
 
-/// A connected viewer. What it does not read stays in the kernel, of which it has little.
+/// A connected viewer. What it does not read stays in the kernel's small buffer.
 pub(crate) struct Viewer {
     socket: WebSocketStream<TcpStream>,
     frames: Vec<Value>,
 }
 
-/// Everything that one connection brought, up to its close frame.
+/// Everything from one connection, up to its close frame.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Heard {
+pub(crate) struct Received {
     pub(crate) frames: Vec<Value>,
-    /// What came after the last frame: the types of the events, in order.
+    /// The types of the events after the last frame, in order.
     pub(crate) events: Vec<String>,
     pub(crate) code: u16,
 }
@@ -43,7 +43,7 @@ impl Viewer {
     pub(crate) async fn refused(server: &TestServer, id: MatchId) -> u16 {
         let stream = TcpStream::connect(server.address).await.unwrap();
         match client_async(format!("ws://{}/api/games/{id}/events", server.address), stream).await {
-            Err(Error::Http(answer)) => answer.status().as_u16(),
+            Err(Error::Http(response)) => response.status().as_u16(),
             other => panic!("not refused: {other:?}"),
         }
     }
@@ -59,14 +59,14 @@ impl Viewer {
     }
 
     /// Reads everything up to the close frame.
-    pub(crate) async fn hear_out(mut self) -> Heard {
+    pub(crate) async fn read_to_end(mut self) -> Received {
         let mut events = Vec::new();
         loop {
             match self.next().await {
                 Message::Text(text) => self.take(&text, &mut events),
                 Message::Close(close) => {
                     let code = close.expect("a close frame says why").code.into();
-                    return Heard { frames: self.frames, events, code };
+                    return Received { frames: self.frames, events, code };
                 }
                 other => panic!("a viewer heard {other:?}"),
             }
@@ -84,7 +84,7 @@ impl Viewer {
         events.push(event["Type"].as_str().unwrap().to_owned());
     }
 
-    /// The next message that is not a ping. Pings do not prolong the wait: they come from a server that has nothing to say.
+    /// The next message that is not a ping. Pings do not prolong the wait: they come from a server without new frames.
     async fn next(&mut self) -> Message {
         let next = async {
             loop {
@@ -95,12 +95,12 @@ impl Viewer {
                 }
             }
         };
-        timeout(PATIENCE, next).await.expect("a viewer hears nothing any more")
+        timeout(PATIENCE, next).await.expect("the viewer gets no more messages")
     }
 }
 
-impl Heard {
-    /// Nothing went wrong: the game was shown up to its end.
+impl Received {
+    /// Checks that the game was shown to its end.
     #[track_caller]
     pub(crate) fn check_whole(&self) {
         assert_eq!((self.events.as_slice(), self.code), ([String::from("game_end")].as_slice(), NORMAL));

@@ -1,4 +1,4 @@
-//! How much one alone may take of what all share: waits, by player and by address; tables in memory.
+//! Limits on one client's share: waits, by player and by address; tables in memory.
 
 use crate::play::{Stage, Story};
 use crate::test_server::TestServer;
@@ -7,10 +7,10 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-/// What is waited for and has not come after this time does not come any more.
+/// What has not come after this time does not come any more.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A table and those who wait for news of it.
+/// A table and the polls that wait for its updates.
 struct Crowd {
     server: Arc<TestServer>,
     line: String,
@@ -18,7 +18,7 @@ struct Crowd {
 }
 
 impl Crowd {
-    /// Lets so many polls by this token from this address wait.
+    /// Starts this many polls with this token from this address.
     async fn wait(&mut self, count: usize, token: &str, address: &str) {
         for _ in 0..count {
             let poll = self.server.call(&self.line).by(token).from(address);
@@ -29,7 +29,7 @@ impl Crowd {
                 sleep(Duration::from_millis(1)).await;
             }
         };
-        timeout(PATIENCE, all_wait).await.expect("everybody finds a place");
+        timeout(PATIENCE, all_wait).await.expect("all polls wait");
     }
 
     async fn refused(&self, token: &str, address: &str) {
@@ -39,7 +39,7 @@ impl Crowd {
 }
 
 #[tokio::test]
-async fn an_address_alone_does_not_take_every_place() {
+async fn one_address_does_not_take_all_waits() {
     let story = Story::at(Stage::Told).await;
     let seq = story.state("").await["seq"].as_u64().unwrap();
     let line = format!("GET /api/stories/tables/{}/feed?after={seq}&wait=10m", story.table);
@@ -48,7 +48,7 @@ async fn an_address_alone_does_not_take_every_place() {
     let (max, per_player) = (settings.waiters_per_address_max, settings.waiters_per_player_max);
     assert!(per_player < max && max < settings.waiters_max, "{settings:?}");
     let mut crowd = Crowd { server: Arc::new(story.server), line, polls: JoinSet::new() };
-    // Visitors of a network of IPv6 are one; whoever has a token counts, too.
+    // Visitors of an IPv6 network count as one; players count, too.
     crowd.wait(1, &mine, "2001:db8::5").await;
     crowd.wait(max - 1, "", "2001:db8::1").await;
     for address in ["2001:db8::1", "2001:db8::ffff:1"] {
@@ -56,7 +56,7 @@ async fn an_address_alone_does_not_take_every_place() {
         crowd.refused(&eve, address).await;
     }
     crowd.wait(1, "", "2001:db8:0:1::1").await;
-    // A player's own share is the same wherever they are.
+    // A player's own limit is the same at every address.
     crowd.wait(per_player, &eve, "192.0.2.1").await;
     crowd.refused(&eve, "192.0.2.2").await;
     crowd.polls.shutdown().await;

@@ -1,5 +1,4 @@
-//! What the document of the API says of a route's refusals, read as a client's author reads it: a code that a route answers with
-//! stands there, with that status.
+//! Checks that refusals are documented: the code that a route returns must be in the API document, with its status.
 
 use crate::test_server::Reply;
 use serde_json::Value;
@@ -7,14 +6,14 @@ use std::sync::LazyLock;
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| serde_json::to_value(server::gateway::openapi()).unwrap());
 
-/// Whether this path is of the kind that this pattern describes.
+/// Whether this path matches this pattern.
 fn is_of(path: &str, pattern: &str) -> bool {
     let (path, pattern): (Vec<_>, Vec<_>) = (path.split('/').collect(), pattern.split('/').collect());
     path.len() == pattern.len() && path.iter().zip(&pattern).all(|(have, want)| want.starts_with('{') || have == want)
 }
 
-/// What the document says of this status of the route that a line (method and path) asks.
-fn said(line: &str, status: u16) -> Option<&'static str> {
+/// The document's description of this status, for the route of a request line (method and path).
+fn description(line: &str, status: u16) -> Option<&'static str> {
     let (method, uri) = line.split_once(' ')?;
     let path = uri.split('?').next()?;
     let paths = DOCUMENT["paths"].as_object()?;
@@ -22,19 +21,19 @@ fn said(line: &str, status: u16) -> Option<&'static str> {
     item[method.to_lowercase()]["responses"][status.to_string()]["description"].as_str()
 }
 
-/// The refusal must stand in the document.
+/// Checks that the refusal is in the document.
 #[track_caller]
 pub(crate) fn check(line: &str, reply: &Reply) {
     let code = reply.body["code"].as_str().unwrap();
-    let said = said(line, reply.status.as_u16());
-    let is_said = said.is_some_and(|said| said.contains(&format!("`{code}`")));
-    assert!(is_said, "{line} answers {} `{code}`, of which the document says {said:?}", reply.status);
+    let description = description(line, reply.status.as_u16());
+    let is_documented = description.is_some_and(|description| description.contains(&format!("`{code}`")));
+    assert!(is_documented, "{line} returns {} `{code}`, but the document has {description:?}", reply.status);
 }
 
 #[test]
-fn lines_find_their_routes() {
-    let found = said("POST /api/stories/games/x-1/pick?a=b", 409);
-    assert!(found.is_some_and(|said| said.contains("`not_in_hand`")), "{found:?}");
-    assert_eq!(said("GET /api/stories/games/x-1/pick", 409), None);
-    assert_eq!(said("POST /api/stories/games/x-1/pick/more", 409), None);
+fn request_lines_find_their_routes() {
+    let found = description("POST /api/stories/games/x-1/pick?a=b", 409);
+    assert!(found.is_some_and(|description| description.contains("`not_in_hand`")), "{found:?}");
+    assert_eq!(description("GET /api/stories/games/x-1/pick", 409), None);
+    assert_eq!(description("POST /api/stories/games/x-1/pick/more", 409), None);
 }

@@ -1,11 +1,11 @@
-//! Guests, accounts and browsers: who is let in as whom.
+//! Guests, accounts and browsers: authentication.
 
 use crate::play::Person;
 use crate::test_server::TestServer;
 use serde_json::json;
 
 #[tokio::test]
-async fn a_guest_plays_and_does_nothing_else() {
+async fn a_guest_may_only_play() {
     let server = TestServer::open().await;
     let ann = Person::come(&server, "Ann").await;
     server.call("POST /api/stories/games").by(&ann.token).json(&json!({})).check("201").await;
@@ -17,7 +17,7 @@ async fn a_guest_plays_and_does_nothing_else() {
     forged.push(last);
     for token in [forged.as_str(), "gst_", "gst_AAAA", &ann.token[..ann.token.len() - 4]] {
         server.call("POST /api/stories/games").by(token).json(&json!({})).check("401 token_unknown").await;
-        // Nobody is to take what a visitor sees for their own, wherever they look.
+        // A visitor's view must not be mistaken for a player's own, on any route.
         for line in ["GET /api/stories/lobby", "GET /api/stories/history", "GET /api/stories/my-games"] {
             server.call(line).by(token).check("401 token_unknown").await;
         }
@@ -25,18 +25,18 @@ async fn a_guest_plays_and_does_nothing_else() {
 }
 
 #[tokio::test]
-async fn an_account_plays_under_its_name_and_its_number() {
+async fn an_account_plays_under_its_name_and_id() {
     let server = TestServer::open().await;
     let opened = server.call("POST /api/stories/games").by("player").json(&json!({})).check("201").await;
     assert_eq!(opened.body["members"][0]["name"], "ann");
     let session = server.call("GET /api/session").by("player").check("200").await;
     assert_eq!(session.body["player"], opened.body["game"]["storyteller"]);
-    // A token that may only look does not act for its account.
+    // A read-only token does not act for its account.
     server.call("POST /api/stories/games").by("guest").json(&json!({})).check("403 role_too_weak").await;
 }
 
 #[tokio::test]
-async fn a_browsers_cookie_stands_for_its_token() {
+async fn a_browsers_cookie_counts_as_its_token() {
     let server = TestServer::open().await;
     let ann = Person::come(&server, "Ann").await;
     let begun = server.call("POST /api/session").by(&ann.token).check("200").await;
@@ -52,7 +52,7 @@ async fn a_browsers_cookie_stands_for_its_token() {
     call("POST /api/stories/games").header("content-type", "text/plain").raw("{}").check("403 foreign_page").await;
     call("GET /api/stories/my-games").header("sec-fetch-site", "cross-site").check("403 foreign_page").await;
     call("GET /api/stories/my-games").header("sec-fetch-site", "same-origin").check("200").await;
-    // Scheme, host and port are one site.
+    // A site is scheme, host and port.
     let from = |origin: &str| {
         call("POST /api/stories/games").json(&json!({})).header("host", "localhost:4000").header("origin", origin)
     };
@@ -60,14 +60,14 @@ async fn a_browsers_cookie_stands_for_its_token() {
     for origin in ["http://evil.example", "http://localhost:9999", "https://localhost:4000", "null"] {
         from(origin).check("403 foreign_page").await;
     }
-    // Nobody is behind TLS because they say so.
+    // A client's own claim of TLS does not count.
     let claimed =
         server.call("POST /api/session").by(&ann.token).header("x-forwarded-proto", "https").check("200").await;
     assert!(!claimed.headers["set-cookie"].to_str().unwrap().contains("Secure"));
     let table = format!("POST /api/stories/games/{}-1/join", ann.id);
     call(&table).check("403 foreign_page").await;
     call(&table).header("x-requested-with", "fetch").check("404 no_such_game").await;
-    // A token in the header counts before the cookie.
+    // A token in the header takes precedence over the cookie.
     let ben = Person::come(&server, "Ben").await;
     let both = server.call("GET /api/session").by(&ben.token).header("cookie", cookie).check("200").await;
     assert_eq!(both.body["player"], json!(ben.id));
@@ -76,7 +76,7 @@ async fn a_browsers_cookie_stands_for_its_token() {
 }
 
 #[tokio::test]
-async fn guests_are_limited_each_and_by_address() {
+async fn guests_are_limited_by_guest_and_by_address() {
     let server = TestServer::open().await;
     let (ann, ben) = (Person::come(&server, "Ann").await, Person::come(&server, "Ben").await);
     server
@@ -90,7 +90,7 @@ async fn guests_are_limited_each_and_by_address() {
         look(person).check("200").await;
         look(person).check("429 rate_limited").await;
     }
-    // Another token of the same guest is the same guest, and another guest at the same address shares what the address has.
+    // Another token of the same guest counts as the same guest, and other guests at the same address share the address's limit.
     server
         .limit(
             "[[policy]]\nname = \"homes\"\nclass = \"gateway.guest.*\"\nkey = \"address:*\"\nalgorithm = \"log\"\nlimit = 2\nwindow = \"1h\"\n",
@@ -103,7 +103,7 @@ async fn guests_are_limited_each_and_by_address() {
 }
 
 #[tokio::test]
-async fn cards_are_pictures_that_may_be_kept() {
+async fn cards_are_cacheable_pictures() {
     let server = TestServer::open().await;
     let card = |number: u8| server.call(&format!("GET /api/stories/cards/{number}.svg")).by("");
     let mut tags = Vec::new();

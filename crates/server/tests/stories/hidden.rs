@@ -1,11 +1,11 @@
-//! What somebody may not know of leaves no trace in what they see: whoever looks before and after an invitation, or a line of chat, is
-//! answered with the same bytes.
+//! Hidden events leave no trace in a viewer's data: before and after an invitation, or a line of chat, a viewer who must not know of it
+//! gets the same bytes.
 
 use crate::play::{Person, Role, Stage, Story};
 use bytes::Bytes;
 use serde_json::json;
 
-/// Everything that somebody can look at around a table.
+/// Everything that a client can read around a table.
 async fn looks(story: &Story, token: &str) -> Vec<(String, Bytes)> {
     let (table, game) = (&story.table, &story.game);
     let paths = [
@@ -25,14 +25,14 @@ async fn looks(story: &Story, token: &str) -> Vec<(String, Bytes)> {
     seen
 }
 
-/// The line of whoever does it, and those from whom it is hidden.
+/// Performs the request of one person, and checks the roles from which it is hidden.
 async fn check(stage: Stage, what: &str, by: impl Fn(&Story) -> &Person, hidden_from: &[Role]) {
     let story = Story::at(stage).await;
     let stranger = Person::come(&story.server, "Gil").await;
     let tokens: Vec<_> = hidden_from.iter().map(|role| (*role, story.token(*role))).collect();
     let mut before = Vec::new();
     for (_, token) in &tokens {
-        // Who looks at the feed of a table where they sit is present from then on.
+        // A member who reads the feed is present from then on.
         looks(&story, token).await;
     }
     for (_, token) in &tokens {
@@ -48,7 +48,7 @@ async fn check(stage: Stage, what: &str, by: impl Fn(&Story) -> &Person, hidden_
 }
 
 #[tokio::test]
-async fn an_invitation_is_seen_by_the_storyteller_alone() {
+async fn an_invitation_is_visible_to_the_storyteller_alone() {
     use Role::{Invited, Neighbour, Player, Stranger, Visitor};
     for stage in [Stage::Opened, Stage::Chosen, Stage::Told, Stage::Picked] {
         let others = [Player, Invited, Stranger, Neighbour, Visitor];
@@ -57,7 +57,7 @@ async fn an_invitation_is_seen_by_the_storyteller_alone() {
 }
 
 #[tokio::test]
-async fn a_line_of_chat_is_seen_by_those_who_sit_there_alone() {
+async fn chat_is_visible_to_members_alone() {
     use Role::{Invited, Neighbour, Stranger, Visitor};
     for stage in
         [Stage::Opened, Stage::Chosen, Stage::Told, Stage::Picked, Stage::Voting, Stage::Voted, Stage::Complete]

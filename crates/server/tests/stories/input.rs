@@ -1,6 +1,6 @@
-//! Input of every bad kind: a clear refusal, and nothing stored.
+//! Invalid input of every kind: a clear refusal, and nothing stored.
 
-use crate::lines::listen;
+use crate::connections::listen;
 use crate::play::{Person, Stage, Story};
 use crate::test_server::TestServer;
 use serde_json::{Value, json};
@@ -10,12 +10,12 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// What is waited for and has not come after this time does not come any more.
+/// What has not come after this time does not come any more.
 const PATIENCE: Duration = Duration::from_secs(60);
 const NOBODYS: &str = "0190b5a4-7c1e-7000-8000-000000000001";
 
 #[tokio::test]
-async fn requests_in_a_game() {
+async fn invalid_requests_in_a_game() {
     let story = Story::at(Stage::Chosen).await;
     let before = story.state(&story.ann.token).await;
     let long = "x".repeat(501);
@@ -44,7 +44,7 @@ async fn requests_in_a_game() {
         ("countdown", json!({ "countdown_ms": -1 }), "400 bad_value /countdown_ms"),
         ("countdown", json!({ "countdown_ms": "1m" }), "422 bad_shape"),
         ("bots", json!({ "are_on": 1 }), "422 bad_shape"),
-        // A member that is written wrongly is not one that was left out.
+        // A misspelled member does not count as an omitted one.
         ("card", json!({ "card": 7, "crad": 8 }), "422 bad_shape"),
         ("sentence", json!({ "sentence": "So far away", "x": 1 }), "422 bad_shape"),
         ("invite", json!({ "players": [NOBODYS], "player": NOBODYS }), "422 bad_shape"),
@@ -63,11 +63,11 @@ async fn requests_in_a_game() {
     story.post(&story.ann, "card", None).raw("card=7").check("415 not_json").await;
     let chat = format!("POST /api/stories/tables/{}/chat", story.table);
     for text in ["", "\t", "two\nlines", &long] {
-        let said = story.server.call(&chat).by(&story.ben.token).json(&json!({ "text": text }));
-        said.check("400 bad_value /text").await;
+        let reply = story.server.call(&chat).by(&story.ben.token).json(&json!({ "text": text }));
+        reply.check("400 bad_value /text").await;
     }
     assert_eq!(story.state(&story.ann.token).await, before);
-    // The countdown is the storyteller's to set only where one may run, and within limits.
+    // The storyteller may set the countdown only where one may run, and within limits.
     story.go_on_to(Stage::Told).await;
     for countdown_ms in [1, 99, 86_400_001_i64] {
         let set = story.post(&story.ann, "countdown", Some(json!({ "countdown_ms": countdown_ms })));
@@ -76,7 +76,7 @@ async fn requests_in_a_game() {
 }
 
 #[tokio::test]
-async fn games_and_tables_that_are_none() {
+async fn missing_games_and_tables_and_invalid_queries() {
     let story = Story::at(Stage::Told).await;
     let rows = [
         ("GET /api/stories/games/x", "400 bad_id"),
@@ -118,9 +118,9 @@ async fn games_and_tables_that_are_none() {
     }
 }
 
-/// A stream is an answer without an end: it is begun only where its client is seen to go.
+/// A stream is a response without an end: it is started only where a disconnect is noticed.
 #[tokio::test]
-async fn streams_that_cannot_be_held() {
+async fn streams_that_cannot_be_kept_open() {
     let story = Story::at(Stage::Told).await;
     let feed = format!("/api/stories/tables/{}/feed", story.table);
     let ask = |method: &str| {
@@ -131,7 +131,7 @@ async fn streams_that_cannot_be_held() {
     assert_eq!(refused.body["field"], "Accept");
     let head = ask("HEAD").check("200").await;
     assert_eq!((&head.headers["content-type"], &head.bytes[..]), (&"text/event-stream".parse().unwrap(), &b""[..]));
-    // At a real door the body counts: what is still on the way would be taken for the next request.
+    // With a real listener the body counts: its remaining bytes would be taken for the next request.
     let address = listen(&story.server).await;
     for (body, want) in [("", "HTTP/1.1 200 OK"), ("x", "HTTP/1.1 400 Bad Request")] {
         let length = body.len();
@@ -147,7 +147,7 @@ async fn streams_that_cannot_be_held() {
 }
 
 #[tokio::test]
-async fn openings() {
+async fn invalid_openings() {
     let server = TestServer::open().await;
     let ann = Person::come(&server, "Ann").await;
     let rules = |settings: Value| json!({ "settings": settings });
@@ -184,14 +184,14 @@ async fn openings() {
     let both = rules(json!({ "players_max": 2, "voted_min": 0 }));
     let reply = server.call("POST /api/stories/games").by(&ann.token).json(&both).check("400 bad_value").await;
     let detail = reply.body["detail"].as_str().unwrap();
-    assert!(detail.contains("players_max") && detail.contains("voted_min"), "all mistakes at once: {detail}");
+    assert!(detail.contains("players_max") && detail.contains("voted_min"), "all errors at once: {detail}");
     assert_eq!(server.call("GET /api/stories/my-games").by(&ann.token).check("200").await.body, json!([]));
     let least = rules(json!({ "players_max": 3, "hand": 3, "picked_min": 2, "voted_min": 1, "countdown_ms": 100 }));
     server.call("POST /api/stories/games").by(&ann.token).json(&least).check("201").await;
 }
 
 #[tokio::test]
-async fn guests() {
+async fn invalid_guests() {
     let server = TestServer::open().await;
     for (name, want) in [
         (json!("Ann"), "201"),
@@ -210,25 +210,24 @@ async fn guests() {
     assert!(detail.contains("`nmae`, expected `name`"), "{detail}");
 }
 
-/// What this says at a real door: the statuses and codes of all answers, up to the end of the connection.
-async fn answers(door: SocketAddr, bytes: &str) -> Vec<String> {
-    let mut connection = TcpStream::connect(door).await.unwrap();
+/// Sends these bytes to a real listener: the statuses and codes of all responses, up to the end of the connection.
+async fn responses(listener: SocketAddr, bytes: &str) -> Vec<String> {
+    let mut connection = TcpStream::connect(listener).await.unwrap();
     connection.write_all(bytes.as_bytes()).await.unwrap();
-    let mut heard = Vec::new();
-    timeout(PATIENCE, connection.read_to_end(&mut heard)).await.expect("the connection ends").unwrap();
-    let text = String::from_utf8(heard).unwrap();
+    let mut received = Vec::new();
+    timeout(PATIENCE, connection.read_to_end(&mut received)).await.expect("the connection ends").unwrap();
+    let text = String::from_utf8(received).unwrap();
     let code = |body: &str| body.split("\"code\":\"").nth(1).and_then(|rest| rest.split('"').next()).map(str::to_owned);
-    let answer = |text: &str| format!("{} {}", &text[..3], code(text).unwrap_or_default()).trim().to_owned();
-    text.split("HTTP/1.1 ").skip(1).map(answer).collect()
+    let response = |text: &str| format!("{} {}", &text[..3], code(text).unwrap_or_default()).trim().to_owned();
+    text.split("HTTP/1.1 ").skip(1).map(response).collect()
 }
 
-/// Heads that a proxy before us may read in another way than we do. None is taken for two requests or for none; what is refused
-/// is not waited for.
+/// Heads that a proxy may parse differently. None is taken for two requests or for none, and a refusal comes without waiting.
 #[tokio::test]
-async fn heads_that_could_be_read_in_two_ways() {
+async fn heads_that_could_be_parsed_in_two_ways() {
     let story = Story::at(Stage::Told).await;
     let seq = story.state("").await["seq"].as_u64().unwrap();
-    let (feed, door) =
+    let (feed, listener) =
         (format!("/api/stories/tables/{}/feed?after={seq}&wait=10ms", story.table), listen(&story.server).await);
     let last = "GET /api/stories/lobby HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n";
     let rows: [(&str, &[&str]); 18] = [
@@ -237,7 +236,7 @@ async fn heads_that_could_be_read_in_two_ways() {
         ("Host: here\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", &["200"]),
         ("Host: here\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nGET\r\n0\r\n\r\n", &["200", "200"]),
         ("Host: here\r\nContent-Length: 5\r\n\r\nGET /", &["200", "200"]),
-        // Both lengths: the chunks count, and nothing behind them is trusted (RFC 9112, section 6.1).
+        // Both lengths: the chunks count, and nothing after them is trusted (RFC 9112, section 6.1).
         ("Host: here\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", &["200"]),
         ("Host: here\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", &["200"]),
         ("\r\n", &["400 bad_host", "200"]),
@@ -253,11 +252,11 @@ async fn heads_that_could_be_read_in_two_ways() {
         ("Host: here\r\nX: a\0b\r\n\r\n", &["400 bad_head"]),
     ];
     for (head, want) in rows {
-        let have = answers(door, &format!("GET {feed} HTTP/1.1\r\n{head}{last}")).await;
+        let have = responses(listener, &format!("GET {feed} HTTP/1.1\r\n{head}{last}")).await;
         assert_eq!(have, want, "{head:?}");
     }
     let absolute = format!("GET http://here{feed} HTTP/1.1\r\nHost: here\r\n\r\n{last}");
-    assert_eq!(answers(door, &absolute).await, ["200", "200"]);
-    // An empty line may come before a request (RFC 9112, section 2.2), here, where frames of worlds may come as well.
-    assert_eq!(answers(door, &format!("\r\n{last}")).await, ["200"]);
+    assert_eq!(responses(listener, &absolute).await, ["200", "200"]);
+    // An empty line may precede a request (RFC 9112, section 2.2), also here, where frames of worlds may come.
+    assert_eq!(responses(listener, &format!("\r\n{last}")).await, ["200"]);
 }

@@ -1,4 +1,4 @@
-//! Lists: whose games stand where, page by page.
+//! Lists: which games are in which list, page by page.
 
 use crate::play::{Person, Stage, Story};
 use crate::test_server::TestServer;
@@ -9,8 +9,8 @@ async fn ids(server: &TestServer, token: &str, line: &str) -> Vec<String> {
     reply.body.as_array().unwrap().iter().map(|game| game["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What each list says of a game at this stage: `x` where it stands. Ann's live, Dan's (who is invited) live, the lobby; Ann's ended,
-/// Ben's ended, the history.
+/// Which lists contain a game at this stage: `x` where it is. Ann's live, Dan's (who is invited) live, the lobby; Ann's ended, Ben's ended,
+/// the history.
 async fn check(stage: Stage, want: &str) {
     let story = Story::at(stage).await;
     let (ann, ben, dan) = (&story.ann.token, &story.ben.token, &story.dan.token);
@@ -31,7 +31,7 @@ async fn check(stage: Stage, want: &str) {
 }
 
 #[tokio::test]
-async fn a_game_stands_where_it_belongs() {
+async fn a_game_is_in_the_right_lists() {
     check(Stage::Opened, "xxx...").await;
     check(Stage::Picked, "xxx...").await;
     check(Stage::Voting, "x.....").await;
@@ -40,7 +40,7 @@ async fn a_game_stands_where_it_belongs() {
 }
 
 #[tokio::test]
-async fn ones_own_games_say_as_what_and_whether_one_won() {
+async fn my_games_show_the_role_and_the_result() {
     let story = Story::at(Stage::Complete).await;
     let mine = async |person: &Person| {
         let line = "GET /api/stories/my-games?state=ended";
@@ -48,10 +48,10 @@ async fn ones_own_games_say_as_what_and_whether_one_won() {
         (body[0]["role"].clone(), body[0]["has_won"].clone(), body[0]["sentence"].clone())
     };
     // Ben found Ann's card, Cam did not.
-    let told = json!("So far away");
-    assert_eq!(mine(&story.ann).await, (json!("storyteller"), json!(true), told.clone()));
-    assert_eq!(mine(&story.ben).await, (json!("player"), json!(true), told.clone()));
-    assert_eq!(mine(&story.cam).await, (json!("player"), json!(false), told));
+    let sentence = json!("So far away");
+    assert_eq!(mine(&story.ann).await, (json!("storyteller"), json!(true), sentence.clone()));
+    assert_eq!(mine(&story.ben).await, (json!("player"), json!(true), sentence.clone()));
+    assert_eq!(mine(&story.cam).await, (json!("player"), json!(false), sentence));
 }
 
 #[tokio::test]
@@ -82,18 +82,18 @@ async fn pages_follow_each_other() {
 }
 
 #[tokio::test]
-async fn a_game_that_is_over_is_told_from_its_record() {
+async fn a_game_that_is_over_is_read_from_its_record() {
     let story = Story::at(Stage::Complete).await;
     let next = story.server.call("POST /api/stories/games").by(&story.ben.token);
     next.json(&json!({ "table": story.table })).check("201").await;
     let past = story.state("").await;
     assert_eq!(past["game"]["phase"], "complete");
-    assert_eq!(past["seq"], Value::Null, "the table has gone on");
+    assert_eq!(past["seq"], Value::Null, "the table has moved on");
     assert!(past["game"]["winner_card"].is_u64());
     let line = format!("GET /api/stories/games/{}/history", story.game);
-    let told = story.server.call(&line).by(&story.cam.token).check("200").await.body;
+    let sentence = story.server.call(&line).by(&story.cam.token).check("200").await.body;
     let kinds: Vec<_> =
-        told["events"].as_array().unwrap().iter().map(|event| event["type"].as_str().unwrap()).collect();
+        sentence["events"].as_array().unwrap().iter().map(|event| event["type"].as_str().unwrap()).collect();
     let want = [
         "started",
         "joined",
@@ -111,7 +111,7 @@ async fn a_game_that_is_over_is_told_from_its_record() {
 }
 
 #[tokio::test]
-async fn a_players_points_are_their_own() {
+async fn a_players_points_are_visible_to_that_player_alone() {
     let story = Story::at(Stage::Complete).await;
     let line = format!("GET /api/stories/players/{}", story.ann.id);
     let own = story.server.call(&line).by(&story.ann.token).check("200").await.body;
@@ -120,28 +120,28 @@ async fn a_players_points_are_their_own() {
     assert_eq!(own["standing"]["earned_cards"].as_array().unwrap().len(), 1);
     let others = story.server.call(&line).by(&story.ben.token).check("200").await.body;
     assert_eq!((&others["standing"], &others["level"]), (&Value::Null, &json!(2)));
-    // A guest's name stands in their token and where they sit, and nowhere else.
+    // A guest's name is in the token and at its seat, and nowhere else.
     assert_eq!((&own["name"], &others["name"]), (&json!("Ann"), &Value::Null));
 }
 
 #[tokio::test]
-async fn lists_say_who_tells() {
+async fn lists_show_the_storyteller() {
     let story = Story::at(Stage::Told).await;
     let opened = story.server.call("POST /api/stories/games").by("player").json(&json!({})).check("201").await;
     let names = async |line: &str, by: &str| -> Vec<Value> {
         let games = story.server.call(line).by(by).check("200").await.body;
         let mut names: Vec<_> = games.as_array().unwrap().iter().map(|game| game["storyteller_name"].clone()).collect();
-        // Tables of the same millisecond stand in any order.
+        // Tables of the same millisecond are in any order.
         names.sort_by_key(ToString::to_string);
         names
     };
-    // An account tells under its own name; Fay sits at a table of her own.
+    // An account tells under its own name; Fay is at another table.
     assert_eq!(names("GET /api/stories/lobby", "").await, ["Ann", "Fay", "ann"]);
     assert_eq!(names("GET /api/stories/my-games", &story.ben.token).await, ["Ann"]);
     let player = opened.body["game"]["storyteller"].as_str().unwrap();
     let seen = story.server.call(&format!("GET /api/stories/players/{player}")).by("").check("200").await;
     assert_eq!(seen.body["name"], "ann");
-    // Who leaves takes the name from nobody.
+    // A player who leaves keeps the name in other lists.
     story.post(&story.ann, "leave", None).check("200").await;
     assert_eq!(names("GET /api/stories/history", "").await, ["Ann"]);
 }

@@ -1,5 +1,5 @@
-//! Stories from outside: real requests to the real router, tables and keepers over the memory store; and what of it nobody may
-//! see who must not.
+//! Stories over the API: real requests to the real router, tables and owner tasks on the memory store; and what players must not see of
+//! each other.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
 
@@ -7,12 +7,12 @@
 #[path = "../api/test_server.rs"]
 mod test_server;
 
+mod connections;
 mod crowds;
 mod documented;
 mod enter;
 mod hidden;
 mod input;
-mod lines;
 mod lists;
 mod oracle;
 mod play;

@@ -1,13 +1,12 @@
-//! The oracle: what a viewer may be told of cards, judged from outside, from the bytes alone.
+//! The oracle: decides from the bytes alone which cards a viewer may see.
 //!
-//! It knows nothing of the server's cutting. Everything in an answer that is a number is taken for a card unless its name is on a
-//! list of things that are none, and every card must stand in a place where this viewer may see one now. So a leak under a new name
-//! is found as well.
+//! It does not use the server's code. Every number in a response counts as a card unless its name is on a list of other numbers, and every
+//! card must be in a place where this viewer may see one at that moment. So a leak under a new name is found as well.
 
 use crate::play::Stage;
 use serde_json::Value;
 
-/// Names of numbers that are no cards.
+/// Names of numbers that are not cards.
 const PLAIN: [&str; 19] = [
     "seq",
     "number",
@@ -30,10 +29,10 @@ const PLAIN: [&str; 19] = [
     "players",
 ];
 
-/// Who looks, and at what moment.
+/// A viewer, and the stage of the game.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Viewer<'a> {
-    /// Their id; empty for a visitor.
+    /// Its id; empty for a visitor.
     pub(crate) id: &'a str,
     pub(crate) is_storyteller: bool,
     /// How far the game is.
@@ -41,7 +40,7 @@ pub(crate) struct Viewer<'a> {
 }
 
 impl Viewer<'_> {
-    /// Everything that this text says to this viewer although it must not.
+    /// Every card in this text that this viewer must not see.
     pub(crate) fn leaks(&self, text: &str) -> Vec<String> {
         let values = documents(text);
         let mut leaks = Vec::new();
@@ -51,36 +50,36 @@ impl Viewer<'_> {
         leaks
     }
 
-    /// `whose`: the nearest `player` beside or above a number.
-    fn walk<'v>(&self, value: &'v Value, path: &mut Vec<&'v str>, whose: Option<&'v str>, leaks: &mut Vec<String>) {
+    /// `player`: the nearest `player` beside or above a number.
+    fn walk<'v>(&self, value: &'v Value, path: &mut Vec<&'v str>, player: Option<&'v str>, leaks: &mut Vec<String>) {
         match value {
             Value::Object(members) => {
-                let whose = members.get("player").and_then(Value::as_str).or(whose);
+                let player = members.get("player").and_then(Value::as_str).or(player);
                 for (name, member) in members {
                     path.push(name);
-                    self.walk(member, path, whose, leaks);
+                    self.walk(member, path, player, leaks);
                     path.pop();
                 }
             }
             Value::Array(items) => {
                 for item in items {
-                    self.walk(item, path, whose, leaks);
+                    self.walk(item, path, player, leaks);
                 }
             }
-            Value::Number(number) if !self.may_see(path, whose) => {
-                leaks.push(format!("{number} in {} of {whose:?}, to {self:?}", path.join(".")));
+            Value::Number(number) if !self.may_see(path, player) => {
+                leaks.push(format!("{number} in {} of {player:?}, to {self:?}", path.join(".")));
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 
-    fn may_see(&self, path: &[&str], whose: Option<&str>) -> bool {
+    fn may_see(&self, path: &[&str], player: Option<&str>) -> bool {
         let name = path.last().copied().unwrap_or_default();
         let is_rule = path.contains(&"settings");
         if is_rule || PLAIN.contains(&name) || self.is_storyteller {
             return true;
         }
-        let is_own = !self.id.is_empty() && whose == Some(self.id);
+        let is_own = !self.id.is_empty() && player == Some(self.id);
         let is_over = self.stage == Stage::Complete;
         let is_open = matches!(self.stage, Stage::Voting | Stage::Voted | Stage::Complete);
         match name {
@@ -88,7 +87,7 @@ impl Viewer<'_> {
             "hand" | "picked" | "vote" if path.contains(&"own") => !self.id.is_empty(),
             "hand" => is_own,
             "picked" | "vote" => is_own || is_over,
-            // Events: never anybody else's, not even afterwards.
+            // Events: never another player's, not even afterwards.
             "card" => is_own,
             "board" => is_open,
             "winner_card" => is_over,
@@ -98,8 +97,8 @@ impl Viewer<'_> {
     }
 }
 
-/// The JSON documents of an answer: its whole body, or the data of its server-sent events (a piece of a chunked answer begins at a
-/// line of its own).
+/// The JSON documents of a response: its whole body, or the data of its server-sent events (a piece of a chunked response begins on a line
+/// of its own).
 fn documents(text: &str) -> Vec<Value> {
     if let Ok(value) = serde_json::from_str(text) {
         return vec![value];
@@ -120,12 +119,12 @@ mod tests {
             assert_eq!(found.len(), leaks, "{stage:?} {body}: {found:?}");
         }
         let storyteller = Viewer { is_storyteller: true, ..viewer };
-        assert_eq!(storyteller.leaks(&body.to_string()), [""; 0], "the storyteller sees everything");
+        assert_eq!(storyteller.leaks(&body.to_string()), [""; 0], "the storyteller may see everything");
     }
 
-    /// An oracle that sees nothing proves nothing.
+    /// An oracle that finds nothing proves nothing.
     #[test]
-    fn the_oracle_sees() {
+    fn the_oracle_finds_leaks() {
         use Stage::{Complete, Picked, Voted};
         check(Picked, &json!({ "seq": 7, "game": { "own": { "hand": [1, 2], "picked": 1 } } }), 0);
         check(Picked, &json!({ "game": { "players": [{ "player": "ben", "picked": 1, "hand": [1, 2] }] } }), 0);

@@ -1,9 +1,9 @@
-//! A table with everybody around it whom a table can have around it, brought to any point of a game.
+//! A table with people in every role around it, brought to any stage of a game.
 
 use crate::test_server::{Call, Reply, TestServer};
 use serde_json::{Value, json};
 
-/// Somebody with a guest's token.
+/// A person with a guest's token.
 #[derive(Clone, Debug)]
 pub(crate) struct Person {
     pub(crate) id: String,
@@ -26,7 +26,7 @@ pub(crate) enum Stage {
     Opened,
     /// `create`, a card chosen.
     Chosen,
-    /// `invitation`: two players sit there and have picked nothing.
+    /// `invitation`: two players have joined and have picked nothing.
     Told,
     /// `invitation`, enough picks.
     Picked,
@@ -53,16 +53,15 @@ impl Stage {
     ];
 }
 
-/// Where somebody stands towards a game.
+/// A person's relation to a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     Storyteller,
     Player,
     Invited,
     Stranger,
-    /// Sits at another table.
+    /// A player at another table.
     Neighbour,
-    /// Has no token.
     Visitor,
 }
 
@@ -71,7 +70,7 @@ impl Role {
         [Self::Storyteller, Self::Player, Self::Invited, Self::Stranger, Self::Neighbour, Self::Visitor];
 }
 
-/// A game and the people around it: Ann tells, Ben and Cam play, Dan is invited, Eve is a stranger, Fay sits elsewhere.
+/// A game and the people around it: Ann tells, Ben and Cam play, Dan is invited, Eve is a stranger, Fay is at another table.
 pub(crate) struct Story {
     pub(crate) server: TestServer,
     pub(crate) ann: Person,
@@ -125,14 +124,14 @@ impl Story {
         story
     }
 
-    /// The one step that leads to this stage: who was answered what.
+    /// The step that leads to this stage: who got which reply.
     pub(crate) async fn go_on_to(&self, stage: Stage) -> Vec<(&Person, Reply)> {
         let (ann, ben, cam) = (&self.ann, &self.ben, &self.cam);
         let cards = match stage {
             Stage::Opened | Stage::Canceled => return Vec::new(),
             Stage::Told => {
-                let told = self.post(ann, "sentence", Some(json!({ "sentence": "So far away" })));
-                return vec![(ann, told.check("200").await)];
+                let reply = self.post(ann, "sentence", Some(json!({ "sentence": "So far away" })));
+                return vec![(ann, reply.check("200").await)];
             }
             Stage::Voting => return vec![(ann, self.post(ann, "voting", None).check("200").await)],
             Stage::Complete => return vec![(ann, self.post(ann, "complete", None).check("200").await)],
@@ -148,7 +147,7 @@ impl Story {
         answered
     }
 
-    /// A request to do something in the game.
+    /// A request for an action in the game.
     pub(crate) fn post(&self, who: &Person, action: &str, body: Option<Value>) -> Call {
         let call = self.server.call(&format!("POST /api/stories/games/{}/{action}", self.game)).by(&who.token);
         match body {
@@ -162,18 +161,18 @@ impl Story {
         self.server.call(&format!("GET /api/stories/games/{}", self.game)).by(token).check("200").await.body
     }
 
-    /// The cards in somebody's hand.
+    /// The cards in a person's hand.
     pub(crate) async fn hand(&self, who: &Person) -> Vec<u64> {
         let state = self.state(&who.token).await;
         state["game"]["own"]["hand"].as_array().unwrap().iter().map(|card| card.as_u64().unwrap()).collect()
     }
 
-    /// The card that somebody has laid down.
+    /// The card that a person has laid down.
     pub(crate) async fn card_of(&self, who: &Person) -> u64 {
         self.state(&who.token).await["game"]["own"]["picked"].as_u64().unwrap()
     }
 
-    /// Somebody in this role; of the players, Ben.
+    /// The token of a person in this role; of the players, Ben's.
     pub(crate) fn token(&self, role: Role) -> &str {
         match role {
             Role::Storyteller => &self.ann.token,

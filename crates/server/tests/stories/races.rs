@@ -1,4 +1,4 @@
-//! Many at once: seats, and requests that are sent twice.
+//! Concurrent requests: seats, and requests that are sent twice.
 
 use crate::play::{Person, Story};
 use crate::test_server::TestServer;
@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn forty_who_join_at_once_share_five_seats() {
+async fn forty_concurrent_joins_share_five_seats() {
     let server = TestServer::open().await;
     let ann = Person::come(&server, "Ann").await;
     let opened = server.call("POST /api/stories/games").by(&ann.token).json(&json!({})).check("201").await;
@@ -37,7 +37,7 @@ async fn forty_who_join_at_once_share_five_seats() {
 }
 
 #[tokio::test]
-async fn an_opening_that_is_sent_again_opens_nothing() {
+async fn a_repeated_opening_opens_nothing() {
     let server = TestServer::open().await;
     let ann = Person::come(&server, "Ann").await;
     let open = |body| server.call("POST /api/stories/games").by(&ann.token).header("idempotency-key", "k").json(body);
@@ -59,7 +59,7 @@ async fn an_opening_that_is_sent_again_opens_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_done_twice_is_done_once() {
+async fn a_repeated_action_is_done_once() {
     let story = Story::at(crate::play::Stage::Told).await;
     let card = json!({ "card": story.hand(&story.ben).await[0] });
     let pick = || story.post(&story.ben, "pick", Some(card.clone()));

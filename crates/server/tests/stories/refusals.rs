@@ -1,5 +1,5 @@
-//! Refusals that need more of a history than a stage and a role (`rights`): each over HTTP, with the code that the document names,
-//! and nothing changed.
+//! Refusals that need more of a history than a stage and a role (`rights`): each over HTTP, with the documented code, and without any
+//! change.
 
 use crate::documented;
 use crate::play::{Person, Stage, Story};
@@ -12,10 +12,10 @@ use std::time::Duration;
 use store::memory::MemoryDatabase;
 use tokio::time::timeout;
 
-/// What is waited for and has not come after this time does not come any more.
+/// What has not come after this time does not come any more.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The game as everybody at the table sees it, but who is there.
+/// The game as its members see it, without their presence.
 async fn seen(story: &Story) -> Vec<Value> {
     let mut views = Vec::new();
     for person in [&story.ann, &story.ben, &story.cam, &story.eve] {
@@ -26,7 +26,7 @@ async fn seen(story: &Story) -> Vec<Value> {
     views
 }
 
-/// This action is refused like this, as documented, and nothing has changed.
+/// Checks that this action is refused with this code, as documented, and that nothing has changed.
 async fn check(story: &Story, who: &Person, action: &str, body: Option<Value>, want: &str) -> Reply {
     let before = seen(story).await;
     let reply = story.post(who, action, body).check(want).await;
@@ -35,7 +35,7 @@ async fn check(story: &Story, who: &Person, action: &str, body: Option<Value>, w
     reply
 }
 
-/// Whoever does this and that in turn does so as often as wanted, and then no more; what is so may still be said again.
+/// Alternates between two actions as often as allowed; then changes are refused, and a repetition of the present choice is not.
 async fn exhaust(story: &Story, who: &Person, action: &str, bodies: [Value; 2], want: usize) {
     let mut done = 0;
     while done <= want && story.post(who, action, Some(bodies[done % 2].clone())).send().await.status == 200 {
@@ -47,19 +47,19 @@ async fn exhaust(story: &Story, who: &Person, action: &str, bodies: [Value; 2], 
 }
 
 #[tokio::test]
-async fn nobody_changes_his_mind_for_ever() {
+async fn changes_of_mind_are_limited() {
     let changes = usize::from(STORY_CHANGES_MAX);
-    // The first card is no change; that Dan was invited is one.
+    // The first card is no change; Dan's invitation is one.
     for (stage, action, want) in [(Stage::Opened, "card", changes), (Stage::Told, "pick", changes + 1)] {
         let story = Story::at(stage).await;
         let who = if action == "card" { &story.ann } else { &story.ben };
         let hand = story.hand(who).await;
-        exhaust(&story, who, action, [0, 1].map(|place| json!({ "card": hand[place] })), want).await;
+        exhaust(&story, who, action, [0, 1].map(|index| json!({ "card": hand[index] })), want).await;
     }
     let story = Story::at(Stage::Voting).await;
     let others = [story.card_of(&story.ann).await, story.card_of(&story.cam).await];
     exhaust(&story, &story.ben, "vote", others.map(|card| json!({ "card": card })), changes + 1).await;
-    // What a storyteller sets is counted together.
+    // All settings of a storyteller count together.
     let story = Story::at(Stage::Told).await;
     let countdowns = [40_000, 50_000].map(|ms| json!({ "countdown_ms": ms }));
     exhaust(&story, &story.ann, "countdown", countdowns, changes - 1).await;
@@ -69,7 +69,7 @@ async fn nobody_changes_his_mind_for_ever() {
 }
 
 #[tokio::test]
-async fn no_more_are_invited_than_may_wait() {
+async fn invitations_are_limited() {
     let story = Story::at(Stage::Told).await;
     let stranger = |number: usize| format!("0190b5a4-7c1e-7000-8000-{number:012x}");
     // Dan is the first.
@@ -80,7 +80,7 @@ async fn no_more_are_invited_than_may_wait() {
 }
 
 #[tokio::test]
-async fn who_has_just_sat_down_where_many_left_stays_for_a_moment() {
+async fn a_new_player_at_a_restless_table_stays_for_a_moment() {
     let story = Story::at(Stage::Told).await;
     for _ in 0..STORY_LEAVES_FREE {
         story.post(&story.eve, "join", None).check("200").await;
@@ -92,9 +92,9 @@ async fn who_has_just_sat_down_where_many_left_stays_for_a_moment() {
 }
 
 #[tokio::test]
-async fn the_next_story_is_told_by_whoever_was_named() {
+async fn the_named_player_tells_the_next_story() {
     let story = Story::at(Stage::Voted).await;
-    // Cam is the only one who is there when the game ends.
+    // Cam is the only one who is present when the game ends.
     let feed = format!("GET /api/stories/tables/{}/feed?after=0", story.table);
     story.server.call(&feed).by(&story.cam.token).check("200").await;
     story.go_on_to(Stage::Complete).await;
@@ -107,7 +107,7 @@ async fn the_next_story_is_told_by_whoever_was_named() {
     next(&story.cam).check("201").await;
 }
 
-/// An opening for which there is no room: its code, and nothing is opened.
+/// An opening beyond a limit: its code, and nothing is opened.
 async fn check_no_room(configure: fn(&mut Config), is_by_another: bool, want: &str) {
     let server = TestServer::open_with(Arc::new(MemoryDatabase::new()), configure).await;
     let (ann, ben) = (Person::come(&server, "Ann").await, Person::come(&server, "Ben").await);
@@ -122,12 +122,12 @@ async fn check_no_room(configure: fn(&mut Config), is_by_another: bool, want: &s
 }
 
 #[tokio::test]
-async fn there_is_room_for_so_many_tables() {
+async fn tables_are_limited() {
     check_no_room(|config| config.stories_tables_per_player_max = 1, false, "429 too_many_tables").await;
     check_no_room(|config| config.stories_tables_max = 1, true, "503 too_many_tables").await;
 }
 
-/// Sends this until it is refused for want of a node.
+/// Sends this until it is refused because the node drains.
 async fn check_leaving(story: &Story, line: &str, body: Option<Value>) {
     let refused = async {
         loop {
@@ -142,13 +142,13 @@ async fn check_leaving(story: &Story, line: &str, body: Option<Value>) {
             tokio::task::yield_now().await;
         }
     };
-    let refused = timeout(PATIENCE, refused).await.unwrap_or_else(|_| panic!("{line} is answered for ever"));
+    let refused = timeout(PATIENCE, refused).await.unwrap_or_else(|_| panic!("{line} is never refused"));
     assert!(refused.headers.contains_key("retry-after"), "{line}");
     documented::check(line, &refused);
 }
 
 #[tokio::test]
-async fn a_node_that_leaves_says_so() {
+async fn a_draining_node_refuses_with_its_code() {
     let story = Story::at(Stage::Told).await;
     story.server.app.drain.begin();
     let (game, table) = (&story.game, &story.table);

@@ -1,7 +1,7 @@
-//! What is open by a token ends with the token: every delivery of a feed, at the node that has the table and at one that sends requests
-//! on to it, wherever the token is deleted. Two nodes here are two servers with listeners of their own on one database.
+//! Feeds end with their token: every transport of a feed, at the node that owns the table and at one that forwards to it, wherever the
+//! token is deleted. Two nodes here are two servers with listeners of their own on one database.
 
-use crate::lines::{Socket, Stream, listen_at};
+use crate::connections::{Socket, Stream, listen_at};
 use crate::test_server::TestServer;
 use engine::ids::PlayerId;
 use engine::rows::TokenPurpose;
@@ -41,11 +41,11 @@ struct Node {
 
 impl Node {
     async fn open(database: Arc<dyn Database>) -> Self {
-        let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = door.local_addr().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
         let server = TestServer::open_with(database, |config| config.address = address).await;
         tokio::spawn(server::background_jobs::run(server.app.clone()));
-        listen_at(&server, door);
+        listen_at(&server, listener);
         Self { server, address }
     }
 
@@ -97,9 +97,9 @@ async fn check_closed(bytes: &[u8], want: (u16, &str)) {
     assert_eq!(socket.close().await, (want.0, want.1.to_owned()));
 }
 
-/// Masked with zeros: what stands there is what is meant.
+/// Masked with zeros: the bytes are unchanged.
 #[tokio::test]
-async fn a_socket_on_which_too_much_or_nonsense_comes_says_why_it_closes() {
+async fn a_socket_with_too_much_or_invalid_data_closes_with_a_reason() {
     check_closed(&[0x83, 0x80, 0, 0, 0, 0], (1002, "malformed")).await;
     check_closed(&[0x81, 0x81, 0, 0, 0, 0, 0xff], (1007, "malformed")).await;
     check_closed(&[0x82, 0xfe, 0x20, 0, 0, 0, 0, 0], (1009, "oversized")).await;
@@ -107,14 +107,14 @@ async fn a_socket_on_which_too_much_or_nonsense_comes_says_why_it_closes() {
     check_closed(&pongs, (1008, "too_fast")).await;
 }
 
-/// A table at `home`, followed at `front`, by a token that is deleted at `by`.
+/// A table at `home`, followed at `front`, with a token that is deleted at `by`.
 async fn check(home: &Node, front: &Node, by: &Node) {
     let (id, secret) = token(&home.server).await;
     let opened = home.server.call("POST /api/stories/games").by(&secret).json(&json!({})).check("201").await.body;
     let table = format!("/api/stories/tables/{}", opened["table"].as_str().unwrap());
     let after = opened["seq"].as_u64().unwrap();
     let feeds = Feeds::open(front, &table, after, &secret).await;
-    // Of the same account by another token, and of nobody.
+    // Another token of the same account, and no token.
     let mut other = Stream::open(front.address, &format!("{table}/feed?after={after}"), "player").await;
     let mut visitor = Stream::open(front.address, &format!("{table}/feed?after=1"), "").await;
     home.feeds_held(5).await;
@@ -145,7 +145,7 @@ async fn a_token_deleted_on_another_node_ends_its_feeds() {
 }
 
 #[tokio::test]
-async fn a_deleted_token_ends_feeds_that_were_sent_on() {
+async fn a_deleted_token_ends_forwarded_feeds() {
     let database = Arc::new(Shared(MemoryDatabase::new()));
     let (home, other) = (Node::open(database.clone()).await, Node::open(database).await);
     check(&home, &other, &other).await;

@@ -1,5 +1,4 @@
-//! Who may do what, and when: every action in every stage of a game by everybody, against a table written by hand. Whatever is
-//! refused has changed nothing.
+//! Rights: every action in every stage of a game by every role, against a table written by hand. A refused action changes nothing.
 
 use crate::documented;
 use crate::play::{Role, Stage, Story};
@@ -12,7 +11,7 @@ struct Rights {
     rows: [&'static str; 8],
 }
 
-/// What the letters mean.
+/// The meaning of the letters.
 fn meaning(letter: char) -> (u16, &'static str) {
     match letter {
         '.' => (200, ""),
@@ -63,7 +62,7 @@ const RIGHTS: [Rights; 13] = [
     },
 ];
 
-/// The cards that the requests name: one of Ann's hand, one of Ben's, one of the board that is not Ben's.
+/// The cards in the requests: one of Ann's hand, one of Ben's, one of the board that is not Ben's.
 struct Cards {
     anns: Value,
     bens: Value,
@@ -81,7 +80,7 @@ impl Cards {
     }
 }
 
-/// The request, and the line that it asks.
+/// The request, and its line.
 fn request(story: &Story, action: &str, role: Role, cards: &Cards) -> (String, Call) {
     let (game, table) = (&story.game, &story.table);
     let body = match action {
@@ -105,7 +104,7 @@ fn request(story: &Story, action: &str, role: Role, cards: &Cards) -> (String, C
     (line, call)
 }
 
-/// Everything about the game that its players can see, but who is there.
+/// Everything about the game that its players can see, without their presence.
 async fn seen(story: &Story) -> Vec<Value> {
     let mut views = Vec::new();
     for person in [&story.ann, &story.ben, &story.dan] {
@@ -116,7 +115,7 @@ async fn seen(story: &Story) -> Vec<Value> {
     views
 }
 
-/// The refusals of one stage share a game, since they must leave it as it was; each action that is done has a game of its own.
+/// The refusals of one stage share a game, since they must not change it; each successful action has its own game.
 async fn check(stage: Stage) {
     let at = Stage::ALL.iter().position(|known| *known == stage).unwrap();
     let story = Story::at(stage).await;
@@ -136,7 +135,7 @@ async fn check(stage: Stage) {
                 println!("{what}");
                 let (line, call) = request(&story, rights.action, role, &cards);
                 let refused = call.check(&want).await;
-                // What every route may answer for want of a token is said of all.
+                // The codes for a missing token are documented for all routes together.
                 if role != Role::Visitor {
                     documented::check(&line, &refused);
                 }
@@ -147,32 +146,32 @@ async fn check(stage: Stage) {
 }
 
 #[tokio::test]
-async fn while_a_game_is_opened() {
+async fn rights_while_a_game_is_opened() {
     check(Stage::Opened).await;
     check(Stage::Chosen).await;
 }
 
 #[tokio::test]
-async fn while_cards_are_picked() {
+async fn rights_while_cards_are_picked() {
     check(Stage::Told).await;
     check(Stage::Picked).await;
 }
 
 #[tokio::test]
-async fn while_votes_are_cast() {
+async fn rights_while_votes_are_cast() {
     check(Stage::Voting).await;
     check(Stage::Voted).await;
 }
 
 #[tokio::test]
-async fn when_a_game_is_over() {
+async fn rights_when_a_game_is_over() {
     check(Stage::Complete).await;
     check(Stage::Canceled).await;
 }
 
 /// Refusals about cards: right player, right phase, wrong card.
 #[tokio::test]
-async fn only_ones_own_cards_are_played_and_none_of_them_voted_for() {
+async fn players_play_only_their_own_cards_and_vote_for_others() {
     let story = Story::at(Stage::Chosen).await;
     let play =
         |who: &crate::play::Person, action: &str, card: u64| story.post(who, action, Some(json!({ "card": card })));
@@ -184,7 +183,7 @@ async fn only_ones_own_cards_are_played_and_none_of_them_voted_for() {
     story.go_on_to(Stage::Voting).await;
     play(&story.ben, "vote", story.card_of(&story.ben).await).check("409 own_card").await;
     play(&story.ben, "vote", bens[5]).check("409 not_on_board").await;
-    // A game that the table has left behind, and one that it has not come to.
+    // A previous game of the table, and a future one.
     story.go_on_to(Stage::Voted).await;
     story.go_on_to(Stage::Complete).await;
     let next = story.server.call("POST /api/stories/games").by(&story.ben.token);
@@ -195,7 +194,7 @@ async fn only_ones_own_cards_are_played_and_none_of_them_voted_for() {
 }
 
 #[tokio::test]
-async fn whoever_talks_too_fast_is_told_when_to_go_on() {
+async fn a_player_who_chats_too_fast_gets_a_retry_time() {
     let story = Story::at(Stage::Told).await;
     let line = format!("POST /api/stories/tables/{}/chat", story.table);
     let say = || story.server.call(&line).by(&story.ben.token).json(&json!({ "text": "again" }));

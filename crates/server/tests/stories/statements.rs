@@ -1,4 +1,4 @@
-//! What a journey costs the store: counted, not guessed.
+//! The cost of a journey in statements of the store: counted, not guessed.
 
 use crate::play::Person;
 use crate::test_server::TestServer;
@@ -44,17 +44,17 @@ impl Database for Counting {
     }
 }
 
-/// Create a game, look at it four times, list one's games four times: what the overload trial's users do.
+/// Creates a game, reads it four times, lists the user's games four times: the journey of the overload trial's users.
 #[tokio::test]
 async fn a_users_journey() {
     let database = Counting::default();
     let server = TestServer::open_with(Arc::new(database.clone()), |config| config.allow_private_bots = true).await;
     let ann = Person::come(&server, "Ann").await;
-    let asked = || (server.sample("gauntlet_store_query_seconds_count"), database.written.load(Ordering::SeqCst));
-    let before = asked();
-    let since = || (asked().0 - before.0, asked().1 - before.1);
+    let counts = || (server.sample("gauntlet_store_query_seconds_count"), database.written.load(Ordering::SeqCst));
+    let before = counts();
+    let since = || (counts().0 - before.0, counts().1 - before.1);
     let opened = server.call("POST /api/stories/games").by(&ann.token).json(&json!({})).check("201").await;
-    assert_eq!(since(), (1, 1), "opening reads where the guest stands, and writes once");
+    assert_eq!(since(), (1, 1), "opening reads the guest's standing, and writes once");
     let game = opened.body["game"]["id"].as_str().unwrap().to_owned();
     for _ in 0..4 {
         server.call(&format!("GET /api/stories/games/{game}")).by(&ann.token).check("200").await;

@@ -1,6 +1,6 @@
-//! Everybody around a game, watching: what each is told in each way is judged by the oracle, and every answer by its headers.
+//! Watches a game in every role: the oracle checks what each viewer gets over each transport, and the headers of every response.
 
-use crate::lines::{self, Socket, Stream};
+use crate::connections::{self, Socket, Stream};
 use crate::oracle::Viewer;
 use crate::play::{Person, Stage, Story};
 use crate::test_server::Reply;
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use tokio::task::JoinHandle;
 
-/// Headers of answers. None of them tells anything of cards; a new one is looked at before it is written here.
+/// Headers of responses. None of them reveals a card; a new one must be checked before it is added here.
 const HEADERS: [&str; 10] = [
     "access-control-allow-origin",
     "access-control-expose-headers",
@@ -23,7 +23,7 @@ const HEADERS: [&str; 10] = [
     "x-request-id",
 ];
 
-/// Everybody who looks: their token, their id, and whether they may see everything.
+/// All viewers: their token, their id, and whether they may see everything.
 pub(crate) fn viewers(story: &Story) -> [(String, String, bool); 6] {
     let of = |person: &Person, is_storyteller| (person.token.clone(), person.id.clone(), is_storyteller);
     [
@@ -36,25 +36,25 @@ pub(crate) fn viewers(story: &Story) -> [(String, String, bool); 6] {
     ]
 }
 
-/// A story under watch: what was judged, what leaked.
+/// A story under watch: how much was checked, and what leaked.
 pub(crate) struct Watched {
     pub(crate) story: Story,
-    door: SocketAddr,
-    /// Where everybody's feed was when the game began, by id.
+    listener: SocketAddr,
+    /// Where each viewer's feed was when the game began, by id.
     since: BTreeMap<String, u64>,
     /// Streams and sockets that are held as long as the game goes on, in the order of the viewers.
     live: Vec<(Stream, Socket)>,
-    pub(crate) judged: usize,
+    pub(crate) checked: usize,
     pub(crate) leaks: Vec<String>,
 }
 
 impl Watched {
     /// Watches a game from here on.
     pub(crate) async fn begin(story: Story) -> Self {
-        let door = lines::listen(&story.server).await;
+        let listener = connections::listen(&story.server).await;
         let (since, live) = (BTreeMap::new(), Vec::new());
-        let mut watched = Self { story, door, since, live, judged: 0, leaks: Vec::new() };
-        watched.hold_lines().await;
+        let mut watched = Self { story, listener, since, live, checked: 0, leaks: Vec::new() };
+        watched.hold_connections().await;
         watched
     }
 
@@ -62,7 +62,7 @@ impl Watched {
         format!("/api/stories/tables/{}", self.story.table)
     }
 
-    /// Where a viewer's feed is.
+    /// The position of a viewer's feed.
     async fn seq(&self, token: &str) -> u64 {
         let seen = self.story.server.call(&format!("GET {}", self.table())).by(token).check("200").await;
         seen.body["seq"].as_u64().unwrap()
@@ -72,50 +72,50 @@ impl Watched {
         self.since.get(id).copied().unwrap_or_default()
     }
 
-    async fn hold_lines(&mut self) {
+    async fn hold_connections(&mut self) {
         self.live.clear();
         for (token, id, _) in viewers(&self.story) {
             let (table, since) = (self.table(), self.since(&id));
-            let stream = Stream::open(self.door, &format!("{table}/feed?after={since}"), &token).await;
-            let socket = Socket::open(self.door, &format!("{table}/socket?after={since}"), &token).await;
+            let stream = Stream::open(self.listener, &format!("{table}/feed?after={since}"), &token).await;
+            let socket = Socket::open(self.listener, &format!("{table}/socket?after={since}"), &token).await;
             self.live.push((stream, socket));
         }
     }
 
-    fn judge(&mut self, stage: Stage, id: &str, is_storyteller: bool, whence: &str, text: &str) {
+    fn check(&mut self, stage: Stage, id: &str, is_storyteller: bool, source: &str, text: &str) {
         let found = Viewer { id, is_storyteller, stage }.leaks(text);
-        self.judged += 1;
-        self.leaks.extend(found.into_iter().map(|leak| format!("{whence} at {stage:?}: {leak}")));
+        self.checked += 1;
+        self.leaks.extend(found.into_iter().map(|leak| format!("{source} at {stage:?}: {leak}")));
     }
 
-    pub(crate) fn judge_reply(&mut self, stage: Stage, id: &str, is_storyteller: bool, whence: &str, reply: &Reply) {
+    pub(crate) fn check_reply(&mut self, stage: Stage, id: &str, is_storyteller: bool, source: &str, reply: &Reply) {
         let unknown = reply.headers.keys().filter(|name| !HEADERS.contains(&name.as_str()));
-        self.leaks.extend(unknown.map(|name| format!("{whence} at {stage:?}: the header {name}")));
-        self.judge(stage, id, is_storyteller, whence, std::str::from_utf8(&reply.bytes).unwrap());
+        self.leaks.extend(unknown.map(|name| format!("{source} at {stage:?}: the header {name}")));
+        self.check(stage, id, is_storyteller, source, std::str::from_utf8(&reply.bytes).unwrap());
     }
 
-    /// One step, with a poll, a stream and a socket of everybody's held across it; then everybody looks at everything, and tries what
-    /// they may not.
+    /// One step, with a poll, a stream and a socket of every viewer held across it; then all of them read everything, and try what they may
+    /// not.
     pub(crate) async fn step(&mut self, to: Stage) {
         let held = self.hold_polls().await;
         let answered = self.story.go_on_to(to).await;
         let answered: Vec<_> = answered.into_iter().map(|(who, reply)| (who.id.clone(), reply)).collect();
         for (id, reply) in answered {
             let is_storyteller = id == self.story.ann.id;
-            self.judge_reply(to, &id, is_storyteller, "an action", &reply);
+            self.check_reply(to, &id, is_storyteller, "an action", &reply);
         }
         for ((_, id, is_storyteller), poll) in viewers(&self.story).iter().zip(held) {
             let reply = poll.await.unwrap();
-            self.judge_reply(to, id, *is_storyteller, "a held poll", &reply);
+            self.check_reply(to, id, *is_storyteller, "a held poll", &reply);
         }
         let mut live = std::mem::take(&mut self.live);
         for ((token, id, is_storyteller), (stream, socket)) in viewers(&self.story).iter().zip(&mut live) {
             let seq = self.seq(token).await;
             let text = stream.until(seq).await;
-            assert_ne!(text, "", "every step tells everybody something");
-            self.judge(to, id, *is_storyteller, "a held stream", &text);
+            assert_ne!(text, "", "every step sends every viewer something");
+            self.check(to, id, *is_storyteller, "a held stream", &text);
             let text = socket.until(seq).await;
-            self.judge(to, id, *is_storyteller, "a held socket", &text);
+            self.check(to, id, *is_storyteller, "a held socket", &text);
         }
         self.live = live;
         self.look(to).await;
@@ -128,14 +128,14 @@ impl Watched {
             let poll = self.story.server.call(&format!("GET {}/feed?after={seq}&wait=30s", self.table())).by(&token);
             held.push(tokio::spawn(async move {
                 let reply = poll.check("200").await;
-                assert_ne!(reply.body["events"], json!([]), "every step tells everybody something");
+                assert_ne!(reply.body["events"], json!([]), "every step sends every viewer something");
                 reply
             }));
         }
         held
     }
 
-    /// The next game at the table, told by whoever was named; Ann plays in it.
+    /// The next game at the table, told by the named player; Ann plays in it.
     pub(crate) async fn next_game(mut self) -> Self {
         for (token, id, _) in viewers(&self.story) {
             let seq = self.seq(&token).await;
@@ -144,18 +144,18 @@ impl Watched {
         let Story { server, ann, ben, cam, dan, eve, fay, table, game } = self.story;
         let ended = server.call(&format!("GET /api/stories/games/{game}")).by("").check("200").await.body;
         let is_ben = ended["next_storyteller"]["player"] == json!(ben.id);
-        let (teller, player) = if is_ben { (ben, cam) } else { (cam, ben) };
-        let call = server.call("POST /api/stories/games").by(&teller.token).json(&json!({ "table": table }));
+        let (storyteller, player) = if is_ben { (ben, cam) } else { (cam, ben) };
+        let call = server.call("POST /api/stories/games").by(&storyteller.token).json(&json!({ "table": table }));
         let opened = call.check("201").await;
         let game = opened.body["game"]["id"].as_str().unwrap().to_owned();
-        self.story = Story { server, ann: teller, ben: ann, cam: player, dan, eve, fay, table, game };
-        let teller = self.story.ann.id.clone();
-        self.judge_reply(Stage::Opened, &teller, true, "an opening", &opened);
+        self.story = Story { server, ann: storyteller, ben: ann, cam: player, dan, eve, fay, table, game };
+        let storyteller = self.story.ann.id.clone();
+        self.check_reply(Stage::Opened, &storyteller, true, "an opening", &opened);
         for person in [self.story.ben.clone(), self.story.cam.clone()] {
             let reply = self.story.post(&person, "join", None).check("200").await;
-            self.judge_reply(Stage::Opened, &person.id, false, "joining", &reply);
+            self.check_reply(Stage::Opened, &person.id, false, "joining", &reply);
         }
-        self.hold_lines().await;
+        self.hold_connections().await;
         self.look(Stage::Opened).await;
         self
     }
@@ -182,20 +182,21 @@ impl Watched {
         }
         for (token, id, is_storyteller) in viewers(&self.story) {
             for line in &lines {
-                // Only refusals are wanted of actions: they would bring the game further.
+                // Only refused actions are wanted: others would change the game.
                 if line.starts_with("POST") && (is_storyteller || line.ends_with("join") && id != self.story.ben.id) {
                     continue;
                 }
                 let line = line.replace("<since>", &self.since(&id).to_string());
                 let reply = self.story.server.call(&line).by(&token).send().await;
-                self.judge_reply(stage, &id, is_storyteller, &line, &reply);
+                self.check_reply(stage, &id, is_storyteller, &line, &reply);
             }
             let (table, seq) = (self.table(), self.seq(&token).await);
             for cursor in [format!("?after={}", self.since(&id)), String::new()] {
-                let text = Stream::open(self.door, &format!("{table}/feed{cursor}"), &token).await.until(seq).await;
-                self.judge(stage, &id, is_storyteller, "a stream", &text);
-                let text = Socket::open(self.door, &format!("{table}/socket{cursor}"), &token).await.until(seq).await;
-                self.judge(stage, &id, is_storyteller, "a socket", &text);
+                let text = Stream::open(self.listener, &format!("{table}/feed{cursor}"), &token).await.until(seq).await;
+                self.check(stage, &id, is_storyteller, "a stream", &text);
+                let text =
+                    Socket::open(self.listener, &format!("{table}/socket{cursor}"), &token).await.until(seq).await;
+                self.check(stage, &id, is_storyteller, "a socket", &text);
             }
         }
     }

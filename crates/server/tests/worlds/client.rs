@@ -1,4 +1,4 @@
-//! A server with worlds and a door, and clients of both kinds.
+//! A server with worlds and a listener, and clients over both transports.
 
 use crate::test_server::TestServer;
 use engine::commands::{Command, Outcome, WorldCommand};
@@ -27,20 +27,20 @@ use wire::world::{
     Cell, ClientFrame, ClientMessage, Hello, Move, Register, Registered, ServerFrame, ServerMessage, ViewOptions,
 };
 
-/// What is waited for and has not come after this time does not come any more.
+/// What has not come after this time does not come any more.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// A world without trees.
 pub(crate) const MEADOW: &str = "meadow";
 /// A hunt in which a chest lies on every cell of eight by eight.
 pub(crate) const ORCHARD: &str = "orchard";
 
-/// A server, and its door.
+/// A server, and its address.
 pub(crate) struct Open {
     pub(crate) server: TestServer,
     pub(crate) address: SocketAddr,
 }
 
-/// A world as it is kept.
+/// The row of a world.
 fn world(id: u128, name: &str, kind: WorldKind, settings: &WorldSettings) -> WorldRow {
     WorldRow {
         id: WorldId(id),
@@ -81,13 +81,15 @@ pub(crate) async fn open_with(configure: impl FnOnce(&mut Config)) -> Open {
         assert!(matches!(made, Outcome::World(_)), "{made:?}");
     }
     tokio::spawn(server::worlds::run(server.app.clone()));
-    let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = door.local_addr().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
     let limits = ListenerConfig::of(&server.app.config, Duration::from_secs(5));
     let address_limit = Some(AddressLimit::of(&server.app.config));
-    let shares = ListenerResources { address_limit, ..ListenerResources::from(server.app.metrics.clone()) };
+    let resources = ListenerResources { address_limit, ..ListenerResources::from(server.app.metrics.clone()) };
     let (front, drain) = (server.front(), server.app.drain.clone());
-    tokio::spawn(async move { listener::serve(door, front, limits, shares, async move { drain.begun().await }).await });
+    tokio::spawn(async move {
+        listener::serve(listener, front, limits, resources, async move { drain.begun().await }).await
+    });
     Open { server, address }
 }
 
@@ -106,22 +108,23 @@ impl Tcp {
         self.stream.write_all(bytes).await.unwrap();
     }
 
-    pub(crate) async fn send(&mut self, asked: ClientMessage) {
-        self.send_bytes(&ClientFrame { what: Some(asked) }.encode_length_delimited_to_vec()).await;
+    pub(crate) async fn send(&mut self, message: ClientMessage) {
+        self.send_bytes(&ClientFrame { what: Some(message) }.encode_length_delimited_to_vec()).await;
     }
 
     /// The same for several, in one piece.
-    pub(crate) async fn send_all(&mut self, asked: &[ClientMessage]) {
-        let frame = |asked: &ClientMessage| ClientFrame { what: Some(asked.clone()) }.encode_length_delimited_to_vec();
-        self.send_bytes(&asked.iter().flat_map(frame).collect::<Vec<u8>>()).await;
+    pub(crate) async fn send_all(&mut self, message: &[ClientMessage]) {
+        let frame =
+            |message: &ClientMessage| ClientFrame { what: Some(message.clone()) }.encode_length_delimited_to_vec();
+        self.send_bytes(&message.iter().flat_map(frame).collect::<Vec<u8>>()).await;
     }
 
     /// The next frame; `None` at the end of the connection.
     pub(crate) async fn next(&mut self) -> Option<ServerMessage> {
         loop {
-            if let Some(place) = delimited::first_frame(&self.unread, usize::MAX).unwrap() {
-                let end = place.end;
-                let frame = ServerFrame::decode(&self.unread[place]).unwrap();
+            if let Some(range) = delimited::first_frame(&self.unread, usize::MAX).unwrap() {
+                let end = range.end;
+                let frame = ServerFrame::decode(&self.unread[range]).unwrap();
                 self.unread.drain(..end);
                 return frame.what;
             }
@@ -133,17 +136,17 @@ impl Tcp {
         }
     }
 
-    /// The next frame that this finds something in.
+    /// The next frame in which `find` finds something.
     pub(crate) async fn until<T>(&mut self, find: impl Fn(&ServerMessage) -> Option<T>) -> T {
         loop {
-            let said = self.next().await.expect("the connection goes on");
-            if let Some(found) = find(&said) {
+            let message = self.next().await.expect("the connection goes on");
+            if let Some(found) = find(&message) {
                 return found;
             }
         }
     }
 
-    /// Somebody who stands on this cell of the meadow.
+    /// A client with a mover on this cell of the meadow.
     pub(crate) async fn enter(address: SocketAddr, register: Register) -> (Self, Registered) {
         let mut client = Self::connect(address).await;
         client.send(hello()).await;
@@ -188,11 +191,11 @@ impl Socket {
         self.0.send(message).await.unwrap();
     }
 
-    pub(crate) async fn send_json(&mut self, asked: &ClientMessage) {
-        self.send(tungstenite::Message::Text(Utf8Bytes::from(serde_json::to_string(asked).unwrap()))).await;
+    pub(crate) async fn send_json(&mut self, message: &ClientMessage) {
+        self.send(tungstenite::Message::Text(Utf8Bytes::from(serde_json::to_string(message).unwrap()))).await;
     }
 
-    /// The next message; `None` when the connection has ended in order.
+    /// The next message; `None` when the connection was closed properly.
     pub(crate) async fn next(&mut self) -> Option<tungstenite::Message> {
         timeout(PATIENCE, self.0.next()).await.expect("messages come").map(Result::unwrap)
     }

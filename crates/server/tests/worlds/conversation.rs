@@ -1,4 +1,4 @@
-//! Two clients see each other, whatever they speak; movers outlive a broken connection and nothing else.
+//! Two clients see each other over any transport; movers survive only a broken connection.
 
 use crate::client::{ORCHARD, Socket, Tcp, at, hello, open, step, viewing};
 use engine::rows::TokenPurpose;
@@ -13,7 +13,7 @@ use wire::world::{
 };
 
 #[tokio::test]
-async fn everybody_sees_everybody_whatever_they_speak() {
+async fn clients_see_each_other_over_any_transport() {
     let open = open().await;
     let guest = Guest::new("Änn".to_owned(), TokenPurpose::Use, open.server.app.clock.now());
     let token = open.server.app.guests.issue(&open.server.app.store, &guest).await.unwrap();
@@ -29,16 +29,16 @@ async fn everybody_sees_everybody_whatever_they_speak() {
     let ServerMessage::Registered(registered) = walker.next_json().await else { panic!("not registered") };
 
     let seen = watcher
-        .until(|said| if let ServerMessage::View(view) = said { view.entered.first().cloned() } else { None })
+        .until(|message| if let ServerMessage::View(view) = message { view.entered.first().cloned() } else { None })
         .await;
     assert_eq!((seen.id, seen.x, seen.y, seen.indicator, seen.name.as_str()), (registered.id, 12, 10, 9, "Änn"));
     walker.send_json(&step(registered.next_seq, Step::Nw)).await;
     let moved = watcher
-        .until(|said| if let ServerMessage::View(view) = said { view.moved.first().copied() } else { None })
+        .until(|message| if let ServerMessage::View(view) = message { view.moved.first().copied() } else { None })
         .await;
     assert_eq!((moved.id, moved.x, moved.y), (registered.id, 11, 9));
 
-    // The binary language on the same kind of connection: the first message decides.
+    // The binary format on the same kind of connection: the first message decides.
     let mut binary = Socket::connect(open.address, "").await;
     binary.send(tungstenite::Message::binary(ClientFrame { what: Some(hello()) }.encode_to_vec())).await;
     let Some(tungstenite::Message::Binary(frame)) = binary.next().await else { panic!("not answered in kind") };
@@ -48,7 +48,7 @@ async fn everybody_sees_everybody_whatever_they_speak() {
 }
 
 #[tokio::test]
-async fn inputs_are_answered_in_their_order_and_refusals_say_why() {
+async fn inputs_are_answered_in_order_and_refusals_have_a_reason() {
     let open = open().await;
     let (mut client, registered) = Tcp::enter(open.address, at(0, 0)).await;
     let seq = registered.next_seq;
@@ -63,9 +63,9 @@ async fn inputs_are_answered_in_their_order_and_refusals_say_why() {
         Some(ServerMessage::Moved(moved)) => (moved.seq, format!("{},{}", moved.x, moved.y), 0, true),
         other => panic!("{other:?}"),
     };
-    let mut answers = Vec::new();
+    let mut responses = Vec::new();
     for _ in 0..5 {
-        answers.push(refused().await);
+        responses.push(refused().await);
     }
     let want = [
         (seq, "1,0", 0),
@@ -74,8 +74,8 @@ async fn inputs_are_answered_in_their_order_and_refusals_say_why() {
         (seq + 2, "1,1", 0),
         (seq + 3, "no_hunt", 0),
     ];
-    // Batches may answer what is out of order before what is in order; of the others the order is that of the inputs.
-    let of = |seq| answers.iter().find(|answer| answer.0 == seq).unwrap().clone();
+    // Answers to inputs that are out of order may come before those in order; the others come in the order of the inputs.
+    let of = |seq| responses.iter().find(|response| response.0 == seq).unwrap().clone();
     for (seq, what, expected) in want {
         assert_eq!(of(seq), (seq, what.to_owned(), expected, true));
     }
@@ -86,7 +86,7 @@ fn resuming(registered: &Registered) -> Register {
 }
 
 #[tokio::test]
-async fn a_mover_is_taken_up_on_another_connection_and_the_old_one_ends() {
+async fn a_mover_is_resumed_on_another_connection_and_the_old_one_ends() {
     let open = open().await;
     let (mut old, first) = Tcp::enter(open.address, at(20, 20)).await;
     let (mut new, second) = Tcp::enter(open.address, resuming(&first)).await;
@@ -102,31 +102,33 @@ async fn a_mover_is_taken_up_on_another_connection_and_the_old_one_ends() {
 }
 
 #[tokio::test]
-async fn who_leaves_is_gone() {
+async fn a_mover_that_leaves_is_gone() {
     let open = open().await;
     let (mut watcher, _) = Tcp::enter(open.address, viewing(at(10, 10))).await;
     let (mut leaver, registered) = Tcp::enter(open.address, at(11, 11)).await;
     let id = registered.id;
     watcher
-        .until(|said| {
-            matches!(said, ServerMessage::View(view) if view.entered.iter().any(|one| one.id == id)).then_some(())
+        .until(|message| {
+            matches!(message, ServerMessage::View(view) if view.entered.iter().any(|one| one.id == id)).then_some(())
         })
         .await;
     leaver.send(ClientMessage::Leave(Leave {})).await;
     assert_eq!(leaver.next().await, None);
-    watcher.until(|said| matches!(said, ServerMessage::View(view) if view.left.contains(&id)).then_some(())).await;
+    watcher
+        .until(|message| matches!(message, ServerMessage::View(view) if view.left.contains(&id)).then_some(()))
+        .await;
     let (_, again) = Tcp::enter(open.address, resuming(&registered)).await;
     assert!(!again.is_resumed, "{again:?}");
 }
 
-/// Whoever leaves has said all that he said before it, and what he dug last is his.
+/// Inputs before a leave are applied, and the last chest is still counted.
 #[tokio::test]
-async fn what_was_said_before_leaving_is_done() {
+async fn inputs_before_a_leave_are_applied() {
     let open = open().await;
     let orchard = |x, y| Register { world: ORCHARD.to_owned(), ..at(x, y) };
     let view = Some(ViewOptions { radius_x: 8, radius_y: 8, per_s: 20 });
     let (mut watcher, _) = Tcp::enter(open.address, Register { view, ..orchard(0, 0) }).await;
-    watcher.until(|said| matches!(said, ServerMessage::View(view) if view.items.len() == 64).then_some(())).await;
+    watcher.until(|message| matches!(message, ServerMessage::View(view) if view.items.len() == 64).then_some(())).await;
     for y in 0..8 {
         for x in 0..8 {
             let (mut digger, registered) = Tcp::enter(open.address, orchard(x, y)).await;
@@ -137,19 +139,19 @@ async fn what_was_said_before_leaving_is_done() {
     }
     let mut gone = 0;
     while gone < 64 {
-        let more = |said: &ServerMessage| {
-            if let ServerMessage::View(view) = said { Some(view.items_gone.len() / 2) } else { None }
+        let more = |message: &ServerMessage| {
+            if let ServerMessage::View(view) = message { Some(view.items_gone.len() / 2) } else { None }
         };
         gone += watcher.until(more).await;
     }
 }
 
 #[tokio::test]
-async fn what_is_shown_can_be_changed() {
+async fn views_can_be_changed() {
     let open = open().await;
     let (mut client, _) = Tcp::enter(open.address, at(30, 30)).await;
     let view = viewing(at(0, 0)).view;
-    // Who names no rate is told which one is in force.
+    // Without a rate, the reply has the rate in force.
     client.send(ClientMessage::Watch(Watch { view: view.map(|view| ViewOptions { per_s: 0, ..view }) })).await;
     let in_force = view.map(|view| ViewOptions { per_s: 5, ..view });
     assert_eq!(client.next().await, Some(ServerMessage::Watched(wire::world::Watched { view: in_force })));
@@ -158,12 +160,12 @@ async fn what_is_shown_can_be_changed() {
     let wide = view.map(|view| ViewOptions { radius_x: 1_000, ..view });
     client.send(ClientMessage::Watch(Watch { view: wide })).await;
     let refused = client
-        .until(|said| if let ServerMessage::Refused(refused) = said { Some(refused.clone()) } else { None })
+        .until(|message| if let ServerMessage::Refused(refused) = message { Some(refused.clone()) } else { None })
         .await;
     assert_eq!((refused.seq, refused.code.as_str()), (0, "view_too_large"));
 }
 
-/// The bytes behind the head would be the body or frames, by how they are cut into segments.
+/// The bytes after the head would be the body or frames, depending on how they are cut into segments.
 #[tokio::test]
 async fn an_upgrade_is_a_get_without_a_body() {
     let open = open().await;
@@ -191,19 +193,19 @@ async fn an_upgrade_is_a_get_without_a_body() {
 }
 
 #[tokio::test]
-async fn the_port_speaks_http_as_before() {
+async fn the_port_still_serves_http() {
     let open = open().await;
     for request in ["GET /healthz HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n"] {
         let mut client = TcpStream::connect(open.address).await.unwrap();
         client.write_all(request.as_bytes()).await.unwrap();
-        let mut answer = String::new();
-        client.read_to_string(&mut answer).await.unwrap();
-        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("alive\n"), "{answer}");
+        let mut response = String::new();
+        client.read_to_string(&mut response).await.unwrap();
+        assert!(response.starts_with("HTTP/1.1 200") && response.ends_with("alive\n"), "{response}");
     }
     let refused = open.server.call("GET /api/worlds/meadow/socket").by("").send().await;
-    let told = ["connection", "upgrade", "sec-websocket-version"].map(|name| &refused.headers[name]);
+    let headers = ["connection", "upgrade", "sec-websocket-version"].map(|name| &refused.headers[name]);
     assert_eq!(
-        (refused.status.as_u16(), told.map(|value| value.to_str().unwrap())),
+        (refused.status.as_u16(), headers.map(|value| value.to_str().unwrap())),
         (426, ["upgrade", "websocket", "13"])
     );
 }

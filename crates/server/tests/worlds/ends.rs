@@ -1,4 +1,4 @@
-//! How connections end: one error frame, a close, and nothing behind it.
+//! How connections end: one error frame, a close, and nothing after it.
 
 use crate::client::{MEADOW, Socket, Tcp, at, hello, open, open_with, step};
 use server::config::Networks;
@@ -9,15 +9,16 @@ use tokio::net::{TcpSocket, TcpStream};
 use tokio_tungstenite::tungstenite::Message;
 use wire::world::{ClientMessage, Hello, Register, ServerMessage, Step};
 
-/// Whoever says this hears of this error, and then nothing.
-async fn check(said: Vec<ClientMessage>, code: &str, close: u32) {
+/// Sends these messages, and checks for this error and the end.
+async fn check(message: Vec<ClientMessage>, code: &str, close: u32) {
     let open = open().await;
     let mut client = Tcp::connect(open.address).await;
-    for asked in said {
-        client.send(asked).await;
+    for message in message {
+        client.send(message).await;
     }
-    let error =
-        client.until(|said| if let ServerMessage::Error(error) = said { Some(error.clone()) } else { None }).await;
+    let error = client
+        .until(|message| if let ServerMessage::Error(error) = message { Some(error.clone()) } else { None })
+        .await;
     assert_eq!((error.code.as_str(), error.close), (code, close), "{error:?}");
     assert_eq!(client.next().await, None, "{code}");
     let ended = format!("gauntlet_world_connections_ended_total{{code=\"{code}\"}}");
@@ -30,7 +31,7 @@ async fn connections_end_with_one_error() {
     check(vec![step(1, Step::N)], "out_of_turn", 1002).await;
     check(vec![hello(), hello()], "out_of_turn", 1002).await;
     check(vec![hello(), register(at(1, 1)), register(at(1, 1))], "out_of_turn", 1002).await;
-    // The first byte of its length is none that HTTP begins with: the client is told in its own language.
+    // HTTP never begins with the first byte of its length: the client gets the error in its own format.
     check(vec![ClientMessage::Hello(Hello { version: 1, capabilities: vec!["c".repeat(200)] })], "oversized", 1009)
         .await;
     check(vec![ClientMessage::Hello(Hello { version: 2, ..Hello::default() })], "version", 1002).await;
@@ -48,7 +49,7 @@ async fn connections_end_with_one_error() {
 }
 
 #[tokio::test]
-async fn a_registration_that_is_refused_may_be_mended() {
+async fn a_refused_registration_may_be_corrected() {
     let open = open().await;
     let mut client = Tcp::connect(open.address).await;
     client.send(hello()).await;
@@ -70,7 +71,7 @@ async fn a_registration_that_is_refused_may_be_mended() {
 }
 
 #[tokio::test]
-async fn whoever_begins_beyond_the_edge_begins_at_the_edge() {
+async fn a_start_beyond_the_edge_is_moved_to_the_edge() {
     let open = open().await;
     for x in [65_535, 70_000, u32::MAX] {
         let (_, registered) = Tcp::enter(open.address, at(x, 1)).await;
@@ -79,7 +80,7 @@ async fn whoever_begins_beyond_the_edge_begins_at_the_edge() {
 }
 
 #[tokio::test]
-async fn a_server_that_leaves_says_so_to_everybody() {
+async fn a_draining_server_ends_all_connections_with_the_reason() {
     let open = open().await;
     let (mut mover, _) = Tcp::enter(open.address, at(1, 1)).await;
     let mut socket = Socket::connect(open.address, "").await;
@@ -94,7 +95,7 @@ async fn a_server_that_leaves_says_so_to_everybody() {
 }
 
 #[tokio::test]
-async fn a_page_of_another_world_is_told_so() {
+async fn a_page_of_another_world_gets_an_error() {
     let open = open().await;
     let mut socket = Socket::connect(open.address, "").await;
     socket.send_json(&hello()).await;
@@ -106,7 +107,7 @@ async fn a_page_of_another_world_is_told_so() {
     );
 }
 
-/// A mover whose token stood in the registration, one whose token stood in the request, and one who has not registered yet.
+/// One mover with the token in its registration, one with the token in its request, and one that has not registered yet.
 #[tokio::test]
 async fn a_deleted_token_ends_its_connections() {
     let open = open().await;
@@ -114,7 +115,7 @@ async fn a_deleted_token_ends_its_connections() {
         open.server.call("POST /api/tokens").json(&serde_json::json!({ "name": "movers" })).check("201").await.body;
     let (id, token) = (made["id"].as_str().unwrap(), made["secret"].as_str().unwrap());
     let (mut tcp, mover) = Tcp::enter(open.address, Register { token: token.to_owned(), ..at(1, 1) }).await;
-    let (mut nobody, _) = Tcp::enter(open.address, at(3, 3)).await;
+    let (mut anonymous, _) = Tcp::enter(open.address, at(3, 3)).await;
     let mut sockets = [Socket::connect(open.address, token).await, Socket::connect(open.address, token).await];
     for socket in &mut sockets {
         socket.send_json(&hello()).await;
@@ -131,16 +132,16 @@ async fn a_deleted_token_ends_its_connections() {
         assert_eq!((u16::from(close.code), close.reason.as_str()), (1008, "token_unknown"));
     }
     assert_eq!(open.server.sample("gauntlet_deliveries_revoked_total"), 3);
-    // The key of his mover does not bring him back without a token, and others stay.
+    // Without a token the mover's key does not resume it, and other movers stay.
     let resume = Some(wire::world::Resume { id: mover.id, key: mover.key });
     let (_again, registered) = Tcp::enter(open.address, Register { resume, ..at(1, 1) }).await;
     assert!(!registered.is_resumed && registered.id != mover.id, "{registered:?}");
-    nobody.send(step(1, Step::E)).await;
-    assert!(matches!(nobody.next().await, Some(ServerMessage::Moved(_))));
+    anonymous.send(step(1, Step::E)).await;
+    assert!(matches!(anonymous.next().await, Some(ServerMessage::Moved(_))));
 }
 
 #[tokio::test]
-async fn who_says_hello_and_does_not_register_is_ended_after_the_time_of_a_head() {
+async fn a_client_that_does_not_register_is_disconnected_after_the_header_timeout() {
     let open = open_with(|config| config.http_header_timeout = Duration::from_millis(200)).await;
     let (mut viewer, _) = Tcp::enter(open.address, at(1, 1)).await;
     let mut client = Tcp::connect(open.address).await;
@@ -154,39 +155,39 @@ async fn who_says_hello_and_does_not_register_is_ended_after_the_time_of_a_head(
     socket.send_json(&hello()).await;
     assert!(matches!(socket.next_json().await, ServerMessage::Welcome(_)));
     assert!(matches!(socket.next_json().await, ServerMessage::Error(error) if error.code == "too_slow"));
-    // Who has registered may be silent.
+    // A registered client may be silent.
     viewer.send(step(1, Step::E)).await;
     assert!(matches!(viewer.next().await, Some(ServerMessage::Moved(_))));
 }
 
-/// At this cell with an account's token.
+/// A registration at this cell with an account's token.
 fn known(x: u32, y: u32) -> Register {
     Register { token: "player".to_owned(), ..at(x, y) }
 }
 
-/// The status of a request on a connection of its own.
+/// The status of a request on a separate connection.
 async fn status(open: &crate::client::Open) -> String {
     let mut client = TcpStream::connect(open.address).await.unwrap();
     client.write_all(b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
-    let mut answer = Vec::new();
-    let _ = client.read_to_end(&mut answer).await;
-    String::from_utf8_lossy(&answer).split(' ').nth(1).unwrap_or_default().to_owned()
+    let mut response = Vec::new();
+    let _ = client.read_to_end(&mut response).await;
+    String::from_utf8_lossy(&response).split(' ').nth(1).unwrap_or_default().to_owned()
 }
 
 #[tokio::test]
-async fn a_mover_without_a_token_gives_way_and_one_with_an_account_does_not() {
+async fn a_mover_without_a_token_is_evicted_and_one_with_an_account_is_not() {
     let open = open_with(|config| config.http_connections_max = 2).await;
     let (mut viewer, _) = Tcp::enter(open.address, known(1, 1)).await;
-    let (mut nobody, _) = Tcp::enter(open.address, at(2, 2)).await;
+    let (mut anonymous, _) = Tcp::enter(open.address, at(2, 2)).await;
     while status(&open).await != "200" {}
-    while nobody.next().await.is_some() {}
+    while anonymous.next().await.is_some() {}
     assert_eq!(open.server.sample("gauntlet_http_connections_closed_for_room_total"), 1);
     viewer.send(step(1, Step::E)).await;
-    viewer.until(|said| matches!(said, ServerMessage::Moved(_)).then_some(())).await;
+    viewer.until(|message| matches!(message, ServerMessage::Moved(_)).then_some(())).await;
 }
 
 #[tokio::test]
-async fn whoever_registered_stays_when_there_is_no_room_and_a_refusal_comes_as_a_frame() {
+async fn registered_movers_stay_when_the_server_is_full_and_a_refusal_comes_as_a_frame() {
     let open = open_with(|config| config.http_connections_max = 2).await;
     let (mut viewer, _) = Tcp::enter(open.address, known(1, 1)).await;
     let (mut other, _) = Tcp::enter(open.address, known(2, 2)).await;
@@ -197,17 +198,17 @@ async fn whoever_registered_stays_when_there_is_no_room_and_a_refusal_comes_as_a
     assert_eq!((refused.next().await, status(&open).await.as_str()), (None, "503"));
     other.send(ClientMessage::Leave(wire::world::Leave {})).await;
     while other.next().await.is_some() {}
-    // A hello without a registration gives way as soon as it has been silent for a while; a mover does not.
+    // A hello without a registration is evicted once it has been silent for a while; a mover is not.
     let mut opening = Tcp::connect(open.address).await;
     opening.send(hello()).await;
     while status(&open).await != "200" {}
     while opening.next().await.is_some() {}
     assert!(open.server.sample("gauntlet_http_connections_closed_for_room_total") <= 1);
     viewer.send(step(1, Step::E)).await;
-    viewer.until(|said| matches!(said, ServerMessage::Moved(_)).then_some(())).await;
+    viewer.until(|message| matches!(message, ServerMessage::Moved(_)).then_some(())).await;
 }
 
-/// What a proxy at 127.0.0.9 hears when it asks for a WebSocket for this client, and its connection.
+/// The response to a proxy at 127.0.0.9 that requests a WebSocket for this client, and the connection.
 async fn through_a_proxy(address: SocketAddr, client: &str) -> (String, TcpStream) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind(([127, 0, 0, 9], 0).into()).unwrap();
@@ -217,15 +218,15 @@ async fn through_a_proxy(address: SocketAddr, client: &str) -> (String, TcpStrea
          Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
     );
     stream.write_all(request.as_bytes()).await.unwrap();
-    let mut answer = Vec::new();
-    while !answer.ends_with(b"\r\n\r\n") {
-        answer.push(stream.read_u8().await.unwrap());
+    let mut response = Vec::new();
+    while !response.ends_with(b"\r\n\r\n") {
+        response.push(stream.read_u8().await.unwrap());
     }
-    (String::from_utf8(answer).unwrap().split(' ').nth(1).unwrap().to_owned(), stream)
+    (String::from_utf8(response).unwrap().split(' ').nth(1).unwrap().to_owned(), stream)
 }
 
 #[tokio::test]
-async fn behind_a_proxy_websockets_count_for_their_client() {
+async fn behind_a_proxy_websockets_count_against_their_client() {
     let open = open_with(|config| {
         (config.http_connections_per_address_max, config.http_limit_loopback) = (2, true);
         config.http_trusted_proxies = Networks::parse("127.0.0.9").unwrap();
@@ -240,6 +241,6 @@ async fn behind_a_proxy_websockets_count_for_their_client() {
     assert_eq!(through_a_proxy(open.address, "192.0.2.1").await.0, "429");
     assert_eq!(open.server.sample("gauntlet_http_connections_refused_address_total"), 1);
     drop(sockets.swap_remove(0));
-    // The end of the first is seen sooner or later.
+    // The end of the first is noticed sooner or later.
     while through_a_proxy(open.address, "192.0.2.1").await.0 != "101" {}
 }

@@ -1,4 +1,4 @@
-//! The worked example of docs/world.md, played as it stands there.
+//! Plays the worked example of docs/world.md exactly as written.
 
 use crate::client::{Tcp, open};
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn lines() -> Vec<&'static str> {
     example.lines().filter(|line| line.starts_with(['<', '>'])).collect()
 }
 
-/// Whether everything that is wanted is there; more may be.
+/// Whether all expected values are there; more may be.
 fn holds(have: &Value, want: &Value) -> bool {
     match (have, want) {
         (Value::Object(have), Value::Object(want)) => {
@@ -23,7 +23,7 @@ fn holds(have: &Value, want: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn the_example_is_true() {
+async fn the_example_is_correct() {
     let open = open().await;
     let mut client = Tcp::connect(open.address).await;
     let lines = lines();
@@ -38,8 +38,8 @@ async fn the_example_is_true() {
             continue;
         }
         let want: Value = serde_json::from_str(what).unwrap();
-        let said: ServerMessage = client.next().await.expect("the connection goes on");
-        let have = serde_json::to_value(&said).unwrap();
+        let message: ServerMessage = client.next().await.expect("the connection goes on");
+        let have = serde_json::to_value(&message).unwrap();
         assert!(holds(&have, &want), "{have}\nis not {want}");
     }
 }

@@ -1,4 +1,4 @@
-//! Other life over the network: bacteria that an operator puts among movers on connections of their own.
+//! Conway's life over the network: an operator puts bacteria among movers on separate connections.
 
 use crate::client::{Open, PATIENCE, Tcp, open, step};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use tokio::time::timeout;
 use wire::world::{Cell, Register, Registered, ServerMessage, Step, ViewOptions};
 
 const SIDE: u16 = 24;
-/// Each of the four shapes of a glider that flies to the south-east, on the rows and columns from its own first ones.
+/// The four shapes of a glider that flies to the south-east, with rows and columns counted from its first ones.
 const SHAPES: [[(u16, u16); 5]; 4] = [
     [(1, 0), (2, 1), (0, 2), (1, 2), (2, 2)],
     [(0, 0), (2, 0), (1, 1), (2, 1), (1, 2)],
@@ -33,14 +33,14 @@ async fn alive(open: &Open) -> BTreeSet<(u16, u16)> {
     numbers.as_chunks::<2>().0.iter().map(|[x, y]| (*x, *y)).collect()
 }
 
-/// Where a glider is, if these are one and nothing else.
+/// Where a glider is, if the living cells are exactly one.
 fn glider(alive: &BTreeSet<(u16, u16)>) -> Option<(u16, u16)> {
     let corner = (alive.iter().map(|cell| cell.0).min()?, alive.iter().map(|cell| cell.1).min()?);
     let shape: BTreeSet<_> = alive.iter().map(|(x, y)| (x - corner.0, y - corner.1)).collect();
     SHAPES.iter().any(|known| shape == known.iter().copied().collect()).then_some(corner)
 }
 
-/// Back and forth beside the way that the glider takes, once for each time that it was looked for.
+/// Moves the walkers back and forth beside the glider's path, once in each round.
 async fn walk(walkers: &mut [(Tcp, Registered)], round: u32) {
     for (client, registered) in walkers {
         let to = if round.is_multiple_of(2) { Step::N } else { Step::S };
@@ -49,9 +49,9 @@ async fn walk(walkers: &mut [(Tcp, Registered)], round: u32) {
     }
 }
 
-/// It flies until it meets the far corner, where it comes to rest as a block of four.
+/// It flies until it meets the far corner, where it becomes a block of four.
 #[tokio::test]
-async fn a_glider_crosses_the_map_among_movers_who_keep_off_its_path() {
+async fn a_glider_crosses_the_map_among_movers_off_its_path() {
     let open = pond().await;
     let mut walkers = Vec::new();
     for at_y in 8..24 {
@@ -74,7 +74,7 @@ async fn a_glider_crosses_the_map_among_movers_who_keep_off_its_path() {
                 seen.insert(corner);
                 continue;
             }
-            // Before it is in the picture there is nothing; in the corner it is something else for a moment.
+            // Before it is in the picture there is nothing; in the corner it has other shapes for a moment.
             let is_at_the_end = alive.iter().all(|(x, y)| *x > SIDE - 6 && *y > SIDE - 6);
             assert!(is_at_the_end && (seen.is_empty() == alive.is_empty()), "it broke: {alive:?}");
         }
@@ -85,16 +85,16 @@ async fn a_glider_crosses_the_map_among_movers_who_keep_off_its_path() {
 }
 
 #[tokio::test]
-async fn who_looks_is_shown_what_lives_around() {
+async fn a_viewer_sees_the_life_around_it() {
     let open = pond().await;
     let view = Some(ViewOptions { radius_x: 4, radius_y: 4, per_s: 20 });
     let (mut watcher, _) = Tcp::enter(open.address, Register { view, ..at(8, 8) }).await;
-    // A block lives on as it is; what is asked for under somebody's feet is not put there.
+    // A block stays as it is; bacteria are not put under a mover.
     let body = json!({"cells": [10, 10, 11, 10, 10, 11, 11, 11, 8, 8]});
     let sown = open.server.call("POST /api/worlds/pond/life").by("operator").json(&body).check("200").await;
     assert_eq!(sown.body, json!({"sown": 4}));
     let life = watcher
-        .until(|said| match said {
+        .until(|message| match message {
             ServerMessage::View(view) if !view.life.is_empty() => Some(view.life.clone()),
             _ => None,
         })
@@ -103,7 +103,7 @@ async fn who_looks_is_shown_what_lives_around() {
 }
 
 #[tokio::test]
-async fn life_is_the_operators_and_of_worlds_that_were_made_with_it() {
+async fn only_operators_sow_and_only_in_worlds_with_life() {
     let open = pond().await;
     let check = |by: &'static str, world: &str, body: Value, want: &'static str| {
         let call = open.server.call(&format!("POST /api/worlds/{world}/life")).by(by).json(&body);

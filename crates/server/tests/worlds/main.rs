@@ -1,4 +1,4 @@
-//! Worlds from outside: real connections to the real door, worlds and their writers over the memory store.
+//! Worlds over real connections to a real listener, with their writers, on the memory store.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says where by panicking")]
 

@@ -1,4 +1,4 @@
-//! Worlds that operators make, and what is in force in them.
+//! Worlds that operators create, and their settings.
 
 use crate::client::{Tcp, open, step};
 use engine::rows::WorldKind;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use wire::world::{Cell, Register, ServerMessage, Step};
 
 #[tokio::test]
-async fn what_is_chosen_is_what_is_kept() {
+async fn the_chosen_settings_are_stored() {
     let open = open().await;
     let body = json!({"name": "pond", "width": 60, "height": 40, "tree_permille": 7, "is_shared": false, "move_min_ms": 0,
         "life": {"generation_ms": 80, "start_permille": 5}, "open_ms": 60_000});
@@ -36,7 +36,7 @@ async fn what_is_chosen_is_what_is_kept() {
 }
 
 #[tokio::test]
-async fn who_is_no_operator_and_what_cannot_be_is_refused() {
+async fn clients_without_the_role_and_invalid_settings_are_refused() {
     let open = open().await;
     let check = |by: &'static str, body: Value, want: &'static str| {
         let call = open.server.call("POST /api/worlds").by(by).json(&body);
@@ -62,7 +62,7 @@ async fn who_is_no_operator_and_what_cannot_be_is_refused() {
 }
 
 #[tokio::test]
-async fn where_one_stands_no_other_comes_when_that_is_the_rule() {
+async fn with_exclusive_cells_an_occupied_cell_is_refused() {
     let open = open().await;
     let body = json!({"name": "narrow", "width": 8, "height": 8, "tree_permille": 0, "is_shared": false});
     open.server.call("POST /api/worlds").by("operator").json(&body).check("201").await;

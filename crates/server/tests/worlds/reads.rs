@@ -1,4 +1,4 @@
-//! Worlds as those read them who do not move in one.
+//! Reading worlds without a mover in them.
 
 use crate::client::{MEADOW, ORCHARD, Tcp, at, open, step};
 use crate::test_server::TestServer;
@@ -18,14 +18,14 @@ async fn worlds_are_listed_with_their_rules() {
     assert_eq!((&meadow["is_here"], &meadow["address"]), (&json!(false), &Value::Null));
     let (_client, _) = Tcp::enter(open.address, at(1, 1)).await;
     let here = get(&open.server, "/meadow", "200").await;
-    // This server's own address is not another's.
+    // The server's own address is not listed as another's.
     assert_eq!((&here["is_here"], &here["address"]), (&json!(true), &Value::Null));
     get(&open.server, "/nowhere", "404 no_such_world").await;
     get(&open.server, "/No%20Name", "400 bad_id").await;
 }
 
 #[tokio::test]
-async fn what_is_where_is_read_from_the_last_picture() {
+async fn positions_are_read_from_the_last_picture() {
     let open = open().await;
     for path in ["sections", "density", "stats"] {
         get(&open.server, &format!("/meadow/{path}"), "409 world_asleep").await;
@@ -34,7 +34,7 @@ async fn what_is_where_is_read_from_the_last_picture() {
     let (mut client, registered) = Tcp::enter(open.address, at(40, 50)).await;
     client.send(step(registered.next_seq, Step::E)).await;
     client.next().await.unwrap();
-    // A picture is at most a tick old; the one with the step comes.
+    // A picture is at most a tick old; the one with the step follows.
     let section = loop {
         let section = get(&open.server, "/meadow/sections?x=40&y=50&w=2&h=1", "200").await;
         if section["movers"][0]["x"] == 41 {
@@ -57,9 +57,9 @@ async fn what_is_where_is_read_from_the_last_picture() {
     assert_eq!((&stats["movers"], &stats["inputs"], &stats["actors"]), (&json!(1), &json!(1), &Value::Null));
 }
 
-/// Else nobody would need to look for chests, or to hide.
+/// Otherwise chests and movers could be found without looking.
 #[tokio::test]
-async fn of_a_hunt_everybody_sees_the_terrain_and_operators_the_rest() {
+async fn of_a_hunt_everyone_sees_the_terrain_and_only_operators_the_rest() {
     let open = open().await;
     let (_client, _) = Tcp::enter(open.address, Register { world: ORCHARD.to_owned(), ..at(1, 1) }).await;
     let all = loop {
@@ -83,7 +83,7 @@ async fn of_a_hunt_everybody_sees_the_terrain_and_operators_the_rest() {
 }
 
 #[tokio::test]
-async fn operators_let_actors_loose_and_send_them_away() {
+async fn operators_start_and_stop_actors() {
     let open = open().await;
     let set = |by: &'static str, body: Value| {
         let call = open.server.call("POST /api/worlds/meadow/actors").by(by).json(&body);
@@ -94,8 +94,8 @@ async fn operators_let_actors_loose_and_send_them_away() {
     assert_eq!(set("operator", json!({"count": 1, "jitter_ms": 1_000})).await.status, 400);
     let outside = set("operator", json!({"count": 1, "spawn": {"x": 100, "y": 9}})).await;
     assert_eq!(outside.status, 400);
-    let said = outside.body.to_string();
-    assert!(said.contains("/spawn") && said.contains("100 x 100 cells; choose x from 0 to 99"), "{said}");
+    let message = outside.body.to_string();
+    assert!(message.contains("/spawn") && message.contains("100 x 100 cells; choose x from 0 to 99"), "{message}");
     assert_eq!(set("operator", json!({"count": 3, "period_ms": 20, "spawn": {"x": 9, "y": 9}})).await.status, 200);
     loop {
         let reply = open.server.call("GET /api/worlds/meadow/stats").by("").send().await;

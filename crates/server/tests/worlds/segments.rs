@@ -1,4 +1,4 @@
-//! One stream of bytes, cut into segments in any way: the answers are those to the stream in one piece.
+//! One stream of bytes, cut into segments in any way: the responses are those to the stream in one piece.
 
 use crate::client::{MEADOW, Open, PATIENCE, at, hello, open};
 use proptest::prelude::*;
@@ -13,10 +13,10 @@ use tokio_tungstenite::tungstenite::protocol::Role;
 use tokio_tungstenite::tungstenite::{self, WebSocket};
 use wire::world::{ClientFrame, ClientMessage};
 
-/// Longest body of a ping: of all frames that are answered, most bytes for one frame of the rate that a connection has.
+/// Longest body of a ping: of all frames with a response, the most bytes per frame of the connection's rate.
 const PING_BYTES: usize = 125;
 
-/// A request that is refused once all of its body was read.
+/// A request that is refused once its whole body was read.
 fn post(body_bytes: usize) -> Vec<u8> {
     let head = "POST /api/limits/check HTTP/1.1\r\nHost: here\r\nContent-Type: application/json";
     [format!("{head}\r\nContent-Length: {body_bytes}\r\n\r\n").into_bytes(), vec![b'x'; body_bytes]].concat()
@@ -32,7 +32,7 @@ fn upgrade() -> Vec<u8> {
     format!("{head}Connection: Upgrade\r\nUpgrade: websocket\r\n{key}\r\n").into_bytes()
 }
 
-/// A hello, so many pings, and a frame that ends the connection: nobody says hello twice.
+/// A hello, pings, and a frame that ends the connection: a second hello.
 fn frames(pings: usize) -> Vec<u8> {
     let mut client = WebSocket::from_raw_socket(std::io::Cursor::new(Vec::new()), Role::Client, None);
     let mut put = |message| {
@@ -46,24 +46,24 @@ fn frames(pings: usize) -> Vec<u8> {
     client.get_ref().get_ref().clone()
 }
 
-/// The same over TCP: a hello, registrations for a world that is not there, a second hello.
+/// The same over TCP: a hello, registrations for a missing world, a second hello.
 fn delimited(registrations: usize) -> Vec<u8> {
     let nowhere = wire::world::Register { indicator: u32::MAX, ..at(1, 1) };
-    let asked = std::iter::once(hello())
+    let message = std::iter::once(hello())
         .chain(std::iter::repeat_n(ClientMessage::Register(nowhere), registrations))
         .chain(std::iter::once(hello()));
-    asked.flat_map(|asked| ClientFrame { what: Some(asked) }.encode_length_delimited_to_vec()).collect()
+    message.flat_map(|message| ClientFrame { what: Some(message) }.encode_length_delimited_to_vec()).collect()
 }
 
-/// Lets the other side read what was sent. Whether it reads segment by segment or several at once, its answers are the same.
+/// Lets the other side read what was sent. Whether it reads segment by segment or several at once, its responses are the same.
 async fn let_read() {
     for _ in 0..8 {
         tokio::task::yield_now().await;
     }
 }
 
-/// All that is answered to these segments, without what differs from answer to answer.
-async fn answers(address: SocketAddr, segments: &[&[u8]]) -> Vec<u8> {
+/// The responses to these segments, without what differs from response to response.
+async fn responses(address: SocketAddr, segments: &[&[u8]]) -> Vec<u8> {
     let client = TcpStream::connect(address).await.unwrap();
     client.set_nodelay(true).unwrap();
     let (mut from, mut to) = client.into_split();
@@ -86,7 +86,7 @@ fn without_dates(answered: &[u8]) -> Vec<u8> {
     lines.filter(|line| !differs(line)).flatten().copied().collect()
 }
 
-/// Reads one answer of HTTP to its end.
+/// Reads one HTTP response to its end.
 async fn one_answer(client: &mut TcpStream) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
@@ -100,11 +100,11 @@ async fn one_answer(client: &mut TcpStream) -> Vec<u8> {
     }
 }
 
-/// A post whose last segment carries the last `tail` bytes of its body and `early` bytes of an upgrade; then, once it is answered,
-/// the rest of that with frames behind it, at once.
+/// A post whose last segment carries the last `tail` bytes of its body and `early` bytes of an upgrade; then, after the response, the rest
+/// of the upgrade with frames after it, at once.
 async fn check_upgrade_behind_a_body(open: &Open, (body_bytes, tail): (usize, usize), early: usize, pings: usize) {
     let (post, rest) = (post(body_bytes), [upgrade(), frames(pings)].concat());
-    let want = answers(open.address, &[&post, &rest]).await;
+    let want = responses(open.address, &[&post, &rest]).await;
     let mut client = TcpStream::connect(open.address).await.unwrap();
     client.set_nodelay(true).unwrap();
     let (first, last) = post.split_at(post.len() - tail);
@@ -122,9 +122,9 @@ async fn check_upgrade_behind_a_body(open: &Open, (body_bytes, tail): (usize, us
 }
 
 #[tokio::test]
-async fn frames_behind_an_upgrade_that_came_with_a_body_are_heard() {
+async fn frames_after_an_upgrade_that_came_with_a_body_are_read() {
     let open = open().await;
-    // What is read ahead of the frames is longer than one read of frames, by little and by much.
+    // The bytes that are read ahead of the frames exceed one read of frames, by little and by much.
     check_upgrade_behind_a_body(&open, (20_000, 50), 100, 236).await;
     check_upgrade_behind_a_body(&open, (20_000, 1), 100, 390).await;
     check_upgrade_behind_a_body(&open, (20_000, 1), 2, 236).await;
@@ -135,14 +135,14 @@ async fn frames_behind_an_upgrade_that_came_with_a_body_are_heard() {
     check_upgrade_behind_a_body(&open, (20_000, 50), 0, 390).await;
 }
 
-/// What a stream consists of.
+/// A part of a stream.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     Post {
         body_bytes: usize,
     },
     Get(&'static str),
-    /// Ends the connection, as all that follow.
+    /// Ends the connection, like all that follow.
     Socket {
         pings: usize,
     },
@@ -187,7 +187,7 @@ fn stream() -> impl Strategy<Value = Vec<Part>> {
 #[derive(Clone, Copy, Debug)]
 enum Cut {
     Anywhere(prop::sample::Index),
-    /// So many bytes before and so many behind where one part ends and the next begins.
+    /// These many bytes before and after the end of one part.
     Around(prop::sample::Index, usize, usize),
 }
 
@@ -227,13 +227,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn answers_do_not_depend_on_segments(parts in stream(), cuts in cuts()) {
+    fn responses_do_not_depend_on_segments(parts in stream(), cuts in cuts()) {
         runtime().block_on(async {
             let open = open().await;
             let parts: Vec<Vec<u8>> = parts.iter().map(|part| part.bytes()).collect();
             let segments = segments(&parts, &cuts);
-            let whole = answers(open.address, &[&parts.concat()]).await;
-            let in_segments = answers(open.address, &segments.iter().map(Vec::as_slice).collect::<Vec<_>>()).await;
+            let whole = responses(open.address, &[&parts.concat()]).await;
+            let in_segments = responses(open.address, &segments.iter().map(Vec::as_slice).collect::<Vec<_>>()).await;
             prop_assert!(
                 in_segments == whole,
                 "segments of {:?} bytes: {} not {}",

@@ -1,4 +1,4 @@
-//! A server with a door: streams and sockets are for real connections only.
+//! A server with a listener: streams and sockets need real connections.
 
 use crate::test_server::TestServer;
 use futures_util::StreamExt;
@@ -13,22 +13,22 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::{WebSocketStream, client_async};
 
-/// What is waited for and has not come after this time does not come any more.
+/// What has not come after this time does not come any more.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Opens a door of the server.
+/// Starts a listener of the server.
 pub(crate) async fn listen(server: &TestServer) -> SocketAddr {
-    let door = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    listen_at(server, door)
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    listen_at(server, listener)
 }
 
-/// The same, at a door that is there already.
-pub(crate) fn listen_at(server: &TestServer, door: TcpListener) -> SocketAddr {
-    let address = door.local_addr().unwrap();
+/// The same, on an existing listener.
+pub(crate) fn listen_at(server: &TestServer, listener: TcpListener) -> SocketAddr {
+    let address = listener.local_addr().unwrap();
     let limits = ListenerConfig::of(&server.app.config, Duration::from_secs(1));
     let (front, metrics, drain) = (server.front(), server.app.metrics.clone(), server.app.drain.clone());
     tokio::spawn(
-        async move { listener::serve(door, front, limits, metrics, async move { drain.begun().await }).await },
+        async move { listener::serve(listener, front, limits, metrics, async move { drain.begun().await }).await },
     );
     address
 }
@@ -36,9 +36,9 @@ pub(crate) fn listen_at(server: &TestServer, door: TcpListener) -> SocketAddr {
 /// A stream of server-sent events.
 pub(crate) struct Stream {
     connection: TcpStream,
-    heard: String,
-    /// What was given of it.
-    given: usize,
+    received: String,
+    /// The length that was returned already.
+    returned: usize,
 }
 
 impl Stream {
@@ -46,41 +46,42 @@ impl Stream {
         Self::ask(address, path, token, "text/event-stream").await
     }
 
-    /// A request for whatever is accepted.
+    /// A request with this `accept` header.
     pub(crate) async fn ask(address: SocketAddr, path: &str, token: &str, accept: &str) -> Self {
         let mut connection = TcpStream::connect(address).await.unwrap();
         let by = if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
         let head = format!("GET {path} HTTP/1.1\r\nHost: here\r\nAccept: {accept}\r\n{by}\r\n");
         connection.write_all(head.as_bytes()).await.unwrap();
-        Self { connection, heard: String::new(), given: 0 }
+        Self { connection, received: String::new(), returned: 0 }
     }
 
-    /// Everything that was said when it ends with this.
+    /// The whole response when it ends with this.
     pub(crate) async fn until_end(mut self, end: &str) -> String {
         let mut piece = [0; 4_096];
-        while !self.heard.ends_with(end) {
+        while !self.received.ends_with(end) {
             let read = self.connection.read(&mut piece);
             let count = timeout(PATIENCE, read).await.expect("it ends").unwrap();
-            assert!(count > 0, "the connection has ended: {}", self.heard);
-            self.heard.push_str(std::str::from_utf8(&piece[..count]).unwrap());
+            assert!(count > 0, "the connection has ended: {}", self.received);
+            self.received.push_str(std::str::from_utf8(&piece[..count]).unwrap());
         }
-        self.heard
+        self.received
     }
 
-    /// What it says that was not given yet, up to the event of this number.
+    /// What was not returned yet, up to the event with this number.
     pub(crate) async fn until(&mut self, number: u64) -> String {
         let mut piece = [0; 4_096];
-        let is_there = |heard: &str| {
-            heard.contains(&format!("\nid: {number}\n")) && (heard.ends_with("\n\n") || heard.ends_with("\n\n\r\n"))
+        let is_there = |received: &str| {
+            received.contains(&format!("\nid: {number}\n"))
+                && (received.ends_with("\n\n") || received.ends_with("\n\n\r\n"))
         };
-        while !is_there(&self.heard) {
+        while !is_there(&self.received) {
             let read = self.connection.read(&mut piece);
             let count = timeout(PATIENCE, read).await.expect("the stream goes on").unwrap();
-            assert!(count > 0, "the stream has ended: {}", self.heard);
-            self.heard.push_str(std::str::from_utf8(&piece[..count]).unwrap());
+            assert!(count > 0, "the stream has ended: {}", self.received);
+            self.received.push_str(std::str::from_utf8(&piece[..count]).unwrap());
         }
-        let new = self.heard[self.given..].to_owned();
-        self.given = self.heard.len();
+        let new = self.received[self.returned..].to_owned();
+        self.returned = self.received.len();
         new
     }
 }
@@ -97,12 +98,12 @@ impl Socket {
         Self(client_async(request, TcpStream::connect(address).await.unwrap()).await.unwrap().0)
     }
 
-    /// Sends these bytes, whatever they are; where the server has closed it meanwhile, not all of them.
+    /// Sends these bytes as they are; not all of them if the server closes meanwhile.
     pub(crate) async fn send_raw(&mut self, bytes: &[u8]) {
         let _ = self.0.get_mut().write_all(bytes).await;
     }
 
-    /// The code and the reason with which it is closed.
+    /// The code and the reason of the close.
     pub(crate) async fn close(mut self) -> (u16, String) {
         loop {
             let message = timeout(PATIENCE, self.0.next()).await.expect("the socket ends").unwrap().unwrap();
@@ -112,16 +113,16 @@ impl Socket {
         }
     }
 
-    /// What it says next, up to the message that leads to this number: a document a line, as a stream has them.
+    /// The next messages, up to the one that leads to this number: one document a line, as in a stream.
     pub(crate) async fn until(&mut self, number: u64) -> String {
-        let mut heard = String::new();
+        let mut received = String::new();
         loop {
             let message = timeout(PATIENCE, self.0.next()).await.expect("the socket goes on").unwrap().unwrap();
             let Message::Text(text) = message else { continue };
-            heard.push_str(&format!("data: {text}\n"));
+            received.push_str(&format!("data: {text}\n"));
             let leads: Value = serde_json::from_str(&text).unwrap();
             if leads["seq"] == number {
-                return heard;
+                return received;
             }
         }
     }
