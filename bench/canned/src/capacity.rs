@@ -1,6 +1,6 @@
 //! A known capacity: `servers` that each take `service` for a request, and one queue before them. When a request is
-//! answered is arithmetic, so the capacity is `servers / service` exactly, however fast this machine is. Refuses to
-//! know clocks and sockets.
+//! answered is arithmetic, so the capacity is `servers / service` exactly, however fast this machine is. Does not know
+//! clocks and sockets.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! One client: the place in its requests, and what it is still owed. Refuses to know when it is its turn.
+//! One client: the parser state of its requests, and the bytes that are still to be sent to it. Does not know when it
+//! is served.
 
 use std::os::fd::OwnedFd;
 
@@ -12,9 +13,9 @@ use crate::request_counter::RequestCounter;
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) socket: OwnedFd,
-    /// Tells it from an earlier one with the same file number.
+    /// Distinguishes it from an earlier one with the same file number.
     pub(crate) serial: u64,
-    /// Whether the kernel takes no more bytes for it: it is owed some, and is not read from.
+    /// Whether the kernel takes no more bytes for it: some are still to be sent, and it is not read from.
     pub(crate) is_blocked: bool,
     requests: RequestCounter,
     unsent_bytes: u64,
@@ -23,7 +24,7 @@ pub(crate) struct Connection {
 /// How an exchange with a client ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SendOutcome {
-    /// It has all that it was owed.
+    /// All replies are sent.
     Complete,
     /// The kernel takes no more for now.
     Blocked,
@@ -46,7 +47,7 @@ impl Connection {
         }
     }
 
-    /// Adds so many replies to what it is owed, and sends what the kernel takes.
+    /// Adds so many replies to what is to be sent, and sends what the kernel takes.
     pub(crate) fn send_replies(&mut self, count: u64, replies: &Replies) -> SendOutcome {
         self.unsent_bytes += replies.bytes(count);
         while self.unsent_bytes > 0 {

@@ -1,5 +1,5 @@
-//! Answers that are due later: who gets one when, and the timer that wakes the server for the next. Refuses to know
-//! how an answer is sent.
+//! Delayed answers: who gets one when, and the timer that wakes the server for the next. Does not know how an answer is
+//! sent.
 
 use std::collections::VecDeque;
 use std::io;
@@ -16,10 +16,10 @@ use crate::capacity::Capacity;
 /// An answer later than this after its moment is counted as late.
 const LATE_AFTER: Duration = Duration::from_micros(200);
 
-/// Answers that may wait at once; a client that asks for more is cut off.
+/// Answers that may wait at once; a client with more is disconnected.
 const WAITING_MAX: usize = 4_000_000;
 
-/// Somebody's answer.
+/// A client's answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScheduledReply {
     at: Duration,

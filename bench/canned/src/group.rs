@@ -1,5 +1,5 @@
 //! Several processes on one port, where one may not open as many files as are needed: the kernel spreads connections
-//! over them (SO_REUSEPORT). This one only starts them, waits, and adds up what they say. Refuses to answer anybody.
+//! over them (SO_REUSEPORT). This one only starts them, waits, and adds up their reports. It serves no client.
 
 use std::io::{self, BufRead, BufReader};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -14,7 +14,7 @@ struct Member {
 }
 
 impl Member {
-    /// Starts this program with these words, and waits until it says that it listens.
+    /// Starts this program with these arguments, and waits until it prints that it listens.
     fn start(words: &[String]) -> io::Result<Self> {
         let program = std::env::current_exe()?;
         let mut child = Command::new(program).args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
@@ -34,7 +34,7 @@ impl Member {
         }
     }
 
-    /// Lets go of its input, which ends it.
+    /// Closes its input, which ends it.
     fn stop(self) -> io::Result<Report> {
         let Self { mut child, input, mut output } = self;
         drop(input);

@@ -1,6 +1,6 @@
 //! `canned`: a server that answers every request with one prepared reply, so that load generators can be measured
-//! against something that costs less than they do; with a known capacity, when asked, so that a search for an edge has
-//! an edge to find. Refuses to understand requests: they must have no body.
+//! against something that costs less than they do; optionally with a known capacity, so that a search for an edge has
+//! an edge to find. Does not understand requests: they must have no body.
 
 mod capacity;
 mod connection;

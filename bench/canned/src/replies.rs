@@ -1,7 +1,7 @@
-//! The prepared reply, many times over: an endless stream of it, of which each client is owed some bytes. Refuses to
-//! know who.
+//! The prepared reply, many times over: an endless stream of it, of which each client gets some bytes. Does not know
+//! clients.
 
-/// Bytes that are handed to the kernel at once, where a client is owed so many.
+/// Bytes that are handed to the kernel at once, if a client is to get so many.
 const RUN_BYTES: usize = 64 * 1024;
 
 /// The stream of replies.
@@ -26,8 +26,8 @@ impl Replies {
         count * self.length as u64
     }
 
-    /// What goes out next to a client that is owed so many bytes; as the stream repeats, nothing else is needed to
-    /// know its place.
+    /// What is sent next to a client that is to get so many bytes; as the stream repeats, nothing else is needed to
+    /// know its position.
     pub(crate) fn next_chunk(&self, owed_bytes: u64) -> &[u8] {
         let length = self.length as u64;
         let start = ((length - owed_bytes % length) % length) as usize;

@@ -1,4 +1,4 @@
-//! What a server says when it ends, for the scripts that started it. Refuses to judge it.
+//! A server's report when it ends, for the scripts that started it.
 
 use serde::{Deserialize, Serialize};
 

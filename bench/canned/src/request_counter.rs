@@ -1,5 +1,5 @@
-//! Counts the requests in a stream of bytes by the empty line that ends each head. Refuses to know anything else of
-//! HTTP: a request with a body is not for this server.
+//! Counts the requests in a stream of bytes by the empty line that ends each head. Does not know anything else of HTTP:
+//! a request with a body is not for this server.
 
 /// What ends the head of a request.
 const END: &[u8; 4] = b"\r\n\r\n";
@@ -7,7 +7,7 @@ const END: &[u8; 4] = b"\r\n\r\n";
 /// The place in one client's stream.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RequestCounter {
-    /// Bytes of [`END`] that the stream so far ends with, if the head goes on.
+    /// Bytes of [`END`] that the stream so far ends with, if the head continues.
     matched: usize,
 }
 
@@ -93,7 +93,7 @@ mod tests {
         check(&["\r\n\r\n\r\n", "x"], &[1, 0]);
     }
 
-    /// The same, as slowly and plainly as it can be said.
+    /// A slow and plain model of the same.
     fn plain(stream: &[u8]) -> u64 {
         let (mut heads, mut rest) = (0, stream);
         while let Some(at) = rest.windows(END.len()).position(|window| window == END) {

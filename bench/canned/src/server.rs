@@ -1,5 +1,5 @@
-//! The loop: one thread that waits for sockets, reads what came, and answers. As few system calls as can be: for a
-//! request on an open connection, one to read and one to write. Refuses to know what is asked.
+//! The loop: one thread that waits for sockets, reads what came, and answers. As few system calls as possible: for a
+//! request on an open connection, one to read and one to write. Does not understand requests.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
@@ -47,7 +47,7 @@ pub(crate) struct Server {
 /// A socket on the loopback that shares its port with others of this kind.
 ///
 /// # Errors
-/// Somebody else has the port.
+/// Another program has the port.
 pub(crate) fn bind_port(port: u16) -> io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
@@ -69,7 +69,7 @@ impl Server {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, &listener, EventData::new_u64(LISTENER), EventFlags::IN)?;
         if let Some(deadlines) = &deadlines {
-            // Edge-triggered, so that nobody has to read it: setting it again is enough.
+            // Edge-triggered, so it need not be read: setting it again is enough.
             epoll::add(&epoll, deadlines.timer(), EventData::new_u64(TIMER), EventFlags::IN | EventFlags::ET)?;
         }
         let (connections, buffer) = (Vec::new(), vec![0; READ_BYTES]);
@@ -124,7 +124,7 @@ impl Server {
         Ok(())
     }
 
-    /// Without a free file number, asking the listener again would only spin.
+    /// Without a free file number, accepting again would only spin.
     fn set_accepting(&mut self, accepting: bool, because: Errno) -> io::Result<()> {
         if accepting == self.is_accepting {
             return Ok(());
@@ -135,7 +135,7 @@ impl Server {
         Ok(epoll::modify(&self.epoll, &self.listener, EventData::new_u64(LISTENER), flags)?)
     }
 
-    /// Reads from a client, or goes on writing to one that was blocked.
+    /// Reads from a client, or continues writing to one that was blocked.
     fn serve(&mut self, place: usize) -> io::Result<()> {
         let Some(Some(connection)) = self.connections.get_mut(place) else { return Ok(()) };
         if connection.is_blocked {

@@ -1,5 +1,5 @@
-//! When to end: at a signal, and, for a process of a group, when the one that started it lets go of its standard
-//! input. Both are files that become readable. Refuses to know what ends.
+//! When to end: at a signal, and, for a process of a group, when its parent closes its standard input. Both are files
+//! that become readable. Does not know what ends.
 
 use std::io;
 use std::os::fd::OwnedFd;

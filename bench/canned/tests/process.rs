@@ -1,4 +1,4 @@
-//! The built program, over real sockets: what it answers, how it ends, what it says at the end.
+//! The built program, over real sockets: what it answers, how it ends, what it reports.
 
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
@@ -76,7 +76,7 @@ fn every_request_gets_its_reply() {
     assert_eq!((&said["connections"], &said["requests"]), (&2.into(), &6.into()));
 }
 
-/// More than the kernel holds for a client that does not read: the rest is owed, not lost, and others are served.
+/// More than the kernel holds for a client that does not read: the rest is sent later, not lost, and others are served.
 #[test]
 fn a_client_that_reads_late_gets_everything() {
     const COUNT: usize = 100_000;

@@ -1,4 +1,4 @@
-//! One request and its answer. Refuses to know sockets, and to tell one client from another.
+//! One request and its response. Does not know sockets, and treats all clients alike.
 
 use std::borrow::Cow;
 use std::hint::black_box;
@@ -11,7 +11,7 @@ use hyper::http::HeaderValue;
 use hyper::{Method, Request, Response, StatusCode};
 use serde::Deserialize;
 
-/// As long as what a limiter says to a request that it lets pass.
+/// As long as a limiter's response to an allowed request.
 const PASS: &[u8] = br#"{"allowed":true,"remaining":99}"#;
 const BAD: &[u8] = b"{}";
 
@@ -24,7 +24,7 @@ struct LimiterRequest<'a> {
     resource: Cow<'a, str>,
 }
 
-/// Lets every question pass. A GET is for whoever waits until there is a server.
+/// Allows every check. A GET is for scripts that wait until there is a server.
 pub(crate) async fn answer<B: Body>(request: Request<B>) -> Result<Response<Full<Bytes>>, B::Error> {
     if request.method() == Method::GET {
         return Ok(json(StatusCode::OK, PASS));
@@ -32,7 +32,7 @@ pub(crate) async fn answer<B: Body>(request: Request<B>) -> Result<Response<Full
     let body = request.into_body().collect().await?.to_bytes();
     Ok(match serde_json::from_slice::<LimiterRequest>(&body) {
         Ok(question) => {
-            // Or the compiler would see that nobody reads them.
+            // Or the compiler would see that they are never read.
             black_box((&question.client_id, &question.resource));
             json(StatusCode::OK, PASS)
         }

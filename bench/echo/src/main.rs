@@ -1,6 +1,6 @@
-//! `echo`: what HTTP and JSON cost before anybody decides anything. A bare hyper server on one thread that reads the
-//! body, parses the request of a rate limiter and answers what one would. Refuses to limit, to route, to time out and
-//! to log: whatever a limiter is slower than this, it spends on itself.
+//! `echo`: what HTTP and JSON cost without any decision. A bare hyper server on one thread that reads the body, parses
+//! the request of a rate limiter and answers what one would. Refuses to limit, to route, to time out and to log:
+//! whatever a limiter is slower than this, it spends on itself.
 
 mod answer;
 
@@ -57,7 +57,7 @@ async fn serve(port: u16) -> io::Result<Infallible> {
     }
 }
 
-/// A client that leaves in the middle of a request is nobody's mistake here.
+/// A client that disconnects in the middle of a request is no error here.
 async fn serve_connection(stream: TcpStream) {
     let _ = http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(answer::answer)).await;
 }

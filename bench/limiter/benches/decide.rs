@@ -20,7 +20,7 @@ use rustix::time::{ClockId, clock_gettime};
 static JEMALLOC: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 const KEYS: usize = 1_000_000;
-/// Logs of 100 stamps take 800 bytes each.
+/// Logs of 100 timestamps take 800 bytes each.
 const LOGS: usize = 100_000;
 const BATCH: usize = 64;
 

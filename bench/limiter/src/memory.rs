@@ -1,5 +1,5 @@
-//! What a key of GCRA costs, and that the memory comes back: fills a limiter, lets all keys expire, sweeps, and says what the
-//! process held at each step. Takes the number of keys; prints one row a step.
+//! What a key of GCRA costs, and that the memory comes back: fills a limiter, lets all keys expire, sweeps, and prints
+//! what the process held at each step. Takes the number of keys; prints one row a step.
 
 use std::sync::Arc;
 use std::thread;
@@ -56,7 +56,7 @@ fn sweep(keyed: &Keyed<Gcra>, now: Moment) -> (usize, Vec<Duration>) {
     (swept.iter().map(|one| one.0).sum(), swept.into_iter().map(|one| one.1).collect())
 }
 
-/// What is resident when the allocator has given back what it wants to: the least of ten seconds.
+/// Resident memory when the allocator has returned what it wants to: the least of ten seconds.
 fn settled_bytes() -> u64 {
     let looks = (0..20).map(|_| {
         thread::sleep(Duration::from_millis(500));

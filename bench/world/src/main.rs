@@ -1,8 +1,9 @@
-//! What a world costs on one core, without a server around it: `world-cost [movers] [viewers]`, a line for each price.
+//! What a world costs on one core, without a server around it: `world-cost [movers] [viewers]`, a line for each cost.
 //!
-//! Movers are spread over 1000x1000 cells and step one after the other at random, a fiftieth of them in each batch, as actors do who move
-//! once a second and are heard every 20 ms. Viewers see 27x27 cells, and are all cut once while a fifth of the movers has moved. It
-//! refuses to judge: a single run is an observation. Times are the processor's, as other work on the machine would count in those of the wall.
+//! Movers are spread over 1000x1000 cells and step one after the other at random, a fiftieth of them in each batch, as
+//! actors do who move once a second and are served every 20 ms. Viewers see 27x27 cells, and are all cut once while a
+//! fifth of the movers has moved. It makes no judgement: a single run is an observation. Times are the processor's, as
+//! other work on the machine would count in those of the wall.
 
 use engine::ids::WorldId;
 use engine::limits::WORLD_SNAPSHOT_MOVERS_PER_SLICE;
@@ -73,7 +74,7 @@ impl MoveLoad {
         self.answers.clear();
         self.now_us += 20_000;
         for _ in 0..count {
-            // A stride that shares no factor with their number: who is heard together was not registered together.
+            // A stride that shares no factor with their number: movers of one batch were not registered together.
             self.next = (self.next + 611_953) % self.movers.len();
             let (seat, seq) = &mut self.movers[self.next];
             let what = InputKind::Step(self.steps.next());
@@ -213,7 +214,7 @@ fn processor_time() -> Duration {
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
-/// Memory that the process has, in bytes; 0 where the system does not say.
+/// Memory of the process, in bytes; 0 where the system does not report it.
 fn resident_bytes() -> usize {
     let pages = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     pages.split(' ').nth(1).and_then(|pages| pages.parse::<usize>().ok()).unwrap_or(0) * 4_096

@@ -1,4 +1,4 @@
-//! What to do after an accept that failed: go on, pause, or give up. Decides only; the server waits.
+//! What to do after a failed accept: retry, pause, or give up. Decides only; the server waits.
 
 use std::io;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) struct AcceptBackoff {
 pub(crate) enum AcceptAction {
     /// It was the client's connection that failed; the next one may be well.
     Continue,
-    /// Descriptors or memory are short (EMFILE and its kin): accepting again at once would only burn time.
+    /// Descriptors or memory are short (EMFILE and the like): accepting again at once would only burn time.
     Pause(Duration),
     /// The listener itself is broken.
     WaitEnd,

@@ -1,4 +1,4 @@
-//! `gauntlet bots` as typed, and what it means. Knows nothing of sockets: the caller binds and serves.
+//! The arguments of `gauntlet bots`. Knows nothing of sockets: the caller binds and serves.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub struct BotsArgs {
 }
 
 impl BotsArgs {
-    /// Where to listen, and how every bot behaves unless its URL says otherwise.
+    /// The address to listen on, and the behaviour of every bot whose URL does not override it.
     ///
     /// # Errors
     /// A sentence that names the value which is out of range.

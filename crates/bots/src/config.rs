@@ -1,9 +1,9 @@
-//! How a bot behaves: thinking time, seed, faults. The same values as flags for all bots and as path segments for
+//! The behaviour of a bot: thinking time, seed, faults. The same values as flags for all bots and as path segments for
 //! one. Knows neither where they came from nor how they are carried out.
 
 use std::time::Duration;
 
-/// Behaviour of a bot. As a whole: what every bot does unless its address says otherwise.
+/// Behaviour of a bot. As a whole: the default, unless the URL overrides it.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Config {
     /// Time between a complete request and its answer; at most [`limits::THINK_MAX`](crate::limits::THINK_MAX).

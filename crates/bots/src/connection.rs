@@ -1,6 +1,6 @@
-//! The life of one connection: wait for a request, think, answer, again. It owns the only timers: one while it
-//! thinks, one while an answer does not fit into the socket. Idleness is measured in beats that come from outside.
-//! Knows nothing of what is asked or answered.
+//! One connection: wait for a request, think, answer, repeat. It owns the only timers: one while it thinks, one while
+//! an answer does not fit into the socket. Idleness is measured in ticks from the server. Knows nothing of the contents
+//! of requests and answers.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -24,7 +24,7 @@ thread_local! {
     static RENDERED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What the server tells all connections.
+/// The server's signal to all connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServerSignal {
     /// Time passes; the number of beats so far.
@@ -109,8 +109,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Says that no more is coming and takes what the client still sends: a socket that is closed with unread bytes
-    /// is reset, and the client would lose the answer that it has not read yet.
+    /// Shuts down sending and reads what the client still sends: a socket that is closed with unread bytes is reset,
+    /// and the client would lose the answer that it has not read yet.
     async fn linger(mut self) {
         let discard = async {
             self.stream.shutdown().await?;

@@ -1,5 +1,5 @@
-//! What has happened so far: counted where it happens, read by `/metrics` and once more at the end.
-//! Knows no time; rates are for whoever reads twice.
+//! Counters: incremented where it happens, read by `/metrics` and once more at the end. Knows no time; rates are the
+//! reader's business.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

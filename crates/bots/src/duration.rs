@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-/// Reads a whole number with the unit `ms` or `s`; a bare `0` needs none.
+/// Parses a whole number with the unit `ms` or `s`; a bare `0` needs none.
 ///
 /// # Errors
-/// A sentence that says what was read and what is understood.
+/// A sentence with the text and the expected form.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let digits_len = text.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, unit) = text.split_at(digits_len);

@@ -1,5 +1,5 @@
-//! What goes wrong with a move, decided by a draw from the request: the same request always meets the same fault.
-//! Knows nothing of sockets; carrying a fault out is the connection's work.
+//! Faults of a move, decided by a draw from the request: the same request always gets the same fault. Knows nothing of
+//! sockets; the connection carries a fault out.
 
 use crate::characters::Chance;
 use crate::config::Faults;
@@ -60,7 +60,7 @@ mod tests {
 
     const DRAWS: u64 = 10_000;
 
-    /// Of many requests, the shares of late, garbage and refused ones are as asked for, to within 2 per cent.
+    /// Of many requests, the shares of late, garbage and refused ones are as configured, to within 2 per cent.
     #[track_caller]
     fn check(late: f64, garbage: f64, refuse: f64) {
         let faults = Faults::new(late, garbage, refuse).expect("in range");
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_come_as_often_as_asked_for() {
+    fn faults_come_as_often_as_configured() {
         check(0.0, 0.0, 0.0);
         check(1.0, 0.0, 0.0);
         check(0.0, 0.0, 1.0);

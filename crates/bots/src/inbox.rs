@@ -1,6 +1,6 @@
 //! Bytes from a socket to whole requests. An idle connection owns no buffer: bytes are read into memory that all
-//! connections of a thread share, and only what is left of an unfinished request moves to memory of its own.
-//! Knows neither how answers travel nor how long anybody waits.
+//! connections of a thread share, and only the rest of an unfinished request is copied to memory of its own. Knows
+//! neither how answers are sent nor any timeout.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -20,7 +20,7 @@ thread_local! {
 
 const INTERIM: &[u8] = b"HTTP/1.1 100 Continue\r\n\r\n";
 
-/// What a client has sent and nobody has answered yet.
+/// Received bytes that are not answered yet.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     /// Boxed, because most connections have none most of the time.
@@ -51,7 +51,7 @@ impl Inbox {
 
     /// The answer to the next request; nothing once the client is gone.
     ///
-    /// Reads with `poll_read`, which knows from a short read that the socket is empty: a readiness loop would ask
+    /// Reads with `poll_read`, which knows from a short read that the socket is empty: a readiness loop would read from
     /// the kernel once more for every request.
     pub(crate) fn poll_next(
         &mut self,
@@ -124,8 +124,8 @@ fn parse_and_respond(bytes: &[u8], memo: &mut RequestParser, house: &BotService)
     }
 }
 
-/// Tells a client that waits for it to go on. A few bytes on a socket with nothing else to send: should they not fit
-/// all the same, the client goes on after a wait of its own.
+/// Sends `100 Continue`. A few bytes on a socket with nothing else to send: should they not fit all the same, the
+/// client continues after a wait of its own.
 fn send_continue(cut: &ParsedRequest, stream: &TcpStream) {
     if cut.wants_continue {
         let _ = stream.try_write(INTERIM);

@@ -13,24 +13,24 @@
 //! modifier  = "think-" duration      200ms, 1s, 0
 //!           | "late-" probability    0 to 1: answers after the timeout of the match
 //!           | "garbage-" probability 0 to 1: answers nonsense
-//!           | "refuse-" probability  0 to 1: hangs up or answers 500
+//!           | "refuse-" probability  0 to 1: disconnects or answers 500
 //!           | "seed-" integer        0 to 2^64-1
-//! call      = "start" | "move" | "end"                 (POST; without a call it is GET: who the bot is)
+//! call      = "start" | "move" | "end"                 (POST; without a call it is GET: the bot's looks)
 //! ```
 //!
-//! Each modifier stands at most once, in any order; what is not said is as the command line has it. So one process
-//! hosts the calm and the faulty: `/hungry`, `/hungry/think-300ms`, `/flood/late-0.1/seed-7`. Beside the bots there
+//! Each modifier stands at most once, in any order; the rest is as the command line has it. So one process
+//! hosts reliable and faulty bots: `/hungry`, `/hungry/think-300ms`, `/flood/late-0.1/seed-7`. In addition there
 //! are `GET /` (the characters), `GET /healthz` and `GET /metrics` (Prometheus text).
 //!
-//! # Laws
-//! - An answer is a pure function of the request, the path and the seed: no clock, no dice, nothing remembered. The
+//! # Properties
+//! - An answer is a pure function of the request, the path and the seed: no clock, no random source, nothing remembered. The
 //!   same request gets the same move and the same fault, on any connection, in any process.
 //! - Thinking time and faults belong to `/move`; `/start` and `/end` are answered at once.
-//! - Every amount has a number in [`limits`].
+//! - Every limit is in [`limits`].
 //!
-//! Beside these servants there are hunters ([`hunt`]): movers that go into a world of a server by themselves.
+//! In addition to these servers there are hunters ([`hunt`]): movers that connect to a world of a server by themselves.
 //!
-//! It refuses to know the rules of the game beyond what a bot must see, and everything about the server that asks.
+//! It does not know the rules of the game beyond what a bot must, nor anything about the server that calls.
 
 mod accept_backoff;
 mod characters;

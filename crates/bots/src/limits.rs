@@ -1,5 +1,5 @@
-//! Every amount that has an end, with its unit and its reason. Nothing here can be set: flags choose behaviour,
-//! these numbers keep a misbehaving peer from choosing it for us.
+//! Every limit, with its unit and its reason. None can be configured: flags choose behaviour, these numbers keep a
+//! misbehaving peer from choosing it.
 
 use std::time::Duration;
 
@@ -34,20 +34,20 @@ pub const TICK_INTERVAL: Duration = Duration::from_secs(15);
 /// Beats after which a request that does not arrive completely is given up: 15 to 30 seconds.
 pub const PARTIAL_TICKS_MAX: u32 = 2;
 
-/// Beats after which an idle connection is closed: 5 minutes. Longer than clients keep theirs (60 to 90 seconds as a
-/// rule), so that it is the client who closes and no request meets a closing door.
+/// Ticks after which an idle connection is closed: 5 minutes. Longer than clients keep theirs (60 to 90 seconds as a
+/// rule), so that the client closes first and no request meets a closing connection.
 pub const IDLE_TICKS_MAX: u32 = 20;
 
 /// Time for a peer to take an answer which did not fit into the socket at once.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Time and bytes for which a closing connection still takes what the peer sends, so that the peer can read our last
-/// answer before it learns that we are gone.
+/// Time and bytes for which a closing connection still reads what the peer sends, so that the peer can read the last
+/// answer before the connection ends.
 pub const LINGER_TIME_MAX: Duration = Duration::from_secs(1);
 /// See [`LINGER_TIME_MAX`].
 pub const LINGER_BYTES_MAX: usize = 1024 * 1024;
 
-/// The longest thinking time that can be asked for.
+/// The longest thinking time.
 pub const THINK_MAX: Duration = Duration::from_secs(60);
 
 /// How far behind the timeout of its match a late answer comes.

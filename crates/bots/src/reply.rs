@@ -1,4 +1,4 @@
-//! What goes back to the client, and how it looks as bytes. Knows no sockets and no reasons.
+//! Replies to the client, and their bytes. Knows no sockets and no reasons.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -15,7 +15,7 @@ use crate::limits::HUGE_BODY_BYTES;
 pub(crate) struct Reply {
     /// Time to let pass before it is sent.
     pub(crate) delay: Duration,
-    /// Whether the connection lives on afterwards.
+    /// Whether the connection stays open afterwards.
     pub(crate) keep_alive: bool,
     pub(crate) content: Content,
 }
@@ -45,7 +45,7 @@ const PROBLEM_JSON: &str = "application/problem+json";
 const PROMETHEUS: &str = "text/plain; version=0.0.4";
 
 impl Reply {
-    /// An answer without delay on a connection that lives on.
+    /// An answer without delay that keeps the connection open.
     pub(crate) fn at_once(content: Content) -> Reply {
         Reply { delay: Duration::ZERO, keep_alive: true, content }
     }

@@ -1,4 +1,4 @@
-//! From method and path to what is asked of whom: the grammar of addresses (see the crate's head) and nothing else.
+//! From method and path to a bot and a call: the grammar of URLs (see the crate's head) and nothing else.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use crate::duration::parse_duration;
 use crate::http::{Method, Problem, Status};
 use crate::limits::THINK_MAX;
 
-/// What a request asks for.
+/// The route of a request.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Route {
     /// The list of characters.
@@ -19,7 +19,7 @@ pub(crate) enum Route {
     Metrics,
     /// Who a bot is.
     Index(Character),
-    /// A call of the webhook API to a bot that behaves as `Config` says.
+    /// A call of the webhook API to a bot with this behaviour.
     Call(Character, Config, Call),
 }
 
@@ -87,7 +87,7 @@ fn modified(segments: &str, defaults: &Config) -> Result<Config, Problem> {
     Ok(Config { think: said.think.unwrap_or(defaults.think), seed: said.seed.unwrap_or(defaults.seed), faults })
 }
 
-/// What the modifiers of one path said.
+/// The modifiers of one path.
 #[derive(Default)]
 struct PathModifiers {
     think: Option<Duration>,

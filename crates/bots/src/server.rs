@@ -1,5 +1,5 @@
-//! The accept loop: takes connections in, tells them the time, sees them off. The caller brings the listener and says
-//! when it is over. Knows nothing of requests.
+//! The accept loop: accepts connections, sends them ticks, closes them. The caller brings the listener and the shutdown
+//! signal. Knows nothing of requests.
 
 use std::future::Future;
 use std::io;
@@ -30,11 +30,11 @@ pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
 }
 
-/// Serves bots on `listener` until `shutdown` is ready; then nobody is let in, idle connections are closed, and
-/// answers that are being thought about have [`DRAIN_TIMEOUT`] to go out.
+/// Serves bots on `listener` until `shutdown` is ready; then no connection is accepted, idle connections are closed,
+/// and pending answers have [`DRAIN_TIMEOUT`] to be sent.
 ///
 /// # Errors
-/// The listener is broken. A shortage of descriptors is none: accepting pauses and goes on.
+/// The listener is broken. A shortage of descriptors is no error: accepting pauses and continues.
 pub async fn serve(listener: TcpListener, config: Config, shutdown: impl Future<Output = ()>) -> io::Result<Totals> {
     let mut server = Server::new(config);
     let end = tokio::select! {
@@ -132,7 +132,7 @@ async fn accept(listener: &TcpListener, rested_at: Instant) -> io::Result<TcpStr
     listener.accept().await.map(|(stream, _)| stream)
 }
 
-/// A connection whose task panicked is closed and costs nobody else anything, but it is a defect.
+/// A connection whose task panicked is closed without affecting others, but it is a defect.
 fn report_panic(left: Result<(), tokio::task::JoinError>) {
     if let Err(error) = left
         && error.is_panic()

@@ -1,5 +1,5 @@
-//! From a complete request to its answer: which bot, which move, which fault. Synchronous and quick; waiting is the
-//! connection's work. Knows no sockets.
+//! From a complete request to its answer: which bot, which move, which fault. Synchronous and quick; the connection
+//! does the waiting. Knows no sockets.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::route::{self, Call, Route};
 /// What all connections share.
 #[derive(Debug)]
 pub(crate) struct BotService {
-    /// How bots behave whose address does not say otherwise.
+    /// Behaviour of bots whose URL does not override it.
     pub(crate) defaults: Config,
     pub(crate) counters: Counters,
 }

@@ -1,4 +1,4 @@
-//! Bytes in, bytes out, over a real socket. The clock is tokio's paused one: nobody waits, and what passes is exact.
+//! Bytes in, bytes out, over a real socket. The clock is tokio's paused one: no test waits, and durations are exact.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -211,7 +211,7 @@ async fn a_request_may_come_byte_by_byte_and_in_chunks() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_expects_to_be_asked_for_the_body_is_asked() {
+async fn an_expected_continue_is_sent() {
     let server = Server::start(Config::default());
     let mut client = server.connect().await;
     let text = post("/hungry/move", BODY).replace("host: bots", "expect: 100-continue");
@@ -223,7 +223,7 @@ async fn who_expects_to_be_asked_for_the_body_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn thinking_takes_the_time_that_the_address_says() {
+async fn thinking_takes_the_time_in_the_url() {
     let server = Server::start(Config { think: Duration::from_millis(200), ..Config::default() });
     let mut client = server.connect().await;
     for (path, expected_ms) in [("/hungry/move", 200), ("/hungry/think-3s/move", 3_000), ("/hungry/think-0/move", 0)] {
@@ -321,7 +321,7 @@ async fn shutdown_closes_the_idle_and_lets_the_thinking_finish() {
     assert_eq!((slow.answer().await, idle.answer().await), (None, None));
 }
 
-/// Asks until the server has decided `moves` moves.
+/// Reads the metrics until the server has decided `moves` moves.
 async fn until_moves(client: &mut Client, moves: u32) {
     let line = format!("gauntlet_bots_moves_total {moves}\n");
     loop {

@@ -1,5 +1,5 @@
 //! The deck of Stories: 43 pictures, drawn by code. A picture is a scene, data: a palette, and shapes out of one small
-//! vocabulary, each with its place, size and turn. The same number always gives the same bytes. Pure: refuses to know
+//! vocabulary, each with its position, size and turn. The same number always gives the same bytes. Pure: does not know
 //! games, players and files.
 
 mod palette;
@@ -14,11 +14,11 @@ pub use svg_writer::{HEIGHT, WIDTH};
 
 use scene::Scene;
 
-/// Pictures of the deck: 1 to 36 are dealt to everybody, the rest are earned.
+/// Pictures of the deck: 1 to 36 are dealt to all players, the rest are earned.
 pub const COUNT: u8 = 43;
 
 /// The picture of a card, as a document of SVG 1.1 of at most 8 KiB without scripts and references; none where the deck
-/// has no such card. Its title says what is seen and nothing else, for those who do not see it.
+/// has no such card. Its title describes what is seen and nothing else, for those who do not see it.
 #[must_use]
 pub fn svg(card: u8) -> Option<String> {
     scene(card).map(|scene| svg_writer::document(card, scene))

@@ -1,4 +1,4 @@
-//! Colours: every shape is drawn in inks, and every scene says by its palette which colours these are. Refuses to know
+//! Colours: every shape is drawn in inks, and every scene has a palette that maps inks to colours. Does not know
 //! shapes.
 
 /// What a colour is for.

@@ -1,4 +1,4 @@
-//! What a picture is made of: marks make a shape, shapes at their places make a scene. Refuses to know how any of it is
+//! The parts of a picture: marks make a shape, shapes at their positions make a scene. Does not know how any of it is
 //! written.
 
 use crate::palette::{Ink, Palette};

@@ -1,4 +1,4 @@
-//! Scenes as SVG. Nothing in a document comes from outside, so nothing in it needs to be escaped. Refuses to know which
+//! Scenes as SVG. Nothing in a document comes from outside, so nothing in it needs to be escaped. Does not know which
 //! scenes there are.
 
 use std::fmt::Write as _;

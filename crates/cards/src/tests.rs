@@ -95,7 +95,7 @@ fn no_two_pictures_and_no_two_titles_are_alike() {
 }
 
 #[test]
-fn the_deck_ends_where_it_says() {
+fn the_deck_ends_at_its_count() {
     assert_eq!((svg(0), svg(COUNT + 1), svg(u8::MAX), title(0)), (None, None, None, None));
     assert!(svg(1) == svg(1) && svg(COUNT).is_some());
 }

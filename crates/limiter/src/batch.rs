@@ -1,7 +1,7 @@
-//! Many keys of one policy at one moment. Refuses to know why they come together.
+//! Many keys of one policy at one moment.
 //!
-//! A key that is looked up alone is waited for: its line of memory is seldom in the processor's caches. Here some keys are
-//! looked up one right after the other, so that their lines come together, before the first of them is decided.
+//! A key that is looked up alone is waited for: its line of memory is seldom in the processor's caches. Here some keys
+//! are looked up one right after the other, so that their lines come together, before the first of them is decided.
 
 use crate::clock::ClockReading;
 use crate::key::KeyProbe;
@@ -12,7 +12,7 @@ use crate::{Decision, Keyed, Moment, State};
 /// Keys that are looked up together: about as many lines of memory as a processor can wait for at once.
 const BATCH_KEYS: usize = 32;
 
-/// One of them: what is asked for, and behind which lock.
+/// One of them: the requested cost, and its shard.
 struct KeyCheck<'a> {
     probe: KeyProbe<'a>,
     cost: u64,
@@ -47,7 +47,7 @@ impl<S: State> Keyed<S> {
         KeyCheck { probe, cost, shard: self.shard_of(probe.hash), lock_index: 0 }
     }
 
-    /// Takes all locks, in the one order in which everybody takes them.
+    /// Takes all locks, in the one order in which all callers take them.
     fn lock_all<'s>(
         &'s self,
         asks: &mut [KeyCheck<'_>],

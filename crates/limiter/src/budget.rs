@@ -1,10 +1,10 @@
-//! How much may be held, counted over all policies. Refuses to know what is held.
+//! How much may be held, counted over all policies. Does not know what is held.
 
 use crate::Capacity;
 use crate::limits::OVERRIDES_MAX;
 use crate::sync::{AtomicUsize, Ordering};
 
-/// Room for keys, stamps and overrides, shared by all that count into it.
+/// The budget of keys, timestamps and overrides, shared by all that count into it.
 #[derive(Debug)]
 pub struct Budget {
     capacity: Capacity,
@@ -44,7 +44,7 @@ impl Budget {
         self.keys.load(Ordering::Relaxed)
     }
 
-    /// Stamps for which memory is held.
+    /// Timestamps for which memory is held.
     #[must_use]
     pub fn timestamps(&self) -> usize {
         self.timestamps.load(Ordering::Relaxed)
@@ -74,8 +74,8 @@ impl Budget {
         if take(&self.overrides, 1, OVERRIDES_MAX) { Ok(()) } else { Err(TooManyOverrides) }
     }
 
-    /// Room for a quota that a hit has brought along: as much as for those that somebody sets, and none of theirs, so that
-    /// nobody who asks can keep anybody from setting one.
+    /// Reserves a quota supplied with a hit: as many as overrides, and counted apart from them, so that clients cannot
+    /// use up the operators' overrides.
     pub(crate) fn try_acquire_supplied(&self, quotas: usize) -> bool {
         take(&self.supplied, quotas, OVERRIDES_MAX)
     }
@@ -86,7 +86,7 @@ impl Budget {
         }
     }
 
-    /// Takes room for overrides that move: whoever holds them gives theirs back at once.
+    /// Adds overrides that move here: their old owner releases them at once.
     pub(crate) fn move_overrides_in(&self, overrides: usize) {
         self.overrides.fetch_add(overrides, Ordering::Relaxed);
     }

@@ -1,7 +1,8 @@
-//! One question to many policies: whom it concerns, what each says, and all or nothing. Refuses to know how a set changes.
+//! One check of many policies: which apply, what each decides, and all or nothing. Does not know how a set of policies
+//! changes.
 //!
-//! Locks are taken in one order (policies as they stand in the set, shards by number), each once, and held until all are
-//! charged or none: two questions never wait for each other in a circle.
+//! Locks are taken in one order (policies as they stand in the set, shards by number), each once, and held until all
+//! are charged or none: two checks never deadlock.
 
 use std::sync::Arc;
 
@@ -79,7 +80,7 @@ fn match_policies<'a>(
     asks
 }
 
-/// Locks what the hits need, in the one order, and asks each key once for all that is wanted of it.
+/// Locks what the hits need, in the one order, and decides each key once for its total cost.
 fn lock_and_decide<'s, 'a>(
     set: &'s [ActivePolicy],
     asks: &mut [PolicyHit<'a>],
@@ -122,13 +123,13 @@ impl<'a> KeyRequest<'a> {
     }
 }
 
-/// What the policies that are not in shadow say.
+/// The outcome of the policies that are not in shadow.
 fn outcome(set: &[ActivePolicy], claims: &[KeyRequest<'_>]) -> Outcome {
     let loud = claims.iter().filter(|claim| !set[claim.policy].policy.is_shadow);
     loud.fold(Outcome::Allowed, |outcome, claim| outcome.combine(claim.decision))
 }
 
-/// Whether a policy allows all that is asked of it: one in shadow that does not is charged nothing, as if it were in force.
+/// Whether a policy allows its total cost: one in shadow that does not is charged nothing, as if it were in force.
 fn allows_all(claims: &[KeyRequest<'_>]) -> bool {
     claims.iter().all(|claim| claim.decision.is_allowed())
 }
@@ -137,13 +138,13 @@ fn by_policy<'c, 'a>(claims: &'c mut [KeyRequest<'a>]) -> impl Iterator<Item = &
     claims.chunk_by_mut(|one, next| one.policy == next.policy)
 }
 
-/// Takes room for all that will be charged, before anything is. Where there is too little, the idle keys of the locked shards
-/// make some; what has none then is denied or admitted as its policy says.
+/// Reserves for all that will be charged, before anything is. Where the budget is too small, the idle keys of the
+/// locked shards are forgotten; what still does not fit is denied or admitted as its policy says.
 fn reserve_or_deny(locks: &mut Locks<'_>, claims: &mut [KeyRequest<'_>]) {
     if reserve(locks, claims) {
         return;
     }
-    // What is taken is given back first: a key that is charged must not be forgotten between the two.
+    // Reserved before anything is charged: a key that is charged must not be forgotten between the two.
     claims.iter_mut().for_each(|claim| claim.release_reservation(locks));
     forget_idle(locks);
     reserve(locks, claims);
@@ -154,8 +155,8 @@ fn reserve_or_deny(locks: &mut Locks<'_>, claims: &mut [KeyRequest<'_>]) {
     }
 }
 
-/// Forgets idle keys of the locked shards. A question to many policies has many of them locked, and everybody waits meanwhile:
-/// it does not look through them all.
+/// Forgets idle keys of the locked shards. A check of many policies has many of them locked, and other threads wait
+/// meanwhile: it does not search them all.
 fn forget_idle(locks: &mut Locks<'_>) {
     let mut looked_at = 0;
     for (held, reading) in locks {
@@ -201,7 +202,7 @@ impl KeyRequest<'_> {
         }
     }
 
-    /// Takes nothing; what would have been allowed says what could be taken now.
+    /// Charges nothing; a decision that would have allowed reports what could be taken now.
     fn release(&mut self, locks: &mut Locks<'_>) {
         self.release_reservation(locks);
         if self.decision.is_allowed() {

@@ -1,10 +1,10 @@
-//! The words of a question to many policies and of its answer. Refuses to know how they are told to a client.
+//! The types of a check of many policies and of its result. Does not know how they are encoded for a client.
 
 use std::sync::Arc;
 
 use crate::{Decision, Moment, Policy, Quota};
 
-/// One use that is asked for.
+/// One use that is to be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hit<'a> {
     /// What kind of use it is; policies choose by it.
@@ -15,7 +15,7 @@ pub struct Hit<'a> {
     pub cost: u64,
 }
 
-/// What one policy says to one hit.
+/// The decision of one policy about one hit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyDecision {
     /// Which of the hits.
@@ -24,11 +24,12 @@ pub struct PolicyDecision {
     pub policy: Arc<Policy>,
     /// The quota in force for the key: its own, or the policy's.
     pub quota: Quota,
-    /// The policy's own answer. Where the ruling denies, nothing was taken, and an `Allow` tells what could be taken now.
+    /// The policy's own decision. Where the outcome is a denial, nothing was taken, and an `Allow` contains what could
+    /// be taken now.
     pub decision: Decision,
 }
 
-/// What all policies say together; those in shadow have no voice.
+/// The outcome of all policies together; those in shadow do not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Every policy allowed every hit, and all were charged.
@@ -46,7 +47,7 @@ pub enum Outcome {
 pub struct CheckResult {
     /// Over all parts but those of policies in shadow.
     pub outcome: Outcome,
-    /// What each policy said to each hit that it is for, in the order of the hits, then of the policies.
+    /// The decision of each policy about each hit that it matches, in the order of the hits, then of the policies.
     pub decisions: Vec<PolicyDecision>,
 }
 

@@ -1,10 +1,11 @@
-//! A clock that never goes back, made of one that may. Refuses to know what time it really is.
+//! A clock that never goes back, made of one that may. Does not know the real time.
 //!
-//! A call may come with an earlier moment than the one before it for two reasons. Its thread was slow between reading the clock
-//! and asking, perhaps by as long as the whole process was stopped: then it is now, not then. Or the clock was set back: then
-//! all calls are earlier from now on, and whoever was told to wait must not wait for the old time to come again. The two look
-//! the same at first. A call of the second kind is recognised by others like it: when a second has passed on the earlier clock
-//! and nobody has come with the later one, the clock was set back, and time goes on from where it stood.
+//! A call may come with an earlier moment than the one before it for two reasons. Its thread was slow between reading
+//! the clock and calling, perhaps because the whole process was stopped: then it counts as now. Or the clock was set
+//! back: then all calls are earlier from now on, and a denied caller must not wait for the old time to come again. The
+//! two look the same at first. A call of the second kind is recognised by others like it: when a second has passed on
+//! the earlier clock and no call has come with the later one, the clock was set back, and time continues from where it
+//! was.
 
 use crate::Moment;
 use crate::limits::STRAGGLER_NS_MAX;
@@ -25,7 +26,7 @@ pub(crate) struct ShardClock {
 pub(crate) struct ClockReading {
     /// Never earlier than any reading before.
     pub(crate) now: Moment,
-    /// How much that is ahead of the caller's clock: to be taken off what the caller is told.
+    /// How much that is ahead of the caller's clock: subtracted from the moments in decisions.
     pub(crate) ahead_ns: u64,
 }
 

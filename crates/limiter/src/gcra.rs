@@ -34,8 +34,8 @@ impl State for Gcra {
         self.tat = self.tat.max(now).plus_ns(cost * quota.interval_ns());
     }
 
-    /// Without a branch on what it decides: half the calls may go either way, and a branch that nobody can foretell waits for
-    /// the memory that the next call could be fetching meanwhile.
+    /// Without a branch on the decision: half the calls may go either way, and a mispredicted branch waits for the
+    /// memory that the next call could be fetching meanwhile.
     #[inline]
     fn decide_and_charge(&mut self, now: Moment, quota: Quota, cost: u64) -> Option<Decision> {
         if cost == 0 || cost > quota.limit() {
@@ -52,8 +52,8 @@ impl State for Gcra {
         Some(if is_allowed { Decision::Allow { remaining, whole_at } } else { Decision::NotUntil { at } })
     }
 
-    /// Used units are (tat - now) / T, fractions included; they are the same ones at the new T, rounded up by less than 1 ns, or
-    /// all that the new limit has: units beyond it would take windows to come back that nobody ever granted.
+    /// Used units are (tat - now) / T, fractions included; they are the same ones at the new T, rounded up by less than
+    /// 1 ns, or the whole new limit: units beyond it would take windows to come back that were never granted.
     fn change_quota(&mut self, now: Moment, old: Quota, new: Quota) {
         let used_ns = u128::from(self.tat.ns_since(now));
         let used_ns = (used_ns * u128::from(new.interval_ns())).div_ceil(u128::from(old.interval_ns()));

@@ -1,4 +1,5 @@
-//! A key in three words, so that two are compared without a call and without a branch. Refuses to know what its bytes mean.
+//! A key in three words, so that two are compared without a call and without a branch. Does not know what its bytes
+//! mean.
 
 use crate::Quota;
 use crate::key_hasher::KeyHasher;
@@ -66,7 +67,7 @@ impl PackedKey {
         Self([word(key, 0), word(key, 8), word(key, 16) | (key.len() as u64 + 1) << 56])
     }
 
-    /// Keys that differ may share it, if chance wills it: whoever finds it compares the keys themselves.
+    /// Different keys may have the same fingerprint by chance: after a match the keys themselves are compared.
     const fn long(hash: u64, key: &[u8]) -> Self {
         Self([hash, key.len() as u64, LONG])
     }

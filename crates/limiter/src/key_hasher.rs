@@ -1,9 +1,9 @@
-//! How keys are spread: a keyed hash. Refuses to know where the seed's chance comes from.
+//! How keys are spread: a keyed hash. Does not know where the seed comes from.
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher};
 
-/// Keys the hash of keys. Whoever can guess it can choose keys that all meet in one place: take it from the system's random
+/// Seeds the hash of keys. An attacker who can guess it can choose keys that collide: take it from the system's random
 /// numbers, once a process.
 #[derive(Clone, Copy)]
 pub struct Seed([u64; 4]);

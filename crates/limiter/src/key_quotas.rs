@@ -1,4 +1,4 @@
-//! Keys with a quota of their own, of one shard. Refuses to know what they have used.
+//! Keys with a quota of their own, of one shard. Does not know what they have used.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ pub(crate) struct KeyQuotas(Option<Box<BTreeMap<Box<[u8]>, KeyQuota>>>);
 #[derive(Debug)]
 pub(crate) struct KeyQuota {
     pub(crate) quota: Quota,
-    /// Whether somebody has to take it back. What a hit has brought along goes with the key's counts, or with the next hit
-    /// that brings another.
+    /// Whether it is an override, which stays until it is removed. A supplied quota is dropped with the key's counts,
+    /// or replaced by the next hit's.
     pub(crate) is_override: bool,
 }
 
@@ -59,7 +59,7 @@ impl KeyQuotas {
         }
     }
 
-    /// Every key whose quota stays until somebody takes it back.
+    /// Every key with an override.
     pub(crate) fn overrides(&self) -> impl Iterator<Item = Override> {
         let owned = self.0.iter().flat_map(|owned| owned.iter()).filter(|(_, own)| own.is_override);
         owned.map(|(key, own)| Override { key: key.clone(), quota: own.quota })

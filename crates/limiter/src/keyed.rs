@@ -1,4 +1,4 @@
-//! All keys of one policy, in shards with a lock each. Refuses to know of other policies.
+//! All keys of one policy, in shards with a lock each. Does not know other policies.
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ struct PaddedShard<S>(Mutex<Shard<S>>);
 const SHARD_BITS_FROM: u32 = 40;
 
 impl<S: State> Keyed<S> {
-    /// Nobody has used anything.
+    /// Nothing is used.
     #[must_use]
     pub fn new(quota: Quota, room: Arc<Budget>, when_full: WhenFull, seed: Seed) -> Self {
         let shards = shards_for(room.capacity().keys_max, 1);
@@ -68,7 +68,8 @@ impl<S: State> Keyed<S> {
         shard.check(&self.shared, probe, cost, reading.now).shifted_back(reading.ahead_ns)
     }
 
-    /// The same for whoever has it alone: nothing is locked, so that the processor may fetch the memory of several calls at a time.
+    /// The same for an exclusive owner: nothing is locked, so that the processor may fetch the memory of several calls
+    /// at a time.
     #[inline]
     pub fn check_mut(&mut self, key: &[u8], cost: u64, now: Moment) -> Decision {
         let probe = self.probe(key);
@@ -129,8 +130,8 @@ impl<S: State> Keyed<S> {
         }
     }
 
-    /// Forgets the idle keys of the next `shards` shards and gives their memory back; returns how many keys that were. Only
-    /// one shard is locked at a time.
+    /// Forgets the idle keys of the next `shards` shards and frees their memory; returns the number of keys. Only one
+    /// shard is locked at a time.
     pub fn sweep(&self, shards: usize, now: Moment) -> usize {
         let shards = shards.min(self.shards.len());
         let first = self.next_sweep.fetch_add(shards, Ordering::Relaxed);
@@ -167,7 +168,7 @@ impl<S: State> Keyed<S> {
         self.shared.counters.keys.load(Ordering::Relaxed)
     }
 
-    /// Stamps for which memory is held.
+    /// Timestamps for which memory is held.
     #[must_use]
     pub fn timestamps(&self) -> usize {
         self.shared.counters.timestamps.load(Ordering::Relaxed)

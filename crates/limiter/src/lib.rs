@@ -1,6 +1,6 @@
 //! How much may be used in how much time: a rate limiter as a library.
 //!
-//! Everything here is a function of its arguments: the crate has no clock (it is given `now`), no dice (it is given a seed),
+//! Everything here is a function of its arguments: the crate has no clock (it is given `now`), no random source (it is given a seed),
 //! no sockets and no threads of its own. Its only dependencies hash, search and name errors.
 //!
 //! # Three algorithms
@@ -8,20 +8,20 @@
 //! A [`Quota`] is a limit L in a window W. Each algorithm keeps one [`State`] a key and decides by it; their promises hold for
 //! every sequence of calls and are held to by property tests against the whole history.
 //!
-//! | | admits | keeps | says `at` |
+//! | | admits | keeps | `at` of a denial |
 //! |---|---|---|---|
-//! | [`Log`] | at most L in any (t − W, t] | 8 bytes for each unit of the window; nothing beside the key for one unit | when enough units are W old |
+//! | [`Log`] | at most L in any (t − W, t] | 8 bytes for each unit of the window; nothing in addition to the key for one unit | when enough units are W old |
 //! | [`Gcra`] | at most L + L·d/W in any span d | 8 bytes | when enough units have come back, one each W/L |
 //! | [`Counter`] | at most 2 L in any window; near L (see there) | 24 bytes | when the bucket before weighs little enough |
 //!
-//! A [`Decision`] says what remains, or the exact moment: denied strictly before `at`, allowed exactly at it if nothing else is
-//! taken meanwhile. A denial costs nothing, and a cost of 0 is a look that is always allowed. Take [`Gcra`] unless its burst is a
+//! A [`Decision`] has what remains, or the exact moment: denied strictly before `at`, allowed exactly at it if nothing else is
+//! taken meanwhile. A denial costs nothing, and a cost of 0 only looks and is always allowed. Take [`Gcra`] unless its burst is a
 //! problem (it lets L through at once, and L more spread over the window that follows), [`Log`] where the limit must hold in
 //! every window, [`Counter`] where others count so and numbers are to match.
 //!
 //! # One quota, many keys
 //!
-//! [`Keyed`] counts for millions of keys and many threads, [`Budget`] bounds how many. What [`WhenFull`] says happens when no more
+//! [`Keyed`] counts for millions of keys and many threads, [`Budget`] bounds how many. [`WhenFull`] decides what happens when no more
 //! fit.
 //!
 //! ```
@@ -38,14 +38,14 @@
 //! assert!(keyed.check(b"bob", 1, now).is_allowed());
 //! let Decision::NotUntil { at } = keyed.check(b"alice", 1, now) else { unreachable!() };
 //! assert_eq!(at.since(now), Duration::from_secs(30));
-//! // Now and then, so that keys which are whole again are forgotten: a few shards at a time.
+//! // Now and then, so that keys without used units are removed: a few shards at a time.
 //! keyed.sweep(16, now);
 //! # Ok::<(), limiter::QuotaError>(())
 //! ```
 //!
 //! # Many policies
 //!
-//! A [`Limiter`] has many [`Policy`]s, chosen by patterns over a class and a key, and asks all that match: all or nothing.
+//! A [`Limiter`] has many [`Policy`]s, chosen by patterns over a class and a key, and checks all that match: all or nothing.
 //!
 //! ```
 //! use std::time::Duration;
@@ -68,12 +68,12 @@
 //!
 //! # What changes
 //!
-//! An edit ([`Keyed::set_quota`], [`Limiter::set_policies`], overrides of single keys) keeps what was used, in units, and nobody
+//! An edit ([`Keyed::set_quota`], [`Limiter::set_policies`], overrides of single keys) keeps what was used, in units, and no key
 //! waits longer for one unit than a window (two for the counter). The log and the counter remember all of it. GCRA has one
 //! number: where more was used than a lowered limit has, all of that is used, and what was beyond it is forgotten.
 //!
-//! A clock that goes back harms nobody: a call that is earlier than another counts as now, and when the clock really was set back,
-//! time goes on from where it stood, so that every wait stays as long as it was.
+//! A clock that goes back does no harm: a call that is earlier than another counts as now, and when the clock really was set back,
+//! time continues from where it was, so that every wait stays as long as it was.
 
 #![warn(missing_docs)]
 

@@ -1,4 +1,4 @@
-//! Many policies as one: which are for a hit, and all of them or none. Refuses to know who asks.
+//! Many policies as one: which match a hit, and all of them or none. Does not know its callers.
 
 use std::sync::{Arc, PoisonError};
 
@@ -17,7 +17,7 @@ pub struct Limiter {
     hasher: KeyHasher,
     /// Replaced as a whole. A check holds it for reading, so that all its parts are of one set.
     policies: RwLock<Arc<[ActivePolicy]>>,
-    /// Held by whoever changes policies or overrides, so that no change is lost in another.
+    /// Held while policies or overrides change, so that no change is lost in another.
     changes: Mutex<()>,
     /// The shard that is swept next, of all policies' in a row.
     next_sweep: AtomicUsize,
@@ -46,7 +46,7 @@ pub enum OverrideError {
     /// No such policy.
     #[error("there is no policy named {name:?}; expected one that is in force")]
     UnknownPolicy {
-        /// The name that was asked for.
+        /// The requested name.
         name: Box<str>,
     },
     /// No room for another.
@@ -131,25 +131,26 @@ impl Limiter {
         Ok(self.keys_of(policy)?.overrides())
     }
 
-    /// All hits together, all or nothing: a denial by one policy that is not in shadow charges none. Every policy whose class
-    /// and key patterns match a hit takes part; one key of one policy in several hits is asked for the sum.
+    /// All hits together, all or nothing: a denial by one policy that is not in shadow charges none. Every policy whose
+    /// class and key patterns match a hit takes part; one key of one policy in several hits is decided for the sum.
     #[must_use]
     pub fn check(&self, hits: &[Hit<'_>], now: Moment) -> CheckResult {
         self.check_with(hits, &[], now)
     }
 
-    /// The same for hits that bring quotas along, in their order; `brought` may be shorter than they are. Such a quota is in
-    /// force for its key, under every policy that is for the hit, in place of the policy's own; one that somebody has set for
-    /// the key is stronger. The first hit of a key speaks for the others of the same question. When such a hit is charged, what the
-    /// key has used stays used, and its quota is kept until a hit comes without one or with another, or the key is idle.
+    /// The same for hits with supplied quotas, in their order; `supplied` may be shorter than they are. Such a quota
+    /// applies to its key, under every policy that matches the hit, in place of the policy's own; an override of the
+    /// key takes precedence. The first hit of a key decides for the others of the same check. When such a hit is
+    /// charged, what the key has used stays used, and its quota is kept until a hit comes without one or with another,
+    /// or the key is idle.
     #[must_use]
     pub fn check_with(&self, hits: &[Hit<'_>], brought: &[Option<Quota>], now: Moment) -> CheckResult {
         let set = self.policies.read().unwrap_or_else(PoisonError::into_inner);
         check(&set, &self.hasher, hits, brought, now)
     }
 
-    /// Forgets the idle keys of the next `shards` shards, policy after policy; returns how many keys that were. Call it
-    /// steadily: [`shards`](Self::shards) says how many there are.
+    /// Forgets the idle keys of the next `shards` shards, policy after policy; returns the number of keys. Call it
+    /// steadily: [`shards`](Self::shards) is the number of all shards.
     pub fn sweep(&self, shards: usize, now: Moment) -> usize {
         let set = self.active_policies();
         let all: usize = set.iter().map(|one| one.keys.shards()).sum();

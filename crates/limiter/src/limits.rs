@@ -1,12 +1,12 @@
-//! Every ceiling of the limiter: a name with its unit, a sentence, and the relations that keep sums inside 64 bits.
+//! Every limit of the limiter: a name with its unit, a sentence, and the relations that keep sums inside 64 bits.
 
 /// Longest window: 146 years. A longer one is taken as this.
 pub const WINDOW_NS_MAX: u64 = 1 << 62;
-/// Most units of one quota. A larger limit is taken as this: nobody counts so far.
+/// Most units of one quota. A larger limit is taken as this: no count gets so far.
 pub const LIMIT_MAX: u64 = 1 << 62;
 /// Policies in force at a time: each check looks at all of them.
 pub const POLICIES_MAX: usize = 1_000;
-/// Keys with a quota of their own, over all policies: they are kept until somebody takes them back.
+/// Keys with an override, over all policies: they are kept until they are removed.
 pub const OVERRIDES_MAX: usize = 100_000;
 /// Longest pattern, in bytes.
 pub const PATTERN_BYTES_MAX: usize = 256;
@@ -16,8 +16,8 @@ pub const PATTERN_BYTES_MAX: usize = 256;
 pub(crate) const STRAGGLER_NS_MAX: u64 = 1_000_000_000;
 /// Keys that one shard holds when a limiter is full: sweeping so many takes some tens of microseconds.
 pub(crate) const SHARD_KEYS: usize = 8_192;
-/// Keys that one question looks at, of the shards that it has locked, to find idle ones where a limiter is full; it finishes the
-/// shard that it has begun with. Others' idle keys go with the next sweep.
+/// Keys that one check examines, of the shards that it has locked, to find idle ones when a limiter is full; it
+/// finishes the shard that it has begun with. Idle keys of other shards are removed by the next sweep.
 pub(crate) const ROOM_KEYS_MAX: usize = SHARD_KEYS;
 /// Fewest shards: threads rarely meet at one.
 pub(crate) const SHARDS_MIN: usize = 16;

@@ -1,4 +1,5 @@
-//! The exact sliding window: a stamp for every unit. The dearest in memory, and the only one that is never wrong.
+//! The exact sliding window: a timestamp for every unit. It takes the most memory, and is the only algorithm that is
+//! always exact.
 
 use crate::timestamps::{TIMESTAMPS_MAX, Timestamps};
 use crate::{Decision, Moment, Quota, State};
@@ -21,14 +22,14 @@ impl Log {
         }
     }
 
-    /// The memory that a log of `wanted` stamps gets: an eighth to spare, but never beyond what the limit can use.
+    /// The memory that a log of `wanted` timestamps gets: an eighth to spare, but never beyond what the limit can use.
     fn capacity_for(&self, wanted: usize, limit: u64) -> usize {
         let held = self.timestamps.reserved();
         let spare = held + TIMESTAMPS_GROWTH_MIN.max(held / 8);
         spare.min(usize::try_from(limit).unwrap_or(usize::MAX)).max(wanted)
     }
 
-    /// Gives back what a busier time needed.
+    /// Frees what a busier time needed.
     fn shrink(&mut self) {
         let len = self.timestamps.len();
         if self.timestamps.reserved() > TIMESTAMPS_GROWTH_MIN.max(4 * len) {
@@ -50,7 +51,7 @@ impl State for Log {
         let Some(over) = (used + cost).checked_sub(limit + 1) else {
             return Decision::Allow { remaining: limit - used - cost, whole_at: now.plus_ns(quota.window_ns()) };
         };
-        // So many of the oldest stamps, and this one, must have expired; it is one of ours, because cost <= limit.
+        // So many of the oldest timestamps, and this one, must have expired; it is one of ours, because cost <= limit.
         let last = self.timestamps.get(over as usize).unwrap_or(now);
         Decision::NotUntil { at: last.plus_ns(quota.window_ns()) }
     }
@@ -64,7 +65,7 @@ impl State for Log {
         self.shrink();
     }
 
-    /// Stamps tell when, under any quota.
+    /// Timestamps are valid under any quota.
     fn change_quota(&mut self, now: Moment, old: Quota, _: Quota) {
         self.expire(now, old.window_ns());
     }

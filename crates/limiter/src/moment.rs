@@ -1,4 +1,4 @@
-//! A point in time as the caller counts it. Refuses to know which clock that is.
+//! A point in time as the caller counts it. Does not know which clock that is.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ impl Moment {
     }
 }
 
-/// Nanoseconds of a span; the longest span that can be said when it is longer.
+/// Nanoseconds of a span, saturating.
 pub(crate) fn whole_ns(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }

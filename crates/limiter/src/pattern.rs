@@ -1,4 +1,4 @@
-//! Which classes and keys a policy is for: a glob over bytes. Refuses to know what the bytes mean.
+//! Which classes and keys a policy matches: a glob over bytes. Does not know what the bytes mean.
 
 use memchr::memmem::Finder;
 
@@ -55,7 +55,7 @@ impl Pattern {
         Self { text: "*".into(), matcher: PatternShape::of("*") }
     }
 
-    /// Whether the whole of `text` is what the pattern says.
+    /// Whether the whole of `text` matches the pattern.
     #[must_use]
     pub fn matches(&self, text: &[u8]) -> bool {
         let pattern = self.text.as_bytes();

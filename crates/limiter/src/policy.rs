@@ -1,4 +1,4 @@
-//! What an operator writes down: which hits, counted how, how many. Refuses to know where it was written.
+//! A policy as an operator defines it: which hits, counted how, how many. Does not know where it is stored.
 
 use crate::{Pattern, Quota};
 
@@ -13,7 +13,7 @@ pub enum Algorithm {
     Counter,
 }
 
-/// What a hit gets that cannot be counted, because as many keys or stamps as may be are held and none is idle.
+/// What happens to a hit that cannot be counted, because the budget of keys or timestamps is used up and none is idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WhenFull {
     /// [`Decision::Full`](crate::Decision::Full).
@@ -28,7 +28,7 @@ pub enum WhenFull {
 pub struct Capacity {
     /// Keys in use.
     pub keys_max: usize,
-    /// Stamps of logs, of 8 bytes each.
+    /// Timestamps of logs, of 8 bytes each.
     pub timestamps_max: usize,
 }
 
@@ -45,7 +45,7 @@ pub struct Policy {
     pub algorithm: Algorithm,
     /// How much a key may use that has no quota of its own.
     pub quota: Quota,
-    /// Decides and counts, and denies nobody.
+    /// Decides and counts, and denies no hit.
     pub is_shadow: bool,
     /// What a hit gets that cannot be counted.
     pub when_full: WhenFull,

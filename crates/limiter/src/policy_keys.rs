@@ -1,4 +1,4 @@
-//! A policy and its counts, whichever algorithm keeps them. Refuses to know of other policies.
+//! A policy and its counts, for any algorithm. Does not know other policies.
 
 use std::sync::Arc;
 
@@ -41,13 +41,13 @@ pub struct PolicyStats {
     pub policy: Box<str>,
     /// Keys held.
     pub keys: usize,
-    /// Stamps for which memory is held.
+    /// Timestamps for which memory is held.
     pub timestamps: usize,
-    /// Keys with a quota of their own that somebody has set.
+    /// Keys with an override.
     pub overrides: usize,
     /// Keys with a quota of their own that a hit has brought along.
     pub supplied: usize,
-    /// Keys forgotten because they were idle.
+    /// Idle keys that were removed.
     pub forgotten: u64,
     /// Hits denied because they could not be counted.
     pub full_denied: u64,
@@ -97,7 +97,7 @@ impl PolicyKeys {
         }
     }
 
-    /// The same policy says something else from now on.
+    /// Changes the policy's definition.
     pub(crate) fn update_policy(&self, policy: &Policy, now: Moment) {
         of_each!(self, keyed => {
             keyed.set_when_full(policy.when_full);

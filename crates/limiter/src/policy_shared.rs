@@ -1,4 +1,4 @@
-//! What the shards of one policy share: the room, the hash, the counts. Refuses to know keys.
+//! What the shards of one policy share: the budget, the hash, the counters. Does not know keys.
 
 use std::sync::Arc;
 
@@ -51,7 +51,7 @@ impl PolicyShared {
         true
     }
 
-    /// Gives back what was held, or only meant to be.
+    /// Releases a reservation, used or not.
     pub(crate) fn release(&self, need: Reservation) {
         self.budget.release(need.keys, need.timestamps);
         self.budget.release_supplied(need.supplied);
@@ -60,13 +60,13 @@ impl PolicyShared {
         subtract(&self.counters.supplied, need.supplied);
     }
 
-    /// A quota of a key's own that somebody has set was taken back.
+    /// An override was removed.
     pub(crate) fn release_override(&self) {
         self.budget.release_overrides(1);
         subtract(&self.counters.overrides, 1);
     }
 
-    /// So many stamps were taken for a state that after its charge holds so many.
+    /// So many timestamps were reserved for a state that after its charge holds so many.
     #[inline]
     pub(crate) fn release_unused_timestamps(&self, taken: usize, held: usize) {
         if taken > held {

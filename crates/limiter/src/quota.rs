@@ -1,4 +1,4 @@
-//! How much in how much time. Refuses to know by which algorithm it is counted.
+//! How much in how much time. Does not know by which algorithm it is counted.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! One lock's worth of keys: look, make room, take. Refuses to know of other shards and other policies.
+//! The keys behind one lock: look up, reserve, charge. Does not know other shards and other policies.
 
 use crate::clock::{ClockReading, ShardClock};
 use crate::key::KeyProbe;
@@ -8,7 +8,8 @@ use crate::states::States;
 use crate::sync::Ordering;
 use crate::{Decision, Moment, Override, Quota, State, TooManyOverrides};
 
-/// What each call writes comes first, beside the lock: the second cache line of a shard is only read, and stays where it is.
+/// What each call writes comes first, next to the lock: the second cache line of a shard is only read, and is not moved
+/// between processors.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Shard<S> {
@@ -36,7 +37,7 @@ impl<S: State> Shard<S> {
         self.clock.read(now)
     }
 
-    /// What somebody has set for the key, what its hit has brought along, or that of all.
+    /// The key's override, its supplied quota, or the policy's.
     pub(crate) fn quota_of(&self, probe: KeyProbe<'_>) -> Quota {
         match self.key_quotas.find(probe.key) {
             Some(own) if own.is_override => own.quota,
@@ -97,7 +98,7 @@ impl<S: State> Shard<S> {
         decision
     }
 
-    /// What a cost would be told now.
+    /// The decision about a cost, without charging it.
     pub(crate) fn peek(&mut self, probe: KeyProbe<'_>, cost: u64, now: Moment) -> Decision {
         let (quota, counted_by) = (self.quota_of(probe), self.counted_by(probe.key));
         match self.states.get_mut(probe) {
@@ -112,7 +113,7 @@ impl<S: State> Shard<S> {
         }
     }
 
-    /// Takes the room that a charge will need; none if there is too little. No key may be forgotten until the charge.
+    /// Reserves what a charge will need; none if the budget is too small. No key may be forgotten until the charge.
     pub(crate) fn reserve(&self, home: &PolicyShared, probe: KeyProbe<'_>, cost: u64) -> Option<Reservation> {
         let quota = self.quota_of(probe);
         let brought = usize::from(quota != self.counted_by(probe.key) && self.key_quotas.find(probe.key).is_none());
@@ -158,14 +159,14 @@ impl<S: State> Shard<S> {
         self.change_quota(probe, before, quota, now);
     }
 
-    /// Forgets idle keys where there may be any; returns how many keys it has looked at for that.
+    /// Forgets idle keys where there may be any; returns how many keys it has examined.
     pub(crate) fn forget_idle_counted(&mut self, home: &PolicyShared, now: Moment) -> usize {
         let held = if now < self.idle_not_before { 0 } else { self.states.len() };
         self.forget_idle(home, now);
         held
     }
 
-    /// Forgets every key that is as good as new, and returns how many those were.
+    /// Forgets every key without used units, and returns their number.
     pub(crate) fn forget_idle(&mut self, home: &PolicyShared, now: Moment) -> usize {
         if now < self.idle_not_before {
             return 0;
@@ -190,7 +191,7 @@ impl<S: State> Shard<S> {
         gone.keys
     }
 
-    /// Gives back memory of a busier time.
+    /// Frees memory of a busier time.
     pub(crate) fn shrink(&mut self, home: &PolicyShared) {
         self.states.shrink(&home.hasher);
     }
@@ -268,7 +269,7 @@ impl<S: State> Shard<S> {
         self.idle_not_before = Moment::ZERO;
     }
 
-    /// Every key for which somebody has set a quota of its own.
+    /// Every key with an override.
     pub(crate) fn overrides(&self) -> impl Iterator<Item = Override> {
         self.key_quotas.overrides()
     }

@@ -1,10 +1,10 @@
-//! Slots by key, in one array. Refuses to know what a slot keeps, and when it may go.
+//! Slots by key, in one array. Does not know what a slot keeps, and when it may be removed.
 //!
-//! Open addressing without anything beside the slots. Two slots make a pair; with 32 bytes a slot, a pair is a cache line.
-//! A look-up compares both slots of a pair before it branches, and nearly always finds the key in the first pair: one line
-//! of memory is waited for, and the processor can go on to the next look-up meanwhile, because no branch depended on it. The
-//! high bits of the hash choose the pair by multiplication, so that an array may have any length: it grows by a half, and
-//! between a half and three quarters of its slots are in use.
+//! Open addressing without anything but the slots. Two slots make a pair; with 32 bytes a slot, a pair is a cache line.
+//! A look-up compares both slots of a pair before it branches, and nearly always finds the key in the first pair: one
+//! line of memory is waited for, and the processor can continue with the next look-up meanwhile, because no branch
+//! depended on it. The high bits of the hash choose the pair by multiplication, so that an array may have any length:
+//! it grows by a half, and between a half and three quarters of its slots are in use.
 
 use std::hint::black_box;
 
@@ -53,7 +53,7 @@ impl<V: Default> SlotTable<V> {
         self.len
     }
 
-    /// Where a key is; `is` compares what a fingerprint cannot tell.
+    /// The index of a key; `is` compares what a fingerprint cannot tell.
     #[inline]
     pub(crate) fn find(&self, probe: KeyProbe<'_>, is: impl Fn(&V) -> bool) -> Option<SlotIndex> {
         if self.pairs.is_empty() {
@@ -144,7 +144,7 @@ impl<V: Default> SlotTable<V> {
         for pair in 0..self.pairs.len() {
             for slot in 0..2 {
                 let place = SlotIndex { pair, slot };
-                // What moves into a hole has to be asked as well.
+                // What moves into a hole has to be checked as well.
                 while self.used(place).is_some_and(|slot| !stays(slot)) {
                     self.remove(place, &hash);
                 }
@@ -181,7 +181,7 @@ impl<V: Default> SlotTable<V> {
         self.pairs[pair].0.iter().all(|slot| !slot.packed.is_empty())
     }
 
-    /// Gives back memory of a busier time.
+    /// Frees memory of a busier time.
     pub(crate) fn shrink(&mut self, hash: impl Fn(&Slot<V>) -> u64) {
         let wanted = if self.len == 0 { 0 } else { self.len.max(PAIRS_MIN) };
         if self.pairs.len() > 2 * wanted {
@@ -266,7 +266,7 @@ mod tests {
 
         /// Between a half and three quarters of the slots are in use while a table grows, and what is empty holds nothing.
         #[test]
-        fn a_table_is_as_large_as_it_says(len in 0_usize..600) {
+        fn a_table_has_its_stated_size(len in 0_usize..600) {
             let mut table = SlotTable::default();
             for key in 0..len {
                 let key = key.to_le_bytes().to_vec();

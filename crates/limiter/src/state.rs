@@ -1,8 +1,8 @@
-//! What every algorithm can say about one key, and the one decision made of it. Refuses to know which key, or how many.
+//! The operations of every algorithm on one key, and the decision made from them. Does not know which key, or how many.
 
 use crate::{Moment, Quota};
 
-/// What a caller is told.
+/// The decision for a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// The units were taken.
@@ -49,8 +49,8 @@ impl Decision {
 ///
 /// The moments of the calls on one state never fall; [`Keyed`](crate::Keyed) sees to it for clocks that do.
 pub trait State: Clone + Default + Send {
-    /// What `cost` units would be told now. Changes nothing that a later call could see. A cost of 0 is a look: it is always
-    /// allowed.
+    /// The decision about `cost` units now. Changes nothing that a later call could see. A cost of 0 only looks: it is
+    /// always allowed.
     fn decide(&mut self, now: Moment, quota: Quota, cost: u64) -> Decision;
 
     /// Takes `cost` units, after `decide` has allowed them at the same moment.
@@ -79,12 +79,12 @@ pub trait State: Clone + Default + Send {
         self.reset_at(quota) <= now
     }
 
-    /// Stamps (of 8 bytes) for which memory is held beside the state itself.
+    /// Timestamps (of 8 bytes) for which memory is held in addition to the state itself.
     fn timestamps_held(&self) -> usize {
         0
     }
 
-    /// Stamps for which `charge` would need further memory.
+    /// Timestamps for which `charge` would need further memory.
     fn timestamps_needed(&self, quota: Quota, cost: u64) -> usize {
         let _ = (quota, cost);
         0

@@ -1,4 +1,4 @@
-//! The states of many keys, short and long ones. Refuses to know what a state is.
+//! The states of many keys, short and long ones. Does not know what a state is.
 
 use crate::key::KeyProbe;
 use crate::key_hasher::KeyHasher;
@@ -73,7 +73,7 @@ impl<S: Default> States<S> {
         }
     }
 
-    /// Forgets every key that `stays` does not want.
+    /// Removes every key that `stays` rejects.
     pub(crate) fn retain(&mut self, spread: &KeyHasher, mut stays: impl FnMut(&[u8], &S) -> bool) {
         let hash = |slot: &Slot<S>| hash_short(spread, slot);
         self.short.retain(hash, |slot| slot.packed.with_short(|key| stays(key, &slot.value)));
@@ -81,7 +81,7 @@ impl<S: Default> States<S> {
         self.long.retain(hash, |slot| stays(&slot.value.key, &slot.value.state));
     }
 
-    /// Gives back memory of a busier time.
+    /// Frees memory of a busier time.
     pub(crate) fn shrink(&mut self, spread: &KeyHasher) {
         self.short.shrink(|slot| hash_short(spread, slot));
         self.long.shrink(|slot| hash_long(spread, slot));

@@ -14,7 +14,7 @@ pub(crate) use shuttle::sync::{
 
 use std::sync::PoisonError;
 
-/// What is behind a lock that nobody else can hold.
+/// What is behind a lock that no other thread can hold.
 #[inline]
 pub(crate) fn get_mut<T>(mutex: &mut Mutex<T>) -> &mut T {
     mutex.get_mut().unwrap_or_else(PoisonError::into_inner)

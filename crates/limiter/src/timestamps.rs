@@ -1,12 +1,12 @@
-//! Time stamps in order, for a log: one lies in its place, more share one allocation.
+//! Timestamps in order, for a log: a single one is stored inline, more share one allocation.
 //!
-//! Most keys are met once, so most logs hold one stamp; a pointer to it would cost a second miss of the cache and an
-//! allocation. Refuses to know what the stamps are for.
+//! Most keys are met once, so most logs hold one timestamp; a pointer to it would cost a second miss of the cache and
+//! an allocation. Does not know what the timestamps are for.
 
 use crate::Moment;
 use std::fmt;
 
-/// Stamps, oldest first: a queue. 24 bytes, and 8 for each that is reserved beyond one.
+/// Timestamps, oldest first: a queue. 24 bytes, and 8 for each that is reserved beyond one.
 pub(crate) struct Timestamps(Storage);
 
 enum Storage {
@@ -14,14 +14,14 @@ enum Storage {
     Ring(TimestampRing),
 }
 
-/// `len` stamps from `head` on, going round the end.
+/// `len` timestamps from `head` on, wrapping around the end.
 struct TimestampRing {
     slots: Box<[Moment]>,
     head: u32,
     len: u32,
 }
 
-/// Stamps of one log: a ring counts in 32 bits.
+/// Timestamps of one log: a ring counts in 32 bits.
 pub(crate) const TIMESTAMPS_MAX: usize = u32::MAX as usize;
 
 const _: () = assert!(size_of::<Timestamps>() == 24, "a slot of a key and its log has 48 bytes");
@@ -41,7 +41,7 @@ impl Timestamps {
         }
     }
 
-    /// Stamps that have memory of their own: none of them where one lies in its place.
+    /// Timestamps that have memory of their own: none where one is stored inline.
     #[inline]
     pub(crate) fn reserved(&self) -> usize {
         match &self.0 {
@@ -50,7 +50,7 @@ impl Timestamps {
         }
     }
 
-    /// Whether `wanted` stamps fit as it is.
+    /// Whether `wanted` timestamps fit as it is.
     #[inline]
     pub(crate) fn fits(&self, wanted: usize) -> bool {
         wanted <= self.reserved().max(1)
@@ -88,7 +88,7 @@ impl Timestamps {
 
     /// Adds `count` times `stamp`, which is none older than the others. They must fit.
     pub(crate) fn add(&mut self, stamp: Moment, count: usize) {
-        debug_assert!(self.fits(self.len() + count), "whoever adds has reserved");
+        debug_assert!(self.fits(self.len() + count), "the caller has reserved");
         match &mut self.0 {
             Storage::AtMostOne(_) if count == 0 => {}
             Storage::AtMostOne(place) => *place = Some(stamp),
@@ -96,7 +96,7 @@ impl Timestamps {
         }
     }
 
-    /// Memory for exactly `wanted` stamps, or for as many as there are; one needs none.
+    /// Memory for exactly `wanted` timestamps, or for as many as there are; one needs none.
     pub(crate) fn resize(&mut self, wanted: usize) {
         let len = self.len();
         let wanted = wanted.max(len).min(TIMESTAMPS_MAX);

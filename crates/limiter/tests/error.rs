@@ -1,4 +1,4 @@
-//! How far the counter is from the exact count, measured on traffic of which the counter itself makes the history.
+//! How far the counter is from the exact count, measured on traffic that the counter itself admits.
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! Many policies, hit by hit: what each says, and all or nothing.
+//! Many policies, hit by hit: what each decides, and all or nothing.
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
 use std::time::Duration;
@@ -48,7 +48,7 @@ fn hit(key: &str) -> Hit<'_> {
     Hit { class: "read", key: key.as_bytes(), cost: 1 }
 }
 
-/// Questions in their order.
+/// Checks in their order.
 #[track_caller]
 fn check(limiter: &Limiter, calls: &[Call<'_>]) {
     for (now_ms, hits, outcome, expected) in calls {
@@ -93,7 +93,7 @@ fn one_denial_charges_none() {
         &[
             (0, &[hit("a")], Outcome::Allowed, &[Some(1), Some(2)]),
             (0, &[hit("a")], Outcome::Allowed, &[Some(0), Some(1)]),
-            // A denial by one leaves the other as it was, and says what that has left.
+            // A denial by one leaves the other as it was, and reports what that has left.
             (0, &[hit("a")], Outcome::NotUntil(ms(500)), &[None, Some(1)]),
             (500, &[hit("a")], Outcome::Allowed, &[Some(0), Some(0)]),
             (900, &[hit("a")], Outcome::NotUntil(ms(86_400_000)), &[None, None]),
@@ -127,7 +127,7 @@ fn the_sum_of_a_key_may_be_too_much() {
 }
 
 #[test]
-fn a_shadow_decides_and_denies_nobody() {
+fn a_shadow_policy_decides_and_denies_no_hit() {
     let [mut burst, daily] = burst_and_daily();
     burst.is_shadow = true;
     check(
@@ -242,7 +242,7 @@ fn a_hit_may_bring_its_quota() {
             }
         };
         let own = || limiter.stats()[0].supplied + limiter.stats()[0].overrides;
-        // What was used stays used, whoever says how much there is; a denial leaves no trace.
+        // What was used stays used, whoever supplies the quota; a denial leaves no trace.
         assert_eq!((asked(Some(5)), own()), (Some((5, 4)), 1));
         assert_eq!((asked(Some(5)), own()), (Some((5, 3)), 1));
         assert_eq!((asked(Some(2)), own()), (None, 1));
@@ -251,7 +251,7 @@ fn a_hit_may_bring_its_quota() {
         assert_eq!((asked(Some(4)), own()), (Some((4, 0)), 1));
         assert_eq!(limiter.overrides("one"), Ok(vec![]));
         assert_eq!(limiter.remove_override("one", b"a", Moment::ZERO), Ok(false));
-        // What somebody has set is stronger.
+        // An override takes precedence.
         limiter.set_override("one", b"a", quota(10, 60_000), Moment::ZERO).unwrap();
         assert_eq!((asked(Some(4)), own()), (Some((10, 5)), 1));
         assert_eq!(limiter.remove_override("one", b"a", Moment::ZERO), Ok(true));
@@ -274,7 +274,7 @@ fn a_longer_window_that_is_brought_is_not_swept_early() {
     }
 }
 
-/// Quotas that hits bring have room of their own: as much as those that somebody sets, and neither can use up the other's.
+/// Supplied quotas have a budget of their own: as much as overrides, and neither can use up the other's.
 #[test]
 fn quotas_that_are_brought_need_room_too() {
     let limiter = Limiter::new(Capacity { keys_max: 2 * OVERRIDES_MAX, timestamps_max: 0 }, Seed::new([3; 32]));
@@ -320,9 +320,9 @@ fn no_room_for_one_is_no_room_for_all() {
     assert_eq!(limiter.budget().keys(), 2);
 }
 
-/// A policy that admits what it cannot count does so beside others that count.
+/// A policy that admits what it cannot count does so next to others that count.
 #[test]
-fn what_cannot_be_counted_is_admitted_if_the_policy_says_so() {
+fn what_cannot_be_counted_is_admitted_if_the_policy_allows() {
     let limiter = Limiter::new(Capacity { keys_max: 100, timestamps_max: 2 }, Seed::new([3; 32]));
     let [burst, mut daily] = burst_and_daily();
     daily.when_full = WhenFull::Admit;
@@ -340,7 +340,7 @@ fn what_cannot_be_counted_is_admitted_if_the_policy_says_so() {
     assert_eq!((burst.keys, burst.full_admitted, daily.keys, daily.full_admitted), (1, 0, 1, 1));
 }
 
-/// Stamps that a log needs no longer are given back with its next unit.
+/// Timestamps that a log no longer needs are freed with its next unit.
 #[test]
 fn a_log_shrinks() {
     let limiter = limiter(&[policy("log", Algorithm::Log, quota(1_000, 1_000))]);

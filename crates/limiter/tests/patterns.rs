@@ -1,4 +1,4 @@
-//! Which texts a pattern is for.
+//! Which texts a pattern matches.
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
 use limiter::limits::PATTERN_BYTES_MAX;
@@ -38,7 +38,7 @@ fn bytes_need_not_be_text() {
 }
 
 #[test]
-fn patterns_that_say_nothing_or_too_much_are_refused() {
+fn empty_and_too_long_patterns_are_refused() {
     assert_eq!(Pattern::new(""), Err(PatternError::Empty));
     assert!(Pattern::new(&"*".repeat(PATTERN_BYTES_MAX)).is_ok());
     let bytes = PATTERN_BYTES_MAX + 1;

@@ -1,4 +1,4 @@
-//! What each algorithm says, call by call.
+//! What each algorithm decides, call by call.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn not_until(at_ms: u64) -> Decision {
     NotUntil { at: ms(at_ms) }
 }
 
-/// Calls of one key, (moment in ms, cost, what it is told), under one quota.
+/// Calls of one key, (moment in ms, cost, decision), under one quota.
 #[track_caller]
 fn check<S: State>(quota: Quota, calls: &[(u64, u64, Decision)]) {
     let mut state = S::default();
@@ -89,7 +89,7 @@ fn counter_weighs_the_bucket_before() {
 }
 
 #[test]
-fn quotas_that_say_nothing_are_refused() {
+fn empty_quotas_are_refused() {
     assert_eq!(Quota::new(0, Duration::from_secs(1)), Err(QuotaError::LimitIsZero));
     assert_eq!(Quota::new(1, Duration::ZERO), Err(QuotaError::WindowIsZero));
     assert_eq!(Quota::new(u64::MAX, Duration::MAX).unwrap().limit(), limiter::limits::LIMIT_MAX);

@@ -1,5 +1,5 @@
-//! Interleavings of everything that may happen to the same keys at once, tried by shuttle: it chooses who goes on at every lock
-//! and every counter, and a circle of waiting is a failure.
+//! Interleavings of everything that may happen to the same keys at once, tried by shuttle: it chooses which thread
+//! continues at every lock and every counter, and a deadlock is a failure.
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn joined<T: 'static>(threads: Vec<thread::JoinHandle<T>>) -> Vec<T> {
     threads.into_iter().map(|thread| thread.join().unwrap()).collect()
 }
 
-/// The quotas that are in force one after another while others ask.
+/// The quotas that are in force one after another during checks.
 #[derive(Clone, Copy)]
 struct Edits {
     policy: [u64; 3],
@@ -42,8 +42,8 @@ const DOWN_AND_UP: Edits = Edits { policy: [3, 2, 4], own: 1, takes_back: true }
 /// Only upwards: what GCRA remembers, which forgets what is beyond a lowered limit.
 const UP: Edits = Edits { policy: [2, 3, 4], own: 5, takes_back: false };
 
-/// Three threads ask for one key, two units each, while one sweeps, one edits the quota, and one gives the key a quota of its
-/// own: the largest quota is never exceeded.
+/// Three threads check one key, two units each, while one sweeps, one edits the quota, and one sets an override: the
+/// largest quota is never exceeded.
 fn checks_sweeps_and_edits<S: State + Sync + 'static>(edit: Edits) {
     let (keyed, room) = keyed::<S>(edit.policy[0], 100);
     let checks: Vec<_> = (0..3)
@@ -79,7 +79,7 @@ fn checks_sweeps_and_edits<S: State + Sync + 'static>(edit: Edits) {
 }
 
 #[test]
-fn nobody_gets_more_than_the_largest_quota() {
+fn no_key_gets_more_than_the_largest_quota() {
     for edits in [DOWN_AND_UP, UP] {
         shuttle::check_random(move || checks_sweeps_and_edits::<Log>(edits), SCHEDULES);
         shuttle::check_random(move || checks_sweeps_and_edits::<Counter>(edits), SCHEDULES);
@@ -153,8 +153,8 @@ fn policy(name: &str, algorithm: Algorithm) -> Policy {
     }
 }
 
-/// Hits in opposite orders, a set of policies whose order is turned round, sweeps and overrides: nobody waits for ever, and
-/// what one policy was charged, the other was.
+/// Hits in opposite orders, a set of policies whose order is reversed, sweeps and overrides: no thread waits for ever,
+/// and what one policy was charged, the other was.
 #[test]
 fn many_policies_take_all_or_nothing() {
     let run = || {

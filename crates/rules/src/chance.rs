@@ -1,9 +1,9 @@
 //! Chance as named streams: `(seed, turn, purpose)` names a stream of numbers, and nothing else does.
 //!
-//! Drawing one number more for one purpose never moves another purpose or another turn, so a rule can change without
-//! changing everybody's food. The raw stream is ChaCha8, whose words are fixed by its definition; every step from the words
-//! to a draw or a shuffle is written here, so that no upgrade of a library can change an old match.
-//! This file refuses to know where seeds come from: there is no default seed.
+//! Drawing one number more for one purpose never changes another purpose or another turn, so a rule can change without
+//! changing the food of all matches. The raw stream is ChaCha8, whose words are fixed by its definition; every step
+//! from the words to a draw or a shuffle is written here, so that no upgrade of a library can change an old match. This
+//! file does not know where seeds come from: there is no default seed.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
@@ -38,11 +38,11 @@ pub enum Purpose {
     WorldTrees = 10,
     /// Where a mover of a world appears; the turn is its number.
     WorldSpawn = 11,
-    /// In which order the movers of a batch are heard; the turn is the batch.
+    /// In which order the movers of a batch are served; the turn is the batch.
     WorldOrder = 12,
     /// The key with which a mover comes back; the turn is its number.
     WorldKey = 13,
-    /// Where the first bacteria of a world live.
+    /// The first bacteria of a world.
     WorldLife = 14,
     /// Where the chests and power-ups of a hunt lie, and what they are worth; the turn is the round.
     HuntItems = 15,
@@ -74,7 +74,7 @@ impl Chance {
     }
 }
 
-/// What rules may ask of chance.
+/// A source of random numbers for rules.
 pub trait Dice {
     /// A number in `0..n`, every one equally likely. `n` must be positive; for 0 the answer is 0.
     fn below(&mut self, n: u32) -> u32;

@@ -1,8 +1,8 @@
-//! The games as rule books: given a state, what the players ordered and a seed, the next state.
+//! The rules of the games: given a state, the players' orders and a seed, the next state.
 //!
-//! Everything here is a pure function. The crate refuses to know time, users, sockets, disks, JSON, tasks and logs; it has no
-//! global state, and chance comes in as a seed ([`chance`]). The same seed and the same orders therefore give the same bytes
-//! on every machine, which is what lets a stored match be resumed or replayed.
+//! Everything here is a pure function. The crate knows no time, users, sockets, disks, JSON, tasks and logs; it has no
+//! global state, and chance comes in as a seed ([`chance`]). The same seed and the same orders therefore give the same
+//! bytes on every machine, which is what lets a stored match be resumed or replayed.
 
 #![warn(missing_docs)]
 

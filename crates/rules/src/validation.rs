@@ -7,7 +7,7 @@ use std::time::Duration;
 pub struct ValidationError {
     /// The setting; a duration's name ends with its unit.
     pub field: &'static str,
-    /// What was asked for.
+    /// The requested value.
     pub actual: u64,
     /// The least that it may be.
     pub min: u64,
@@ -16,14 +16,14 @@ pub struct ValidationError {
 }
 
 impl ValidationError {
-    /// The mistake, if `have` is not in `min..=max`.
+    /// The error, if `have` is not in `min..=max`.
     #[must_use]
     pub fn check_range(field: &'static str, have: u64, min: u64, max: u64) -> Option<Self> {
         (have < min || have > max).then_some(Self { field, actual: have, min, max })
     }
 }
 
-/// A duration in whole milliseconds, as mistakes show it; the longest ones as the highest number.
+/// A duration in whole milliseconds, as errors show it; the longest ones as the highest number.
 #[must_use]
 pub fn whole_ms(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)

@@ -1,5 +1,5 @@
-//! Bots that are functions: the same request gets the same answer after the same time, so that a match depends on nothing but
-//! its seed. Some answer late, some answer nonsense, all by a hash of the request.
+//! Bots that are functions: the same request gets the same answer after the same time, so that a match depends on
+//! nothing but its seed. Some answer late, some answer nonsense, all by a hash of the request.
 
 use crate::dice::hash;
 use engine::matches::entry::{AnswerClass, Face};

@@ -1,4 +1,4 @@
-//! The dice of a simulation: SplitMix64 (Steele, Lea, Flood 2014), and the same mixing as a hash.
+//! The random source of a simulation: SplitMix64 (Steele, Lea, Flood 2014), and the same mixing as a hash.
 
 /// A stream of numbers that follows from its seed.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Longer than any lease that ends: busy disks were seen to take seconds for an fsync.
 const STALL: Duration = Duration::from_secs(10);
 
-/// Trouble for the processes of a simulation and for their commands.
+/// Faults of the processes of a simulation and of their commands.
 #[derive(Clone, Debug)]
 pub struct Faults {
     /// How long faults happen.

@@ -1,11 +1,11 @@
-//! The whole life of matches in a made-up world: the real runner, rooms and leases, and the real contract of the store, on a
-//! clock that jumps, with bots that are functions, processes that die and a store that fails. Everything follows from one
-//! seed, which is printed when something goes wrong. The lives of card tables are told in [`tables`], in the same world; those of
-//! hunts in [`hunts`], without the runner.
+//! Simulated matches: the real runner, rooms and leases, and the real contract of the store, on a clock that jumps,
+//! with bots that are functions, processes that die and a store that fails. Everything follows from one seed, which is
+//! printed when something goes wrong. Card tables are simulated in [`tables`], in the same world; hunts in [`hunts`],
+//! without the runner.
 //!
-//! A run has two phases. First *safety*, with faults: nothing acknowledged is lost, nothing stale is written, nothing is told
-//! before it is saved, nobody is told twice. Then *liveness*, healed: everything finishes, and every match is, turn by turn,
-//! the match that would have been played had nothing ever gone wrong.
+//! A run has two phases. First *safety*, with faults: nothing acknowledged is lost, nothing stale is written, no bot is
+//! notified before it is saved, or notified twice. Then *liveness*, without faults: everything finishes, and every
+//! match is, turn by turn, the match that would have been played without any fault.
 
 mod bots;
 mod dice;

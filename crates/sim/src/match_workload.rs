@@ -1,4 +1,4 @@
-//! The story of matches: what is played, by which bots, and what the runner touches beyond the store.
+//! The workload of matches: what is played, by which bots, and the runner's effects beyond the store.
 
 use crate::bots;
 use crate::oracle::MatchOracle;

@@ -1,7 +1,7 @@
-//! What must be true at every moment, looked at where it would first be broken: when a bot is called, when a command is
+//! What must be true at every moment, checked where it would first be broken: when a bot is called, when a command is
 //! acknowledged, and at the end.
 //!
-//! What is broken is written down and read at the end. It must not panic where it is found: that is inside a room, and the
+//! Violations are recorded and read at the end. A check must not panic where it fails: that is inside a room, and the
 //! runner survives rooms that panic.
 
 use crate::bots;
@@ -26,7 +26,7 @@ pub(crate) struct MatchOracle {
     acknowledged: BTreeMap<(MatchId, u32), MatchLogRow>,
     /// Acknowledged results.
     results: BTreeMap<MatchId, MatchResult>,
-    /// The epoch of the last claim of a match: nobody with a lower one may write.
+    /// The epoch of the last claim of a match: no worker with a lower one may write.
     epochs: BTreeMap<MatchId, u32>,
     /// Calls that bots got.
     pub(crate) calls: u64,
@@ -46,7 +46,8 @@ impl MatchOracle {
         assert!(self.violations.is_empty(), "what must be true was not: {:#?}", self.violations);
     }
 
-    /// A bot is called: what the request tells must be saved by now, and nobody is told twice of what is saved as told.
+    /// A bot is called: what the request contains must be saved by now, and no bot is notified again after that is
+    /// saved.
     pub(crate) fn on_call(&mut self, call: &BotCall, spec: &MatchSpec, saved: &MatchLogPage) {
         self.calls += 1;
         let (id, turn, snake) = bots::read(&call.body);
@@ -145,7 +146,7 @@ fn undisturbed(spec: &MatchSpec) -> (Vec<Vec<u8>>, MatchResult) {
         let step = match machine.next_action() {
             NextAction::Open => machine.record_opened(spec.seats.iter().map(|seat| bots::face(&seat.url)).collect()),
             NextAction::Notify { notice, seats } => {
-                let seat = seats.iter().next().expect("somebody is to be told");
+                let seat = seats.iter().next().expect("a seat is to be notified");
                 machine.record_delivery(notice, seat, engine::matches::entry::AnswerClass::Valid, 0)
             }
             NextAction::RequestMoves { seats } => {

@@ -1,4 +1,4 @@
-//! What a simulation will be like: every knob a number with a unit, all of them drawn from the seed.
+//! The plan of a simulation: every knob a number with a unit, all of them drawn from the seed.
 
 use crate::dice::Dice;
 use crate::faults::Faults;

@@ -1,4 +1,4 @@
-//! Processes of a simulation, and what befalls them: killed as `kill -9` does, drained, or without time for a while.
+//! Processes of a simulation, and their faults: killed as `kill -9` does, drained, or suspended for a while.
 
 use crate::world::{Freeze, Node, SimWorld, Workload};
 use engine::limits::LEASE_DURATION;
@@ -26,7 +26,7 @@ impl Process {
         Self { task: tokio::spawn(life), drain, freeze }
     }
 
-    /// Lets time go on for it.
+    /// Resumes its clock.
     pub(crate) fn thaw(&self) {
         self.freeze.set(false);
     }

@@ -29,7 +29,7 @@ pub struct MatchReport {
     pub process_faults: u32,
     /// Times that the disk stalled.
     pub stalls: u32,
-    /// Lives of workers: each had a lease of its own.
+    /// Workers: each had a lease of its own.
     pub workers: usize,
     /// Made-up time that passed, in milliseconds.
     pub elapsed_ms: u64,

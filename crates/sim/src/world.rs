@@ -1,5 +1,5 @@
-//! The made-up world that processes touch: one store for all, a clock for each process, and trouble. What happens in it, and what
-//! must be true of it, is a [`Story`] of its own.
+//! The simulated world around processes: one store for all, a clock for each process, and faults. What happens in it,
+//! and what must be true of it, is a [`Workload`] of its own.
 
 use crate::dice::{Dice, hash};
 use crate::faults::Faults;
@@ -26,11 +26,11 @@ pub(crate) trait Workload: Sized + Send + Sync + 'static {
     type Oracle: Oracle;
 }
 
-/// Somebody who sees every commit.
+/// An observer of every commit.
 pub(crate) trait Oracle: Default + Send {
-    /// A command was committed so long after the beginning, whether or not its caller will hear of it.
+    /// A command was committed so long after the beginning, whether or not its caller gets the outcome.
     fn committed(&mut self, at: Duration, command: &Command, outcome: &Outcome);
-    /// A caller heard what became of its command.
+    /// A caller received the outcome of its command.
     fn acknowledged(&mut self, command: &Command, outcome: &Outcome);
 }
 
@@ -98,7 +98,7 @@ impl<S: Workload> SimWorld<S> {
         self.is_store_up.store(is_up, Ordering::SeqCst);
     }
 
-    /// Lets the disk stall, or go on.
+    /// Stalls the disk, or resumes it.
     pub(crate) fn set_stalled(&self, is_stalled: bool) {
         self.lock().stalls += u32::from(is_stalled);
         self.disk.set(is_stalled);
@@ -109,7 +109,7 @@ impl<S: Workload> SimWorld<S> {
         self.lock().stalls
     }
 
-    /// Lives of workers that began: each had a lease.
+    /// Workers so far: each had a lease.
     pub(crate) fn worker_count(&self) -> usize {
         self.lock().workers.len()
     }
@@ -162,8 +162,8 @@ impl<S: Workload> SimWorld<S> {
     }
 }
 
-/// Whether a process gets no time: it was stopped, or its machine sleeps; or a disk. Whoever waits is woken in the order of waiting
-/// (tokio's `watch` wakes in random order, and one seed must be one story).
+/// Whether a process is suspended: it was stopped, or its machine sleeps; or a disk. Waiters are woken in the order of
+/// waiting (tokio's `watch` wakes in random order, and one seed must give one run).
 #[derive(Default)]
 pub(crate) struct Freeze {
     is_frozen: AtomicBool,

@@ -8,9 +8,10 @@ use sim::{Faults, MatchPlan, MatchReport, run};
 
 /// Seeds that failed once, each with what it found.
 const FAILED_ONCE: &[u64] = &[
-    // A claim was saved and its answer lost: a live worker held a match that it had never heard of.
+    // A claim was saved and its outcome lost: a live worker held a match without knowing of it.
     27,
-    // A worker's first lease was saved unheard and ended before the second attempt arrived: it asked for that lease for ever.
+    // A worker's first lease was saved without its knowledge and ended before the second attempt arrived: it retried
+    // that lease for ever.
     1_795_282_727_228_648_194,
 ];
 
@@ -47,7 +48,8 @@ fn appends_of_a_lost_lease_are_fenced() {
     }
 }
 
-/// Stores of one process alone, with every fault: whoever comes next takes everything over, though no lease ends by itself.
+/// Stores of one process alone, with every fault: the next process takes everything over, though no lease ends by
+/// itself.
 #[test]
 fn a_process_alone_dies_and_the_next_one_goes_on() {
     let reports: Vec<MatchReport> =
@@ -91,7 +93,7 @@ fn a_calm_world_needs_one_claim_a_match() {
 }
 
 #[test]
-fn a_poisoned_match_fails_after_its_attempts_and_harms_nobody() {
+fn a_poisoned_match_fails_after_its_attempts_without_affecting_others() {
     let mut plan = MatchPlan::of_seed(11).without_faults();
     plan.attempts_max = 3;
     plan.matches[0].turns_max = 40;

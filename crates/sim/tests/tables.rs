@@ -49,7 +49,8 @@ fn appends_of_a_lost_lease_are_fenced() {
     }
 }
 
-/// Stores of one process alone, with every fault: whoever comes next takes everything over, though no lease ends by itself.
+/// Stores of one process alone, with every fault: the next process takes everything over, though no lease ends by
+/// itself.
 #[test]
 fn a_process_alone_dies_and_the_next_one_goes_on() {
     let own = |seed| {
@@ -84,7 +85,7 @@ fn one_seed_is_one_story() {
 }
 
 #[test]
-fn in_a_calm_world_nothing_is_unknown_and_nobody_falls_behind() {
+fn without_faults_nothing_is_unknown_and_no_viewer_falls_behind() {
     for seed in 0..5 {
         let report = run(TablePlan::of_seed(seed).without_faults());
         assert_eq!((report.unknown, report.process_faults), (0, 0), "{report:?}");

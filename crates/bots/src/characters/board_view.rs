@@ -1,5 +1,5 @@
-//! What a snake must see of a request before it moves: where it can go, what that would cost, what lies around.
-//! Knows the rules as far as the next turn; prefers nothing.
+//! What a snake must know of a request before it moves: where it can go, at what risk, what lies around. Knows the
+//! rules as far as the next turn; has no preferences.
 
 use wire::webhook::{Coord, Request, Snake};
 
@@ -13,7 +13,7 @@ pub(super) struct BoardView<'r> {
     request: &'r Request<'r>,
     pub(super) plane: Plane,
     head: Cell,
-    /// Cells that nobody's body will hold after this turn, new heads apart.
+    /// Cells without a body after this turn, new heads apart.
     pub(super) open: Cells,
     pub(super) food: Cells,
     /// Cells where it hurts to be; healing ones are none.
@@ -100,7 +100,7 @@ fn cells(plane: &Plane, coords: &[Coord]) -> Cells {
     cells
 }
 
-/// Snakes that take part; some servers go on listing those that are out.
+/// Snakes in the game; some servers still list those that are out.
 fn living<'r>(request: &'r Request<'r>) -> impl Iterator<Item = &'r Snake<'r>> {
     request.board.snakes.iter().filter(|snake| snake.health > 0)
 }
@@ -119,7 +119,7 @@ fn bodies(plane: &Plane, request: &Request<'_>, tails_leave: bool) -> Cells {
     cells
 }
 
-/// Cells beside the heads of snakes that are at least as long as `you`.
+/// Cells next to the heads of snakes that are at least as long as `you`.
 fn contested(plane: &Plane, request: &Request<'_>) -> Cells {
     let you = &request.you;
     let heads = living(request)

@@ -74,7 +74,7 @@ impl Plane {
         (1 << self.width) - 1
     }
 
-    /// The cell beside `cell`; nothing beyond a wall.
+    /// The neighbour of `cell`; nothing beyond a wall.
     pub(super) fn step(&self, cell: Cell, direction: Direction) -> Option<Cell> {
         let Cell { x, y } = cell;
         match direction {

@@ -1,5 +1,5 @@
-//! Chance without dice: numbers drawn from who asks, in which match and turn, and a seed. The same request draws the
-//! same numbers; a draw for one purpose does not move the draws for another.
+//! Deterministic random numbers: drawn from the snake, the match, the turn, and a seed. The same request draws the same
+//! numbers; a draw for one purpose does not change the draws for another.
 
 use wire::webhook::Request;
 

@@ -1,4 +1,4 @@
-//! The largest space. It eats when it grows weak, and then only where its body still fits.
+//! Prefers the largest space. It eats when it grows weak, and then only where its body still fits.
 
 use super::Direction;
 use super::board_view::{BoardView, MoveOptions};

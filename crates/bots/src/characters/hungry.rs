@@ -1,5 +1,5 @@
-//! The nearest food, around hazards if there is a way, through them if there is none. It does not ask whether there
-//! is a way out again; only when no food can be reached does it keep to the larger space.
+//! Prefers the nearest food, around hazards if there is a way, through them if there is none. It does not check whether
+//! there is a way out again; only when no food can be reached does it keep to the larger space.
 
 use super::Direction;
 use super::board_view::{BoardView, MoveOptions};

@@ -1,5 +1,5 @@
-//! The characters: each a pure function of request and seed. No clock, no memory between requests, no allocation.
-//! They know the rules only as far as a snake must see them (`sight`), and nothing of HTTP or faults.
+//! The characters: each a pure function of request and seed. No clock, no memory between requests, no allocation. They
+//! know the rules only as far as a snake must (`board_view`), and nothing of HTTP or faults.
 
 mod board_view;
 mod cells;
@@ -13,7 +13,7 @@ use wire::webhook::Request;
 use board_view::{BoardView, MoveOptions};
 pub(crate) use chance::{Chance, Purpose};
 
-/// What is said when every way is deadly.
+/// The shout when every move is deadly.
 const CORNERED: &str = "cornered";
 
 /// How a bot plays.
@@ -45,7 +45,7 @@ pub enum Direction {
 pub struct Decision {
     /// The move.
     pub direction: Direction,
-    /// Something to say with it.
+    /// An optional shout.
     pub shout: Option<&'static str>,
 }
 
@@ -133,7 +133,7 @@ impl Direction {
         }
     }
 
-    /// The whole answer of a bot that says nothing else.
+    /// The whole answer of a bot without a shout.
     pub(crate) fn reply_json(self) -> &'static str {
         match self {
             Direction::Up => r#"{"move":"up"}"#,

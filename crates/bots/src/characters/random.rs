@@ -1,4 +1,4 @@
-//! Any safe move. It sees one step ahead and no further, so it walks into its own traps.
+//! Any safe move. It looks one step ahead and no further, so it walks into its own traps.
 
 use super::Direction;
 use super::board_view::{BoardView, MoveOptions};

@@ -1,4 +1,4 @@
-//! Boards as rows, and laws for every character on every board.
+//! Boards as rows, and properties of every character on every board.
 
 use proptest::prelude::*;
 use wire::webhook::{Board, Coord, Customizations, Game, RulesetShape, SettingsShape, Snake};
@@ -202,7 +202,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn whatever_is_asked_gets_the_same_answer_twice(
+    fn the_same_request_gets_the_same_answer(
         request in prop_oneof![any_request(-3..30, 0..30), any_request(i32::MIN..i32::MAX, 0..u32::MAX)],
         seed in any::<u64>(),
     ) {

@@ -31,7 +31,7 @@ impl ChunkedDecoder {
         &self.body
     }
 
-    /// Takes one whole chunk from the front of `rest`, or says that it is not there yet.
+    /// Takes one whole chunk from the front of `rest`, or reports that it is not complete yet.
     fn read_chunk(&mut self, rest: &[u8]) -> Result<bool, Problem> {
         let Some((line_bytes, size)) = read_size(rest)? else { return Ok(false) };
         let size = usize::try_from(size).map_err(|_| too_large_body())?;

@@ -1,8 +1,8 @@
-//! Cuts requests out of the bytes of a connection, however they were split on the way.
+//! Parses requests from the bytes of a connection, however they were split on the way.
 //!
-//! The usual request arrives in one piece and is read where it lies, without a copy. One that comes in parts is read
-//! again from its first byte whenever more has come; the [`RequestParser`] keeps what need not be found out twice, so that the
-//! cost stays linear in the body. It refuses every framing that two readers could understand differently.
+//! The usual request arrives in one piece and is parsed in place, without a copy. One that comes in parts is parsed
+//! again from its first byte whenever more has come; the [`RequestParser`] remembers what need not be found out twice,
+//! so that the cost stays linear in the body. It refuses every framing that two parsers could understand differently.
 
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ pub(crate) struct ParsedMessage<'b> {
     pub(crate) method: Method,
     pub(crate) target: &'b str,
     pub(crate) body: &'b [u8],
-    /// Whether the client lets the connection live.
+    /// Whether the connection stays open afterwards.
     pub(crate) keep_alive: bool,
     /// Bytes that the message takes; the next one follows.
     pub(crate) used: usize,
@@ -44,7 +44,7 @@ pub(crate) struct ParsedMessage<'b> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Progress<'b> {
     Complete(ParsedMessage<'b>),
-    /// More bytes are needed; `wants_continue` once per message whose sender waits to be asked for the body.
+    /// More bytes are needed; `wants_continue` once per message whose sender waits for `100 Continue`.
     Partial {
         wants_continue: bool,
     },
@@ -75,10 +75,10 @@ enum Framing {
 }
 
 impl RequestParser {
-    /// Reads the message that begins with the first of `bytes`: the same bytes as last time, and more.
+    /// Parses the message that begins with the first of `bytes`: the same bytes as last time, and more.
     ///
     /// # Errors
-    /// The problem to answer with; what follows on the connection can then no longer be told apart.
+    /// The problem to answer with; the rest of the connection can then no longer be parsed.
     pub(crate) fn read<'b>(&'b mut self, bytes: &'b [u8]) -> Result<Progress<'b>, Problem> {
         if self.head.is_none() {
             self.head = read_head(bytes)?;
@@ -142,7 +142,7 @@ fn range_within(bytes: &[u8], part: &str) -> Range<usize> {
     start..(start + part.len()).min(bytes.len())
 }
 
-/// What the header fields say about framing and connection.
+/// What the header fields mean for framing and connection.
 #[derive(Default)]
 struct HeaderFields {
     length: Option<usize>,

@@ -1,4 +1,4 @@
-//! What a hunter knows and does next: goes to the nearest thing in sight and takes it, wanders when there is nothing. Pure:
+//! What a hunter knows and does next: goes to the nearest item in sight and takes it, wanders when there is none. Pure:
 //! chance is drawn from its seed; knows no sockets and no time.
 
 use crate::characters::Chance;
@@ -18,7 +18,7 @@ const DIRECTIONS: [(Step, i64, i64); 8] = [
 ];
 /// One step in so many changes the way without need.
 const TURNS_ONE_IN: usize = 12;
-/// Whoever sees nothing digs once in so many acts.
+/// A hunter that sees nothing digs once in so many acts.
 const BLIND_DIGS_ONE_IN: usize = 8;
 
 type Cell = (u32, u32);
@@ -61,7 +61,7 @@ impl HunterBrain {
         self.items.clear();
     }
 
-    /// Learns from what the server said.
+    /// Updates its knowledge from a message of the server.
     pub(super) fn observe(&mut self, said: &ServerMessage) {
         match said {
             ServerMessage::Moved(moved) => self.at = (moved.x, moved.y),
@@ -103,7 +103,7 @@ impl HunterBrain {
             self.radius = (view.radius_x, view.radius_y);
         }
         let (middle, radius) = ((view.x, view.y), self.radius);
-        // Cells further away than this are told about again when they come near.
+        // Cells further away than this are sent again when they come near.
         let is_near =
             |cell: &Cell| cell.0.abs_diff(middle.0) <= radius.0 + 2 && cell.1.abs_diff(middle.1) <= radius.1 + 2;
         self.items.retain(|cell, _| is_near(cell));
@@ -125,7 +125,7 @@ impl HunterBrain {
         DIRECTIONS[self.direction].0
     }
 
-    /// What it wanted was refused: a tree, the border, somebody quicker. It goes around, or forgets it.
+    /// Its act was refused: a tree, the border, another hunter was faster. It goes around, or drops the item.
     fn turn_away(&mut self) {
         self.items.remove(&self.at);
         self.direction = self.chance.below(DIRECTIONS.len());
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_sees_nothing_digs_here_and_there() {
+    fn a_hunter_that_sees_nothing_digs_now_and_then() {
         let mut blind = mind(false);
         let acts: Vec<String> = (0..400).map(|_| word(&blind.next_input())).collect();
         let digs = acts.iter().filter(|act| act.starts_with("dig")).count();

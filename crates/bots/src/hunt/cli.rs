@@ -1,4 +1,4 @@
-//! `gauntlet bots --hunt` as typed, and what it means. Knows nothing of sockets.
+//! The arguments of `gauntlet bots --hunt`. Knows nothing of sockets.
 
 use crate::duration::parse_duration;
 use crate::limits::{HUNTER_RATE_MAX, HUNTER_RATE_MIN, HUNTERS_MAX};
@@ -49,7 +49,7 @@ pub struct HuntConfig {
 }
 
 impl HuntArgs {
-    /// What to do, if hunters are asked for.
+    /// The configuration, if hunters are wanted.
     ///
     /// # Errors
     /// A sentence that names the value which is out of range.

@@ -1,4 +1,4 @@
-//! Frames over a stream of bytes, both ways. Knows protocol buffers behind their lengths, and nothing of what they mean.
+//! Frames over a stream of bytes, both ways. Knows length-delimited protocol buffers, and nothing of what they mean.
 
 use crate::limits::HUNT_FRAME_BYTES_MAX;
 use prost::Message;

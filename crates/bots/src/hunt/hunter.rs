@@ -1,5 +1,5 @@
-//! The life of one hunter: connects, introduces itself, acts at its rate, and comes back when the connection is lost. What it
-//! does is its mind's affair.
+//! One hunter: connects, registers, acts at its rate, and reconnects when the connection is lost. Its brain decides
+//! what it does.
 
 use super::brain::HunterBrain;
 use super::cli::HuntConfig;
@@ -37,7 +37,7 @@ impl Hunter {
         Self { config, counters, chance, brain: mind, resume: None }
     }
 
-    /// Hunts until it is told to leave.
+    /// Hunts until the shutdown signal.
     pub(super) async fn run(mut self, mut left: watch::Receiver<bool>) {
         let mut failures = 0;
         // Not all at once.
@@ -59,8 +59,8 @@ impl Hunter {
         }
     }
 
-    /// One connection, from its first frame to its last. `Ok` when it was told to leave; otherwise why it ended, and whether
-    /// the hunter had come into the world.
+    /// One connection, from its first frame to its last. `Ok` after the shutdown signal; otherwise why it ended, and
+    /// whether the hunter was registered.
     async fn run_connection(&mut self, left: &mut watch::Receiver<bool>) -> Result<(), (io::Error, bool)> {
         let opening = async {
             let stream = TcpStream::connect(&self.config.server).await?;
@@ -125,7 +125,7 @@ impl Hunter {
     }
 }
 
-/// Ends when it is told to, or when nobody is left who could.
+/// Ends at the shutdown signal, or when its sender is gone.
 async fn shutdown_requested(left: &mut watch::Receiver<bool>) {
     let _ = left.wait_for(|left| *left).await.map(drop);
 }
@@ -138,7 +138,7 @@ async fn deadline(answer_until: Option<Instant>) {
     }
 }
 
-/// A server that says nothing may be gone without a word.
+/// A silent server may be gone without closing the connection.
 fn no_answer() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "no answer in time")
 }
@@ -277,7 +277,7 @@ mod tests {
         assert!(matches!(heard.last(), Some(ClientMessage::Leave(_))));
     }
 
-    /// It may have lost its power, and nobody closes the connection: the hunter is not there for ever.
+    /// The server may have lost power without closing the connection: the hunter must not wait for ever.
     #[tokio::test(start_paused = true)]
     async fn a_server_that_falls_silent_is_left() {
         let (ours, _theirs) = tokio::io::duplex(64 * 1024);

@@ -1,8 +1,8 @@
-//! Hunters: movers over the network, in protocol buffers over TCP, who wander through a world, dig what chests they come by
-//! and grab power-ups. For trying a server out by hand, and for company; measuring is the lab's.
+//! Hunters: movers over the network, in protocol buffers over TCP, who wander through a world, dig what chests they
+//! come by and grab power-ups. For trying a server out by hand, and for company; measuring is the lab's.
 //!
-//! Each hunter is one connection and one mover. It acts at its rate, at a phase of its own, with at most one act unanswered;
-//! when the connection is lost it comes back, and takes its mover up again.
+//! Each hunter is one connection and one mover. It acts at its rate, at a phase of its own, with at most one act
+//! unanswered; when the connection is lost it reconnects, and resumes its mover.
 
 mod brain;
 mod cli;
@@ -23,13 +23,13 @@ use tokio::task::JoinSet;
 use tokio::time::{interval, timeout};
 use totals::Counters;
 
-/// How often `report` hears how it goes.
+/// How often `report` is called.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
-/// Time in which hunters say goodbye.
+/// Time in which hunters disconnect.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Hunts until `shutdown`, and says now and then how it goes; in the end what they did, and how many were there when they were told to
-/// leave. Call it on a runtime.
+/// Hunts until `shutdown`, and reports progress now and then; returns the totals, with the number of hunters that were
+/// in the world at the shutdown. Call it on a runtime.
 pub async fn hunt(
     config: HuntConfig,
     mut report: impl FnMut(&HuntTotals),

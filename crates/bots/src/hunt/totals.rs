@@ -1,4 +1,4 @@
-//! What hunters did so far: counted where it happens, read by whoever reports. Knows no time.
+//! What hunters did so far: counted where it happens, read by reports. Knows no time.
 
 use crate::counters::count;
 use std::fmt;
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_trouble_is_said() {
+    fn the_last_error_is_reported() {
         let counters = Counters::default();
         check(&counters, ", 0 connections lost");
         counters.count_lost(&"not let in: world_full");

@@ -1,4 +1,4 @@
-//! The scenes, in the order of the cards' numbers. Refuses to know how shapes are drawn.
+//! The scenes, in the order of the cards' numbers. Does not know how shapes are drawn.
 
 mod dry;
 mod earned;

@@ -1,4 +1,4 @@
-//! What somebody has built, standing on its origin.
+//! Buildings and other built things, standing on their origin.
 
 use crate::palette::Ink::{Cool, Dark, Glow, Haze, Light, Mid, Near, Warm};
 use crate::scene::Mark::{Box, Disc, Fill, Halo, Line};

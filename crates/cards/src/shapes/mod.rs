@@ -1,5 +1,5 @@
-//! The vocabulary: shapes that scenes are put together from. Each has its origin where it stands or hangs, and is
-//! about a hundred units high, unless it says that it fills the whole picture. Refuses to know scenes.
+//! The vocabulary: shapes that scenes are put together from. Each has its origin where it stands or hangs, and is about
+//! a hundred units high, unless it fills the whole picture. Does not know scenes.
 
 pub(crate) mod beings;
 pub(crate) mod built;

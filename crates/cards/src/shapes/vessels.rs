@@ -1,4 +1,4 @@
-//! What carries somebody, and what holds something.
+//! Vehicles and containers.
 
 use crate::palette::Ink::{Cool, Dark, Far, Glow, Haze, Light, Mid, Near, Warm};
 use crate::scene::Mark::{Box, Disc, Fill, Halo, Line, Oval, Veil};

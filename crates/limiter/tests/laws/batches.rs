@@ -1,4 +1,4 @@
-//! Many keys at once are told what they would be told one by one.
+//! A batch of keys gets the same decisions as the keys one by one.
 
 use limiter::{Moment, State};
 use proptest::prelude::*;

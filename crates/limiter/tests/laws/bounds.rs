@@ -1,4 +1,4 @@
-//! Never more than the definition, held against the whole history of what was admitted.
+//! Never more than the definition allows, compared with the whole history of what was admitted.
 
 use limiter::{Counter, Decision, Gcra, Log, Moment, Quota, State};
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ use crate::support::{Call, calls, moments, quotas};
 /// What was admitted: when, and how many units.
 type Admitted = Vec<(Moment, u64)>;
 
-/// Plays the calls; `expects` says from the history alone whether a call is to be admitted.
+/// Plays the calls; `expects` tells from the history alone whether a call is to be admitted.
 fn play<S: State>(
     quota: Quota,
     calls: &[Call],

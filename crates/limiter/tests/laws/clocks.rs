@@ -1,4 +1,4 @@
-//! A clock that goes back harms nobody, and helps nobody.
+//! A clock that goes back neither delays nor favours any caller.
 
 use limiter::{Decision, Gcra, Keyed, Log, Moment, State};
 use proptest::prelude::*;
@@ -8,8 +8,8 @@ use crate::support::{keyed, later, quota, quotas};
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Threads that were slow between reading the clock and asking, however slow: as if they had come with the latest moment that
-/// anybody came with.
+/// Threads that were slow between reading the clock and calling, however slow: as if they had come with the latest
+/// moment of any call.
 fn stragglers_are_now<S: State>(quota: limiter::Quota, calls: &[(u64, u64, Option<u64>)]) -> Result<(), TestCaseError> {
     let (straggling, punctual) = (keyed::<S>(quota), keyed::<S>(quota));
     let (mut now, mut latest) = (Moment(1_000_000_000_000), Moment::ZERO);
@@ -31,7 +31,7 @@ fn stragglers_are_now<S: State>(quota: limiter::Quota, calls: &[(u64, u64, Optio
     Ok(())
 }
 
-/// Whatever the clock does, a wait that is told is never longer than what it would be if the clock had stood still.
+/// Whatever the clock does, a wait is never longer than it would be if the clock had stood still.
 fn waits_stay_bounded<S: State>(quota: limiter::Quota, nows: &[(u64, u64)]) -> Result<(), TestCaseError> {
     let keyed = keyed::<S>(quota);
     for (now, cost) in nows {
@@ -45,7 +45,7 @@ fn waits_stay_bounded<S: State>(quota: limiter::Quota, nows: &[(u64, u64)]) -> R
 
 proptest! {
     #[test]
-    fn a_straggler_asks_now(
+    fn a_slow_call_counts_as_now(
         quota in quotas(),
         calls in prop::collection::vec((0_u64..100, 0_u64..5, prop::option::weighted(0.3, 1_u64..100 * SECOND_NS)), 1..60),
     ) {
@@ -53,7 +53,7 @@ proptest! {
     }
 
     #[test]
-    fn no_clock_makes_anybody_wait(
+    fn no_clock_makes_callers_wait(
         quota in quotas(),
         nows in prop::collection::vec((0_u64..20 * SECOND_NS, 1_u64..5), 1..60),
     ) {
@@ -84,7 +84,7 @@ fn a_clock_that_was_set_back_goes_on_from_where_it_stood() {
     check(&keyed::<Gcra>(quota(1, 10 * SECOND_NS)));
 }
 
-/// A process that was stopped for a minute: whoever read the clock before and asks after it does not move the clock.
+/// A process that was stopped for a minute: a call with a clock reading from before does not move the clock.
 #[test]
 fn one_that_slept_does_not_open_the_gate() {
     let keyed = keyed::<Log>(quota(2, 10 * SECOND_NS));

@@ -25,9 +25,9 @@ fn used_units_stay<S: State>(old: Quota, limit: u64, calls: &[Call]) -> Result<(
     Ok(())
 }
 
-/// Whoever has used more than a lower limit has, waits for one unit no longer than that limit's own past can reach: one window,
-/// and two for a counter's two buckets.
-fn a_lower_limit_locks_nobody_out<S: State>(old: Quota, limit: u64, calls: &[Call]) -> Result<(), TestCaseError> {
+/// A key that has used more than a lower limit waits for one unit no longer than that limit's own past can reach: one
+/// window, and two for a counter's two buckets.
+fn check_lower_limit_locks_no_key_out<S: State>(old: Quota, limit: u64, calls: &[Call]) -> Result<(), TestCaseError> {
     let new = quota(limit.min(old.limit()), old.window_ns());
     let (mut state, now) = lived::<S>(old, calls);
     state.change_quota(now, old, new);
@@ -45,7 +45,7 @@ fn there_and_back<S: State>(old: Quota, other: Quota, calls: &[Call]) -> Result<
         return Ok(());
     }
     state.change_quota(now, old, other);
-    // Under a shorter window, stamps of a log that have expired there are gone; there is no call between.
+    // Under a shorter window, timestamps of a log that have expired there are gone; there is no call between.
     state.change_quota(now, other, old);
     prop_assert!(remaining(state.decide(now, old, 0)).unwrap() <= before || other.window_ns() < old.window_ns());
     Ok(())
@@ -131,8 +131,8 @@ proptest! {
     }
 
     #[test]
-    fn lowering_locks_nobody_out(old in quotas(), limit in 1_u64..=12, calls in calls()) {
-        for_each_algorithm!(a_lower_limit_locks_nobody_out(old, limit, &calls));
+    fn lowering_locks_no_key_out(old in quotas(), limit in 1_u64..=12, calls in calls()) {
+        for_each_algorithm!(check_lower_limit_locks_no_key_out(old, limit, &calls));
     }
 
     #[test]
@@ -194,9 +194,9 @@ proptest! {
     }
 }
 
-/// A limit below what is used: what a caller is told then is when it really may.
+/// A lowered limit below what is used: the moment in the decision is exact.
 #[test]
-fn a_lowered_limit_tells_the_truth() {
+fn a_lowered_limit_gives_exact_moments() {
     fn check<S: State>(expected_ns: u64) {
         let keyed = keyed::<S>(quota(10, 1_000));
         let now = later(limiter::Moment::ZERO, 10_000);
@@ -210,7 +210,7 @@ fn a_lowered_limit_tells_the_truth() {
         assert!(!keyed.check(b"key", 1, limiter::Moment(at.0 - 1)).is_allowed());
         assert!(keyed.check(b"key", 1, at).is_allowed());
     }
-    // The eighth of the ten stamps must have expired, not the first.
+    // The eighth of the ten timestamps must have expired, not the first.
     check::<Log>(11_007);
     // 9.9 units are used: all 3 that there are now, and they come back every 334 ns.
     check::<Gcra>(10_344);

@@ -1,4 +1,4 @@
-//! Forgetting idle keys admits nothing more, and room is counted exactly.
+//! Forgetting idle keys admits nothing more, and the budget is counted exactly.
 
 use std::sync::Arc;
 
@@ -119,7 +119,7 @@ fn full_is_full() {
     }
 }
 
-/// A full shard makes room of its own idle keys, without anybody sweeping: only a key whose shard has none finds no place.
+/// A full shard removes its own idle keys, without a sweep: only a key whose shard has none does not fit.
 #[test]
 fn idle_keys_make_way() {
     let room = Arc::new(Budget::new(Capacity { keys_max: 10_000, timestamps_max: 0 }));
@@ -135,7 +135,7 @@ fn idle_keys_make_way() {
     assert_eq!((keyed.sweep(keyed.shards(), Moment(2_000_000)), room.keys()), (held, 0));
 }
 
-/// Stamps are room as well: a log that finds none is denied and stores nothing.
+/// Timestamps count as well: a log without budget for them is denied and stores nothing.
 #[test]
 fn stamps_are_room() {
     let room = Arc::new(Budget::new(Capacity { keys_max: 10, timestamps_max: 10 }));
@@ -149,7 +149,7 @@ fn stamps_are_room() {
     assert_eq!((room.keys(), room.timestamps()), (1, 8));
 }
 
-/// A window longer than everybody else's survives every sweep.
+/// A window longer than all others survives every sweep.
 #[test]
 fn a_longer_window_survives_sweeps() {
     let keyed = keyed::<Log>(quota(2, 1_000));

@@ -1,4 +1,4 @@
-//! What holds for every history: laws of the three algorithms, of many keys, and of many policies.
+//! What holds for every history: properties of the three algorithms, of many keys, and of many policies.
 #![expect(clippy::unwrap_used, reason = "a test tells what is wrong by failing")]
 
 mod batches;

@@ -41,7 +41,7 @@ fn whole_is_as_good_as_new<S: State>(quota: Quota, calls: &[Call]) -> Result<(),
     Ok(())
 }
 
-/// Everything after them is told the same, whether the denied calls and the looks were made or not.
+/// Everything after them gets the same decisions, whether the denied calls and the looks were made or not.
 fn denials_cost_nothing<S: State>(quota: Quota, calls: &[Call]) -> Result<(), TestCaseError> {
     let (mut all, mut allowed_only) = (S::default(), S::default());
     for (now, cost) in moments(calls) {
@@ -69,8 +69,8 @@ fn take_is_decide<S: State>(quota: Quota, calls: &[Call]) -> Result<(), TestCase
     Ok(())
 }
 
-/// No more memory than was asked for beforehand; it grows by an eighth, or four stamps, and never beyond the limit. A single
-/// stamp needs none: it moves with the first that joins it.
+/// No more memory than was reserved beforehand; it grows by an eighth, or four timestamps, and never beyond the limit.
+/// A single timestamp needs none: it moves with the first that joins it.
 fn memory_is_as_said<S: State>(quota: Quota, calls: &[Call]) -> Result<(), TestCaseError> {
     let mut state = S::default();
     for (now, cost) in moments(calls) {

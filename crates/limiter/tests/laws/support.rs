@@ -1,4 +1,4 @@
-//! Histories, and the words in which laws speak of them.
+//! Histories, and helpers of the properties.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Many policies together, held against a model that is slow and plain: a map of states for each policy.
+//! Many policies together, compared with a slow and plain model: a map of states for each policy.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -47,7 +47,7 @@ impl States {
     }
 }
 
-/// What the limiter is held against: every policy takes what it can on a copy, and the copy is kept if nobody minded.
+/// The model: every policy takes what it can on a copy, and the copy is kept if none denied.
 struct Model {
     policies: Vec<(Policy, States)>,
 }
@@ -123,7 +123,7 @@ fn policies() -> impl Strategy<Value = Vec<Policy>> {
     })
 }
 
-/// A question: so much later, these hits.
+/// A check: so much later, these hits.
 type Question = (u64, Vec<(usize, usize, u64)>);
 
 fn questions() -> impl Strategy<Value = Vec<Question>> {
@@ -141,7 +141,7 @@ fn limiter(policies: &[Policy]) -> Limiter {
     limiter
 }
 
-/// The limiter after the questions, and the moment of the last.
+/// The limiter after the checks, and the moment of the last.
 fn asked(policies: &[Policy], questions: &[Question]) -> (Limiter, Moment) {
     let (limiter, mut now) = (limiter(policies), Moment(1_000));
     for (gap, question) in questions {
@@ -172,7 +172,7 @@ proptest! {
 
     /// Over all policies: denied strictly before, allowed exactly at.
     #[test]
-    fn all_policies_together_tell_the_moment(policies in policies(), questions in questions(), last in questions()) {
+    fn all_policies_together_give_the_exact_moment(policies in policies(), questions in questions(), last in questions()) {
         let last = hits(&last[0].1);
         let (first, now) = asked(&policies, &questions);
         if let Outcome::NotUntil(at) = first.check(&last, now).outcome {

@@ -1,7 +1,7 @@
-//! What lies on the board: points, snakes, food, hazards. Plain data with plain questions.
+//! What lies on the board: points, snakes, food, hazards. Plain data with plain queries.
 //!
-//! A board is kept small because one process plays thousands of matches: a point takes two bytes, a body is one flat list.
-//! This file refuses to know the rules: nothing here moves, eats or dies.
+//! A board is kept small because one process plays thousands of matches: a point takes two bytes, a body is one flat
+//! list. This file does not know the rules: nothing here moves, eats or dies.
 
 use std::fmt;
 
@@ -173,7 +173,7 @@ impl fmt::Display for Cause {
 pub struct Elimination {
     /// Why.
     pub cause: Cause,
-    /// The snake that it ran into; itself for a self-collision; nobody for walls, hunger and hazards.
+    /// The snake that it ran into; itself for a self-collision; `None` for walls, hunger and hazards.
     pub by: Option<Seat>,
     /// The number of the turn that eliminated it: the board's turn before the move, plus one.
     pub turn: u32,
@@ -186,7 +186,7 @@ pub struct Snake {
     pub health: u8,
     /// Head first; points may be stacked after a start or a meal.
     pub body: Vec<Point>,
-    /// `None` while it lives.
+    /// `None` while it is alive.
     pub elimination: Option<Elimination>,
 }
 
@@ -278,8 +278,8 @@ impl Board {
 
     /// The hazards that bots and viewers are shown.
     ///
-    /// `snail_mode` keeps next turn's hazards in the same list, one board height above their place. The official documentation
-    /// asks bots to ignore them; we do not send them.
+    /// `snail_mode` keeps next turn's hazards in the same list, one board height above their cell. The official
+    /// documentation tells bots to ignore them; we do not send them.
     pub fn hazards_on_board(&self) -> impl Iterator<Item = Point> {
         self.hazards.iter().copied().filter(|hazard| self.contains(*hazard))
     }

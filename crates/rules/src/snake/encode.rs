@@ -39,7 +39,7 @@ impl Board {
     }
 }
 
-/// The FNV-1a hash (64 bits) of the canonical bytes of a board. Guards against mistakes, not against forgers.
+/// The FNV-1a hash (64 bits) of the canonical bytes of a board. Detects errors, not forgeries.
 #[must_use]
 pub fn state_hash(board: &Board) -> u64 {
     let mut hash = Fnv1a::START;

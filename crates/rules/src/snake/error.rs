@@ -1,5 +1,5 @@
-//! Why a game cannot be set up, or a turn cannot be played. Where the official rules have a sentence for it, that sentence is kept
-//! to the letter, because tools compare it.
+//! Why a game cannot be set up, or a turn cannot be played. Where the official rules have a sentence for it, that
+//! sentence is kept to the letter, because tools compare it.
 
 use std::error::Error;
 use std::fmt;
@@ -29,27 +29,27 @@ pub enum RuleError {
     Players {
         /// Which map.
         map: Map,
-        /// Snakes asked for.
+        /// Requested snakes.
         snakes: u8,
     },
     /// The map does not take a board of this size.
     BoardSize {
         /// Which map.
         map: Map,
-        /// Columns asked for.
+        /// Requested columns.
         width: u8,
-        /// Rows asked for.
+        /// Requested rows.
         height: u8,
     },
     /// The chance of food is more than 100 percent.
     FoodSpawnChance(u32),
     /// A board or a number of snakes beyond what the rules can hold at all.
     BeyondLimits {
-        /// Columns asked for.
+        /// Requested columns.
         width: u8,
-        /// Rows asked for.
+        /// Requested rows.
         height: u8,
-        /// Snakes asked for.
+        /// Requested snakes.
         snakes: u8,
     },
 }

@@ -1,11 +1,11 @@
 //! Battlesnake: the official rules as a pure function from board, orders and seed to the next board.
 //!
-//! Quirks of the official rules are kept, because bots have learned them; each is named where it lives and has a row in the
-//! tests. The quirks of the official command line program (one question after the end, another language's random numbers)
-//! are not rules and not here.
+//! Quirks of the official rules are kept, because bots have learned them; each is named where it is implemented and has
+//! a row in the tests. The quirks of the official command line program (one request after the end, another language's
+//! random numbers) are not rules and not here.
 //!
-//! Life of a game: [`Rules::validate`] what was asked for, [`setup`] the board, then one [`turn`] after the other until
-//! [`is_over`], then [`outcome()`].
+//! A game: [`Rules::validate`] the request, [`setup`] the board, then one [`turn`] after the other until [`is_over`],
+//! then [`outcome()`].
 
 mod board;
 mod encode;
@@ -35,8 +35,8 @@ pub const RULES_VERSION: u16 = 1;
 
 /// The board before the first turn.
 ///
-/// Plays any board within [`SIDE_MAX`] and [`SNAKES_MAX`], as the official program does; whether the map takes such a board is the
-/// question of [`Rules::validate`].
+/// Plays any board within [`SIDE_MAX`] and [`SNAKES_MAX`], as the official program does; [`Rules::validate`] checks
+/// whether the map takes such a board.
 ///
 /// # Errors
 /// [`RuleError::BeyondLimits`], or there is no room for the snakes or for the food of the start.
@@ -75,7 +75,7 @@ pub fn turn(rules: &Rules, board: &Board, orders: &[MoveOrder], seed: Seed) -> R
     Ok(next)
 }
 
-/// Whether the game has ended: there is nobody left to ask for a move that could matter.
+/// Whether the game has ended: no snake is left whose move could matter.
 #[must_use]
 pub fn is_over(rules: &Rules, board: &Board) -> bool {
     (pipeline::pipeline_for(rules).game_over.test)(board)

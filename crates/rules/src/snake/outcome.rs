@@ -1,4 +1,4 @@
-//! Who won: the result of a board, and nothing about why.
+//! Who won: the result of a board, without its reasons.
 
 use super::{Board, Seat, Snake};
 
@@ -7,7 +7,7 @@ use super::{Board, Seat, Snake};
 pub struct Outcome {
     /// The only snake left alive, if there is one.
     pub winner: Option<Seat>,
-    /// Nobody won, and several snakes share the first place. A lone snake's game is never a draw.
+    /// There is no winner, and several snakes share the first place. A lone snake's game is never a draw.
     pub is_draw: bool,
     /// By seat: 1 is the best. Snakes that share a place are followed by a gap, as in sports: 1, 1, 3.
     pub placements: Vec<u8>,
@@ -34,7 +34,7 @@ fn place(board: &Board, snake: &Snake) -> u8 {
     u8::try_from(better).unwrap_or(u8::MAX).saturating_add(1)
 }
 
-/// The turn in which a snake left; later than any turn while it lives.
+/// The turn in which a snake left; later than any turn while it is alive.
 fn lasted(snake: &Snake) -> u64 {
     snake.elimination.map_or(u64::MAX, |elimination| u64::from(elimination.turn))
 }

@@ -1,11 +1,12 @@
 //! Where snakes and food go: start positions, the food of the start, and food by chance.
 //!
-//! Written against [`Dice`], so that the corners of chance can be tested. This file refuses to know when food is due; maps know.
+//! Written against [`Dice`], so that the extremes of chance can be tested. This file does not know when food is due;
+//! maps do.
 
 use super::{Board, Move, Point, RuleError, Snake};
 use crate::chance::Dice;
 
-/// Sides from which on a square board has fixed start positions and food beside them.
+/// Sides from which on a square board has fixed start positions and food next to them.
 const SIDE_SMALL: u8 = 7;
 /// Sides from which on a square board has room for more than eight snakes by quadrants.
 const SIDE_MEDIUM: u8 = 11;
@@ -80,7 +81,7 @@ fn place_snakes_randomly(board: &mut Board, count: u8, dice: &mut impl Dice) -> 
     Ok(())
 }
 
-/// The food of the start: on squares from 7x7 beside the snakes and in the centre, elsewhere one per snake anywhere.
+/// The food of the start: on squares from 7x7 next to the snakes and in the centre, elsewhere one per snake anywhere.
 pub(crate) fn place_start_food(board: &mut Board, dice: &mut impl Dice) -> Result<(), RuleError> {
     if !is_square(board) || board.width < SIDE_SMALL {
         place_start_food_randomly(board, dice);

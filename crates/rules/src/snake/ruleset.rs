@@ -1,6 +1,6 @@
 //! Which rules a game is played by: rule set, map, settings, and whether a lone snake may play on.
 //!
-//! Names are the official ones. This file refuses to know what the rules do; that is [`super::pipeline`] and [`super::maps`].
+//! Names are the official ones. This file does not know what the rules do; that is [`super::pipeline`] and [`super::maps`].
 
 use super::pipeline::{self, Stage};
 use super::{Map, RuleError};
@@ -60,8 +60,8 @@ impl Ruleset {
         }
     }
 
-    /// The rule set of this exact name. The official program plays standard for a name that it does not know; whoever wants the
-    /// same writes `from_name(name).unwrap_or_default()`.
+    /// The rule set of this exact name. The official program plays standard for a name that it does not know; for the
+    /// same behaviour write `from_name(name).unwrap_or_default()`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|ruleset| ruleset.name() == name)
@@ -77,7 +77,7 @@ pub struct Rules {
     pub map: Map,
     /// The numbers.
     pub settings: Settings,
-    /// With any rule set: the game goes on until no snake is left, instead of until one is left.
+    /// With any rule set: the game continues until no snake is left, instead of until one is left.
     pub solo: bool,
 }
 

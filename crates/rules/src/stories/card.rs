@@ -1,15 +1,15 @@
-//! Cards and sets of cards. What is painted on them is not known here.
+//! Cards and sets of cards. The pictures on them are not known here.
 
 use std::fmt;
 
-/// Cards that everybody plays with: 1..=36.
+/// Cards that all players have: 1..=36.
 pub const BASE_CARDS: u8 = 36;
 /// All cards that exist: the base deck, and 37..=43, which players earn.
 pub const CARDS: u8 = 43;
 
 /// One card: 1..=[`CARDS`].
 ///
-/// Its `Debug` hides the number: a card in a line of a log would be a card told to whoever reads logs.
+/// Its `Debug` hides the number: a card in a log file would be revealed to its readers.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Card(pub u8);
 
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn cards_are_not_told_by_debug() {
+    fn debug_does_not_reveal_cards() {
         let text = format!("{:?} {:?}", Card(17), CardSet::base(3));
         assert_eq!(text, "Card(hidden) CardSet(3 hidden)");
     }

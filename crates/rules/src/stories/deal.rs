@@ -1,12 +1,13 @@
-//! Which cards go where by chance: a hand for who sits down, and the order of the board.
+//! Dealing by chance: a hand for a player, and the order of the board.
 
 use super::card::{Card, CardSet};
 use super::settings::GameSettings;
 use crate::chance::Dice;
 
-/// A hand for somebody who sits down: from the base deck and the cards that he has earned, without those in other hands.
+/// A hand for a player who joins: from the base deck and the player's earned cards, without those in other hands.
 ///
-/// Where fewer cards are left than a hand has, it is smaller; [`Settings::validation_errors`] keeps that from happening.
+/// Where fewer cards are left than a hand has, it is smaller;
+/// [`GameSettings::validation_errors`](super::GameSettings::validation_errors) keeps that from happening.
 #[must_use]
 pub fn deal(settings: &GameSettings, earned: CardSet, in_hands: CardSet, dice: &mut impl Dice) -> CardSet {
     let mut deck: Vec<Card> = CardSet::base(settings.deck).union(earned).without(in_hands).iter().collect();
@@ -15,7 +16,8 @@ pub fn deal(settings: &GameSettings, earned: CardSet, in_hands: CardSet, dice: &
     deck.into_iter().take(count).collect()
 }
 
-/// The picked cards in the order in which they are laid out: by chance, so that it says nothing about who picked what.
+/// The picked cards in the order in which they are laid out: by chance, so that it reveals nothing about who picked
+/// what.
 #[must_use]
 pub fn board(picked: CardSet, dice: &mut impl Dice) -> Vec<Card> {
     let mut cards: Vec<Card> = picked.iter().collect();
@@ -34,7 +36,8 @@ mod tests {
     }
 
     proptest! {
-        /// With the most players, hands are full and no card is in two of them, whatever they have earned and whoever leaves.
+        /// With the most players, hands are full and no card is in two of them, whatever cards the players have earned
+        /// and whoever leaves.
         #[test]
         fn no_card_is_in_two_hands(
             seed in any::<u64>(), players_max in 3u8..=12, earned in prop::collection::vec(earned(), 24),

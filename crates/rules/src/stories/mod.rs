@@ -1,8 +1,8 @@
 //! The game of stories: one player tells a sentence about a card, the others pick cards that might be meant, all vote.
 //!
-//! What a game is made of, as functions of values: [`deal`] a hand, shuffle a [`board`], [`score`] the votes, and what the points
-//! make of a player ([`Standing`]). Who may do what and when is not known here, nor are time and players' names: a player is
-//! a number of a seat.
+//! The parts of a game, as functions of values: [`deal`] a hand, shuffle a [`board`], [`score`] the votes, and what the
+//! points mean for a player ([`Standing`]). Who may do what and when is not known here, nor are time and players'
+//! names: a player is the number of a seat.
 
 mod card;
 mod deal;

@@ -1,31 +1,31 @@
-//! What the votes are worth.
+//! Scoring of the votes.
 //!
-//! A voter is a player, not the storyteller, who voted. When some but not all voters guessed the storyteller's card, he wins
-//! with those who did: 10 points, and 2 for each who did not; 5 for each who guessed, 1 for each who did not. Otherwise he has told too
-//! much or too little: 5 points for him and for every voter, and the voters win. In both cases a voter gets 2 for each other
-//! voter whom his card misled.
+//! A voter is a player, not the storyteller, who voted. When some but not all voters guessed the storyteller's card,
+//! the storyteller wins with those who did: 10 points, and 2 for each who did not; 5 for each who guessed, 1 for each
+//! who did not. Otherwise the story was too clear or too vague: 5 points for the storyteller and for every voter, and
+//! the voters win. In both cases a voter gets 2 for each other voter whom their card misled.
 
 use super::card::Card;
 
 /// What a player other than the storyteller did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ballot {
-    /// The card that he put beside the storyteller's.
+    /// The card that the player added to the storyteller's.
     pub picked: Option<Card>,
-    /// The card that he took for the storyteller's.
+    /// The card that the player took for the storyteller's.
     pub vote: Option<Card>,
 }
 
 /// What a game brought one player.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PlayerScore {
-    /// Points; `None` for a player who did not vote: his standing does not change.
+    /// Points; `None` for a player who did not vote: the standing does not change.
     pub points: Option<u32>,
-    /// Whether he is one of the winners.
+    /// Whether the player is one of the winners.
     pub has_won: bool,
 }
 
-/// What a game brought everybody.
+/// The results of all players.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GameScore {
     /// The storyteller.
@@ -41,7 +41,8 @@ const PLAYER_WON: u32 = 5;
 const PLAYER_FAILED: u32 = 1;
 const PLAYER_EACH_MISLED: u32 = 2;
 
-/// Counts the votes. A vote for a card that nobody picked has failed and pays nobody; a vote for one's own card pays nobody either.
+/// Counts the votes. A vote for a card that no player picked gives no points; a vote for one's own card does not
+/// either.
 #[must_use]
 pub fn score(winner: Card, ballots: &[Ballot]) -> GameScore {
     let voters = ballots.iter().filter(|ballot| ballot.vote.is_some()).count();
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_voted() {
+    fn no_votes() {
         check(&[(2, 0), (3, 0)], &[(Some(5), false), (None, false), (None, false)]);
         check(&[], &[(Some(5), false)]);
     }
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_vote_for_ones_own_card_pays_nobody() {
+    fn a_vote_for_ones_own_card_gives_no_points() {
         check(&[(2, 2), (3, 1)], &[(Some(12), true), (Some(1), false), (Some(5), true)]);
     }
 

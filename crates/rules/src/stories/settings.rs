@@ -1,4 +1,4 @@
-//! How many of everything a game has, and within which limits that may be chosen.
+//! The counts of a game, and the limits within which they may be chosen.
 
 use super::card::BASE_CARDS;
 use crate::validation::ValidationError;
@@ -35,7 +35,7 @@ impl GameSettings {
 
     /// Everything that is wrong with these settings; nothing, when a game can be played with them.
     ///
-    /// The deck holds a hand for every player, so that nobody who finds a free seat is left without cards.
+    /// The deck holds a hand for every player, so that no player who finds a free seat is left without cards.
     #[must_use]
     pub fn validation_errors(&self) -> Vec<ValidationError> {
         let players = self.players_max.clamp(Self::PLAYERS_MIN, Self::PLAYERS_MAX);

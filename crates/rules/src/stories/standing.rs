@@ -1,4 +1,4 @@
-//! What a player has gathered over all his games: points, and the cards that levels brought.
+//! What a player has gathered over all games: points, and the cards that levels brought.
 
 use super::card::{Card, CardSet};
 use super::level::Level;
@@ -9,19 +9,19 @@ use crate::chance::{Chance, Dice, Purpose, Seed};
 pub struct Standing {
     /// Points of all games.
     pub score: u64,
-    /// Points before the last game that he scored in.
+    /// Points before the last scored game.
     pub score_prev: u64,
     /// Cards given for levels so far.
     pub levelups: u32,
-    /// The cards that he has earned.
+    /// All earned cards.
     pub earned: CardSet,
-    /// Those of the last game that he scored in.
+    /// The cards earned in the last scored game.
     pub earned_last: CardSet,
 }
 
 impl Standing {
-    /// The standing after a game that brought `points`: for each new level a card that he does not have, by chance, while
-    /// there is one. The seed is the award's own: the same award of the same game gives the same cards.
+    /// The standing after a game that brought `points`: for each new level a new card, by chance, while there is one.
+    /// The seed is the award's own: the same award of the same game gives the same cards.
     #[must_use]
     pub fn award(&self, points: u32, seed: Seed) -> Self {
         let score = self.score.saturating_add(u64::from(points));

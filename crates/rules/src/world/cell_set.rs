@@ -1,7 +1,7 @@
-//! One bit for each cell of a grid, sixty-four cells a word: trees, bacteria, who stands anywhere.
+//! One bit for each cell of a grid, sixty-four cells a word: trees, bacteria, occupied cells.
 //!
-//! Rows begin at a word of their own, so that a row can be read, shifted and added word by word. What a bit means is not known
-//! here.
+//! Rows begin at a word of their own, so that a row can be read, shifted and added word by word. What a bit means is
+//! not known here.
 
 use super::grid::{Cell, Size};
 

@@ -1,6 +1,6 @@
 //! The rules of a hunt: what lies where in a round, what it is worth, what a power-up does.
 //!
-//! Who gets what when several grab at once is not decided here: that takes an order and a log.
+//! Who gets an item when several grab at once is not decided here: that takes an order and a log.
 
 use super::cell_set::CellSet;
 use super::grid::Cell;
@@ -86,7 +86,7 @@ pub struct HuntSettings {
     pub round: Duration,
     /// From the end of a round to the next.
     pub pause: Duration,
-    /// Rounds of the hunt, then it is over; 0: it goes on for ever.
+    /// Rounds of the hunt, then it is over; 0: it never ends.
     pub rounds: u32,
     /// How long a power-up helps.
     pub power_up: Duration,
@@ -108,7 +108,7 @@ impl Default for HuntSettings {
 }
 
 impl HuntSettings {
-    /// Most items of a round, whatever the world's size: the log of a round stays readable in one go.
+    /// Most items of a round, whatever the world's size: the log of a round can be read at once.
     pub const ITEMS_MAX: u32 = 1_000_000;
 
     /// Everything that is wrong with these settings in a world of so many cells: there is something to hunt for, and no more
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_round_lies_where_its_seed_says_one_item_a_cell_and_none_on_a_tree() {
+    fn items_follow_the_seed_one_a_cell_and_none_on_a_tree() {
         let trees = place_trees(Seed(4), SIZE, 300);
         let placed = place_items(Seed(4), 1, &small(), &trees);
         assert_eq!(placed.len(), 59);

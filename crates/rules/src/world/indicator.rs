@@ -1,4 +1,4 @@
-//! How what is in a world is drawn: a small number for each emoji, so that views carry a byte and pages draw it.
+//! The appearance of what is in a world: a small number for each emoji, so that views carry a byte and pages draw it.
 
 use super::hunt::{Item, PowerUp};
 
@@ -15,7 +15,7 @@ pub struct Indicator(u8);
 impl Indicator {
     /// A player who did not choose.
     pub const PLAYER: Self = Self(0);
-    /// A mover that nobody sits behind.
+    /// A mover without a player.
     pub const ACTOR: Self = Self(1);
     /// A tree.
     pub const TREE: Self = Self(2);
@@ -34,7 +34,7 @@ impl Indicator {
         (usize::from(code) < INDICATORS.len()).then_some(Self(code))
     }
 
-    /// The indicator of this code if a mover may look like it: nobody passes for a tree.
+    /// The indicator of this code if a mover may use it: no mover may look like a tree.
     #[must_use]
     pub fn of_mover(code: u8) -> Option<Self> {
         Self::from_code(code).filter(|found| !(Self::THING_FIRST..Self::FACE_FIRST).contains(&found.0))

@@ -1,8 +1,9 @@
-//! Life's rules for the bacteria of a world: a cell is born with three neighbours, lives on with two or three, dies otherwise.
+//! Life's rules for the bacteria of a world: a cell is born with three neighbours, survives with two or three, dies
+//! otherwise.
 //!
-//! Bacteria live on free cells only: a cell with a tree, or on which somebody stands, is dead, and so is all outside the grid.
-//! A generation is worked out for 64 cells at a time: neighbours are counted by adding shifted rows bit by bit, without
-//! carrying beyond what the rules ask for. Rules: Gardner, "Mathematical Games", Scientific American 223 (4), 1970.
+//! Bacteria live on free cells only: a cell with a tree or a mover is dead, and so is all outside the grid. A
+//! generation is computed for 64 cells at a time: neighbours are counted by adding shifted rows bit by bit, without
+//! carrying beyond what the rules need. Rules: Gardner, "Mathematical Games", Scientific American 223 (4), 1970.
 
 use super::cell_set::CellSet;
 use super::grid::{Cell, Size};
@@ -75,7 +76,7 @@ impl Life {
         self.alive.insert(cell);
     }
 
-    /// The bacterium there dies: somebody steps on it.
+    /// The bacterium there dies: a mover steps on it.
     pub fn trample(&mut self, cell: Cell) {
         self.alive.remove(cell);
     }
@@ -107,7 +108,7 @@ impl Life {
         let [above, own, below] = &self.sums;
         let alive = row_of(&self.alive, y);
         for (word, next) in self.row.iter_mut().enumerate() {
-            // The own sum counts the cell itself, which is no neighbour: it lives on with a total of three or four, and
+            // The own sum counts the cell itself, which is no neighbour: it survives with a total of three or four, and
             // is born with a total of three.
             let (a, b, c) = (above[word], own[word], below[word]);
             let ones = a.low ^ b.low ^ c.low;
@@ -167,7 +168,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_generation_is_what_the_rules_say(
+        fn a_generation_follows_the_rules(
             width in 1_u16..150, height in 1_u16..9, share in 0_u32..1_000, seed in any::<u64>(), blocked in 0_u16..300,
         ) {
             use crate::chance::{Chance, Dice, Purpose, Seed};
@@ -208,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_steps_on_a_bacterium_kills_it() {
+    fn a_mover_that_steps_on_a_bacterium_kills_it() {
         let mut life = Life::empty(Size { width: 3, height: 3 });
         let cell = Cell { x: 1, y: 1 };
         life.sow(cell);

@@ -1,8 +1,8 @@
-//! A world on a grid: trees that block, movers that step, life that grows between them, and a hunt for what lies there.
+//! A world on a grid: trees that block, movers that step, bacteria that grow between them, and a hunt for items.
 //!
-//! What a world is made of, as functions of values: where trees stand ([`trees`]), where a [`Step`] leads, what a generation
-//! of [`Life`] does, what lies where in a round of a hunt ([`place`]). Who moves, in which order and how often is not known
-//! here, nor are time, names and viewers.
+//! The parts of a world, as functions of values: where trees stand ([`trees`]), where a [`Step`] leads, what a
+//! generation of [`Life`] does, what lies where in a round of a hunt ([`place`]). Who moves, in which order and how
+//! often is not known here, nor are time, names and viewers.
 
 mod cell_set;
 mod grid;

@@ -1,4 +1,4 @@
-//! What may be chosen about a world, and within which limits.
+//! The settings of a world, and their limits.
 
 use super::grid::Size;
 use super::hunt::HuntSettings;
@@ -28,7 +28,7 @@ pub struct WorldSettings {
     pub life: Option<LifeSettings>,
     /// The hunt, if there is one.
     pub hunt: Option<HuntSettings>,
-    /// The least time between two moves of a mover at a steady rate; zero: as fast as he likes.
+    /// The least time between two moves of a mover at a steady rate; zero: no limit.
     pub move_min: Duration,
 }
 
@@ -51,7 +51,7 @@ impl WorldSettings {
     pub const SIDE_MIN: u16 = 8;
     /// Most columns and rows: sixteen million cells, some hundred megabytes when loaded.
     pub const SIDE_MAX: u16 = 4_096;
-    /// Most cells of a thousand that are trees: with more, nearly everybody is walled in.
+    /// Most cells of a thousand that are trees: with more, nearly every mover is walled in.
     pub const TREE_PERMILLE_MAX: u16 = 700;
 
     /// Everything that is wrong with these settings; nothing, when a world can be laid out by them.

@@ -1,4 +1,4 @@
-//! What the seed lays out before anybody comes: trees, the first bacteria, and where a mover appears.
+//! What the seed lays out in an empty world: trees, the first bacteria, and where a mover appears.
 
 use super::cell_set::CellSet;
 use super::grid::{Cell, Size};
@@ -33,7 +33,7 @@ fn scattered(dice: &mut impl Dice, size: Size, permille: u16, is_allowed: impl F
     bits
 }
 
-/// Where somebody appears who has no wish: a free cell, all equally likely; `None` when no cell is free.
+/// The spawn cell of a mover without a preference: a free cell, all equally likely; `None` when no cell is free.
 pub fn spawn_cell(dice: &mut impl Dice, size: Size, is_free: impl Fn(Cell) -> bool) -> Option<Cell> {
     let cells = size.cells();
     let drawn = (0..SPAWN_DRAWS).map(|_| size.cell(dice.below(cells))).find(|cell| is_free(*cell));
@@ -43,8 +43,9 @@ pub fn spawn_cell(dice: &mut impl Dice, size: Size, is_free: impl Fn(Cell) -> bo
     })
 }
 
-/// The free cell that is fewest steps away from one of the grid, if any is free. `free` gives, for the number of a word of a set of the same
-/// grid, the free cells among its own: rows are looked through word by word, so that a crowd around the wish costs little.
+/// The free cell that is fewest steps away from one of the grid, if any is free. `free` gives, for the number of a word
+/// of a set of the same grid, the free cells among its own: rows are searched word by word, so that a crowd around the
+/// wanted cell costs little.
 #[must_use]
 pub fn nearest_free(size: Size, to: Cell, free: impl Fn(usize) -> u64) -> Option<Cell> {
     let row_words = usize::from(size.width).div_ceil(WORD_BITS);
@@ -87,7 +88,7 @@ mod tests {
     const SIZE: Size = Size { width: 100, height: 100 };
 
     #[test]
-    fn trees_are_as_many_as_asked_for_and_the_seed_says_where() {
+    fn trees_follow_the_seed_and_their_number_the_settings() {
         assert_eq!(place_trees(Seed(1), SIZE, 0).count(), 0);
         assert_eq!(place_trees(Seed(1), SIZE, 1_000).count(), 10_000);
         // Standard deviation: sqrt(10000 * 0.05 * 0.95) = 21.8; five of them.

@@ -1,4 +1,4 @@
-//! The byte form of a board: stored, so its bytes and its hash are written down here and may not change within a version.
+//! The byte form of a board: stored, so its bytes and its hash are fixed here and may not change within a version.
 
 use super::notation;
 use rules::snake::{Board, DecodeError, ENCODING_VERSION, state_hash};

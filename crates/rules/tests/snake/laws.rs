@@ -1,5 +1,5 @@
-//! Laws that hold for every match, whatever the orders: proptest plays matches of random rules with random, broken and doubled
-//! orders and looks at every board.
+//! Properties of every match, whatever the orders: proptest plays matches of random rules with random, broken and
+//! doubled orders and checks every board.
 
 use proptest::prelude::*;
 use rules::chance::Seed;

@@ -1,6 +1,7 @@
-//! The rule book of Battlesnake, tested through its public door only.
+//! The rules of Battlesnake, tested through the public API only.
 //!
-//! Boards are written in one line each, see [`notation`]; every rule and every oddity is a named row in [`turns`] or [`setups`].
+//! Boards are written in one line each, see [`notation`]; every rule and every oddity is a named row in [`turns`] or
+//! [`setups`].
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails its test")]
 

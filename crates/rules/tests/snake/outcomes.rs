@@ -26,7 +26,7 @@ fn the_same_turn_is_the_same_place() {
 }
 
 #[test]
-fn nobody_alive_is_a_draw_of_the_last() {
+fn no_snake_alive_is_a_draw_of_the_last() {
     check("t9 7x7 | A x:head-collision:B:9 90 3,3 | B x:head-collision:A:9 90 3,3", None, true, &[1, 1]);
     check("t9 7x7 | A x:hazard:-:2 0 3,3 | B x:hazard:-:9 0 3,3 | C x:hazard:-:9 0 3,3", None, true, &[3, 1, 1]);
 }
@@ -45,6 +45,6 @@ fn a_game_cut_off_is_a_draw_among_the_living() {
 }
 
 #[test]
-fn nobody_at_all() {
+fn no_snakes_at_all() {
     check("t0 7x7", None, false, &[]);
 }

@@ -1,4 +1,4 @@
-//! What may be created, by which names, and what a new board looks like.
+//! Which games may be created, by which names, and what a new board looks like.
 
 use rules::chance::Seed;
 use rules::snake::{Cause, Map, Move, Rules, Ruleset, Settings, setup};

@@ -321,7 +321,7 @@ fn wrapped_edges_touch() {
 }
 
 #[test]
-fn constrictor_feeds_and_grows_everybody() {
+fn constrictor_feeds_and_grows_all_snakes() {
     let constrictor = with(Ruleset::Constrictor);
     check(constrictor, "t1 7x7 | A 100 3,3 D.", "A:up", "t2 7x7 | A 100 3,4 DD.");
     check(constrictor, "t2 7x7 | A 100 3,4 DD.", "A:up", "t3 7x7 | A 100 3,5 DDD.");

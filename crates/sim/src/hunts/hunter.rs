@@ -1,4 +1,4 @@
-//! Hunters, and what they were told: the oracle of a simulated hunt.
+//! Hunters, and the answers that they received: the oracle of a simulated hunt.
 
 use engine::worlds::{Answer, Done, Fact, Input, InputKind, MoverId, Refusal, Registered};
 use rules::world::Step;
@@ -7,17 +7,18 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A hunter: sends one input after the other, and again what was not answered.
 #[derive(Default)]
 pub(super) struct Hunter {
-    /// At which node he is.
+    /// The hunter's node.
     pub(super) node: Option<usize>,
     pub(super) registered: Option<Registered>,
     seq: u32,
-    /// What he was not answered yet.
+    /// The input without an answer.
     unanswered: Option<InputKind>,
     pub(super) repeated: u32,
 }
 
 impl Hunter {
-    /// He is in, perhaps again: what he was not answered he asks again, if the world has not gone back behind it.
+    /// The hunter is registered, perhaps again: an unanswered input is sent again, if the world has not gone back
+    /// behind it.
     pub(super) fn register(&mut self, node: usize, came: Registered) {
         let is_same = self.registered.is_some_and(|before| before.mover.id == came.mover.id);
         if !is_same || came.next_seq < self.seq {
@@ -47,7 +48,7 @@ impl Hunter {
     }
 }
 
-/// What everybody was told, for ever.
+/// All answers that hunters ever received.
 #[derive(Default)]
 pub(super) struct ReceivedAnswers {
     won: BTreeMap<(MoverId, u32), Done>,
@@ -55,13 +56,13 @@ pub(super) struct ReceivedAnswers {
 }
 
 impl ReceivedAnswers {
-    /// A newcomer's number is nobody else's, dead or alive.
+    /// A new mover's number was never used before.
     pub(super) fn check_new_id(&mut self, id: MoverId) {
-        assert!(self.ids.insert(id), "{id:?} was given to somebody else before");
+        assert!(self.ids.insert(id), "{id:?} was in use before");
     }
 
-    /// `is_latest`: whether nobody has claimed the world since this node did. One that is behind may still move people about, as
-    /// positions are soft; in a server its own clock ends that with its lease. Nothing hard comes from it.
+    /// `is_latest`: whether no other node has claimed the world since. A node that is behind may still move movers, as
+    /// positions are soft; in a server its own clock ends that with its lease. Nothing durable follows from it.
     pub(super) fn receive(&mut self, node: usize, is_latest: bool, hunters: &mut [Hunter], answers: &[Answer]) {
         for answer in answers {
             let key = (answer.mover.id, answer.seq);
@@ -70,7 +71,7 @@ impl ReceivedAnswers {
                     let before = self.won.insert(key, done);
                     assert!(before.is_none_or(|before| before == done), "{before:?}, and then {answer:?}");
                 }
-                _ => assert!(!is_latest || !self.won.contains_key(&key), "{key:?} had won, and is told {answer:?}"),
+                _ => assert!(!is_latest || !self.won.contains_key(&key), "{key:?} had won, and receives {answer:?}"),
             }
             let is_his = |hunter: &&mut Hunter| {
                 hunter.node == Some(node) && hunter.registered.is_some_and(|came| came.mover == answer.mover)
@@ -81,7 +82,7 @@ impl ReceivedAnswers {
         }
     }
 
-    /// Compares with the log: whatever was told is there, and nothing is there twice. Gives the claims.
+    /// Compares with the log: every answered claim is there, and nothing is there twice. Returns the number of claims.
     pub(super) fn check(&self, facts: &[Fact]) -> u32 {
         let mut items = BTreeSet::new();
         let mut saved = BTreeMap::new();
@@ -98,7 +99,7 @@ impl ReceivedAnswers {
             assert!(before.is_none(), "one input of {:?} won twice", claim.hunter.mover);
         }
         for (key, done) in &self.won {
-            assert_eq!(saved.get(key), Some(done), "{key:?} was told what the log does not have");
+            assert_eq!(saved.get(key), Some(done), "{key:?} was answered what the log does not have");
         }
         items.len() as u32
     }

@@ -1,8 +1,8 @@
-//! The life of a hunt on several nodes: the real machine of a world and the real contract of the store, nodes that die or sleep
-//! through their lease, commits that are lost, late or fenced, and hunters who ask again for whatever they were not told.
+//! Simulated hunts on several nodes: the real machine of a world and the real contract of the store, nodes that die or
+//! are suspended through their lease, commits that are lost, late or fenced, and hunters who repeat unanswered inputs.
 //!
-//! What must be true at every moment: nobody is told of a claim that is not in the log, nobody is told two things of one input, and
-//! nothing is won twice. A newcomer never gets the number of somebody who was there before. At the end, everybody is heard.
+//! What must be true at every moment: no client is told of a claim that is not in the log, no input gets two different
+//! answers, and no item is won twice. A new mover never gets a used number. At the end, every input is answered.
 
 mod hunter;
 mod node;

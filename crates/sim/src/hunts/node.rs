@@ -1,4 +1,5 @@
-//! A node: a worker with a lease that may have a world in its memory, and does not notice by itself when it has lost it.
+//! A node: a worker with a lease that may have a world in its memory, and does not notice by itself when it has lost
+//! it.
 
 use engine::commands::{Command, Outcome, WorldAppend, WorldCommand};
 use engine::ids::{WorkerId, WorldId};
@@ -22,9 +23,9 @@ pub(super) enum CommitFate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SaveResult {
     Saved,
-    /// It left memory: nobody knows whether it was saved.
+    /// It left memory: it is unknown whether it was saved.
     Unknown,
-    /// It left memory: somebody else has it.
+    /// It left memory: another node owns it.
     Fenced,
 }
 

@@ -30,9 +30,9 @@ pub struct HuntReport {
     pub claims: u32,
     /// Times that a node opened the world.
     pub opened: u32,
-    /// Commits that somebody else's claim of the world refused.
+    /// Commits that another node's claim of the world refused.
     pub fenced: u32,
-    /// Commits of which the node never heard.
+    /// Commits without an outcome for the node.
     pub unknown: u32,
     /// Nodes that died.
     pub killed: u32,
@@ -153,7 +153,7 @@ impl Hunt {
         }
     }
 
-    /// Who is awake renews his lease; who sleeps goes on in the belief that he has his world.
+    /// A running node renews its lease; a suspended one continues to believe that it owns its world.
     fn renew(&mut self) {
         let (now, until) = (self.now(), self.now().plus(LEASE_DURATION));
         for at in 0..NODES {
@@ -163,7 +163,7 @@ impl Hunt {
             }
             let renew = |worker| Command::RenewLease { worker, address: format!("node-{at}.example:4000"), now, until };
             if commit_one(&mut *self.store, renew(self.nodes[at].worker)) != Outcome::Done {
-                // A lease that has ended is over: the node goes on as another worker, with what it has in memory.
+                // A lease that has ended is over: the node continues as another worker, with what it has in memory.
                 self.nodes[at].worker = self.new_node().worker;
                 commit_one(&mut *self.store, renew(self.nodes[at].worker));
             }
@@ -176,7 +176,7 @@ impl Hunt {
         }
     }
 
-    /// A hunter asks what he wants, once more if he was not answered; one who is nowhere looks for the world first.
+    /// A hunter sends an input, again if it was not answered; one without a connection enters the world first.
     fn send_input(&mut self) {
         let who = self.dice.below(HUNTERS as u64) as usize;
         let wish = self.dice.next();
@@ -199,7 +199,7 @@ impl Hunt {
         self.nodes[node].held.as_ref().is_some_and(|held| held.epoch == self.report.opened)
     }
 
-    /// Finds the world at some node, which claims it if nobody has it, and comes in.
+    /// Finds the world at some node, which claims it if it has no owner, and registers.
     fn visit(&mut self, who: usize) -> Option<usize> {
         let asked = self.dice.below(NODES as u64) as usize;
         let node = if self.nodes[asked].held.is_some() { asked } else { self.claim(asked)? };
@@ -223,7 +223,7 @@ impl Hunt {
         Some(node)
     }
 
-    /// The node that has the world after it was asked for here, if it can be reached.
+    /// The node that has the world after a request to this one, if it can be reached.
     fn claim(&mut self, asked: usize) -> Option<usize> {
         let (worker, now) = (self.nodes[asked].worker, self.now());
         match commit_world(&mut *self.store, WorldCommand::Claim { id: WORLD, worker, now }) {
@@ -277,7 +277,7 @@ impl Hunt {
         self.disconnect_all(node);
     }
 
-    /// A hunter's connection breaks; his node may hear of it.
+    /// A hunter's connection breaks; the node may notice.
     fn disconnect_one(&mut self) {
         let who = self.dice.below(HUNTERS as u64) as usize;
         let Some(node) = self.hunters[who].node.take() else { return };
@@ -288,7 +288,7 @@ impl Hunt {
         }
     }
 
-    /// Nothing goes wrong any more: what is decided is saved, and everybody is heard.
+    /// No more faults: what is decided is saved, and every input is answered.
     fn heal(&mut self) {
         self.now_us += LEASE_DURATION.as_micros() as i64 + 1_000;
         for node in 0..NODES {

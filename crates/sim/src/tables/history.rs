@@ -1,5 +1,5 @@
-//! When all is over: what everybody heard, held against the log. The log is played again, entry by entry; each version of a table is
-//! a state that readers could have seen, from the moment at which it was committed.
+//! The final check: what all viewers received, compared with the log. The log is replayed, entry by entry; each version
+//! of a table is a state that readers could have seen, from the moment at which it was committed.
 
 use super::log::TableHistory;
 use super::observations::{self, Observation};
@@ -11,12 +11,12 @@ use engine::tables::{EventKind, Feed, Table, TableEvent, TableView};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// How late a wait may hear of a change while nothing goes wrong: the way of a commit's answer back to its keeper.
+/// How late a waiting poll may receive a change without faults: the time of a commit's outcome back to its owner task.
 const WAKE_TIMEOUT: Duration = Duration::from_millis(50);
 /// What went wrong is over for good so long after the last fault: leases have ended, tables were read again.
 const HEAL_TIMEOUT: Duration = LEASE_DURATION.saturating_mul(2);
 
-/// What was heard, over all.
+/// Totals of what was received.
 #[derive(Default)]
 pub(super) struct ObservationTotals {
     pub(super) events: u32,
@@ -52,7 +52,7 @@ struct History {
     healed_at: Duration,
 }
 
-/// What somebody was to hear.
+/// An event that a viewer was to receive.
 struct ExpectedEvent {
     event: TableEvent,
     /// Entries in the log with it.
@@ -108,7 +108,7 @@ impl History {
         members.sort_unstable();
         members.dedup();
         let of_members = members.into_iter().flat_map(|member| {
-            // Everybody hears himself.
+            // All viewers receive it, the author included.
             self.expected_events(Some(member)).into_iter().filter_map(move |told| match told.event.kind {
                 EventKind::ChatSent { player, text } if player == member => Some(text.to_string()),
                 _ => None,
@@ -118,7 +118,7 @@ impl History {
         said
     }
 
-    /// Every event that this viewer was to hear, in order.
+    /// Every event that this viewer was to receive, in order.
     fn expected_events(&self, viewer: Option<PlayerId>) -> Vec<ExpectedEvent> {
         let mut told: Vec<ExpectedEvent> = Vec::new();
         for (version, (table, _)) in self.states.iter().enumerate() {
@@ -134,7 +134,7 @@ impl History {
         told
     }
 
-    /// One viewer's answers. He asks for one thing after the other, so what he hears never goes back.
+    /// One viewer's answers. Requests are sent one after the other, so the state seen never goes back.
     fn check_viewer<'a>(
         &self,
         viewer: Option<PlayerId>,
@@ -184,7 +184,7 @@ impl History {
         );
     }
 
-    /// Nobody went on waiting after there was something to hear.
+    /// No poll waited on after there was something to receive.
     fn check_prompt(&self, version: usize, sight: &Observation) {
         let committed = self.states[version].1;
         assert!(
@@ -216,7 +216,7 @@ impl History {
     }
 }
 
-/// The chat forgets by time, and the log has none.
+/// Chat is dropped by time, and the log has none.
 fn without_chat(mut view: TableView) -> TableView {
     view.chat.clear();
     view

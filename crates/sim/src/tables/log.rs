@@ -1,5 +1,5 @@
-//! Every commit about tables, as it happened: the log of each table from its first entry, though the store forgets what lies under
-//! a base; and at once whatever a commit breaks.
+//! Every commit about tables, as it happened: the log of each table from its first entry, though the store deletes what
+//! lies under a snapshot; and at once every violation by a commit.
 
 use crate::world::Oracle;
 use engine::commands::{ClaimedTable, Command, Outcome, TableAppend};
@@ -12,7 +12,7 @@ use std::time::Duration;
 #[derive(Default)]
 pub(super) struct CommitLog {
     pub(super) tables: BTreeMap<TableId, TableHistory>,
-    /// Appends of which nobody knows whether they were saved, by table and epoch.
+    /// Appends of which it is unknown whether they were saved, by table and epoch.
     pub(super) unknown_appends: BTreeSet<(TableId, u32)>,
     violations: Vec<String>,
     /// Claims that were answered with a table.

@@ -1,8 +1,9 @@
-//! The whole life of card tables in a made-up world: the real keepers, leases and machine, and the real contract of the store, on
-//! a clock that jumps, with players that act and poll, processes that die and a store that fails. Everything follows from one seed.
+//! Simulated card tables: the real owner tasks, leases and machine, and the real contract of the store, on a clock that
+//! jumps, with players that act and poll, processes that die and a store that fails. Everything follows from one seed.
 //!
-//! What must be true stands in `verdict`: what was acknowledged is in the log exactly once; what anybody saw is what the log says
-//! he was to see, in order, without gaps and doubles, and was committed by then; and every game comes to its end.
+//! The checks are in `history`: what was acknowledged is in the log exactly once; every viewer saw what the log says
+//! that this viewer was to see, in order, without gaps and duplicates, and it was committed by then; and every game
+//! comes to its end.
 
 mod history;
 mod log;

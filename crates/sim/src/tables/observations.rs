@@ -1,17 +1,17 @@
-//! What players heard, written down as they heard it and judged when all is over.
+//! What players received, recorded as it came and checked at the end.
 
 use engine::ids::{PlayerId, TableId};
 use engine::tables::{TableEvent, TableView};
 use std::time::Duration;
 
-/// One answer that somebody got.
+/// One response to a player.
 #[derive(Clone, Debug)]
 pub(super) struct Observation {
     pub(super) table: TableId,
     pub(super) viewer: Option<PlayerId>,
-    /// When he asked, since the beginning.
+    /// Time of the request, since the beginning.
     pub(super) sent_at: Duration,
-    /// When he heard.
+    /// Time of the response.
     pub(super) received_at: Duration,
     pub(super) kind: ObservedKind,
 }
@@ -20,14 +20,14 @@ pub(super) struct Observation {
 pub(super) enum ObservedKind {
     /// Events that followed on this cursor.
     Update { after: u64, events: Vec<TableEvent> },
-    /// His cursor was too old: this is the table.
+    /// The cursor was too old: this is the table.
     TooOld { view: Box<TableView> },
     /// A look.
     View(Box<TableView>),
-    /// An action was done; his line of chat, if it was one.
+    /// An action was done; its line of chat, if it was one.
     ActionDone { view: Box<TableView>, said: Option<String> },
     /// An action was certainly not done.
     ActionRejected { said: Option<String> },
-    /// Nobody knows whether an action was done.
+    /// It is unknown whether an action was done.
     ActionUnknown { said: Option<String> },
 }

@@ -1,4 +1,4 @@
-//! What a simulation of tables will be like, all of it drawn from the seed.
+//! The plan of a simulation of tables, drawn from the seed.
 
 use crate::dice::Dice;
 use crate::faults::Faults;
@@ -14,7 +14,7 @@ pub struct TablePlan {
     pub nodes: usize,
     /// Whether one process has the store for itself: the next one comes when it has gone.
     pub has_exclusive_store: bool,
-    /// Keepers of each process.
+    /// Owner tasks of each process.
     pub owner_tasks: usize,
     /// Tables, each opened by a player of its own.
     pub tables: usize,
@@ -24,9 +24,9 @@ pub struct TablePlan {
     pub settings: TableSettings,
     /// Whether bots may play.
     pub bots: bool,
-    /// How long a player counts as present after his last poll.
+    /// How long a player counts as present after the last poll.
     pub presence_grace: Duration,
-    /// How long players go on after the world was healed.
+    /// How long players continue after the last fault.
     pub healed_for: Duration,
     /// Whether all processes are killed once the players have gone, and another one is left alone with what they left.
     pub ends_abandoned: bool,

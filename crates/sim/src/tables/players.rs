@@ -1,5 +1,5 @@
-//! Players: each looks, does something that might be allowed, and polls, as clients do; asks elsewhere when told so, and again
-//! when nobody answers.
+//! Players: each reads the table, does something that might be allowed, and polls, as clients do; follows redirects,
+//! and retries without a response.
 
 use super::observations::{Observation, ObservedKind};
 use super::workload::{NodeEndpoint, TableWorkload};
@@ -20,18 +20,18 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// One client.
 pub(super) struct Player {
     world: Arc<SimWorld<TableWorkload>>,
-    /// `None`: somebody who does not say who he is, and only looks on.
+    /// `None`: an unauthenticated viewer.
     id: Option<PlayerId>,
-    /// Where he last was told to ask.
+    /// The last known address of each table.
     address: BTreeMap<TableId, String>,
     cursors: BTreeMap<TableId, u64>,
     chats_sent: u32,
 }
 
-/// How an attempt to ask somebody ended.
+/// The result of a call.
 enum CallResult<T> {
     Response(Result<T, TableError>),
-    /// Nobody was there, or nobody answered in time.
+    /// The process was unreachable, or did not answer in time.
     Timeout,
 }
 
@@ -77,7 +77,7 @@ impl Player {
         }
     }
 
-    /// Goes on until it is told to stop.
+    /// Plays until the stop signal.
     pub(super) async fn run(mut self, until: Duration) {
         while self.world.elapsed() < until {
             let tables = &self.world.workload.ids;
@@ -91,7 +91,7 @@ impl Player {
         }
     }
 
-    /// Asks the process where he last found the table; remembers where he is sent.
+    /// Calls the process at the table's last known address; remembers redirects.
     async fn call<T>(
         &mut self,
         table: TableId,

@@ -30,17 +30,17 @@ pub struct TableReport {
     pub process_faults: u32,
     /// Times that the disk stalled.
     pub stalls: u32,
-    /// Lives of tables: each had a lease of its own.
+    /// Workers: each had a lease of its own.
     pub workers: usize,
     /// Claims of tables that were answered.
     pub claims: u32,
     /// Entries in the logs of all tables.
     pub entries: u32,
-    /// Events that players heard, over all players.
+    /// Events that players received, over all players.
     pub events: u32,
-    /// Actions of which nobody knows whether they were done.
+    /// Actions with an unknown result.
     pub unknown: u32,
-    /// Games that were left to a process of which nobody asked anything.
+    /// Games that were left to a process that got no more requests.
     pub abandoned: u32,
     /// Looks whose cursor was too old.
     pub too_old: u32,
@@ -84,7 +84,7 @@ async fn simulate(plan: TablePlan) -> TableReport {
     let lives = world.worker_count();
     let mut abandoned = 0;
     if plan.ends_abandoned {
-        // Nobody asks for anything any more: what nobody owns must be found by those who look for it.
+        // No more requests: tables without an owner must be found by the background search.
         for node in nodes.drain(..) {
             node.kill().await;
         }

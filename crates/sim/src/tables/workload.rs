@@ -1,4 +1,5 @@
-//! What the keepers touch beyond their lease, in the made-up world; and which processes can be reached, under which address.
+//! The owner tasks' effects beyond their lease, in the simulated world; and which processes can be reached, under which
+//! address.
 
 use super::log::CommitLog;
 use super::observations::Observation;

@@ -1,11 +1,11 @@
-//! What the tests of every story share: which seeds are taken, and the delays that bring an append behind its lease.
+//! Shared by all simulation tests: which seeds are taken, and the delays that bring an append behind its lease.
 
 use engine::limits::LEASE_DURATION;
 use sim::Faults;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Seeds that nobody has seen: as many as `SIM_SEEDS` says, or so many without it. The seed of a failure is printed and belongs into its
-/// test's list.
+/// Fresh seeds: as many as `SIM_SEEDS` says, or so many without it. The seed of a failure is printed and belongs into
+/// its test's list.
 pub(crate) fn fresh_seeds(usually: u64) -> impl Iterator<Item = u64> {
     let count = std::env::var("SIM_SEEDS").ok().and_then(|count| count.parse().ok()).unwrap_or(usually);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later than 1970").as_nanos() as u64;

@@ -1,4 +1,4 @@
-//! Rows of bytes: what they are cut into, whole, split at every byte, and mutilated.
+//! Rows of bytes: what they are parsed into, whole, split at every byte, and damaged.
 
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ fn check_refused(text: &str, status: Status) {
 }
 
 #[test]
-fn bodies_end_where_they_say() {
+fn bodies_end_at_their_length() {
     check("GET / HTTP/1.1\r\n\r\n", Method::Get, "/", "", true, 0);
     check("POST /a HTTP/1.1\r\nContent-Length: 2\r\n\r\n{}", Method::Post, "/a", "{}", true, 0);
     check("POST /a HTTP/1.1\r\ncontent-length: 0\r\n\r\nGET /b", Method::Post, "/a", "", true, 6);
@@ -108,7 +108,7 @@ fn useless_chunk_extensions_are_bounded() {
 }
 
 #[test]
-fn who_waits_to_be_asked_is_asked_once() {
+fn continue_is_requested_once() {
     let text = b"POST / HTTP/1.1\r\nexpect: 100-continue\r\ncontent-length: 2\r\n\r\n{}";
     let mut memo = RequestParser::default();
     let head = text.len() - 2;

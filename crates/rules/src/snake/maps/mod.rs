@@ -89,7 +89,7 @@ pub(crate) fn setup_board(rules: &Rules, board: &mut Board, snakes: u8, seed: Se
     }
 }
 
-/// What a map does before the snakes move. None of these does anything; a new map has to say so here.
+/// What a map does before the snakes move. None of these does anything; a new map has to be added here.
 pub(crate) fn pre_update(rules: &Rules, _board: &mut Board) {
     match rules.map {
         Map::Standard | Map::Empty | Map::Royale | Map::SnailMode => {}

@@ -35,7 +35,7 @@ fn check(width: u8, height: u8, snakes: u8, dice: &mut impl Dice, expect: &[&str
 }
 
 #[test]
-fn fixed_positions_with_food_for_everybody() {
+fn fixed_positions_with_food_for_all_snakes() {
     #[rustfmt::skip]
     check(11, 11, 8, &mut Least, &[
         "....f...f..",
@@ -254,7 +254,7 @@ fn food_spawns_off_bodies_and_next_steps_of_the_living() {
     let mut board = Board::new(3, 3);
     board.snakes = vec![Snake::at(Point::new(0, 0)), Snake::at(Point::new(2, 2))];
     board.hazards = vec![Point::new(0, 2)];
-    // Taken: both heads and the four cells beside them. Hazards do not matter; columns come first.
+    // Taken: both heads and the four cells next to them. Hazards do not matter; columns come first.
     check_spawn(&board, 9, &mut Least, &[(0, 2), (1, 1), (2, 0)]);
     check_spawn(&board, 9, &mut Greatest, &[(2, 0), (0, 2), (1, 1)]);
     check_spawn(&board, 1, &mut Least, &[(0, 2)]);

@@ -1,12 +1,13 @@
-//! Who leaves the game at the end of a turn.
+//! Eliminations at the end of a turn.
 
 use super::super::pipeline::StageContext;
 use super::super::{Board, Cause, RuleError, Seat, Snake};
 
-/// Snakes without health and snakes outside the board leave first; then all collisions are judged on one and the same board.
+/// Snakes without health and snakes outside the board leave first; then all collisions are decided on one and the same
+/// board.
 ///
-/// A snake that leaves in the first round is not there any more for the others. A snake that leaves in the second round still
-/// takes others with it: two equal snakes that meet head to head both die.
+/// A snake that leaves in the first round is not there any more for the others. A snake that leaves in the second round
+/// still takes others with it: two equal snakes that meet head to head both die.
 pub(crate) fn eliminate_snakes(board: &mut Board, _call: &StageContext<'_>) -> Result<(), RuleError> {
     if let Some((seat, _)) = board.living().find(|(_, snake)| snake.body.is_empty()) {
         return Err(RuleError::BodyMissing(seat));

@@ -3,7 +3,7 @@
 use super::super::pipeline::StageContext;
 use super::super::{Board, Cause, HEALTH_MAX, RuleError};
 
-/// Every living snake loses one health. Nobody is eliminated here: food may still save a snake at 0.
+/// Every living snake loses one health. None is eliminated here: food may still save a snake at 0.
 pub(crate) fn starve_snakes(board: &mut Board, _call: &StageContext<'_>) -> Result<(), RuleError> {
     for snake in board.living_mut() {
         snake.health = snake.health.saturating_sub(1);

@@ -1,12 +1,12 @@
-//! Snakes go where they were told to.
+//! Movement: snakes follow their orders.
 
 use super::super::pipeline::StageContext;
 use super::super::{Board, Move, MoveOrder, Point, RuleError, Seat};
 
 /// Every living snake gets a new head in front and loses its last point.
 ///
-/// Odd cases: without any order nobody moves; orders for other seats are ignored; two orders for one seat are both carried out;
-/// an order without a step goes straight on, see [`straight_on`].
+/// Odd cases: without any order no snake moves; orders for other seats are ignored; two orders for one seat are both
+/// carried out; an order without a step goes straight on, see [`straight_on`].
 pub(crate) fn move_snakes(board: &mut Board, call: &StageContext<'_>) -> Result<(), RuleError> {
     if call.orders.is_empty() {
         return Ok(());
@@ -57,10 +57,10 @@ fn advance(body: &mut [Point], step: Option<Move>) {
     body[0] = head;
 }
 
-/// The direction from neck to head: what a snake does that was not told where to go.
+/// The direction from neck to head: the move of a snake without an order.
 ///
-/// Columns are looked at before rows. A neck on the far side of a wrapped board is recognised by a head or neck on the zero
-/// edge. A stacked neck, or none at all, means up.
+/// Columns are checked before rows. A neck on the far side of a wrapped board is recognised by a head or neck on the
+/// zero edge. A stacked neck, or none at all, means up.
 fn straight_on(body: &[Point]) -> Move {
     let [head, neck, ..] = *body else { return Move::Up };
     let (dx, dy) = (i16::from(head.x) - i16::from(neck.x), i16::from(head.y) - i16::from(neck.y));
