@@ -122,7 +122,7 @@ pub struct Config {
     /// Keys that the rate limiter counts at once.
     pub limiter_keys_max: usize,
     /// Timestamps that exact logs keep at once.
-    pub limiter_stamps_max: usize,
+    pub limiter_timestamps_max: usize,
     /// Whether the rate limiter only decides and counts, without refusing.
     pub limiter_shadow: bool,
     /// Owner tasks among which card tables are divided.
@@ -344,7 +344,7 @@ impl Config {
             limiter_http_token: None,
             limiter_grpc_token: None,
             limiter_keys_max: 0,
-            limiter_stamps_max: 0,
+            limiter_timestamps_max: 0,
             limiter_shadow: false,
             stories_owner_tasks: 0,
             stories_tables_max: 0,

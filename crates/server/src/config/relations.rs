@@ -52,7 +52,7 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
     if is_auto("http.connections_max") {
         config.http_connections_max = connections_max(config);
     }
-    if is_auto("stories.keepers") {
+    if is_auto("stories.owner_tasks") {
         config.stories_owner_tasks = config.threads.min(engine::limits::TABLE_OWNER_TASKS_MAX);
     }
     if is_auto("stories.waiters_max") {
@@ -61,7 +61,7 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
     if is_auto("stories.waiters_per_address_max") {
         config.stories_waiters_per_address_max = (config.stories_waiters_max / ADDRESSES_TO_EXHAUST_MIN).max(1);
     }
-    if is_auto("worlds.tellers") {
+    if is_auto("worlds.sender_threads") {
         config.worlds_sender_threads = (config.threads / 2).clamp(1, engine::limits::WORLD_SENDER_THREADS_MAX);
     }
     if is_auto("spectators.max") {
@@ -73,7 +73,7 @@ pub(super) fn derive(config: &mut Config, machine: Machine, is_auto: impl Fn(&st
     if is_auto("replays.threads") {
         config.replays_threads = (config.threads / 2).clamp(1, engine::limits::REPLAY_THREADS_MAX);
     }
-    if is_auto("http.answer_bytes_per_address_max") {
+    if is_auto("http.response_bytes_per_address_max") {
         config.http_response_bytes_per_address_max = config.http_response_bytes_max / ADDRESSES_TO_EXHAUST_MIN;
     }
     if is_auto("http.bodies_bytes_per_address_max") {
@@ -189,8 +189,8 @@ pub(super) fn check(config: &Config, errors: &mut Vec<ValidationError>) {
         "every spectator holds a connection",
     );
     at_most(
-        ("http.answer_bytes_per_address_max", config.http_response_bytes_per_address_max),
-        ("http.answer_bytes_max", config.http_response_bytes_max),
+        ("http.response_bytes_per_address_max", config.http_response_bytes_per_address_max),
+        ("http.response_bytes_max", config.http_response_bytes_max),
         "no address can have more than all have",
     );
     at_most(

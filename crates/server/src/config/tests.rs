@@ -207,8 +207,8 @@ fn auto_values_follow_from_the_machine_and_the_other_settings() {
     check("", "", &[], "spectators.per_address_max", "2429 (default)");
     check("", "", &[], "replays.threads", "2 (default)");
     check("", "", &[("threads", "1")], "replays.threads", "1 (default)");
-    check("", "", &[], "http.answer_bytes_per_address_max", "16777216 (default)");
-    check("", "", &[("http-answer-bytes-max", "1048576")], "http.answer_bytes_per_address_max", "262144 (default)");
+    check("", "", &[], "http.response_bytes_per_address_max", "16777216 (default)");
+    check("", "", &[("http-response-bytes-max", "1048576")], "http.response_bytes_per_address_max", "262144 (default)");
     check("", "", &[("http-bodies-bytes-max", "8388608")], "http.bodies_bytes_per_address_max", "2097152 (default)");
     check("", "", &[], "store.connections", "4 (default)");
     check("", "", &[("store-url", "postgres://db/games")], "store.connections", "8 (default)");
@@ -359,15 +359,15 @@ fn the_table_is_sound() {
         "server.open_files_max",
         "store.connections",
         "http.connections_max",
-        "http.answer_bytes_per_address_max",
+        "http.response_bytes_per_address_max",
         "http.bodies_bytes_per_address_max",
         "spectators.max",
         "spectators.per_address_max",
         "replays.threads",
-        "stories.keepers",
+        "stories.owner_tasks",
         "stories.waiters_max",
         "stories.waiters_per_address_max",
-        "worlds.tellers",
+        "worlds.sender_threads",
     ] {
         assert!(SETTINGS[load::setting_index(key)].auto.is_some(), "{key}");
     }

@@ -22,7 +22,7 @@ pub(crate) struct BudgetFigures<'a> {
 
 metrics! {
     pub ResponseMetrics;
-    bytes: Gauge = "gauntlet_http_answer_bytes", "Bytes that large answers under way count for, of http.answer_bytes_max.";
+    bytes: Gauge = "gauntlet_http_answer_bytes", "Bytes that large answers under way count for, of http.response_bytes_max.";
     refused: Counter = "gauntlet_http_answers_refused_total", "Large answers that were refused because too many bytes of others were under way.";
     closed_for_room: Counter = "gauntlet_http_answers_closed_for_room_total", "Connections that were closed because a large answer on them gave way to an address that had less.";
     replay_wait: Histogram = "gauntlet_replay_wait_seconds", "Time that a slice of a replay waited for its turn, in seconds.";

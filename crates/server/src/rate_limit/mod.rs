@@ -74,7 +74,7 @@ impl RateLimiter {
     /// The same, on a clock of the caller's.
     #[must_use]
     pub fn with_clock(config: &Config, metrics: Arc<Metrics>, clock: LimitClock) -> Self {
-        let capacity = Capacity { keys_max: config.limiter_keys_max, timestamps_max: config.limiter_stamps_max };
+        let capacity = Capacity { keys_max: config.limiter_keys_max, timestamps_max: config.limiter_timestamps_max };
         let limiter = || Limiter::new(capacity, Seed::new(random_bytes()));
         let reference = ReferenceLimiter::new(capacity, &metrics, config.limiter_shadow);
         let (to_keeper, inbox) = mpsc::channel(rules::INBOX_CAPACITY);
@@ -164,7 +164,7 @@ impl RateLimiter {
 
     /// Time stamps that the exact logs of policies may keep together.
     #[must_use]
-    pub fn stamps_max(&self) -> usize {
+    pub fn timestamps_max(&self) -> usize {
         self.external.budget().capacity().timestamps_max
     }
 

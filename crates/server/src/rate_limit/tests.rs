@@ -7,7 +7,7 @@ use limiter::Outcome;
 use std::sync::Arc;
 
 /// Stamps of all exact logs together.
-const STAMPS_MAX: usize = 1_000;
+const TIMESTAMPS_MAX: usize = 1_000;
 
 struct TestLimiter {
     rate_limiter: RateLimiter,
@@ -22,7 +22,7 @@ fn test_limiter(file: &str, configure: impl FnOnce(&mut Config)) -> TestLimiter 
     let limits = RateLimiter::with_clock(&config, metrics.clone(), clock.clone());
     limits
         .replace_rules(LimitRuleSet {
-            file: parse_policies(file, limits.stamps_max()).unwrap(),
+            file: parse_policies(file, limits.timestamps_max()).unwrap(),
             stored: StoredRules::default(),
         })
         .unwrap();
@@ -148,9 +148,9 @@ fn an_edit_keeps_what_was_used_and_a_refused_book_changes_nothing() {
     let adopt =
         |file: FileRules| house.rate_limiter.replace_rules(LimitRuleSet { file, stored: StoredRules::default() });
     assert!(matches!((house.hit("k", 2).0, house.hit("k", 1).0), (Outcome::Allowed, Outcome::NotUntil(_))));
-    adopt(parse_policies(&policy("burst", 3, "60s", ""), STAMPS_MAX).unwrap()).unwrap();
+    adopt(parse_policies(&policy("burst", 3, "60s", ""), TIMESTAMPS_MAX).unwrap()).unwrap();
     assert!(matches!((house.hit("k", 1).0, house.hit("k", 1).0), (Outcome::Allowed, Outcome::NotUntil(_))));
-    let mut twice = parse_policies(&policy("burst", 9, "60s", ""), STAMPS_MAX).unwrap();
+    let mut twice = parse_policies(&policy("burst", 9, "60s", ""), TIMESTAMPS_MAX).unwrap();
     twice.policies.extend(twice.policies.clone());
     adopt(twice).unwrap_err();
     assert!(matches!(house.hit("k", 1).0, Outcome::NotUntil(_)));
@@ -171,7 +171,7 @@ fn a_quota_of_a_keys_own_comes_and_goes() {
     house
         .rate_limiter
         .replace_rules(LimitRuleSet {
-            file: parse_policies(&policy("burst", 1, "60s", ""), STAMPS_MAX).unwrap(),
+            file: parse_policies(&policy("burst", 1, "60s", ""), TIMESTAMPS_MAX).unwrap(),
             stored: StoredRules::default(),
         })
         .unwrap();

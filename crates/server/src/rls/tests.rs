@@ -47,7 +47,7 @@ impl TestService {
         let limits = RateLimiter::with_clock(&config, metrics.clone(), clock.clone());
         limits
             .replace_rules(LimitRuleSet {
-                file: parse_policies(file, limits.stamps_max()).unwrap(),
+                file: parse_policies(file, limits.timestamps_max()).unwrap(),
                 stored: StoredRules::default(),
             })
             .unwrap();

@@ -56,7 +56,7 @@ async fn the_policies_in_force_are_listed_with_their_scope() {
 #[tokio::test]
 async fn an_exact_log_must_fit_into_the_room_of_all() {
     let server = TestServer::open_with(BURST, std::sync::Arc::new(store::memory::MemoryDatabase::new()), |config| {
-        config.limiter_stamps_max = 5_000;
+        config.limiter_timestamps_max = 5_000;
     })
     .await;
     let log = |limit: u64| json!({"algorithm": "log", "limit": limit, "window_ms": 60_000});
@@ -64,7 +64,7 @@ async fn an_exact_log_must_fit_into_the_room_of_all() {
     let refused = check(&server, "PUT /api/limits/policies/exact", log(5_001), "400 bad_value").await;
     assert_eq!(refused["field"], "/limit");
     let why = "the limit is 5001, and an exact log keeps a time stamp for each unit: expected at most 5000 \
-        (limiter.stamps_max), or another algorithm";
+        (limiter.timestamps_max), or another algorithm";
     assert_eq!(refused["detail"], why);
     check(&server, "GET /api/limits/policies/exact", Value::Null, "404 no_such_policy").await;
     check(&server, "PUT /api/limits/policies/exact", log(5_000), "201").await;

@@ -184,7 +184,7 @@ fn refusal(outcome: &Outcome) -> Option<(StatusCode, &'static str, &'static str)
         Outcome::Full => Some((
             StatusCode::TOO_MANY_REQUESTS,
             "limiter_full",
-            "there is no room to count this: try again later, or raise limiter.keys_max (limiter.stamps_max for exact logs)",
+            "there is no room to count this: try again later, or raise limiter.keys_max (limiter.timestamps_max for exact logs)",
         )),
         Outcome::Never => Some((
             StatusCode::UNPROCESSABLE_ENTITY,
@@ -267,7 +267,7 @@ mod tests {
         let limits = RateLimiter::with_clock(&config, metrics, LimitClock::manual());
         limits
             .replace_rules(LimitRuleSet {
-                file: parse_policies(BURST, limits.stamps_max()).unwrap(),
+                file: parse_policies(BURST, limits.timestamps_max()).unwrap(),
                 stored: StoredRules::default(),
             })
             .unwrap();

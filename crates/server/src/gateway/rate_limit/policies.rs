@@ -146,7 +146,8 @@ async fn delete_override(
 }
 
 fn check_log_capacity(limits: &RateLimiter, algorithm: Algorithm, limit: u64) -> ApiResult<()> {
-    rules::check_log_capacity(algorithm, limit, limits.stamps_max()).map_err(|wrong| invalid_definition(vec![wrong]))
+    rules::check_log_capacity(algorithm, limit, limits.timestamps_max())
+        .map_err(|wrong| invalid_definition(vec![wrong]))
 }
 
 async fn commit_change(app: &App, change: Change, thing: Resource) -> ApiResult<()> {

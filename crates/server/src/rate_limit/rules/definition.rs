@@ -91,15 +91,15 @@ pub fn parse_quota(wanted: &LimitQuota) -> Result<Quota, Vec<InvalidMember>> {
 ///
 /// # Errors
 /// How many there may be.
-pub fn check_log_capacity(algorithm: Algorithm, limit: u64, stamps_max: usize) -> Result<(), InvalidMember> {
-    if algorithm != Algorithm::Log || usize::try_from(limit).is_ok_and(|limit| limit <= stamps_max) {
+pub fn check_log_capacity(algorithm: Algorithm, limit: u64, timestamps_max: usize) -> Result<(), InvalidMember> {
+    if algorithm != Algorithm::Log || usize::try_from(limit).is_ok_and(|limit| limit <= timestamps_max) {
         return Ok(());
     }
     Err(invalid(
         "limit",
         format!(
-            "the limit is {limit}, and an exact log keeps a time stamp for each unit: expected at most {stamps_max} \
-             (limiter.stamps_max), or another algorithm"
+            "the limit is {limit}, and an exact log keeps a time stamp for each unit: expected at most {timestamps_max} \
+             (limiter.timestamps_max), or another algorithm"
         ),
     ))
 }

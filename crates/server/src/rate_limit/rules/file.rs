@@ -50,9 +50,9 @@ impl fmt::Display for FileError {
 ///
 /// # Errors
 /// Every mistake, with its line.
-pub fn parse_policies(text: &str, stamps_max: usize) -> Result<FileRules, FileError> {
+pub fn parse_policies(text: &str, timestamps_max: usize) -> Result<FileRules, FileError> {
     let mut reader = PolicyFileParser {
-        stamps_max,
+        timestamps_max,
         rules: FileRules::default(),
         names: HashSet::new(),
         invalid_members: HashSet::new(),
@@ -102,7 +102,7 @@ impl ErrorCollector {
 const WHOLE_FILE: usize = usize::MAX;
 
 struct PolicyFileParser {
-    stamps_max: usize,
+    timestamps_max: usize,
     rules: FileRules,
     names: HashSet<Box<str>>,
     /// The members of the table at hand that have no value that could be judged, and were refused for that.
@@ -186,7 +186,7 @@ impl PolicyFileParser {
     }
 
     fn check_capacity(&self, algorithm: Option<Algorithm>, quota: Quota) -> Option<InvalidMember> {
-        definition::check_log_capacity(algorithm?, quota.limit(), self.stamps_max).err()
+        definition::check_log_capacity(algorithm?, quota.limit(), self.timestamps_max).err()
     }
 
     fn overrides(&mut self, policy: &TableContext<'_>, name: &str, algorithm: Option<Algorithm>) {

@@ -68,7 +68,7 @@ impl RuleOwner {
         inbox: mpsc::Receiver<RuleOwnerMessage>,
     ) -> Result<Self, StartError> {
         let file = match &path {
-            Some(path) => read_file(path.clone(), limits.stamps_max()).await.map_err(StartError::File)?,
+            Some(path) => read_file(path.clone(), limits.timestamps_max()).await.map_err(StartError::File)?,
             None => FileRules::default(),
         };
         let rules = store.read(|reader| reader.limit_rules()).await?;
@@ -228,7 +228,7 @@ impl RuleOwner {
             return Err("there is no file of policies".to_owned());
         };
         let stored = self.rate_limiter.with_rules(|book| book.stored.clone());
-        let read = read_file(path.clone(), self.rate_limiter.stamps_max()).await;
+        let read = read_file(path.clone(), self.rate_limiter.timestamps_max()).await;
         let adopted = read.and_then(|file| {
             let count = file.policies.len();
             self.rate_limiter.replace_rules(LimitRuleSet { file, stored }).map(|()| count)
@@ -260,10 +260,10 @@ pub enum StartError {
 }
 
 /// Reads and checks a file on a thread for what blocks.
-async fn read_file(path: PathBuf, stamps_max: usize) -> Result<FileRules, String> {
+async fn read_file(path: PathBuf, timestamps_max: usize) -> Result<FileRules, String> {
     let read = tokio::task::spawn_blocking(move || {
         let text = read_text(&path)?;
-        file::parse_policies(&text, stamps_max).map_err(|error| format!("{} has {error}", path.display()))
+        file::parse_policies(&text, timestamps_max).map_err(|error| format!("{} has {error}", path.display()))
     });
     match timeout(READ_TIMEOUT, read).await {
         Ok(read) => read.unwrap_or_else(|_| Err("reading the file of policies panicked".to_owned())),

@@ -7,12 +7,12 @@ use std::fmt::Write;
 use wire::api::LimitQuota;
 
 /// Stamps of all exact logs together.
-const STAMPS_MAX: usize = 5_000;
+const TIMESTAMPS_MAX: usize = 5_000;
 const BURST: &str = "[[policy]]\nname = \"burst\"\nlimit = 100\nwindow = \"60s\"\n";
 
 #[test]
 fn a_policy_has_defaults_for_all_but_its_figures() {
-    let rules = parse_policies(BURST, STAMPS_MAX).unwrap();
+    let rules = parse_policies(BURST, TIMESTAMPS_MAX).unwrap();
     let [policy] = rules.policies.as_slice() else { panic!("{rules:?}") };
     assert_eq!((&*policy.name, policy.class.as_str(), policy.key.as_str()), ("burst", "*", "*"));
     assert_eq!((policy.algorithm, policy.when_full, policy.is_shadow), (Algorithm::Gcra, WhenFull::Deny, false));
@@ -36,7 +36,7 @@ fn everything_that_a_policy_may_say_is_read() {
         limit = 5
         window = "500ms"
     "#;
-    let rules = parse_policies(text, STAMPS_MAX).unwrap();
+    let rules = parse_policies(text, TIMESTAMPS_MAX).unwrap();
     let policy = &rules.policies[0];
     assert_eq!((policy.class.as_str(), policy.key.as_str()), ("gateway.*.create", "token:*"));
     assert_eq!((policy.algorithm, policy.when_full, policy.is_shadow), (Algorithm::Log, WhenFull::Admit, true));
@@ -47,14 +47,14 @@ fn everything_that_a_policy_may_say_is_read() {
 
 #[test]
 fn a_file_without_policies_is_one() {
-    assert!(parse_policies("", STAMPS_MAX).unwrap().policies.is_empty());
-    assert!(parse_policies("# none yet\n", STAMPS_MAX).unwrap().policies.is_empty());
+    assert!(parse_policies("", TIMESTAMPS_MAX).unwrap().policies.is_empty());
+    assert!(parse_policies("# none yet\n", TIMESTAMPS_MAX).unwrap().policies.is_empty());
 }
 
 /// The file must be refused with exactly these mistakes.
 #[track_caller]
 fn refused(text: &str, want: &[&str]) {
-    let said = parse_policies(text, STAMPS_MAX).unwrap_err().to_string();
+    let said = parse_policies(text, TIMESTAMPS_MAX).unwrap_err().to_string();
     assert_eq!(said.lines().skip(1).map(str::trim).collect::<Vec<_>>(), want);
 }
 
@@ -148,10 +148,10 @@ fn an_exact_log_must_fit_into_the_room_of_all() {
     for good in
         [log(5_000, ""), own(5_000), log(5_001, "").replace("log", "gcra"), own(5_001).replace("log", "counter")]
     {
-        assert!(parse_policies(&good, STAMPS_MAX).is_ok(), "{good}");
+        assert!(parse_policies(&good, TIMESTAMPS_MAX).is_ok(), "{good}");
     }
     let why = "the limit is 5001, and an exact log keeps a time stamp for each unit: expected at most 5000 \
-        (limiter.stamps_max), or another algorithm";
+        (limiter.timestamps_max), or another algorithm";
     refused(&log(5_001, ""), &[&format!("line 3: policy \"a\": {why}")]);
     refused(&own(5_001), &[&format!("line 8: policy \"a\", override: {why}")]);
 }
@@ -159,7 +159,7 @@ fn an_exact_log_must_fit_into_the_room_of_all() {
 /// However the file is refused, it says this, and every mistake stays on its line.
 #[track_caller]
 fn check_forgery(text: &str, want: &str) {
-    let said = parse_policies(text, STAMPS_MAX).unwrap_err().to_string();
+    let said = parse_policies(text, TIMESTAMPS_MAX).unwrap_err().to_string();
     assert_eq!(said.lines().count(), 2, "{said:?}");
     assert!(said.contains(want), "{said:?}");
     assert!(!said.contains(|char: char| char.is_control() && char != '\n'), "{said:?}");
@@ -182,7 +182,7 @@ fn no_mistake_forges_a_line() {
 
 #[test]
 fn text_that_is_not_toml_is_refused_with_its_line() {
-    let said = parse_policies("[[policy]]\nname = \n", STAMPS_MAX).unwrap_err().to_string();
+    let said = parse_policies("[[policy]]\nname = \n", TIMESTAMPS_MAX).unwrap_err().to_string();
     assert!(said.contains("not TOML") && said.contains("line 2"), "{said}");
 }
 
@@ -192,7 +192,7 @@ fn a_million_mistakes_are_told_in_a_few_lines() {
     for number in 0..100_000 {
         writeln!(text, "[[policy]]\nname = \"p{number}\"").unwrap();
     }
-    let said = parse_policies(&text, STAMPS_MAX).unwrap_err().to_string();
+    let said = parse_policies(&text, TIMESTAMPS_MAX).unwrap_err().to_string();
     assert!(said.starts_with("200001 mistakes:") && said.lines().count() == 22, "{said}");
 }
 
@@ -219,7 +219,7 @@ fn stored(policies: &[(&str, &str)], overrides: &[(&str, &str, u64)]) -> StoredR
 /// The book's policies as `name limit` and its quotas of keys as `policy key limit`.
 #[track_caller]
 fn check_book(file: &str, stored: StoredRules, policies: &[&str], overrides: &[&str]) -> LimitRuleSet {
-    let book = LimitRuleSet { file: parse_policies(file, STAMPS_MAX).unwrap(), stored };
+    let book = LimitRuleSet { file: parse_policies(file, TIMESTAMPS_MAX).unwrap(), stored };
     let have = book.policies().into_iter().map(|policy| format!("{} {}", policy.name, policy.quota.limit()));
     assert_eq!(have.collect::<Vec<_>>(), policies);
     let have = book.overrides();
