@@ -130,7 +130,7 @@ impl Budget {
         let figures = self.figures();
         for Reserved { bytes, connection } in closed {
             figures.bytes.sub(bytes);
-            figures.closed_for_room.inc();
+            figures.evicted.inc();
             connection.iter().for_each(ConnectionHandle::end);
         }
         match result {
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(bobs.read(&mut [0; 1]).await.unwrap(), 0);
         drop((oldest, newer, of_bob, of_carl));
         let figures = budget.figures();
-        assert_eq!((figures.bytes.get(), figures.closed_for_room.get(), budget.addresses()), (0, 2, 0));
+        assert_eq!((figures.bytes.get(), figures.evicted.get(), budget.addresses()), (0, 2, 0));
     }
 
     proptest! {

@@ -187,7 +187,7 @@ impl Aggregator<'_> {
     /// The logs that are not counted to their end.
     async fn read_backlog(&self) -> Result<Vec<AggregationLag>, StoreError> {
         let behind = self.app.store.read(|reader| reader.aggregation_lags(SWEEP_MAX)).await?;
-        self.app.metrics.hunt_claims_behind(entries(&behind));
+        self.app.metrics.hunt_claims_uncounted(entries(&behind));
         Ok(behind)
     }
 

@@ -84,8 +84,8 @@ impl Metrics {
     }
 
     /// An idle connection was closed to make room.
-    pub fn http_connection_closed_for_room(&self) {
-        self.core.http_closed_for_room.inc();
+    pub fn http_connection_evicted(&self) {
+        self.core.http_evicted.inc();
     }
 
     /// Connections: how many are open, refused because the server is full, refused for their address, closed to make room.
@@ -93,7 +93,7 @@ impl Metrics {
     pub fn http_connections(&self) -> [u64; 4] {
         let metrics = &self.core;
         let open = u64::try_from(metrics.http_connections.get()).unwrap_or_default();
-        [open, metrics.http_refused_full.get(), metrics.http_refused_address.get(), metrics.http_closed_for_room.get()]
+        [open, metrics.http_refused_full.get(), metrics.http_refused_address.get(), metrics.http_evicted.get()]
     }
 
     /// A connection was closed because its client was too slow.
@@ -119,14 +119,14 @@ impl Metrics {
 
     /// Metrics of large responses in flight.
     pub(crate) fn answer_budget(&self) -> BudgetFigures<'_> {
-        let ResponseMetrics { bytes, refused, closed_for_room, .. } = &*self.responses;
-        BudgetFigures { bytes, refused, closed_for_room }
+        let ResponseMetrics { bytes, refused, evicted, .. } = &*self.responses;
+        BudgetFigures { bytes, refused, evicted }
     }
 
     /// Metrics of large bodies in flight.
     pub(crate) fn body_budget(&self) -> BudgetFigures<'_> {
-        let BodyFigures { bytes, refused, closed_for_room } = &self.bodies;
-        BudgetFigures { bytes, refused, closed_for_room }
+        let BodyFigures { bytes, refused, evicted } = &self.bodies;
+        BudgetFigures { bytes, refused, evicted }
     }
 
     pub fn spectator_joined(&self) {

@@ -17,8 +17,8 @@ impl Metrics {
     }
 
     /// The number of entries of claim logs that are not counted yet.
-    pub fn hunt_claims_behind(&self, entries: u64) {
-        self.core.hunt_claims_behind.set(entries);
+    pub fn hunt_claims_uncounted(&self, entries: u64) {
+        self.core.hunt_claims_uncounted.set(entries);
     }
 
     /// The aggregator's queue was full.

@@ -45,25 +45,25 @@ use text::Exposed;
 metrics! {
     CoreMetrics;
     turns: Counter = "gauntlet_turns_total", "Turns that were played and saved.";
-    late_moves: Counter = "gauntlet_late_moves_total", "Moves that came after their deadline or never.";
-    broken_moves: ByClass = "gauntlet_broken_moves_total", "Answers to /move that came in time and were no move, by class.";
-    bot_calls: Counter = "gauntlet_bot_calls_total", "Calls of /move that ended, in whatever way.";
-    bot_call: Histogram = "gauntlet_bot_call_seconds", "Time from sending a /move to the end of its answer, in seconds.";
+    late_moves: Counter = "gauntlet_late_moves_total", "Moves that arrived after their deadline or never.";
+    broken_moves: ByClass = "gauntlet_broken_moves_total", "Responses to /move that arrived in time but held no valid move, by class.";
+    bot_calls: Counter = "gauntlet_bot_calls_total", "Calls of /move that ended, with any outcome.";
+    bot_call: Histogram = "gauntlet_bot_call_seconds", "Time from sending a /move to the end of its response, in seconds.";
     bot_permit_wait: Histogram = "gauntlet_bot_permit_wait_seconds",
-        "Time that a call waited for a connection under its host's cap, in seconds.";
+        "Time that a call waited for a connection under its host's limit, in seconds.";
     bot_connections: Gauge = "gauntlet_bot_connections", "Connections to bots that are open.";
     bot_connections_opened: Counter = "gauntlet_bot_connections_opened_total", "Connections to bots that were opened.";
-    matches_running: Gauge = "gauntlet_matches_running", "Matches in the hands of this process.";
-    matches_claimed: Counter = "gauntlet_matches_claimed_total", "Matches that this process took over, resumed ones included.";
-    matches_resumed: Counter = "gauntlet_matches_resumed_total", "Matches that this process went on with from their log.";
-    matches_finished: Counter = "gauntlet_matches_finished_total", "Matches that ended with a result here.";
-    matches_failed: Counter = "gauntlet_matches_failed_total", "Matches that ended without a result here.";
-    leases_lost: Counter = "gauntlet_leases_lost_total", "Leases of this process that ended before it gave them up.";
+    matches_running: Gauge = "gauntlet_matches_running", "Matches that this process owns.";
+    matches_claimed: Counter = "gauntlet_matches_claimed_total", "Matches that this process claimed, resumed ones included.";
+    matches_resumed: Counter = "gauntlet_matches_resumed_total", "Matches that this process resumed from their log.";
+    matches_finished: Counter = "gauntlet_matches_finished_total", "Matches that ended with a result in this process.";
+    matches_failed: Counter = "gauntlet_matches_failed_total", "Matches that ended without a result in this process.";
+    leases_lost: Counter = "gauntlet_leases_lost_total", "Leases of this process that ended before it released them.";
     queue_wait: Histogram = "gauntlet_queue_wait_seconds",
         "Time from the creation of a match to its first /start, in seconds.";
     run_time: Histogram = "gauntlet_run_time_seconds", "Time from the first /start of a match to its end, in seconds.";
     spectators: Gauge = "gauntlet_spectators", "Spectators that are connected.";
-    store_batches: Counter = "gauntlet_store_batches_total", "Batches of commands that the store was given.";
+    store_batches: Counter = "gauntlet_store_batches_total", "Batches of commands that the store executed.";
     store_batches_failed: Counter = "gauntlet_store_batches_failed_total", "Batches of commands that were not saved.";
     store_commands: Counter = "gauntlet_store_commands_total", "Commands that were saved.";
     commit_wait: Histogram = "gauntlet_store_commit_wait_seconds",
@@ -73,58 +73,58 @@ metrics! {
     query: Histogram = "gauntlet_store_query_seconds", "Time that a read took in the database, in seconds.";
     queries_failed: Counter = "gauntlet_store_queries_failed_total", "Reads that failed.";
     scheduler_delay: Histogram = "gauntlet_scheduler_delay_seconds",
-        "Time by which a task that slept came late to its turn, in seconds.";
-    http_requests: ByRoute = "gauntlet_http_requests_total", "Requests that were answered, by route and class of status.";
+        "Delay of a task's wake-up after its timer fired, in seconds.";
+    http_requests: ByRoute = "gauntlet_http_requests_total", "Requests that got a response, by route and class of status.";
     http_request: Histogram = "gauntlet_http_request_seconds",
-        "Time from the head of a request to the head of its answer, in seconds.";
+        "Time from the head of a request to the head of its response, in seconds.";
     http_held: Histogram = "gauntlet_http_held_seconds",
-        "Time that requests were held that wait for something to happen, which no other histogram has, in seconds.";
-    http_parked: Gauge = "gauntlet_http_parked", "Connections whose request is held at no cost but its socket's.";
-    http_parked_left: Counter = "gauntlet_http_parked_left_total", "Clients that went while their request was held.";
-    grants_revoked: Counter = "gauntlet_deliveries_revoked_total", "Feeds and connections that were ended with their token.";
-    forwards: Counter = "gauntlet_forwards_total", "Requests that were sent on to the node that owns their table, and answered there.";
-    forwards_failed: Counter = "gauntlet_forwards_failed_total", "Requests that were not answered by the node that owns their table.";
+        "Time for which long polls were held, which no other histogram counts, in seconds.";
+    http_parked: Gauge = "gauntlet_http_parked", "Connections whose request waits without a task: it costs only its socket.";
+    http_parked_left: Counter = "gauntlet_http_parked_left_total", "Clients that disconnected while their request waited.";
+    grants_revoked: Counter = "gauntlet_grants_revoked_total", "Feeds and connections that were ended because their token was revoked or expired.";
+    forwards: Counter = "gauntlet_forwards_total", "Requests that were forwarded to the node that owns their table, and got a response there.";
+    forwards_failed: Counter = "gauntlet_forwards_failed_total", "Forwarded requests to which the node that owns their table did not respond.";
     http_connections: Gauge = "gauntlet_http_connections", "Connections of clients that are open.";
     http_connections_accepted: Counter = "gauntlet_http_connections_accepted_total", "Connections of clients that were accepted.";
     http_refused_full: Counter = "gauntlet_http_connections_refused_full_total",
-        "Connections that were refused because there was no room for anybody.";
+        "Connections that were refused because the server was full.";
     http_refused_address: Counter = "gauntlet_http_connections_refused_address_total",
-        "Connections, and requests through proxies, that were refused because their client address had as many as it may have.";
-    http_closed_for_room: Counter = "gauntlet_http_connections_closed_for_room_total",
-        "Connections that were closed to make room: of unknown clients first, then of guests.";
+        "Connections, and requests through proxies, that were refused because their client address was at its limit.";
+    http_evicted: Counter = "gauntlet_http_connections_evicted_total",
+        "Connections that were evicted for new ones: first of unknown clients, then of guests.";
     http_timeouts: Counter = "gauntlet_http_timeouts_total", "Connections that were closed because their client was too slow.";
     accept_errors: Counter = "gauntlet_http_accept_errors_total",
-        "Connections that could not be accepted, for want of files or memory.";
+        "Connections that could not be accepted for lack of files or memory.";
     shed: ByOverload = "gauntlet_shed_total",
-        "Creations of games that were refused because there was too much to do, by what there was too much of.";
+        "Creations of games that the load shedder refused, by kind of overload.";
     limiter_decisions: Decisions = "gauntlet_limiter_decisions_total",
-        "What each policy of the rate limiter said, by policy, class and outcome.";
+        "Decisions of the rate limiter, by policy, class and outcome.";
     limiter_decision: FineHistogram = "gauntlet_limiter_decision_seconds",
         "Time that the rate limiter took for a decision over all its policies, in seconds.";
-    tables: Gauge = "gauntlet_tables", "Card tables in the memory of this process.";
-    table_players: Gauge = "gauntlet_table_players", "Players that are present at card tables of this process, counted once at each.";
-    table_waiters: Gauge = "gauntlet_table_waiters", "Polls, streams and sockets that wait for news of card tables.";
-    table_messages: Gauge = "gauntlet_table_mailbox_messages", "Messages that wait for the keepers of card tables.";
+    tables: Gauge = "gauntlet_tables", "Card tables in memory of this process.";
+    table_players: Gauge = "gauntlet_table_players", "Players that are present at card tables of this process, counted once per table.";
+    table_waiters: Gauge = "gauntlet_table_waiters", "Polls, streams and sockets that wait for updates of card tables.";
+    table_messages: Gauge = "gauntlet_table_mailbox_messages", "Messages in the mailboxes of the owner tasks of card tables.";
     table_changes: Counter = "gauntlet_table_changes_total", "Changes of card tables that were saved.";
-    table_waiters_notified: Counter = "gauntlet_table_waiters_told_total", "Waits for news of card tables that ended because there was news.";
+    table_waiters_notified: Counter = "gauntlet_table_waiters_notified_total", "Waits for updates of card tables that ended with an update.";
     table_wake: Histogram = "gauntlet_table_wake_seconds",
-        "Time from the commit of a change to the moment at which all that waited for it were woken, in seconds.";
-    table_loads: Counter = "gauntlet_table_loads_total", "Claims of card tables that somebody asked for, or that had to be read again.";
-    tables_taken_over: Counter = "gauntlet_tables_taken_over_total", "Card tables that this process took over because nobody owned them.";
-    tables_retired: Counter = "gauntlet_tables_retired_total", "Card tables that left memory because nobody was there.";
+        "Time from the commit of a change until all its waiters were woken, in seconds.";
+    table_loads: Counter = "gauntlet_table_loads_total", "Claims of card tables for a request, or to read the table again.";
+    tables_taken_over: Counter = "gauntlet_tables_taken_over_total", "Card tables that this process took over because they had no owner.";
+    tables_retired: Counter = "gauntlet_tables_retired_total", "Card tables that were unloaded because no player was present.";
     quota_exceeded: ByKind = "gauntlet_quota_exceeded_total",
-        "Requests that were refused because the clients of their address had as much as one address may have, by kind.";
+        "Requests that were refused because their client address was at its quota, by kind.";
     lines: WorldConnections = "gauntlet_world_connections", "Connections to worlds that are open, by kind.";
-    hunt_claims_counted: Counter = "gauntlet_hunt_claims_counted_total", "Entries of logs of claims that this process has counted.";
-    hunt_claims_behind: Gauge = "gauntlet_hunt_claims_behind",
-        "Entries of logs of claims that nobody has counted yet, as they were at the last look, ten seconds ago at most.";
+    hunt_claims_counted: Counter = "gauntlet_hunt_claims_counted_total", "Entries of claim logs that this process has counted.";
+    hunt_claims_uncounted: Gauge = "gauntlet_hunt_claims_uncounted",
+        "Entries of claim logs that no process has counted yet, as of the last check (every ten seconds).";
     hunt_notices_lost: Counter = "gauntlet_hunt_notices_lost_total",
-        "Words to the aggregator that found its queue full; what they told of is found by the logs.";
+        "Notices to the aggregator that were dropped because its queue was full; it finds their claims in the logs.";
     hunt_tickets_waiting: Gauge = "gauntlet_hunt_tickets_waiting", "Tickets of parties that wait to be matched.";
     hunt_tickets_matched: Counter = "gauntlet_hunt_tickets_matched_total", "Tickets that ended with a hunt.";
-    hunt_tickets_timed_out: Counter = "gauntlet_hunt_tickets_timed_out_total", "Tickets whose time was over.";
-    hunt_tickets_cancelled: Counter = "gauntlet_hunt_tickets_cancelled_total", "Tickets that were taken back.";
-    jobs_failed: Counter = "gauntlet_chores_failed_total", "Chores that failed and will be tried again.";
+    hunt_tickets_timed_out: Counter = "gauntlet_hunt_tickets_timed_out_total", "Tickets that timed out.";
+    hunt_tickets_cancelled: Counter = "gauntlet_hunt_tickets_cancelled_total", "Tickets that were cancelled.";
+    jobs_failed: Counter = "gauntlet_background_jobs_failed_total", "Background jobs that failed and will be retried.";
 }
 
 /// All metrics of one process. Shared by reference; all methods may be called from anywhere, at any rate.

@@ -8,29 +8,29 @@ use std::time::Duration;
 
 metrics! {
     pub BodyFigures;
-    bytes: Gauge = "gauntlet_http_body_bytes", "Bytes of large bodies under way, of http.bodies_bytes_max.";
-    refused: Counter = "gauntlet_http_bodies_refused_total", "Large bodies that were refused because too many bytes of others were under way.";
-    closed_for_room: Counter = "gauntlet_http_bodies_closed_for_room_total", "Connections that were closed because a large body on them gave way to an address that had less.";
+    bytes: Gauge = "gauntlet_http_body_bytes", "Bytes of large bodies in flight, of http.bodies_bytes_max.";
+    refused: Counter = "gauntlet_http_bodies_refused_total", "Large bodies that were refused because too many bytes were in flight.";
+    evicted: Counter = "gauntlet_http_bodies_evicted_total", "Connections with a large body that were evicted for an address that had less.";
 }
 
 /// Metrics of one budget of bytes.
 pub(crate) struct BudgetFigures<'a> {
     pub(crate) bytes: &'a Gauge,
     pub(crate) refused: &'a Counter,
-    pub(crate) closed_for_room: &'a Counter,
+    pub(crate) evicted: &'a Counter,
 }
 
 metrics! {
     pub ResponseMetrics;
-    bytes: Gauge = "gauntlet_http_answer_bytes", "Bytes that large answers under way count for, of http.response_bytes_max.";
-    refused: Counter = "gauntlet_http_answers_refused_total", "Large answers that were refused because too many bytes of others were under way.";
-    closed_for_room: Counter = "gauntlet_http_answers_closed_for_room_total", "Connections that were closed because a large answer on them gave way to an address that had less.";
+    bytes: Gauge = "gauntlet_http_response_bytes", "Bytes of large responses in flight, of http.response_bytes_max.";
+    refused: Counter = "gauntlet_http_responses_refused_total", "Large responses that were refused because too many bytes were in flight.";
+    evicted: Counter = "gauntlet_http_responses_evicted_total", "Connections with a large response that were evicted for an address that had less.";
     replay_wait: Histogram = "gauntlet_replay_wait_seconds", "Time that a slice of a replay waited for its turn, in seconds.";
     replay_slice: Histogram = "gauntlet_replay_slice_seconds", "Time that a slice of a replay took, reading its log included, in seconds.";
     replay_slices_failed: Counter = "gauntlet_replay_slices_failed_total", "Slices of replays that failed.";
     replay_entries: Counter = "gauntlet_replay_entries_total", "Entries of logs that were replayed.";
     replay_cache_bytes: Gauge = "gauntlet_replay_cache_bytes", "States of matches in memory to replay from, in bytes.";
-    replay_cache_evictions: Counter = "gauntlet_replay_cache_evictions_total", "Matches whose states left memory for others.";
+    replay_cache_evictions: Counter = "gauntlet_replay_cache_evictions_total", "Matches whose states were evicted from memory for others.";
 }
 
 /// Metrics of the readers of replays.

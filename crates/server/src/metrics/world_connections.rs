@@ -43,7 +43,7 @@ impl FrameKind {
         match self {
             Self::Answer => "answer",
             Self::View => "view",
-            Self::Event => "news",
+            Self::Event => "event",
         }
     }
 }
@@ -98,11 +98,11 @@ impl Exposed for WorldConnections {
         of(self.opened.each_ref().map(Counter::get))
             .for_each(|(kind, count)| page.sample(&opened, &[("kind", kind)], count));
         let ended = format!("{stem}_ended_total");
-        page.head(&ended, "Connections to worlds that this process ended, by the code that they were told.", "counter");
+        page.head(&ended, "Connections to worlds that this process ended, by the code that was sent.", "counter");
         let codes = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         codes.iter().for_each(|(code, count)| page.sample(&ended, &[("code", code)], count));
         let sent = "gauntlet_world_frames_sent_total";
-        page.head(sent, "Frames that connections to worlds were told, by what they say.", "counter");
+        page.head(sent, "Frames that were sent on connections to worlds, by kind.", "counter");
         FrameKind::ALL
             .into_iter()
             .zip(&self.sent_frames)
@@ -110,7 +110,7 @@ impl Exposed for WorldConnections {
         self.received_frames.expose(
             page,
             "gauntlet_world_frames_received_total",
-            "Frames that came on connections to worlds.",
+            "Frames that were received on connections to worlds.",
         );
         self.received_bytes.expose(
             page,

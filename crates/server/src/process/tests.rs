@@ -166,7 +166,7 @@ async fn check_full(serves: ServeMode) {
         assert!(response.starts_with("HTTP/1.1 200 "), "{path}: {response}");
     }
     let stats = get(ops, "/api/admin/stats", token).await;
-    assert!(stats.contains(r#","max":2,"refused_full":1,"refused_address":0,"closed_for_room":"#), "{stats}");
+    assert!(stats.contains(r#","max":2,"refused_full":1,"refused_address":0,"evicted":"#), "{stats}");
     assert!(get(ops, "/api/admin/stats", "").await.starts_with("HTTP/1.1 401 "), "only operators may read it");
     assert!(get(ops, "/api/games", token).await.starts_with("HTTP/1.1 404 "), "games are elsewhere");
 

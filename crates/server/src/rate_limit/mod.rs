@@ -351,13 +351,17 @@ impl RateLimiter {
             page.head(name, help, kind);
             census.iter().for_each(|census| page.sample(name, &[("policy", &*census.policy)], of(census)));
         };
-        family("gauntlet_limiter_keys", "Keys that a policy counts now.", "gauge", &|census| census.keys as u64);
-        family("gauntlet_limiter_stamps", "Time stamps that a policy's exact logs keep now.", "gauge", &|census| {
+        family("gauntlet_limiter_keys", "Keys that a policy counts.", "gauge", &|census| census.keys as u64);
+        family("gauntlet_limiter_timestamps", "Timestamps in a policy's exact logs.", "gauge", &|census| {
             census.timestamps as u64
         });
         let help = "Idle keys that were forgotten.";
         family("gauntlet_limiter_forgotten_total", help, "counter", &|census| census.forgotten);
-        page.head("gauntlet_limiter_full_total", "Hits that met no room for one more key or stamp.", "counter");
+        page.head(
+            "gauntlet_limiter_full_total",
+            "Hits for which there was no room for another key or timestamp.",
+            "counter",
+        );
         for census in &census {
             for (outcome, count) in [("denied", census.full_denied), ("admitted", census.full_admitted)] {
                 let labels = [("policy", &*census.policy), ("outcome", outcome)];

@@ -190,7 +190,7 @@ fn memory_comes_back_within_a_round_without_traffic() {
     house.clock.advance(Duration::from_secs(61));
     house.rate_limiter.sweep_all();
     assert_eq!((keys("burst"), keys("reference")), ("0".to_owned(), "0".to_owned()));
-    assert_eq!(house.sample(r#"gauntlet_limiter_stamps{policy="reference"}"#).as_deref(), Some("0"));
+    assert_eq!(house.sample(r#"gauntlet_limiter_timestamps{policy="reference"}"#).as_deref(), Some("0"));
 }
 
 #[test]

@@ -80,7 +80,7 @@ impl SenderPool {
         let threads = SenderThreads { threads: std::iter::repeat_with(thread).take(count.max(1)).collect() };
         for thread in &threads.threads {
             let thread = thread.clone();
-            std::thread::Builder::new().name("world-teller".to_owned()).spawn(move || thread.run())?;
+            std::thread::Builder::new().name("world-sender".to_owned()).spawn(move || thread.run())?;
         }
         Ok(Self(Arc::new(threads)))
     }

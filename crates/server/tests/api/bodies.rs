@@ -102,7 +102,7 @@ async fn check_shares(path: &str) {
     let mut carls = send(address, path, "198.51.100.3", 20 * KIB).await;
     until(&server, 60 * KIB).await;
     assert_eq!(heard(anns).await, None, "{path}: the connection is closed");
-    assert_eq!(server.sample("gauntlet_http_bodies_closed_for_room_total"), 1);
+    assert_eq!(server.sample("gauntlet_http_bodies_evicted_total"), 1);
     // What is short needs no room.
     server.call("POST /api/games/status").json(&serde_json::json!({"game_ids": []})).check("200").await;
     carls.shutdown().await.unwrap();

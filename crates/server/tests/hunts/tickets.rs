@@ -347,5 +347,5 @@ async fn a_poll_ends_with_its_token() {
     let ticket = take(&server, token, json!({ "wait_ms": 600_000 }), "201").await;
     let poll = server.call(&format!("GET {}?wait=5s", path(&ticket))).by(token).check("401 token_unknown");
     tokio::join!(biased; poll, server.call(&format!("DELETE /api/tokens/{id}")).check("204"));
-    assert_eq!(server.sample("gauntlet_deliveries_revoked_total"), 1);
+    assert_eq!(server.sample("gauntlet_grants_revoked_total"), 1);
 }

@@ -12,7 +12,7 @@ use store::memory::MemoryDatabase;
 
 const TURNS: u32 = 1_000;
 const REPLAYED: &str = "gauntlet_replay_entries_total";
-const HELD: &str = "gauntlet_http_answer_bytes";
+const HELD: &str = "gauntlet_http_response_bytes";
 /// Two neighbours, and another address.
 const ANN: [u8; 4] = [192, 0, 2, 1];
 const BOB: [u8; 4] = [192, 0, 2, 2];
@@ -119,12 +119,12 @@ async fn a_full_server_refuses_and_one_address_cannot_take_everything() {
     let (details, page) = (format!("/api/games/{id}/details"), format!("/api/games/{id}/frames?offset=900"));
     let mut held = vec![hold(&server, &details, ANN).await.unwrap(), hold(&server, &page, ANN).await.unwrap()];
     for path in [&details, &page] {
-        assert_eq!(hold(&server, path, ANN).await.unwrap_err(), (429, "too_many_answers".into()));
+        assert_eq!(hold(&server, path, ANN).await.unwrap_err(), (429, "too_many_responses".into()));
     }
     let other = hold(&server, &page, BOB).await.expect("another address has its own limit");
-    assert_eq!(hold(&server, &page, CARL).await.unwrap_err(), (503, "answers_full".into()));
+    assert_eq!(hold(&server, &page, CARL).await.unwrap_err(), (503, "responses_full".into()));
     assert_eq!(server.sample(HELD), room_for(3) as u64);
-    assert_eq!(server.sample("gauntlet_http_answers_refused_total"), 3);
+    assert_eq!(server.sample("gauntlet_http_responses_refused_total"), 3);
     drop(held.pop());
     drop(other);
     let whole = hold(&server, &page, CARL).await.unwrap().into_body().collect().await.unwrap().to_bytes();

@@ -120,7 +120,7 @@ async fn check(home: &Node, front: &Node, by: &Node) {
     home.feeds_held(5).await;
     by.server.call(&format!("DELETE /api/tokens/{id}")).check("204").await;
     feeds.end("token_unknown").await;
-    assert_eq!(home.server.sample("gauntlet_deliveries_revoked_total"), 3);
+    assert_eq!(home.server.sample("gauntlet_grants_revoked_total"), 3);
     let game = opened["game"]["id"].as_str().unwrap();
     home.server
         .call(&format!("POST /api/stories/games/{game}/bots"))

@@ -131,7 +131,7 @@ async fn a_deleted_token_ends_its_connections() {
         let Some(Message::Close(Some(close))) = socket.next().await else { panic!("no close") };
         assert_eq!((u16::from(close.code), close.reason.as_str()), (1008, "token_unknown"));
     }
-    assert_eq!(open.server.sample("gauntlet_deliveries_revoked_total"), 3);
+    assert_eq!(open.server.sample("gauntlet_grants_revoked_total"), 3);
     // Without a token the mover's key does not resume it, and other movers stay.
     let resume = Some(wire::world::Resume { id: mover.id, key: mover.key });
     let (_again, registered) = Tcp::enter(open.address, Register { resume, ..at(1, 1) }).await;
@@ -181,7 +181,7 @@ async fn a_mover_without_a_token_is_evicted_and_one_with_an_account_is_not() {
     let (mut anonymous, _) = Tcp::enter(open.address, at(2, 2)).await;
     while status(&open).await != "200" {}
     while anonymous.next().await.is_some() {}
-    assert_eq!(open.server.sample("gauntlet_http_connections_closed_for_room_total"), 1);
+    assert_eq!(open.server.sample("gauntlet_http_connections_evicted_total"), 1);
     viewer.send(step(1, Step::E)).await;
     viewer.until(|message| matches!(message, ServerMessage::Moved(_)).then_some(())).await;
 }
@@ -203,7 +203,7 @@ async fn registered_movers_stay_when_the_server_is_full_and_a_refusal_comes_as_a
     opening.send(hello()).await;
     while status(&open).await != "200" {}
     while opening.next().await.is_some() {}
-    assert!(open.server.sample("gauntlet_http_connections_closed_for_room_total") <= 1);
+    assert!(open.server.sample("gauntlet_http_connections_evicted_total") <= 1);
     viewer.send(step(1, Step::E)).await;
     viewer.until(|message| matches!(message, ServerMessage::Moved(_)).then_some(())).await;
 }

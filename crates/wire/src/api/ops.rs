@@ -49,7 +49,7 @@ pub struct ConnectionStats {
     /// Refused because their client address had as many as it may have.
     pub refused_address: u64,
     /// Closed to make room: of unknown clients first, then of guests.
-    pub closed_for_room: u64,
+    pub evicted: u64,
 }
 
 /// The queue that games wait in.

@@ -192,7 +192,7 @@ impl ConnectionPermits {
         drop(looked_at);
         if let Some(connection) = &found {
             connection.shut_down();
-            self.metrics.http_connection_closed_for_room();
+            self.metrics.http_connection_evicted();
         }
         found.is_some()
     }

@@ -73,9 +73,9 @@ fn process(own: ProcessUsage, uptime_s: f64) -> ProcessStats {
 }
 
 fn connections(app: &App) -> ConnectionStats {
-    let [open, refused_full, refused_address, closed_for_room] = app.metrics.http_connections();
+    let [open, refused_full, refused_address, evicted] = app.metrics.http_connections();
     let max = app.config.client_sockets_max() as u64;
-    ConnectionStats { open, max, refused_full, refused_address, closed_for_room }
+    ConnectionStats { open, max, refused_full, refused_address, evicted }
 }
 
 fn timing(timing: &Timing) -> TimingStats {

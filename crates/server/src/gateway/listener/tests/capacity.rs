@@ -128,7 +128,7 @@ async fn the_idlest_unknown_connection_is_closed_first() {
     assert_eq!(rest(idlest).await, "");
     let another = house.send_and_check(FAST, "fast").await;
     assert_eq!(rest(silent).await, "", "who has never said anything is silent since it came");
-    assert_eq!(house.sample("gauntlet_http_connections_closed_for_room_total "), "2");
+    assert_eq!(house.sample("gauntlet_http_connections_evicted_total "), "2");
     assert_eq!(house.sample("gauntlet_http_connections_refused_full_total "), "0");
     for mut client in [known, busy, newcomer, another] {
         client.write_all(FAST.as_bytes()).await.unwrap();
@@ -154,7 +154,7 @@ async fn silent_connections_on_which_somebody_is_known_stay() {
         viewer.write_all(FAST.as_bytes()).await.unwrap();
         assert_eq!(answer(&mut viewer).await, ok("fast"));
     }
-    assert_eq!(house.sample("gauntlet_http_connections_closed_for_room_total "), "0");
+    assert_eq!(house.sample("gauntlet_http_connections_evicted_total "), "0");
 }
 
 /// Whoever holds most, as guests or as nobody, cannot keep others out, however busy those connections are.
@@ -173,7 +173,7 @@ async fn the_address_with_most_gives_way_to_a_newcomer_from_another() {
         }
         assert_eq!(answer(&mut house.connect_from(5).await).await, ok("fast"), "{said}");
         assert_eq!(rest(has.remove(0)).await, "", "the idlest of the address that has most");
-        assert_eq!(house.sample("gauntlet_http_connections_closed_for_room_total "), "1");
+        assert_eq!(house.sample("gauntlet_http_connections_evicted_total "), "1");
         for mut client in has {
             client.write_all(FAST.as_bytes()).await.unwrap();
             assert_eq!(answer(&mut client).await, ok("fast"), "the others stay");
@@ -191,7 +191,7 @@ async fn whoever_waits_unknown_gives_way() {
         sleep(SILENCE).await;
         let newcomer = held.server.send("GET /none HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
         assert!(rest(newcomer).await.starts_with("HTTP/1.1 404"));
-        assert_eq!(held.server.sample("gauntlet_http_connections_closed_for_room_total "), "1", "{request}");
+        assert_eq!(held.server.sample("gauntlet_http_connections_evicted_total "), "1", "{request}");
     }
 }
 
