@@ -98,7 +98,7 @@ fn a_killed_owner_ends_its_tickets_and_another_acquires_the_queue() {
     });
     a.kill();
     let (head, cut) = waits.response();
-    assert_eq!((head.status, &cut["code"]), (503, &json!("desk_elsewhere")), "{cut}");
+    assert_eq!((head.status, &cut["code"]), (503, &json!("tickets_elsewhere")), "{cut}");
     assert_eq!(head.header("retry-after"), Some("1"));
     // Until the lease of the dead owner is over, no other can know that it is dead.
     let lost = until("the ticket has ended", || {

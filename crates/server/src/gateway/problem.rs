@@ -357,7 +357,7 @@ impl ApiError {
             Self::TokenUnknown => (StatusCode::UNAUTHORIZED, "token_unknown"),
             Self::TokenExpired => (StatusCode::UNAUTHORIZED, "token_expired"),
             Self::AccountNeeded => (StatusCode::FORBIDDEN, "account_needed"),
-            Self::CrossSite => (StatusCode::FORBIDDEN, "foreign_page"),
+            Self::CrossSite => (StatusCode::FORBIDDEN, "cross_site"),
             Self::RoleTooWeak { .. } => (StatusCode::FORBIDDEN, "role_too_weak"),
             Self::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json"),
             Self::BodyTooLarge { .. } => (StatusCode::PAYLOAD_TOO_LARGE, "body_too_large"),
@@ -422,8 +422,8 @@ impl ApiError {
             Self::ConnectionsFull => (StatusCode::SERVICE_UNAVAILABLE, "connections_full"),
             Self::TooManySpectators => (StatusCode::SERVICE_UNAVAILABLE, "too_many_spectators"),
             Self::TooManySpectatorsHere => (StatusCode::TOO_MANY_REQUESTS, "too_many_spectators"),
-            Self::TooManyResponses => (StatusCode::TOO_MANY_REQUESTS, "too_many_answers"),
-            Self::ResponsesFull => (StatusCode::SERVICE_UNAVAILABLE, "answers_full"),
+            Self::TooManyResponses => (StatusCode::TOO_MANY_REQUESTS, "too_many_responses"),
+            Self::ResponsesFull => (StatusCode::SERVICE_UNAVAILABLE, "responses_full"),
             Self::TooManyBodies => (StatusCode::TOO_MANY_REQUESTS, "too_many_bodies"),
             Self::BodiesFull => (StatusCode::SERVICE_UNAVAILABLE, "bodies_full"),
             Self::RateLimited(_) => (StatusCode::TOO_MANY_REQUESTS, "rate_limited"),
@@ -431,14 +431,14 @@ impl ApiError {
             Self::LimiterFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "limiter_full"),
             Self::Overloaded { .. } => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
             Self::Forward(about, ForwardError::Unreachable | ForwardError::TooMany | ForwardError::Interrupted) => {
-                let code = if *about == ForwardTarget::Tables { "table_elsewhere" } else { "desk_elsewhere" };
+                let code = if *about == ForwardTarget::Tables { "table_elsewhere" } else { "tickets_elsewhere" };
                 (StatusCode::SERVICE_UNAVAILABLE, code)
             }
             Self::Forward(_, ForwardError::TooManyOfAddress { .. }) => {
                 (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters")
             }
             Self::Forward(about, ForwardError::NoResponse) => {
-                let code = if *about == ForwardTarget::Tables { "table_silent" } else { "desk_silent" };
+                let code = if *about == ForwardTarget::Tables { "table_silent" } else { "tickets_unanswered" };
                 (StatusCode::GATEWAY_TIMEOUT, code)
             }
             Self::Store(StoreError::Unavailable { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),

@@ -46,8 +46,8 @@ pub(crate) async fn show_game(State(app): State<App>, PathId(id): PathId<MatchId
         (status = 200, description = "The frames", body = FramesReply),
         (status = 400, description = "`bad_value`", body = wire::problem::Problem, content_type = "application/problem+json"),
         (status = 404, description = "`no_such_game`", body = wire::problem::Problem, content_type = "application/problem+json"),
-        (status = 429, description = "`too_many_answers`: this address has as many large answers under way as it may have", body = wire::problem::Problem, content_type = "application/problem+json"),
-        (status = 503, description = "`answers_full`: as many large answers are under way as may be", body = wire::problem::Problem, content_type = "application/problem+json"),
+        (status = 429, description = "`too_many_responses`: this address has as many large answers under way as it may have", body = wire::problem::Problem, content_type = "application/problem+json"),
+        (status = 503, description = "`responses_full`: as many large answers are under way as may be", body = wire::problem::Problem, content_type = "application/problem+json"),
     ),
 )]
 pub(crate) async fn list_frames(

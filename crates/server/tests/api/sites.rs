@@ -40,14 +40,14 @@ async fn no_route_lets_a_page_of_another_site_change_anything() {
     for line in lines {
         let call = || server.call(&line).by("").header("host", HERE);
         for origin in ["http://evil.example", "http://localhost:9999", "https://localhost:4000", "null"] {
-            call().header("origin", origin).check("403 foreign_page").await;
+            call().header("origin", origin).check("403 cross_site").await;
         }
         for site in ["cross-site", "same-site"] {
-            call().header("sec-fetch-site", site).check("403 foreign_page").await;
+            call().header("sec-fetch-site", site).check("403 cross_site").await;
         }
         let is_let_in = async |call: Call| {
             let reply = call.send().await;
-            assert_ne!(reply.body["code"], "foreign_page", "{line}");
+            assert_ne!(reply.body["code"], "cross_site", "{line}");
         };
         is_let_in(call()).await;
         is_let_in(call().header("origin", "http://localhost:4000").header("sec-fetch-site", "same-origin")).await;
@@ -65,7 +65,7 @@ async fn a_form_of_another_site_configures_nothing() {
         let call = origin.into_iter().fold(call, |call, origin| call.header("origin", origin));
         call.raw("window_seconds=60&request_per_window=7")
     };
-    form(Some("http://evil.example")).check("403 foreign_page").await;
+    form(Some("http://evil.example")).check("403 cross_site").await;
     assert_eq!(form(None).send().await.status, 200, "programs post forms");
     assert_eq!(form(Some("http://localhost:4000")).send().await.status, 200);
 }
@@ -79,8 +79,8 @@ async fn a_name_that_was_made_to_lead_here_is_another_site() {
         let call = server.call("POST /api/stories/guests").by("").header("host", host).header("origin", &origin);
         call.header("sec-fetch-site", "same-origin").json(&json!({ "name": "Ann" }))
     };
-    come("evil.example:4000").check("403 foreign_page").await;
-    come("evil.example:4000").by("unknown").check("403 foreign_page").await;
+    come("evil.example:4000").check("403 cross_site").await;
+    come("evil.example:4000").by("unknown").check("403 cross_site").await;
     for host in ["localhost:4000", "127.0.0.1:4000", "[::1]:4000"] {
         come(host).check("201").await;
     }
@@ -94,9 +94,9 @@ async fn only_viewers_at_other_sites_may_open_sockets() {
         call.header("upgrade", "websocket").header("connection", "upgrade")
     };
     for path in ["/api/worlds/plaza/socket", &format!("/api/stories/tables/{ID}/socket")] {
-        open(path, "http://evil.example").check("403 foreign_page").await;
+        open(path, "http://evil.example").check("403 cross_site").await;
         let own = open(path, "http://localhost:4000").send().await;
-        assert_ne!(own.body["code"], "foreign_page", "{path}");
+        assert_ne!(own.body["code"], "cross_site", "{path}");
     }
     let game = format!("/api/games/{}/events", server.game().await);
     open(&game, "https://board.example").check("426 upgrade_required").await;

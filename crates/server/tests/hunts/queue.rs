@@ -22,9 +22,9 @@ async fn another_node_takes_the_queue_when_its_owner_drains() {
     let ann = Guest::come(&owner, "Ann").await;
     let ticket = take(&owner, &ann.token, json!({}), "201").await;
     // Forwarded, and no process is there.
-    take(&other, &ann.token, json!({}), "503 desk_elsewhere").await;
+    take(&other, &ann.token, json!({}), "503 tickets_elsewhere").await;
     for ask in [format!("GET {}", path(&ticket)), format!("DELETE {}", path(&ticket))] {
-        let away = other.call(&ask).by(&ann.token).check("503 desk_elsewhere").await;
+        let away = other.call(&ask).by(&ann.token).check("503 tickets_elsewhere").await;
         assert_eq!(away.headers["retry-after"], "1");
     }
     owner.app.drain.begin();

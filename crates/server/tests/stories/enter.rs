@@ -49,8 +49,8 @@ async fn a_browsers_cookie_counts_as_its_token() {
     assert_eq!(call("GET /api/session").check("200").await.body["player"], json!(ann.id));
     call("POST /api/stories/games").json(&json!({})).check("201").await;
     // What a page of another site can make a browser send.
-    call("POST /api/stories/games").header("content-type", "text/plain").raw("{}").check("403 foreign_page").await;
-    call("GET /api/stories/my-games").header("sec-fetch-site", "cross-site").check("403 foreign_page").await;
+    call("POST /api/stories/games").header("content-type", "text/plain").raw("{}").check("403 cross_site").await;
+    call("GET /api/stories/my-games").header("sec-fetch-site", "cross-site").check("403 cross_site").await;
     call("GET /api/stories/my-games").header("sec-fetch-site", "same-origin").check("200").await;
     // A site is scheme, host and port.
     let from = |origin: &str| {
@@ -58,14 +58,14 @@ async fn a_browsers_cookie_counts_as_its_token() {
     };
     from("http://localhost:4000").check("201").await;
     for origin in ["http://evil.example", "http://localhost:9999", "https://localhost:4000", "null"] {
-        from(origin).check("403 foreign_page").await;
+        from(origin).check("403 cross_site").await;
     }
     // A client's own claim of TLS does not count.
     let claimed =
         server.call("POST /api/session").by(&ann.token).header("x-forwarded-proto", "https").check("200").await;
     assert!(!claimed.headers["set-cookie"].to_str().unwrap().contains("Secure"));
     let table = format!("POST /api/stories/games/{}-1/join", ann.id);
-    call(&table).check("403 foreign_page").await;
+    call(&table).check("403 cross_site").await;
     call(&table).header("x-requested-with", "fetch").check("404 no_such_game").await;
     // A token in the header takes precedence over the cookie.
     let ben = Person::come(&server, "Ben").await;

@@ -59,7 +59,7 @@ impl HuntRefusal {
             Self::TicketSettling => (StatusCode::SERVICE_UNAVAILABLE, "ticket_settling"),
             Self::TicketElsewhere { .. }
             | Self::Ticket(TicketError::NotOwner | TicketError::JustMatched | TicketError::Elsewhere { .. }) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "desk_elsewhere")
+                (StatusCode::SERVICE_UNAVAILABLE, "tickets_elsewhere")
             }
             Self::Ticket(TicketError::NoSuchTicket) => (StatusCode::NOT_FOUND, "no_such_ticket"),
             Self::Ticket(TicketError::InHunt(_)) => (StatusCode::CONFLICT, "in_hunt"),

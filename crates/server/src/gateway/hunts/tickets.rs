@@ -56,7 +56,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     (status = 201, description = "It waits.", body = TicketView, headers(("Location" = String, description = "Where the ticket is"))),
     (status = 409, description = "`already_waiting`; `in_hunt`: the caller was matched into a hunt that is not over, and has not left it", body = Problem, content_type = "application/problem+json"),
     (status = 429, description = "`address_quota`: clients of this address have as many tickets that wait, or whose hunt is not over, as one address may have; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`too_many_waiting`, `draining`, `desk_elsewhere` (the desk passes from one server to another): try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`too_many_waiting`, `draining`, `tickets_elsewhere` (the desk passes from one server to another): try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn create_ticket(
     State(app): State<App>,
@@ -81,7 +81,7 @@ async fn create_ticket(
     (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or there never was one", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`party_full`; `ticket_not_waiting`: it has ended, or its match is made at this moment; `already_waiting`; `in_hunt`", body = Problem, content_type = "application/problem+json"),
     (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`desk_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn join(
     State(app): State<App>,
@@ -114,7 +114,7 @@ struct WaitQuery {
     (status = 200, description = "The ticket.", body = TicketView),
     (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party", body = Problem, content_type = "application/problem+json"),
     (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`desk_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_ticket(
     State(app): State<App>,
@@ -142,7 +142,7 @@ async fn get_ticket(
     (status = 200, description = "The ticket, ended.", body = TicketView),
     (status = 404, description = "`no_such_ticket`: it ended more than five minutes ago, or not of this party", body = Problem, content_type = "application/problem+json"),
     (status = 410, description = "`ticket_lost`: the process that took it has ended or keeps tickets no longer, and the ticket ended with that: take another one", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`desk_elsewhere`: the node that keeps tickets cannot be asked now; `ticket_settling`: its hunt is still being saved, and it ends with that: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`tickets_elsewhere`: the node that keeps tickets cannot be asked now; `ticket_settling`: its hunt is still being saved, and it ends with that: try again after `Retry-After`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn cancel_ticket(
     State(app): State<App>,
