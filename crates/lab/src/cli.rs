@@ -55,7 +55,7 @@ pub struct RunArgs {
     pub samples: bool,
     /// Allow load on this host, which is not this machine: only what you own or have leave for. May be repeated
     #[arg(long, value_name = "HOST")]
-    pub i_may_load: Vec<String>,
+    pub allow_host: Vec<String>,
     /// Show no progress
     #[arg(long, short)]
     pub quiet: bool,
@@ -93,7 +93,7 @@ pub fn run(args: RunArgs, program: &str) -> ExitCode {
     }
     if args.check {
         return match assemble(&args) {
-            Ok(assembled) => match check_target_allowed(&assembled.scenario, &args.i_may_load) {
+            Ok(assembled) => match check_target_allowed(&assembled.scenario, &args.allow_host) {
                 Ok(()) => {
                     print_stdout(&check_summary(&assembled.scenario));
                     ExitCode::SUCCESS
@@ -127,12 +127,12 @@ impl CliError {
 }
 
 /// Whether the hosts of the target may be loaded, as far as their addresses are known without sending anything to them.
-fn check_target_allowed(scenario: &Scenario, i_may_load: &[String]) -> Result<(), String> {
+fn check_target_allowed(scenario: &Scenario, allow_host: &[String]) -> Result<(), String> {
     let doors = scenario.target.socket.iter().flat_map(|socket| &socket.endpoints).map(|door| &door.base);
     for base in std::iter::once(&scenario.target.url).chain(doors) {
         let Ok(addresses) = (strip_brackets(&base.host), base.port).to_socket_addrs() else { continue };
         let addresses: Vec<IpAddr> = addresses.map(|address| address.ip()).collect();
-        safety::check_allowed(&base.host, &addresses, i_may_load)?;
+        safety::check_allowed(&base.host, &addresses, allow_host)?;
     }
     Ok(())
 }
@@ -182,7 +182,7 @@ impl TrialRunner {
             seed: args.seed.map_or_else(new_seed, Ok)?,
             target_pid: args.pid,
             writes_samples: args.samples,
-            allowed_hosts: args.i_may_load,
+            allowed_hosts: args.allow_host,
             guard: Guard::own().ok(),
             worker_program: std::env::current_exe().ok(),
             program: self.program.clone(),
@@ -436,7 +436,7 @@ mod tests {
         args.pid = pid;
         let found = match assemble(&args) {
             Ok(assembled) => {
-                check_target_allowed(&assembled.scenario, &args.i_may_load).map(|()| check_summary(&assembled.scenario))
+                check_target_allowed(&assembled.scenario, &args.allow_host).map(|()| check_summary(&assembled.scenario))
             }
             Err(CliError::Usage(message) | CliError::TrialError(message)) => Err(message),
             Err(CliError::Aborted(_)) => unreachable!("nothing runs"),

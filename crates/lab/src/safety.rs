@@ -4,14 +4,14 @@
 use std::net::IpAddr;
 
 /// Whether the target may be loaded. `host` is written as in the URL, `addresses` are all that it resolves to, and
-/// `i_may_load` are the values of `--i-may-load`. A loopback address can still lead elsewhere (a tunnel, a forwarded
+/// `allow_host` are the values of `--allow-host`. A loopback address can still lead elsewhere (a tunnel, a forwarded
 /// port): the user who opened it is responsible for that.
 ///
 /// # Errors
 /// The sentence that says which option to add, and when that is permitted.
-pub fn check_allowed(host: &str, addresses: &[IpAddr], i_may_load: &[String]) -> Result<(), String> {
+pub fn check_allowed(host: &str, addresses: &[IpAddr], allow_host: &[String]) -> Result<(), String> {
     let host = strip_brackets(host);
-    if i_may_load.iter().any(|named| strip_brackets(named).eq_ignore_ascii_case(host)) {
+    if allow_host.iter().any(|named| strip_brackets(named).eq_ignore_ascii_case(host)) {
         return Ok(());
     }
     match addresses.iter().find(|address| !is_loopback(**address)) {
@@ -37,7 +37,7 @@ fn refusal(host: &str, elsewhere: IpAddr) -> String {
     let hint = if elsewhere.is_unspecified() { " If you mean this machine, write 127.0.0.1." } else { "" };
     format!(
         "{host}{which} is not this machine. A load test can take a service down: load only what you own or have leave \
-         to load. If you may, say so with --i-may-load {host}.{hint}"
+         to load. If you may, say so with --allow-host {host}.{hint}"
     )
 }
 
@@ -46,9 +46,9 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(host: &str, addresses: &[&str], i_may_load: &[&str], expected: bool) {
+    fn check(host: &str, addresses: &[&str], allow_host: &[&str], expected: bool) {
         let addresses: Vec<IpAddr> = addresses.iter().map(|address| address.parse().unwrap()).collect();
-        let named: Vec<String> = i_may_load.iter().map(|&host| host.to_owned()).collect();
+        let named: Vec<String> = allow_host.iter().map(|&host| host.to_owned()).collect();
         let found = check_allowed(host, &addresses, &named);
         assert_eq!(found.is_ok(), expected, "{host} {addresses:?} {named:?}: {found:?}");
     }
@@ -105,8 +105,8 @@ mod tests {
 
     #[test]
     fn a_refusal_says_what_to_type_and_when_one_may() {
-        check_words("api.example", "203.0.113.7", &["(203.0.113.7)", "--i-may-load api.example", "own or have leave"]);
-        check_words("203.0.113.7", "203.0.113.7", &["203.0.113.7 is not", "--i-may-load 203.0.113.7."]);
+        check_words("api.example", "203.0.113.7", &["(203.0.113.7)", "--allow-host api.example", "own or have leave"]);
+        check_words("203.0.113.7", "203.0.113.7", &["203.0.113.7 is not", "--allow-host 203.0.113.7."]);
         check_words("0.0.0.0", "0.0.0.0", &["write 127.0.0.1"]);
     }
 }

@@ -61,7 +61,7 @@ impl Journey {
         reader.journey.own_step_count = reader.journey.steps.len();
         // Later draws must differ from those of the journey's own steps.
         let names = TemplateNames { known: names.known, ..own_names };
-        for at in fields.optional("beside").and_then(|at| at.list()).unwrap_or_default() {
+        for at in fields.optional("background").and_then(|at| at.list()).unwrap_or_default() {
             reader.read_background(&at, &names);
         }
         fields.reject_unknown_keys();
@@ -195,7 +195,7 @@ impl JourneyReader<'_> {
         let each = fields.optional("each").map_or_else(|| vec![Vec::new()], |at| read_bindings(&at, &names));
         names.known.extend(bound_names(&each));
         let first = self.journey.steps.len();
-        let list = fields.required("step", "what it does: [[journey.beside.step]]").and_then(|at| at.list());
+        let list = fields.required("step", "what it does: [[journey.background.step]]").and_then(|at| at.list());
         self.read_steps(&list.unwrap_or_default(), &mut names, StepContext::BackgroundEnd);
         fields.reject_unknown_keys();
         let steps = first..self.journey.steps.len();

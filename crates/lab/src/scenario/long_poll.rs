@@ -26,7 +26,7 @@ pub struct SequenceCheck {
 }
 
 impl LongPoll {
-    /// `true`, or `{ since, news }`.
+    /// `true`, or `{ since, event }`.
     pub(super) fn read(at: &NodeReader<'_>) -> Option<Self> {
         if !matches!(at.node.value, Value::Table(_)) {
             return at.bool()?.then(Self::default);
@@ -34,9 +34,9 @@ impl LongPoll {
         let fields = at.table()?;
         let since = fields.required("since", "where the answer says when it happened, in microseconds of Unix time");
         let since = since.and_then(|at| read_pointer(&at));
-        let news = fields.optional("news").and_then(|at| read_pointer(&at));
+        let event = fields.optional("event").and_then(|at| read_pointer(&at));
         fields.reject_unknown_keys();
-        Some(Self { event_time: Some(since?), event_pointer: news })
+        Some(Self { event_time: Some(since?), event_pointer: event })
     }
 }
 

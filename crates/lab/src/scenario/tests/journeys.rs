@@ -50,8 +50,8 @@ fn requests_and_connections_are_counted() {
     let group = "[[journey.step]]\nrepeat = 3\n[[journey.step.step]]\nrequest = \"GET /a\"\nrepeat = 5\n";
     assert_eq!(journey(group).request_count(), 16);
     let beside = format!(
-        "{POLL}[[journey.beside]]\nafter = \"enter\"\neach = {{ own = [\"seq\", \"seq\", \"seq\"] }}\n\
-         [[journey.beside.step]]\nname = \"b\"\nrequest = \"GET /{{{{own}}}}\"\nrepeat = \"always\"\n"
+        "{POLL}[[journey.background]]\nafter = \"enter\"\neach = {{ own = [\"seq\", \"seq\", \"seq\"] }}\n\
+         [[journey.background.step]]\nname = \"b\"\nrequest = \"GET /{{{{own}}}}\"\nrepeat = \"always\"\n"
     );
     assert_eq!((journey(&beside).request_count(), journey(&beside).connection_count()), (5, 4));
     // The phase has ten clients.
@@ -129,28 +129,28 @@ fn mistakes_in_what_waits() {
 fn mistakes_beside_a_journey() {
     let beside = |lines: &str| {
         format!(
-            "{POLL}repeat = 2\n[[journey.beside]]\n{lines}\n[[journey.beside.step]]\nname = \"b\"\nrequest = \"GET /\"\n"
+            "{POLL}repeat = 2\n[[journey.background]]\n{lines}\n[[journey.background.step]]\nname = \"b\"\nrequest = \"GET /\"\n"
         )
     };
     check(
         &beside("after = \"gone\""),
-        &["7:`journey.j.beside.0.after` names \"gone\", which is no step of the journey"],
+        &["7:`journey.j.background.0.after` names \"gone\", which is no step of the journey"],
     );
     check(
         &beside("after = \"poll\""),
         &[
-            "7:`journey.j.beside.0.after` names \"poll\", the journey's last step: what runs beside it ends with it",
-            "7:`journey.j.beside.0.after` names \"poll\", which is repeated: nothing begins more than once",
+            "7:`journey.j.background.0.after` names \"poll\", the journey's last step: what runs beside it ends with it",
+            "7:`journey.j.background.0.after` names \"poll\", which is repeated: nothing begins more than once",
         ],
     );
     check(
         &beside("after = \"enter\"\neach = { a = [\"seq\", \"seq\"], b = [\"seq\"] }"),
-        &["8:`journey.j.beside.0.each.b` must list from 1 to 64 kept values, and as many as its neighbours"],
+        &["8:`journey.j.background.0.each.b` must list from 1 to 64 kept values, and as many as its neighbours"],
     );
     check(
         &beside("after = \"enter\"\neach = { a = [\"token\"] }"),
         &[
-            "8:`journey.j.beside.0.each.a.0` names `token`, which nothing has set before; known here: run.dir, run.id, seq",
+            "8:`journey.j.background.0.each.a.0` names `token`, which nothing has set before; known here: run.dir, run.id, seq",
         ],
     );
     let twice = beside("after = \"enter\"").replace("name = \"b\"", "name = \"poll\"");

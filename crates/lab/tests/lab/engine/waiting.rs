@@ -43,7 +43,7 @@ const POLL: &str = r#"
 [[journey.step]]
 name    = "poll"
 request = "GET /feed?after={{seq}}"
-waits   = { since = "/at", news = "/events/0" }
+waits   = { since = "/at", event = "/events/0" }
 keep    = { seq = "/seq" }
 follows = { cursor = "seq", items = "/events", number = "/n" }
 repeat  = 4
@@ -143,14 +143,14 @@ name = "act"
 request = "POST /act"
 headers = { idempotency-key = "{{uuid}}-{{round}}" }
 repeat = 3
-[[journey.beside]]
+[[journey.background]]
 after = "two"
 each = { me = ["token_1", "token_2"] }
-[[journey.beside.step]]
+[[journey.background.step]]
 name = "enter"
 request = "GET /seq/{{me}}"
 keep = { seq = "/seq" }
-[[journey.beside.step]]
+[[journey.background.step]]
 name = "poll"
 request = "GET /feed/{{me}}?after={{seq}}"
 waits = true
