@@ -29,8 +29,8 @@ fn files_that_are_not_ours_are_refused_and_left_alone() {
     let database = SqliteDatabase::new(&file);
     drop(database.writer().unwrap());
     let db = rusqlite::Connection::open(&file).unwrap();
-    db.pragma_update(None, "user_version", 10).unwrap();
-    check_refused(&database, &["schema version 10", "up to 9", "newer program"]);
+    db.pragma_update(None, "user_version", 11).unwrap();
+    check_refused(&database, &["schema version 11", "up to 10", "newer program"]);
 
     let file = dir.path().join("photos.db");
     let db = rusqlite::Connection::open(&file).unwrap();
@@ -71,8 +71,8 @@ fn databases_that_are_not_ours_are_refused() {
     check_refused(&database, &["another program", "photos", "empty database"]);
     client.batch_execute("DROP TABLE photos").unwrap();
     drop(database.writer().unwrap());
-    client.batch_execute("UPDATE gauntlet_schema SET version = 11").unwrap();
-    check_refused(&database, &["schema version 11", "up to 10", "newer program"]);
+    client.batch_execute("UPDATE gauntlet_schema SET version = 12").unwrap();
+    check_refused(&database, &["schema version 12", "up to 11", "newer program"]);
 }
 
 #[test]
@@ -173,7 +173,7 @@ const IMPOSSIBLE_ROWS: [&str; 17] = [
     "INSERT INTO world_log VALUES ($id, -1, $bytes)",
     "INSERT INTO hunters VALUES ($id, 'ann', 1, 1, 1, 1, 2, 0)",
     "INSERT INTO hunt_totals VALUES (2, 0, 0, 0, 0, 0)",
-    "INSERT INTO hunt_desk VALUES (2, NULL)",
+    "INSERT INTO matchmaking_queue VALUES (2, NULL)",
 ];
 /// Their likes that are possible.
 const POSSIBLE_ROWS: [&str; 5] = [

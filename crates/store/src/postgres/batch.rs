@@ -200,7 +200,7 @@ impl Batch<'_> {
 
     /// A counter without this batch's changes.
     pub(super) fn counter(&mut self, name: &str) -> Result<i64, StatementError> {
-        let value = self.session.first("SELECT value FROM tally WHERE name = $1", &[&name], |row| row.int())?;
+        let value = self.session.first("SELECT value FROM counters WHERE name = $1", &[&name], |row| row.int())?;
         Ok(value.unwrap_or_default())
     }
 
@@ -214,11 +214,11 @@ impl Batch<'_> {
         let (names, changes): (Vec<&str>, Vec<i64>) = self.counters.changes().unzip();
         let virtual_time = self.virtual_time_reached.unwrap_or_default() as i64;
         if !names.is_empty() || virtual_time > 0 {
-            let lock = "SELECT 1 FROM tally WHERE name = ANY ($1) OR (name = 'virtual_time' AND $2::bigint > 0)
+            let lock = "SELECT 1 FROM counters WHERE name = ANY ($1) OR (name = 'virtual_time' AND $2::bigint > 0)
                         ORDER BY name FOR NO KEY UPDATE";
             self.session.run(lock, &[&names, &virtual_time])?;
             self.session.run(
-                "UPDATE tally SET value = CASE name WHEN 'virtual_time' THEN greatest(value, $3::bigint) ELSE value + change END
+                "UPDATE counters SET value = CASE name WHEN 'virtual_time' THEN greatest(value, $3::bigint) ELSE value + change END
                  FROM (SELECT * FROM unnest($1::text[], $2::bigint[]) AS changed (changed_name, change)
                        UNION ALL SELECT 'virtual_time', 0 WHERE $3::bigint > 0) AS changes
                  WHERE name = changed_name",

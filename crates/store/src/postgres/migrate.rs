@@ -5,7 +5,7 @@ use crate::columns::Columns;
 use crate::contract::StoreError;
 
 /// The steps; the version of a schema is how many of them it has seen. A step that was released is never changed.
-const MIGRATIONS: [&str; 10] = [
+const MIGRATIONS: [&str; 11] = [
     include_str!("../../migrations/postgres/0001_first.sql"),
     include_str!("../../migrations/postgres/0002_node.sql"),
     include_str!("../../migrations/postgres/0003_limits.sql"),
@@ -16,6 +16,7 @@ const MIGRATIONS: [&str; 10] = [
     include_str!("../../migrations/postgres/0008_unfinished_hunts.sql"),
     include_str!("../../migrations/postgres/0009_tickets.sql"),
     include_str!("../../migrations/postgres/0010_unjoined_worlds.sql"),
+    include_str!("../../migrations/postgres/0011_plain_names.sql"),
 ];
 const VERSION_KNOWN: i64 = MIGRATIONS.len() as i64;
 /// "Gntl": the advisory lock held while the schema is changed.

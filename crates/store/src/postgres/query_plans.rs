@@ -113,7 +113,7 @@ fn worlds_are_written_by_key() {
     check("unjoined worlds", &["worlds_unjoined"]);
     check("hunter", &["hunters_pkey"]);
     check("totals", &["hunt_totals_pkey"]);
-    check("desk", &["hunt_desk_pkey", "workers_pkey"]);
+    check("matchmaking queue", &["matchmaking_queue_pkey", "workers_pkey"]);
 }
 
 #[test]

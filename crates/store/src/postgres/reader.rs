@@ -374,6 +374,6 @@ fn archived_log(
 }
 
 fn counts(session: &mut Session) -> Result<MatchCounts, StatementError> {
-    let figures = session.all("SELECT name, value FROM tally", &[], |row| Ok((row.text()?, row.number()?)))?;
+    let figures = session.all("SELECT name, value FROM counters", &[], |row| Ok((row.text()?, row.number()?)))?;
     Ok(columns::counts(&figures))
 }

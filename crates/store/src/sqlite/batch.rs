@@ -111,7 +111,7 @@ impl Batch<'_> {
 
     /// A counter as it was before this batch.
     pub(super) fn counter(&self, name: &str) -> Result<i64, StoreError> {
-        let value = self.session.first("SELECT value FROM tally WHERE name = ?1", [name], |row| row.int())?;
+        let value = self.session.first("SELECT value FROM counters WHERE name = ?1", [name], |row| row.int())?;
         Ok(value.unwrap_or_default())
     }
 
@@ -124,10 +124,10 @@ impl Batch<'_> {
 
     fn write_counters(&self) -> Result<(), StoreError> {
         for (name, change) in self.counters.changes() {
-            self.session.run("UPDATE tally SET value = value + ?2 WHERE name = ?1", (name, change))?;
+            self.session.run("UPDATE counters SET value = value + ?2 WHERE name = ?1", (name, change))?;
         }
         if let Some(reached) = self.virtual_time_reached {
-            self.session.run("UPDATE tally SET value = ?1 WHERE name = 'virtual_time'", [reached as i64])?;
+            self.session.run("UPDATE counters SET value = ?1 WHERE name = 'virtual_time'", [reached as i64])?;
         }
         for (minute, minute_counters) in &self.counters.minutes {
             self.session.run(

@@ -27,7 +27,7 @@ fn check(sql: &str, index: &str) {
     let steps = plan(&database(), sql).unwrap();
     let is_search = |step: &String| step.starts_with("SEARCH") && step.contains(index);
     assert!(steps.iter().any(is_search), "no search by {index}: {steps:#?}");
-    let small = ["SCAN CONSTANT ROW", "SCAN holders", "SCAN tally", "SCAN (subquery"];
+    let small = ["SCAN CONSTANT ROW", "SCAN holders", "SCAN counters", "SCAN (subquery"];
     let is_scan = |step: &String| step.starts_with("SCAN") && !small.iter().any(|small| step.starts_with(small));
     assert!(!steps.iter().any(is_scan), "a table is looked through: {steps:#?}");
     let is_sorted = |step: &String| step.contains("TEMP B-TREE FOR ORDER BY");
@@ -64,7 +64,7 @@ fn statistics_count_no_matches() {
     check(FAILURES, "matches_ended (state=? AND ended_at>?)");
     check(RUNNING_COUNT, "COVERING INDEX matches_running (worker=?)");
     let steps = plan(&database(), COUNTS).unwrap();
-    assert_eq!(steps, ["SCAN tally"], "a handful of figures");
+    assert_eq!(steps, ["SCAN counters"], "a handful of figures");
 }
 
 #[test]
@@ -198,7 +198,10 @@ fn writes_to_worlds_find_their_rows_by_key() {
     check_world("joined", &["SEARCH world_members USING PRIMARY KEY (world_id=? AND player=?)"]);
     check_world("hunter", &["SEARCH hunters USING PRIMARY KEY (player=?)"]);
     check_world("totals", &["SEARCH hunt_totals USING INTEGER PRIMARY KEY (rowid=?)"]);
-    check_world("desk", &["SEARCH d USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH l USING PRIMARY KEY (id=?)"]);
+    check_world(
+        "matchmaking queue",
+        &["SEARCH d USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH l USING PRIMARY KEY (id=?)"],
+    );
 }
 
 #[test]

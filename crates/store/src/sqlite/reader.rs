@@ -41,7 +41,7 @@ pub(super) const FAILURES: &str = "
         WHERE state = 'failed' AND ended_at >= ?1 ORDER BY ended_at DESC, id DESC LIMIT ?2)
     GROUP BY failure ORDER BY count(*) DESC, max(ended_at) DESC, failure LIMIT ?3";
 pub(super) const RUNNING_COUNT: &str = "SELECT count(*) FROM matches WHERE state = 'running' AND worker IS ?1";
-pub(super) const COUNTS: &str = "SELECT name, value FROM tally";
+pub(super) const COUNTS: &str = "SELECT name, value FROM counters";
 
 pub(super) struct SqliteReader {
     db: Connection,

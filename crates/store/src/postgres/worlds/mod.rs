@@ -57,7 +57,7 @@ impl Batch<'_> {
             )
         };
         if commands.iter().any(is_about_the_desk) {
-            self.session.run("SELECT 1 FROM hunt_desk WHERE id = 1 FOR NO KEY UPDATE", &[])?;
+            self.session.run("SELECT 1 FROM matchmaking_queue WHERE id = 1 FOR NO KEY UPDATE", &[])?;
         }
         Ok(())
     }
@@ -100,7 +100,7 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         ("worlds behind", reads::AGGREGATION_LAGS),
         ("joined", reads::JOINED),
         ("members", reads::MEMBERS),
-        ("desk", reads::QUEUE_OWNER),
+        ("matchmaking queue", reads::QUEUE_OWNER),
         ("desk of a keeper", lifecycle::OWNS_QUEUE),
     ];
     let made = [

@@ -29,7 +29,7 @@ pub(super) const MEMBERS: &str = "
 
 /// The owner of the matchmaking queue at $1, if its lease is valid.
 pub(super) const QUEUE_OWNER: &str = "
-    SELECT d.worker, l.address FROM hunt_desk d
+    SELECT d.worker, l.address FROM matchmaking_queue d
     JOIN workers l ON l.id = d.worker AND l.lease_until > $1 AND NOT l.is_given_up WHERE d.id = 1";
 
 /// Worlds with their owners at $1.

@@ -17,7 +17,7 @@ use std::time::Duration;
 pub(super) const OF_CREATOR: &str = "
     SELECT count(*) FROM (SELECT 1 FROM worlds WHERE creator = ?1 AND ends_at > ?2 LIMIT ?3)";
 /// Whether ?1 acquired the queue last.
-pub(super) const OWNS_QUEUE: &str = "SELECT 1 FROM hunt_desk WHERE id = 1 AND worker = ?1";
+pub(super) const OWNS_QUEUE: &str = "SELECT 1 FROM matchmaking_queue WHERE id = 1 AND worker = ?1";
 /// Worlds that end after ?1; the same.
 pub(super) const LIVE: &str =
     "SELECT count(*) FROM (SELECT 1 FROM worlds WHERE ends_at > ?1 ORDER BY ends_at LIMIT ?2)";
@@ -139,10 +139,10 @@ impl Batch<'_> {
             return Ok(Outcome::LeaseLost);
         }
         if reads::queue_owner(self.session, now)?.is_none() {
-            self.session.run("UPDATE hunt_desk SET worker = ?1 WHERE id = 1", [worker.to_bytes()])?;
+            self.session.run("UPDATE matchmaking_queue SET worker = ?1 WHERE id = 1", [worker.to_bytes()])?;
         }
         let keeper = reads::queue_owner(self.session, now)?;
-        keeper.map(Outcome::QueueOwnedBy).ok_or_else(|| StoreError::Corrupt { why: "hunt_desk has no row".to_owned() })
+        keeper.map(Outcome::QueueOwnedBy).ok_or_else(|| StoreError::Corrupt { why: "matchmaking_queue has no row".to_owned() })
     }
 
     pub(super) fn release_world(&mut self, id: WorldId, epoch: u32, is_finished: bool) -> Result<Outcome, StoreError> {

@@ -54,7 +54,7 @@ pub(super) fn queries() -> Vec<(&'static str, String)> {
         ("worlds behind", reads::AGGREGATION_LAGS),
         ("joined", reads::JOINED),
         ("members", reads::MEMBERS),
-        ("desk", reads::QUEUE_OWNER),
+        ("matchmaking queue", reads::QUEUE_OWNER),
         ("desk of a keeper", lifecycle::OWNS_QUEUE),
     ];
     let made = [
