@@ -125,7 +125,7 @@ fn check_streams(table: &Table) {
     table.parked(1);
     table.set_bots(true);
     let (id, update) = connection.event(&mut buffer).unwrap();
-    assert_eq!((id, &update["type"], switched(&update)), (seq + 1, &json!("news"), vec![true]));
+    assert_eq!((id, &update["type"], switched(&update)), (seq + 1, &json!("update"), vec![true]));
     drop(connection);
     table.parked(0);
     table.set_bots(false);
@@ -146,7 +146,7 @@ fn check_sockets(table: &Table) {
     let seq = view["seq"].as_u64().unwrap();
     table.send_chat("three");
     let update = socket.message();
-    assert_eq!((&update["type"], texts(&update), &update["seq"]), (&json!("news"), vec!["three"], &json!(seq + 1)));
+    assert_eq!((&update["type"], texts(&update), &update["seq"]), (&json!("update"), vec!["three"], &json!(seq + 1)));
     drop(socket);
     table.send_chat("four");
     let socket = Socket::open(table.front, &format!("{path}?after={seq}"), &table.token);

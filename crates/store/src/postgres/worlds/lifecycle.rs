@@ -167,7 +167,9 @@ impl Batch<'_> {
             self.session.run("UPDATE matchmaking_queue SET worker = $1 WHERE id = 1", &[&PgId(worker.0)])?;
         }
         let keeper = reads::queue_owner(self.session, now)?;
-        Ok(Outcome::QueueOwnedBy(keeper.ok_or_else(|| StoreError::Corrupt { why: "matchmaking_queue has no row".to_owned() })?))
+        Ok(Outcome::QueueOwnedBy(
+            keeper.ok_or_else(|| StoreError::Corrupt { why: "matchmaking_queue has no row".to_owned() })?,
+        ))
     }
 
     pub(super) fn release_world(

@@ -142,7 +142,9 @@ impl Batch<'_> {
             self.session.run("UPDATE matchmaking_queue SET worker = ?1 WHERE id = 1", [worker.to_bytes()])?;
         }
         let keeper = reads::queue_owner(self.session, now)?;
-        keeper.map(Outcome::QueueOwnedBy).ok_or_else(|| StoreError::Corrupt { why: "matchmaking_queue has no row".to_owned() })
+        keeper
+            .map(Outcome::QueueOwnedBy)
+            .ok_or_else(|| StoreError::Corrupt { why: "matchmaking_queue has no row".to_owned() })
     }
 
     pub(super) fn release_world(&mut self, id: WorldId, epoch: u32, is_finished: bool) -> Result<Outcome, StoreError> {

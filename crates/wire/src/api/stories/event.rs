@@ -28,7 +28,7 @@ pub enum StoryMessage {
     /// Everything that the viewer may know: first if there was no cursor, and whenever the cursor was too old.
     View(Box<StoryState>),
     /// What happened.
-    News(StoryFeed),
+    Update(StoryFeed),
 }
 
 /// The cursor is older than what the table remembers, or from the future: begin again from this.

@@ -41,7 +41,7 @@ pub(super) fn poll_response(table: TableId, answer: &FeedResponse) -> Response<B
 /// The message that says this, and the reader's place after it.
 pub(super) fn message(table: TableId, answer: &FeedResponse) -> (u64, Bytes) {
     match &answer.feed {
-        Feed::News(news) => (news.seq, json(&StoryMessage::News(feed_view(table, news, &answer.online)))),
+        Feed::News(news) => (news.seq, json(&StoryMessage::Update(feed_view(table, news, &answer.online)))),
         Feed::TooOld(view) => (view.seq, json(&StoryMessage::View(Box::new(view::state(view, &answer.online, None))))),
     }
 }

@@ -31,7 +31,7 @@ pub(super) struct SocketQuery {
 
 /// What happens at a table, over a WebSocket
 ///
-/// The messages of the event stream, one a text frame: `news` when something happened, `view` first if there is no `after`, and
+/// The messages of the event stream, one a text frame: `update` when something happened, `view` first if there is no `after`, and
 /// whenever the cursor was too old. Send nothing. The close code 1008 says that the viewer's token was deleted (`token_unknown`) or has
 /// expired (`token_expired`), two seconds after that at most, or that more than 200 frames a second came for a while (`too_fast`).
 #[utoipa::path(get, path = "/api/stories/tables/{table}/socket", tag = "stories",
