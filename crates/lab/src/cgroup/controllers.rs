@@ -99,23 +99,23 @@ impl ControllerLimit {
     }
 
     /// Adds what a group's files say; `read` gives the text of one of them.
-    pub(super) fn read_stats(self, version: Version, seen: &mut LimitStats, read: &dyn Fn(&str) -> Option<String>) {
+    pub(super) fn read_stats(self, version: Version, stats: &mut LimitStats, read: &dyn Fn(&str) -> Option<String>) {
         let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
         let count = |file: &str, key: &str| count(&read(file)?, key);
         match (self, version) {
             (Self::Memory(_), Version::V1) => {
-                seen.oom_kills = count("memory.oom_control", "oom_kill");
-                seen.memory_peak_bytes = number("memory.max_usage_in_bytes");
+                stats.oom_kills = count("memory.oom_control", "oom_kill");
+                stats.memory_peak_bytes = number("memory.max_usage_in_bytes");
             }
             (Self::Memory(_), Version::V2) => {
-                seen.oom_kills = count("memory.events", "oom_kill");
-                seen.memory_peak_bytes = number("memory.peak");
-                seen.memory_limit_hits = count("memory.events", "max");
+                stats.oom_kills = count("memory.events", "oom_kill");
+                stats.memory_peak_bytes = number("memory.peak");
+                stats.memory_limit_hits = count("memory.events", "max");
             }
             (Self::Cpu(_), version) => {
-                seen.cpu_periods = count("cpu.stat", "nr_periods");
-                seen.cpu_throttled_periods = count("cpu.stat", "nr_throttled");
-                seen.cpu_throttled_us = match version {
+                stats.cpu_periods = count("cpu.stat", "nr_periods");
+                stats.cpu_throttled_periods = count("cpu.stat", "nr_throttled");
+                stats.cpu_throttled_us = match version {
                     // Nanoseconds.
                     Version::V1 => count("cpu.stat", "throttled_time").map(|time| time / 1000),
                     Version::V2 => count("cpu.stat", "throttled_usec"),
@@ -162,8 +162,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_settings(hold: ControllerLimit, version: Version, expected: &[(&str, &str)]) {
-        let settings = hold.files(version);
+    fn check_settings(limit: ControllerLimit, version: Version, expected: &[(&str, &str)]) {
+        let settings = limit.files(version);
         let found: Vec<_> = settings.iter().map(|setting| (setting.name, setting.value.as_str())).collect();
         assert_eq!(found, expected);
     }
@@ -180,11 +180,11 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_seen(hold: ControllerLimit, version: Version, files: &[(&str, &str)], expected: LimitStats) {
+    fn check_seen(limit: ControllerLimit, version: Version, files: &[(&str, &str)], expected: LimitStats) {
         let read = |name: &str| Some(files.iter().find(|(file, _)| *file == name)?.1.to_owned());
-        let mut seen = LimitStats::default();
-        hold.read_stats(version, &mut seen, &read);
-        assert_eq!(seen, expected);
+        let mut stats = LimitStats::default();
+        limit.read_stats(version, &mut stats, &read);
+        assert_eq!(stats, expected);
     }
 
     #[test]

@@ -63,21 +63,21 @@ impl TargetCgroups {
         let places = find_cgroups(&holds)?;
         places.iter().for_each(|(_, own)| remove_stale(&own.dir));
         let handed_down = enable_controllers(&places, &name)?;
-        let mut confined = Self {
+        let mut cgroups = Self {
             limits: Vec::new(),
             groups: Vec::new(),
             _enabled_controllers: handed_down,
             applied: LimitsApplied { open_files: limits.open_files, ..LimitsApplied::default() },
         };
-        for (hold, own) in &places {
-            confined
-                .apply_limit(*hold, own, &name)
-                .map_err(|why| unavailable(hold.controller(), &why, Some(own.version)))?;
+        for (limit, own) in &places {
+            cgroups
+                .apply_limit(*limit, own, &name)
+                .map_err(|reason| unavailable(limit.controller(), &reason, Some(own.version)))?;
         }
-        Ok(Some(confined))
+        Ok(Some(cgroups))
     }
 
-    fn apply_limit(&mut self, hold: ControllerLimit, own: &OwnCgroup, name: &GroupName) -> Result<(), String> {
+    fn apply_limit(&mut self, limit: ControllerLimit, own: &OwnCgroup, name: &GroupName) -> Result<(), String> {
         let dir = own.dir.join(name.to_string());
         let place = match self.groups.iter().position(|group| group.dir() == dir) {
             Some(place) => place,
@@ -87,19 +87,19 @@ impl TargetCgroups {
                 self.groups.len() - 1
             }
         };
-        self.limits.push((hold, own.version, place));
+        self.limits.push((limit, own.version, place));
         let mut extras = 0;
-        for setting in hold.files(own.version) {
+        for setting in limit.files(own.version) {
             match self.groups[place].write(setting.name, &setting.value) {
                 Ok(()) => extras += usize::from(setting.is_optional),
                 Err(_) if setting.is_optional => {}
                 Err(error) => return Err(refused(&dir.join(setting.name), &error)),
             }
         }
-        match hold {
+        match limit {
             ControllerLimit::Cpu(quota) => self.applied.cpu = Some(quota),
             ControllerLimit::Memory(bytes) => {
-                let file = &hold.files(own.version)[0].name;
+                let file = &limit.files(own.version)[0].name;
                 let kept = self.groups[place].read(file).and_then(|text| text.trim().parse().ok());
                 self.applied.memory_bytes = Some(kept.unwrap_or(bytes));
                 if extras == 0 && has_swap() {
@@ -136,8 +136,8 @@ impl TargetCgroups {
     #[must_use]
     pub fn stats(&self) -> LimitStats {
         let mut seen = LimitStats::default();
-        for (hold, version, place) in &self.limits {
-            hold.read_stats(*version, &mut seen, &|file| self.groups[*place].read(file));
+        for (limit, version, place) in &self.limits {
+            limit.read_stats(*version, &mut seen, &|file| self.groups[*place].read(file));
         }
         seen
     }
@@ -155,11 +155,11 @@ fn controller_limits(limits: &TargetLimits) -> Result<Vec<ControllerLimit>, Stri
 fn find_cgroups(holds: &[ControllerLimit]) -> Result<Vec<(ControllerLimit, OwnCgroup)>, String> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let (mounts, cgroup) = (read("/proc/self/mountinfo"), read("/proc/self/cgroup"));
-    let place = |hold: &ControllerLimit| {
-        let controller = hold.controller();
+    let place = |limit: &ControllerLimit| {
+        let controller = limit.controller();
         let missing =
-            || unavailable(hold.controller(), &format!("no control group for `{controller}` is mounted"), None);
-        Ok((*hold, find_own_cgroup(&mounts, &cgroup, controller).ok_or_else(missing)?))
+            || unavailable(limit.controller(), &format!("no control group for `{controller}` is mounted"), None);
+        Ok((*limit, find_own_cgroup(&mounts, &cgroup, controller).ok_or_else(missing)?))
     };
     holds.iter().map(place).collect()
 }
@@ -171,12 +171,12 @@ fn enable_controllers(
 ) -> Result<Option<EnabledControllers>, String> {
     let unified: Vec<_> = places.iter().filter(|(_, own)| own.version == Version::V2).collect();
     let Some((first, own)) = unified.first() else { return Ok(None) };
-    let controllers: Vec<&str> = unified.iter().map(|(hold, _)| hold.controller()).collect();
+    let controllers: Vec<&str> = unified.iter().map(|(limit, _)| limit.controller()).collect();
     let handed_down = EnabledControllers::new(&own.dir, &controllers, &format!("{name}.lab"));
-    handed_down.map_err(|why| unavailable(first.controller(), &why, Some(Version::V2)))
+    handed_down.map_err(|reason| unavailable(first.controller(), &reason, Some(Version::V2)))
 }
 
-fn unavailable(key: &str, why: &str, version: Option<Version>) -> String {
+fn unavailable(key: &str, reason: &str, version: Option<Version>) -> String {
     let advice = match version {
         Some(Version::V1) => {
             "run the lab as root, where /sys/fs/cgroup can be written (this kernel's control groups of the first \
@@ -188,7 +188,7 @@ fn unavailable(key: &str, why: &str, version: Option<Version>) -> String {
         }
         None => "it needs a kernel with control groups, mounted below /sys/fs/cgroup",
     };
-    format!("[target.limits] {key} cannot be held: {why}; {advice}, or take the limit out of the scenario")
+    format!("[target.limits] {key} cannot be held: {reason}; {advice}, or take the limit out of the scenario")
 }
 
 fn has_swap() -> bool {

@@ -13,11 +13,11 @@ const MIB: u64 = 1024 * 1024;
 #[track_caller]
 fn apply(limits: &TargetLimits, run: &str) -> Option<TargetCgroups> {
     match TargetCgroups::apply(limits, run) {
-        Ok(confined) => Some(confined.expect("something is limited")),
+        Ok(cgroups) => Some(cgroups.expect("something is limited")),
         Err(refusal) => {
             assert!(refusal.starts_with("[target.limits] "), "{refusal}");
             assert!(refusal.contains("or take the limit out of the scenario"), "{refusal}");
-            let able = controller_limits(limits).unwrap().iter().all(|hold| is_able(*hold));
+            let able = controller_limits(limits).unwrap().iter().all(|limit| is_able(*limit));
             assert!(!able, "this process may write control groups, yet: {refusal}");
             None
         }
@@ -25,76 +25,76 @@ fn apply(limits: &TargetLimits, run: &str) -> Option<TargetCgroups> {
 }
 
 /// Whether a group could be made and limited by hand.
-fn is_able(hold: ControllerLimit) -> bool {
+fn is_able(limit: ControllerLimit) -> bool {
     let read = |path: &str| fs::read_to_string(path).unwrap();
-    let Some(own) = find_own_cgroup(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"), hold.controller())
+    let Some(own) = find_own_cgroup(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"), limit.controller())
     else {
         return false;
     };
     let dir = own.dir.join(format!("lab-test-{}", std::process::id()));
     let is_made = fs::create_dir(&dir).is_ok();
-    let is_limited = is_made && dir.join(hold.files(own.version)[0].name).exists();
+    let is_limited = is_made && dir.join(limit.files(own.version)[0].name).exists();
     let _ = fs::remove_dir(&dir);
     is_limited
 }
 
 /// A shell that joins the groups and then does what the script says.
-fn confined_shell(confined: &TargetCgroups, script: &str) -> Child {
-    let joins: String = confined.procs_files().iter().map(|file| format!("echo 0 > '{}'; ", file.display())).collect();
+fn confined_shell(cgroups: &TargetCgroups, script: &str) -> Child {
+    let joins: String = cgroups.procs_files().iter().map(|file| format!("echo 0 > '{}'; ", file.display())).collect();
     let mut shell = Command::new("sh");
     shell.args(["-c", &format!("{joins}{script}")]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
-fn dirs(confined: &TargetCgroups) -> Vec<PathBuf> {
-    confined.groups.iter().map(|group| group.dir().to_owned()).collect()
+fn dirs(cgroups: &TargetCgroups) -> Vec<PathBuf> {
+    cgroups.groups.iter().map(|group| group.dir().to_owned()).collect()
 }
 
 #[test]
 fn memory_beyond_the_limit_is_refused_by_the_kernel_and_counted() {
     let limits = TargetLimits { memory_bytes: Some(8 * MIB), ..TargetLimits::default() };
-    let Some(confined) = apply(&limits, "memory") else { return };
-    assert_eq!(confined.applied().memory_bytes, Some(8 * MIB));
+    let Some(cgroups) = apply(&limits, "memory") else { return };
+    assert_eq!(cgroups.applied().memory_bytes, Some(8 * MIB));
     // The last line of an endless line is all of it.
-    let mut shell = confined_shell(&confined, "head -c 64M /dev/zero | tail | wc -c; exit 3");
+    let mut shell = confined_shell(&cgroups, "head -c 64M /dev/zero | tail | wc -c; exit 3");
     shell.wait().unwrap();
-    let seen = confined.stats();
-    assert!(seen.oom_kills.is_some_and(|kills| kills >= 1), "{seen:?}");
-    assert!(seen.memory_peak_bytes.is_none_or(|peak| peak <= 8 * MIB), "{seen:?}");
-    assert!(seen.memory_limit_hits.is_none_or(|hits| hits >= 1), "{seen:?}");
+    let stats = cgroups.stats();
+    assert!(stats.oom_kills.is_some_and(|kills| kills >= 1), "{stats:?}");
+    assert!(stats.memory_peak_bytes.is_none_or(|peak| peak <= 8 * MIB), "{stats:?}");
+    assert!(stats.memory_limit_hits.is_none_or(|hits| hits >= 1), "{stats:?}");
 }
 
 #[test]
 fn a_share_of_a_processor_is_given_in_short_periods() {
     let limits = TargetLimits { cpu_cores: Some(0.25), ..TargetLimits::default() };
-    let Some(confined) = apply(&limits, "cpu") else { return };
-    assert_eq!(confined.applied().cpu, Some(Quota { quota_us: 1250, period_us: 5000 }));
+    let Some(cgroups) = apply(&limits, "cpu") else { return };
+    assert_eq!(cgroups.applied().cpu, Some(Quota { quota_us: 1250, period_us: 5000 }));
     // On a busy machine it takes a while until it is the share that holds it up, and not its neighbours.
-    let mut shell = confined_shell(&confined, "while :; do :; done");
-    let throttled = |seen: &LimitStats| {
-        seen.cpu_throttled_periods.is_some_and(|periods| periods >= 1)
-            && seen.cpu_throttled_us.is_some_and(|micros| micros > 0)
+    let mut shell = confined_shell(&cgroups, "while :; do :; done");
+    let throttled = |stats: &LimitStats| {
+        stats.cpu_throttled_periods.is_some_and(|periods| periods >= 1)
+            && stats.cpu_throttled_us.is_some_and(|micros| micros > 0)
     };
     let deadline = Instant::now() + Duration::from_secs(60);
-    while !throttled(&confined.stats()) && Instant::now() < deadline {
+    while !throttled(&cgroups.stats()) && Instant::now() < deadline {
         std::thread::yield_now();
     }
     shell.kill().unwrap();
     shell.wait().unwrap();
-    let seen = confined.stats();
-    assert!(throttled(&seen), "{seen:?}");
-    assert!(seen.cpu_periods >= seen.cpu_throttled_periods, "{seen:?}");
+    let stats = cgroups.stats();
+    assert!(throttled(&stats), "{stats:?}");
+    assert!(stats.cpu_periods >= stats.cpu_throttled_periods, "{stats:?}");
 }
 
 #[test]
 fn groups_go_with_everything_that_is_in_them() {
     let limits = TargetLimits { memory_bytes: Some(64 * MIB), cpu_cores: Some(1.0), open_files: Some(9) };
-    let Some(confined) = apply(&limits, "removed") else { return };
-    assert_eq!(confined.applied().open_files, Some(9));
-    let mut shell = confined_shell(&confined, "echo; read line");
+    let Some(cgroups) = apply(&limits, "removed") else { return };
+    assert_eq!(cgroups.applied().open_files, Some(9));
+    let mut shell = confined_shell(&cgroups, "echo; read line");
     shell.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
-    let dirs = dirs(&confined);
+    let dirs = dirs(&cgroups);
     assert!(!dirs.is_empty() && dirs.iter().all(|dir| dir.exists()));
-    drop(confined);
+    drop(cgroups);
     assert_eq!(shell.wait().unwrap().signal(), Some(9));
     assert!(!dirs.iter().any(|dir| dir.exists()), "{dirs:?}");
 }

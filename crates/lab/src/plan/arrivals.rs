@@ -1,18 +1,17 @@
-//! One worker's segment of a leg, one arrival after the other, in constant memory. Refuses to know the other workers.
+//! One worker's segment of a load, one arrival after the other, in constant memory. Does not know the other workers.
 
 use std::time::Duration;
 
 use super::due_times::{PoissonArrivals, due_offset, timed_arrival_count};
 use super::{LoadSpec, Schedule};
 
-/// One arrival of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// When it is due, from the start of the plan.
     pub intended: Duration,
-    /// The number of its part, counted over the whole trial.
+    /// The number of its load step, counted over the whole trial.
     pub load_step: u32,
-    /// Its place in the leg, counted from 0.
+    /// Its index in the load, counted from 0.
     pub index: u64,
     /// Its own seed: what it draws depends on nothing else.
     pub seed: u64,
@@ -29,22 +28,22 @@ pub struct ArrivalIter {
 
 #[derive(Clone, Debug)]
 enum ArrivalSource {
-    /// Moments that are computed from their index.
+    /// Due times that are computed from their index.
     Computed { next: u64, count: u64 },
-    /// Moments that follow from the ones before.
+    /// Due times that follow from the ones before.
     Drawn(PoissonArrivals),
 }
 
 impl ArrivalIter {
-    pub(super) fn new(leg: LoadSpec, worker: u32, of: u32) -> Self {
-        let of = match leg.schedule {
+    pub(super) fn new(spec: LoadSpec, worker: u32, of: u32) -> Self {
+        let of = match spec.schedule {
             Schedule::Hold { connections, .. } => u64::from(of).min(connections),
             _ => u64::from(of),
         };
         let worker = u64::from(worker);
-        let source = match leg.schedule {
+        let source = match spec.schedule {
             Schedule::Poisson { rate_per_s, lasting } => {
-                ArrivalSource::Drawn(PoissonArrivals::new(leg.seed, rate_per_s, lasting))
+                ArrivalSource::Drawn(PoissonArrivals::new(spec.seed, rate_per_s, lasting))
             }
             // A worker beyond the last has no segment.
             ref schedule => ArrivalSource::Computed {
@@ -52,7 +51,7 @@ impl ArrivalIter {
                 count: if worker < of { timed_arrival_count(schedule) } else { 0 },
             },
         };
-        Self { spec: leg, worker, worker_count: of.max(1), source }
+        Self { spec, worker, worker_count: of.max(1), source }
     }
 }
 

@@ -1,6 +1,6 @@
 //! When the arrivals of a schedule are due, by arithmetic alone. Arrival k is due when the integral of the rate reaches
-//! k: arrival 0 at the first moment, and none at the end itself. Refuses to walk where it can compute: the moment of
-//! any index costs the same.
+//! k: arrival 0 at the start, and none at the end itself. Computes instead of iterating: the due time of any index
+//! costs the same.
 
 use std::time::Duration;
 
@@ -21,13 +21,12 @@ pub(super) fn constant_rate_offset(index: u64, rate_per_s: f64) -> Duration {
     seconds(index as f64 / rate_per_s)
 }
 
-/// `every`, so many times.
 pub(super) fn multiply(every: Duration, times: u64) -> Duration {
     let nanos = every.as_nanos().saturating_mul(u128::from(times));
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
-/// How many arrivals of a schedule are due by the clock; independent ones are counted as they come.
+/// How many arrivals of a schedule are due by the clock; Poisson arrivals are counted as they come.
 pub(super) fn timed_arrival_count(schedule: &Schedule) -> u64 {
     match *schedule {
         Schedule::Bursts { batch, times, .. } => batch.saturating_mul(times),
@@ -42,7 +41,7 @@ pub(super) fn timed_arrival_count(schedule: &Schedule) -> u64 {
     }
 }
 
-/// When arrival `index` is due, from the first moment of the schedule.
+/// When arrival `index` is due, from the start of the schedule.
 pub(super) fn due_offset(schedule: &Schedule, index: u64) -> Duration {
     match *schedule {
         Schedule::Bursts { batch, every, .. } => multiply(every, index.checked_div(batch).unwrap_or(0)),
@@ -58,7 +57,7 @@ pub(super) fn due_offset(schedule: &Schedule, index: u64) -> Duration {
 }
 
 /// The integral of a rate that goes from a to b in T is a t + (b - a) t² / 2T. Its inverse is written as a quotient,
-/// which loses no digits where the rate hardly changes.
+/// which loses no digits if the rate hardly changes.
 fn ramp_offset(index: u64, from_per_s: f64, to_per_s: f64, lasting_s: f64) -> Duration {
     let slope = (to_per_s - from_per_s) / lasting_s;
     let rate = (from_per_s * from_per_s + 2.0 * slope * index as f64).max(0.0).sqrt();
@@ -75,8 +74,8 @@ fn seconds(seconds: f64) -> Duration {
 }
 
 /// Independent arrivals, one after the other: the gaps of a Poisson process are exponential, drawn by inversion from
-/// the leg's seed. Every worker walks through all of them and keeps its own: a gap costs some 20 ns, which is less than
-/// anything that would spare it, and the process stays the same for any number of workers.
+/// the load's seed. Every worker iterates over all of them and keeps its own: a gap costs some 20 ns, which is less
+/// than any way to skip it, and the process stays the same for any number of workers.
 #[derive(Clone, Debug)]
 pub(super) struct PoissonArrivals {
     seed: u64,

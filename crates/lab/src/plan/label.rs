@@ -1,16 +1,16 @@
-//! What the parts of a trial are called where people read of them. Refuses to number them.
+//! The labels of load steps for people. Does not number them.
 
 use super::{LoadSpec, Schedule};
 use crate::report::format::{count, number};
 use crate::scenario::{LoadProfile, Phase};
 
-/// What to call `part` of a leg of a phase whose first part is `first`: `burst 2`, `50 clients`, `1,250/s`, or the phase
-/// itself where it has only one.
+/// The label of `load_step` in a load of a phase whose first load step is `first`: `burst 2`, `50 clients`, `1,250/s`,
+/// or the phase's name if it has only one.
 #[must_use]
-pub fn load_step_label(phase: &Phase, first: u32, leg: &LoadSpec, part: u32) -> String {
-    match (&phase.load_profile, &leg.schedule) {
+pub fn load_step_label(phase: &Phase, first: u32, spec: &LoadSpec, load_step: u32) -> String {
+    match (&phase.load_profile, &spec.schedule) {
         (LoadProfile::Batch { times: 2.., .. }, _) => {
-            format!("burst {}", count(u64::from(part.saturating_sub(first)) + 1))
+            format!("burst {}", count(u64::from(load_step.saturating_sub(first)) + 1))
         }
         (LoadProfile::Ladder { .. }, Schedule::ClosedLoop { clients: 1, .. }) => "1 client".to_owned(),
         (LoadProfile::Ladder { .. }, Schedule::ClosedLoop { clients, .. }) => format!("{} clients", count(*clients)),

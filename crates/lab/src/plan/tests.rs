@@ -1,4 +1,4 @@
-//! The plan as rows and laws: moments, parts, segments, and that chance is what it says.
+//! The plan as rows and properties: due times, load steps, segments, and the distribution of random arrivals.
 
 use std::collections::BTreeSet;
 
@@ -26,7 +26,7 @@ fn phase(arrivals: Load) -> Phase {
     }
 }
 
-fn place(seed: u64) -> PhasePosition {
+fn position(seed: u64) -> PhasePosition {
     PhasePosition { phase: 1, first_load_step: 10, start: Duration::from_secs(5), seed }
 }
 
@@ -35,18 +35,18 @@ fn ms(ms: u64) -> Duration {
 }
 
 #[test]
-fn only_connections_that_are_missing_are_opened_in_their_turn() {
+fn only_missing_connections_are_opened_in_their_turn() {
     let opening = OpeningSpec { per_s: Some(10.0), inherited: 20, ..OpeningSpec::default() };
-    let leg = only_load_spec(Load::Hold { connections: 50, opening, rate_per_s: None, duration: ms(1000) }, 1);
-    let due_ms = |number| leg.opening_due(number).map(|due| (due - leg.start).as_millis());
+    let spec = only_load_spec(Load::Hold { connections: 50, opening, rate_per_s: None, duration: ms(1000) }, 1);
+    let due_ms = |number| spec.opening_due(number).map(|due| (due - spec.start).as_millis());
     assert_eq!([0, 19, 20, 21, 49, 50].map(due_ms), [Some(0), Some(0), Some(0), Some(100), Some(2900), None]);
-    assert_eq!(leg.duration(), Some(ms(4000)));
+    assert_eq!(spec.duration(), Some(ms(4000)));
 }
 
 fn only_load_spec(load: Load, seed: u64) -> LoadSpec {
-    let legs = load_specs(&phase(load), place(seed));
-    assert_eq!(legs.len(), 1);
-    legs.into_iter().next().unwrap()
+    let specs = load_specs(&phase(load), position(seed));
+    assert_eq!(specs.len(), 1);
+    specs.into_iter().next().unwrap()
 }
 
 fn batch(batch: u64, every_ms: u64, times: u64) -> Load {
@@ -71,7 +71,7 @@ fn hold(connections: u64, open_per_s: Option<f64>, rate_per_s: Option<f64>, last
 }
 
 impl LoadSpec {
-    /// One that tests of workers drive: the first part of all, from the first moment, an arrival at a time.
+    /// A load for tests of workers: the first load step of all, from the start, with one arrival in flight.
     pub(crate) fn sole(schedule: Schedule) -> Self {
         Self {
             phase_index: 0,
@@ -89,25 +89,25 @@ impl LoadSpec {
     }
 }
 
-/// Milliseconds from the start of the phase, and parts.
+/// Milliseconds from the start of the phase, and load steps.
 #[track_caller]
 fn check(load: Load, expected: &[(u64, u32)]) {
     let most = load.max_count();
-    let leg = only_load_spec(load, 1);
-    let found: Vec<(u64, u32)> = leg
+    let spec = only_load_spec(load, 1);
+    let found: Vec<(u64, u32)> = spec
         .arrivals(0, 1)
-        .map(|arrival| ((arrival.intended - leg.start).as_millis() as u64, arrival.load_step - leg.load_step))
+        .map(|arrival| ((arrival.intended - spec.start).as_millis() as u64, arrival.load_step - spec.load_step))
         .collect();
     assert_eq!(found, expected);
-    assert_eq!((leg.arrival_count(), most), (Some(expected.len() as u64), Some(expected.len() as u64)));
+    assert_eq!((spec.arrival_count(), most), (Some(expected.len() as u64), Some(expected.len() as u64)));
 }
 
 #[test]
-fn moments_and_parts() {
+fn due_times_and_load_steps() {
     check(batch(3, 0, 1), &[(0, 0), (0, 0), (0, 0)]);
     check(batch(2, 60_000, 3), &[(0, 0), (0, 0), (60_000, 1), (60_000, 1), (120_000, 2), (120_000, 2)]);
     check(rate(10.0, 500), &[(0, 0), (100, 0), (200, 0), (300, 0), (400, 0)]);
-    // The last moment lies before the end, also where the rate does not divide the time.
+    // The last due time is before the end, even if the rate does not divide the duration.
     check(rate(4.0, 600), &[(0, 0), (250, 0), (500, 0)]);
     check(rate(0.5, 1000), &[(0, 0)]);
     // 0.07 a second for 100 s are seven, although the product of the two doubles is above it.
@@ -123,18 +123,18 @@ fn moments_and_parts() {
 }
 
 #[test]
-fn legs_of_a_phase() {
+fn loads_of_a_phase() {
     #[track_caller]
     fn legs_are(load: Load, expected: &[(u32, u64, Option<u64>, Option<u64>)]) {
-        let legs = load_specs(&phase(load), place(1));
-        let row = |leg: &LoadSpec| {
-            (leg.load_step, leg.in_flight_max, leg.arrival_count(), leg.duration().map(|length| length.as_secs()))
+        let specs = load_specs(&phase(load), position(1));
+        let row = |spec: &LoadSpec| {
+            (spec.load_step, spec.in_flight_max, spec.arrival_count(), spec.duration().map(|length| length.as_secs()))
         };
-        assert_eq!(legs.iter().map(row).collect::<Vec<_>>(), expected);
-        assert!(legs.iter().all(|leg| (leg.phase_index, leg.journey_index, leg.start.as_secs()) == (1, 3, 5)));
-        assert!(legs.iter().all(|leg| leg.reconnect == Reconnect::Request));
-        let seeds: BTreeSet<u64> = legs.iter().map(|leg| leg.seed).collect();
-        assert_eq!(seeds.len(), legs.len(), "each leg has a seed of its own");
+        assert_eq!(specs.iter().map(row).collect::<Vec<_>>(), expected);
+        assert!(specs.iter().all(|spec| (spec.phase_index, spec.journey_index, spec.start.as_secs()) == (1, 3, 5)));
+        assert!(specs.iter().all(|spec| spec.reconnect == Reconnect::Request));
+        let seeds: BTreeSet<u64> = specs.iter().map(|spec| spec.seed).collect();
+        assert_eq!(seeds.len(), specs.len(), "each leg has a seed of its own");
     }
     let (each, lasting) = (PerClientLimit::Requests(5), PerClientLimit::Duration(ms(7000)));
     legs_are(batch(2, 60_000, 3), &[(10, 100, Some(6), Some(120))]);
@@ -164,28 +164,28 @@ fn edge(poisson: bool) -> EdgeSearch {
 }
 
 #[test]
-fn parts_count_over_the_whole_trial() {
+fn load_steps_count_over_the_whole_trial() {
     let ladder = Load::Ladder { levels: vec![1, 2, 3], per_client: PerClientLimit::Requests(1), pause: ms(0) };
     let phases = [batch(1, 1, 4), rate(1.0, 1000), ladder, Load::Edge(edge(false)), rate(1.0, 1000)].map(phase);
-    let parts: Vec<u32> =
+    let load_steps: Vec<u32> =
         (0..5).map(|at| PhasePosition::for_phase(&phases, at, Duration::ZERO, 1).first_load_step).collect();
-    assert_eq!(parts, [0, 4, 5, 8, 72]);
+    assert_eq!(load_steps, [0, 4, 5, 8, 72]);
 }
 
 #[test]
-fn parts_have_names() {
+fn load_steps_have_labels() {
     #[track_caller]
     fn named(load: Load, expected: &[&str]) {
         let phase = phase(load);
-        let legs = match &phase.load_profile {
-            Load::Edge(edge) => vec![search_level(&phase, edge, place(1), 4, 1250.0, ms(5000))],
-            _ => load_specs(&phase, place(1)),
+        let specs = match &phase.load_profile {
+            Load::Edge(edge) => vec![search_level(&phase, edge, position(1), 4, 1250.0, ms(5000))],
+            _ => load_specs(&phase, position(1)),
         };
-        let parts = |leg: &LoadSpec| {
-            let last = leg.arrivals(0, 1).last().map_or(leg.load_step, |arrival| arrival.load_step);
-            (leg.load_step..=last).map(|part| load_step_label(&phase, 10, leg, part)).collect::<Vec<_>>()
+        let load_steps = |spec: &LoadSpec| {
+            let last = spec.arrivals(0, 1).last().map_or(spec.load_step, |arrival| arrival.load_step);
+            (spec.load_step..=last).map(|load_step| load_step_label(&phase, 10, spec, load_step)).collect::<Vec<_>>()
         };
-        assert_eq!(legs.iter().flat_map(parts).collect::<Vec<_>>(), expected);
+        assert_eq!(specs.iter().flat_map(load_steps).collect::<Vec<_>>(), expected);
     }
     named(batch(5, 0, 1), &["p"]);
     named(batch(5, 10, 3), &["burst 1", "burst 2", "burst 3"]);
@@ -200,9 +200,9 @@ fn parts_have_names() {
 }
 
 #[test]
-fn a_level_of_a_search_is_a_leg_like_any_other() {
+fn a_level_of_a_search_is_a_load_like_any_other() {
     let phase = phase(Load::Edge(edge(false)));
-    let at = |number, poisson| search_level(&phase, &edge(poisson), place(1), number, 20.0, ms(500));
+    let at = |number, poisson| search_level(&phase, &edge(poisson), position(1), number, 20.0, ms(500));
     assert_eq!(at(4, false).schedule, Schedule::ConstantRate { rate_per_s: 20.0, lasting: ms(500) });
     assert_eq!(at(4, true).schedule, Schedule::Poisson { rate_per_s: 20.0, lasting: ms(500) });
     assert_eq!((at(4, false).load_step, at(4, false).arrival_count()), (14, Some(10)));
@@ -211,24 +211,24 @@ fn a_level_of_a_search_is_a_leg_like_any_other() {
 
 #[test]
 fn connections_are_opened_one_after_the_other() {
-    let leg = only_load_spec(hold(3, Some(10.0), None, 1000), 1);
-    let openings: Vec<Option<Duration>> = (0..4).map(|number| leg.opening_due(number)).collect();
+    let spec = only_load_spec(hold(3, Some(10.0), None, 1000), 1);
+    let openings: Vec<Option<Duration>> = (0..4).map(|number| spec.opening_due(number)).collect();
     assert_eq!(openings, [Some(ms(5000)), Some(ms(5100)), Some(ms(5200)), None]);
     assert_eq!(only_load_spec(hold(3, None, None, 1000), 1).opening_due(2), Some(ms(5000)));
     assert_eq!(only_load_spec(rate(1.0, 1000), 1).opening_due(0), None);
 }
 
 #[test]
-fn closed_loops_have_no_moments_of_their_own() {
-    let leg = only_load_spec(Load::Clients { clients: 4, per_client: PerClientLimit::Requests(5) }, 1);
-    assert_eq!(leg.arrivals(0, 1).count(), 0);
-    assert_eq!(leg.arrival(7, ms(9)), Arrival { intended: ms(9), load_step: 10, index: 7, seed: mix(leg.seed, 7) });
+fn closed_loops_have_no_due_times() {
+    let spec = only_load_spec(Load::Clients { clients: 4, per_client: PerClientLimit::Requests(5) }, 1);
+    assert_eq!(spec.arrivals(0, 1).count(), 0);
+    assert_eq!(spec.arrival(7, ms(9)), Arrival { intended: ms(9), load_step: 10, index: 7, seed: mix(spec.seed, 7) });
 }
 
 #[test]
-fn requests_across_few_connections_stay_with_those_who_hold_them() {
-    let leg = only_load_spec(hold(2, None, Some(10.0), 1000), 1);
-    let counts: Vec<usize> = (0..4).map(|worker| leg.arrivals(worker, 4).count()).collect();
+fn requests_over_few_connections_stay_with_the_workers_that_hold_them() {
+    let spec = only_load_spec(hold(2, None, Some(10.0), 1000), 1);
+    let counts: Vec<usize> = (0..4).map(|worker| spec.arrivals(worker, 4).count()).collect();
     assert_eq!(counts, [5, 5, 0, 0]);
 }
 
@@ -264,11 +264,11 @@ fn any_load() -> impl Strategy<Value = Load> {
 proptest! {
     #[test]
     fn the_segments_of_all_workers_are_the_whole(load in any_load(), seed: u64, of in 1_u32..9) {
-        let leg = only_load_spec(load, seed);
-        let whole: Vec<Arrival> = leg.arrivals(0, 1).collect();
+        let spec = only_load_spec(load, seed);
+        let whole: Vec<Arrival> = spec.arrivals(0, 1).collect();
         let mut union = Vec::new();
         for worker in 0..of {
-            let segment = leg.arrivals(worker, of);
+            let segment = spec.arrivals(worker, of);
             let (least, most) = segment.size_hint();
             let segment: Vec<Arrival> = segment.collect();
             prop_assert!(least <= segment.len() && most.is_none_or(|most| segment.len() <= most));
@@ -282,27 +282,27 @@ proptest! {
 
     #[test]
     fn time_never_runs_back_and_ends_before_the_end(load in any_load(), seed: u64) {
-        let leg = only_load_spec(load.clone(), seed);
-        let all: Vec<Arrival> = leg.arrivals(0, 1).collect();
+        let spec = only_load_spec(load.clone(), seed);
+        let all: Vec<Arrival> = spec.arrivals(0, 1).collect();
         prop_assert!(all.is_sorted_by_key(|arrival| arrival.intended));
-        let end = leg.start + leg.duration().unwrap();
+        let end = spec.start + spec.duration().unwrap();
         match load {
             Load::Batch { .. } => prop_assert_eq!(all.last().unwrap().intended, end),
-            _ => prop_assert!(all.iter().all(|arrival| arrival.intended >= leg.start && arrival.intended < end)),
+            _ => prop_assert!(all.iter().all(|arrival| arrival.intended >= spec.start && arrival.intended < end)),
         }
-        prop_assert!(leg.arrival_count().is_none_or(|count| count == all.len() as u64));
+        prop_assert!(spec.arrival_count().is_none_or(|count| count == all.len() as u64));
         prop_assert!(load.max_count().is_some_and(|most| most >= all.len() as u64));
-        prop_assert!(load.min_duration() == leg.duration().unwrap());
+        prop_assert!(load.min_duration() == spec.duration().unwrap());
     }
 
     #[test]
     fn a_ramp_has_the_integral_of_its_rate(from in 0.0_f64..100_000.0, to in 0.0_f64..100_000.0, s in 1_u64..3600) {
         prop_assume!(from + to > 1.0);
-        let leg = only_load_spec(ramp(from, to, s * 1000), 1);
-        let count = leg.arrival_count().unwrap();
+        let spec = only_load_spec(ramp(from, to, s * 1000), 1);
+        let count = spec.arrival_count().unwrap();
         for step in 0..50 {
             let index = count * step / 50;
-            let t = due_times::due_offset(&leg.schedule, index).as_secs_f64();
+            let t = due_times::due_offset(&spec.schedule, index).as_secs_f64();
             let reached = from * t + (to - from) * t * t / (2.0 * s as f64);
             // A nanosecond at the highest rate, and the last digits of the count.
             let slack = 1e-9 * from.max(to) + 1e-9 * count as f64 + 1e-6;
@@ -323,7 +323,7 @@ proptest! {
 }
 
 #[test]
-fn a_leg_at_its_limits_does_not_break() {
+fn a_load_at_its_limits_does_not_break() {
     let day = Duration::from_secs(24 * 60 * 60);
     let many = only_load_spec(Load::Rate { rate_per_s: ARRIVALS_MAX as f64 / day.as_secs_f64(), duration: day }, 1);
     assert_eq!(many.arrival_count(), Some(ARRIVALS_MAX));

@@ -1,4 +1,4 @@
-//! Looking at the machine before a run. Refuses to judge what it sees.
+//! Inspects the machine before a run. Does not assess what it finds.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::Facts;
 use crate::machine::{HostCounters, free_bytes, local_ports};
 
 impl Facts {
-    /// Looks at this machine, and at the disk below `dir`.
+    /// Inspects this machine, and the disk below `dir`.
     #[must_use]
     pub fn gather(dir: &Path) -> Self {
         let read = |path: &str| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
@@ -31,7 +31,7 @@ impl Facts {
     }
 }
 
-/// Three numbers: in use, free but kept, and the most there may be.
+/// Three numbers: in use, allocated but free, and the maximum.
 fn open_files_free(file_nr: &str) -> Option<u64> {
     let numbers: Vec<u64> = file_nr.split_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
     let &[used, kept, max] = numbers.as_slice() else { return None };
@@ -41,15 +41,15 @@ fn open_files_free(file_nr: &str) -> Option<u64> {
 /// The lab's limit of open files, before and after it was raised. None is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenFilesLimit {
-    /// What the lab was started with.
+    /// The limit with which the lab was started.
     pub before: Option<u64>,
-    /// What it has now, and what processes that it starts begin with.
+    /// The limit now, which processes that the lab starts inherit.
     pub now: Option<u64>,
 }
 
 /// Raises the limit of open files of this process as far as it may by itself. The lab needs a file for every
-/// connection, and shells start programs with a limit made for programs that wait with `select`. What the lab starts
-/// begins with the raised limit too: a trial shall find the target's edge and not the shell's, unless the scenario
+/// connection, and shells start programs with a limit made for programs that wait with `select`. Processes that the lab
+/// starts inherit the raised limit: a trial shall find the target's limit and not the shell's, unless the scenario
 /// limits open files itself.
 #[must_use]
 pub fn raise_open_files() -> OpenFilesLimit {

@@ -1,5 +1,5 @@
-//! Whether anybody is there: a target that the lab does not start is asked for a connection before anything is sent,
-//! and nobody waits for one that is refused. Refuses to send a byte.
+//! Checks whether a target that the lab does not start accepts a connection, before anything is sent; a refused
+//! connection is not waited for. Sends no byte.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -20,7 +20,8 @@ pub async fn resolve(base: &BaseUrl) -> Result<Vec<IpAddr>, String> {
 
 async fn resolve_sockets(base: &BaseUrl) -> Result<Vec<SocketAddr>, String> {
     let host = &base.host;
-    let none = |why: &str| format!("{} cannot be tried: {host} has no address ({why}); correct the URL", base.url());
+    let none =
+        |reason: &str| format!("{} cannot be tried: {host} has no address ({reason}); correct the URL", base.url());
     match timeout(RESOLVE_WITHIN, lookup_host((host.as_str(), base.port))).await {
         Err(_) => Err(none(&format!("no answer within {RESOLVE_WITHIN:?}"))),
         Ok(Err(error)) => Err(none(&error.to_string())),
@@ -31,7 +32,7 @@ async fn resolve_sockets(base: &BaseUrl) -> Result<Vec<SocketAddr>, String> {
     }
 }
 
-/// Whether one of the addresses takes a connection now.
+/// Whether one of the addresses accepts a connection now.
 ///
 /// # Errors
 /// The sentence that says what was tried at which address, and what to do.

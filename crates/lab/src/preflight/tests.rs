@@ -4,7 +4,7 @@ use crate::scenario::{BaseUrl, TargetLimits};
 const MIB: u64 = 1024 * 1024;
 
 /// A modest run.
-fn needs() -> Requirements {
+fn requirements() -> Requirements {
     Requirements {
         connections: 1_000,
         processes_max: 1,
@@ -37,10 +37,10 @@ fn facts() -> Facts {
     }
 }
 
-/// Refusals begin with `!`. Each must hold the words of its row, and there must be no other.
+/// Refusals start with `!`. Each must contain the words of its row, and there must be no other.
 #[track_caller]
-fn check_with(needs: &Requirements, facts: &Facts, expected: &[&str]) {
-    let found = check(needs, facts);
+fn check_with(requirements: &Requirements, facts: &Facts, expected: &[&str]) {
+    let found = check(requirements, facts);
     let lines: Vec<String> =
         found.iter().map(|one| format!("{}{}", if one.is_refusal() { "!" } else { "" }, one.message())).collect();
     assert_eq!(lines.len(), expected.len(), "{lines:#?}");
@@ -52,22 +52,22 @@ fn check_with(needs: &Requirements, facts: &Facts, expected: &[&str]) {
 
 #[track_caller]
 fn check_needs(change: impl Fn(&mut Requirements), expected: &[&str]) {
-    let mut needs = needs();
-    change(&mut needs);
-    check_with(&needs, &facts(), expected);
+    let mut requirements = requirements();
+    change(&mut requirements);
+    check_with(&requirements, &facts(), expected);
 }
 
 #[track_caller]
 fn check_facts(change: impl Fn(&mut Facts), expected: &[&str]) {
     let mut facts = facts();
     change(&mut facts);
-    check_with(&needs(), &facts, expected);
+    check_with(&requirements(), &facts, expected);
 }
 
 #[test]
 fn a_modest_run_on_an_ordinary_machine_is_fine() {
     check_needs(|_| {}, &[]);
-    check_with(&needs(), &Facts::default(), &[]);
+    check_with(&requirements(), &Facts::default(), &[]);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn files() {
     check_facts(|f| f.open_files_max = Some(50), &["!ask for at most 0 connections", "may open 50 files"]);
     check_facts(|f| f.open_files_free = Some(1_999), &["!need 2000 open files on this machine, which has 1999 left"]);
     check_with(
-        &Requirements { is_loopback: false, ..needs() },
+        &Requirements { is_loopback: false, ..requirements() },
         &Facts { open_files_free: Some(1_999), ..facts() },
         &[],
     );
@@ -92,15 +92,19 @@ fn files() {
 
 #[test]
 fn ports() {
-    let held =
-        |connections, sources| Requirements { connections, source_addresses: sources, processes_max: 10, ..needs() };
+    let held = |connections, sources| Requirements {
+        connections,
+        source_addresses: sources,
+        processes_max: 10,
+        ..requirements()
+    };
     let wide = Facts { open_files_max: Some(1_000_000), accept_queue_max: None, ..facts() };
     check_with(&held(28_222, 1), &wide, &[]);
     check_with(&held(28_223, 1), &wide, &["keep 28233 ports busy"]);
     check_with(&held(28_233, 1), &wide, &["!from one source address need more ports than the 28232"]);
     check_with(&held(56_464, 2), &wide, &["keep 56474 ports busy"]);
     check_with(&held(56_465, 2), &wide, &["!from 2 source addresses need more ports than the 56464"]);
-    // A port may be taken once for each door.
+    // A port may be taken once for each endpoint.
     let divided = |connections| Requirements { endpoints: 4, processes_max: 100, ..held(connections, 2) };
     let roomy = Facts { open_files_free: None, memory_available_bytes: None, ..wide.clone() };
     check_with(&divided(4 * 56_464 - 40), &roomy, &[]);
@@ -108,7 +112,7 @@ fn ports() {
                 gives out (32768-60999): ask for at most 225856 connections";
     check_with(&divided(4 * 56_464 + 1), &roomy, &[many]);
     // 500 a second for a minute.
-    let churn = Requirements { connects_per_s: 500.0, ..needs() };
+    let churn = Requirements { connects_per_s: 500.0, ..requirements() };
     check_with(&churn, &wide, &[]);
     check_with(&churn, &Facts { reuses_ports_on_loopback: false, ..wide.clone() }, &["keep 31000 ports busy"]);
     let away = Requirements { is_loopback: false, ..churn };
@@ -167,10 +171,10 @@ fn bursts_and_clocks() {
 
 #[test]
 fn refusals_come_first() {
-    let needs = Requirements { burst: 5_000, record_bytes: 200_000 * MIB, ..needs() };
-    check_with(&needs, &facts(), &["!another disk with --out", "opened in one moment"]);
-    let needs = Requirements { samples_bytes: MIB, ..needs };
-    check_with(&needs, &facts(), &["!--out, or leave out --samples", "opened in one moment"]);
+    let requirements = Requirements { burst: 5_000, record_bytes: 200_000 * MIB, ..requirements() };
+    check_with(&requirements, &facts(), &["!another disk with --out", "opened in one moment"]);
+    let requirements = Requirements { samples_bytes: MIB, ..requirements };
+    check_with(&requirements, &facts(), &["!--out, or leave out --samples", "opened in one moment"]);
 }
 
 fn base(url: &str) -> BaseUrl {
@@ -191,7 +195,7 @@ async fn a_target_that_is_there_is_reached_and_a_dead_port_is_refused_at_once() 
 
 #[tokio::test]
 async fn a_name_without_an_address_is_said_to_have_none() {
-    // RFC 6761 keeps this name from ever having one.
+    // RFC 6761 guarantees that this name never resolves.
     let refusal = check_reachable(&base("http://nobody.invalid:80")).await.unwrap_err();
     assert!(
         refusal.starts_with("http://nobody.invalid:80 cannot be tried: nobody.invalid has no address"),

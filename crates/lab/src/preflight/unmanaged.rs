@@ -1,9 +1,9 @@
-//! What a scenario wants to do to processes that the lab does not start. PURE. Refuses to look at processes.
+//! Faults and limits of a scenario for processes that the lab does not start. PURE. Does not inspect processes.
 
 use super::PreflightIssue;
 use crate::scenario::{Scenario, TargetLimits};
 
-/// Faults and limits for processes that run already: the lab has neither their command nor their group.
+/// Faults and limits for processes that already run: the lab has neither their command nor their group.
 #[must_use]
 pub fn unmanaged_process_issues(scenario: &Scenario) -> Vec<PreflightIssue> {
     let helpers = scenario.helpers.iter().filter(|helper| helper.spawn.is_some()).map(|helper| helper.name.as_str());
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_lab_does_not_start_it_neither_faults_nor_limits() {
+    fn unmanaged_processes_get_neither_faults_nor_limits() {
         let at = Duration::from_secs(1);
         let fault =
             |process: &str| Fault { at, action: FaultAction::Kill, process: process.to_owned(), duration: None };

@@ -1,20 +1,20 @@
-//! Who holds pieces of work, by the target's own words: each holder's name is kept once, however many pieces it has.
-//! Refuses to know what a holder is.
+//! Holders of work items, as the target names them: each name is stored once, however many items it has. Does not know
+//! what a holder is.
 
 use serde_json::Value;
 
 use crate::limits::HOLDERS_MAX;
 
-/// One of the names that were seen.
+/// The index of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Holder(usize);
 
-/// The names that were seen.
+/// The names so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Holders(Vec<Box<str>>);
 
 impl Holders {
-    /// The holder that a status names: a text, a number or a flag. Nothing holds a piece whose status says `null`.
+    /// The holder that a status names: a text, a number or a flag. An item whose status has `null` there has no holder.
     pub(super) fn intern(&mut self, value: &Value) -> Option<Holder> {
         let name = match value {
             Value::String(name) if !name.is_empty() => name.clone(),
@@ -31,11 +31,11 @@ impl Holders {
         })))
     }
 
-    /// Its name as it stands in results.
+    /// Its name in results.
     pub(super) fn name(&self, holder: Option<Holder>) -> &str {
         match holder {
             None => "nobody",
-            Some(Holder(place)) => self.0.get(place).map_or("others", |name| name),
+            Some(Holder(index)) => self.0.get(index).map_or("others", |name| name),
         }
     }
 }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn too_many_names_are_one() {
+    fn names_over_the_limit_are_one() {
         let mut holders = Holders::default();
         let all: Vec<_> = (0..HOLDERS_MAX + 2).map(|number| holders.intern(&json!(number))).collect();
         assert_eq!(holders.name(all[HOLDERS_MAX - 1]), (HOLDERS_MAX - 1).to_string());

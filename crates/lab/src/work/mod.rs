@@ -1,5 +1,5 @@
-//! Work that outlives its request: a tracker for each kind, the rounds of status requests that feed it, and the
-//! server's own totals that it is reconciled with. Refuses to know journeys and gates.
+//! Work that outlives its request: a tracker for each kind, the polls of its status, and the server's own totals with
+//! which it is reconciled. Does not know journeys and gates.
 
 mod holders;
 mod status_poller;
@@ -18,23 +18,20 @@ pub use tracker::Tracker;
 
 use crate::scenario::WorkSpec;
 
-/// All trackers of a trial.
 #[derive(Debug)]
 pub struct Trackers(Vec<(String, Mutex<Tracker>)>);
 
 impl Trackers {
-    /// One tracker for each kind of work.
     #[must_use]
     pub fn new(works: &[WorkSpec]) -> Self {
         Self(works.iter().map(|work| (work.name.clone(), Mutex::new(Tracker::new(work)))).collect())
     }
 
-    /// The tracker of the work at that place of the scenario.
-    pub fn tracker(&self, place: usize) -> MutexGuard<'_, Tracker> {
-        lock_tracker(&self.0[place].1)
+    /// The tracker of the work with this index in the scenario.
+    pub fn tracker(&self, index: usize) -> MutexGuard<'_, Tracker> {
+        lock_tracker(&self.0[index].1)
     }
 
-    /// All names and trackers.
     pub fn all(&self) -> impl Iterator<Item = (&str, MutexGuard<'_, Tracker>)> {
         self.0.iter().map(|(name, tracker)| (name.as_str(), lock_tracker(tracker)))
     }

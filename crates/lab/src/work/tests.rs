@@ -1,4 +1,4 @@
-//! The tracker and the totals, as rows: what the target says when, and what that counts as.
+//! The tracker and the totals, as rows: what the target reports when, and what that counts as.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -48,14 +48,14 @@ fn at(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Creates `created` pieces named 0, 1, 2 ... at second 0, lets the target speak, and compares the counts
-/// (waiting, running, finished, failed, stuck) after a round of looks that began at second `now`.
+/// Creates `created` items named 0, 1, 2 ... at second 0, applies the target's responses, and compares the counts
+/// (waiting, running, finished, failed, stuck) after a round of polls that started at second `now`.
 #[track_caller]
-fn check(created: usize, answers: &[(u64, Value)], now: u64, expected: [u64; 5], settled: bool) {
+fn check(created: usize, responses: &[(u64, Value)], now: u64, expected: [u64; 5], settled: bool) {
     let mut tracker = Tracker::new(&work());
     (0..created).for_each(|id| tracker.add_started(&id.to_string(), at(0), at(0)));
-    for (second, answer) in answers {
-        tracker.observe(&[], answer, at(*second)).unwrap();
+    for (second, response) in responses {
+        tracker.observe(&[], response, at(*second)).unwrap();
     }
     tracker.mark_all_polled(at(now));
     let WorkPoint { waiting, running, finished, failed, stuck, .. } = tracker.counts(at(now));
@@ -74,50 +74,50 @@ fn states() {
     check(1, &[(1, says("f", 9))], 5, [0, 0, 1, 0, 0], true);
     check(1, &[(1, says("x", 9))], 5, [0, 0, 0, 1, 0], true);
     check(1, &[(1, says("cancelled", 9))], 5, [0, 0, 0, 1, 0], true);
-    // An end is an end: later answers change nothing.
+    // An end is final: later responses change nothing.
     check(1, &[(1, says("f", 9)), (2, says("r", 9))], 5, [0, 0, 1, 0, 0], true);
-    // Not asked for: no progress.
+    // Not polled: no progress.
     check(2, &[(1, says("r", 1))], 5, [1, 1, 0, 0, 0], false);
 }
 
-/// Three pieces, of which one request asks for the first two; the counts of what waits, runs and is unknown after
-/// each answer.
+/// Three items, of which one request polls the first two; compares the counts of waiting, running and unknown items
+/// after each response.
 #[track_caller]
-fn check_unknown(answers: &[(u64, Value)], expected: [u64; 3], settled: bool) {
+fn check_unknown(responses: &[(u64, Value)], expected: [u64; 3], settled: bool) {
     let mut tracker = Tracker::new(&work());
     (0..3).for_each(|id| tracker.add_started(&id.to_string(), at(0), at(0)));
-    let asked = ["0", "1"].map(Box::from);
-    for (second, answer) in answers {
-        let _ = tracker.observe(&asked, answer, at(*second));
-        tracker.mark_polled(&asked, at(*second));
+    let requested_ids = ["0", "1"].map(Box::from);
+    for (second, response) in responses {
+        let _ = tracker.observe(&requested_ids, response, at(*second));
+        tracker.mark_polled(&requested_ids, at(*second));
     }
-    let last = answers.last().unwrap().0;
+    let last = responses.last().unwrap().0;
     let point = tracker.counts(at(last));
-    assert_eq!([point.waiting, point.running, point.unknown], expected, "{answers:?}");
+    assert_eq!([point.waiting, point.running, point.unknown], expected, "{responses:?}");
     assert_eq!((point.created(), tracker.waiting()), (3, expected[0]));
     assert_eq!(tracker.is_settled(), settled);
 }
 
 #[test]
-fn what_an_answer_leaves_out_is_unknown() {
+fn items_missing_in_a_response_are_unknown() {
     let runs = |id: &str| json!({ "id": id, "s": "r", "n": 1 });
     check_unknown(&[(1, json!([runs("0"), runs("1")]))], [1, 2, 0], false);
     check_unknown(&[(1, json!([runs("0")]))], [1, 1, 1], false);
     check_unknown(&[(1, json!([]))], [1, 0, 2], false);
-    // The server has a word for it.
+    // The server has a state for it.
     check_unknown(&[(1, json!([runs("0"), { "id": "1", "s": "u" }]))], [1, 1, 1], false);
     // It may be known later, or no longer.
     check_unknown(&[(1, json!([])), (2, json!([runs("0"), runs("1")]))], [1, 2, 0], false);
     check_unknown(&[(1, json!([runs("0"), runs("1")])), (2, json!([runs("1")]))], [1, 1, 1], false);
-    // What could not be read leaves nothing out.
+    // A response that could not be read omits nothing.
     check_unknown(&[(1, json!([runs("0"), { "s": "r" }]))], [2, 1, 0], false);
     check_unknown(&[(1, json!({ "error": "busy" }))], [3, 0, 0], false);
-    // The third was not asked for, so that nothing proves that it is stuck; those that are unknown are not.
+    // The third was not polled, so nothing proves that it is stuck; unknown items are not.
     check_unknown(&[(1, json!([])), (30, json!([]))], [1, 0, 2], false);
 }
 
 #[test]
-fn what_stays_unknown_is_not_waited_for() {
+fn unknown_items_are_not_waited_for() {
     let mut tracker = Tracker::new(&work());
     tracker.add_started("0", at(0), at(0));
     tracker.observe_unknown("0", at(3));
@@ -131,7 +131,7 @@ fn what_stays_unknown_is_not_waited_for() {
 }
 
 #[test]
-fn stuck_is_no_progress_and_not_age() {
+fn stuck_means_no_progress_whatever_the_age() {
     let says = |state: &str, turns: u64| json!([{ "id": "0", "s": state, "n": turns }]);
     check(1, &[(1, says("r", 1)), (9, says("r", 1))], 11, [0, 0, 0, 0, 1], true);
     check(1, &[(1, says("r", 1)), (9, says("r", 1))], 10, [0, 1, 0, 0, 0], false);
@@ -141,37 +141,37 @@ fn stuck_is_no_progress_and_not_age() {
     check(1, &[(1, says("r", 1)), (30, says("r", 2))], 31, [0, 1, 0, 0, 0], false);
 }
 
-/// The lab was away for a minute, as it happens to a process on a machine that stands still: what it has not looked at is
-/// not stuck, neither before its next look nor when that one finds that all went on.
+/// The lab was stopped for a minute, as on a machine that stands still: what it has not polled is not stuck, neither
+/// before its next poll nor when that poll finds that everything went on.
 #[test]
-fn time_in_which_nobody_looked_proves_nothing() {
+fn time_without_polls_proves_nothing() {
     let says = |state: &str, turns: u64| json!([{ "id": "0", "s": state, "n": turns }]);
     let mut tracker = Tracker::new(&work());
     tracker.add_started("0", at(0), at(0));
     tracker.observe(&[], &says("r", 1), at(1)).unwrap();
     tracker.mark_all_polled(at(1));
     assert_eq!((tracker.counts(at(61)).stuck, tracker.is_settled()), (0, false));
-    // This round began before the lab was away, and its answer came afterwards.
+    // This round started before the stop, and its response was received afterwards.
     tracker.observe(&[], &says("r", 1), at(61)).unwrap();
     tracker.mark_all_polled(at(2));
     assert_eq!((tracker.figures(at(61), None).stuck, tracker.is_settled()), (0, false));
     tracker.observe(&[], &says("r", 2), at(62)).unwrap();
     tracker.mark_all_polled(at(62));
     assert_eq!((tracker.counts(at(62)).running, tracker.is_settled()), (1, false));
-    // Now it is looked at and does not move.
+    // Now it is polled and does not move.
     tracker.mark_all_polled(at(72));
     assert_eq!((tracker.counts(at(72)).stuck, tracker.is_settled()), (1, true));
 }
 
 #[test]
-fn stuck_pieces_are_grouped_by_who_held_them_last() {
+fn stuck_items_are_grouped_by_their_last_holder() {
     let mut tracker = Tracker::new(&work());
     (0..6).for_each(|id| tracker.add_started(&id.to_string(), at(0), at(0)));
     let runs = |id: &str, holder: Value, turns: u64| json!({ "id": id, "s": "r", "h": holder, "n": turns });
     let (a, b) = (json!("node-a"), json!("node-b"));
     let first = [runs("0", a.clone(), 1), runs("1", a.clone(), 1), runs("2", a.clone(), 1), runs("3", json!(null), 1)];
     tracker.observe(&[], &json!(first), at(1)).unwrap();
-    // One went over to the other node and goes on there, one ended.
+    // One moved to the other node and goes on there, one ended.
     let ends = json!({ "id": "0", "s": "f", "h": "node-a", "n": 9 });
     tracker.observe(&[], &json!([runs("2", b, 2), runs("4", json!("node-c"), 7), ends]), at(9)).unwrap();
     let mut by = |second: u64| {
@@ -197,10 +197,10 @@ fn a_moving_queue_is_not_stuck() {
 }
 
 #[test]
-fn answers_that_say_nothing_are_told() {
+fn unreadable_responses_are_reported() {
     let mut tracker = Tracker::new(&work());
     tracker.add_started("0", at(0), at(0));
-    let mut say = |answer: Value| tracker.observe(&[], &answer, at(1)).unwrap_err();
+    let mut say = |response: Value| tracker.observe(&[], &response, at(1)).unwrap_err();
     assert_eq!(say(json!({})), "no list at ``");
     assert_eq!(say(json!([{}])), "no id at `/id`");
     assert_eq!(say(json!([{ "id": "0" }])), "no state at `/s`");

@@ -1,5 +1,5 @@
-//! The server's own totals, before and after, against what the lab saw. A difference is a finding: either work
-//! was done that nobody asked for, or some was lost or counted twice.
+//! The server's own totals, before and after, compared with the lab's counts. A difference is a finding: either work
+//! was done that was not requested, or some was lost or counted twice.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,15 +16,12 @@ use crate::scenario::{Scope, Template, WorkTotals};
 /// Where the server's count and the lab's differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// Which count.
     pub count: &'static str,
-    /// The lab's.
     pub lab: u64,
-    /// The server's; nothing when it could not be read.
+    /// The server's; none if it could not be read.
     pub server: Option<i64>,
 }
 
-/// A JSON document of the target.
 pub(crate) async fn read_json(
     client: &ControlClient,
     path: &Template,
@@ -34,7 +31,7 @@ pub(crate) async fn read_json(
     read_json_with_timeout(client, path, headers, globals, REQUEST_TIMEOUT).await
 }
 
-/// A JSON document of the target, if it comes in time.
+/// A JSON document of the target, if it is received in time.
 pub(crate) async fn read_json_with_timeout(
     client: &ControlClient,
     path: &Template,
@@ -43,7 +40,7 @@ pub(crate) async fn read_json_with_timeout(
     timeout: Duration,
 ) -> Result<Value, String> {
     let path = path.render(&Scope::for_run(globals))?;
-    let call = ControlRequest {
+    let request = ControlRequest {
         method: Method::GET,
         path: path.parse().map_err(|_| format!("`{path}` is not a path"))?,
         headers: headers.clone(),
@@ -51,25 +48,24 @@ pub(crate) async fn read_json_with_timeout(
         timeout,
         idempotent: true,
     };
-    let reply = client.send(&call).await.map_err(|failure| format!("GET {path}: {}", failure.message))?;
-    if reply.status != 200 {
-        return Err(format!("GET {path} answered {}: {}", reply.status, excerpt(&reply.body)));
+    let response = client.send(&request).await.map_err(|failure| format!("GET {path}: {}", failure.message))?;
+    if response.status != 200 {
+        return Err(format!("GET {path} answered {}: {}", response.status, excerpt(&response.body)));
     }
-    serde_json::from_slice(&reply.body).map_err(|error| format!("GET {path}: not JSON ({error})"))
+    serde_json::from_slice(&response.body).map_err(|error| format!("GET {path}: not JSON ({error})"))
 }
 
-/// Reads the server's totals out of its answer. A missing number is nothing, not zero.
+/// Reads the server's totals from its response. A missing number is none, not zero.
 #[must_use]
-pub fn read_totals(totals: &WorkTotals, answer: &Value) -> TotalsFigures {
+pub fn read_totals(totals: &WorkTotals, response: &Value) -> TotalsFigures {
     let sum = |pointers: &[String]| {
-        let numbers = pointers.iter().map(|pointer| answer.pointer(pointer).and_then(Value::as_i64));
+        let numbers = pointers.iter().map(|pointer| response.pointer(pointer).and_then(Value::as_i64));
         if pointers.is_empty() { None } else { numbers.sum::<Option<i64>>() }
     };
     TotalsFigures { created: sum(&totals.created), finished: sum(&totals.finished), failed: sum(&totals.failed) }
 }
 
 impl TotalsFigures {
-    /// By how much they rose since `before`.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         let rise = |now: Option<i64>, before: Option<i64>| Some(now? - before?);

@@ -1,13 +1,13 @@
-//! Work that outlives its request, followed from creation to its end. A pure state machine: moments and answers
-//! come in as values, counts and figures come out. Refuses to know how the answers were got.
+//! Tracks work that outlives its request, from creation to its end. A pure state machine: times and responses are
+//! arguments, counts and figures are results. Does not know how the responses were received.
 //!
-//! Stuck means no progress: no change of state and of none of the scenario's progress figures for the stated
-//! time. Age is not stuckness, and a piece that waits in a queue which moves is not stuck either: it is stuck
-//! when nothing has left the queue for that time. And time in which nobody looked proves nothing: a look
-//! that began after that time must have found no progress, or the lab's own absence would be held against the target.
+//! Stuck means no progress: no change of the state and of none of the scenario's progress figures for the given time.
+//! Age does not count, and an item that waits in a moving queue is not stuck either: it is stuck when nothing has left
+//! the queue for that time. Time without polls proves nothing: a poll that started after that time must have found no
+//! progress, or the lab's own absence would be held against the target.
 //!
-//! Unknown means that the server answers, and does not know the piece whose creation it had answered for. It may know it
-//! at a later look; without a change for as long as makes others stuck, it is not waited for any longer.
+//! Unknown means that the server responds, and does not know an item whose creation it had answered. It may know it at
+//! a later poll; without a change for as long as makes others stuck, it is no longer waited for.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,7 +20,6 @@ use crate::clock::parse_rfc3339;
 use crate::limits::UNKNOWN_IDS_MAX;
 use crate::scenario::{Formula, StatusMapping, WorkSpec, WorkState};
 
-/// One kind of work.
 #[derive(Debug)]
 pub struct Tracker {
     status_mapping: StatusMapping,
@@ -29,7 +28,7 @@ pub struct Tracker {
     unfinished: BTreeMap<Box<str>, WorkItem>,
     ended: BTreeSet<Box<str>>,
     queue_moved_at: Duration,
-    /// When the last round of looks began that counts for all pieces.
+    /// The start of the last round of polls that counts for all items.
     all_polled_at: Duration,
     first_due: Option<Duration>,
     last_due: Duration,
@@ -39,20 +38,20 @@ pub struct Tracker {
     drain_curve: DrainCurve,
 }
 
-/// A piece that has not ended.
+/// An item that has not ended.
 #[derive(Debug)]
 struct WorkItem {
     state: WorkState,
     due: Duration,
     progress_at: Duration,
     progress: Vec<Option<f64>>,
-    /// When the round began that asked for it last.
+    /// The start of the round that polled it last.
     polled_at: Duration,
-    /// Who held it at the last look.
+    /// Its holder at the last poll.
     holder: Option<Holder>,
 }
 
-/// What ended pieces add up to.
+/// The sums of ended items.
 #[derive(Debug, Default)]
 struct EndedTotals {
     finished: u64,
@@ -68,7 +67,6 @@ struct EndedTotals {
 }
 
 impl Tracker {
-    /// Nothing created yet.
     #[must_use]
     pub fn new(work: &WorkSpec) -> Self {
         let tally = EndedTotals {
@@ -93,7 +91,7 @@ impl Tracker {
         }
     }
 
-    /// A piece was created by an arrival that was `due` then, and the answer came at `now`.
+    /// An item was created by an arrival that was due at `due`, and the response was received at `now`.
     pub fn add_started(&mut self, id: &str, due: Duration, now: Duration) {
         if self.unfinished.contains_key(id) || self.ended.contains(id) {
             self.totals.duplicates += 1;
@@ -107,18 +105,18 @@ impl Tracker {
         self.last_due = self.last_due.max(due);
     }
 
-    /// The ids of all pieces that have not ended.
+    /// The ids of all items that have not ended.
     #[must_use]
     pub fn unfinished(&self) -> Vec<Box<str>> {
         self.unfinished.keys().cloned().collect()
     }
 
-    /// Takes the answer to a status request for these ids in. The server does not know those that it leaves out.
+    /// Processes the response to a status request for these ids. The server does not know those that it omits.
     ///
     /// # Errors
-    /// The answer is not what the scenario says; what could be read of it counts.
-    pub fn observe(&mut self, asked: &[Box<str>], answer: &Value, now: Duration) -> Result<(), String> {
-        let items = answer.pointer(&self.status_mapping.items).and_then(Value::as_array);
+    /// The response is not what the scenario says; what could be read of it counts.
+    pub fn observe(&mut self, requested_ids: &[Box<str>], response: &Value, now: Duration) -> Result<(), String> {
+        let items = response.pointer(&self.status_mapping.items).and_then(Value::as_array);
         let items = items.ok_or_else(|| format!("no list at `{}`", self.status_mapping.items))?;
         let (mut named, mut all_named) = (BTreeSet::new(), true);
         let mut found = Ok(());
@@ -133,25 +131,25 @@ impl Tracker {
         }
         // An item whose id could not be read may be any of them.
         if all_named {
-            asked.iter().filter(|id| !named.contains(&***id)).for_each(|id| self.observe_unknown(id, now));
+            requested_ids.iter().filter(|id| !named.contains(&***id)).for_each(|id| self.observe_unknown(id, now));
         }
         found
     }
 
-    /// The server answers that it does not know a piece.
+    /// The server does not know an item.
     pub fn observe_unknown(&mut self, id: &str, now: Duration) {
-        if let Some(piece) = self.unfinished.get_mut(id).filter(|piece| piece.state != WorkState::Unknown) {
-            (piece.state, piece.progress_at, piece.holder) = (WorkState::Unknown, now, None);
+        if let Some(item) = self.unfinished.get_mut(id).filter(|item| item.state != WorkState::Unknown) {
+            (item.state, item.progress_at, item.holder) = (WorkState::Unknown, now, None);
         }
     }
 
-    /// Takes the status of one piece in.
+    /// Processes the status of one item.
     ///
     /// # Errors
     /// It is not what the scenario says.
     pub fn observe_item(&mut self, id: &str, item: &Value, now: Duration) -> Result<(), String> {
         let text = |pointer: &str| item.pointer(pointer).and_then(Value::as_str);
-        let Some(piece) = self.unfinished.get_mut(id) else { return Ok(()) };
+        let Some(entry) = self.unfinished.get_mut(id) else { return Ok(()) };
         let word =
             text(&self.status_mapping.state).ok_or_else(|| format!("no state at `{}`", self.status_mapping.state))?;
         let state = self.status_mapping.state_of(word).ok_or_else(|| format!("the state \"{word}\" has no meaning"))?;
@@ -161,18 +159,18 @@ impl Tracker {
             self.observe_unknown(id, now);
             return Ok(());
         }
-        if piece.state != state || piece.progress != progress {
-            piece.progress_at = now;
-            piece.progress = progress;
+        if entry.state != state || entry.progress != progress {
+            entry.progress_at = now;
+            entry.progress = progress;
         }
-        if piece.state == WorkState::Waiting && state != WorkState::Waiting {
+        if entry.state == WorkState::Waiting && state != WorkState::Waiting {
             self.queue_moved_at = now;
         }
-        piece.state = state;
-        piece.holder =
+        entry.state = state;
+        entry.holder =
             self.status_mapping.holder.as_deref().and_then(|pointer| self.holders.intern(item.pointer(pointer)?));
         if matches!(state, WorkState::Finished | WorkState::Failed) {
-            let due = piece.due;
+            let due = entry.due;
             self.end_item(id, state, item, due, now);
         }
         Ok(())
@@ -195,7 +193,7 @@ impl Tracker {
         let seconds = |from: Option<i64>, to: Option<i64>| Some((to? - from?) as f64 / 1000.0);
         let by_lab = self.status_mapping.times.iter().all(Option::is_none);
         let observed = by_lab.then(|| now.saturating_sub(due).as_secs_f64());
-        let piece = WorkItemFigures {
+        let entry = WorkItemFigures {
             completion_s: seconds(created, finished).or(observed),
             queue_wait_s: seconds(created, started),
             run_s: seconds(started, finished),
@@ -207,34 +205,35 @@ impl Tracker {
                 .collect(),
         };
         self.totals.note_times(created, finished);
-        self.totals.add_item(&piece, &self.status_mapping, &self.derived);
+        self.totals.add_item(&entry, &self.status_mapping, &self.derived);
     }
 
-    /// A round that began then has asked for these pieces: an answer came, or none, which is no progress either.
-    pub fn mark_polled(&mut self, asked: &[Box<str>], began: Duration) {
-        for id in asked {
-            if let Some(piece) = self.unfinished.get_mut(id) {
-                piece.polled_at = began;
+    /// A round that started at `began` has polled these items, with a response or without one, which is no progress
+    /// either.
+    pub fn mark_polled(&mut self, requested_ids: &[Box<str>], began: Duration) {
+        for id in requested_ids {
+            if let Some(item) = self.unfinished.get_mut(id) {
+                item.polled_at = began;
             }
         }
     }
 
-    /// A round that began then counts for every piece, whether it was asked for or not.
+    /// A round that started at `began` counts for every item, polled or not.
     pub fn mark_all_polled(&mut self, began: Duration) {
         self.all_polled_at = began;
     }
 
-    /// Whether a piece has not changed for too long.
-    fn is_stalled(&self, piece: &WorkItem) -> bool {
-        let moved_at = match piece.state {
-            WorkState::Waiting => piece.progress_at.max(self.queue_moved_at),
-            WorkState::Running | WorkState::Finished | WorkState::Failed | WorkState::Unknown => piece.progress_at,
+    /// Whether an item has not changed for too long.
+    fn is_stalled(&self, item: &WorkItem) -> bool {
+        let moved_at = match item.state {
+            WorkState::Waiting => item.progress_at.max(self.queue_moved_at),
+            WorkState::Running | WorkState::Finished | WorkState::Failed | WorkState::Unknown => item.progress_at,
         };
-        piece.polled_at.max(self.all_polled_at).saturating_sub(moved_at) >= self.stuck_after
+        item.polled_at.max(self.all_polled_at).saturating_sub(moved_at) >= self.stuck_after
     }
 
-    fn is_stuck(&self, piece: &WorkItem) -> bool {
-        piece.state != WorkState::Unknown && self.is_stalled(piece)
+    fn is_stuck(&self, item: &WorkItem) -> bool {
+        item.state != WorkState::Unknown && self.is_stalled(item)
     }
 
     /// The counts at a moment; they add up to what was created.
@@ -246,10 +245,10 @@ impl Tracker {
             failed: self.totals.failed,
             ..WorkPoint::default()
         };
-        for piece in self.unfinished.values() {
-            match piece.state {
+        for item in self.unfinished.values() {
+            match item.state {
                 WorkState::Unknown => point.unknown += 1,
-                _ if self.is_stalled(piece) => point.stuck += 1,
+                _ if self.is_stalled(item) => point.stuck += 1,
                 WorkState::Waiting => point.waiting += 1,
                 WorkState::Running | WorkState::Finished | WorkState::Failed => point.running += 1,
             }
@@ -257,7 +256,7 @@ impl Tracker {
         point
     }
 
-    /// Adds the counts at a moment to the curve.
+    /// Adds the current counts to the curve.
     pub fn record_point(&mut self, now: Duration) -> WorkPoint {
         let point = self.counts(now);
         self.drain_curve.push(point);
@@ -267,16 +266,15 @@ impl Tracker {
     /// Whether nothing is left that could still move.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        self.unfinished.values().all(|piece| self.is_stalled(piece))
+        self.unfinished.values().all(|item| self.is_stalled(item))
     }
 
-    /// Pieces in the server's queue, as far as it was asked.
+    /// Items in the server's queue, as far as they were polled.
     #[must_use]
     pub fn waiting(&self) -> u64 {
-        self.unfinished.values().filter(|piece| piece.state == WorkState::Waiting).count() as u64
+        self.unfinished.values().filter(|item| item.state == WorkState::Waiting).count() as u64
     }
 
-    /// Pieces created so far.
     #[must_use]
     pub fn created(&self) -> u64 {
         (self.unfinished.len() + self.ended.len()) as u64
@@ -316,19 +314,19 @@ impl Tracker {
         }
     }
 
-    /// Stuck pieces by who held them at the last look; empty where the scenario does not say how to see it.
+    /// Stuck items by their last holder; empty if the scenario does not say where a status names it.
     fn stuck_by(&self) -> BTreeMap<String, u64> {
         let mut by = BTreeMap::new();
         if self.status_mapping.holder.is_some() {
-            for piece in self.unfinished.values().filter(|piece| self.is_stuck(piece)) {
-                *by.entry(self.holders.name(piece.holder).to_owned()).or_insert(0) += 1;
+            for item in self.unfinished.values().filter(|item| self.is_stuck(item)) {
+                *by.entry(self.holders.name(item.holder).to_owned()).or_insert(0) += 1;
             }
         }
         by
     }
 
     fn unknown_ids(&self) -> Vec<String> {
-        let unknown = self.unfinished.iter().filter(|(_, piece)| piece.state == WorkState::Unknown);
+        let unknown = self.unfinished.iter().filter(|(_, item)| item.state == WorkState::Unknown);
         unknown.take(UNKNOWN_IDS_MAX).map(|(id, _)| id.to_string()).collect()
     }
 
@@ -343,14 +341,15 @@ impl Tracker {
 
     fn progress_per_s(&self) -> BTreeMap<String, f64> {
         let Some(span_s) = self.span_s() else { return BTreeMap::new() };
-        let per_s = |place: &usize| {
-            let sum = self.totals.figures[*place].statistics().sum?;
-            Some((self.status_mapping.figures[*place].0.clone(), round(sum / span_s)))
+        let per_s = |index: &usize| {
+            let sum = self.totals.figures[*index].statistics().sum?;
+            Some((self.status_mapping.figures[*index].0.clone(), round(sum / span_s)))
         };
         self.status_mapping.progress.iter().filter_map(per_s).collect()
     }
 
-    /// Seconds from the first creation to the last finish, by the server's own times where it has them: they are
+    /// Seconds from the first creation to the last finish, by the server's own times if it has them: they are finer
+    /// than the lab's polls.
     /// finer than the lab's polling.
     fn span_s(&self) -> Option<f64> {
         let by_server = self.totals.first_created_ms.zip(self.totals.last_finished_ms);
@@ -362,7 +361,7 @@ impl Tracker {
     }
 }
 
-/// The figures of one finished piece.
+/// The figures of one finished item.
 struct WorkItemFigures {
     completion_s: Option<f64>,
     queue_wait_s: Option<f64>,
@@ -376,23 +375,23 @@ impl EndedTotals {
         self.last_finished_ms = self.last_finished_ms.max(finished);
     }
 
-    fn add_item(&mut self, piece: &WorkItemFigures, reading: &StatusMapping, derive: &[(String, Formula)]) {
+    fn add_item(&mut self, item: &WorkItemFigures, reading: &StatusMapping, derive: &[(String, Formula)]) {
         let own = |name: &str| {
-            let place = reading.figures.iter().position(|(figure, _)| figure == name)?;
-            piece.figures[place]
+            let index = reading.figures.iter().position(|(figure, _)| figure == name)?;
+            item.figures[index]
         };
         let value = |name: &str| match name {
-            "completion_s" => piece.completion_s,
-            "queue_wait_s" => piece.queue_wait_s,
-            "run_s" => piece.run_s,
+            "completion_s" => item.completion_s,
+            "queue_wait_s" => item.queue_wait_s,
+            "run_s" => item.run_s,
             name => own(name),
         };
         let times = [
-            (&mut self.completion_s, piece.completion_s),
-            (&mut self.queue_wait_s, piece.queue_wait_s),
-            (&mut self.run_s, piece.run_s),
+            (&mut self.completion_s, item.completion_s),
+            (&mut self.queue_wait_s, item.queue_wait_s),
+            (&mut self.run_s, item.run_s),
         ];
-        let figures = self.figures.iter_mut().zip(piece.figures.iter().copied());
+        let figures = self.figures.iter_mut().zip(item.figures.iter().copied());
         let derived = self.derived.iter_mut().zip(derive.iter().map(|(_, formula)| formula.evaluate(&value)));
         for (summary, value) in times.into_iter().chain(figures).chain(derived) {
             value.into_iter().for_each(|value| summary.record(value));
