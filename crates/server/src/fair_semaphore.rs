@@ -142,7 +142,7 @@ mod tests {
                 held = waiting.now_or_never();
                 held.is_some()
             });
-            served.push(waiting.remove(next.expect("somebody is served")).0);
+            served.push(waiting.remove(next.expect("a waiter is served")).0);
         }
         assert_eq!(served, want);
         assert_eq!(permits.waiting(), 0);

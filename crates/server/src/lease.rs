@@ -236,7 +236,7 @@ impl<T: LeaseContext> LeaseRenewer<T> {
     }
 }
 
-/// The address at which other nodes are told to reach this one.
+/// The address at which other nodes reach this one.
 pub(crate) fn advertised(config: &Config) -> String {
     config.advertise.clone().unwrap_or_else(|| advertised_address(config.address))
 }

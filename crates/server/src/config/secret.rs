@@ -34,7 +34,7 @@ fn mask_url(url: &str) -> Option<String> {
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
     // The password may contain an unescaped '@': the last one ends it.
     let Some((user_info, host)) = authority.rsplit_once('@') else {
-        // A later '@' means that the password contains a '/': the parts cannot be told apart.
+        // A later '@' means that the password contains a '/': the parts cannot be distinguished.
         return (!path.contains('@')).then(|| format!("{scheme}://{authority}/{path}"));
     };
     if path.contains('@') {

@@ -248,9 +248,9 @@ impl Aggregator<'_> {
                 let outcome = self.app.store.commit(Command::World(WorldCommand::Aggregate(aggregate))).await?;
                 Ok(self.record_outcome(id, outcome, page.rows.len(), is_last))
             }
-            Err(why) => {
+            Err(reason) => {
                 if self.uncountable.insert(id, cursor) != Some(cursor) {
-                    tracing::error!(world = %id, %why, "a hunt cannot be counted any further; its claims are kept for study");
+                    tracing::error!(world = %id, %reason, "a hunt cannot be counted any further; its claims are kept for study");
                 }
                 Ok(true)
             }

@@ -510,10 +510,10 @@ fn has_room(app: &App, date: UnixMs) -> bool {
 pub(super) async fn run(app: &App) {
     let matchmaker = &app.hunts.matchmaker;
     let (mut savings, mut is_failing) = (FuturesUnordered::new(), false);
-    let (mut leaving, mut pause) = (pin!(app.drain.begun()), pin!(matchmaker.wait_for_next_step()));
+    let (mut draining, mut pause) = (pin!(app.drain.begun()), pin!(matchmaker.wait_for_next_step()));
     loop {
         tokio::select! {
-            () = &mut leaving => break,
+            () = &mut draining => break,
             () = &mut pause => {
                 let (now, date) = (app.clock.steady(), app.clock.now());
                 let matches = matchmaker.step(now, date, has_room(app, date));

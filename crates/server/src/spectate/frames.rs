@@ -24,7 +24,7 @@ pub(super) struct FramesQuery {
     limit: Option<u32>,
 }
 
-/// A game, for the board viewer.
+/// A game, as the board viewer knows it.
 #[utoipa::path(
     get, path = "/api/games/{id}", tag = "spectators",
     params(("id" = String, Path, description = "Id of the game")),

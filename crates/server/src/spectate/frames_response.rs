@@ -67,7 +67,7 @@ impl FramesRequest {
             true => None,
             false => {
                 let begun = self.app.replays.begin(self.address, row.spec.clone(), turns, |frame| encode(&frame));
-                Some(begun.map_err(|why| corrupt(id, &why.to_string()))?)
+                Some(begun.map_err(|error| corrupt(id, &error.to_string()))?)
             }
         };
         let mut frames = FrameStream { replay, prefix: head_bytes, id, _reservation: self.reservation };
@@ -119,7 +119,7 @@ impl FrameStream {
                 SliceOutcome::More => {}
                 SliceOutcome::Done | SliceOutcome::CaughtUp(_) => self.replay = None,
                 SliceOutcome::Gone => return Err(corrupt(self.id, "it was retired while its frames were read")),
-                SliceOutcome::Broken(why) => return Err(corrupt(self.id, &why)),
+                SliceOutcome::Broken(reason) => return Err(corrupt(self.id, &reason)),
             }
         }
         piece.extend_from_slice(END.as_bytes());
@@ -136,6 +136,6 @@ fn encode(frame: &Frame) -> String {
     serde_json::to_string(frame).expect("plain shapes always become JSON in memory")
 }
 
-fn corrupt(id: MatchId, why: &str) -> StoreError {
-    StoreError::Corrupt { why: format!("match {id}: {why}") }
+fn corrupt(id: MatchId, reason: &str) -> StoreError {
+    StoreError::Corrupt { why: format!("match {id}: {reason}") }
 }

@@ -138,7 +138,8 @@ impl Cursor {
             self.buffer_rows(page);
         }
         let mut frames = Vec::new();
-        let after = self.play(replays, &mut frames).unwrap_or_else(|why| Some(SliceOutcome::Broken(why.to_string())));
+        let after =
+            self.play(replays, &mut frames).unwrap_or_else(|error| Some(SliceOutcome::Broken(error.to_string())));
         let caught_up = || match self.rows.is_empty() && self.player.version() >= self.version {
             true => SliceOutcome::CaughtUp(self.state),
             false => SliceOutcome::More,

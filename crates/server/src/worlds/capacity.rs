@@ -187,7 +187,7 @@ fn first_to_go(
         };
         is_evicted.then_some(((is_silent, held_by_other, std::cmp::Reverse(active_at)), at))
     });
-    if let Some((_, at)) = candidates.max_by_key(|(order, _)| *order) {
+    if let Some((_, at)) = candidates.max_by_key(|(rank, _)| *rank) {
         return Ok(at);
     }
     let most = held.values().copied().max().unwrap_or(0);

@@ -5,7 +5,6 @@
 //! decides on which thread. `sender_pool` encodes and sends what writers hand over; `handle` is how clients reach a world; `pictures` are
 //! read by everything outside of it; `actors` are built-in movers. The rules of a world are in `engine::worlds`. A world without visitors
 //! is not in memory.
-//! own. What a world may do, `engine::worlds` decides. A world that nobody visits is not in memory.
 
 pub mod actors;
 mod built_in;
@@ -353,9 +352,9 @@ impl WorldsState {
         let (sender, loading) = watch::channel(None);
         let permit = address
             .map(|address| KeyedPermit::try_acquire(&self.address_permits, address, self.config.per_address_max));
-        let charge =
+        let quota_charge =
             permit.map_or(QuotaCharge::Exempt, |permit| permit.map_or(QuotaCharge::Exceeded, QuotaCharge::Permit));
-        entries.insert(name.clone(), LoadState::Loading(sender, charge));
+        entries.insert(name.clone(), LoadState::Loading(sender, quota_charge));
         // The receiver lives as long as this.
         let _ = self.ownership.send(OwnershipMessage::Visit(name.clone()));
         Ok(Lookup::Loading { loading, is_own: true })

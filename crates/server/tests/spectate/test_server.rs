@@ -58,7 +58,7 @@ impl Database for Shared {
     }
 }
 
-/// A server that plays no match until told to.
+/// A server that plays no match until [`TestServer::play`].
 pub(crate) struct TestServer {
     pub(crate) app: App,
     pub(crate) address: SocketAddr,

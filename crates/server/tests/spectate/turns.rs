@@ -21,7 +21,7 @@ async fn the_dead_are_shown_to_viewers_and_not_to_bots() {
     let received = viewer.read_to_end().await;
     let all_ids: BTreeSet<String> = (0..3).map(|seat| spec.snake_id(seat).to_string()).collect();
     let death = received.frames.iter().find_map(|frame| frame["Snakes"][2]["Death"]["Turn"].as_u64()).unwrap();
-    assert!(death < received.frames.len() as u64 - 2, "somebody plays on after the death in turn {death}");
+    assert!(death < received.frames.len() as u64 - 2, "a snake plays on after the death in turn {death}");
     for frame in &received.frames {
         assert_eq!(ids(&frame["Snakes"], "ID"), all_ids);
         let is_dead = frame["Turn"].as_u64() >= Some(death);

@@ -68,7 +68,7 @@ impl Viewer {
                     let code = close.expect("a close frame says why").code.into();
                     return Received { frames: self.frames, events, code };
                 }
-                other => panic!("a viewer heard {other:?}"),
+                other => panic!("a viewer received {other:?}"),
             }
         }
     }

@@ -91,7 +91,7 @@ async fn a_mover_is_resumed_on_another_connection_and_the_old_one_ends() {
     let (mut old, first) = Tcp::enter(open.address, at(20, 20)).await;
     let (mut new, second) = Tcp::enter(open.address, resuming(&first)).await;
     assert!(second.is_resumed && second.id == first.id && (second.x, second.y) == (20, 20), "{second:?}");
-    let Some(ServerMessage::Error(error)) = old.next().await else { panic!("the old connection is told") };
+    let Some(ServerMessage::Error(error)) = old.next().await else { panic!("no error on the old connection") };
     assert_eq!((error.code.as_str(), error.close, old.next().await), ("replaced", 1008, None));
     new.send(step(second.next_seq, Step::E)).await;
     assert!(matches!(new.next().await, Some(ServerMessage::Moved(moved)) if (moved.x, moved.y) == (21, 20)));

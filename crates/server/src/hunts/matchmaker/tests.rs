@@ -49,7 +49,7 @@ async fn tickets_of_an_address_are_limited() {
     let other = enter(3, 2, now).unwrap();
     assert!(matchmaker.cancel(other.id, Some(PlayerId(3)), now).is_some());
     assert!(enter(3, 2, now).is_ok() && enter(4, 2, now).is_ok(), "what is taken back is no more");
-    assert!(matchmaker.step(now, now, false).is_empty(), "nobody is matched into a hunt that could not be entered");
+    assert!(matchmaker.step(now, now, false).is_empty(), "no ticket is matched into a hunt that could not be entered");
     let matches = matchmaker.step(now, now, true);
     assert_eq!(matches.len(), 2);
     matches.into_iter().for_each(|made| matchmaker.settle(made, SaveOutcome::Saved, now));
@@ -57,7 +57,7 @@ async fn tickets_of_an_address_are_limited() {
     assert_eq!(enter(5, 1, over.minus(Duration::from_millis(1))), refusal, "they play");
     assert!(enter(5, 1, over).is_ok());
     matchmaker.stop_accepting(over);
-    assert_eq!(matchmaker.address_permits.key_count(), 0, "nobody is remembered for ever");
+    assert_eq!(matchmaker.address_permits.key_count(), 0, "no address is kept for ever");
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ fn is_end(received: &Received) -> bool {
     matches!(received, Received::Event(HuntEvent::Ended { .. }))
 }
 
-async fn hears_the_end(sink: &Arc<RecordingSink>) {
+async fn receives_the_end(sink: &Arc<RecordingSink>) {
     sink.wait("the end of a round", |received| is_end(received).then_some(())).await;
 }
 
@@ -31,7 +31,7 @@ async fn events_arrive_before_answers_that_follow_from_them() {
         .await;
     // The first round lasts up to twice the usual length.
     store.pass(HuntSettings::default().round * 2);
-    hears_the_end(&hunters[0].sink).await;
+    receives_the_end(&hunters[0].sink).await;
     // The last subscribers get their portion later; but one that sends an input gets the event at once, before its answer.
     for hunter in hunters.iter_mut().rev().take(4) {
         assert!(hunter.step(Step::Stay).await.is_ok());
@@ -41,7 +41,7 @@ async fn events_arrive_before_answers_that_follow_from_them() {
         assert!(sent.is_some() && sent < answered, "{all:?}");
     }
     for hunter in &hunters {
-        hears_the_end(&hunter.sink).await;
+        receives_the_end(&hunter.sink).await;
         assert_eq!(hunter.sink.all().iter().filter(|received| is_end(received)).count(), 1);
     }
 }

@@ -86,11 +86,11 @@ async fn a_drain_without_the_stores_answer_disconnects_clients_and_sends_no_clai
     let requests = store.claims_requested.load(Ordering::Relaxed);
     hunter.want(InputKind::Dig);
     until("the claim is on its way", || store.claims_requested.load(Ordering::Relaxed) > requests).await;
-    let leaving = tokio::spawn(node.stop());
+    let draining = tokio::spawn(node.stop());
     assert_eq!((hunter.sink.end().await, other.sink.end().await), (CloseReason::Draining, CloseReason::Draining));
     assert!(!is_dug(&hunter.sink));
     store.hold(false);
-    leaving.await.unwrap();
+    draining.await.unwrap();
     // The commit was in flight, and has arrived.
     let stood = hunter.registered.cell;
     assert!(!Node::start(&store, "b").come(walker(stood)).await.chests().await.contains(&stood));

@@ -75,8 +75,8 @@ async fn a_writer_that_panics_on_a_senders_thread_ends_like_any_other() {
     store.break_clock();
     assert!(catch_unwind(AssertUnwindSafe(|| player.world.send(&mut input))).is_err());
     assert_eq!(player.sink.end().await, CloseReason::Broken);
-    let Player { mover: place, world, .. } = player;
-    drop((place, world));
+    let Player { mover, world, .. } = player;
+    drop((mover, world));
     let mut again = node.come(walker(Cell { x: 5, y: 5 })).await;
     again.step(Step::Stay).await.unwrap();
     assert_eq!(store.loads.load(Ordering::Relaxed), 2, "{} was loaded again", name());
@@ -98,12 +98,12 @@ impl RoundRunner for RecordingRunner {
 
     fn run_round(&mut self) -> bool {
         assert!(!self.is_busy.swap(true, Ordering::SeqCst), "two at once");
-        let (mut inputs, mut orders) = (Vec::new(), Vec::new());
-        self.mailbox.mailbox.try_recv_batch(&mut inputs, &mut orders);
+        let (mut inputs, mut control) = (Vec::new(), Vec::new());
+        self.mailbox.mailbox.try_recv_batch(&mut inputs, &mut control);
         self.taken.lock().unwrap().extend(inputs.iter().map(|input| input.tag));
         self.rounds += 1;
         self.is_busy.store(false, Ordering::SeqCst);
-        orders.is_empty()
+        control.is_empty()
     }
 
     fn run_inline_round(&mut self) -> bool {

@@ -287,8 +287,8 @@ async fn a_snapshot_of_many_movers_is_written_a_portion_a_round() {
     node.kill().await;
     store.pass(LEASE_DURATION * 2);
     let node = Node::start(&store, "b");
-    for Player { mover: place, registered, .. } in &players {
-        let resume = Some((place.seat().id, registered.key));
+    for Player { mover, registered, .. } in &players {
+        let resume = Some((mover.seat().id, registered.key));
         assert!(node.come(Registration { resume, ..walker(MIDDLE) }).await.registered.is_resumed);
     }
 }
@@ -373,14 +373,14 @@ async fn a_draining_process_saves_what_was_decided_and_frees_its_worlds_at_once(
     let dug = digger.want(InputKind::Dig);
     until("the claim is on its way", || store.claims_requested.load(Ordering::Relaxed) > requests).await;
     let (world, worlds) = (player.world.clone(), first.worlds.clone());
-    let leaving = tokio::spawn(first.stop());
+    let draining = tokio::spawn(first.stop());
     until("nothing new is taken in", || world.send(&mut Vec::new()).is_err()).await;
     let refused = world.register(walker(MIDDLE), digger.sink.clone()).await.err();
     assert_eq!(refused, Some(RegisterError::Gone(CloseReason::Draining)));
     store.hold(false);
     assert!(matches!(digger.sink.answer(dug).await, Ok(Done::Dug { .. })), "what was decided is saved, and sent");
     assert_eq!((player.sink.end().await, digger.sink.end().await), (CloseReason::Draining, CloseReason::Draining));
-    leaving.await.unwrap();
+    draining.await.unwrap();
     assert_eq!(worlds.visit(&name()).await.err(), Some(VisitError::Draining));
     // No lease has to expire first.
     let again = second.come(walker(MIDDLE)).await;

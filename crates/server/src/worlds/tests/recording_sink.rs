@@ -44,11 +44,11 @@ impl RecordingSink {
     pub(super) async fn wait<T>(&self, what: &str, find: impl Fn(&Received) -> Option<T>) -> T {
         let found = async {
             loop {
-                let rung = self.notify.notified();
+                let notified = self.notify.notified();
                 let found = self.received.lock().unwrap().iter().find_map(&find);
                 match found {
                     Some(found) => return found,
-                    None => rung.await,
+                    None => notified.await,
                 }
             }
         };
@@ -83,7 +83,7 @@ impl ClientSink for RecordingSink {
         self.record(match message {
             OutboundMessage::Answer(answer) => Received::Answer(**answer),
             OutboundMessage::View(view) => Received::View(Box::new((*view).clone())),
-            OutboundMessage::Event(news) => Received::Event((*news).clone()),
+            OutboundMessage::Event(event) => Received::Event((*event).clone()),
             OutboundMessage::ViewChanged(options) => Received::ViewChanged(*options),
         });
     }

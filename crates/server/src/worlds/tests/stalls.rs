@@ -50,14 +50,14 @@ impl Stalled {
     async fn stop(node: &Node) -> Self {
         let (world, (release, released)) = (node.visit().await.unwrap(), channel());
         let trap = Arc::new(BlockingSink { is_sprung: AtomicBool::new(false), released: Mutex::new(released) });
-        let (registered, place) = world.register(walker(MIDDLE), trap.clone()).await.unwrap();
+        let (registered, mover) = world.register(walker(MIDDLE), trap.clone()).await.unwrap();
         let what = InputKind::Step(Step::Stay);
-        let input = Input { mover: place.seat(), seq: registered.next_seq, tag: 0, at_us: world.now_us(), kind: what };
+        let input = Input { mover: mover.seat(), seq: registered.next_seq, tag: 0, at_us: world.now_us(), kind: what };
         // On a thread of its own: a sender of few inputs to a parked writer may have to run its round.
         let sender = world.clone();
         std::thread::spawn(move || sender.send(&mut vec![input]));
         until("the writer is paused", || trap.is_sprung.load(Ordering::Acquire)).await;
-        Self { world, release, _mover: place }
+        Self { world, release, _mover: mover }
     }
 }
 

@@ -374,8 +374,8 @@ impl Node {
 
     pub(super) async fn come_to(&self, world: &WorldName, registration: Registration) -> Player {
         let (world, sink) = (self.worlds.visit(world).await.unwrap(), RecordingSink::new());
-        let (registered, place) = world.register(registration, sink.clone()).await.unwrap();
-        Player { sink, mover: place, registered, world, next: registered.next_seq }
+        let (registered, mover) = world.register(registration, sink.clone()).await.unwrap();
+        Player { sink, mover, registered, world, next: registered.next_seq }
     }
 
     /// Like `kill -9`, except that threads of a test cannot be killed: they are cut off from the store.

@@ -16,8 +16,8 @@ const ROUND_US: u64 = 500;
 fn all_at_once(count: u32, per_s: u8) -> Subscribers {
     let mut subscribers = Subscribers::new(0);
     for slot in 0..count {
-        let (hold, _) = subscribers.add(MoverRef { slot, id: MoverId(slot + 1) }, RecordingSink::new(), 0);
-        let index = subscribers.index_of(hold).unwrap();
+        let (occupancy, _) = subscribers.add(MoverRef { slot, id: MoverId(slot + 1) }, RecordingSink::new(), 0);
+        let index = subscribers.index_of(occupancy).unwrap();
         subscribers.set_view_rate(index, Some(per_s), 0);
     }
     subscribers

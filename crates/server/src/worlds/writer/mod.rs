@@ -311,9 +311,8 @@ impl<O: WorldEnvironment> Writer<O> {
         self.idle.check_at =
             self.round_began + WORLD_IDLE_CHECK_INTERVAL.min(self.idle.after.max(Duration::from_millis(1)));
         self.actor_workers.sweep();
-        let (movers, outlets, viewers) =
-            (self.world.stats().movers, self.subscribers.len(), self.subscribers.viewers());
-        self.update_gauges(Population { movers, sinks: outlets, viewers });
+        let (movers, sinks, viewers) = (self.world.stats().movers, self.subscribers.len(), self.subscribers.viewers());
+        self.update_gauges(Population { movers, sinks, viewers });
         let is_empty = !self.world.has_movers() && self.subscribers.len() == 0 && self.actor_workers.is_empty();
         if !is_empty || !self.saving.is_settled() || self.state != WriterState::Serving {
             self.idle.since = None;
