@@ -1,5 +1,5 @@
-//! Processes that a trial kills, stops, starts again and holds within limits: real ones, whose words and whose end
-//! are heard through a pipe.
+//! Processes that a trial kills, stops, restarts and limits: real ones, whose output and end are observed through a
+//! pipe.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -44,7 +44,7 @@ name = "visit"
 request = "GET /"
 "#;
 
-/// A directory with a pipe into which the processes of a test speak. Its end is theirs.
+/// A directory with a pipe to which the processes of a test write. The pipe ends with them.
 struct ProcessFixture {
     dir: PathBuf,
     lines: BufReader<pipe::Receiver>,
@@ -66,14 +66,14 @@ impl ProcessFixture {
         Self { dir, lines: words, port }
     }
 
-    /// The next line; none when all processes that hold the pipe have ended.
+    /// The next line; none once all processes that hold the pipe have ended.
     async fn next_line(&mut self) -> Option<String> {
         let mut line = String::new();
         let read = self.lines.read_line(&mut line).await.unwrap();
         (read > 0).then(|| line.trim().to_owned())
     }
 
-    /// A scenario whose target is a shell with the pipe as its file 3. Nobody asks whether it is ready.
+    /// A scenario whose target is a shell with the pipe as its file 3, and without a readiness check.
     fn shell(&self, script: &str) -> Scenario {
         let script = format!("exec 3>'{}'; {script}", self.dir.join("pipe").display());
         let mut scenario = self.scenario(&format!("[\"sh\", \"-c\", {script:?}]"));
@@ -87,7 +87,7 @@ impl ProcessFixture {
         Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{mistakes}"))
     }
 
-    /// Keeps the pipe from ending with its last process, for tests in which another one comes.
+    /// Keeps the pipe from ending with its last process, for tests that start another one.
     fn keep_open(&self) -> std::fs::File {
         std::fs::File::options().write(true).open(self.dir.join("pipe")).unwrap()
     }
@@ -114,13 +114,13 @@ impl Drop for ProcessFixture {
     }
 }
 
-/// Orders of this moment.
+/// Faults that are due now.
 fn faults_now(acts: &[FaultAction]) -> Vec<ScheduledFault> {
     let order = |act: &FaultAction| ScheduledFault { at: Duration::ZERO, process: "server".to_owned(), action: *act };
     acts.iter().map(order).collect()
 }
 
-/// Carries the orders out until so many have been told.
+/// Carries the faults out until so many have been reported.
 async fn run_faults(fleet: &mut ProcessSupervisor, commands: &[ScheduledFault], count: usize) -> Vec<FaultRow> {
     let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let all = async {
@@ -173,7 +173,7 @@ async fn a_death_without_an_order_is_one_also_after_orders() {
     assert_eq!(house.next_line().await.as_deref(), Some("up"));
     assert_eq!(fleet.unexpected_exit(), None);
     run_faults(&mut fleet, &faults_now(&[FaultAction::Stop, FaultAction::Continue]), 2).await;
-    // Opened as soon as the shell reads there.
+    // Returns once the shell opens the pipe for reading.
     std::fs::write(house.second_pipe(), "go\n").unwrap();
     let death = run_until_failure(&mut fleet, &[]).await;
     assert!(death.starts_with("server ended by itself (exit status: 3)"), "{death}");
@@ -195,7 +195,7 @@ async fn a_process_stops_and_goes_on() {
     assert_eq!(fleet.unexpected_exit(), None);
 }
 
-/// The kernel says so to whoever started it.
+/// The kernel reports the stop to the parent.
 async fn await_stopped(pid: u32) {
     let pid = Pid::from_raw(pid as i32).unwrap();
     let wait = move || waitid(WaitId::Pid(pid), WaitIdOptions::STOPPED | WaitIdOptions::NOWAIT).unwrap();
@@ -206,7 +206,8 @@ async fn await_stopped(pid: u32) {
 async fn a_stopped_process_hears_that_the_trial_is_over() {
     let mut house = ProcessFixture::new();
     let mut fleet = ProcessSupervisor::default();
-    // It waits without starting anything: a shell whose child is stopped before it became another program does not stop itself.
+    // It waits without starting anything: a shell whose child is stopped before it became another program does not stop
+    // itself.
     let script = "trap 'echo bye >&3; exit 0' TERM; echo up >&3; while :; do :; done";
     let pid = house.start(&mut fleet, &house.shell(script)).await.unwrap();
     assert_eq!(house.next_line().await.as_deref(), Some("up"));
@@ -278,7 +279,7 @@ async fn what_does_not_end_for_a_restart_is_killed() {
     let script = "trap '' TERM; echo up >&3; while :; do sleep 1000; done";
     house.start(&mut fleet, &house.shell(script)).await.unwrap();
     assert_eq!(house.next_line().await.as_deref(), Some("up"));
-    // Nothing happens any more but what is due next.
+    // From here on only timers advance the time.
     tokio::time::pause();
     let row = run_faults(&mut fleet, &faults_now(&[FaultAction::Restart]), 1).await.remove(0);
     assert!(row.failed.is_none() && row.pid_after != row.pid_before, "{row:?}");
@@ -345,7 +346,7 @@ async fn what_comes_back_and_is_never_ready_has_failed() {
     );
     let scenario = house.scenario(&format!("[\"sh\", \"-c\", {script:?}]"));
     house.start(&mut fleet, &scenario).await.unwrap();
-    // The twenty seconds that it may take are over as soon as nothing else happens.
+    // The twenty seconds that it may take pass as soon as nothing else happens.
     tokio::time::pause();
     let failure = run_until_failure(&mut fleet, &faults_now(&[FaultAction::Restart])).await;
     assert!(failure.starts_with("after its restart, server was not ready within 20s: http://127.0.0.1:"), "{failure}");
@@ -376,7 +377,7 @@ async fn a_target_that_should_run_already_must_be_there_at_once() {
     assert!(refusal.contains("Connection refused") && refusal.contains("start the service"), "{refusal}");
 }
 
-/// This test is the guard of the tests below, when it is asked to be.
+/// This test is the guard of the tests below, if a variable in its environment says so.
 #[test]
 fn guard_when_asked() {
     let words: Vec<OsString> = std::env::args_os().skip_while(|word| word != "--").skip(1).collect();
@@ -385,10 +386,10 @@ fn guard_when_asked() {
     }
     let definition = <GuardArgs as clap::Args>::augment_args(clap::Command::new("guard").no_binary_name(true));
     let args = GuardArgs::from_arg_matches(&definition.get_matches_from(words)).unwrap();
-    // What this test prints before must not stand in the guard's line.
+    // What this test prints before must not be on the guard's line.
     println!();
     let refused = lab::guard::run(&args);
-    // The code cannot be looked into, but it can be compared.
+    // The code is opaque, but it can be compared.
     let code = (125..=127).find(|code| std::process::ExitCode::from(*code) == refused);
     std::process::exit(code.unwrap().into());
 }
@@ -434,7 +435,7 @@ async fn a_target_is_held_within_its_limits_over_a_restart_or_they_are_refused()
         return;
     }
     assert_eq!(fleet.limits_applied().unwrap().memory_bytes, Some(64 << 20));
-    // Its children are in its groups too. The first one's memory is soon used up, and it says how it ended.
+    // Its children are in its groups too. The first one's memory is soon used up, and it reports how it ended.
     let script =
         "head -c 256M /dev/zero | tail | wc -c >/dev/null; grep -c gauntlet- /proc/self/cgroup >&3; exec sleep 1000";
     let first = house.start(&mut fleet, &house.shell(script)).await.unwrap();

@@ -1,5 +1,5 @@
-//! Whole trials that hold connections: phases wait for each other's openings, and one that does not get its connections
-//! says so instead of asking less than was planned.
+//! Whole trials that hold connections: phases wait for each other's openings, and a phase that does not get its
+//! connections reports it instead of sending fewer requests than planned.
 
 use lab::report::Run;
 use lab::verdict::Verdict;
@@ -7,7 +7,7 @@ use lab::verdict::Verdict;
 use crate::stub_service::{RequestFate, Stub};
 use crate::trial::{OutDir, run};
 
-/// Two sorts of connections.
+/// Two kinds of connections.
 const HOLD: &str = r#"
 [[phase]]
 name = "few"
@@ -63,7 +63,7 @@ journey = "visit"
 "high.opening.latency_ms.p99" = "> 0"
 "#;
 
-/// A level, a request that makes the target hang up on everybody, and the next level.
+/// A level, a request that makes the target close all connections, and the next level.
 const HUNG_UP: &str = r#"
 [[phase]]
 name = "low"
@@ -87,8 +87,8 @@ request = "GET /hang-up"
 "low.connections.closed_after" = "= 0"
 "#;
 
-/// A whole scenario of these phases and gates: connections that take the journey `enter` first where a phase says so, and
-/// `visit` across them. Whoever shares the machine with other tests is late now and then, and no verdict here is void for that.
+/// A whole scenario of these phases and gates: connections with the opening journey `enter` if a phase names it, and
+/// `visit` over them. Tests share the machine and are late now and then, so no verdict here is void for that.
 fn scenario(phases: &str) -> String {
     let head = "format = 1\nname = \"held\"\nsummary = \"Held connections\"\n[vars]\nport = 1\n[target]\nurl = \"http://127.0.0.1:{{port}}\"\n\
                 [generator]\nlag_p99_max = \"600s\"\n";
@@ -155,20 +155,20 @@ async fn what_the_target_hangs_up_on_between_two_levels_has_figures_a_time_and_a
         finding.sentence.starts_with("4 of 4 connections were lost between `low` and `high` (100 %)"),
         "{finding:?}"
     );
-    // The same of a lab that was killed.
+    // The same for a lab that was killed.
     std::fs::remove_file(finished.dir.join("run.json")).unwrap();
     let again = lab::report::load_or_rebuild(&finished.dir).unwrap().run;
     assert_eq!(again.results.phases["low"].connections.as_ref(), Some(&low));
 }
 
-/// What a phase asked, and what its connections said first: counts and times.
+/// A phase's journey and opening journey: counts and times.
 fn phase_counts(run: &Run, phase: &str) -> Vec<(u64, lab::aggregate::Statistics)> {
     let figures = &run.results.phases[phase];
     let both = [&figures.journey, &figures.opening].map(|journey| journey.as_ref().unwrap());
     both.map(|journey| (journey.op.ok, journey.op.latency_ms.clone())).into()
 }
 
-/// What is written while a trial runs, without what is written at its end: as a lab that is killed leaves it.
+/// What is written while a trial runs, without what is written at its end: as a killed lab leaves it.
 #[tokio::test]
 async fn connections_are_in_the_report_of_a_run_whose_lab_was_killed() {
     let (stub, out) = (Stub::new(|_| RequestFate::Finishes), OutDir::new());
@@ -193,7 +193,7 @@ async fn connections_are_in_the_report_of_a_run_whose_lab_was_killed() {
 async fn connections_that_were_still_being_opened_when_the_lab_was_killed_are_in_its_report() {
     let (stub, out) = (Stub::new(|_| RequestFate::Finishes), OutDir::new());
     let finished = run(&scenario(LEVELS), &[], &stub, &out.0).await;
-    // The end of the opening had not come yet.
+    // The opening had not ended yet.
     let path = finished.dir.join("timeline.jsonl");
     let rows = std::fs::read_to_string(&path).unwrap();
     let is_later = |row: &&str| {
@@ -220,7 +220,7 @@ async fn a_phase_that_does_not_get_its_connections_says_why_and_asks_nothing() {
         !ok && limit == "20 connections within 0.600 s" && said.starts_with("0 of them; most often: status_200: "),
         "{limit}: {said}"
     );
-    // The other one had waited for it, and then took place.
+    // The other phase waited for it, and then ran.
     assert!(gate(&run, "few opened").2 && run.results.journeys["visit"].op.ok > 0);
     assert!(run.results.phases["many"].connections.as_ref().is_some_and(|held| held.failed >= 20));
 }

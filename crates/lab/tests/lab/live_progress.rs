@@ -1,4 +1,4 @@
-//! What is shown of a trial while it goes on, beside what its findings say in the end.
+//! What is shown of a running trial, compared with its findings in the end.
 
 use std::sync::{Arc, Mutex};
 
@@ -28,7 +28,7 @@ name = "visit"
 request = "GET /"
 "#;
 
-/// Keeps what is shown, and opens a gate once it says something.
+/// Keeps the output, and opens a latch once it contains a text.
 struct WatchedScreen {
     text: Arc<Mutex<String>>,
     awaited: &'static str,
@@ -75,7 +75,7 @@ async fn check_shown(
     let again = lab::report::load_or_rebuild(&finished.dir).unwrap().run.findings;
     let again = again.iter().find(|finding| finding.code == code).unwrap_or_else(|| panic!("{again:#?}"));
     assert_eq!(again.sentence, found.sentence);
-    // It is over in the end, on the screen as well.
+    // It ends on the screen as well.
     assert!(!text.lines().last().unwrap().contains(awaited), "{text}");
 }
 
@@ -85,7 +85,7 @@ async fn a_silent_target_is_shown_while_it_is_silent() {
     check_shown(VISITS, waits, "the target is silent since ", "target_silent").await;
 }
 
-/// Clients that wait for their answers ask for nothing meanwhile, and rest between their requests.
+/// Clients that wait for their responses send no requests meanwhile, and pause between their requests.
 #[tokio::test]
 async fn a_closed_loop_sees_a_silent_target_as_well() {
     let closed = VISITS.replace("{ rate = 20, for = \"11s\" }\nin_flight_max = 500", "{ clients = 2, for = \"6s\" }");

@@ -1,6 +1,5 @@
-//! A target that speaks in frames: over TCP with lengths in front, or over WebSockets of a library that is not the
-//! lab's. What it hears and says is decoded and encoded by another library as well, so that the lab's own walks through
-//! bytes are held against it.
+//! A target that speaks in frames: length-delimited over TCP, or over WebSockets of a library that is not the lab's.
+//! Its messages are encoded and decoded by another library as well, to check the lab's own encoding against it.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -29,7 +28,6 @@ message Error { string code = 1; }
 message Tick {}
 "#;
 
-/// How it speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TestFraming {
     LengthDelimited,
@@ -37,35 +35,33 @@ pub(crate) enum TestFraming {
     Text,
 }
 
-/// What is done about a message.
+/// The reaction to a message.
 #[derive(Clone, Debug)]
 pub(crate) enum Reply {
     /// A frame of the message `ReceivedMessage`, as JSON.
     Frame(serde_json::Value),
-    /// A text in two pieces with a question in between, which is awaited an answer (WebSocket).
+    /// A text in two fragments with a ping in between, whose pong is awaited (WebSocket).
     Pieces(&'static str),
-    /// Bytes as they stand (lengths).
+    /// Raw bytes (length-delimited).
     Raw(Vec<u8>),
     Close,
 }
 
-/// A message that was heard.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ReceivedMessage {
     pub(crate) connection: u64,
-    /// As JSON, in the names of the schema.
+    /// As JSON, with the names of the schema.
     pub(crate) message: serde_json::Value,
 }
 
 #[derive(Debug, Default)]
 struct MessageLog {
     received: Mutex<Vec<ReceivedMessage>>,
-    /// How each connection ended: whether in good order.
+    /// For each connection, whether it was closed in order.
     ended: Mutex<BTreeMap<u64, bool>>,
     changed: Condvar,
 }
 
-/// A running target.
 #[derive(Debug)]
 pub(crate) struct MessageServer {
     pub(crate) address: SocketAddr,
@@ -105,7 +101,7 @@ impl MessageServer {
         self.log.received.lock().unwrap().clone()
     }
 
-    /// What each connection said, in order.
+    /// The messages of each connection, in order.
     pub(crate) fn by_connection(&self) -> BTreeMap<u64, Vec<serde_json::Value>> {
         let mut all: BTreeMap<u64, Vec<serde_json::Value>> = BTreeMap::new();
         self.received()
@@ -114,7 +110,7 @@ impl MessageServer {
         all
     }
 
-    /// Waits until so many connections have ended; how many of them in good order.
+    /// Waits until so many connections have ended; returns how many of them were closed in order.
     pub(crate) fn await_ends(&self, count: usize) -> usize {
         let ended = self.log.ended.lock().unwrap();
         let ended = self.log.changed.wait_while(ended, |ended| ended.len() < count).unwrap();
@@ -266,7 +262,7 @@ fn serve_socket(stream: TcpStream, tongue: TestFraming, number: u64, script: &Sc
     }
 }
 
-/// Waits for the answer to its question before the second piece leaves.
+/// Waits for the pong before it sends the second fragment.
 fn send_fragments(socket: &mut WebSocket<TcpStream>, text: &str) -> tungstenite::Result<()> {
     use tungstenite::protocol::frame::Frame;
     use tungstenite::protocol::frame::coding::{Data, OpCode};

@@ -1,7 +1,7 @@
-//! Processes that a trial starts: ready, watched, stopped in every way out, and clear words when they fail.
+//! Processes that a trial starts: ready, watched, stopped in every way out, and clear messages when they fail.
 //!
-//! The program that these trials start is this test itself: asked to run the one test `serve_when_asked` with a
-//! port in its environment, it is the stub.
+//! The program that these trials start is this test itself: run with the one test `serve_when_asked` and a port in its
+//! environment, it is the stub.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -107,7 +107,7 @@ async fn a_target_is_started_awaited_watched_and_stopped() {
     assert_eq!((alive.name.as_str(), alive.ok), ("alive", true));
     assert!(finished.run.results.server.process.rss_bytes.is_some_and(|rss| rss.peak > 0));
     assert!(finished.dir.join("server.log").exists());
-    // Nobody listens there any more.
+    // The port is free again.
     TcpListener::bind(("127.0.0.1", port_of(&finished))).unwrap();
     std::fs::remove_dir_all(out).unwrap();
 }
@@ -166,13 +166,13 @@ async fn what_is_never_ready_is_stopped_with_everything_that_it_started() {
     std::fs::remove_dir_all(out).unwrap();
 }
 
-/// Gone, or dead and not yet collected by whoever inherited it.
+/// Gone, or a zombie that its new parent has not collected yet.
 fn has_ended(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     stat.is_empty() || stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
 }
 
-/// A load that ends before its target answers or before a fault is due, and what became of the faults.
+/// A load that ends before its target responds or before a fault is due, and what became of the faults.
 #[track_caller]
 fn check_faults(
     faults: &str,

@@ -1,6 +1,6 @@
-//! A target that does what a test says, byte by byte: plain threads over plain sockets, so that nothing between the
-//! test and the wire is clever. A test hands in a script, which decides for each request what is written, in which
-//! pieces, and whether the connection goes on.
+//! A target that does what a test's script says, byte by byte: plain threads over plain sockets, so that nothing
+//! between the test and the network is clever. The script decides for each request what is written, in which pieces,
+//! and whether the connection stays open.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -11,26 +11,24 @@ use std::time::Duration;
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-/// What is done about a request.
+/// The reaction to a request.
 #[derive(Clone, Debug)]
 pub(crate) enum ResponseAction {
     /// Writes these bytes at once.
     Write(Vec<u8>),
     /// Writes them one by one.
     WriteByteByByte(Vec<u8>),
-    /// Waits until the gate is opened.
+    /// Waits until the latch is opened.
     Wait(Arc<Latch>),
-    /// Stands still for so long.
     Stall(Duration),
-    /// Says that the connection ends, where it speaks TLS, and closes it.
+    /// Sends close_notify, if the connection uses TLS, and closes it.
     TlsClose,
-    /// Closes the connection in good order; the next request comes over another one.
+    /// Closes the connection in order; the next request comes over another one.
     Close,
-    /// Resets the connection.
     Reset,
 }
 
-/// What a script is asked about.
+/// A request as the script sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct ReceivedRequest {
     /// Counted from 0 over all connections.
@@ -41,11 +39,10 @@ pub(crate) struct ReceivedRequest {
     pub(crate) connection_turn: u64,
     /// Its first line and headers.
     pub(crate) head: String,
-    /// Its body.
     pub(crate) body: String,
 }
 
-/// Opened once, for all who wait.
+/// Opened once, for all that wait.
 #[derive(Debug, Default)]
 pub(crate) struct Latch(Mutex<bool>, Condvar);
 
@@ -64,7 +61,6 @@ impl Latch {
     }
 }
 
-/// A running target.
 #[derive(Debug)]
 pub(crate) struct ScriptedServer {
     pub(crate) address: SocketAddr,
@@ -102,7 +98,7 @@ impl ScriptedServer {
         Self::listen(Arc::new(script), open, Some(config))
     }
 
-    /// A plain one that reads nothing before the gate is opened.
+    /// A plain one that reads nothing before the latch is opened.
     pub(crate) fn slow(
         script: impl Fn(&ReceivedRequest) -> Vec<ResponseAction> + Send + Sync + 'static,
         gate: Arc<Latch>,
@@ -143,22 +139,22 @@ impl ScriptedServer {
         self.log.connections.load(Ordering::SeqCst)
     }
 
-    /// Where the connections came from.
+    /// The peer addresses of the connections.
     pub(crate) fn peers(&self) -> Vec<std::net::IpAddr> {
         self.log.peers.lock().unwrap().clone()
     }
 
-    /// Closes a connection in good order.
+    /// Closes a connection in order.
     pub(crate) fn hang_up(&self, connection: u64) {
         self.log.streams.lock().unwrap()[&connection].shutdown(Shutdown::Both).unwrap();
     }
 
-    /// Ends its own side of a connection, and listens on.
+    /// Closes its own side of a connection, and continues to read.
     pub(crate) fn half_close(&self, connection: u64) {
         self.log.streams.lock().unwrap()[&connection].shutdown(Shutdown::Write).unwrap();
     }
 
-    /// Says something that nobody asked for.
+    /// Sends bytes that answer no request.
     pub(crate) fn send_unsolicited(&self, connection: u64, bytes: &[u8]) {
         (&self.log.streams.lock().unwrap()[&connection]).write_all(bytes).unwrap();
     }
@@ -167,25 +163,25 @@ impl ScriptedServer {
         self.log.requests.load(Ordering::SeqCst)
     }
 
-    /// Everything that was asked so far.
+    /// All requests so far.
     pub(crate) fn received_requests(&self) -> Vec<ReceivedRequest> {
         self.log.requests_received.lock().unwrap().clone()
     }
 
-    /// Waits until so many connections have come.
+    /// Waits until there were so many connections.
     pub(crate) fn await_connections(&self, count: usize) {
         let peers = self.log.peers.lock().unwrap();
         drop(self.log.arrived.wait_while(peers, |peers| peers.len() < count).unwrap());
     }
 
-    /// Waits until so many requests have come.
+    /// Waits until there were so many requests.
     pub(crate) fn await_requests(&self, count: usize) {
         let asked = self.log.requests_received.lock().unwrap();
         drop(self.log.changed.wait_while(asked, |asked| asked.len() < count).unwrap());
     }
 }
 
-/// A connection as the target sees it.
+/// A connection of the target.
 enum ServerStream {
     Plain(TcpStream),
     Tls(Box<StreamOwned<ServerConnection, TcpStream>>),
@@ -241,7 +237,7 @@ fn serve(mut stream: ServerStream, connection: u64, seen: &ServerLog, script: &S
     }
 }
 
-/// Carries out an act; gives whether the connection goes on.
+/// Carries out an action; returns whether the connection stays open.
 fn perform(action: ResponseAction, stream: &mut ServerStream) -> bool {
     match action {
         ResponseAction::Write(bytes) => stream.write_all(&bytes).and_then(|()| stream.flush()).is_ok(),
@@ -297,12 +293,12 @@ fn read_request(stream: &mut ServerStream, waiting: &mut Vec<u8>) -> Option<(Str
     }
 }
 
-/// An answer with a body of the given length.
+/// A response with a body and its length.
 pub(crate) fn response(status: u16, body: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status} Status\r\nContent-Length: {}\r\n\r\n{body}", body.len()).into_bytes()
 }
 
-/// One plain good answer.
+/// A single plain 200 response.
 pub(crate) fn ok() -> Vec<ResponseAction> {
     vec![ResponseAction::Write(response(200, "ok"))]
 }

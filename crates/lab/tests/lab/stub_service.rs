@@ -1,5 +1,5 @@
-//! A small service to put on trial: it creates work, says how the work goes, and misbehaves where a test wants
-//! it to. Work moves on with every status request and never with the clock, so that tests wait for nothing.
+//! A small service under test: it creates work, reports its status, and misbehaves if a test wants it to. Work advances
+//! with every status request and never with the clock, so that tests wait for nothing.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -18,30 +18,29 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-/// What becomes of the n-th request that creates work.
+/// The outcome of the n-th request that creates work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestFate {
-    /// The work runs, and is finished at the third look.
+    /// The work runs, and is finished at the third poll.
     Finishes,
     /// The work runs and never makes progress.
     Hangs,
     /// The work fails.
     Fails,
-    /// The creation is answered for, and the work is unknown afterwards.
+    /// The creation is answered, and the work is unknown afterwards.
     Vanishes,
-    /// A status request for the work gets no answer.
+    /// A status request for the work gets no response.
     NoStatus,
-    /// Refused with 429.
+    /// Denied with 429.
     Denied,
-    /// Refused with 500.
+    /// Fails with 500.
     ServerError,
-    /// The connection is closed without an answer, once; the same key again creates the work.
+    /// The connection is closed without a response, once; the same key again creates the work.
     DropsOnce,
 }
 
 pub(crate) type PauseFuture = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// The service's state.
 pub(crate) struct Stub {
     fate: Box<dyn Fn(u64) -> RequestFate + Send + Sync>,
     pause: Box<dyn Fn(u64) -> PauseFuture + Send + Sync>,
@@ -50,12 +49,12 @@ pub(crate) struct Stub {
     /// By idempotency key, in the order of creation.
     works: Mutex<BTreeMap<String, StubWork>>,
     dropped: Mutex<Vec<String>>,
-    /// What is added to the totals that it reports: a service that miscounts.
+    /// Added to the reported totals: a service that miscounts.
     pub(crate) miscount: AtomicU64,
     arrived: watch::Sender<u64>,
-    /// Rung to close every connection on which nothing is under way.
+    /// Closes every connection without a request in flight.
     hang_up: watch::Sender<u64>,
-    /// Connections that stand.
+    /// Open connections.
     open_connections: watch::Sender<u64>,
 }
 
@@ -110,7 +109,7 @@ impl Stub {
                     }
                     stub.clone().respond(request)
                 });
-                // Given up with the block: whoever is told that it does not stand finds it closed.
+                // Dropped with the block: when a connection is reported as gone, it is closed.
                 {
                     let serving =
                         hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service);
@@ -128,7 +127,7 @@ impl Stub {
         }
     }
 
-    /// Connections over which work was created; those that only look are not counted.
+    /// Connections over which work was created; those that only poll are not counted.
     pub(crate) fn connections(&self) -> u64 {
         self.connections.load(Ordering::Relaxed)
     }
@@ -137,7 +136,7 @@ impl Stub {
         self.works.lock().unwrap().len()
     }
 
-    /// Waits until so many requests to create work have come.
+    /// Waits until there were so many requests to create work.
     pub(crate) async fn await_creations(&self, count: u64) {
         self.arrived.subscribe().wait_for(|seen| *seen >= count).await.unwrap();
     }
@@ -151,7 +150,7 @@ impl Stub {
             "/ready" => reply(200, &json!({})),
             "/hang-up" => {
                 self.hang_up.send_modify(|times| *times += 1);
-                // All but the one over which this was asked.
+                // All but the one of this request.
                 self.open_connections.subscribe().wait_for(|standing| *standing <= 1).await.unwrap();
                 reply(200, &json!({}))
             }
@@ -254,7 +253,7 @@ impl Stub {
     }
 }
 
-/// The error that makes hyper close a connection without an answer.
+/// The error that makes hyper close a connection without a response.
 #[derive(Debug)]
 pub(crate) struct Dropped;
 

@@ -173,7 +173,7 @@ async fn stuck_failed_denied_and_broken_are_told_apart() {
     let finished = run(WORK, &[], &stub, &out.0).await;
     let (run, job) = (&finished.run, &finished.run.results.work["job"]);
     assert_eq!(run.verdict, Verdict::Failed);
-    // The totals agree with what the lab saw, however bad it was.
+    // The totals agree with the lab's counts, however bad the run was.
     assert_eq!(failing(run), ["create.errors", "job.stuck", "job.finished"]);
     assert_eq!((job.created, job.finished, job.failed, job.stuck), (8, 4, 2, 2));
     assert_eq!(job.drain_s, None);
@@ -192,8 +192,8 @@ async fn work_that_is_asked_for_one_by_one_is_followed_alike() {
     assert_eq!((job.created, job.finished, job.failed, job.stuck), (12, 4, 4, 4));
 }
 
-/// Pieces whose ids come first are the first to be asked for. Those that are lost or silent must keep no other piece from
-/// being asked for, however many of them there are beside what is asked for at once.
+/// Items are polled in the order of their ids. Those that are lost or silent must not keep others from being polled,
+/// however many of them there are compared with a chunk.
 #[track_caller]
 fn check_followed(lost: RequestFate, count: u64, one_by_one: bool, at_once: u64) -> impl Future<Output = ()> {
     let caller = std::panic::Location::caller();
@@ -202,7 +202,7 @@ fn check_followed(lost: RequestFate, count: u64, one_by_one: bool, at_once: u64)
         let first = move |n: u64| ["w0", "w1", "w10", "w11", "w2", "w3"][..count as usize].contains(&&*format!("w{n}"));
         let (out, stub) = (OutDir::new(), Stub::new(move |n| if first(n) { lost } else { RequestFate::Finishes }));
         let text = WORK.replace("headers = { idempotency-key = \"{{uuid}}\" }\n", "");
-        // Long enough for what was created last to be asked for in time on a busy machine.
+        // Long enough for the last created items to be polled in time on a busy machine.
         let text = text.replace("stuck_after = \"200ms\"", "stuck_after = \"1s\"");
         let text = match one_by_one {
             true => one_by_one_form(&text, at_once),
@@ -293,7 +293,7 @@ async fn an_interrupted_trial_still_writes_its_report() {
     assert!(file(&finished, "run.json").contains("\"verdict\": \"interrupted\""));
 }
 
-/// Whoever interrupts a trial in the middle hears all the same whether any work was lost.
+/// A trial that is interrupted in the middle still checks whether any work was lost.
 #[tokio::test]
 async fn an_interrupted_trial_follows_its_work_to_the_end_and_reconciles() {
     for miscount in [0, 1] {
@@ -383,15 +383,15 @@ async fn nobody_at_the_target_is_said_before_anything_is_sent() {
     let TrialError(message) = lab::trial::run(trial(WORK, &[], &out.0, never)).await.unwrap_err();
     let tried = "nobody takes a connection at http://127.0.0.1:1 (tried 127.0.0.1:1: Connection refused";
     assert!(message.starts_with(tried), "{message}");
-    // Nothing happened that a directory could tell of.
+    // Nothing happened that would need a directory.
     assert_eq!(std::fs::read_dir(&out.0).map_or(0, Iterator::count), 0);
 }
 
-/// Whoever looks at the clock may try so often: a machine that does other things meanwhile may spoil one try.
+/// Tests that measure time may try so often: a busy machine may spoil one try.
 const TRIES: usize = 3;
 
-/// The lab's own test, and one of two that look at the clock: a service that stands still for a second must show
-/// in the latency of everybody who was due meanwhile, and in the service time of one request only.
+/// The lab's own test, and one of two that measure time: a service that stops for a second must show in the latency of
+/// every arrival that was due meanwhile, and in the service time of only one request.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stall_shows_in_latency_and_not_in_the_service_time_of_others() {
     let stall = Duration::from_secs(1);
@@ -411,7 +411,7 @@ async fn a_stall_shows_in_latency_and_not_in_the_service_time_of_others() {
         assert_eq!(create.ok, 200);
         assert!(latency.p99.unwrap() > 900.0 && latency.p90.unwrap() > 700.0, "{latency:?}");
         assert!(service.max.unwrap() >= 1000.0, "{service:?}");
-        // Waiting for a free place is the target's doing: the lab was not late.
+        // The wait for a free slot is due to the target: the generator was not late.
         let lag = finished.run.results.generator.schedule_lag_ms.p99.unwrap();
         if service.p99.unwrap() < 250.0 && lag < 100.0 {
             return;
@@ -421,7 +421,8 @@ async fn a_stall_shows_in_latency_and_not_in_the_service_time_of_others() {
     panic!("the stall was everybody's, or the lab was late: {odd:?}");
 }
 
-/// The other one: against a service that does nothing wrong the lab keeps to its own plan, on a machine that wakes it in time.
+/// The other one: against a service without faults the generator keeps its own schedule, on a machine that wakes it in
+/// time.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_perfect_service_leaves_the_lab_on_time() {
     let mut late = Vec::new();
@@ -491,12 +492,12 @@ async fn a_verdict_speaks_for_the_whole_run() {
     check_total(TWO, "\"total.errors\" = \"<= 8\"", &[]).await;
     let run = check_total(TWO, "errors = \"off\"", &[]).await;
     assert!(run.notes.iter().any(|note| note.contains("errors = \"off\"")), "{:?}", run.notes);
-    // What the scenario calls a refusal is none of the errors.
+    // Denials of the scenario are no errors.
     check_total(&TWO.replace("denied = 429", "denied = 404"), "", &[]).await;
 }
 
-/// A lab that is killed has looked at its target a moment longer than it has written seconds of the load: rates are those of
-/// the seconds that there are.
+/// A killed lab has sampled its target a little longer than it has written seconds of the load: rates are those of the
+/// written seconds.
 #[tokio::test]
 async fn rates_of_a_killed_run_count_the_seconds_that_were_recorded() {
     let (stub, out) = (Stub::new(|_| RequestFate::Finishes), OutDir::new());
@@ -518,7 +519,7 @@ async fn rates_of_a_killed_run_count_the_seconds_that_were_recorded() {
     assert!((load_step.start_s + load_step.length_s - recorded_s).abs() < 0.01, "{recorded_s}: {load_step:?}");
 }
 
-/// The last seconds before a lab was killed have no rows yet; what it had counted by then stands in its looks.
+/// The last seconds before a lab was killed have no rows yet; what it had counted by then is in its samples.
 #[tokio::test]
 async fn a_killed_run_says_what_was_over_and_not_written() {
     let (stub, out) = (Stub::new(|_| RequestFate::Finishes), OutDir::new());
@@ -544,7 +545,7 @@ async fn a_killed_run_says_what_was_over_and_not_written() {
     assert_eq!(headline.amount, "103 arrivals were over, 100 of them ok.");
 }
 
-/// What the target does not tell, and what is not there any more, is said once.
+/// Missing metrics, and those that disappear, are reported once.
 #[tokio::test]
 async fn what_could_not_be_read_is_said_in_the_report() {
     let (stub, out) = (Stub::new(|_| RequestFate::Finishes), OutDir::new());

@@ -1,5 +1,5 @@
-//! How late this machine wakes anybody: what tests of the lab's own schedule are held against, because they share the machine
-//! with whatever else it does.
+//! Measures how late this machine wakes threads: the reference for tests of the generator's own schedule, which share
+//! the machine with other work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ pub(crate) fn quantile_ms(histogram: &Histogram<u64>, quantile: f64) -> f64 {
     histogram.value_at_quantile(quantile) as f64 / 1000.0
 }
 
-/// A thread that sleeps until planned moments, beside the load: how late the machine wakes anybody.
+/// A thread that sleeps until planned times, next to the load.
 pub(crate) struct WakeProbe {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Histogram<u64>>,
@@ -34,7 +34,6 @@ impl WakeProbe {
         Self { stop: over, thread }
     }
 
-    /// The 99th percentile.
     pub(crate) fn finish_p99_ms(self) -> f64 {
         self.stop.store(true, Ordering::Relaxed);
         quantile_ms(&self.thread.join().unwrap(), 0.99)

@@ -1,4 +1,4 @@
-//! Connections that break, hang, refuse and come back, and answers in odd pieces.
+//! Connections that break, hang, refuse and are reopened, and responses in odd pieces.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use crate::scripted_server::{Latch, ReceivedRequest, ResponseAction, ScriptedSer
 
 const POST: &str = "[[journey.step]]\nrequest = \"POST /\"";
 
-/// One client that asks `requests` times; what it has seen, and how many connections and requests the target.
+/// One client with `requests` requests; returns its results, and how many connections and requests the target has
+/// counted.
 fn one_client(
     steps: &str,
     requests: u64,
@@ -28,7 +29,7 @@ fn one_client(
 
 const GET: &str = "[[journey.step]]\nrequest = \"GET /\"";
 
-/// Three answers of one kind over as many connections as expected.
+/// Three responses of one kind over as many connections as expected.
 #[track_caller]
 fn check(actions: &[ResponseAction], connections: u64) {
     let script = actions.to_vec();
@@ -37,7 +38,7 @@ fn check(actions: &[ResponseAction], connections: u64) {
 }
 
 #[test]
-fn odd_answers_are_answers() {
+fn odd_responses_are_responses() {
     let text = |text: &str| text.as_bytes().to_vec();
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;x\r\nok\r\n0\r\nTrailer: 1\r\n\r\n";
     check(&[ResponseAction::Write(text(chunked))], 1);
@@ -53,23 +54,23 @@ fn odd_answers_are_answers() {
     );
     let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok";
     check(&[ResponseAction::Write(text(closing)), ResponseAction::Close], 3);
-    // A server that says so and keeps the connection all the same is taken at its word.
+    // A server that announces a close and keeps the connection all the same is closed.
     check(&[ResponseAction::Write(text(closing))], 3);
     check(&[ResponseAction::Write(text("HTTP/1.1 200 OK\r\n\r\nuntil the end")), ResponseAction::Close], 3);
     check(&[ResponseAction::Write(response(200, &"x".repeat(3_000_000)))], 1);
-    // Empty lines behind an answer cost the connection, not the answer.
+    // Empty lines after a response cost the connection, not the response.
     check(&[ResponseAction::Write([response(200, "ok"), b"\r\n".to_vec()].concat())], 3);
 }
 
 #[test]
-fn the_answer_to_a_head_has_no_body() {
+fn the_response_to_a_head_request_has_no_body() {
     let steps = "[[journey.step]]\nrequest = \"HEAD /\"";
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n".to_vec();
     let (results, connections, _) = one_client(steps, 3, move |_| vec![ResponseAction::Write(head.clone())]);
     assert_eq!((results.counts(), connections), ((3, 0, 0), 1));
 }
 
-/// Errors of the first of three requests.
+/// Checks the errors of the first of three requests.
 #[track_caller]
 fn check_failure(actions: &[ResponseAction], kind: ErrorKind, message: &str) {
     let script = actions.to_vec();
@@ -79,7 +80,7 @@ fn check_failure(actions: &[ResponseAction], kind: ErrorKind, message: &str) {
 }
 
 #[test]
-fn what_goes_wrong_is_told_apart() {
+fn failures_have_their_own_kinds() {
     let text = |text: &str| ResponseAction::Write(text.as_bytes().to_vec());
     let early = "the connection was closed before an answer had come";
     check_failure(&[ResponseAction::Close], ErrorKind::Closed, early);
@@ -123,7 +124,7 @@ fn what_goes_wrong_is_told_apart() {
     check_failure(&[ResponseAction::Write(more)], ErrorKind::Status(503), "503: no");
 }
 
-/// The second of three requests takes too long, after the target has done this.
+/// The second of three requests times out, after the target has done this.
 #[track_caller]
 fn check_timeout(before: &str, awaited: Awaited, message: &str) {
     let (gate, before) = (Arc::new(Latch::default()), before.as_bytes().to_vec());
@@ -138,15 +139,15 @@ fn check_timeout(before: &str, awaited: Awaited, message: &str) {
 }
 
 #[test]
-fn what_a_late_answer_had_come_to_is_told() {
+fn timeouts_tell_what_was_awaited() {
     check_timeout("", Awaited::FirstByte, "no answer within 700ms");
     check_timeout("HTTP/1.1 200 OK\r\n", Awaited::Body, "no whole answer within 700ms");
     check_timeout("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe", Awaited::Body, "no whole answer within 700ms");
 }
 
-/// A queue of connections that is full: whoever comes next is not answered.
+/// A full accept queue: further connections are not answered.
 #[test]
-fn no_connection_in_time_is_told() {
+fn no_connection_in_time_is_a_timeout() {
     let listener = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();
     listener.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     listener.listen(0).unwrap();
@@ -160,7 +161,7 @@ fn no_connection_in_time_is_told() {
 }
 
 #[test]
-fn what_hangs_runs_out_of_time_and_the_next_one_has_a_new_connection() {
+fn a_hanging_request_times_out_and_the_next_has_a_new_connection() {
     let gate = Arc::new(Latch::default());
     let steps = "[[journey.step]]\nrequest = \"POST /\"\ntimeout = \"700ms\"";
     let (results, connections, _) =
@@ -174,7 +175,7 @@ fn what_hangs_runs_out_of_time_and_the_next_one_has_a_new_connection() {
 }
 
 #[test]
-fn nobody_listening_is_an_error_of_its_kind() {
+fn a_refused_connection_is_an_error_of_its_kind() {
     let address: SocketAddr = UNUSED_ADDRESS.parse().unwrap();
     let results = Harness::start(generator_config(visit(), address), vec![load_spec(burst(3), 2)], 1).run_to_end();
     assert_eq!(results.counts(), (0, 0, 3));
@@ -204,14 +205,14 @@ fn connections_come_from_every_source_address() {
     assert_eq!(sources, expected);
 }
 
-/// A target that closes each connection after its answer, without a word.
+/// A target that closes each connection after its response, without announcing it.
 fn closes_idle(request: &ReceivedRequest) -> Vec<ResponseAction> {
     let _ = request;
     vec![ResponseAction::Write(response(200, "ok")), ResponseAction::Close]
 }
 
 #[test]
-fn an_idle_connection_that_was_closed_is_nobodys_failure() {
+fn a_closed_idle_connection_is_no_failure() {
     for steps in [GET, "[[journey.step]]\nrequest = \"POST /\"\nheaders = { idempotency-key = \"k\" }"] {
         let (results, connections, _) = one_client(steps, 20, closes_idle);
         assert_eq!((results.counts(), connections), ((20, 0, 0), 20), "{:?}", results.errors());
@@ -219,19 +220,19 @@ fn an_idle_connection_that_was_closed_is_nobodys_failure() {
 }
 
 #[test]
-fn a_request_that_may_not_go_out_twice_goes_out_once() {
+fn a_request_that_is_not_idempotent_is_sent_once() {
     // The second request of a connection is read and not answered.
     let dies = |asked: &ReceivedRequest| if asked.connection_turn == 1 { vec![ResponseAction::Close] } else { ok() };
     let (results, connections, requests) = one_client(POST, 4, dies);
     assert_eq!((results.counts(), connections, requests), ((2, 0, 2), 2, 4));
     let (results, connections, requests) = one_client(GET, 4, dies);
-    // Each time the first connection is lost the request comes again over a new one.
+    // Each time the first connection is lost the request is resent over a new one.
     assert_eq!((results.counts(), connections, requests, results.retries()), ((4, 0, 0), 4, 7, 3));
     assert_eq!(results.sum(|interval| interval.resent), 3);
 }
 
-/// So many of 20 requests over connections that were kept meet this; what the lab counts: good answers, errors, requests
-/// sent again by `retry`, and without.
+/// Some of 20 requests over reused connections meet this action. `expected` has the ok responses, the errors, and the
+/// requests sent again by `retry` and without it.
 #[track_caller]
 fn check_kept(steps: &str, fate: &ResponseAction, expected: (u64, u64, u64, u64)) {
     let fate = fate.clone();
@@ -247,14 +248,14 @@ fn check_kept(steps: &str, fate: &ResponseAction, expected: (u64, u64, u64, u64)
 }
 
 #[test]
-fn no_request_is_sent_again_unless_it_should_be() {
+fn requests_are_resent_only_if_they_should_be() {
     let retry = "\nretry = { times = 3, backoff = \"1ms\" }";
     let with_key = format!("{POST}\nheaders = {{ idempotency-key = \"k\" }}");
     check_kept(GET, &ResponseAction::Reset, (15, 5, 0, 0));
     check_kept(&with_key, &ResponseAction::Reset, (15, 5, 0, 0));
     check_kept(POST, &ResponseAction::Reset, (15, 5, 0, 0));
     check_kept(&format!("{GET}{retry}"), &ResponseAction::Reset, (20, 0, 6, 0));
-    // It may have been closed before the request came.
+    // It may have been closed before the request was received.
     check_kept(GET, &ResponseAction::Close, (20, 0, 0, 6));
     check_kept(&with_key, &ResponseAction::Close, (20, 0, 0, 6));
     check_kept(POST, &ResponseAction::Close, (15, 5, 0, 0));
@@ -280,7 +281,7 @@ fn clients_that_reconnect() {
 }
 
 #[test]
-fn a_request_that_the_kernel_has_no_room_for_follows_in_pieces() {
+fn a_request_larger_than_the_socket_buffer_follows_in_pieces() {
     let gate = Arc::new(Latch::default());
     let opened = gate.clone();
     let target = ScriptedServer::slow(|_| ok(), gate);

@@ -1,4 +1,4 @@
-//! Journeys: what is filled in, kept and started, pauses, repeats, and closed loops with exact counts.
+//! Journeys: filled-in values, kept values and started work, pauses, repeats, and closed loops with exact counts.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn clients_make_exactly_the_journeys_that_they_should() {
 }
 
 #[test]
-fn clients_go_on_until_they_are_cut_and_end_after_their_exchange() {
+fn clients_go_on_until_they_are_ended_early_and_finish_their_exchange() {
     let gate = Arc::new(Latch::default());
     let opened = gate.clone();
     let target = ScriptedServer::start(move |request| match request.number {
@@ -43,7 +43,7 @@ fn clients_go_on_until_they_are_cut_and_end_after_their_exchange() {
 }
 
 #[test]
-fn a_client_that_is_refused_rests_and_tries_again() {
+fn a_refused_client_pauses_and_tries_again() {
     let results = Harness::start(
         generator_config(visit(), UNUSED_ADDRESS.parse().unwrap()),
         vec![load_spec(clients(2, 3), 1)],
@@ -69,7 +69,7 @@ request = "GET /games/{{game}}"
 "#;
 
 #[test]
-fn what_is_kept_is_filled_in_and_what_is_started_is_told() {
+fn kept_values_are_filled_in_and_started_work_is_reported() {
     let target = ScriptedServer::start(|request| match request.head.split(' ').next() {
         Some("POST") => {
             let index: String = request.body.chars().filter(char::is_ascii_digit).collect();
@@ -102,13 +102,13 @@ fn what_is_kept_is_filled_in_and_what_is_started_is_told() {
     assert_eq!(keys.collect::<BTreeSet<_>>().len(), 4);
 }
 
-/// The word behind `mark` in a head.
+/// The word after `mark` in a head.
 fn path(head: &str, mark: &str) -> Option<String> {
     Some(head.split_once(mark)?.1.split_whitespace().next()?.to_owned())
 }
 
 #[test]
-fn a_list_of_what_was_started_is_one_piece_for_each_item() {
+fn a_list_of_started_work_is_one_item_for_each_entry() {
     let target = ScriptedServer::start(|_| vec![ResponseAction::Write(response(201, "{\"id\": [\"a\", 7]}"))]);
     let steps = "[[journey.step]]\nrequest = \"POST /\"\nexpect = 201\nkeep = { game = \"/id\" }\nstarts = \"game\"";
     let results = run_load(scenario(steps), &target, load_spec(burst(1), 1), 1);
@@ -116,7 +116,7 @@ fn a_list_of_what_was_started_is_one_piece_for_each_item() {
 }
 
 #[test]
-fn a_journey_ends_where_it_does_not_go_well() {
+fn a_journey_ends_where_a_step_fails() {
     let responses = [response(201, "{\"id\": 1}"), response(429, ""), response(201, "{}"), response(503, "no")];
     let target = ScriptedServer::start(move |request| match path(&request.head, "POST ") {
         Some(_) => vec![ResponseAction::Write(responses[request.number as usize % 4].clone())],
@@ -141,7 +141,7 @@ fn a_journey_ends_where_it_does_not_go_well() {
 }
 
 #[test]
-fn a_body_may_deny_with_the_status_of_success() {
+fn a_body_may_be_a_denial_with_a_success_status() {
     let responses =
         [r#"{"go": true}"#, r#"{"go": false}"#, r#"{"go": "false"}"#, r#"{"go": "false"}"#, "no", r#"{"go": false}"#];
     let target = ScriptedServer::start(move |request| {
@@ -149,7 +149,7 @@ fn a_body_may_deny_with_the_status_of_success() {
     });
     let steps = "[[journey.step]]\nrequest = \"POST /\"\ndenied = { at = \"/go\", is = false }\n\
                  [[journey.step]]\nname = \"then\"\nrequest = \"GET /\"\ndenied = { at = \"/go\", is = \"false\" }";
-    // A text is no flag and a flag no text, which lets three steps pass; then one is denied, one is no JSON, one is denied.
+    // A text is no flag and a flag no text, so three steps succeed; then one is denied, one is not JSON, one is denied.
     let results = run_load(scenario(steps), &target, load_spec(clients(1, 4), 1), 1);
     assert_eq!(
         (results.counts(), results.counts_of_step(Some(0)), results.counts_of_step(Some(1))),
@@ -159,7 +159,7 @@ fn a_body_may_deny_with_the_status_of_success() {
 }
 
 #[test]
-fn repeats_carry_the_same_bytes() {
+fn retries_carry_the_same_bytes() {
     let target = ScriptedServer::start(|request| match request.number {
         0 | 1 => vec![ResponseAction::Close],
         _ => ok(),
@@ -173,7 +173,7 @@ fn repeats_carry_the_same_bytes() {
 }
 
 #[test]
-fn repeats_are_given_up_after_their_number() {
+fn retries_end_after_their_number() {
     let target = ScriptedServer::start(|_| vec![ResponseAction::Close]);
     let steps = "[[journey.step]]\nrequest = \"GET /\"\nretry = { times = 3, backoff = \"1ms\" }";
     let results = run_load(scenario(steps), &target, load_spec(burst(1), 1), 1);
@@ -205,25 +205,25 @@ fn pauses_are_the_users_own_time() {
     let mut paused = visit();
     paused.journeys[0].steps[0].pause = Some((Duration::from_millis(40), Duration::from_millis(40)));
     let results = run_load(paused, &target, load_spec(burst(2), 2), 1);
-    // Nobody was expected before the pause was over: it is no latency.
+    // The journey is due after the pause: it is no latency.
     assert!(results.rows().iter().all(|row| row[4] == "40000"), "{:?}", results.rows());
 }
 
 #[test]
-fn nobody_begins_after_a_pause_that_ends_too_late() {
+fn no_journey_starts_after_a_pause_that_ends_too_late() {
     let mut paused = visit();
     paused.journeys[0].steps[0].pause = Some((Duration::from_millis(80), Duration::from_millis(80)));
     let target = ScriptedServer::start(|_| ok());
     let schedule = Schedule::ClosedLoop { clients: 2, each: PerClientLimit::Duration(Duration::from_millis(150)) };
     let results = run_load(paused, &target, load_spec(schedule, 1), 1);
-    // Each has time for one pause; where the machine took that time, for none.
+    // Each client has time for one pause; on a busy machine for none.
     let (good, denied, errors) = results.counts();
     assert!(good <= 2 && (denied, errors) == (0, 0) && target.requests() == good, "{:?}", results.counts());
     assert!(results.rows().iter().all(|row| row[4].parse::<u64>().unwrap() <= 150_000), "{:?}", results.rows());
 }
 
 #[test]
-fn a_client_whose_requests_cannot_be_put_together_takes_orders_all_the_same() {
+fn a_client_whose_requests_cannot_be_built_still_takes_commands() {
     let steps = "[[journey.step]]\nrequest = \"GET /{{index}}{{run.id}}\"";
     let target = ScriptedServer::start(|_| ok());
     let mut broken = generator_config(scenario(steps), target.address);
@@ -237,7 +237,7 @@ fn a_client_whose_requests_cannot_be_put_together_takes_orders_all_the_same() {
 }
 
 #[test]
-fn a_client_that_pauses_when_its_part_is_cut_is_given_up() {
+fn a_client_that_pauses_when_its_load_step_ends_is_abandoned() {
     let two =
         "[[journey.step]]\nname = \"a\"\nrequest = \"GET /\"\n[[journey.step]]\nname = \"b\"\nrequest = \"GET /\"";
     let mut paused = scenario(two);

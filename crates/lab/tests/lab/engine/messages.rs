@@ -1,4 +1,4 @@
-//! Messages over connections that speak in frames: what is said first, what answers, what is pushed, and who loses what.
+//! Messages over framed connections: opening journeys, responses, pushes, and lost connections.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,17 +58,17 @@ fn message_config(endpoints: &[&MessageServer], framing: TestFraming, steps: &st
     }
 }
 
-/// So many connections, each of which joins first, and a rate across them: until somebody ends it.
+/// So many connections, each with an opening journey, and a rate over them, until the load is ended.
 fn hold(connections: u64, rate_per_s: f64) -> LoadSpec {
     LoadSpec { opening_journey_index: Some(1), ..super::hold(connections, Some(rate_per_s), HOUR) }
 }
 
-/// Ends it when so many journeys are over, those that join included.
+/// Ends the load once so many journeys have ended, opening journeys included.
 fn run_until_done(over: u64, config: GeneratorConfig, spec: LoadSpec, workers: u32) -> HarnessResults {
     run_until_open_and_done(0, over, config, spec, workers)
 }
 
-/// The same, and not before so many connections stand: one worker may be far ahead of another.
+/// The same, and not before so many connections are open: one worker may be far ahead of another.
 fn run_until_open_and_done(
     held: u64,
     over: u64,
@@ -91,7 +91,7 @@ fn unix_us() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros() as i64
 }
 
-/// Welcomes everybody, and shows a view before each move is answered.
+/// Welcomes every client, and sends a view before the response to each move.
 fn friendly_script(received: &ReceivedMessage) -> Vec<Reply> {
     let message = &received.message;
     if message.get("hello").is_some() {
@@ -108,7 +108,7 @@ fn friendly_script(received: &ReceivedMessage) -> Vec<Reply> {
     ]
 }
 
-/// Frames of the pushes by their place, and the 50th percentile of their delay in milliseconds.
+/// For each push: its index, frames, bytes, and the 50th percentile of its delay in milliseconds.
 fn pushed(results: &HarnessResults) -> Vec<(usize, u64, u64, u64)> {
     let mut all = Vec::new();
     for place in 0..2 {
@@ -160,14 +160,14 @@ fn check_held(framing: TestFraming) {
 }
 
 #[test]
-fn held_connections_say_something_first_and_then_a_rate_goes_over_them() {
+fn held_connections_run_an_opening_journey_and_then_requests_at_a_rate() {
     check_held(TestFraming::LengthDelimited);
     check_held(TestFraming::Binary);
     check_held(TestFraming::Text);
 }
 
 #[test]
-fn nothing_is_asked_before_everybody_is_in() {
+fn no_request_is_sent_before_all_connections_are_open() {
     let gate = Arc::new(Latch::default());
     let opened = gate.clone();
     let target = MessageServer::start(TestFraming::LengthDelimited, move |received| {
@@ -178,7 +178,7 @@ fn nothing_is_asked_before_everybody_is_in() {
     });
     let harness =
         Harness::start(message_config(&[&target], TestFraming::LengthDelimited, STEPS), vec![hold(4, 1000.0)], 2);
-    // The others stand, and have nothing to do.
+    // The others are open, and have nothing to do.
     let gauges = harness.await_gauges(|gauges| gauges.held == 3);
     assert_eq!((gauges.due, gauges.queued, count(&target, "move")), (4, 0, 0));
     opened.open();
@@ -188,12 +188,12 @@ fn nothing_is_asked_before_everybody_is_in() {
     let all_in = results.opened.iter().map(|opened| opened.2).max().unwrap();
     let moves = results.rows().into_iter().filter(|row| row[2] == "0").map(|row| row[4].parse::<u64>().unwrap());
     assert_eq!(moves.min(), Some(all_in.as_micros() as u64));
-    // What was pushed meanwhile counts, and how late it came then does not.
+    // Pushes meanwhile count, and their delay does not.
     assert_eq!((results.counts_of_op(JOIN), results.held()), ((4, 0, 0), [4, 0, 0, 0, 0]));
 }
 
 #[test]
-fn what_an_opening_keeps_is_the_connections_own() {
+fn values_kept_by_an_opening_belong_to_its_connection() {
     let target =
         MessageServer::start(TestFraming::LengthDelimited, |received| match received.message["move"]["seq"].as_u64() {
             Some(seq) => vec![Reply::Frame(json!({ "moved": { "seq": seq + 100 } }))],
@@ -209,7 +209,7 @@ fn what_an_opening_keeps_is_the_connections_own() {
             "{connection}: {messages:?}"
         );
     }
-    // A journey that keeps another value changes it for those after it.
+    // A journey that keeps another value changes it for later journeys.
     let target =
         MessageServer::start(TestFraming::LengthDelimited, |received| match received.message["move"]["seq"].as_u64() {
             Some(seq) => vec![Reply::Frame(json!({ "moved": { "seq": seq + 100 } }))],
@@ -224,7 +224,7 @@ fn what_an_opening_keeps_is_the_connections_own() {
 }
 
 #[test]
-fn a_message_is_said_again_until_its_answer_says_so() {
+fn a_message_is_repeated_until_its_response_matches() {
     let rounds = |times: u64| {
         let round_counts = Arc::new(std::sync::Mutex::new(std::collections::BTreeMap::<u64, i64>::new()));
         let target = MessageServer::start(TestFraming::LengthDelimited, move |received| {
@@ -266,7 +266,7 @@ fn a_message_may_start_work() {
 }
 
 #[test]
-fn doors_are_opened_in_turn() {
+fn endpoints_are_used_in_turn() {
     let targets = [
         MessageServer::start(TestFraming::LengthDelimited, friendly_script),
         MessageServer::start(TestFraming::LengthDelimited, friendly_script),
@@ -285,7 +285,7 @@ fn doors_are_opened_in_turn() {
 }
 
 #[test]
-fn arrivals_without_a_held_connection_have_one_of_their_own() {
+fn arrivals_without_a_held_connection_have_their_own() {
     let target = MessageServer::start(TestFraming::Binary, friendly_script);
     let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\nkeep = { id = \"/welcome/id\" }\n\
                  [[journey.step]]\nsend = { move = { seq = \"{{id}}\" } }\nanswer = \"/moved\"\nrepeat = 3\n\
@@ -306,10 +306,10 @@ fn arrivals_without_a_held_connection_have_one_of_their_own() {
 }
 
 #[test]
-fn refusals_and_errors_are_told_apart() {
+fn denials_and_errors_are_distinguished() {
     let target =
         MessageServer::start(TestFraming::LengthDelimited, |received| match received.message["move"]["seq"].as_u64() {
-            // Whoever comes back is kept waiting.
+            // A client that reconnects gets no response.
             None if received.connection > 0 => vec![],
             None => vec![Reply::Frame(json!({ "welcome": {} }))],
             Some(1) => vec![Reply::Frame(json!({ "refused": { "code": "blocked" } }))],
@@ -322,14 +322,14 @@ fn refusals_and_errors_are_told_apart() {
     let steps = STEPS.replace("denied = \"/refused\"", "denied = { at = \"/refused/code\", is = \"blocked\" }");
     let results = run_until_done(4, message_config(&[&target], TestFraming::LengthDelimited, &steps), hold(1, 10.0), 1);
     assert_eq!((results.counts_of_op(JOIN), results.counts()), ((1, 0, 0), (1, 1, 1)));
-    // What was refused otherwise answered nothing.
+    // The other error frame answered no step.
     assert_eq!(pushed(&results)[1].1, 1);
     let wrong = "the service says that something is wrong: 12 bytes with * too_fast";
     assert_eq!(results.errors(), [(0, ErrorKind::Answer, 1, wrong)]);
 }
 
 #[test]
-fn one_of_several_frames_may_be_the_answer() {
+fn one_of_several_frames_may_be_the_response() {
     let target = MessageServer::start(TestFraming::Binary, |received| match received.message["move"]["seq"].as_u64() {
         Some(1) => vec![Reply::Frame(json!({ "refused": { "code": "blocked" } }))],
         Some(2) => vec![Reply::Frame(json!({ "refused": { "code": "late" } }))],
@@ -344,7 +344,7 @@ fn one_of_several_frames_may_be_the_answer() {
     assert_eq!(results.counts(), (3, 2, 0));
 }
 
-/// Messages that nothing answers, the last one included, to a target that ends the connection at `leave`.
+/// Messages without a response, the last one included, to a target that ends the connection at `leave`.
 #[track_caller]
 fn check_unanswered(framing: TestFraming) {
     let target = MessageServer::start(framing, |received| match received.message.get("leave") {
@@ -364,13 +364,13 @@ fn check_unanswered(framing: TestFraming) {
 }
 
 #[test]
-fn whoever_has_said_its_last_word_may_be_hung_up_on() {
+fn a_connection_may_be_closed_after_its_last_message() {
     check_unanswered(TestFraming::LengthDelimited);
     check_unanswered(TestFraming::Binary);
 }
 
 #[test]
-fn a_connection_lost_after_a_message_fails_the_step_that_follows() {
+fn a_connection_lost_after_a_message_fails_the_next_step() {
     let target = MessageServer::start(TestFraming::LengthDelimited, |received| match received.message.get("leave") {
         Some(_) => vec![Reply::Close],
         None => friendly_script(received),
@@ -387,10 +387,10 @@ fn a_connection_lost_after_a_message_fails_the_step_that_follows() {
 }
 
 #[test]
-fn a_message_is_said_when_the_kernel_has_all_of_it() {
+fn a_message_is_sent_when_the_kernel_has_all_of_it() {
     let gate = Arc::new(Latch::default());
     let (closed, opened) = (gate.clone(), gate.clone());
-    // The first connection is not read before the second one has said everything.
+    // The first connection is not read before the second one has sent everything.
     let target = MessageServer::start(TestFraming::LengthDelimited, move |received| {
         match (received.connection, received.message.get("leave")) {
             (0, None) => closed.wait(),
@@ -414,7 +414,7 @@ fn a_message_is_said_when_the_kernel_has_all_of_it() {
 }
 
 #[test]
-fn all_wait_for_one_moment() {
+fn all_journeys_wait_for_one_moment() {
     let target = MessageServer::start(TestFraming::LengthDelimited, friendly_script);
     let steps = "[[journey.step]]\nsend = { hello = {} }\nanswer = \"/welcome\"\n\
                  [[journey.step]]\npause = { until = \"1500ms\" }\nsend = { move = { seq = 1 } }\nanswer = \"/moved\"\n";
@@ -428,7 +428,7 @@ fn all_wait_for_one_moment() {
 }
 
 #[test]
-fn whoever_loses_its_connection_comes_back_as_somebody_new() {
+fn a_lost_connection_is_reopened_as_a_new_user() {
     let lost = Arc::new(AtomicU64::new(0));
     let target = MessageServer::start(TestFraming::LengthDelimited, move |received| {
         match received.message["move"]["seq"].as_u64() {
@@ -448,7 +448,7 @@ fn whoever_loses_its_connection_comes_back_as_somebody_new() {
 }
 
 #[test]
-fn frames_that_are_none_end_their_connection() {
+fn malformed_frames_end_their_connection() {
     // A length of 2, and a field that ends beyond it.
     let target = MessageServer::start(TestFraming::LengthDelimited, |_| vec![Reply::Raw(vec![2, 0x0a, 9])]);
     let steps = "[[journey.step]]\nsend = { leave = {} }\nanswer = \"/moved\"\n";
@@ -460,7 +460,7 @@ fn frames_that_are_none_end_their_connection() {
 }
 
 #[test]
-fn pieces_are_put_together_and_questions_answered() {
+fn fragments_are_reassembled_and_pings_answered() {
     let target = MessageServer::start(TestFraming::Text, |_| vec![Reply::Pieces("{\"moved\":{\"code\":\"late\"}}")]);
     let steps = "[[journey.step]]\nsend = { say = \"{{index}}\" }\nanswer = \"/moved\"\nkeep = { code = \"/moved/code\" }\n\
                  [[journey.step]]\nname = \"again\"\nsend = { code = \"{{code}}\" }\nanswer = \"/moved\"\n";
@@ -473,7 +473,7 @@ fn pieces_are_put_together_and_questions_answered() {
 }
 
 #[test]
-fn a_server_without_websockets_says_so() {
+fn a_server_without_websockets_is_reported() {
     let target = crate::scripted_server::ScriptedServer::start(|_| crate::scripted_server::ok());
     let steps = "[[journey.step]]\nsend = { a = 1 }\n";
     let mut document = document(&[], TestFraming::Text, steps);

@@ -1,6 +1,6 @@
-//! The load engine over real sockets, against a target that does byte by byte what a test says. The rig holds every
-//! run to two laws: each arrival that was due is exactly one of ok, denied, error, not sent and abandoned, and each
-//! worker says of each part exactly once that it is over.
+//! The load generator over real sockets, against a target that does byte by byte what a test says. The harness checks
+//! two invariants for every run: each arrival that was due is exactly one of ok, denied, error, not sent and abandoned,
+//! and each worker reports each load step as done exactly once.
 
 mod connections;
 mod hold;
@@ -50,26 +50,26 @@ state = { at = "/state", waiting = "w", running = "r", finished = "f", failed = 
 name = "visit"
 "#;
 
-/// Where nobody listens. A port that was free a moment ago may be somebody's by now.
+/// An address without a listener. A port that was free a moment ago may be in use by now.
 pub(super) const UNUSED_ADDRESS: &str = "127.0.0.1:1";
 
-/// A run that is going on.
+/// A running test.
 pub(super) struct Harness {
     pub(super) worker_pool: WorkerPool,
     reports: RefCell<UnboundedReceiver<WorkerReport>>,
     load_specs: Vec<LoadSpec>,
     workers: u32,
-    /// What it has said so far.
+    /// The results so far.
     results: RefCell<HarnessResults>,
 }
 
-/// What a run said, all intervals added up.
+/// What the workers have reported, all intervals added up.
 #[derive(Debug, Default)]
 pub(super) struct HarnessResults {
     pub(super) intervals: Vec<Interval>,
     pub(super) started_work: Vec<StartedWork>,
     pub(super) finished_steps: Vec<(u32, u32, u64)>,
-    /// Who has said of which part that its connections stand, and when.
+    /// Worker, load step and time of each report that its connections are open.
     pub(super) opened: Vec<(u32, u32, Duration)>,
     pub(super) ended: u32,
 }
@@ -109,7 +109,7 @@ pub(super) fn generator_config(scenario: Scenario, address: SocketAddr) -> Gener
 /// Longer than any test.
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
 
-/// So many connections, and a rate across them.
+/// So many connections, and a rate over them.
 pub(super) fn hold(connections: u64, rate_per_s: Option<f64>, lasting: Duration) -> LoadSpec {
     load_spec(Schedule::Hold { connections, opening: OpeningSpec::default(), rate_per_s, lasting }, 1)
 }
@@ -143,7 +143,7 @@ pub(super) fn clients(clients: u64, requests: u64) -> Schedule {
     Schedule::ClosedLoop { clients, each: PerClientLimit::Requests(requests) }
 }
 
-/// Drives one leg to its end.
+/// Drives one load to its end.
 pub(super) fn run_load(scenario: Scenario, target: &ScriptedServer, spec: LoadSpec, workers: u32) -> HarnessResults {
     Harness::start(generator_config(scenario, target.address), vec![spec], workers).run_to_end()
 }
@@ -162,8 +162,8 @@ impl Harness {
         }
     }
 
-    /// Takes a report. As a trial does it, what a leg of held connections is for begins when every worker has said that
-    /// its own stand.
+    /// Takes a report. As in a trial, the requests of a load that holds connections start once every worker has
+    /// reported that its connections are open.
     fn handle_report(&self, report: WorkerReport) {
         let opened = if let WorkerReport::ConnectionsOpen { load_step, .. } = report { Some(load_step) } else { None };
         let mut results = self.results.borrow_mut();
@@ -181,7 +181,7 @@ impl Harness {
         self.handle_report(report);
     }
 
-    /// The sentence with which a worker gives up.
+    /// The message with which a worker fails.
     pub(super) fn run_until_failure(self) -> String {
         loop {
             if let WorkerReport::WorkerFailed { message, .. } = self.reports.borrow_mut().blocking_recv().unwrap() {
@@ -190,7 +190,7 @@ impl Harness {
         }
     }
 
-    /// Hands another leg over once a part is over everywhere.
+    /// Adds a load once a load step is over at all workers.
     pub(super) fn add_load(&mut self, load_step: u32, spec: LoadSpec) {
         let is_over = |results: &HarnessResults| {
             results.finished_steps.iter().filter(|over| over.1 == load_step).count() == self.workers as usize
@@ -202,7 +202,7 @@ impl Harness {
         self.load_specs.push(spec);
     }
 
-    /// Waits until everything is over, and then ends the crew.
+    /// Waits until everything is over, and then stops the pool.
     pub(super) fn run_to_end(self) -> HarnessResults {
         let all = self.load_steps().len() * self.workers as usize;
         while self.results.borrow().finished_steps.len() < all {
@@ -212,7 +212,7 @@ impl Harness {
         self.finish()
     }
 
-    /// Ends the crew now.
+    /// Stops the pool now.
     pub(super) fn stop(self, grace: Duration) -> HarnessResults {
         self.worker_pool.stop(grace);
         self.finish()
@@ -243,7 +243,7 @@ impl Harness {
         self.load_specs.iter().flat_map(steps_of).collect()
     }
 
-    /// Waits until so many tries to open a held connection have come to nothing.
+    /// Waits until so many attempts to open a held connection have failed.
     pub(super) fn await_failures(&self, wanted: u64) {
         while self.results.borrow().held()[2] < wanted {
             self.handle_next_report();
@@ -341,13 +341,13 @@ impl HarnessResults {
         [opened, sum(|cell| cell.reopened), sum(|cell| cell.failed), sum(|cell| cell.closed), sum(|cell| cell.dropped)]
     }
 
-    /// Connections that stood when their part began.
+    /// Connections that were open when their load step started.
     pub(super) fn kept(&self) -> u64 {
         self.intervals.iter().flat_map(|interval| &interval.held).map(|cell| cell.kept).sum()
     }
 
-    /// Connections that stood when their part was over, and those of them that were lost before a later one went on with
-    /// them: in order, and otherwise.
+    /// Connections that were open when their load step was over, and those of them that were lost before a later one
+    /// resumed them: closed in order, and lost otherwise.
     pub(super) fn left_open(&self) -> [u64; 3] {
         let cells = || self.intervals.iter().flat_map(|interval| &interval.held);
         let sum = |of: fn(&HeldStats) -> u64| cells().map(of).sum();

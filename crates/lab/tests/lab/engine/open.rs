@@ -1,4 +1,4 @@
-//! Open loops: exact counts, the visible cap, what is cut and stopped.
+//! Open loops: exact counts, the visible cap, early ends and stops.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,14 +32,14 @@ fn the_cap_bounds_connections_and_is_counted() {
 }
 
 #[test]
-fn workers_beyond_the_places_in_flight_have_nothing_to_do() {
+fn workers_beyond_the_slots_have_nothing_to_do() {
     let target = ScriptedServer::start(|_| ok());
     let results = run_load(visit(), &target, load_spec(burst(20), 1), 3);
     assert_eq!((results.counts(), target.connections()), ((20, 0, 0), 1));
 }
 
 #[test]
-fn bursts_are_parts_of_their_own() {
+fn each_burst_is_a_load_step() {
     let target = ScriptedServer::start(|_| ok());
     let schedule = Schedule::Bursts { batch: 6, every: Duration::from_millis(5), times: 4 };
     let results = run_load(visit(), &target, LoadSpec { load_step: 3, ..load_spec(schedule, 6) }, 2);
@@ -62,7 +62,7 @@ fn a_rate_is_kept_to_its_plan() {
 }
 
 #[test]
-fn what_waits_for_a_place_when_its_part_is_cut_was_not_sent() {
+fn what_waits_for_a_slot_when_its_load_step_ends_was_not_sent() {
     let gate = Arc::new(Latch::default());
     let opened = gate.clone();
     let target = ScriptedServer::start(move |_| {
@@ -83,7 +83,7 @@ fn what_waits_for_a_place_when_its_part_is_cut_was_not_sent() {
 }
 
 #[test]
-fn what_is_under_way_when_everything_ends_is_abandoned() {
+fn what_is_in_flight_at_a_stop_is_abandoned() {
     let gate = Arc::new(Latch::default());
     let target = ScriptedServer::start(move |_| vec![ResponseAction::Wait(gate.clone())]);
     let harness = Harness::start(generator_config(visit(), target.address), vec![load_spec(burst(10), 4)], 1);
@@ -94,7 +94,7 @@ fn what_is_under_way_when_everything_ends_is_abandoned() {
 }
 
 #[test]
-fn what_is_answered_within_the_grace_counts() {
+fn responses_within_the_grace_count() {
     let gate = Arc::new(Latch::default());
     let opened = gate.clone();
     let target = ScriptedServer::start(move |_| {
@@ -111,7 +111,7 @@ fn what_is_answered_within_the_grace_counts() {
 }
 
 #[test]
-fn dropping_the_crew_ends_it_at_once() {
+fn dropping_the_pool_stops_it_at_once() {
     let gate = Arc::new(Latch::default());
     let target = ScriptedServer::start(move |_| vec![ResponseAction::Wait(gate.clone())]);
     let harness = Harness::start(generator_config(visit(), target.address), vec![load_spec(burst(10), 4)], 2);
@@ -120,7 +120,7 @@ fn dropping_the_crew_ends_it_at_once() {
 }
 
 #[test]
-fn a_request_that_cannot_be_put_together_is_an_error_of_its_kind() {
+fn a_request_that_cannot_be_built_is_an_error_of_its_kind() {
     let steps = "[[journey.step]]\nrequest = \"GET /{{index}}\"\nheaders = { x-key = \"{{run.id}}\" }";
     let target = ScriptedServer::start(|_| ok());
     let mut broken = generator_config(super::scenario(steps), target.address);

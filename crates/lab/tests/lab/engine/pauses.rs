@@ -1,5 +1,5 @@
-//! A worker that is stopped for a while: the lab's own doing, whatever waited for it. One of the tests that look at the
-//! clock: how long a process was stopped is what they are about.
+//! A worker that is stopped for a while: the time is the generator's own delay, whatever waited for it. One of the
+//! tests that measure time: how long a process was stopped is their subject.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use crate::scripted_server::ScriptedServer;
 
 const STOPPED: Duration = Duration::from_millis(600);
 
-/// Drives a leg with two workers in processes of their own, stops one of them for a while once so many journeys are over,
-/// and gives what all said, and what the one did that was stopped.
+/// Drives a load with two worker processes, stops one of them for a while once so many journeys have ended, and returns
+/// the results of both, and the intervals of the stopped worker.
 fn with_a_stop(spec: LoadSpec, after: u64) -> (HarnessResults, Vec<Interval>) {
     let target = ScriptedServer::start(creation_script);
     let harness = Harness::start(process_config(target.address), vec![spec], 2);
@@ -34,7 +34,7 @@ fn longest(intervals: &[Interval]) -> Duration {
     pauses.map(|(from, to)| *to - *from).max().unwrap_or_default()
 }
 
-/// Latencies of whole journeys of at least so much, as measured and without the worker's own share.
+/// How many whole journeys took at least so long, as measured and without the worker's own share.
 fn slow_counts(intervals: &[Interval], ms: u64) -> (u64, u64) {
     let cells = intervals.iter().flat_map(|interval| &interval.ops).filter(|cell| cell.op.step.is_none());
     cells.fold((0, 0), |(measured, without), cell| {
@@ -48,8 +48,8 @@ fn slow_counts(intervals: &[Interval], ms: u64) -> (u64, u64) {
 }
 
 #[test]
-fn what_waits_for_a_place_behind_a_stopped_worker_is_late_through_the_lab() {
-    // A worker with two places in flight, and 250 arrivals a second: nearly all that are late find no place.
+fn what_waits_for_a_slot_behind_a_stopped_worker_is_generator_delay() {
+    // A worker with two slots, and 250 arrivals a second: nearly all that are late find no slot.
     let (results, generator_delay) = with_a_stop(load_spec(rate(500.0, 1500), 4), 50);
     assert_eq!(results.counts(), (750, 0, 0));
     assert!(longest(&generator_delay) >= STOPPED * 9 / 10, "{:?}", longest(&generator_delay));
@@ -68,7 +68,7 @@ fn what_waits_for_a_place_behind_a_stopped_worker_is_late_through_the_lab() {
 }
 
 #[test]
-fn an_answer_that_a_stopped_worker_could_not_read_was_not_slow() {
+fn a_response_that_a_stopped_worker_could_not_read_was_not_slow() {
     let loops = Schedule::ClosedLoop { clients: 4, each: PerClientLimit::Duration(Duration::from_millis(1500)) };
     let (results, generator_delay) = with_a_stop(load_spec(loops, 4), 50);
     assert_eq!((results.counts().1, results.counts().2), (0, 0));

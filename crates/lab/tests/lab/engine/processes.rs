@@ -1,5 +1,5 @@
-//! Workers in processes of their own. The program that they are is this test itself, asked to run the one test
-//! `worker_when_asked` with a variable in its environment.
+//! Worker processes. Their program is this test itself, run with the one test `worker_when_asked` and a variable in its
+//! environment.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -35,7 +35,7 @@ name = "look"
 request = "GET /games/{{game}}"
 "#;
 
-/// A setting whose workers are processes: so many connections are wanted that this one may open half of them.
+/// A configuration with worker processes: twice as many connections are needed as this process may open.
 pub(super) fn process_config(address: std::net::SocketAddr) -> GeneratorConfig {
     let generator_delay = std::env::current_exe().unwrap();
     let words = ["env".into(), format!("{WORKER_ENV}=1").into(), generator_delay.into_os_string()];
@@ -55,10 +55,10 @@ pub(super) fn creation_script(request: &crate::scripted_server::ReceivedRequest)
 }
 
 #[test]
-fn processes_together_do_what_threads_would() {
+fn processes_do_together_what_threads_would() {
     let target = ScriptedServer::start(creation_script);
     let harness = Harness::start(process_config(target.address), vec![load_spec(burst(60), 10)], 3);
-    // Two for the connections, with two workers each for the three that were asked for.
+    // Two for the connections, with two workers each instead of the three that were requested.
     assert_eq!((harness.worker_pool.pids().len(), harness.worker_pool.worker_count()), (2, 4));
     let pids = harness.worker_pool.pids();
     let results = harness.run_to_end();
@@ -81,7 +81,7 @@ fn processes_together_do_what_threads_would() {
 }
 
 #[test]
-fn they_hold_are_cut_and_stop_like_threads() {
+fn processes_hold_end_early_and_stop_like_threads() {
     let target = ScriptedServer::start(creation_script);
     let specs =
         vec![hold(41, None, HOUR), lab::plan::LoadSpec { load_step: 1, ..load_spec(rate(100.0, 3_600_000), 4) }];
@@ -95,7 +95,7 @@ fn they_hold_are_cut_and_stop_like_threads() {
 }
 
 #[test]
-fn a_process_that_dies_ends_the_trial_with_a_sentence() {
+fn a_process_that_dies_ends_the_trial_with_a_message() {
     let target = ScriptedServer::start(creation_script);
     let harness = Harness::start(process_config(target.address), vec![load_spec(rate(100.0, 3_600_000), 4)], 2);
     harness.await_gauges(|gauges| gauges.done >= 10);
@@ -105,7 +105,7 @@ fn a_process_that_dies_ends_the_trial_with_a_sentence() {
     assert_eq!(message, "a worker process of the lab ended before its work was done (signal: 9 (SIGKILL))");
 }
 
-/// What is said when they cannot start.
+/// Checks the message when they cannot start.
 #[track_caller]
 fn check_start_failure(change: impl Fn(&mut WorkerProcessSpec), message: &str) {
     let mut config = process_config("127.0.0.1:1".parse().unwrap());
@@ -115,7 +115,7 @@ fn check_start_failure(change: impl Fn(&mut WorkerProcessSpec), message: &str) {
 }
 
 #[test]
-fn what_keeps_them_from_starting_is_said() {
+fn failures_to_start_are_reported() {
     check_start_failure(|processes| processes.command = vec!["/no/such/program".into()], "No such file or directory");
     check_start_failure(|processes| processes.command = vec!["true".into()], "ended before it began");
     let wrong = |processes: &mut WorkerProcessSpec| {

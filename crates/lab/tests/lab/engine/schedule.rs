@@ -1,5 +1,5 @@
-//! The lab's own schedule: with two whole trials, the only tests that look at the clock. Each may try three times, because
-//! what they measure is shared with whatever else the machine does.
+//! The generator's own schedule: with two whole trials, the only tests that measure time. Each may try three times,
+//! because the machine also does other work.
 
 use std::time::{Duration, Instant};
 
@@ -9,9 +9,9 @@ use crate::wake_probe::{WakeProbe, quantile_ms};
 
 const TRIES: usize = 3;
 
-/// A constant rate over one connection, and a target that stands still for half of the run: half of the arrivals wait
-/// between nothing and the whole stall, evenly, so one tenth of all wait at least three quarters of it, however busy the
-/// machine is. Only one request is under way at a time: all service times together fit into the run.
+/// A constant rate over one connection, and a target that stops for half of the run: half of the arrivals wait between
+/// nothing and the whole stop, evenly, so one tenth of all wait at least three quarters of it, however busy the machine
+/// is. Only one request is in flight at a time: all service times together fit into the run.
 #[test]
 fn a_stall_shows_in_latency_and_leaves_service_times_alone() {
     let stall = Duration::from_secs(1);
@@ -27,7 +27,7 @@ fn a_stall_shows_in_latency_and_leaves_service_times_alone() {
     assert!(quantile_ms(&latency, 0.9) >= 750.0, "{latency:?}");
     let sum_s = service.mean() * service.len() as f64 / 1e6;
     assert!((1.0..=lasted.as_secs_f64() * 1.01).contains(&sum_s), "{sum_s} s of service in {lasted:?}");
-    // Waiting for a free place is the target's doing, and so is no lag.
+    // The wait for a free slot is due to the target, and so is no lag.
     let lag_ms = quantile_ms(&lag, 0.99);
     assert!(lag_ms < 100.0 || lag_ms < 2.0 * own_ms, "{lag_ms} ms, and a thread that sleeps {own_ms} ms");
 }
@@ -41,7 +41,7 @@ fn a_perfect_target_leaves_the_lab_on_time() {
         let results = run_load(visit(), &target, load_spec(rate(500.0, 1000), 50), 1);
         let own_ms = watch.finish_p99_ms();
         assert_eq!((results.counts(), results.times()[2].len()), ((500, 0, 0), 500));
-        // On a machine that wakes nobody in time, the lab is no later than a thread that does nothing but sleep.
+        // On a machine that wakes threads late, the generator is no later than a thread that only sleeps.
         if lag_ms(&results) < 1.0 || lag_ms(&results) < 2.0 * own_ms {
             return;
         }

@@ -14,7 +14,7 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use super::{HOUR, Harness, HarnessResults, burst, clients, generator_config, hold, load_spec, scenario, visit};
 use crate::scripted_server::{ReceivedRequest, ResponseAction, ScriptedServer, ok, response};
 
-/// A certificate for a name, signed by itself, as a server's configuration and as a file.
+/// A self-signed certificate for a name, as a server's configuration and as a file.
 struct TestCertificate {
     config: Arc<ServerConfig>,
     file: PathBuf,
@@ -54,7 +54,7 @@ fn run(scenario: Scenario, target: &ScriptedServer, spec: LoadSpec) -> HarnessRe
     Harness::start(generator_config(scenario, target.address), vec![spec], 1).run_to_end()
 }
 
-/// Three answers of one kind over as many connections as expected.
+/// Three responses of one kind over as many connections as expected.
 #[track_caller]
 fn check(actions: &[ResponseAction], connections: u64) {
     let (identity, script) = (TestCertificate::for_name("127.0.0.1"), actions.to_vec());
@@ -70,7 +70,7 @@ fn check(actions: &[ResponseAction], connections: u64) {
 }
 
 #[test]
-fn answers_come_unwrapped() {
+fn responses_are_decrypted() {
     check(&[ResponseAction::Write(response(200, "ok"))], 1);
     check(&[ResponseAction::WriteByteByByte(response(200, "ok"))], 1);
     check(&[ResponseAction::Write(response(200, &"x".repeat(1_000_000)))], 1);
@@ -91,7 +91,7 @@ fn large_requests_arrive_whole() {
 }
 
 #[test]
-fn every_user_shakes_hands() {
+fn every_user_has_its_own_handshake() {
     let identity = TestCertificate::for_name("127.0.0.1");
     let closes = |request: &ReceivedRequest| match request.head.contains("connection: close") {
         true => vec![ResponseAction::Write(response(200, "ok")), ResponseAction::TlsClose],
@@ -103,7 +103,7 @@ fn every_user_shakes_hands() {
     assert_eq!((results.counts(), target.connections()), ((10, 0, 0), 10));
 }
 
-/// What everybody who is refused is told.
+/// Checks the error for a certificate that is rejected.
 #[track_caller]
 fn check_refused(name: &str, trusted: bool, message: &str) {
     let identity = TestCertificate::for_name(name);
@@ -116,13 +116,13 @@ fn check_refused(name: &str, trusted: bool, message: &str) {
 }
 
 #[test]
-fn strangers_are_refused() {
+fn untrusted_certificates_are_rejected() {
     check_refused("127.0.0.1", false, "TLS: invalid peer certificate: UnknownIssuer");
     check_refused("localhost", true, "TLS: invalid peer certificate: certificate not valid for name \"127.0.0.1\"");
 }
 
 #[test]
-fn anybody_will_do_where_the_scenario_says_so() {
+fn any_certificate_is_accepted_if_the_scenario_says_so() {
     let identity = TestCertificate::for_name("somebody.else");
     let target = ScriptedServer::secure(|_| ok(), identity.config.clone());
     let mut scenario = over_tls(visit(), &target, None);
@@ -131,7 +131,7 @@ fn anybody_will_do_where_the_scenario_says_so() {
 }
 
 #[test]
-fn what_is_cut_off_without_a_word_is_no_answer() {
+fn a_response_cut_off_without_close_notify_is_truncated() {
     let identity = TestCertificate::for_name("127.0.0.1");
     let script = |_: &ReceivedRequest| {
         vec![ResponseAction::Write(b"HTTP/1.1 200 OK\r\n\r\nhalf of".to_vec()), ResponseAction::Close]
@@ -157,7 +157,7 @@ fn a_target_without_tls_is_no_connection() {
 }
 
 #[test]
-fn a_handshake_that_never_ends_is_told() {
+fn a_handshake_that_never_ends_is_a_timeout() {
     let target = ScriptedServer::start(|_| ok());
     let mut scenario = over_tls(visit(), &target, None);
     scenario.journeys[0].steps[0].timeout = Duration::from_millis(300);
@@ -181,7 +181,7 @@ fn connections_are_held_after_their_handshake() {
 }
 
 #[test]
-fn a_file_without_certificates_is_said_at_the_start() {
+fn a_file_without_certificates_is_reported_at_the_start() {
     let identity = TestCertificate::for_name("127.0.0.1");
     std::fs::write(&identity.file, "nothing").unwrap();
     let target = ScriptedServer::start(|_| ok());

@@ -1,4 +1,4 @@
-//! Requests that wait, steps that are taken again, and what runs beside a journey.
+//! Long polls, repeated steps, and background loops.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -24,7 +24,7 @@ fn json_answer(body: &str) -> Vec<ResponseAction> {
     vec![ResponseAction::Write(response(200, body))]
 }
 
-/// Answers, wakes, and the longest of each wait and wake, of a step that waits.
+/// Responses, wake delays, and the longest of each, of a long poll.
 fn long_poll_counts(results: &HarnessResults, step: usize) -> (u64, u64, u64, u64) {
     let cells = results.intervals.iter().flat_map(|interval| &interval.ops);
     let waits = cells.filter(|cell| cell.op == OpId { journey: 0, step: Some(step) });
@@ -52,12 +52,12 @@ repeat  = 4
 const ENTER: &str = "[[journey.step]]\nname = \"enter\"\nrequest = \"GET /\"\nkeep = { seq = \"/seq\" }\n";
 
 #[test]
-fn news_that_happened_meanwhile_are_timed_and_old_ones_are_not() {
+fn events_during_a_poll_are_timed_and_old_ones_are_not() {
     let target = ScriptedServer::start(|request| match request.number {
         0 => json_answer("{\"seq\": 4}"),
         // Older than the first poll.
         1 => json_answer(&format!("{{\"seq\": 5, \"at\": {}, \"events\": [{{\"n\": 5}}]}}", now_us() - 60_000_000)),
-        // The end of the wait: the last change stands there, and is no news.
+        // The end of the wait: the last change is repeated, and is no event.
         2 => json_answer(&format!("{{\"seq\": 5, \"at\": {}, \"events\": []}}", now_us())),
         number => {
             let body =
@@ -69,7 +69,7 @@ fn news_that_happened_meanwhile_are_timed_and_old_ones_are_not() {
     assert_eq!((results.counts(), results.counts_of_step(Some(1)), results.errors()), ((1, 0, 0), (4, 0, 0), vec![]));
     let (responses, wakes, waited, wake) = long_poll_counts(&results, 1);
     assert_eq!((responses, wakes), (4, 2));
-    // What happened while a request was under way cannot have taken longer than the request.
+    // An event during a request cannot be older than the request.
     assert!((20_000..=waited).contains(&wake), "{wake} of {waited} us");
     let requests = ["GET /", "GET /feed?after=4", "GET /feed?after=5", "GET /feed?after=5", "GET /feed?after=6"];
     assert_eq!(lines(&target), requests);
@@ -87,7 +87,7 @@ fn check_broken(events: &'static str, expected: ErrorKind) {
 }
 
 #[test]
-fn what_is_left_out_or_said_twice_is_an_error() {
+fn omitted_and_repeated_events_are_errors() {
     check_broken("{\"seq\": 6, \"at\": 1, \"events\": [{\"n\": 6}]}", ErrorKind::Sequence);
     check_broken("{\"seq\": 5, \"at\": 1, \"events\": [{\"n\": 4}, {\"n\": 5}]}", ErrorKind::Sequence);
     check_broken("{\"seq\": 3, \"events\": []}", ErrorKind::Sequence);
@@ -95,7 +95,7 @@ fn what_is_left_out_or_said_twice_is_an_error() {
 }
 
 #[test]
-fn steps_are_taken_again_in_their_order() {
+fn steps_are_repeated_in_their_order() {
     let steps = r#"
 [[journey.step]]
 repeat = 2
@@ -121,7 +121,7 @@ request = "GET /c/{{round}}"
 }
 
 #[test]
-fn a_repeat_that_never_comes_to_its_end_is_an_error() {
+fn a_repeat_that_never_ends_is_an_error() {
     let steps = "[[journey.step]]\nrequest = \"GET /\"\nrepeat = { times = 3, until = { at = \"/over\", is = true } }";
     let target = ScriptedServer::start(|_| json_answer("{\"over\": false}"));
     let results = run_load(scenario(steps), &target, load_spec(clients(1, 2), 1), 1);
@@ -160,8 +160,8 @@ retry = { times = 9, backoff = "1ms" }
 repeat = "always"
 "#;
 
-/// Each of the two loops polls twice, where the second poll is lost so often, and waits with the third one until the
-/// gate opens; actions are answered when both wait.
+/// Each of the two loops polls twice, loses so many second polls, and waits with the third one until the latch opens;
+/// actions are answered when both wait.
 fn table(gate: &Arc<Latch>, losses: usize) -> ScriptedServer {
     let (gate, waiting) = (gate.clone(), (Mutex::new(0), Condvar::new()));
     let second_polls = Mutex::new(Vec::new());
@@ -194,7 +194,7 @@ fn table(gate: &Arc<Latch>, losses: usize) -> ScriptedServer {
 }
 
 #[test]
-fn loops_run_beside_a_journey_with_values_of_their_own_and_end_with_it() {
+fn background_loops_have_their_own_values_and_end_with_their_journey() {
     let gate = Arc::new(Latch::default());
     let target = table(&gate, 0);
     let harness = Harness::start(generator_config(scenario(TABLE), target.address), vec![load_spec(burst(1), 1)], 1);
@@ -214,7 +214,7 @@ fn loops_run_beside_a_journey_with_values_of_their_own_and_end_with_it() {
 }
 
 #[test]
-fn a_loop_whose_target_goes_away_comes_back_with_its_cursor() {
+fn a_loop_whose_connection_is_lost_continues_with_its_cursor() {
     let gate = Arc::new(Latch::default());
     let target = table(&gate, 3);
     let results =
@@ -226,14 +226,14 @@ fn a_loop_whose_target_goes_away_comes_back_with_its_cursor() {
 }
 
 #[test]
-fn what_goes_wrong_beside_a_journey_goes_wrong_with_it() {
+fn a_failure_in_a_background_loop_fails_the_journey() {
     let target = ScriptedServer::start(move |request| match first_line(request).split('/').nth(1) {
         Some("token") => json_answer("{\"token\": \"t\"}"),
         Some("seq") => json_answer("{\"seq\": 0}"),
         Some("act") => json_answer("{}"),
         _ => vec![ResponseAction::Write(response(500, "broken"))],
     });
-    // It would act for an hour.
+    // It would run for an hour.
     let steps = TABLE.replace("repeat = 3", "repeat = { for = \"1h\" }").replace(", \"token_2\"]", "]");
     let results = run_load(scenario(&steps), &target, load_spec(burst(1), 1), 1);
     assert_eq!(
@@ -244,7 +244,7 @@ fn what_goes_wrong_beside_a_journey_goes_wrong_with_it() {
 }
 
 #[test]
-fn polls_under_way_are_counted_and_a_stop_ends_them() {
+fn polls_in_flight_are_counted_and_end_at_a_stop() {
     let gate = Arc::new(Latch::default());
     let target = table(&gate, 0);
     let steps = TABLE.replace("repeat = 3", "repeat = 3\npause = \"1h\"");
@@ -257,7 +257,7 @@ fn polls_under_way_are_counted_and_a_stop_ends_them() {
 }
 
 #[test]
-fn an_answer_that_says_to_come_again_is_no_error_where_the_scenario_says_so() {
+fn a_response_that_asks_for_a_retry_is_no_error_if_the_scenario_says_so() {
     let steps = |retry: &str| {
         format!("[[journey.step]]\nrequest = \"GET /\"\nretry = {{ times = 2, backoff = \"1ms\"{retry} }}")
     };
