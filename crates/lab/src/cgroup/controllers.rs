@@ -1,5 +1,5 @@
-//! What is written into the files of a control group to limit it, and what the files say afterwards; see cgroups(7)
-//! and the kernel's documents on cgroup-v1 and cgroup-v2. PURE. Refuses to touch a file.
+//! What is written into the files of a control group to limit it, and how its statistics are read; see cgroups(7) and
+//! the kernel's documents on cgroup-v1 and cgroup-v2. PURE. Touches no file.
 
 use std::time::Duration;
 
@@ -8,16 +8,15 @@ use serde::{Deserialize, Serialize};
 use super::locate::Version;
 use crate::limits::{CPU_PERIOD, CPU_QUOTA_MIN};
 
-/// A controller, and what it shall hold.
+/// A controller and its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum ControllerLimit {
-    /// Bytes of memory.
+    /// In bytes.
     Memory(u64),
-    /// Processor time.
     Cpu(Quota),
 }
 
-/// A share of processor time: so much of every period, on all processors together.
+/// A share of processor time: so much of every period, over all processors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     /// Processor time in one period, in microseconds.
@@ -38,16 +37,16 @@ pub(super) struct CgroupFile {
 /// What the limits of a run did to the target, counted by the kernel over all its processes and restarts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitStats {
-    /// Processes that the kernel killed because the memory was used up.
+    /// Processes that the kernel killed for lack of memory.
     pub oom_kills: Option<u64>,
-    /// The most memory that was in use, files in the page cache among it, in bytes.
+    /// The highest memory use, page cache included, in bytes.
     pub memory_peak_bytes: Option<u64>,
-    /// Times that the memory was used up and something had to be given back. None with the first interface, whose
+    /// How often the memory limit was reached and memory had to be reclaimed. None with the first interface, whose
     /// count stays 0 in newer kernels.
     pub memory_limit_hits: Option<u64>,
     /// Periods in which the target wanted to run.
     pub cpu_periods: Option<u64>,
-    /// Of those: periods in which it had to wait because its share was used up.
+    /// Of those: periods in which it had to wait because its quota was used up.
     pub cpu_throttled_periods: Option<u64>,
     /// How long its threads waited for that reason, added up, in microseconds.
     pub cpu_throttled_us: Option<u64>,
@@ -66,7 +65,7 @@ impl Quota {
 }
 
 impl ControllerLimit {
-    /// The kernel's name of the controller, which is what scenarios call it too.
+    /// The kernel's name of the controller, which scenarios use as well.
     pub(super) fn controller(self) -> &'static str {
         match self {
             Self::Memory(_) => "memory",
@@ -98,7 +97,7 @@ impl ControllerLimit {
         }
     }
 
-    /// Adds what a group's files say; `read` gives the text of one of them.
+    /// Adds the statistics of a group; `read` returns the text of one of its files.
     pub(super) fn read_stats(self, version: Version, stats: &mut LimitStats, read: &dyn Fn(&str) -> Option<String>) {
         let number = |file: &str| read(file)?.trim().parse::<u64>().ok();
         let count = |file: &str, key: &str| count(&read(file)?, key);
@@ -125,7 +124,7 @@ impl ControllerLimit {
     }
 }
 
-/// The number behind a key, in lines of `key number`.
+/// The number after a key, in lines of `key number`.
 fn count(text: &str, key: &str) -> Option<u64> {
     text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(' ')?.trim().parse().ok())
 }

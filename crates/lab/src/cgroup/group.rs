@@ -1,5 +1,5 @@
-//! A control group of a run: made, written, and removed with everything in it. Its name says whose it is, so that
-//! the group of a lab that was killed can be told from that of one that lives. Refuses to know limits.
+//! A control group of a run: created, written, and removed with everything in it. Its name contains its owner, so that
+//! the group of a killed lab can be told from that of a running one. Does not know limits.
 
 use std::fs;
 use std::io;
@@ -19,9 +19,9 @@ const TRY_EVERY: Duration = Duration::from_millis(2);
 /// The name of a group: `gauntlet-SPACE-PID-START-RUN`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct GroupName {
-    /// The namespace in which the process id means something.
+    /// The namespace in which the process id is valid.
     pid_namespace: String,
-    /// The lab.
+    /// The lab's process id.
     pid: u32,
     /// When the lab started: a later process with its id is not the lab.
     started: u64,
@@ -29,7 +29,7 @@ pub(super) struct GroupName {
 }
 
 impl GroupName {
-    /// The name of this lab's group for a run; none where /proc does not say who this process is.
+    /// The name of this lab's group for a run; none if /proc does not tell which process this is.
     pub(super) fn for_run(run: &str) -> Option<Self> {
         let pid = std::process::id();
         let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' };
@@ -44,7 +44,7 @@ impl GroupName {
         Some(Self { pid_namespace: space, pid, started, run: parts.next()?.to_owned() })
     }
 
-    /// Whether its lab is dead. Of another namespace's labs nothing is known.
+    /// Whether its lab is dead. Nothing is known of labs in another namespace.
     fn is_stale(&self) -> bool {
         own_pid_namespace().is_some_and(|own| own == self.pid_namespace) && start_ticks(self.pid) != Some(self.started)
     }
@@ -73,7 +73,7 @@ impl Group {
     /// A new group.
     ///
     /// # Errors
-    /// The system's, when the parent is not for us.
+    /// The system's, if the parent is not writable.
     pub(super) fn create(parent: &Path, name: &str) -> io::Result<Self> {
         let dir = parent.join(name);
         fs::create_dir(&dir)?;
@@ -84,12 +84,12 @@ impl Group {
         &self.dir
     }
 
-    /// The file that a process writes itself into to belong to the group.
+    /// A process joins the group by writing itself into this file.
     pub(super) fn procs_file(&self) -> PathBuf {
         self.dir.join("cgroup.procs")
     }
 
-    /// Writes one of the kernel's files; one that is not there is an error and is not made.
+    /// Writes one of the kernel's files; a missing one is an error and is not created.
     pub(super) fn write(&self, file: &str, value: &str) -> io::Result<()> {
         write(&self.dir.join(file), value)
     }
@@ -105,12 +105,11 @@ impl Drop for Group {
     }
 }
 
-/// Writes a file of a control group.
 pub(super) fn write(file: &Path, value: &str) -> io::Result<()> {
     io::Write::write_all(&mut fs::File::options().write(true).open(file)?, value.as_bytes())
 }
 
-/// Kills what is in a group and below it, and removes it. What cannot be removed in time stays for the next run.
+/// Kills everything in a group and below it, and removes it. What cannot be removed in time stays for the next run.
 pub(super) fn remove(dir: &Path) {
     let deadline = Instant::now() + EMPTY_WITHIN;
     loop {
@@ -135,12 +134,12 @@ fn kill_all(dir: &Path) {
     // A process of another namespace reads as 0.
     let pids = procs.lines().filter_map(|line| line.parse::<i32>().ok()).filter(|pid| *pid > 0);
     for pid in pids.filter(|pid| u32::try_from(*pid) != Ok(std::process::id())).filter_map(Pid::from_raw) {
-        // It may have ended in this moment.
+        // It may have just ended.
         let _ = kill_process(pid, Signal::KILL);
     }
 }
 
-/// Removes the groups below `parent` whose labs were killed before they could, with what still runs in them.
+/// Removes the groups below `parent` whose labs were killed, with what still runs in them.
 pub(super) fn remove_stale(parent: &Path) {
     let is_stale = |dir: &PathBuf| {
         let name = dir.file_name().and_then(|name| name.to_str()).and_then(GroupName::parse);

@@ -1,5 +1,5 @@
-//! Where a process's control groups lie, from the texts of /proc/self/mountinfo and /proc/self/cgroup; see
-//! proc_pid_mountinfo(5) and cgroups(7). PURE. Refuses to look whether anything is there.
+//! Finds a process's control groups in the texts of /proc/self/mountinfo and /proc/self/cgroup; see
+//! proc_pid_mountinfo(5) and cgroups(7). PURE. Does not check whether anything is there.
 
 use std::path::{Path, PathBuf};
 
@@ -28,8 +28,8 @@ struct Mount<'a> {
     options: &'a str,
 }
 
-/// The group of this process that governs a controller; where both interfaces are mounted, a controller belongs to
-/// the first one exactly if a hierarchy of it names the controller. None where no hierarchy is in sight.
+/// The group of this process that governs a controller; if both interfaces are mounted, a controller belongs to the
+/// first one exactly if a hierarchy of it names the controller. None if no hierarchy is mounted.
 pub(super) fn find_own_cgroup(mountinfo: &str, cgroup: &str, controller: &str) -> Option<OwnCgroup> {
     let mounts: Vec<Mount<'_>> = mountinfo.lines().filter_map(Mount::parse).collect();
     let named = |mount: &&Mount<'_>| mount.version == Version::V1 && mount.options.split(',').any(|o| o == controller);
@@ -58,7 +58,7 @@ fn cgroup_path<'a>(cgroup: &'a str, version: Version, controller: &str) -> Optio
 }
 
 impl<'a> Mount<'a> {
-    /// Where a group lies; one outside of the mounted part cannot be reached.
+    /// The directory of a group; none outside of the mounted part.
     fn below(&self, path: &str) -> Option<PathBuf> {
         let inside = Path::new(path).strip_prefix(&self.root).ok()?;
         let is_reached = !inside.components().any(|part| part == std::path::Component::ParentDir);

@@ -1,7 +1,7 @@
-//! Limits of the target's memory and processor time, held by control groups of the kernel, of both interfaces. A run
-//! has groups of its own below the lab's, so that whatever limits the lab limits the target too. They are removed in
-//! every way out, and those of labs that were killed are removed by the next run. A limit that cannot be held is
-//! refused, never left out. Refuses to know trials.
+//! Limits of the target's memory and processor time, enforced by control groups of the kernel, with both interfaces. A
+//! run has its own groups below the lab's, so that limits of the lab apply to the target too. They are removed in every
+//! way out, and those of killed labs by the next run. A limit that cannot be enforced is refused, never omitted. Does
+//! not know trials.
 
 mod controllers;
 mod group;
@@ -25,7 +25,7 @@ pub use controllers::{LimitStats, Quota};
 pub use trial_cgroup::TrialCgroup;
 pub(crate) use trial_cgroup::kill_after_parent;
 
-/// Limits that are in force, as they stand in the record.
+/// Limits that are in force, for the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LimitsApplied {
     /// Memory of all the target's processes, in bytes, as the kernel rounded it.
@@ -34,23 +34,23 @@ pub struct LimitsApplied {
     pub cpu: Option<Quota>,
     /// Open files of each of the target's processes.
     pub open_files: Option<u64>,
-    /// What a reader must know about them.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
 /// A target's control groups. Dropping it kills what is in them and removes them.
 #[derive(Debug)]
 pub struct TargetCgroups {
-    /// Each with the place of its group.
+    /// Each with the index of its group.
     limits: Vec<(ControllerLimit, Version, usize)>,
     groups: Vec<Group>,
-    /// Behind the groups, because they go first.
+    /// After the groups, because they are dropped first.
     _enabled_controllers: Option<EnabledControllers>,
     applied: LimitsApplied,
 }
 
 impl TargetCgroups {
-    /// Makes groups for a run and sets its limits. None where memory and processor time are not limited.
+    /// Creates groups for a run and sets its limits. None if memory and processor time are not limited.
     ///
     /// # Errors
     /// The sentence that says what this machine lacks, and what to do.
@@ -111,7 +111,7 @@ impl TargetCgroups {
         Ok(())
     }
 
-    /// The files that a process writes itself into to be limited.
+    /// A process joins the groups by writing itself into these files.
     #[must_use]
     pub fn procs_files(&self) -> Vec<PathBuf> {
         self.groups.iter().map(Group::procs_file).collect()
@@ -126,13 +126,11 @@ impl TargetCgroups {
         places.into_iter().map(|place| self.groups[place].dir().to_owned()).collect()
     }
 
-    /// What is in force.
     #[must_use]
     pub fn applied(&self) -> &LimitsApplied {
         &self.applied
     }
 
-    /// What the limits did until now.
     #[must_use]
     pub fn stats(&self) -> LimitStats {
         let mut seen = LimitStats::default();
@@ -164,7 +162,7 @@ fn find_cgroups(holds: &[ControllerLimit]) -> Result<Vec<(ControllerLimit, OwnCg
     holds.iter().map(place).collect()
 }
 
-/// Needed for the second interface alone, and there for all controllers at once.
+/// Only the second interface needs it, for all controllers at once.
 fn enable_controllers(
     places: &[(ControllerLimit, OwnCgroup)],
     name: &GroupName,

@@ -8,8 +8,8 @@ use super::*;
 
 const MIB: u64 = 1024 * 1024;
 
-/// The limits in force, or nothing where the machine does not allow them: then the refusal has been checked, and that
-/// this process could not have made the groups by itself either.
+/// The limits in force, or none if the machine does not allow them: then this checks the refusal, and that this process
+/// could not have created the groups either.
 #[track_caller]
 fn apply(limits: &TargetLimits, run: &str) -> Option<TargetCgroups> {
     match TargetCgroups::apply(limits, run) {
@@ -24,7 +24,7 @@ fn apply(limits: &TargetLimits, run: &str) -> Option<TargetCgroups> {
     }
 }
 
-/// Whether a group could be made and limited by hand.
+/// Whether a group can be created and limited by hand.
 fn is_able(limit: ControllerLimit) -> bool {
     let read = |path: &str| fs::read_to_string(path).unwrap();
     let Some(own) = find_own_cgroup(&read("/proc/self/mountinfo"), &read("/proc/self/cgroup"), limit.controller())
@@ -38,7 +38,7 @@ fn is_able(limit: ControllerLimit) -> bool {
     is_limited
 }
 
-/// A shell that joins the groups and then does what the script says.
+/// A shell that joins the groups and then runs the script.
 fn confined_shell(cgroups: &TargetCgroups, script: &str) -> Child {
     let joins: String = cgroups.procs_files().iter().map(|file| format!("echo 0 > '{}'; ", file.display())).collect();
     let mut shell = Command::new("sh");
@@ -68,7 +68,7 @@ fn a_share_of_a_processor_is_given_in_short_periods() {
     let limits = TargetLimits { cpu_cores: Some(0.25), ..TargetLimits::default() };
     let Some(cgroups) = apply(&limits, "cpu") else { return };
     assert_eq!(cgroups.applied().cpu, Some(Quota { quota_us: 1250, period_us: 5000 }));
-    // On a busy machine it takes a while until it is the share that holds it up, and not its neighbours.
+    // On a busy machine it takes a while until the quota delays it, and not other processes.
     let mut shell = confined_shell(&cgroups, "while :; do :; done");
     let throttled = |stats: &LimitStats| {
         stats.cpu_throttled_periods.is_some_and(|periods| periods >= 1)

@@ -1,6 +1,6 @@
-//! A control group of the second interface in which everything stays that a run has started, whatever session it goes
-//! into: all of it is killed at once when the lab lets go of the group, and by a guard that waits for the lab's end when
-//! the lab is killed. Refuses to know what runs in it.
+//! A control group of the second interface that contains everything that a run has started, whatever its session: all
+//! of it is killed at once when the lab drops the group, and by a guard that waits for the lab's end if the lab is
+//! killed. Does not know what runs in it.
 
 use std::fs;
 use std::io::Read as _;
@@ -12,7 +12,7 @@ use super::locate::unified;
 use super::refused;
 use crate::guard::Guard;
 
-/// What the name of the group ends with: a target with limits has a group of the plain name.
+/// The suffix of the group's name: a target with limits has a group of the plain name.
 const GROUP_SUFFIX: &str = ".all";
 
 /// The file that kills everything in a group and below it; the kernel has it since 5.14.
@@ -22,7 +22,7 @@ const KILL_FILE: &str = "cgroup.kill";
 #[derive(Debug)]
 pub struct TrialCgroup {
     group: Group,
-    /// Behind the group, because it must find nothing.
+    /// After the group, because it must find nothing.
     _watch: CgroupWatchdog,
 }
 
@@ -35,7 +35,7 @@ struct CgroupWatchdog {
 }
 
 impl TrialCgroup {
-    /// Makes the group of a run. The guard kills what is in `others` as well.
+    /// Creates the group of a run. The guard kills what is in `others` as well.
     ///
     /// # Errors
     /// Why this machine does not allow it, as part of a sentence.
@@ -66,7 +66,7 @@ impl TrialCgroup {
         Ok(group)
     }
 
-    /// The file that a process writes itself into to belong to the group.
+    /// A process joins the group by writing itself into this file.
     #[must_use]
     pub fn procs(&self) -> PathBuf {
         self.group.procs_file()
@@ -100,8 +100,8 @@ impl Drop for CgroupWatchdog {
     }
 }
 
-/// Waits until the lab closes its end of standard input, which it does when it dies, and kills what is in these groups
-/// then.
+/// Waits until the lab closes its end of standard input, which happens when it dies, and then kills what is in these
+/// groups.
 pub(crate) fn kill_after_parent(dirs: &[PathBuf]) {
     let mut nothing = [0; 64];
     let mut line = std::io::stdin().lock();

@@ -1,6 +1,6 @@
-//! The second interface's rule that a group holds either processes or groups with limits: before a group of ours
-//! can be limited, the lab itself may have to step aside into a group of its own. Everything is put back at the
-//! end. Refuses to move anybody else.
+//! The second interface's rule that a group contains either processes or limited groups: before a run's group can be
+//! limited, the lab itself may have to move into a group of its own. Everything is restored at the end. Moves no other
+//! process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,18 +9,18 @@ use rustix::io::Errno;
 
 use super::group::{Group, write};
 
-/// Controllers that were handed down, and where the lab went for it.
+/// Controllers that were enabled for child groups, and where the lab moved for it.
 #[derive(Debug)]
 pub(super) struct EnabledControllers {
     own: PathBuf,
     controllers: Vec<String>,
-    /// None where the lab could stay.
+    /// None if the lab could stay.
     leaf: Option<Group>,
 }
 
 impl EnabledControllers {
-    /// Hands controllers down to the groups below `own`, the lab's group; `aside` is the name of the group into
-    /// which it would step. None where they are handed down already.
+    /// Enables controllers for the groups below `own`, the lab's group; `aside` is the name of the group into which the
+    /// lab moves if necessary. None if they are enabled already.
     ///
     /// # Errors
     /// Why that is impossible, as part of a sentence.
@@ -70,17 +70,17 @@ impl EnabledControllers {
         }
         let aside = Group::create(&self.own, name).map_err(|error| refused(&self.own, &error))?;
         write(&aside.procs_file(), "0").map_err(|error| refused(&aside.procs_file(), &error))?;
-        // From here on, dropping brings the lab back.
+        // From here on, dropping moves the lab back.
         self.leaf = Some(aside);
         self.enable().map_err(|error| refused(&self.control_file(), &error))
     }
 }
 
 impl Drop for EnabledControllers {
-    /// Where the lab could stay, another lab may rely on what is handed down by now, so it is left as it is.
+    /// If the lab could stay, another lab may rely on the enabled controllers by now, so they are left.
     fn drop(&mut self) {
         if let Some(aside) = self.leaf.take() {
-            // Whatever fails here leaves an empty group, which the next run removes.
+            // A failure here leaves an empty group, which the next run removes.
             let _ = self.write_control('-');
             let _ = write(&self.own.join("cgroup.procs"), "0");
             drop(aside);

@@ -1,5 +1,5 @@
-//! Capacity in the words that reports use: peak, range without errors, optimal range, saturation and what came
-//! beyond it. Refuses to know how the levels were driven, and to say anything the levels do not show.
+//! Capacity as reports present it: peak, range without errors, optimal range, saturation and what happened beyond it.
+//! Does not know how the levels were driven, and states nothing that the levels do not show.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,77 +11,68 @@ use super::suggest::{Suggestion, suggestions};
 /// Levels with at least this share of the best healthy throughput are as good as the best.
 const OPTIMAL_SHARE: f64 = 0.95;
 
-/// What one level showed.
+/// The measurements of one level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LevelPoint {
-    /// What it is called where it came from.
+    /// The level's label in its source.
     pub label: String,
-    /// The part of the trial that it came from; carried along.
+    /// The load step of the trial; carried along.
     pub part: u32,
     /// Connections or clients at once.
     pub concurrency: Option<f64>,
     /// Requests per second that were offered.
     pub offered_per_s: Option<f64>,
-    /// Good answers per second.
+    /// Ok responses per second.
     pub throughput_per_s: f64,
-    /// Errors, of all that was answered.
+    /// Errors as a share of all responses.
     pub error_share: f64,
-    /// Denials of a limiter, of all that was answered.
+    /// Denials of a limiter as a share of all responses.
     pub denied_share: f64,
     /// Median latency in milliseconds.
     pub latency_p50_ms: Option<f64>,
-    /// Its 95th percentile.
     pub latency_p95_ms: Option<f64>,
-    /// Its 99th percentile.
     pub latency_p99_ms: Option<f64>,
-    /// Whether the level was judged an overload, where it was judged.
+    /// Whether the level was assessed as overloaded, if it was assessed.
     pub overloaded: Option<bool>,
 }
 
-/// One of the levels.
+/// A reference to one of the levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelRef {
-    /// Its label.
     pub label: String,
-    /// Its part.
+    /// Its load step.
     pub part: u32,
-    /// Its place on the axis: connections, or requests offered per second.
+    /// Its load on the axis: connections, or requests offered per second.
     pub load: Option<f64>,
-    /// Its good answers per second.
+    /// Its ok responses per second.
     pub throughput_per_s: f64,
 }
 
-/// The largest throughput of all levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Peak {
-    /// The level.
     pub level: LevelRef,
-    /// Its throughput, good answers per second.
+    /// Its throughput, ok responses per second.
     pub throughput_per_s: f64,
-    /// The level was neither saturated nor had its latency left the linear part.
+    /// Whether the level was not saturated and its latency still linear.
     pub healthy: bool,
 }
 
-/// Levels in a row.
+/// Consecutive levels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Range {
-    /// The lowest.
     pub from: LevelRef,
-    /// The highest.
     pub to: LevelRef,
-    /// What they have in common and what ends it, in a sentence.
+    /// What they have in common and what ends the range, in a sentence.
     pub because: String,
 }
 
-/// The first level that was too much.
+/// The first saturated level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Saturation {
-    /// The level.
     pub level: LevelRef,
-    /// What showed it.
     pub sign: SaturationSign,
-    /// The same with its figures.
+    /// The sign with its figures, in a sentence.
     pub because: String,
 }
 
@@ -92,19 +83,19 @@ pub struct PastPeak {
     pub from: LevelRef,
     /// The level of the highest load.
     pub to: LevelRef,
-    /// Throughput of the latter over the former, less one: -0.25 is a quarter less.
+    /// Throughput of the latter divided by that of the former, minus one: -0.25 is a quarter less.
     pub throughput_change: f64,
     /// Errors at the highest load.
     pub error_share: f64,
     /// Denials at the highest load.
     pub denied_share: f64,
-    /// Latency of the latter over the former, at the highest quantile that both have.
+    /// Latency of the latter divided by that of the former, at the highest quantile that both have.
     pub latency_factor: Option<f64>,
     /// All of it in a sentence.
     pub sentence: String,
 }
 
-/// What the levels say about a service. What they do not say is absent.
+/// What the levels show about a service; the rest is absent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Capacity {
     /// What the levels are ordered by.
@@ -119,7 +110,7 @@ pub struct Capacity {
     pub knee: Option<Knee>,
     /// The first level that was too much.
     pub saturation: Option<Saturation>,
-    /// What happened past the best.
+    /// What happened past the peak.
     pub beyond: Option<PastPeak>,
     /// Limits and alert thresholds, each with the figure that it came from.
     pub suggestions: Vec<Suggestion>,
@@ -127,8 +118,8 @@ pub struct Capacity {
     pub left_out: Vec<String>,
 }
 
-/// Reads the capacity of a service off its levels, in any order. Where two levels have the same load, the later one
-/// stands: a search repeats what it doubts. Void levels do not belong here.
+/// Derives the capacity of a service from its levels, in any order. Of two levels with the same load the later one
+/// counts: a search repeats what it doubts. Void levels must not be passed.
 #[must_use]
 pub fn capacity(levels: &[LevelPoint]) -> Capacity {
     let (usable, left_out) = split_usable(levels);
@@ -210,7 +201,7 @@ fn optimal_range(ladder: &Ladder, from: usize, to: usize) -> Range {
     Range { from: ladder.level_ref(from), to: ladder.level_ref(to), because }
 }
 
-/// Why a level is not within the optimal range.
+/// Why a level is not in the optimal range.
 fn unfit_reason(ladder: &Ladder, i: usize) -> String {
     let level = ladder.levels[i];
     if level.overloaded == Some(true) {

@@ -1,5 +1,5 @@
-//! Does a count grow for as long as somebody looks, by how much, and is that more than noise? Refuses to know what
-//! is counted.
+//! Whether a count grows over its window, by how much, and whether that is more than noise. Does not know what is
+//! counted.
 //!
 //! How much: the median of the slopes between all pairs of samples (Sen 1968, "Estimates of the regression
 //! coefficient based on Kendall's tau", JASA 63). Up to 29 % of the samples may be anything without moving it far:
@@ -18,13 +18,13 @@ use serde::{Deserialize, Serialize};
 /// Growth below this share of what was due meanwhile is not material.
 const MATERIAL_SHARE: f64 = 0.01;
 
-/// Nor is growth below this count: where requests and answers meet, a count is off by one at either end.
+/// Nor is growth below this count: a count of requests and responses is off by one at either end.
 const MATERIAL_COUNT: f64 = 2.0;
 
 /// The normal deviate that one series in twenty without growth exceeds.
 const Z_MIN: f64 = 1.645;
 
-/// Growth of so many times what is material, and material in either half, is nobody's accident.
+/// Growth of so many times what is material, and material in either half, is no accident.
 const DECISIVE_TIMES: f64 = 4.0;
 
 /// Fewer samples order themselves too easily: six rise in every pair by chance once in 720.

@@ -1,15 +1,15 @@
-//! The edge: how far a service can be pushed. Pure, from the first rate to the last suggestion.
+//! The edge: the highest load that a service can sustain. Pure, from the first rate to the last suggestion.
 //!
 //! ```text
-//! search    (what was seen at one rate) -> the next rate, until the edge is found or a reason why not
-//! overload  (what was seen at one rate) -> sustained, overloaded with reasons, or nobody can say
+//! search    (measurement of one rate)   -> the next rate, until the edge is found or a reason why not
+//! overload  (measurement of one rate)   -> sustained, overloaded with reasons, or void
 //! growth    (a count over time)         -> does it grow, by how much, and is that more than noise
 //! usl       (concurrency, throughput)   -> contention and coherency with intervals, or a refusal
 //! capacity  (levels)                    -> peak, ranges, knee, saturation, beyond, suggestions
 //! ```
 //!
-//! Refuses to know clocks, sockets and files, and how a level is driven. Whoever drives one starts it on a service
-//! with nothing left over from the level before: what is left over would be counted against the wrong rate.
+//! Does not know clocks, sockets and files, and how a level is driven. The driver starts each level on a service with
+//! nothing left over from the level before: leftovers would be counted against the wrong rate.
 
 mod capacity;
 #[cfg(test)]

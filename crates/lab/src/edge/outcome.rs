@@ -1,5 +1,5 @@
-//! What a search found, or why it did not: the figures, the sentence, and every level with its judgement. Refuses
-//! to know how the search decides.
+//! The result of a search, or why there is none: the figures, the sentence, and every level with its assessment. Does
+//! not know how the search decides.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,43 +9,41 @@ use super::growth::Growth;
 use super::overload::{Assessment, LevelAssessment, LevelMeasurement};
 use super::spec::{Level, LevelPurpose, SearchSpec};
 
-/// How a search ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Ending {
-    /// The edge was found, and it held.
+    /// The edge was found, and the hold sustained it.
     Found,
     /// The service sustained the ceiling, for as long as a hold lasts.
     NotFoundBelow { ceiling_per_s: f64 },
     /// It was overloaded at the first level and at every lower one that was tried.
     NoneSustained { floor_per_s: f64 },
-    /// What short levels sustained did not hold for longer, nor did several lower rates.
+    /// Rates that short levels sustained were not sustained for longer, nor were several lower rates.
     NotHeld { holds: usize },
     /// Two void levels in a row.
     Void { why: String },
-    /// As many levels as were allowed.
+    /// The maximum number of levels was reached.
     LevelsSpent,
-    /// Somebody asked before the end.
+    /// The search was stopped before its end.
     NotEnded,
 }
 
-/// One level of a search, judged.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LevelResult {
-    /// What was asked for.
+    /// The level as requested.
     #[serde(flatten)]
     pub level: Level,
-    /// What it showed.
+    /// Its assessment.
     #[serde(flatten)]
     pub judged: LevelAssessment,
-    /// The search built on this judgement. It does not build on a void level, nor on a lone overload that the next
-    /// level of the same rate did not confirm.
+    /// Whether the search relied on this assessment. It relies neither on a void level, nor on a single overload that
+    /// the next level of the same rate did not confirm.
     pub stands: bool,
-    /// Good answers per second.
+    /// Ok responses per second.
     pub throughput_per_s: f64,
-    /// Errors, of all that was answered.
+    /// Errors as a share of all responses.
     pub error_share: f64,
-    /// Denials, of all that was answered.
+    /// Denials as a share of all responses.
     pub denied_share: f64,
     /// Latency at the gate's quantile, in milliseconds.
     pub latency_gate_ms: Option<f64>,
@@ -53,7 +51,7 @@ pub struct LevelResult {
     pub latency_p50_ms: Option<f64>,
     /// Its 99th percentile.
     pub latency_p99_ms: Option<f64>,
-    /// How the requests without an answer developed.
+    /// How the requests without a response developed.
     pub backlog: Option<Growth>,
 }
 
@@ -75,14 +73,13 @@ impl LevelResult {
     }
 }
 
-/// What a search found.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchOutcome {
     /// How it ended.
     pub ending: Ending,
-    /// The same in a sentence, with the figures.
+    /// The ending in a sentence, with the figures.
     pub reason: String,
-    /// The highest rate that was held, in requests per second.
+    /// The highest sustained rate, in requests per second.
     pub edge_per_s: Option<f64>,
     /// For how many seconds.
     pub held_s: Option<f64>,
@@ -115,7 +112,8 @@ impl SearchOutcome {
         outcome
     }
 
-    /// The levels that stand, for the capacity of the service. The parts of the trial follow each other from `first_part` on.
+    /// The levels that the search relied on, for the capacity of the service. Load steps are numbered from `first_part`
+    /// on.
     #[must_use]
     pub fn points(&self, first_part: u32) -> Vec<LevelPoint> {
         let point = |(part, tried): (u32, &LevelResult)| LevelPoint {
@@ -134,13 +132,13 @@ impl SearchOutcome {
         (first_part..).zip(&self.levels).filter(|(_, tried)| tried.stands).map(point).collect()
     }
 
-    /// Whether it could say where the edge is, or that there is none within its bounds.
+    /// Whether the search found the edge, or that there is none within its bounds.
     #[must_use]
     pub fn has_answer(&self) -> bool {
         !matches!(self.ending, Ending::Void { .. } | Ending::LevelsSpent | Ending::NotEnded)
     }
 
-    /// Whether the lab itself kept it from an answer.
+    /// Whether the generator itself prevented a result.
     #[must_use]
     pub fn is_void(&self) -> bool {
         matches!(self.ending, Ending::Void { .. })
@@ -212,7 +210,7 @@ impl SearchOutcome {
     }
 }
 
-/// The highest rate that a level sustained, of those below the lowest that was too much.
+/// The highest rate that a level sustained, of those below the lowest overloaded one.
 pub(super) fn highest_sustained(levels: &[LevelResult], overloaded_per_s: Option<f64>) -> Option<f64> {
     let sustained = levels.iter().filter(|tried| tried.judged == LevelAssessment::Sustained);
     let rates = sustained.map(|tried| tried.level.rate_per_s);

@@ -1,4 +1,4 @@
-//! One level, judged: sustained, overloaded and why, or nobody can say. Refuses to know the other levels.
+//! Assesses one level: sustained, overloaded and why, or void. Does not know the other levels.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::spec::{LatencyGate, Overload};
 use crate::limits::LEVEL_PAUSED_MAX;
 use crate::report::format::first_few;
 
-/// What was seen during one level.
+/// The measurements of one level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LevelMeasurement {
@@ -20,25 +20,25 @@ pub struct LevelMeasurement {
     pub lasting_s: f64,
     /// Requests that were due.
     pub due: u64,
-    /// Good answers that came while the level lasted.
+    /// Ok responses that were received while the level lasted.
     pub ok: u64,
-    /// Answers that were errors, and requests that failed.
+    /// Error responses, and requests that failed.
     pub errors: u64,
-    /// Answers that were refusals of a limiter: denied, not failed.
+    /// Denials of a limiter: denied, not failed.
     pub denied: u64,
-    /// Latency from the intended moment at the gate's quantile, of good answers, in milliseconds.
+    /// Latency from the intended time at the gate's quantile, of ok responses, in milliseconds.
     pub latency_gate_ms: Option<f64>,
     /// Its median.
     pub latency_p50_ms: Option<f64>,
     /// Its 99th percentile.
     pub latency_p99_ms: Option<f64>,
-    /// Requests due and not yet answered: (seconds from the start of the level, count), about ten a second.
+    /// Requests due without a response: (seconds from the start of the level, count), about ten a second.
     pub backlog: Vec<(f64, f64)>,
-    /// Pieces of work that outlive their request, in the service's queue: the same, as often as it can be asked.
+    /// Work items in the service's queue: the same, as often as it can be polled.
     pub work_waiting: Vec<(f64, f64)>,
-    /// The generator did not keep its schedule, and it was not the service that held it up.
+    /// The generator did not keep its schedule, and the service was not the cause.
     pub generator_behind: bool,
-    /// The share of the level in which the generator did not run: what looks like an overload may be its own doing.
+    /// The share of the level in which the generator did not run: an apparent overload may be its own delay.
     pub paused_share: f64,
 }
 
@@ -47,34 +47,33 @@ impl LevelMeasurement {
         self.ok + self.errors + self.denied
     }
 
-    /// Good answers per second.
+    /// Ok responses per second.
     #[must_use]
     pub fn throughput_per_s(&self) -> f64 {
         if self.lasting_s > 0.0 { self.ok as f64 / self.lasting_s } else { 0.0 }
     }
 
-    /// Errors, of all that was answered; 0 when nothing was.
+    /// Errors as a share of all responses; 0 without responses.
     #[must_use]
     pub fn error_share(&self) -> f64 {
         self.errors as f64 / self.answered().max(1) as f64
     }
 
-    /// Refusals, of all that was answered; 0 when nothing was.
+    /// Denials as a share of all responses; 0 without responses.
     #[must_use]
     pub fn denied_share(&self) -> f64 {
         self.denied as f64 / self.answered().max(1) as f64
     }
 }
 
-/// What a level showed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "judged", content = "because")]
 pub enum LevelAssessment {
     /// The service kept up.
     Sustained,
-    /// It did not, and this is how it showed.
+    /// It did not, for these reasons.
     Overloaded(Vec<OverloadReason>),
-    /// Nobody can say, in a sentence.
+    /// No assessment is possible, for this reason.
     Void(String),
 }
 
@@ -90,7 +89,6 @@ impl fmt::Display for LevelAssessment {
     }
 }
 
-/// How an overload showed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "reason")]
 pub enum OverloadReason {
@@ -98,13 +96,13 @@ pub enum OverloadReason {
     Latency { quantile: f64, latency_ms: f64, limit_ms: f64 },
     /// Too many errors.
     Errors { error_share: f64, limit_share: f64 },
-    /// Too much was denied.
+    /// Too many denials.
     Denied { denied_share: f64, limit_share: f64 },
-    /// Requests without an answer pile up.
+    /// Requests without a response pile up.
     Backlog { growth_per_s: f64, due_share: f64 },
     /// Work piles up in the service's queue.
     WorkWaiting { growth_per_s: f64, due_share: f64 },
-    /// Nothing was answered well.
+    /// There was no ok response.
     NothingGood { due: u64 },
 }
 
@@ -139,17 +137,16 @@ fn percentile(quantile: f64) -> f64 {
     (quantile * 1e5).round() / 1e3
 }
 
-/// A judgement, and whether one look was enough.
+/// An assessment, and whether one level was enough.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Assessment {
     pub(super) level: LevelAssessment,
-    /// An overload that no short pause of the service or of the machine can have feigned.
+    /// No short pause of the service or of the machine can have caused this overload.
     pub(super) decisive: bool,
     pub(super) backlog: Option<Growth>,
 }
 
 impl Overload {
-    /// Judges one level.
     pub(super) fn assess(&self, seen: &LevelMeasurement) -> Assessment {
         let window = Window::settled(seen.lasting_s, seen.latency_p50_ms);
         let due_per_s = if seen.lasting_s > 0.0 { seen.due as f64 / seen.lasting_s } else { 0.0 };

@@ -19,7 +19,7 @@ use super::overload::{LevelAssessment, LevelMeasurement};
 use super::spec::{Level, LevelPurpose, SearchSpec};
 use crate::limits::EDGE_HOLDS_MAX;
 
-/// A search under way.
+/// A running search.
 #[derive(Clone, Debug)]
 pub struct Search {
     spec: SearchSpec,
@@ -39,7 +39,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// A search that has not begun.
+    /// A search that has not started.
     ///
     /// # Errors
     /// Every mistake of the specification, each in a sentence.
@@ -64,7 +64,7 @@ impl Search {
         })
     }
 
-    /// The next level; the same one again until it was seen; nothing when the search has ended.
+    /// The next level; the same one again until it is recorded; none once the search has ended.
     pub fn next_level(&mut self) -> Option<Level> {
         if self.ending.is_none() && self.levels.len() >= self.spec.levels_max {
             self.ending = Some(Ending::LevelsSpent);
@@ -83,7 +83,7 @@ impl Search {
         Some(self.pending.get_or_insert(level).clone())
     }
 
-    /// Tells the search what the level it asked for showed, and hears how that was judged.
+    /// Records the measurements of the level, and returns its assessment.
     pub fn record_level(&mut self, seen: &LevelMeasurement) -> LevelAssessment {
         let Some(level) = self.pending.take() else {
             return LevelAssessment::Void("no level was asked for".to_owned());
@@ -100,7 +100,7 @@ impl Search {
         judged
     }
 
-    /// What is known now: the end, or as far as the search has come.
+    /// The result so far, or at the end.
     #[must_use]
     pub fn outcome(&self) -> SearchOutcome {
         let ending = self.ending.clone().unwrap_or(Ending::NotEnded);

@@ -1,4 +1,4 @@
-//! What a search is told before it starts, and the levels that it asks for. Refuses to know how a level is driven.
+//! The specification of a search, and the levels that it requests. Does not know how a level is driven.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::limits::{EDGE_FLOOR_DIVISOR, EDGE_LEVEL_MIN, EDGE_LEVELS_MAX, WAIT_MA
 pub struct SearchSpec {
     /// Requests per second of the first level.
     pub from_per_s: f64,
-    /// Requests per second beyond which nothing is asked.
+    /// Requests per second above which nothing is tried.
     pub to_per_s: f64,
     /// By how much the climb multiplies.
     #[serde(default = "default_factor")]

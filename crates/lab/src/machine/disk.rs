@@ -1,14 +1,14 @@
-//! The disk below a directory: how long a durable write takes, and how much room is left. Refuses to judge either.
+//! The disk below a directory: how long a durable write takes, and how much space is left. Does not assess either.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Syncs that the median is taken of.
+/// The number of syncs for the median.
 const SYNCS: usize = 31;
 
-/// A slow disk shall not hold the trial up.
+/// A slow disk must not delay the trial.
 const SYNCS_WITHIN: Duration = Duration::from_secs(2);
 
 /// The median time, in milliseconds, of writing 4 KiB durably into this directory.

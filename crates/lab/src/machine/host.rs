@@ -1,5 +1,5 @@
-//! The whole machine at a moment: how busy its processors are, its memory, its sockets, and the connections and
-//! packets that it refused before any program saw them. The parsers are pure; reading stands at the edge below them. Refuses to
+//! The whole machine at a moment: how busy its processors are, its memory, its sockets, and the connections and packets
+//! that it refused before any program saw them. The parsers are pure; the functions that read are below them. Does not
 //! know what is a bottleneck.
 
 use std::collections::BTreeMap;
@@ -19,33 +19,33 @@ pub struct HostCounters {
     packets_dropped: Option<u64>,
 }
 
-/// What happened between two looks, and how things stand at the second.
+/// What happened between two samples, and the state at the second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HostFigures {
-    /// The share of all processors that was not idle: 1 is all of them, all the time. Time that the machine's own
-    /// host took away counts, because nobody here could use it.
+    /// The share of all processors that was not idle: 1 is all of them, all the time. Stolen time counts, because
+    /// nothing here could use it.
     pub busy_share: Option<f64>,
-    /// The share of all processors that the machine's own host took away.
+    /// The share of all processors that the hypervisor took away.
     pub steal_share: Option<f64>,
-    /// The share of all processors that went into the kernel's interrupts: packets that arrive, those of the loopback
-    /// among them, are handled there, and are no process's time.
+    /// The share of all processors that the kernel spent in interrupts: packets that arrive, those of the loopback
+    /// included, are handled there, and in no process's time.
     pub interrupt_share: Option<f64>,
-    /// Memory that programs could still get without swapping.
+    /// Memory that is available without swapping.
     pub memory_available_bytes: Option<u64>,
-    /// TCP sockets (IPv4 and, where the kernel says so, IPv6) that somebody uses.
+    /// TCP sockets (IPv4 and, if the kernel reports it, IPv6) in use.
     pub tcp_in_use: Option<u64>,
-    /// TCP sockets that only wait until a late packet cannot come any more.
+    /// TCP sockets in TIME_WAIT.
     pub tcp_time_wait: Option<u64>,
-    /// Connections refused because a listener's queue of accepted ones was full.
+    /// Connections refused because a listener's accept queue was full.
     pub listen_overflows: Option<u64>,
-    /// Connections refused at a listener for any reason, the one above among them.
+    /// Connections refused at a listener for any reason, those above included.
     pub listen_drops: Option<u64>,
     /// Connections refused because a listener's queue of half-open ones was full.
     pub request_queue_drops: Option<u64>,
-    /// Connections that the machine ended because nothing came back for too long: what was sent stayed without an
-    /// answer, or keepalive did.
+    /// Connections that the machine aborted because nothing was received for too long: sent data was not acknowledged,
+    /// or keepalive was not.
     pub timed_out: Option<u64>,
-    /// Packets that came while the backlog of a processor was full: all that loopback carries goes through it.
+    /// Packets that arrived while the backlog of a processor was full: everything on loopback passes through it.
     pub packets_dropped: Option<u64>,
 }
 
@@ -57,7 +57,6 @@ struct CpuTicks {
     total: u64,
 }
 
-/// Shares of all processors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct CpuShares {
     busy: f64,
@@ -80,7 +79,6 @@ struct TcpCounters {
 }
 
 impl HostCounters {
-    /// Looks.
     #[must_use]
     pub fn read() -> Self {
         let read = |path: &str| fs::read_to_string(path).ok();
@@ -96,7 +94,7 @@ impl HostCounters {
         }
     }
 
-    /// What happened since an earlier look.
+    /// What happened since an earlier sample.
     #[must_use]
     pub fn since(&self, before: &Self) -> HostFigures {
         let shares = self.ticks.zip(before.ticks).and_then(|(now, before)| now.shares_since(before));
@@ -146,8 +144,8 @@ impl HostFigures {
 }
 
 impl CpuTicks {
-    /// The first line of proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal; what guests use is in
-    /// user already.
+    /// The first line of proc_stat(5): user, nice, system, idle, iowait, irq, softirq, steal; guest time is included in
+    /// user.
     fn parse(stat: &str) -> Option<Self> {
         let fields = line(stat, "cpu ")?.split_whitespace().map(|field| field.parse::<u64>().ok());
         let all: Vec<u64> = fields.take(8).collect::<Option<_>>()?;
@@ -191,25 +189,25 @@ impl TcpCounters {
     }
 }
 
-/// A line for each processor, in hexadecimal numbers: packets that came, packets that found its backlog full, and more.
+/// A line for each processor, in hexadecimal numbers: packets received, packets that found its backlog full, and more.
 fn packets_dropped(softnet_stat: &str) -> Option<u64> {
     let dropped = softnet_stat.lines().map(|line| u64::from_str_radix(line.split_whitespace().nth(1)?, 16).ok());
     dropped.sum::<Option<u64>>().filter(|_| !softnet_stat.is_empty())
 }
 
-/// The rest of the line that begins so.
+/// The rest of the line that starts with `start`.
 fn line<'a>(text: &'a str, start: &str) -> Option<&'a str> {
     text.lines().find_map(|line| line.strip_prefix(start))
 }
 
-/// The number behind a name, in a line of names and numbers.
+/// The number after a name, in a line of names and numbers.
 fn field(line: &str, name: &str) -> Option<u64> {
     let mut words = line.split_whitespace();
     words.find(|word| *word == name)?;
     words.next()?.parse().ok()
 }
 
-/// The ports that the kernel gives to outgoing connections.
+/// The kernel's range of ports for outgoing connections.
 #[must_use]
 pub fn local_ports() -> Option<RangeInclusive<u16>> {
     parse_port_range(&fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?)
@@ -301,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_this_machine_are_by_name() {
+    fn figures_of_this_machine_have_names() {
         let before = HostCounters::read();
         let names: Vec<String> = HostCounters::read().since(&before).by_name().into_keys().collect();
         assert!(names.iter().any(|name| name == "listen_overflows"), "{names:?}");

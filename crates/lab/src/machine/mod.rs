@@ -1,5 +1,5 @@
-//! The machine that a figure belongs to, and the processes on it, seen through /proc. What cannot be read is
-//! missing from the record, never made up.
+//! The machine that a figure belongs to, and the processes on it, read from /proc. What cannot be read is missing from
+//! the record, never made up.
 
 mod disk;
 mod host;
@@ -34,7 +34,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Looks around, and measures the disk below `dir`.
+    /// Inspects the machine, and measures the disk below `dir`.
     #[must_use]
     pub fn inspect(dir: &Path) -> Self {
         let memory = fs::read_to_string("/proc/meminfo").ok();

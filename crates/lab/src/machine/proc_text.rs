@@ -1,7 +1,7 @@
-//! How the kernel writes figures down: `key: value` lines and sizes in kB. PURE. Refuses to know which file a text
-//! comes from.
+//! Parses the kernel's text formats: `key: value` lines and sizes in kB. PURE. Does not know which file a text comes
+//! from.
 
-/// What stands behind the colon of the first line with this key.
+/// The text after the colon of the first line with this key.
 pub(super) fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (found, value) = line.split_once(':')?;
@@ -9,7 +9,7 @@ pub(super) fn value_of<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     })
 }
 
-/// The whole number behind the colon of the first line with this key.
+/// The integer after the colon of the first line with this key.
 pub(super) fn count_of(text: &str, key: &str) -> Option<u64> {
     value_of(text, key)?.parse().ok()
 }

@@ -1,8 +1,8 @@
-//! What one process uses, read from /proc/PID. The parsers are pure; reading stands at the edge below them. Refuses
-//! to know which process matters, and to add several up: that is [`super::tree`].
+//! What one process uses, read from /proc/PID. The parsers are pure; the functions that read are below them. Does not
+//! know which process matters, and does not add several up: [`super::process_table`] does.
 //!
-//! What a look costs, measured on a busy 2-core machine: 0.05 ms for [`usage`] of a process with one thread and 15 µs
-//! more for every further thread; 11 ms per GiB of small pages for [`read_pss_bytes`].
+//! Measured on a busy 2-core machine: 0.05 ms for [`usage`] of a process with one thread and 15 µs more for every
+//! further thread; 11 ms per GiB of small pages for [`read_pss_bytes`].
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -13,21 +13,20 @@ use crate::limits::THREADS_READ_MAX;
 /// What a process uses, or several together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ProcessUsage {
-    /// Resident memory. Of several processes the sum: pages that they share count once for each of them.
+    /// Resident memory. For several processes the sum: shared pages count once for each of them.
     pub rss_bytes: u64,
     /// Processor time since it started, in the program's own code.
     pub cpu_user_s: f64,
     /// Processor time since it started, in the kernel.
     pub cpu_system_s: f64,
-    /// The same of children that have ended and were awaited, user and system.
+    /// The same of children that have ended and were waited for, user and system.
     pub cpu_children_s: f64,
-    /// Threads.
     pub threads: u64,
-    /// Open files, where this process may see them.
+    /// Open files, if this process may see them.
     pub open_files: Option<u64>,
-    /// Context switches because it waited, over the threads that live; none beyond [`THREADS_READ_MAX`] threads.
+    /// Voluntary context switches, over the living threads; none beyond [`THREADS_READ_MAX`] threads.
     pub switches_voluntary: Option<u64>,
-    /// Context switches because its time was up.
+    /// Involuntary context switches.
     pub switches_involuntary: Option<u64>,
 }
 
@@ -38,7 +37,7 @@ impl ProcessUsage {
         self.cpu_user_s + self.cpu_system_s
     }
 
-    /// Both together; what is unknown of one is unknown of the sum.
+    /// The sum of both; what is unknown of one is unknown of the sum.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
@@ -55,12 +54,10 @@ impl ProcessUsage {
     }
 }
 
-/// The fields of proc_pid_stat(5) that are of use here.
+/// The fields of proc_pid_stat(5) that are used here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stat {
-    /// The parent's id.
     pub(super) parent: u32,
-    /// The process group.
     pub(super) group: u32,
     pub(super) user_ticks: u64,
     pub(super) system_ticks: u64,
@@ -71,7 +68,7 @@ pub(super) struct Stat {
 }
 
 impl Stat {
-    /// The second field is the program's name and may hold anything, so counting starts behind its last parenthesis.
+    /// The second field is the program's name and may contain anything, so counting starts after its last parenthesis.
     pub(super) fn parse(stat: &str) -> Option<Self> {
         let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
         // The first of them is the third field of the manual page.
@@ -97,12 +94,12 @@ fn parse_context_switches(status: &str) -> Option<(u64, u64)> {
     Some((count_of(status, "voluntary_ctxt_switches")?, count_of(status, "nonvoluntary_ctxt_switches")?))
 }
 
-/// The proportional set size of a smaps_rollup: shared pages are divided among those who share them.
+/// The proportional set size of a smaps_rollup: shared pages are divided among the processes that share them.
 fn parse_pss(rollup: &str) -> Option<u64> {
     kib_to_bytes(value_of(rollup, "Pss")?)
 }
 
-/// What a process calls itself: at most 15 characters, which may be any.
+/// The name of a process: at most 15 arbitrary characters.
 #[must_use]
 pub fn process_name(pid: u32) -> Option<String> {
     Some(fs::read_to_string(format!("/proc/{pid}/comm")).ok()?.trim_end().to_owned())
@@ -127,7 +124,7 @@ pub fn read_usage(pid: u32) -> Option<ProcessUsage> {
     })
 }
 
-/// The status of a process counts the switches of its first thread alone, so each thread is asked.
+/// The status of a process counts only the switches of its first thread, so each thread is read.
 fn context_switches_of(pid: u32, threads: u64) -> Option<(u64, u64)> {
     if threads > THREADS_READ_MAX {
         return None;
@@ -142,7 +139,7 @@ fn context_switches_of(pid: u32, threads: u64) -> Option<(u64, u64)> {
 /// Since Linux 6.2 the size of the directory is the number of its entries; before, it is 0 and they are counted.
 fn open_files(pid: u32) -> Option<u64> {
     let dir = format!("/proc/{pid}/fd");
-    // Only who may list the directory knows how many there are.
+    // Only a process that may list the directory knows how many there are.
     let entries = fs::read_dir(&dir).ok()?;
     match fs::metadata(&dir).ok()?.size() {
         0 => Some(entries.count() as u64),
@@ -150,9 +147,9 @@ fn open_files(pid: u32) -> Option<u64> {
     }
 }
 
-/// The proportional set size: a process's share of the memory that it uses, so that the sizes of all processes add
-/// up. The kernel walks all pages for it and keeps the process from mapping memory meanwhile, so this is not for
-/// every second. None without the right to look.
+/// The proportional set size: a process's share of the memory that it uses, so that the sizes of all processes add up.
+/// The kernel walks all pages for it and keeps the process from mapping memory meanwhile, so this is not for every
+/// second. None without permission.
 #[must_use]
 pub fn read_pss_bytes(pid: u32) -> Option<u64> {
     parse_pss(&fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?)
@@ -176,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_found_behind_any_name() {
+    fn fields_are_found_after_any_name() {
         let (user_ticks, system_ticks, children_ticks) = (70, 30, 11);
         let stat =
             Stat { parent: 7, group: 8, user_ticks, system_ticks, children_ticks, threads: 12, started_ticks: 99 };
@@ -213,7 +210,7 @@ mod tests {
 
     #[test]
     fn open_files_are_counted() {
-        // Other tests of this process open files too, so a process of its own is asked.
+        // Other tests of this process open files too, so this uses a process of its own.
         let mut child = std::process::Command::new("sh")
             .args(["-c", "exec 3</dev/null 4</dev/null; echo; read line"])
             .stdin(std::process::Stdio::piped())
@@ -230,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_knows_what_all_of_its_parts_know() {
+    fn a_sum_has_only_what_all_parts_have() {
         let known =
             ProcessUsage { rss_bytes: 5, cpu_user_s: 1.0, threads: 2, open_files: Some(3), ..ProcessUsage::default() };
         let both = known.plus(known);
