@@ -51,7 +51,7 @@ const _: () = assert!(DRAIN_TASKS_MAX.as_millis() + STORE_CLOSE_MAX.as_millis() 
 const STALLED_STORE: &str = "the store, whose disk or database stalls,";
 const _: () = assert!(
     WORLD_DRAIN_MAX.as_millis() < DRAIN_GATEWAY_MAX.as_millis(),
-    "a client that is told to leave is not disconnected before"
+    "a client that was asked to leave is not disconnected before"
 );
 /// Pause before a runner that ended because of a defect is restarted.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
@@ -160,7 +160,7 @@ pub async fn serve(
         None => None,
     };
     let app = App::new(store, Arc::new(config), metrics, bootstrap);
-    store_location::open_readers_apart(&app.config, &app.store).await?;
+    store_location::open_dedicated_readers(&app.config, &app.store).await?;
     background_jobs::correct_clock(&app).await?;
     app.clock.begin_steady();
     lease::end_previous_leases(&app).await?;

@@ -114,7 +114,7 @@ metrics! {
     tables_retired: Counter = "gauntlet_tables_retired_total", "Card tables that were unloaded because no player was present.";
     quota_exceeded: ByKind = "gauntlet_quota_exceeded_total",
         "Requests that were refused because their client address was at its quota, by kind.";
-    lines: WorldConnections = "gauntlet_world_connections", "Connections to worlds that are open, by kind.";
+    world_connections: WorldConnections = "gauntlet_world_connections", "Connections to worlds that are open, by kind.";
     hunt_claims_counted: Counter = "gauntlet_hunt_claims_counted_total", "Entries of claim logs that this process has counted.";
     hunt_claims_uncounted: Gauge = "gauntlet_hunt_claims_uncounted",
         "Entries of claim logs that no process has counted yet, as of the last check (every ten seconds).";
@@ -195,7 +195,7 @@ impl Default for Metrics {
 impl Metrics {
     #[must_use]
     pub fn world_connections(&self) -> &WorldConnections {
-        &self.core.lines
+        &self.core.world_connections
     }
 
     /// This process took over a match.

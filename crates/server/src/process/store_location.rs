@@ -144,7 +144,7 @@ pub async fn open_store(config: &Config, observer: Arc<dyn Observer>) -> Result<
 }
 
 /// Opens the dedicated readers that the components of a process have requested meanwhile.
-pub(super) async fn open_readers_apart(config: &Config, store: &Store) -> Result<(), super::ServeError> {
+pub(super) async fn open_dedicated_readers(config: &Config, store: &Store) -> Result<(), super::ServeError> {
     let store = store.clone();
     let opened = tokio::task::spawn_blocking(move || store.open_readers_apart()).await;
     let opened =
