@@ -206,9 +206,9 @@ pub(crate) struct AssembledTrial {
 pub(crate) fn assemble(args: &RunArgs) -> Result<AssembledTrial, CliError> {
     let name = args.scenario.as_deref().unwrap_or_default();
     let text = scenario_text(name)?;
-    let mut document = Document::parse(&text).map_err(|mistakes| scenario_error(name, &mistakes))?;
+    let mut document = Document::parse(&text).map_err(|errors| scenario_error(name, &errors))?;
     for setting in &args.settings {
-        document.set(setting).map_err(|mistakes| scenario_error(name, &mistakes))?;
+        document.set(setting).map_err(|errors| scenario_error(name, &errors))?;
     }
     if let Some(target) = &args.target {
         BaseUrl::parse(target).map_err(|message| CliError::Usage(format!("--target {message}")))?;
@@ -221,7 +221,7 @@ pub(crate) fn assemble(args: &RunArgs) -> Result<AssembledTrial, CliError> {
     let beside = scenario_dir(args);
     add_referenced_files(&mut document, name, &beside);
     let scenario = Scenario::read(&document)
-        .map_err(|mistakes| scenario_error(name, &add_feed_errors(mistakes, &document, &beside)))?;
+        .map_err(|errors| scenario_error(name, &add_feed_errors(errors, &document, &beside)))?;
     if args.pid.is_some() && scenario.target.spawn.is_some() {
         return Err(CliError::Usage("--pid is for a service that runs already: use it with --target".to_owned()));
     }
@@ -230,32 +230,32 @@ pub(crate) fn assemble(args: &RunArgs) -> Result<AssembledTrial, CliError> {
             "--pid {pid}: there is no such process here; give the id of the target's"
         )));
     }
-    let feeds = read_feeds(&scenario.feeds, &beside).map_err(|mistakes| scenario_error(name, &mistakes))?;
+    let feeds = read_feeds(&scenario.feeds, &beside).map_err(|errors| scenario_error(name, &errors))?;
     Ok(AssembledTrial { document, scenario, feeds })
 }
 
 /// The errors of a scenario, and its feeds whose files are missing: all of it at once.
-fn add_feed_errors(mut mistakes: ValidationErrors, document: &Document, beside: &Path) -> ValidationErrors {
+fn add_feed_errors(mut errors: ValidationErrors, document: &Document, beside: &Path) -> ValidationErrors {
     for (origin, key, file) in document.feed_files() {
         if let Err(message) = check_feed_size(&beside.join(file)) {
-            mistakes.0.push(ValidationError { origin, key, message });
+            errors.0.push(ValidationError { origin, key, message });
         }
     }
-    mistakes.0.sort();
-    mistakes.0.dedup();
-    mistakes
+    errors.0.sort();
+    errors.0.dedup();
+    errors
 }
 
 /// The rows of all feeds, whose files are next to the scenario; or everything that is wrong with them.
 fn read_feeds(feeds: &[Feed], beside: &Path) -> Result<Vec<FeedRows>, ValidationErrors> {
-    let (mut rows, mut mistakes) = (Vec::with_capacity(feeds.len()), Vec::new());
+    let (mut rows, mut errors) = (Vec::with_capacity(feeds.len()), Vec::new());
     for feed in feeds {
         match read_feed(feed, &beside.join(&feed.file)) {
             Ok(read) => rows.push(read),
-            Err(message) => mistakes.push(feed.validation_error(message)),
+            Err(message) => errors.push(feed.validation_error(message)),
         }
     }
-    if mistakes.is_empty() { Ok(rows) } else { Err(ValidationErrors(mistakes)) }
+    if errors.is_empty() { Ok(rows) } else { Err(ValidationErrors(errors)) }
 }
 
 /// Checks that the file of a feed exists and is not too long.
@@ -358,8 +358,8 @@ fn scenario_text(name: &str) -> Result<String, CliError> {
     std::fs::read_to_string(name).map_err(|error| CliError::Usage(format!("{name}: {error}")))
 }
 
-fn scenario_error(name: &str, mistakes: &dyn std::fmt::Display) -> CliError {
-    CliError::Usage(format!("the scenario {name} cannot be run; nothing was sent:\n{mistakes}"))
+fn scenario_error(name: &str, errors: &dyn std::fmt::Display) -> CliError {
+    CliError::Usage(format!("the scenario {name} cannot be run; nothing was sent:\n{errors}"))
 }
 
 /// Loopback ports on which no process listens. All are held until all are found, so that no two are the same.
@@ -400,13 +400,13 @@ mod tests {
     }
 
     #[test]
-    fn a_second_signal_says_how_there_is_a_report_all_the_same() {
+    fn the_message_after_a_second_signal_explains_how_to_get_a_report() {
         check_ended(Some("runs/a"), "ended at once; what was recorded until then: gauntlet report runs/a");
         check_ended(None, "ended at once; nothing was recorded yet");
     }
 
     #[test]
-    fn the_run_before_is_told_of_with_what_to_do() {
+    fn an_interrupted_earlier_run_is_mentioned_with_advice() {
         let expected = "gauntlet run: the last run was cut off and has no report; to make one: gauntlet report runs/a";
         assert_eq!(interrupted_run_message(Path::new("runs/a")), expected);
     }
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_says_what_a_run_would() {
+    fn a_check_reports_the_same_errors_as_a_run() {
         let refused = checked(&[], Some("http://10.0.0.1:80"), None).unwrap_err();
         assert!(refused.starts_with("10.0.0.1 is not this machine."), "{refused}");
         let told = checked(&[], Some("http://127.0.0.1:80"), Some(std::process::id())).unwrap();
@@ -459,21 +459,21 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_not_there_cannot_be_watched() {
+    fn a_missing_process_cannot_be_watched() {
         let refused = checked(&[], Some("http://127.0.0.1:80"), Some(u32::MAX)).unwrap_err();
         assert!(refused.starts_with("--pid 4294967295: there is no such process here"), "{refused}");
     }
 
     #[test]
-    fn a_feed_that_is_missing_is_named_with_all_other_mistakes() {
+    fn a_missing_feed_is_reported_with_all_other_errors() {
         let feed = "[feed.users]\nfile = \"no-such-file.csv\"\nformat = \"csv\"\norder = \"cycle\"\n[target]";
-        let mistakes = checked(&[("[target]", feed), ("rate = 5", "rate = -5")], None, None).unwrap_err();
-        assert!(mistakes.contains("`feed.users.file` cannot be read: "), "{mistakes}");
-        assert!(mistakes.contains("must be above 0, and at most 10000000, not -5"), "{mistakes}");
+        let errors = checked(&[("[target]", feed), ("rate = 5", "rate = -5")], None, None).unwrap_err();
+        assert!(errors.contains("`feed.users.file` cannot be read: "), "{errors}");
+        assert!(errors.contains("must be above 0, and at most 10000000, not -5"), "{errors}");
     }
 
     #[test]
-    fn summaries_of_the_listing_stand_under_each_other() {
+    fn summaries_of_the_listing_are_aligned() {
         let listing = list_scenarios();
         let column = |(line, builtin): (&str, &crate::scenario::Builtin)| {
             let rest = &line[2 + builtin.name.len()..];

@@ -103,7 +103,7 @@ request = "GET /"
     }
 
     #[test]
-    fn errors_that_no_gate_judges() {
+    fn ungated_errors_get_a_gate() {
         check("", &["total.errors"]);
         check("\"a.latency_ms.p99\" = \"< 5\"", &["total.errors"]);
         check("\"a.ok\" = \"> 0\"", &["total.errors"]);
@@ -117,7 +117,7 @@ request = "GET /"
     }
 
     #[test]
-    fn what_looks_for_errors_is_not_judged_by_them() {
+    fn loads_that_provoke_errors_get_no_gate_on_them() {
         let ladder = "{ ladder = [1, 2], for = \"1s\" }";
         check_arrivals(ladder, "", &["p.journey.errors"]);
         check_arrivals(ladder, "\"a.errors\" = \"= 0\"", &[]);

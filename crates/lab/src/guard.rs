@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_guard_that_watches_starts_nothing() {
+    fn a_watchdog_guard_starts_nothing() {
         let groups = ["/a b/c", "/d"].map(Path::new);
         let words = Guard::from_args(["lab".into()]).watchdog_args(&groups);
         let definition = <GuardArgs as clap::Args>::augment_args(clap::Command::new("lab"));
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrapped_is_understood() {
+    fn a_wrapped_command_line_is_parsed() {
         check(&ProcessLimits::default(), &["sleep", "1"]);
         check(
             &ProcessLimits { open_files: Some(64), ..ProcessLimits::default() },
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_guards_words_are_a_guards() {
+    fn only_messages_of_a_guard_are_recognized() {
         let line = Some("gauntlet lab-guard: nothing there");
         assert_eq!(refusal(Some(127), line), Some("nothing there"));
         assert_eq!(refusal(Some(125), line), Some("nothing there"));

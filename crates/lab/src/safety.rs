@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_needs_no_leave() {
+    fn this_machine_needs_no_permission() {
         check("localhost", &["127.0.0.1"], &[], true);
         check("localhost", &["127.0.0.1", "::1"], &[], true);
         check("127.0.0.2", &["127.0.0.2"], &[], true);
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_else_does() {
+    fn other_machines_need_permission() {
         check("0.0.0.0", &["0.0.0.0"], &[], false);
         check("[::]", &["::"], &[], false);
         check("128.0.0.1", &["128.0.0.1"], &[], false);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn leave_is_for_exactly_the_host_of_the_url() {
+    fn permission_is_for_exactly_the_host_of_the_url() {
         check("api.example", &["203.0.113.7"], &["api.example"], true);
         check("api.example", &["203.0.113.7"], &["API.Example"], true);
         check("api.example", &["203.0.113.7"], &["other.example", "api.example"], true);
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_says_what_to_type_and_when_one_may() {
+    fn a_refusal_names_the_option_and_its_condition() {
         check_words("api.example", "203.0.113.7", &["(203.0.113.7)", "--allow-host api.example", "own or have leave"]);
         check_words("203.0.113.7", "203.0.113.7", &["203.0.113.7 is not", "--allow-host 203.0.113.7."]);
         check_words("0.0.0.0", "0.0.0.0", &["write 127.0.0.1"]);

@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ignored_hang_up_is_seen_in_the_status() {
+    fn an_ignored_hang_up_is_detected() {
         check("Name:\tgauntlet\nSigIgn:\t0000000000001001\nSigCgt:\t0000000000000000\n", true);
         check("Name:\tgauntlet\nSigIgn:\t0000000000001000\nSigCgt:\t0000000000000001\n", false);
         check("SigIgn:\tnonsense\n", false);

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_lab_learned_late_is_void_and_what_the_target_says_of_itself_is_not() {
+    fn late_observations_are_void_and_the_targets_own_figures_are_not() {
         let own = |path: &str, late: bool| {
             let results = json!({
                 "journeys": { "create": { "errors": 3 } },

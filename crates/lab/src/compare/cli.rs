@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_regression_beyond_the_threshold_is_told_and_no_other() {
+    fn only_a_regression_beyond_the_threshold_is_reported() {
         let same = TestRun { seed: 62, ..TEST_RUN };
         let stuck = TestRun { stuck: 25, ..same.clone() };
         check_ended(&same, Some(0.0), Ok(None));
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_is_refused() {
+    fn incomparable_runs_are_rejected() {
         check_ended(&TestRun { seed: 61, ..TEST_RUN }, None, Err("given twice"));
     }
 

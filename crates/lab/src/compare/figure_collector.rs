@@ -105,9 +105,9 @@ impl<'a> FigureCollector<'a> {
         self.add_figure(op, "errors", "%", FigureKind::Share);
         self.add_figure(op, "denied", "%", FigureKind::Share);
         PERCENTILES.iter().for_each(|percentile| self.add_figure(op, percentile.name, "ms", FigureKind::Time));
-        let lanes = self.single_records().map(|records| OpComparison::new(records, op));
-        match lanes {
-            Some(Ok(lanes)) => lanes.compare(self.family),
+        let resamplings = self.single_records().map(|records| OpComparison::new(records, op));
+        match resamplings {
+            Some(Ok(resamplings)) => resamplings.compare(self.family),
             Some(Err(reason)) => self.compare_op_runs(op, Some(reason)),
             None => self.compare_op_runs(op, None),
         }

@@ -111,8 +111,8 @@ impl FigureOutcome {
 pub(super) fn evaluate_figures(sides: &[Side], mut family: Family) -> Vec<ComparedFigure> {
     let mut figures = collect_figures(sides, &mut family);
     let count = figures.len().max(1);
-    for (place, answer) in family.decide().into_iter().enumerate() {
-        let figure = &mut figures[place % count];
+    for (index, answer) in family.decide().into_iter().enumerate() {
+        let figure = &mut figures[index % count];
         figure.outcomes.push(FigureOutcome::new(answer, figure.worse_direction));
     }
     figures.retain(|figure| !figure.is_empty());

@@ -85,11 +85,11 @@ impl OpComparison {
     pub(super) fn compare(&self, family: &mut Family) {
         self.compare_throughput(family);
         for share in [|counts: &UnitCounts| counts.errors, |counts: &UnitCounts| counts.denied] {
-            let lanes = [&self.resampling.before, &self.resampling.after];
+            let resamplings = [&self.resampling.before, &self.resampling.after];
             let [before, after] = [0, 1].map(|side| {
                 let counts = &self.active[side].counts;
                 let top: Vec<f64> = counts.iter().map(|counts| 100.0 * share(counts)).collect();
-                Ratio::new(lanes[side], &top, &counts.iter().map(UnitCounts::total).collect::<Vec<f64>>())
+                Ratio::new(resamplings[side], &top, &counts.iter().map(UnitCounts::total).collect::<Vec<f64>>())
             });
             family.add_series(&self.resampling, ComparisonScale::Difference, [&before, &after], 0.0);
         }

@@ -114,7 +114,7 @@ impl RunSeries {
     /// Adds the histogram of one second.
     pub fn add_histogram(&mut self, entry: &Entry) {
         let unit = (entry.second / self.unit_s) as usize;
-        let tallies: fn(&mut OpUnitSeries) -> &mut Vec<ValueCounts> = match entry.figure {
+        let value_counts: fn(&mut OpUnitSeries) -> &mut Vec<ValueCounts> = match entry.figure {
             HistogramKind::Latency => |op| &mut op.latency_us,
             HistogramKind::Service => |op| &mut op.service_us,
             HistogramKind::Failed
@@ -123,10 +123,10 @@ impl RunSeries {
             | HistogramKind::Opening
             | HistogramKind::Lag => return,
         };
-        let tallies = tallies(self.ops.entry(entry.op.clone()).or_default());
+        let value_counts = value_counts(self.ops.entry(entry.op.clone()).or_default());
         let values = entry.histogram.iter_recorded();
         let values = values.map(|value| (value.value_iterated_to(), value.count_at_value())).collect();
-        let tally = element_mut(tallies, unit);
+        let tally = element_mut(value_counts, unit);
         *tally = merge_counts(std::mem::take(tally), values);
     }
 
@@ -211,8 +211,9 @@ impl OpUnitSeries {
             }
         }
         let units = || stretches.iter().cloned().flatten();
-        let pick =
-            |tallies: &[ValueCounts]| units().map(|unit| tallies.get(unit).cloned().unwrap_or_default()).collect();
+        let pick = |value_counts: &[ValueCounts]| {
+            units().map(|unit| value_counts.get(unit).cloned().unwrap_or_default()).collect()
+        };
         let active = Self {
             counts: units().map(|unit| self.counts[unit]).collect(),
             latency_us: pick(&self.latency_us),
@@ -225,11 +226,11 @@ impl OpUnitSeries {
 }
 
 /// The element at an index; the list grows as needed.
-fn element_mut<T: Clone + Default>(list: &mut Vec<T>, place: usize) -> &mut T {
-    if list.len() <= place {
-        list.resize(place + 1, T::default());
+fn element_mut<T: Clone + Default>(list: &mut Vec<T>, index: usize) -> &mut T {
+    if list.len() <= index {
+        list.resize(index + 1, T::default());
     }
-    &mut list[place]
+    &mut list[index]
 }
 
 /// Adds two counts.
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn processor_time_is_held_against_good_answers() {
+    fn cpu_time_is_divided_by_successful_responses() {
         let pulse = |cpu_s: f64, ok: u64| {
             let server = BTreeMap::from([("cpu_s".to_owned(), cpu_s)]);
             TimelineRow::Pulse(SamplerRow {

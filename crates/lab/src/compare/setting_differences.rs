@@ -62,10 +62,10 @@ fn flatten(path: &str, value: &Value, entries: &mut BTreeMap<String, String>) {
     match value {
         Value::Object(fields) => fields.iter().for_each(|(key, value)| flatten(&below(key), value, entries)),
         Value::Array(items) => {
-            for (place, item) in items.iter().enumerate() {
+            for (index, item) in items.iter().enumerate() {
                 match (item.get("key").and_then(Value::as_str), item.get("value")) {
                     (Some(key), Some(value)) => flatten(key, value, entries),
-                    _ => flatten(&below(&place.to_string()), item, entries),
+                    _ => flatten(&below(&index.to_string()), item, entries),
                 }
             }
         }

@@ -131,17 +131,17 @@ impl<'a> CoreUsage<'a> {
         });
         let named = self.named_neighbours();
         let named = if named.is_empty() { named } else { format!(" ({named})") };
-        let strangers = if self.server.is_some() {
-            "programs that have nothing to do with the trial"
+        let other_programs = if self.server.is_some() {
+            "programs outside of the trial"
         } else {
-            "everybody else, the target among them,"
+            "all other programs, including the target,"
         };
         let users = [
             ("the target", self.server, members),
             ("the lab", self.generator, String::new()),
             ("the trial's other processes", Some(self.helpers), String::new()),
-            ("the kernel's interrupts, its network among them,", self.interrupts, String::new()),
-            (strangers, Some(others), named),
+            ("the kernel's interrupts, including its network stack,", self.interrupts, String::new()),
+            (other_programs, Some(others), named),
         ];
         let mut told = String::new();
         // A program that used next to nothing is no cause.
@@ -184,7 +184,7 @@ fn cpu_throttled(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate>
     }
     let part = part.unwrap_or_default();
     let sentence = format!(
-        "The target's share of the processors was too small: of {} cores it used {}, and had to wait in {} of the periods \
+        "The target's CPU limit was too low: of {} cores it used {}, and had to wait in {} of the periods \
          in which it wanted to run.",
         number(limit),
         cores.server.map_or_else(|| "an unknown number".to_owned(), number),
@@ -196,8 +196,8 @@ fn cpu_throttled(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate>
             "server.limits_seen.cpu_throttled_us",
             waited_s.map(|waited_s| format!("threads waited {} in all", time(waited_s))),
         );
-    let refuted_by = "With a greater share the target uses no more and is no faster.";
-    Some(case.build(refuted_by, "Raise the share ([target.limits]), or have the target do less for each request."))
+    let refuted_by = "With a higher limit the target uses no more CPU time and is no faster.";
+    Some(case.build(refuted_by, "Raise the limit ([target.limits]), or reduce the target's work per request."))
 }
 
 /// The target used all the CPU time that it may use.
@@ -211,7 +211,7 @@ fn cpu_saturated(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate>
     }
     let explains = at_limit_s.max(cores.machine_full_s) / cores.busy.total_s();
     let sentence = format!(
-        "The target had no processor left: it used {} of {} cores in the mean while it was busy.",
+        "The target had no CPU left: it used {} of {} cores on average while it was busy.",
         number(used),
         number(cores.allowed)
     );
@@ -221,13 +221,8 @@ fn cpu_saturated(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate>
             format!("{} for {} of {}", number(used), time(at_limit_s), time(cores.busy.total_s())),
         )
         .evidence("machine.busy_share", cores.users_sentence());
-    let refuted_by = "With more cores the target uses no more, or uses them and is no faster.";
-    Some(
-        case.build(
-            refuted_by,
-            "Profile the target: what it does for each request is what more cores would have to do.",
-        ),
-    )
+    let refuted_by = "With more cores the target uses no more of them, or uses them and is no faster.";
+    Some(case.build(refuted_by, "Profile the target: more cores would have to do what it does for each request."))
 }
 
 /// One thread of the target is busy all the time while other cores are idle.
@@ -241,15 +236,15 @@ fn one_core(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> {
     }
     let explains = at_one_s / cores.busy.total_s();
     let sentence = format!(
-        "One thread of the target was the limit: it used one core, no more and no less, for {} while {} cores were there.",
+        "One thread of the target was the limit: it used one core, no more and no less, for {} while {} cores were available.",
         time(at_one_s),
         number(cores.allowed)
     );
-    let used = cores.server.map(|used| format!("{} in the mean while busy", number(used)));
+    let used = cores.server.map(|used| format!("{} on average while busy", number(used)));
     let case = CandidateBuilder::new("one_core", explains, sentence)
         .optional_evidence(format!("process.{SERVER}.cpu_cores"), used)
         .evidence("machine.busy_share", cores.users_sentence());
-    let refuted_by = "Several threads of the target show processor time, each a part of the one core.";
+    let refuted_by = "Several threads of the target used CPU time, each a part of the one core.";
     Some(case.build(refuted_by, "Find the thread that is busy (top -H), and spread its work or start more processes."))
 }
 
@@ -261,8 +256,13 @@ fn machine_full(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> 
     if !cores.is_machine_full() || cores.is_mostly_server() || is_lab || !has_impact(view) {
         return None;
     }
-    let why = if cores.server.is_some() { "and not with the target alone" } else { "and nobody can say with whom" };
-    let sentence = format!("The machine was full, {why}: while requests were under way, {}.", cores.users_sentence());
+    let why = if cores.server.is_some() {
+        "and not by the target alone"
+    } else {
+        "and it is not known which programs used it"
+    };
+    let sentence =
+        format!("The machine's CPUs were used up, {why}: while requests were in flight, {}.", cores.users_sentence());
     let is_doubt = cores.server.unwrap_or(0.0) < used / 2.0;
     let rank = if is_doubt { FindingRank::Validity } else { FindingRank::Cause };
     let case = CandidateBuilder::new("machine_full", cores.machine_full_s / cores.busy.total_s(), sentence)
@@ -276,16 +276,16 @@ fn machine_full(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candidate> 
                 time(cores.busy.total_s())
             ),
         );
-    let refuted_by = "On a machine of its own the target is no faster.";
+    let refuted_by = "On its own machine the target is no faster.";
     let advice = match (cores.server, cores.neighbours.first()) {
         (None, _) => {
-            "Say which process is the target (--pid), or let the lab start it: then its share can be told.".to_owned()
+            "Name the target's process (--pid), or let the lab start it: then its share is known.".to_owned()
         }
         (_, Some((name, used))) if *used >= cores.generator.unwrap_or(0.0) => {
-            format!("End {} while measuring: it has nothing to do with the trial.", sanitize(name))
+            format!("End {} while measuring: it is not part of the trial.", sanitize(name))
         }
         _ => {
-            "Run the target, the lab and what helps them on different machines, or leave the machine alone.".to_owned()
+            "Run the target, the lab and their helper processes on different machines, or keep the machine free of other programs.".to_owned()
         }
     };
     Some(case.build(refuted_by, &advice))
@@ -303,16 +303,18 @@ fn generator_behind(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candida
     let others = cores.named_neighbours();
     let others = if others.is_empty() { others } else { format!("; meanwhile other programs used {others} cores") };
     let why = match cores.generator {
-        None => format!("how much of the processors its workers used is not known{others}"),
-        Some(used) if is_own => format!("its workers used {} cores, all that they can{others}", number(used)),
+        None => format!("how much CPU time its workers used is not known{others}"),
+        Some(used) if is_own => format!("its workers used {} cores, the most that they can{others}", number(used)),
         Some(used) => {
             let used = number(used);
-            format!("its workers used {used} cores and had room, so something kept them from running{others}")
+            format!(
+                "its workers used {used} cores and could have used more, so something kept them from running{others}"
+            )
         }
     };
     let who = if generator.schedule_lag_ms.p99.is_some() { "1 of 100 arrivals" } else { "an arrival" };
     let sentence = format!(
-        "The lab was behind its plan: {who} left more than {} late ({} are allowed); {why}.",
+        "The lab was behind its plan: {who} was sent more than {} late ({} are allowed); {why}.",
         time(lag_ms / 1000.0),
         time(bound_ms / 1000.0)
     );
@@ -337,7 +339,7 @@ fn generator_behind(view: &RunView<'_>, cores: &CoreUsage<'_>) -> Option<Candida
                 sanitize(name)
             )
         }
-        _ => "Give the lab more cores, or ask for less: figures of this run are the lab's as much as the target's."
+        _ => "Give the lab more cores, or reduce the load: the figures of this run depend on the lab as much as on the target."
             .to_owned(),
     };
     let case = if cores.used.is_some() { case.evidence("machine.busy_share", cores.users_sentence()) } else { case };

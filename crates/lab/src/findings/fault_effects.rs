@@ -104,29 +104,30 @@ impl<'a> Disturbance<'a> {
     }
 
     /// Arrivals that were never sent in that time: those of load steps that were over before responses were as before.
-    fn not_sent(&self, parts: &[LoadStepFigures]) -> u64 {
+    fn not_sent(&self, load_steps: &[LoadStepFigures]) -> u64 {
         let (from_s, to_s) = self.window_s;
-        let ended = parts.iter().filter(|part| (from_s..=to_s).contains(&(part.start_s + part.length_s)));
-        ended.map(|part| part.not_sent).sum()
+        let ended =
+            load_steps.iter().filter(|load_step| (from_s..=to_s).contains(&(load_step.start_s + load_step.length_s)));
+        ended.map(|load_step| load_step.not_sent).sum()
     }
 
-    fn sentence(&self, parts: &[LoadStepFigures]) -> String {
+    fn sentence(&self, load_steps: &[LoadStepFigures]) -> String {
         let errors = match self.errors.round() as u64 {
             0 => "no errors".to_owned(),
             errors => pluralize(errors, "error"),
         };
-        let not_sent = match self.not_sent(parts) {
+        let not_sent = match self.not_sent(load_steps) {
             0 => String::new(),
             arrivals => format!(", {} never sent", pluralize(arrivals, "arrival")),
         };
         let late = self.slowest_ms.map_or_else(String::new, |late_ms| {
             let before = self.baseline_ms.map_or_else(String::new, |ms| format!(" ({} before)", time(ms / 1000.0)));
-            format!(", good answers that took up to {}{before}", time(late_ms / 1000.0))
+            format!(", successful responses that took up to {}{before}", time(late_ms / 1000.0))
         });
         // Figures come once a second: the moment within it is unknown.
         let back = match self.has_recovered {
-            true => format!("answers were as before again within {} s", self.duration_s().ceil()),
-            false => "answers were not as before until the load was over".to_owned(),
+            true => format!("responses were as before again within {} s", self.duration_s().ceil()),
+            false => "responses were not as before until the load was over".to_owned(),
         };
         format!("{errors}{not_sent}{late}; {back}")
     }
@@ -212,33 +213,39 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     let mut felt: Vec<&Disturbance<'_>> = view.disturbances.iter().filter(|one| one.is_material()).collect();
     felt.sort_by(|a, b| b.duration_s().total_cmp(&a.duration_s()));
     let Some(worst) = felt.first() else { return Vec::new() };
-    let parts = view.input.load_steps;
-    let not_sent: u64 = felt.iter().map(|one| one.not_sent(parts)).max().unwrap_or(0);
+    let load_steps = view.input.load_steps;
+    let not_sent: u64 = felt.iter().map(|one| one.not_sent(load_steps)).max().unwrap_or(0);
     let arrivals = view.arrivals();
     // Each arrival is lost once, however many faults were active.
     let errors: f64 = felt.iter().map(|one| one.errors).sum();
     let together = TimeRanges::new(felt.iter().map(|one| one.seconds));
     let at_most: f64 = view.ops.iter().filter_map(|op| Some(area(op.errors?, &together).0)).sum();
     let lost = errors.min(at_most).round() as u64 + not_sent;
-    let part = lost as f64 / (arrivals.ended + not_sent).max(1) as f64;
+    let lost_share = lost as f64 / (arrivals.ended + not_sent).max(1) as f64;
     let sentence = format!(
-        "`{}` of {} at {} was felt: {}.",
+        "`{}` of {} at {} had an effect: {}.",
         worst.fault.act,
         worst.fault.process,
         moment(worst.fault.t_s),
-        worst.sentence(parts)
+        worst.sentence(load_steps)
     );
     let code = if lost > 0 { "errors_after_fault" } else { "late_after_fault" };
-    let mut case = CandidateBuilder::new(code, part, sentence);
+    let mut case = CandidateBuilder::new(code, lost_share, sentence);
     for one in felt.iter().take(LISTED_MAX) {
         let fault = format!("fault {} {} at {}", one.fault.act, one.fault.process, moment(one.fault.t_s));
-        case = case.evidence(fault, one.sentence(parts));
+        case = case.evidence(fault, one.sentence(load_steps));
     }
     let all = match lost {
         0 => "every arrival was answered".to_owned(),
-        lost => format!("{} without a good answer, {} of all arrivals", pluralize(lost, "arrival"), share(part)),
+        lost => {
+            format!(
+                "{} without a successful response, {} of all arrivals",
+                pluralize(lost, "arrival"),
+                share(lost_share)
+            )
+        }
     };
-    let refuted_by = "The same load without the fault shows the same at the same moment.";
-    let advice = "Look at what clients saw in that time, and whether a retry with the same key would have been enough.";
+    let refuted_by = "The same load without the fault shows the same effect at the same moment.";
+    let advice = "Check what clients saw in that time, and whether a retry with the same key would have been enough.";
     vec![case.evidence("load", all).build(refuted_by, advice)]
 }

@@ -37,8 +37,8 @@ const POOLS: [Pool; 2] = [
     Pool {
         wait_role: "dependency_wait",
         hold_role: "dependency_time",
-        resource: "a connection to what the target calls",
-        advice: "Raise the cap on connections to what is called, if it can bear more at once.",
+        resource: "a connection to the service that the target calls",
+        advice: "Raise the limit on connections to the called service, if it can take more concurrent calls.",
     },
 ];
 
@@ -68,8 +68,8 @@ impl RoleImpact<'_> {
 
 fn busy_and_calm(took: RoleTiming, calm: Option<RoleTiming>) -> String {
     match calm {
-        Some(calm) => format!("{} in the mean while busy, {} while calm", time(took.mean_s), time(calm.mean_s)),
-        None => format!("{} in the mean while busy", time(took.mean_s)),
+        Some(calm) => format!("{} on average while busy, {} while calm", time(took.mean_s), time(calm.mean_s)),
+        None => format!("{} on average while busy", time(took.mean_s)),
     }
 }
 
@@ -83,10 +83,13 @@ fn role_impact<'a>(view: &RunView<'a>, name: &str, least_s: f64, least_share: f6
         Some(RoleImpact { role: role.clone(), busy: took, calm, share: part.share, part_of: words })
     });
     let by_work = timing_under_pressure(&role, &view.work, least_s).and_then(|(took, calm)| {
-        let (under_way, pieces) = (took.concurrency?, view.mean_unfinished(&view.work.busy)?);
-        let share = (under_way / pieces.max(f64::MIN_POSITIVE)).min(1.0);
-        let words =
-            format!("of the time of pieces of work ({} at once, {} under way)", number(under_way), number(pieces));
+        let (under_way, work_items) = (took.concurrency?, view.mean_unfinished(&view.work.busy)?);
+        let share = (under_way / work_items.max(f64::MIN_POSITIVE)).min(1.0);
+        let words = format!(
+            "of the time of work items ({} at the same time, {} in progress)",
+            number(under_way),
+            number(work_items)
+        );
         Some(RoleImpact { role: role.clone(), busy: took, calm, share, part_of: words })
     });
     by_requests.into_iter().chain(by_work).find(|seen| seen.share >= least_share)
@@ -116,7 +119,7 @@ fn pool_starved(view: &RunView<'_>, pool: &Pool) -> Option<Candidate> {
     }
     let then = held.map_or_else(String::new, |held| format!(" and then held it for {}", time(held.mean_s)));
     let sentence = format!(
-        "The pool was starved: whoever needed {} waited {} for it{then}. The wait was {} {}.",
+        "The pool was starved: a request that needed {} waited {} for it{then}. The wait was {} {}.",
         pool.resource,
         time(wait.busy.mean_s),
         share(wait.share),
@@ -127,14 +130,14 @@ fn pool_starved(view: &RunView<'_>, pool: &Pool) -> Option<Candidate> {
         .evidence(&wait.role.figure, wait.sentence())
         .optional_evidence(
             wait.role.concurrency_figure(),
-            wait.busy.concurrency.map(|waiting| format!("{} waited at once in the mean", number(waiting))),
+            wait.busy.concurrency.map(|waiting| format!("{} waited at the same time on average", number(waiting))),
         );
     let case = match held {
         Some((figure, says)) => case.evidence(figure, says),
         None => case,
     };
-    let refuted_by = "With more connections the wait stays, or the time for which each is held grows as the wait falls: \
-                      then what stands behind the pool is slow.";
+    let refuted_by = "With more connections the wait stays, or the time for which each is held grows as the wait \
+                      falls: then what the connections lead to is slow.";
     Some(case.build(refuted_by, pool.advice))
 }
 
@@ -161,12 +164,12 @@ fn commits_slow(view: &RunView<'_>) -> Option<Candidate> {
     let before = fsync_s.map(|fsync_s| format!("{} for 4 KiB, the median before the run", time(fsync_s)));
     let beside = before.as_ref().map_or_else(String::new, |before| format!(" (a durable write alone: {before})"));
     let sentence = format!(
-        "The store was slow: a commit took {} in the mean{beside}. Commits and the wait for them were {}.",
+        "The store was slow: a commit took {} on average{beside}. Commits and the wait for them were {}.",
         time(took.mean_s),
         part
     );
     let wait = view.role("commit_wait").and_then(|role| Some((role.figure.clone(), role.timing(&view.busy())?)));
-    let busy = took.concurrency.map(|busy| format!("{} commits under way at once in the mean", number(busy)));
+    let busy = took.concurrency.map(|busy| format!("{} concurrent commits on average", number(busy)));
     let case = CandidateBuilder::new("store_slow", explains, sentence)
         .evidence(&commit.role.figure, commit.sentence())
         .optional_evidence(commit.role.concurrency_figure(), busy)
@@ -179,8 +182,8 @@ fn commits_slow(view: &RunView<'_>) -> Option<Candidate> {
         Some((figure, wait)) => case.evidence(figure, busy_and_calm(wait, None)),
         None => case,
     };
-    let refuted_by = "The same load on a faster disk, or without durable writes, takes as long.";
-    let advice = "Look at the disk (who else writes, what a sync costs), then at how much one commit carries.";
+    let refuted_by = "With a faster disk, or without durable writes, the same load takes as long.";
+    let advice = "Check the disk (other writers, the cost of a sync), then how much one commit contains.";
     Some(case.build(refuted_by, advice))
 }
 
@@ -202,7 +205,7 @@ fn commits<'a>(view: &RunView<'a>) -> Option<(RoleImpact<'a>, f64, String)> {
     });
     let by_work = timing_under_pressure(&role, &view.work, STORE_SLOW_S).and_then(|(took, calm)| {
         let busy = took.concurrency.filter(|busy| *busy >= WRITER_BUSY_MIN)?.min(1.0);
-        let words = format!("what work queued behind: one was under way for {} of the time", share(busy));
+        let words = format!("what work queued behind: one was in progress for {} of the time", share(busy));
         Some((RoleImpact { role: role.clone(), busy: took, calm, share: busy, part_of: String::new() }, busy, words))
     });
     by_requests.into_iter().chain(by_work).max_by(|a, b| a.1.total_cmp(&b.1))
@@ -225,15 +228,15 @@ fn queries_slow(view: &RunView<'_>) -> Option<Candidate> {
         share(query.share),
         query.part_of
     );
-    let wait = wait
-        .map(|wait| format!("{} in the mean: what waits for a connection waits for the one before", time(wait.mean_s)));
+    let wait = wait.map(|wait| {
+        format!("{} on average: a request that waits for a connection waits for the previous one", time(wait.mean_s))
+    });
     let case = CandidateBuilder::new("store_slow", query.share, sentence)
         .evidence(&query.role.figure, query.sentence())
         .optional_evidence(pool.map_or_else(String::new, |pool| pool.figure), wait);
-    let refuted_by = "The same reads take as long on an idle store: then they are heavy and not slow.";
-    Some(
-        case.build(refuted_by, "Look at the slowest reads and at what they read, then at the store's disk and memory."),
-    )
+    let refuted_by =
+        "The same reads take as long on an idle store: then they are expensive, and the store is not slow.";
+    Some(case.build(refuted_by, "Check the slowest reads and what they read, then the store's disk and memory."))
 }
 
 /// Tasks that are ready to run are scheduled late.
@@ -251,12 +254,13 @@ fn scheduler_late(view: &RunView<'_>) -> Option<Candidate> {
     let explains = part.as_ref().map_or(SHARE_MIN, |part| part.share.max(SHARE_MIN));
     let beside =
         part.map_or_else(String::new, |part| format!(", beside the {} of a {}", time(part.service_s), part.op));
-    let sentence =
-        format!("The scheduler was late: a task that was ready came {} late to its turn{beside}.", time(took.mean_s));
+    let sentence = format!(
+        "The scheduler was late: a task that was ready to run waited {} to be scheduled{beside}.",
+        time(took.mean_s)
+    );
     let case =
         CandidateBuilder::new("scheduler_late", explains, sentence).evidence(&role.figure, busy_and_calm(took, calm));
-    let refuted_by =
-        "The processors were used up after all, by something that nobody watched: then tasks wait for them.";
+    let refuted_by = "The CPUs were used up after all, by a program that was not watched: then tasks wait for them.";
     let advice = "Look for tasks that hold their thread: blocking calls, long computations, locks.";
     Some(case.build(refuted_by, advice))
 }
@@ -271,15 +275,16 @@ fn dependency_slow(view: &RunView<'_>) -> Option<Candidate> {
     if late.is_none() && grew.is_none() && calls.busy.mean_s < CALL_SLOW_S {
         return None;
     }
-    let lateness = late.map_or_else(String::new, |late| format!(", and {} of them had no answer in time", share(late)));
+    let lateness =
+        late.map_or_else(String::new, |late| format!(", and {} of them had no response in time", share(late)));
     let sentence = format!(
-        "What the target calls was slow: a call took {} in the mean{lateness}. Calls were {} {}.",
+        "A service that the target calls was slow: a call took {} on average{lateness}. Calls were {} {}.",
         time(calls.busy.mean_s),
         share(calls.share),
         calls.part_of
     );
     let growth =
-        grew.map(|(quick, slow)| format!("{} at the quickest looks, {} at the slowest", time(quick), time(slow)));
+        grew.map(|(quick, slow)| format!("{} in the fastest samples, {} in the slowest", time(quick), time(slow)));
     let case = CandidateBuilder::new("dependency_slow", calls.share, sentence)
         .evidence(&calls.role.figure, calls.sentence())
         .optional_evidence("calls over time", growth);
@@ -288,9 +293,8 @@ fn dependency_slow(view: &RunView<'_>) -> Option<Candidate> {
         Some((late, role)) => case.evidence(role.figure, format!("{} of the calls", share(late))),
         None => case,
     };
-    let refuted_by =
-        "What is called answers others as quickly as ever: then the time passes on the way, or in the target.";
-    let advice = "Look at what is called; bound how long the target waits for it, and how much of it one can hold up.";
+    let refuted_by = "The called service answers other clients as quickly as ever: then the time is spent in the network, or in the target.";
+    let advice = "Check the called service; limit how long the target waits for it, and how much of the target one call can block.";
     Some(case.build(refuted_by, advice))
 }
 

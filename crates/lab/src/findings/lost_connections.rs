@@ -42,10 +42,10 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     for loss in losses.iter().take(LISTED_MAX) {
         case = case.evidence(loss.figure_name(), loss.sentence());
     }
-    let refuted_by = "The same connections, held for as long by another client from another machine, are lost as well or stay: then it is \
-                      the way between, or the lab.";
-    let advice = "Look at what the target and everything in front of it ends connections for: idle timeouts, limits on their number, \
-                  memory, a restart.";
+    let refuted_by = "The same connections, held for as long by another client from another machine, stay open: then \
+                      the cause is the network between, or the lab.";
+    let advice = "Check why the target and everything in front of it closes connections: idle timeouts, limits on \
+                  their number, memory, a restart.";
     vec![case.build(refuted_by, advice)]
 }
 
@@ -72,10 +72,10 @@ impl Loss<'_> {
         let (lost, of) = (count(self.lost()), pluralize(self.total, "connection"));
         let share = share(self.share());
         let how = match (self.closed, self.dropped) {
-            (_, 0) => "the target hung up".to_owned(),
-            (0, _) => "they were broken off".to_owned(),
+            (_, 0) => "the target closed them".to_owned(),
+            (0, _) => "they were reset".to_owned(),
             (closed, dropped) => {
-                format!("the target hung up on {}, {} were broken off", count(closed), count(dropped))
+                format!("the target closed {}, {} were reset", count(closed), count(dropped))
             }
         };
         match self.next {

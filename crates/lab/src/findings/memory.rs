@@ -67,7 +67,7 @@ impl LinearFit {
 
     fn sentence(&self) -> String {
         format!(
-            "{} a piece above {} idle, with up to {} in memory at once ({} of the variance)",
+            "{} per work item above {} idle, with up to {} in memory at the same time ({} of the variance)",
             bytes(self.bytes_per_item),
             bytes(self.base_bytes.max(0.0)),
             number(self.max_items),
@@ -85,7 +85,7 @@ fn memory_cap(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -> Opt
     let peak = pressure.memory_peak_bytes.map_or(rss_peak, |peak| peak as f64);
     let kills = pressure.oom_kills.unwrap_or(0);
     let is_near = |least: f64| limit.is_some_and(|limit| rss_peak >= least * limit);
-    let killed = view.unexpected_exits().find(|death| death.process == SERVER && death.signal == Some(9));
+    let killed = view.unexpected_exits().find(|exit| exit.process == SERVER && exit.signal == Some(9));
     let is_killed = kills > 0 || (killed.is_some() && is_near(MEMORY_KILLED_SHARE));
     let is_at_limit = view.input.limits.memory_bytes.is_some() && is_near(MEMORY_FULL_SHARE);
     if !is_killed && !is_at_limit {
@@ -94,10 +94,10 @@ fn memory_cap(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -> Opt
     let own =
         if kills > 0 && view.input.limits.memory_bytes.is_some() { " that target.limits.memory allows" } else { "" };
     let of = limit.map_or_else(String::new, |limit| format!(" of {}{own}", bytes(limit)));
-    let when = killed.map_or_else(String::new, |death| format!(" at {}", moment(death.t_s)));
+    let when = killed.map_or_else(String::new, |exit| format!(" at {}", moment(exit.t_s)));
     let sentence = match is_killed {
         true => format!("The target was killed for its memory{when}: it had used {}{of}.", bytes(peak)),
-        false => format!("The target stood at its memory limit: it used {}{of} at {}.", bytes(peak), moment(peak_s)),
+        false => format!("The target reached its memory limit: it used {}{of} at {}.", bytes(peak), moment(peak_s)),
     };
     let rank = if is_killed { FindingRank::TargetExited } else { FindingRank::Cause };
     let case = CandidateBuilder::new(
@@ -114,9 +114,9 @@ fn memory_cap(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -> Opt
         "server.limits_seen.oom_kills",
         (kills > 0).then(|| pluralize(kills, "process").replace("processs", "processes")),
     )
-    .optional_evidence("memory per piece", line.filter(|line| line.is_reportable()).map(LinearFit::sentence));
-    let refuted_by = "With twice the memory the target ends in the same way at the same moment.";
-    let advice = "Admit less work at once, make a piece smaller, or give the target more memory.";
+    .optional_evidence("memory per work item", line.filter(|line| line.is_reportable()).map(LinearFit::sentence));
+    let refuted_by = "With twice the memory the target fails in the same way at the same moment.";
+    let advice = "Admit less concurrent work, make a work item smaller, or give the target more memory.";
     Some(case.build(refuted_by, advice))
 }
 
@@ -133,26 +133,26 @@ fn memory_per_work(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -
         return None;
     }
     let back = match kept {
-        _ if is_kept => format!("; {} of it was not given back after the work had ended", bytes(kept.unwrap_or(0.0))),
-        Some(_) => "; it came back after the work had ended".to_owned(),
+        _ if is_kept => format!("; {} of it was not released after the work had ended", bytes(kept.unwrap_or(0.0))),
+        Some(_) => "; it was released after the work had ended".to_owned(),
         None => String::new(),
     };
-    let each = told.map_or_else(String::new, |line| format!(", {} a piece", bytes(line.bytes_per_item)));
+    let each = told.map_or_else(String::new, |line| format!(", {} per work item", bytes(line.bytes_per_item)));
     let sentence = format!("Memory grew by {} to {} at {}{each}{back}.", bytes(growth), bytes(peak), moment(peak_s));
     let case = CandidateBuilder::new("memory_per_work", 0.0, sentence)
         .evidence(
             format!("process.{SERVER}.rss_bytes"),
             format!("{} first, {} at most, {} last", bytes(first), bytes(peak), bytes(rss.last().unwrap_or(0.0))),
         )
-        .optional_evidence("memory per piece", told.map(LinearFit::sentence));
+        .optional_evidence("memory per work item", told.map(LinearFit::sentence));
     let (refuted_by, advice) = match is_kept {
         true => (
-            "A second round of the same work takes no more memory than the first: then it was kept for use, not lost.",
+            "A second round of the same work takes no more memory than the first: then it was kept for reuse, not leaked.",
             "Run the same work twice in one trial and compare: a leak grows with every round.",
         ),
         false => (
-            "Another load with as many pieces takes another amount of memory.",
-            "Plan memory for the most pieces at once, not for the mean.",
+            "Another load with as many work items takes a different amount of memory.",
+            "Plan memory for the highest number of concurrent work items, not for the average.",
         ),
     };
     Some(case.build(refuted_by, advice))
@@ -161,7 +161,7 @@ fn memory_per_work(view: &RunView<'_>, rss: &Series, line: Option<&LinearFit>) -
 /// Memory once all work has ended and some time has passed, if the trial sampled that long.
 fn bytes_after_drain(view: &RunView<'_>, rss: &Series) -> Option<f64> {
     let work = work_in_memory(view)?;
-    let ended_s = times_when(work, |pieces| pieces >= 1.0).last_s()?;
+    let ended_s = times_when(work, |work_items| work_items >= 1.0).last_s()?;
     let last_s = rss.points.last()?.t_s;
     (last_s >= ended_s + SUSTAINED_MIN_S)
         .then(|| mean(rss, &TimeRanges::new([(ended_s + SUSTAINED_MIN_S, last_s + 1.0)])))?

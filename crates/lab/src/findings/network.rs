@@ -22,7 +22,7 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
 fn packet_backlog(view: &RunView<'_>) -> Option<Candidate> {
     let dropped = sum_of_figure(view, "machine.packets_dropped").filter(|sum| *sum >= PACKETS_DROPPED_MIN)?;
     let sentence = format!(
-        "The machine dropped {} on their way, because more came at once than a processor's backlog holds.",
+        "The machine dropped {}, because more arrived at the same time than a CPU's backlog holds.",
         pluralize(dropped as u64, "packet")
     );
     let case = lost_connections_case(view, "packets_dropped", sentence)
@@ -30,11 +30,10 @@ fn packet_backlog(view: &RunView<'_>) -> Option<Candidate> {
     let timed_out = sum_of_figure(view, "machine.timed_out").filter(|sum| *sum > 0.0);
     let case = case.optional_evidence(
         "machine.timed_out",
-        timed_out.map(|sum| format!("{} ended because nothing came back", pluralize(sum as u64, "connection"))),
+        timed_out.map(|sum| format!("{} ended by timeout", pluralize(sum as u64, "connection"))),
     );
     let refuted_by = "With a larger net.core.netdev_max_backlog nothing is dropped, and as many connections are lost.";
-    let advice =
-        "Raise net.core.netdev_max_backlog, or let idle connections ask more rarely whether the other side is there.";
+    let advice = "Raise net.core.netdev_max_backlog, or let idle connections send keepalive probes less often.";
     Some(case.build(refuted_by, advice))
 }
 
@@ -44,15 +43,15 @@ fn accept_queue(view: &RunView<'_>) -> Option<Candidate> {
     let refused = sum_of_figure(view, "machine.listen_overflows").filter(|sum| *sum > 0.0 && has_impact(view))?;
     let connections = pluralize(refused as u64, "connection");
     let sentence = format!(
-        "A listener's queue was full: {connections} came while it held as many as it may that nobody had accepted."
+        "A listener's queue was full: {connections} arrived while it held the maximum number of connections that were not accepted yet."
     );
     let case = lost_connections_case(view, "accept_queue_full", sentence).evidence(
         "machine.listen_overflows",
-        format!("{} of this machine, the target's or another's", count(refused as u64)),
+        format!("{} on this machine, of the target or another program", count(refused as u64)),
     );
     let refuted_by =
         "With a longer queue (the listener's backlog, net.core.somaxconn) as many connections are refused.";
-    let advice = "Let connections come more evenly, lengthen the listener's queue, or accept them sooner.";
+    let advice = "Spread connections more evenly, lengthen the listener's queue, or accept them sooner.";
     Some(case.build(refuted_by, advice))
 }
 

@@ -71,7 +71,7 @@ fn silences(timeline: &Timeline, ops: &[OpSeries<'_>], faults: &TimeRanges) -> V
     // Infrequent responses leave pauses by chance.
     let usual_per_s = usual_rate(ops, &found);
     let is_missed = |(from, to): &(f64, f64)| usual_per_s * (to - from) >= SILENCE_MISSED_MIN;
-    found.retain(|stretch| usual_per_s >= SILENCE_RATE_MIN && is_missed(stretch));
+    found.retain(|range| usual_per_s >= SILENCE_RATE_MIN && is_missed(range));
     longest_first(found)
 }
 
@@ -86,43 +86,43 @@ fn outages(timeline: &Timeline, faults: &TimeRanges) -> Vec<(f64, f64)> {
     longest_first(all.filter(|(from, to)| to - from >= DISTURBED_MIN_S).collect())
 }
 
-fn longest_first(mut stretches: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    stretches.sort_by(|a, b| (b.1 - b.0).total_cmp(&(a.1 - a.0)).then(a.0.total_cmp(&b.0)));
-    stretches
+fn longest_first(mut ranges: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    ranges.sort_by(|a, b| (b.1 - b.0).total_cmp(&(a.1 - a.0)).then(a.0.total_cmp(&b.0)));
+    ranges
 }
 
-fn target_silent(view: &RunView<'_>, stretches: &[(f64, f64)]) -> Option<Candidate> {
-    let (from, to) = stretches.first()?;
+fn target_silent(view: &RunView<'_>, ranges: &[(f64, f64)]) -> Option<Candidate> {
+    let (from, to) = ranges.first()?;
     let sentence = format!(
-        "The target was silent from {} to {}: requests were under way, and none of them ended.",
+        "The target was silent from {} to {}: requests were in flight, and none of them ended.",
         moment(*from),
         moment(*to)
     );
     let mut case =
-        CandidateBuilder::new("target_silent", share_of_run(view, stretches), sentence).rank(FindingRank::Outage);
-    for (from, to) in stretches.iter().take(LISTED_MAX) {
+        CandidateBuilder::new("target_silent", share_of_run(view, ranges), sentence).rank(FindingRank::Outage);
+    for (from, to) in ranges.iter().take(LISTED_MAX) {
         let rows = view.input.timeline.silences.iter();
         let most = rows.filter(|row| row.t_s <= *from && *to <= row.until_s).map(|row| row.under_way).max();
-        let says = format!("{} to {}: up to {} under way", moment(*from), moment(*to), count(most.unwrap_or(0)));
+        let says = format!("{} to {}: up to {} in flight", moment(*from), moment(*to), count(most.unwrap_or(0)));
         case = case.evidence("load.in_flight", says);
     }
-    let usual_per_s = usual_rate(&view.ops, stretches);
-    case = case.evidence("op", format!("{} answers a second otherwise", number(usual_per_s)));
+    let usual_per_s = usual_rate(&view.ops, ranges);
+    case = case.evidence("op", format!("{} responses a second otherwise", number(usual_per_s)));
     let refuted_by = "Another client, from another machine, was answered in that time.";
-    let advice = "Look at what the target did then: a long pause of its memory management, a lock that is held over slow work, a disk \
-                  or a database that stood still, a process that was stopped.";
+    let advice = "Check what the target did then: a long garbage collection, a lock that is held over slow work, a \
+                  disk or a database that did not respond, a process that was stopped.";
     Some(case.build(refuted_by, advice))
 }
 
-fn only_errors(view: &RunView<'_>, stretches: &[(f64, f64)]) -> Option<Candidate> {
+fn only_errors(view: &RunView<'_>, ranges: &[(f64, f64)]) -> Option<Candidate> {
     let arrivals = view.arrivals();
     let is_all = arrivals.errors > 0 && arrivals.errors == arrivals.ended && view.disturbances.is_empty();
-    if !is_all && stretches.is_empty() {
+    if !is_all && ranges.is_empty() {
         return None;
     }
     let end_s = view.input.timeline.outage().map(|last| last.seconds.end as f64);
     let until = |to: f64| if Some(to) == end_s { "the end".to_owned() } else { moment(to) };
-    let sentence = match stretches.first() {
+    let sentence = match ranges.first() {
         Some((from, to)) if !is_all => {
             format!("Every request that ended from {} to {} had failed.", moment(*from), until(*to))
         }
@@ -131,9 +131,9 @@ fn only_errors(view: &RunView<'_>, stretches: &[(f64, f64)]) -> Option<Candidate
     // The lab's lateness causes no errors, but its own lack of ports and files does.
     let is_own = [&NO_PORT_TEXTS[..], &NO_FILE_TEXTS[..]].iter().any(|words| errors_matching(view, words).0 > 0);
     let rank = if is_own { FindingRank::Outage } else { FindingRank::Failed };
-    let explains = if is_all { 1.0 } else { share_of_run(view, stretches) };
+    let explains = if is_all { 1.0 } else { share_of_run(view, ranges) };
     let mut case = CandidateBuilder::new("only_errors", explains, sentence).rank(rank);
-    for (from, to) in stretches.iter().take(LISTED_MAX) {
+    for (from, to) in ranges.iter().take(LISTED_MAX) {
         let times = TimeRanges::new([(*from, *to)]);
         for op in &view.ops {
             let errors = op.errors.map_or(0.0, |errors| area(errors, &times).0).round() as u64;
@@ -148,19 +148,18 @@ fn only_errors(view: &RunView<'_>, stretches: &[(f64, f64)]) -> Option<Candidate
         case = case.evidence(format!("errors.{}.{}", group.journey, group.kind), says);
     }
     case = case.evidence("load", format!("{} of {} arrivals failed", count(arrivals.errors), count(arrivals.ended)));
-    let refuted_by = "Another client, asking the same at that time, got good answers.";
-    let advice = "The samples of the errors say what the target, or what stands before it, answered: begin there.";
+    let refuted_by = "Another client that sent the same requests at that time got successful responses.";
+    let advice = "The samples of the errors show what the target, or a proxy in front of it, answered: start there.";
     Some(case.build(refuted_by, advice))
 }
 
 /// Successful responses a second outside these periods.
-fn usual_rate(ops: &[OpSeries<'_>], stretches: &[(f64, f64)]) -> f64 {
+fn usual_rate(ops: &[OpSeries<'_>], ranges: &[(f64, f64)]) -> f64 {
     let mut per_s = 0.0;
     for op in ops {
         let Some(ok) = op.ok else { continue };
         let (Some(first), Some(last)) = (ok.points.first(), ok.points.last()) else { continue };
-        let times =
-            TimeRanges::new([(first.t_s, last.t_s + 1.0)]).difference(&TimeRanges::new(stretches.iter().copied()));
+        let times = TimeRanges::new([(first.t_s, last.t_s + 1.0)]).difference(&TimeRanges::new(ranges.iter().copied()));
         let (answers, known_s) = area(ok, &times);
         per_s += if known_s > 0.0 { answers / known_s } else { 0.0 };
     }
@@ -168,8 +167,8 @@ fn usual_rate(ops: &[OpSeries<'_>], stretches: &[(f64, f64)]) -> f64 {
 }
 
 /// The share of the run that these periods cover.
-fn share_of_run(view: &RunView<'_>, stretches: &[(f64, f64)]) -> f64 {
-    let length_s: f64 = stretches.iter().map(|(from, to)| to - from).sum();
+fn share_of_run(view: &RunView<'_>, ranges: &[(f64, f64)]) -> f64 {
+    let length_s: f64 = ranges.iter().map(|(from, to)| to - from).sum();
     let points = view.series("load.in_flight").map(|series| series.points.as_slice()).unwrap_or_default();
     let all_s = points.last().map_or(0.0, |last| last.t_s) - points.first().map_or(0.0, |first| first.t_s) + 1.0;
     (length_s / all_s.max(1.0)).min(1.0)

@@ -29,7 +29,7 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     found.sort_by(|a, b| b.backlog_s.total_cmp(&a.backlog_s));
     let Some(worst) = found.first() else { return Vec::new() };
     let sentence = format!(
-        "More came than the target answers: about {} a second. {} a second came in `{}`, and the last of them was answered {} \
+        "More arrived than the target can answer: about {} a second. {} a second arrived in `{}`, and the last of them was answered {} \
          after it was due.",
         number(worst.answered_per_s),
         number(worst.offered_per_s),
@@ -42,7 +42,7 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     for one in found.iter().take(LISTED_MAX) {
         let OverloadedStep { load_step: part, offered_per_s, answered_per_s, backlog_s } = one;
         let says = format!(
-            "from {} on {} a second came and {} a second were answered, second after second; the queue took {} more",
+            "from {} on {} a second arrived and {} a second were answered, second after second; the queue took {} more",
             moment(part.start_s),
             number(*offered_per_s),
             number(*answered_per_s),
@@ -55,10 +55,9 @@ pub(super) fn candidates(view: &RunView<'_>) -> Vec<Candidate> {
     let case = case
         .optional_evidence("load.in_flight", most("load.in_flight").map(told))
         .optional_evidence("load.queued", most("load.queued").filter(|(_, most)| *most > 0.0).map(told));
-    let refuted_by =
-        "At a higher rate more a second are answered, or another client gets answers that this one waits for.";
+    let refuted_by = "At a higher rate more requests a second are answered, or another client gets responses that this one waits for.";
     let advice =
-        "Ask for less than this rate, or find what the target is short of: processors, connections, workers, a lock.";
+        "Stay below this rate, or find the resource that the target lacks: CPUs, connections, workers, a lock.";
     vec![case.build(refuted_by, advice)]
 }
 

@@ -36,14 +36,14 @@ impl<'a> QueueStats<'a> {
         let (waiting, running) = (series("waiting")?, series("running")?);
         let disturbed = TimeRanges::new(view.disturbances.iter().map(|one| one.window_s));
         let queued = times_when(waiting, |waiting| waiting >= 1.0).difference(&disturbed);
-        let pieces = figures.created as f64;
-        if pieces == 0.0 {
+        let work_items = figures.created as f64;
+        if work_items == 0.0 {
             return None;
         }
         // The area under the curve includes those that still wait at the end; the target's own times are finer.
         let per_piece = |series: &Series, own: Option<f64>| {
             let (waited_s, _) = area(series, &TimeRanges::new([(f64::MIN, f64::MAX)]).difference(&disturbed));
-            own.unwrap_or(0.0).max(waited_s / pieces)
+            own.unwrap_or(0.0).max(waited_s / work_items)
         };
         let wait_s = per_piece(waiting, figures.queue_wait_s.avg);
         let run_s = per_piece(running, figures.run_s.avg);
@@ -98,8 +98,8 @@ fn queue_behind(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Option
         return None;
     }
     let sentence = format!(
-        "The queue was behind: a {name} waited {} for its turn and then ran for {}. Never more than {} ran at once, while \
-         {} waited at {}.",
+        "The queue was behind: a {name} waited {} and then ran for {}. Never more than {} ran at the same time, \
+         while {} waited at {}.",
         time(queue.wait_s),
         time(queue.run_s),
         count(ceiling.round() as u64),
@@ -113,20 +113,20 @@ fn queue_behind(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Option
     let case = CandidateBuilder::new("queue_behind", explains, sentence)
         .evidence(
             format!("work.{name}.waiting"),
-            format!("{} of a piece's time; {} still waited at the end", share(explains), count(still)),
+            format!("{} of a work item's time; {} still waited at the end", share(explains), count(still)),
         )
         .evidence(
             format!("work.{name}.running"),
-            format!("{} in the mean while others waited", number(mean(queue.running, &queue.queued).unwrap_or(0.0))),
+            format!("{} on average while others waited", number(mean(queue.running, &queue.queued).unwrap_or(0.0))),
         )
-        .optional_evidence("time under way", halves);
+        .optional_evidence("run time", halves);
     Some(case.build(REFUTED_BY, ADVICE))
 }
 
-const REFUTED_BY: &str =
-    "With more workers as many pieces end a minute, and each runs longer: then something behind them is the limit.";
+const REFUTED_BY: &str = "With more workers as many work items end per minute, and each runs longer: then a resource that they share is the limit.";
 
-const ADVICE: &str = "Give the queue more workers, or let each do more at once: nothing behind them was short of room.";
+const ADVICE: &str =
+    "Give the queue more workers, or let each do more at the same time: no resource that they share was scarce.";
 
 /// The same for a target whose work the lab does not follow, by the target's own metrics.
 fn queue_behind_by_metrics(view: &RunView<'_>) -> Option<Candidate> {
@@ -141,16 +141,13 @@ fn queue_behind_by_metrics(view: &RunView<'_>) -> Option<Candidate> {
     if !is_material || !is_flat || !RunView::is_sustained(lasting_s, &busy) {
         return None;
     }
-    let sentence = format!(
-        "The queue was behind: work waited {} for its turn and then ran for {}.",
-        time(waited.mean_s),
-        time(ran.mean_s)
-    );
+    let sentence =
+        format!("The queue was behind: work waited {} and then ran for {}.", time(waited.mean_s), time(ran.mean_s));
     let depth = view.role("queue_depth");
     let deepest = depth.as_ref().and_then(|depth| Some((depth.figure.clone(), depth.gauge()?.peak()?)));
     let case = CandidateBuilder::new("queue_behind", explains, sentence)
-        .evidence(&wait.figure, format!("{} in the mean while busy", time(waited.mean_s)))
-        .evidence(&run.figure, format!("{} in the mean while busy", time(ran.mean_s)));
+        .evidence(&wait.figure, format!("{} on average while busy", time(waited.mean_s)))
+        .evidence(&run.figure, format!("{} on average while busy", time(ran.mean_s)));
     let case = match deepest {
         Some((figure, (t_s, deepest))) => case.evidence(figure, format!("{} at {}", number(deepest), moment(t_s))),
         None => case,

@@ -29,7 +29,7 @@ fn denied(view: &RunView<'_>) -> Option<Candidate> {
     let began = first_above_zero(view.ops.iter().filter_map(|op| op.denied));
     let ceiling = ok_per_s_while_denied(view);
     let from = began.map_or_else(String::new, |t_s| format!(" from {} on", moment(t_s)));
-    let rate = ceiling.map_or_else(String::new, |per_s| format!(", and let {} a second pass meanwhile", number(per_s)));
+    let rate = ceiling.map_or_else(String::new, |per_s| format!(", and admitted {} a second meanwhile", number(per_s)));
     let own = view.role("denied").and_then(|role| Some((role.figure.clone(), role.per_s(&view.busy())?)));
     let is_limiter = view.input.denies_by_status || own.is_some();
     let (code, who) = if is_limiter { ("limiter_rejects", "A limiter") } else { ("denied", "The target") };
@@ -52,12 +52,12 @@ fn denied(view: &RunView<'_>) -> Option<Candidate> {
     }
     let (refuted_by, advice) = match is_limiter {
         true => (
-            "The same load from more accounts or addresses is denied as often: then it is not a limiter's rate.",
-            "If the load is meant to pass, raise the limit; if not, the limiter did its work and this rate is the ceiling.",
+            "The same load from more accounts or addresses is denied as often: then the cause is not a rate limit.",
+            "If the load is legitimate, raise the limit; if not, the limiter works as intended and this rate is the ceiling.",
         ),
         false => (
             "The same load at half the rate is denied less than half as often: then a rate is limited.",
-            "Look at what was asked for: what is taken or not allowed is denied however fast the target is.",
+            "Check what was requested: what is taken or not allowed is denied however fast the target is.",
         ),
     };
     Some(case.build(refuted_by, advice))
@@ -96,7 +96,7 @@ fn ports_exhausted(view: &RunView<'_>) -> Option<Candidate> {
     let group = groups.first()?;
     let waiting = view.series("machine.tcp_time_wait").and_then(Series::peak);
     let sentence = format!(
-        "The ports were used up: {} found none free to connect from. Nothing of this is the target's doing.",
+        "The ports were used up: {} found none free to connect from. The target is not the cause.",
         pluralize(errors, "request")
     );
     let case = CandidateBuilder::new("ports_exhausted", view.arrivals().share(errors), sentence)
@@ -112,7 +112,7 @@ fn ports_exhausted(view: &RunView<'_>) -> Option<Candidate> {
             }),
         );
     let refuted_by =
-        "The same load over more source addresses, or over connections that are kept, fails in the same way.";
+        "The same load over more source addresses, or over connections that are kept alive, fails in the same way.";
     let advice = "Keep connections alive, or let the lab connect from more loopback addresses ([generator] sources).";
     Some(case.build(refuted_by, advice))
 }
@@ -131,8 +131,8 @@ fn descriptors_exhausted(view: &RunView<'_>) -> Option<Candidate> {
     let whose = if groups.is_empty() { "The target" } else { "The lab" };
     let how = match (&target, groups.is_empty()) {
         (Some(says), true) => says.clone(),
-        (None, true) => "connections that came could not be accepted".to_owned(),
-        (_, false) => format!("{} could not be sent for want of one", pluralize(errors, "request")),
+        (None, true) => "incoming connections could not be accepted".to_owned(),
+        (_, false) => format!("{} could not be sent without one", pluralize(errors, "request")),
     };
     let sentence = format!("{whose} had no file left to open, and every connection is one: {how}.");
     let arrivals = view.arrivals();
@@ -157,7 +157,8 @@ fn descriptors_exhausted(view: &RunView<'_>) -> Option<Candidate> {
         overflows.map(|sum| format!("{} connections refused by a full queue", count(sum as u64))),
     );
     let refuted_by = "With a higher limit on open files (ulimit -n) as many connections fail.";
-    let advice = "Raise the limit on open files of whoever has none left, or hold fewer connections at once.";
+    let advice =
+        "Raise the limit on open files of the process that has none left, or hold fewer connections at the same time.";
     Some(case.build(refuted_by, advice))
 }
 

@@ -163,9 +163,10 @@ impl<'a> RoleSeries<'a> {
     /// The means of single samples in these times, in seconds, shortest first.
     pub(super) fn sample_means_s(&self, times: &TimeRanges) -> Vec<f64> {
         let Some((first, _)) = self.summaries.first() else { return Vec::new() };
-        let look = |step: SeriesStep| self.timing(&TimeRanges::new([(step.from_s, step.to_s)])).map(|took| took.mean_s);
+        let sample =
+            |step: SeriesStep| self.timing(&TimeRanges::new([(step.from_s, step.to_s)])).map(|took| took.mean_s);
         let inside = steps(first).filter(|step| times.contains((step.from_s + step.to_s) / 2.0));
-        let mut means: Vec<f64> = inside.filter_map(look).collect();
+        let mut means: Vec<f64> = inside.filter_map(sample).collect();
         means.sort_by(f64::total_cmp);
         means
     }
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_role_of_a_scenario_is_looked_for() {
+    fn every_role_of_a_scenario_is_used() {
         let mut known = crate::scenario::METRIC_ROLES.to_vec();
         let mut looked_for = ROLE_METRICS.map(|(role, _)| role).to_vec();
         known.sort_unstable();

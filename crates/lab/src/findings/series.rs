@@ -9,8 +9,8 @@ pub(super) struct TimeRanges(Vec<(f64, f64)>);
 
 impl TimeRanges {
     /// Sorts and merges the ranges.
-    pub(super) fn new(stretches: impl IntoIterator<Item = (f64, f64)>) -> Self {
-        let mut all: Vec<(f64, f64)> = stretches.into_iter().filter(|(from, to)| from < to).collect();
+    pub(super) fn new(ranges: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let mut all: Vec<(f64, f64)> = ranges.into_iter().filter(|(from, to)| from < to).collect();
         all.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut joined: Vec<(f64, f64)> = Vec::with_capacity(all.len());
         for (from, to) in all {
@@ -90,8 +90,8 @@ pub(super) fn steps(series: &Series) -> impl Iterator<Item = SeriesStep> + '_ {
         [.., before, last] => (last.t_s - before.t_s).max(0.0),
         _ => 1.0,
     };
-    points.iter().enumerate().map(move |(place, point)| {
-        let next_s = points.get(place + 1).map(|next| next.t_s);
+    points.iter().enumerate().map(move |(index, point)| {
+        let next_s = points.get(index + 1).map(|next| next.t_s);
         let to_s = next_s.unwrap_or(point.until_s.unwrap_or(point.t_s + usual_s));
         let to_s = point.until_s.map_or(to_s, |until_s| until_s.min(to_s));
         SeriesStep { from_s: point.t_s, to_s: to_s.max(point.t_s), value: *point }

@@ -25,10 +25,8 @@ fn unknown_work(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Candid
     let part = figures.unknown as f64 / figures.created.max(1) as f64;
     let seen = super::view::first_above_zero(view.series(&format!("work.{name}.unknown")).into_iter());
     let (unknown, created) = (count(figures.unknown), pluralize(figures.created, name));
-    let sentence = format!(
-        "The server does not know {unknown} of {created} ({}), whose creation it had answered for.",
-        share(part)
-    );
+    let sentence =
+        format!("The server does not know {unknown} of {created} ({}), whose creation it had confirmed.", share(part));
     let mut case = CandidateBuilder::new("unknown_work", part, sentence)
         .optional_evidence(format!("work.{name}.unknown"), seen.map(|t_s| format!("seen from {} on", moment(t_s))));
     if !figures.unknown_ids.is_empty() {
@@ -38,9 +36,9 @@ fn unknown_work(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Candid
     for event in process_events(view).into_iter().take(EVENTS_MAX) {
         case = case.evidence(event.0, event.1);
     }
-    let refuted_by = "The same ids are answered for later, or by another address: then the status is asked for too early, or in the wrong place.";
-    let advice = "Look for the ids in the server's log and store: creations that were answered before they were saved, pieces that are \
-                  deleted when they end, or nodes that know only their own.";
+    let refuted_by = "The same ids are known later, or at another address: then the status is requested too early, or in the wrong place.";
+    let advice = "Search for the ids in the server's log and store: creations that were confirmed before they were \
+                  saved, work items that are deleted when they end, or nodes that know only their own.";
     case.build(refuted_by, advice)
 }
 
@@ -49,7 +47,7 @@ fn stuck_work(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Candidat
     let seen = super::view::first_above_zero(view.series(&format!("work.{name}.stuck")).into_iter());
     let mut groups: Vec<(&String, &u64)> = figures.stuck_by.iter().collect();
     groups.sort_by(|a, b| b.1.cmp(a.1));
-    let held = first_few(groups.iter().map(|(holder, pieces)| holder_sentence(view, holder, **pieces)), "; ");
+    let held = first_few(groups.iter().map(|(holder, work_items)| holder_sentence(view, holder, **work_items)), "; ");
     let holders = if held.is_empty() { held } else { format!(": {held}") };
     let sentence = format!(
         "{} of {} stopped making progress ({}){holders}.",
@@ -59,30 +57,30 @@ fn stuck_work(view: &RunView<'_>, name: &str, figures: &WorkFigures) -> Candidat
     );
     let mut case = CandidateBuilder::new("stuck_work", part, sentence)
         .optional_evidence(format!("work.{name}.stuck"), seen.map(|t_s| format!("seen from {} on", moment(t_s))));
-    for (holder, pieces) in groups {
-        case = case.evidence(format!("{name}.stuck_by.{holder}"), pluralize(*pieces, "piece"));
+    for (holder, work_items) in groups {
+        case = case.evidence(format!("{name}.stuck_by.{holder}"), pluralize(*work_items, "work item"));
     }
     for event in process_events(view).into_iter().take(EVENTS_MAX) {
         case = case.evidence(event.0, event.1);
     }
     let refuted_by =
-        "The pieces go on after a longer time: then they are slow, and `stuck_after` is too short for them.";
-    let advice = "Look at who holds the pieces and for how long it may: a lease that outlives its holder keeps work from others.";
+        "The work items continue after a longer time: then they are slow, and `stuck_after` is too short for them.";
+    let advice = "Check what holds the work items and for how long: a lease that outlives its holder keeps work from other nodes.";
     case.build(refuted_by, advice)
 }
 
 /// What one holder had, and what happened to it.
-fn holder_sentence(view: &RunView<'_>, holder: &str, pieces: u64) -> String {
+fn holder_sentence(view: &RunView<'_>, holder: &str, work_items: u64) -> String {
     let fate = holder_fate(view, holder).map_or_else(String::new, |fate| format!(", which {fate}"));
-    format!("{} held by {holder}{fate}", count(pieces))
+    format!("{} held by {holder}{fate}", count(work_items))
 }
 
 /// What happened to the process that a holder's name refers to: its own name, or a part of it, as in an address.
 fn holder_fate(view: &RunView<'_>, holder: &str) -> Option<String> {
     let is_meant = |process: &str| !process.is_empty() && (holder == process || has_word(holder, process));
     let fault = view.input.timeline.faults.iter().find(|fault| fault.failed.is_none() && is_meant(&fault.process));
-    let death = view.unexpected_exits().find(|death| is_meant(&death.process));
-    fault.map(fault_sentence).or_else(|| death.map(exit_sentence))
+    let exit = view.unexpected_exits().find(|exit| is_meant(&exit.process));
+    fault.map(fault_sentence).or_else(|| exit.map(exit_sentence))
 }
 
 /// Whether a text contains a whole word: `node_b` in `node_b:4001`, and not in `node_bb`.
@@ -102,16 +100,16 @@ fn fault_sentence(fault: &FaultRow) -> String {
     format!("got `{}` from the trial at {}{again}", fault.act, moment(fault.t_s))
 }
 
-fn exit_sentence(death: &ProcessExit) -> String {
+fn exit_sentence(exit: &ProcessExit) -> String {
     let how =
-        death.signal.map_or_else(|| "ended by itself".to_owned(), |signal| format!("was ended by signal {signal}"));
-    format!("{how} at {}", moment(death.t_s))
+        exit.signal.map_or_else(|| "ended by itself".to_owned(), |signal| format!("was ended by signal {signal}"));
+    format!("{how} at {}", moment(exit.t_s))
 }
 
 /// Everything that happened to processes.
 fn process_events(view: &RunView<'_>) -> Vec<(String, String)> {
     let faults = view.input.timeline.faults.iter().filter(|fault| fault.failed.is_none());
     let faults = faults.map(|fault| (format!("fault {}", fault.process), fault_sentence(fault)));
-    let deaths = view.unexpected_exits().map(|death| (format!("process.{}", death.process), exit_sentence(death)));
-    faults.chain(deaths).collect()
+    let exits = view.unexpected_exits().map(|exit| (format!("process.{}", exit.process), exit_sentence(exit)));
+    faults.chain(exits).collect()
 }

@@ -143,14 +143,14 @@ impl<'a> RunView<'a> {
     /// Process exits that no fault caused.
     pub(super) fn unexpected_exits(&self) -> impl Iterator<Item = &'a ProcessExit> {
         let faults = &self.input.timeline.faults;
-        let known = self.input.process_exits.iter().filter(|death| death.t_s.is_finite());
-        known.filter(move |death| {
+        let known = self.input.process_exits.iter().filter(|exit| exit.t_s.is_finite());
+        known.filter(move |exit| {
             // A fault that never reached its process ended nothing.
             let reached =
                 |fault: &FaultRow| fault.failed.is_none() || fault.pid_before.is_some() || fault.pid_after.is_some();
             !faults.iter().filter(|fault| reached(fault)).any(|fault| {
-                let since_s = death.t_s - fault.t_s;
-                fault.process == death.process && (-1.0..=super::thresholds::EXIT_BY_FAULT_WITHIN_S).contains(&since_s)
+                let since_s = exit.t_s - fault.t_s;
+                fault.process == exit.process && (-1.0..=super::thresholds::EXIT_BY_FAULT_WITHIN_S).contains(&since_s)
             })
         })
     }

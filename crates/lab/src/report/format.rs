@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_steers_is_struck() {
+    fn control_characters_are_removed() {
         assert_eq!(sanitize("a\x1b[2Jb\u{202e}c\n\td\0"), "a\u{fffd}[2Jb\u{fffd}c d\u{fffd}");
         assert_eq!(sanitize("naïve 日本"), "naïve 日本");
     }

@@ -48,7 +48,7 @@ pub(super) fn loads(levels: &[&LoadStepFigures]) -> Vec<Option<f64>> {
 
 /// A key of a phase's capacity, here or in one of its parts.
 pub(super) fn find_key<'a>(value: &'a Value, key: &str) -> Option<&'a Value> {
-    let parts = CAPACITY_KEYS.iter().filter_map(|place| value.get(place));
+    let parts = CAPACITY_KEYS.iter().filter_map(|position| value.get(position));
     [value].into_iter().chain(parts).find_map(|part| part.get(key).filter(|found| !found.is_null()))
 }
 
@@ -112,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn a_value_without_a_sentence_tells_its_figures() {
+    fn a_value_without_a_sentence_lists_its_figures() {
         assert_eq!(describe(&json!({ "refusal": "too_few_levels", "have": 3 })), "have 3, refusal too_few_levels");
         assert_eq!(describe(&json!({ "because": "It\u{1b} fell.", "x": 1 })), "It\u{fffd} fell.");
         assert_eq!(describe(&json!([1500.4, true, null, "a"])), "1,500; yes; none; a");
     }
 
     #[test]
-    fn a_refusal_says_why() {
+    fn a_refusal_has_its_reason() {
         let refused = |refusal: Value| refusal_of(&json!({ "usl": refusal }));
         assert!(refused(json!({ "refusal": "too_few_levels", "have": 3 })).starts_with("3 levels of concurrency are"));
         assert_eq!(refused(json!({ "refusal": "of_tomorrow", "have": 3 })), "have 3, refusal of_tomorrow");

@@ -258,7 +258,9 @@ fn load_step_spec(
         journey: phase.map_or(0, |phase| phase.journey_index),
         opening: phase.and_then(|phase| phase.opening_journey),
         open_within: held.map(|(_, within)| within),
-        resumes_phase: phase.and_then(|phase| phase.resumes_phase).map(|place| scenario.phases[place].name.clone()),
+        resumes_phase: phase
+            .and_then(|phase| phase.resumes_phase)
+            .map(|position| scenario.phases[position].name.clone()),
         ..LoadStepSpec::default()
     }
 }
@@ -283,15 +285,15 @@ struct OpNames {
 impl OpNames {
     fn from_scenario(scenario: &Scenario) -> Self {
         let mut names = BTreeMap::new();
-        for (place, journey) in scenario.journeys.iter().enumerate() {
-            names.insert(journey.name.clone(), OpId { journey: place, step: None });
+        for (position, journey) in scenario.journeys.iter().enumerate() {
+            names.insert(journey.name.clone(), OpId { journey: position, step: None });
             for (number, step) in journey.steps.iter().enumerate() {
                 let name = format!("{}.steps.{}", journey.name, step.name);
-                names.insert(name, OpId { journey: place, step: Some(number) });
+                names.insert(name, OpId { journey: position, step: Some(number) });
             }
         }
         let pushes = scenario.pushes.iter().map(|push| push.name.as_str()).chain([OTHER_PUSH]);
-        let pushes = (0..).zip(pushes).map(|(place, name)| (format!("push.{name}"), place)).collect();
+        let pushes = (0..).zip(pushes).map(|(position, name)| (format!("push.{name}"), position)).collect();
         Self { ops: names, pushes }
     }
 

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_stands_above_the_block_and_is_not_lost_at_the_end() {
+    fn a_line_is_above_the_block_and_is_not_lost_at_the_end() {
         let kept = SharedBuffer::default();
         let mut screen = Screen::plain(kept.clone());
         screen.printer().print("winding down");
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_terminal_stops_nobody() {
+    fn a_stopped_terminal_does_not_block_the_trial() {
         let (asked, seen) = mpsc::channel();
         let (resume, go_on) = mpsc::channel();
         let mut screen =
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_block_is_written_over_and_taken_away() {
+    fn the_block_is_overwritten_and_removed() {
         let mut look = DisplayMode::block(false);
         let first = look.paint(&progress(1), WIDE);
         let lines = first.matches('\n').count();
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_the_block_is_gone_from_the_terminal() {
+    fn the_block_is_removed_at_the_end() {
         let kept = SharedBuffer::default();
         let mut screen = Screen::start(kept.clone(), DisplayMode::block(false), || WIDE);
         screen.show(&progress(1));

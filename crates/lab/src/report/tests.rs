@@ -254,7 +254,7 @@ fn a_journey_of_one_step_that_pauses_has_the_times_of_its_request() {
 }
 
 #[test]
-fn void_gates_are_told_apart_from_failed_ones() {
+fn void_gates_are_distinguished_from_failed_ones() {
     let mut run = leaderboard(true, false, &FAILING);
     run.gates = vec![
         GateResult {
@@ -320,7 +320,7 @@ fn requests_of_journeys_under_way_are_shown() {
 }
 
 #[test]
-fn a_target_that_answers_nobody_is_shown() {
+fn an_outage_is_shown() {
     let mut timeline = Timeline::default();
     for second in 0..9 {
         let t_s = f64::from(second);
@@ -385,7 +385,7 @@ fn check_own_share(value: f64, without_lab: f64, is_told: bool) {
 }
 
 #[test]
-fn the_labs_own_share_is_told_where_it_matters() {
+fn the_labs_own_delay_is_mentioned_where_it_matters() {
     check_own_share(1_897.0, 1_875.0, false);
     check_own_share(1_355.0, 1_342.0, false);
     check_own_share(2_000.0, 1_500.0, true);

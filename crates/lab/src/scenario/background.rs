@@ -24,11 +24,11 @@ pub struct BackgroundLoops {
 pub(super) fn read_bindings(at: &NodeReader<'_>, names: &TemplateNames) -> Vec<Vec<(String, String)>> {
     let mut each: Vec<Vec<(String, String)>> = Vec::new();
     let columns = at.named_entries().unwrap_or_default();
-    for (place, (name, column)) in columns.iter().enumerate() {
+    for (index, (name, column)) in columns.iter().enumerate() {
         check_template_name(column, name);
         let kept: Vec<String> =
             column.list().unwrap_or_default().iter().filter_map(|at| read_kept_name(at, names)).collect();
-        if place == 0 {
+        if index == 0 {
             each.resize(kept.len(), Vec::new());
         }
         if kept.is_empty() || kept.len() > BACKGROUND_LOOPS_MAX || kept.len() != each.len() {

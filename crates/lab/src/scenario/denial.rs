@@ -38,11 +38,11 @@ impl Denial {
 impl JsonMatch {
     pub(super) fn read(at: &NodeReader<'_>) -> Option<Self> {
         let fields = at.table()?;
-        let place =
+        let index =
             fields.required("at", "where the body says it, such as \"/allowed\"").and_then(|at| read_pointer(&at));
         let is = fields.required("is", "what stands there then").and_then(|at| read_comparable(&at));
         fields.reject_unknown_keys();
-        Some(Self { pointer: place?, expected: is? })
+        Some(Self { pointer: index?, expected: is? })
     }
 }
 

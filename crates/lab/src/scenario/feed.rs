@@ -98,11 +98,11 @@ impl Feed {
 
 impl FeedOrder {
     /// Which of `rows` an arrival gets from the feed at `place` in the scenario: the same row for all its steps.
-    pub(crate) fn row_index(self, arrival: &ArrivalContext<'_>, place: usize, rows: usize) -> Option<usize> {
+    pub(crate) fn row_index(self, arrival: &ArrivalContext<'_>, index: usize, rows: usize) -> Option<usize> {
         let count = rows as u64;
         let row = match self {
             Self::Cycle => arrival.index.checked_rem(count)?,
-            Self::Random => to_range(draw(arrival.seed, DrawPurpose::Row, place as u64), count),
+            Self::Random => to_range(draw(arrival.seed, DrawPurpose::Row, index as u64), count),
         };
         usize::try_from(row).ok().filter(|row| *row < rows)
     }
@@ -111,12 +111,12 @@ impl FeedOrder {
 impl FeedRows {
     /// The same rows with these columns alone, in this order.
     fn select_columns(&self, columns: &[String]) -> Result<Self, String> {
-        let place = |column: &String| {
+        let index = |column: &String| {
             let found = self.columns.iter().position(|known| known == column);
             found.ok_or_else(|| format!("has no column `{column}`"))
         };
-        let places: Vec<usize> = columns.iter().map(place).collect::<Result<_, _>>()?;
-        let row = |row: &Vec<Box<str>>| places.iter().map(|place| row[*place].clone()).collect();
+        let places: Vec<usize> = columns.iter().map(index).collect::<Result<_, _>>()?;
+        let row = |row: &Vec<Box<str>>| places.iter().map(|index| row[*index].clone()).collect();
         Ok(Self { columns: columns.to_vec(), rows: self.rows.iter().map(row).collect() })
     }
 
@@ -202,15 +202,15 @@ fn check_columns(columns: &[String]) -> Result<(), String> {
     if columns.is_empty() {
         return Err("line 1, column 1: has no name: the first line names the columns".to_owned());
     }
-    for (place, name) in columns.iter().enumerate() {
-        let wrong = |what: &str| Err(format!("line 1, column {}: {what}", place + 1));
+    for (index, name) in columns.iter().enumerate() {
+        let wrong = |what: &str| Err(format!("line 1, column {}: {what}", index + 1));
         if name.is_empty() {
             return wrong("has no name: the first line names the columns");
         }
         if name.contains("}}") || name.contains("{{") {
             return wrong(&format!("`{name}` cannot stand in a template"));
         }
-        if columns[..place].contains(name) {
+        if columns[..index].contains(name) {
             return wrong(&format!("`{name}` is named a second time"));
         }
     }
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_of_csv_name_line_and_column() {
+    fn errors_of_csv_name_line_and_column() {
         let csv = |text, expected| check(FeedFormat::Csv, text, Err(expected));
         csv("", "line 1, column 1: has no name: the first line names the columns");
         csv("a,b\n", "line 1: there is no row to take values from");

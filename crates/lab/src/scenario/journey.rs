@@ -130,10 +130,10 @@ impl Journey {
 
     /// Figures of a step are found under its name.
     fn check_unique_names(&self, at: &NodeReader<'_>) {
-        for (place, step) in self.steps.iter().enumerate() {
+        for (index, step) in self.steps.iter().enumerate() {
             let same = |other: &&Step| other.name == step.name;
             // Once for each name, at its second occurrence.
-            if self.steps[..place].iter().filter(same).count() == 1 {
+            if self.steps[..index].iter().filter(same).count() == 1 {
                 let name = &step.name;
                 at.add_error(format!(
                     "has two steps called \"{name}\": give each a `name`, figures are found under it"
@@ -147,11 +147,11 @@ impl JourneyReader<'_> {
     /// Reads steps and groups of steps. `last` is the context of the last one.
     fn read_steps(&mut self, list: &[NodeReader<'_>], names: &mut TemplateNames, last: StepContext) {
         for (number, at) in (1..).zip(list) {
-            let place = if number == list.len() { last } else { StepContext::Journey };
+            let index = if number == list.len() { last } else { StepContext::Journey };
             let first = self.journey.steps.len();
             let until = match at.node.get("step") {
-                Some(_) => self.read_group(at, names, place),
-                None => self.read_step(at, names, place),
+                Some(_) => self.read_group(at, names, index),
+                None => self.read_step(at, names, index),
             };
             if let (Some(until), Some(last)) = (until, self.journey.steps.len().checked_sub(1))
                 && last >= first
@@ -161,21 +161,21 @@ impl JourneyReader<'_> {
         }
     }
 
-    fn read_step(&mut self, at: &NodeReader<'_>, names: &mut TemplateNames, place: StepContext) -> Option<RepeatEnd> {
-        let (step, until) = Step::read(at, names, self.work_names, place, self.format_status)?;
+    fn read_step(&mut self, at: &NodeReader<'_>, names: &mut TemplateNames, index: StepContext) -> Option<RepeatEnd> {
+        let (step, until) = Step::read(at, names, self.work_names, index, self.format_status)?;
         self.journey.steps.push(step);
         until
     }
 
     /// Reads steps that are repeated together.
-    fn read_group(&mut self, at: &NodeReader<'_>, names: &mut TemplateNames, place: StepContext) -> Option<RepeatEnd> {
+    fn read_group(&mut self, at: &NodeReader<'_>, names: &mut TemplateNames, index: StepContext) -> Option<RepeatEnd> {
         let fields = at.table()?;
         let repeat = fields.required("repeat", "how often its steps are taken, such as 4");
         let list = fields.optional("step").and_then(|at| at.list());
         // The response to the last of them decides when the repeat ends.
         let speaks = list.as_ref().and_then(|list| list.last()).is_some_and(|last| last.node.get("send").is_some());
         let known = speaks.then_some(self.format_status);
-        let until = repeat.and_then(|at| RepeatEnd::read(&at, place == StepContext::BackgroundEnd, known));
+        let until = repeat.and_then(|at| RepeatEnd::read(&at, index == StepContext::BackgroundEnd, known));
         match list {
             Some(list) if list.is_empty() => at.add_error("has a `step` without any step"),
             Some(list) => self.read_steps(&list, names, StepContext::Journey),
@@ -209,16 +209,16 @@ impl JourneyReader<'_> {
     fn read_step_index(&self, at: &NodeReader<'_>) -> Option<usize> {
         let name = at.text()?;
         let own = &self.journey.steps[..self.journey.own_step_count];
-        let Some(place) = own.iter().position(|step| step.name == name) else {
+        let Some(index) = own.iter().position(|step| step.name == name) else {
             at.add_error(format!("names \"{name}\", which is no step of the journey"));
             return None;
         };
-        if place + 1 == self.journey.own_step_count {
+        if index + 1 == self.journey.own_step_count {
             at.add_error(format!("names \"{name}\", the journey's last step: what runs beside it ends with it"));
         }
-        if self.journey.repeats.iter().any(|repeat| (repeat.first_step..=repeat.last_step).contains(&place)) {
+        if self.journey.repeats.iter().any(|repeat| (repeat.first_step..=repeat.last_step).contains(&index)) {
             at.add_error(format!("names \"{name}\", which is repeated: nothing begins more than once"));
         }
-        Some(place)
+        Some(index)
     }
 }

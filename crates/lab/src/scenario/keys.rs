@@ -60,12 +60,12 @@ impl Eq for KeyDraw {}
 
 impl KeyDraw {
     /// Draw `ordinal`, counted from 1, of the keys at `place` in the scenario.
-    pub(crate) fn new(keys: &KeySet, place: usize, ordinal: u64) -> Self {
+    pub(crate) fn new(keys: &KeySet, index: usize, ordinal: u64) -> Self {
         let law = match keys.distribution {
             KeyDistribution::Uniform => KeySampler::Uniform(keys.count),
             KeyDistribution::Zipf(exponent) => KeySampler::Zipf(Zipf::new(keys.count, exponent)),
         };
-        Self { sampler: law, number: place as u64 * KEY_DRAWS_MAX + ordinal - 1 }
+        Self { sampler: law, number: index as u64 * KEY_DRAWS_MAX + ordinal - 1 }
     }
 
     pub(crate) fn draw_key(&self, seed: u64) -> u64 {

@@ -279,7 +279,7 @@ impl Phase {
         let keeps = keeps_at
             .as_ref()
             .and_then(|at| resumed_connections::find_resumed_phase(at, name.as_deref(), journeys.phase_names, earlier));
-        let kept = keeps.map_or(0, |place| earlier[place].load_profile.concurrency().unwrap_or(0));
+        let kept = keeps.map_or(0, |index| earlier[index].load_profile.concurrency().unwrap_or(0));
         let arrivals = written.and_then(|at| arrivals::read(&at, kept));
         let in_flight = read_in_flight_max(&fields, bounds_itself);
         let in_flight = arrivals.as_ref().and_then(LoadProfile::concurrency).or(in_flight);
@@ -319,8 +319,8 @@ impl Phase {
             resumes_phase: keeps,
             leaves_open: false,
         };
-        if let (Some(at), Some(place)) = (&keeps_at, keeps) {
-            resumed_connections::mark_left_open(at, &mut earlier[place], &phase);
+        if let (Some(at), Some(index)) = (&keeps_at, keeps) {
+            resumed_connections::mark_left_open(at, &mut earlier[index], &phase);
         }
         Some(phase)
     }

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_cannot_be_read_ends_the_way() {
+    fn an_unreadable_response_ends_the_journey() {
         let mut rounds = RepeatState::default();
         rounds.reset(1);
         let repeats = [repeat(0, 0, RepeatEnd { condition: end_condition(), ..times(2) })];

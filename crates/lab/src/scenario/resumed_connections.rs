@@ -15,10 +15,10 @@ pub(super) fn find_resumed_phase(
 ) -> Option<usize> {
     let name = at.text()?;
     let found = earlier.iter().position(|phase| phase.name == name);
-    let place = |name: &str| written.iter().position(|phase| phase == name);
-    match (found, place(name)) {
+    let index = |name: &str| written.iter().position(|phase| phase == name);
+    match (found, index(name)) {
         (Some(found), _) => return Some(found),
-        (None, Some(meant)) if own.and_then(place).is_none_or(|own| meant < own) => {}
+        (None, Some(meant)) if own.and_then(index).is_none_or(|own| meant < own) => {}
         (None, Some(_)) => {
             at.add_error(format!("is \"{name}\", which is no earlier phase: only one before it can leave it any"));
         }

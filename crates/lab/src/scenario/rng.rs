@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn purposes_and_numbers_are_told_apart() {
+    fn purposes_and_numbers_are_distinct() {
         let of = |purpose| (0..100).map(move |number| draw(7, purpose, number));
         let all: std::collections::BTreeSet<u64> = of(DrawPurpose::Pick).chain(of(DrawPurpose::LoadSpec)).collect();
         assert_eq!(all.len(), 200);

@@ -212,7 +212,7 @@ fn check_phases(at: &NodeReader<'_>, names: &[String], phases: &[Phase], journey
         ));
     }
     let journeys_of = |phase: &Phase| [Some(phase.journey_index), phase.opening_journey].into_iter().flatten();
-    let taken = phases.iter().flat_map(journeys_of).filter_map(|place| journeys.get(place));
+    let taken = phases.iter().flat_map(journeys_of).filter_map(|index| journeys.get(index));
     let ops: usize = taken.map(|journey| 1 + journey.steps.len()).sum();
     if ops > PHASE_OPS_MAX {
         at.add_error(format!(

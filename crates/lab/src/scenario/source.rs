@@ -62,7 +62,7 @@ mod tests {
     const TEXT: &str = "format = 1\n[vars]\nport = \"free\"\n[target]\nurl = \"http://127.0.0.1:{{port}}\"\n";
 
     #[test]
-    fn a_recipe_makes_the_same_document_again() {
+    fn a_source_rebuilds_the_same_document() {
         let mut document = Document::parse(TEXT).unwrap();
         document.set("target.ready=/up").unwrap();
         document.set_target("http://127.0.0.1:9");

@@ -315,26 +315,26 @@ fn column_part(name: &str, path: &str, names: &TemplateNames, json: bool) -> Res
         .split_once('.')
         .filter(|(_, column)| !column.is_empty())
         .ok_or_else(|| format!("uses `{{{{{name}}}}}`, which names no column: write {{{{feed.NAME.COLUMN}}}}"))?;
-    let place = names.feeds.iter().position(|known| known.name == feed);
-    let place = place.ok_or_else(|| format!("uses `{{{{{name}}}}}`, but there is no [feed.{feed}]"))?;
-    let mut columns = names.feeds[place].columns.borrow_mut();
+    let index = names.feeds.iter().position(|known| known.name == feed);
+    let index = index.ok_or_else(|| format!("uses `{{{{{name}}}}}`, but there is no [feed.{feed}]"))?;
+    let mut columns = names.feeds[index].columns.borrow_mut();
     let used = columns.iter().position(|known| known == column);
     let column = used.unwrap_or_else(|| {
         columns.push(column.to_owned());
         columns.len() - 1
     });
-    Ok(TemplatePart::Column { feed: place, column, order: names.feeds[place].order, json })
+    Ok(TemplatePart::Column { feed: index, column, order: names.feeds[index].order, json })
 }
 
 /// `key.NAME` draws once for the whole arrival, `key.NAME.2` a second time, and so on.
 fn key_part(name: &str, path: &str, names: &TemplateNames) -> Result<TemplatePart, String> {
     let (key, ordinal) = path.split_once('.').unwrap_or((path, "1"));
-    let place = names.keys.iter().position(|known| known.name == key);
-    let place = place.ok_or_else(|| format!("uses `{{{{{name}}}}}`, but there is no [key.{key}]"))?;
+    let index = names.keys.iter().position(|known| known.name == key);
+    let index = index.ok_or_else(|| format!("uses `{{{{{name}}}}}`, but there is no [key.{key}]"))?;
     let ordinal = ordinal.parse().ok().filter(|ordinal| (1..=KEY_DRAWS_MAX).contains(ordinal)).ok_or_else(|| {
         format!("uses `{{{{{name}}}}}`, but its draws are numbered: {{{{key.{key}.2}}}} up to {KEY_DRAWS_MAX}")
     })?;
-    Ok(TemplatePart::Key(KeyDraw::new(&names.keys[place], place, ordinal)))
+    Ok(TemplatePart::Key(KeyDraw::new(&names.keys[index], index, ordinal)))
 }
 
 /// Whether a text of a JSON document is a single name whose value is a number: it stays a number, as a variable does.

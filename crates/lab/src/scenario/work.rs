@@ -234,15 +234,15 @@ fn read_figures(at: &NodeReader<'_>) -> Vec<(String, String)> {
 }
 
 fn read_progress(at: &NodeReader<'_>, figures: &[(String, String)]) -> Vec<usize> {
-    let place = |at: &NodeReader<'_>| {
+    let index = |at: &NodeReader<'_>| {
         let name = at.text()?;
-        let place = figures.iter().position(|(figure, _)| figure == name);
-        if place.is_none() {
+        let index = figures.iter().position(|(figure, _)| figure == name);
+        if index.is_none() {
             at.add_error(format!("names \"{name}\", which is not one of `figures`"));
         }
-        place
+        index
     };
-    at.one_or_many().iter().filter_map(place).collect()
+    at.one_or_many().iter().filter_map(index).collect()
 }
 
 fn read_derived(at: &NodeReader<'_>, status_mapping: &StatusMapping) -> Vec<(String, Formula)> {

@@ -86,10 +86,10 @@ fn execute(args: SweepArgs, program: &str) -> Result<SweepTable, CliError> {
     let variations: Vec<Variation> = args.variations.iter().map(parse).collect::<Result<_, _>>()?;
     let seed = args.run.seed.map_or_else(crate::cli::new_seed, Ok)?;
     let plan = plan(&variations, args.repeat, seed).map_err(|message| usage_error(&message))?;
-    let measure = args.best.as_deref().map_or(Objective::Throughput, Objective::parse);
-    check(&args.run, &variations, &plan, &measure)?;
-    let outcome = run_sweep(&args.run, program, &variations, &plan, &measure)?;
-    let table = table(&variations, &plan, &outcome, &measure);
+    let objective = args.best.as_deref().map_or(Objective::Throughput, Objective::parse);
+    check(&args.run, &variations, &plan, &objective)?;
+    let outcome = run_sweep(&args.run, program, &variations, &plan, &objective)?;
+    let table = table(&variations, &plan, &outcome, &objective);
     if let Some(path) = args.markdown {
         let wrong = |error| CliError::TrialError(format!("{}: {error}", path.display()));
         std::fs::write(&path, markdown(&table)).map_err(wrong)?;
@@ -99,16 +99,16 @@ fn execute(args: SweepArgs, program: &str) -> Result<SweepTable, CliError> {
 
 /// Checks, before the first byte is sent, that every combination is a valid scenario that has the figure of the
 /// objective.
-fn check(run: &RunArgs, variations: &[Variation], plan: &SweepPlan, measure: &Objective) -> Result<(), CliError> {
+fn check(run: &RunArgs, variations: &[Variation], plan: &SweepPlan, objective: &Objective) -> Result<(), CliError> {
     for values in &plan.combinations {
         let assembled = assemble(&run_args(run, variations, values, None))?;
-        check_measure(&assembled.scenario, measure)?;
+        check_measure(&assembled.scenario, objective)?;
     }
     Ok(())
 }
 
-fn check_measure(scenario: &Scenario, measure: &Objective) -> Result<(), CliError> {
-    let Objective::Path { path, .. } = measure else { return Ok(()) };
+fn check_measure(scenario: &Scenario, objective: &Objective) -> Result<(), CliError> {
+    let Objective::Path { path, .. } = objective else { return Ok(()) };
     let known = known_figures(
         &scenario.journeys,
         &scenario.work_specs,
@@ -137,39 +137,39 @@ fn run_sweep(
     program: &str,
     variations: &[Variation],
     plan: &SweepPlan,
-    measure: &Objective,
+    objective: &Objective,
 ) -> Result<SweepOutcome, CliError> {
     let mut runner = TrialRunner::new(program)?;
-    let mut run_one = |turn: PlannedRun, values: &[String]| {
-        let finished = runner.run(run_args(run, variations, values, Some(turn.seed)));
+    let mut run_one = |planned: PlannedRun, values: &[String]| {
+        let finished = runner.run(run_args(run, variations, values, Some(planned.seed)));
         finished.map(|finished| (finished.run, finished.dir)).map_err(|stopped| match stopped {
             CliError::Usage(message) | CliError::TrialError(message) => RunFailure::Failed(message),
             CliError::Aborted(_) => RunFailure::Aborted,
         })
     };
     let all = plan.runs.len();
-    let mut tell = |place: usize, made: &SweepRun| {
+    let mut tell = |index: usize, made: &SweepRun| {
         if !run.quiet {
-            print_stderr(&format!("run {} of {all}: {}", place + 1, run_line(variations, plan, made, measure)));
+            print_stderr(&format!("run {} of {all}: {}", index + 1, run_line(variations, plan, made, objective)));
         }
     };
     Ok(run_all(plan, &mut run_one, &mut tell))
 }
 
-fn run_line(variations: &[Variation], plan: &SweepPlan, made: &SweepRun, measure: &Objective) -> String {
+fn run_line(variations: &[Variation], plan: &SweepPlan, made: &SweepRun, objective: &Objective) -> String {
     let values = &plan.combinations[made.planned.combination_index];
     let pairs: Vec<String> =
         variations.iter().zip(values).map(|(variation, value)| format!("{}={value}", variation.key)).collect();
     let result = match &made.result {
-        Ok((run, dir)) => format!("{}, {}, {}", run.verdict.name(), format_figure(run, measure), dir.display()),
+        Ok((run, dir)) => format!("{}, {}, {}", run.verdict.name(), format_figure(run, objective), dir.display()),
         Err(RunFailure::Failed(why)) => format!("could not run: {why}"),
         Err(RunFailure::Aborted) => "ended at once".to_owned(),
     };
     format!("{}: {result}", pairs.join(" "))
 }
 
-fn format_figure(run: &Run, measure: &Objective) -> String {
-    format!("{} {}", measure.name(run), number(measure.value(run)))
+fn format_figure(run: &Run, objective: &Objective) -> String {
+    format!("{} {}", objective.name(run), number(objective.value(run)))
 }
 
 fn usage_error(message: &str) -> CliError {

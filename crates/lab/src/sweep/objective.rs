@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn names_say_which_way_is_better() {
+    fn names_determine_which_direction_is_better() {
         check("game.throughput_per_min", "game.throughput_per_min", true);
         check("game.progress_per_s.turns", "game.progress_per_s.turns", true);
         check("create_game.ok", "create_game.ok", true);

@@ -43,7 +43,7 @@ impl Variation {
         if key.is_empty() || values.iter().any(String::is_empty) {
             return Err("expected KEY=VALUE,VALUE without empty values".to_owned());
         }
-        match values.iter().enumerate().find(|(place, value)| values[..*place].contains(value)) {
+        match values.iter().enumerate().find(|(index, value)| values[..*index].contains(value)) {
             Some((_, twice)) => Err(format!("{key} is to be {twice} twice")),
             None => Ok(Self { key, values }),
         }
@@ -80,7 +80,7 @@ pub fn plan(variations: &[Variation], repeats: usize, seed: u64) -> Result<Sweep
         return Err("a sweep varies something: add --vary KEY=VALUE,VALUE".to_owned());
     }
     if let Some((_, twice)) =
-        variations.iter().enumerate().find(|(place, it)| variations[..*place].iter().any(|other| other.key == it.key))
+        variations.iter().enumerate().find(|(index, it)| variations[..*index].iter().any(|other| other.key == it.key))
     {
         return Err(format!("{} is varied twice: give all of its values at once", twice.key));
     }
@@ -118,8 +118,8 @@ fn round_order(count: usize, round: usize, seed: u64) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     // Fisher & Yates.
     for last in (1..count).rev() {
-        let place = ((u128::from(mix(seed, last as u64)) * (last as u128 + 1)) >> 64) as usize;
-        order.swap(last, place);
+        let index = ((u128::from(mix(seed, last as u64)) * (last as u128 + 1)) >> 64) as usize;
+        order.swap(last, index);
     }
     if round % 2 == 1 {
         order.reverse();
@@ -190,13 +190,13 @@ mod tests {
             let found = plan(&[Variation { key: "k".to_owned(), values: many }], 2 * pairs, seed).unwrap();
             prop_assert_eq!(found.runs.len(), values * 2 * pairs);
             for round in found.runs.chunks(values) {
-                let mut seen: Vec<usize> = round.iter().map(|turn| turn.combination_index).collect();
+                let mut seen: Vec<usize> = round.iter().map(|planned| planned.combination_index).collect();
                 seen.sort_unstable();
                 prop_assert_eq!(seen, (0..values).collect::<Vec<_>>());
-                prop_assert!(round.iter().all(|turn| turn.seed == round[0].seed));
+                prop_assert!(round.iter().all(|planned| planned.seed == round[0].seed));
             }
             let places = |combination: usize| -> usize {
-                found.runs.iter().enumerate().filter(|(_, turn)| turn.combination_index == combination).map(|(at, _)| at).sum()
+                found.runs.iter().enumerate().filter(|(_, planned)| planned.combination_index == combination).map(|(at, _)| at).sum()
             };
             prop_assert!((0..values).all(|combination| places(combination) == places(0)));
         }

@@ -39,7 +39,7 @@ pub fn run_all(
     tell: &mut dyn FnMut(usize, &SweepRun),
 ) -> SweepOutcome {
     let mut outcome = SweepOutcome { runs: Vec::new(), interrupted: false };
-    for (place, turn) in plan.runs.iter().enumerate() {
+    for (index, turn) in plan.runs.iter().enumerate() {
         let failed = |made: &SweepRun| made.planned.combination_index == turn.combination_index && made.result.is_err();
         if outcome.runs.iter().any(failed) {
             continue;
@@ -50,7 +50,7 @@ pub fn run_all(
             Err(RunFailure::Aborted) => true,
             Err(RunFailure::Failed(_)) => false,
         };
-        tell(place, &made);
+        tell(index, &made);
         outcome.runs.push(made);
         if outcome.interrupted {
             break;

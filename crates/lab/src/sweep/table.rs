@@ -71,7 +71,7 @@ pub enum Ranking {
 impl FigureSummary {
     fn from_values(mut values: Vec<f64>) -> Self {
         values.sort_by(f64::total_cmp);
-        let middle = |place: usize| values.get(place).copied();
+        let middle = |index: usize| values.get(index).copied();
         let (low, high) = (values.len().saturating_sub(1) / 2, values.len() / 2);
         let range = match values.as_slice() {
             [low, .., high] => Some((*low, *high)),
@@ -85,7 +85,7 @@ impl FigureSummary {
 #[must_use]
 pub fn table(variations: &[Variation], plan: &SweepPlan, outcome: &SweepOutcome, measure: &Objective) -> SweepTable {
     let combinations: Vec<Combination<'_>> =
-        (0..plan.combinations.len()).map(|place| Combination::from_runs(place, plan, &outcome.runs)).collect();
+        (0..plan.combinations.len()).map(|index| Combination::from_runs(index, plan, &outcome.runs)).collect();
     let name = outcome.runs.iter().find_map(|made| made.result.as_ref().ok());
     let mut table = SweepTable {
         keys: variations.iter().map(|variation| variation.key.clone()).collect(),
@@ -98,8 +98,8 @@ pub fn table(variations: &[Variation], plan: &SweepPlan, outcome: &SweepOutcome,
     let figures: Vec<Vec<f64>> = combinations.iter().map(|it| it.figures(measure)).collect();
     table.best = best_index(&table.rows, measure);
     if let Some(best) = table.best {
-        let standings = rank_rows(&table.rows, &figures, best);
-        table.rows.iter_mut().zip(standings).for_each(|(row, standing)| row.ranking = standing);
+        let rankings = rank_rows(&table.rows, &figures, best);
+        table.rows.iter_mut().zip(rankings).for_each(|(row, standing)| row.ranking = standing);
     }
     table
 }
@@ -112,11 +112,11 @@ struct Combination<'a> {
 }
 
 impl<'a> Combination<'a> {
-    fn from_runs(place: usize, plan: &'a SweepPlan, made: &'a [SweepRun]) -> Self {
-        let own = || made.iter().filter(move |made| made.planned.combination_index == place);
+    fn from_runs(index: usize, plan: &'a SweepPlan, made: &'a [SweepRun]) -> Self {
+        let own = || made.iter().filter(move |made| made.planned.combination_index == index);
         let runs = own().filter_map(|made| made.result.as_ref().ok()).map(|(run, _)| run);
         Self {
-            values: &plan.combinations[place],
+            values: &plan.combinations[index],
             runs: runs.filter(|run| run.verdict != Verdict::Interrupted).collect(),
             failures: own().filter_map(|made| failure_message(&made.result)).collect(),
         }
@@ -178,29 +178,29 @@ impl SweepRow {
 /// The best of those whose gates pass; of several with one median, the first.
 fn best_index(rows: &[SweepRow], measure: &Objective) -> Option<usize> {
     let passing = rows.iter().enumerate().filter(|(_, row)| row.has_passed());
-    let medians = passing.filter_map(|(place, row)| Some((place, row.objective.median?)));
+    let medians = passing.filter_map(|(index, row)| Some((index, row.objective.median?)));
     let better = |a: f64, b: f64| if measure.is_higher_better() { a > b } else { a < b };
     let best = medians.reduce(|best, next| if better(next.1, best.1) { next } else { best });
-    best.map(|(place, _)| place)
+    best.map(|(index, _)| index)
 }
 
 /// All that pass are compared with the best at once, so that many combinations do not produce many false differences.
 fn rank_rows(rows: &[SweepRow], figures: &[Vec<f64>], best: usize) -> Vec<Ranking> {
     let others: Vec<usize> = (0..rows.len())
-        .filter(|place| *place != best && rows[*place].has_passed() && !figures[*place].is_empty())
+        .filter(|index| *index != best && rows[*index].has_passed() && !figures[*index].is_empty())
         .collect();
     let mut family = Family::default();
     others
         .iter()
-        .for_each(|place| family.add_runs(ComparisonScale::Ratio, [&figures[best], &figures[*place]], RESOLUTION, 0.0));
-    let mut standings = vec![Ranking::Failed; rows.len()];
-    standings[best] = Ranking::Best;
-    for (place, answer) in others.into_iter().zip(family.decide()) {
-        standings[place] = match answer.decision {
+        .for_each(|index| family.add_runs(ComparisonScale::Ratio, [&figures[best], &figures[*index]], RESOLUTION, 0.0));
+    let mut rankings = vec![Ranking::Failed; rows.len()];
+    rankings[best] = Ranking::Best;
+    for (index, answer) in others.into_iter().zip(family.decide()) {
+        rankings[index] = match answer.decision {
             Decision::Higher | Decision::Lower => Ranking::Behind,
             Decision::NotSignificant | Decision::Equal => Ranking::Tied,
             Decision::Unknown(_) => Ranking::Unknown,
         };
     }
-    standings
+    rankings
 }

@@ -15,9 +15,9 @@ fn variations() -> Vec<Variation> {
 }
 
 /// A run with this throughput and CPU time.
-fn run(turn: PlannedRun, per_min: f64, cpu_s: f64, verdict: Verdict) -> Run {
+fn run(planned: PlannedRun, per_min: f64, cpu_s: f64, verdict: Verdict) -> Run {
     let mut run: Run = serde_json::from_value(TEST_RUN.run_json()).unwrap();
-    run.id = format!("run-{}-{}", turn.round, turn.combination_index);
+    run.id = format!("run-{}-{}", planned.round, planned.combination_index);
     run.verdict = verdict;
     run.gates.retain(|gate| gate.ok);
     if verdict == Verdict::Failed {
@@ -31,15 +31,15 @@ fn run(turn: PlannedRun, per_min: f64, cpu_s: f64, verdict: Verdict) -> Run {
 }
 
 /// Fifty workers are best, slightly ahead of two hundred, which cost more; a pool of 30 fails.
-fn service(turn: PlannedRun, values: &[String]) -> RunResult {
-    let wobble = 1.0 + 0.004 * ((turn.round * 7 + turn.combination_index * 3) % 5) as f64;
+fn service(planned: PlannedRun, values: &[String]) -> RunResult {
+    let wobble = 1.0 + 0.004 * ((planned.round * 7 + planned.combination_index * 3) % 5) as f64;
     let (per_min, cpu_s) = match values[0].as_str() {
         "25" => (57.0, 20.0),
         "50" => (102.0, 40.0),
         _ => (101.5, 30.0),
     };
     let verdict = if values[1] == "30" { Verdict::Failed } else { Verdict::Passed };
-    Ok((run(turn, per_min * wobble, cpu_s, verdict), PathBuf::from("runs")))
+    Ok((run(planned, per_min * wobble, cpu_s, verdict), PathBuf::from("runs")))
 }
 
 fn swept(repeats: usize, run_one: &mut dyn FnMut(PlannedRun, &[String]) -> RunResult) -> (SweepPlan, SweepOutcome) {
@@ -48,17 +48,17 @@ fn swept(repeats: usize, run_one: &mut dyn FnMut(PlannedRun, &[String]) -> RunRe
     (plan, outcome)
 }
 
-fn shown(repeats: usize, measure: &Objective) -> SweepTable {
+fn shown(repeats: usize, objective: &Objective) -> SweepTable {
     let (plan, outcome) = swept(repeats, &mut service);
-    table(&variations(), &plan, &outcome, measure)
+    table(&variations(), &plan, &outcome, objective)
 }
 
 #[track_caller]
-fn check(repeats: usize, measure: &Objective, best: &str, standings: [Ranking; 3]) {
-    let table = shown(repeats, measure);
-    assert_eq!(table.best.map(|place| table.rows[place].values.concat()).as_deref(), Some(best));
+fn check(repeats: usize, objective: &Objective, best: &str, rankings: [Ranking; 3]) {
+    let table = shown(repeats, objective);
+    assert_eq!(table.best.map(|index| table.rows[index].values.concat()).as_deref(), Some(best));
     let passing: Vec<Ranking> = table.rows.iter().filter(|row| row.has_passed()).map(|row| row.ranking).collect();
-    assert_eq!(passing, standings);
+    assert_eq!(passing, rankings);
     assert!(table.rows.iter().filter(|row| !row.has_passed()).all(|row| row.ranking == Ranking::Failed));
 }
 
@@ -80,9 +80,9 @@ fn a_sweep_in_markdown() {
 #[test]
 fn a_sweep_that_was_ended_shows_what_there_is() {
     let mut made = 0;
-    let (plan, outcome) = swept(2, &mut |turn, values| {
+    let (plan, outcome) = swept(2, &mut |planned, values| {
         made += 1;
-        let (mut run, dir) = service(turn, values)?;
+        let (mut run, dir) = service(planned, values)?;
         if made == 5 {
             run.verdict = Verdict::Interrupted;
         }
@@ -97,12 +97,12 @@ fn a_sweep_that_was_ended_shows_what_there_is() {
 #[test]
 fn a_combination_that_cannot_run_is_not_tried_again() {
     let mut tried = 0;
-    let (plan, outcome) = swept(3, &mut |turn, values| {
+    let (plan, outcome) = swept(3, &mut |planned, values| {
         if values[0] == "200" {
             tried += 1;
             return Err(RunFailure::Failed("the server refused its settings".to_owned()));
         }
-        service(turn, values)
+        service(planned, values)
     });
     assert_eq!((tried, outcome.runs.len()), (2, 14));
     let table = table(&variations(), &plan, &outcome, &Objective::Throughput);
@@ -112,16 +112,16 @@ fn a_combination_that_cannot_run_is_not_tried_again() {
 }
 
 #[test]
-fn whoever_ends_everything_at_once_ends_the_sweep() {
-    let (_, outcome) = swept(2, &mut |turn: PlannedRun, values| {
-        if turn.round == 0 { service(turn, values) } else { Err(RunFailure::Aborted) }
+fn an_abort_ends_the_sweep() {
+    let (_, outcome) = swept(2, &mut |planned: PlannedRun, values| {
+        if planned.round == 0 { service(planned, values) } else { Err(RunFailure::Aborted) }
     });
     assert!(outcome.interrupted && outcome.runs.len() == 7);
 }
 
 #[test]
 fn where_no_gates_hold_there_is_no_best() {
-    let mut failing = |turn, _: &[String]| Ok((run(turn, 100.0, 1.0, Verdict::Failed), PathBuf::from("runs")));
+    let mut failing = |planned, _: &[String]| Ok((run(planned, 100.0, 1.0, Verdict::Failed), PathBuf::from("runs")));
     let (plan, outcome) = swept(1, &mut failing);
     let table = table(&variations(), &plan, &outcome, &Objective::Throughput);
     assert_eq!(table.best, None);
@@ -130,7 +130,7 @@ fn where_no_gates_hold_there_is_no_best() {
 
 #[test]
 fn void_runs_do_not_pass() {
-    let mut void = |turn, _: &[String]| Ok((run(turn, 100.0, 1.0, Verdict::Void), PathBuf::from("runs")));
+    let mut void = |planned, _: &[String]| Ok((run(planned, 100.0, 1.0, Verdict::Void), PathBuf::from("runs")));
     let (plan, outcome) = swept(1, &mut void);
     let table = table(&variations(), &plan, &outcome, &Objective::Throughput);
     assert!(table.rows.iter().all(|row| row.passed == 0 && row.notes.iter().any(|note| note.contains("is void"))));

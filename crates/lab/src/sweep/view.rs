@@ -22,7 +22,7 @@ pub fn markdown(sweep: &SweepTable) -> String {
 
 /// The best, and what it cost.
 fn best_sentence(sweep: &SweepTable) -> String {
-    let Some(best) = sweep.best.map(|place| &sweep.rows[place]) else {
+    let Some(best) = sweep.best.map(|index| &sweep.rows[index]) else {
         let made: usize = sweep.rows.iter().map(|row| row.runs).sum();
         return match made {
             0 => "No run was made".to_owned(),

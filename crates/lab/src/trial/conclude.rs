@@ -28,7 +28,7 @@ use crate::verdict::{GateResult, GeneratorEffect, evaluate_gates, evaluate_gates
 
 /// Aggregates and evaluates.
 pub(crate) fn conclude(
-    stage: &RunContext,
+    context: &RunContext,
     mut record: PendingRun,
     end: &TrialEnd,
     now: Duration,
@@ -36,32 +36,32 @@ pub(crate) fn conclude(
     watched: &[WatchedProcess],
     fleet: &mut ProcessSupervisor,
 ) -> (Run, Timeline) {
-    stage.recorder.close_all().iter().for_each(|row| stage.log.write(row));
-    let parts = stage.recorder.with_load_steps(|book| book.all_figures());
-    let (mut timeline, lines_failure) = stage.log.take();
+    context.recorder.close_all().iter().for_each(|row| context.log.write(row));
+    let parts = context.recorder.with_load_steps(|book| book.all_figures());
+    let (mut timeline, lines_failure) = context.log.take();
     timeline.close();
-    let edges = stage.scheduler.take_search_outcomes();
-    let capacities = capacities(stage, &parts, &edges, record.start.scenario.seed);
-    let mut results = collect_results(stage, now, rises, watched, &parts);
+    let edges = context.scheduler.take_search_outcomes();
+    let capacities = capacities(context, &parts, &edges, record.start.scenario.seed);
+    let mut results = collect_results(context, now, rises, watched, &parts);
     results.observe = observer_figures(&timeline);
     results.generator.unrecorded = timeline.unrecorded.or_none();
-    results.phases = phase_figures(stage, &parts, &edges, Basis::Measured);
+    results.phases = phase_figures(context, &parts, &edges, Basis::Measured);
     (results.server.limits, results.server.limits_seen) = (fleet.limits_applied().cloned(), fleet.limit_stats());
-    let without_lab = results_without_generator_delay(stage, &results, &edges).to_json();
+    let without_lab = results_without_generator_delay(context, &results, &edges).to_json();
     let own = GeneratorEffect { without_generator_delay: &without_lab, late: results.generator.is_late() };
-    let mut gates = evaluate_gates_with(&stage.scenario.gates, &results.to_json(), own);
-    gates.extend(implicit_gates(stage, &results, end, now));
+    let mut gates = evaluate_gates_with(&context.scenario.gates, &results.to_json(), own);
+    gates.extend(implicit_gates(context, &results, end, now));
     gates.iter_mut().for_each(|gate| gate.void |= !gate.ok && depends_on_void_search(&gate.name, &edges));
     gates.extend(
-        stage.scenario.phases.iter().filter_map(|phase| Some(evaluate_search(&phase.name, edges.get(&phase.name)?))),
+        context.scenario.phases.iter().filter_map(|phase| Some(evaluate_search(&phase.name, edges.get(&phase.name)?))),
     );
-    gates.extend(evaluate_faults(&stage.scenario, &timeline.faults));
-    gates.extend(processes_alive_gate(&stage.scenario, end, &fleet.down_processes()));
-    record.notes.extend(report_notes(stage, lines_failure, end));
+    gates.extend(evaluate_faults(&context.scenario, &timeline.faults));
+    gates.extend(processes_alive_gate(&context.scenario, end, &fleet.down_processes()));
+    record.notes.extend(report_notes(context, lines_failure, end));
     record.notes.extend(results.generator.pauses.as_ref().and_then(pause_note));
     record.notes.extend(results.generator.unrecorded.as_ref().map(Unrecorded::sentence));
     let mut run = record.into_run(results, gates, matches!(end, TrialEnd::Interrupted));
-    run.errors = stage.recorder.with_aggregate(Aggregate::errors);
+    run.errors = context.recorder.with_aggregate(Aggregate::errors);
     run.faults = timeline.faults.clone();
     run.capacity = capacities;
     run.parts = parts;
@@ -70,13 +70,13 @@ pub(crate) fn conclude(
         load_steps: &run.parts,
         errors: &run.errors,
         timeline: &timeline,
-        metric_roles: &stage.scenario.metric_roles,
+        metric_roles: &context.scenario.metric_roles,
         machine: &run.machine,
-        limits: stage.scenario.target.limits,
+        limits: context.scenario.target.limits,
         limit_counters: limit_counters(run.results.server.limits_seen.as_ref()),
         process_exits: &process_exits(end, &run.faults, now),
-        workers: stage.scheduler.worker_count as usize,
-        denies_by_status: stage.scenario.denies_by_status(),
+        workers: context.scheduler.worker_count as usize,
+        denies_by_status: context.scenario.denies_by_status(),
     });
     (run, timeline)
 }
@@ -92,10 +92,10 @@ fn process_exits(end: &TrialEnd, faults: &[FaultRow], now: Duration) -> Vec<Proc
         Some(ProcessExit { process: fault.process.clone(), t_s: fault.t_s, signal: Some(signal) })
     });
     let unordered = match end {
-        TrialEnd::ProcessExited(death) => Some(ProcessExit {
-            process: death.split_whitespace().next().unwrap_or_default().to_owned(),
+        TrialEnd::ProcessExited(exit) => Some(ProcessExit {
+            process: exit.split_whitespace().next().unwrap_or_default().to_owned(),
             t_s: now.as_secs_f64(),
-            signal: death
+            signal: exit
                 .split_once("signal: ")
                 .and_then(|(_, rest)| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()),
         }),
@@ -115,7 +115,7 @@ fn limit_counters(seen: Option<&LimitStats>) -> LimitCounters {
 }
 
 fn collect_results(
-    stage: &RunContext,
+    context: &RunContext,
     now: Duration,
     rises: &[Option<TotalsFigures>],
     watched: &[WatchedProcess],
@@ -125,13 +125,13 @@ fn collect_results(
         let found = watched.iter().find(|process| process.name() == name);
         found.map_or_else(ProcessFigures::default, WatchedProcess::figures)
     };
-    let work = |(place, work): (usize, &WorkSpec)| {
-        (work.name.clone(), stage.status_poller.trackers.tracker(place).figures(now, rises[place]))
+    let work = |(index, work): (usize, &WorkSpec)| {
+        (work.name.clone(), context.status_poller.trackers.tracker(index).figures(now, rises[index]))
     };
     let own = process(GENERATOR);
-    let lag_p99_max = stage.scenario.generator.lag_p99_max;
-    let (total, journeys, push, mut generator) = stage.recorder.with_aggregate(|fold| {
-        let journeys = fold.journeys(&|journey| journey_active_s(&stage.scenario, parts, journey), Basis::Measured);
+    let lag_p99_max = context.scenario.generator.lag_p99_max;
+    let (total, journeys, push, mut generator) = context.recorder.with_aggregate(|fold| {
+        let journeys = fold.journeys(&|journey| journey_active_s(&context.scenario, parts, journey), Basis::Measured);
         (fold.total(), journeys, fold.pushes(Basis::Measured), fold.generator(lag_p99_max))
     });
     (generator.cpu_s, generator.rss_bytes) = (own.cpu_s, own.rss_bytes);
@@ -140,11 +140,11 @@ fn collect_results(
         total: Some(total),
         journeys,
         push,
-        work: stage.scenario.work_specs.iter().enumerate().map(work).collect(),
+        work: context.scenario.work_specs.iter().enumerate().map(work).collect(),
         generator,
         server: ServerFigures {
             process: process(SERVER),
-            config: stage.prepared.config.clone(),
+            config: context.prepared.config.clone(),
             limits: None,
             limits_seen: None,
         },
@@ -155,39 +155,40 @@ fn collect_results(
 
 /// The same figures without the delay that the lab itself added to each time.
 fn results_without_generator_delay(
-    stage: &RunContext,
+    context: &RunContext,
     measured: &Results,
     edges: &BTreeMap<String, SearchOutcome>,
 ) -> Results {
-    let parts = stage.recorder.with_load_steps(|book| book.figures_on(Basis::WithoutLab));
-    let (journeys, push) = stage.recorder.with_aggregate(|fold| {
-        let journeys = fold.journeys(&|journey| journey_active_s(&stage.scenario, &parts, journey), Basis::WithoutLab);
+    let parts = context.recorder.with_load_steps(|book| book.figures_on(Basis::WithoutLab));
+    let (journeys, push) = context.recorder.with_aggregate(|fold| {
+        let journeys =
+            fold.journeys(&|journey| journey_active_s(&context.scenario, &parts, journey), Basis::WithoutLab);
         (journeys, fold.pushes(Basis::WithoutLab))
     });
     let (phases, generator) =
-        (phase_figures(stage, &parts, edges, Basis::WithoutLab), measured.generator.without_lab());
+        (phase_figures(context, &parts, edges, Basis::WithoutLab), measured.generator.without_lab());
     Results { journeys, push, phases, generator, ..measured.clone() }
 }
 
 /// Figures for gates: what phases requested, and what their levels and searches found.
 fn phase_figures(
-    stage: &RunContext,
+    context: &RunContext,
     parts: &[LoadStepFigures],
     edges: &BTreeMap<String, SearchOutcome>,
     basis: Basis,
 ) -> BTreeMap<String, PhaseFigures> {
-    let mut asked = stage.recorder.with_load_steps(|book| book.phase_figures(basis));
+    let mut asked = context.recorder.with_load_steps(|book| book.phase_figures(basis));
     let figures = |phase: &Phase| {
         let edge_per_s = edges.get(&phase.name).and_then(|outcome| outcome.edge_per_s);
         PhaseFigures::from_steps(&steps_of_phase(parts, phase), edge_per_s, asked.remove(&phase.name))
     };
-    let names = stage.scenario.phases.iter().map(|phase| phase.name.clone());
-    names.zip(stage.scenario.phases.iter().map(figures)).collect()
+    let names = context.scenario.phases.iter().map(|phase| phase.name.clone());
+    names.zip(context.scenario.phases.iter().map(figures)).collect()
 }
 
 /// What levels of clients and searches show about the target's capacity, by phase, in full, for reports.
 fn capacities(
-    stage: &RunContext,
+    context: &RunContext,
     parts: &[LoadStepFigures],
     edges: &BTreeMap<String, SearchOutcome>,
     seed: u64,
@@ -196,7 +197,7 @@ fn capacities(
         let own = steps_of_phase(parts, phase);
         let found = match (edges.get(&phase.name), &phase.load_profile) {
             (Some(outcome), _) => {
-                let first = own.first().map_or(0, |part| part.part);
+                let first = own.first().map_or(0, |load_step| load_step.part);
                 let mut capacity = capacity(&outcome.points(first));
                 if !outcome.has_answer() {
                     // Limits derived from an edge that was not found would be guesses.
@@ -209,16 +210,16 @@ fn capacities(
         };
         Some((phase.name.clone(), found))
     };
-    stage.scenario.phases.iter().filter_map(found).collect()
+    context.scenario.phases.iter().filter_map(found).collect()
 }
 
 fn steps_of_phase<'a>(parts: &'a [LoadStepFigures], phase: &Phase) -> Vec<&'a LoadStepFigures> {
-    parts.iter().filter(|part| part.phase == phase.name).collect()
+    parts.iter().filter(|load_step| load_step.phase == phase.name).collect()
 }
 
 /// A ladder's capacity, and the scalability law fitted to it or the reason why it cannot be.
 fn ladder_capacity(parts: &[&LoadStepFigures], seed: u64) -> Value {
-    let points: Vec<LevelPoint> = parts.iter().map(|part| level_point(part)).collect();
+    let points: Vec<LevelPoint> = parts.iter().map(|load_step| level_point(load_step)).collect();
     let pairs: Vec<(f64, f64)> =
         points.iter().filter_map(|point| Some((point.concurrency?, point.throughput_per_s))).collect();
     let usl = match fit(&pairs, seed) {
@@ -228,30 +229,30 @@ fn ladder_capacity(parts: &[&LoadStepFigures], seed: u64) -> Value {
     json!({ "capacity": capacity(&points), "usl": usl })
 }
 
-fn level_point(part: &LoadStepFigures) -> LevelPoint {
-    let share = |count: u64| if part.op.count > 0 { count as f64 / part.op.count as f64 } else { 0.0 };
+fn level_point(load_step: &LoadStepFigures) -> LevelPoint {
+    let share = |count: u64| if load_step.op.count > 0 { count as f64 / load_step.op.count as f64 } else { 0.0 };
     LevelPoint {
-        label: part.label.clone(),
-        part: part.part,
-        concurrency: part.clients.map(|clients| clients as f64),
-        offered_per_s: part.offered_per_s,
-        throughput_per_s: part.throughput_per_s.unwrap_or(0.0),
-        error_share: share(part.op.errors),
-        denied_share: share(part.op.denied),
-        latency_p50_ms: part.op.latency_ms.p50,
-        latency_p95_ms: part.op.latency_ms.p95,
-        latency_p99_ms: part.op.latency_ms.p99,
-        overloaded: part.overload.as_ref().map(|reasons| !reasons.is_empty()),
+        label: load_step.label.clone(),
+        part: load_step.part,
+        concurrency: load_step.clients.map(|clients| clients as f64),
+        offered_per_s: load_step.offered_per_s,
+        throughput_per_s: load_step.throughput_per_s.unwrap_or(0.0),
+        error_share: share(load_step.op.errors),
+        denied_share: share(load_step.op.denied),
+        latency_p50_ms: load_step.op.latency_ms.p50,
+        latency_p95_ms: load_step.op.latency_ms.p95,
+        latency_p99_ms: load_step.op.latency_ms.p99,
+        overloaded: load_step.overload.as_ref().map(|reasons| !reasons.is_empty()),
     }
 }
 
-fn implicit_gates(stage: &RunContext, results: &Results, end: &TrialEnd, now: Duration) -> Vec<GateResult> {
-    let mut gates = evaluate_gates(&default_gates(&stage.scenario), &results.to_json());
-    if stage.scenario.work_specs.iter().any(|work| work.totals.is_some()) {
-        let rises: Vec<_> = stage.scenario.work_specs.iter().map(|work| results.work[&work.name].totals).collect();
-        gates.push(reconciliation_gate(&stage.mismatches(now, &rises)));
+fn implicit_gates(context: &RunContext, results: &Results, end: &TrialEnd, now: Duration) -> Vec<GateResult> {
+    let mut gates = evaluate_gates(&default_gates(&context.scenario), &results.to_json());
+    if context.scenario.work_specs.iter().any(|work| work.totals.is_some()) {
+        let rises: Vec<_> = context.scenario.work_specs.iter().map(|work| results.work[&work.name].totals).collect();
+        gates.push(reconciliation_gate(&context.mismatches(now, &rises)));
     }
-    gates.extend(stage.scenario.phases.iter().filter_map(|phase| opening_gate(stage, results, phase)));
+    gates.extend(context.scenario.phases.iter().filter_map(|phase| opening_gate(context, results, phase)));
     if let TrialEnd::BoundReached(reason) = end {
         gates.push(GateResult::implicit("bounds", "not reached", reason, false));
     }
@@ -291,8 +292,8 @@ fn evaluate_faults(scenario: &Scenario, faults: &[FaultRow]) -> Option<GateResul
 /// Whether the processes that the lab started ran to the end. A process that the scenario itself ended has not failed,
 /// but the gate does not claim that it ran.
 fn processes_alive_gate(scenario: &Scenario, end: &TrialEnd, left_down: &[String]) -> Option<GateResult> {
-    if let TrialEnd::ProcessExited(death) = end {
-        return Some(GateResult::implicit("alive", "until the end", death, false));
+    if let TrialEnd::ProcessExited(exit) = end {
+        return Some(GateResult::implicit("alive", "until the end", exit, false));
     }
     let (limit, found) = match left_down {
         [] => ("until the end", "yes".to_owned()),
@@ -302,10 +303,10 @@ fn processes_alive_gate(scenario: &Scenario, end: &TrialEnd, left_down: &[String
 }
 
 /// Whether a phase got its connections; if not, the most frequent error.
-fn opening_gate(stage: &RunContext, results: &Results, phase: &Phase) -> Option<GateResult> {
+fn opening_gate(context: &RunContext, results: &Results, phase: &Phase) -> Option<GateResult> {
     let held = results.phases.get(&phase.name)?.connections.as_ref()?;
-    let journey = stage.scenario.journeys.get(phase.opening_journey.unwrap_or(phase.journey_index));
-    let errors = stage.recorder.with_aggregate(Aggregate::errors);
+    let journey = context.scenario.journeys.get(phase.opening_journey.unwrap_or(phase.journey_index));
+    let errors = context.recorder.with_aggregate(Aggregate::errors);
     let own = errors.iter().filter(|error| journey.is_some_and(|journey| journey.name == error.journey));
     let most = own.max_by_key(|error| error.count);
     let why = most.map_or_else(String::new, |error| format!("; most often: {}: {}", error.kind, error.sample));
@@ -321,8 +322,8 @@ fn reconciliation_gate(mismatches: &[String]) -> GateResult {
 }
 
 /// What a reader must know about the record itself.
-fn report_notes(stage: &RunContext, timeline: Option<std::io::Error>, end: &TrialEnd) -> Vec<String> {
-    let misread = stage.status_poller.take_first_misread();
+fn report_notes(context: &RunContext, timeline: Option<std::io::Error>, end: &TrialEnd) -> Vec<String> {
+    let misread = context.status_poller.take_first_misread();
     let misread = misread.map(|message| format!("A status request got no good answer; the first: {message}"));
     let timeline = timeline.map(|error| format!("timeline.jsonl is not complete: {error}"));
     let bounds = match end {
@@ -330,9 +331,9 @@ fn report_notes(stage: &RunContext, timeline: Option<std::io::Error>, end: &Tria
         TrialEnd::Done | TrialEnd::Interrupted | TrialEnd::ProcessExited(_) => None,
     };
     let cut_off =
-        matches!(end, TrialEnd::ProcessExited(_) | TrialEnd::BoundReached(_)).then(|| unsent_note(stage)).flatten();
-    let cut_short = if *end == TrialEnd::Interrupted { interruption_note(stage) } else { None };
-    let unjudged = (!stage.scenario.gates_other_errors).then(|| ERRORS_UNGATED_NOTE.to_owned());
+        matches!(end, TrialEnd::ProcessExited(_) | TrialEnd::BoundReached(_)).then(|| unsent_note(context)).flatten();
+    let cut_short = if *end == TrialEnd::Interrupted { interruption_note(context) } else { None };
+    let unjudged = (!context.scenario.gates_other_errors).then(|| ERRORS_UNGATED_NOTE.to_owned());
     unjudged
         .into_iter()
         .chain(misread)
@@ -340,18 +341,18 @@ fn report_notes(stage: &RunContext, timeline: Option<std::io::Error>, end: &Tria
         .chain(bounds)
         .chain(cut_short)
         .chain(cut_off)
-        .chain(stage.recorder.failures())
+        .chain(context.recorder.failures())
         .collect()
 }
 
 /// How much of the plan a run that was cut short left out, if the plan is a number.
-fn unsent_note(stage: &RunContext) -> Option<String> {
+fn unsent_note(context: &RunContext) -> Option<String> {
     let planned = |phase: &Phase| match phase.load_profile {
         LoadProfile::Poisson { .. } => None,
         _ => phase.load_profile.max_count(),
     };
-    let planned: u64 = stage.scenario.phases.iter().map(planned).sum::<Option<u64>>()?;
-    let begun = stage.recorder.with_aggregate(|fold| fold.total().arrivals + fold.abandoned());
+    let planned: u64 = context.scenario.phases.iter().map(planned).sum::<Option<u64>>()?;
+    let begun = context.recorder.with_aggregate(|fold| fold.total().arrivals + fold.abandoned());
     let left = planned.saturating_sub(begun);
     (left > 0).then(|| {
         format!("The run was cut short: {} of {} planned arrivals were never sent.", count(left), count(planned))
@@ -375,14 +376,14 @@ fn pause_note(pauses: &PauseFigures) -> Option<String> {
 }
 
 /// What an interrupted run cannot tell: requests and work still in flight may have finished without the lab.
-fn interruption_note(stage: &RunContext) -> Option<String> {
-    let abandoned = stage.recorder.with_aggregate(Aggregate::abandoned);
+fn interruption_note(context: &RunContext) -> Option<String> {
+    let abandoned = context.recorder.with_aggregate(Aggregate::abandoned);
     let requests = (abandoned > 0).then(|| {
         let grace_s = number(Some(INTERRUPT_GRACE.as_secs_f64()));
         format!("{} arrivals were still under way {grace_s} s later and were given up", count(abandoned))
     });
-    let works = stage.scenario.work_specs.iter().enumerate().filter_map(|(place, work)| {
-        let left = stage.status_poller.trackers.tracker(place).unfinished().len() as u64;
+    let works = context.scenario.work_specs.iter().enumerate().filter_map(|(index, work)| {
+        let left = context.status_poller.trackers.tracker(index).unfinished().len() as u64;
         (left > 0).then(|| format!("{} pieces of {} had not come to their end", count(left), work.name))
     });
     let left: Vec<String> = requests.into_iter().chain(works).collect();
@@ -436,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_search_that_the_lab_kept_from_an_answer_is_void() {
+    fn a_search_that_the_lab_prevented_is_void() {
         check(9, Verdict::Passed, "100 a second");
         check(2, Verdict::Void, "no edge found: Ended at 100 requests/s, twice void");
         check(1, Verdict::Void, "no edge found: Ended at 50 requests/s, twice void");

@@ -55,69 +55,78 @@ impl OpeningBarrier {
 impl LoadScheduler {
     /// Opens the connections of a load spec within a time, and then starts its load; returns its load step, and the
     /// moment at which it ends.
-    pub(crate) async fn run_hold(&self, leg: LoadSpec, within: Duration, duration: Duration) -> (u32, Duration) {
-        let leg = self.await_predecessor(leg).await;
-        let (phase, part, start) = (leg.phase_index, leg.load_step, leg.start);
+    pub(crate) async fn run_hold(&self, load_spec: LoadSpec, within: Duration, duration: Duration) -> (u32, Duration) {
+        let load_spec = self.await_predecessor(load_spec).await;
+        let (phase, load_step, start) = (load_spec.phase_index, load_spec.load_step, load_spec.start);
         self.opening_barrier.announce(phase, start);
-        self.start_load(leg);
+        self.start_load(load_spec);
         let limit = tokio::time::sleep_until(self.start + start.saturating_add(within));
         let is_open = tokio::select! {
             biased;
-            () = self.await_connections_open(part) => true,
+            () = self.await_connections_open(load_step) => true,
             () = limit => false,
         };
         self.opening_barrier.finish(phase);
         if !is_open {
-            return self.abandon_opening(part, within).await;
+            return self.abandon_opening(load_step, within).await;
         }
-        self.log_opening(part, true);
+        self.log_opening(load_step, true);
         self.opening_barrier.await_others(self.start.elapsed()).await;
         let at = self.start.elapsed() + START_LOAD_LEAD;
-        self.recorder.with_load_steps(|book| book.start_requests_at(part, at));
-        if let Some(spec) = self.recorder.with_load_steps(|book| book.spec(part).cloned()) {
+        self.recorder.with_load_steps(|book| book.start_requests_at(load_step, at));
+        if let Some(spec) = self.recorder.with_load_steps(|book| book.spec(load_step).cloned()) {
             self.log_load_step_start(&spec, at);
         }
-        self.note_opened_connections(part);
-        self.worker_pool.start_requests(part, at);
-        (part, at.saturating_add(duration))
+        self.note_opened_connections(load_step);
+        self.worker_pool.start_requests(load_step, at);
+        (load_step, at.saturating_add(duration))
     }
 
     /// A load spec that takes connections over begins when the phase that had them is over at every worker.
-    async fn await_predecessor(&self, leg: LoadSpec) -> LoadSpec {
-        let Some(before) = leg.resumes_phase else { return leg };
-        let part = PhasePosition::for_phase(&self.scenario.phases, before, leg.start, self.seed).first_load_step;
-        self.await_finished(&[part]).await;
-        let start = leg.start.max(self.start.elapsed() + START_LOAD_LEAD);
-        LoadSpec { start, ..leg }
+    async fn await_predecessor(&self, load_spec: LoadSpec) -> LoadSpec {
+        let Some(before) = load_spec.resumes_phase else { return load_spec };
+        let load_step =
+            PhasePosition::for_phase(&self.scenario.phases, before, load_spec.start, self.seed).first_load_step;
+        self.await_finished(&[load_step]).await;
+        let start = load_spec.start.max(self.start.elapsed() + START_LOAD_LEAD);
+        LoadSpec { start, ..load_spec }
     }
 
     /// Too many connections are missing for too long: the phase is over before it began.
-    async fn abandon_opening(&self, part: u32, within: Duration) -> (u32, Duration) {
-        self.worker_pool.end_load_step(part);
-        self.await_finished(&[part]).await;
-        if let Some(held) = self.recorder.with_load_steps(|book| book.figures(part)).and_then(|part| part.connections) {
+    async fn abandon_opening(&self, load_step: u32, within: Duration) -> (u32, Duration) {
+        self.worker_pool.end_load_step(load_step);
+        self.await_finished(&[load_step]).await;
+        if let Some(held) =
+            self.recorder.with_load_steps(|book| book.figures(load_step)).and_then(|load_step| load_step.connections)
+        {
             let (opened, planned, within_s) = (count(held.opened_or_kept()), count(held.planned), within.as_secs_f64());
             let within_s = number(Some(within_s));
             self.log_note(format!(
                 "{opened} of {planned} connections stood after {within_s} s: nothing was asked over them"
             ));
         }
-        (part, self.start.elapsed())
+        (load_step, self.start.elapsed())
     }
 
     /// Logs when the first connection of a load step was due, or the last one was open.
-    pub(super) fn log_opening(&self, part: u32, over: bool) {
+    pub(super) fn log_opening(&self, load_step: u32, over: bool) {
         let Some((spec, stood)) =
-            self.recorder.with_load_steps(|book| Some((book.spec(part)?.clone(), book.opened_by(part)?)))
+            self.recorder.with_load_steps(|book| Some((book.spec(load_step)?.clone(), book.opened_by(load_step)?)))
         else {
             return;
         };
         let t_s = if over { stood } else { spec.start }.as_secs_f64();
-        self.log.write(&TimelineRow::Opening(LoadStepRow { t_s, part, phase: spec.phase, label: spec.label, over }));
+        self.log.write(&TimelineRow::Opening(LoadStepRow {
+            t_s,
+            part: load_step,
+            phase: spec.phase,
+            label: spec.label,
+            over,
+        }));
     }
 
-    fn note_opened_connections(&self, part: u32) {
-        let Some(figures) = self.recorder.with_load_steps(|book| book.figures(part)) else { return };
+    fn note_opened_connections(&self, load_step: u32) {
+        let Some(figures) = self.recorder.with_load_steps(|book| book.figures(load_step)) else { return };
         let Some(held) = figures.connections else { return };
         let (opened, seconds, took) = (count(held.opened), number(held.opening_s), &held.opening_ms);
         let word = if took.p99.is_some() { "p99" } else { "max" };
@@ -133,8 +142,11 @@ impl LoadScheduler {
     /// Notes how many of the connections that it was to take over were lost before, if any.
     fn note_lost_connections(&self, held: &HeldFigures) {
         let Some(earlier) = &held.keeps else { return };
-        let parts = self.recorder.with_load_steps(|book| book.all_figures());
-        let left = parts.into_iter().find(|part| part.phase == *earlier).and_then(|part| part.connections);
+        let load_steps = self.recorder.with_load_steps(|book| book.all_figures());
+        let left = load_steps
+            .into_iter()
+            .find(|load_step| load_step.phase == *earlier)
+            .and_then(|load_step| load_step.connections);
         let Some(left) = left.filter(|left| left.lost_after() > 0) else { return };
         self.log_note(format!(
             "{} of the {} connections that {earlier} had left were lost before anybody went on with them: {} closed by the \
@@ -147,8 +159,8 @@ impl LoadScheduler {
     }
 
     /// Waits until every worker has reported that all connections of a load step are open.
-    async fn await_connections_open(&self, part: u32) {
-        self.await_load_steps(|book| book.is_open(part, self.worker_count)).await;
+    async fn await_connections_open(&self, load_step: u32) {
+        self.await_load_steps(|book| book.is_open(load_step, self.worker_count)).await;
     }
 }
 

@@ -68,8 +68,12 @@ impl LoadScheduler {
             match report {
                 WorkerReport::Interval(interval) => self.recorder.add_interval(&interval),
                 WorkerReport::WorkStarted(begun) => {
-                    for piece in begun {
-                        self.trackers.tracker(piece.work_index).add_started(&piece.id, piece.intended, piece.done);
+                    for work_item in begun {
+                        self.trackers.tracker(work_item.work_index).add_started(
+                            &work_item.id,
+                            work_item.intended,
+                            work_item.done,
+                        );
                     }
                 }
                 WorkerReport::ConnectionsOpen { load_step: part, at, .. } => {
@@ -114,25 +118,25 @@ impl LoadScheduler {
     async fn run_phases(self: &Arc<Self>) {
         let mut beside = JoinSet::new();
         let phases = || self.scenario.phases.iter().enumerate();
-        let of_their_own = || phases().filter_map(|(place, phase)| Some((place, phase, phase.starts_at?)));
-        for (place, phase, at) in of_their_own() {
+        let of_their_own = || phases().filter_map(|(index, phase)| Some((index, phase, phase.starts_at?)));
+        for (index, phase, at) in of_their_own() {
             if matches!(phase.load_profile, LoadProfile::Hold { .. }) {
                 // Before the first of them begins: they wait for each other.
-                self.opening_barrier.announce(place, at);
+                self.opening_barrier.announce(index, at);
             }
         }
-        for (place, _, at) in of_their_own() {
-            let conductor = self.clone();
+        for (index, _, at) in of_their_own() {
+            let scheduler = self.clone();
             beside.spawn(async move {
-                let (parts, _) = conductor.start_phase(place, at).await;
-                conductor.await_finished(&parts).await;
+                let (load_steps, _) = scheduler.start_phase(index, at).await;
+                scheduler.await_finished(&load_steps).await;
             });
         }
         let mut next = Duration::ZERO;
         let mut open = Vec::new();
-        for (place, phase) in phases().filter(|(_, phase)| phase.starts_at.is_none()) {
-            let (parts, end) = self.start_phase(place, next + phase.pause_before).await;
-            open.extend(parts);
+        for (index, phase) in phases().filter(|(_, phase)| phase.starts_at.is_none()) {
+            let (load_steps, end) = self.start_phase(index, next + phase.pause_before).await;
+            open.extend(load_steps);
             next = end;
         }
         self.await_finished(&open).await;
@@ -144,25 +148,25 @@ impl LoadScheduler {
     /// Starts a phase; returns its load steps, and the moment from which the next one counts.
     async fn start_phase(&self, number: usize, start: Duration) -> (Vec<u32>, Duration) {
         let phase = &self.scenario.phases[number];
-        let place = PhasePosition::for_phase(&self.scenario.phases, number, start, self.seed);
+        let index = PhasePosition::for_phase(&self.scenario.phases, number, start, self.seed);
         if let LoadProfile::Edge(edge) = &phase.load_profile {
             self.sleep_until(start).await;
-            let parts = self.run_search(phase, place, edge).await;
-            return (parts, self.start.elapsed());
+            let load_steps = self.run_search(phase, index, edge).await;
+            return (load_steps, self.start.elapsed());
         }
         let pause = match phase.load_profile {
             LoadProfile::Ladder { pause, .. } => pause,
             _ => Duration::ZERO,
         };
-        let legs = load_specs(phase, place);
+        let legs = load_specs(phase, index);
         match (legs.as_slice(), &phase.load_profile) {
-            ([leg], LoadProfile::Hold { opening, duration, .. }) => {
-                let (part, end) = self.run_hold(leg.clone(), opening.timeout, *duration).await;
+            ([load_spec], LoadProfile::Hold { opening, duration, .. }) => {
+                let (part, end) = self.run_hold(load_spec.clone(), opening.timeout, *duration).await;
                 (vec![part], end)
             }
-            ([leg], _) if leg.duration().is_some() => {
-                let length = leg.duration().unwrap_or_default();
-                (self.start_load(leg.clone()), start + length)
+            ([load_spec], _) if load_spec.duration().is_some() => {
+                let length = load_spec.duration().unwrap_or_default();
+                (self.start_load(load_spec.clone()), start + length)
             }
             _ => self.run_in_sequence(start, pause, legs).await,
         }
@@ -170,36 +174,36 @@ impl LoadScheduler {
 
     /// Runs load specs one after the other, each when the previous one is over.
     async fn run_in_sequence(&self, start: Duration, pause: Duration, legs: Vec<LoadSpec>) -> (Vec<u32>, Duration) {
-        let mut parts = Vec::new();
+        let mut load_steps = Vec::new();
         let mut start = start;
-        for leg in legs {
+        for load_spec in legs {
             self.sleep_until(start).await;
             let start_s = start.max(self.start.elapsed() + START_LOAD_LEAD);
-            let part = self.start_load(LoadSpec { start: start_s, ..leg });
+            let part = self.start_load(LoadSpec { start: start_s, ..load_spec });
             self.await_finished(&part).await;
-            parts.extend(part);
+            load_steps.extend(part);
             start = self.start.elapsed() + pause;
         }
-        (parts, self.start.elapsed())
+        (load_steps, self.start.elapsed())
     }
 
-    async fn run_search(&self, phase: &Phase, place: PhasePosition, edge: &EdgeSearch) -> Vec<u32> {
-        let (parts, outcome) = search::run_search(self, phase, place, edge).await;
+    async fn run_search(&self, phase: &Phase, index: PhasePosition, edge: &EdgeSearch) -> Vec<u32> {
+        let (load_steps, outcome) = search::run_search(self, phase, index, edge).await;
         match outcome {
             Ok(outcome) => {
                 self.search_outcomes.lock().unwrap_or_else(PoisonError::into_inner).insert(phase.name.clone(), outcome);
             }
-            Err(mistakes) => mistakes.into_iter().for_each(|mistake| self.log_note(mistake)),
+            Err(errors) => errors.into_iter().for_each(|error| self.log_note(error)),
         }
-        parts
+        load_steps
     }
 
     /// Hands a load spec to every worker, and opens the accumulators of its load steps.
-    pub(crate) fn start_load(&self, leg: LoadSpec) -> Vec<u32> {
-        let first =
-            PhasePosition::for_phase(&self.scenario.phases, leg.phase_index, leg.start, self.seed).first_load_step;
-        let specs = load_step_specs(&leg, &self.scenario.phases, first);
-        let parts = specs.iter().map(|spec| spec.number).collect();
+    pub(crate) fn start_load(&self, load_spec: LoadSpec) -> Vec<u32> {
+        let first = PhasePosition::for_phase(&self.scenario.phases, load_spec.phase_index, load_spec.start, self.seed)
+            .first_load_step;
+        let specs = load_step_specs(&load_spec, &self.scenario.phases, first);
+        let load_steps = specs.iter().map(|spec| spec.number).collect();
         for spec in specs {
             // A load step that holds connections begins when they are open.
             let (part, holds) = (spec.number, spec.open_within.is_some());
@@ -211,8 +215,8 @@ impl LoadScheduler {
                 self.log_opening(part, false);
             }
         }
-        self.worker_pool.start_load(leg);
-        parts
+        self.worker_pool.start_load(load_spec);
+        load_steps
     }
 
     pub(crate) fn log_load_step_start(&self, spec: &LoadStepSpec, start: Duration) {
@@ -220,8 +224,8 @@ impl LoadScheduler {
         self.log.write(&TimelineRow::Part(LoadStepRow { t_s, part: spec.number, phase, label, over: false }));
     }
 
-    pub(crate) async fn await_finished(&self, parts: &[u32]) {
-        self.await_load_steps(|book| parts.iter().all(|part| book.is_over(*part))).await;
+    pub(crate) async fn await_finished(&self, load_steps: &[u32]) {
+        self.await_load_steps(|book| load_steps.iter().all(|part| book.is_over(*part))).await;
     }
 
     /// Waits until the load step accumulator satisfies a condition.
@@ -248,13 +252,13 @@ impl LoadScheduler {
 }
 
 /// What is known of the load steps of a load spec before it begins.
-fn load_step_specs(leg: &LoadSpec, phases: &[Phase], first_part: u32) -> Vec<LoadStepSpec> {
-    let phase = &phases[leg.phase_index];
-    let (every, times) = match leg.schedule {
+fn load_step_specs(load_spec: &LoadSpec, phases: &[Phase], first_part: u32) -> Vec<LoadStepSpec> {
+    let phase = &phases[load_spec.phase_index];
+    let (every, times) = match load_spec.schedule {
         Schedule::Bursts { every, times, .. } => (every, u32::try_from(times).unwrap_or(u32::MAX)),
         _ => (Duration::ZERO, 1),
     };
-    let (offered_per_s, clients) = match leg.schedule {
+    let (offered_per_s, clients) = match load_spec.schedule {
         Schedule::ConstantRate { rate_per_s, .. } | Schedule::Poisson { rate_per_s, .. } => (Some(rate_per_s), None),
         Schedule::ClosedLoop { clients, .. } => (None, Some(clients)),
         Schedule::Hold { connections, rate_per_s, .. } => (rate_per_s, Some(connections)),
@@ -262,20 +266,20 @@ fn load_step_specs(leg: &LoadSpec, phases: &[Phase], first_part: u32) -> Vec<Loa
     };
     (0..times.min(LOAD_STEPS_MAX))
         .map(|number| LoadStepSpec {
-            number: leg.load_step + number,
+            number: load_spec.load_step + number,
             phase: phase.name.clone(),
             steps_of_phase: phase.load_profile.load_step_count(),
-            label: load_step_label(phase, first_part, leg, leg.load_step + number),
-            start: leg.start + every.saturating_mul(number),
+            label: load_step_label(phase, first_part, load_spec, load_spec.load_step + number),
+            start: load_spec.start + every.saturating_mul(number),
             offered_per_s,
             clients,
             journey: phase.journey_index,
-            opening: leg.opening_journey_index,
-            open_within: match leg.schedule {
+            opening: load_spec.opening_journey_index,
+            open_within: match load_spec.schedule {
                 Schedule::Hold { opening, .. } => Some(opening.timeout),
                 _ => None,
             },
-            resumes_phase: leg.resumes_phase.and_then(|place| phases.get(place)).map(|kept| kept.name.clone()),
+            resumes_phase: load_spec.resumes_phase.and_then(|index| phases.get(index)).map(|kept| kept.name.clone()),
         })
         .collect()
 }

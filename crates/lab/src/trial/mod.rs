@@ -204,8 +204,8 @@ async fn execute(
         prepared = preparing => Some(prepared?),
     };
     let Some(prepared) = prepared else { return Ok((record.interrupted_early(&scenario), Timeline::default())) };
-    let stage = RunContext::new(trial, scenario, id, dir, hosts, prepared)?;
-    stage.run(trial, fleet, record).await
+    let context = RunContext::new(trial, scenario, id, dir, hosts, prepared)?;
+    context.run(trial, fleet, record).await
 }
 
 /// What is known of a run before it starts.

@@ -80,17 +80,17 @@ mod tests {
 
     use super::*;
 
-    fn look(at: Instant, used_s: &[(u32, u64, f64)]) -> CpuSnapshot {
+    fn sample(at: Instant, used_s: &[(u32, u64, f64)]) -> CpuSnapshot {
         CpuSnapshot { at, used_s: used_s.iter().map(|(pid, started, used_s)| ((*pid, *started), *used_s)).collect() }
     }
 
     #[test]
-    fn programs_that_are_strange_are_told_by_name() {
+    fn neighbours_are_listed_by_name() {
         let at = Instant::now();
-        let before = look(at, &[(1, 5, 10.0), (2, 5, 1.0), (3, 5, 1.0), (4, 5, 7.0), (6, 5, 100.0)]);
+        let before = sample(at, &[(1, 5, 10.0), (2, 5, 1.0), (3, 5, 1.0), (4, 5, 7.0), (6, 5, 100.0)]);
         // 2 and 3 are one program; 4 is known; 5 is new; 6 has exited, and another process has its id.
         let used = [(1, 5, 10.01), (2, 5, 1.5), (3, 5, 2.0), (4, 5, 9.0), (5, 9, 0.6), (6, 9, 0.1)];
-        let now = look(at + Duration::from_secs(2), &used);
+        let now = sample(at + Duration::from_secs(2), &used);
         let names =
             |pid: u32| (pid != 6).then(|| ["", "idler", "rustc", "rustc", "", "browser"][pid as usize].to_owned());
         let found = busiest(now.usage_since(&before, &BTreeSet::from([4])), names);

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_divided_among_doors_and_requests_are_not() {
+    fn messages_are_divided_over_endpoints_and_requests_are_not() {
         check("send = { move = \"N\" }\nanswer = \"/moved\"\n", 53);
         check("request = \"GET /\"\n", 1);
     }

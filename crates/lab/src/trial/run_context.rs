@@ -67,8 +67,8 @@ impl TimelineLog {
     }
 
     /// Reads what has been aggregated so far.
-    pub(crate) fn with_timeline<T>(&self, look: impl FnOnce(&Timeline) -> T) -> T {
-        look(&self.0.lock().unwrap_or_else(PoisonError::into_inner).1)
+    pub(crate) fn with_timeline<T>(&self, sample: impl FnOnce(&Timeline) -> T) -> T {
+        sample(&self.0.lock().unwrap_or_else(PoisonError::into_inner).1)
     }
 
     /// What has been aggregated so far, and the error of the file, if any.
@@ -202,8 +202,8 @@ impl RunContext {
     /// By how much the server's totals rose, for each kind of work.
     async fn totals_increase(&self, now: Duration) -> Vec<Option<TotalsFigures>> {
         let mut rises = vec![None; self.scenario.work_specs.len()];
-        for look in 0..RECONCILE_ATTEMPTS {
-            if look > 0 {
+        for sample in 0..RECONCILE_ATTEMPTS {
+            if sample > 0 {
                 tokio::time::sleep(RECONCILE_EVERY).await;
             }
             let follow = &self.status_poller;
@@ -223,12 +223,12 @@ impl RunContext {
     /// Where the server's totals and the lab's differ, each in a sentence.
     pub(crate) fn mismatches(&self, now: Duration, rises: &[Option<TotalsFigures>]) -> Vec<String> {
         let mut found = Vec::new();
-        for (place, work) in self.scenario.work_specs.iter().enumerate() {
+        for (index, work) in self.scenario.work_specs.iter().enumerate() {
             let Some(totals) = &work.totals else { continue };
-            let figures = self.status_poller.trackers.tracker(place).figures(now, rises[place]);
+            let figures = self.status_poller.trackers.tracker(index).figures(now, rises[index]);
             if figures.unknown > 0 {
-                let pieces = format!("{} {}: the server does not know them", work.name, figures.unknown);
-                found.push(format!("{pieces}, and had answered for their creation"));
+                let work_items = format!("{} {}: the server does not know them", work.name, figures.unknown);
+                found.push(format!("{work_items}, and had answered for their creation"));
             }
             found.extend(reconcile(totals, &figures).into_iter().map(|mismatch| {
                 let server = mismatch.server.map_or_else(|| "unknown".to_owned(), |count| count.to_string());
@@ -242,7 +242,7 @@ impl RunContext {
 /// Runs the load and its work, until both are over or something ends them. An interrupt ends the load at once, and
 /// gives the work a while.
 async fn run_load(
-    stage: &RunContext,
+    context: &RunContext,
     reports: mpsc::UnboundedReceiver<WorkerReport>,
     minding: impl Future<Output = String>,
     interrupt: &mut watch::Receiver<bool>,
@@ -251,12 +251,13 @@ async fn run_load(
     let (stop, stopped) = watch::channel(false);
     let (driven, seen_driven) = watch::channel(false);
     let mut following = JoinSet::new();
-    for place in 0..stage.scenario.work_specs.len() {
-        let (follow, driven, stopped) = (stage.status_poller.clone(), seen_driven.clone(), stopped.clone());
-        following.spawn(async move { follow.run(place, driven, stopped).await });
+    for index in 0..context.scenario.work_specs.len() {
+        let (follow, driven, stopped) = (context.status_poller.clone(), seen_driven.clone(), stopped.clone());
+        following.spawn(async move { follow.run(index, driven, stopped).await });
     }
     let work = async {
-        let ((), listened) = tokio::join!(stage.scheduler.run(load_stopped), stage.scheduler.receive_reports(reports));
+        let ((), listened) =
+            tokio::join!(context.scheduler.run(load_stopped), context.scheduler.receive_reports(reports));
         driven.send_replace(true);
         if listened.is_err() {
             // The load has ended: work in progress is not waited for.
@@ -271,8 +272,8 @@ async fn run_load(
     let end = tokio::select! {
         listened = &mut work => return listened.map_or_else(TrialEnd::ProcessExited, |()| TrialEnd::Done),
         () = wait_until_raised(interrupt) => TrialEnd::Interrupted,
-        death = &mut minding => TrialEnd::ProcessExited(death),
-        reason = await_bound(stage) => TrialEnd::BoundReached(reason),
+        exit = &mut minding => TrialEnd::ProcessExited(exit),
+        reason = await_bound(context) => TrialEnd::BoundReached(reason),
     };
     stop_load.send_replace(true);
     if end == TrialEnd::Interrupted {
@@ -289,13 +290,13 @@ async fn run_load(
 }
 
 /// Returns when the run has reached one of its bounds.
-async fn await_bound(stage: &RunContext) -> String {
-    let (bounds, start) = (stage.scenario.bounds, stage.scheduler.start);
+async fn await_bound(context: &RunContext) -> String {
+    let (bounds, start) = (context.scenario.bounds, context.scheduler.start);
     let requests = async {
         let mut ticks = tokio::time::interval(Duration::from_millis(100));
         loop {
             ticks.tick().await;
-            let over = stage.scheduler.worker_pool.gauges().done;
+            let over = context.scheduler.worker_pool.gauges().done;
             if over >= bounds.requests {
                 return format!("{over} requests were sent, and `bounds.requests` is {}", bounds.requests);
             }

@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_tells_nothing_is_taken_away() {
+    fn only_directories_without_information_are_removed() {
         check_removed("refused", &["start.json", "scenario.toml", "scenario-files.json"], false);
         check_removed("started", &["start.json", "scenario.toml", "server.log"], true);
         check_removed("recorded", &["start.json", "timeline.jsonl"], true);

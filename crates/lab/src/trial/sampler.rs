@@ -72,19 +72,19 @@ pub(crate) struct Sampler<'a> {
 
 impl<'a> Sampler<'a> {
     pub(crate) fn new(
-        stage: &RunContext,
+        context: &RunContext,
         watched: Vec<WatchedProcess>,
         given: Option<u32>,
         roster: watch::Receiver<ProcessList>,
         screen: &'a mut Screen,
     ) -> Self {
-        let phases = &stage.scenario.phases;
+        let phases = &context.scenario.phases;
         Self {
-            scheduler: stage.scheduler.clone(),
-            log: stage.log.clone(),
-            client: stage.prepared.client.clone(),
-            headers: stage.prepared.headers.clone(),
-            globals: stage.prepared.globals.clone(),
+            scheduler: context.scheduler.clone(),
+            log: context.log.clone(),
+            client: context.prepared.client.clone(),
+            headers: context.prepared.headers.clone(),
+            globals: context.prepared.globals.clone(),
             process_list: roster,
             processes: watched,
             host: HostCounters::read(),
@@ -95,7 +95,7 @@ impl<'a> Sampler<'a> {
             target_exit_note: None,
             planned_arrivals: phases.iter().map(planned_arrivals).sum::<Option<u64>>().unwrap_or(0),
             planned_s: planned_s(phases),
-            has_step_figures: stage.scenario.journeys.iter().any(Journey::has_step_figures),
+            has_step_figures: context.scenario.journeys.iter().any(Journey::has_step_figures),
             reported_counts: (0, 0),
             screen,
         }

@@ -39,46 +39,51 @@ pub(crate) fn search_spec(edge: &EdgeSearch) -> SearchSpec {
 
 /// Searches; returns the load steps that it ran, and what it found.
 pub(crate) async fn run_search(
-    conductor: &LoadScheduler,
+    scheduler: &LoadScheduler,
     phase: &Phase,
-    place: PhasePosition,
+    index: PhasePosition,
     edge: &EdgeSearch,
 ) -> (Vec<u32>, Result<SearchOutcome, Vec<String>>) {
-    let mut parts = Vec::new();
+    let mut load_steps = Vec::new();
     let mut search = match Search::new(search_spec(edge)) {
         Ok(search) => search,
-        Err(mistakes) => return (parts, Err(mistakes)),
+        Err(errors) => return (load_steps, Err(errors)),
     };
     while let Some(level) = search.next_level() {
-        let start = conductor.start.elapsed() + LEVEL_LEAD;
-        let number = u32::try_from(parts.len()).unwrap_or(u32::MAX);
-        let leg =
-            plan::search_level(phase, edge, PhasePosition { start, ..place }, number, level.rate_per_s, level.duration);
-        let part = leg.load_step;
-        parts.push(part);
-        let seen = run_level(conductor, leg, edge, &level).await;
+        let start = scheduler.start.elapsed() + LEVEL_LEAD;
+        let number = u32::try_from(load_steps.len()).unwrap_or(u32::MAX);
+        let load_spec =
+            plan::search_level(phase, edge, PhasePosition { start, ..index }, number, level.rate_per_s, level.duration);
+        let load_step = load_spec.load_step;
+        load_steps.push(load_step);
+        let seen = run_level(scheduler, load_spec, edge, &level).await;
         let judged = search.record_level(&seen);
-        conductor.recorder.with_load_steps(|book| book.set_overload(part, &judged));
-        conductor.log_note(format!("{}: {judged}", level.title()));
-        await_drained(conductor).await;
+        scheduler.recorder.with_load_steps(|book| book.set_overload(load_step, &judged));
+        scheduler.log_note(format!("{}: {judged}", level.title()));
+        await_drained(scheduler).await;
     }
-    (parts, Ok(search.outcome()))
+    (load_steps, Ok(search.outcome()))
 }
 
-async fn run_level(conductor: &LoadScheduler, leg: LoadSpec, edge: &EdgeSearch, level: &Level) -> LevelMeasurement {
-    let (part, start, duration) = (leg.load_step, leg.start, level.duration);
-    let before = conductor.worker_pool.gauges();
-    let _ = conductor.recorder.take_lag();
-    let paused_before = conductor.recorder.with_aggregate(Aggregate::paused_total);
-    conductor.start_load(leg);
-    let mut seen = watch_level(conductor, start, duration, before.due - before.done).await;
-    let over_in_level = conductor.worker_pool.gauges().done - before.done;
-    conductor.worker_pool.end_load_step(part);
-    conductor.await_finished(&[part]).await;
-    let lag = conductor.recorder.take_lag().quantile_ms(0.99);
+async fn run_level(
+    scheduler: &LoadScheduler,
+    load_spec: LoadSpec,
+    edge: &EdgeSearch,
+    level: &Level,
+) -> LevelMeasurement {
+    let (load_step, start, duration) = (load_spec.load_step, load_spec.start, level.duration);
+    let before = scheduler.worker_pool.gauges();
+    let _ = scheduler.recorder.take_lag();
+    let paused_before = scheduler.recorder.with_aggregate(Aggregate::paused_total);
+    scheduler.start_load(load_spec);
+    let mut seen = watch_level(scheduler, start, duration, before.due - before.done).await;
+    let over_in_level = scheduler.worker_pool.gauges().done - before.done;
+    scheduler.worker_pool.end_load_step(load_step);
+    scheduler.await_finished(&[load_step]).await;
+    let lag = scheduler.recorder.take_lag().quantile_ms(0.99);
     let quantile = edge.latency_ms.map(|(quantile, _)| quantile);
-    let (figures, latency_gate_ms) = conductor.recorder.with_load_steps(|book| {
-        (book.figures(part).unwrap_or_default(), quantile.and_then(|q| book.latency_ms(part, q)))
+    let (figures, latency_gate_ms) = scheduler.recorder.with_load_steps(|book| {
+        (book.figures(load_step).unwrap_or_default(), quantile.and_then(|q| book.latency_ms(load_step, q)))
     });
     // Responses that arrived after the level's end are not its throughput.
     let in_time = over_in_level as f64 / figures.op.count.max(1) as f64;
@@ -90,22 +95,22 @@ async fn run_level(conductor: &LoadScheduler, leg: LoadSpec, edge: &EdgeSearch, 
     seen.latency_gate_ms = latency_gate_ms;
     let latency = &figures.op.latency_ms;
     (seen.latency_p50_ms, seen.latency_p99_ms) = (latency.p50.or(latency.max), latency.p99);
-    let bound_ms = conductor.scenario.generator.lag_p99_max.as_secs_f64() * 1000.0;
+    let bound_ms = scheduler.scenario.generator.lag_p99_max.as_secs_f64() * 1000.0;
     seen.generator_behind = lag.is_some_and(|lag| lag > bound_ms);
-    let paused = conductor.recorder.with_aggregate(Aggregate::paused_total).saturating_sub(paused_before);
-    seen.paused_share = paused.as_secs_f64() / (f64::from(conductor.worker_count.max(1)) * seen.lasting_s);
+    let paused = scheduler.recorder.with_aggregate(Aggregate::paused_total).saturating_sub(paused_before);
+    seen.paused_share = paused.as_secs_f64() / (f64::from(scheduler.worker_count.max(1)) * seen.lasting_s);
     seen
 }
 
 /// Counts requests that wait for a response, and work that waits in the target's own queue, for as long as the level
 /// lasts.
 async fn watch_level(
-    conductor: &LoadScheduler,
+    scheduler: &LoadScheduler,
     start: Duration,
     duration: Duration,
     left_over: u64,
 ) -> LevelMeasurement {
-    let begin = conductor.start + start;
+    let begin = scheduler.start + start;
     let mut ticks = tokio::time::interval_at(begin + EDGE_SAMPLE_EVERY, EDGE_SAMPLE_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
     let mut seen = LevelMeasurement::default();
@@ -113,12 +118,12 @@ async fn watch_level(
     while Instant::now() + EDGE_SAMPLE_EVERY <= begin + duration {
         ticks.tick().await;
         let t_s = begin.elapsed().as_secs_f64();
-        let gauges = conductor.worker_pool.gauges();
+        let gauges = scheduler.worker_pool.gauges();
         let backlog = (gauges.due - gauges.done.min(gauges.due)).saturating_sub(left_over);
         seen.backlog.push((t_s, backlog as f64));
-        let waiting: u64 = conductor.trackers.all().map(|(_, tracker)| tracker.waiting()).sum();
+        let waiting: u64 = scheduler.trackers.all().map(|(_, tracker)| tracker.waiting()).sum();
         // Between two polls of the target there is no new information.
-        if last_waiting != Some(waiting) && !conductor.scenario.work_specs.is_empty() {
+        if last_waiting != Some(waiting) && !scheduler.scenario.work_specs.is_empty() {
             seen.work_waiting.push((t_s, waiting as f64));
             last_waiting = Some(waiting);
         }
@@ -128,15 +133,15 @@ async fn watch_level(
 }
 
 /// Waits until the target has nothing left to do, within a bound.
-async fn await_drained(conductor: &LoadScheduler) {
+async fn await_drained(scheduler: &LoadScheduler) {
     let deadline = Instant::now() + EDGE_DRAIN_WITHIN;
     loop {
         tokio::time::sleep(LEVEL_PAUSE).await;
-        if conductor.trackers.all().all(|(_, tracker)| tracker.is_settled()) {
+        if scheduler.trackers.all().all(|(_, tracker)| tracker.is_settled()) {
             return;
         }
         if Instant::now() >= deadline {
-            return conductor.log_note(format!(
+            return scheduler.log_note(format!(
                 "Work of the level before was still there after {} s; the next level begins beside it",
                 EDGE_DRAIN_WITHIN.as_secs()
             ));

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_made_up_only_on_request() {
+    fn a_missing_secret_is_generated_only_on_request() {
         let (one, two) = (resolve(secret(Some("UNSET"), true)).unwrap(), resolve(secret(None, true)).unwrap());
         assert_ne!(one.values().next(), two.values().next());
         assert_eq!(one.generated_variables(), ["UNSET"]);

@@ -37,10 +37,10 @@ impl SilenceDetector {
     pub(super) fn add_sample(&mut self, at: Duration, gauges: Gauges) -> Option<SilenceRow> {
         // Long polls wait by plan.
         let under_way = gauges.exchanging.saturating_sub(gauges.long_polls);
-        let look = SilenceSample { at, in_flight: under_way, ended: gauges.exchanged };
-        let before = self.last.replace(look)?;
+        let sample = SilenceSample { at, in_flight: under_way, ended: gauges.exchanged };
+        let before = self.last.replace(sample)?;
         let is_near = at.saturating_sub(before.at) <= SILENCE_SAMPLES_APART_MAX;
-        if !is_near || look.ended != before.ended || before.in_flight == 0 || under_way == 0 {
+        if !is_near || sample.ended != before.ended || before.in_flight == 0 || under_way == 0 {
             return self.finish();
         }
         let from = before.at;
@@ -79,7 +79,7 @@ mod tests {
 
     /// The silences of samples every 100 ms, each with requests in flight and requests that have ended.
     #[track_caller]
-    fn check(looks: &[(u64, u64, u64)], expected: &[(f64, f64, u64)]) {
+    fn check(samples: &[(u64, u64, u64)], expected: &[(f64, f64, u64)]) {
         let mut silences = SilenceDetector::default();
         let mut rows: Vec<SilenceRow> = Vec::new();
         let mut tell = |row: Option<SilenceRow>| {
@@ -89,13 +89,13 @@ mod tests {
             }
             rows.push(row);
         };
-        for (tenth, exchanging, exchanged) in looks {
+        for (tenth, exchanging, exchanged) in samples {
             let gauges = Gauges { exchanging: *exchanging, exchanged: *exchanged, ..Gauges::default() };
             tell(silences.add_sample(Duration::from_millis(100 * tenth), gauges));
         }
         tell(silences.finish());
         let rows: Vec<(f64, f64, u64)> = rows.iter().map(|row| (row.t_s, row.until_s, row.under_way)).collect();
-        assert_eq!(rows, expected, "{looks:?}");
+        assert_eq!(rows, expected, "{samples:?}");
     }
 
     /// Responses until `from`, then none until `to`, with this many requests in flight meanwhile.
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_under_way_of_which_none_ends_are_a_silence() {
+    fn requests_in_flight_of_which_none_ends_are_a_silence() {
         check(&silent(26, 46, 2), &[(2.6, 4.6, 2)]);
         check(&silent(26, 35, 2), &[]);
         // Nothing was in flight.
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_goes_on_is_told_before_it_is_over() {
+    fn a_continuing_silence_is_reported_before_its_end() {
         let mut silences = SilenceDetector::default();
         let gauges = Gauges { exchanging: 1, ..Gauges::default() };
         let told = (0..35).filter_map(|tenth| silences.add_sample(Duration::from_millis(100 * tenth), gauges));

@@ -117,8 +117,8 @@ impl WatchedProcess {
     }
 
     /// Continues with the processes that now have the watched names: a restarted process has another id.
-    pub(crate) fn follow_restarts(all: &mut [Self], roster: &[(String, u32)]) {
-        for (name, pid) in roster {
+    pub(crate) fn follow_restarts(all: &mut [Self], process_list: &[(String, u32)]) {
+        for (name, pid) in process_list {
             if let Some(watched) = all.iter_mut().find(|watched| watched.name == *name && watched.pid != *pid) {
                 watched.switch_pid(*pid);
             }
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dear_look_is_rare() {
+    fn an_expensive_sample_is_rare() {
         check_pause(0, 10);
         check_pause(100, 10);
         check_pause(500, 50);
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn processor_time_goes_on_over_a_restart_and_does_not_count_before_the_watch() {
+    fn cpu_time_continues_across_a_restart_and_starts_with_observation() {
         let first = busy(300_000);
         let mut all = vec![WatchedProcess::new("server", first.id(), ProcessScope::Descendants).unwrap()];
         assert_eq!(all[0].figures().cpu_s, Some(0.0));
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_gone_keeps_its_figures_and_what_is_not_there_is_not_watched() {
+    fn an_exited_process_keeps_its_figures_and_a_missing_one_is_not_watched() {
         let child = busy(1);
         let mut all = vec![WatchedProcess::new("server", child.id(), ProcessScope::Descendants).unwrap()];
         let before = all[0].current();

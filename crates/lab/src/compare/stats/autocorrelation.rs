@@ -78,8 +78,8 @@ mod tests {
     /// The fitted coefficient of a long drift plus this much white noise.
     #[track_caller]
     fn check(coefficient: f64, white: f64) {
-        let mut dice = TestRng::new(11);
-        let noisy: Vec<f64> = drift(&mut dice, 40_000, coefficient).iter().map(|v| v + white * dice.normal()).collect();
+        let mut rng = TestRng::new(11);
+        let noisy: Vec<f64> = drift(&mut rng, 40_000, coefficient).iter().map(|v| v + white * rng.normal()).collect();
         let memory = Autocorrelation::fit(&mean_zero(&noisy));
         let share = 1.0 / (1.0 + white * white);
         assert!((memory.coefficient - coefficient).abs() < 0.03, "{memory:?}");
@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn white_noise_needs_no_correction() {
-        let mut dice = TestRng::new(3);
-        let white: Vec<f64> = (0..10_000).map(|_| dice.normal()).collect();
+        let mut rng = TestRng::new(3);
+        let white: Vec<f64> = (0..10_000).map(|_| rng.normal()).collect();
         let correction = Autocorrelation::fit(&mean_zero(&white)).correction(&Blocks::new(300).unwrap());
         assert!((1.0..1.02).contains(&correction), "{correction}");
     }

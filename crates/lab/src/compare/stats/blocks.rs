@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn so_few_blocks_cost_what_the_published_tables_say() {
+    fn few_blocks_agree_with_the_published_tables() {
         for (p, cubic) in [
             (0.10, [1.6449, 2.1859, 0.3142, -0.3427]),
             (0.05, [1.9600, 2.9694, 0.4160, -0.5324]),

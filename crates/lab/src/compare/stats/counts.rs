@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn no_chances_no_answer() {
+    fn without_exposure_there_is_no_result() {
         let (none, some) = (EventCount { events: 0, exposure: 0.0 }, EventCount { events: 3, exposure: 10.0 });
         assert_eq!(p_value(none, some), Err(UndecidedReason::Missing));
         assert_eq!(p_value(some, none), Err(UndecidedReason::Missing));

@@ -88,12 +88,12 @@ impl Distribution {
         for unit in 0..stride - 1 {
             let tally = tallies.get(unit % units).map_or(&[][..], Vec::as_slice);
             let (mut counted, mut up_to) = (0, 0);
-            for (place, level) in levels.iter().enumerate() {
+            for (index, level) in levels.iter().enumerate() {
                 while counted < tally.len() && tally[counted].0 <= *level {
                     up_to += tally[counted].1;
                     counted += 1;
                 }
-                sums[place * stride + unit + 1] = sums[place * stride + unit] + up_to;
+                sums[index * stride + unit + 1] = sums[index * stride + unit] + up_to;
             }
         }
         Self { values: levels, cumulative_counts: sums, stride, units }
@@ -107,8 +107,8 @@ impl Distribution {
 
     /// How many values of a resample are in the first `levels` levels.
     fn count_up_to(&self, levels: usize, blocks: &[Block]) -> u64 {
-        let Some(place) = levels.checked_sub(1) else { return 0 };
-        let sums = &self.cumulative_counts[place * self.stride..][..self.stride];
+        let Some(index) = levels.checked_sub(1) else { return 0 };
+        let sums = &self.cumulative_counts[index * self.stride..][..self.stride];
         blocks.iter().map(|block| sums[block.start + block.length] - sums[block.start]).sum()
     }
 
@@ -135,8 +135,8 @@ fn distinct_values(tallies: &[ValueCounts]) -> Vec<u64> {
     let levels = lists.pop().unwrap_or_default();
     let step = levels.len().div_ceil(DISTINCT_VALUES_MAX).max(1);
     let last = levels.len();
-    let kept = |place: &usize| (last - 1 - place).is_multiple_of(step);
-    (0..last).filter(kept).map(|place| levels[place]).collect()
+    let kept = |index: &usize| (last - 1 - index).is_multiple_of(step);
+    (0..last).filter(kept).map(|index| levels[index]).collect()
 }
 
 /// The union of two ascending lists, each value once. Seconds of one run share most of their values, so that uniting
@@ -176,20 +176,20 @@ impl Estimator for Quantile<'_> {
     }
 
     fn resampled(&self, blocks: &Resample<'_>) -> Option<f64> {
-        let place = self.distribution.quantile_index(self.quantile, blocks.0)?;
-        Some(self.distribution.values[place] as f64 / self.unit)
+        let index = self.distribution.quantile_index(self.quantile, blocks.0)?;
+        Some(self.distribution.values[index] as f64 / self.unit)
     }
 
     /// A percentile rises where fewer than its share are below it.
     fn influence(&self) -> Vec<f64> {
         let all = self.distribution;
-        let Some(place) = all.quantile_index(self.quantile, &[Block { start: 0, length: all.units }]) else {
+        let Some(index) = all.quantile_index(self.quantile, &[Block { start: 0, length: all.units }]) else {
             return vec![0.0; all.units];
         };
-        let share = all.count_up_to(place + 1, &[Block { start: 0, length: all.units }]) as f64 / all.count() as f64;
+        let share = all.count_up_to(index + 1, &[Block { start: 0, length: all.units }]) as f64 / all.count() as f64;
         let unit = |start: usize| {
             let unit = [Block { start, length: 1 }];
-            share * all.count_up_to(all.values.len(), &unit) as f64 - all.count_up_to(place + 1, &unit) as f64
+            share * all.count_up_to(all.values.len(), &unit) as f64 - all.count_up_to(index + 1, &unit) as f64
         };
         (0..all.units).map(unit).collect()
     }

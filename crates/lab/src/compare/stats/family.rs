@@ -112,12 +112,12 @@ impl Family {
     pub fn decide(self) -> Vec<TestResult> {
         let mut levels = vec![None; self.tests.len()];
         let mut open: Vec<usize> =
-            (0..self.tests.len()).filter(|place| self.tests[*place].p_value().is_some()).collect();
+            (0..self.tests.len()).filter(|index| self.tests[*index].p_value().is_some()).collect();
         while !open.is_empty() {
             let level = self.level(&open);
-            open.iter().for_each(|place| levels[*place] = Some(level));
+            open.iter().for_each(|index| levels[*index] = Some(level));
             let before = open.len();
-            open.retain(|place| self.tests[*place].p_value().is_some_and(|p| p >= level));
+            open.retain(|index| self.tests[*index].p_value().is_some_and(|p| p >= level));
             if open.len() == before {
                 break;
             }
@@ -129,17 +129,17 @@ impl Family {
     /// probability [`FAMILY_LEVEL`] at most. Figures with resamples are as dependent as their resamples; of the others
     /// nothing is assumed.
     fn level(&self, open: &[usize]) -> f64 {
-        let draws: Vec<&[f64]> = open.iter().filter_map(|place| self.tests[*place].draws()).collect();
+        let draws: Vec<&[f64]> = open.iter().filter_map(|index| self.tests[*index].draws()).collect();
         let others = (open.len() - draws.len()) as f64;
         let resamples = draws.iter().map(|draws| draws.len()).min().unwrap_or(0);
         let farthest = |number: usize| draws.iter().map(|draws| draws[number].abs()).fold(0.0, f64::max);
         let mut least: Vec<f64> = (0..resamples).map(|number| normal_two_sided_p(farthest(number))).collect();
         least.sort_by(f64::total_cmp);
-        let share = |place: usize| place as f64 / resamples.max(1) as f64;
-        let left = |place: usize| if others > 0.0 { (FAMILY_LEVEL - share(place)) / others } else { 1.0 };
+        let share = |index: usize| index as f64 / resamples.max(1) as f64;
+        let left = |index: usize| if others > 0.0 { (FAMILY_LEVEL - share(index)) / others } else { 1.0 };
         // Below the next of the sorted values, as many resamples are beyond the level as come before it.
-        let reachable = (0..=resamples).take_while(|place| share(*place) <= FAMILY_LEVEL);
-        let best = reachable.map(|place| least.get(place).copied().unwrap_or(FAMILY_LEVEL).min(left(place)));
+        let reachable = (0..=resamples).take_while(|index| share(*index) <= FAMILY_LEVEL);
+        let best = reachable.map(|index| least.get(index).copied().unwrap_or(FAMILY_LEVEL).min(left(index)));
         best.fold(0.0, f64::max).min(FAMILY_LEVEL)
     }
 }
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_asked_nothing_answered() {
+    fn an_empty_family_has_no_results() {
         assert!(Family::default().is_empty() && Family::default().decide().is_empty());
     }
 }

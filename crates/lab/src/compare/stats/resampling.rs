@@ -57,9 +57,10 @@ impl PairResampling {
         let all = before.len().max(after.len());
         let units = if paired { [all, all] } else { [before.len(), after.len()] };
         let seeds = if paired { [seeds[0], seeds[0]] } else { seeds };
-        let lane = |side: usize| Blocks::new(units[side]).map(|blocks| RunResampling { seed: seeds[side], blocks });
+        let resampling =
+            |side: usize| Blocks::new(units[side]).map(|blocks| RunResampling { seed: seeds[side], blocks });
         let short = before.len().min(after.len()) < UNITS_MIN;
-        match (lane(0), lane(1)) {
+        match (resampling(0), resampling(1)) {
             (Some(before), Some(after)) if !short => Ok(Self { before, after, paired }),
             _ => Err(UndecidedReason::TooShort),
         }
@@ -118,12 +119,12 @@ impl PairResampling {
         sides: [&dyn Estimator; 2],
         draws: &ResampledPairs,
     ) -> Result<(f64, f64), UndecidedReason> {
-        let of = |lane: &RunResampling, side: &dyn Estimator, drawn: Vec<f64>| {
+        let of = |resampling: &RunResampling, side: &dyn Estimator, drawn: Vec<f64>| {
             let memory = Autocorrelation::fit(&side.influence());
-            if memory.is_too_slow_for(lane.blocks.units()) {
+            if memory.is_too_slow_for(resampling.blocks.units()) {
                 return Err(UndecidedReason::TooSlow);
             }
-            Ok(variance(&drawn) * memory.correction(&lane.blocks) / lane.blocks.variance_factor())
+            Ok(variance(&drawn) * memory.correction(&resampling.blocks) / resampling.blocks.variance_factor())
         };
         let before = of(&self.before, sides[0], draws.before())?;
         let after = of(&self.after, sides[1], draws.after())?;
@@ -229,24 +230,24 @@ mod tests {
     const RESAMPLES: usize = 200;
 
     /// The mean of a made-up figure, unit by unit.
-    fn mean_of(lane: &RunResampling, values: &[f64]) -> Ratio {
-        Ratio::new(lane, values, &vec![1.0; values.len()])
+    fn mean_of(resampling: &RunResampling, values: &[f64]) -> Ratio {
+        Ratio::new(resampling, values, &vec![1.0; values.len()])
     }
 
     /// Two runs without a difference, with autocorrelated noise: how many out of a thousand have a p below `p`.
     #[track_caller]
     fn check(units: usize, coefficient: f64, paired: bool, p: f64, most: usize) {
-        let dice = &mut TestRng::new(units as u64);
+        let rng = &mut TestRng::new(units as u64);
         let blocks = Blocks::new(units).unwrap();
         let mut beyond = 0;
         for seed in 0..1000 {
-            let (before, after) = (drift(dice, units, coefficient), drift(dice, units, coefficient));
-            let lanes = [
+            let (before, after) = (drift(rng, units, coefficient), drift(rng, units, coefficient));
+            let resamplings = [
                 RunResampling { seed, blocks },
                 RunResampling { seed: if paired { seed } else { seed + 5000 }, blocks },
             ];
-            let frame = PairResampling { before: lanes[0], after: lanes[1], paired };
-            let sides = [&mean_of(&lanes[0], &before) as &dyn Estimator, &mean_of(&lanes[1], &after)];
+            let frame = PairResampling { before: resamplings[0], after: resamplings[1], paired };
+            let sides = [&mean_of(&resamplings[0], &before) as &dyn Estimator, &mean_of(&resamplings[1], &after)];
             let found = frame.evaluate(ComparisonScale::Difference, sides, 0.0, RESAMPLES);
             beyond += usize::from(found.is_ok_and(|evidence| evidence.p_value < p));
         }
@@ -271,15 +272,15 @@ mod tests {
     }
 
     #[test]
-    fn what_both_runs_follow_is_no_noise_where_the_same_stretches_are_drawn() {
-        let dice = &mut TestRng::new(1);
-        let side = |dice: &mut TestRng, level: f64| -> Vec<f64> {
-            (0..60).map(|unit| level + f64::from(unit % 30) + 0.05 * dice.normal()).collect()
+    fn a_shared_plan_is_no_noise_if_the_same_blocks_are_drawn() {
+        let rng = &mut TestRng::new(1);
+        let side = |rng: &mut TestRng, level: f64| -> Vec<f64> {
+            (0..60).map(|unit| level + f64::from(unit % 30) + 0.05 * rng.normal()).collect()
         };
-        let (before, after) = (side(dice, 1.0), side(dice, 1.3));
+        let (before, after) = (side(rng, 1.0), side(rng, 1.3));
         let p = |paired: bool| {
-            let lane = |seed| RunResampling { seed, blocks: Blocks::new(60).unwrap() };
-            let frame = PairResampling { before: lane(1), after: lane(if paired { 1 } else { 2 }), paired };
+            let resampling = |seed| RunResampling { seed, blocks: Blocks::new(60).unwrap() };
+            let frame = PairResampling { before: resampling(1), after: resampling(if paired { 1 } else { 2 }), paired };
             let sides = [&mean_of(&frame.before, &before) as &dyn Estimator, &mean_of(&frame.after, &after)];
             frame.evaluate(ComparisonScale::Difference, sides, 0.0, RESAMPLES).map(|evidence| evidence.p_value)
         };

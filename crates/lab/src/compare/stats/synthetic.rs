@@ -39,12 +39,12 @@ impl TestRng {
 }
 
 /// Drift of mean 0 and variance 1: a first-order autoregression.
-pub(crate) fn drift(dice: &mut TestRng, length: usize, coefficient: f64) -> Vec<f64> {
-    let mut level = dice.normal();
+pub(crate) fn drift(rng: &mut TestRng, length: usize, coefficient: f64) -> Vec<f64> {
+    let mut level = rng.normal();
     let step = (1.0 - coefficient * coefficient).sqrt();
     (0..length)
         .map(|_| {
-            level = coefficient * level + step * dice.normal();
+            level = coefficient * level + step * rng.normal();
             level
         })
         .collect()
@@ -104,10 +104,10 @@ struct SyntheticSecond {
 
 /// Simulates a run of such a service.
 pub(crate) fn simulate_run(seed: u64, service: &SyntheticService) -> SyntheticRun {
-    let dice = &mut TestRng::new(seed);
+    let rng = &mut TestRng::new(seed);
     let n = service.seconds;
-    let levels = drift(dice, n, service.coefficient);
-    let loads = drift(dice, n, 0.5);
+    let levels = drift(rng, n, service.coefficient);
+    let loads = drift(rng, n, 0.5);
     let mut stalled = 0;
     let mut recorded = SyntheticRun {
         seed,
@@ -119,11 +119,11 @@ pub(crate) fn simulate_run(seed: u64, service: &SyntheticService) -> SyntheticRu
         service_counts: Vec::new(),
         cpu: Vec::new(),
         finished: Vec::new(),
-        failed: EventCount { events: dice.events(9.0), exposure: 1000.0 },
+        failed: EventCount { events: rng.events(9.0), exposure: 1000.0 },
     };
     for second in 0..n {
         stalled = match stalled {
-            0 if dice.uniform() < service.stalls => 1 + (dice.uniform() * 3.0) as u64,
+            0 if rng.uniform() < service.stalls => 1 + (rng.uniform() * 3.0) as u64,
             0 => 0,
             left => left - 1,
         };
@@ -135,23 +135,23 @@ pub(crate) fn simulate_run(seed: u64, service: &SyntheticService) -> SyntheticRu
             pace: noise * (1.0 + planned),
             stalled: stalled > 0,
         };
-        recorded.second(dice, service.latency_us, at);
+        recorded.second(rng, service.latency_us, at);
     }
     recorded
 }
 
 impl SyntheticRun {
-    fn second(&mut self, dice: &mut TestRng, latency_us: f64, at: SyntheticSecond) {
+    fn second(&mut self, rng: &mut TestRng, latency_us: f64, at: SyntheticSecond) {
         let SyntheticSecond { rate, pace, stalled } = at;
-        let count = dice.events(rate);
+        let count = rng.events(rate);
         // Errors come in bursts, and with stalls.
-        let errors = if stalled { dice.events(3.0).min(count / 4) } else { u64::from(dice.uniform() < 0.02) };
-        let denied = dice.events(1.5).min(count / 4);
+        let errors = if stalled { rng.events(3.0).min(count / 4) } else { u64::from(rng.uniform() < 0.02) };
+        let denied = rng.events(1.5).min(count / 4);
         let ok = count - (errors + denied).min(count);
         let pace_steps = ((latency_us * pace).ln() * STEPS).round() as i32;
         let (mut latencies, mut services) = (Vec::new(), Vec::new());
         for _ in 0..ok {
-            let (latency, served) = LATENCY_POOL[(dice.uniform() * LATENCY_POOL.len() as f64) as usize];
+            let (latency, served) = LATENCY_POOL[(rng.uniform() * LATENCY_POOL.len() as f64) as usize];
             latencies.push(latency + pace_steps);
             services.push(served + pace_steps);
         }
@@ -161,8 +161,8 @@ impl SyntheticRun {
         self.denied.push(denied as f64);
         self.latency_counts.push(count_values(&latencies));
         self.service_counts.push(count_values(&services));
-        self.cpu.push(0.01 * ok as f64 * pace.sqrt() * (1.0 + 0.05 * dice.normal()));
-        self.finished.push(dice.events(8.0 / pace) as f64);
+        self.cpu.push(0.01 * ok as f64 * pace.sqrt() * (1.0 + 0.05 * rng.normal()));
+        self.finished.push(rng.events(8.0 / pace) as f64);
     }
 }
 
@@ -171,11 +171,11 @@ static LATENCY_POOL: LazyLock<Vec<(i32, i32)>> = LazyLock::new(latency_pool);
 
 /// A skewed bulk, a queue before it, and two in a hundred five times as slow.
 fn latency_pool() -> Vec<(i32, i32)> {
-    let dice = &mut TestRng::new(0);
+    let rng = &mut TestRng::new(0);
     let mut one = || {
-        let tail = if dice.uniform() < 0.02 { 5.0 } else { 1.0 };
-        let served = tail * (0.35 * dice.normal()).exp();
-        let latency = served - 0.5 * (1.0 - dice.uniform()).ln();
+        let tail = if rng.uniform() < 0.02 { 5.0 } else { 1.0 };
+        let served = tail * (0.35 * rng.normal()).exp();
+        let latency = served - 0.5 * (1.0 - rng.uniform()).ln();
         [latency, served].map(|value| (value.ln() * STEPS).round() as i32).into()
     };
     (0..8_192).map(|_| one()).collect()

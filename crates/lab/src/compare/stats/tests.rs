@@ -103,13 +103,12 @@ fn the_same_runs_give_the_same_answers() {
 
 #[test]
 fn repeats_without_a_difference_call_one_in_at_most_five_percent() {
-    let dice = &mut TestRng::new(77);
+    let rng = &mut TestRng::new(77);
     let alarm = |_: &u32| {
         let mut family = Family::default();
         for _ in 0..10 {
-            let side =
-                |dice: &mut TestRng| -> Vec<f64> { (0..3).map(|_| 20.0 * (0.03 * dice.normal()).exp()).collect() };
-            let (before, after) = (side(dice), side(dice));
+            let side = |rng: &mut TestRng| -> Vec<f64> { (0..3).map(|_| 20.0 * (0.03 * rng.normal()).exp()).collect() };
+            let (before, after) = (side(rng), side(rng));
             family.add_runs(ComparisonScale::Ratio, [&before, &after], 0.001, 0.0);
         }
         family.decide().iter().any(|answer| answer.decision.is_different())

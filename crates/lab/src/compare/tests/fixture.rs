@@ -124,13 +124,13 @@ impl TestRun {
         if self.fails {
             return Vec::new();
         }
-        let dice = &mut TestRng::new(self.seed);
-        let levels = drift(dice, self.seconds as usize, 0.5);
+        let rng = &mut TestRng::new(self.seed);
+        let levels = drift(rng, self.seconds as usize, 0.5);
         let second = |(second, level): (usize, &f64)| {
             let (mut latency, mut service) = (crate::record::histogram(), crate::record::histogram());
             for _ in 0..self.rate_per_s {
-                let served = self.latency_us * (0.02 * level + 0.25 * dice.normal()).exp();
-                let waited = 0.3 * self.latency_us * -(1.0 - dice.uniform()).ln();
+                let served = self.latency_us * (0.02 * level + 0.25 * rng.normal()).exp();
+                let waited = 0.3 * self.latency_us * -(1.0 - rng.uniform()).ln();
                 service.record(served as u64).unwrap();
                 latency.record((served + waited) as u64).unwrap();
             }

@@ -75,7 +75,7 @@ fn runs_of_one_side_are_repeats_of_each_other() {
 }
 
 #[test]
-fn other_scenarios_are_compared_with_a_warning_where_somebody_insists() {
+fn other_scenarios_are_compared_with_a_warning_on_request() {
     let mut sides = two();
     second(&mut sides).run.scenario.name = "demo".to_owned();
     let warnings = check_comparable(&sides, CompareOptions { across_scenarios: true }).unwrap();

@@ -19,7 +19,7 @@ fn limiter_rejects() {
     check(&Story::busy(denies(60)), &["limiter_rejects"]);
     check_sentence(
         &Story::busy(denies(60)),
-        &["A limiter refused", "from 20.0 s on", "let 40.0 a second pass", "They were denied; they did not fail"],
+        &["A limiter refused", "from 20.0 s on", "admitted 40.0 a second", "They were denied; they did not fail"],
     );
     // Of the arrivals of those journeys that were refused at all, and from then on.
     let says = ["A limiter refused 60.0 % of the arrivals of `create` (2,400 of 4,000) from 20.0 s on"];
@@ -95,9 +95,9 @@ fn the_target_was_silent() {
 }
 
 #[test]
-fn a_silence_is_told_wherever_it_begins() {
-    let silent = |per_s: u64, stretches: &[(f64, f64)]| {
-        Story::from_rate(|_| per_s, |_, _| {}).with(|story| story.silences = stretches.to_vec())
+fn a_silence_is_reported_wherever_it_begins() {
+    let silent = |per_s: u64, ranges: &[(f64, f64)]| {
+        Story::from_rate(|_| per_s, |_, _| {}).with(|story| story.silences = ranges.to_vec())
     };
     // A second has responses before it begins, and another one after it is over.
     for (from_s, to_s) in [(2.6, 4.6), (2.2, 4.8), (30.9, 32.8), (57.3, 59.9)] {
@@ -184,7 +184,7 @@ fn check_live(story: &Story, shown_from_to: (usize, usize), expected: &str) {
 }
 
 #[test]
-fn what_goes_on_is_told_by_the_same_rule() {
+fn a_run_in_progress_uses_the_same_rule() {
     let outage = |from: u64, to: u64, errors: u64| {
         move |t: u64, second: &mut StorySecond| {
             if (from..to).contains(&t) {
@@ -343,12 +343,18 @@ fn what_a_fault_cost_is_counted_in_arrivals_each_once() {
             _ => {}
         },
     );
-    let says = ["`stop` of server at 3.0 s was felt: 350 errors; answers were not as before until the load was over."];
-    check_cost(&never_continued, &[(3.0, "stop")], &says, "350 arrivals without a good answer, 70.0 % of all arrivals");
+    let says =
+        ["`stop` of server at 3.0 s had an effect: 350 errors; responses were not as before until the load was over."];
+    check_cost(
+        &never_continued,
+        &[(3.0, "stop")],
+        &says,
+        "350 arrivals without a successful response, 70.0 % of all arrivals",
+    );
     // Two faults in one outage share its errors.
     let says = ["350 errors"];
     let both = [(3.0, "stop"), (4.0, "kill")];
-    check_cost(&never_continued, &both, &says, "350 arrivals without a good answer, 70.0 % of all arrivals");
+    check_cost(&never_continued, &both, &says, "350 arrivals without a successful response, 70.0 % of all arrivals");
     // Stopped a moment before the load is over: everything was answered, late.
     let at_the_end = Story::from_rate(
         |t| if t < 3 { 50 } else { 0 },
@@ -359,18 +365,20 @@ fn what_a_fault_cost_is_counted_in_arrivals_each_once() {
             _ => {}
         },
     );
-    let says = ["`stop` of server at 2.9 s was felt: no errors, good answers that took up to 1.96 s (12.0 ms before)"];
+    let says = [
+        "`stop` of server at 2.9 s had an effect: no errors, successful responses that took up to 1.96 s (12.0 ms before)",
+    ];
     check_cost(&at_the_end, &[(2.9, "stop")], &says, "every arrival was answered");
     // Arrivals that were never sent are lost as well.
     let unsent = never_continued.with(|story| {
         story.load_steps = vec![LoadStepFigures { length_s: 15.5, not_sent: 50, ..LoadStepFigures::default() }];
     });
     let says = ["350 errors, 50 arrivals never sent;"];
-    check_cost(&unsent, &[(3.0, "stop")], &says, "400 arrivals without a good answer, 72.7 % of all arrivals");
+    check_cost(&unsent, &[(3.0, "stop")], &says, "400 arrivals without a successful response, 72.7 % of all arrivals");
 }
 
 #[test]
-fn a_short_stop_is_felt_as_late_answers() {
+fn a_short_stop_delays_responses() {
     let stopped = |from: u64, late_ms: f64| {
         move |t: u64, second: &mut StorySecond| match t {
             t if t == from => (second.ok, second.in_flight) = (1, 19),
@@ -379,7 +387,7 @@ fn a_short_stop_is_felt_as_late_answers() {
         }
     };
     let says = [
-        "was felt: no errors, good answers that took up to 1.45 s (12.0 ms before); answers were as before again within 2 s.",
+        "had an effect: no errors, successful responses that took up to 1.45 s (12.0 ms before); responses were as before again within 2 s.",
     ];
     for from in [20, 30] {
         let story = Story::from_rate(|_| 20, stopped(from, 1450.0));
@@ -418,12 +426,12 @@ fn connections_lost() {
     check_sentence(
         &calm().with(held(83_566, 0, Some((185.0, 186.0)))),
         &[
-            "83,566 of 500,000 connections were lost between `middle` and `high` (16.7 %), at 185.0 s: the target hung up.",
+            "83,566 of 500,000 connections were lost between `middle` and `high` (16.7 %), at 185.0 s: the target closed them.",
         ],
     );
     check_sentence(
         &calm().with(held(6_000, 1_000, Some((185.0, 190.0)))),
-        &["7,000 of 500,000", "from 185.0 s to 190.0 s: the target hung up on 6,000, 1,000 were broken off."],
+        &["7,000 of 500,000", "from 185.0 s to 190.0 s: the target closed 6,000, 1,000 were reset."],
     );
     // Among many, a few are always lost.
     check(&calm().with(held(4_999, 0, Some((185.0, 186.0)))), &[]);
@@ -436,7 +444,7 @@ fn connections_lost() {
     };
     check_sentence(
         &calm().with(dropped(30)),
-        &["30 of 1,000 connections that `viewers` held were lost (3.00 %): they were broken off."],
+        &["30 of 1,000 connections that `viewers` held were lost (3.00 %): they were reset."],
     );
     check(&calm().with(dropped(9)), &[]);
 }
@@ -484,7 +492,7 @@ fn overloaded() {
     check_sentence(
         &over(6_000, 30.0),
         &[
-            "More came than the target answers: about 200 a second. 300 a second came in `over`",
+            "More arrived than the target can answer: about 200 a second. 300 a second arrived in `over`",
             "10.0 s after it was due.",
         ],
     );

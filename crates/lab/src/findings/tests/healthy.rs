@@ -58,9 +58,9 @@ fn noise() {
         let story = Story::from_rate(
             |t| 40 + noisy(seed, t, 0) % 120,
             |t, second| {
-                for (place, metric) in [POOL, QUERY, COMMIT, COMMIT_WAIT, SCHEDULER, CALL].iter().enumerate() {
+                for (index, metric) in [POOL, QUERY, COMMIT, COMMIT_WAIT, SCHEDULER, CALL].iter().enumerate() {
                     let usual = second.times[metric].1;
-                    let factor = 0.5 + (noisy(seed, t, place as u64 + 1) % 150) as f64 / 100.0;
+                    let factor = 0.5 + (noisy(seed, t, index as u64 + 1) % 150) as f64 / 100.0;
                     second.add_timing(metric, if t % 20 == 7 { 15.0 * usual } else { factor * usual });
                 }
                 second.add_wait((noisy(seed, t, 9) % 5) as f64);
@@ -75,13 +75,13 @@ fn noise() {
 }
 
 /// A small mix of numbers, the same in every run.
-fn noisy(seed: u64, t: u64, place: u64) -> u64 {
-    crate::scenario::mix(seed, (t << 8) ^ place) >> 16
+fn noisy(seed: u64, t: u64, index: u64) -> u64 {
+    crate::scenario::mix(seed, (t << 8) ^ index) >> 16
 }
 
 /// The CPU is used up, and nothing waits: a batch job that takes what it gets.
 #[test]
-fn a_full_machine_that_nobody_waits_for() {
+fn a_full_machine_without_waiting_requests() {
     check(
         &Story::from_rate(
             |_| 100,
@@ -111,7 +111,7 @@ fn a_fault_that_is_survived() {
 
 /// A service without metrics, of which only the responses are known.
 #[test]
-fn a_stranger() {
+fn a_service_without_metrics() {
     let story = Story::busy(nothing).with(|story| {
         story.has_metrics = false;
         story.results.work.clear();
@@ -123,7 +123,7 @@ fn a_stranger() {
 
 /// The stories have the shapes that the rows above claim.
 #[test]
-fn stories_are_told() {
+fn stories_have_their_shapes() {
     let timeline = Story::busy(nothing).timeline();
     let rate = timeline.get("op.create.ok_per_s").unwrap();
     assert_eq!((rate.points.len() as u64, rate.points[BUSY_FROM as usize].mean), (SECONDS, 100.0));

@@ -114,7 +114,7 @@ fn machine_full() {
     check_sentence(
         &Story::busy(shared),
         &["the target used 0.80 cores, the lab 0.20, the trial's other processes 0.60, \
-           programs that have nothing to do with the trial 0.40."],
+           programs outside of the trial 0.40."],
     );
     // The programs that used it, and what belongs to no program: the kernel handles packets on no process's account.
     let named = |t: u64, second: &mut StorySecond| {
@@ -123,7 +123,7 @@ fn machine_full() {
     };
     check_sentence(
         &Story::busy(named),
-        &["the kernel's interrupts, its network among them, 0.20", "nothing to do with the trial 0.20 (rustc 0.15)."],
+        &["the kernel's interrupts, including its network stack, 0.20", "outside of the trial 0.20 (rustc 0.15)."],
     );
     // The lab is late as well: the machine is the cause.
     let late = |story: &mut Story| story.results.generator.schedule_lag_ms.p99 = Some(300.0);
@@ -138,14 +138,14 @@ fn generator_behind() {
         second.machine.insert("busy_share", 0.75);
     };
     check(&Story::busy(own).with(lag(300.0)), &["generator_behind"]);
-    check_sentence(&Story::busy(own).with(lag(300.0)), &["300 ms late (100 ms are allowed)", "all that they can"]);
+    check_sentence(&Story::busy(own).with(lag(300.0)), &["300 ms late (100 ms are allowed)", "the most that they can"]);
     check(&Story::busy(own).with(lag(100.0)), &[]);
     // Of few arrivals the latest counts, and a hundredth of them is none.
     let few = |story: &mut Story| {
         let lag = Statistics { count: 40, max: Some(300.0), ..Statistics::default() };
         story.results.generator.schedule_lag_ms = lag;
     };
-    check_sentence(&Story::busy(own).with(few), &["an arrival left more than 300 ms late (100 ms are allowed)"]);
+    check_sentence(&Story::busy(own).with(few), &["an arrival was sent more than 300 ms late (100 ms are allowed)"]);
     // Other users of the CPUs are named, and if the lab's own usage is unknown, the finding says so.
     let others =
         |_: u64, second: &mut StorySecond| second.machine.extend([("busy_share", 0.9), ("cores_of.rustc", 1.2)]);
@@ -171,7 +171,10 @@ fn limit(mib: u64) -> impl Fn(&mut Story) {
 #[test]
 fn memory_per_work() {
     check(&Story::from_rate(|_| 20, growing(38.0)).with(limit(8192)), &["memory_per_work"]);
-    check_sentence(&Story::from_rate(|_| 20, growing(38.0)).with(limit(8192)), &["38.0 MiB a piece", "it came back"]);
+    check_sentence(
+        &Story::from_rate(|_| 20, growing(38.0)).with(limit(8192)),
+        &["38.0 MiB per work item", "it was released"],
+    );
     // Little, relative to the limit.
     check(&Story::from_rate(|_| 20, growing(0.06)).with(limit(8192)), &[]);
     check(&Story::from_rate(|_| 20, growing(2.0)), &[]);
@@ -190,7 +193,7 @@ fn memory_that_does_not_come_back() {
         }
     };
     check(&Story::from_rate(|_| 20, leaks(500.0)), &["memory_per_work"]);
-    check_sentence(&Story::from_rate(|_| 20, leaks(500.0)), &["500 MiB of it was not given back"]);
+    check_sentence(&Story::from_rate(|_| 20, leaks(500.0)), &["500 MiB of it was not released"]);
     check(&Story::from_rate(|_| 20, leaks(60.0)), &[]);
 }
 
@@ -244,7 +247,7 @@ fn error(kind: &str, count: u64, sample: &str) -> ErrorGroup {
 }
 
 #[test]
-fn nothing_left_to_connect_with() {
+fn ports_and_files_are_used_up() {
     let fails = |sample: &'static str| {
         Story::busy(|_, second| second.errors = 5).with(move |story| story.errors.push(error("connect", 225, sample)))
     };
@@ -267,7 +270,7 @@ fn nothing_left_to_connect_with() {
 }
 
 #[test]
-fn what_no_program_ever_saw() {
+fn packets_dropped_by_the_machine() {
     let drops = |packets: f64| {
         move |_: u64, second: &mut StorySecond| {
             second.machine.insert("packets_dropped", packets);
@@ -289,7 +292,7 @@ fn what_no_program_ever_saw() {
     let want = [
         ("errors.create.reset", "225 · read: Connection reset by peer (os error 104)"),
         ("machine.packets_dropped", "1,800 packets"),
-        ("machine.timed_out", "225 connections ended because nothing came back"),
+        ("machine.timed_out", "225 connections ended by timeout"),
     ];
     assert_eq!(says, want);
     let overflows = |_: u64, second: &mut StorySecond| {
@@ -297,7 +300,7 @@ fn what_no_program_ever_saw() {
         second.errors = 1;
     };
     check(&Story::busy(overflows), &["accept_queue_full"]);
-    check_sentence(&Story::busy(overflows), &["90 connections came"]);
+    check_sentence(&Story::busy(overflows), &["90 connections arrived"]);
     // Another program's, if nothing of this trial failed or was late; connections that came a second late were refused
     // first.
     let elsewhere = |_: u64, second: &mut StorySecond| {

@@ -55,7 +55,7 @@ fn pool_starved() {
 
 /// The same for another service whose metric roles are configured, in its own units.
 #[test]
-fn signals_of_a_stranger() {
+fn metric_roles_of_another_service() {
     let tell = |_: u64, second: &mut StorySecond| {
         second.gauges.insert("db_pool_wait_ms", 110.0);
         second.gauges.insert("db_query_ms{kind=\"read\"}", 1.0);
@@ -72,13 +72,13 @@ fn signals_of_a_stranger() {
 }
 
 #[test]
-fn connections_to_others() {
+fn connections_to_dependencies() {
     let capped = |_: u64, second: &mut StorySecond| {
         second.add_timing(PERMIT, 400.0);
         second.running = 100;
     };
     check(&Story::busy(capped), &["pool_starved"]);
-    check_sentence(&Story::busy(capped), &["a connection to what the target calls"]);
+    check_sentence(&Story::busy(capped), &["a connection to the service that the target calls"]);
     check(&Story::busy(|_, second| second.add_timing(PERMIT, 4.0)), &[]);
 }
 
@@ -172,7 +172,7 @@ fn queue_behind() {
     check(&Story::from_rate(|_| 5, few_workers).with(queued), &["queue_behind"]);
     check_sentence(
         &Story::from_rate(|_| 5, few_workers).with(queued),
-        &["ran for 2.10 s", "Never more than 3 ran at once", "120 waited at 30.0 s"],
+        &["ran for 2.10 s", "Never more than 3 ran at the same time", "120 waited at 30.0 s"],
     );
     // Each work item runs longer and longer: something behind the workers is the limit.
     let slowing = |t: u64, second: &mut StorySecond| {
@@ -257,7 +257,7 @@ fn dependency_slow() {
         second.counters.insert(LATE, calls / 2.0);
     };
     check(&Story::busy(late), &["dependency_slow"]);
-    check_sentence(&Story::busy(late), &["a call took 350 ms", "50.0 % of them had no answer in time"]);
+    check_sentence(&Story::busy(late), &["a call took 350 ms", "50.0 % of them had no response in time"]);
     // Slow, and in time.
     check(&Story::busy(|_, second| second.add_timing(CALL, 1600.0)), &["dependency_slow"]);
     check(&Story::busy(|_, second| second.add_timing(CALL, 400.0)), &[]);

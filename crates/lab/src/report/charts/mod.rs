@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn phases_beside_each_other_share_a_band() {
+    fn concurrent_phases_share_a_band() {
         let band = |from: f64, to: f64, label: &str| Band { from, to, label: label.to_owned() };
         let all = [
             band(3.0, 33.0, "hunters"),

@@ -117,12 +117,12 @@ fn steps(sheet: &TimeCharts<'_>, name: &str, journey: &JourneyFigures) -> Option
 
 /// The steps with the highest latency, as many as there are colours, in the order of the journey.
 fn slowest(journey: &JourneyFigures) -> Vec<&String> {
-    let p99 = |place: &usize| journey.steps[*place].latency_ms.p99_or_max().unwrap_or(f64::NEG_INFINITY);
+    let p99 = |position: &usize| journey.steps[*position].latency_ms.p99_or_max().unwrap_or(f64::NEG_INFINITY);
     let mut places: Vec<usize> = (0..journey.steps.len()).collect();
     places.sort_by(|a, b| p99(b).total_cmp(&p99(a)));
     places.truncate(STEPS_MAX);
     places.sort_unstable();
-    places.into_iter().filter_map(|place| journey.steps.get_index(place)).map(|(step, _)| step).collect()
+    places.into_iter().filter_map(|position| journey.steps.get_index(position)).map(|(step, _)| step).collect()
 }
 
 /// How late the responses of long polls arrived.

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn much_more_than_a_limit_is_told_in_times() {
+    fn far_beyond_a_limit_is_shown_as_a_factor() {
         let told = [0.0, 0.204, 1.0, 1.99, 2.0, 36.23].map(share_used);
         assert_eq!(told, ["0 %", "20 %", "100 %", "199 %", "2 times", "36.2 times"]);
     }

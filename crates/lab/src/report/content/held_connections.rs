@@ -74,7 +74,7 @@ mod tests {
     use crate::report::fixture::full;
 
     #[test]
-    fn levels_stand_in_the_order_in_which_they_came() {
+    fn levels_are_in_order_of_time() {
         let mut run = full();
         let few = run.results.phases.get_mut("few").and_then(|phase| phase.connections.as_mut()).unwrap();
         few.from_s = 99.0;

@@ -243,8 +243,8 @@ mod tests {
     #[track_caller]
     fn check_thin(count: u64, shown: [bool; 3]) {
         let row = statistics("a".to_owned(), &Statistics::of(count, [7.5; 4], |_| 7.5));
-        assert_eq!([2, 3, 4].map(|place: usize| row[place].text == "7.50"), shown, "{count}");
-        assert!([2, 3, 4].iter().all(|place| ["7.50", "-"].contains(&row[*place].text.as_str())));
+        assert_eq!([2, 3, 4].map(|position: usize| row[position].text == "7.50"), shown, "{count}");
+        assert!([2, 3, 4].iter().all(|position| ["7.50", "-"].contains(&row[*position].text.as_str())));
         assert!(row[1].text == "7.50" && row[5].text == "7.50");
         let notes = Table::new(1, &[], vec![row]).with_thin_note().notes;
         assert_eq!(!notes.is_empty(), shown.contains(&false));
@@ -264,14 +264,14 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_column_goes() {
+    fn an_empty_column_is_left_out() {
         let table = table(2).without_empty_columns();
         assert_eq!((table.text_columns, table.heading.as_slice()), (1, &["row".to_owned(), "n".to_owned()][..]));
         assert!(table.rows.iter().all(|row| row.len() == 2));
     }
 
     #[test]
-    fn long_tables_say_what_they_leave_out() {
+    fn long_tables_note_what_they_leave_out() {
         let cut = table(1000).limit_rows(10);
         let names: Vec<&str> = cut.rows.iter().map(|row| row[0].text.as_str()).collect();
         assert_eq!(names, ["0", "1", "2", "3", "4", "995", "996", "997", "998", "999"]);

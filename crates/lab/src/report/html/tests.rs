@@ -61,7 +61,7 @@ fn the_page_needs_nothing_from_anywhere() {
 }
 
 #[test]
-fn what_a_service_said_stays_text() {
+fn text_of_a_service_stays_text() {
     let page = page();
     let (_, texts) = parsed(&page);
     let said = sanitize(HOSTILE);
@@ -84,7 +84,7 @@ fn links_lead_somewhere_and_names_are_given_once() {
 }
 
 #[test]
-fn charts_and_tables_are_told_in_words() {
+fn charts_and_tables_have_text_descriptions() {
     let page = page();
     let (tags, _) = parsed(&page);
     let of = |wanted: &str| tags.iter().copied().filter(|tag| name(tag) == wanted).collect::<Vec<&str>>();
@@ -133,7 +133,7 @@ fn every_chart_that_the_figures_allow_is_there() {
 }
 
 #[test]
-fn a_fault_that_was_not_carried_out_is_told_and_not_drawn() {
+fn a_fault_that_was_not_carried_out_is_listed_and_not_drawn() {
     let page = page();
     assert!(page.contains("not carried out: the process had ended") && !page.contains("continue bots</text>"));
 }

@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_of_every_part_says_what_it_is_of() {
+    fn every_row_of_every_table_is_named() {
         let table =
             test_table(4, &["", "gate", "limit", "value", "used"], &[&["ok", "turn.p99", "< 14.2", "2.84", "20 %"]]);
         let expected = "|    | gate     | limit  | value |\n|----|----------|--------|-------|\n| ok | turn.p99 | < 14.2 | 2.84  |\n\n\

@@ -28,9 +28,9 @@ impl<'a> SchemaChecker<'a> {
 
     /// All violations of the schema by the value.
     pub(crate) fn check(&mut self, value: &Value) -> Vec<String> {
-        let mut mistakes = Vec::new();
-        self.walk(self.schema, value, CheckPosition { rule: "#", value: "" }, &mut mistakes);
-        mistakes
+        let mut errors = Vec::new();
+        self.walk(self.schema, value, CheckPosition { rule: "#", value: "" }, &mut errors);
+        errors
     }
 
     /// Members that were found.
@@ -44,13 +44,13 @@ impl<'a> SchemaChecker<'a> {
         let members = |rule: &'a Value| rule.get("properties").and_then(Value::as_object);
         let definitions = self.schema["$defs"].as_object().into_iter().flatten();
         let named = definitions.map(|(name, rule)| (format!("#/$defs/{name}"), rule));
-        for (place, rule) in named.chain([("#".to_owned(), self.schema)]) {
-            described.extend(members(rule).into_iter().flatten().map(|(name, _)| format!("{place}/{name}")));
+        for (position, rule) in named.chain([("#".to_owned(), self.schema)]) {
+            described.extend(members(rule).into_iter().flatten().map(|(name, _)| format!("{position}/{name}")));
         }
         described
     }
 
-    fn walk(&mut self, rule: &'a Value, value: &Value, at: CheckPosition<'_>, mistakes: &mut Vec<String>) {
+    fn walk(&mut self, rule: &'a Value, value: &Value, at: CheckPosition<'_>, errors: &mut Vec<String>) {
         let keywords = match rule {
             Value::Bool(true) => return,
             Value::Object(keywords) => keywords,
@@ -58,24 +58,22 @@ impl<'a> SchemaChecker<'a> {
         };
         for (keyword, wanted) in keywords {
             match keyword.as_str() {
-                "$ref" => self.check_reference(wanted, value, at, mistakes),
-                "type" if !is_type(wanted, value) => {
-                    mistakes.push(format!("{} is no {}", at.value, type_names(wanted)))
-                }
-                "const" if value != wanted => mistakes.push(format!("{} is not {wanted}", at.value)),
-                "enum" if !list(wanted).contains(value) => mistakes.push(format!("{} is none of its words", at.value)),
+                "$ref" => self.check_reference(wanted, value, at, errors),
+                "type" if !is_type(wanted, value) => errors.push(format!("{} is no {}", at.value, type_names(wanted))),
+                "const" if value != wanted => errors.push(format!("{} is not {wanted}", at.value)),
+                "enum" if !list(wanted).contains(value) => errors.push(format!("{} is none of its words", at.value)),
                 "minimum" if value.as_f64() < wanted.as_f64() && value.is_number() => {
-                    mistakes.push(format!("{} is below {wanted}", at.value));
+                    errors.push(format!("{} is below {wanted}", at.value));
                 }
-                "anyOf" => self.check_any_of(list(wanted), value, at, mistakes),
+                "anyOf" => self.check_any_of(list(wanted), value, at, errors),
                 "required" => {
                     let missing =
                         list(wanted).iter().filter_map(Value::as_str).filter(|name| value.get(name).is_none());
-                    mistakes.extend(missing.map(|name| format!("{}/{name} is missing", at.value)));
+                    errors.extend(missing.map(|name| format!("{}/{name} is missing", at.value)));
                 }
                 "items" => {
                     for (i, item) in value.as_array().into_iter().flatten().enumerate() {
-                        self.walk(wanted, item, CheckPosition { value: &format!("{}/{i}", at.value), ..at }, mistakes);
+                        self.walk(wanted, item, CheckPosition { value: &format!("{}/{i}", at.value), ..at }, errors);
                     }
                 }
                 "properties" | "additionalProperties" => {}
@@ -84,24 +82,24 @@ impl<'a> SchemaChecker<'a> {
                 unknown => panic!("{} has the keyword {unknown}, which nobody checks", at.rule),
             }
         }
-        self.check_members(keywords, value, at, mistakes);
+        self.check_members(keywords, value, at, errors);
     }
 
-    fn check_reference(&mut self, target: &Value, value: &Value, at: CheckPosition<'_>, mistakes: &mut Vec<String>) {
+    fn check_reference(&mut self, target: &Value, value: &Value, at: CheckPosition<'_>, errors: &mut Vec<String>) {
         let target = target.as_str().expect("a reference is a text");
         let rule =
             self.schema.pointer(target.trim_start_matches('#')).unwrap_or_else(|| panic!("{target} leads nowhere"));
-        self.walk(rule, value, CheckPosition { rule: target, ..at }, mistakes);
+        self.walk(rule, value, CheckPosition { rule: target, ..at }, errors);
     }
 
-    fn check_any_of(&mut self, rules: &'a [Value], value: &Value, at: CheckPosition<'_>, mistakes: &mut Vec<String>) {
+    fn check_any_of(&mut self, rules: &'a [Value], value: &Value, at: CheckPosition<'_>, errors: &mut Vec<String>) {
         let holds = rules.iter().any(|rule| {
             let mut inner = Vec::new();
             self.walk(rule, value, at, &mut inner);
             inner.is_empty()
         });
         if !holds {
-            mistakes.push(format!("{} is none of what it may be", at.value));
+            errors.push(format!("{} is none of what it may be", at.value));
         }
     }
 
@@ -110,7 +108,7 @@ impl<'a> SchemaChecker<'a> {
         keywords: &'a Map<String, Value>,
         value: &Value,
         at: CheckPosition<'_>,
-        mistakes: &mut Vec<String>,
+        errors: &mut Vec<String>,
     ) {
         let known = keywords.get("properties");
         for (name, member) in value.as_object().into_iter().flatten() {
@@ -120,8 +118,8 @@ impl<'a> SchemaChecker<'a> {
                 self.seen_members.insert(format!("{}/{name}", at.rule));
             }
             match rule.or(keywords.get("additionalProperties")) {
-                Some(Value::Bool(false)) => mistakes.push(format!("{below} is not described")),
-                Some(rule) => self.walk(rule, member, CheckPosition { value: &below, ..at }, mistakes),
+                Some(Value::Bool(false)) => errors.push(format!("{below} is not described")),
+                Some(rule) => self.walk(rule, member, CheckPosition { value: &below, ..at }, errors),
                 None => {}
             }
         }
@@ -156,8 +154,8 @@ pub(crate) fn check_refused(
     expected: &str,
 ) {
     change(document.pointer_mut(pointer).unwrap_or_else(|| panic!("{pointer} is in the document")));
-    let mistakes = SchemaChecker::new(schema).check(&document);
-    assert!(mistakes.iter().any(|mistake| mistake == expected), "{mistakes:?}");
+    let errors = SchemaChecker::new(schema).check(&document);
+    assert!(errors.iter().any(|error| error == expected), "{errors:?}");
 }
 
 fn list(value: &Value) -> &[Value] {

@@ -34,13 +34,13 @@ impl BarChart {
         let frame = PlotArea::new(&y_extent(&self.unit, 0.0, highest, false));
         let mut svg = Markup::default();
         frame.draw_y_axis(&mut svg);
-        let place = (frame.right - frame.left) / self.groups.len().max(1) as f64;
+        let position = (frame.right - frame.left) / self.groups.len().max(1) as f64;
         for (i, group) in self.groups.iter().enumerate() {
-            let middle = frame.left + (i as f64 + 0.5) * place;
-            self.draw_group(&mut svg, &frame, middle, (place * BAR_WIDTH_SHARE).min(WIDTH_MAX), group);
+            let middle = frame.left + (i as f64 + 0.5) * position;
+            self.draw_group(&mut svg, &frame, middle, (position * BAR_WIDTH_SHARE).min(WIDTH_MAX), group);
         }
         add_line(&mut svg, "axis", [frame.left, frame.bottom, frame.right, frame.bottom]);
-        self.draw_labels(&mut svg, &frame, place);
+        self.draw_labels(&mut svg, &frame, position);
         svg
     }
 
@@ -61,11 +61,11 @@ impl BarChart {
     }
 
     /// As many labels as fit, at equal distances.
-    fn draw_labels(&self, svg: &mut Markup, frame: &PlotArea, place: f64) {
+    fn draw_labels(&self, svg: &mut Markup, frame: &PlotArea, position: f64) {
         let longest = self.groups.iter().map(|group| group.label.chars().count()).max().unwrap_or(0);
-        let every = ((longest as f64 + 1.0) * CHARACTER_WIDTH / place).ceil().max(1.0) as usize;
+        let every = ((longest as f64 + 1.0) * CHARACTER_WIDTH / position).ceil().max(1.0) as usize;
         for (i, group) in self.groups.iter().enumerate().step_by(every) {
-            let middle = frame.left + (i as f64 + 0.5) * place;
+            let middle = frame.left + (i as f64 + 0.5) * position;
             add_label(svg, "tick m", (middle, (frame.bottom + 4.0 + TEXT_HEIGHT).min(HEIGHT)), &group.label);
         }
     }

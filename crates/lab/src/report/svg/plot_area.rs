@@ -56,13 +56,13 @@ impl PlotArea {
         add_line(svg, "axis", [self.left, self.bottom, self.right, self.bottom]);
         let mut free_from = f64::NEG_INFINITY;
         for (value, text) in &x.ticks {
-            let (place, half) = (x.position(*value), text.chars().count() as f64 * CHARACTER_WIDTH / 2.0);
-            if place - half < free_from || place + half > WIDTH {
+            let (position, half) = (x.position(*value), text.chars().count() as f64 * CHARACTER_WIDTH / 2.0);
+            if position - half < free_from || position + half > WIDTH {
                 continue;
             }
-            free_from = place + half + CHARACTER_WIDTH;
-            add_line(svg, "axis", [place, self.bottom, place, self.bottom + 3.0]);
-            add_label(svg, "tick m", (place, self.bottom + 4.0 + TEXT_HEIGHT), text);
+            free_from = position + half + CHARACTER_WIDTH;
+            add_line(svg, "axis", [position, self.bottom, position, self.bottom + 3.0]);
+            add_label(svg, "tick m", (position, self.bottom + 4.0 + TEXT_HEIGHT), text);
         }
         add_label(svg, "name e", (self.right, HEIGHT - 3.0), name);
     }

@@ -228,16 +228,16 @@ impl SeriesChart {
 
     fn draw_marks(&self, svg: &mut Markup, frame: &PlotArea, x: &AxisScale) {
         for (i, mark) in self.marks.iter().enumerate() {
-            let place = x.position(mark.x);
+            let position = x.position(mark.x);
             add_line(
                 svg,
                 if mark.is_fault { "moment fault" } else { "moment" },
-                [place, frame.top, place, frame.bottom],
+                [position, frame.top, position, frame.bottom],
             );
             let y = frame.top + TEXT_HEIGHT * (1.0 + (i % MARK_ROWS) as f64);
-            let fits = place + 3.0 + mark.label.chars().count() as f64 * CHARACTER_WIDTH < frame.right;
-            let (class, place) = if fits { ("mark", place + 3.0) } else { ("mark e", place - 3.0) };
-            add_label(svg, class, (place, y), &mark.label);
+            let fits = position + 3.0 + mark.label.chars().count() as f64 * CHARACTER_WIDTH < frame.right;
+            let (class, position) = if fits { ("mark", position + 3.0) } else { ("mark e", position - 3.0) };
+            add_label(svg, class, (position, y), &mark.label);
         }
     }
 

@@ -147,8 +147,8 @@ impl MessageFormat {
         }
         let pool = match compile(files, &names) {
             Ok(pool) => pool,
-            Err((place, message)) => {
-                list[place].add_error(format!("is not right: {message}"));
+            Err((index, message)) => {
+                list[index].add_error(format!("is not right: {message}"));
                 return None;
             }
         };

@@ -37,15 +37,15 @@ name = "j"
 "#;
 
 fn read(text: &str) -> Result<Scenario, String> {
-    let mut document = Document::parse(text).map_err(|mistakes| mistakes.to_string())?;
+    let mut document = Document::parse(text).map_err(|errors| errors.to_string())?;
     for name in document.required_files() {
         if name == "protos/say.proto" {
             document.add_file(&name, PROTO);
         }
     }
     // As a worker process reads it.
-    let again = document.source().rebuild().map_err(|mistakes| mistakes.to_string())?;
-    Scenario::read(&again).map_err(|mistakes| mistakes.to_string())
+    let again = document.source().rebuild().map_err(|errors| errors.to_string())?;
+    Scenario::read(&again).map_err(|errors| errors.to_string())
 }
 
 fn pool() -> prost_reflect::DescriptorPool {
@@ -55,7 +55,7 @@ fn pool() -> prost_reflect::DescriptorPool {
 
 /// The step's message as another library decodes it.
 fn decoded(step: &str) -> DynamicMessage {
-    let scenario = read(&format!("{HEAD}{step}")).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    let scenario = read(&format!("{HEAD}{step}")).unwrap_or_else(|errors| panic!("{errors}"));
     let message = scenario.journeys[0].steps[0].message().unwrap();
     let MessagePayload::Protobuf(encoder) = &message.payload else { panic!("protobuf") };
     let globals = BTreeMap::from([("run.id".to_owned(), "r".to_owned())]);
@@ -127,7 +127,7 @@ const UNCHANGED: (&str, &str) = ("n", "n");
 const STEP: &str = "send = { all = {} }\nanswer = \"/all\"\n";
 
 #[test]
-fn mistakes_in_messages() {
+fn errors_in_messages() {
     check(UNCHANGED, STEP, &[]);
     check(
         UNCHANGED,
@@ -183,15 +183,15 @@ fn mistakes_in_messages() {
 }
 
 #[test]
-fn mistakes_in_the_socket() {
+fn errors_in_the_socket() {
     let file = "line 8: `target.socket.proto.0` names \"gone.proto\", and there is no such file beside the scenario";
     check(("protos/say.proto", "gone.proto"), STEP, &[file]);
     let gone = format!("{HEAD}{STEP}[[push]]\nname = \"a\"\nat = \"/a\"\n");
     let gone = gone.replace("[target.socket]\nurl = \"tcp://127.0.0.1:2\"\n", "[vars]\n");
-    let mistakes = read(&gone).unwrap_err();
+    let errors = read(&gone).unwrap_err();
     let needs = "needs [target.socket]: where connections speak in frames, and in which language";
     for place in ["line 17: `journey.j.step.0.send` ", "line 19: `push.a` "] {
-        assert!(mistakes.contains(&format!("{place}{needs}")), "{mistakes}");
+        assert!(errors.contains(&format!("{place}{needs}")), "{errors}");
     }
     check(
         ("p.Say\"\nrec", "p.Gone\"\nrec"),
@@ -229,12 +229,12 @@ fn mistakes_in_the_socket() {
     );
     let mut wrong = Document::parse(&format!("{HEAD}{STEP}")).unwrap();
     wrong.add_file("protos/say.proto", "syntax = \"proto3\";\nmessage A { Gone b = 1; }\n");
-    let mistakes = Scenario::read(&wrong).unwrap_err().to_string();
-    assert!(mistakes.starts_with("line 8: `target.socket.proto.0` is not right: say.proto:2:13: "), "{mistakes}");
+    let errors = Scenario::read(&wrong).unwrap_err().to_string();
+    assert!(errors.starts_with("line 8: `target.socket.proto.0` is not right: say.proto:2:13: "), "{errors}");
 }
 
 #[test]
-fn mistakes_in_phases_and_pushes() {
+fn errors_in_phases_and_pushes() {
     let step = format!("{STEP}[[journey]]\nname = \"k\"\n[[journey.step]]\nrequest = \"GET /\"\n");
     let opening = |name: &str| ("journey = \"j\"\n", format!("journey = \"j\"\nopening = \"{name}\"\n"));
     let (from, to) = opening("k");

@@ -131,7 +131,7 @@ fn faults() {
 }
 
 #[test]
-fn mistakes_in_faults() {
+fn errors_in_faults() {
     check(
         "[[fault]]\n",
         &[
@@ -177,7 +177,7 @@ fn with_fault(load: &str, fault_at: &str, expected: &[&str]) {
 }
 
 #[test]
-fn a_fault_after_the_load_is_a_mistake() {
+fn a_fault_after_the_load_is_an_error() {
     let late = |at: &str, end: &str| {
         format!(
             "line 18: `fault.0.at` is {at}, but the last arrival is due before {end}: the run would be over without the \
@@ -202,7 +202,7 @@ fn another_target_takes_no_faults_and_no_limits() {
         let mut document = Document::parse(&text).unwrap();
         settings.iter().for_each(|setting| document.set(setting).unwrap());
         document.set_target("http://10.0.0.1:80");
-        Scenario::read(&document).map_err(|mistakes| mistakes.to_string())
+        Scenario::read(&document).map_err(|errors| errors.to_string())
     };
     let complaint = aimed(&[]).unwrap_err();
     let reason = "but --target http://10.0.0.1:80 names one that runs already: take either out";
@@ -262,8 +262,8 @@ fn feeds_and_keys() {
     )
     .replace("path = 1\n", "body = \"{{feed.u.b}} {{feed.v.x y}} {{feed.u.a}} {{feed.u.b}}\"\n");
     let scenario = read(&text, &[]).unwrap();
-    let feed = |place: usize| {
-        let feed = &scenario.feeds[place];
+    let feed = |index: usize| {
+        let feed = &scenario.feeds[index];
         (feed.name.as_str(), feed.file.as_str(), feed.format, feed.order, feed.columns.join("|"))
     };
     assert_eq!(feed(0), ("u", "u.csv", FeedFormat::Csv, FeedOrder::Cycle, "b|a".to_owned()));
@@ -273,7 +273,7 @@ fn feeds_and_keys() {
 }
 
 #[test]
-fn mistakes_in_feeds_and_keys() {
+fn errors_in_feeds_and_keys() {
     // A template that uses what could not be read causes no further error.
     check(
         "body = \"{{feed.u.a}} {{key.k}}\"\n[feed.u]\nfile = \"u.txt\"\norder = \"up\"\n[key.k]\ncount = 0\nzipf = 0\n",
@@ -368,7 +368,7 @@ fn signals() {
 }
 
 #[test]
-fn variables_may_stand_in_tables() {
+fn variables_may_be_in_tables() {
     let text = format!("{GOOD}[vars]\nsize = 3\n[vars.jobs]\nmatches = 25\n[vars.jobs.deep]\nname = \"x\"\n")
         .replace("batch = 3", "batch = \"{{jobs.matches}}\"")
         .replace("GET /x", "GET /{{jobs.deep.name}}/{{size}}");
@@ -402,7 +402,7 @@ fn a_variable_wins_over_a_key_of_the_same_path() {
 }
 
 #[test]
-fn mistakes_in_variables() {
+fn errors_in_variables() {
     check(
         "[vars]\nA = 1\nb = [1]\nc = \"{{run.id}}\"\nuuid = 1\n[vars.key]\nx = 1\n[vars.d]\nE = 1\n",
         &[
@@ -429,7 +429,7 @@ fn the_labs_own_names_are_taken() {
 }
 
 #[test]
-fn free_ports_may_stand_in_tables() {
+fn free_ports_may_be_in_tables() {
     let text =
         format!("{GOOD}[vars]\na = \"free\"\n[vars.ports]\nb = \"free\"\nc = 1\n").replace("4000", "{{ports.b}}");
     let mut document = Document::parse(&text).unwrap();

@@ -84,7 +84,7 @@ fn what_waits_has_no_latency() {
 }
 
 #[test]
-fn mistakes_in_repeats() {
+fn errors_in_repeats() {
     let step = |repeat: &str| format!("{POLL}repeat = {repeat}\n");
     check(&step("0"), &["5:`journey.j.step.poll.repeat` must be from 1 to 1000000, not 0"]);
     check(
@@ -109,7 +109,7 @@ fn mistakes_in_repeats() {
 }
 
 #[test]
-fn mistakes_in_what_waits() {
+fn errors_in_long_polls() {
     check(&format!("{POLL}waits = 1\n"), &["5:`journey.j.step.poll.waits` must be true or false, not a whole number"]);
     check(
         &format!("{POLL}follows = {{ cursor = \"other\", items = \"/e\" }}\n"),
@@ -126,7 +126,7 @@ fn mistakes_in_what_waits() {
 }
 
 #[test]
-fn mistakes_beside_a_journey() {
+fn errors_in_background_loops() {
     let beside = |lines: &str| {
         format!(
             "{POLL}repeat = 2\n[[journey.background]]\n{lines}\n[[journey.background.step]]\nname = \"b\"\nrequest = \"GET /\"\n"

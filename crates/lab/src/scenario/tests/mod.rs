@@ -39,11 +39,11 @@ figures = { turns = "/n" }
 "#;
 
 fn read(text: &str, settings: &[&str]) -> Result<Scenario, String> {
-    let mut document = Document::parse(text).map_err(|mistakes| mistakes.to_string())?;
+    let mut document = Document::parse(text).map_err(|errors| errors.to_string())?;
     for setting in settings {
-        document.set(setting).map_err(|mistakes| mistakes.to_string())?;
+        document.set(setting).map_err(|errors| errors.to_string())?;
     }
-    Scenario::read(&document).map_err(|mistakes| mistakes.to_string())
+    Scenario::read(&document).map_err(|errors| errors.to_string())
 }
 
 fn complaints(text: &str) -> Vec<String> {
@@ -64,7 +64,7 @@ fn nothing_is_wrong_with_the_good_one() {
 }
 
 #[test]
-fn mistakes_name_line_key_and_what_was_expected() {
+fn errors_name_line_key_and_what_was_expected() {
     check("format = 1", "", &["line 1: needs `format`: the version of the format: format = 1"]);
     check("format = 1", "format = 2", &["line 1: `format` must be 1: this lab reads no other version"]);
     check(
@@ -352,7 +352,7 @@ fn every_built_in_scenario_is_right() {
         }
         builtin.files.iter().for_each(|(name, text)| document.add_file(name, text));
         assert!(document.required_files().is_empty(), "{} brings its files along", builtin.name);
-        let scenario = Scenario::read(&document).unwrap_or_else(|mistakes| panic!("{}:\n{mistakes}", builtin.name));
+        let scenario = Scenario::read(&document).unwrap_or_else(|errors| panic!("{}:\n{errors}", builtin.name));
         assert_eq!(scenario.name, builtin.name);
         assert!(!scenario.gates.is_empty() && scenario.spawns_processes());
     }

@@ -205,7 +205,7 @@ fn wrong(load: &str, expected: &[&str]) {
 }
 
 #[test]
-fn mistakes_in_loads() {
+fn errors_in_loads() {
     let kinds = "` must be one of { batch, every, times }, { rate, for }, { ramp = { from, to }, for }, { poisson, for }, \
                  { clients, requests or for }, { ladder, requests or for, pause }, \
                  { hold = { connections, open_per_s, open_within, opening_max }, rate, for } or { edge = { from, to, overload } }";
@@ -267,7 +267,7 @@ fn mistakes_in_loads() {
 }
 
 #[test]
-fn mistakes_in_searches() {
+fn errors_in_searches() {
     let edge = |keys: &str| format!("{{ edge = {{ {keys} }} }}");
     wrong(
         &edge(""),
@@ -306,7 +306,7 @@ fn mistakes_in_searches() {
 }
 
 #[test]
-fn mistakes_beside_the_load() {
+fn errors_besides_the_load() {
     #[track_caller]
     fn phase(keys: &str, expected: &[&str]) {
         assert_eq!(complaints(&with(keys)), expected);

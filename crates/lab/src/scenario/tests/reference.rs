@@ -62,8 +62,8 @@ fn every_example_is_right() {
     let (_, examples) = text_and_examples();
     assert!(examples.len() > 15, "the examples are found");
     for (line, example) in examples {
-        if let Err(mistakes) = Scenario::read(&placed(&example)) {
-            panic!("the example at line {line} of docs/scenario.md:\n{mistakes}");
+        if let Err(errors) = Scenario::read(&placed(&example)) {
+            panic!("the example at line {line} of docs/scenario.md:\n{errors}");
         }
     }
 }
@@ -120,8 +120,8 @@ fn every_kind_of_figure_is_listed() {
         let derived: BTreeSet<&str> =
             works.iter().flat_map(|work| &work.derived).map(|(name, _)| name.as_str()).collect();
         for path in paths {
-            let place = if path.starts_with("push.") { 2 } else { 1 };
-            let figure = path.split('.').nth(place).unwrap();
+            let index = if path.starts_with("push.") { 2 } else { 1 };
+            let figure = path.split('.').nth(index).unwrap();
             let is_listed =
                 path.starts_with("observe.") || derived.contains(figure) || prose.contains(&format!(".{figure}"));
             assert!(is_listed, "docs/scenario.md does not list `{path}`");

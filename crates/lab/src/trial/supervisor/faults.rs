@@ -63,8 +63,8 @@ impl ProcessSupervisor {
         loop {
             let due = orders.peek().map(|order| start + order.at);
             let failure = match self.next_event(due).await {
-                SupervisorEvent::Exited(place, status) => self.handle_exit(place, status),
-                SupervisorEvent::Restart(errand) => self.handle_restart_event(errand, start, tell),
+                SupervisorEvent::Exited(index, status) => self.handle_exit(index, status),
+                SupervisorEvent::Restart(event) => self.handle_restart_event(event, start, tell),
                 SupervisorEvent::FaultDue => match orders.next() {
                     Some(order) => self.apply_fault(order, start, tell),
                     None => None,
@@ -126,19 +126,19 @@ impl ProcessSupervisor {
 
     async fn next_event(&mut self, due: Option<Instant>) -> SupervisorEvent {
         let overdue = self.processes.iter().filter_map(ManagedProcess::kill_at).min();
-        let (members, errands) = (&mut self.processes, &mut self.restart_tasks);
+        let (members, restart_tasks) = (&mut self.processes, &mut self.restart_tasks);
         tokio::select! {
             biased;
-            (place, status) = next_exit(members) => SupervisorEvent::Exited(place, status),
-            errand = next_restart_event(errands) => SupervisorEvent::Restart(errand),
+            (index, status) = next_exit(members) => SupervisorEvent::Exited(index, status),
+            event = next_restart_event(restart_tasks) => SupervisorEvent::Restart(event),
             () = wait_until(due) => SupervisorEvent::FaultDue,
             () = wait_until(overdue) => SupervisorEvent::KillDue,
         }
     }
 
     /// Handles an exit: expected if a fault caused it, else a failure.
-    fn handle_exit(&mut self, place: usize, status: ExitStatus) -> Option<String> {
-        let managed = &mut self.processes[place];
+    fn handle_exit(&mut self, index: usize, status: ExitStatus) -> Option<String> {
+        let managed = &mut self.processes[index];
         match managed.running.as_ref()?.intent {
             Intent::KeepRunning => return Some(managed.unexpected_exit_message(status)),
             // Dropping it kills the rest of its group.
@@ -147,7 +147,7 @@ impl ProcessSupervisor {
                 let old = managed.running.take()?;
                 managed.restart_task = Some(self.restart_tasks.spawn(async move {
                     old.kill_group().await;
-                    RestartEvent::OldProcessGone { process: place, fault }
+                    RestartEvent::OldProcessGone { process: index, fault }
                 }));
             }
         }
@@ -157,12 +157,12 @@ impl ProcessSupervisor {
 
     fn handle_restart_event(
         &mut self,
-        errand: RestartEvent,
+        event: RestartEvent,
         start: Instant,
         tell: &mut (dyn FnMut(&FaultRow) + Send),
     ) -> Option<String> {
         let now_s = seconds_since(start);
-        let (fault, outcome) = match errand {
+        let (fault, outcome) = match event {
             RestartEvent::OldProcessGone { process, fault } => {
                 self.processes[process].restart_task = None;
                 match self.restart(process, fault) {
@@ -174,12 +174,12 @@ impl ProcessSupervisor {
             RestartEvent::Ready { process, fault, outcome } => {
                 self.processes[process].restart_task = None;
                 self.fault_rows[fault].ready_again_s = outcome.is_ok().then_some(now_s);
-                let recipe = &self.processes[process].spec;
-                (fault, outcome.map_err(|why| format!("after its restart, {}", not_ready_message(recipe, &why))))
+                let spec = &self.processes[process].spec;
+                (fault, outcome.map_err(|why| format!("after its restart, {}", not_ready_message(spec, &why))))
             }
         };
         self.fault_rows[fault].failed = outcome.err();
-        self.pending_faults.retain(|place| *place != fault);
+        self.pending_faults.retain(|index| *index != fault);
         tell(&self.fault_rows[fault]);
         self.fault_rows[fault].failed.clone()
     }
@@ -214,17 +214,17 @@ impl ProcessSupervisor {
     }
 
     fn execute_action(&mut self, order: &ScheduledFault, fault: usize) -> Result<FaultProgress, String> {
-        let place = self.index_of(&order.process)?;
-        let managed = &mut self.processes[place];
-        if let Some(death) = managed.unexpected_exit() {
-            return Err(death);
+        let index = self.index_of(&order.process)?;
+        let managed = &mut self.processes[index];
+        if let Some(exit) = managed.unexpected_exit() {
+            return Err(exit);
         }
         if managed.is_restarting() {
             return Err(format!("{} is being restarted already", order.process));
         }
         let Some(running) = &mut managed.running else {
             return match order.action {
-                FaultAction::Restart => self.restart(place, fault),
+                FaultAction::Restart => self.restart(index, fault),
                 _ => Err(format!("{} does not run at that moment", order.process)),
             };
         };
@@ -247,19 +247,19 @@ impl ProcessSupervisor {
     }
 
     /// Starts the same command again, and awaits its readiness in the background.
-    fn restart(&mut self, place: usize, fault: usize) -> Result<FaultProgress, String> {
-        let managed = &mut self.processes[place];
+    fn restart(&mut self, index: usize, fault: usize) -> Result<FaultProgress, String> {
+        let managed = &mut self.processes[index];
         let running = managed.command.spawn();
         let running = running.map_err(|why| format!("{} could not be started again: {why}", managed.name()))?;
         self.fault_rows[fault].pid_after = Some(running.pid);
         managed.running = Some(running);
-        let recipe = managed.spec.clone();
-        let progress = match recipe.ready_path {
+        let spec = managed.spec.clone();
+        let progress = match spec.ready_path {
             None => FaultProgress::Done,
             Some(path) => {
                 managed.restart_task = Some(self.restart_tasks.spawn(async move {
-                    let outcome = await_ready(&recipe.base, &path, recipe.ready_timeout).await;
-                    RestartEvent::Ready { process: place, fault, outcome }
+                    let outcome = await_ready(&spec.base, &path, spec.ready_timeout).await;
+                    RestartEvent::Ready { process: index, fault, outcome }
                 }));
                 FaultProgress::Pending
             }
@@ -280,8 +280,8 @@ impl ProcessSupervisor {
     }
 
     fn index_of(&self, process: &str) -> Result<usize, String> {
-        let place = self.processes.iter().position(|managed| managed.name() == process);
-        place.ok_or_else(|| {
+        let index = self.processes.iter().position(|managed| managed.name() == process);
+        index.ok_or_else(|| {
             let names = first_few(self.processes.iter().map(ManagedProcess::name), ", ");
             let names = if names.is_empty() { "nothing" } else { &names };
             format!("a fault needs a process that the lab starts: it starts {names}, but not {process}")
@@ -299,10 +299,10 @@ fn fault_row(order: &ScheduledFault) -> FaultRow {
     }
 }
 
-async fn next_restart_event(errands: &mut JoinSet<RestartEvent>) -> RestartEvent {
+async fn next_restart_event(restart_tasks: &mut JoinSet<RestartEvent>) -> RestartEvent {
     loop {
-        match errands.join_next().await {
-            Some(Ok(errand)) => return errand,
+        match restart_tasks.join_next().await {
+            Some(Ok(event)) => return event,
             Some(Err(error)) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             // The step was cancelled.
             Some(Err(_)) => {}

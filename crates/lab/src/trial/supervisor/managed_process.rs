@@ -72,8 +72,8 @@ impl ManagedProcess {
 
     /// Cancels the current step of its restart.
     pub(super) fn cancel_restart(&mut self) {
-        if let Some(errand) = self.restart_task.take() {
-            errand.abort();
+        if let Some(event) = self.restart_task.take() {
+            event.abort();
         }
     }
 
@@ -106,8 +106,8 @@ impl ManagedProcess {
 /// Waits until one of the running processes has exited, and returns which. May be dropped and called again.
 pub(super) async fn next_exit(members: &mut [ManagedProcess]) -> (usize, ExitStatus) {
     poll_fn(|cx| {
-        let ended = members.iter_mut().enumerate().find_map(|(place, member)| match member.poll_exit(cx) {
-            Poll::Ready(status) => Some((place, status)),
+        let ended = members.iter_mut().enumerate().find_map(|(index, member)| match member.poll_exit(cx) {
+            Poll::Ready(status) => Some((index, status)),
             Poll::Pending => None,
         });
         ended.map_or(Poll::Pending, Poll::Ready)

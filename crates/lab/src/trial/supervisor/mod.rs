@@ -205,7 +205,7 @@ impl ProcessSupervisor {
         let Some(path) = &recipe.ready_path else { return Ok(()) };
         let outcome = tokio::select! {
             biased;
-            death = self.await_unexpected_exit() => return Err(TrialError(death)),
+            exit = self.await_unexpected_exit() => return Err(TrialError(exit)),
             outcome = readiness::await_ready(&recipe.base, path, recipe.ready_timeout) => outcome,
         };
         outcome.map_err(|why| TrialError(not_ready_message(recipe, &why)))

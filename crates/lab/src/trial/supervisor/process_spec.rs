@@ -80,12 +80,12 @@ impl SpawnCommand {
 }
 
 /// If another process already listens on the port, that process would look ready.
-pub(super) fn check_port_free(recipe: &ProcessSpec, advice: &str) -> Result<(), TrialError> {
-    let BaseUrl { host, port, .. } = &recipe.base;
+pub(super) fn check_port_free(spec: &ProcessSpec, advice: &str) -> Result<(), TrialError> {
+    let BaseUrl { host, port, .. } = &spec.base;
     match TcpListener::bind((host.as_str(), *port)) {
         Ok(_) => Ok(()),
         Err(error) => {
-            let name = &recipe.name;
+            let name = &spec.name;
             Err(TrialError(format!("{name} cannot be started on {host}:{port} ({error}): {advice}")))
         }
     }
