@@ -147,11 +147,11 @@ impl JourneyReader<'_> {
     /// Reads steps and groups of steps. `last` is the context of the last one.
     fn read_steps(&mut self, list: &[NodeReader<'_>], names: &mut TemplateNames, last: StepContext) {
         for (number, at) in (1..).zip(list) {
-            let index = if number == list.len() { last } else { StepContext::Journey };
+            let context = if number == list.len() { last } else { StepContext::Journey };
             let first = self.journey.steps.len();
             let until = match at.node.get("step") {
-                Some(_) => self.read_group(at, names, index),
-                None => self.read_step(at, names, index),
+                Some(_) => self.read_group(at, names, context),
+                None => self.read_step(at, names, context),
             };
             if let (Some(until), Some(last)) = (until, self.journey.steps.len().checked_sub(1))
                 && last >= first
@@ -161,21 +161,26 @@ impl JourneyReader<'_> {
         }
     }
 
-    fn read_step(&mut self, at: &NodeReader<'_>, names: &mut TemplateNames, index: StepContext) -> Option<RepeatEnd> {
-        let (step, until) = Step::read(at, names, self.work_names, index, self.format_status)?;
+    fn read_step(&mut self, at: &NodeReader<'_>, names: &mut TemplateNames, context: StepContext) -> Option<RepeatEnd> {
+        let (step, until) = Step::read(at, names, self.work_names, context, self.format_status)?;
         self.journey.steps.push(step);
         until
     }
 
     /// Reads steps that are repeated together.
-    fn read_group(&mut self, at: &NodeReader<'_>, names: &mut TemplateNames, index: StepContext) -> Option<RepeatEnd> {
+    fn read_group(
+        &mut self,
+        at: &NodeReader<'_>,
+        names: &mut TemplateNames,
+        context: StepContext,
+    ) -> Option<RepeatEnd> {
         let fields = at.table()?;
         let repeat = fields.required("repeat", "how often its steps are taken, such as 4");
         let list = fields.optional("step").and_then(|at| at.list());
         // The response to the last of them decides when the repeat ends.
         let speaks = list.as_ref().and_then(|list| list.last()).is_some_and(|last| last.node.get("send").is_some());
         let known = speaks.then_some(self.format_status);
-        let until = repeat.and_then(|at| RepeatEnd::read(&at, index == StepContext::BackgroundEnd, known));
+        let until = repeat.and_then(|at| RepeatEnd::read(&at, context == StepContext::BackgroundEnd, known));
         match list {
             Some(list) if list.is_empty() => at.add_error("has a `step` without any step"),
             Some(list) => self.read_steps(&list, names, StepContext::Journey),

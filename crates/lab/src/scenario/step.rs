@@ -125,12 +125,12 @@ impl Step {
         at: &NodeReader<'_>,
         names: &mut TemplateNames,
         works: &[String],
-        index: StepContext,
+        context: StepContext,
         known: FormatStatus<'_>,
     ) -> Option<(Self, Option<RepeatEnd>)> {
         let fields = at.table()?;
         if fields.has("send") {
-            return Self::read_message(fields, names, works, index, known);
+            return Self::read_message(fields, names, works, context, known);
         }
         let name = fields.optional("name").and_then(|at| read_name(&at));
         let request = fields.required("request", "method and path, such as \"POST /api/games\"");
@@ -148,11 +148,11 @@ impl Step {
         let starts = fields.optional("starts").and_then(|at| read_started_work(&at, &keep, works));
         let timeout = fields.optional("timeout").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
         let retry = fields.optional("retry").and_then(|at| Retry::read(&at));
-        let of_journey = |key| fields.optional(key).filter(|at| check_not_in_setup(at, index));
+        let of_journey = |key| fields.optional(key).filter(|at| check_not_in_setup(at, context));
         let waits = of_journey("waits").and_then(|at| LongPoll::read(&at));
         let follows = of_journey("follows").and_then(|at| SequenceCheck::read(&at, &keep));
         let repeat =
-            of_journey("repeat").and_then(|at| RepeatEnd::read(&at, index == StepContext::BackgroundEnd, None));
+            of_journey("repeat").and_then(|at| RepeatEnd::read(&at, context == StepContext::BackgroundEnd, None));
         fields.reject_unknown_keys();
         names.known.extend(keep.iter().map(|keep| keep.name.clone()));
         let (method, path) = request?;
@@ -183,11 +183,11 @@ impl Step {
         fields: TableReader<'_>,
         names: &mut TemplateNames,
         works: &[String],
-        index: StepContext,
+        context: StepContext,
         known: FormatStatus<'_>,
     ) -> Option<(Self, Option<RepeatEnd>)> {
         let at = fields.reader.clone();
-        if index == StepContext::Setup {
+        if context == StepContext::Setup {
             at.add_error("has `send`, but the setup has no connection that speaks in frames: ask with `request`");
         }
         let name = fields.optional("name").and_then(|at| read_name(&at));
@@ -199,7 +199,7 @@ impl Step {
         let timeout = fields.optional("timeout").and_then(|at| at.duration(Duration::from_millis(1)..=WAIT_MAX));
         let repeat = fields
             .optional("repeat")
-            .and_then(|at| RepeatEnd::read(&at, index == StepContext::BackgroundEnd, Some(known)));
+            .and_then(|at| RepeatEnd::read(&at, context == StepContext::BackgroundEnd, Some(known)));
         fields.reject_unknown_keys();
         names.known.extend(keep.iter().map(|keep| keep.name.clone()));
         let step = Self {
@@ -305,11 +305,11 @@ fn default_message_name(step: &NodeReader<'_>) -> String {
 }
 
 /// Checks that the key belongs to a step in this context.
-fn check_not_in_setup(at: &NodeReader<'_>, index: StepContext) -> bool {
-    if index == StepContext::Setup {
+fn check_not_in_setup(at: &NodeReader<'_>, context: StepContext) -> bool {
+    if context == StepContext::Setup {
         at.add_error("has no meaning here: only the steps of a journey have it");
     }
-    index != StepContext::Setup
+    context != StepContext::Setup
 }
 
 impl Retry {

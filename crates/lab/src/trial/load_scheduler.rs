@@ -148,17 +148,17 @@ impl LoadScheduler {
     /// Starts a phase; returns its load steps, and the moment from which the next one counts.
     async fn start_phase(&self, number: usize, start: Duration) -> (Vec<u32>, Duration) {
         let phase = &self.scenario.phases[number];
-        let index = PhasePosition::for_phase(&self.scenario.phases, number, start, self.seed);
+        let position = PhasePosition::for_phase(&self.scenario.phases, number, start, self.seed);
         if let LoadProfile::Edge(edge) = &phase.load_profile {
             self.sleep_until(start).await;
-            let load_steps = self.run_search(phase, index, edge).await;
+            let load_steps = self.run_search(phase, position, edge).await;
             return (load_steps, self.start.elapsed());
         }
         let pause = match phase.load_profile {
             LoadProfile::Ladder { pause, .. } => pause,
             _ => Duration::ZERO,
         };
-        let legs = load_specs(phase, index);
+        let legs = load_specs(phase, position);
         match (legs.as_slice(), &phase.load_profile) {
             ([load_spec], LoadProfile::Hold { opening, duration, .. }) => {
                 let (part, end) = self.run_hold(load_spec.clone(), opening.timeout, *duration).await;
@@ -187,8 +187,8 @@ impl LoadScheduler {
         (load_steps, self.start.elapsed())
     }
 
-    async fn run_search(&self, phase: &Phase, index: PhasePosition, edge: &EdgeSearch) -> Vec<u32> {
-        let (load_steps, outcome) = search::run_search(self, phase, index, edge).await;
+    async fn run_search(&self, phase: &Phase, position: PhasePosition, edge: &EdgeSearch) -> Vec<u32> {
+        let (load_steps, outcome) = search::run_search(self, phase, position, edge).await;
         match outcome {
             Ok(outcome) => {
                 self.search_outcomes.lock().unwrap_or_else(PoisonError::into_inner).insert(phase.name.clone(), outcome);

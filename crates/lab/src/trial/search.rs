@@ -41,7 +41,7 @@ pub(crate) fn search_spec(edge: &EdgeSearch) -> SearchSpec {
 pub(crate) async fn run_search(
     scheduler: &LoadScheduler,
     phase: &Phase,
-    index: PhasePosition,
+    position: PhasePosition,
     edge: &EdgeSearch,
 ) -> (Vec<u32>, Result<SearchOutcome, Vec<String>>) {
     let mut load_steps = Vec::new();
@@ -52,8 +52,14 @@ pub(crate) async fn run_search(
     while let Some(level) = search.next_level() {
         let start = scheduler.start.elapsed() + LEVEL_LEAD;
         let number = u32::try_from(load_steps.len()).unwrap_or(u32::MAX);
-        let load_spec =
-            plan::search_level(phase, edge, PhasePosition { start, ..index }, number, level.rate_per_s, level.duration);
+        let load_spec = plan::search_level(
+            phase,
+            edge,
+            PhasePosition { start, ..position },
+            number,
+            level.rate_per_s,
+            level.duration,
+        );
         let load_step = load_spec.load_step;
         load_steps.push(load_step);
         let seen = run_level(scheduler, load_spec, edge, &level).await;
