@@ -1,4 +1,4 @@
-//! `/api/admin`: what operators and admins may do to everybody's games, accounts and tokens.
+//! `/api/admin`: what operators and admins may do to the games, accounts and tokens of all accounts.
 
 use super::auth::{Admin, Operator};
 use super::extract::{JsonBody, PathId};
@@ -28,7 +28,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(create_token_for))
 }
 
-/// Look at a game closely: its attempts, its worker, the end of its log
+/// Inspect a game: its attempts, its worker, the end of its log
 #[utoipa::path(get, path = "/api/admin/games/{id}", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The game as an operator sees it.", body = Inspection),
     (status = 404, description = "There is no such game.", body = Problem, content_type = "application/problem+json"),
@@ -43,9 +43,9 @@ async fn inspect_game(
 
 /// Put a failed game back into the queue
 ///
-/// Its log is kept, so it goes on where it stopped; its attempts are forgiven.
+/// Its log is kept, so it continues where it stopped; its attempts are reset.
 #[utoipa::path(post, path = "/api/admin/games/{id}/requeue", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
-    (status = 200, description = "It waits again.", body = GameStatus),
+    (status = 200, description = "It is queued again.", body = GameStatus),
     (status = 404, description = "There is no such game.", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "It has not failed.", body = Problem, content_type = "application/problem+json"),
 ))]
@@ -63,9 +63,9 @@ async fn requeue_game(
     }
 }
 
-/// Call off anybody's game
+/// Cancel a game of any account
 #[utoipa::path(post, path = "/api/admin/games/{id}/cancel", tag = "admin", security(("bearer" = [])), params(("id" = String, Path)), responses(
-    (status = 200, description = "It is called off.", body = GameStatus),
+    (status = 200, description = "It is cancelled.", body = GameStatus),
     (status = 404, description = "There is no such game.", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "It is over already.", body = Problem, content_type = "application/problem+json"),
 ))]
@@ -77,17 +77,17 @@ async fn cancel_any_game(
     cancel::cancel(&app, id, None).await.map(Json)
 }
 
-/// Make an account, or find the one that has this name
+/// Create an account, or find the one with this name
 #[utoipa::path(post, path = "/api/admin/accounts", tag = "admin", security(("bearer" = [])), request_body = CreateAccount, responses(
-    (status = 201, description = "It is made.", body = AccountView),
-    (status = 200, description = "It was there already.", body = AccountView),
+    (status = 201, description = "It is created.", body = AccountView),
+    (status = 200, description = "It existed already.", body = AccountView),
 ))]
 async fn create_account(
     State(app): State<App>,
     Admin(_): Admin,
-    JsonBody(wanted): JsonBody<CreateAccount>,
+    JsonBody(request): JsonBody<CreateAccount>,
 ) -> ApiResult<(StatusCode, Json<AccountView>)> {
-    let name = text::check_name("/name", &wanted.name)?;
+    let name = text::check_name("/name", &request.name)?;
     let now = app.clock.now();
     let account = Account { id: AccountId::new(now, random_bytes()), name, created_at: now };
     let id = match app.store.commit(Command::EnsureAccount(account.clone())).await? {
@@ -97,23 +97,23 @@ async fn create_account(
     if id == account.id {
         return Ok((StatusCode::CREATED, Json(view(account))));
     }
-    let known = find_account(&app, account.name).await?;
-    Ok((StatusCode::OK, Json(view(known))))
+    let existing = find_account(&app, account.name).await?;
+    Ok((StatusCode::OK, Json(view(existing))))
 }
 
-/// Make a token for any account
+/// Create a token for any account
 #[utoipa::path(post, path = "/api/admin/tokens", tag = "admin", security(("bearer" = [])), request_body = CreateTokenFor, responses(
     (status = 201, description = "The token, and its secret for the only time.", body = TokenCreated),
     (status = 404, description = "There is no such account.", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "The account has as many tokens as it may have.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "The account has as many tokens as allowed.", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn create_token_for(
     State(app): State<App>,
     Admin(_): Admin,
-    JsonBody(wanted): JsonBody<CreateTokenFor>,
+    JsonBody(request): JsonBody<CreateTokenFor>,
 ) -> ApiResult<(StatusCode, Json<TokenCreated>)> {
-    let token = tokens::NewToken::parse(&wanted.name, wanted.role.as_deref(), wanted.purpose.as_deref())?;
-    let name = text::check_name("/account", &wanted.account)?;
+    let token = tokens::NewToken::parse(&request.name, request.role.as_deref(), request.purpose.as_deref())?;
+    let name = text::check_name("/account", &request.account)?;
     let account = find_account(&app, name).await?;
     tokens::create(&app, account.id, token).await
 }

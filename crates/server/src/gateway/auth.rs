@@ -1,8 +1,8 @@
-//! Who is asking, and may they: bearer tokens (or a browser's cookie that holds one), and the four roles as extractors.
+//! Authentication and authorization: bearer tokens (or a browser's cookie that holds one), and the four roles as extractors.
 //!
-//! A handler that takes [`Player`] is only ever called for a player or more; there is no other place where roles are judged.
-//! A request is asked once who sent it, at its admission; the extractors take the answer from there.
-//! Secrets are compared as SHA-256 digests and appear in no log, no error and no debug line.
+//! A handler that takes [`Player`] is only ever called for a player or more; roles are checked nowhere else. A request is
+//! authenticated once, at its admission; the extractors take the identity from there.
+//! Secrets are compared as SHA-256 digests and appear in no log, no error and no debug output.
 
 use super::guests::{self, GuestTokenCheck};
 use super::listener::Rank;
@@ -25,50 +25,46 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use store::StoreError;
 
-/// How long a token that was just seen is believed without asking the store: a token deleted by another process works at
-/// most this much longer.
+/// How long a cached token is valid without asking the store: a token deleted by another process works at most this much longer.
 const TOKEN_CACHE_TTL: Duration = Duration::from_secs(2);
-/// Tokens that are remembered at the same time.
+/// Tokens that are cached at the same time.
 const TOKEN_CACHE_ENTRIES_MAX: usize = 4_096;
-/// Longest secret that is looked at: those of accounts have 68 characters, an operator's own at most 128, a guest's holds a name.
+/// Longest secret that is checked: those of accounts have 68 characters, an operator's own at most 128, a guest's holds a name.
 pub(super) const SECRET_BYTES_MAX: usize = 256;
-/// What our secrets begin with, so that scanners for leaked secrets find them.
+/// The prefix of this server's secrets, so that scanners for leaked secrets find them.
 const SECRET_PREFIX: &str = "gnt_";
 
-/// Whoever sent a good token.
+/// The sender of a valid token of an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// For whom the token speaks.
     pub account: AccountId,
-    /// What it may do.
     pub role: Role,
-    /// Which token it was; `None` is the bootstrap token, which stands in no store.
+    /// The token; `None` is the bootstrap token, which is in no store.
     pub token: Option<TokenId>,
-    /// What the token is for.
     pub purpose: TokenPurpose,
 }
 
-/// Who sent a request, as far as can be told.
+/// The identity of a request's sender, as far as it can be determined.
 #[derive(Clone, Debug)]
 pub(super) enum Identity {
-    /// Somebody without a token.
+    /// No token was sent.
     Anonymous,
-    /// Somebody with a token that nobody has.
+    /// No token has the secret that was sent.
     UnknownToken,
-    /// Somebody with a guest's token that has ended.
+    /// A guest's token that has expired.
     ExpiredToken,
-    /// Somebody with a token that could not be looked up.
+    /// The token could not be looked up.
     LookupFailed(StoreError),
-    /// A browser with a cookie, and a request that a page of somebody else's may have made it send.
+    /// A browser with a cookie, and a request that a page of another site may have made it send.
     CrossSite,
-    /// Somebody with a good token of an account.
+    /// A valid token of an account.
     Account(Caller),
-    /// A guest: somebody with a good token of no account.
+    /// A valid token of a guest, who has no account.
     Guest(Arc<guests::Guest>),
 }
 
 impl Identity {
-    /// The caller with a good token.
+    /// The caller with a valid token of an account.
     pub(super) fn as_caller(&self) -> Option<&Caller> {
         match self {
             Self::Account(caller) => Some(caller),
@@ -81,16 +77,16 @@ impl Identity {
         }
     }
 
-    /// What a connection counts as on which this is known.
+    /// The rank of a connection with this identity.
     pub(super) fn rank(&self) -> Rank {
         match self {
             Self::Account(_) => Rank::Account,
             Self::Guest(_) => Rank::Guest,
-            _ => Rank::Nobody,
+            _ => Rank::Anonymous,
         }
     }
 
-    /// Whoever it is: an account's caller or a guest. `None` came without a token; a bad one is refused.
+    /// An account's caller or a guest; `None` without a token. A bad token is refused.
     pub(super) fn into_principal(self) -> ApiResult<Option<Principal>> {
         match self {
             Self::Anonymous => Ok(None),
@@ -112,7 +108,7 @@ impl Identity {
         }
     }
 
-    /// Who sent a request that has come through its admission, or not.
+    /// The identity of a request, from its admission if it has passed it.
     pub(super) async fn resolve(parts: &Parts, app: &App) -> Self {
         match parts.extensions.get::<Self>() {
             Some(identity) => identity.clone(),
@@ -121,17 +117,15 @@ impl Identity {
     }
 }
 
-/// Somebody with a good token.
+/// The sender of a valid token.
 #[derive(Clone, Debug)]
 pub(super) enum Principal {
-    /// Of an account.
     Account(Caller),
-    /// Of none.
     Guest(Arc<guests::Guest>),
 }
 
 impl Principal {
-    /// What a connection counts as that is theirs.
+    /// The rank of a connection of this principal.
     pub(super) fn rank(&self) -> Rank {
         match self {
             Self::Account(_) => Rank::Account,
@@ -140,13 +134,13 @@ impl Principal {
     }
 }
 
-/// Finds out who sent a request.
+/// Identifies the sender of a request.
 pub(super) async fn identify(parts: &Parts, app: &App) -> Identity {
     identify_by(parts, app).await.0
 }
 
-/// The same, and the secret that proved it, or was to: what stands in the header `Authorization`; where there is none, the first
-/// good one of the cookies, since another site of the same domain may have set one that is not.
+/// The same, and the secret that was checked: the one in the header `Authorization`; without that header, the first valid one of
+/// the cookies, since another site of the same domain may have set an invalid one.
 pub(super) async fn identify_by<'a>(parts: &'a Parts, app: &App) -> (Identity, Option<&'a str>) {
     match parse_bearer(&parts.headers) {
         Bearer::Secret(secret) => return (identify_one(secret, parts.extensions.get(), app).await, Some(secret)),
@@ -167,7 +161,7 @@ pub(super) async fn identify_by<'a>(parts: &'a Parts, app: &App) -> (Identity, O
     first.unwrap_or((Identity::Anonymous, None))
 }
 
-/// Finds out who has this secret, which came in another way than in a request.
+/// Identifies the owner of a secret that did not come in a request's head.
 pub(super) async fn identify_secret(secret: &str, app: &App) -> Identity {
     identify_one(secret, None, app).await
 }
@@ -191,7 +185,7 @@ async fn authenticate_guest(token: &str, app: &App) -> Identity {
     }
 }
 
-/// The admin token that lives as long as the process: handed in by whoever starts it, stored nowhere.
+/// The admin token that lives as long as the process: set by its operator, never stored.
 #[derive(Clone)]
 pub struct BootstrapToken {
     digest: [u8; 32],
@@ -199,7 +193,7 @@ pub struct BootstrapToken {
 }
 
 impl BootstrapToken {
-    /// Lets `secret` speak for `account` as an admin.
+    /// `secret` authenticates `account` as an admin.
     #[must_use]
     pub fn new(secret: &str, account: AccountId) -> Self {
         Self { digest: digest(secret), account }
@@ -208,7 +202,7 @@ impl BootstrapToken {
 
 impl fmt::Debug for BootstrapToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bootstrap").field("account", &self.account).finish_non_exhaustive()
+        f.debug_struct("BootstrapToken").field("account", &self.account).finish_non_exhaustive()
     }
 }
 
@@ -219,14 +213,14 @@ pub fn new_secret() -> String {
     format!("{SECRET_PREFIX}{hex}")
 }
 
-/// What is stored of a secret. One round of SHA-256 is enough: our secrets are 256 random bits, not passwords.
+/// The stored form of a secret. One round of SHA-256 is enough: secrets are 256 random bits, not passwords.
 #[must_use]
 pub fn digest(secret: &str) -> [u8; 32] {
     Sha256::digest(secret.as_bytes()).into()
 }
 
-/// Tokens seen a moment ago, so that a busy client costs one read in two seconds instead of one a request. Unknown tokens
-/// are not remembered: junk never repeats, and would only push out good ones.
+/// Recently checked tokens, so that a busy client costs one read in two seconds instead of one per request. Unknown tokens are not
+/// cached: random junk never repeats, and would only evict valid ones.
 #[derive(Clone, Default)]
 pub(super) struct TokenCache(Arc<Mutex<HashMap<[u8; 32], CachedToken>>>);
 
@@ -239,25 +233,25 @@ struct CachedToken {
 impl TokenCache {
     fn get(&self, digest: &[u8; 32], now: Instant) -> Option<Caller> {
         let tokens = self.lock();
-        tokens.get(digest).filter(|remembered| remembered.expires_at > now).map(|remembered| remembered.caller)
+        tokens.get(digest).filter(|cached| cached.expires_at > now).map(|cached| cached.caller)
     }
 
     fn insert(&self, digest: [u8; 32], token: TokenId, caller: Caller, now: Instant) {
         let mut tokens = self.lock();
         if tokens.len() >= TOKEN_CACHE_ENTRIES_MAX {
-            tokens.retain(|_, remembered| remembered.expires_at > now);
+            tokens.retain(|_, cached| cached.expires_at > now);
         }
         if tokens.len() < TOKEN_CACHE_ENTRIES_MAX {
             tokens.insert(digest, CachedToken { caller, token, expires_at: now + TOKEN_CACHE_TTL });
         }
     }
 
-    /// Forgets a token that was deleted: in this process it ends at once.
+    /// Removes a deleted token: in this process it ends at once.
     pub(super) fn remove(&self, token: TokenId) {
-        self.lock().retain(|_, remembered| remembered.token != token);
+        self.lock().retain(|_, cached| cached.token != token);
     }
 
-    /// Whole even if a holder of the lock panicked: no update spans two entries.
+    /// Consistent even if a holder of the lock panicked: no update spans two entries.
     fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], CachedToken>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -274,7 +268,7 @@ async fn authenticate(digest: [u8; 32], cache: Option<&TokenCache>, app: &App) -
         return Identity::Account(caller);
     }
     // Read before the wait, so that a deletion during it is not outlived by more than the stated time.
-    let asked = Instant::now();
+    let looked_up_at = Instant::now();
     let token = match app.store.read(move |reader| reader.token(&digest)).await {
         Ok(Some(token)) => token,
         Ok(None) => return Identity::UnknownToken,
@@ -283,23 +277,22 @@ async fn authenticate(digest: [u8; 32], cache: Option<&TokenCache>, app: &App) -
     let Token { id, account, role, purpose, .. } = token;
     let caller = Caller { account, role, token: Some(id), purpose };
     if let Some(cache) = cache {
-        cache.insert(digest, id, caller, asked);
+        cache.insert(digest, id, caller, looked_up_at);
     }
     Identity::Account(caller)
 }
 
-/// What stands in the header `Authorization`.
+/// The header `Authorization`, parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bearer<'a> {
-    /// No token.
     None,
-    /// Something that no token of ours can be.
+    /// Not a token of this server.
     Malformed,
-    /// What may be the secret of a token.
+    /// A possible secret.
     Secret(&'a str),
 }
 
-/// Whether a token is sent, be it a good one or not.
+/// Whether a token is sent, valid or not.
 pub(super) fn has_bearer(headers: &HeaderMap) -> bool {
     parse_bearer(headers) != Bearer::None
 }
@@ -321,7 +314,7 @@ pub(crate) fn is_equal_in_constant_time(a: &[u8; 32], b: &[u8; 32]) -> bool {
 }
 
 macro_rules! role {
-    ($(#[$doc:meta])* $name:ident) => {
+    ($(#[$doc:meta])* $name:ident => $role:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug)]
         pub struct $name(pub Caller);
@@ -330,8 +323,8 @@ macro_rules! role {
             type Rejection = ApiError;
             async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
                 let caller = Identity::resolve(parts, app).await.into_caller()?;
-                if caller.role < Role::$name {
-                    return Err(ApiError::RoleTooWeak { need: Role::$name, have: caller.role });
+                if caller.role < $role {
+                    return Err(ApiError::RoleTooWeak { need: $role, have: caller.role });
                 }
                 Ok(Self(caller))
             }
@@ -340,20 +333,20 @@ macro_rules! role {
 }
 
 role! {
-    /// Anybody with a token.
-    Guest
+    /// A caller with a token of an account, whatever its role.
+    AnyAccount => Role::Guest
 }
 role! {
     /// A caller who may own bots and create matches.
-    Player
+    Player => Role::Player
 }
 role! {
-    /// A caller who may see the figures and act on everybody's matches.
-    Operator
+    /// A caller who may see the metrics and act on all accounts' matches.
+    Operator => Role::Operator
 }
 role! {
     /// A caller who may do everything.
-    Admin
+    Admin => Role::Admin
 }
 
 #[cfg(test)]
@@ -372,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn bearer_headers_are_read() {
+    fn parses_bearer_headers() {
         check(None, Bearer::None);
         check(Some("Bearer abc"), Bearer::Secret("abc"));
         check(Some("bearer  abc "), Bearer::Secret("abc"));
@@ -388,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_remembered_for_a_while_and_forgotten_at_once() {
+    fn a_token_is_cached_for_a_while_and_removed_at_once() {
         let (cache, now) = (TokenCache::default(), Instant::now());
         cache.insert([7; 32], TokenId(2), caller(), now);
         assert_eq!(cache.get(&[7; 32], now), Some(caller()));
@@ -419,13 +412,13 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_long_and_stay_out_of_debug_lines() {
+    fn secrets_are_long_and_stay_out_of_debug_output() {
         let secret = new_secret();
         assert_eq!(secret.len(), SECRET_PREFIX.len() + 64);
         assert_ne!(secret, new_secret());
         assert_eq!(
             format!("{:?}", BootstrapToken::new("hush", AccountId(0))),
-            "Bootstrap { account: 00000000-0000-0000-0000-000000000000, .. }"
+            "BootstrapToken { account: 00000000-0000-0000-0000-000000000000, .. }"
         );
     }
 }

@@ -1,6 +1,6 @@
-//! Reading a request's body to its end, and no further than it may be long; and an answer's body with what is held as long as it lasts.
+//! Reading a request's body to its end, up to a limit; and response bodies that keep a guard until they are dropped.
 
-use super::budget::{Account, Budget, NoRoom, Reservation};
+use super::budget::{Budget, BudgetExceeded, BudgetOwner, Reservation};
 use super::listener::BUFFER_BYTES_MAX;
 use axum::BoxError;
 use bytes::{Bytes, BytesMut};
@@ -15,30 +15,30 @@ use std::task::{Context, Poll, ready};
 /// Why a body was not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyError {
-    /// It is, or says that it is, longer than it may be.
+    /// It is longer than allowed, or declares to be.
     TooLong,
-    /// There is no room for it beside others.
-    NoRoom(NoRoom),
-    /// It did not come in its time.
+    /// The budget for bodies is used up.
+    BudgetExceeded(BudgetExceeded),
+    /// It did not arrive in time.
     TooSlow,
     /// The connection broke.
     Broken,
 }
 
-/// A body, whole, and the room that it takes.
+/// A whole body, and its reservation.
 #[derive(Debug, Default)]
-pub(super) struct Whole {
+pub(super) struct ReadBody {
     bytes: Bytes,
-    room: Option<Reservation>,
+    reservation: Option<Reservation>,
 }
 
-impl Whole {
+impl ReadBody {
     pub(super) fn into_parts(self) -> (Bytes, Option<Reservation>) {
-        (self.bytes, self.room)
+        (self.bytes, self.reservation)
     }
 }
 
-impl Deref for Whole {
+impl Deref for ReadBody {
     type Target = Bytes;
 
     fn deref(&self) -> &Bytes {
@@ -46,74 +46,74 @@ impl Deref for Whole {
     }
 }
 
-/// Where bodies that do not fit the buffer of their connection find room.
-pub(super) struct Room {
+/// The budget of bodies that do not fit the buffer of their connection.
+pub(super) struct BodyBudget {
     pub(super) budget: Arc<Budget>,
-    pub(super) account: Account,
-    taken: Option<Reservation>,
+    pub(super) owner: BudgetOwner,
+    reservation: Option<Reservation>,
 }
 
-impl Room {
-    pub(super) fn new(budget: &Arc<Budget>, account: Account) -> Self {
-        Self { budget: budget.clone(), account, taken: None }
+impl BodyBudget {
+    pub(super) fn new(budget: &Arc<Budget>, owner: BudgetOwner) -> Self {
+        Self { budget: budget.clone(), owner, reservation: None }
     }
 
-    /// Room for so many bytes altogether.
-    fn take(&mut self, bytes: usize) -> Result<(), NoRoom> {
+    /// Reserves so many bytes in all.
+    fn reserve(&mut self, bytes: usize) -> Result<(), BudgetExceeded> {
         if bytes <= BUFFER_BYTES_MAX {
             return Ok(());
         }
-        match &self.taken {
-            Some(taken) => taken.grow(bytes),
+        match &self.reservation {
+            Some(reservation) => reservation.grow(bytes),
             None => {
-                self.taken = Some(self.budget.reserve(&self.account, bytes)?);
+                self.reservation = Some(self.budget.reserve(&self.owner, bytes)?);
                 Ok(())
             }
         }
     }
 }
 
-/// The whole body of a request with these headers.
+/// Reads the whole body of a request with these headers.
 pub(super) async fn read<B>(
     headers: &HeaderMap,
     body: B,
     bytes_max: usize,
-    room: impl FnOnce() -> Room,
-) -> Result<Whole, BodyError>
+    budget: impl FnOnce() -> BodyBudget,
+) -> Result<ReadBody, BodyError>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
-    let mut reading = BodyReader::new(headers, body, bytes_max, room);
-    std::future::poll_fn(|context| reading.poll(context)).await
+    let mut reader = BodyReader::new(headers, body, bytes_max, budget);
+    std::future::poll_fn(|context| reader.poll(context)).await
 }
 
-/// A body on its way.
+/// Reads a body that arrives in frames.
 pub(super) struct BodyReader<B> {
     body: B,
     bytes_max: usize,
     is_too_long: bool,
-    /// Short bodies come in one piece, which is then the whole.
+    /// Short bodies come in one chunk, which is then the whole.
     first_chunk: Bytes,
     buffer: BytesMut,
-    /// Only of a body that may be longer than the buffer of its connection.
-    room: Option<Box<Room>>,
+    /// Only for a body that may be longer than the buffer of its connection.
+    budget: Option<Box<BodyBudget>>,
 }
 
 impl<B> BodyReader<B>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Unpin,
 {
-    pub(super) fn new(headers: &HeaderMap, body: B, bytes_max: usize, room: impl FnOnce() -> Room) -> Self {
+    pub(super) fn new(headers: &HeaderMap, body: B, bytes_max: usize, budget: impl FnOnce() -> BodyBudget) -> Self {
         let declared = declared_length(headers);
         let is_too_long = declared.is_some_and(|bytes| bytes > bytes_max as u64);
         let may_be_large = !is_too_long && !body.is_end_stream();
         let may_be_large = may_be_large && declared.is_none_or(|bytes| bytes > BUFFER_BYTES_MAX as u64);
-        let room = may_be_large.then(|| Box::new(room()));
-        Self { body, bytes_max, is_too_long, first_chunk: Bytes::new(), buffer: BytesMut::new(), room }
+        let budget = may_be_large.then(|| Box::new(budget()));
+        Self { body, bytes_max, is_too_long, first_chunk: Bytes::new(), buffer: BytesMut::new(), budget }
     }
 
-    /// The whole of it, once it is here. Not to be asked again after that.
-    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<Whole, BodyError>> {
+    /// The whole body, once it has arrived. Not to be polled again after that.
+    pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<ReadBody, BodyError>> {
         if self.is_too_long {
             return Poll::Ready(Err(BodyError::TooLong));
         }
@@ -124,8 +124,8 @@ where
             if bytes > self.bytes_max {
                 return Poll::Ready(Err(BodyError::TooLong));
             }
-            if let Some(room) = &mut self.room {
-                room.take(bytes).map_err(BodyError::NoRoom)?;
+            if let Some(budget) = &mut self.budget {
+                budget.reserve(bytes).map_err(BodyError::BudgetExceeded)?;
             }
             if self.first_chunk.is_empty() && self.buffer.is_empty() {
                 self.first_chunk = data;
@@ -138,8 +138,8 @@ where
             }
         }
         let (first, all) = (std::mem::take(&mut self.first_chunk), std::mem::take(&mut self.buffer));
-        let room = self.room.take().and_then(|room| room.taken);
-        Poll::Ready(Ok(Whole { bytes: if all.is_empty() { first } else { all.freeze() }, room }))
+        let reservation = self.budget.take().and_then(|budget| budget.reservation);
+        Poll::Ready(Ok(ReadBody { bytes: if all.is_empty() { first } else { all.freeze() }, reservation }))
     }
 }
 
@@ -152,21 +152,21 @@ fn declared_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// A body that holds something until it is dropped.
-pub(super) fn holding<B, H>(body: B, held: H) -> axum::body::Body
+/// A body that keeps a guard until it is dropped.
+pub(super) fn with_guard<B, G>(body: B, guard: G) -> axum::body::Body
 where
     B: Body<Data = Bytes, Error: Into<BoxError>> + Send + Unpin + 'static,
-    H: Send + Unpin + 'static,
+    G: Send + Unpin + 'static,
 {
-    axum::body::Body::new(Holding { body, _held: held })
+    axum::body::Body::new(GuardedBody { body, _guard: guard })
 }
 
-struct Holding<B, H> {
+struct GuardedBody<B, G> {
     body: B,
-    _held: H,
+    _guard: G,
 }
 
-impl<B: Body + Unpin, H: Unpin> Body for Holding<B, H> {
+impl<B: Body + Unpin, G: Unpin> Body for GuardedBody<B, G> {
     type Data = B::Data;
     type Error = B::Error;
 
@@ -192,23 +192,24 @@ mod tests {
     use futures_util::stream;
     use http_body_util::StreamBody;
 
-    /// Nobody's, of a megabyte.
-    fn room() -> Room {
+    /// A budget of a megabyte without an owner.
+    fn budget() -> BodyBudget {
         let metrics = Arc::new(crate::metrics::Metrics::default());
-        Room::new(&Budget::new(1 << 20, 1 << 20, &metrics, crate::metrics::Metrics::body_budget), Account::default())
+        let budget = Budget::new(1 << 20, 1 << 20, &metrics, crate::metrics::Metrics::body_budget);
+        BodyBudget::new(&budget, BudgetOwner::default())
     }
 
-    /// What is read of these pieces, at most 6 bytes.
+    /// Checks what is read of these chunks, at most 6 bytes.
     #[track_caller]
-    fn check(pieces: &[&'static str], want: Result<&str, BodyError>) {
-        let frames = pieces.iter().map(|piece| match *piece {
+    fn check(chunks: &[&'static str], want: Result<&str, BodyError>) {
+        let frames = chunks.iter().map(|chunk| match *chunk {
             "late" => Err(io::Error::from(io::ErrorKind::TimedOut)),
             "broken" => Err(io::Error::from(io::ErrorKind::ConnectionReset)),
-            piece => Ok(Frame::data(Bytes::from_static(piece.as_bytes()))),
+            chunk => Ok(Frame::data(Bytes::from_static(chunk.as_bytes()))),
         });
         let body = StreamBody::new(stream::iter(frames.collect::<Vec<_>>()));
-        let read = futures_util::FutureExt::now_or_never(read(&HeaderMap::new(), body, 6, room)).unwrap();
-        assert_eq!(read.map(|whole| whole.bytes), want.map(|text| text.to_owned().into()), "{pieces:?}");
+        let read = futures_util::FutureExt::now_or_never(read(&HeaderMap::new(), body, 6, budget)).unwrap();
+        assert_eq!(read.map(|whole| whole.bytes), want.map(|text| text.to_owned().into()), "{chunks:?}");
     }
 
     #[test]
@@ -223,20 +224,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_is_let_go_with_the_body() {
-        let held = Arc::new(());
-        let body = holding(axum::body::Body::from("abc"), held.clone());
+    fn a_guard_is_dropped_with_its_body() {
+        let guard = Arc::new(());
+        let body = with_guard(axum::body::Body::from("abc"), guard.clone());
         assert_eq!((Body::size_hint(&body).exact(), Body::is_end_stream(&body)), (Some(3), false));
-        assert_eq!(Arc::strong_count(&held), 2);
-        let read = futures_util::FutureExt::now_or_never(read(&HeaderMap::new(), body, 6, room)).unwrap();
+        assert_eq!(Arc::strong_count(&guard), 2);
+        let read = futures_util::FutureExt::now_or_never(read(&HeaderMap::new(), body, 6, budget)).unwrap();
         let read = read.map(|whole| whole.bytes);
-        assert_eq!((read, Arc::strong_count(&held)), (Ok(Bytes::from("abc")), 1));
+        assert_eq!((read, Arc::strong_count(&guard)), (Ok(Bytes::from("abc")), 1));
     }
 
     #[test]
-    fn what_says_that_it_is_too_long_is_not_read() {
+    fn a_body_that_declares_to_be_too_long_is_not_read() {
         let headers = HeaderMap::from_iter([(header::CONTENT_LENGTH, header::HeaderValue::from_static("7"))]);
-        let read = futures_util::FutureExt::now_or_never(read(&headers, axum::body::Body::empty(), 6, room)).unwrap();
+        let read = futures_util::FutureExt::now_or_never(read(&headers, axum::body::Body::empty(), 6, budget)).unwrap();
         assert_eq!(read.map(drop), Err(BodyError::TooLong));
     }
 }

@@ -1,5 +1,5 @@
-//! What a bot's URL may look like. A stranger's text makes this server open connections, so everything that it does not need
-//! is refused at the door; the addresses behind a name are judged again by the runner, at every connect.
+//! Validation of a bot's URL. Input from a client makes this server open connections, so everything that it does not need is refused
+//! here; the runner checks the addresses behind a name again, at every connect.
 
 use super::problem::{ApiError, ApiResult};
 use crate::runner::address::is_public;
@@ -8,7 +8,7 @@ use axum::http::uri::{Authority, Scheme};
 use engine::limits::URL_BYTES_MAX;
 use std::net::{IpAddr, Ipv4Addr};
 
-/// Checks the URL of a bot, as it is to be stored.
+/// Checks the URL of a bot before it is stored.
 pub(super) fn check(url: &str, are_private_allowed: bool) -> ApiResult<()> {
     let authority = parse_authority(url).map_err(|reason| ApiError::bad_value("/url", format!("the URL {reason}")))?;
     let host = authority.host();
@@ -59,7 +59,7 @@ fn is_port(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|port| port > 0)
 }
 
-/// The address that the host is, when it is written as one.
+/// The address, if the host is written as one.
 fn ip_literal(host: &str) -> Option<IpAddr> {
     match host.strip_prefix('[') {
         Some(rest) => rest.strip_suffix(']')?.parse().map(IpAddr::V6).ok(),
@@ -79,7 +79,7 @@ fn is_dns_name(host: &str) -> bool {
     host.len() <= 253 && host.split('.').all(is_label) && !last_label.starts_with(|first: char| first.is_ascii_digit())
 }
 
-/// Whether the host may be public; of a name, only a connect can tell.
+/// Whether the host may be public; for a name, only a connect can tell.
 fn is_public_host(host: &str) -> bool {
     let name = host.trim_end_matches('.').to_ascii_lowercase();
     let is_local_name = name == "localhost" || name.ends_with(".localhost");
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn urls_of_bots() {
+    fn validates_urls_of_bots() {
         for url in [
             "http://example.com",
             "https://example.com/",

@@ -1,5 +1,5 @@
-//! The pages for people, as they lie in the program. Every answer forbids what a page of ours never does: scripts and styles of
-//! other origins or between tags, frames around it, guesses about what a file is.
+//! The pages for people, embedded in the program. Every response forbids what these pages never do: scripts and styles of other
+//! origins or inline, frames around them, content sniffing.
 //!
 //! Where the program was built without its console, a page says how to get it. Knows nothing of what the pages show.
 
@@ -18,16 +18,16 @@ use pages::Asset;
 const CSP: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 );
-/// What every page says beside its content.
+/// Sent with every page.
 pub(super) const SECURITY_HEADERS: [(HeaderName, HeaderValue); 4] = [
     (header::CONTENT_SECURITY_POLICY, CSP),
     (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
     (HeaderName::from_static("cross-origin-opener-policy"), HeaderValue::from_static("same-origin")),
 ];
-/// Asked for again each time, and sent again only if it changed.
+/// Revalidated each time, and sent again only if it changed.
 const CACHE_REVALIDATE: &str = "no-cache";
-/// A year: its name never means anything else.
+/// A year: the content of a name never changes.
 const CACHE_IMMUTABLE: &str = "public, max-age=31536000, immutable";
 
 const WORLD_PAGE: &str = "world.html";
@@ -67,15 +67,21 @@ fn page_response(asset: Option<Asset>, headers: &HeaderMap) -> Response {
     }
 }
 
-/// The file, or that the browser has it already.
+/// The file, or 304 if the browser has it already.
 fn asset_response(asset: Asset, headers: &HeaderMap) -> Response {
     let tag = format!("\"{}\"", BASE64_URL_SAFE_NO_PAD.encode(asset.digest));
-    let kept = if asset.is_immutable { CACHE_IMMUTABLE } else { CACHE_REVALIDATE };
-    let about = [(header::CACHE_CONTROL, kept), (header::ETAG, &tag)];
+    let cache_control = if asset.is_immutable { CACHE_IMMUTABLE } else { CACHE_REVALIDATE };
+    let asset_headers = [(header::CACHE_CONTROL, cache_control), (header::ETAG, &tag)];
     if is_not_modified(headers, &tag) {
-        return (StatusCode::NOT_MODIFIED, SECURITY_HEADERS, about).into_response();
+        return (StatusCode::NOT_MODIFIED, SECURITY_HEADERS, asset_headers).into_response();
     }
-    (SECURITY_HEADERS, about, [(header::CONTENT_TYPE, asset.content_type)], Extension(BudgetExempt), asset.bytes)
+    (
+        SECURITY_HEADERS,
+        asset_headers,
+        [(header::CONTENT_TYPE, asset.content_type)],
+        Extension(BudgetExempt),
+        asset.bytes,
+    )
         .into_response()
 }
 
@@ -98,9 +104,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(answer: Response, status: u16, cache: Option<&str>, body: &str) {
+    fn check(response: Response, status: u16, cache: Option<&str>, body: &str) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        let (head, content) = answer.into_parts();
+        let (head, content) = response.into_parts();
         let header = |name| head.headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap().to_owned());
         assert_eq!(head.status.as_u16(), status);
         assert_eq!(header(header::CACHE_CONTROL).as_deref(), cache);

@@ -1,6 +1,6 @@
-//! Which answers a browser may hand to pages of other origins: the public reads, and nothing else.
+//! Which responses a browser may give to pages of other origins: the public reads, and nothing else.
 //!
-//! They need no token and show the same to everybody, so `*` gives nothing away.
+//! They need no token and are the same for every client, so `*` discloses nothing.
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderValue, Method, StatusCode, header};
@@ -14,10 +14,10 @@ const ANY: HeaderValue = HeaderValue::from_static("*");
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD");
 const EXPOSED_HEADERS: HeaderValue =
     HeaderValue::from_static("link, ratelimit, ratelimit-policy, retry-after, x-request-id");
-/// How long a browser may remember the answer: a day.
+/// How long a browser may cache the preflight: a day.
 const MAX_AGE_S: HeaderValue = HeaderValue::from_static("86400");
 
-/// Answers preflights of public reads, and marks their answers.
+/// Answers preflights of public reads, and adds the headers to their responses.
 pub(super) async fn cors(request: Request, next: Next) -> Response {
     let is_public =
         request.extensions().get::<MatchedPath>().is_some_and(|path| PUBLIC_ROUTES.contains(&path.as_str()));

@@ -1,7 +1,7 @@
-//! The front desk: what every request meets first. Requests to the rate limiter are answered here, because they are worth less
-//! than what a router does around a request; all others go to the router.
+//! Dispatches every request. Requests to the rate limiter are answered here, because the router's work around a request would
+//! cost more than they do; all other requests go to the router.
 //!
-//! There is one way for each route: what is answered here is in no router.
+//! Each route is served in one place only: those answered here are not in the router.
 
 use super::host::mark_bad_host;
 use super::listener::{BUFFER_BYTES_MAX, Peer, RawConnection, RequestBody, RequestHandler};
@@ -30,51 +30,49 @@ pub struct Gateway {
     router: Router,
     config: Arc<Config>,
     limiter: Option<Arc<LimiterHandler>>,
-    /// Where there are worlds: whoever speaks their frames needs no HTTP.
+    /// Present where there are worlds: a client may send their frames without HTTP.
     frames_app: Option<App>,
 }
 
 impl Gateway {
-    /// The front desk of a process.
     #[must_use]
     pub fn new(app: App) -> Self {
-        let desk = app.config.limiter_service.then(|| Arc::new(LimiterHandler::new(&app)));
-        let frames = (app.config.serve_mode == ServeMode::All).then(|| app.clone());
-        Self { config: app.config.clone(), router: router(app), limiter: desk, frames_app: frames }
+        let handler = app.config.limiter_service.then(|| Arc::new(LimiterHandler::new(&app)));
+        let frames_app = (app.config.serve_mode == ServeMode::All).then(|| app.clone());
+        Self { config: app.config.clone(), router: router(app), limiter: handler, frames_app }
     }
 
-    /// The same for operators alone.
+    /// The gateway for operators alone.
     #[must_use]
     pub fn for_operators(app: App) -> Self {
         Self { config: app.config.clone(), router: ops_router(app), limiter: None, frames_app: None }
     }
 
-    /// Answers one request.
     pub fn call<'a, B: RequestBody>(&self, client: impl Into<Peer<'a>>, mut request: Request<B>) -> GatewayFuture<B> {
         let client = client.into();
-        // Refused by the router as well, and here for all routes: none can forget it.
-        let is_foreign_change = mark_cross_site_change(&mut request, client.address, &self.config);
-        if !is_foreign_change
-            && let Some(desk) = &self.limiter
+        // The router refuses it too; doing it here covers all routes, so that none can omit it.
+        let is_cross_site = mark_cross_site_change(&mut request, client.address, &self.config);
+        if !is_cross_site
+            && let Some(handler) = &self.limiter
             && let Some(route) = LimiterHandler::route(request.uri().path())
-            // The router refuses it, in one way for all.
+            // The router refuses it, so that the refusal is the same everywhere.
             && require_chunked(request.headers()).is_ok()
         {
-            return GatewayFuture::Limiter(LimiterFuture::new(desk.clone(), route, client, request));
+            return GatewayFuture::Limiter(LimiterFuture::new(handler.clone(), route, client, request));
         }
         GatewayFuture::Routed(RequestHandler::handle(&self.router, client, request))
     }
 }
 
-/// A request that is being answered.
+/// A request in progress.
 #[expect(
     clippy::large_enum_variant,
-    reason = "a box would be an allocation for each request, and the place is there anyway"
+    reason = "a box would be an allocation for each request, and the space is needed anyway"
 )]
 pub enum GatewayFuture<B> {
-    /// At the desk.
+    /// Answered by the limiter's handler.
     Limiter(LimiterFuture<B>),
-    /// By the router.
+    /// Answered by the router.
     Routed(BoxFuture<'static, Response<Body>>),
 }
 
@@ -83,8 +81,8 @@ impl<B: RequestBody> Future for GatewayFuture<B> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Response<ResponseBody>> {
         match &mut *self {
-            Self::Limiter(answering) => Pin::new(answering).poll(context),
-            Self::Routed(answering) => answering.as_mut().poll(context).map(|answer| answer.map(ResponseBody::routed)),
+            Self::Limiter(future) => Pin::new(future).poll(context),
+            Self::Routed(future) => future.as_mut().poll(context).map(|response| response.map(ResponseBody::routed)),
         }
     }
 }
@@ -94,20 +92,20 @@ impl RequestHandler for Gateway {
     type ResponseFuture<B: RequestBody> = GatewayFuture<B>;
 
     fn handle<B: RequestBody>(&self, client: Peer<'_>, mut request: Request<B>) -> GatewayFuture<B> {
-        // The router refuses it, in one way for all.
+        // The router refuses it, so that the refusal is the same everywhere.
         if mark_bad_host(&mut request) {
             return GatewayFuture::Routed(RequestHandler::handle(&self.router, client, request));
         }
         self.call(client, request)
     }
 
-    fn handle_raw(&self, line: RawConnection) -> Option<RawConnection> {
+    fn handle_raw(&self, connection: RawConnection) -> Option<RawConnection> {
         match &self.frames_app {
             Some(app) => {
-                worlds::accept_raw(app.clone(), line);
+                worlds::accept_raw(app.clone(), connection);
                 None
             }
-            None => Some(line),
+            None => Some(connection),
         }
     }
 
@@ -115,8 +113,8 @@ impl RequestHandler for Gateway {
         self.frames_app.is_some()
     }
 
-    fn refusal_frame(&self, why: &ApiError) -> Vec<u8> {
-        worlds::refusal_frame(why)
+    fn refusal_frame(&self, error: &ApiError) -> Vec<u8> {
+        worlds::refusal_frame(error)
     }
 }
 
@@ -130,27 +128,27 @@ impl RequestHandler for Router {
         client.connection.map(|connection| parts.extensions.insert(connection.handle()));
         let body = if body.is_end_stream() { Body::empty() } else { Body::new(body) };
         // A router is always ready, and never fails.
-        let answer = self.clone().call(Request::from_parts(parts, body));
+        let response = self.clone().call(Request::from_parts(parts, body));
         Box::pin(async move {
-            match answer.await {
-                Ok(answer) => answer,
+            match response.await {
+                Ok(response) => response,
                 Err(never) => match never {},
             }
         })
     }
 }
 
-/// The body of an answer, in pieces no longer than a connection's buffer: each is copied there behind what is to be sent before
-/// it, and the buffer stays as long as the connection.
+/// The body of a response, in chunks no longer than a connection's buffer: the connection copies each chunk behind its pending
+/// output, and that buffer lives as long as the connection.
 #[derive(Debug)]
 pub enum ResponseBody {
-    /// What is left of one that was whole from the beginning.
+    /// The unsent rest of a body that was complete from the beginning.
     Whole(Bytes),
-    /// The router's.
+    /// The router's body.
     Routed {
-        /// What it has not given yet.
+        /// The part that has not been polled yet.
         body: Body,
-        /// What is left of what it gave last.
+        /// The unsent rest of the last frame.
         given: Bytes,
     },
 }
@@ -170,10 +168,10 @@ impl HttpBody for ResponseBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         match &mut *self {
-            Self::Whole(left) => Poll::Ready(next_chunk(left).map(|piece| Ok(Frame::data(piece)))),
+            Self::Whole(left) => Poll::Ready(next_chunk(left).map(|chunk| Ok(Frame::data(chunk)))),
             Self::Routed { body, given } => {
-                if let Some(piece) = next_chunk(given) {
-                    return Poll::Ready(Some(Ok(Frame::data(piece))));
+                if let Some(chunk) = next_chunk(given) {
+                    return Poll::Ready(Some(Ok(Frame::data(chunk))));
                 }
                 let frame = ready!(Pin::new(body).poll_frame(context));
                 Poll::Ready(frame.map(|frame| {
@@ -211,7 +209,7 @@ impl HttpBody for ResponseBody {
     }
 }
 
-/// The next piece of what is left, if anything is.
+/// The next chunk of the rest, if any is left.
 fn next_chunk(left: &mut Bytes) -> Option<Bytes> {
     (!left.is_empty()).then(|| left.split_to(left.len().min(BUFFER_BYTES_MAX)))
 }
@@ -223,24 +221,24 @@ mod tests {
     use http_body_util::BodyExt;
     use std::convert::Infallible;
 
-    /// The lengths of the pieces in which a body goes; together they are the whole, and what is left is said right throughout.
+    /// Checks the lengths of the chunks of a body, that together they are the whole, and that the size hint holds throughout.
     #[track_caller]
     fn check(body: ResponseBody, bytes: &Bytes, want: &[usize]) {
-        let (mut body, mut sent, mut pieces) = (body, Vec::new(), Vec::new());
+        let (mut body, mut sent, mut chunks) = (body, Vec::new(), Vec::new());
         while !body.is_end_stream() {
             let hint = body.size_hint();
             assert!(hint.lower() <= (bytes.len() - sent.len()) as u64);
             assert!(hint.upper().is_none_or(|upper| upper == (bytes.len() - sent.len()) as u64));
             let Some(frame) = body.frame().now_or_never().unwrap() else { break };
             let data = frame.unwrap().into_data().unwrap();
-            pieces.push(data.len());
+            chunks.push(data.len());
             sent.extend_from_slice(&data);
         }
-        assert_eq!((sent, &*pieces), (bytes.to_vec(), want));
+        assert_eq!((sent, &*chunks), (bytes.to_vec(), want));
     }
 
     #[test]
-    fn bodies_go_in_pieces_that_fit_the_buffer() {
+    fn splits_bodies_into_chunks_that_fit_the_buffer() {
         const MAX: usize = BUFFER_BYTES_MAX;
         let bytes: Bytes = (0..2 * MAX + 7).map(|at| (at % 251) as u8).collect();
         for (length, want) in [(0, vec![]), (1, vec![1]), (MAX, vec![MAX]), (bytes.len(), vec![MAX, MAX, 7])] {

@@ -1,8 +1,8 @@
-//! Reading requests: bodies, ids in paths, queries. Whatever cannot be read becomes a problem, never a panic and never a
-//! plain-text error of the framework.
+//! Extractors: bodies, ids in paths, queries. Input that cannot be read becomes a problem, never a panic and never a plain-text
+//! error of the framework.
 
-use super::body::{self, BodyError, Room, Whole};
-use super::budget::{Account, NoRoom};
+use super::body::{self, BodyBudget, BodyError, ReadBody};
+use super::budget::{BudgetExceeded, BudgetOwner};
 use super::problem::{ApiError, ApiResult};
 use crate::app::App;
 use axum::body::Bytes;
@@ -18,20 +18,15 @@ use std::str::FromStr;
 
 const NOT_AN_OBJECT: &str = "expected an object";
 
-/// A request whose body says that it is JSON, read to its end but not parsed: an idempotency key covers the bytes.
+/// A request whose body is declared as JSON, read to its end but not parsed: an idempotency key covers the bytes.
 pub(super) struct RawJson {
-    /// How it came.
     pub(super) method: Method,
-    /// Where it went.
     pub(super) path: String,
-    /// Its headers.
     pub(super) headers: HeaderMap,
-    /// Its body.
-    pub(super) body: Whole,
+    pub(super) body: ReadBody,
 }
 
 impl RawJson {
-    /// The body as a value.
     ///
     /// # Errors
     /// [`ApiError::BadJson`] or [`ApiError::BadShape`].
@@ -40,7 +35,7 @@ impl RawJson {
     }
 }
 
-/// An object that was sent as JSON. A derived reader would take an array of its members as well.
+/// Parses an object that was sent as JSON. A derived deserializer would take an array of its members as well.
 ///
 /// # Errors
 /// [`ApiError::BadJson`] or [`ApiError::BadShape`].
@@ -53,18 +48,23 @@ pub(super) fn parse<'a, T: Deserialize<'a>>(body: &'a [u8]) -> ApiResult<T> {
     } else {
         ApiError::BadShape(NOT_AN_OBJECT.to_owned())
     };
-    // A reader that meets a wrong shape does not look whether what follows is JSON at all.
+    // A deserializer that meets a wrong shape does not check whether what follows is JSON at all.
     serde_json::from_slice::<IgnoredAny>(body).map_err(|error| json_error(&error))?;
     Err(shape_error)
 }
 
-/// The body of a request that must say that it is JSON.
-async fn read_json<B>(headers: &HeaderMap, body: B, bytes_max: usize, room: impl FnOnce() -> Room) -> ApiResult<Whole>
+/// Reads the body of a request that must be declared as JSON.
+async fn read_json<B>(
+    headers: &HeaderMap,
+    body: B,
+    bytes_max: usize,
+    budget: impl FnOnce() -> BodyBudget,
+) -> ApiResult<ReadBody>
 where
     B: hyper::body::Body<Data = Bytes, Error: Into<axum::BoxError>> + Unpin,
 {
     require_json(headers)?;
-    body::read(headers, body, bytes_max, room).await.map_err(|error| body_refusal(error, bytes_max))
+    body::read(headers, body, bytes_max, budget).await.map_err(|error| body_refusal(error, bytes_max))
 }
 
 /// # Errors
@@ -73,12 +73,12 @@ pub(super) fn require_json(headers: &HeaderMap) -> ApiResult<()> {
     if is_json(headers) { Ok(()) } else { Err(ApiError::NotJson) }
 }
 
-/// Why a body was not read, in the API's words.
+/// The refusal for a body that was not read.
 pub(super) fn body_refusal(error: BodyError, bytes_max: usize) -> ApiError {
     match error {
         BodyError::TooLong => ApiError::BodyTooLarge { bytes_max },
-        BodyError::NoRoom(NoRoom::Address) => ApiError::TooManyBodies,
-        BodyError::NoRoom(NoRoom::All) => ApiError::BodiesFull,
+        BodyError::BudgetExceeded(BudgetExceeded::Address) => ApiError::TooManyBodies,
+        BodyError::BudgetExceeded(BudgetExceeded::All) => ApiError::BodiesFull,
         BodyError::TooSlow | BodyError::Broken => ApiError::BodyUnreadable,
     }
 }
@@ -89,19 +89,19 @@ impl FromRequest<App> for RawJson {
     async fn from_request(request: Request, app: &App) -> ApiResult<Self> {
         let (parts, body) = request.into_parts();
         let bytes_max = longest_body(&parts.extensions).min(app.config.http_body_bytes_max);
-        let room = || Room::new(&app.bodies, Account::of(&parts.extensions));
-        let body = read_json(&parts.headers, body, bytes_max, room).await?;
+        let budget = || BodyBudget::new(&app.bodies, BudgetOwner::of(&parts.extensions));
+        let body = read_json(&parts.headers, body, bytes_max, budget).await?;
         let path = parts.uri.path().to_owned();
         Ok(Self { method: parts.method, path, headers: parts.headers, body })
     }
 }
 
-/// Whose requests are lists of ids or cells.
+/// Routes whose requests are lists of ids or cells.
 const LISTS: [&str; 2] = ["/api/games/status", "/api/worlds/{world}/life"];
-/// Whose requests are batches: only somebody with an account is asked for one.
+/// Routes whose requests are batches: they need an account.
 const BATCHES: [&str; 1] = ["/api/games/batch"];
 
-/// How long the body of a request to its route may be.
+/// The longest body, in bytes, of a request to its route.
 pub(super) fn longest_body(request: &Extensions) -> usize {
     match request.get::<MatchedPath>().map(MatchedPath::as_str) {
         Some(route) if BATCHES.contains(&route) => REQUEST_BODY_BYTES_MAX,
@@ -110,7 +110,6 @@ pub(super) fn longest_body(request: &Extensions) -> usize {
     }
 }
 
-/// A JSON body as a value.
 pub(super) struct JsonBody<T>(pub(super) T);
 
 impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
@@ -121,7 +120,7 @@ impl<T: DeserializeOwned> FromRequest<App> for JsonBody<T> {
     }
 }
 
-/// A part of a body as a value, by the same rules.
+/// Parses a part of a body, by the same rules.
 pub(super) fn parse_value<T: DeserializeOwned>(value: Value) -> ApiResult<T> {
     if !value.is_object() {
         return Err(ApiError::BadShape(NOT_AN_OBJECT.to_owned()));
@@ -129,7 +128,7 @@ pub(super) fn parse_value<T: DeserializeOwned>(value: Value) -> ApiResult<T> {
     serde_json::from_value(value).map_err(|error| json_error(&error))
 }
 
-/// What a parser's complaint means: text that is not JSON, or JSON of another shape.
+/// Distinguishes text that is not JSON from JSON of another shape.
 fn json_error(error: &serde_json::Error) -> ApiError {
     match error.classify() {
         serde_json::error::Category::Data => ApiError::BadShape(error.to_string()),
@@ -143,7 +142,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let Some(Ok(content_type)) = headers.get(header::CONTENT_TYPE).map(|value| value.to_str()) else {
         return false;
     };
-    // What nearly everybody sends needs no second look.
+    // The usual value needs no parsing.
     if content_type == "application/json" {
         return true;
     }
@@ -151,7 +150,7 @@ pub(super) fn is_json(headers: &HeaderMap) -> bool {
     essence == "application/json" || essence.starts_with("application/") && essence.ends_with("+json")
 }
 
-/// The one id in the path.
+/// The only id in the path.
 pub struct PathId<T>(pub T);
 
 impl<T: FromStr<Err: Display> + Send> FromRequestParts<App> for PathId<T> {
@@ -175,8 +174,7 @@ impl<T: DeserializeOwned> FromRequestParts<App> for QueryParams<T> {
     }
 }
 
-/// Refuses a query that holds what is not among `known`: a parameter that is written wrongly must not be taken for one that was
-/// left out.
+/// Refuses a query with a key that is not among `known`: a misspelt parameter must not be taken for an absent one.
 ///
 /// # Errors
 /// [`ApiError::BadValue`] or [`ApiError::BadQuery`].
@@ -205,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_known_by_its_media_type() {
+    fn json_is_recognized_by_its_media_type() {
         check("application/json", true);
         check("Application/JSON; charset=utf-8", true);
         check("application/vnd.api+json", true);

@@ -1,8 +1,8 @@
-//! Requests about what other nodes have: sent on to the node that has it, once, and its answer passed back as it comes.
+//! Forwards a request about a table or a ticket to the node that has it, once, and passes its response back as it comes.
 //!
-//! Tables have one owner, and so has the desk on which tickets lie. Whoever asks the wrong node gets the right answer all the same,
-//! a little later; a request that was sent on is marked, and never sent on again. Knows neither: a handler says that what it was
-//! asked about is elsewhere, and where.
+//! Tables have one owner, and so has the matchmaking queue. A client of the wrong node gets the right response all the same, a little
+//! later; a forwarded request is signed, and never forwarded again. Knows neither tables nor tickets: a handler reports that the
+//! resource is elsewhere, and where.
 
 mod long_lived;
 mod permits;
@@ -11,11 +11,11 @@ mod socket;
 
 pub use permits::ForwardPermits;
 
-pub(super) use signature::{Forwarded, verify as read_mark};
+pub(super) use signature::{Forwarded, verify as verify_forwarded};
 
 use super::admission::ClientAddress;
-use super::body::{self, Room};
-use super::budget::Account;
+use super::body::{self, BodyBudget};
+use super::budget::BudgetOwner;
 use super::extract::{body_refusal, longest_body};
 use super::hunts::TICKET_ROUTE;
 use super::listener::park::{ParkCandidate, ParkMarker, ParkToken, Waited};
@@ -42,27 +42,26 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 
-/// What a request that may be sent on is about.
+/// The kind of resource that a forwardable request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardTarget {
-    /// A table of stories.
     Tables,
-    /// A ticket of somebody who wants to be matched.
+    /// A matchmaking ticket.
     Tickets,
 }
 
 impl ForwardTarget {
-    /// How the routes begin.
+    /// The prefixes of their routes.
     const ROUTES: [(&str, Self); 2] = [("/api/stories/", Self::Tables), ("/api/hunts/tickets", Self::Tickets)];
 
     fn of(request: &Request) -> Option<Self> {
         let path = request.extensions().get::<MatchedPath>()?;
         let route = Self::ROUTES.into_iter().find(|(route, _)| path.as_str().starts_with(route));
-        route.map(|(_, about)| about)
+        route.map(|(_, target)| target)
     }
 }
 
-/// Headers that are about one connection (RFC 9110, section 7.6.1), or that a client library sets by itself.
+/// Headers of one connection (RFC 9110, section 7.6.1), and those that the client library sets by itself.
 const HOP_BY_HOP: [HeaderName; 6] = [
     header::CONNECTION,
     header::CONTENT_LENGTH,
@@ -72,69 +71,65 @@ const HOP_BY_HOP: [HeaderName; 6] = [
     header::UPGRADE,
 ];
 
-/// Why a request was not answered by the node that it was sent to.
+/// Why the other node did not answer a forwarded request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForwardError {
     /// It cannot be reached: nothing was done.
-    #[error("the node that has what this is about cannot be reached; nothing was done: try again in a moment")]
+    #[error("the node responsible for this request cannot be reached; nothing was done: try again in a moment")]
     Unreachable,
     /// It was reached, and did not answer.
     #[error(
-        "the node that has what this is about did not answer; nobody knows whether this was done: look before trying again"
+        "the node responsible for this request did not answer; it is unknown whether the request was done: check before trying again"
     )]
     NoResponse,
-    /// It went while a request waited there for news.
-    #[error("the node that has what this is about went while this request waited: ask again")]
+    /// It disconnected while a request waited there for events.
+    #[error("the node responsible for this request disconnected while the request waited: try again")]
     Interrupted,
-    /// Too many requests are on their way to other nodes.
-    #[error("too many requests are on their way to other nodes; nothing was done: try again in a moment")]
+    /// Too many requests are being forwarded.
+    #[error("too many requests are being forwarded to other nodes; nothing was done: try again in a moment")]
     TooMany,
     /// Too many from one address wait at other nodes.
-    #[error("as many from this address wait at other nodes as may: {max}")]
-    TooManyOfAddress {
-        /// How many.
-        max: usize,
-    },
+    #[error("as many requests from this address wait at other nodes as allowed: {max}")]
+    TooManyOfAddress { max: usize },
 }
 
 impl ForwardError {
-    /// Whether the other node was not even asked.
+    /// Whether the other node was not contacted at all.
     pub(super) fn is_local(self) -> bool {
         matches!(self, Self::TooMany | Self::TooManyOfAddress { .. })
     }
 }
 
-/// Sends a request on when its handler finds what it is about elsewhere. A layer for the whole router.
+/// Forwards a request when its handler reports that the resource is elsewhere. A layer for the whole router.
 pub(super) async fn forward(State(app): State<App>, request: Request, next: Next) -> Response {
-    let is_sent_on = request.extensions().get::<Forwarded>().is_some();
-    let Some(about) = ForwardTarget::of(&request).filter(|_| app.store.is_shared() && !is_sent_on) else {
+    let is_forwarded = request.extensions().get::<Forwarded>().is_some();
+    let Some(target) = ForwardTarget::of(&request).filter(|_| app.store.is_shared() && !is_forwarded) else {
         return next.run(request).await;
     };
     let (mut parts, body) = request.into_parts();
     let bytes_max = longest_body(&parts.extensions).min(FORWARD_BODY_BYTES_MAX);
-    let room = || Room::new(&app.bodies, Account::of(&parts.extensions));
-    let (body, _room) = match body::read(&parts.headers, body, bytes_max, room).await {
+    let budget = || BodyBudget::new(&app.bodies, BudgetOwner::of(&parts.extensions));
+    let (body, _reservation) = match body::read(&parts.headers, body, bytes_max, budget).await {
         Ok(body) => body.into_parts(),
         Err(error) => return body_refusal(error, bytes_max).into_response(),
     };
-    let errand = ForwardedRequest::new(&mut parts, about, body.clone());
+    let forwarded = ForwardedRequest::new(&mut parts, target, body.clone());
     let mut response = next.run(Request::from_parts(parts, Body::from(body))).await;
     match response.extensions_mut().remove::<Elsewhere>() {
-        Some(Elsewhere { address }) => errand.run(app, address).await,
+        Some(Elsewhere { address }) => forwarded.run(app, address).await,
         None => response,
     }
 }
 
-/// How long a request is to be expected to take, and what its client gets.
+/// How long the response of a request takes, and what its client gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ForwardKind {
-    /// An answer, soon.
+    /// A response, soon.
     Plain,
-    /// An answer, when there is news.
+    /// A response, when there is an event.
     Poll,
-    /// Events, as long as it likes.
+    /// Events without end.
     Stream,
-    /// A socket.
     Socket,
 }
 
@@ -142,19 +137,19 @@ impl ForwardKind {
     fn of(parts: &Parts, is_upgrade: bool) -> Self {
         let is_at = |route: &str| parts.extensions.get::<MatchedPath>().is_some_and(|path| path.as_str() == route);
         let (is_feed, is_ticket) = (is_at(FEED_ROUTE), is_at(TICKET_ROUTE));
-        // Whatever the handler will take for it, however it is written.
-        let named = || Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok();
-        let waits = || named().is_some_and(|Query(named)| named.iter().any(|(name, _)| name == "wait"));
+        // Parsed as the handler will parse it, however the query is encoded.
+        let query = || Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok();
+        let is_waiting = || query().is_some_and(|Query(pairs)| pairs.iter().any(|(name, _)| name == "wait"));
         match () {
             () if is_feed && is_stream_requested(&parts.headers) => Self::Stream,
-            () if (is_feed || is_ticket) && waits() => Self::Poll,
+            () if (is_feed || is_ticket) && is_waiting() => Self::Poll,
             () if !is_feed && is_upgrade => Self::Socket,
             () => Self::Plain,
         }
     }
 }
 
-/// A request that is sent on.
+/// A request that is forwarded.
 struct ForwardedRequest {
     target: ForwardTarget,
     method: Method,
@@ -168,42 +163,42 @@ struct ForwardedRequest {
 }
 
 impl ForwardedRequest {
-    fn new(parts: &mut Parts, about: ForwardTarget, body: Bytes) -> Self {
+    fn new(parts: &mut Parts, target: ForwardTarget, body: Bytes) -> Self {
         let upgrade: Option<OnUpgrade> = parts.extensions.get().cloned();
         let kind = ForwardKind::of(parts, upgrade.is_some());
         Self {
-            target: about,
+            target,
             method: parts.method.clone(),
             uri: parts.uri.clone(),
             headers: parts.headers.clone(),
             client: parts.extensions.get().copied().unwrap_or(ClientAddress(None)),
             upgrade: upgrade.filter(|_| kind == ForwardKind::Socket),
             kind,
-            park_token: parts.extensions.get().and_then(|may_park: &ParkCandidate| may_park.into_token(&body)),
+            park_token: parts.extensions.get().and_then(|candidate: &ParkCandidate| candidate.into_token(&body)),
             body,
         }
     }
 
-    /// The answer, or the place where it will come: a poll waits here as it waits there.
+    /// The response, or a parked poll: it waits here as it waits at the other node.
     async fn run(self, app: App, address: String) -> Response {
         match self.park_token.filter(|_| self.kind == ForwardKind::Poll) {
-            Some(can_park) => {
+            Some(park_token) => {
                 let deadline = Instant::now() + POLL_WAIT_MAX + FORWARD_RESPONSE_TIMEOUT;
-                ParkMarker::poll(can_park, deadline, ForwardedPoll::new(self.target, self.respond(app, address)))
+                ParkMarker::poll(park_token, deadline, ForwardedPoll::new(self.target, self.respond(app, address)))
             }
             None => self.respond(app, address).await,
         }
     }
 
     async fn respond(self, app: App, address: String) -> Response {
-        let (kind, about) = (self.kind, self.target);
-        let went = self.send(&app, &address).await;
-        app.metrics.forwarded(went.is_ok());
-        let mut response = went.unwrap_or_else(|error| {
+        let (kind, target) = (self.kind, self.target);
+        let result = self.send(&app, &address).await;
+        app.metrics.forwarded(result.is_ok());
+        let mut response = result.unwrap_or_else(|error| {
             if !error.is_local() {
-                tracing::warn!(address, %error, "a request about what another node has was not answered there");
+                tracing::warn!(address, %error, "a forwarded request was not answered by its node");
             }
-            ApiError::Forward(about, error).into_response()
+            ApiError::Forward(target, error).into_response()
         });
         if kind == ForwardKind::Poll {
             response.extensions_mut().insert(Waited);
@@ -212,45 +207,45 @@ impl ForwardedRequest {
     }
 
     async fn send(mut self, app: &App, address: &str) -> Result<Response, ForwardError> {
-        let (kind, can_park, method) = (self.kind, self.park_token, self.method.clone());
-        let place = if kind == ForwardKind::Plain {
+        let (kind, park_token, method) = (self.kind, self.park_token, self.method.clone());
+        let permit = if kind == ForwardKind::Plain {
             app.forwards.try_acquire_action()
         } else {
             app.forwards.try_acquire_wait(self.client.address_key())
         }?;
-        let place = place.with_socket(&app.socket_budget)?;
+        let permit = permit.with_socket(&app.socket_budget)?;
         let upgrade = self.upgrade.take();
         let request = self.build_request(app, address, upgrade.is_some()).await?;
         let (mut sender, connection) = connect(address).await?;
-        let parked = kind == ForwardKind::Poll && can_park.is_some();
-        let answer_max = FORWARD_RESPONSE_TIMEOUT + if parked { POLL_WAIT_MAX } else { Default::default() };
-        // Nothing is done by waiting: what is lost there is asked again.
+        let is_parked = kind == ForwardKind::Poll && park_token.is_some();
+        let response_max = FORWARD_RESPONSE_TIMEOUT + if is_parked { POLL_WAIT_MAX } else { Default::default() };
+        // A wait changes nothing: when it is lost, the client repeats it.
         let lost = if kind == ForwardKind::Plain { ForwardError::NoResponse } else { ForwardError::Interrupted };
-        let answer = timeout(answer_max, sender.send_request(request)).await;
-        let mut answer = answer.map_err(|_| lost)?.map_err(|_| lost)?;
-        if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
-            let there = hyper::upgrade::on(&mut answer);
-            tokio::spawn(socket::proxy_upgrade(app.clone(), upgrade.ok_or(lost)?, there, place));
-            return Ok(answer.map(|_| Body::empty()));
+        let response = timeout(response_max, sender.send_request(request)).await;
+        let mut response = response.map_err(|_| lost)?.map_err(|_| lost)?;
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let there = hyper::upgrade::on(&mut response);
+            tokio::spawn(socket::proxy_upgrade(app.clone(), upgrade.ok_or(lost)?, there, permit));
+            return Ok(response.map(|_| Body::empty()));
         }
-        let length = answer.headers().get(header::CONTENT_LENGTH).cloned();
-        strip_hop_by_hop(answer.headers_mut());
-        // The node that the client asked gives its own.
-        answer.headers_mut().remove(REQUEST_ID);
+        let length = response.headers().get(header::CONTENT_LENGTH).cloned();
+        strip_hop_by_hop(response.headers_mut());
+        // The node that the client is connected to sets its own.
+        response.headers_mut().remove(REQUEST_ID);
         if let Some(length) = length.filter(|_| method == Method::HEAD) {
-            answer.headers_mut().insert(header::CONTENT_LENGTH, length);
+            response.headers_mut().insert(header::CONTENT_LENGTH, length);
         }
-        match can_park {
-            Some(can_park) if kind == ForwardKind::Stream && answer.status() == StatusCode::OK => {
-                let (parts, body) = answer.into_parts();
-                let passing = ForwardedStream::new(body, connection, place);
-                Ok(ParkMarker::stream(can_park, Response::from_parts(parts, ()), FEED_HEARTBEAT_INTERVAL, passing))
+        match park_token {
+            Some(park_token) if kind == ForwardKind::Stream && response.status() == StatusCode::OK => {
+                let (parts, body) = response.into_parts();
+                let stream = ForwardedStream::new(body, connection, permit);
+                Ok(ParkMarker::stream(park_token, Response::from_parts(parts, ()), FEED_HEARTBEAT_INTERVAL, stream))
             }
-            _ => Ok(answer.map(|body| body::holding(body, (connection, place)))),
+            _ => Ok(response.map(|body| body::with_guard(body, (connection, permit)))),
         }
     }
 
-    /// The request as its client sent it, with a mark; but for what was about the client's own connection.
+    /// The request as its client sent it, signed, without the headers of the client's own connection.
     async fn build_request(
         self,
         app: &App,
@@ -267,10 +262,10 @@ impl ForwardedRequest {
         if !headers.contains_key(header::HOST) {
             headers.insert(header::HOST, HeaderValue::from_str(address).map_err(|_| ForwardError::Unreachable)?);
         }
-        // Whose page it is was judged here, where scheme and port were the browser's.
+        // The origin was checked here, where scheme and port are those that the browser sees.
         headers.remove(header::ORIGIN);
         signature::sign(app, &method, &uri, &mut headers, client.0).await.map_err(|error| {
-            tracing::warn!(%error, "the key with which nodes know each other cannot be read");
+            tracing::warn!(%error, "the key that authenticates nodes cannot be read");
             ForwardError::Unreachable
         })?;
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
@@ -295,13 +290,13 @@ async fn connect(address: &str) -> Result<(http1::SendRequest<Full<Bytes>>, Conn
     let (sender, connection) =
         timeout(FORWARD_CONNECT_TIMEOUT, connect).await.map_err(|_| ForwardError::Unreachable)??;
     let driver = tokio::spawn(async move {
-        // Why it ended, whoever waits for the answer will see.
+        // The reader of the response sees the error.
         let _ = connection.with_upgrades().await;
     });
     Ok((sender, ConnectionDriver(driver)))
 }
 
-/// Drives a connection for as long as somebody wants its answer.
+/// Drives a connection until its response is no longer needed.
 struct ConnectionDriver(JoinHandle<()>);
 
 impl Drop for ConnectionDriver {
@@ -317,7 +312,7 @@ mod tests {
     use axum::routing::get;
     use tower::ServiceExt;
 
-    /// What a request of this kind is expected to be, asked at the route of feeds or at another.
+    /// Checks the kind of a request to this route.
     async fn check(route: &'static str, query: &str, accept: &str, is_upgrade: bool, want: ForwardKind) {
         let kind = move |request: Request| async move {
             format!("{:?}", ForwardKind::of(&request.into_parts().0, is_upgrade))
@@ -330,7 +325,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_waits_is_known_however_it_is_written() {
+    async fn a_wait_is_recognized_however_the_query_is_encoded() {
         const OTHER: &str = "/api/stories/tables/{table}";
         check(FEED_ROUTE, "", "*/*", false, ForwardKind::Plain).await;
         check(FEED_ROUTE, "?after=7", "*/*", false, ForwardKind::Plain).await;

@@ -1,6 +1,6 @@
-//! Guests: people who play Stories without an account. A guest's token is the guest: it holds who they are, their name and until
-//! when, under an HMAC-SHA-256 (RFC 2104) with a key that all nodes of one database share. Nothing is stored of a guest who
-//! does nothing, so a flood of them fills no table.
+//! Guests: people who play Stories without an account. A guest's token holds the guest: their id, their name and the expiry, under an
+//! HMAC-SHA-256 (RFC 2104) with a key that all nodes of one database share. Nothing is stored of a guest who does nothing, so a flood
+//! of them fills no table.
 //!
 //! Knows tokens and their key. Does not know what a guest may do.
 
@@ -19,15 +19,15 @@ use std::sync::Arc;
 use store::{Store, StoreError};
 use tokio::sync::OnceCell;
 
-/// What guests' tokens begin with, so that scanners for leaked secrets find them.
+/// The prefix of guests' tokens, so that scanners for leaked secrets find them.
 pub(super) const TOKEN_PREFIX: &str = "gst_";
 /// The name under which the store keeps the key.
 const KEY_NAME: &str = "guests";
-/// What the authentication code is made for: a key must never sign the same bytes in two meanings.
+/// The domain separation of the authentication code: a key must never sign the same bytes in two meanings.
 const SIGNING_CONTEXT: &[u8] = b"gauntlet guest token\0";
-/// The layout of what follows: a token of another layout is not looked at.
+/// The layout of the bytes: tokens of another layout are refused.
 const TOKEN_VERSION: u8 = 1;
-/// Layout, purpose, id, end: the name fills the rest.
+/// Version, purpose, id, expiry: the name fills the rest.
 const HEADER_BYTES: usize = 1 + 1 + 16 + 8;
 const MAC_BYTES: usize = 32;
 
@@ -37,51 +37,45 @@ const _: () = assert!(
     "the longest name fits into a token that is looked at"
 );
 
-/// A guest, as their token says.
+/// The guest that a token holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guest {
-    /// Who they are wherever they sit.
+    /// Their id at every table and in every world.
     pub player: PlayerId,
-    /// What they call themselves; other guests may do so too.
+    /// Their name; other guests may have the same.
     pub name: String,
-    /// What they came for: guests whom a load test made are told apart by the rate limiter.
+    /// The purpose: the rate limiter distinguishes guests of a load test.
     pub purpose: TokenPurpose,
-    /// When the token ends.
     pub expires_at: UnixMs,
 }
 
 impl Guest {
-    /// A new guest of this name.
     #[must_use]
     pub fn new(name: String, purpose: TokenPurpose, now: UnixMs) -> Self {
         Self { player: PlayerId::new(now, random_bytes()), name, purpose, expires_at: now.plus(GUEST_TOKEN_LIFETIME) }
     }
 }
 
-/// What a text is that may be a guest's token.
+/// The result of checking a text that may be a guest's token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GuestTokenCheck {
-    /// A token of this guest.
     Valid(Guest),
-    /// It was one, and has ended.
     Expired,
-    /// Not a token of this house.
+    /// Not a token of this database.
     Forged,
 }
 
-/// The key that makes and checks tokens, read once: at the first guest.
+/// The key that signs and checks tokens, read once: for the first guest.
 #[derive(Clone, Default)]
 pub struct GuestTokens(Arc<OnceCell<[u8; 32]>>);
 
 impl fmt::Debug for GuestTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guests").field("has_key", &self.0.initialized()).finish()
+        f.debug_struct("GuestTokens").field("has_key", &self.0.initialized()).finish()
     }
 }
 
 impl GuestTokens {
-    /// The token of this guest.
-    ///
     /// # Errors
     /// The key cannot be read.
     pub async fn issue(&self, store: &Store, guest: &Guest) -> Result<String, StoreError> {
@@ -91,12 +85,12 @@ impl GuestTokens {
         bytes.extend(guest.player.to_bytes());
         bytes.extend(guest.expires_at.0.to_be_bytes());
         bytes.extend(guest.name.as_bytes());
-        let code = new_mac(key, SIGNING_CONTEXT, &bytes).finalize().into_bytes();
-        bytes.extend_from_slice(&code);
+        let mac = new_mac(key, SIGNING_CONTEXT, &bytes).finalize().into_bytes();
+        bytes.extend_from_slice(&mac);
         Ok(format!("{TOKEN_PREFIX}{}", BASE64_URL_SAFE_NO_PAD.encode(bytes)))
     }
 
-    /// What this text is. What it says is not looked at before its authentication code is found good, in constant time.
+    /// Checks a token. Its content is read only after its authentication code is found valid, in constant time.
     ///
     /// # Errors
     /// The key cannot be read.
@@ -105,41 +99,41 @@ impl GuestTokens {
         let Some(bytes) = encoded.and_then(|encoded| BASE64_URL_SAFE_NO_PAD.decode(encoded).ok()) else {
             return Ok(GuestTokenCheck::Forged);
         };
-        let Some((said, code)) = bytes.split_last_chunk::<MAC_BYTES>() else { return Ok(GuestTokenCheck::Forged) };
+        let Some((payload, mac)) = bytes.split_last_chunk::<MAC_BYTES>() else { return Ok(GuestTokenCheck::Forged) };
         let key = self.load_key(store).await?;
-        if new_mac(key, SIGNING_CONTEXT, said).verify_slice(code).is_err() {
+        if new_mac(key, SIGNING_CONTEXT, payload).verify_slice(mac).is_err() {
             return Ok(GuestTokenCheck::Forged);
         }
-        Ok(match parse_guest(said) {
+        Ok(match parse_guest(payload) {
             None => GuestTokenCheck::Forged,
             Some(guest) if guest.expires_at <= now => GuestTokenCheck::Expired,
             Some(guest) => GuestTokenCheck::Valid(guest),
         })
     }
 
-    /// The code with which a node says something in this meaning to other nodes of its database.
+    /// Signs a payload in this context, for other nodes of the same database.
     ///
     /// # Errors
     /// The key cannot be read.
-    pub(super) async fn sign(&self, store: &Store, meaning: &[u8], said: &[u8]) -> Result<Vec<u8>, StoreError> {
-        Ok(new_mac(self.load_key(store).await?, meaning, said).finalize().into_bytes().to_vec())
+    pub(super) async fn sign(&self, store: &Store, context: &[u8], payload: &[u8]) -> Result<Vec<u8>, StoreError> {
+        Ok(new_mac(self.load_key(store).await?, context, payload).finalize().into_bytes().to_vec())
     }
 
-    /// Whether a node of this database said so in this meaning; compared in constant time.
+    /// Whether a node of this database signed this payload in this context; compared in constant time.
     ///
     /// # Errors
     /// The key cannot be read.
     pub(super) async fn is_signed_by_node(
         &self,
         store: &Store,
-        meaning: &[u8],
-        said: &[u8],
-        code: &[u8],
+        context: &[u8],
+        payload: &[u8],
+        mac: &[u8],
     ) -> Result<bool, StoreError> {
-        Ok(new_mac(self.load_key(store).await?, meaning, said).verify_slice(code).is_ok())
+        Ok(new_mac(self.load_key(store).await?, context, payload).verify_slice(mac).is_ok())
     }
 
-    /// Whoever comes first to a database makes the key; the others are given that one.
+    /// The first process of a database creates the key; the others get that one.
     async fn load_key(&self, store: &Store) -> Result<&[u8; 32], StoreError> {
         let ensure = async || {
             let command = Command::EnsureSecret { name: KEY_NAME.to_owned(), bytes: random_bytes::<32>().to_vec() };
@@ -156,17 +150,17 @@ fn invalid_key_error() -> StoreError {
     StoreError::Corrupt { why: format!("the secret {KEY_NAME} is not a key of 32 bytes") }
 }
 
-fn new_mac(key: &[u8; 32], meaning: &[u8], said: &[u8]) -> Hmac<Sha256> {
-    let mut mac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
-    mac.update(meaning);
-    mac.update(said);
-    mac
+fn new_mac(key: &[u8; 32], context: &[u8], payload: &[u8]) -> Hmac<Sha256> {
+    let mut hmac = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+    hmac.update(context);
+    hmac.update(payload);
+    hmac
 }
 
-fn parse_guest(said: &[u8]) -> Option<Guest> {
-    let (&[layout, purpose], rest) = said.split_first_chunk()?;
+fn parse_guest(payload: &[u8]) -> Option<Guest> {
+    let (&[layout, purpose], rest) = payload.split_first_chunk()?;
     let (id, rest) = rest.split_first_chunk()?;
-    let (until, name) = rest.split_first_chunk()?;
+    let (expires_at, name) = rest.split_first_chunk()?;
     if layout != TOKEN_VERSION {
         return None;
     }
@@ -174,7 +168,7 @@ fn parse_guest(said: &[u8]) -> Option<Guest> {
         player: PlayerId::from_bytes(*id),
         name: String::from_utf8(name.to_vec()).ok()?,
         purpose: TokenPurpose::ALL.into_iter().find(|known| purpose_code(*known) == purpose)?,
-        expires_at: UnixMs(i64::from_be_bytes(*until)),
+        expires_at: UnixMs(i64::from_be_bytes(*expires_at)),
     })
 }
 
@@ -204,13 +198,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_token_says_who_its_guest_is_on_every_node() {
+    async fn a_token_identifies_its_guest_on_every_node() {
         let store = store();
         for name in ["a".to_owned(), "🎴".repeat(GUEST_NAME_CHARS_MAX)] {
             let guest = Guest { name, ..ann() };
             let token = GuestTokens::default().issue(&store, &guest).await.unwrap();
             assert!(token.len() <= super::super::auth::SECRET_BYTES_MAX, "{}", token.len());
-            // Another node: another life of the key, out of the same store.
+            // Another node reads the key from the same store.
             let other = GuestTokens::default();
             assert_eq!(other.verify(&store, &token, NOW).await, Ok(GuestTokenCheck::Valid(guest.clone())));
             let last = UnixMs(guest.expires_at.0 - 1);
@@ -220,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_changed_token_is_taken() {
+    async fn a_changed_token_is_refused() {
         let (store, guests) = (store(), GuestTokens::default());
         let token = guests.issue(&store, &ann()).await.unwrap();
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(&token[TOKEN_PREFIX.len()..]).unwrap();

@@ -1,16 +1,16 @@
-//! Whom a request is for: one of HTTP/1.1 names its host, and once (RFC 9112, section 3.2). A proxy before us that reads the first of
-//! two names, where we read the second, would not be at the site where we think we are.
+//! The host of a request: one of HTTP/1.1 names its host, and once (RFC 9112, section 3.2). A proxy in front that reads the first of
+//! two names, where this server reads the second, would route for another site.
 //!
-//! Looked at where connections come in, and refused by the router: what is asked inside the process needs no name. Knows no sites.
+//! Checked where connections come in, and refused by the router: requests within the process need no host. Knows no sites.
 
 use super::problem::{ApiError, ApiResult};
 use http::{Extensions, Version, header};
 
-/// In the extensions of a request that does not say whom it is for.
+/// In the extensions of a request without exactly one host.
 #[derive(Clone, Copy, Debug)]
 struct BadHostMarker;
 
-/// Marks a request that is to be refused. Whether it was.
+/// Marks a request that is to be refused. Returns whether it was marked.
 pub(super) fn mark_bad_host<B>(request: &mut http::Request<B>) -> bool {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let (is_named, is_named_again) = (hosts.next().is_some(), hosts.next().is_some());
@@ -22,7 +22,7 @@ pub(super) fn mark_bad_host<B>(request: &mut http::Request<B>) -> bool {
 }
 
 /// # Errors
-/// [`ApiError::BadHost`] of a request that was marked.
+/// [`ApiError::BadHost`] for a marked request.
 pub(super) fn refuse_bad_host(extensions: &Extensions) -> ApiResult<()> {
     match extensions.get() {
         Some(BadHostMarker) => Err(ApiError::BadHost),
@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_names_its_host_and_once() {
+    fn requires_one_host_header() {
         check(Version::HTTP_11, &["play.example:4000"], true);
         check(Version::HTTP_11, &[""], true);
         check(Version::HTTP_11, &[], false);

@@ -1,7 +1,7 @@
 //! Idempotency keys: a request that is sent twice is done once, and answered twice with the same bytes.
 //!
-//! The commit carries the key: whoever comes second gets the answer of the first. A request that would be refused now is looked
-//! up before that is said, so that the answer stays the same even when the world has changed in between (a bot was deleted).
+//! The commit carries the key: a repeated request gets the response of the first. A request that would be refused now is looked up
+//! before it is refused, so that the response stays the same even when the data has changed in between (a bot was deleted).
 
 use super::extract::RawJson;
 use super::problem::{ApiError, ApiResult};
@@ -20,7 +20,6 @@ pub(super) struct IdempotencyKey {
 }
 
 impl IdempotencyKey {
-    /// The key that a request came with, if it came with one.
     pub(super) fn of(request: &RawJson) -> ApiResult<Option<Self>> {
         let mut keys = request.headers.get_all("idempotency-key").into_iter();
         let Some(key) = keys.next() else {
@@ -35,21 +34,21 @@ impl IdempotencyKey {
 
     async fn stored_response(&self, app: &App, account: AccountId) -> ApiResult<Option<Vec<u8>>> {
         let key = self.key.clone();
-        let known = app.store.read(move |reader| reader.idempotent_response(account, &key)).await?;
-        match known {
+        let stored = app.store.read(move |reader| reader.idempotent_response(account, &key)).await?;
+        match stored {
             None => Ok(None),
-            Some((fingerprint, answer)) if fingerprint == self.fingerprint => Ok(Some(answer)),
+            Some((fingerprint, response)) if fingerprint == self.fingerprint => Ok(Some(response)),
             Some(_) => Err(ApiError::KeyReused),
         }
     }
 
-    /// What the store is to remember.
-    pub(super) fn with_response(self, answer: Vec<u8>) -> Idempotency {
-        Idempotency { key: self.key, fingerprint: self.fingerprint, response: answer }
+    /// The key with the response that the store keeps.
+    pub(super) fn with_response(self, response: Vec<u8>) -> Idempotency {
+        Idempotency { key: self.key, fingerprint: self.fingerprint, response }
     }
 }
 
-/// The answer that this very request got before, if it came with a key and was done before.
+/// The response that this very request got before, if it came with a key and was done before.
 pub(super) async fn first_response(
     app: &App,
     account: AccountId,
@@ -82,7 +81,7 @@ fn fingerprint(request: &RawJson) -> [u8; 32] {
     digest.finalize().into()
 }
 
-/// An answer whose bytes are kept for repetitions, or come from there.
+/// A response whose bytes are stored for repetitions, or come from the store.
 pub(super) fn json_response(status: StatusCode, body: Vec<u8>) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }

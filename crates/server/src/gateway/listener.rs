@@ -1,18 +1,18 @@
-//! The door for connections: accepts no more than may be served, gives every client its time and no more, and empties the
-//! house on a drain.
+//! The listener: accepts no more connections than may be served, enforces time limits on every client, and closes all
+//! connections on a drain.
 //!
-//! Takes the listener, whoever answers, and the signal to leave as arguments. Knows nothing of routes, tokens or matches.
+//! Takes the socket, the request handler and the shutdown signal as arguments. Knows nothing of routes, tokens or matches.
 
 mod accept;
 mod bad_head;
 mod connection;
 mod connection_state;
 mod eviction;
+mod eviction_queues;
 pub mod park;
 mod parked;
 mod permits;
 mod phase;
-mod ranks;
 mod read_rate;
 mod refusal;
 mod response_head;
@@ -28,10 +28,10 @@ use crate::socket_budget::SocketBudget;
 use bytes::Bytes;
 pub use connection::Connection;
 pub(in crate::gateway) use connection::ConnectionHandle;
+pub(in crate::gateway) use eviction_queues::Rank;
 pub use parked::RawConnection;
 pub use permits::AddressLimit;
 pub(in crate::gateway) use permits::{ConnectionPermits, ProxiedPermit};
-pub(in crate::gateway) use ranks::Rank;
 pub(crate) use read_rate::Keeps;
 pub use read_rate::ReadRateLimits;
 
@@ -61,25 +61,24 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 use watchdog::{Watchdog, WatchdogEvent};
 
-/// What clients may take.
+/// Limits on what clients may use.
 #[derive(Clone, Copy, Debug)]
 pub struct ListenerConfig {
     /// Time from the first byte of a request's head to its last, and from the connection to its first byte.
     pub header_timeout: Duration,
-    /// Time for the whole of a body to come, from the moment when it is waited for.
+    /// Time for the whole body to arrive, from the moment when the handler waits for it.
     pub body_timeout: Duration,
-    /// Time without a byte between requests, or while an answer is not taken.
+    /// Time without a byte between requests, or while the client does not read a response.
     pub idle_timeout: Duration,
-    /// How slowly an answer may be taken.
+    /// How slowly a response may be read.
     pub read_rate: ReadRateLimits,
     /// Connections at the same time, upgraded ones included.
     pub connections_max: usize,
-    /// Time that requests under way get once the signal to leave has come.
+    /// Time that requests in progress get after the shutdown signal.
     pub drain_max: Duration,
 }
 
 impl ListenerConfig {
-    /// The limits in force.
     #[must_use]
     pub fn of(config: &Config, drain_max: Duration) -> Self {
         Self {
@@ -96,16 +95,16 @@ impl ListenerConfig {
     }
 }
 
-/// Longest head of a request, and most that is buffered of a body or an answer, in bytes.
+/// Longest head of a request, and most that is buffered of a request's or a response's body, in bytes.
 pub(super) const BUFFER_BYTES_MAX: usize = 16 * 1024;
-/// How far the house is on its way out.
+/// How far the process has drained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum DrainStage {
-    /// Everybody is served.
+    /// All connections are served.
     Open,
-    /// Requests under way are finished.
+    /// Requests in progress are finished.
     Draining,
-    /// Whoever is still here is put out.
+    /// The remaining connections are closed.
     Closed,
 }
 
@@ -114,33 +113,33 @@ pub trait RequestBody: Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + 
 
 impl<B: Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + Unpin + 'static> RequestBody for B {}
 
-/// Whoever answers requests.
+/// Answers requests.
 pub trait RequestHandler: Send + Sync + 'static {
-    /// The body of an answer.
+    /// The body of a response.
     type Body: Body<Data = Bytes, Error: Into<axum::BoxError>> + Send + 'static;
-    /// A request that is being answered.
+    /// A request in progress.
     type ResponseFuture<B: RequestBody>: Future<Output = Response<Self::Body>> + Send + Unpin + 'static;
 
-    /// Answers a client's request. It cannot fail: what goes wrong is an answer, too.
+    /// Answers a client's request. It cannot fail: an error is a response, too.
     fn handle<B: RequestBody>(&self, client: Peer<'_>, request: Request<B>) -> Self::ResponseFuture<B>;
 
-    /// Takes a connection over that does not begin with a request of HTTP; gives it back if nobody here speaks anything else.
-    fn handle_raw(&self, line: RawConnection) -> Option<RawConnection> {
-        Some(line)
+    /// Takes over a connection that does not begin with an HTTP request; returns it if this handler speaks no other protocol.
+    fn handle_raw(&self, connection: RawConnection) -> Option<RawConnection> {
+        Some(connection)
     }
 
-    /// Whether somebody here speaks something else on connections.
+    /// Whether this handler speaks another protocol on raw connections.
     fn can_handle_raw(&self) -> bool {
         false
     }
 
-    /// What a connection of those is told that is refused.
-    fn refusal_frame(&self, _why: &ApiError) -> Vec<u8> {
+    /// The bytes sent to a refused connection of that protocol.
+    fn refusal_frame(&self, _error: &ApiError) -> Vec<u8> {
         Vec::new()
     }
 }
 
-/// Where a request comes from.
+/// The origin of a request.
 #[derive(Clone, Copy)]
 pub struct Peer<'a> {
     /// The address at the other end of the connection.
@@ -155,66 +154,67 @@ impl From<SocketAddr> for Peer<'_> {
     }
 }
 
-/// The first byte of a request: a method's, which are letters (RFC 9110, section 9.1, in practice). Who begins with a byte that
-/// no text has is not meant to be spoken to in HTTP either.
+/// The first byte of a request: a method's, which are letters (RFC 9110, section 9.1, in practice). A connection that begins
+/// with a byte that no text contains is not HTTP.
 const METHOD_BYTES: RangeInclusive<u8> = b'A'..=0x7f;
 
-/// What the connections of a listener take, beside time.
+/// What the connections of a listener use, besides time.
 pub struct ListenerResources {
-    /// The figures of the process.
+    /// The metrics of the process.
     pub metrics: Arc<Metrics>,
-    /// Where each takes its socket from, if others need some, too.
+    /// The budget from which each connection takes its socket, if it is shared with other users.
     pub socket_budget: Option<Arc<SocketBudget>>,
-    /// How many there may be of one client address, if that is bounded.
+    /// The cap on connections of one client address, if there is one.
     pub address_limit: Option<AddressLimit>,
 }
 
-/// Nothing is shared, and one address may have all connections.
+/// Without a shared budget or a cap by address.
 impl From<Arc<Metrics>> for ListenerResources {
     fn from(metrics: Arc<Metrics>) -> Self {
         Self { metrics, socket_budget: None, address_limit: None }
     }
 }
 
-/// Serves until `shutdown` comes and then, for at most [`Limits::drain_max`], until the last request under way is answered.
+/// Serves until `shutdown` completes and then until the last request in progress is answered, for at most
+/// [`ListenerConfig::drain_max`].
 pub async fn serve(
     listener: TcpListener,
-    answers: impl RequestHandler,
-    limits: ListenerConfig,
-    shares: impl Into<ListenerResources>,
+    handler: impl RequestHandler,
+    config: ListenerConfig,
+    resources: impl Into<ListenerResources>,
     shutdown: impl Future<Output = ()>,
 ) {
-    serve_from(listener, answers, limits, shares.into(), shutdown).await;
+    serve_from(listener, handler, config, resources.into(), shutdown).await;
 }
 
 async fn serve_from(
     listener: impl Accept,
-    answers: impl RequestHandler,
-    limits: ListenerConfig,
-    shares: ListenerResources,
+    handler: impl RequestHandler,
+    config: ListenerConfig,
+    resources: ListenerResources,
     shutdown: impl Future<Output = ()>,
 ) {
-    let ListenerResources { metrics, socket_budget: sockets, address_limit } = shares;
-    let permits = ConnectionPermits::new(limits.connections_max, sockets, address_limit, metrics.clone());
-    let (stage, watched) = watch::channel(DrainStage::Open);
-    let house = Arc::new(ListenerContext { handler: answers, config: limits, metrics, stage: watched });
+    let ListenerResources { metrics, socket_budget, address_limit } = resources;
+    let permits = ConnectionPermits::new(config.connections_max, socket_budget, address_limit, metrics.clone());
+    let (drain_stage, stage) = watch::channel(DrainStage::Open);
+    let context = Arc::new(ListenerContext { handler, config, metrics, stage });
     tokio::select! {
         () = shutdown => {}
-        () = accept_loop(listener, &house, &permits) => {}
+        () = accept_loop(listener, &context, &permits) => {}
         () = permits.run_clock() => {}
     }
-    // The listener is dropped: who comes now is refused by the kernel and can go elsewhere.
-    stage.send_replace(DrainStage::Draining);
-    if timeout(limits.drain_max, permits.wait_until_empty()).await.is_err() {
+    // The listener is dropped: the kernel refuses new connections, and their clients can go elsewhere.
+    drain_stage.send_replace(DrainStage::Draining);
+    if timeout(config.drain_max, permits.wait_until_empty()).await.is_err() {
         let left = permits.in_use();
-        tracing::warn!(connections = left, "clients are put out: the time to finish their requests is over");
+        tracing::warn!(connections = left, "connections are closed: the time to finish their requests is over");
     }
-    stage.send_replace(DrainStage::Closed);
+    drain_stage.send_replace(DrainStage::Closed);
 }
 
-/// What every connection needs.
-struct ListenerContext<A> {
-    handler: A,
+/// Shared by all connections of the listener.
+struct ListenerContext<H> {
+    handler: H,
     config: ListenerConfig,
     metrics: Arc<Metrics>,
     stage: watch::Receiver<DrainStage>,
@@ -222,53 +222,54 @@ struct ListenerContext<A> {
 
 /// How a connection ended.
 enum ConnectionEnd {
-    /// By itself, or by an upgrade.
+    /// Normally, or by an upgrade.
     Done,
     /// Its client was too slow.
     TooSlow,
-    /// The house closed.
+    /// The process drained.
     Closed,
 }
 
-impl<A: RequestHandler> ListenerContext<A> {
-    /// One connection, from its first byte to its last: talks and holds in turn. While it is silent or held, what talking
-    /// needs is not there. A block, not a function: a function's future keeps what it is given twice.
+impl<H: RequestHandler> ListenerContext<H> {
+    /// Serves one connection from its first byte to its last, alternating between serving requests and keeping one parked. While
+    /// it is idle or parked, the state for serving requests does not exist. A block, not a function: a function's future keeps its
+    /// arguments twice.
     fn serve_connection(
         self: Arc<Self>,
         connection: Arc<Connection>,
         client: SocketAddr,
     ) -> impl Future<Output = ()> + Send {
-        // Answers are small and whole: waiting to fill a packet would only delay them. Failing costs nothing but that.
+        // Responses are small and written whole: waiting to fill a packet would only delay them. A failure here costs only that delay.
         let _ = connection.stream().set_nodelay(true);
-        let mut line = RawConnection { connection, read_ahead: Vec::new() };
+        let mut raw = RawConnection { connection, read_ahead: Vec::new() };
         async move {
             let end = 'end: {
-                let begun = begun(&line.connection, &mut line.read_ahead, self.handler.can_handle_raw());
-                let begun = match self.wait_for_bytes(self.config.header_timeout, begun).await {
-                    Ok(begun) => begun,
+                let protocol = detect_protocol(&raw.connection, &mut raw.read_ahead, self.handler.can_handle_raw());
+                let protocol = match self.wait_for_bytes(self.config.header_timeout, protocol).await {
+                    Ok(protocol) => protocol,
                     Err(end) => break 'end end,
                 };
-                if begun == Begun::Other {
-                    match self.handler.handle_raw(line) {
+                if protocol == Protocol::Other {
+                    match self.handler.handle_raw(raw) {
                         None => break 'end ConnectionEnd::Done,
-                        Some(given_back) => line = given_back,
+                        Some(returned) => raw = returned,
                     }
                 }
                 loop {
-                    let ticket = match Box::pin(self.serve_requests(line, client)).await {
-                        Ok((silent, ticket)) => {
-                            line = silent;
-                            ticket
+                    let parked = match Box::pin(self.serve_requests(raw, client)).await {
+                        Ok((detached, parked)) => {
+                            raw = detached;
+                            parked
                         }
                         Err(end) => break end,
                     };
-                    let terms = ParkContext { config: &self.config, metrics: &self.metrics, stage: &self.stage };
-                    if let Err(end) = line.serve_parked(ticket, terms).await {
+                    let context = ParkContext { config: &self.config, metrics: &self.metrics, stage: &self.stage };
+                    if let Err(end) = raw.serve_parked(parked, context).await {
                         break end;
                     }
-                    if line.read_ahead.is_empty()
+                    if raw.read_ahead.is_empty()
                         && let Err(end) =
-                            self.wait_for_bytes(self.config.idle_timeout, line.connection.stream().readable()).await
+                            self.wait_for_bytes(self.config.idle_timeout, raw.connection.stream().readable()).await
                     {
                         break end;
                     }
@@ -280,79 +281,74 @@ impl<A: RequestHandler> ListenerContext<A> {
         }
     }
 
-    /// A connection that says nothing costs no buffer: hyper sees it only once there is something to read.
+    /// Waits for the client's next bytes. An idle connection costs no buffer: hyper gets it only once there is something to read.
     async fn wait_for_bytes<T>(
         &self,
-        patience: Duration,
-        said: impl Future<Output = io::Result<T>>,
+        wait_max: Duration,
+        ready: impl Future<Output = io::Result<T>>,
     ) -> Result<T, ConnectionEnd> {
         let mut stage = self.stage.clone();
         tokio::select! {
             _ = stage.wait_for(|stage| *stage > DrainStage::Open) => Err(ConnectionEnd::Closed),
-            said = timeout(patience, said) => match said {
-                Ok(Ok(said)) => Ok(said),
+            result = timeout(wait_max, ready) => match result {
+                Ok(Ok(value)) => Ok(value),
                 Ok(Err(_)) => Err(ConnectionEnd::Done),
                 Err(_) => Err(ConnectionEnd::TooSlow),
             },
         }
     }
 
-    /// Requests and answers until one side has had enough, or a request is to be parked.
+    /// Serves requests until the connection ends or a request is to be parked.
     async fn serve_requests(
         &self,
-        line: RawConnection,
+        raw: RawConnection,
         client: SocketAddr,
     ) -> Result<(RawConnection, Box<ParkedRequest>), ConnectionEnd> {
         let shared = Arc::new(ConnectionState::new(Instant::now(), self.config.read_rate));
-        let noting = &*shared;
-        let connection = line.connection.clone();
-        let of = &connection;
+        let state = &*shared;
+        let tracked = raw.connection.clone();
+        let tracked = &tracked;
         let handler = service_fn(move |request: Request<Incoming>| {
-            noting.phase.request_started();
+            state.phase.request_started();
             let persistence = Persistence::of(&request);
             let mut request = request.map(|body| TimedBody::new(body, self.config.body_timeout, self.metrics.clone()));
             if let Some(persistence) = persistence {
                 request.extensions_mut().insert(persistence.park_candidate());
             }
-            let client = Peer { address: client, connection: Some(of) };
-            TrackedResponse {
-                response: self.handler.handle(client, request),
-                shared: noting,
-                connection: of,
-                persistence,
-            }
+            let client = Peer { address: client, connection: Some(tracked) };
+            TrackedResponse { response: self.handler.handle(client, request), state, connection: tracked, persistence }
         });
-        let io = TokioIo::new(TrackedStream::new(line, shared.clone()));
-        // Whoever ends his side of the connection counts as gone here, as while he waits (docs/decisions/0018).
+        let io = TokioIo::new(TrackedStream::new(raw, shared.clone()));
+        // A client that closes its side of the connection counts as gone here, as while it waits (docs/decisions/0018).
         let connection = http1::Builder::new()
             .half_close(false)
             .max_buf_size(BUFFER_BYTES_MAX)
             .serve_connection(io, handler)
             .with_upgrades();
         let mut connection = Some(connection);
-        let mut watch = Watchdog::new(self.config, shared.clone(), self.stage.clone());
+        let mut watchdog = Watchdog::new(self.config, shared.clone(), self.stage.clone());
         poll_fn(|context| {
             loop {
-                let Some(talking) = connection.as_mut() else { return Poll::Ready(Err(ConnectionEnd::Done)) };
-                // The connection first: the watch must see what it changed.
+                let Some(serving) = connection.as_mut() else { return Poll::Ready(Err(ConnectionEnd::Done)) };
+                // The connection first: the watchdog must see what it changed.
                 // An error is the client's: a broken connection, or something that is not HTTP and was answered with 400.
-                if let Poll::Ready(ended) = Pin::new(talking).poll(context) {
-                    if let Some(word) = ended.err().as_ref().and_then(bad_head::last_word) {
-                        // A client that does not take so little has nothing to wait for.
-                        let _ = of.stream().try_write(word.as_bytes());
+                if let Poll::Ready(ended) = Pin::new(serving).poll(context) {
+                    if let Some(response) = ended.err().as_ref().and_then(bad_head::unsent_response) {
+                        // A client that does not take so few bytes gets nothing.
+                        let _ = tracked.stream().try_write(response.as_bytes());
                     }
                     return Poll::Ready(Err(ConnectionEnd::Done));
                 }
-                if let Some(ticket) = shared.take_parked() {
-                    let line = connection.take().and_then(detach_from_hyper);
-                    return Poll::Ready(line.map(|line| (line, ticket)).ok_or(ConnectionEnd::Done));
+                if let Some(parked) = shared.take_parked() {
+                    let raw = connection.take().and_then(detach_from_hyper);
+                    return Poll::Ready(raw.map(|raw| (raw, parked)).ok_or(ConnectionEnd::Done));
                 }
-                match ready!(watch.poll(context)) {
+                match ready!(watchdog.poll(context)) {
                     WatchdogEvent::TooSlow => return Poll::Ready(Err(ConnectionEnd::TooSlow)),
                     WatchdogEvent::Stage(DrainStage::Closed) => return Poll::Ready(Err(ConnectionEnd::Closed)),
                     WatchdogEvent::Stage(DrainStage::Draining) => {
-                        if let Some(talking) = connection.as_mut() {
-                            Pin::new(talking).graceful_shutdown();
+                        if let Some(serving) = connection.as_mut() {
+                            Pin::new(serving).graceful_shutdown();
                         }
                     }
                     WatchdogEvent::Stage(DrainStage::Open) => {}
@@ -363,58 +359,58 @@ impl<A: RequestHandler> ListenerContext<A> {
     }
 }
 
-/// What the first bytes of a connection begin.
+/// The protocol that the first bytes of a connection belong to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Begun {
-    Request,
+enum Protocol {
+    Http,
     Other,
 }
 
-/// Waits until the client has said what it begins. Bytes that do not say it are read, so that those behind them can be waited for.
-async fn begun(connection: &Connection, ahead: &mut Vec<u8>, may_be_other: bool) -> io::Result<Begun> {
-    // Looked at, not waited for: of a new socket the runtime says at once that it may be read.
+/// Waits until the client's first bytes identify the protocol. Bytes that do not yet are read, so that the next can be waited for.
+async fn detect_protocol(connection: &Connection, ahead: &mut Vec<u8>, may_be_other: bool) -> io::Result<Protocol> {
+    // Peeked, not waited for: the runtime reports a new socket as readable at once.
     let mut first = [0; 3];
     let seen = connection.stream().peek(&mut first).await?;
     if !may_be_other || seen == 0 {
-        return Ok(Begun::Request);
+        return Ok(Protocol::Http);
     }
-    if let Some(begun) = what_begins(&first[..seen]) {
-        return Ok(begun);
+    if let Some(protocol) = identify_protocol(&first[..seen]) {
+        return Ok(protocol);
     }
     loop {
         connection.stream().readable().await?;
         let room = first.len() - ahead.len();
         match connection.stream().try_read(&mut first[..room]) {
-            // The end: nobody asks for anything.
-            Ok(0) => return Ok(Begun::Request),
+            // The client closed without sending a request.
+            Ok(0) => return Ok(Protocol::Http),
             Ok(read) => ahead.extend_from_slice(&first[..read]),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => continue,
             Err(error) => return Err(error),
         }
-        if let Some(begun) = what_begins(ahead) {
-            return Ok(begun);
+        if let Some(protocol) = identify_protocol(ahead) {
+            return Ok(protocol);
         }
     }
 }
 
-/// What these bytes begin; `None` when that is for the next one to say.
-fn what_begins(first: &[u8]) -> Option<Begun> {
+/// The protocol of these bytes; `None` if it depends on the next one.
+fn identify_protocol(first: &[u8]) -> Option<Protocol> {
     let is_request = match *first {
         [] | [b'\r'] | [b'\r', b'\n'] => return None,
         // Empty lines before a request (RFC 9112, section 2.2). No frame: one of 13 bytes holds no member of 13 or of 65.
         [b'\r', b'\n', byte, ..] => byte == b'\r' || METHOD_BYTES.contains(&byte),
         [byte, ..] => METHOD_BYTES.contains(&byte),
     };
-    Some(if is_request { Begun::Request } else { Begun::Other })
+    Some(if is_request { Protocol::Http } else { Protocol::Other })
 }
 
-/// The connection behind an upgrade, without the library that it was made with, and with what that had read ahead.
+/// The raw connection behind an upgrade, without hyper, with the bytes that hyper had read ahead.
 pub(super) fn reclaim_connection(upgraded: Upgraded) -> Option<RawConnection> {
     let parts = upgraded.downcast::<TokioIo<TrackedStream>>().ok()?;
     Some(parts.io.into_inner().into_raw(&parts.read_buf))
 }
 
-/// The connection without hyper; `None` if it was upgraded and is not ours any more.
+/// The raw connection without hyper; `None` if it was upgraded and belongs to the upgrade's handler.
 fn detach_from_hyper<S, B>(connection: UpgradeableConnection<TokioIo<TrackedStream>, S>) -> Option<RawConnection>
 where
     S: HttpService<Incoming, ResBody = B>,
@@ -425,10 +421,10 @@ where
     Some(parts.io.into_inner().into_raw(&parts.read_buf))
 }
 
-/// A request that is being answered; the pulse hears of the answer. What is no answer yet is parked, and never comes.
+/// A request in progress; records in the state when the response is ready. A response that marks a parked request is never returned.
 struct TrackedResponse<'c, F> {
     response: F,
-    shared: &'c ConnectionState,
+    state: &'c ConnectionState,
     connection: &'c Arc<Connection>,
     /// Of a request that may be parked.
     persistence: Option<Persistence>,
@@ -438,24 +434,24 @@ impl<F: Future<Output = Response<B>> + Unpin, B> Future for TrackedResponse<'_, 
     type Output = Result<Response<B>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if self.shared.is_parked() {
+        if self.state.is_parked() {
             return Poll::Pending;
         }
-        let mut answer = ready!(Pin::new(&mut self.response).poll(context));
-        // From here the client owes something: to take what was said before, or to wait.
-        self.shared.phase.response_ready();
-        self.shared.read_rate.keeps(answer.extensions().get::<Keeps>().map_or(0, |Keeps(bytes)| *bytes));
-        if answer.status() == StatusCode::SWITCHING_PROTOCOLS
-            && let Some(share) = answer.extensions_mut().remove::<Arc<ProxiedPermit>>()
+        let mut response = ready!(Pin::new(&mut self.response).poll(context));
+        // From here the client has to act: read what was sent before, or wait.
+        self.state.phase.response_ready();
+        self.state.read_rate.keeps(response.extensions().get::<Keeps>().map_or(0, |Keeps(bytes)| *bytes));
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS
+            && let Some(permit) = response.extensions_mut().remove::<Arc<ProxiedPermit>>()
         {
-            self.connection.adopt_permit(&share);
+            self.connection.adopt_permit(&permit);
         }
-        match self.persistence.and_then(|persistence| ParkedRequest::from_response(&mut answer, persistence)) {
-            Some(ticket) => {
-                self.shared.park(ticket);
+        match self.persistence.and_then(|persistence| ParkedRequest::from_response(&mut response, persistence)) {
+            Some(parked) => {
+                self.state.park(parked);
                 Poll::Pending
             }
-            None => Poll::Ready(Ok(answer)),
+            None => Poll::Ready(Ok(response)),
         }
     }
 }

@@ -1,7 +1,7 @@
-//! The gateway: requests come in here, are asked who they are, whether they may and whether they are well formed, and leave
-//! as commands to the store or as reads from it. Nothing behind it checks these things again.
+//! The gateway: the HTTP edge. It authenticates requests, checks what the caller may do, validates the input and turns it
+//! into commands to the store or reads from it. Nothing behind it checks these things again.
 //!
-//! Knows HTTP and the wire's shapes. Does not know how a match is played, nor how anything is stored.
+//! Knows HTTP and the wire's shapes. Does not know how a match is played or how anything is stored.
 
 mod admin;
 mod admission;
@@ -56,7 +56,7 @@ use problem::ApiError;
 use tower::ServiceBuilder;
 use utoipa_axum::router::OpenApiRouter;
 
-/// All routes of the router, or those that a process needs that serves the rate limiter alone. [`Gateway`] stands before it.
+/// All routes of the router, or only those of a process that serves nothing but the rate limiter. [`Gateway`] stands in front of it.
 pub fn router(app: App) -> Router {
     let (routes, document) = match app.config.serve_mode {
         ServeMode::All => {
@@ -72,7 +72,7 @@ pub fn router(app: App) -> Router {
     with_layers(routes, &document, app)
 }
 
-/// The routes for operators alone: what tells how the process is, and what only they may do.
+/// The routes for operators alone: the state of the process, and actions reserved for them.
 pub fn ops_router(app: App) -> Router {
     let routes = match app.config.serve_mode {
         ServeMode::All => admin::routes().merge(rate_limit::routes()),
@@ -82,11 +82,11 @@ pub fn ops_router(app: App) -> Router {
     with_layers(routes, &openapi::complete_base(document), app)
 }
 
-/// These routes and those about the process, behind everything that every request passes.
+/// These routes and those about the process, behind the layers that every request passes.
 fn with_layers(routes: Router<App>, document: &utoipa::openapi::OpenApi, app: App) -> Router {
-    // The first is the outermost. One layer of the router, not eight: the router puts each of its own into a box, and every request
-    // copies all boxes below each.
-    let around = ServiceBuilder::new()
+    // The first layer is the outermost. One router layer instead of eight: the router boxes each of its own layers, and every
+    // request copies all boxes below each.
+    let layers = ServiceBuilder::new()
         .layer(from_fn_with_state(app.metrics.clone(), ops::measure))
         .layer(from_fn(trace::trace))
         .layer(from_fn(cors::cors))
@@ -100,17 +100,16 @@ fn with_layers(routes: Router<App>, document: &utoipa::openapi::OpenApi, app: Ap
         .merge(ops::routes())
         .fallback(async || ApiError::NoSuchRoute)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
-        .layer(around)
+        .layer(layers)
         .with_state(app)
 }
 
-/// The OpenAPI 3.1 document of all routes.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
     openapi::complete(api_routes().into_openapi())
 }
 
-/// The gateway's own routes: a route cannot be registered here without being documented.
+/// The gateway's own routes. Every route registered here is documented.
 fn api_routes() -> OpenApiRouter<App> {
     openapi::router()
         .merge(games::routes())

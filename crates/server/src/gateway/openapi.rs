@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document: generated from the handlers, completed with what holds for every route, served as it is.
+//! The OpenAPI 3.1 document: generated from the handlers, completed with what applies to every route, served as generated.
 
 use super::response_budget::BudgetExempt;
 use super::{ops, rate_limit, session};
@@ -9,7 +9,7 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityScheme};
-use utoipa::openapi::{ContentBuilder, OpenApi as Api, Ref, ResponseBuilder};
+use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
 use utoipa::{OpenApi, ToSchema};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -24,16 +24,16 @@ use wire::problem::{PROBLEM_JSON, Problem};
     ),
     components(schemas(Problem)),
     tags(
-        (name = "games", description = "Create games, list them, ask where they are."),
+        (name = "games", description = "Create games, list them, follow their state."),
         (name = "snakes", description = "Register the bots that play."),
-        (name = "tokens", description = "Bearer tokens of the own account."),
-        (name = "stories", description = "Stories: hidden hands, one feed per viewer. docs/stories.md tells the life of a game by example."),
-        (name = "hunts", description = "Around the hunt: lobby, matchmaking, leaderboard. docs/hunt.md tells it by example."),
-        (name = "worlds", description = "Worlds and who is where in them. Whoever moves in one speaks frames: docs/world.md."),
-        (name = "limits", description = "The rate limiter: one question or many, and the policies that answer them. Clients of the reference limiter use `/api/v1`: docs/limiter.md."),
+        (name = "tokens", description = "Bearer tokens of your account."),
+        (name = "stories", description = "Stories: hidden hands, one feed per viewer. docs/stories.md shows a whole game by example."),
+        (name = "hunts", description = "Around the hunt: lobby, matchmaking, leaderboard. docs/hunt.md shows it by example."),
+        (name = "worlds", description = "Worlds and the players in them. Players move in a world over frames: docs/world.md."),
+        (name = "limits", description = "The rate limiter: single and batch checks, and the policies behind them. Clients of the reference limiter use `/api/v1`: docs/limiter.md."),
         (name = "spectators", description = "Public: the board viewer's engine API."),
         (name = "admin", description = "For operators and admins."),
-        (name = "ops", description = "Health, figures and this document."),
+        (name = "ops", description = "Health, metrics and this document."),
     ),
 )]
 struct BaseDocument;
@@ -46,13 +46,13 @@ const DOCUMENT_PATH: &str = "/api/openapi.json";
 pub(super) struct Document(Bytes);
 
 impl Document {
-    pub(super) fn new(complete: &Api) -> Self {
+    pub(super) fn new(complete: &utoipa::openapi::OpenApi) -> Self {
         let text = complete.to_json().expect("the document holds only text and numbers");
         Self(text.into())
     }
 }
 
-/// Where the gateway's routes begin: the document's frame and its own route.
+/// The router that the gateway's routes are merged into: the base document and its own route.
 pub(super) fn router() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(BaseDocument::openapi()).routes(routes!(get_openapi))
 }
@@ -63,21 +63,21 @@ async fn get_openapi(Extension(document): Extension<Document>) -> impl IntoRespo
     ([(header::CONTENT_TYPE, "application/json")], Extension(BudgetExempt), document.0)
 }
 
-/// Adds the routes of the other rooms, and what holds for every route: who may be refused, and how.
-pub(super) fn complete(mut api: Api) -> Api {
+/// Adds the spectators' routes, and the refusals that apply to every route.
+pub(super) fn complete(mut api: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
     api.merge(crate::spectate::openapi());
     complete_base(api)
 }
 
 /// The same for a process that serves the rate limiter alone.
-pub(super) fn complete_base(mut api: Api) -> Api {
+pub(super) fn complete_base(mut api: utoipa::openapi::OpenApi) -> utoipa::openapi::OpenApi {
     api.merge(rate_limit::openapi());
     api.merge(ops::openapi());
     let components = api.components.get_or_insert_default();
     components.add_security_scheme("bearer", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
     let cookie = ApiKeyValue::with_description(
         session::SESSION_COOKIE,
-        "The same token, kept by a browser after `POST /api/session`. Requests that change something must say `Content-Type: application/json` or `X-Requested-With`.",
+        "The same token, kept by a browser after `POST /api/session`. Requests that change something must send `Content-Type: application/json` or `X-Requested-With`.",
     );
     components.add_security_scheme("cookie", SecurityScheme::ApiKey(ApiKey::Cookie(cookie)));
     for (path, item) in &mut api.paths.paths {
@@ -97,11 +97,11 @@ fn add_common_refusals(path: &str, operation: &mut Operation) {
     let has_security = operation.security.as_ref().is_some_and(|security| !security.is_empty());
     let has_body = operation.request_body.is_some();
     let has_input = has_body || operation.parameters.as_ref().is_some_and(|parameters| !parameters.is_empty());
-    let (is_about_a_table, may_be_known) = (is_about_a_table(path), has_optional_token(path));
+    let (is_about_a_table, may_have_token) = (is_about_a_table(path), has_optional_token(path));
     let common = [
-        ("400", has_input, "Something in the request is not what it must be; `code` and `detail` say what."),
+        ("400", has_input, "Something in the request is invalid; `code` and `detail` say what."),
         ("401", has_security, "No token, or an unknown one."),
-        ("401", may_be_known, "A token that nobody has, or that has ended. Without any one is a visitor."),
+        ("401", may_have_token, "The token is unknown or expired. A token is optional."),
         ("403", has_security, "The token's role is too weak."),
         ("413", has_body, "The body is too long."),
         ("415", has_body, "The body is not declared as JSON."),
@@ -109,22 +109,22 @@ fn add_common_refusals(path: &str, operation: &mut Operation) {
         (
             "429",
             path.starts_with("/api/"),
-            "A rate limit is used up: `RateLimit` names it, `Retry-After` says when to come again. Nothing was done.",
+            "A rate limit is used up: `RateLimit` names it, `Retry-After` says when to try again. Nothing was done.",
         ),
         (
             "503",
             is_about_a_table,
-            "`tables_not_served`, `table_elsewhere`, `table_busy`, `too_many_tables`, `draining`: this node cannot do it now; or the store cannot be reached, or there is too much to do. Try again after `Retry-After`.",
+            "`tables_not_served`, `table_elsewhere`, `table_busy`, `too_many_tables`, `draining`: this node cannot do it now; or the store cannot be reached, or the server is overloaded. Try again after `Retry-After`.",
         ),
         (
             "504",
             is_about_a_table,
-            "`table_silent`: the node that owns the table did not answer, and nobody knows whether it was done. Look before trying again.",
+            "`table_silent`: the node that owns the table did not answer, and it is unknown whether the request was done. Check before trying again.",
         ),
         (
             "503",
             path.starts_with("/api/") && path != DOCUMENT_PATH,
-            "The store cannot be reached, or there is too much to do (`overloaded`); try again after `Retry-After`.",
+            "The store cannot be reached, or the server is overloaded (`overloaded`); try again after `Retry-After`.",
         ),
     ];
     for (status, _, description) in common.into_iter().filter(|(_, applies, _)| *applies) {
@@ -133,13 +133,13 @@ fn add_common_refusals(path: &str, operation: &mut Operation) {
     }
 }
 
-/// Whether a route needs a table, which may be anywhere: of a game's past there is a record.
+/// Whether a route needs a table, which may be on any node; a game's history is in the store.
 fn is_about_a_table(path: &str) -> bool {
     ["/api/stories/games", "/api/stories/tables"].iter().any(|begin| path.starts_with(begin))
         && !path.ends_with("/history")
 }
 
-/// Whether a route looks at a token that nobody needs.
+/// Whether a route accepts a token without requiring one.
 fn has_optional_token(path: &str) -> bool {
     path.starts_with("/api/stories/") && !path.starts_with("/api/stories/cards/") && !path.ends_with("/guests")
 }

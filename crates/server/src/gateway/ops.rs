@@ -1,7 +1,7 @@
-//! What the server says about itself: alive, ready, its figures, its configuration.
+//! The state of the server: health, readiness, metrics, configuration.
 //!
-//! `/metrics`, `/healthz` and `/readyz` are open to whoever reaches the port and tell nothing about anybody's matches;
-//! `/api/admin/*` is for operators.
+//! `/metrics`, `/healthz` and `/readyz` are open to every client and disclose nothing about individual matches; `/api/admin/*` is for
+//! operators.
 
 mod ready;
 mod stats;
@@ -27,23 +27,21 @@ use tokio::time::timeout;
 use utoipa::OpenApi;
 use wire::api::{AdminStats, ConfigEntry, ConfigView, Readiness};
 
-/// The header of `/healthz` that tells one process from another, also from one before it at the same address.
+/// The header of `/healthz` that distinguishes this process from every other, also from an earlier one at the same address.
 pub(crate) const PROCESS_ID: HeaderName = HeaderName::from_static("x-gauntlet-process-id");
 
-/// A page of figures does not wait longer than this for what the store knows.
+/// `/metrics` does not wait longer than this for the store.
 const STORE_STATS_WAIT: Duration = Duration::from_millis(500);
 
 #[derive(OpenApi)]
 #[openapi(paths(get_metrics, get_health, get_readiness, get_stats, get_config))]
 struct OpsDocument;
 
-/// The documentation of these routes.
 #[must_use]
 pub fn openapi() -> utoipa::openapi::OpenApi {
     OpsDocument::openapi()
 }
 
-/// These routes.
 pub fn routes() -> Router<App> {
     Router::new()
         .route("/metrics", get(get_metrics))
@@ -60,7 +58,7 @@ pub async fn measure(State(metrics): State<Arc<Metrics>>, request: Request, next
     let route = request.extensions().get::<MatchedPath>().cloned();
     let response = next.run(request).await;
     let route = route.as_ref().map_or("none", MatchedPath::as_str);
-    // How long somebody waited for something to happen says nothing about how fast the server is.
+    // The time for which a client waited for an event says nothing about the speed of the server.
     if let Some(park) = response.extensions().get::<ParkMarker>() {
         park.set_counters(metrics.http_route(route));
     } else if response.extensions().get::<Waited>().is_some() {
@@ -72,9 +70,9 @@ pub async fn measure(State(metrics): State<Arc<Metrics>>, request: Request, next
     response
 }
 
-/// Every figure of this process, for Prometheus
+/// All metrics of this process, for Prometheus
 #[utoipa::path(get, path = "/metrics", tag = "ops", responses(
-    (status = 200, description = "Figures in Prometheus' text format.", body = String, content_type = "text/plain"),
+    (status = 200, description = "Metrics in Prometheus' text format.", body = String, content_type = "text/plain"),
 ))]
 async fn get_metrics(State(app): State<App>) -> impl IntoResponse {
     let mut page = app.metrics.page();
@@ -126,17 +124,17 @@ fn write_process_metrics(page: &mut Page, app: &App) {
 
 /// Whether this process is alive
 #[utoipa::path(get, path = "/healthz", tag = "ops", responses(
-    (status = 200, description = "It is.", body = String, content_type = "text/plain",
-        headers(("x-gauntlet-process-id" = String, description = "A random number that tells this process from every other"))),
+    (status = 200, description = "It is alive.", body = String, content_type = "text/plain",
+            headers(("x-gauntlet-process-id" = String, description = "A random number that distinguishes this process from every other"))),
 ))]
 async fn get_health(State(app): State<App>) -> impl IntoResponse {
     ([(PROCESS_ID, format!("{:032x}", app.process_id))], "alive\n")
 }
 
-/// Whether this process can take work now
+/// Whether this process is ready for work
 #[utoipa::path(get, path = "/readyz", tag = "ops", responses(
-    (status = 200, description = "It can.", body = Readiness),
-    (status = 503, description = "It cannot; the failed checks say why.", body = Readiness),
+    (status = 200, description = "It is ready.", body = Readiness),
+    (status = 503, description = "It is not ready; the failed checks say why.", body = Readiness),
 ))]
 async fn get_readiness(State(app): State<App>, Extension(probe): Extension<Probe>) -> (StatusCode, Json<Readiness>) {
     let readiness = ready::check_readiness(&app, &probe).await;
@@ -144,9 +142,9 @@ async fn get_readiness(State(app): State<App>, Extension(probe): Extension<Probe
     (status, Json(readiness))
 }
 
-/// What this server has done and is doing
+/// Statistics of this server
 #[utoipa::path(get, path = "/api/admin/stats", tag = "admin", security(("bearer" = [])), responses(
-    (status = 200, description = "The figures.", body = AdminStats),
+    (status = 200, description = "The statistics.", body = AdminStats),
 ))]
 async fn get_stats(State(app): State<App>, Operator(_): Operator) -> ApiResult<Json<AdminStats>> {
     let now = app.clock.now();
@@ -154,9 +152,9 @@ async fn get_stats(State(app): State<App>, Operator(_): Operator) -> ApiResult<J
     Ok(Json(stats::view(&stats, &app, ProcessUsage::read(), Instant::now())))
 }
 
-/// The configuration in force, secrets masked
+/// The effective configuration, secrets masked
 #[utoipa::path(get, path = "/api/admin/config", tag = "admin", security(("bearer" = [])), responses(
-    (status = 200, description = "Every setting, its value, and where it came from.", body = ConfigView),
+    (status = 200, description = "Every setting, its value, and its source.", body = ConfigView),
 ))]
 async fn get_config(State(app): State<App>, Operator(_): Operator) -> Json<ConfigView> {
     let entries = app.config.entries().into_iter();

@@ -1,8 +1,8 @@
-//! Which site this is to the browser that asks: the scheme, host and port in its address bar. Behind a proxy only the proxy knows,
-//! and only those that are trusted are believed: what they do not set, the client may have written.
+//! The origin of this site as the browser sees it: scheme, host and port in its address bar. Behind a proxy only the proxy knows it,
+//! and only trusted proxies are believed: headers that they do not set, the client may have written.
 //!
-//! And whether a request may have been sent by a page of another site: browsers send what such a page asks for, with what they hold for
-//! this one and from inside the network that they are in. What changes something is refused then at the door, whatever its route.
+//! Also whether a request may have been sent by a page of another site: browsers send the requests of such a page with their cookies for
+//! this site and from within their network. Requests that change something are refused then at admission, whatever their route.
 
 use super::auth::has_bearer;
 use super::problem::{ApiError, ApiResult};
@@ -30,7 +30,7 @@ struct Origin {
 }
 
 impl Origin {
-    /// `http://play.example:8080`. `null`, and whatever is no site of the web, is none.
+    /// Parses `http://play.example:8080`. `null`, and everything that is not a site of the web, is `None`.
     fn parse(text: &str) -> Option<Self> {
         let (scheme, authority) = text.split_once("://")?;
         Self::from_parts(scheme, authority)
@@ -47,7 +47,7 @@ impl Origin {
         Some(Self { is_tls, host: authority.host().to_ascii_lowercase(), port })
     }
 
-    /// A name that leads nowhere but to this machine, or an address: nobody can make another page's name lead there.
+    /// A name that resolves only to this machine, or an address: DNS cannot make another page's name lead there.
     fn is_local(&self) -> bool {
         let host = self.host.strip_suffix('.').unwrap_or(&self.host);
         let address = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
@@ -60,7 +60,7 @@ impl Origin {
 pub(super) struct RequestSource<'a> {
     pub(super) headers: &'a HeaderMap,
     is_from_proxy: bool,
-    /// Whether only this machine reaches the server, where no proxy of its own is trusted.
+    /// Whether the server is reachable from this machine only, and the request did not come through a trusted proxy.
     is_local: bool,
 }
 
@@ -75,30 +75,30 @@ impl<'a> RequestSource<'a> {
         Self { headers, is_from_proxy: is_by_proxy, is_local: config.address.ip().is_loopback() && !is_by_proxy }
     }
 
-    /// Whether it says that a page of another site sent it. Programs say nothing of the kind.
+    /// Whether the request declares to be sent by a page of another site. Programs send no such headers.
     pub(super) fn is_cross_site(self) -> bool {
         self.is_fetch_cross_site() || self.is_cross_origin()
     }
 
-    /// Fetch Metadata: where browsers send it, they say who made the request.
+    /// Fetch Metadata: where browsers send it, it names the relation to the site that made the request.
     pub(super) fn is_fetch_cross_site(self) -> bool {
         let site = self.headers.get(FETCH_SITE).map(HeaderValue::as_bytes);
         matches!(site, Some(b"cross-site" | b"same-site"))
     }
 
-    /// Whether the browser spoke TLS to whatever stands before this server.
+    /// Whether the browser used TLS, to this server or to a proxy in front of it.
     pub(super) fn is_over_tls(self) -> bool {
         self.scheme().eq_ignore_ascii_case(HTTPS)
     }
 
-    /// Whether the request names an origin, and that is not this site.
+    /// Whether the request names an origin that is not this site.
     pub(super) fn is_cross_origin(self) -> bool {
         let Some(origin) = self.headers.get(header::ORIGIN) else { return false };
         let origin = origin.to_str().ok().and_then(Origin::parse);
         origin.is_none() || origin != self.own_origin()
     }
 
-    /// Whether nobody but this machine reaches the server, and yet the client knows it under a name that may be anybody's (DNS rebinding).
+    /// Whether the server is reachable from this machine only, and the client addresses it by a name that anyone may own (DNS rebinding).
     fn is_dns_rebound(self) -> bool {
         self.is_local && self.own_origin().is_none()
     }
@@ -115,47 +115,46 @@ impl<'a> RequestSource<'a> {
         self.forwarded_header(&FORWARDED_PROTO).unwrap_or(HTTP)
     }
 
-    /// What the outermost of the proxies says.
+    /// The value set by the outermost proxy.
     fn forwarded_header(self, name: &HeaderName) -> Option<&'a str> {
         let value = self.headers.get(name).filter(|_| self.is_from_proxy)?.to_str().ok()?;
         value.split(',').next().map(str::trim)
     }
 }
 
-/// In the extensions of a request that is to be refused.
 #[derive(Clone, Copy, Debug)]
 struct CrossSiteChange;
 
-/// Marks a request that changes something and may have been sent by a page of another site. Whether it was. A page cannot send a token
-/// of its own in `Authorization` without being asked whether it may (CORS), and is told that it may not.
+/// Marks a request that changes something and may have been sent by a page of another site; returns whether it did. A page cannot
+/// send its own token in `Authorization` without a preflight (CORS), which is refused.
 pub(super) fn mark_cross_site_change<B>(request: &mut Request<B>, client: SocketAddr, config: &Config) -> bool {
     let headers = request.headers();
-    // Hardly any request of a program's goes further.
-    let is_of_a_page = headers.contains_key(header::ORIGIN) || headers.contains_key(FETCH_SITE);
-    let is_foreign = is_of_a_page
+    // Hardly any request of a program has these headers.
+    let is_from_page = headers.contains_key(header::ORIGIN) || headers.contains_key(FETCH_SITE);
+    let is_cross_site = is_from_page
         && may_change_state(request)
-        && is_foreign(RequestSource::from_peer(Some(client.ip()), headers, config));
-    if is_foreign {
+        && is_cross_site(RequestSource::from_peer(Some(client.ip()), headers, config));
+    if is_cross_site {
         request.extensions_mut().insert(CrossSiteChange);
     }
-    is_foreign
+    is_cross_site
 }
 
-/// A page under a name that was made to lead here is of this site to its browser, and may send any token that it likes.
-fn is_foreign(sent: RequestSource<'_>) -> bool {
-    sent.is_dns_rebound() || !has_bearer(sent.headers) && sent.is_cross_site()
+/// A page under a rebound name is same-site to its browser, and may send any token that it likes.
+fn is_cross_site(source: RequestSource<'_>) -> bool {
+    source.is_dns_rebound() || !has_bearer(source.headers) && source.is_cross_site()
 }
 
-/// By its method; and a socket, on which anything may be said, but for those of games, on which nothing is heard and which viewers at
+/// By its method; and every socket, which may carry anything, except those of games, from which nothing is read and which viewers at
 /// other sites open.
 fn may_change_state<B>(request: &Request<B>) -> bool {
     let path = request.uri().path();
-    let is_of_spectators = || path.starts_with("/api/games/") && path.ends_with("/events");
-    !request.method().is_safe() || request.headers().contains_key(header::UPGRADE) && !is_of_spectators()
+    let is_for_spectators = || path.starts_with("/api/games/") && path.ends_with("/events");
+    !request.method().is_safe() || request.headers().contains_key(header::UPGRADE) && !is_for_spectators()
 }
 
 /// # Errors
-/// [`ApiError::CrossSite`] of a request that was marked.
+/// [`ApiError::CrossSite`] for a marked request.
 pub(super) fn refuse_cross_site_change(extensions: &Extensions) -> ApiResult<()> {
     match extensions.get() {
         Some(CrossSiteChange) => Err(ApiError::CrossSite),
@@ -178,7 +177,7 @@ pub(super) mod tests {
         parts
     }
 
-    /// A server that others reach, and that trusts these proxies.
+    /// A server that is reachable from outside, and that trusts these proxies.
     pub(in crate::gateway) fn public(trusted: &str) -> Config {
         let mut config = Config::default();
         config.address = ([0, 0, 0, 0], 4000).into();
@@ -190,8 +189,8 @@ pub(super) mod tests {
     fn check(peer: &str, origin: &str, host: &str, forwarded: &[(&'static str, &str)], is_other: bool) {
         let lines = [&[("origin", origin), ("host", host)], forwarded].concat();
         let parts = parts(peer, &lines);
-        let sent = RequestSource::of(&parts, &public("10.0.0.0/8"));
-        assert_eq!(sent.is_cross_origin(), is_other, "{peer} {lines:?}");
+        let source = RequestSource::of(&parts, &public("10.0.0.0/8"));
+        assert_eq!(source.is_cross_origin(), is_other, "{peer} {lines:?}");
     }
 
     #[test]
@@ -242,7 +241,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_server_that_only_this_machine_reaches_has_no_name_that_leads_elsewhere() {
+    fn a_server_reachable_from_this_machine_only_accepts_local_names_only() {
         for host in
             ["localhost:4000", "LocalHost.:4000", "game.localhost", "127.0.0.1:4000", "[::1]:4000", "0.0.0.0:4000"]
         {

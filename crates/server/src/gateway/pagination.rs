@@ -1,4 +1,4 @@
-//! Lists in pages: how many, after which, and the `Link` header that leads to the next page.
+//! Lists in pages: the page size, the cursor, and the `Link` header that leads to the next page.
 
 use super::problem::{ApiError, ApiResult};
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::fmt::Display;
 use std::str::FromStr;
 
-/// What the query of a list may say.
+/// The query of a list.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct PageQuery {
@@ -19,13 +19,13 @@ pub(super) struct PageQuery {
 }
 
 impl PageQuery {
-    /// How many rows are asked for.
+    /// The requested number of rows.
     pub(super) fn limit(&self, when_absent: usize) -> ApiResult<usize> {
         let Some(text) = &self.limit else {
             return Ok(when_absent);
         };
         let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-        // A number too long to hold is still a number above the ceiling.
+        // A number too long to hold is still a number above the maximum.
         match if is_number { text.parse().unwrap_or(PAGE_MAX) } else { 0 } {
             0 => Err(ApiError::bad_value("limit", format!("limit must be a whole number from 1 to {PAGE_MAX}"))),
             limit => Ok(limit.min(PAGE_MAX)),
@@ -38,24 +38,24 @@ impl PageQuery {
     }
 }
 
-/// An id that a query names.
+/// Parses an id in a query.
 pub(super) fn query_id<T: FromStr<Err: Display>>(key: &str, text: Option<&str>) -> ApiResult<Option<T>> {
     text.map(|text| text.parse().map_err(|error| ApiError::bad_value(key, format!("{key} is {error}")))).transpose()
 }
 
-/// A page cut from rows that were read with one more than asked for, and whether there is another one.
+/// Splits off a page from rows that were read with one more than requested; returns whether there are more.
 pub(super) fn split_page<T>(mut rows: Vec<T>, limit: usize) -> (Vec<T>, bool) {
     let has_more = rows.len() > limit;
     rows.truncate(limit);
     (rows, has_more)
 }
 
-/// The rows that can be shown: what is damaged costs its own row and no other, and whoever can mend it reads of it in the log.
+/// The rows that can be read: a damaged row is left out and logged.
 pub(super) fn readable_rows<T>(rows: impl Iterator<Item = ApiResult<T>>) -> Vec<T> {
     rows.filter_map(|row| row.inspect_err(ApiError::log).ok()).collect()
 }
 
-/// The header that leads to the next page, when there is one. `path` and `filter` must be plain ASCII.
+/// The header with the next page's URL, if there is one. `path` and `filter` must be plain ASCII.
 pub(super) fn next_page_link(path: &str, filter: &str, limit: usize, last: Option<impl Display>) -> HeaderMap {
     let mut headers = HeaderMap::new();
     let next = last.map(|last| format!("<{path}?{filter}limit={limit}&after={last}>; rel=\"next\""));
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_read() {
+    fn parses_limits() {
         check(None, Some(20));
         check(Some("1"), Some(1));
         check(Some("100"), Some(100));

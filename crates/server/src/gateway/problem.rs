@@ -1,6 +1,6 @@
-//! Every refusal of the API, and the one place where it becomes a status, a stable code and a text for its reader.
+//! Every refusal of the API, and the one place where it becomes a status, a stable code and a text for the client.
 //!
-//! Handlers return [`ApiError`]; nobody else chooses a status for an error. What only operators may read (why a database was
+//! Handlers return [`ApiError`]; nothing else chooses a status for an error. What only operators may read (why a database was
 //! unreachable) is logged here, once, and never sent.
 
 mod resource;
@@ -25,24 +25,24 @@ use rules::snake::RuleError;
 use store::StoreError;
 use wire::problem::{PROBLEM_JSON, Problem};
 
-/// What a handler gives: an answer or a refusal.
+/// The result of a handler: a response or a refusal.
 pub type ApiResult<T> = Result<T, ApiError>;
 
-/// Seconds after which a refusal for want of room may be tried again.
+/// Seconds after which a request refused for lack of capacity may be tried again.
 const RETRY_AFTER_S: HeaderValue = HeaderValue::from_static("1");
-/// Text of ours or of a parser that is sent back, at most: a parser may quote a whole body.
+/// Longest text of the server or of a parser that is sent: a parser may quote a whole body.
 const DETAIL_CHARS_MAX: usize = 400;
 
-/// Marks the answer to a request that was turned away at the door. Such come in floods, and are counted.
+/// Marks the response to a request that was refused at admission. Such refusals come in floods, and are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EarlyRefusal {
-    /// None is worth a line of its own in the log.
+    /// Not worth a log line.
     Routine,
-    /// Whoever only looked or waited is not, and there may be many. An action that was not done is: somebody will ask what became of it.
+    /// Refused reads and waits are not worth a log line, and there may be many. A refused action is: its client will ask about it.
     Notable,
 }
 
-/// Marks the answer to a request about what another node has, a table or a ticket: whoever forwards requests finds the node here.
+/// Marks the response to a request about a table or a ticket that another node has: forwarding finds the node here.
 #[derive(Clone, Debug)]
 pub(super) struct Elsewhere {
     /// `host:port`.
@@ -52,24 +52,24 @@ pub(super) struct Elsewhere {
 /// Why a request is refused. The text is public.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// No token was sent.
     #[error("this route needs a token: send the header `Authorization: Bearer <token>`")]
     TokenMissing,
-    /// A token was sent that nobody has.
+    /// No token has this secret.
     #[error("this token is unknown: it was mistyped or deleted; ask for another one")]
     TokenUnknown,
-    /// A guest's token that has ended.
     #[error("this guest's token has ended: ask for another one with POST /api/stories/guests")]
     TokenExpired,
-    /// A guest asks for what only accounts have.
-    #[error("this needs the token of an account: guests play Stories, hunts and in worlds, and no more")]
+    /// A guest asks for something that needs an account.
+    #[error(
+        "this needs the token of an account: guests can play Stories and hunts and walk in worlds, and nothing else"
+    )]
     AccountNeeded,
     /// A request that changes something, or comes with a cookie, and that a page of another site may have made a browser send.
     #[error(
-        "a page of another site may have sent this: what changes something must come from a page of this site (scheme, host and port of `Origin`; on loopback a name such as localhost; behind a proxy one in http.trusted_proxies, which passes `Host` on and sets `X-Forwarded-Proto`), with a cookie also as `Content-Type: application/json` or with `X-Requested-With`; or send a token as `Authorization: Bearer`"
+        "a page of another site may have sent this: a request that changes something must come from a page of this site (scheme, host and port of `Origin`; on loopback a name such as localhost; behind a proxy one in http.trusted_proxies, which passes `Host` on and sets `X-Forwarded-Proto`), with a cookie also as `Content-Type: application/json` or with `X-Requested-With`; or send a token as `Authorization: Bearer`"
     )]
     CrossSite,
-    /// The token is good, but not for this.
+    /// The role of the token does not allow this.
     #[error("this needs the role {} or more; the token's role is {}", need.name(), have.name())]
     RoleTooWeak {
         /// The least role that would do.
@@ -82,63 +82,54 @@ pub enum ApiError {
         "the head of the request is longer than {bytes_max} bytes, or has too many headers: send fewer, or shorter ones"
     )]
     HeadTooLarge {
-        /// What is read at most.
+        /// The most that is read.
         bytes_max: usize,
     },
     /// The URL is longer than any route needs.
-    #[error("the URL of the request is too long: send what it says in the body, or less of it")]
+    #[error("the URL of the request is too long: shorten it, or send its content in the body")]
     UrlTooLong,
-    /// The client speaks HTTP/2.
-    #[error("HTTP/1.1 is spoken here, and the connection begins in HTTP/2: use HTTP/1.1, or a proxy that does")]
+    #[error("this server speaks HTTP/1.1, and the connection begins in HTTP/2: use HTTP/1.1, or a proxy that does")]
     OtherVersion,
-    /// The head is none of HTTP.
+    /// The head is not HTTP.
     #[error("the head of the request is not HTTP/1.1: it could not be read")]
     BadHead,
-    /// The body is not declared as JSON.
     #[error("the body must be JSON: send the header `Content-Type: application/json`")]
     NotJson,
     /// The body is longer than any request needs.
     #[error("the body is longer than {bytes_max} bytes: send less, or several requests")]
     BodyTooLarge {
-        /// What is read at most.
+        /// The most that is read.
         bytes_max: usize,
     },
-    /// The body is encoded in a way that is not understood here.
-    #[error(
-        "the body comes in a transfer coding that is not understood here: send it plain, by its length or in chunks"
-    )]
+    /// The transfer coding is not supported.
+    #[error("the body comes in a transfer coding that is not supported: send it plain, with its length or in chunks")]
     UnknownTransferCoding,
-    /// Nobody can tell where the body ends.
-    #[error("the header Transfer-Encoding must name chunked, and that once")]
+    /// The end of the body cannot be determined.
+    #[error("the header Transfer-Encoding must be `chunked`, once")]
     BadFraming,
-    /// A WebSocket is asked for by a request that cannot become one.
+    /// A WebSocket is requested by a request that cannot be upgraded.
     #[error("a WebSocket begins with a GET without a body: send no Content-Length but 0, and no Transfer-Encoding")]
     BadUpgrade,
-    /// Nobody can tell which site is asked.
+    /// The site cannot be determined.
     #[error("the request must name its host, in one header Host")]
     BadHost,
-    /// The body did not arrive.
+    /// The body did not arrive completely.
     #[error("the body could not be read to its end: the connection broke or was too slow")]
     BodyUnreadable,
-    /// The body is not JSON.
     #[error("the body is not JSON: {0}")]
     BadJson(String),
     /// The body is JSON of another shape.
-    #[error("the body has not the shape that this route expects: {0}")]
+    #[error("the body does not have the shape that this route expects: {0}")]
     BadShape(String),
-    /// The query of the URL cannot be read.
     #[error("the query cannot be read: {0}")]
     BadQuery(String),
-    /// A part of the path is not an id.
     #[error("the id in the path is {0}")]
     BadPathId(String),
-    /// The path is not text.
     #[error("the path is not valid UTF-8 once percent-decoded")]
     BadPath,
-    /// The idempotency key cannot be one.
     #[error("the Idempotency-Key is {0}")]
     BadIdempotencyKey(&'static str),
-    /// A member of the request has a value that is not allowed.
+    /// A member of the request has an invalid value.
     #[error("{reason}")]
     BadValue {
         /// Which, as a JSON Pointer or a query key.
@@ -146,7 +137,7 @@ pub enum ApiError {
         /// What was wrong, what was expected.
         reason: String,
     },
-    /// The members are good one by one, but no game can be played with them together.
+    /// The members are valid one by one, but no game can be played with them together.
     #[error("this game cannot be played: {0}")]
     Unplayable(RuleError),
     /// A snake that does not exist, or is another account's and private.
@@ -165,39 +156,36 @@ pub enum ApiError {
         /// The host of the URL.
         host: String,
     },
-    /// There is no such thing, or not for this caller.
+    /// It does not exist, or not for this caller.
     #[error("there is no such {0}")]
     NotFound(Resource),
-    /// There is no such route.
     #[error("there is no such route: GET /api/openapi.json lists them all")]
     NoSuchRoute,
     /// The route exists for other methods.
     #[error("this route does not take this method: the header Allow lists those that it takes")]
     MethodNotAllowed,
-    /// The name is taken.
     #[error("a {0} of this name exists already: choose another name")]
     DuplicateName(Resource),
-    /// The account has as many as it may have.
+    /// The account has reached its limit.
     #[error("this account has as many {} as an account may have: delete one first", .0.plural())]
     TooMany(Resource),
-    /// There are as many of them as there may be, whoever asks.
-    #[error("there are as many {} as there may be: delete one first", .0.plural())]
+    /// The limit for all callers is reached.
+    #[error("there are as many {} as allowed: delete one first", .0.plural())]
     TotalReached(Resource),
-    /// There are as many of them as this server takes on from players, whoever asks.
-    #[error("there are as many {} as this server takes on; yours are not the reason: try again later", .0.plural())]
+    /// The server's capacity for players is reached.
+    #[error("there are as many {} as this server accepts, from all callers together: try again later", .0.plural())]
     ServerFull(Resource),
-    /// The clients of the caller's address have as many as one address may have.
+    /// The clients of the caller's address have reached their quota.
     #[error(transparent)]
     Quota(#[from] QuotaExceeded),
-    /// It stands in a file that requests do not change.
+    /// It is set in a file that requests do not change.
     #[error(
-        "this {0} stands in the file of policies: change the file and send the server SIGHUP, or set it here to cover it"
+        "this {0} is set in the file of policies: change the file and send the server SIGHUP, or set it here to override it"
     )]
     SetInFile(Resource),
-    /// The game is in a state in which this cannot happen.
+    /// The state of the game does not allow this.
     #[error("this cannot be done with a game that is {}", .0.name())]
     WrongState(MatchState),
-    /// The key was used before, for another request.
     #[error("this Idempotency-Key was used before for another request: send a new key with a new request")]
     KeyReused,
     /// The route speaks WebSocket only.
@@ -205,86 +193,86 @@ pub enum ApiError {
         "this route speaks WebSocket only, and this request has no usable `Upgrade: websocket`: connect to it as ws:// or wss://; if you did, a proxy in between does not pass `Upgrade` and `Connection` on"
     )]
     UpgradeRequired,
-    /// The client's address has as many connections as one may have.
+    /// The client's address has as many connections as allowed.
     #[error(
-        "{max} connections of this address are open, and no more may be: close some, or keep one for several requests; behind a proxy, it must be in http.trusted_proxies"
+        "{max} connections of this address are open, which is the limit: close some, or keep one for several requests; behind a proxy, it must be in http.trusted_proxies"
     )]
     TooManyConnections {
-        /// How many it may have.
+        /// The limit.
         max: usize,
     },
-    /// There is no room for another connection, whoever comes.
+    /// The server has as many connections as it can hold.
     #[error("as many connections are open as this server can hold: try again after the time in Retry-After")]
     ConnectionsFull,
-    /// Too many look on already.
+    /// The server has as many spectators as it can serve.
     #[error("this server has as many spectators as it can serve: try again later")]
     TooManySpectators,
-    /// Too many look on from this address.
+    /// The address has as many spectators as allowed.
     #[error("this address has as many spectators as one address may have: close another one first")]
     TooManySpectatorsHere,
-    /// The address has as many large answers under way as it may have.
-    #[error("this address has as many large answers under way as one address may have: read one to its end first")]
+    /// The address has as many bytes of large responses in progress as allowed.
+    #[error("this address has as many large responses in progress as one address may have: read one to its end first")]
     TooManyResponses,
-    /// Nothing more can be sent to anybody for now.
-    #[error("as many large answers are under way as this server sends at once: try again later")]
+    /// The server's budget for large responses is used up.
+    #[error("as many large responses are in progress as this server sends at once: try again later")]
     ResponsesFull,
-    /// The address has as many bytes of large bodies under way as it may have.
+    /// The address has as many bytes of large request bodies in progress as allowed.
     #[error("this address sends as many large bodies as one address may send at once: send one after the other")]
     TooManyBodies,
-    /// There is no room for the bodies of anybody for now.
-    #[error("as many large bodies are under way as this server takes at once: try again later")]
+    /// The server's budget for large request bodies is used up.
+    #[error("as many large bodies are in progress as this server accepts at once: try again later")]
     BodiesFull,
-    /// The caller has had as much as it may have for now. Boxed: refusals are small.
+    /// The caller has used up its limit. Boxed: refusals are small.
     #[error(
-        "too many requests: the header RateLimit names the limit that is used up, and Retry-After says when to come again"
+        "too many requests: the header RateLimit names the limit that is used up, and Retry-After says when to try again"
     )]
     RateLimited(Box<RateLimitHeaders>),
-    /// The request is worth more than a limit ever allows at once.
+    /// The request costs more than a limit ever allows at once.
     #[error(
-        "this request is worth more units at once than a limit ever allows; the header RateLimit-Policy names the limits: send it in smaller parts"
+        "this request costs more units at once than a limit ever allows; the header RateLimit-Policy names the limits: send it in smaller parts"
     )]
     NeverAllowed(Box<RateLimitHeaders>),
     /// The rate limiter cannot count another caller.
     #[error(
-        "the rate limiter counts as many callers as it can, and may not let in whom it cannot count: try again later"
+        "the rate limiter counts as many callers as it can, and may not admit callers that it cannot count: try again later"
     )]
     LimiterFull(Box<RateLimitHeaders>),
-    /// There is too much to do.
+    /// The server is overloaded.
     #[error("{}; nothing of this request was read: try again after the time in Retry-After", public_overload_text(*.overload))]
     Overloaded {
-        /// What there is too much of.
+        /// What is overloaded.
         overload: Overload,
-        /// When to come again, in seconds.
+        /// When to try again, in seconds.
         retry_after_s: u64,
     },
-    /// A table says no, and nothing changed.
+    /// A table refuses, and nothing changed.
     #[error("{}", refusal::text(.0))]
     Story(Refusal),
-    /// The game goes on, and what is asked for is there once it is over.
+    /// The game goes on, and the requested data is available once it is over.
     #[error("this game goes on: what happens in it is in its table's feed")]
     GameLive,
-    /// A table cannot be had now.
+    /// The table is not available now.
     #[error("{0}")]
     Tables(TableError),
-    /// Something around a hunt does not happen.
+    /// A refusal about hunts.
     #[error(transparent)]
     Hunt(#[from] HuntRefusal),
-    /// A world that nobody is in, asked for what is in it.
-    #[error("nobody is in this world, so that nobody has it in memory: come in, or look later")]
+    /// The content of a world was requested that has no visitors.
+    #[error("no player is in this world, so that it is not in memory: enter it, or try again later")]
     WorldNotLoaded,
-    /// A world without bacteria, asked for some.
-    #[error("nothing lives in this world: it was made without life")]
+    /// Bacteria were to be added to a world without life.
+    #[error("this world has no life: it was created without")]
     NoLife,
-    /// A world that cannot be had here.
+    /// The world is not available here.
     #[error(transparent)]
     World(VisitError),
-    /// A request was not answered by the node that has what it is about.
+    /// The node that has the table or ticket did not answer.
     #[error("{1}")]
     Forward(ForwardTarget, ForwardError),
-    /// What lasts cannot be read or written.
+    /// The store cannot be read or written.
     #[error("{}", public_store_text(.0))]
     Store(#[from] StoreError),
-    /// Something happened that should not be able to.
+    /// An unexpected failure.
     #[error("the server failed in a way that its authors did not foresee; its log says more under this request's id")]
     Internal(String),
 }
@@ -295,7 +283,7 @@ fn public_store_text(error: &StoreError) -> &'static str {
             "the server cannot reach its database or write to it now; nothing is known to be saved: try again, with an Idempotency-Key where the route takes one"
         }
         StoreError::Overloaded { .. } => {
-            "more requests wait to be saved than may wait; nothing was saved: try again later"
+            "more requests wait to be saved than allowed; nothing was saved: try again later"
         }
         StoreError::WrongSchema { .. } | StoreError::Corrupt { .. } => {
             "the server cannot read its own data; its log says more under this request's id"
@@ -305,27 +293,26 @@ fn public_store_text(error: &StoreError) -> &'static str {
 
 fn public_overload_text(overload: Overload) -> &'static str {
     match overload {
-        Overload::Queue => "more games wait to be played than this server takes on",
+        Overload::Queue => "more games wait to be played than this server accepts",
         Overload::CommitWait => "saving takes longer now than this server lets new games wait",
         Overload::SchedulerDelay => "this server's processors are too busy now to take on new games",
     }
 }
 
 impl ApiError {
-    /// A member of the request has a value that is not allowed.
     pub fn bad_value(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::BadValue { field: field.into(), reason: reason.into() }
     }
 
-    /// The refusal that an outcome of a command about `thing` stands for; outcomes that the command cannot have are
+    /// The refusal for the outcome of a command about `resource`; outcomes that the command cannot have are
     /// [`ApiError::Internal`].
     #[must_use]
-    pub fn from_outcome(outcome: &Outcome, thing: Resource) -> Self {
+    pub fn from_outcome(outcome: &Outcome, resource: Resource) -> Self {
         match outcome {
-            Outcome::NotFound => Self::NotFound(thing),
-            Outcome::Duplicate => Self::DuplicateName(thing),
-            Outcome::LimitReached => Self::TooMany(thing),
-            Outcome::Full => Self::ServerFull(thing),
+            Outcome::NotFound => Self::NotFound(resource),
+            Outcome::Duplicate => Self::DuplicateName(resource),
+            Outcome::LimitReached => Self::TooMany(resource),
+            Outcome::Full => Self::ServerFull(resource),
             Outcome::WrongState(state) => Self::WrongState(*state),
             Outcome::KeyReused => Self::KeyReused,
             Outcome::Done
@@ -345,7 +332,7 @@ impl ApiError {
             | Outcome::WorldClaimed(_)
             | Outcome::WorldElsewhere { .. }
             | Outcome::QueueOwnedBy(_)
-            | Outcome::NotOpen => Self::Internal(format!("a command about a {thing} came to {outcome:?}")),
+            | Outcome::NotOpen => Self::Internal(format!("a command about a {resource} had the outcome {outcome:?}")),
         }
     }
 
@@ -430,15 +417,15 @@ impl ApiError {
             Self::NeverAllowed(_) => (StatusCode::UNPROCESSABLE_ENTITY, "never_allowed"),
             Self::LimiterFull(_) => (StatusCode::SERVICE_UNAVAILABLE, "limiter_full"),
             Self::Overloaded { .. } => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
-            Self::Forward(about, ForwardError::Unreachable | ForwardError::TooMany | ForwardError::Interrupted) => {
-                let code = if *about == ForwardTarget::Tables { "table_elsewhere" } else { "tickets_elsewhere" };
+            Self::Forward(target, ForwardError::Unreachable | ForwardError::TooMany | ForwardError::Interrupted) => {
+                let code = if *target == ForwardTarget::Tables { "table_elsewhere" } else { "tickets_elsewhere" };
                 (StatusCode::SERVICE_UNAVAILABLE, code)
             }
             Self::Forward(_, ForwardError::TooManyOfAddress { .. }) => {
                 (StatusCode::TOO_MANY_REQUESTS, "too_many_waiters")
             }
-            Self::Forward(about, ForwardError::NoResponse) => {
-                let code = if *about == ForwardTarget::Tables { "table_silent" } else { "tickets_unanswered" };
+            Self::Forward(target, ForwardError::NoResponse) => {
+                let code = if *target == ForwardTarget::Tables { "table_silent" } else { "tickets_unanswered" };
                 (StatusCode::GATEWAY_TIMEOUT, code)
             }
             Self::Store(StoreError::Unavailable { .. }) => (StatusCode::SERVICE_UNAVAILABLE, "store_unavailable"),
@@ -460,7 +447,7 @@ impl ApiError {
         }
     }
 
-    /// What the caller is shown.
+    /// The public form of this error.
     #[must_use]
     pub fn to_problem(&self) -> Problem {
         let (status, code) = self.status_and_code();
@@ -473,7 +460,7 @@ impl ApiError {
         }
     }
 
-    /// Whether, and how, this turns somebody away at the door.
+    /// Whether, and how, this is a refusal at admission.
     fn early_refusal(&self) -> Option<EarlyRefusal> {
         match self {
             Self::Tables(TableError::NotServing | TableError::HeldByPreviousProcess { .. }) => {
@@ -496,7 +483,7 @@ impl ApiError {
         }
     }
 
-    /// Says in the log what the caller must not read. The request's span names the request.
+    /// Logs what the caller must not read. The request's span names the request.
     pub(super) fn log(&self) {
         match self {
             Self::Store(error @ (StoreError::Unavailable { .. } | StoreError::Overloaded { .. })) => {
@@ -505,7 +492,7 @@ impl ApiError {
             Self::Store(error @ (StoreError::WrongSchema { .. } | StoreError::Corrupt { .. })) => {
                 tracing::error!(%error, "failed: stored data cannot be read");
             }
-            Self::Internal(what) => tracing::error!(what, "failed: this should not be able to happen"),
+            Self::Internal(detail) => tracing::error!(detail, "failed unexpectedly"),
             _ => tracing::debug!(code = self.status_and_code().1, "refused"),
         }
     }
@@ -515,7 +502,7 @@ impl From<VisitError> for ApiError {
     fn from(error: VisitError) -> Self {
         match error {
             VisitError::Store(error) => Self::Store(error),
-            VisitError::Broken => Self::Internal("what is kept of a world cannot be read".to_owned()),
+            VisitError::Broken => Self::Internal("a stored world cannot be read".to_owned()),
             other => Self::World(other),
         }
     }
@@ -553,8 +540,10 @@ impl IntoResponse for ApiError {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         match &self {
-            Self::RateLimited(said) | Self::NeverAllowed(said) | Self::LimiterFull(said) => said.write_to(headers),
-            // What follows on the connection may be anything.
+            Self::RateLimited(limits) | Self::NeverAllowed(limits) | Self::LimiterFull(limits) => {
+                limits.write_to(headers)
+            }
+            // The bytes that follow on the connection may be anything.
             Self::UnknownTransferCoding | Self::BadFraming | Self::BadUpgrade => {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
             }
@@ -564,7 +553,7 @@ impl IntoResponse for ApiError {
             Self::Overloaded { retry_after_s, .. } => {
                 headers.insert(header::RETRY_AFTER, HeaderValue::from(*retry_after_s));
             }
-            // To what: RFC 9110, section 15.5.22; in which version: RFC 6455, section 4.2.2.
+            // The protocol: RFC 9110, section 15.5.22; its version: RFC 6455, section 4.2.2.
             Self::UpgradeRequired => {
                 headers.insert(header::CONNECTION, HeaderValue::from_static("upgrade"));
                 headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
@@ -572,7 +561,7 @@ impl IntoResponse for ApiError {
             }
             _ => {}
         }
-        self.early_refusal().map(|how| response.extensions_mut().insert(how));
+        self.early_refusal().map(|early_refusal| response.extensions_mut().insert(early_refusal));
         let elsewhere = match self {
             Self::Tables(TableError::Elsewhere { address }) => Some(address),
             Self::Hunt(refusal) => refusal.into_node_address(),

@@ -1,4 +1,4 @@
-//! Whose quota a request counts against: the key of its client's address. Operators are not counted, nor is whoever calls from
+//! The quota that a request counts against: by the key of its client's address. Operators are not counted, and neither is
 //! loopback unless the configuration says so.
 
 use super::admission::ClientAddress;
@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use engine::rows::Role;
 use std::convert::Infallible;
 
-/// Whose quota it is, and whether the caller may take what is reserved for operators.
+/// The quota's address, and whether the caller may take what is reserved for operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct QuotaSubject {
     pub(super) address: Option<AddressKey>,
@@ -18,7 +18,6 @@ pub(super) struct QuotaSubject {
 }
 
 impl QuotaSubject {
-    /// The sender of a request.
     pub(super) async fn of(parts: &Parts, app: &App) -> Self {
         let is_operator =
             Identity::resolve(parts, app).await.as_caller().is_some_and(|caller| caller.role >= Role::Operator);

@@ -1,16 +1,16 @@
-//! The id of a request: the caller's own where it is one that a log can hold, a new one otherwise.
+//! The id of a request: the client's own if it is fit for a log, a new one otherwise.
 //!
-//! New ids are unique, not secret: one draw of chance for the process, then a count, mixed. A system call for each would be
-//! the dearest part of a short request.
+//! New ids are unique, not secret: one random start for the process, then a mixed counter. A system call for each would be the
+//! most expensive part of a short request.
 
 use crate::clock::random_bytes;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The header that carries a request's id, in and out.
+/// The header that carries a request's id, in both directions.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Longest id of a caller's own that is taken over.
+/// Longest id of a client's own that is accepted.
 const REQUEST_ID_BYTES_MAX: usize = 64;
 
 static COUNT: LazyLock<AtomicU64> = LazyLock::new(|| AtomicU64::new(u64::from_be_bytes(random_bytes())));
@@ -47,13 +47,13 @@ mod tests {
     use std::collections::HashSet;
 
     #[track_caller]
-    fn check(sent: &'static str, is_taken_over: bool) {
+    fn check(sent: &'static str, is_accepted: bool) {
         let headers = HeaderMap::from_iter([(REQUEST_ID, HeaderValue::from_static(sent))]);
-        assert_eq!(request_id(&headers) == sent, is_taken_over, "{sent}");
+        assert_eq!(request_id(&headers) == sent, is_accepted, "{sent}");
     }
 
     #[test]
-    fn only_plain_ids_are_taken_over() {
+    fn only_plain_ids_are_accepted() {
         check("a-B_3.x", true);
         check("", false);
         check("a b", false);

@@ -1,11 +1,11 @@
-//! A budget for the bytes of large answers that are under way, whole and for each client address: a client that asks for much and
-//! reads little costs memory, and there are many of them. Small answers fit the buffer of their connection and are not counted.
+//! A budget for the bytes of large responses in progress, in all and for each client address: a client that requests much and reads
+//! little costs memory, and there are many of them. Small responses fit the buffer of their connection and are not counted.
 //!
-//! Knows neither what an answer says nor how it travels.
+//! Knows neither what a response contains nor how it is sent.
 
 use super::admission::ClientAddress;
-use super::body::holding;
-use super::budget::{Account, Budget, NoRoom, Reservation};
+use super::body::with_guard;
+use super::budget::{Budget, BudgetExceeded, BudgetOwner, Reservation};
 use super::listener::{BUFFER_BYTES_MAX, Keeps};
 use super::problem::ApiError;
 use crate::address_key::AddressKey;
@@ -20,58 +20,58 @@ use hyper::body::Body as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// Stands in the extensions of a response whose body is one for all who get it, or is made as it is taken and counted by its maker.
+/// In the extensions of a response whose body is shared by all clients, or is generated while it is read and counted by its generator.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BudgetExempt;
 
-/// Two budgets of one size each: of answers that are whole, and of replays, which are taken for as long as somebody watches.
+/// Two budgets of one size each: of whole responses, and of replays, which last as long as their spectators watch.
 #[derive(Debug)]
 pub struct ResponseBudget {
-    whole: Arc<Budget>,
+    whole_responses: Arc<Budget>,
     replays: Arc<Budget>,
 }
 
 impl ResponseBudget {
-    /// What the configuration allows.
+    /// The budgets of the configuration.
     #[must_use]
     pub fn new(config: &Config, metrics: &Arc<Metrics>) -> Self {
         let (bytes_max, per_address_max) = (config.http_response_bytes_max, config.http_response_bytes_per_address_max);
         let budget = || Budget::new(bytes_max, per_address_max, metrics, Metrics::answer_budget);
-        Self { whole: budget(), replays: budget() }
+        Self { whole_responses: budget(), replays: budget() }
     }
 
-    /// Room for a replay.
+    /// Reserves the bytes of a replay.
     ///
     /// # Errors
-    /// [`ApiError::TooManyResponses`] when the address has its share, [`ApiError::ResponsesFull`] when all is taken.
-    pub(crate) fn reserve_replay(&self, account: &Account) -> Result<Reservation, ApiError> {
-        self.replays.reserve(account, REPLAY_RESPONSE_BYTES).map_err(refusal)
+    /// [`ApiError::TooManyResponses`] when the address has its share, [`ApiError::ResponsesFull`] when all is used.
+    pub(crate) fn reserve_replay(&self, owner: &BudgetOwner) -> Result<Reservation, ApiError> {
+        self.replays.reserve(owner, REPLAY_RESPONSE_BYTES).map_err(refusal)
     }
 }
 
-fn refusal(why: NoRoom) -> ApiError {
-    match why {
-        NoRoom::Address => ApiError::TooManyResponses,
-        NoRoom::All => ApiError::ResponsesFull,
+fn refusal(error: BudgetExceeded) -> ApiError {
+    match error {
+        BudgetExceeded::Address => ApiError::TooManyResponses,
+        BudgetExceeded::All => ApiError::ResponsesFull,
     }
 }
 
-/// Counts every large answer of the router that is in memory as a whole. A layer behind admission, which knows the client's address.
+/// Counts every whole large response of the router. A layer behind admission, which knows the client's address.
 pub(super) async fn reserve_unchecked(State(app): State<App>, request: Request, next: Next) -> Response {
-    // Requests that admission lets pass ask how the server is: whatever others hold must not be in their way.
-    let account = Account::of(request.extensions());
-    let (account, budget) = match request.extensions().get::<ClientAddress>() {
-        Some(_) => (account, &app.response_budget.whole),
-        None => (Account { address: peer_key(&request), ..account }, &app.ops_response_budget.whole),
+    // Requests that bypass admission ask about the state of the server: other clients' usage must not block them.
+    let owner = BudgetOwner::of(request.extensions());
+    let (owner, budget) = match request.extensions().get::<ClientAddress>() {
+        Some(_) => (owner, &app.response_budget.whole_responses),
+        None => (BudgetOwner { address: peer_key(&request), ..owner }, &app.ops_response_budget.whole_responses),
     };
     let is_safe = request.method().is_safe();
     let response = next.run(request).await;
     let Some(bytes) = budgeted_bytes(&response) else { return response };
     let reserved =
-        if is_safe { budget.reserve(&account, bytes).map_err(refusal) } else { Ok(budget.count(&account, bytes)) };
+        if is_safe { budget.reserve(&owner, bytes).map_err(refusal) } else { Ok(budget.count(&owner, bytes)) };
     match reserved {
         Ok(reservation) => {
-            let mut response = response.map(|body| holding(body, reservation));
+            let mut response = response.map(|body| with_guard(body, reservation));
             response.extensions_mut().insert(Keeps(bytes));
             response
         }
@@ -83,7 +83,7 @@ fn peer_key(request: &Request) -> Option<AddressKey> {
     request.extensions().get().map(|ConnectInfo(peer): &ConnectInfo<SocketAddr>| AddressKey::of(peer.ip()))
 }
 
-/// How many bytes of this answer are to be counted.
+/// How many bytes of this response count.
 fn budgeted_bytes(response: &Response) -> Option<usize> {
     if response.extensions().get::<BudgetExempt>().is_some() {
         return None;
@@ -114,8 +114,8 @@ mod tests {
         App::new(store, Arc::new(config), metrics, None)
     }
 
-    /// Asks for 40 KiB, as somebody at this address behind admission, or without it at 9.
-    async fn ask(app: &App, method: Method, path: &str, client: Option<u8>) -> Response {
+    /// Requests 40 KiB from this address behind admission, or without admission from address 9.
+    async fn send(app: &App, method: Method, path: &str, client: Option<u8>) -> Response {
         let large = async || vec![b'x'; 40 * KIB];
         let shared = async || (axum::Extension(BudgetExempt), vec![b'x'; 40 * KIB]);
         let small = async || vec![b'x'; BUFFER_BYTES_MAX];
@@ -129,9 +129,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn large_answers_have_a_budget_and_each_address_its_share() {
+    async fn large_responses_have_a_budget_and_each_address_its_share() {
         let app = app();
-        let get = async |path, client| ask(&app, Method::GET, path, client).await;
+        let get = async |path, client| send(&app, Method::GET, path, client).await;
         let first = get("/large", Some(1)).await;
         assert_eq!(first.body().size_hint().exact(), Some(40 * KIB as u64));
         assert_eq!(get("/large", Some(1)).await.status(), StatusCode::TOO_MANY_REQUESTS);
@@ -140,26 +140,26 @@ mod tests {
         for path in ["/small", "/shared"] {
             assert_eq!(get(path, Some(1)).await.status(), StatusCode::OK, "{path} costs nothing");
         }
-        // What was done is told, and counted.
-        let done = ask(&app, Method::POST, "/large", Some(1)).await;
+        // The response to a change is sent even beyond the budget, and counted.
+        let done = send(&app, Method::POST, "/large", Some(1)).await;
         assert_eq!((done.status(), app.metrics.responses().bytes.get()), (StatusCode::OK, 120 * KIB as i64));
-        // Whoever asks how the server is has a budget apart.
-        let figures = get("/large", None).await;
-        assert_eq!(figures.status(), StatusCode::OK);
+        // Requests about the state of the server have a budget of their own.
+        let metrics = get("/large", None).await;
+        assert_eq!(metrics.status(), StatusCode::OK);
         assert_eq!(get("/large", None).await.status(), StatusCode::TOO_MANY_REQUESTS);
-        drop((first, second, done, figures));
+        drop((first, second, done, metrics));
         assert_eq!(app.metrics.responses().bytes.get(), 0);
-        assert_eq!(app.response_budget.whole.addresses(), 0, "who has nothing is not remembered");
+        assert_eq!(app.response_budget.whole_responses.addresses(), 0, "an address without reservations has no entry");
     }
 
     #[tokio::test]
-    async fn replays_and_whole_answers_do_not_take_room_from_each_other() {
+    async fn replays_and_whole_responses_have_separate_budgets() {
         let app = app();
-        let alone = app.response_budget.reserve_replay(&Account::default()).unwrap();
-        assert!(matches!(app.response_budget.reserve_replay(&Account::default()), Err(ApiError::TooManyResponses)));
-        let another = Account { address: Some(AddressKey::of([192, 0, 2, 1].into())), connection: None };
+        let alone = app.response_budget.reserve_replay(&BudgetOwner::default()).unwrap();
+        assert!(matches!(app.response_budget.reserve_replay(&BudgetOwner::default()), Err(ApiError::TooManyResponses)));
+        let another = BudgetOwner { address: Some(AddressKey::of([192, 0, 2, 1].into())), connection: None };
         assert!(matches!(app.response_budget.reserve_replay(&another), Err(ApiError::ResponsesFull)));
-        assert_eq!(ask(&app, Method::GET, "/large", Some(1)).await.status(), StatusCode::OK);
+        assert_eq!(send(&app, Method::GET, "/large", Some(1)).await.status(), StatusCode::OK);
         drop(alone);
         assert!(app.response_budget.reserve_replay(&another).is_ok());
     }

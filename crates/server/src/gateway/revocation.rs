@@ -1,5 +1,5 @@
-//! What is open by a credential for longer than one answer: every delivery that waits for news says by whose, and ends with it. A
-//! poll ends with the refusal that its next request would get, a stream with an event that says so.
+//! Long-lived responses and the credential that they depend on: every delivery that waits for events is registered with its credential,
+//! and ends when that is revoked. A poll ends with the refusal that its next request would get, a stream with a `problem` event.
 
 use super::auth::{Identity, Principal};
 use super::listener::park::{ChunkStream, LongPoll, WaitEnd};
@@ -18,28 +18,28 @@ use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 impl From<RevocationReason> for ApiError {
-    fn from(why: RevocationReason) -> Self {
-        match why {
+    fn from(reason: RevocationReason) -> Self {
+        match reason {
             RevocationReason::Deleted => Self::TokenUnknown,
             RevocationReason::Expired => Self::TokenExpired,
         }
     }
 }
 
-/// By what a request was let in: nothing of a visitor, nor of the operator's own token, which lives as long as the process.
-pub(super) fn credential_id(who: &Principal) -> Option<CredentialId> {
-    match who {
+/// The credential of a principal: none of an operator's bootstrap token, which lives as long as the process.
+pub(super) fn credential_id(principal: &Principal) -> Option<CredentialId> {
+    match principal {
         Principal::Account(caller) => caller.token.map(CredentialId::Token),
         Principal::Guest(guest) => Some(CredentialId::Guest { expires_at: guest.expires_at, player: guest.player }),
     }
 }
 
-/// Enters something that is open by whoever this is, for as long as the grant lives.
-pub(super) fn register_grant(app: &App, who: &Principal, holder: Weak<dyn Revocable>) -> Option<Grant> {
-    credential_id(who).map(|credential| app.grants.register(credential, holder))
+/// Registers something that depends on the principal's credential, for as long as the grant lives.
+pub(super) fn register_grant(app: &App, principal: &Principal, holder: Weak<dyn Revocable>) -> Option<Grant> {
+    credential_id(principal).map(|credential| app.grants.register(credential, holder))
 }
 
-/// By what a request is let in that may stay open.
+/// The credential of a request that may stay open.
 pub(super) struct RequestGrant {
     grants: Arc<Grants>,
     credential: Option<CredentialId>,
@@ -55,7 +55,7 @@ impl FromRequestParts<App> for RequestGrant {
 }
 
 impl RequestGrant {
-    /// What waits from now on, and ends with the credential.
+    /// Wraps a wait that ends when the credential is revoked.
     pub(super) fn until_revoked<T>(self, inner: T) -> UntilRevoked<T> {
         UntilRevoked {
             watch: self.credential.map(|credential| RevocationWatch::new(&self.grants, credential)),
@@ -65,9 +65,9 @@ impl RequestGrant {
     }
 }
 
-/// Something that waits, and ends with the credential by which it was let in.
+/// A wait that ends when the credential is revoked.
 pub(super) struct UntilRevoked<T> {
-    /// `None` of a visitor's.
+    /// `None` for a request without a token.
     watch: Option<RevocationWatch>,
     has_ended: bool,
     inner: T,
@@ -80,7 +80,7 @@ impl<T> UntilRevoked<T> {
 }
 
 impl<F: Future> UntilRevoked<F> {
-    /// What the future came to, or why it was ended before.
+    /// The output of the future, or why it was revoked before.
     pub(super) async fn run(self) -> Result<F::Output, RevocationReason> {
         let Self { watch, inner, .. } = self;
         let revoked = async {
@@ -91,7 +91,7 @@ impl<F: Future> UntilRevoked<F> {
         };
         tokio::select! {
             biased;
-            why = revoked => Err(why),
+            reason = revoked => Err(reason),
             output = inner => Ok(output),
         }
     }
@@ -100,13 +100,13 @@ impl<F: Future> UntilRevoked<F> {
 impl<P: LongPoll> LongPoll for UntilRevoked<P> {
     fn poll_response(&mut self, context: &mut Context<'_>) -> Poll<Response<Bytes>> {
         match self.poll_revoked(context) {
-            Poll::Ready(why) => Poll::Ready(refusal_response(why.into())),
+            Poll::Ready(reason) => Poll::Ready(refusal_response(reason.into())),
             Poll::Pending => self.inner.poll_response(context),
         }
     }
 
-    fn finish(&mut self, why: WaitEnd) -> Response<Bytes> {
-        self.inner.finish(why)
+    fn finish(&mut self, end: WaitEnd) -> Response<Bytes> {
+        self.inner.finish(end)
     }
 }
 
@@ -116,9 +116,9 @@ impl<S: ChunkStream> ChunkStream for UntilRevoked<S> {
             return Poll::Ready(None);
         }
         match self.poll_revoked(context) {
-            Poll::Ready(why) => {
+            Poll::Ready(reason) => {
                 self.has_ended = true;
-                Poll::Ready(Some(problem_event(&why.into())))
+                Poll::Ready(Some(problem_event(&reason.into())))
             }
             Poll::Pending => self.inner.poll_chunk(context),
         }
@@ -139,10 +139,10 @@ fn problem_event(error: &ApiError) -> Bytes {
     format!("event: problem\ndata: {problem}\n\n").into()
 }
 
-/// A refusal, whole.
+/// A refusal as a complete response.
 pub(super) fn refusal_response(error: ApiError) -> Response<Bytes> {
     let (parts, body) = error.into_response().into_parts();
-    // What was made in memory is all there.
+    // The body is in memory, so it is complete at once.
     let body =
         body.collect().now_or_never().and_then(Result::ok).map(http_body_util::Collected::to_bytes).unwrap_or_default();
     Response::from_parts(parts, body)

@@ -1,9 +1,9 @@
-//! A browser's session: the same token as in `Authorization`, in a cookie that no script reads and no other site's page sends. So
-//! streams and sockets, which browsers open without headers of one's own, need no token in a URL, where it would stand in logs.
+//! A browser's session: the same token as in `Authorization`, in a cookie that no script can read and no other site's page can send. So
+//! streams and sockets, which browsers open without custom headers, need no token in a URL, where it would appear in logs.
 //!
-//! A cookie is sent by whatever makes the browser ask. `SameSite=Strict` keeps other sites' pages out; beyond that a request that
-//! changes something must carry what a plain form or link cannot (OWASP, cross-site request forgery, custom headers), and what
-//! says that it comes from elsewhere is believed. Where it comes from is one question for requests and for sockets.
+//! A browser sends a cookie with every request, whatever page causes it. `SameSite=Strict` excludes other sites' pages; beyond that a
+//! request that changes something must carry what a plain form or link cannot (OWASP, cross-site request forgery, custom headers),
+//! and a request that declares to come from another site is refused. The check is the same for requests and for sockets.
 
 use super::auth::{Identity, Principal, identify_by};
 use super::extract::is_json;
@@ -30,17 +30,17 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_session, begin_session, end_session))
 }
 
-/// Who this is
+/// The current session
 ///
-/// By the token in `Authorization`, or by the browser's cookie. Without either there is nothing to say, and that is no mistake: a page
-/// asks so whether somebody is here.
+/// By the token in `Authorization`, or by the browser's cookie. Having neither is not an error: a page asks this way whether it has a
+/// session.
 #[utoipa::path(get, path = "/api/session", tag = "tokens", security(("bearer" = []), ("cookie" = [])), responses(
-    (status = 200, description = "Whom the token speaks for.", body = SessionView),
-    (status = 204, description = "Nobody: neither a token nor a cookie came."),
+    (status = 200, description = "The account or guest of the token.", body = SessionView),
+    (status = 204, description = "Neither a token nor a cookie was sent."),
 ))]
-async fn get_session(MaybePrincipal(who): MaybePrincipal) -> Response {
-    match who {
-        Some(who) => Json(view(&who)).into_response(),
+async fn get_session(MaybePrincipal(principal): MaybePrincipal) -> Response {
+    match principal {
+        Some(principal) => Json(view(&principal)).into_response(),
         None => StatusCode::NO_CONTENT.into_response(),
     }
 }
@@ -54,28 +54,28 @@ async fn get_session(MaybePrincipal(who): MaybePrincipal) -> Response {
 ))]
 async fn begin_session(
     State(app): State<App>,
-    PrincipalWithSecret(who, secret): PrincipalWithSecret,
+    PrincipalWithSecret(principal, secret): PrincipalWithSecret,
     IsOverTls(is_secure): IsOverTls,
 ) -> ApiResult<(HeaderMap, Json<SessionView>)> {
-    let view = view(&who);
-    let kept_s = match view.expires_at {
+    let view = view(&principal);
+    let max_age_s = match view.expires_at {
         Some(until) => u64::try_from(until.0 - app.clock.now().0).unwrap_or(0) / 1_000,
         None => SESSION_LIFETIME.as_secs(),
     };
-    let cookie = set_cookie(&secret, kept_s, is_secure)?;
+    let cookie = set_cookie(&secret, max_age_s, is_secure)?;
     Ok((HeaderMap::from_iter([(header::SET_COOKIE, cookie)]), Json(view)))
 }
 
-/// Forget the token in the browser
+/// Remove the token from the browser
 ///
-/// The token itself stays good: delete it, or let it end.
-#[utoipa::path(delete, path = "/api/session", tag = "tokens", responses((status = 204, description = "The cookie is gone.")))]
+/// The token itself stays valid: delete it, or let it expire.
+#[utoipa::path(delete, path = "/api/session", tag = "tokens", responses((status = 204, description = "The cookie is removed.")))]
 async fn end_session(IsOverTls(is_secure): IsOverTls) -> ApiResult<(StatusCode, HeaderMap)> {
     let cookie = set_cookie("", 0, is_secure)?;
     Ok((StatusCode::NO_CONTENT, HeaderMap::from_iter([(header::SET_COOKIE, cookie)])))
 }
 
-/// Somebody with a good token, or nobody.
+/// The sender of a valid token, if one was sent.
 struct MaybePrincipal(Option<Principal>);
 
 impl FromRequestParts<App> for MaybePrincipal {
@@ -86,7 +86,7 @@ impl FromRequestParts<App> for MaybePrincipal {
     }
 }
 
-/// Somebody with a good token, and that token.
+/// The sender of a valid token, and its secret.
 struct PrincipalWithSecret(Principal, String);
 
 impl FromRequestParts<App> for PrincipalWithSecret {
@@ -94,13 +94,13 @@ impl FromRequestParts<App> for PrincipalWithSecret {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
         let (identity, secret) = identify_by(parts, app).await;
-        let who = identity.into_principal()?.ok_or(ApiError::TokenMissing)?;
-        secret.map(|secret| Self(who, secret.to_owned())).ok_or(ApiError::TokenMissing)
+        let principal = identity.into_principal()?.ok_or(ApiError::TokenMissing)?;
+        secret.map(|secret| Self(principal, secret.to_owned())).ok_or(ApiError::TokenMissing)
     }
 }
 
-fn view(who: &Principal) -> SessionView {
-    match who {
+fn view(principal: &Principal) -> SessionView {
+    match principal {
         Principal::Account(caller) => SessionView {
             player: engine::ids::PlayerId::from(caller.account).to_string(),
             role: caller.role.name().to_owned(),
@@ -118,13 +118,13 @@ fn view(who: &Principal) -> SessionView {
     }
 }
 
-fn set_cookie(secret: &str, kept_s: u64, is_secure: bool) -> ApiResult<HeaderValue> {
+fn set_cookie(secret: &str, max_age_s: u64, is_secure: bool) -> ApiResult<HeaderValue> {
     if !secret.bytes().all(is_cookie_octet) {
         return Err(ApiError::bad_value("Authorization", "this token holds characters that no cookie may hold"));
     }
     let secure = if is_secure { "; Secure" } else { "" };
-    let text = format!("{SESSION_COOKIE}={secret}; Path=/api; Max-Age={kept_s}; HttpOnly; SameSite=Strict{secure}");
-    HeaderValue::try_from(text).map_err(|error| ApiError::Internal(format!("a cookie that is no header: {error}")))
+    let text = format!("{SESSION_COOKIE}={secret}; Path=/api; Max-Age={max_age_s}; HttpOnly; SameSite=Strict{secure}");
+    HeaderValue::try_from(text).map_err(|error| ApiError::Internal(format!("a cookie is not a valid header: {error}")))
 }
 
 /// RFC 6265, section 4.1.1.
@@ -132,7 +132,7 @@ fn is_cookie_octet(byte: u8) -> bool {
     matches!(byte, 0x21 | 0x23..=0x2b | 0x2d..=0x3a | 0x3c..=0x5b | 0x5d..=0x7e)
 }
 
-/// Whether the browser spoke TLS to whatever stands before this server.
+/// Whether the browser used TLS, to this server or to a proxy in front of it.
 struct IsOverTls(bool);
 
 impl FromRequestParts<App> for IsOverTls {
@@ -143,10 +143,10 @@ impl FromRequestParts<App> for IsOverTls {
     }
 }
 
-/// Cookies of the session's name that are looked at: another site of the same domain may have set one beside ours.
+/// Session cookies that are looked at: another site of the same domain may have set one besides this server's.
 const COOKIES_MAX: usize = 4;
 
-/// The secrets in the cookies of the session's name.
+/// The secrets in the session cookies.
 pub(super) fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     let lines = headers.get_all(header::COOKIE).into_iter().filter_map(|line| line.to_str().ok());
     let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
@@ -155,17 +155,17 @@ pub(super) fn cookies(headers: &HeaderMap) -> impl Iterator<Item = &str> {
 
 /// Whether a page of another site may have made a browser send this.
 ///
-/// Sockets are not held by the same-origin policy (RFC 6455, section 10.2), so they are asked like whatever changes something. No
-/// browser opens one without saying its origin.
-pub(super) fn may_be_cross_site(method: &Method, sent: RequestSource<'_>) -> bool {
-    let is_socket = sent.headers.contains_key(header::UPGRADE);
-    if sent.is_fetch_cross_site() {
+/// Sockets are not subject to the same-origin policy (RFC 6455, section 10.2), so they are checked like requests that change something.
+/// No browser opens one without an `Origin`.
+pub(super) fn may_be_cross_site(method: &Method, source: RequestSource<'_>) -> bool {
+    let is_socket = source.headers.contains_key(header::UPGRADE);
+    if source.is_fetch_cross_site() {
         return true;
     }
     if method.is_safe() && !is_socket {
         return false;
     }
-    sent.is_cross_origin() || !is_socket && is_form_like(sent.headers)
+    source.is_cross_origin() || !is_socket && is_form_like(source.headers)
 }
 
 fn is_form_like(headers: &HeaderMap) -> bool {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cookie_is_found_among_others() {
+    fn finds_the_cookie_among_others() {
         check_cookie(&[], &[]);
         check_cookie(&["gauntlet_session=abc"], &["abc"]);
         check_cookie(&["a=b; gauntlet_session=abc; c=d"], &["abc"]);
@@ -207,12 +207,12 @@ mod tests {
     #[track_caller]
     fn check(method: &str, lines: &[(&'static str, &str)], want: bool) {
         let parts = parts("192.0.2.1", lines);
-        let sent = RequestSource::of(&parts, &public("10.0.0.0/8"));
-        assert_eq!(may_be_cross_site(&method.parse().unwrap(), sent), want, "{method} {lines:?}");
+        let source = RequestSource::of(&parts, &public("10.0.0.0/8"));
+        assert_eq!(may_be_cross_site(&method.parse().unwrap(), source), want, "{method} {lines:?}");
     }
 
     #[test]
-    fn what_a_form_can_send_is_foreign() {
+    fn requests_that_a_form_can_send_are_cross_site() {
         check("GET", &[], false);
         check("POST", &[], true);
         check("DELETE", &[], true);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_that_it_is_foreign_is() {
+    fn fetch_metadata_is_believed() {
         check("GET", &[("sec-fetch-site", "cross-site")], true);
         check("GET", &[("sec-fetch-site", "same-site")], true);
         check("GET", &[("sec-fetch-site", "same-origin")], false);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_something_and_sockets_come_from_own_pages_only() {
+    fn changes_and_sockets_are_accepted_from_own_pages_only() {
         let json = ("content-type", "application/json");
         for (method, kind) in
             [("POST", json), ("DELETE", ("x-requested-with", "fetch")), ("GET", ("upgrade", "websocket"))]
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cookie_says_where_it_may_go() {
+    fn a_cookie_is_restricted_to_its_use() {
         let cookie = |is_secure| set_cookie("gst_a-b", 60, is_secure).unwrap().to_str().unwrap().to_owned();
         let plain = "gauntlet_session=gst_a-b; Path=/api; Max-Age=60; HttpOnly; SameSite=Strict";
         assert_eq!(cookie(false), plain);

@@ -1,6 +1,6 @@
 //! `/api/snakes`: the bots that an account has registered.
 
-use super::auth::{Guest, Player};
+use super::auth::{AnyAccount, Player};
 use super::extract::{JsonBody, PathId, QueryParams};
 use super::pagination::{PageQuery, next_page_link, split_page};
 use super::problem::{ApiError, ApiResult, Resource};
@@ -31,23 +31,23 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// Register a snake
 #[utoipa::path(post, path = "/api/snakes", tag = "snakes", security(("bearer" = [])), request_body = CreateSnake, responses(
-    (status = 201, description = "It is registered.", body = Snake),
-    (status = 409, description = "`duplicate_name`: the account has a snake of this name; `too_many`: it has as many as it may have.", body = Problem, content_type = "application/problem+json"),
+    (status = 201, description = "The snake is registered.", body = Snake),
+    (status = 409, description = "`duplicate_name`: the account has a snake of this name; `too_many`: it has as many as allowed.", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn create_snake(
     State(app): State<App>,
     Player(caller): Player,
-    JsonBody(wanted): JsonBody<CreateSnake>,
+    JsonBody(request): JsonBody<CreateSnake>,
 ) -> ApiResult<(StatusCode, Json<Snake>)> {
-    let name = text::check_name("/name", &wanted.name)?;
-    bot_url::check(&wanted.url, app.config.allow_private_bots)?;
+    let name = text::check_name("/name", &request.name)?;
+    bot_url::check(&request.url, app.config.allow_private_bots)?;
     let now = app.clock.now();
     let bot = Bot {
         id: BotId::new(now, random_bytes()),
         account: caller.account,
         name,
-        url: wanted.url,
-        is_public: wanted.is_public,
+        url: request.url,
+        is_public: request.is_public,
         created_at: now,
         updated_at: now,
     };
@@ -55,16 +55,16 @@ async fn create_snake(
     Ok((StatusCode::CREATED, Json(view(bot))))
 }
 
-/// List the own snakes, newest first
+/// List your snakes, newest first
 #[utoipa::path(get, path = "/api/snakes", tag = "snakes", security(("bearer" = [])), params(PageQuery), responses(
-    (status = 200, description = "A page of snakes, 100 when no limit is given.", body = Vec<Snake>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+    (status = 200, description = "A page of snakes, 100 when no limit is given.", body = Vec<Snake>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 async fn list_snakes(
     State(app): State<App>,
-    Guest(caller): Guest,
+    AnyAccount(caller): AnyAccount,
     QueryParams(query): QueryParams<PageQuery>,
 ) -> ApiResult<(HeaderMap, Json<Vec<Snake>>)> {
-    // A full page when nobody asks for less: other servers of this API give the whole list.
+    // A full page by default: other servers of this API return the whole list.
     let limit = query.limit(PAGE_MAX)?;
     let filter = BotFilter { account: caller.account, before: query.after()?, limit: limit + 1 };
     let bots = app.store.read(move |reader| reader.bots(&filter)).await?;
@@ -74,12 +74,16 @@ async fn list_snakes(
     Ok((link, Json(bots.into_iter().map(view).collect())))
 }
 
-/// Look at one of the own snakes
+/// Get one of your snakes
 #[utoipa::path(get, path = "/api/snakes/{id}", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 200, description = "The snake.", body = Snake),
     (status = 404, description = "The account has no such snake.", body = Problem, content_type = "application/problem+json"),
 ))]
-async fn get_snake(State(app): State<App>, Guest(caller): Guest, PathId(id): PathId<BotId>) -> ApiResult<Json<Snake>> {
+async fn get_snake(
+    State(app): State<App>,
+    AnyAccount(caller): AnyAccount,
+    PathId(id): PathId<BotId>,
+) -> ApiResult<Json<Snake>> {
     find_own_bot(&app, caller.account, id).await.map(view).map(Json)
 }
 
@@ -109,11 +113,11 @@ async fn update_snake(
     Ok(Json(view(bot)))
 }
 
-/// Forget a snake
+/// Delete a snake
 ///
 /// Games that exist already keep its name and URL.
 #[utoipa::path(delete, path = "/api/snakes/{id}", tag = "snakes", security(("bearer" = [])), params(("id" = String, Path)), responses(
-    (status = 204, description = "It is forgotten."),
+    (status = 204, description = "The snake is deleted."),
     (status = 404, description = "The account has no such snake.", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn delete_snake(

@@ -1,15 +1,15 @@
-//! Texts that callers choose: names. Checked once, here, for everything that has one.
+//! Texts chosen by callers: names. Validated here for everything that has one.
 
 use super::problem::{ApiError, ApiResult};
 use engine::limits::NAME_CHARS_MAX;
 
-/// A name that a bot, an account or a token may have: 1 to 100 characters, one of them to be seen, no control characters (a
-/// database may refuse them, and a terminal may obey them), none that turns the direction of what stands around it.
+/// A name of a bot, an account or a token: 1 to 100 characters, at least one of them visible, no control characters (a database may
+/// refuse them, and a terminal may obey them), none that changes the direction of the text around it.
 pub(super) fn check_name(field: &str, text: &str) -> ApiResult<String> {
     check_line(field, "name", text, NAME_CHARS_MAX)
 }
 
-/// A line of text called `what`, by the same rules.
+/// A single line of text, called `what` in errors, by the same rules.
 pub(super) fn check_line(field: &str, what: &str, text: &str, chars_max: usize) -> ApiResult<String> {
     let reason = if text.chars().all(|character| character.is_whitespace() || is_invisible(character)) {
         format!("the {what} is empty")
@@ -18,15 +18,15 @@ pub(super) fn check_line(field: &str, what: &str, text: &str, chars_max: usize) 
     } else if text.chars().any(|character| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}')) {
         format!("the {what} holds a control character, or more than one line")
     } else if text.chars().any(is_bidi_control) {
-        format!("the {what} holds a character that turns the direction of text")
+        format!("the {what} holds a character that changes the direction of text")
     } else {
         return Ok(text.to_owned());
     };
     Err(ApiError::bad_value(field, reason))
 }
 
-/// Characters that take no room: a name of nothing else looks empty. Joiners among them have their place inside a name, in
-/// emoji for one.
+/// Characters without width: a name of nothing else looks empty. Joiners among them are allowed inside a name, in emoji for
+/// example.
 fn is_invisible(character: char) -> bool {
     matches!(character, '\u{ad}' | '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
         | '\u{2060}'..='\u{2064}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}')

@@ -1,4 +1,4 @@
-//! `/api/tokens`: the bearer tokens of the own account. Secrets are shown once and kept nowhere.
+//! `/api/tokens`: the bearer tokens of the caller's account. Secrets are shown once and never stored.
 
 use super::auth::{Caller, Player, TokenCache, digest, new_secret};
 use super::extract::{JsonBody, PathId};
@@ -24,22 +24,22 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(list_tokens, create_token)).routes(routes!(delete_token))
 }
 
-/// Make a token for the own account
+/// Create a token for your account
 #[utoipa::path(post, path = "/api/tokens", tag = "tokens", security(("bearer" = [])), request_body = CreateToken, responses(
     (status = 201, description = "The token, and its secret for the only time.", body = TokenCreated),
-    (status = 409, description = "The account has as many tokens as it may have.", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "The account has as many tokens as allowed.", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn create_token(
     State(app): State<App>,
     Player(caller): Player,
-    JsonBody(wanted): JsonBody<CreateToken>,
+    JsonBody(request): JsonBody<CreateToken>,
 ) -> ApiResult<(StatusCode, Json<TokenCreated>)> {
-    let wanted = NewToken::parse(&wanted.name, wanted.role.as_deref(), wanted.purpose.as_deref())?;
-    authorize_token_change(caller, wanted.role, wanted.purpose)?;
-    create(&app, caller.account, wanted).await
+    let new_token = NewToken::parse(&request.name, request.role.as_deref(), request.purpose.as_deref())?;
+    authorize_token_change(caller, new_token.role, new_token.purpose)?;
+    create(&app, caller.account, new_token).await
 }
 
-/// List the own account's tokens, newest first
+/// List your account's tokens, newest first
 #[utoipa::path(get, path = "/api/tokens", tag = "tokens", security(("bearer" = [])), responses(
     (status = 200, description = "All tokens, without their secrets.", body = Vec<TokenView>),
 ))]
@@ -50,9 +50,9 @@ async fn list_tokens(State(app): State<App>, Player(caller): Player) -> ApiResul
 
 /// Delete a token
 ///
-/// No request with it is taken any more, and what was opened with it ends: here at once, on other nodes after two seconds at most. A poll
-/// that waits is answered with 401 `token_unknown`, an event stream ends with an event `problem`, a WebSocket with close code 1008, a
-/// mover's connection with the error `token_unknown`.
+/// No request with it is accepted any more, and every open connection that uses it ends: on this node at once, on other nodes after two
+/// seconds at most. A waiting poll is answered with 401 `token_unknown`, an event stream ends with an event `problem`, a WebSocket with
+/// close code 1008, a mover's connection with the error `token_unknown`.
 #[utoipa::path(delete, path = "/api/tokens/{id}", tag = "tokens", security(("bearer" = [])), params(("id" = String, Path)), responses(
     (status = 204, description = "It is deleted."),
     (status = 404, description = "The account has no such token.", body = Problem, content_type = "application/problem+json"),
@@ -79,8 +79,8 @@ async fn delete_token(
     }
 }
 
-/// A token stands above nobody's own: neither made nor deleted by a weaker one. Tokens for load tests, which the limiter's
-/// policies for users do not hold, are the operators' business.
+/// A token can neither be created nor deleted by a weaker one. Tokens for load tests, which the limiter's policies for users do not
+/// cover, are reserved to operators.
 fn authorize_token_change(caller: Caller, role: Role, purpose: TokenPurpose) -> ApiResult<()> {
     let need = match purpose {
         TokenPurpose::Use => role,
@@ -89,7 +89,6 @@ fn authorize_token_change(caller: Caller, role: Role, purpose: TokenPurpose) -> 
     if need > caller.role { Err(ApiError::RoleTooWeak { need, have: caller.role }) } else { Ok(()) }
 }
 
-/// A token that is asked for.
 pub(super) struct NewToken {
     name: String,
     role: Role,
@@ -97,9 +96,9 @@ pub(super) struct NewToken {
 }
 
 impl NewToken {
-    /// From the members of a request; a player's token for everyday use where they say nothing.
+    /// From the members of a request; by default a player's token for everyday use.
     pub(super) fn parse(name: &str, role: Option<&str>, purpose: Option<&str>) -> ApiResult<Self> {
-        let (role, purpose) = (self::parse_role(role)?, self::parse_purpose(purpose)?);
+        let (role, purpose) = (parse_role(role)?, parse_purpose(purpose)?);
         Ok(Self { name: text::check_name("/name", name)?, role, purpose })
     }
 }
@@ -124,19 +123,19 @@ fn parse_role(name: Option<&str>) -> ApiResult<Role> {
     })
 }
 
-/// Makes a token for an account.
+/// Creates a token for an account.
 pub(super) async fn create(
     app: &App,
     account: AccountId,
-    wanted: NewToken,
+    new_token: NewToken,
 ) -> ApiResult<(StatusCode, Json<TokenCreated>)> {
     let (secret, now) = (new_secret(), app.clock.now());
     let token = Token {
         id: TokenId::new(now, random_bytes()),
         account,
-        name: wanted.name,
-        role: wanted.role,
-        purpose: wanted.purpose,
+        name: new_token.name,
+        role: new_token.role,
+        purpose: new_token.purpose,
         digest: digest(&secret),
         created_at: now,
     };

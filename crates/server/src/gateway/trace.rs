@@ -1,4 +1,4 @@
-//! Around every request: an id that its log lines and its answer carry, one line when it is done, and a net for panics.
+//! Around every request: an id for its log lines and its response, one log line when it is done, and a guard against panics.
 //!
 //! The line names the route as it is declared, never the path, the query or a header: ids and secrets stay out of it.
 
@@ -15,7 +15,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::{Duration, Instant};
 use tracing::{Instrument, Level};
 
-/// What stands for the route in logs when no route matches: never the path that somebody chose.
+/// The route in logs when none matches: never the path, which the client chose.
 const NO_ROUTE: &str = "none";
 
 /// Handles a request under its id.
@@ -31,7 +31,7 @@ async fn observe(request: Request, next: Next) -> Response {
     let began = Instant::now();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().cloned();
-    // Nothing of ours is shared with a request but the handles of `App`, whose locks recover by themselves.
+    // The only shared state is the handles of `App`, whose locks recover from a panic.
     let response = match AssertUnwindSafe(next.run(request)).catch_unwind().await {
         Ok(response) => response,
         Err(panic) => ApiError::Internal(format!("a handler panicked: {}", panic_text(&*panic))).into_response(),
@@ -53,15 +53,14 @@ fn log(method: &Method, route: &str, response: &Response, began: Instant) {
     }
 }
 
-/// Requests that change something are worth a line in production; reads, polls and what was turned away at the door only when
-/// somebody looks for them.
+/// Requests that change something are worth a line in production; reads, polls and refusals at admission only when debugging.
 fn level(method: &Method, response: &Response) -> Level {
-    let is_turned_away = match response.extensions().get::<EarlyRefusal>() {
+    let is_early_refusal = match response.extensions().get::<EarlyRefusal>() {
         Some(EarlyRefusal::Routine) => true,
         Some(EarlyRefusal::Notable) => method.is_safe(),
         None => false,
     };
-    if method.is_safe() && !response.status().is_server_error() || is_turned_away {
+    if method.is_safe() && !response.status().is_server_error() || is_early_refusal {
         Level::DEBUG
     } else if response.status().is_server_error() {
         Level::WARN
@@ -70,7 +69,7 @@ fn level(method: &Method, response: &Response) -> Level {
     }
 }
 
-/// To the microsecond: what binary fractions add behind it says nothing.
+/// To the microsecond: further digits are an artefact of binary fractions.
 fn milliseconds(span: Duration) -> f64 {
     (span.as_secs_f64() * 1e6).round() / 1e3
 }
@@ -116,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_at_the_door_floods_no_log() {
+    fn a_flood_of_refusals_does_not_flood_the_log() {
         check_level(&Method::GET, StatusCode::OK, Level::DEBUG);
         check_level(&Method::POST, StatusCode::CREATED, Level::INFO);
         check_level(&Method::POST, ApiError::NotJson, Level::INFO);

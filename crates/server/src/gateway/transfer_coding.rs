@@ -1,8 +1,7 @@
-//! How the body of a request is framed: by its length, or in chunks. Nothing else is understood here, and what is not understood
-//! must not be guessed (RFC 9112, section 6.1): a proxy in front of us that takes `gzip, chunked` for something else than we do
-//! would see another body than we see.
+//! The framing of a request's body: by its length, or in chunks. Other transfer codings are refused, and never guessed (RFC 9112,
+//! section 6.1): a proxy in front that reads `gzip, chunked` differently would see another body than this server.
 //!
-//! The connection below decodes chunks, and refuses what does not end in them. Knows no routes.
+//! The connection below decodes chunks, and refuses bodies that do not end in them. Knows no routes.
 
 use super::host::refuse_bad_host;
 use super::origin::refuse_cross_site_change;
@@ -13,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, Method, header};
 
 /// # Errors
-/// [`ApiError::UnknownTransferCoding`] where there is any but `chunked`, [`ApiError::BadFraming`] where that is not there once.
+/// [`ApiError::UnknownTransferCoding`] for any other coding, [`ApiError::BadFraming`] if `chunked` is not there exactly once.
 pub(super) fn require_chunked(headers: &HeaderMap) -> ApiResult<()> {
     if !headers.contains_key(header::TRANSFER_ENCODING) {
         return Ok(());
@@ -30,8 +29,8 @@ pub(super) fn require_chunked(headers: &HeaderMap) -> ApiResult<()> {
     if chunked == 1 { Ok(()) } else { Err(ApiError::BadFraming) }
 }
 
-/// A WebSocket begins with a GET without a body (RFC 6455, section 4.1): behind any other head, how the bytes were cut into segments
-/// would decide what is body and what is frames.
+/// A WebSocket begins with a GET without a body (RFC 6455, section 4.1): behind any other head, the segmentation of the bytes would
+/// decide what is body and what is frames.
 ///
 /// # Errors
 /// [`ApiError::BadUpgrade`].
@@ -44,7 +43,7 @@ fn refuse_upgrade_with_body(method: &Method, headers: &HeaderMap) -> ApiResult<(
     if is_upgrade && (has_body || method != Method::GET) { Err(ApiError::BadUpgrade) } else { Ok(()) }
 }
 
-/// A layer for the whole router: what can be told of a request's head alone.
+/// A layer for the whole router: checks of a request's head alone.
 pub(super) async fn validate_head(request: Request, next: Next) -> Response {
     let refused = refuse_bad_host(request.extensions())
         .and_then(|()| require_chunked(request.headers()))
@@ -70,12 +69,12 @@ mod tests {
     #[test]
     fn an_upgrade_has_no_body() {
         #[track_caller]
-        fn check(method: &Method, lines: &[(header::HeaderName, &'static str)], is_taken: bool) {
+        fn check(method: &Method, lines: &[(header::HeaderName, &'static str)], is_accepted: bool) {
             let line = |(name, value): &(header::HeaderName, &'static str)| {
                 (name.clone(), header::HeaderValue::from_static(value))
             };
             let refused = refuse_upgrade_with_body(method, &lines.iter().map(line).collect());
-            assert_eq!(refused.is_ok(), is_taken, "{method} {lines:?}");
+            assert_eq!(refused.is_ok(), is_accepted, "{method} {lines:?}");
         }
         let (upgrade, length) = (|| (header::UPGRADE, "h2c, WebSocket"), |value| (header::CONTENT_LENGTH, value));
         check(&Method::GET, &[upgrade()], true);
@@ -90,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn chunks_are_the_only_coding() {
+    fn chunked_is_the_only_coding() {
         check(&[], Ok(()));
         check(&["chunked"], Ok(()));
         check(&[" Chunked ,"], Ok(()));

@@ -2,7 +2,7 @@
 
 use super::frames_response::{FramesRequest, frame_count};
 use crate::app::App;
-use crate::gateway::budget::Account;
+use crate::gateway::budget::BudgetOwner;
 use crate::gateway::extract::{PathId, QueryParams};
 use crate::gateway::problem::{ApiError, ApiResult, Resource};
 use axum::Json;
@@ -52,7 +52,7 @@ pub(crate) async fn show_game(State(app): State<App>, PathId(id): PathId<MatchId
 )]
 pub(crate) async fn list_frames(
     State(app): State<App>,
-    account: Account,
+    owner: BudgetOwner,
     PathId(id): PathId<MatchId>,
     QueryParams(query): QueryParams<FramesQuery>,
 ) -> ApiResult<Response> {
@@ -61,7 +61,7 @@ pub(crate) async fn list_frames(
         return Err(ApiError::bad_value("limit", format!("limit is {limit}; at most {FRAMES_PAGE_MAX} frames a page")));
     }
     let from = query.offset.unwrap_or(0);
-    let wanted = FramesRequest::new(app, &account)?;
+    let wanted = FramesRequest::new(app, &owner)?;
     let row = wanted.find(id).await?;
     let head = FramesReply { count: frame_count(&row), frames: Vec::new() };
     wanted.respond(&row, from..from.saturating_add(limit), &head).await

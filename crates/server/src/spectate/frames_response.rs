@@ -4,7 +4,7 @@
 use super::replay::{Replay, SliceOutcome};
 use crate::address_key::AddressKey;
 use crate::app::App;
-use crate::gateway::budget::{Account, Reservation};
+use crate::gateway::budget::{BudgetOwner, Reservation};
 use crate::gateway::listener::Keeps;
 use crate::gateway::problem::{ApiError, ApiResult, Resource};
 use crate::gateway::response_budget::BudgetExempt;
@@ -45,9 +45,9 @@ impl FramesRequest {
     ///
     /// # Errors
     /// When there is none, in all or for this address.
-    pub(crate) fn new(app: App, account: &Account) -> ApiResult<Self> {
-        let reservation = app.response_budget.reserve_replay(account)?;
-        Ok(Self { app, address: account.address(), reservation })
+    pub(crate) fn new(app: App, owner: &BudgetOwner) -> ApiResult<Self> {
+        let reservation = app.response_budget.reserve_replay(owner)?;
+        Ok(Self { app, address: owner.address(), reservation })
     }
 
     pub(crate) async fn find(&self, id: MatchId) -> ApiResult<MatchRow> {

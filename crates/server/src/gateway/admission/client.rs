@@ -1,7 +1,7 @@
-//! Whose address a request comes from: the peer's, or what a proxy that is trusted says.
+//! The client's address of a request: the peer's, or the one that a trusted proxy reports.
 //!
-//! Each proxy appends the address that it was called from to `X-Forwarded-For`. So the list is read from its end, and only as
-//! far as those who wrote it are trusted: what stands further left may have been written by the client itself.
+//! Each proxy appends the address of its peer to `X-Forwarded-For`. So the list is read from its end, and only as far as its writers
+//! are trusted: entries further left may have been written by the client itself.
 
 use crate::address_key::AddressKey;
 use crate::config::Networks;
@@ -10,7 +10,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 const FORWARDED_FOR: &str = "x-forwarded-for";
 
-/// The right-most address that no trusted proxy has. The peer's where the header is missing, or broken where it matters.
+/// The right-most address that is not a trusted proxy. The peer's where the header is missing, or malformed where it matters.
 pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &Networks) -> IpAddr {
     let peer = peer.to_canonical();
     if !trusted.contains(peer) {
@@ -80,19 +80,19 @@ mod tests {
         check("10.0.0.1", &["203.0.113.5, 198.51.100.9"], "198.51.100.9");
         check("10.0.0.1", &["203.0.113.5,198.51.100.9 , 10.9.9.9"], "198.51.100.9");
         check("10.0.0.1", &["203.0.113.5", "198.51.100.9", "10.9.9.9, 10.8.8.8"], "198.51.100.9");
-        // Nobody but proxies of our own: the one that stands furthest out.
+        // All entries are trusted proxies: the outermost one.
         check("10.0.0.1", &["10.3.3.3, 10.2.2.2"], "10.3.3.3");
     }
 
     #[test]
-    fn what_is_broken_is_the_proxys_own_request() {
+    fn a_malformed_list_counts_as_the_proxys_own_request() {
         check("10.0.0.1", &[""], "10.0.0.1");
         check("10.0.0.1", &["unknown"], "10.0.0.1");
         check("10.0.0.1", &["198.51.100.9, junk"], "10.0.0.1");
         check("10.0.0.1", &["198.51.100.9,"], "10.0.0.1");
         check("10.0.0.1", &["198.51.100.9, junk, 10.2.2.2"], "10.0.0.1");
         assert_eq!(client_of("10.0.0.1", &[b"198.51.100.9, \xff"]), "10.0.0.1");
-        // What the client wrote itself is not looked at.
+        // Entries written by the client are not read.
         check("10.0.0.1", &["junk, 198.51.100.9"], "198.51.100.9");
         assert_eq!(client_of("10.0.0.1", &[b"\xff", b"198.51.100.9"]), "198.51.100.9");
     }
@@ -121,9 +121,9 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a client writes in front of what the proxy appends, it is counted by the address that the proxy saw.
+        /// Whatever a client writes in front of the proxy's entry, it is counted by the address that the proxy saw.
         #[test]
-        fn nothing_that_a_client_writes_changes_whose_address_it_is(
+        fn the_clients_own_entries_do_not_change_its_address(
             before in prop::collection::vec("[ -~]{0,40}", 0..4),
             last in any::<[u8; 4]>().prop_filter("not a proxy", |octets| octets[0] != 10),
         ) {

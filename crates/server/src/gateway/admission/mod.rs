@@ -1,8 +1,8 @@
-//! Admission: whether a request is taken at all, decided before a byte of its body is read.
+//! Admission: whether a request is accepted at all, decided before a byte of its body is read.
 //!
-//! Two different questions with two different answers. The load shedder ([`super::shed`]) asks how the house is, and refuses
-//! new work with 503 whoever brings it; the rate limiter asks how much *this* caller has had, and refuses with 429. Neither
-//! counts what the other refused. Finds the caller on the way, once: extractors take it from here.
+//! Two independent decisions. The load shedder ([`super::shed`]) looks at the state of the server, and refuses new work with 503
+//! from every caller; the rate limiter looks at the usage of *this* caller, and refuses with 429. Neither counts what the other
+//! refused. Identifies the caller on the way, once: extractors take it from here.
 //!
 //! Knows no policies and no counts: those are the limiter's.
 
@@ -33,18 +33,18 @@ use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-/// Stands in the extensions of a request that was let in: the address of its client, if it has one.
+/// In the extensions of an admitted request: the address of its client, if it has one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClientAddress(pub(in crate::gateway) Option<IpAddr>);
 
 impl ClientAddress {
-    /// What the address counts as, for the rate limiter and for everything else that counts clients by address.
+    /// The key of the address, for the rate limiter and everything else that counts clients by address.
     pub(crate) fn address_key(self) -> Option<AddressKey> {
         self.0.map(AddressKey::of)
     }
 }
 
-/// A request that came past admission has no address, like one that came over no connection.
+/// A request that bypassed admission has no address, like one without a connection.
 impl<S: Sync> FromRequestParts<S> for ClientAddress {
     type Rejection = Infallible;
 
@@ -53,7 +53,7 @@ impl<S: Sync> FromRequestParts<S> for ClientAddress {
     }
 }
 
-/// Lets a request through to its handler, or refuses it. A layer for the whole router.
+/// Passes a request to its handler, or refuses it. A layer for the whole router.
 pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let Some(class) = route_class(&parts) else {
@@ -61,43 +61,42 @@ pub(super) async fn admit(State(app): State<App>, request: Request, next: Next) 
     };
     let identity = auth::identify(&parts, &app).await;
     let connection = parts.extensions.get::<ConnectionHandle>().cloned();
-    connection.iter().for_each(|connection| connection.raise(identity.rank()));
+    connection.iter().for_each(|connection| connection.raise_rank(identity.rank()));
     if is_policy_repair(&parts, &identity) {
         parts.extensions.insert(identity);
         return next.run(Request::from_parts(parts, body)).await;
     }
-    let forwarded = forward::read_mark(&app, &parts).await;
+    let forwarded = forward::verify_forwarded(&app, &parts).await;
     let client = forwarded.map_or_else(|| address_of_request(&parts, &app), |forwarded| forwarded.client);
     if forwarded.is_some() {
         connection.iter().for_each(ConnectionHandle::mark_as_node);
     }
-    let share = match connection
+    let proxied_permit = match connection
         .filter(|_| forwarded.is_none())
         .map(|connection| acquire_proxied_permit(&connection, client, &parts))
     {
         None => None,
-        Some(Ok(share)) => share,
+        Some(Ok(proxied_permit)) => proxied_permit,
         Some(Err(refusal)) => return refusal.into_response(),
     };
-    let payer = RateLimitSubject::new(class, &identity, client);
-    // The node at which it came in has charged its client.
-    let charge = || if forwarded.is_some() { Ok(RateLimitCharge::default()) } else { payer.charge(&app.limits) };
-    let charged = shed_if_overloaded(&app, class, &identity).and_then(|()| charge());
-    let paid = match charged {
-        Ok(paid) => paid,
+    let subject = RateLimitSubject::new(class, &identity, client);
+    // The node that received the request has charged its client.
+    let charge = || if forwarded.is_some() { Ok(RateLimitCharge::default()) } else { subject.charge(&app.limits) };
+    let charge = match shed_if_overloaded(&app, class, &identity).and_then(|()| charge()) {
+        Ok(charge) => charge,
         Err(refusal) => return refusal.into_response(),
     };
     parts.extensions.insert(identity);
-    parts.extensions.insert(payer);
+    parts.extensions.insert(subject);
     parts.extensions.insert(ClientAddress(client));
     forwarded.map(|forwarded| parts.extensions.insert(forwarded));
-    let mut answer = paid.add_headers(next.run(Request::from_parts(parts, body)).await);
-    share.map(|share| answer.extensions_mut().insert(share));
-    answer
+    let mut response = charge.add_headers(next.run(Request::from_parts(parts, body)).await);
+    proxied_permit.map(|proxied_permit| response.extensions_mut().insert(proxied_permit));
+    response
 }
 
-/// What a request through a proxy takes of its client's share of connections: until it is answered, or its connection ends
-/// where that has become a WebSocket.
+/// The permit of a request through a proxy, counted for its client: held until the request is answered, or until its connection
+/// ends if it was upgraded to a WebSocket.
 fn acquire_proxied_permit(
     connection: &ConnectionHandle,
     client: Option<IpAddr>,
@@ -110,10 +109,10 @@ fn acquire_proxied_permit(
     }
 }
 
-/// Charges a connection that speaks frames, and so never brings a request, to its address: as whoever asks without a token to be told.
+/// Charges a connection that speaks frames, and so never sends a request, to its address: like an anonymous request to watch.
 ///
 /// # Errors
-/// Which refusal it is; nothing was taken.
+/// The refusal; nothing was charged.
 pub(super) fn admit_connection(app: &App, address: Option<IpAddr>) -> ApiResult<()> {
     RateLimitSubject::new(RouteClass::Watch, &Identity::Anonymous, address).charge(&app.limits).map(drop)
 }
@@ -122,14 +121,14 @@ fn route_class(parts: &Parts) -> Option<RouteClass> {
     RouteClass::of(&parts.method, parts.extensions.get::<MatchedPath>().map(MatchedPath::as_str))
 }
 
-/// Whoever made a policy too strict must be able to mend it.
+/// An operator whose policy is too strict must be able to change it.
 fn is_policy_repair(parts: &Parts, identity: &Identity) -> bool {
     let is_about_policies =
         parts.extensions.get::<MatchedPath>().is_some_and(|path| path.as_str().starts_with("/api/limits/policies"));
     is_about_policies && identity.as_caller().is_some_and(|caller| caller.role >= Role::Operator)
 }
 
-/// Whose address a request over a connection of this peer is from.
+/// The client's address of a request over a connection of this peer.
 pub(super) fn client_address(peer: IpAddr, headers: &HeaderMap, config: &Config) -> IpAddr {
     client::client_address(peer, headers, &config.http_trusted_proxies)
 }
@@ -139,8 +138,8 @@ fn address_of_request(parts: &Parts, app: &App) -> Option<IpAddr> {
     Some(client_address(peer.ip(), &parts.headers, &app.config))
 }
 
-/// New games are the work that can wait. Operators are let through: it is they who find out what is wrong. Whoever will be
-/// told that the token is no good is not told to come again.
+/// New games are the work that can wait. Operators are admitted: they find out what is wrong. A caller whose token will be refused
+/// is not shed.
 fn shed_if_overloaded(app: &App, class: RouteClass, identity: &Identity) -> ApiResult<()> {
     let is_of_a_user = match identity {
         Identity::Guest(_) => true,

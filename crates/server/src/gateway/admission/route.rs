@@ -1,24 +1,24 @@
-//! What kind of use a request is, by its route and method: the part of a rate limit's class that says what is done.
+//! The class of a request by its route and method: the part of a rate limit's class that says what is done.
 
 use axum::http::Method;
 
-/// What a request does to the house.
+/// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RouteClass {
-    /// Begins games: work that outlives its request.
+    /// Starts games: work that outlives its request.
     Create,
     /// Changes something.
     Write,
-    /// Looks.
+    /// Reads.
     Read,
-    /// Holds a connection and is told.
+    /// Keeps a connection open for events.
     Watch,
 }
 
-/// Routes that tell whether the house stands: never limited, or nobody could tell an overload from a death.
+/// Routes about the state of the server: never limited, so that an overload can be told apart from an outage.
 const UNLIMITED_ROUTES: [&str; 3] = ["/metrics", "/healthz", "/readyz"];
 const CREATE_ROUTES: [&str; 4] = ["/api/games", "/api/games/batch", "/api/stories/games", "/api/hunts"];
-/// Asked by POST because the question is long.
+/// Sent by POST because the query is long.
 const READ_ROUTES_BY_POST: [&str; 1] = ["/api/games/status"];
 const WATCH_ROUTES: [&str; 5] = [
     "/api/games/{id}/events",

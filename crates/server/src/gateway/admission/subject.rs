@@ -1,4 +1,4 @@
-//! Who pays for a request, and as what: the hits of the rate limiter that a request stands for.
+//! The rate-limit subject of a request: the keys and the class of the hits that it stands for.
 
 use super::route::RouteClass;
 use crate::gateway::auth::{Caller, Identity};
@@ -12,50 +12,50 @@ use engine::rows::{Role, TokenPurpose};
 use limiter::{CheckResult, Decision, Hit, Moment, Outcome, PolicyDecision};
 use std::net::IpAddr;
 
-/// The key of the token that stands in no store.
+/// The key of the bootstrap token, which is in no store.
 const BOOTSTRAP_KEY: &str = "token:bootstrap";
 
-/// The keys that a request is charged to, and the class under which.
+/// The keys that a request is charged to, and the class.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::gateway) struct RateLimitSubject {
     class: &'static str,
-    /// The client's address, then the token if it is a good one.
+    /// The client's address, then the token if it is valid.
     keys: Vec<String>,
 }
 
 impl RateLimitSubject {
-    /// The payer of a request of this class by this caller from this address.
+    /// The subject of a request of this class by this caller from this address.
     pub(super) fn new(class: RouteClass, identity: &Identity, address: Option<IpAddr>) -> Self {
         let keys = address.map(super::client::limiter_key).into_iter().chain(identity_key(identity)).collect();
         Self { class: class_name(purpose_and_role(identity), class), keys }
     }
 
-    /// Takes one unit from every key under every policy that is for it, or none from any.
+    /// Charges one unit to every key under every policy that applies, or none to any.
     ///
     /// # Errors
-    /// Which refusal it is; nothing was taken.
+    /// The refusal; nothing was charged.
     pub(super) fn charge(&self, limits: &RateLimiter) -> ApiResult<RateLimitCharge> {
         charge_result(&self.check(limits, 1), limits.now())
     }
 
-    /// Takes what a request of so many things costs beyond the first, which was paid at the door; all or nothing.
+    /// Charges the cost of a request about so many items beyond the first, which admission charged; all or nothing.
     ///
     /// # Errors
-    /// As for a single request; of the rest, nothing was taken.
+    /// As for a single request; of the rest, nothing was charged.
     pub(in crate::gateway) fn charge_remaining(
         &self,
         limits: &RateLimiter,
-        things: usize,
+        items: usize,
     ) -> ApiResult<RateLimitCharge> {
-        let things = things as u64;
-        if things <= 1 {
+        let items = items as u64;
+        if items <= 1 {
             return Ok(RateLimitCharge::default());
         }
-        let mut ruling = self.check(limits, things - 1);
-        if can_never_fit(&ruling, things) {
-            ruling.outcome = Outcome::Never;
+        let mut result = self.check(limits, items - 1);
+        if can_never_fit(&result, items) {
+            result.outcome = Outcome::Never;
         }
-        charge_result(&ruling, limits.now())
+        charge_result(&result, limits.now())
     }
 
     fn check(&self, limits: &RateLimiter, units: u64) -> CheckResult {
@@ -65,17 +65,18 @@ impl RateLimitSubject {
     }
 }
 
-/// Whether who denies will always deny: what is asked for would fit, but not together with the unit that was paid before.
-fn can_never_fit(ruling: &CheckResult, units: u64) -> bool {
-    let is_denial =
-        |part: &PolicyDecision| !part.policy.is_shadow && matches!(part.decision, Decision::NotUntil { .. });
-    ruling.outcome != Outcome::Allowed
-        && ruling.decisions.iter().any(|part| is_denial(part) && part.quota.limit() < units)
+/// Whether the denial is permanent: the request would fit, but not together with the unit that was charged before.
+fn can_never_fit(result: &CheckResult, units: u64) -> bool {
+    let is_denial = |decision: &PolicyDecision| {
+        !decision.policy.is_shadow && matches!(decision.decision, Decision::NotUntil { .. })
+    };
+    result.outcome != Outcome::Allowed
+        && result.decisions.iter().any(|decision| is_denial(decision) && decision.quota.limit() < units)
 }
 
-fn charge_result(ruling: &CheckResult, now: Moment) -> ApiResult<RateLimitCharge> {
-    let headers = RateLimitHeaders::of(ruling, now);
-    match ruling.outcome {
+fn charge_result(result: &CheckResult, now: Moment) -> ApiResult<RateLimitCharge> {
+    let headers = RateLimitHeaders::of(result, now);
+    match result.outcome {
         Outcome::Allowed => Ok(RateLimitCharge(headers)),
         Outcome::NotUntil(_) => Err(ApiError::RateLimited(Box::new(headers))),
         Outcome::Never => Err(ApiError::NeverAllowed(Box::new(headers))),
@@ -83,17 +84,17 @@ fn charge_result(ruling: &CheckResult, now: Moment) -> ApiResult<RateLimitCharge
     }
 }
 
-/// What was taken, and what is left of it.
+/// What was charged, and what is left.
 #[derive(Debug, Default)]
 pub(in crate::gateway) struct RateLimitCharge(RateLimitHeaders);
 
 impl RateLimitCharge {
-    /// Says so in the answer, unless somebody did who paid later and knows better.
-    pub(in crate::gateway) fn add_headers(&self, mut answer: Response) -> Response {
-        if !answer.headers().contains_key(RATE_LIMIT_POLICY) {
-            self.0.write_to(answer.headers_mut());
+    /// Adds the headers to the response, unless a later charge did.
+    pub(in crate::gateway) fn add_headers(&self, mut response: Response) -> Response {
+        if !response.headers().contains_key(RATE_LIMIT_POLICY) {
+            self.0.write_to(response.headers_mut());
         }
-        answer
+        response
     }
 }
 
@@ -101,12 +102,12 @@ impl<S: Sync> FromRequestParts<S> for RateLimitSubject {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> ApiResult<Self> {
-        let payer = parts.extensions.get().cloned();
-        payer.ok_or_else(|| ApiError::Internal("a request came past the rate limiter".to_owned()))
+        let subject = parts.extensions.get().cloned();
+        subject.ok_or_else(|| ApiError::Internal("a request bypassed the rate limiter".to_owned()))
     }
 }
 
-/// The key of the token or of the guest. A guest may ask for as many tokens as their address may: they are limited by both.
+/// The key of the token or of the guest. A guest can get as many tokens as the address may: both limit it.
 fn identity_key(identity: &Identity) -> Option<String> {
     match identity {
         Identity::Account(Caller { token: Some(id), .. }) => Some(format!("token:{id}")),
@@ -127,7 +128,7 @@ fn purpose_and_role(identity: &Identity) -> Option<(TokenPurpose, Role)> {
     }
 }
 
-/// `gateway.<who>.<what>`. Whoever tests the load is told apart from whoever uses the house, whatever the role.
+/// `gateway.<who>.<what>`. Load tests are distinguished from normal use, whatever the role.
 fn class_name(rank: Option<(TokenPurpose, Role)>, class: RouteClass) -> &'static str {
     macro_rules! of {
         ($who:literal) => {
@@ -160,11 +161,11 @@ mod tests {
 
     #[track_caller]
     fn check(identity: &Identity, class: RouteClass, address: Option<&str>, want: &str) {
-        let payer = RateLimitSubject::new(class, identity, address.map(|address| address.parse().unwrap()));
-        assert_eq!(format!("{} {}", payer.class, payer.keys.join(" ")).trim_end(), want);
+        let subject = RateLimitSubject::new(class, identity, address.map(|address| address.parse().unwrap()));
+        assert_eq!(format!("{} {}", subject.class, subject.keys.join(" ")).trim_end(), want);
     }
 
-    fn known(role: Role, purpose: TokenPurpose, token: Option<TokenId>) -> Identity {
+    fn account(role: Role, purpose: TokenPurpose, token: Option<TokenId>) -> Identity {
         Identity::Account(Caller { account: AccountId(1), role, token, purpose })
     }
 
@@ -172,27 +173,27 @@ mod tests {
     fn a_request_is_charged_to_its_address_and_its_token() {
         let token = Some(TokenId(0xa));
         let id = "token:00000000-0000-0000-0000-00000000000a";
-        let player = known(Role::Player, TokenPurpose::Use, token);
+        let player = account(Role::Player, TokenPurpose::Use, token);
         check(&player, RouteClass::Create, Some("192.0.2.1"), &format!("gateway.player.create address:192.0.2.1 {id}"));
         check(&player, RouteClass::Read, None, &format!("gateway.player.read {id}"));
-        let tester = known(Role::Player, TokenPurpose::LoadTest, token);
-        check(&tester, RouteClass::Create, None, &format!("gateway.load_test.create {id}"));
-        let chief = known(Role::Admin, TokenPurpose::LoadTest, token);
-        check(&chief, RouteClass::Watch, None, &format!("gateway.load_test.watch {id}"));
+        let load_tester = account(Role::Player, TokenPurpose::LoadTest, token);
+        check(&load_tester, RouteClass::Create, None, &format!("gateway.load_test.create {id}"));
+        let admin = account(Role::Admin, TokenPurpose::LoadTest, token);
+        check(&admin, RouteClass::Watch, None, &format!("gateway.load_test.watch {id}"));
         check(
-            &known(Role::Guest, TokenPurpose::Use, token),
+            &account(Role::Guest, TokenPurpose::Use, token),
             RouteClass::Watch,
             None,
             &format!("gateway.guest.watch {id}"),
         );
-        let operator = known(Role::Operator, TokenPurpose::Use, token);
+        let operator = account(Role::Operator, TokenPurpose::Use, token);
         check(&operator, RouteClass::Write, None, &format!("gateway.operator.write {id}"));
-        let bootstrap = known(Role::Admin, TokenPurpose::Use, None);
+        let bootstrap = account(Role::Admin, TokenPurpose::Use, None);
         check(&bootstrap, RouteClass::Write, None, "gateway.admin.write token:bootstrap");
     }
 
     #[test]
-    fn a_guest_pays_as_guest_and_by_address() {
+    fn a_guest_is_charged_as_guest_and_by_address() {
         for (purpose, who) in [(TokenPurpose::Use, "guest"), (TokenPurpose::LoadTest, "load_test")] {
             let guest = Guest { player: PlayerId(0xa), name: "g".to_owned(), purpose, expires_at: UnixMs(1) };
             let id = "guest:00000000-0000-0000-0000-00000000000a";
@@ -202,10 +203,10 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_not_known_pays_by_address_alone() {
-        let untold = Identity::LookupFailed(StoreError::Unavailable { why: "gone".to_owned() });
+    fn an_unidentified_caller_is_charged_by_address_alone() {
+        let failed = Identity::LookupFailed(StoreError::Unavailable { why: "gone".to_owned() });
         for identity in
-            [Identity::Anonymous, Identity::UnknownToken, Identity::ExpiredToken, Identity::CrossSite, untold]
+            [Identity::Anonymous, Identity::UnknownToken, Identity::ExpiredToken, Identity::CrossSite, failed]
         {
             check(&identity, RouteClass::Read, Some("::1"), "gateway.anonymous.read address:::/64");
         }

@@ -1,6 +1,6 @@
-//! Requests that wait at another node: parked here as they are parked there, so that a client who goes ends both.
+//! Forwarded requests that wait at another node: parked here as they are parked there, so that a client's disconnect ends both.
 //!
-//! Knows the shape of an event stream, because only between two events may something else be said.
+//! Knows the format of an event stream, because heartbeats may only be sent between two events.
 
 use super::permits::ForwardPermit;
 use super::{ConnectionDriver, ForwardError, ForwardTarget};
@@ -12,45 +12,44 @@ use engine::limits::{FEED_HEARTBEAT_INTERVAL, FORWARD_EVENT_BYTES_MAX};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::{BoxStream, StreamExt, unfold};
-use http::Response as Whole;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use std::task::{Context, Poll};
 use tokio::time::timeout;
 
-/// A poll on its way to another node and back.
+/// A poll that is forwarded.
 pub(super) struct ForwardedPoll {
     target: ForwardTarget,
-    response: BoxFuture<'static, Whole<Bytes>>,
+    response: BoxFuture<'static, http::Response<Bytes>>,
 }
 
 impl ForwardedPoll {
-    pub(super) fn new(about: ForwardTarget, answering: impl Future<Output = Response> + Send + 'static) -> Self {
-        Self { target: about, response: answering.then(move |response| collect_response(about, response)).boxed() }
+    pub(super) fn new(target: ForwardTarget, response: impl Future<Output = Response> + Send + 'static) -> Self {
+        Self { target, response: response.then(move |response| collect_response(target, response)).boxed() }
     }
 }
 
 impl LongPoll for ForwardedPoll {
-    fn poll_response(&mut self, context: &mut Context<'_>) -> Poll<Whole<Bytes>> {
+    fn poll_response(&mut self, context: &mut Context<'_>) -> Poll<http::Response<Bytes>> {
         self.response.as_mut().poll(context)
     }
 
-    /// What there was to tell so far, that node knows: the client asks again.
-    fn finish(&mut self, _: WaitEnd) -> Whole<Bytes> {
+    /// The other node knows what happened so far: the client repeats the poll.
+    fn finish(&mut self, _: WaitEnd) -> http::Response<Bytes> {
         let refusal = ApiError::Forward(self.target, ForwardError::Interrupted).into_response();
-        // What was made in memory is all there.
+        // The body is in memory, so it is complete at once.
         collect_response(self.target, refusal).now_or_never().unwrap_or_default()
     }
 }
 
-async fn collect_response(about: ForwardTarget, response: Response) -> Whole<Bytes> {
+async fn collect_response(target: ForwardTarget, response: Response) -> http::Response<Bytes> {
     let (parts, body) = response.into_parts();
     match body.collect().await {
-        Ok(body) => Whole::from_parts(parts, body.to_bytes()),
+        Ok(body) => http::Response::from_parts(parts, body.to_bytes()),
         Err(_) => {
-            let (parts, body) = ApiError::Forward(about, ForwardError::Interrupted).into_response().into_parts();
+            let (parts, body) = ApiError::Forward(target, ForwardError::Interrupted).into_response().into_parts();
             let body = body.collect().now_or_never().and_then(Result::ok);
-            Whole::from_parts(parts, body.map(http_body_util::Collected::to_bytes).unwrap_or_default())
+            http::Response::from_parts(parts, body.map(http_body_util::Collected::to_bytes).unwrap_or_default())
         }
     }
 }
@@ -59,32 +58,32 @@ async fn collect_response(about: ForwardTarget, response: Response) -> Whole<Byt
 pub(super) struct ForwardedStream(BoxStream<'static, Bytes>);
 
 impl ForwardedStream {
-    pub(super) fn new(body: Incoming, connection: ConnectionDriver, place: ForwardPermit) -> Self {
-        let state = (body, BytesMut::new(), connection, place);
-        let events = unfold(state, |(mut body, mut heard, connection, place)| async move {
-            let events = next_events(&mut body, &mut heard).await?;
-            Some((events, (body, heard, connection, place)))
+    pub(super) fn new(body: Incoming, connection: ConnectionDriver, permit: ForwardPermit) -> Self {
+        let state = (body, BytesMut::new(), connection, permit);
+        let events = unfold(state, |(mut body, mut received, connection, permit)| async move {
+            let events = next_events(&mut body, &mut received).await?;
+            Some((events, (body, received, connection, permit)))
         });
         Self(events.boxed())
     }
 }
 
-/// The next whole events; `None` when the other node has ended, or has said nothing for so long that it must have.
-async fn next_events(body: &mut Incoming, heard: &mut BytesMut) -> Option<Bytes> {
-    while heard.len() <= FORWARD_EVENT_BYTES_MAX {
+/// The next complete events; `None` when the other node has closed, or has sent nothing for so long that it must have.
+async fn next_events(body: &mut Incoming, received: &mut BytesMut) -> Option<Bytes> {
+    while received.len() <= FORWARD_EVENT_BYTES_MAX {
         let frame = timeout(FEED_HEARTBEAT_INTERVAL * 3, body.frame()).await.ok()??.ok()?;
         let Ok(bytes) = frame.into_data() else { continue };
-        heard.extend_from_slice(&bytes);
-        if let Some(events) = take_whole_events(heard) {
+        received.extend_from_slice(&bytes);
+        if let Some(events) = take_whole_events(received) {
             return Some(events);
         }
     }
     None
 }
 
-fn take_whole_events(heard: &mut BytesMut) -> Option<Bytes> {
-    let end = heard.windows(2).rposition(|two| two == b"\n\n")? + 2;
-    Some(heard.split_to(end).freeze())
+fn take_whole_events(received: &mut BytesMut) -> Option<Bytes> {
+    let end = received.windows(2).rposition(|two| two == b"\n\n")? + 2;
+    Some(received.split_to(end).freeze())
 }
 
 impl ChunkStream for ForwardedStream {
@@ -107,14 +106,14 @@ mod tests {
 
     #[test]
     fn only_whole_events_are_passed_on() {
-        let mut heard = BytesMut::new();
-        let mut hear = |piece: &str| {
-            heard.extend_from_slice(piece.as_bytes());
-            take_whole_events(&mut heard).map(|events| String::from_utf8(events.to_vec()).unwrap())
+        let mut received = BytesMut::new();
+        let mut receive = |chunk: &str| {
+            received.extend_from_slice(chunk.as_bytes());
+            take_whole_events(&mut received).map(|events| String::from_utf8(events.to_vec()).unwrap())
         };
-        assert_eq!(hear("id: 1\ndata: {"), None);
-        assert_eq!(hear("}\n"), None);
-        assert_eq!(hear("\nid: 2\ndata: x\n\nid:").as_deref(), Some("id: 1\ndata: {}\n\nid: 2\ndata: x\n\n"));
-        assert_eq!(hear(" 3\n\n").as_deref(), Some("id: 3\n\n"));
+        assert_eq!(receive("id: 1\ndata: {"), None);
+        assert_eq!(receive("}\n"), None);
+        assert_eq!(receive("\nid: 2\ndata: x\n\nid:").as_deref(), Some("id: 1\ndata: {}\n\nid: 2\ndata: x\n\n"));
+        assert_eq!(receive(" 3\n\n").as_deref(), Some("id: 3\n\n"));
     }
 }

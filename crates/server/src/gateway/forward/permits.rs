@@ -1,5 +1,5 @@
-//! Places of requests on their way to other nodes: each takes a connection more. Whoever waits there must not keep those away who act,
-//! so waits have places of their own; and of these no address has more than its share.
+//! Permits for requests that are being forwarded: each takes a connection. Waits must not block actions, so they have permits of their
+//! own; and of these no address has more than its share.
 
 use super::ForwardError;
 use crate::address_key::AddressKey;
@@ -10,7 +10,7 @@ use engine::limits::{FORWARD_WAITS_SHARE, FORWARDS_MAX};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The places of one process.
+/// The permits of one process.
 #[derive(Debug)]
 pub struct ForwardPermits {
     actions: Arc<Semaphore>,
@@ -19,36 +19,36 @@ pub struct ForwardPermits {
     per_address_max: usize,
 }
 
-/// A place that is taken until this is dropped.
+/// A permit for one forwarded request.
 #[derive(Debug)]
 pub(super) struct ForwardPermit {
     _permit: OwnedSemaphorePermit,
-    /// What it was counted as.
+    /// The address that it counts for.
     address: Option<(Arc<KeyedPermits<AddressKey>>, AddressKey)>,
-    /// What it goes over.
+    /// The socket that it uses.
     socket: Option<SocketPermit>,
 }
 
 impl ForwardPermits {
-    /// A part of those who may wait at this process may wait through it.
+    /// A fraction of the requests that may wait at this process may wait through it.
     #[must_use]
     pub fn new(settings: &TablesConfig) -> Self {
-        let part = |all: usize| (all / FORWARD_WAITS_SHARE).max(1);
+        let share = |all: usize| (all / FORWARD_WAITS_SHARE).max(1);
         Self {
             actions: Arc::new(Semaphore::new(FORWARDS_MAX)),
-            waits: Arc::new(Semaphore::new(part(settings.waiters_max))),
+            waits: Arc::new(Semaphore::new(share(settings.waiters_max))),
             waits_by_address: Arc::default(),
-            per_address_max: part(settings.waiters_per_address_max),
+            per_address_max: share(settings.waiters_per_address_max),
         }
     }
 
-    /// A place for a request that is answered soon.
+    /// A permit for a request that is answered soon.
     pub(super) fn try_acquire_action(&self) -> Result<ForwardPermit, ForwardError> {
         let permit = self.actions.clone().try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
         Ok(ForwardPermit { _permit: permit, address: None, socket: None })
     }
 
-    /// A place for a request that waits, of somebody whose address counts as this one.
+    /// A permit for a request that waits, counted for this address.
     pub(super) fn try_acquire_wait(&self, address: Option<AddressKey>) -> Result<ForwardPermit, ForwardError> {
         let permit = self.waits.clone().try_acquire_owned().map_err(|_| ForwardError::TooMany)?;
         let max = self.per_address_max;
@@ -64,7 +64,7 @@ impl ForwardPermits {
 }
 
 impl ForwardPermit {
-    /// The place, with a socket to go over.
+    /// Adds a socket to the permit.
     pub(super) fn with_socket(mut self, sockets: &SocketBudget) -> Result<Self, ForwardError> {
         self.socket = Some(sockets.try_acquire_for_forward().ok_or(ForwardError::TooMany)?);
         Ok(self)
@@ -85,18 +85,18 @@ mod tests {
     use crate::config::Config;
 
     #[test]
-    fn no_address_takes_every_place_and_who_waits_keeps_nobody_from_acting() {
+    fn no_address_takes_all_permits_and_waits_do_not_block_actions() {
         let settings = TablesConfig::of(&Config::default());
-        let places = ForwardPermits::new(&TablesConfig { waiters_max: 12, waiters_per_address_max: 8, ..settings });
+        let permits = ForwardPermits::new(&TablesConfig { waiters_max: 12, waiters_per_address_max: 8, ..settings });
         let address = |host: u8| Some(AddressKey::of([192, 0, 2, host].into()));
-        let first = [places.try_acquire_wait(address(1)).unwrap(), places.try_acquire_wait(address(1)).unwrap()];
-        assert_eq!(places.try_acquire_wait(address(1)).unwrap_err(), ForwardError::TooManyOfAddress { max: 2 });
-        let other = places.try_acquire_wait(address(2)).unwrap();
-        assert_eq!(places.try_acquire_wait(address(3)).unwrap_err(), ForwardError::TooMany);
-        places.try_acquire_action().unwrap();
+        let first = [permits.try_acquire_wait(address(1)).unwrap(), permits.try_acquire_wait(address(1)).unwrap()];
+        assert_eq!(permits.try_acquire_wait(address(1)).unwrap_err(), ForwardError::TooManyOfAddress { max: 2 });
+        let other = permits.try_acquire_wait(address(2)).unwrap();
+        assert_eq!(permits.try_acquire_wait(address(3)).unwrap_err(), ForwardError::TooMany);
+        permits.try_acquire_action().unwrap();
         drop(first);
-        let again = [places.try_acquire_wait(address(1)).unwrap(), places.try_acquire_wait(None).unwrap()];
+        let again = [permits.try_acquire_wait(address(1)).unwrap(), permits.try_acquire_wait(None).unwrap()];
         drop((other, again));
-        assert_eq!((places.waits.available_permits(), places.waits_by_address.key_count()), (3, 0));
+        assert_eq!((permits.waits.available_permits(), permits.waits_by_address.key_count()), (3, 0));
     }
 }

@@ -1,8 +1,8 @@
-//! How nodes know each other: a request that was sent on carries a mark, under an authentication code with the key that all nodes of
-//! one database share. Whoever bears a good one speaks for a node, which has asked the client for everything that can be asked
-//! at a door: where it comes from, whether a page of its own sent it, what it is charged.
+//! How nodes authenticate each other: a forwarded request carries a signature, an authentication code with the key that all nodes of one
+//! database share. A valid one proves that a node forwarded the request and has done everything that admission does: it has determined
+//! the client's address, checked for cross-site requests, and charged the client.
 //!
-//! Anybody may write the header; without a good code it says nothing.
+//! Clients may write the header, too; without a valid code it is ignored.
 
 use crate::app::App;
 use crate::gateway::guests::GuestTokens;
@@ -17,17 +17,17 @@ use store::{Store, StoreError};
 
 /// The header: the time in Unix milliseconds, the client's address or `-`, and the code.
 const FORWARDED_HEADER: HeaderName = HeaderName::from_static("x-gauntlet-forwarded");
-/// What the authentication code is made for.
+/// The domain separation of the authentication code.
 const SIGNING_CONTEXT: &[u8] = b"gauntlet forwarded request\0";
 
-/// Stands in the extensions of a request that another node has sent on.
+/// In the extensions of a request that another node has forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gateway) struct Forwarded {
-    /// Where its client is, as that node saw it.
+    /// The address of its client, as that node saw it.
     pub(in crate::gateway) client: Option<IpAddr>,
 }
 
-/// Marks a request that is sent on now, in place of whatever its client wrote there. All its other headers must be set.
+/// Signs a request that is forwarded now, in place of any such header of its client. All its other headers must be set.
 ///
 /// # Errors
 /// The key cannot be read.
@@ -38,23 +38,24 @@ pub(super) async fn sign(
     headers: &mut HeaderMap,
     client: Option<IpAddr>,
 ) -> Result<(), StoreError> {
-    let said = payload(app.clock.now(), client);
-    let mark = signature_header(&app.guests, &app.store, &said, &signed_bytes(method, uri, headers, &said)).await?;
-    headers.insert(FORWARDED_HEADER, mark);
+    let payload = payload(app.clock.now(), client);
+    let signed = signed_bytes(method, uri, headers, &payload);
+    let signature = signature_header(&app.guests, &app.store, &payload, &signed).await?;
+    headers.insert(FORWARDED_HEADER, signature);
     Ok(())
 }
 
 async fn signature_header(
     guests: &GuestTokens,
     store: &Store,
-    said: &str,
+    payload: &str,
     signed: &[u8],
 ) -> Result<HeaderValue, StoreError> {
-    let code = BASE64_URL_SAFE_NO_PAD.encode(guests.sign(store, SIGNING_CONTEXT, signed).await?);
-    Ok(HeaderValue::try_from(format!("{said} {code}")).expect("digits, an address and base64 are a header"))
+    let mac = BASE64_URL_SAFE_NO_PAD.encode(guests.sign(store, SIGNING_CONTEXT, signed).await?);
+    Ok(HeaderValue::try_from(format!("{payload} {mac}")).expect("digits, an address and base64 are a header"))
 }
 
-/// What a node said about this request; `None` if none did, or not just now.
+/// Verifies the signature of a request; `None` if there is none, or no recent one.
 pub(in crate::gateway) async fn verify(app: &App, parts: &Parts) -> Option<Forwarded> {
     if !app.store.is_shared() {
         return None;
@@ -63,27 +64,27 @@ pub(in crate::gateway) async fn verify(app: &App, parts: &Parts) -> Option<Forwa
 }
 
 async fn verify_at(guests: &GuestTokens, store: &Store, parts: &Parts, now: UnixMs) -> Option<Forwarded> {
-    let (said, code) = parts.headers.get(FORWARDED_HEADER)?.to_str().ok()?.rsplit_once(' ')?;
-    let (at, client) = said.split_once(' ')?;
+    let (payload, mac) = parts.headers.get(FORWARDED_HEADER)?.to_str().ok()?.rsplit_once(' ')?;
+    let (at, client) = payload.split_once(' ')?;
     let at = UnixMs(at.parse().ok()?);
     let client = if client == "-" { None } else { Some(client.parse().ok()?) };
-    let code = BASE64_URL_SAFE_NO_PAD.decode(code).ok()?;
-    let signed = signed_bytes(&parts.method, &parts.uri, &parts.headers, said);
-    // Without the key nothing is believed.
-    let is_good = guests.is_signed_by_node(store, SIGNING_CONTEXT, &signed, &code).await.unwrap_or(false);
+    let mac = BASE64_URL_SAFE_NO_PAD.decode(mac).ok()?;
+    let signed = signed_bytes(&parts.method, &parts.uri, &parts.headers, payload);
+    // Without the key no signature is valid.
+    let is_valid = guests.is_signed_by_node(store, SIGNING_CONTEXT, &signed, &mac).await.unwrap_or(false);
     let age_ms = now.0.abs_diff(at.0);
-    (is_good && u128::from(age_ms) <= FORWARD_MARK_AGE_MAX.as_millis()).then_some(Forwarded { client })
+    (is_valid && u128::from(age_ms) <= FORWARD_MARK_AGE_MAX.as_millis()).then_some(Forwarded { client })
 }
 
 fn payload(at: UnixMs, client: Option<IpAddr>) -> String {
     client.map_or_else(|| format!("{} -", at.0), |client| format!("{} {client}", at.0))
 }
 
-/// What the code is made of. No part can hold the zero that ends it.
-fn signed_bytes(method: &Method, uri: &Uri, headers: &HeaderMap, said: &str) -> Vec<u8> {
+/// The bytes that are signed. No part can contain the zero that ends it.
+fn signed_bytes(method: &Method, uri: &Uri, headers: &HeaderMap, payload: &str) -> Vec<u8> {
     let path = uri.path_and_query().map_or("", |path| path.as_str());
     let host = headers.get(header::HOST).map_or(&b""[..], HeaderValue::as_bytes);
-    [method.as_str().as_bytes(), path.as_bytes(), host, said.as_bytes()].join(&0)
+    [method.as_str().as_bytes(), path.as_bytes(), host, payload.as_bytes()].join(&0)
 }
 
 #[cfg(test)]
@@ -97,23 +98,23 @@ mod tests {
 
     const AT: UnixMs = UnixMs(1_700_000_000_000);
 
-    /// Whether a request is believed that says it was sent on at [`AT`], when it is read so much later.
+    /// Whether a request that was forwarded at [`AT`] is accepted so much later.
     #[track_caller]
     fn check(guests: &GuestTokens, store: &Store, age_ms: i64, change: impl FnOnce(&mut Parts), want: bool) {
         let (mut parts, ()) = Request::get("/a?b").header(header::HOST, "c").body(()).unwrap().into_parts();
         let client = Some(IpAddr::from([192, 0, 2, 1]));
-        let said = payload(AT, client);
-        let signed = signed_bytes(&parts.method, &parts.uri, &parts.headers, &said);
+        let payload = payload(AT, client);
+        let signed = signed_bytes(&parts.method, &parts.uri, &parts.headers, &payload);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let mark = runtime.block_on(signature_header(guests, store, &said, &signed)).unwrap();
-        parts.headers.insert(FORWARDED_HEADER, mark);
+        let signature = runtime.block_on(signature_header(guests, store, &payload, &signed)).unwrap();
+        parts.headers.insert(FORWARDED_HEADER, signature);
         change(&mut parts);
         let have = runtime.block_on(verify_at(guests, store, &parts, UnixMs(AT.0 + age_ms)));
         assert_eq!(have, want.then_some(Forwarded { client }), "{age_ms} ms later: {parts:?}");
     }
 
     #[test]
-    fn a_node_is_believed_for_as_long_as_clocks_may_differ() {
+    fn a_signature_is_valid_for_as_long_as_clocks_may_differ() {
         let database = Arc::new(MemoryDatabase::new());
         let store = Store::open(database, StoreConfig { readers: 1 }, Arc::new(Metrics::default())).unwrap();
         let guests = GuestTokens::default();
@@ -122,29 +123,29 @@ mod tests {
         for age_ms in [0, max_ms, -max_ms] {
             check(age_ms, true);
         }
-        // Whoever wrote it down cannot use it for ever.
+        // An old signature cannot be replayed for ever.
         for age_ms in [max_ms + 1, -max_ms - 1, i64::MAX - AT.0] {
             check(age_ms, false);
         }
     }
 
     #[test]
-    fn what_was_changed_on_the_way_is_not_believed() {
+    fn a_changed_request_is_refused() {
         let database = Arc::new(MemoryDatabase::new());
         let store = Store::open(database, StoreConfig { readers: 1 }, Arc::new(Metrics::default())).unwrap();
-        let (ours, others) = (GuestTokens::default(), GuestTokens::default());
-        check(&ours, &store, 0, |parts| parts.uri = Uri::from_static("/a?c"), false);
-        check(&ours, &store, 0, |parts| parts.method = Method::POST, false);
+        let (guests, other_guests) = (GuestTokens::default(), GuestTokens::default());
+        check(&guests, &store, 0, |parts| parts.uri = Uri::from_static("/a?c"), false);
+        check(&guests, &store, 0, |parts| parts.method = Method::POST, false);
         for change in [("192.0.2.1", "192.0.2.2"), ("000 192", "001 192"), ("192.0.2.1", "-")] {
             let forge = |parts: &mut Parts| {
-                let mark = parts.headers[FORWARDED_HEADER].to_str().unwrap().replacen(change.0, change.1, 1);
-                parts.headers.insert(FORWARDED_HEADER, mark.try_into().unwrap());
+                let signature = parts.headers[FORWARDED_HEADER].to_str().unwrap().replacen(change.0, change.1, 1);
+                parts.headers.insert(FORWARDED_HEADER, signature.try_into().unwrap());
             };
-            check(&others, &store, 0, forge, false);
+            check(&other_guests, &store, 0, forge, false);
         }
         for junk in ["", "1", "1700000000000 192.0.2.1", "1700000000000 192.0.2.1 AAAA", "x 192.0.2.1 AAAA"] {
             check(
-                &ours,
+                &guests,
                 &store,
                 0,
                 |parts| drop(parts.headers.insert(FORWARDED_HEADER, junk.try_into().unwrap())),
@@ -154,10 +155,10 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_said_is_signed() {
-        let sign = |method: &Method, path: &'static str, host: &'static str, said: &str| {
+    fn all_parts_are_signed() {
+        let sign = |method: &Method, path: &'static str, host: &'static str, payload: &str| {
             let headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]);
-            signed_bytes(method, &Uri::from_static(path), &headers, said)
+            signed_bytes(method, &Uri::from_static(path), &headers, payload)
         };
         let one = sign(&Method::GET, "/a?b", "c", "1 -");
         for other in [

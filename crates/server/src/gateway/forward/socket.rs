@@ -1,7 +1,7 @@
-//! Sockets of other nodes' tables, passed through as they are. When this node leaves, a client is told so as by the table's own node:
-//! by a close frame, which may stand between two frames and nowhere else.
+//! WebSockets of other nodes' tables, proxied byte by byte. When this node drains, it sends the client a close frame like the table's own
+//! node does, and a close frame may only stand between two frames.
 //!
-//! Knows how long frames are (RFC 6455, section 5.2), and nothing of what they say.
+//! Knows the length of frames (RFC 6455, section 5.2), and nothing of their content.
 
 use super::permits::ForwardPermit;
 use crate::app::App;
@@ -13,43 +13,43 @@ use std::pin::pin;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, split};
 use tokio::time::timeout;
 
-/// Memory of a socket, in bytes, each way.
+/// Buffer of a socket, in bytes, each way.
 const BUFFER_BYTES: usize = 4_096;
-/// What a client is told when this node leaves.
+/// The reason that a client gets when this node drains.
 const DRAIN_REASON: &str = "this node leaves: connect again";
 /// Opcode and final bit of a close frame.
 const CLOSE_BYTE: u8 = 0x88;
 const MASK_BIT: u8 = 0x80;
 const MASK_BYTES: usize = 4;
 
-/// Passes the bytes of a socket through until one side has had enough, or this process leaves.
-pub(super) async fn proxy_upgrade(app: App, here: OnUpgrade, there: OnUpgrade, place: ForwardPermit) {
+/// Proxies a socket until one side closes, or this process drains.
+pub(super) async fn proxy_upgrade(app: App, here: OnUpgrade, there: OnUpgrade, permit: ForwardPermit) {
     if let (Ok(here), Ok(there)) = tokio::join!(here, there) {
         proxy(TokioIo::new(here), TokioIo::new(there), app.drain.begun_with_jitter()).await;
     }
-    drop(place);
+    drop(permit);
 }
 
-async fn proxy(client: impl AsyncRead + AsyncWrite, owner: impl AsyncRead + AsyncWrite, leaving: impl Future) {
+async fn proxy(client: impl AsyncRead + AsyncWrite, owner: impl AsyncRead + AsyncWrite, draining: impl Future) {
     let ((mut from_client, mut to_client), (mut from_owner, mut to_owner)) = (split(client), split(owner));
-    let mut says = pin!(copy(&mut from_client, &mut to_owner));
+    let mut client_copy = pin!(copy(&mut from_client, &mut to_owner));
     let ended = tokio::select! {
-        () = &mut says => ProxyEnd::PeerClosed,
-        ended = copy_frames(&mut from_owner, &mut to_client, leaving) => ended,
+        () = &mut client_copy => ProxyEnd::PeerClosed,
+        ended = copy_frames(&mut from_owner, &mut to_client, draining) => ended,
     };
     if let ProxyEnd::Draining = ended {
-        let goodbye = async {
+        let handshake = async {
             let frame = close_frame(close_code::RESTART, DRAIN_REASON);
             if to_client.write_all(&frame).await.is_ok() && to_client.flush().await.is_ok() {
-                // What the client answers is for the owner, too: it ends the wait there.
-                says.await;
+                // The client's close frame is passed on to the owner: it ends the wait there.
+                client_copy.await;
             }
         };
-        let _ = timeout(CLOSE_HANDSHAKE_MAX, goodbye).await;
+        let _ = timeout(CLOSE_HANDSHAKE_MAX, handshake).await;
     }
 }
 
-/// Passes on what a client says, to the end.
+/// Passes on the client's bytes, to the end.
 async fn copy(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + Unpin)) {
     let mut buffer = vec![0; BUFFER_BYTES];
     while let Ok(read @ 1..) = from.read(&mut buffer).await {
@@ -59,27 +59,27 @@ async fn copy(from: &mut (impl AsyncRead + Unpin), to: &mut (impl AsyncWrite + U
     }
 }
 
-/// Why nothing more is passed on to a client.
+/// Why the proxying ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProxyEnd {
     PeerClosed,
-    /// This process leaves, and the last frame is whole.
+    /// This process drains, and the last frame is complete.
     Draining,
 }
 
-/// Passes on what the owner says, until its end or, once this process leaves, the end of a frame.
+/// Passes on the owner's bytes, until its end or, once this process drains, the end of a frame.
 async fn copy_frames(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
-    leaving: impl Future,
+    draining: impl Future,
 ) -> ProxyEnd {
     let (mut frames, mut buffer) = (FrameTracker::default(), vec![0; BUFFER_BYTES]);
-    let (mut leaving, mut is_leaving) = (pin!(leaving), false);
-    while !(is_leaving && frames.is_at_boundary()) {
+    let (mut draining, mut is_draining) = (pin!(draining), false);
+    while !(is_draining && frames.is_at_boundary()) {
         let read = tokio::select! {
             biased;
-            _ = &mut leaving, if !is_leaving => {
-                is_leaving = true;
+            _ = &mut draining, if !is_draining => {
+                is_draining = true;
                 continue;
             }
             read = from.read(&mut buffer) => read,
@@ -93,17 +93,17 @@ async fn copy_frames(
     ProxyEnd::Draining
 }
 
-/// Where one is in a stream of frames.
+/// The position in a stream of frames.
 #[derive(Debug, Default)]
 struct FrameTracker {
-    /// What has passed of a frame's head.
+    /// The bytes of the current frame's head that have passed.
     head: Vec<u8>,
-    /// What has not yet passed of its payload.
+    /// The bytes of its payload that have not passed yet.
     payload_bytes_left: u64,
 }
 
 impl FrameTracker {
-    /// Whether what has passed ends with a frame.
+    /// Whether the last byte ended a frame.
     fn is_at_boundary(&self) -> bool {
         self.head.is_empty() && self.payload_bytes_left == 0
     }
@@ -126,7 +126,7 @@ impl FrameTracker {
     }
 }
 
-/// The length of the payload that follows this head; `None` if the head is not whole.
+/// The length of the payload that follows this head; `None` if the head is incomplete.
 fn payload_length(head: &[u8]) -> Option<u64> {
     let [_, second, rest @ ..] = head else { return None };
     let mask_bytes = if second & MASK_BIT == 0 { 0 } else { MASK_BYTES };
@@ -145,7 +145,7 @@ fn payload_length(head: &[u8]) -> Option<u64> {
 /// A server's close frame.
 fn close_frame(code: u16, reason: &str) -> Vec<u8> {
     let payload = [&code.to_be_bytes(), reason.as_bytes()].concat();
-    let length = u8::try_from(payload.len()).expect("our reasons are shorter than a control frame may be");
+    let length = u8::try_from(payload.len()).expect("the reason is shorter than a control frame may be");
     [&[CLOSE_BYTE, length], payload.as_slice()].concat()
 }
 
@@ -176,9 +176,9 @@ mod tests {
     }
 
     proptest! {
-        /// However the bytes come, frames end where they end.
+        /// Frame boundaries are found however the bytes are segmented.
         #[test]
-        fn frames_end_where_they_end(
+        fn finds_frame_boundaries(
             sizes in prop::collection::vec((prop_oneof![0..130_usize, 65_530..65_540_usize], any::<bool>()), 1..6),
             piece_bytes in 1..70_000_usize,
         ) {
@@ -197,42 +197,42 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_sent_away_gets_the_frame_that_had_begun_and_a_close_frame() {
+    async fn a_drain_finishes_the_current_frame_and_sends_a_close_frame() {
         let ((mut client, here), (there, mut owner)) = (duplex(64), duplex(64));
-        let (leave, leaving) = oneshot::channel::<()>();
+        let (drain, draining) = oneshot::channel::<()>();
         let whole = frame(10, false);
         owner.write_all(&whole[..5]).await.unwrap();
-        let passing = tokio::spawn(proxy(here, there, leaving));
-        let mut heard = vec![0; 5];
-        client.read_exact(&mut heard).await.unwrap();
-        leave.send(()).unwrap();
+        let proxying = tokio::spawn(proxy(here, there, draining));
+        let mut received = vec![0; 5];
+        client.read_exact(&mut received).await.unwrap();
+        drain.send(()).unwrap();
         owner.write_all(&whole[5..]).await.unwrap();
         let mut rest = vec![0; whole.len() - 5 + 2 + 2 + DRAIN_REASON.len()];
         client.read_exact(&mut rest).await.unwrap();
-        assert_eq!([heard, rest].concat(), [whole, close_frame(1012, DRAIN_REASON)].concat());
+        assert_eq!([received, rest].concat(), [whole, close_frame(1012, DRAIN_REASON)].concat());
         // The client's own close frame reaches the owner.
         client.write_all(b"bye").await.unwrap();
         drop(client);
-        let mut answer = String::new();
-        owner.read_to_string(&mut answer).await.unwrap();
-        assert_eq!(answer, "bye");
-        passing.await.unwrap();
+        let mut close = String::new();
+        owner.read_to_string(&mut close).await.unwrap();
+        assert_eq!(close, "bye");
+        proxying.await.unwrap();
     }
 
     #[tokio::test]
-    async fn either_side_ends_the_other() {
+    async fn closing_either_side_closes_the_other() {
         for client_goes in [true, false] {
             let ((client, here), (there, owner)) = (duplex(64), duplex(64));
-            let passing = tokio::spawn(proxy(here, there, pending::<()>()));
-            let mut left = if client_goes {
+            let proxying = tokio::spawn(proxy(here, there, pending::<()>()));
+            let mut remaining = if client_goes {
                 drop(client);
                 owner
             } else {
                 drop(owner);
                 client
             };
-            assert_eq!(left.read(&mut [0; 8]).await.unwrap(), 0);
-            passing.await.unwrap();
+            assert_eq!(remaining.read(&mut [0; 8]).await.unwrap(), 0);
+            proxying.await.unwrap();
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use super::view;
 use crate::app::App;
-use crate::gateway::auth::{Caller, Guest};
-use crate::gateway::budget::Account;
+use crate::gateway::auth::{AnyAccount, Caller};
+use crate::gateway::budget::BudgetOwner;
 use crate::gateway::extract::{JsonBody, PathId, QueryParams};
 use crate::gateway::pagination::{PageQuery, next_page_link, query_id, split_page};
 use crate::gateway::problem::{ApiError, ApiResult};
@@ -36,7 +36,7 @@ pub(super) struct GamesQuery {
 ))]
 pub(super) async fn list_games(
     State(app): State<App>,
-    Guest(caller): Guest,
+    AnyAccount(caller): AnyAccount,
     QueryParams(query): QueryParams<GamesQuery>,
     QueryParams(page): QueryParams<PageQuery>,
 ) -> ApiResult<(HeaderMap, Json<Vec<GameSummary>>)> {
@@ -66,11 +66,11 @@ fn account_filter(caller: Caller, is_snake_visible: bool) -> Option<AccountId> {
 ))]
 pub(super) async fn game_details(
     State(app): State<App>,
-    Guest(_): Guest,
-    account: Account,
+    AnyAccount(_): AnyAccount,
+    owner: BudgetOwner,
     PathId(id): PathId<MatchId>,
 ) -> ApiResult<Response> {
-    let wanted = FramesRequest::new(app, &account)?;
+    let wanted = FramesRequest::new(app, &owner)?;
     let row = wanted.find(id).await?;
     wanted.respond(&row, 0..u32::MAX, &view::details(&row)).await
 }
@@ -83,7 +83,7 @@ pub(super) async fn game_details(
 ))]
 pub(super) async fn game_statuses(
     State(app): State<App>,
-    Guest(_): Guest,
+    AnyAccount(_): AnyAccount,
     JsonBody(wanted): JsonBody<StatusRequest>,
 ) -> ApiResult<Json<Vec<GameStatus>>> {
     let ids = parse_match_ids(&wanted.game_ids)?;

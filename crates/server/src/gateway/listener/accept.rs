@@ -1,5 +1,5 @@
-//! The accept loop: every connection is accepted, gets a permit or is refused, and what fails for want of files is tried again
-//! with growing pauses.
+//! The accept loop: every connection is accepted, then gets a permit or is refused. Accepts that fail for lack of files are
+//! retried with growing pauses.
 
 use super::connection::Connection;
 use super::permits::{ConnectionPermits, PermitError};
@@ -13,15 +13,14 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep};
 
-/// First and longest pause after a connection could not be accepted for want of files or memory.
+/// First and longest pause after a connection could not be accepted for lack of files or memory.
 const BACKOFF_MIN: Duration = Duration::from_millis(10);
 const BACKOFF_MAX: Duration = Duration::from_secs(1);
-/// How often at most it is logged that connections are refused or cannot be accepted, however often that is found out.
+/// How often at most it is logged that connections are refused or cannot be accepted.
 const LOG_INTERVAL: Duration = Duration::from_secs(10);
 
-/// Where connections come from.
+/// A source of connections.
 pub(in crate::gateway) trait Accept {
-    /// The next connection.
     fn accept(&mut self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
 }
 
@@ -31,19 +30,19 @@ impl Accept for TcpListener {
     }
 }
 
-/// Accepts without an end.
+/// Accepts connections without end.
 pub(super) async fn accept_loop(
     mut listener: impl Accept,
-    house: &Arc<ListenerContext<impl RequestHandler>>,
+    context: &Arc<ListenerContext<impl RequestHandler>>,
     permits: &Arc<ConnectionPermits>,
 ) {
     let (mut back_off, mut refused) = (Backoff::default(), LogThrottle::default());
-    let (refusals, mut patience) = (RefusalSender::new(), None);
+    let (refusals, mut evict_until) = (RefusalSender::new(), None);
     loop {
         let (stream, client) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) if is_resource_exhausted(&error) => {
-                house.metrics.accept_failed();
+                context.metrics.accept_failed();
                 sleep(back_off.next_pause(&error)).await;
                 continue;
             }
@@ -54,38 +53,38 @@ pub(super) async fn accept_loop(
             }
         };
         back_off.last = None;
-        match permits.acquire(client.ip(), &mut patience).await {
-            Ok(permit) => drop(tokio::spawn(house.clone().serve_connection(Connection::new(stream, permit), client))),
-            Err(why) => {
-                house.metrics.http_connection_refused(why.is_full());
+        match permits.acquire(client.ip(), &mut evict_until).await {
+            Ok(permit) => drop(tokio::spawn(context.clone().serve_connection(Connection::new(stream, permit), client))),
+            Err(error) => {
+                context.metrics.http_connection_refused(error.is_full());
                 if refused.is_due(Instant::now()) {
-                    log_refusal(why, client);
+                    log_refusal(error, client);
                 }
-                refusals.refuse(stream, why, &house.handler).await;
+                refusals.refuse(stream, error, &context.handler).await;
             }
         }
     }
 }
 
-fn log_refusal(why: PermitError, client: SocketAddr) {
-    match why {
+fn log_refusal(error: PermitError, client: SocketAddr) {
+    match error {
         PermitError::Full => tracing::warn!(
-            "connections are refused: as many are open as may be (http.connections_max), and none of them may be closed"
+            "connections are refused: as many are open as allowed (http.connections_max), and none of them may be closed"
         ),
         PermitError::Address { max } => tracing::warn!(
             %client,
             max,
-            "connections are refused: as many of one address are open as may be (http.connections_per_address_max)"
+            "connections are refused: as many are open from one address as allowed (http.connections_per_address_max)"
         ),
     }
 }
 
-/// Whether accepting failed for want of something that will be there again when connections close.
+/// Whether accepting failed for lack of a resource that closing connections will free.
 fn is_resource_exhausted(error: &io::Error) -> bool {
     matches!(Errno::from_io_error(error), Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
 }
 
-/// What is so again and again while a house is full, and is logged now and then.
+/// Limits how often a repeating condition is logged.
 #[derive(Default)]
 pub(super) struct LogThrottle {
     last_logged: Option<Instant>,
@@ -93,11 +92,11 @@ pub(super) struct LogThrottle {
 
 impl LogThrottle {
     pub(super) fn is_due(&mut self, now: Instant) -> bool {
-        let may = self.last_logged.is_none_or(|said| now.duration_since(said) >= LOG_INTERVAL);
-        if may {
+        let is_due = self.last_logged.is_none_or(|last| now.duration_since(last) >= LOG_INTERVAL);
+        if is_due {
             self.last_logged = Some(now);
         }
-        may
+        is_due
     }
 }
 

@@ -1,20 +1,20 @@
-//! What is answered to a head that cannot be read. The library answers that by itself, with a status and nothing else; here it gets the
-//! body that every other refusal has.
+//! Responses to a head that cannot be parsed. Hyper answers such a head with a status and no body; here the response gets
+//! the body that every other refusal has.
 
 use super::BUFFER_BYTES_MAX;
 use crate::gateway::problem::ApiError;
 use bytes::Bytes;
 use wire::problem::PROBLEM_JSON;
 
-/// The library's answer with a body; `None` of what is no such answer.
-pub(super) fn with_body(answer: &[u8]) -> Option<Bytes> {
-    let error = match answer.strip_prefix(b"HTTP/1.1 ")?.get(..4)? {
+/// Hyper's response with a body; `None` if this is not such a response.
+pub(super) fn with_body(response: &[u8]) -> Option<Bytes> {
+    let error = match response.strip_prefix(b"HTTP/1.1 ")?.get(..4)? {
         b"400 " => ApiError::BadHead,
         b"414 " => ApiError::UrlTooLong,
         b"431 " => ApiError::HeadTooLarge { bytes_max: BUFFER_BYTES_MAX },
         _ => return None,
     };
-    let head = std::str::from_utf8(answer.strip_suffix(b"\r\n\r\n")?).ok()?;
+    let head = std::str::from_utf8(response.strip_suffix(b"\r\n\r\n")?).ok()?;
     let mut lines = head.split("\r\n");
     let is_whole = lines.clone().all(|line| !line.is_empty()) && head.lines().count() == lines.clone().count();
     let is_bare = lines.clone().skip(1).all(|line| content_length(line).is_none_or(|length| length == "0"));
@@ -26,29 +26,29 @@ pub(super) fn with_body(answer: &[u8]) -> Option<Bytes> {
         whole.push_str("\r\n");
         whole.push_str(line);
     }
-    put_problem(&error, &mut whole);
+    append_problem(&error, &mut whole);
     Some(whole.into())
 }
 
-/// What is sent to a connection that ended with this error, where the library says nothing by itself.
-pub(super) fn last_word(error: &hyper::Error) -> Option<String> {
-    // The kind of the error is the library's own business; its text is not.
+/// The response to a connection that ended with this error, where hyper sends none.
+pub(super) fn unsent_response(error: &hyper::Error) -> Option<String> {
+    // Hyper does not expose the kind of the error; its text is public.
     let is_http2 = error.is_parse() && error.to_string().contains("HTTP2 preface");
     is_http2.then(|| {
         let mut whole = "HTTP/1.1 505 HTTP Version Not Supported\r\nconnection: close".to_owned();
-        put_problem(&ApiError::OtherVersion, &mut whole);
+        append_problem(&ApiError::OtherVersion, &mut whole);
         whole
     })
 }
 
 /// Ends a head, and appends the body.
-fn put_problem(error: &ApiError, whole: &mut String) {
+fn append_problem(error: &ApiError, whole: &mut String) {
     let body = serde_json::to_string(&error.to_problem()).expect("a problem holds only text and numbers");
     let length = body.len();
     whole.push_str(&format!("\r\ncontent-type: {PROBLEM_JSON}\r\ncontent-length: {length}\r\n\r\n{body}"));
 }
 
-/// What the line of a head says of the length of the body.
+/// The content length in this line of a head, if it is that header.
 fn content_length(line: &str) -> Option<&str> {
     let (name, value) = line.split_once(':')?;
     name.eq_ignore_ascii_case("content-length").then(|| value.trim())
@@ -59,15 +59,15 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(answer: &str, code: Option<&str>) {
-        let whole = with_body(answer.as_bytes()).map(|whole| String::from_utf8(whole.to_vec()).unwrap());
-        assert_eq!(whole.is_some(), code.is_some(), "{answer}");
+    fn check(response: &str, code: Option<&str>) {
+        let whole = with_body(response.as_bytes()).map(|whole| String::from_utf8(whole.to_vec()).unwrap());
+        assert_eq!(whole.is_some(), code.is_some(), "{response}");
         let (Some(whole), Some(code)) = (whole, code) else { return };
         let (head, body) = whole.split_once("\r\n\r\n").unwrap();
         assert!(body.contains(&format!("\"code\":\"{code}\"")), "{body}");
         let lengths: Vec<_> = head.lines().filter_map(content_length).collect();
         assert_eq!(lengths, [body.len().to_string()], "{head}");
-        assert!(answer.starts_with(head.lines().next().unwrap()) && head.contains("date: now"), "{head}");
+        assert!(response.starts_with(head.lines().next().unwrap()) && head.contains("date: now"), "{head}");
     }
 
     #[test]

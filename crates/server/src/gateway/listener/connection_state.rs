@@ -1,5 +1,5 @@
-//! What the parts of one connection know of each other while hyper runs it: its pulse, and the place where a request that is
-//! to be parked waits until everything that was said before has left.
+//! What the parts of one connection share while hyper runs it: its phase, and the slot of a request that is to be parked once
+//! everything written before has been sent.
 
 use super::park::{ParkMarker, ParkedWait, Persistence};
 use super::permits::ProxiedPermit;
@@ -12,46 +12,38 @@ use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 
-/// A request that is parked, as small as it gets.
+/// A parked request, as small as possible.
 pub(super) struct ParkedRequest {
     pub(super) wait: ParkedWait,
     pub(super) persistence: Persistence,
-    /// Of an answer in pieces: other answers bring their own.
+    /// The status of a stream: other responses bring their own.
     pub(super) status: StatusCode,
-    /// The headers that the layers around the handler gave.
+    /// The headers that the layers around the handler set.
     pub(super) headers: Box<[u8]>,
-    /// Where the answer is counted.
+    /// Where the response is counted.
     pub(super) counters: Option<Arc<ByStatus>>,
     pub(super) since: Instant,
-    /// What it counts as while it is held, if its client is behind a proxy.
+    /// Its permit while it is parked, if its client is behind a proxy.
     pub(super) proxied_permit: Option<Arc<ProxiedPermit>>,
 }
 
 impl ParkedRequest {
-    /// Of a response that is no answer yet.
+    /// The parked request of a response that carries a [`ParkMarker`].
     pub(super) fn from_response<B>(response: &mut Response<B>, persistence: Persistence) -> Option<Self> {
-        let (guest, route) = response.extensions_mut().remove::<ParkMarker>()?.take()?;
-        let (status, kept) = (response.status(), response_head::encode_headers(response.headers()));
-        let share = response.extensions_mut().remove::<Arc<ProxiedPermit>>();
-        Some(Self {
-            wait: guest,
-            persistence,
-            status,
-            headers: kept,
-            counters: route,
-            since: Instant::now(),
-            proxied_permit: share,
-        })
+        let (wait, counters) = response.extensions_mut().remove::<ParkMarker>()?.take()?;
+        let (status, headers) = (response.status(), response_head::encode_headers(response.headers()));
+        let proxied_permit = response.extensions_mut().remove::<Arc<ProxiedPermit>>();
+        Some(Self { wait, persistence, status, headers, counters, since: Instant::now(), proxied_permit })
     }
 }
 
 const EMPTY: u8 = 0;
-/// Something is parked; answers that were given before may still be in a buffer.
+/// A request is parked; earlier responses may still be in a buffer.
 const PARKED: u8 = 1;
-/// Something is parked, and nothing else is left.
+/// A request is parked, and everything written before has been sent.
 const READY: u8 = 2;
 
-/// Shared by the stream, the handler and the watch of one connection. They are one task, and take turns.
+/// Shared by the stream, the handler and the watchdog of one connection. They run in one task, one at a time.
 pub(super) struct ConnectionState {
     pub(super) phase: PhaseTracker,
     pub(super) read_rate: ReadRateTracker,
@@ -60,31 +52,29 @@ pub(super) struct ConnectionState {
 }
 
 impl ConnectionState {
-    /// The first byte has come.
+    /// The state at the first byte of a connection or after a parked request.
     pub(super) fn new(now: Instant, limits: ReadRateLimits) -> Self {
-        let (pulse, reading) = (PhaseTracker::new(now), ReadRateTracker::new(limits, now));
-        Self { phase: pulse, read_rate: reading, state: AtomicU8::new(EMPTY), parked: Mutex::default() }
+        let (phase, read_rate) = (PhaseTracker::new(now), ReadRateTracker::new(limits, now));
+        Self { phase, read_rate, state: AtomicU8::new(EMPTY), parked: Mutex::default() }
     }
 
-    /// Parks this request.
-    pub(super) fn park(&self, ticket: ParkedRequest) {
-        *self.parked.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(ticket));
+    pub(super) fn park(&self, request: ParkedRequest) {
+        *self.parked.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(request));
         self.state.store(PARKED, Relaxed);
     }
 
-    /// Whether something is parked.
     pub(super) fn is_parked(&self) -> bool {
         self.state.load(Relaxed) != EMPTY
     }
 
-    /// Every byte that was to be written has been written.
+    /// Records that all output has been written.
     pub(super) fn flushed(&self) {
         if self.state.load(Relaxed) == PARKED {
             self.state.store(READY, Relaxed);
         }
     }
 
-    /// What is parked, once the connection has nothing else to do.
+    /// Takes the parked request, once the connection has nothing else to do.
     pub(super) fn take_parked(&self) -> Option<Box<ParkedRequest>> {
         if self.state.load(Relaxed) != READY {
             return None;

@@ -1,5 +1,5 @@
-//! A connection whose request is parked: a socket, the wait for its answer, and nothing else. No library sits on it, no buffer
-//! waits for bytes; the answer is written by hand, and then the connection goes back to whoever reads requests.
+//! A connection whose request is parked: a socket, the wait for its response, and nothing else. It has no hyper state and no
+//! read buffer; the response is encoded by hand, and then the connection goes back to the request loop.
 //!
 //! Knows nothing of what is waited for.
 
@@ -23,13 +23,13 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
-/// Bytes that are read at a time of what a client sends while it waits: hardly ever any.
+/// Bytes read at a time of what a client sends while it waits: hardly ever any.
 const READ_BYTES: usize = 512;
-/// A client that waits for minutes and has sent more behind its request than is kept is put out: if it went, nobody would see it.
-/// While an answer is written it has its time, and need not be.
+/// A client that waits for minutes and has sent more behind its request than is buffered is disconnected, because its leaving would
+/// go unnoticed. While a response is written, deadlines apply instead.
 const GONE_WHEN_FULL: Poll<()> = Poll::Ready(());
 
-/// A connection that nobody reads requests from.
+/// A connection that hyper does not read.
 pub struct RawConnection {
     pub(in crate::gateway) connection: Arc<Connection>,
     /// What the client has sent beyond its last request.
@@ -38,17 +38,17 @@ pub struct RawConnection {
 
 /// What ended a wait.
 enum WaitEvent<T> {
-    /// What was waited for.
+    /// The awaited value.
     Ready(T),
-    /// The time that it had.
+    /// The deadline passed.
     TimedOut,
-    /// The client went.
+    /// The client disconnected.
     Disconnected,
-    /// The house came to the stage at which this ends.
+    /// The process reached the drain stage at which this wait ends.
     StageReached,
 }
 
-/// What holding a connection needs to know of the house.
+/// What a parked connection needs of the listener's context.
 pub(super) struct ParkContext<'a> {
     pub(super) config: &'a ListenerConfig,
     pub(super) metrics: &'a Metrics,
@@ -56,44 +56,36 @@ pub(super) struct ParkContext<'a> {
 }
 
 impl RawConnection {
-    /// Waits until the request is answered; then this connection is as good as new.
+    /// Waits until the request is answered and sends the response; then the connection is ready for the next request.
     pub(super) async fn serve_parked(
         &mut self,
-        ticket: Box<ParkedRequest>,
-        terms: ParkContext<'_>,
+        request: Box<ParkedRequest>,
+        context: ParkContext<'_>,
     ) -> Result<(), ConnectionEnd> {
-        let _counted = ParkedGauge::new(terms.metrics);
-        let ParkedRequest {
-            wait: guest,
-            persistence,
-            headers: kept,
-            counters: route,
-            since,
-            status,
-            proxied_permit: share,
-        } = *ticket;
-        let mut holding = ParkedConnection { raw: self, persistence, context: terms };
-        match guest {
-            ParkedWait::Poll { parked, deadline } => {
-                let status = holding.respond(parked, deadline, kept).await?;
-                holding.context.metrics.http_parked_answered(route.as_deref(), status.as_u16());
+        let _gauge = ParkedGauge::new(context.metrics);
+        let ParkedRequest { wait, persistence, headers, counters, since, status, proxied_permit } = *request;
+        let mut parked = ParkedConnection { raw: self, persistence, context };
+        match wait {
+            ParkedWait::Poll { poll, deadline } => {
+                let status = parked.respond(poll, deadline, headers).await?;
+                parked.context.metrics.http_parked_answered(counters.as_deref(), status.as_u16());
             }
-            ParkedWait::Stream { streamed, heartbeat_every } => {
-                // Its head is its answer: most streams are ended by their clients.
-                holding.context.metrics.http_parked_answered(route.as_deref(), status.as_u16());
-                let head = holding.encode_stream_head(status, &kept);
-                drop(kept);
-                holding.stream(streamed, heartbeat_every, head).await?;
+            ParkedWait::Stream { stream, heartbeat_every } => {
+                // Counted at its head: most streams are ended by their clients.
+                parked.context.metrics.http_parked_answered(counters.as_deref(), status.as_u16());
+                let head = parked.encode_stream_head(status, &headers);
+                drop(headers);
+                parked.stream(stream, heartbeat_every, head).await?;
             }
         }
-        drop(share);
-        let ParkedConnection { persistence, context: terms, .. } = holding;
-        terms.metrics.http_held(since.elapsed());
+        drop(proxied_permit);
+        let ParkedConnection { persistence, context, .. } = parked;
+        context.metrics.http_held(since.elapsed());
         if persistence.is_keep_alive() { Ok(()) } else { Err(ConnectionEnd::Done) }
     }
 
-    /// Whatever the client does but wait. Its bytes are kept, up to a bound. What stands beyond it is not read, and so the end
-    /// behind it is not seen: that is for the caller to judge.
+    /// Ready when the client disconnects. Its bytes are kept, up to a bound. Bytes beyond it are not read, and so the end behind
+    /// them is not seen: the caller decides with `when_full` what that means.
     fn poll_disconnect(&mut self, context: &mut Context<'_>, when_full: Poll<()>) -> Poll<()> {
         let mut bytes = [0; READ_BYTES];
         while self.read_ahead.len() < BUFFER_BYTES_MAX {
@@ -112,7 +104,7 @@ impl RawConnection {
     }
 }
 
-/// A connection while it is held.
+/// A connection while its request is parked.
 struct ParkedConnection<'a> {
     raw: &'a mut RawConnection,
     persistence: Persistence,
@@ -120,89 +112,89 @@ struct ParkedConnection<'a> {
 }
 
 impl ParkedConnection<'_> {
-    /// Answers a poll, and says with what status.
+    /// Answers a long poll, and returns the status of its response.
     async fn respond(
         &mut self,
-        mut parked: Box<dyn LongPoll>,
+        mut poll: Box<dyn LongPoll>,
         deadline: Instant,
-        kept: Box<[u8]>,
+        headers: Box<[u8]>,
     ) -> Result<StatusCode, ConnectionEnd> {
-        let (mut alarm, mut why, mut until) = (deadline, WaitEnd::Deadline, DrainStage::Draining);
-        let answer = loop {
-            match self.wait(alarm, until, GONE_WHEN_FULL, |_, context| parked.poll_response(context)).await {
-                WaitEvent::Ready(answer) => break answer,
-                WaitEvent::TimedOut => break parked.finish(why),
+        let (mut timer, mut end, mut until) = (deadline, WaitEnd::Deadline, DrainStage::Draining);
+        let response = loop {
+            match self.wait(timer, until, GONE_WHEN_FULL, |_, context| poll.poll_response(context)).await {
+                WaitEvent::Ready(response) => break response,
+                WaitEvent::TimedOut => break poll.finish(end),
                 WaitEvent::Disconnected => return Err(self.record_disconnect()),
                 WaitEvent::StageReached if until == DrainStage::Closed => return Err(ConnectionEnd::Closed),
                 WaitEvent::StageReached => {
                     self.persistence = self.persistence.closing();
-                    (alarm, why, until) = (self.drain_deadline().min(deadline), WaitEnd::Drain, DrainStage::Closed);
+                    (timer, end, until) = (self.drain_deadline().min(deadline), WaitEnd::Drain, DrainStage::Closed);
                 }
             }
         };
-        drop(parked);
-        let status = answer.status();
-        let bytes = self.encode_response(answer, &kept);
+        drop(poll);
+        let status = response.status();
+        let bytes = self.encode_response(response, &headers);
         self.write(bytes).await?;
         Ok(status)
     }
 
-    /// Everything that is sent of an answer.
-    fn encode_response(&mut self, answer: Response<Bytes>, kept: &[u8]) -> Vec<u8> {
-        // A house that began to leave just now closes its connections, too.
+    /// All bytes of a response.
+    fn encode_response(&mut self, response: Response<Bytes>, headers: &[u8]) -> Vec<u8> {
+        // A process that has just begun to drain closes its connections, too.
         if *self.context.stage.borrow() > DrainStage::Open {
             self.persistence = self.persistence.closing();
         }
-        let (mut parts, body) = answer.into_parts();
-        // Whatever was waited for is true now, and only now.
+        let (mut parts, body) = response.into_parts();
+        // What the client waited for is true only now.
         parts.headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
         let (framing, now) = (Framing::Length(body.len()), SystemTime::now());
-        let mut bytes = encode_head(self.persistence, parts.status, (kept, &parts.headers), framing, now);
+        let mut bytes = encode_head(self.persistence, parts.status, (headers, &parts.headers), framing, now);
         bytes.extend_from_slice(&body);
         bytes
     }
 
-    fn encode_stream_head(&mut self, status: StatusCode, kept: &[u8]) -> Vec<u8> {
-        // Where pieces are not framed, only the end of the connection ends them.
+    fn encode_stream_head(&mut self, status: StatusCode, headers: &[u8]) -> Vec<u8> {
+        // Without chunked framing, only the end of the connection ends the body.
         if self.persistence.is_http10() {
             self.persistence = self.persistence.closing();
         }
-        encode_head(self.persistence, status, (kept, &HeaderMap::new()), Framing::Chunked, SystemTime::now())
+        encode_head(self.persistence, status, (headers, &HeaderMap::new()), Framing::Chunked, SystemTime::now())
     }
 
-    /// Sends piece after piece until one side has had enough.
+    /// Sends chunk after chunk until the stream or the connection ends.
     async fn stream(
         &mut self,
-        mut streamed: Box<dyn ChunkStream>,
+        mut stream: Box<dyn ChunkStream>,
         heartbeat_every: Duration,
         head: Vec<u8>,
     ) -> Result<(), ConnectionEnd> {
         let persistence = self.persistence;
-        let (mut bytes, mut is_last, mut leave_at) = (head, false, None);
+        let (mut bytes, mut is_last, mut drain_at) = (head, false, None);
         loop {
             self.write(std::mem::take(&mut bytes)).await?;
             if is_last {
                 return Ok(());
             }
-            let alarm = leave_at.unwrap_or_else(|| Instant::now() + heartbeat_every);
-            let until = if leave_at.is_some() { DrainStage::Closed } else { DrainStage::Draining };
-            // Who always has something to say must be able to end.
-            let event = match leave_at {
+            let timer = drain_at.unwrap_or_else(|| Instant::now() + heartbeat_every);
+            let until = if drain_at.is_some() { DrainStage::Closed } else { DrainStage::Draining };
+            // A stream that always has a chunk ready must be able to end.
+            let event = match drain_at {
                 Some(at) if at <= Instant::now() => WaitEvent::TimedOut,
-                _ => self.wait(alarm, until, GONE_WHEN_FULL, |_, context| streamed.poll_chunk(context)).await,
+                _ => self.wait(timer, until, GONE_WHEN_FULL, |_, context| stream.poll_chunk(context)).await,
             };
             (bytes, is_last) = match event {
-                WaitEvent::Ready(Some(piece)) => (encode_chunk(&piece, persistence), false),
+                WaitEvent::Ready(Some(chunk)) => (encode_chunk(&chunk, persistence), false),
                 WaitEvent::Ready(None) => (encode_last_chunk(persistence), true),
-                WaitEvent::TimedOut if leave_at.is_none() => (encode_chunk(&streamed.heartbeat(), persistence), false),
+                WaitEvent::TimedOut if drain_at.is_none() => (encode_chunk(&stream.heartbeat(), persistence), false),
                 WaitEvent::TimedOut => (
-                    [encode_chunk(&streamed.closing_chunk(), persistence), encode_last_chunk(persistence)].concat(),
+                    [encode_chunk(&stream.closing_chunk(), persistence), encode_last_chunk(persistence)].concat(),
                     true,
                 ),
                 WaitEvent::Disconnected => return Err(self.record_disconnect()),
-                WaitEvent::StageReached if leave_at.is_some() => return Err(ConnectionEnd::Closed),
+                WaitEvent::StageReached if drain_at.is_some() => return Err(ConnectionEnd::Closed),
                 WaitEvent::StageReached => {
-                    leave_at = Some(self.drain_deadline());
+                    drain_at = Some(self.drain_deadline());
                     self.persistence = persistence.closing();
                     (Vec::new(), false)
                 }
@@ -210,37 +202,37 @@ impl ParkedConnection<'_> {
         }
     }
 
-    /// Waits for something, with one eye on the client, the clock and the house.
+    /// Waits for a value, a disconnect, a deadline or a drain stage.
     fn wait<T>(
         &mut self,
-        alarm: Instant,
+        timer: Instant,
         stage: DrainStage,
         when_full: Poll<()>,
         mut poll: impl FnMut(&TcpStream, &mut Context<'_>) -> Poll<T>,
     ) -> impl Future<Output = WaitEvent<T>> {
         let mut stages = self.context.stage.clone();
-        // A block, not a function: a function's future keeps what it is given twice.
+        // A block, not a function: a function's future keeps its arguments twice.
         async move {
             let mut reached = pin!(stages.wait_for(|now| *now >= stage));
-            let mut alarm = pin!(sleep_until(alarm));
+            let mut timer = pin!(sleep_until(timer));
             poll_fn(|context| {
-                // The house first: who always has something to say must hear of it.
+                // The drain first: a stream that always has a chunk ready must see it.
                 if reached.as_mut().poll(context).is_ready() {
                     return Poll::Ready(WaitEvent::StageReached);
                 }
-                if let Poll::Ready(come) = poll(self.raw.connection.stream(), context) {
-                    return Poll::Ready(WaitEvent::Ready(come));
+                if let Poll::Ready(value) = poll(self.raw.connection.stream(), context) {
+                    return Poll::Ready(WaitEvent::Ready(value));
                 }
                 if self.raw.poll_disconnect(context, when_full).is_ready() {
                     return Poll::Ready(WaitEvent::Disconnected);
                 }
-                alarm.as_mut().poll(context).map(|()| WaitEvent::TimedOut)
+                timer.as_mut().poll(context).map(|()| WaitEvent::TimedOut)
             })
             .await
         }
     }
 
-    /// Writes all of this, as long as the client takes some of it now and then.
+    /// Writes all of this, as long as the client keeps reading some of it.
     async fn write(&mut self, bytes: Vec<u8>) -> Result<(), ConnectionEnd> {
         let mut sent = 0;
         let mut last = None;
@@ -252,7 +244,7 @@ impl ParkedConnection<'_> {
                     let last = *last.get_or_insert_with(|| now + limits.read_rate.write_time_max(bytes.len() - sent));
                     let due = last.min(now + limits.idle_timeout);
                     match self.wait(due, DrainStage::Closed, Poll::Pending, TcpStream::poll_write_ready).await {
-                        // Whether it can, trying will tell.
+                        // Whether it is writable, the next attempt shows.
                         WaitEvent::Ready(_) => {}
                         WaitEvent::Disconnected => return Err(ConnectionEnd::Done),
                         WaitEvent::TimedOut => return Err(ConnectionEnd::TooSlow),
@@ -265,7 +257,7 @@ impl ParkedConnection<'_> {
         Ok(())
     }
 
-    /// When to send a client away that could wait longer: not all in one instant, for they will not stay away.
+    /// When to end the wait of a client that could wait longer: spread over time, because they all come back.
     fn drain_deadline(&self) -> Instant {
         Instant::now() + jitter(DRAIN_JITTER_MAX.min(self.context.config.drain_max / 2))
     }
@@ -276,7 +268,7 @@ impl ParkedConnection<'_> {
     }
 }
 
-/// Counts a connection as parked for as long as it is.
+/// Counts a connection as parked while it lives.
 struct ParkedGauge<'a>(&'a Metrics);
 
 impl<'a> ParkedGauge<'a> {

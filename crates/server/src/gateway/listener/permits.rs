@@ -1,10 +1,9 @@
-//! Connection permits: how many connections there may be in all, how many of one client address, and what happens when there is
-//! no room.
+//! Connection permits: the cap on connections in all and by client address, and eviction when the cap is reached.
 //!
-//! Knows nothing of what is said over a connection.
+//! Knows nothing of the protocol on a connection.
 
 use super::connection::Connection;
-use super::ranks::{Newcomer, Ranks, Standing};
+use super::eviction_queues::{EvictionQueues, Newcomer, Standing};
 use crate::address_key::AddressKey;
 use crate::config::{Config, Networks};
 use crate::keyed_permits::KeyedPermits;
@@ -17,23 +16,21 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout, timeout_at};
 
-/// Longest time that a new connection waits for another to end once it was told to, or for a bot to give its socket back.
+/// Longest time that a new connection waits for an evicted one to close, or for a bot to release its socket.
 const PERMIT_WAIT_MAX: Duration = Duration::from_millis(250);
 const CLOCK_TICK: Duration = Duration::from_secs(1);
 
-/// How many connections one client address may have, and which addresses that is not for.
+/// The cap on connections of one client address, and the addresses that it does not apply to.
 #[derive(Clone, Debug)]
 pub struct AddressLimit {
-    /// Connections of one address.
     pub max: usize,
     /// Whether loopback addresses are limited, too.
     pub includes_loopback: bool,
-    /// Peers that speak for others.
+    /// Peers that forward the requests of other clients.
     pub trusted_proxies: Networks,
 }
 
 impl AddressLimit {
-    /// The limit in force.
     #[must_use]
     pub fn of(config: &Config) -> Self {
         Self {
@@ -43,31 +40,29 @@ impl AddressLimit {
         }
     }
 
-    /// As what connections of this peer are counted; `None` if they are not.
+    /// The key by which connections of this peer are counted; `None` if they are not.
     pub(crate) fn key(&self, peer: IpAddr) -> Option<AddressKey> {
         let is_limited = self.includes_loopback || !peer.to_canonical().is_loopback();
         (is_limited && !self.trusted_proxies.contains(peer)).then(|| AddressKey::of(peer))
     }
 }
 
-/// Why a connection is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gateway) enum PermitError {
-    /// Its address has as many as one may have.
+    /// Its address has as many as allowed.
     Address { max: usize },
-    /// There is no room for anybody.
+    /// All permits are in use, and no connection may be evicted.
     Full,
 }
 
-/// All permits of one listener.
 pub(in crate::gateway) struct ConnectionPermits {
     slots: Semaphore,
     total: u32,
-    /// Where each takes its socket from, if others do so, too.
+    /// The budget from which each connection takes its socket, if it is shared with other users.
     socket_budget: Option<Arc<SocketBudget>>,
     address_limit: Option<AddressLimit>,
     by_address: KeyedPermits<AddressKey>,
-    idle_queue: Mutex<Ranks<Connection>>,
+    idle_queue: Mutex<EvictionQueues<Connection>>,
     begun: Instant,
     /// Seconds since then, as [`ConnectionPermits::run_clock`] counts them.
     now_s: AtomicU32,
@@ -77,7 +72,7 @@ pub(in crate::gateway) struct ConnectionPermits {
 /// The right to one connection, as long as its socket is open.
 pub(in crate::gateway) struct ConnectionPermit {
     permits: Arc<ConnectionPermits>,
-    /// Whose share of an address it takes.
+    /// The address that the connection counts for.
     address: Mutex<Option<AddressKey>>,
 }
 
@@ -90,16 +85,16 @@ pub(in crate::gateway) struct ProxiedPermit {
 impl ConnectionPermits {
     pub(in crate::gateway) fn new(
         max: usize,
-        sockets: Option<Arc<SocketBudget>>,
-        limit: Option<AddressLimit>,
+        socket_budget: Option<Arc<SocketBudget>>,
+        address_limit: Option<AddressLimit>,
         metrics: Arc<Metrics>,
     ) -> Arc<Self> {
-        let all = u32::try_from(max.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
+        let total = u32::try_from(max.min(Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
         Arc::new(Self {
-            slots: Semaphore::new(all as usize),
-            total: all,
-            socket_budget: sockets,
-            address_limit: limit,
+            slots: Semaphore::new(total as usize),
+            total,
+            socket_budget,
+            address_limit,
             by_address: KeyedPermits::default(),
             idle_queue: Mutex::default(),
             begun: Instant::now(),
@@ -108,7 +103,7 @@ impl ConnectionPermits {
         })
     }
 
-    /// Counts the seconds, without an end.
+    /// Counts the seconds, without end.
     pub(super) async fn run_clock(&self) {
         let mut ticks = interval(CLOCK_TICK);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -118,17 +113,17 @@ impl ConnectionPermits {
         }
     }
 
-    /// The second it is.
+    /// The current second.
     pub(super) fn now_s(&self) -> u32 {
         self.now_s.load(Relaxed)
     }
 
-    /// A permit for a connection of this peer. Where there is no room it is made, by closing the idlest connection that may be
-    /// closed; `patience` is until when to wait where none may.
+    /// Acquires a permit for a connection of this peer. When none is free, the idlest connection that may be evicted is closed;
+    /// `wait_until` bounds the waits when none may.
     pub(in crate::gateway) async fn acquire(
         self: &Arc<Self>,
         peer: IpAddr,
-        patience: &mut Option<Instant>,
+        wait_until: &mut Option<Instant>,
     ) -> Result<ConnectionPermit, PermitError> {
         let key = self.address_limit.as_ref().and_then(|limit| limit.key(peer).map(|key| (key, limit.max)));
         if let Some((key, max)) = key
@@ -137,8 +132,8 @@ impl ConnectionPermits {
             return Err(PermitError::Address { max });
         }
         if self.try_acquire() {
-            *patience = None;
-        } else if !self.acquire_after_eviction(key.map(|(key, _)| key), patience).await {
+            *wait_until = None;
+        } else if !self.acquire_after_eviction(key.map(|(key, _)| key), wait_until).await {
             if let Some((key, _)) = key {
                 self.by_address.release(key);
             }
@@ -157,17 +152,17 @@ impl ConnectionPermits {
         has_socket
     }
 
-    async fn acquire_after_eviction(&self, newcomer: Option<AddressKey>, patience: &mut Option<Instant>) -> bool {
-        // Bots have the sockets, and were asked for those that they do not use: once for a crowd, not for each of it.
-        let bots_have_them = self.slots.available_permits() > 0;
-        if bots_have_them
-            && timeout_at(*patience.get_or_insert_with(|| Instant::now() + PERMIT_WAIT_MAX), self.wait_for_slot())
+    async fn acquire_after_eviction(&self, newcomer: Option<AddressKey>, wait_until: &mut Option<Instant>) -> bool {
+        // The bots hold the sockets, and were asked to release the unused ones: one deadline for a burst of connections, not one for each.
+        let bots_hold_sockets = self.slots.available_permits() > 0;
+        if bots_hold_sockets
+            && timeout_at(*wait_until.get_or_insert_with(|| Instant::now() + PERMIT_WAIT_MAX), self.wait_for_slot())
                 .await
                 .is_ok()
         {
             return true;
         }
-        self.close_another(newcomer) && timeout(PERMIT_WAIT_MAX, self.wait_for_slot()).await.is_ok()
+        self.evict_for(newcomer) && timeout(PERMIT_WAIT_MAX, self.wait_for_slot()).await.is_ok()
     }
 
     async fn wait_for_slot(&self) {
@@ -175,52 +170,52 @@ impl ConnectionPermits {
         if let Some(sockets) = &self.socket_budget {
             sockets.acquire_for_client().await;
         }
-        // Nobody ever closes the semaphore.
+        // The semaphore is never closed.
         if let Ok(permit) = permit {
             permit.forget();
         }
     }
 
-    /// Ends the connection that gives way to a newcomer from this address. Its permit comes back as soon as its task has seen the end.
-    fn close_another(&self, address: Option<AddressKey>) -> bool {
-        let has = address.map_or(1, |address| self.by_address.has(address));
-        let newcomer = Newcomer { address, has, now_s: self.now_s() };
-        let (found, looked_at) = {
-            let mut order = self.lock_idle_queue();
-            (order.give_way(newcomer), order.looked_at())
+    /// Closes the connection that is evicted for a newcomer from this address. Its permit returns once its task has seen the end.
+    fn evict_for(&self, address: Option<AddressKey>) -> bool {
+        let open = address.map_or(1, |address| self.by_address.has(address));
+        let newcomer = Newcomer { address, open, now_s: self.now_s() };
+        let (evicted, looked_at) = {
+            let mut queues = self.lock_idle_queue();
+            (queues.evict_for(newcomer), queues.take_looked_at())
         };
         drop(looked_at);
-        if let Some(connection) = &found {
+        if let Some(connection) = &evicted {
             connection.shut_down();
             self.metrics.http_connection_evicted();
         }
-        found.is_some()
+        evicted.is_some()
     }
 
-    /// From now on this connection may be closed to make room.
+    /// Makes this connection a candidate for eviction.
     pub(super) fn track(&self, connection: &Arc<Connection>) {
-        self.lock_idle_queue().put(connection, connection.standing());
+        self.lock_idle_queue().insert(connection, connection.standing());
     }
 
-    /// This connection stands so from now on.
-    pub(super) fn stand(&self, connection: &Arc<Connection>, standing: Standing) {
-        let mut order = self.lock_idle_queue();
+    /// Sets the standing of this connection.
+    pub(super) fn set_standing(&self, connection: &Arc<Connection>, standing: Standing) {
+        let mut queues = self.lock_idle_queue();
         let before = std::mem::replace(&mut *connection.standing_mut(), standing);
-        order.take_out(before);
-        order.put(connection, standing);
+        queues.remove(before);
+        queues.insert(connection, standing);
     }
 
-    /// A connection that stood so is gone.
+    /// Forgets a closed connection that had this standing.
     pub(super) fn forget(&self, standing: Standing) {
-        self.lock_idle_queue().take_out(standing);
+        self.lock_idle_queue().remove(standing);
     }
 
-    /// Whole even if a holder of the lock panicked: entries go in and out in one step.
-    fn lock_idle_queue(&self) -> MutexGuard<'_, Ranks<Connection>> {
+    /// Consistent even if a holder of the lock panicked: entries go in and out in one step.
+    fn lock_idle_queue(&self) -> MutexGuard<'_, EvictionQueues<Connection>> {
         self.idle_queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a request for the client behind a proxy: it holds a connection, and that is not the proxy's.
+    /// Counts a request for the client behind a proxy: it occupies a connection, which is not the proxy's own.
     pub(in crate::gateway) fn acquire_proxied(
         self: &Arc<Self>,
         client: IpAddr,
@@ -240,7 +235,7 @@ impl ConnectionPermits {
         let _ = self.slots.acquire_many(self.total).await;
     }
 
-    /// How many connections there are.
+    /// The number of connections.
     pub(super) fn in_use(&self) -> usize {
         self.total as usize - self.slots.available_permits()
     }
@@ -251,7 +246,7 @@ impl ConnectionPermits {
 }
 
 impl PermitError {
-    /// Whether it is refused whoever comes.
+    /// Whether new connections of every client are refused.
     pub(super) fn is_full(self) -> bool {
         self == Self::Full
     }
@@ -262,23 +257,22 @@ impl ConnectionPermit {
         &self.permits
     }
 
-    /// The address that it is counted for.
     pub(super) fn counted_for(&self) -> Option<AddressKey> {
         *self.address.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes over what a request counts as: the connection does from now on.
-    pub(super) fn adopt_proxied(&self, share: &ProxiedPermit) {
-        self.permits.by_address.acquire_unchecked(share.key);
-        self.set_address(Some(share.key));
+    /// The connection counts for the client of this permit from now on.
+    pub(super) fn adopt_proxied(&self, permit: &ProxiedPermit) {
+        self.permits.by_address.acquire_unchecked(permit.key);
+        self.set_address(Some(permit.key));
     }
 
-    /// The peer is a node of ours, and speaks for others.
+    /// The peer is another node, and forwards requests of other clients.
     pub(super) fn mark_as_node(&self) {
         self.set_address(None);
     }
 
-    /// What is counted as of now instead of what was before.
+    /// Sets the address that the connection counts for, and releases the one before.
     fn set_address(&self, key: Option<AddressKey>) {
         let before = std::mem::replace(&mut *self.address.lock().unwrap_or_else(PoisonError::into_inner), key);
         if let Some(before) = before {

@@ -1,39 +1,38 @@
-//! The pulse of a connection: what it is waiting for, and until when. Clocks and locks are a good part of what a short request
-//! costs here: the time is asked for once, by the watch, when all that could be done at once has been done.
+//! The phase of a connection: what it waits for, and until when. Clocks and locks are a good part of the cost of a short request
+//! here: the watchdog reads the clock once, after everything that could be done at once has been done.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What a connection is waiting for.
+/// What a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ConnectionPhase {
-    /// For the rest of a request's head, whose first byte came then; `None`: just now.
+    /// The rest of a request's head, whose first byte came then; `None`: just now.
     Head { since: Option<Instant> },
-    /// For our handler: the client owes nothing. The body has a time of its own.
+    /// The handler: no deadline for the client. The body has its own.
     Handling,
-    /// For the first byte of the answer to go. Nobody waits here: whoever has an answer tries to write it at once, and it goes, or
-    /// the client does not take it.
+    /// The first byte of the response. No waiting happens here: a ready response is written at once, and either goes out or the
+    /// client does not read.
     Responding,
-    /// For the next request, or for the client to take the answer; the last byte moved then; `None`: just now.
+    /// The next request, or the client reading the response; the last byte moved then; `None`: just now.
     Idle { since: Option<Instant> },
 }
 
-/// What became of an attempt to send the client something.
+/// The result of an attempt to write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WriteProgress {
-    /// Bytes went.
     Advanced,
-    /// The client takes none.
+    /// The client reads none.
     Blocked,
 }
 
-/// Shared by the stream (bytes), the handler (requests) and the watch (times) of one connection. They are one task, and take
-/// turns: each reads and writes the whole phase, and none comes between.
+/// Shared by the stream (bytes), the handler (requests) and the watchdog (times) of one connection. They run in one task, one at
+/// a time: each reads and writes the whole phase without interruption.
 #[derive(Debug)]
 pub(super) struct PhaseTracker {
     begun: Instant,
-    /// The phase in the lowest two bits, then one that says that its time is known; above them its time since `begun`, in
+    /// The phase in the lowest two bits, then a bit that says whether its time is known; above them its time since `begun`, in
     /// nanoseconds.
     phase: AtomicU64,
 }
@@ -46,7 +45,6 @@ const TIME_KNOWN: u64 = 4;
 const NS_SHIFT: u32 = 3;
 
 impl PhaseTracker {
-    /// The first byte has come.
     pub(super) fn new(now: Instant) -> Self {
         Self { begun: now, phase: AtomicU64::new(HEAD | TIME_KNOWN) }
     }
@@ -58,11 +56,11 @@ impl PhaseTracker {
         }
     }
 
-    /// The client was sent something.
-    pub(super) fn write_attempted(&self, sent: WriteProgress) {
+    /// Bytes for the client were written, or could not be.
+    pub(super) fn write_attempted(&self, progress: WriteProgress) {
         let moves = match self.get() {
             ConnectionPhase::Responding => true,
-            ConnectionPhase::Idle { .. } => sent == WriteProgress::Advanced,
+            ConnectionPhase::Idle { .. } => progress == WriteProgress::Advanced,
             ConnectionPhase::Head { .. } | ConnectionPhase::Handling => false,
         };
         if moves {
@@ -75,18 +73,18 @@ impl PhaseTracker {
         self.set(ConnectionPhase::Handling);
     }
 
-    /// The handler has an answer.
+    /// The handler has a response.
     pub(super) fn response_ready(&self) {
         self.set(ConnectionPhase::Responding);
     }
 
-    /// Whether no request is with the handler, and no answer of its has not begun to go.
+    /// Whether no request is with the handler, and no response of it is unsent.
     pub(super) fn is_awaiting_client(&self) -> bool {
         matches!(self.get(), ConnectionPhase::Head { .. } | ConnectionPhase::Idle { .. })
     }
 
-    /// When the client will have overdrawn its time, unless something moves before; `None` while it owes nothing. To be asked
-    /// whenever the connection has done what it could: what moved until then has moved now.
+    /// When the client's time runs out, unless bytes move before; `None` while it has no deadline. To be called whenever the
+    /// connection has done what it could: bytes that moved before count as moved now.
     pub(super) fn deadline(
         &self,
         header_timeout: Duration,
@@ -141,60 +139,60 @@ mod tests {
     const HEADER: Duration = Duration::from_secs(10);
     const IDLE: Duration = Duration::from_secs(75);
 
-    /// After these steps, one a second, the client must have until this second.
+    /// After these steps, one a second, the client's deadline must be this second.
     #[track_caller]
     fn check(steps: &[fn(&PhaseTracker)], want_s: Option<u64>) {
-        let begun = Instant::now();
-        let pulse = PhaseTracker::new(begun);
-        let mut due = pulse.deadline(HEADER, IDLE, || begun);
+        let start = Instant::now();
+        let tracker = PhaseTracker::new(start);
+        let mut due = tracker.deadline(HEADER, IDLE, || start);
         for (at, step) in steps.iter().enumerate() {
-            step(&pulse);
-            let now = || begun + Duration::from_secs(at as u64 + 1);
-            due = pulse.deadline(HEADER, IDLE, now);
+            step(&tracker);
+            let now = || start + Duration::from_secs(at as u64 + 1);
+            due = tracker.deadline(HEADER, IDLE, now);
         }
-        assert_eq!(due.map(|due| (due - begun).as_secs()), want_s);
+        assert_eq!(due.map(|due| (due - start).as_secs()), want_s);
         // Looking again, later, changes nothing.
-        let much_later = || begun + Duration::from_secs(1_000);
-        assert_eq!(pulse.deadline(HEADER, IDLE, much_later), due);
+        let much_later = || start + Duration::from_secs(1_000);
+        assert_eq!(tracker.deadline(HEADER, IDLE, much_later), due);
     }
 
     #[test]
     fn each_phase_has_its_time() {
-        let asked: fn(&PhaseTracker) = |pulse| pulse.request_started();
-        let answered: fn(&PhaseTracker) = |pulse| pulse.response_ready();
-        let read: fn(&PhaseTracker) = |pulse| pulse.bytes_read();
-        let wrote: fn(&PhaseTracker) = |pulse| pulse.write_attempted(WriteProgress::Advanced);
-        let stalled: fn(&PhaseTracker) = |pulse| pulse.write_attempted(WriteProgress::Blocked);
-        // What happens without a look between is one step.
-        let served: fn(&PhaseTracker) = |pulse| {
-            pulse.bytes_read();
-            pulse.request_started();
-            pulse.response_ready();
-            pulse.write_attempted(WriteProgress::Advanced);
+        let started: fn(&PhaseTracker) = |tracker| tracker.request_started();
+        let ready: fn(&PhaseTracker) = |tracker| tracker.response_ready();
+        let read: fn(&PhaseTracker) = |tracker| tracker.bytes_read();
+        let wrote: fn(&PhaseTracker) = |tracker| tracker.write_attempted(WriteProgress::Advanced);
+        let stalled: fn(&PhaseTracker) = |tracker| tracker.write_attempted(WriteProgress::Blocked);
+        // Steps without a look at the clock between them count as one.
+        let served: fn(&PhaseTracker) = |tracker| {
+            tracker.bytes_read();
+            tracker.request_started();
+            tracker.response_ready();
+            tracker.write_attempted(WriteProgress::Advanced);
         };
-        let served_and_begun: fn(&PhaseTracker) = |pulse| {
-            pulse.request_started();
-            pulse.response_ready();
-            pulse.write_attempted(WriteProgress::Advanced);
-            pulse.bytes_read();
+        let served_and_begun: fn(&PhaseTracker) = |tracker| {
+            tracker.request_started();
+            tracker.response_ready();
+            tracker.write_attempted(WriteProgress::Advanced);
+            tracker.bytes_read();
         };
         check(&[], Some(10));
         check(&[read], Some(10));
         check(&[read, read, read], Some(10));
-        check(&[asked], None);
-        check(&[asked, read, wrote, stalled], None);
-        check(&[asked, answered], None);
-        check(&[asked, answered, wrote], Some(3 + 75));
-        check(&[asked, answered, stalled], Some(3 + 75));
-        check(&[asked, answered, stalled, stalled], Some(3 + 75));
-        check(&[asked, answered, stalled, wrote], Some(4 + 75));
-        check(&[asked, answered, wrote, read], Some(4 + 10));
-        check(&[asked, answered, read, wrote, read], Some(5 + 10));
-        check(&[asked, answered, wrote, read, wrote], Some(4 + 10));
+        check(&[started], None);
+        check(&[started, read, wrote, stalled], None);
+        check(&[started, ready], None);
+        check(&[started, ready, wrote], Some(3 + 75));
+        check(&[started, ready, stalled], Some(3 + 75));
+        check(&[started, ready, stalled, stalled], Some(3 + 75));
+        check(&[started, ready, stalled, wrote], Some(4 + 75));
+        check(&[started, ready, wrote, read], Some(4 + 10));
+        check(&[started, ready, read, wrote, read], Some(5 + 10));
+        check(&[started, ready, wrote, read, wrote], Some(4 + 10));
         check(&[served], Some(1 + 75));
         check(&[served, served], Some(2 + 75));
         check(&[served_and_begun], Some(1 + 10));
         check(&[served_and_begun, read], Some(1 + 10));
-        check(&[served, served_and_begun, asked], None);
+        check(&[served, served_and_begun, started], None);
     }
 }

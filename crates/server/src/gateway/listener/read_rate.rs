@@ -1,45 +1,45 @@
-//! How a client reads its answers. Who does not read, or drop by drop, keeps in memory what is being sent; so the time in
-//! which the connection takes nothing more is added up, and each byte that it takes afterwards makes up for a little of it.
+//! How fast a client reads its responses. A client that reads little or nothing keeps the response in memory; so the time in which
+//! the connection accepts no bytes is added up, and each byte that it accepts afterwards reduces it a little.
 //!
-//! What the server itself takes long for counts for nothing here, nor does a burst that went before.
+//! The time that the server itself takes does not count, nor does an earlier burst.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Of one connection. Its stream and its watch are one task, and take turns.
+/// Of one connection. Its stream and its watchdog run in one task, one at a time.
 #[derive(Debug)]
 pub(super) struct ReadRateTracker {
     limits: ReadRateLimits,
     begun: Instant,
-    /// Since when nothing is taken, in nanoseconds from `begun`; 0 while it is not so.
+    /// Since when the client reads nothing, in nanoseconds from `begun`; 0 while it reads.
     blocked_since_ns: AtomicU64,
-    /// For how long nothing was taken before and has not been made up for, in nanoseconds.
+    /// The blocked time that is not made up for, in nanoseconds.
     debt_ns: AtomicU64,
-    /// How many bytes make up for a second of that, for the answer that is on its way.
+    /// How many bytes make up for a second of it, for the response in progress.
     bytes_per_s: AtomicU64,
 }
 
-/// Stands in the extensions of a response whose body keeps so many bytes in memory until it is taken.
+/// In the extensions of a response whose body keeps this many bytes in memory until it is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Keeps(pub(crate) usize);
 
-/// What a client may do.
+/// How slowly a client may read.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadRateLimits {
-    /// For how long it may take nothing.
+    /// For how long it may read nothing.
     pub stall_max: Duration,
     /// How many bytes make up for a second of that.
     pub bytes_per_s_min: u32,
 }
 
 impl ReadRateLimits {
-    /// How long so many bytes may take altogether, once the client has begun to keep them waiting.
+    /// How long so many bytes may take in all, once the client has begun to block.
     pub(super) fn write_time_max(&self, bytes: usize) -> Duration {
         self.stall_max + Duration::from_nanos(earned_ns(bytes, self.bytes_per_s(0)))
     }
 
-    /// How many bytes make up for a second while an answer keeps so many: who keeps much for long keeps it from others.
+    /// How many bytes make up for a second while a response keeps `kept` bytes: memory kept for long is missing elsewhere.
     fn bytes_per_s(&self, kept: usize) -> u64 {
         let kept_ms = (kept as u64).saturating_mul(1_000);
         let at_least = kept_ms / u64::try_from(self.stall_max.as_millis()).unwrap_or(u64::MAX).max(1);
@@ -58,19 +58,19 @@ impl ReadRateTracker {
         Self { limits, begun, blocked_since_ns: AtomicU64::new(0), debt_ns: AtomicU64::new(0), bytes_per_s }
     }
 
-    /// The answer that goes from now on keeps so many bytes, beside the connection's own buffer.
+    /// The next response keeps this many bytes, besides the connection's own buffer.
     pub(super) fn keeps(&self, bytes: usize) {
         self.bytes_per_s.store(self.limits.bytes_per_s(bytes), Relaxed);
     }
 
-    /// The client takes nothing now.
+    /// The client reads nothing now.
     pub(super) fn write_blocked(&self, now: impl FnOnce() -> Instant) {
         if self.blocked_since_ns.load(Relaxed) == 0 {
             self.blocked_since_ns.store(self.ns_since_begun(now()), Relaxed);
         }
     }
 
-    /// The client took so many bytes. A client that never kept anybody waiting costs no look at the clock.
+    /// The client read this many bytes. For a client that never blocked, this does not read the clock.
     pub(super) fn bytes_taken(&self, bytes: usize, now: impl FnOnce() -> Instant) {
         let (since, mut debt) = (self.blocked_since_ns.load(Relaxed), self.debt_ns.load(Relaxed));
         if since > 0 {
@@ -82,7 +82,7 @@ impl ReadRateTracker {
         }
     }
 
-    /// When the client will have taken nothing for too long, unless it takes something before.
+    /// When the client will have read nothing for too long, unless it reads something before.
     pub(super) fn deadline(&self) -> Option<Instant> {
         let since = Some(self.blocked_since_ns.load(Relaxed)).filter(|since| *since > 0)?;
         let left = self.limits.stall_max.saturating_sub(Duration::from_nanos(self.debt_ns.load(Relaxed)));
@@ -98,45 +98,45 @@ impl ReadRateTracker {
 mod tests {
     use super::*;
 
-    /// What a client does in a second.
+    /// A client's action in one second.
     #[derive(Clone, Copy)]
-    enum Does {
+    enum Action {
         Nothing,
         Takes(usize),
-        /// Takes so much, and then nothing more.
+        /// Reads so much, and then nothing more.
         TakesAndStops(usize),
     }
-    use Does::{Nothing, Takes, TakesAndStops};
+    use Action::{Nothing, Takes, TakesAndStops};
 
-    /// With ten seconds to stall and 1,000 bytes that make up for one: what happens second by second, and when the client is to go.
+    /// With a stall limit of ten seconds and 1,000 bytes that make up for one: the actions second by second, and the deadline.
     #[track_caller]
-    fn check(seconds: &[Does], want_s: Option<u64>) {
+    fn check(seconds: &[Action], want_s: Option<u64>) {
         check_keeping(0, seconds, want_s);
     }
 
-    /// The same while an answer keeps so many bytes.
+    /// The same while a response keeps so many bytes.
     #[track_caller]
-    fn check_keeping(kept: usize, seconds: &[Does], want_s: Option<u64>) {
-        let begun = Instant::now();
+    fn check_keeping(kept: usize, seconds: &[Action], want_s: Option<u64>) {
+        let start = Instant::now();
         let limits = ReadRateLimits { stall_max: Duration::from_secs(10), bytes_per_s_min: 1_000 };
-        let reading = ReadRateTracker::new(limits, begun);
-        reading.keeps(kept);
-        for (at, does) in seconds.iter().enumerate() {
-            let now = || begun + Duration::from_secs(at as u64 + 1);
-            match *does {
-                Nothing => reading.write_blocked(now),
-                Takes(bytes) => reading.bytes_taken(bytes, now),
+        let tracker = ReadRateTracker::new(limits, start);
+        tracker.keeps(kept);
+        for (at, action) in seconds.iter().enumerate() {
+            let now = || start + Duration::from_secs(at as u64 + 1);
+            match *action {
+                Nothing => tracker.write_blocked(now),
+                Takes(bytes) => tracker.bytes_taken(bytes, now),
                 TakesAndStops(bytes) => {
-                    reading.bytes_taken(bytes, now);
-                    reading.write_blocked(now);
+                    tracker.bytes_taken(bytes, now);
+                    tracker.write_blocked(now);
                 }
             }
         }
-        assert_eq!(reading.deadline().map(|due| (due - begun).as_secs()), want_s);
+        assert_eq!(tracker.deadline().map(|due| (due - start).as_secs()), want_s);
     }
 
     #[test]
-    fn whoever_takes_too_little_is_to_go() {
+    fn a_client_that_reads_too_little_has_a_deadline() {
         check(&[], None);
         check(&[Takes(1), Takes(1), Takes(0)], None);
         check(&[Nothing], Some(11));
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_keeps_much_must_take_it_faster() {
+    fn a_client_whose_response_keeps_much_memory_must_read_faster() {
         // Ten seconds for all of it.
         check_keeping(40_000, &[Nothing, TakesAndStops(4_000)], Some(2 + 10));
         check_keeping(40_000, &[Nothing, TakesAndStops(2_000)], Some(2 + 9));
@@ -161,21 +161,21 @@ mod tests {
         check_keeping(100, &[Nothing, TakesAndStops(500)], Some(2 + 9));
     }
 
-    /// A client at the least rate may go on for ever; at half of it, twice the time of a stall.
+    /// A client at the minimum rate has no deadline; at half of it, twice the time of a stall.
     #[test]
     fn a_trickle_does_not_last() {
         let gone_after = |bytes: usize| {
-            let begun = Instant::now();
-            let reading = ReadRateTracker::new(
+            let start = Instant::now();
+            let tracker = ReadRateTracker::new(
                 ReadRateLimits { stall_max: Duration::from_secs(10), bytes_per_s_min: 1_000 },
-                begun,
+                start,
             );
-            reading.write_blocked(|| begun);
+            tracker.write_blocked(|| start);
             (1..1_000).find(|second| {
-                let now = begun + Duration::from_secs(*second);
-                let is_over = reading.deadline().is_some_and(|due| due <= now);
-                reading.bytes_taken(bytes, || now);
-                reading.write_blocked(|| now);
+                let now = start + Duration::from_secs(*second);
+                let is_over = tracker.deadline().is_some_and(|due| due <= now);
+                tracker.bytes_taken(bytes, || now);
+                tracker.write_blocked(|| now);
                 is_over
             })
         };

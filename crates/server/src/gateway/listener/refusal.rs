@@ -1,10 +1,10 @@
-//! Connections for which there is no room: each is told so at once, in the language that it speaks, and closed. How many are
-//! told at a time is bounded; the others hear it without being waited for.
+//! Refusals of connections beyond the cap: each gets a refusal at once, in the protocol that it speaks, and is closed. How many
+//! refusals wait for their clients at a time is bounded; the others are sent without waiting.
 
 use super::park::Persistence;
 use super::permits::PermitError;
 use super::response_head::{Framing, encode_head};
-use super::{Begun, RequestHandler, what_begins};
+use super::{Protocol, RequestHandler, identify_protocol};
 use crate::gateway::problem::ApiError;
 use axum::body::to_bytes;
 use axum::response::IntoResponse;
@@ -16,9 +16,9 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-/// Time for the first byte, which says in which language to refuse: HTTP where none comes.
+/// Time for the first byte, which identifies the protocol: HTTP where none comes.
 const FIRST_BYTE_WAIT: Duration = Duration::from_millis(250);
-/// Bytes of a refused request that are read and thrown away at a time.
+/// Bytes of a refused request that are read and discarded at a time.
 const DISCARD_BUFFER_BYTES: usize = 4 * 1024;
 /// Longer than any refusal.
 const BODY_BYTES_MAX: usize = 4 * 1024;
@@ -31,10 +31,10 @@ impl RefusalSender {
         Self(Arc::new(Semaphore::new(CONNECTION_REFUSALS_MAX)))
     }
 
-    /// Says why, and closes.
-    pub(super) async fn refuse(&self, stream: TcpStream, why: PermitError, answers: &impl RequestHandler) {
-        let error = ApiError::from(why);
-        let frame = answers.can_handle_raw().then(|| answers.refusal_frame(&error));
+    /// Sends the reason, and closes.
+    pub(super) async fn refuse(&self, stream: TcpStream, error: PermitError, handler: &impl RequestHandler) {
+        let error = ApiError::from(error);
+        let frame = handler.can_handle_raw().then(|| handler.refusal_frame(&error));
         let refusal = EncodedRefusal { http: http_response(error).await, frame };
         match self.0.clone().try_acquire_owned() {
             Ok(permit) => {
@@ -48,7 +48,7 @@ impl RefusalSender {
     }
 }
 
-/// The same refusal in both languages.
+/// The same refusal in both protocols.
 struct EncodedRefusal {
     http: Vec<u8>,
     frame: Option<Vec<u8>>,
@@ -57,19 +57,19 @@ struct EncodedRefusal {
 impl EncodedRefusal {
     fn bytes(&self, first: &[u8]) -> &[u8] {
         match &self.frame {
-            Some(frame) if what_begins(first) == Some(Begun::Other) => frame,
+            Some(frame) if identify_protocol(first) == Some(Protocol::Other) => frame,
             _ => &self.http,
         }
     }
 
-    /// Waits for the first byte, and then for the client to close: a reset would overtake what it is told.
+    /// Waits for the first byte, and then for the client to close: a reset could overtake the refusal.
     async fn send_and_close(&self, stream: TcpStream) {
         let mut bytes = vec![0; DISCARD_BUFFER_BYTES];
         let mut first = [0; 3];
         let seen = timeout(FIRST_BYTE_WAIT, stream.peek(&mut first)).await;
         let seen = seen.ok().and_then(Result::ok).unwrap_or_default();
-        let is_told = send(&stream, self.bytes(&first[..seen]), SEND_FLAGS).is_ok();
-        if !is_told || shutdown(&stream, Shutdown::Write).is_err() {
+        let is_sent = send(&stream, self.bytes(&first[..seen]), SEND_FLAGS).is_ok();
+        if !is_sent || shutdown(&stream, Shutdown::Write).is_err() {
             return;
         }
         while stream.readable().await.is_ok() {
@@ -81,7 +81,7 @@ impl EncodedRefusal {
         }
     }
 
-    /// Waits for nothing.
+    /// Sends without waiting.
     fn send_now(&self, stream: &TcpStream) {
         let mut bytes = [0; DISCARD_BUFFER_BYTES];
         let seen = recv(stream, &mut bytes[..], RecvFlags::DONTWAIT).map_or(0, |(read, _)| read);
@@ -91,7 +91,7 @@ impl EncodedRefusal {
 
 const SEND_FLAGS: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 
-/// The whole answer: there is no request that it could be different for.
+/// The whole response: it is the same for every request.
 async fn http_response(error: ApiError) -> Vec<u8> {
     let (parts, body) = error.into_response().into_parts();
     let body = to_bytes(body, BODY_BYTES_MAX).await.unwrap_or_default();
@@ -102,8 +102,8 @@ async fn http_response(error: ApiError) -> Vec<u8> {
 }
 
 impl From<PermitError> for ApiError {
-    fn from(why: PermitError) -> Self {
-        match why {
+    fn from(error: PermitError) -> Self {
+        match error {
             PermitError::Address { max } => Self::TooManyConnections { max },
             PermitError::Full => Self::ConnectionsFull,
         }

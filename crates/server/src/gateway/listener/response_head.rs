@@ -1,4 +1,4 @@
-//! The heads of answers that no library writes: to requests that were parked. Pure: bytes from values.
+//! The heads of responses that hyper does not write: to parked requests. Pure: bytes from values.
 
 use super::park::Persistence;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -7,24 +7,24 @@ use std::time::SystemTime;
 /// How a reader finds the end of the body (RFC 9112, section 6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// After so many bytes.
+    /// After this many bytes.
     Length(usize),
-    /// After a chunk of no bytes, or, before HTTP/1.1, where the connection ends.
+    /// After an empty chunk, or, before HTTP/1.1, at the end of the connection.
     Chunked,
 }
 
-/// Headers that belong to the connection, or that are known only with the answer: whoever parked a request cannot set them.
+/// Headers of the connection, or known only with the response: a handler that parks a request cannot set them.
 const RESERVED_HEADERS: [HeaderName; 4] =
     [header::CONNECTION, header::CONTENT_LENGTH, header::DATE, header::TRANSFER_ENCODING];
 
-/// The lines of these headers: a tenth of the memory of a map.
+/// These headers as lines: a tenth of the memory of a map.
 pub(super) fn encode_headers(headers: &HeaderMap) -> Box<[u8]> {
     let mut lines = Vec::new();
     write_headers(&mut lines, headers);
     lines.into_boxed_slice()
 }
 
-/// A whole head: the status, the lines that were kept, the headers of the answer, and what the connection needs.
+/// A whole head: the status, the stored lines, the headers of the response, and those of the connection.
 pub(super) fn encode_head(
     persistence: Persistence,
     status: StatusCode,
@@ -72,19 +72,19 @@ fn write_header(lines: &mut Vec<u8>, name: &HeaderName, value: &[u8]) {
     }
 }
 
-/// One piece of an answer in pieces; an empty one would be its end.
-pub(super) fn encode_chunk(piece: &[u8], persistence: Persistence) -> Vec<u8> {
+/// One chunk of a body; an empty one would be its end.
+pub(super) fn encode_chunk(data: &[u8], persistence: Persistence) -> Vec<u8> {
     if persistence.is_http10() {
-        return piece.to_vec();
+        return data.to_vec();
     }
-    let mut chunk = Vec::with_capacity(piece.len() + 16);
-    chunk.extend_from_slice(format!("{:x}\r\n", piece.len()).as_bytes());
-    chunk.extend_from_slice(piece);
+    let mut chunk = Vec::with_capacity(data.len() + 16);
+    chunk.extend_from_slice(format!("{:x}\r\n", data.len()).as_bytes());
+    chunk.extend_from_slice(data);
     chunk.extend_from_slice(b"\r\n");
     chunk
 }
 
-/// What comes behind the last piece.
+/// What follows the last chunk.
 pub(super) fn encode_last_chunk(persistence: Persistence) -> Vec<u8> {
     if persistence.is_http10() { Vec::new() } else { b"0\r\n\r\n".to_vec() }
 }
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_are_framed_where_the_client_can_read_it() {
+    fn chunks_are_framed_for_clients_that_can_read_them() {
         let check =
             |persistence, want: &str| assert_eq!(encode_chunk(b"0123456789abcdefg", persistence), want.as_bytes());
         check(Persistence::KeepAlive, "11\r\n0123456789abcdefg\r\n");

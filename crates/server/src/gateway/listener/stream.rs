@@ -1,4 +1,4 @@
-//! The parts of a connection that something must be known of: its bytes, and the body of its request.
+//! The stream and the request body of a connection, with their progress recorded.
 
 use super::bad_head;
 use super::connection::Connection;
@@ -16,27 +16,27 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A socket whose bytes are felt in the pulse.
+/// A socket that records the progress of its bytes in the connection's state.
 pub(super) struct TrackedStream {
     connection: Arc<Connection>,
     state: Arc<ConnectionState>,
-    /// What was read before, and is read again first.
+    /// Bytes that were read before, and are read again first.
     read_ahead: Bytes,
-    /// What is left of a refusal that goes in place of the library's; empty when none does.
+    /// The unsent rest of a refusal that replaces hyper's; empty if there is none.
     refusal: Bytes,
 }
 
 impl TrackedStream {
-    pub(super) fn new(line: RawConnection, shared: Arc<ConnectionState>) -> Self {
-        Self { connection: line.connection, state: shared, read_ahead: line.read_ahead.into(), refusal: Bytes::new() }
+    pub(super) fn new(raw: RawConnection, state: Arc<ConnectionState>) -> Self {
+        Self { connection: raw.connection, state, read_ahead: raw.read_ahead.into(), refusal: Bytes::new() }
     }
 
-    /// The connection without anybody on it, who had read `read` of it and not used it.
+    /// The raw connection, with the bytes `read` that hyper had read and not used.
     pub(super) fn into_raw(self, read: &[u8]) -> RawConnection {
         RawConnection { connection: self.connection, read_ahead: [read, &self.read_ahead].concat() }
     }
 
-    /// Sends a refusal in place of `bytes`, and says that these went.
+    /// Sends a refusal in place of `bytes`, and reports these as written.
     fn poll_refuse(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         while !self.refusal.is_empty() {
             match ready!(self.connection.poll_write(context, &self.refusal))? {
@@ -47,8 +47,8 @@ impl TrackedStream {
         Poll::Ready(Ok(bytes.len()))
     }
 
-    fn record_write(&self, wrote: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        match &wrote {
+    fn record_write(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match &written {
             Poll::Ready(Ok(0) | Err(_)) => {}
             Poll::Ready(Ok(bytes)) => {
                 self.state.phase.write_attempted(WriteProgress::Advanced);
@@ -59,7 +59,7 @@ impl TrackedStream {
                 self.state.read_rate.write_blocked(Instant::now);
             }
         }
-        wrote
+        written
     }
 }
 
@@ -91,11 +91,11 @@ impl AsyncRead for TrackedStream {
     }
 }
 
-/// Not written from several places at once: what hyper sends here are heads with short bodies, and pieces no longer than its
-/// buffer (see `ResponseBody`), which it sooner copies together than it keeps a list of them.
+/// No vectored writes: hyper sends heads with short bodies here, and chunks no longer than its buffer (see `ResponseBody`), which
+/// it copies together rather than keep a list of them.
 impl AsyncWrite for TrackedStream {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        // No handler is asked: what goes now, the library says by itself.
+        // No request is with a handler: hyper writes this by itself.
         if self.refusal.is_empty() && self.state.phase.is_awaiting_client() {
             self.refusal = bad_head::with_body(bytes).unwrap_or_default();
         }
@@ -106,7 +106,7 @@ impl AsyncWrite for TrackedStream {
     }
 
     fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // Nothing is kept here; hyper asks for this only when its own buffer is empty.
+        // Nothing is buffered here; hyper flushes only when its own buffer is empty.
         self.state.flushed();
         Poll::Ready(Ok(()))
     }
@@ -116,11 +116,11 @@ impl AsyncWrite for TrackedStream {
     }
 }
 
-/// A request's body that must come whole in a certain time.
+/// A request's body that must arrive whole in a certain time.
 pub(super) struct TimedBody {
     body: Incoming,
     timeout: Duration,
-    /// Only of a body that keeps its reader waiting: most have come with their head.
+    /// Only of a body that its reader waits for: most arrive with their head.
     timer: Option<Pin<Box<Sleep>>>,
     metrics: Arc<Metrics>,
 }
@@ -143,11 +143,11 @@ impl Body for TimedBody {
             return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
         }
         let timeout = self.timeout;
-        let alarm = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
-        ready!(alarm.as_mut().poll(context));
+        let timer = self.timer.get_or_insert_with(|| Box::pin(sleep(timeout)));
+        ready!(timer.as_mut().poll(context));
         self.metrics.http_timed_out();
-        let why = "the body of the request did not come in time (http.body_timeout_ms)";
-        Poll::Ready(Some(Err(io::Error::new(io::ErrorKind::TimedOut, why).into())))
+        let reason = "the body of the request did not come in time (http.body_timeout_ms)";
+        Poll::Ready(Some(Err(io::Error::new(io::ErrorKind::TimedOut, reason).into())))
     }
 
     fn is_end_stream(&self) -> bool {

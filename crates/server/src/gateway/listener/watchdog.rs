@@ -1,5 +1,5 @@
-//! The watch beside a connection: whether its client is too slow, and what the house has decided meanwhile. Asked whenever the
-//! connection moves, which is often; so it looks at its alarm and at the house only where there may be something to see.
+//! The watchdog of a connection: detects that its client is too slow, or that the drain stage changed. Polled whenever the
+//! connection moves, which is often; so it checks its timer and the stage only where there may be something to see.
 
 use super::connection_state::ConnectionState;
 use super::{DrainStage, ListenerConfig};
@@ -10,46 +10,42 @@ use std::task::{Context, Poll, Waker, ready};
 use tokio::sync::watch;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// What the watch has seen.
+/// What the watchdog detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WatchdogEvent {
-    /// The client has overdrawn one of its times.
+    /// The client missed one of its deadlines.
     TooSlow,
-    /// The house is at another stage now.
+    /// The drain stage changed.
     Stage(DrainStage),
 }
 
-/// The watch beside one connection.
+/// The watchdog of one connection.
 pub(super) struct Watchdog {
     config: ListenerConfig,
     state: Arc<ConnectionState>,
     timer: Pin<Box<Sleep>>,
     stage: watch::Receiver<DrainStage>,
-    /// The next change of the stage; false when there will be none, because nobody is left who could make it.
+    /// The next change of the stage; false when there will be none, because the sender is gone.
     change: BoxFuture<'static, bool>,
-    /// Whom the alarm and the change wake.
+    /// The waker of the timer and of the change.
     waker: Option<Waker>,
 }
 
 impl Watchdog {
-    /// Begins to watch. A change that `stage` has seen is not told again.
-    pub(super) fn new(
-        limits: ListenerConfig,
-        shared: Arc<ConnectionState>,
-        stage: watch::Receiver<DrainStage>,
-    ) -> Self {
-        let alarm = Box::pin(sleep(limits.header_timeout));
+    /// Starts watching. A change that `stage` has seen is not reported again.
+    pub(super) fn new(config: ListenerConfig, state: Arc<ConnectionState>, stage: watch::Receiver<DrainStage>) -> Self {
+        let timer = Box::pin(sleep(config.header_timeout));
         let change = next_change(&stage);
-        Self { config: limits, state: shared, timer: alarm, stage, change, waker: None }
+        Self { config, state, timer, stage, change, waker: None }
     }
 
-    /// Ready when there is something to be done.
+    /// Ready when there is an event.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<WatchdogEvent> {
-        let wakes_us = self.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker()));
-        if !wakes_us {
+        let is_registered = self.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker()));
+        if !is_registered {
             self.waker = Some(context.waker().clone());
         }
-        if (!wakes_us || !matches!(self.stage.has_changed(), Ok(false)))
+        if (!is_registered || !matches!(self.stage.has_changed(), Ok(false)))
             && let Poll::Ready(is_alive) = self.change.as_mut().poll(context)
         {
             let stage = *self.stage.borrow_and_update();
@@ -57,20 +53,20 @@ impl Watchdog {
             self.waker = None;
             return Poll::Ready(WatchdogEvent::Stage(if is_alive { stage } else { DrainStage::Closed }));
         }
-        self.poll_deadlines(context, wakes_us).map(|()| WatchdogEvent::TooSlow)
+        self.poll_deadlines(context, is_registered).map(|()| WatchdogEvent::TooSlow)
     }
 
-    /// Ready when the client has overdrawn one of its times.
-    fn poll_deadlines(&mut self, context: &mut Context<'_>, mut wakes_us: bool) -> Poll<()> {
+    /// Ready when the client has missed one of its deadlines.
+    fn poll_deadlines(&mut self, context: &mut Context<'_>, mut is_registered: bool) -> Poll<()> {
         loop {
             let due = self.state.phase.deadline(self.config.header_timeout, self.config.idle_timeout, Instant::now);
             let due = due.into_iter().chain(self.state.read_rate.deadline()).min();
-            // A later alarm needs no new setting: it is looked at when it rings.
+            // A later deadline needs no reset: it is checked when the timer fires.
             if let Some(due) = due.filter(|due| *due < self.timer.deadline()) {
                 self.timer.as_mut().reset(due);
-                wakes_us = false;
+                is_registered = false;
             }
-            if wakes_us && !self.timer.is_elapsed() {
+            if is_registered && !self.timer.is_elapsed() {
                 return Poll::Pending;
             }
             ready!(self.timer.as_mut().poll(context));
@@ -80,7 +76,7 @@ impl Watchdog {
                 Some(due) => self.timer.as_mut().reset(due),
                 None => self.timer.as_mut().reset(now + self.config.idle_timeout),
             }
-            wakes_us = false;
+            is_registered = false;
         }
     }
 }

@@ -1,38 +1,31 @@
-//! What a request can be about, in words.
+//! The resources that a request can be about, with their names in texts.
 
 use std::fmt;
 
-/// What a request can be about.
+/// The kind of resource that a request is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resource {
-    /// A game.
     Game,
     /// A table of Stories.
     Table,
     /// A card of Stories.
     Card,
-    /// A snake.
     Snake,
-    /// A token.
     Token,
-    /// An account.
     Account,
     /// A policy of the rate limiter.
     Policy,
-    /// A key with a quota of its own.
+    /// A quota of a single key.
     Override,
-    /// A hunt.
     Hunt,
-    /// A world.
     World,
-    /// A ticket of a party that wants to be matched.
+    /// A party's matchmaking ticket.
     Ticket,
-    /// Somebody who hunts.
+    /// A player of a hunt.
     Hunter,
 }
 
 impl Resource {
-    /// Several of them.
     pub(super) fn plural(self) -> &'static str {
         match self {
             Self::Game => "games",

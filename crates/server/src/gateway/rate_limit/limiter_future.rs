@@ -5,7 +5,7 @@
 
 use super::reference::{self, BodyKind};
 use super::{HandlerOutcome, LimiterHandler, LimiterRoute, RequestPlan, RouteLabel, problem_response};
-use crate::gateway::body::{BodyReader, Whole};
+use crate::gateway::body::{BodyReader, ReadBody};
 use crate::gateway::dispatch::ResponseBody;
 use crate::gateway::listener::{Peer, RequestBody};
 use crate::gateway::problem::ApiError;
@@ -48,8 +48,8 @@ impl<B: RequestBody> LimiterFuture<B> {
             RequestPlan::Check(many) => Some(many.body_bytes_max(&desk.config)),
             RequestPlan::Reference(_) => Some(reference::BODY_BYTES_MAX),
         };
-        let room = || desk.room(client, &parts);
-        let reading = bytes_max.map(|bytes_max| BodyReader::new(&parts.headers, body, bytes_max, room));
+        let budget = || desk.body_budget(client, &parts);
+        let reading = bytes_max.map(|bytes_max| BodyReader::new(&parts.headers, body, bytes_max, budget));
         Self { handler: desk, began, parts, state: LimiterFutureState::ReadingBody(plan, reading) }
     }
 }
@@ -64,7 +64,7 @@ impl<B: RequestBody> Future for LimiterFuture<B> {
                 LimiterFutureState::ReadingBody(plan, reading) => {
                     let body = match reading {
                         Some(reading) => ready!(reading.poll(context)),
-                        None => Ok(Whole::default()),
+                        None => Ok(ReadBody::default()),
                     };
                     let place = plan.label();
                     let judged = catch_panic(|| desk.handle_body(plan, parts, body));

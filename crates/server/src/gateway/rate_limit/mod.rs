@@ -12,8 +12,8 @@ pub(super) use policies::routes;
 
 use super::admission::client_address;
 use super::auth::has_bearer;
-use super::body::{BodyError, Room, Whole};
-use super::budget::{Account, Budget};
+use super::body::{BodyBudget, BodyError, ReadBody};
+use super::budget::{Budget, BudgetOwner};
 use super::dispatch::ResponseBody;
 use super::extract::body_refusal;
 use super::listener::{Connection, Peer};
@@ -144,10 +144,10 @@ impl LimiterHandler {
     }
 
     /// Where a large body finds room that this peer sends.
-    fn room(&self, client: Peer<'_>, parts: &Parts) -> Room {
+    fn body_budget(&self, client: Peer<'_>, parts: &Parts) -> BodyBudget {
         let address = AddressKey::of(client_address(client.address.ip(), &parts.headers, &self.config));
         let connection = client.connection.map(Connection::handle);
-        Room::new(&self.bodies, Account { address: Some(address), connection })
+        BodyBudget::new(&self.bodies, BudgetOwner { address: Some(address), connection })
     }
 
     /// Health is everybody's to know: whoever has no token yet must see that somebody is here.
@@ -160,7 +160,7 @@ impl LimiterHandler {
     }
 
     /// Decides, with the whole body at hand.
-    fn handle_body(&self, plan: &mut RequestPlan, parts: &Parts, body: Result<Whole, BodyError>) -> HandlerOutcome {
+    fn handle_body(&self, plan: &mut RequestPlan, parts: &Parts, body: Result<ReadBody, BodyError>) -> HandlerOutcome {
         match std::mem::replace(plan, RequestPlan::Reference(BodyKind::Ignored)) {
             RequestPlan::Reference(kind) => reference::respond(&self.rate_limiter, parts, &kind, body),
             RequestPlan::Refused(place, error) => HandlerOutcome::Ready(place, problem_response(error)),

@@ -76,8 +76,8 @@ impl WorldConnection {
     }
 
     /// Somebody of this rank moves here.
-    pub(super) fn raise(&self, rank: Rank) {
-        self.connection.raise(rank);
+    pub(super) fn raise_rank(&self, rank: Rank) {
+        self.connection.raise_rank(rank);
     }
 
     /// Lets the system find out whether the other side is still there, after this long without a word from it and while nothing

@@ -187,7 +187,7 @@ impl Handshake {
             }
         };
         // A mover without a token is nobody in particular: when there is no room, its connection gives way.
-        rank.into_iter().for_each(|rank| self.connection.raise(rank));
+        rank.into_iter().for_each(|rank| self.connection.raise_rank(rank));
         let settings = &door.info().settings;
         self.connection.release_output(Some(&Registered {
             id: registered.mover.id.0,

@@ -1,16 +1,15 @@
-//! Requests that wait at a real door, and clients of every kind that wait with them.
+//! Parked requests at a real listener, with clients of every kind.
 
 use super::*;
 use crate::gateway::listener::park::{ChunkStream, LongPoll, MaybePark, ParkMarker, WaitEnd, park_or_wait};
 use crate::gateway::ops::measure;
 use axum::extract::Query;
 use axum::middleware::{from_fn_with_state, map_response};
-use axum::response::Response as Answered;
 use engine::limits::DRAIN_JITTER_MAX;
 use serde::Deserialize;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// A guest's other end: sending wakes it, and it closes when the guest is dropped.
+/// The sending end of a parked wait: sending wakes it, and it closes when the wait is dropped.
 pub(super) type Wakes = UnboundedSender<Bytes>;
 
 struct ChannelWait(UnboundedReceiver<Bytes>);
@@ -24,8 +23,8 @@ impl LongPoll for ChannelWait {
         self.0.poll_recv(context).map(|bytes| Response::new(bytes.unwrap_or_default()))
     }
 
-    fn finish(&mut self, why: WaitEnd) -> Response<Bytes> {
-        text_response(match why {
+    fn finish(&mut self, end: WaitEnd) -> Response<Bytes> {
+        text_response(match end {
             WaitEnd::Deadline => "nothing came",
             WaitEnd::Drain => "come again",
         })
@@ -57,22 +56,22 @@ impl WaitParams {
     }
 }
 
-/// The routes of the tests beside, and two that wait; guests' other ends come to `arrivals`.
+/// The other tests' routes, and two that wait; the sending ends of their waits come to `arrivals`.
 fn waiting(metrics: Arc<Metrics>, arrivals: UnboundedSender<Wakes>) -> Router {
     let arrive = move || {
-        let (wakes, guest) = unbounded_channel();
+        let (wakes, wait) = unbounded_channel();
         arrivals.send(wakes).unwrap();
-        ChannelWait(guest)
+        ChannelWait(wait)
     };
     let arrive_to_stream = arrive.clone();
-    let poll = move |Query(wait): Query<WaitParams>, MaybePark(pass): MaybePark| async move {
-        park_or_wait(pass, Instant::now() + wait.span(), arrive()).await
+    let poll = move |Query(wait): Query<WaitParams>, MaybePark(park_token): MaybePark| async move {
+        park_or_wait(park_token, Instant::now() + wait.span(), arrive()).await
     };
-    let stream = move |Query(wait): Query<WaitParams>, MaybePark(pass): MaybePark| async move {
+    let stream = move |Query(wait): Query<WaitParams>, MaybePark(park_token): MaybePark| async move {
         let head = Response::builder().header("content-type", "text/event-stream").body(()).unwrap();
-        ParkMarker::stream(pass.unwrap(), head, wait.span(), arrive_to_stream())
+        ParkMarker::stream(park_token.unwrap(), head, wait.span(), arrive_to_stream())
     };
-    let mark = async |mut response: Answered| {
+    let mark = async |mut response: axum::response::Response| {
         response.headers_mut().insert("x-request-id", http::HeaderValue::from_static("7"));
         response
     };
@@ -93,18 +92,18 @@ impl ParkingServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (arrived, arrivals) = unbounded_channel();
-        let house = TestServer::with(address, listener, limits, |metrics| waiting(metrics, arrived));
-        Self { server: house, arrivals }
+        let server = TestServer::with(address, listener, limits, |metrics| waiting(metrics, arrived));
+        Self { server, arrivals }
     }
 
-    /// The other end of the next guest, once so many connections are parked.
+    /// The sending end of the next wait, once so many connections are parked.
     pub(super) async fn parked(&mut self, parked: usize) -> Wakes {
-        let wakes = timeout(NEVER, self.arrivals.recv()).await.expect("a guest comes").unwrap();
+        let wakes = timeout(NEVER, self.arrivals.recv()).await.expect("a request waits").unwrap();
         self.is("gauntlet_http_parked ", &parked.to_string()).await;
         wakes
     }
 
-    /// Waits until a figure has this value.
+    /// Waits until a metric has this value.
     async fn is(&self, name: &str, want: &str) {
         let reached = async {
             while self.server.sample(name) != want {
@@ -121,7 +120,7 @@ fn wake(wakes: &Wakes, text: &'static str) {
     wakes.send(Bytes::from_static(text.as_bytes())).unwrap();
 }
 
-/// One whole answer.
+/// One whole response.
 async fn whole(client: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
     while !String::from_utf8_lossy(&bytes).contains("\r\n\r\n") {
@@ -136,9 +135,9 @@ async fn whole(client: &mut TcpStream) -> String {
 
 #[tokio::test]
 async fn a_parked_poll_is_answered_like_any_other_request() {
-    let mut held = ParkingServer::new(PATIENT).await;
-    let mut client = held.server.send(POLL).await;
-    let wakes = held.parked(1).await;
+    let mut parking = ParkingServer::new(PATIENT).await;
+    let mut client = parking.server.send(POLL).await;
+    let wakes = parking.parked(1).await;
     wake(&wakes, "news");
     let text = whole(&mut client).await;
     let (head, body) = text.split_once("\r\n\r\n").unwrap();
@@ -148,120 +147,120 @@ async fn a_parked_poll_is_answered_like_any_other_request() {
     names.sort_unstable();
     assert_eq!(names, ["cache-control", "content-length", "date", "x-request-id"]);
     wakes.closed().await;
-    held.is("gauntlet_http_parked ", "0").await;
-    assert_eq!(held.server.sample(r#"gauntlet_http_requests_total{route="/poll",status="2xx"} "#), "1");
-    assert_eq!(held.server.sample("gauntlet_http_held_seconds_count "), "1");
-    assert_eq!(held.server.sample("gauntlet_http_request_seconds_count "), "0");
+    parking.is("gauntlet_http_parked ", "0").await;
+    assert_eq!(parking.server.sample(r#"gauntlet_http_requests_total{route="/poll",status="2xx"} "#), "1");
+    assert_eq!(parking.server.sample("gauntlet_http_held_seconds_count "), "1");
+    assert_eq!(parking.server.sample("gauntlet_http_request_seconds_count "), "0");
 }
 
 #[tokio::test]
 async fn a_connection_goes_on_after_its_polls() {
-    let mut held = ParkingServer::new(PATIENT).await;
-    let mut client = held.server.connect().await;
+    let mut parking = ParkingServer::new(PATIENT).await;
+    let mut client = parking.server.connect().await;
     for _ in 0..3 {
         client.write_all(FAST.as_bytes()).await.unwrap();
-        assert_eq!(answer(&mut client).await, ok("fast"));
+        assert_eq!(response(&mut client).await, ok("fast"));
         client.write_all(POLL.as_bytes()).await.unwrap();
-        wake(&held.parked(1).await, "news");
-        assert_eq!(answer(&mut client).await, ok("news"));
+        wake(&parking.parked(1).await, "news");
+        assert_eq!(response(&mut client).await, ok("news"));
     }
-    assert_eq!(held.server.sample("gauntlet_http_connections_accepted_total "), "1");
-    assert_eq!(held.server.sample("gauntlet_http_connections "), "1");
+    assert_eq!(parking.server.sample("gauntlet_http_connections_accepted_total "), "1");
+    assert_eq!(parking.server.sample("gauntlet_http_connections "), "1");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_poll_ends_at_its_deadline_whatever_clients_may_take() {
     let limits = ListenerConfig { header_timeout: SOON, idle_timeout: SOON, ..PATIENT };
-    let mut held = ParkingServer::new(limits).await;
-    let mut client = held.server.send("GET /poll?wait_ms=120 HTTP/1.1\r\nHost: x\r\n\r\n").await;
-    let wakes = timeout(NEVER, held.arrivals.recv()).await.expect("a guest comes").unwrap();
-    assert_eq!(answer(&mut client).await, ok("nothing came"));
+    let mut parking = ParkingServer::new(limits).await;
+    let mut client = parking.server.send("GET /poll?wait_ms=120 HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let wakes = timeout(NEVER, parking.arrivals.recv()).await.expect("a request waits").unwrap();
+    assert_eq!(response(&mut client).await, ok("nothing came"));
     wakes.closed().await;
-    // Now it is a connection like any other, and silent for too long.
+    // Now it is a connection like any other, and idle for too long.
     assert_eq!(rest(client).await, "");
-    assert_eq!(held.server.sample("gauntlet_http_timeouts_total "), "1");
+    assert_eq!(parking.server.sample("gauntlet_http_timeouts_total "), "1");
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_a_client_that_goes() {
-    let mut held = ParkingServer::new(PATIENT).await;
+async fn nothing_is_left_of_a_client_that_disconnects() {
+    let mut parking = ParkingServer::new(PATIENT).await;
     for _ in 0..3 {
-        let client = held.server.send(POLL).await;
-        let wakes = held.parked(1).await;
+        let client = parking.server.send(POLL).await;
+        let wakes = parking.parked(1).await;
         drop(client);
-        timeout(NEVER, wakes.closed()).await.expect("the guest is dropped");
-        held.is("gauntlet_http_parked ", "0").await;
-        held.is("gauntlet_http_connections ", "0").await;
+        timeout(NEVER, wakes.closed()).await.expect("the wait is dropped");
+        parking.is("gauntlet_http_parked ", "0").await;
+        parking.is("gauntlet_http_connections ", "0").await;
     }
-    assert_eq!(held.server.sample("gauntlet_http_parked_left_total "), "3");
-    assert_eq!(held.server.sample("gauntlet_http_timeouts_total "), "0");
+    assert_eq!(parking.server.sample("gauntlet_http_parked_left_total "), "3");
+    assert_eq!(parking.server.sample("gauntlet_http_timeouts_total "), "0");
 }
 
-/// A client that ends its side of the connection may still listen, or be gone: both look the same from here. It counts as gone,
+/// A client that closes its side of the connection may still read, or be gone: both look the same from here. It counts as gone,
 /// whatever it waits for (docs/decisions/0018).
-async fn check_half_closed(request: &str, heard: &str) {
-    let mut held = ParkingServer::new(PATIENT).await;
-    let mut client = held.server.send(request).await;
-    let wakes = held.parked(1).await;
+async fn check_half_closed(request: &str, want: &str) {
+    let mut parking = ParkingServer::new(PATIENT).await;
+    let mut client = parking.server.send(request).await;
+    let wakes = parking.parked(1).await;
     client.shutdown().await.unwrap();
-    timeout(NEVER, wakes.closed()).await.expect("the guest is dropped");
+    timeout(NEVER, wakes.closed()).await.expect("the wait is dropped");
     let text = rest(client).await;
-    assert!(text.starts_with(heard) && text.is_empty() == heard.is_empty(), "{request:?}: {text:?}");
-    held.is("gauntlet_http_connections ", "0").await;
-    assert_eq!(held.server.sample("gauntlet_http_parked_left_total "), "1", "{request:?}");
-    assert_eq!(held.server.sample("gauntlet_http_timeouts_total "), "0", "{request:?}");
+    assert!(text.starts_with(want) && text.is_empty() == want.is_empty(), "{request:?}: {text:?}");
+    parking.is("gauntlet_http_connections ", "0").await;
+    assert_eq!(parking.server.sample("gauntlet_http_parked_left_total "), "1", "{request:?}");
+    assert_eq!(parking.server.sample("gauntlet_http_timeouts_total "), "0", "{request:?}");
 }
 
 #[tokio::test]
-async fn who_ends_his_side_of_the_connection_has_gone() {
+async fn a_client_that_closes_its_side_counts_as_gone() {
     check_half_closed(POLL, "").await;
     check_half_closed(&[POLL, FAST].concat(), "").await;
     check_half_closed(STREAM, "HTTP/1.1 200 OK\r\n").await;
-    // Nor is anybody answered later who does not wait on purpose.
-    let house = TestServer::new(PATIENT).await;
-    let mut client = house.send(SLOW).await;
-    house.began.notified().await;
+    // The same for a request that is not parked.
+    let server = TestServer::new(PATIENT).await;
+    let mut client = server.send(SLOW).await;
+    server.began.notified().await;
     client.shutdown().await.unwrap();
     assert_eq!(rest(client).await, "");
 }
 
 #[tokio::test]
-async fn what_is_sent_before_and_behind_a_poll_is_answered_in_order() {
-    let mut held = ParkingServer::new(PATIENT).await;
-    let mut client = held.server.send(&[FAST, FAST, POLL, FAST, "GET /fa"].concat()).await;
-    let wakes = held.parked(1).await;
-    assert_eq!(answer(&mut client).await, ok("fast"));
-    assert_eq!(answer(&mut client).await, ok("fast"));
+async fn requests_before_and_behind_a_poll_are_answered_in_order() {
+    let mut parking = ParkingServer::new(PATIENT).await;
+    let mut client = parking.server.send(&[FAST, FAST, POLL, FAST, "GET /fa"].concat()).await;
+    let wakes = parking.parked(1).await;
+    assert_eq!(response(&mut client).await, ok("fast"));
+    assert_eq!(response(&mut client).await, ok("fast"));
     client.write_all(&["st HTTP/1.1\r\nHost: x\r\n\r\n", POLL].concat().into_bytes()).await.unwrap();
     wake(&wakes, "news");
-    assert_eq!(answer(&mut client).await, ok("news"));
-    assert_eq!(answer(&mut client).await, ok("fast"));
-    assert_eq!(answer(&mut client).await, ok("fast"));
-    wake(&held.parked(1).await, "more");
-    assert_eq!(answer(&mut client).await, ok("more"));
+    assert_eq!(response(&mut client).await, ok("news"));
+    assert_eq!(response(&mut client).await, ok("fast"));
+    assert_eq!(response(&mut client).await, ok("fast"));
+    wake(&parking.parked(1).await, "more");
+    assert_eq!(response(&mut client).await, ok("more"));
 }
 
-/// A request that waits, however it is asked, is parked: what follows is kept, unless the connection ends with it, and a client that
-/// goes leaves nothing.
+/// A request that waits is parked, however it is sent: what follows is kept, unless the connection ends with it, and a client that
+/// disconnects leaves nothing.
 async fn check_parked(request: &str, goes_on: bool) {
-    let mut held = ParkingServer::new(PATIENT).await;
-    let mut client = held.server.send(&[request, FAST].concat()).await;
-    wake(&held.parked(1).await, "news");
-    assert_eq!(answer(&mut client).await, ok("news"), "{request:?}");
+    let mut parking = ParkingServer::new(PATIENT).await;
+    let mut client = parking.server.send(&[request, FAST].concat()).await;
+    wake(&parking.parked(1).await, "news");
+    assert_eq!(response(&mut client).await, ok("news"), "{request:?}");
     if goes_on {
-        assert_eq!(answer(&mut client).await, ok("fast"), "{request:?}");
+        assert_eq!(response(&mut client).await, ok("fast"), "{request:?}");
     } else {
         assert_eq!(rest(client).await, "", "{request:?}");
     }
-    // One byte behind it is enough to hide the end of a connection from whoever reads requests.
-    let client = held.server.send(&[request, "G"].concat()).await;
-    let wakes = held.parked(1).await;
+    // One byte behind it is enough to hide the end of a connection from the request loop.
+    let client = parking.server.send(&[request, "G"].concat()).await;
+    let wakes = parking.parked(1).await;
     drop(client);
-    timeout(NEVER, wakes.closed()).await.expect("the guest is dropped");
+    timeout(NEVER, wakes.closed()).await.expect("the wait is dropped");
 }
 
 #[tokio::test]
-async fn whatever_waits_is_parked() {
+async fn requests_that_wait_are_parked() {
     check_parked(POLL, true).await;
     check_parked("GET /poll HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", true).await;
     check_parked("GET /poll HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", false).await;
@@ -270,37 +269,37 @@ async fn whatever_waits_is_parked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_parked_does_not_wait_long() {
-    let mut held = ParkingServer::new(PATIENT).await;
-    let mut client = held.server.send("GET /poll HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx").await;
-    let wakes = held.parked(0).await;
-    assert_eq!(answer(&mut client).await, ok("nothing came"));
+async fn a_request_that_cannot_be_parked_does_not_wait_long() {
+    let mut parking = ParkingServer::new(PATIENT).await;
+    let mut client = parking.server.send("GET /poll HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\nx").await;
+    let wakes = parking.parked(0).await;
+    assert_eq!(response(&mut client).await, ok("nothing came"));
     wakes.closed().await;
 }
 
 #[tokio::test]
-async fn who_sends_more_behind_a_wait_than_is_kept_is_put_out() {
+async fn a_parked_client_that_sends_more_than_is_buffered_is_disconnected() {
     for beyond in [0, 1, 4 * BUFFER_BYTES_MAX] {
-        let mut held = ParkingServer::new(PATIENT).await;
-        let (_reads, mut writes) = held.server.send(POLL).await.into_split();
-        let wakes = held.parked(1).await;
-        // It may be put out before it has sent everything.
+        let mut parking = ParkingServer::new(PATIENT).await;
+        let (_reads, mut writes) = parking.server.send(POLL).await.into_split();
+        let wakes = parking.parked(1).await;
+        // It may be disconnected before it has sent everything.
         let _ = writes.write_all(&vec![b'x'; BUFFER_BYTES_MAX + beyond]).await;
-        timeout(NEVER, wakes.closed()).await.expect("the guest is dropped");
-        held.is("gauntlet_http_connections ", "0").await;
+        timeout(NEVER, wakes.closed()).await.expect("the wait is dropped");
+        parking.is("gauntlet_http_connections ", "0").await;
     }
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_taken_yet_is_not_lost_to_the_poll_behind_it() {
-    let mut held = ParkingServer::new(PATIENT).await;
-    let mut client = held.server.send(&["GET /big HTTP/1.1\r\nHost: x\r\n\r\n", POLL].concat()).await;
+async fn a_response_in_progress_is_not_lost_to_the_poll_behind_it() {
+    let mut parking = ParkingServer::new(PATIENT).await;
+    let mut client = parking.server.send(&["GET /big HTTP/1.1\r\nHost: x\r\n\r\n", POLL].concat()).await;
     assert_eq!(answer_of(&mut client, BIG_BYTES).await, BIG_BYTES);
-    wake(&held.parked(1).await, "news");
-    assert_eq!(answer(&mut client).await, ok("news"));
+    wake(&parking.parked(1).await, "news");
+    assert_eq!(response(&mut client).await, ok("news"));
 }
 
-/// Reads an answer whose body is that long; how many of its bytes are what they should be.
+/// Reads a response whose body is that long; returns how many of its bytes are as expected.
 async fn answer_of(client: &mut TcpStream, length: usize) -> usize {
     while !whole_head(client).await.contains(&format!("content-length: {length}")) {}
     let mut body = vec![0; length];
@@ -317,25 +316,25 @@ async fn whole_head(client: &mut TcpStream) -> String {
 }
 
 #[tokio::test]
-async fn a_slow_reader_gets_everything_and_one_that_does_not_read_is_put_out() {
+async fn a_slow_reader_gets_everything_and_one_that_does_not_read_is_disconnected() {
     let big = || Bytes::from(vec![b'x'; BIG_BYTES]);
-    let mut held = ParkingServer::new(PATIENT).await;
-    let mut client = held.server.send(POLL).await;
-    held.parked(1).await.send(big()).unwrap();
+    let mut parking = ParkingServer::new(PATIENT).await;
+    let mut client = parking.server.send(POLL).await;
+    parking.parked(1).await.send(big()).unwrap();
     assert_eq!(answer_of(&mut client, BIG_BYTES).await, BIG_BYTES);
 
-    let mut held = ParkingServer::new(ListenerConfig { idle_timeout: SOON, ..PATIENT }).await;
-    let client = held.server.send(POLL).await;
-    held.parked(1).await.send(big()).unwrap();
-    held.is("gauntlet_http_timeouts_total ", "1").await;
+    let mut parking = ParkingServer::new(ListenerConfig { idle_timeout: SOON, ..PATIENT }).await;
+    let client = parking.server.send(POLL).await;
+    parking.parked(1).await.send(big()).unwrap();
+    parking.is("gauntlet_http_timeouts_total ", "1").await;
     assert!(rest(client).await.len() < BIG_BYTES);
 }
 
-/// What a client hears that sends this, until the connection ends or another request is answered on it.
+/// What a client receives that sends this, until the connection ends or another request is answered on it.
 async fn check_end(request: &str, want_head: &str, goes_on: bool) {
-    let mut held = ParkingServer::new(PATIENT).await;
-    let mut client = held.server.send(request).await;
-    wake(&held.parked(1).await, "news");
+    let mut parking = ParkingServer::new(PATIENT).await;
+    let mut client = parking.server.send(request).await;
+    wake(&parking.parked(1).await, "news");
     let text = whole(&mut client).await;
     for line in want_head.split('|') {
         assert!(text.lines().any(|have| have == line), "{request:?}: no {line:?} in {text:?}");
@@ -343,14 +342,14 @@ async fn check_end(request: &str, want_head: &str, goes_on: bool) {
     assert_eq!(text.contains("\r\nconnection: "), want_head.contains("connection: "), "{text:?}");
     if goes_on {
         client.write_all(FAST.as_bytes()).await.unwrap();
-        assert_eq!(answer(&mut client).await, ok("fast"));
+        assert_eq!(response(&mut client).await, ok("fast"));
     } else {
         assert_eq!(rest(client).await, "", "{request:?}");
     }
 }
 
 #[tokio::test]
-async fn connections_end_as_their_clients_asked() {
+async fn connections_persist_as_their_clients_asked() {
     check_end(POLL, "HTTP/1.1 200 OK", true).await;
     let close = "GET /poll HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n";
     check_end(close, "HTTP/1.1 200 OK|connection: close", false).await;
@@ -360,36 +359,36 @@ async fn connections_end_as_their_clients_asked() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_parked_is_waited_for_and_timed_apart_as_well() {
-    let mut held = ParkingServer::new(PATIENT).await;
-    let mut client = held.server.send("HEAD /poll HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
-    wake(&held.parked(0).await, "news");
+async fn requests_that_cannot_be_parked_are_timed_apart_as_well() {
+    let mut parking = ParkingServer::new(PATIENT).await;
+    let mut client = parking.server.send("HEAD /poll HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await;
+    wake(&parking.parked(0).await, "news");
     let mut text = String::new();
     client.read_to_string(&mut text).await.unwrap();
     assert!(text.starts_with("HTTP/1.1 200 OK\r\n") && text.ends_with("\r\n\r\n"), "{text:?}");
     assert!(text.contains("\r\ncontent-length: 4\r\n"), "{text:?}");
-    assert_eq!(held.server.sample("gauntlet_http_held_seconds_count "), "1");
-    assert_eq!(held.server.sample("gauntlet_http_request_seconds_count "), "0");
+    assert_eq!(parking.server.sample("gauntlet_http_held_seconds_count "), "1");
+    assert_eq!(parking.server.sample("gauntlet_http_request_seconds_count "), "0");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_sends_away_whoever_waits() {
-    let mut held = ParkingServer::new(ListenerConfig { drain_max: SOON * 4, ..PATIENT }).await;
+async fn a_drain_ends_parked_polls() {
+    let mut parking = ParkingServer::new(ListenerConfig { drain_max: SOON * 4, ..PATIENT }).await;
     let mut clients = Vec::new();
     for parked in 1..=4 {
-        clients.push((held.server.send(POLL).await, held.parked(parked).await));
+        clients.push((parking.server.send(POLL).await, parking.parked(parked).await));
     }
-    held.server.drain();
+    parking.server.drain();
     for (mut client, wakes) in clients {
         let text = whole(&mut client).await;
         assert!(text.ends_with("\r\n\r\ncome again") && text.contains("\r\nconnection: close\r\n"), "{text:?}");
         assert_eq!(rest(client).await, "");
         wakes.closed().await;
     }
-    timeout(NEVER, held.server.served).await.expect("the house is empty").unwrap();
+    timeout(NEVER, parking.server.served).await.expect("the server has drained").unwrap();
 }
 
-/// Waits for nothing, and says when it is sent away.
+/// Never ready; reports when it is ended.
 struct NeverReady(UnboundedSender<Instant>);
 
 impl LongPoll for NeverReady {
@@ -397,78 +396,78 @@ impl LongPoll for NeverReady {
         Poll::Pending
     }
 
-    fn finish(&mut self, why: WaitEnd) -> Response<Bytes> {
-        assert_eq!(why, WaitEnd::Drain);
+    fn finish(&mut self, end: WaitEnd) -> Response<Bytes> {
+        assert_eq!(end, WaitEnd::Drain);
         self.0.send(Instant::now()).unwrap();
         text_response("come again")
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn not_all_are_sent_away_in_one_instant_and_none_after_the_longest_jitter() {
+async fn a_drain_spreads_the_ends_of_polls_up_to_the_longest_jitter() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let (sent_away, mut instants) = unbounded_channel();
-    let poll = move |MaybePark(pass): MaybePark| async move {
-        park_or_wait(pass, Instant::now() + NEVER, NeverReady(sent_away.clone())).await
+    let (ended, mut instants) = unbounded_channel();
+    let poll = move |MaybePark(park_token): MaybePark| async move {
+        park_or_wait(park_token, Instant::now() + NEVER, NeverReady(ended.clone())).await
     };
-    let mut house = TestServer::with(address, listener, PATIENT, |_| Router::new().route("/poll", get(poll)));
+    let mut server = TestServer::with(address, listener, PATIENT, |_| Router::new().route("/poll", get(poll)));
     let mut clients = Vec::new();
     for _ in 0..PATIENT.connections_max {
-        clients.push(house.send(POLL).await);
+        clients.push(server.send(POLL).await);
     }
-    while house.sample("gauntlet_http_parked ") != PATIENT.connections_max.to_string() {
+    while server.sample("gauntlet_http_parked ") != PATIENT.connections_max.to_string() {
         tokio::task::yield_now().await;
     }
     let begun = Instant::now();
-    house.drain();
+    server.drain();
     let mut after = Vec::new();
     for _ in &clients {
         after.push(instants.recv().await.unwrap() - begun);
     }
-    // An alarm rings at the next whole millisecond.
+    // A timer fires at the next whole millisecond.
     let longest = DRAIN_JITTER_MAX + Duration::from_millis(1);
     assert!(after.iter().all(|after| *after <= longest), "{after:?}");
     assert!(after.iter().any(|other| *other != after[0]), "{after:?}");
 }
 
 #[tokio::test]
-async fn what_comes_while_the_house_drains_is_still_told() {
-    // Half of the time to drain is more than the longest jitter: nobody is sent away before the news comes.
-    let mut held = ParkingServer::new(PATIENT).await;
-    let mut client = held.server.send(POLL).await;
-    let wakes = held.parked(1).await;
-    held.server.drain();
+async fn a_response_that_is_ready_during_a_drain_is_still_sent() {
+    // Half of the drain time is more than the longest jitter: no poll ends before the response comes.
+    let mut parking = ParkingServer::new(PATIENT).await;
+    let mut client = parking.server.send(POLL).await;
+    let wakes = parking.parked(1).await;
+    parking.server.drain();
     wake(&wakes, "news");
     let text = whole(&mut client).await;
     assert!(text.ends_with("\r\n\r\nnews") && text.contains("\r\nconnection: close\r\n"), "{text:?}");
-    timeout(NEVER, held.server.served).await.expect("the house is empty").unwrap();
+    timeout(NEVER, parking.server.served).await.expect("the server has drained").unwrap();
 }
 
 #[tokio::test]
-async fn a_drain_ends_although_an_answer_is_not_taken() {
-    let mut held = ParkingServer::new(ListenerConfig { drain_max: SOON, ..PATIENT }).await;
-    let client = held.server.send(POLL).await;
-    held.parked(1).await.send(Bytes::from(vec![b'x'; BIG_BYTES])).unwrap();
-    held.server.drain();
-    timeout(NEVER, held.server.served).await.expect("the drain is bounded").unwrap();
+async fn a_drain_ends_although_a_response_is_not_read() {
+    let mut parking = ParkingServer::new(ListenerConfig { drain_max: SOON, ..PATIENT }).await;
+    let client = parking.server.send(POLL).await;
+    parking.parked(1).await.send(Bytes::from(vec![b'x'; BIG_BYTES])).unwrap();
+    parking.server.drain();
+    timeout(NEVER, parking.server.served).await.expect("the drain is bounded").unwrap();
     assert!(rest(client).await.len() < BIG_BYTES);
 }
 
 pub(super) const STREAM: &str = "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/// Reads until this has come, and nothing behind it.
+/// Reads exactly this.
 async fn check_received(client: &mut TcpStream, want: &str) {
     let mut bytes = vec![0; want.len()];
-    timeout(NEVER, client.read_exact(&mut bytes)).await.expect("a piece comes").unwrap();
+    timeout(NEVER, client.read_exact(&mut bytes)).await.expect("a chunk comes").unwrap();
     assert_eq!(String::from_utf8(bytes).unwrap(), want);
 }
 
 #[tokio::test]
-async fn pieces_are_told_as_they_come_and_the_connection_goes_on() {
-    let mut held = ParkingServer::new(PATIENT).await;
-    let mut client = held.server.send(STREAM).await;
-    let wakes = held.parked(1).await;
+async fn chunks_are_sent_as_they_come_and_the_connection_persists() {
+    let mut parking = ParkingServer::new(PATIENT).await;
+    let mut client = parking.server.send(STREAM).await;
+    let wakes = parking.parked(1).await;
     let head = whole_head(&mut client).await;
     assert!(head.contains("transfer-encoding: chunked\r\n") && head.contains("x-request-id: 7\r\n"), "{head:?}");
     assert!(head.contains("content-type: text/event-stream\r\n") && !head.contains("content-length"), "{head:?}");
@@ -479,29 +478,29 @@ async fn pieces_are_told_as_they_come_and_the_connection_goes_on() {
     client.write_all(FAST.as_bytes()).await.unwrap();
     wake(&wakes, "");
     check_received(&mut client, "0\r\n\r\n").await;
-    assert_eq!(answer(&mut client).await, ok("fast"));
-    assert_eq!(held.server.sample(r#"gauntlet_http_requests_total{route="/stream",status="2xx"} "#), "1");
+    assert_eq!(response(&mut client).await, ok("fast"));
+    assert_eq!(parking.server.sample(r#"gauntlet_http_requests_total{route="/stream",status="2xx"} "#), "1");
 }
 
 #[tokio::test]
-async fn a_silent_stream_has_a_heartbeat_and_ends_with_its_client() {
-    let mut held = ParkingServer::new(ListenerConfig { idle_timeout: SOON, ..PATIENT }).await;
-    let mut client = held.server.send("GET /stream?wait_ms=20 HTTP/1.1\r\nHost: x\r\n\r\n").await;
-    let wakes = held.parked(1).await;
+async fn an_idle_stream_has_a_heartbeat_and_ends_with_its_client() {
+    let mut parking = ParkingServer::new(ListenerConfig { idle_timeout: SOON, ..PATIENT }).await;
+    let mut client = parking.server.send("GET /stream?wait_ms=20 HTTP/1.1\r\nHost: x\r\n\r\n").await;
+    let wakes = parking.parked(1).await;
     whole_head(&mut client).await;
     check_received(&mut client, "1\r\n:\r\n1\r\n:\r\n1\r\n:\r\n").await;
     drop(client);
-    timeout(NEVER, wakes.closed()).await.expect("the guest is dropped");
-    held.is("gauntlet_http_connections ", "0").await;
-    assert_eq!(held.server.sample(r#"gauntlet_http_requests_total{route="/stream",status="2xx"} "#), "1");
-    assert_eq!(held.server.sample("gauntlet_http_parked_left_total "), "1");
+    timeout(NEVER, wakes.closed()).await.expect("the wait is dropped");
+    parking.is("gauntlet_http_connections ", "0").await;
+    assert_eq!(parking.server.sample(r#"gauntlet_http_requests_total{route="/stream",status="2xx"} "#), "1");
+    assert_eq!(parking.server.sample("gauntlet_http_parked_left_total "), "1");
 }
 
 #[tokio::test]
 async fn a_stream_to_an_old_client_ends_with_its_connection() {
-    let mut held = ParkingServer::new(PATIENT).await;
-    let mut client = held.server.send("GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").await;
-    let wakes = held.parked(1).await;
+    let mut parking = ParkingServer::new(PATIENT).await;
+    let mut client = parking.server.send("GET /stream HTTP/1.0\r\nConnection: keep-alive\r\n\r\n").await;
+    let wakes = parking.parked(1).await;
     let head = whole_head(&mut client).await;
     assert!(!head.contains("chunked") && !head.contains("keep-alive"), "{head:?}");
     wake(&wakes, "one");
@@ -510,35 +509,35 @@ async fn a_stream_to_an_old_client_ends_with_its_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_says_farewell_to_streams() {
-    let mut held = ParkingServer::new(ListenerConfig { drain_max: SOON * 4, ..PATIENT }).await;
-    let mut client = held.server.send(STREAM).await;
-    let _wakes = held.parked(1).await;
+async fn a_drain_sends_closing_chunks_to_streams() {
+    let mut parking = ParkingServer::new(ListenerConfig { drain_max: SOON * 4, ..PATIENT }).await;
+    let mut client = parking.server.send(STREAM).await;
+    let _wakes = parking.parked(1).await;
     whole_head(&mut client).await;
-    held.server.drain();
+    parking.server.drain();
     assert_eq!(rest(client).await, "3\r\nbye\r\n0\r\n\r\n");
-    timeout(NEVER, held.server.served).await.expect("the house is empty").unwrap();
+    timeout(NEVER, parking.server.served).await.expect("the server has drained").unwrap();
 }
 
 #[tokio::test]
-async fn a_stream_that_always_has_something_to_say_ends_in_a_drain() {
-    let mut held = ParkingServer::new(ListenerConfig { drain_max: SOON * 4, ..PATIENT }).await;
-    let mut client = held.server.send(STREAM).await;
-    let wakes = held.parked(1).await;
+async fn a_stream_that_always_has_a_chunk_ready_ends_in_a_drain() {
+    let mut parking = ParkingServer::new(ListenerConfig { drain_max: SOON * 4, ..PATIENT }).await;
+    let mut client = parking.server.send(STREAM).await;
+    let wakes = parking.parked(1).await;
     let talker = tokio::spawn(async move {
         while wakes.send(Bytes::from_static(b"and on ")).is_ok() {
             tokio::task::yield_now().await;
         }
     });
     whole_head(&mut client).await;
-    held.server.drain();
+    parking.server.drain();
     assert!(rest(client).await.contains("and on "));
     talker.await.unwrap();
 }
 
-/// The task of a connection lives as long as the connection: what it holds by itself is paid for every one that waits.
+/// The task of a connection lives as long as the connection: its size is paid for every parked one.
 #[tokio::test]
-async fn the_task_of_a_held_connection_is_small() {
+async fn the_task_of_a_parked_connection_is_small() {
     let metrics = Arc::<Metrics>::default();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -547,8 +546,8 @@ async fn the_task_of_a_held_connection_is_small() {
     let permits = ConnectionPermits::new(1, None, None, metrics.clone());
     let permit = permits.acquire([127, 0, 0, 1].into(), &mut None).await.unwrap();
     let (_keep, stage) = watch::channel(DrainStage::Open);
-    let house = Arc::new(ListenerContext { handler: Router::new(), config: PATIENT, metrics, stage });
-    let task = house.serve_connection(Connection::new(stream, permit), client.unwrap().local_addr().unwrap());
-    let (task, ticket) = (size_of_val(&task), size_of::<ParkedRequest>());
-    assert!(task <= 1_088 && ticket <= 96, "task {task}, ticket {ticket}");
+    let context = Arc::new(ListenerContext { handler: Router::new(), config: PATIENT, metrics, stage });
+    let task = context.serve_connection(Connection::new(stream, permit), client.unwrap().local_addr().unwrap());
+    let (task, request) = (size_of_val(&task), size_of::<ParkedRequest>());
+    assert!(task <= 1_088 && request <= 96, "task {task}, parked request {request}");
 }

@@ -15,7 +15,7 @@ pub(super) use params::BodyKind;
 pub(super) use responses::internal;
 
 use super::{HandlerOutcome, RouteLabel};
-use crate::gateway::body::{BodyError, Whole};
+use crate::gateway::body::{BodyError, ReadBody};
 use crate::gateway::dispatch::ResponseBody;
 use crate::rate_limit::rules::{Change, ChangeError, REFERENCE};
 use crate::rate_limit::{RateLimiter, ReferenceDecision};
@@ -54,7 +54,7 @@ pub(super) fn respond(
     limits: &Arc<RateLimiter>,
     parts: &Parts,
     kind: &BodyKind,
-    body: Result<Whole, BodyError>,
+    body: Result<ReadBody, BodyError>,
 ) -> HandlerOutcome {
     let now = |route, answer| HandlerOutcome::Ready(RouteLabel::Reference(route), answer);
     let body = match body {
@@ -87,7 +87,7 @@ pub(super) fn respond(
 fn body_refusal(error: BodyError) -> Refusal {
     match error {
         BodyError::TooLong => Refusal::PictureError,
-        BodyError::NoRoom(_) => Refusal::Unavailable,
+        BodyError::BudgetExceeded(_) => Refusal::Unavailable,
         BodyError::TooSlow => Refusal::TooSlow,
         BodyError::Broken => Refusal::BadRequest,
     }
