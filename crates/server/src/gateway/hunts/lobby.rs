@@ -188,7 +188,7 @@ async fn leave_hunt(
 /// The hunt of this name, if the viewer may know of it.
 pub(super) async fn known(app: &App, viewer: &Viewer, name: WorldName) -> ApiResult<WorldEntry> {
     let entry = find_hunt(app, name).await?;
-    if viewer.may_know(app, &entry.row).await? { Ok(entry) } else { Err(ApiError::NotFound(Resource::Hunt)) }
+    if viewer.may_see(app, &entry.row).await? { Ok(entry) } else { Err(ApiError::NotFound(Resource::Hunt)) }
 }
 
 /// The hunt of this name.

@@ -1,7 +1,7 @@
-//! What players do in a game: one route an action. Who may, and when, is the table's to judge; it stands here for the reader.
+//! The actions of players in a game: one route each. The table decides who may act, and when; the documentation repeats it for the reader.
 //!
-//! Each answers with what the actor may see afterwards, once the change is durable. An action that was done already (the same
-//! card picked again) is answered in the same way and changes nothing.
+//! Each responds with what the actor may see afterwards, once the change is durable. An action that was done already (the same card
+//! picked again) gets the same response and changes nothing.
 
 use super::extract::ActingPlayer;
 use super::view;
@@ -38,11 +38,11 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .routes(routes!(send_chat))
 }
 
-/// Sit down
+/// Join a table
 ///
-/// **Who:** anybody with a player's or a guest's token who does not sit there yet, invited or not. **When:** in `create` and `invitation`, while
-/// a seat is free. The player gets the hand that he left in this game, else one that somebody else left, else a new one. Who comes first to
-/// the last seat has it.
+/// **Who:** anyone with a player's or a guest's token who is not a member yet, invited or not. **When:** in `create` and `invitation`, while
+/// a seat is free. The player gets the hand that they left in this game, else one that another player left, else a new one. The last seat goes
+/// to the first who joins.
 #[utoipa::path(post, path = "/api/stories/games/{game}/join", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), responses(
     (status = 200, description = "The game, as the player sees it.", body = StoryState),
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
@@ -50,19 +50,19 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 ))]
 async fn join(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     PathId(game): PathId<GameId>,
 ) -> ApiResult<Json<StoryState>> {
-    let newcomer = sitter.newcomer(&app).await?;
-    perform(&app, game, &sitter, Action::Join(newcomer)).await
+    let newcomer = player.newcomer(&app).await?;
+    perform(&app, game, &player, Action::Join(newcomer)).await
 }
 
 /// Leave the table
 ///
-/// **Who:** members. **When:** at any time. A player's cards do not come back into the deck: before the vote, who
-/// comes back gets the same hand, and who takes the seat takes over its hand. Once many have left a game before its vote, who has just sat
-/// down stays for ten seconds (`leave_too_soon`). A storyteller who leaves in `create` or
-/// `invitation` ends the game (`canceled`); in `vote` the game goes on by its timers, and votes that were cast count.
+/// **Who:** members. **When:** at any time. A player's cards do not return to the deck: before the vote, a player who
+/// comes back gets the same hand, and a player who takes the seat takes over its hand. Once many have left a game before its vote, a player who has just
+/// joined must stay for ten seconds (`leave_too_soon`). A storyteller who leaves in `create` or
+/// `invitation` ends the game (`canceled`); in `vote` the game continues by its timers, and cast votes count.
 #[utoipa::path(post, path = "/api/stories/games/{game}/leave", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), responses(
     (status = 200, description = "The game, as a visitor sees it.", body = StoryState),
     (status = 403, description = "`not_a_member`", body = Problem, content_type = "application/problem+json"),
@@ -72,15 +72,15 @@ async fn join(
 ))]
 async fn leave(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     PathId(game): PathId<GameId>,
 ) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &sitter, Action::Leave).await
+    perform(&app, game, &player, Action::Leave).await
 }
 
 /// Choose the card that the story is about
 ///
-/// **Who:** the storyteller. **When:** in `create`; another at most 64 times, until the sentence is told.
+/// **Who:** the storyteller. **When:** in `create`; can be changed 64 times at most, until the sentence is submitted.
 #[utoipa::path(post, path = "/api/stories/games/{game}/card", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = ShowCard, responses(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
     (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
@@ -89,16 +89,16 @@ async fn leave(
 ))]
 async fn choose_card(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     PathId(game): PathId<GameId>,
-    JsonBody(wanted): JsonBody<ShowCard>,
+    JsonBody(request): JsonBody<ShowCard>,
 ) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &sitter, Action::ChooseCard(parse_card(wanted)?)).await
+    perform(&app, game, &player, Action::ChooseCard(parse_card(request)?)).await
 }
 
-/// Tell the sentence
+/// Submit the sentence
 ///
-/// **Who:** the storyteller. **When:** in `create`, once a card is chosen. The game is in `invitation` then: others may pick.
+/// **Who:** the storyteller. **When:** in `create`, once a card is chosen. The game is then in `invitation`: others may pick.
 #[utoipa::path(post, path = "/api/stories/games/{game}/sentence", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = TellSentence, responses(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
     (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
@@ -107,18 +107,18 @@ async fn choose_card(
 ))]
 async fn submit_sentence(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     PathId(game): PathId<GameId>,
-    JsonBody(wanted): JsonBody<TellSentence>,
+    JsonBody(request): JsonBody<TellSentence>,
 ) -> ApiResult<Json<StoryState>> {
-    let sentence = text::check_line("/sentence", "sentence", &wanted.sentence, STORY_CHARS_MAX)?;
-    perform(&app, game, &sitter, Action::TellStory(sentence)).await
+    let sentence = text::check_line("/sentence", "sentence", &request.sentence, STORY_CHARS_MAX)?;
+    perform(&app, game, &player, Action::TellStory(sentence)).await
 }
 
 /// Invite players
 ///
-/// **Who:** the storyteller. **When:** in `create` and `invitation`. Whoever is invited finds the game among their own (`my-games`) until
-/// voting begins. An invitation holds no seat, and nobody needs one.
+/// **Who:** the storyteller. **When:** in `create` and `invitation`. An invited player finds the game among their own (`my-games`) until
+/// voting begins. An invitation reserves no seat, and joining does not require one.
 #[utoipa::path(post, path = "/api/stories/games/{game}/invite", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = InvitePlayers, responses(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
     (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
@@ -127,16 +127,16 @@ async fn submit_sentence(
 ))]
 async fn invite(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     PathId(game): PathId<GameId>,
-    JsonBody(wanted): JsonBody<InvitePlayers>,
+    JsonBody(request): JsonBody<InvitePlayers>,
 ) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &sitter, Action::Invite(parse_players(&wanted.players)?)).await
+    perform(&app, game, &player, Action::Invite(parse_players(&request.players)?)).await
 }
 
-/// Pick a card that might be meant
+/// Pick a card that could be the storyteller's
 ///
-/// **Who:** players of the game but the storyteller. **When:** in `invitation`; another at most 64 times, until voting begins. With enough
+/// **Who:** players of the game except the storyteller. **When:** in `invitation`; can be changed 64 times at most, until voting begins. With enough
 /// picks a countdown begins.
 #[utoipa::path(post, path = "/api/stories/games/{game}/pick", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = ShowCard, responses(
     (status = 200, description = "The game, as the player sees it.", body = StoryState),
@@ -146,11 +146,11 @@ async fn invite(
 ))]
 async fn pick(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     PathId(game): PathId<GameId>,
-    JsonBody(wanted): JsonBody<ShowCard>,
+    JsonBody(request): JsonBody<ShowCard>,
 ) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &sitter, Action::Pick(parse_card(wanted)?)).await
+    perform(&app, game, &player, Action::Pick(parse_card(request)?)).await
 }
 
 /// Begin the vote
@@ -164,15 +164,15 @@ async fn pick(
 ))]
 async fn open_voting(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     PathId(game): PathId<GameId>,
 ) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &sitter, Action::OpenVoting).await
+    perform(&app, game, &player, Action::OpenVoting).await
 }
 
 /// Vote for the card that may be the storyteller's
 ///
-/// **Who:** players of the game but the storyteller. **When:** in `vote`; another at most 64 times, until the votes are counted. Not for
+/// **Who:** players of the game except the storyteller. **When:** in `vote`; can be changed 64 times at most, until the votes are counted. Not for
 /// one's own card. With enough votes a countdown begins.
 #[utoipa::path(post, path = "/api/stories/games/{game}/vote", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = ShowCard, responses(
     (status = 200, description = "The game, as the player sees it.", body = StoryState),
@@ -182,33 +182,33 @@ async fn open_voting(
 ))]
 async fn vote(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     PathId(game): PathId<GameId>,
-    JsonBody(wanted): JsonBody<ShowCard>,
+    JsonBody(request): JsonBody<ShowCard>,
 ) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &sitter, Action::Vote(parse_card(wanted)?)).await
+    perform(&app, game, &player, Action::Vote(parse_card(request)?)).await
 }
 
 /// Count the votes
 ///
-/// **Who:** the storyteller. **When:** in `vote`, with enough votes. Everything is everybody's to see then.
+/// **Who:** the storyteller. **When:** in `vote`, with enough votes. Everything is then visible to every viewer.
 #[utoipa::path(post, path = "/api/stories/games/{game}/complete", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), responses(
-    (status = 200, description = "The game, as everybody sees it.", body = StoryState),
+    (status = 200, description = "The game, as every viewer sees it.", body = StoryState),
     (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`too_few_votes`, `wrong_phase`, `game_not_live`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn complete(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     PathId(game): PathId<GameId>,
 ) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &sitter, Action::Complete).await
+    perform(&app, game, &player, Action::Complete).await
 }
 
-/// Say how long the countdown is
+/// Set the length of the countdown
 ///
-/// **Who:** the storyteller. **When:** in `invitation` and `vote`. A countdown that runs begins anew from now; the next phase has the
+/// **Who:** the storyteller. **When:** in `invitation` and `vote`. A running countdown restarts now; the next phase has the
 /// table's own length again.
 #[utoipa::path(post, path = "/api/stories/games/{game}/countdown", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = SetCountdown, responses(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
@@ -218,18 +218,18 @@ async fn complete(
 ))]
 async fn set_countdown(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     PathId(game): PathId<GameId>,
-    JsonBody(wanted): JsonBody<SetCountdown>,
+    JsonBody(request): JsonBody<SetCountdown>,
 ) -> ApiResult<Json<StoryState>> {
-    let ms = u64::try_from(wanted.countdown_ms)
+    let ms = u64::try_from(request.countdown_ms)
         .map_err(|_| ApiError::bad_value("/countdown_ms", "a countdown is not negative"))?;
-    perform(&app, game, &sitter, Action::SetCountdown(Duration::from_millis(ms))).await
+    perform(&app, game, &player, Action::SetCountdown(Duration::from_millis(ms))).await
 }
 
-/// Let bots play, or no more
+/// Allow or exclude bots
 ///
-/// **Who:** the storyteller. **When:** while the game is live. Bots that sit there already play on.
+/// **Who:** the storyteller. **When:** while the game is live. Bots that have joined already continue to play.
 #[utoipa::path(post, path = "/api/stories/games/{game}/bots", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("game" = String, Path)), request_body = SetBots, responses(
     (status = 200, description = "The game, as the storyteller sees it.", body = StoryState),
     (status = 403, description = "`not_storyteller`", body = Problem, content_type = "application/problem+json"),
@@ -238,44 +238,44 @@ async fn set_countdown(
 ))]
 async fn set_bots(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     PathId(game): PathId<GameId>,
-    JsonBody(wanted): JsonBody<SetBots>,
+    JsonBody(request): JsonBody<SetBots>,
 ) -> ApiResult<Json<StoryState>> {
-    perform(&app, game, &sitter, Action::SetBots(wanted.are_on)).await
+    perform(&app, game, &player, Action::SetBots(request.are_on)).await
 }
 
-/// Say something to the table
+/// Send a chat message to the table
 ///
-/// **Who:** members. **When:** at any time, a line every few seconds. Only members hear it. Plain text: whoever shows it escapes it.
+/// **Who:** members. **When:** at any time, one message every few seconds. Only members receive it. Plain text: clients that display it must escape it.
 #[utoipa::path(post, path = "/api/stories/tables/{table}/chat", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("table" = String, Path)), request_body = SayText, responses(
     (status = 200, description = "The table, as the member sees it.", body = StoryState),
     (status = 403, description = "`not_a_member`", body = Problem, content_type = "application/problem+json"),
     (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
-    (status = 429, description = "`chat_too_fast`, or a rate limit; `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
+    (status = 429, description = "`chat_too_fast`, or a rate limit; `Retry-After` says when to try again.", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn send_chat(
     State(app): State<App>,
-    sitter: ActingPlayer,
+    player: ActingPlayer,
     PathId(table): PathId<TableId>,
-    JsonBody(wanted): JsonBody<SayText>,
+    JsonBody(request): JsonBody<SayText>,
 ) -> ApiResult<Json<StoryState>> {
-    let text = text::check_line("/text", "text", &wanted.text, CHAT_CHARS_MAX)?;
-    let acted = app.tables.act(table, None, sitter.player(), Action::Chat(text)).await?;
+    let text = text::check_line("/text", "text", &request.text, CHAT_CHARS_MAX)?;
+    let acted = app.tables.act(table, None, player.player(), Action::Chat(text)).await?;
     Ok(Json(view::state(&acted.view, &acted.online, acted.committed_at_us)))
 }
 
-/// Does it, in this game and no other of the table's.
-async fn perform(app: &App, game: GameId, sitter: &ActingPlayer, action: Action) -> ApiResult<Json<StoryState>> {
-    match app.tables.act(game.table, Some(game.number), sitter.player(), action).await {
+/// Performs an action in this game and no other of the table's.
+async fn perform(app: &App, game: GameId, player: &ActingPlayer, action: Action) -> ApiResult<Json<StoryState>> {
+    match app.tables.act(game.table, Some(game.number), player.player(), action).await {
         Ok(acted) => Ok(Json(view::state(&acted.view, &acted.online, acted.committed_at_us))),
         Err(TableError::NoSuchTable) => Err(ApiError::NotFound(Resource::Game)),
         Err(error) => Err(error.into()),
     }
 }
 
-fn parse_card(wanted: ShowCard) -> ApiResult<Card> {
-    let card = u8::try_from(wanted.card).ok().and_then(Card::new);
+fn parse_card(request: ShowCard) -> ApiResult<Card> {
+    let card = u8::try_from(request.card).ok().and_then(Card::new);
     card.ok_or_else(|| {
         ApiError::bad_value("/card", format!("there is no such card: expected a number from 1 to {CARDS}"))
     })

@@ -1,4 +1,4 @@
-//! The pictures of the cards: drawn once a process, the same for everybody.
+//! The images of the cards: generated once per process, the same for every client.
 
 use crate::app::App;
 use crate::gateway::problem::{ApiError, ApiResult, Resource};
@@ -13,9 +13,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 use wire::problem::Problem;
 
-/// A day: a card may be drawn better in the next release.
+/// A day: a card's image may change in the next release.
 const CACHE_ONE_DAY: HeaderValue = HeaderValue::from_static("public, max-age=86400");
-/// A picture opened by itself is a document: it may style itself and nothing else.
+/// An image opened by itself is a document: it may style itself and nothing else.
 const CSP: HeaderValue = HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'; sandbox");
 
 struct CardImage {
@@ -35,32 +35,32 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_card))
 }
 
-/// The picture of a card
+/// The image of a card
 ///
-/// Anybody may look at any card at any time: which cards there are is no secret, only who holds them is.
+/// Public: which cards exist is no secret, only who holds them is.
 #[utoipa::path(get, path = "/api/stories/cards/{card}", tag = "stories",
     params(("card" = String, Path, description = "The card's number and `.svg`", example = "7.svg")), responses(
-    (status = 200, description = "The picture; it may be kept for a day.", content_type = "image/svg+xml"),
-    (status = 304, description = "It is still what `If-None-Match` names."),
+    (status = 200, description = "The image; it may be cached for a day.", content_type = "image/svg+xml"),
+    (status = 304, description = "Unchanged since the version in `If-None-Match`."),
     (status = 404, description = "There is no such card.", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_card(Path(card): Path<String>, headers: HeaderMap) -> ApiResult<Response> {
-    let picture = card_index(&card)
+    let image = card_index(&card)
         .and_then(|number| CARD_IMAGES.get(number)?.as_ref())
         .ok_or(ApiError::NotFound(Resource::Card))?;
-    let about = [(header::CACHE_CONTROL, CACHE_ONE_DAY), (header::ETAG, picture.tag.clone())];
-    if is_not_modified(&headers, &picture.tag) {
-        return Ok((StatusCode::NOT_MODIFIED, about).into_response());
+    let cache_headers = [(header::CACHE_CONTROL, CACHE_ONE_DAY), (header::ETAG, image.tag.clone())];
+    if is_not_modified(&headers, &image.tag) {
+        return Ok((StatusCode::NOT_MODIFIED, cache_headers).into_response());
     }
-    let kind = [
+    let content_headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("image/svg+xml")),
         (header::CONTENT_SECURITY_POLICY, CSP),
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     ];
-    Ok((about, kind, picture.svg.clone()).into_response())
+    Ok((cache_headers, content_headers, image.svg.clone()).into_response())
 }
 
-/// The place of `7.svg` among the pictures. One card has one name.
+/// The index of `7.svg` among the images. One card has one name.
 fn card_index(name: &str) -> Option<usize> {
     let digits = name.strip_suffix(".svg")?;
     let number: usize = digits.parse().ok()?;

@@ -1,4 +1,4 @@
-//! What happened, as JSON. The engine has cut it for its viewer.
+//! Events as JSON. The engine has removed what their viewer may not see.
 
 use super::players::card_set_numbers;
 use super::view::{card_numbers, ms, timestamp};
@@ -66,13 +66,13 @@ fn event_kind(kind: &EventKind) -> StoryEventKind {
     }
 }
 
-fn result(counted: &PlayerResult) -> StoryResult {
+fn result(player_result: &PlayerResult) -> StoryResult {
     StoryResult {
-        player: counted.player.to_string(),
-        picked: counted.picked.map(|card| card.0),
-        vote: counted.vote.map(|card| card.0),
-        points: counted.points,
-        has_won: counted.has_won,
+        player: player_result.player.to_string(),
+        picked: player_result.picked.map(|card| card.0),
+        vote: player_result.vote.map(|card| card.0),
+        points: player_result.points,
+        has_won: player_result.has_won,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Who sits at tables: a signed-in player under the number of their account, or a guest under one of their own.
+//! Players at tables: a player with an account under the account's id, or a guest under their own.
 
 use crate::app::App;
 use crate::gateway::auth::{Identity, Principal};
@@ -11,21 +11,20 @@ use engine::rows::Role;
 use engine::tables::Newcomer;
 use std::sync::Arc;
 
-/// Somebody who may act at tables.
+/// A sender of a request who may act at tables.
 #[derive(Clone, Debug)]
 pub(in crate::gateway) enum ActingPlayer {
-    /// A player, or more, with an account.
+    /// An account with the role of a player, or more.
     Account(AccountId),
-    /// A guest.
     Guest(Arc<guests::Guest>),
 }
 
 impl ActingPlayer {
-    pub(in crate::gateway) fn from_principal(who: Principal) -> ApiResult<Self> {
-        match who {
+    pub(in crate::gateway) fn from_principal(principal: Principal) -> ApiResult<Self> {
+        match principal {
             Principal::Guest(guest) => Ok(Self::Guest(guest)),
             Principal::Account(caller) if caller.role >= Role::Player => Ok(Self::Account(caller.account)),
-            // A token that may only look must not act for its account.
+            // A read-only token must not act for its account.
             Principal::Account(caller) => Err(ApiError::RoleTooWeak { need: Role::Player, have: caller.role }),
         }
     }
@@ -38,7 +37,7 @@ impl ActingPlayer {
         }
     }
 
-    /// Who sits down: their name and where they stand, as of now.
+    /// The data of a player who joins: their name and their standing, as of now.
     pub(super) async fn newcomer(&self, app: &App) -> ApiResult<Newcomer> {
         let player = self.player();
         match self {
@@ -50,7 +49,7 @@ impl ActingPlayer {
                 let id = *account;
                 let both = app.store.read(move |reader| Ok((reader.account(id)?, reader.standings(&[player])?)));
                 let (account, standings) = both.await?;
-                // The bootstrap token's account may be one that nobody keeps.
+                // The bootstrap token's account may not exist in the store.
                 let name = account.map_or_else(|| "somebody".to_owned(), |account| account.name);
                 Ok(newcomer(player, name, &standings))
             }
@@ -71,12 +70,11 @@ impl FromRequestParts<App> for ActingPlayer {
     }
 }
 
-/// The guest who asks, if one does: a name that stands in no store.
+/// The guest who sent the request, if a guest did: a guest's name is in no store.
 #[derive(Clone, Debug)]
 pub(super) struct MaybeGuest(Option<Arc<guests::Guest>>);
 
 impl MaybeGuest {
-    /// The guest's name, if this is the guest.
     pub(super) fn name_of(&self, player: PlayerId) -> Option<String> {
         self.0.as_ref().filter(|guest| guest.player == player).map(|guest| guest.name.clone())
     }
@@ -93,7 +91,7 @@ impl FromRequestParts<App> for MaybeGuest {
     }
 }
 
-/// Whoever looks: a player, or (without a token) a visitor. A bad token is refused: nobody is to take a visitor's view for
+/// The viewer: a player, or (without a token) a visitor. A bad token is refused, so that its owner does not take a visitor's view for
 /// their own.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::gateway) struct ViewingPlayer(pub(in crate::gateway) Option<PlayerId>);
@@ -102,8 +100,8 @@ impl FromRequestParts<App> for ViewingPlayer {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        let who = Identity::resolve(parts, app).await.into_principal()?;
-        Ok(Self(who.map(|who| match who {
+        let principal = Identity::resolve(parts, app).await.into_principal()?;
+        Ok(Self(principal.map(|principal| match principal {
             Principal::Account(caller) => PlayerId::from(caller.account),
             Principal::Guest(guest) => guest.player,
         })))

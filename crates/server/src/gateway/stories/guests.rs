@@ -1,4 +1,4 @@
-//! How guests come in.
+//! Creating guests.
 
 use crate::app::App;
 use crate::gateway::auth::Identity;
@@ -17,22 +17,22 @@ use wire::api::{CreateGuest, GuestCreated};
 use wire::problem::Problem;
 use wire::time::Timestamp;
 
-/// Come in as a guest
+/// Create a guest
 ///
-/// Anybody may. The token is the guest: it is kept nowhere here, and lasts 30 days. It is charged by address to whoever asks, and
-/// what the guest does by guest and by address.
+/// Needs no token. The response's token is the guest: it is not stored on the server, and lasts 30 days. The request is charged to the
+/// client's address, later requests of the guest to the guest and the address.
 #[utoipa::path(post, path = "/api/stories/guests", tag = "stories", request_body = CreateGuest, responses(
-    (status = 201, description = "The guest, and the token for the only time.", body = GuestCreated),
-    (status = 429, description = "`address_quota`: clients of this address have made as many guests as one address may make in an hour; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
+    (status = 201, description = "The guest, with the token, which is shown only once.", body = GuestCreated),
+    (status = 429, description = "`address_quota`: clients of this address have created as many guests as one address may in an hour; or a rate limit. `Retry-After` says when to try again.", body = Problem, content_type = "application/problem+json"),
 ))]
 pub(super) async fn create_guest(
     State(app): State<App>,
     GuestPurpose(purpose): GuestPurpose,
-    counted: QuotaSubject,
-    JsonBody(wanted): JsonBody<CreateGuest>,
+    quota_subject: QuotaSubject,
+    JsonBody(request): JsonBody<CreateGuest>,
 ) -> ApiResult<(StatusCode, Json<GuestCreated>)> {
-    let name = text::check_line("/name", "name", &wanted.name, GUEST_NAME_CHARS_MAX)?;
-    app.quotas.charge_guest(counted.address, app.limits.now())?;
+    let name = text::check_line("/name", "name", &request.name, GUEST_NAME_CHARS_MAX)?;
+    app.quotas.charge_guest(quota_subject.address, app.limits.now())?;
     let guest = Guest::new(name, purpose, app.clock.now());
     let token = app.guests.issue(&app.store, &guest).await?;
     let created = GuestCreated {
@@ -44,7 +44,7 @@ pub(super) async fn create_guest(
     Ok((StatusCode::CREATED, Json(created)))
 }
 
-/// What guests come for: those that a load test's token brings in belong to the load test.
+/// The purpose of a guest: guests created with a load test's token belong to the load test.
 pub(super) struct GuestPurpose(TokenPurpose);
 
 impl FromRequestParts<App> for GuestPurpose {

@@ -1,6 +1,6 @@
-//! Lists of games, each from one walk along an index: one's own, those that still take players, those that are over.
+//! Lists of games, each from one index scan: the caller's own, those that accept players, those that are over.
 //!
-//! A list shows the same of a game to everybody; what is hidden stands in none.
+//! A list shows the same of a game to every viewer; hidden data is in none.
 
 use super::extract::ViewingPlayer;
 use crate::app::App;
@@ -23,7 +23,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(my_games)).routes(routes!(lobby)).routes(routes!(history))
 }
 
-/// Which of one's own games.
+/// Selects among the caller's own games.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 struct OwnGamesQuery {
@@ -42,11 +42,11 @@ impl OwnGamesQuery {
     }
 }
 
-/// List one's own games, newest first
+/// List your own games, newest first
 ///
-/// Those in which the caller tells, plays or is invited: live ones, or ended ones with whether the caller won.
+/// Games in which the caller is the storyteller, plays or is invited: live ones, or ended ones with whether the caller won.
 #[utoipa::path(get, path = "/api/stories/my-games", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(OwnGamesQuery, PageQuery), responses(
-    (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<StoryMine>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+    (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<StoryMine>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 async fn my_games(
     State(app): State<App>,
@@ -65,11 +65,11 @@ async fn my_games(
     Ok((link, Json(games.iter().map(own_game_view).collect())))
 }
 
-/// List games that take players, newest first
+/// List games that accept players, newest first
 ///
-/// Everybody's live games with a free seat, in `create` or `invitation`.
+/// All live games with a free seat, in `create` or `invitation`.
 #[utoipa::path(get, path = "/api/stories/lobby", tag = "stories", params(PageQuery), responses(
-    (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<StoryListed>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+    (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<StoryListed>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 async fn lobby(
     State(app): State<App>,
@@ -81,9 +81,9 @@ async fn lobby(
     Ok(games_page("/api/stories/lobby", games, limit, |row| Some(GameCursor::by_creation(row))))
 }
 
-/// List games that are over, the last one first
+/// List games that are over, most recent first
 #[utoipa::path(get, path = "/api/stories/history", tag = "stories", params(PageQuery), responses(
-    (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<StoryListed>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+    (status = 200, description = "A page of games, 20 when no limit is given.", body = Vec<StoryListed>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 async fn history(
     State(app): State<App>,

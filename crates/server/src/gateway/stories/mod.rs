@@ -1,7 +1,7 @@
 //! `/api/stories`: a card game whose players see different things.
 //!
-//! Turns requests into actions at tables, and what tables show into JSON. What a viewer may see was cut before it comes here, at
-//! one door (`engine::tables`): nothing in this room adds to it, or knows a card that the viewer may not know.
+//! Turns requests into actions at tables, and views of tables into JSON. `engine::tables` has removed everything that the viewer may not
+//! see: nothing in this module adds to it, or knows a hidden card.
 
 mod actions;
 mod cards;
@@ -32,7 +32,7 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .merge(feed::routes())
         .merge(lists::routes())
         .routes(routes!(players::get_player));
-    let known = query::KnownParams::of(routes.get_openapi());
-    // Pictures stay outside: an address with a version in it is how browsers are made to forget one.
-    routes.route_layer(from_fn_with_state(known, query::refuse_unknown)).merge(cards::routes())
+    let known_params = query::KnownParams::of(routes.get_openapi());
+    // Pictures are excluded: a version parameter in their URL is a common way to bypass a browser's cache.
+    routes.route_layer(from_fn_with_state(known_params, query::refuse_unknown)).merge(cards::routes())
 }

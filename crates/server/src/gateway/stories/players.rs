@@ -1,4 +1,4 @@
-//! What may be asked about a player: everybody's level, and one's own points and cards.
+//! Public data of a player: the level; for the player alone, points and cards.
 
 use super::extract::{MaybeGuest, ViewingPlayer};
 use crate::app::App;
@@ -11,11 +11,11 @@ use engine::tables::Standing;
 use rules::stories::{CardSet, Level};
 use wire::api::{StoryPlayer, StoryStanding};
 
-/// Look at a player
+/// Get a player
 ///
-/// Anybody may. Points and earned cards are the player's own to see: a card that is known to be earned is a card that somebody may hold.
+/// Public. Points and earned cards are visible to the player alone: a card that is known to be earned is a card that its player may hold.
 #[utoipa::path(get, path = "/api/stories/players/{player}", tag = "stories", params(("player" = String, Path)), responses(
-    (status = 200, description = "The player; of somebody who never scored, level 1.", body = StoryPlayer),
+    (status = 200, description = "The player; a player who never scored has level 1.", body = StoryPlayer),
 ))]
 pub(super) async fn get_player(
     State(app): State<App>,
@@ -23,8 +23,8 @@ pub(super) async fn get_player(
     guest: MaybeGuest,
     PathId(player): PathId<PlayerId>,
 ) -> ApiResult<Json<StoryPlayer>> {
-    let both = app.store.read(move |reader| Ok((reader.account(AccountId(player.0))?, reader.standings(&[player])?)));
-    let (account, standings) = both.await?;
+    let query = app.store.read(move |reader| Ok((reader.account(AccountId(player.0))?, reader.standings(&[player])?)));
+    let (account, standings) = query.await?;
     let standing = standings.first().map(|(_, standing)| *standing).unwrap_or_default();
     Ok(Json(StoryPlayer {
         player: player.to_string(),

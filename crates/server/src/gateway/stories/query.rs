@@ -1,5 +1,4 @@
-//! Which parameters a query may hold: those that the route's documentation names. One that is written wrongly must not be taken
-//! for one that was left out.
+//! The query parameters that a route accepts: those in its documentation. A misspelt parameter must not be taken for an absent one.
 
 use crate::gateway::extract::refuse_unknown_query;
 use axum::extract::{MatchedPath, Request, State};
@@ -11,12 +10,12 @@ use std::sync::Arc;
 use utoipa::openapi::path::ParameterIn;
 use utoipa::openapi::{OpenApi, RefOr};
 
-/// The parameters of each route that is asked with GET; requests that change something have bodies, and none.
+/// The parameters of each route with GET; requests that change something have bodies, and none.
 #[derive(Clone, Debug)]
 pub(super) struct KnownParams(Arc<HashMap<String, Vec<String>>>);
 
 impl KnownParams {
-    /// What this document says of its routes.
+    /// The parameters in this document.
     pub(super) fn of(document: &OpenApi) -> Self {
         let routes = document.paths.paths.iter().map(|(path, item)| {
             let parameters = item.get.iter().flat_map(|get| get.parameters.iter().flatten());
@@ -30,12 +29,12 @@ impl KnownParams {
     }
 
     fn of_route(&self, method: &Method, path: Option<&MatchedPath>) -> &[String] {
-        let is_question = method.is_safe();
-        path.filter(|_| is_question).and_then(|path| self.0.get(path.as_str())).map_or(&[], Vec::as_slice)
+        let is_read = method.is_safe();
+        path.filter(|_| is_read).and_then(|path| self.0.get(path.as_str())).map_or(&[], Vec::as_slice)
     }
 }
 
-/// Refuses a request whose query names what its route does not know. A layer for the routes.
+/// Refuses a request whose query has a parameter that its route does not know. A layer for the routes.
 pub(super) async fn refuse_unknown(State(known): State<KnownParams>, request: Request, next: Next) -> Response {
     let known = known.of_route(request.method(), request.extensions().get::<MatchedPath>());
     match refuse_unknown_query(request.uri(), known) {

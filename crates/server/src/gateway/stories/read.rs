@@ -1,7 +1,7 @@
-//! What may be looked at: a game, what happened in it, a table.
+//! Reads: a game, its history, a table.
 //!
-//! A live game is shown from the memory of the table's owner, without a question to the store. One that has ended is cut from its
-//! record, and wakes no table.
+//! A live game is read from the memory of the table's owner, without a query to the store. One that has ended is derived from its
+//! record, and loads no table.
 
 use super::extract::ViewingPlayer;
 use super::{event_view, view};
@@ -26,9 +26,9 @@ pub(super) fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::new().routes(routes!(get_game)).routes(routes!(game_history)).routes(routes!(get_table, close_table))
 }
 
-/// Look at a game
+/// Get a game
 ///
-/// Anybody may; each sees what they may know: the storyteller every hand, pick and vote, a player their own, a visitor (without a token)
+/// Public; each viewer sees what they may know: the storyteller every hand, pick and vote, a player their own, a visitor (without a token)
 /// none before the end.
 #[utoipa::path(get, path = "/api/stories/games/{game}", tag = "stories", params(("game" = String, Path)), responses(
     (status = 200, description = "The game, as the viewer sees it.", body = StoryState),
@@ -42,11 +42,11 @@ async fn get_game(
     view_game(&app, id, viewer).await.map(Json)
 }
 
-/// What happened in a game that is over
+/// The history of a game that is over
 ///
-/// In order, as far as the viewer may know. What happens in a live game is in the table's feed.
+/// Events in order, as far as the viewer may know them. Events of a live game are in the table's feed.
 #[utoipa::path(get, path = "/api/stories/games/{game}/history", tag = "stories", params(("game" = String, Path)), responses(
-    (status = 200, description = "What happened.", body = StoryHistory),
+    (status = 200, description = "The events.", body = StoryHistory),
     (status = 404, description = "`no_such_game`", body = Problem, content_type = "application/problem+json"),
     (status = 409, description = "`game_live`: it goes on", body = Problem, content_type = "application/problem+json"),
 ))]
@@ -57,14 +57,14 @@ async fn game_history(
 ) -> ApiResult<Json<StoryHistory>> {
     let (_, record) = load_game(&app, id).await?;
     let record = record.ok_or(ApiError::GameLive)?;
-    let events = record.history(viewer).map_err(|why| corrupt_record_error(id, &why))?;
+    let events = record.history(viewer).map_err(|error| corrupt_record_error(id, &error))?;
     let events = events.iter().map(|event| event_view::event(id.table, event)).collect();
     Ok(Json(StoryHistory { game: id.to_string(), events }))
 }
 
-/// Look at a table
+/// Get a table
 ///
-/// Anybody may. Its last game, who sits there, who is here, and the viewer's place in its feed.
+/// Public. Its last game, its members, who is present, and the viewer's position in its feed.
 #[utoipa::path(get, path = "/api/stories/tables/{table}", tag = "stories", params(("table" = String, Path)), responses(
     (status = 200, description = "The table, as the viewer sees it.", body = StoryState),
     (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
@@ -80,10 +80,10 @@ async fn get_table(
 
 /// End the game of a table
 ///
-/// **Who:** operators. A game that is played is canceled (`closed`), and the table leaves memory once nobody is there. Without a game
+/// **Who:** operators. A live game is canceled (`closed`), and the table is unloaded once no one is present. Without a live game
 /// nothing changes.
 #[utoipa::path(delete, path = "/api/stories/tables/{table}", tag = "stories", security(("bearer" = []), ("cookie" = [])), params(("table" = String, Path)), responses(
-    (status = 204, description = "No game is played there."),
+    (status = 204, description = "No game is live there."),
     (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn close_table(
@@ -110,7 +110,7 @@ pub(super) async fn view_game(app: &App, id: GameId, viewer: Option<PlayerId>) -
     if is_game_shown(&seen.view, id) {
         return Ok(view::state(&seen.view, &seen.online, None));
     }
-    // It has ended, and the table gone on, between the two looks.
+    // The game has ended, and the table continued, between the two reads.
     let (_, record) = load_game(app, id).await?;
     record.map(|record| view::past_game(id, &record.view(viewer))).ok_or(ApiError::NotFound(Resource::Game))
 }
@@ -119,14 +119,14 @@ fn is_game_shown(view: &engine::tables::TableView, id: GameId) -> bool {
     view.game.as_ref().is_some_and(|game| game.id == id)
 }
 
-/// What the store knows of a game: its row, and its record once it has ended.
+/// Loads a game from the store: its row, and its record once it has ended.
 async fn load_game(app: &App, id: GameId) -> ApiResult<(GameRow, Option<GameRecord>)> {
     let found = app.store.read(move |reader| reader.story_game(id)).await?;
     let (row, bytes) = found.ok_or(ApiError::NotFound(Resource::Game))?;
     let record = bytes.map(|bytes| GameRecord::from_bytes(&bytes)).transpose();
-    Ok((row, record.map_err(|why| corrupt_record_error(id, &why))?))
+    Ok((row, record.map_err(|error| corrupt_record_error(id, &error))?))
 }
 
-fn corrupt_record_error(id: GameId, why: &dyn Display) -> StoreError {
-    StoreError::Corrupt { why: format!("the record of game {id}: {why}") }
+fn corrupt_record_error(id: GameId, error: &dyn Display) -> StoreError {
+    StoreError::Corrupt { why: format!("the record of game {id}: {error}") }
 }

@@ -1,12 +1,11 @@
-//! What tables refuse, in the API's words: one stable code each, and what could be done instead.
+//! Refusals of tables as API errors: one stable code each, and what could be done instead.
 //!
-//! 403: not this caller, whatever the game is at. 409: not now, or not this card. 400: never.
+//! 403: not for this caller, in any state of the game. 409: not in this state, or not this card. 400: never.
 
 use crate::tables::{LimitScope, TableError};
 use axum::http::StatusCode;
 use engine::tables::{Phase, Refusal};
 
-/// The status and the stable code.
 pub(in crate::gateway) fn status_and_code(refusal: &Refusal) -> (StatusCode, &'static str) {
     match refusal {
         Refusal::Settings(_) | Refusal::Empty { .. } | Refusal::TooLong { .. } | Refusal::Countdown { .. } => {
@@ -36,7 +35,7 @@ pub(in crate::gateway) fn status_and_code(refusal: &Refusal) -> (StatusCode, &'s
     }
 }
 
-/// What the caller is told.
+/// The public text.
 pub(in crate::gateway) fn text(refusal: &Refusal) -> String {
     match refusal {
         Refusal::WrongPhase { allowed, .. } if !allowed.is_empty() => {
@@ -47,7 +46,7 @@ pub(in crate::gateway) fn text(refusal: &Refusal) -> String {
     }
 }
 
-/// The member of the request that is at fault.
+/// The member of the request that caused the refusal.
 pub(in crate::gateway) fn field(refusal: &Refusal) -> Option<&'static str> {
     match refusal {
         Refusal::Settings(_) => Some("/settings"),
@@ -58,8 +57,8 @@ pub(in crate::gateway) fn field(refusal: &Refusal) -> Option<&'static str> {
     }
 }
 
-/// The status and the stable code of a table that cannot be had. What has a meaning of its own in the API is another error there
-/// (see its `From`), and is `internal` here.
+/// The status and the stable code of a table that is not available. An error that becomes another `ApiError` (see its `From`) is
+/// `internal` here.
 pub(in crate::gateway) fn table_status_and_code(error: &TableError) -> (StatusCode, &'static str) {
     match error {
         TableError::Busy => (StatusCode::SERVICE_UNAVAILABLE, "table_busy"),
@@ -89,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_phase_says_when_it_could_be_done() {
+    fn a_wrong_phase_names_the_allowed_ones() {
         let refusal = Refusal::WrongPhase { phase: Phase::Vote, allowed: &[Phase::Create, Phase::Invitation] };
         assert_eq!(text(&refusal), "this cannot be done in the phase `vote`: it can be in create and invitation");
         assert_eq!(status_and_code(&refusal), (StatusCode::CONFLICT, "wrong_phase"));

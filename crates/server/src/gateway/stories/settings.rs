@@ -1,4 +1,4 @@
-//! A table's rules, as they are asked for and as they are shown.
+//! A table's settings: parsing and views.
 
 use super::view::ms;
 use crate::config::Config;
@@ -8,7 +8,7 @@ use rules::ValidationError;
 use std::time::Duration;
 use wire::api::StorySettings;
 
-/// What this server gives a table that asks for nothing.
+/// The settings of a table whose request has none.
 pub(super) fn defaults(config: &Config) -> TableSettings {
     TableSettings {
         countdown: config.stories_countdown,
@@ -18,50 +18,52 @@ pub(super) fn defaults(config: &Config) -> TableSettings {
     }
 }
 
-/// The defaults, with what was asked for in their place.
+/// The defaults, overridden by the request.
 ///
 /// # Errors
-/// All that cannot be, at once.
-pub(super) fn parse_settings(mut settings: TableSettings, wanted: &StorySettings) -> ApiResult<TableSettings> {
+/// All errors at once.
+pub(super) fn parse_settings(mut settings: TableSettings, requested: &StorySettings) -> ApiResult<TableSettings> {
     let counts = [
-        (&mut settings.rules.players_max, wanted.players_max),
-        (&mut settings.rules.hand, wanted.hand),
-        (&mut settings.rules.deck, wanted.deck),
-        (&mut settings.rules.picked_min, wanted.picked_min),
-        (&mut settings.rules.voted_min, wanted.voted_min),
+        (&mut settings.rules.players_max, requested.players_max),
+        (&mut settings.rules.hand, requested.hand),
+        (&mut settings.rules.deck, requested.deck),
+        (&mut settings.rules.picked_min, requested.picked_min),
+        (&mut settings.rules.voted_min, requested.voted_min),
     ];
-    // A number that has no room is as wrong as the nearest one that has.
-    for (count, wanted) in counts {
-        *count = wanted.map_or(*count, |wanted| u8::try_from(wanted.max(0)).unwrap_or(u8::MAX));
+    // A number that does not fit is as wrong as the nearest one that does.
+    for (count, requested) in counts {
+        *count = requested.map_or(*count, |requested| u8::try_from(requested.max(0)).unwrap_or(u8::MAX));
     }
     let durations = [
-        (&mut settings.countdown, wanted.countdown_ms),
-        (&mut settings.game_timeout, wanted.game_timeout_ms),
-        (&mut settings.next_storyteller_timeout, wanted.next_storyteller_timeout_ms),
+        (&mut settings.countdown, requested.countdown_ms),
+        (&mut settings.game_timeout, requested.game_timeout_ms),
+        (&mut settings.next_storyteller_timeout, requested.next_storyteller_timeout_ms),
     ];
-    for (duration, wanted) in durations {
-        *duration = wanted.map_or(*duration, |ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
+    for (duration, requested) in durations {
+        *duration = requested.map_or(*duration, |ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0)));
     }
-    let mistakes = settings.validation_errors();
-    let Some(first) = mistakes.first() else { return Ok(settings) };
-    let reasons = mistakes.iter().map(|wrong| match unasked(wrong, wanted) {
+    let errors = settings.validation_errors();
+    let Some(first) = errors.first() else { return Ok(settings) };
+    let reasons = errors.iter().map(|error| match implicit_hand_cause(error, requested) {
         Some(cause) => format!(
-            "{cause} leaves room for a hand of {} to {} cards, and the usual one has {}: send hand as well",
-            wrong.min, wrong.max, wrong.actual
+            "{cause} leaves room for a hand of {} to {} cards, and the default has {}: send hand as well",
+            error.min, error.max, error.actual
         ),
-        None => format!("{} must be from {} to {}", wrong.field, wrong.min, wrong.max),
+        None => format!("{} must be from {} to {}", error.field, error.min, error.max),
     });
     let reason = reasons.collect::<Vec<_>>().join("; ");
-    Err(ApiError::bad_value(format!("/settings/{}", unasked(first, wanted).unwrap_or(first.field)), reason))
+    Err(ApiError::bad_value(
+        format!("/settings/{}", implicit_hand_cause(first, requested).unwrap_or(first.field)),
+        reason,
+    ))
 }
 
-/// What was asked for that makes a hand wrong for which nobody asked.
-fn unasked(wrong: &ValidationError, wanted: &StorySettings) -> Option<&'static str> {
-    let is_unasked = wrong.field == "hand" && wanted.hand.is_none();
-    is_unasked.then_some(if wanted.players_max.is_some() { "players_max" } else { "deck" })
+/// The requested setting that makes the default size of the hand invalid.
+fn implicit_hand_cause(error: &ValidationError, requested: &StorySettings) -> Option<&'static str> {
+    let is_implicit = error.field == "hand" && requested.hand.is_none();
+    is_implicit.then_some(if requested.players_max.is_some() { "players_max" } else { "deck" })
 }
 
-/// The rules of a table.
 pub(super) fn view(settings: &TableSettings) -> StorySettings {
     let ms = |span| Some(ms(span));
     StorySettings {

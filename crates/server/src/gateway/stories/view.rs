@@ -1,4 +1,4 @@
-//! What a viewer may see, as JSON. The engine has cut it; nothing is hidden here, and nothing that is hidden is known here.
+//! Views as JSON. The engine has removed what the viewer may not see; nothing is hidden here, and nothing hidden is known here.
 
 use super::players::{card_set_numbers, standing};
 use super::settings;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use wire::api::{StoryChatMessage, StoryGame, StoryMember, StoryNext, StoryOwn, StoryPresence, StorySeat, StoryState};
 use wire::time::Timestamp;
 
-/// A table as one viewer sees it, with who is there, and when the change that this answers was saved.
+/// A table as one viewer sees it, with the players present, and when the change that this responds to was saved.
 pub(in crate::gateway) fn state(view: &TableView, online: &[PlayerId], committed_at_us: Option<i64>) -> StoryState {
     StoryState {
         table: view.id.to_string(),
@@ -23,13 +23,13 @@ pub(in crate::gateway) fn state(view: &TableView, online: &[PlayerId], committed
             .next_storyteller
             .map(|player| StoryNext { player: player.to_string(), until: timestamp(view.next_storyteller_until) }),
         bots: view.has_bots,
-        chat: view.chat.iter().map(|said| line(view.id, said)).collect(),
+        chat: view.chat.iter().map(|message| chat_message(view.id, message)).collect(),
         settings: Some(settings::view(&view.settings)),
         presence: presence(online),
     }
 }
 
-/// A game that its table has left behind.
+/// A game whose table has a newer one.
 pub(super) fn past_game(id: GameId, view: &GameView) -> StoryState {
     StoryState {
         table: id.table.to_string(),
@@ -46,28 +46,25 @@ pub(super) fn past_game(id: GameId, view: &GameView) -> StoryState {
     }
 }
 
-/// Who is at a table.
+/// The players present at a table.
 pub(in crate::gateway) fn presence(online: &[PlayerId]) -> StoryPresence {
     StoryPresence { online: online.iter().map(PlayerId::to_string).collect() }
 }
 
-/// A point in time that there may be.
 pub(super) fn timestamp(at: Option<UnixMs>) -> Option<Timestamp> {
     at.map(|at| Timestamp(at.0))
 }
 
-/// A duration in milliseconds.
 pub(super) fn ms(span: Duration) -> i64 {
     i64::try_from(span.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The numbers of cards, in their order.
 pub(super) fn card_numbers(cards: &[Card]) -> Vec<u8> {
     cards.iter().map(|card| card.0).collect()
 }
 
-fn role(part: ViewerRole) -> String {
-    let name = match part {
+fn role(viewer_role: ViewerRole) -> String {
+    let name = match viewer_role {
         ViewerRole::Storyteller => "storyteller",
         ViewerRole::Player => "player",
         ViewerRole::Member => "member",
@@ -85,17 +82,17 @@ fn member(member: &MemberView) -> StoryMember {
     }
 }
 
-fn line(table: TableId, line: &ChatMessage) -> StoryChatMessage {
-    let kind = match line.kind {
+fn chat_message(table: TableId, message: &ChatMessage) -> StoryChatMessage {
+    let kind = match message.kind {
         ChatMessageKind::Chat => "said",
         ChatMessageKind::StoryTold => "story_told",
     };
     StoryChatMessage {
-        at: Timestamp(line.at.0),
-        game: GameId { table, number: line.game }.to_string(),
-        player: line.player.to_string(),
+        at: Timestamp(message.at.0),
+        game: GameId { table, number: message.game }.to_string(),
+        player: message.player.to_string(),
         kind: kind.to_owned(),
-        text: line.text.to_string(),
+        text: message.text.to_string(),
     }
 }
 
@@ -120,10 +117,10 @@ fn game(view: &GameView) -> StoryGame {
         inactive_at: timestamp(view.inactive_at),
         tell_by: timestamp(view.tell_by),
         players_max: view.players_max,
-        own: view.own.map(|mine| StoryOwn {
-            hand: card_set_numbers(mine.hand),
-            picked: mine.picked.map(|card| card.0),
-            vote: mine.vote.map(|card| card.0),
+        own: view.own.map(|own| StoryOwn {
+            hand: card_set_numbers(own.hand),
+            picked: own.picked.map(|card| card.0),
+            vote: own.vote.map(|card| card.0),
         }),
         players: view.players.iter().map(|player| seat(player, is_complete)).collect(),
         created_at: Timestamp(view.created_at.0),

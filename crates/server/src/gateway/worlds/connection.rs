@@ -1,7 +1,7 @@
-//! One connection, as everybody sees it who has something to tell: its socket, and what the socket has not taken. While nothing
-//! is kept there is no buffer; there is never a channel, nor a timer. What is told is written at once, by whoever tells it.
+//! One connection to a world: its socket, and the output that the socket has not accepted. While nothing is pending there is no buffer;
+//! there is never a channel, nor a timer. The sender of a message writes it at once, in its own thread.
 //!
-//! Knows how frames are framed; what is in them, others say.
+//! Knows the framing, and nothing of the content of frames.
 
 use super::disconnect::{CloseMessage, Disconnect};
 use super::reader::write_close_reply;
@@ -19,18 +19,17 @@ use tokio::net::TcpStream;
 use wire::websocket::put_close;
 use wire::world::{EncodeMessage, FrameFormat, Framing, encode};
 
-/// Something is kept that the socket has not taken.
+/// Output is pending that the socket has not accepted.
 const BACKLOGGED: u8 = 1;
-/// Nothing more is told.
+/// No more output is accepted.
 const CLOSED: u8 = 2;
 /// Frames are JSON.
 const JSON: u8 = 4;
-/// Refusals say in words what was wrong.
+/// Refusals carry a reason in words.
 const REASONS: u8 = 8;
 /// The connection is a WebSocket.
 const WEBSOCKET: u8 = 16;
 
-/// One connection.
 pub(super) struct WorldConnection {
     connection: Arc<Connection>,
     state: AtomicU8,
@@ -39,49 +38,50 @@ pub(super) struct WorldConnection {
     task: AtomicWaker,
 }
 
-/// What waits to be written.
+/// Pending output.
 #[derive(Default)]
 struct Outbox {
     bytes: Vec<u8>,
-    /// Everything waits until the first answer has been said.
+    /// Everything is held until the first response has been sent.
     is_held: bool,
 }
 
-/// What a connection's task is woken for.
+/// Why a connection's task is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WakeReason {
-    /// Something came, or the other side is gone.
+    /// Input arrived, or the peer disconnected.
     Readable,
-    /// The socket takes more.
+    /// The socket accepts more output.
     Writable,
-    /// Somebody ended the connection.
+    /// The connection was closed by the server.
     Closed,
 }
 
 impl WorldConnection {
-    /// A connection that speaks protocol buffers until it says otherwise.
+    /// A connection that speaks protocol buffers until the client chooses another format.
     pub(super) fn new(connection: Arc<Connection>, framing: Framing) -> Self {
         let state = match framing {
             Framing::Delimited => 0,
             Framing::Binary => WEBSOCKET,
             Framing::Text => WEBSOCKET | JSON,
         };
-        let line = Self { connection, state: AtomicU8::new(state), outbox: Mutex::default(), task: AtomicWaker::new() };
-        line.metrics().world_connections().opened(line.transport());
-        line
+        let connection =
+            Self { connection, state: AtomicU8::new(state), outbox: Mutex::default(), task: AtomicWaker::new() };
+        connection.metrics().world_connections().opened(connection.transport());
+        connection
     }
 
     pub(super) fn stream(&self) -> &TcpStream {
         self.connection.stream()
     }
 
-    /// Somebody of this rank moves here.
+    /// Raises the rank of the connection to that of its mover.
     pub(super) fn raise_rank(&self, rank: Rank) {
         self.connection.raise_rank(rank);
     }
 
-    /// Lets the system find out whether the other side is still there, after this long without a word from it and while nothing
-    /// is taken. A socket that cannot be set so is found dead later.
+    /// Enables TCP keepalive: the system probes the peer after this long without input and while no output is accepted. A socket that
+    /// cannot be configured so is found dead later.
     pub(super) fn enable_keepalive(&self, silence: Duration) {
         let dead = silence + WORLD_KEEPALIVE_INTERVAL * WORLD_KEEPALIVE_PROBES;
         let _ = sockopt::set_tcp_keepidle(self.stream(), silence)
@@ -99,7 +99,6 @@ impl WorldConnection {
         if self.has_flag(WEBSOCKET) { WorldTransport::WebSocket } else { WorldTransport::Tcp }
     }
 
-    /// How frames stand in the connection.
     pub(super) fn framing(&self) -> Framing {
         match self.state.load(Ordering::Relaxed) {
             state if state & WEBSOCKET == 0 => Framing::Delimited,
@@ -108,7 +107,7 @@ impl WorldConnection {
         }
     }
 
-    /// How the other side is spoken to.
+    /// The format of frames to this client.
     pub(super) fn format(&self) -> FrameFormat {
         FrameFormat { framing: self.framing(), has_reasons: self.has_flag(REASONS) }
     }
@@ -121,7 +120,7 @@ impl WorldConnection {
         self.state.fetch_or(REASONS, Ordering::Relaxed);
     }
 
-    /// So many frames of so many bytes came.
+    /// Counts so many frames of so many bytes.
     pub(super) fn record_received(&self, frames: u64, bytes: usize) {
         self.metrics().world_connections().frames_received(frames, bytes as u64);
     }
@@ -134,14 +133,13 @@ impl WorldConnection {
         self.state.load(Ordering::Acquire) & bit != 0
     }
 
-    /// Says one thing.
-    pub(super) fn send_message(&self, told: &impl EncodeMessage) {
+    pub(super) fn send_message(&self, message: &impl EncodeMessage) {
         let mut frame = Vec::new();
-        encode(told, self.format(), &mut frame);
+        encode(message, self.format(), &mut frame);
         self.send_frames(&frame);
     }
 
-    /// Sends whole frames: at once what the socket takes, later the rest. Who does not read what is said is cut off.
+    /// Sends whole frames: at once what the socket accepts, the rest later. A client that does not read is disconnected.
     pub(super) fn send_frames(&self, frames: &[u8]) {
         let mut outbox = self.outbox();
         if !self.has_flag(CLOSED) {
@@ -149,12 +147,12 @@ impl WorldConnection {
         }
     }
 
-    /// Keeps everything that is told until [`Line::release_output`]: an answer goes before what follows from it.
+    /// Holds all output until [`WorldConnection::release_output`], so that a response precedes what follows from it.
     pub(super) fn hold_output(&self) {
         self.outbox().is_held = true;
     }
 
-    /// Says this, and then what was told meanwhile; nothing, where the connection was ended meanwhile.
+    /// Sends this, and then what was held; nothing, if the connection was closed meanwhile.
     pub(super) fn release_output(&self, first: Option<&impl EncodeMessage>) {
         let mut frames = Vec::new();
         if let Some(first) = first {
@@ -180,7 +178,7 @@ impl WorldConnection {
             return;
         }
         if outbox.bytes.len() + rest.len() > WORLD_OUTBOUND_BYTES_MAX {
-            self.metrics().world_connections().ended(CloseMessage::not_read().code);
+            self.metrics().world_connections().ended(CloseMessage::slow_consumer().code);
             self.state.fetch_or(CLOSED, Ordering::AcqRel);
         } else {
             outbox.bytes.extend_from_slice(rest);
@@ -189,7 +187,7 @@ impl WorldConnection {
         self.task.wake();
     }
 
-    /// Writes what the socket takes of this. What cannot be written to a broken connection need not be kept: its task sees the end.
+    /// Writes what the socket accepts. Output to a broken connection need not be kept: its task sees the end.
     fn write(&self, bytes: &[u8]) -> usize {
         match self.stream().try_write(bytes) {
             Ok(written) => written,
@@ -198,7 +196,7 @@ impl WorldConnection {
         }
     }
 
-    /// Writes what is kept, as far as the socket takes it.
+    /// Writes pending output, as far as the socket accepts it.
     pub(super) fn flush(&self) {
         let mut outbox = self.outbox();
         if outbox.is_held {
@@ -213,26 +211,26 @@ impl WorldConnection {
         }
     }
 
-    /// Says why the connection ends, and nothing after it. The task is woken, and takes the connection down. The first reason stands.
-    pub(super) fn close_with(&self, parting: &Disconnect) {
+    /// Sends why the connection ends, and nothing after it. The task is woken, and closes the connection. Only the first reason is sent.
+    pub(super) fn close_with(&self, disconnect: &Disconnect) {
         let mut outbox = self.outbox();
         if self.has_flag(CLOSED) {
             return;
         }
         if std::mem::take(&mut outbox.is_held) {
-            // What follows from an answer that nobody gets any more.
+            // Consequences of a response that will not be sent.
             outbox.bytes = Vec::new();
         }
         let mut frames = Vec::new();
-        match parting {
+        match disconnect {
             Disconnect::Lost => outbox.bytes = Vec::new(),
             Disconnect::ClosedByPeer(status) if self.has_flag(WEBSOCKET) => write_close_reply(*status, &mut frames),
             Disconnect::ClosedByPeer(_) => {}
-            Disconnect::ClosedByServer(farewell) => {
-                self.metrics().world_connections().ended(farewell.code);
-                encode(&farewell.frame(), self.format(), &mut frames);
+            Disconnect::ClosedByServer(message) => {
+                self.metrics().world_connections().ended(message.code);
+                encode(&message.frame(), self.format(), &mut frames);
                 if self.has_flag(WEBSOCKET) {
-                    put_close(farewell.close, farewell.code, &mut frames);
+                    put_close(message.close, message.code, &mut frames);
                 }
             }
         }
@@ -241,7 +239,7 @@ impl WorldConnection {
         self.task.wake();
     }
 
-    /// Waits for something to do. Who does not take what is said is not listened to: it fills its own buffers, not ours.
+    /// Waits for something to do. A client that does not read its output is not read either: it fills its own buffers, not the server's.
     pub(super) fn poll_ready(&self, context: &mut Context<'_>) -> Poll<WakeReason> {
         self.task.register(context.waker());
         if self.has_flag(CLOSED) {
@@ -253,7 +251,7 @@ impl WorldConnection {
         self.stream().poll_read_ready(context).map(|_| WakeReason::Readable)
     }
 
-    /// Whole even if a holder of the lock panicked: bytes are appended in one step.
+    /// Consistent even if a holder of the lock panicked: bytes are appended in one step.
     fn outbox(&self) -> MutexGuard<'_, Outbox> {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! Why a connection ends, and the last thing that it is told: one error frame with a code, words, and the status of the close.
+//! Why a connection ends, and its last message: one error frame with a code, a reason, and the close code.
 
 use crate::gateway::problem::ApiError;
 use crate::worlds::{CloseReason, VisitError};
@@ -9,7 +9,7 @@ use wire::delimited::FramingError;
 use wire::websocket::Violation;
 use wire::world::{Error, Malformed, VERSION};
 
-/// Statuses of a close (RFC 6455, section 7.4.1). Over TCP they stand in the error frame alone.
+/// Close codes (RFC 6455, section 7.4.1). Over TCP they are in the error frame alone.
 const PROTOCOL_ERROR: u16 = 1002;
 const INVALID_PAYLOAD: u16 = 1007;
 const POLICY_VIOLATION: u16 = 1008;
@@ -18,24 +18,23 @@ const INTERNAL_ERROR: u16 = 1011;
 const SERVICE_RESTART: u16 = 1012;
 const TRY_AGAIN_LATER: u16 = 1013;
 
-/// How a connection ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Disconnect {
-    /// The other side is gone, or does not take anything: there is nobody to tell.
+    /// The peer disconnected, or does not read: no message can be delivered.
     Lost,
-    /// The other side has said that it goes; over a WebSocket it is answered with this status.
+    /// The peer closed; over a WebSocket it is answered with this close code.
     ClosedByPeer(Option<u16>),
-    /// We end it, and say why.
+    /// The server closes, and says why.
     ClosedByServer(CloseMessage),
 }
 
-/// What the other side is told at the end.
+/// The last message to the peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CloseMessage {
     /// Stable, for programs.
     pub(super) code: &'static str,
     reason: Cow<'static, str>,
-    /// The status of the close.
+    /// The close code.
     pub(super) close: u16,
     address: String,
 }
@@ -45,7 +44,6 @@ impl CloseMessage {
         Self { code, reason: reason.into(), close, address: String::new() }
     }
 
-    /// The frame.
     pub(super) fn frame(&self) -> Error {
         Error {
             code: self.code.to_owned(),
@@ -55,101 +53,99 @@ impl CloseMessage {
         }
     }
 
-    /// Something came at a moment when nobody expects it.
-    pub(super) fn out_of_turn(expected: &'static str) -> Self {
+    /// A frame that is not expected in this state.
+    pub(super) fn unexpected_frame(expected: &'static str) -> Self {
         Self::new("out_of_turn", PROTOCOL_ERROR, expected)
     }
 
-    /// The client speaks a version that is not spoken here.
+    /// The client speaks an unsupported version.
     pub(super) fn unsupported_version(theirs: u32) -> Self {
         Self::new(
             "version",
             PROTOCOL_ERROR,
-            format!("version {VERSION} is spoken here, not {theirs}: say hello with it"),
+            format!("this server speaks version {VERSION}, not {theirs}: send a hello with it"),
         )
     }
 
-    /// A frame has a value that no frame can have.
-    pub(super) fn malformed(why: &'static str) -> Self {
-        Self::new("malformed", PROTOCOL_ERROR, why)
+    /// A frame has an invalid value.
+    pub(super) fn malformed(reason: &'static str) -> Self {
+        Self::new("malformed", PROTOCOL_ERROR, reason)
     }
 
-    /// Frames come faster than anybody needs.
+    /// The client exceeds the frame rate.
     pub(super) fn too_fast() -> Self {
-        let why = format!("more than {WORLD_FRAMES_PER_S_MAX} frames a second came for a while: send less");
-        Self::new("too_fast", POLICY_VIOLATION, why)
+        let reason = format!("more than {WORLD_FRAMES_PER_S_MAX} frames a second came for a while: send less");
+        Self::new("too_fast", POLICY_VIOLATION, reason)
     }
 
-    /// A connection that nobody has registered on in time.
-    pub(super) fn too_slow(time: Duration) -> Self {
-        let why = format!("nobody registered within {} ms: connect when somebody moves", time.as_millis());
-        Self::new("too_slow", POLICY_VIOLATION, why)
+    /// No mover registered on the connection in time.
+    pub(super) fn registration_timeout(time: Duration) -> Self {
+        let reason = format!("no mover registered within {} ms: connect when a mover is ready", time.as_millis());
+        Self::new("too_slow", POLICY_VIOLATION, reason)
     }
 
-    /// What was said is not taken.
-    pub(super) fn not_read() -> Self {
+    /// The client does not read its output.
+    pub(super) fn slow_consumer() -> Self {
         Self::new(
             "not_read",
             POLICY_VIOLATION,
-            "what was said has not been read for too long: read faster, or ask for fewer views",
+            "the output has not been read for too long: read faster, or request fewer views",
         )
     }
 
-    /// No world can have this name, or none was named.
+    /// The name of the world is invalid or missing.
     pub(super) fn bad_world_name(reason: impl Into<Cow<'static, str>>) -> Self {
         Self::new("no_such_world", POLICY_VIOLATION, reason)
     }
 
-    /// Whoever connects may not come in.
+    /// The client is not allowed to enter.
     pub(super) fn refused(error: &ApiError) -> Self {
         let (_, code) = error.status_and_code();
         Self::new(code, POLICY_VIOLATION, error.to_string())
     }
 
-    /// Whoever connects has had too much, and may come again.
+    /// The client has used up a limit, and may connect again later.
     pub(super) fn try_later(error: &ApiError) -> Self {
         let (_, code) = error.status_and_code();
-        let why = match error {
-            // In HTTP the words point to headers, and a frame has none.
+        let reason = match error {
+            // In HTTP the text points to headers, and a frame has none.
             ApiError::RateLimited(_) => "too many connections came from this address: connect again later".to_owned(),
             ApiError::ConnectionsFull => {
                 "as many connections are open as this server can hold: connect again later".to_owned()
             }
             error => error.to_string(),
         };
-        Self::new(code, TRY_AGAIN_LATER, why)
+        Self::new(code, TRY_AGAIN_LATER, reason)
     }
 
-    /// Too much waits at the world.
+    /// The world's mailbox is full.
     pub(super) fn busy() -> Self {
-        Self::new("busy", TRY_AGAIN_LATER, "too many come into this world at once: try again in a moment")
+        Self::new("busy", TRY_AGAIN_LATER, "too many enter this world at once: try again in a moment")
     }
 }
 
 impl From<CloseMessage> for Disconnect {
-    fn from(farewell: CloseMessage) -> Self {
-        Self::ClosedByServer(farewell)
+    fn from(message: CloseMessage) -> Self {
+        Self::ClosedByServer(message)
     }
 }
 
 impl From<Malformed> for CloseMessage {
-    fn from(Malformed(why): Malformed) -> Self {
-        Self::new("malformed", PROTOCOL_ERROR, why)
+    fn from(Malformed(reason): Malformed) -> Self {
+        Self::new("malformed", PROTOCOL_ERROR, reason)
     }
 }
 
 impl From<FramingError> for CloseMessage {
-    fn from(broken: FramingError) -> Self {
-        match broken {
-            FramingError::BadLength => {
-                Self::malformed("a frame stands behind its length as a varint of at most 5 bytes")
-            }
-            FramingError::Empty => Self::malformed("a frame without a byte says nothing"),
+    fn from(error: FramingError) -> Self {
+        match error {
+            FramingError::BadLength => Self::malformed("a frame must follow its length as a varint of at most 5 bytes"),
+            FramingError::Empty => Self::malformed("a frame must not be empty"),
             FramingError::TooLong { bytes } => {
-                let why = format!(
+                let reason = format!(
                     "a frame of {bytes} bytes: a hello has at most {WORLD_HELLO_BYTES_MAX}, others {WORLD_FRAME_BYTES_MAX}"
                 );
-                Self::new("oversized", MESSAGE_TOO_BIG, why)
+                Self::new("oversized", MESSAGE_TOO_BIG, reason)
             }
         }
     }
@@ -158,7 +154,7 @@ impl From<FramingError> for CloseMessage {
 impl From<Violation> for CloseMessage {
     fn from(violation: Violation) -> Self {
         match violation {
-            Violation::Protocol(why) => Self::malformed(why),
+            Violation::Protocol(reason) => Self::malformed(reason),
             Violation::NotText => Self::new("malformed", INVALID_PAYLOAD, "a text is not UTF-8"),
             Violation::TooLong => {
                 Self::new("oversized", MESSAGE_TOO_BIG, format!("a message has at most {WORLD_FRAME_BYTES_MAX} bytes"))
@@ -168,27 +164,31 @@ impl From<Violation> for CloseMessage {
 }
 
 impl From<CloseReason> for CloseMessage {
-    fn from(ending: CloseReason) -> Self {
-        match ending {
+    fn from(reason: CloseReason) -> Self {
+        match reason {
             CloseReason::WorldMoved => {
                 Self::new("world_moved", SERVICE_RESTART, "the world is not here any more: connect again")
             }
             CloseReason::Unloaded => Self::new(
                 "world_unloaded",
                 TRY_AGAIN_LATER,
-                "this server needed the room for another world, as this one was silent or your address held the most: connect again",
+                "this server needed the memory for another world, as this one was idle or your address held the most: connect again",
             ),
-            CloseReason::Draining => Self::new("draining", SERVICE_RESTART, "this server is leaving: connect again"),
+            CloseReason::Draining => {
+                Self::new("draining", SERVICE_RESTART, "this server is shutting down: connect again")
+            }
             CloseReason::Over => Self::from(VisitError::Over),
             CloseReason::Replaced => {
-                Self::new("replaced", POLICY_VIOLATION, "this mover was taken up on another connection")
+                Self::new("replaced", POLICY_VIOLATION, "this mover was resumed on another connection")
             }
             CloseReason::Gone => {
                 Self::new("unknown_mover", POLICY_VIOLATION, "there is no such mover any more: register again")
             }
-            CloseReason::Broken => {
-                Self::new("broken", INTERNAL_ERROR, "this world broke, by a defect of the server: its log says more")
-            }
+            CloseReason::Broken => Self::new(
+                "broken",
+                INTERNAL_ERROR,
+                "this world failed because of a defect of the server: its log says more",
+            ),
         }
     }
 }

@@ -1,16 +1,16 @@
-//! What a world tells, as the frames that say it. A view is put together in a buffer of the thread, and encoded from there.
+//! A world's messages as frames. A view is built in a buffer of the thread, and encoded from there.
 
 use super::connection::WorldConnection;
 use super::disconnect::{CloseMessage, Disconnect};
 use super::registration::to_wire_view;
 use crate::metrics::FrameKind;
 use crate::worlds::{ClientSink, CloseReason, OutboundMessage};
-use engine::worlds::{Answer, Done, EnteredMover, HuntEvent, Refusal as Refused, RoundPhase, RoundStatus, ViewDelta};
-use rules::world::{Cell, Indicator, Item as Lying, PowerUp};
+use engine::worlds::{Answer, Done, EnteredMover, HuntEvent, Refusal, RoundPhase, RoundStatus, ViewDelta};
+use rules::world::{Cell, Indicator, PowerUp};
 use std::cell::RefCell;
 use wire::world::{
-    Dug, FrameFormat, Grabbed, Item, ItemKind, Moved, Mover, MoverPosition, Refusal, Round, RoundPhase as Phase, Score,
-    View, Watched, encode,
+    Dug, FrameFormat, Grabbed, Item, ItemKind, Moved, Mover, MoverPosition, Refusal as RefusalFrame, Round,
+    RoundPhase as WirePhase, Score, View, Watched, encode,
 };
 
 thread_local! {
@@ -18,26 +18,26 @@ thread_local! {
 }
 
 impl ClientSink for WorldConnection {
-    fn encode(&self, tiding: &OutboundMessage<'_>, out: &mut Vec<u8>) {
-        let (format, lines) = (self.format(), self.metrics().world_connections());
-        match tiding {
+    fn encode(&self, message: &OutboundMessage<'_>, out: &mut Vec<u8>) {
+        let (format, metrics) = (self.format(), self.metrics().world_connections());
+        match message {
             OutboundMessage::Answer(answer) => {
-                lines.frame_sent(FrameKind::Answer);
+                metrics.frame_sent(FrameKind::Answer);
                 write_answer(answer, format, out);
             }
             OutboundMessage::View(delta) => {
-                lines.frame_sent(FrameKind::View);
+                metrics.frame_sent(FrameKind::View);
                 VIEW.with_borrow_mut(|view| {
                     fill_view(view, delta);
                     encode(view, format, out);
                 });
             }
-            OutboundMessage::Event(news) => {
-                lines.frame_sent(FrameKind::Event);
-                encode(&round_event(news), format, out);
+            OutboundMessage::Event(event) => {
+                metrics.frame_sent(FrameKind::Event);
+                encode(&round_event(event), format, out);
             }
             OutboundMessage::ViewChanged(options) => {
-                lines.frame_sent(FrameKind::Answer);
+                metrics.frame_sent(FrameKind::Answer);
                 encode(&Watched { view: options.map(to_wire_view) }, format, out);
             }
         }
@@ -51,8 +51,8 @@ impl ClientSink for WorldConnection {
         Self::has_backlog(self)
     }
 
-    fn close(&self, why: CloseReason) {
-        self.close_with(&Disconnect::ClosedByServer(CloseMessage::from(why)));
+    fn close(&self, reason: CloseReason) {
+        self.close_with(&Disconnect::ClosedByServer(CloseMessage::from(reason)));
     }
 }
 
@@ -68,11 +68,11 @@ fn write_answer(answer: &Answer, format: FrameFormat, out: &mut Vec<u8>) {
     }
 }
 
-/// A refusal, in words only for those who want them.
-pub(super) fn write_refusal(seq: u32, refused: Refused, format: FrameFormat, out: &mut Vec<u8>) {
-    let reason = if format.has_reasons { refused.to_string() } else { String::new() };
-    let expected_seq = if let Refused::OutOfOrder { expected } = refused { expected } else { 0 };
-    encode(&Refusal { seq, code: refused.code(), reason: &reason, expected_seq }, format, out);
+/// A refusal, with a reason in words only for clients that want it.
+pub(super) fn write_refusal(seq: u32, refusal: Refusal, format: FrameFormat, out: &mut Vec<u8>) {
+    let reason = if format.has_reasons { refusal.to_string() } else { String::new() };
+    let expected_seq = if let Refusal::OutOfOrder { expected } = refusal { expected } else { 0 };
+    encode(&RefusalFrame { seq, code: refusal.code(), reason: &reason, expected_seq }, format, out);
 }
 
 fn item_kind(item: PowerUp) -> ItemKind {
@@ -83,13 +83,14 @@ fn item_kind(item: PowerUp) -> ItemKind {
     }
 }
 
-/// What lies on a cell, by what it looks like.
-fn item((Cell { x, y }, looks): &(Cell, Indicator)) -> Item {
-    let found = PowerUp::ALL.into_iter().find(|known| Indicator::from(Lying::PowerUp(*known)) == *looks);
+/// The item on a cell, identified by its indicator.
+fn item((Cell { x, y }, indicator): &(Cell, Indicator)) -> Item {
+    let found =
+        PowerUp::ALL.into_iter().find(|known| Indicator::from(rules::world::Item::PowerUp(*known)) == *indicator);
     Item { x: (*x).into(), y: (*y).into(), kind: found.map_or(ItemKind::Chest, item_kind).into() }
 }
 
-/// A view in the memory of the last one.
+/// Fills a view, reusing its memory.
 fn fill_view(view: &mut View, delta: &ViewDelta) {
     prost::Message::clear(view);
     let ViewDelta { is_full, tick, centre, radius_x, radius_y, crowd, score, skipped, .. } = *delta;
@@ -128,24 +129,24 @@ fn mover(entered: &EnteredMover) -> Mover {
     }
 }
 
-fn round(shown: RoundStatus) -> Round {
-    let phase = match shown.phase {
-        RoundPhase::Waiting => Phase::Waiting,
-        RoundPhase::Running => Phase::Running,
-        RoundPhase::Over => Phase::Over,
+fn round(status: RoundStatus) -> Round {
+    let phase = match status.phase {
+        RoundPhase::Waiting => WirePhase::Waiting,
+        RoundPhase::Running => WirePhase::Running,
+        RoundPhase::Over => WirePhase::Over,
     };
     Round {
-        number: shown.number,
+        number: status.number,
         phase: phase.into(),
-        until_ms: shown.until.0,
-        chests_left: shown.chests_left,
+        until_ms: status.until.0,
+        chests_left: status.chests_left,
         ..Round::default()
     }
 }
 
-fn round_event(news: &HuntEvent) -> Round {
-    match news {
-        HuntEvent::Began(shown) | HuntEvent::Over(shown) => round(*shown),
+fn round_event(event: &HuntEvent) -> Round {
+    match event {
+        HuntEvent::Began(status) | HuntEvent::Over(status) => round(*status),
         HuntEvent::Ended { number, scores, next } => {
             let score = |scored: &engine::worlds::HunterScore| Score {
                 id: scored.hunter.mover.0,

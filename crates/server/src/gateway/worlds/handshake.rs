@@ -1,5 +1,5 @@
-//! The first exchanges of a connection: hello and registration, within a stated time. Only here does a connection hold a timer and
-//! a task of some size; once its mover is in a world, [`MoverConnection`] goes on.
+//! The first exchanges of a connection: hello and registration, within a time limit. Only here does a connection have a timer and
+//! a larger task; once its mover is in a world, [`MoverConnection`] takes over.
 
 use super::connection::{WakeReason, WorldConnection};
 use super::disconnect::{CloseMessage, Disconnect};
@@ -23,21 +23,21 @@ use std::sync::{Arc, Weak};
 use tokio::time::{Instant, timeout, timeout_at};
 use wire::world::{ClientMessage, Hello, REASONS, Refusal, Register, Registered, VERSION, Welcome};
 
-/// A connection on which nobody has registered yet.
+/// A connection without a registered mover.
 pub(super) struct Handshake {
     pub(super) app: App,
     pub(super) connection: Arc<WorldConnection>,
     pub(super) reader: FrameReader,
-    /// Whoever the request was from that became this connection.
+    /// The principal of the request that was upgraded to this connection.
     pub(super) principal: Option<Principal>,
-    /// What the client's address is counted as, if it is counted.
+    /// The key of the client's address, if it is counted.
     pub(super) address: Option<AddressKey>,
-    /// The world that the address names.
+    /// The world in the request's path.
     pub(super) world: Option<WorldName>,
     pub(super) grants: ConnectionGrants,
 }
 
-/// By what a connection is open: the credential of the request that it was, and the token of the registration.
+/// The grants that the connection depends on: of its request's credential, and of its registration's token.
 #[derive(Default)]
 pub(super) struct ConnectionGrants {
     _connected: Option<Grant>,
@@ -45,37 +45,40 @@ pub(super) struct ConnectionGrants {
 }
 
 impl ConnectionGrants {
-    /// A connection that came out of a request of somebody's.
-    pub(super) fn connected(app: &App, line: &Arc<WorldConnection>, who: Option<&Principal>) -> Self {
-        let line: Weak<WorldConnection> = Arc::downgrade(line);
-        Self { _connected: who.and_then(|who| revocation::register_grant(app, who, line)), registered: None }
+    /// The grants of a connection that a request was upgraded to.
+    pub(super) fn connected(app: &App, connection: &Arc<WorldConnection>, principal: Option<&Principal>) -> Self {
+        let connection: Weak<WorldConnection> = Arc::downgrade(connection);
+        Self {
+            _connected: principal.and_then(|principal| revocation::register_grant(app, principal, connection)),
+            registered: None,
+        }
     }
 }
 
-/// The connection ends with the credential that it is open by.
+/// The connection ends with the credential that it depends on.
 impl Revocable for WorldConnection {
-    fn revoke(&self, why: RevocationReason) {
-        self.close_with(&CloseMessage::refused(&why.into()).into());
+    fn revoke(&self, reason: RevocationReason) {
+        self.close_with(&CloseMessage::refused(&reason.into()).into());
     }
 }
 
-/// Brings somebody into a world, and goes on as their connection.
-pub(super) async fn run_handshake(opening: Handshake) {
-    let (app, line) = (opening.app.clone(), opening.connection.clone());
-    line.enable_keepalive(app.config.worlds_keepalive);
-    let parting = tokio::select! {
-        opened = timeout(WORLD_HANDSHAKE_TIMEOUT, opening.perform()) => match opened {
-            Ok(Ok(live)) => {
-                tokio::spawn(live);
+/// Registers a mover, and continues as its connection.
+pub(super) async fn run_handshake(handshake: Handshake) {
+    let (app, connection) = (handshake.app.clone(), handshake.connection.clone());
+    connection.enable_keepalive(app.config.worlds_keepalive);
+    let disconnect = tokio::select! {
+        result = timeout(WORLD_HANDSHAKE_TIMEOUT, handshake.perform()) => match result {
+            Ok(Ok(mover_connection)) => {
+                tokio::spawn(mover_connection);
                 return;
             }
-            Ok(Err(parting)) => parting,
-            Err(_) => CloseMessage::too_slow(WORLD_HANDSHAKE_TIMEOUT).into(),
+            Ok(Err(disconnect)) => disconnect,
+            Err(_) => CloseMessage::registration_timeout(WORLD_HANDSHAKE_TIMEOUT).into(),
         },
         () = app.drain.begun() => CloseMessage::from(CloseReason::Draining).into(),
     };
-    line.close_with(&parting);
-    linger(line).await;
+    connection.close_with(&disconnect);
+    linger(connection).await;
 }
 
 impl Handshake {
@@ -83,47 +86,47 @@ impl Handshake {
         let due = Instant::now() + self.app.config.http_header_timeout;
         match self.next_request(due).await? {
             ClientMessage::Hello(hello) => self.send_welcome(&hello)?,
-            _ => return Err(CloseMessage::out_of_turn("the first frame is a hello").into()),
+            _ => return Err(CloseMessage::unexpected_frame("the first frame must be a hello").into()),
         }
         loop {
             let register = match self.next_request(due).await? {
                 ClientMessage::Register(register) => register,
                 ClientMessage::Leave(_) => return Err(Disconnect::ClosedByPeer(None)),
-                _ => return Err(CloseMessage::out_of_turn("nobody is registered here yet: register").into()),
+                _ => return Err(CloseMessage::unexpected_frame("no mover is registered here yet: register").into()),
             };
             match self.register(&register).await? {
-                Ok((door, place)) => {
-                    let mut live = MoverConnection::new(self, door, place);
-                    live.process_buffered()?;
-                    return Ok(live);
+                Ok((world, mover)) => {
+                    let mut mover_connection = MoverConnection::new(self, world, mover);
+                    mover_connection.process_buffered()?;
+                    return Ok(mover_connection);
                 }
-                Err(not_so) => self.send_refusal(not_so),
+                Err(error) => self.send_refusal(error),
             }
         }
     }
 
     /// The next frame, if it comes in time.
     async fn next_request(&mut self, due: Instant) -> Result<ClientMessage, Disconnect> {
-        let Self { connection: line, reader: ears, app, .. } = self;
+        let Self { connection, reader, app, .. } = self;
         let mut next = None;
-        let mut one = |asked| {
-            next = Some(asked);
+        let mut store_message = |message| {
+            next = Some(message);
             Ok(ReadFlow::Stop)
         };
-        if ears.has_buffered() {
-            ears.read_buffered(line, app.clock.steady_us(), &mut one)?;
+        if reader.has_buffered() {
+            reader.read_buffered(connection, app.clock.steady_us(), &mut store_message)?;
         }
         loop {
-            if let Some(asked) = next.take() {
-                return Ok(asked);
+            if let Some(message) = next.take() {
+                return Ok(message);
             }
-            let stirring = timeout_at(due, poll_fn(|context| line.poll_ready(context))).await;
-            match stirring.map_err(|_| CloseMessage::too_slow(app.config.http_header_timeout))? {
-                WakeReason::Readable => ears.read_socket(line, app.clock.steady_us(), &mut |asked| {
-                    next = Some(asked);
+            let wake_reason = timeout_at(due, poll_fn(|context| connection.poll_ready(context))).await;
+            match wake_reason.map_err(|_| CloseMessage::registration_timeout(app.config.http_header_timeout))? {
+                WakeReason::Readable => reader.read_socket(connection, app.clock.steady_us(), &mut |message| {
+                    next = Some(message);
                     Ok(ReadFlow::Stop)
                 })?,
-                WakeReason::Writable => line.flush(),
+                WakeReason::Writable => connection.flush(),
                 WakeReason::Closed => return Err(Disconnect::Lost),
             }
         }
@@ -149,46 +152,47 @@ impl Handshake {
         register: &Register,
     ) -> Result<Result<(WorldHandle, MoverHandle), RegistrationError>, Disconnect> {
         let name = registration::resolve_world(&register.world, self.world.as_ref())?;
-        let who = registration::resolve_principal(&self.app, &register.token, self.principal.as_ref()).await?;
-        // Without a token of its own it moves as whoever connected, whose grant there is already.
-        let named = who.as_ref().filter(|_| !register.token.is_empty());
-        let line: Weak<WorldConnection> = Arc::downgrade(&self.connection);
-        self.grants.registered = named.and_then(|who| revocation::register_grant(&self.app, who, line));
-        let rank = who.as_ref().map(Principal::rank);
-        let who = registration::resolve_identity(&self.app, who).await?;
-        // Who may not come in brings no world into memory, where it might take the place of another one.
+        let principal = registration::resolve_principal(&self.app, &register.token, self.principal.as_ref()).await?;
+        // Without a token of its own it moves as the connection's principal, whose grant is registered already.
+        let own_principal = principal.as_ref().filter(|_| !register.token.is_empty());
+        let connection: Weak<WorldConnection> = Arc::downgrade(&self.connection);
+        self.grants.registered =
+            own_principal.and_then(|principal| revocation::register_grant(&self.app, principal, connection));
+        let rank = principal.as_ref().map(Principal::rank);
+        let identity = registration::resolve_identity(&self.app, principal).await?;
+        // A client that may not enter must not load a world into memory, where it could evict another one.
         if self.app.worlds.loaded(&name).is_none()
-            && let Ok(asleep) = read::find_world(&self.app, name.clone()).await
-            && !registration::can_enter(&self.app, &asleep.row, &who).await?
+            && let Ok(entry) = read::find_world(&self.app, name.clone()).await
+            && !registration::can_enter(&self.app, &entry.row, &identity).await?
         {
             return Ok(Err(RegistrationError::NotJoined));
         }
-        let door = self.app.worlds.visit_from(&name, self.address).await.map_err(CloseMessage::from)?;
-        if !registration::can_enter(&self.app, &door.info().row, &who).await? {
+        let world = self.app.worlds.visit_from(&name, self.address).await.map_err(CloseMessage::from)?;
+        if !registration::can_enter(&self.app, &world.info().row, &identity).await? {
             return Ok(Err(RegistrationError::NotJoined));
         }
-        let registration = match registration::parse_registration(register, who) {
+        let registration = match registration::parse_registration(register, identity) {
             Ok(registration) => registration,
-            Err(not_so) => return Ok(Err(not_so)),
+            Err(error) => return Ok(Err(error)),
         };
         let view = registration.view.map(to_wire_view);
-        // What the world tells from here on must not overtake the answer.
+        // Messages of the world must not precede the response.
         self.connection.hold_output();
-        let outcome = door.register(registration, self.connection.clone()).await;
-        let (registered, place) = match outcome {
+        let outcome = world.register(registration, self.connection.clone()).await;
+        let (registered, mover) = match outcome {
             Ok(entered) => entered,
             Err(error) => {
                 self.connection.release_output(None::<&Registered>);
                 return match error {
                     RegisterError::Refused(refusal) => Ok(Err(RegistrationError::Refused(refusal))),
                     RegisterError::Busy => Err(CloseMessage::busy().into()),
-                    RegisterError::Gone(why) => Err(CloseMessage::from(why).into()),
+                    RegisterError::Gone(reason) => Err(CloseMessage::from(reason).into()),
                 };
             }
         };
-        // A mover without a token is nobody in particular: when there is no room, its connection gives way.
+        // A mover without a token is anonymous: its connection may be evicted.
         rank.into_iter().for_each(|rank| self.connection.raise_rank(rank));
-        let settings = &door.info().settings;
+        let settings = &world.info().settings;
         self.connection.release_output(Some(&Registered {
             id: registered.mover.id.0,
             key: registered.key,
@@ -202,11 +206,11 @@ impl Handshake {
             score: registered.score,
             is_resumed: registered.is_resumed,
         }));
-        Ok(Ok((door, place)))
+        Ok(Ok((world, mover)))
     }
 
-    fn send_refusal(&self, not_so: RegistrationError) {
-        let reason = if self.connection.format().has_reasons { not_so.reason() } else { Cow::Borrowed("") };
-        self.connection.send_message(&Refusal { seq: 0, code: not_so.code(), reason: &reason, expected_seq: 0 });
+    fn send_refusal(&self, error: RegistrationError) {
+        let reason = if self.connection.format().has_reasons { error.reason() } else { Cow::Borrowed("") };
+        self.connection.send_message(&Refusal { seq: 0, code: error.code(), reason: &reason, expected_seq: 0 });
     }
 }

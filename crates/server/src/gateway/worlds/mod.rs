@@ -1,9 +1,10 @@
-//! Connections to worlds: frames over TCP on the port of HTTP, and over WebSockets. Tens of thousands of them say something once a
-//! second, so that each is a socket, one small task and a [`line::Line`], and nothing else while nothing is said: no buffer, no
+//! Connections to worlds: frames over TCP on the port of HTTP, and over WebSockets. Tens of thousands of them send something once a
+//! second, so each is a socket, one small task and a [`connection::WorldConnection`], and nothing else while idle: no buffer, no
 //! timer, no channel.
 //!
-//! `ears` hears what comes, `say` puts what a world tells into frames, `line` writes it; `opening` brings a mover in and `live` is
-//! its connection's life. `read`, `make` and `actors` are for those who do not move. Who may move where, `crate::worlds` and the engine decide.
+//! `reader` splits input into frames, `frames` encodes a world's messages, `connection` writes them; `handshake` registers a mover
+//! and `mover_connection` serves it afterwards. `read`, `create` and `actors` are routes for clients without a mover. `crate::worlds` and
+//! the engine decide who may move where.
 
 mod actors;
 mod connection;
@@ -44,32 +45,24 @@ pub(super) fn routes() -> OpenApiRouter<App> {
         .merge(create::routes())
 }
 
-/// What a connection that speaks frames is told when there is no room for it.
-pub(super) fn refusal_frame(why: &ApiError) -> Vec<u8> {
+/// The frame sent to a refused connection that speaks frames.
+pub(super) fn refusal_frame(error: &ApiError) -> Vec<u8> {
     let mut frame = Vec::new();
     let format = FrameFormat { framing: Framing::Delimited, has_reasons: true };
-    encode(&CloseMessage::try_later(why).frame(), format, &mut frame);
+    encode(&CloseMessage::try_later(error).frame(), format, &mut frame);
     frame
 }
 
-/// Speaks frames on a connection that does not speak HTTP.
-pub(super) fn accept_raw(app: App, line: listener::RawConnection) {
-    let (ears, address) =
-        (FrameReader::new(&line.read_ahead), line.connection.stream().peer_addr().ok().map(|peer| peer.ip()));
-    let line = Arc::new(connection::WorldConnection::new(line.connection, Framing::Delimited));
+/// Serves frames on a connection that does not speak HTTP.
+pub(super) fn accept_raw(app: App, raw: listener::RawConnection) {
+    let (reader, address) =
+        (FrameReader::new(&raw.read_ahead), raw.connection.stream().peer_addr().ok().map(|peer| peer.ip()));
+    let connection = Arc::new(connection::WorldConnection::new(raw.connection, Framing::Delimited));
     if let Err(refusal) = admit_connection(&app, address) {
-        line.close_with(&CloseMessage::try_later(&refusal).into());
-        tokio::spawn(linger(line));
+        connection.close_with(&CloseMessage::try_later(&refusal).into());
+        tokio::spawn(linger(connection));
         return;
     }
     let (address, grants) = (app.quotas.subject_key(address), ConnectionGrants::default());
-    tokio::spawn(run_handshake(Handshake {
-        app,
-        connection: line,
-        reader: ears,
-        principal: None,
-        address,
-        world: None,
-        grants,
-    }));
+    tokio::spawn(run_handshake(Handshake { app, connection, reader, principal: None, address, world: None, grants }));
 }

@@ -1,5 +1,5 @@
-//! The life of a connection whose mover is in a world: one small task, woken when something comes, when the socket takes more, or
-//! when the connection is ended. A future written by hand, so that it is no larger than what it knows.
+//! A connection whose mover is in a world: one small task, woken when input arrives, when the socket accepts more output, or when the
+//! connection is closed. A hand-written future, so that it is no larger than its state.
 
 use super::connection::{WakeReason, WorldConnection};
 use super::disconnect::{CloseMessage, Disconnect};
@@ -18,33 +18,32 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use wire::world::{ClientMessage, Refusal};
 
-/// The code of an input that was not taken because too many wait.
+/// The code of an input that was refused because the mailbox is full.
 const BUSY: &str = "busy";
 const BUSY_REASON: &str = "too many inputs wait for this world: send it again, with the same number";
 
 thread_local! {
-    /// What one connection wants at once: one for every thread, not for every connection.
+    /// Inputs of one read: one buffer for every thread, not for every connection.
     static INPUTS: RefCell<Vec<Input>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A connection whose mover is in a world.
 pub(super) struct MoverConnection {
     connection: Arc<WorldConnection>,
     reader: FrameReader,
     world: WorldHandle,
-    /// Dropped with the connection, however that ends: the mover is lost then.
+    /// Dropped with the connection, however that ends: the mover then counts as lost.
     mover: Option<MoverHandle>,
     app: App,
     _grants: ConnectionGrants,
 }
 
 impl MoverConnection {
-    pub(super) fn new(opening: Handshake, door: WorldHandle, place: MoverHandle) -> Self {
-        let Handshake { app, connection: line, reader: ears, grants, .. } = opening;
-        Self { connection: line, reader: ears, world: door, mover: Some(place), app, _grants: grants }
+    pub(super) fn new(handshake: Handshake, world: WorldHandle, mover: MoverHandle) -> Self {
+        let Handshake { app, connection, reader, grants, .. } = handshake;
+        Self { connection, reader, world, mover: Some(mover), app, _grants: grants }
     }
 
-    /// Hears what was said behind the registration.
+    /// Processes what the client sent behind the registration.
     ///
     /// # Errors
     /// The connection ends.
@@ -52,25 +51,25 @@ impl MoverConnection {
         if self.reader.has_buffered() { self.process_frames(FrameReader::read_buffered) } else { Ok(()) }
     }
 
-    fn process_frames(&mut self, hear: ReadFn) -> Result<(), Disconnect> {
+    fn process_frames(&mut self, read: ReadFn) -> Result<(), Disconnect> {
         let now_us = self.app.clock.steady_us();
         INPUTS.with_borrow_mut(|inputs| {
             inputs.clear();
-            let Self { connection: line, reader: ears, world: door, mover: place, .. } = self;
+            let Self { connection, reader, world, mover, .. } = self;
             let mut is_leaving = false;
-            let heard = hear(ears, line, now_us, &mut |asked| {
-                let Some(seated) = place else { return Err(Disconnect::Lost) };
-                if let ClientMessage::Leave(_) = asked {
+            let result = read(reader, connection, now_us, &mut |message| {
+                let Some(handle) = mover else { return Err(Disconnect::Lost) };
+                if let ClientMessage::Leave(_) = message {
                     is_leaving = true;
                     return Err(Disconnect::ClosedByPeer(None));
                 }
-                inputs.extend(to_input(line, seated, &asked, now_us)?);
+                inputs.extend(to_input(connection, handle, &message, now_us)?);
                 Ok(ReadFlow::Continue)
             });
-            // Whatever came before the end was said all the same, and is in the mailbox before it.
-            let sent = send_inputs(line, door, inputs);
-            place.take_if(|_| is_leaving).into_iter().for_each(MoverHandle::leave);
-            sent.and(heard)
+            // Inputs before the end count all the same, and precede it in the mailbox.
+            let sent = send_inputs(connection, world, inputs);
+            mover.take_if(|_| is_leaving).into_iter().for_each(MoverHandle::leave);
+            sent.and(result)
         })
     }
 }
@@ -86,8 +85,8 @@ impl Future for MoverConnection {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let parting = loop {
-            let heard = match ready!(self.connection.poll_ready(context)) {
+        let disconnect = loop {
+            let result = match ready!(self.connection.poll_ready(context)) {
                 WakeReason::Readable => self.process_frames(FrameReader::read_socket),
                 WakeReason::Writable => {
                     self.connection.flush();
@@ -95,25 +94,25 @@ impl Future for MoverConnection {
                 }
                 WakeReason::Closed => break Disconnect::Lost,
             };
-            if let Err(parting) = heard {
-                break parting;
+            if let Err(disconnect) = result {
+                break disconnect;
             }
         };
-        self.connection.close_with(&parting);
+        self.connection.close_with(&disconnect);
         tokio::spawn(linger(self.connection.clone()));
         Poll::Ready(())
     }
 }
 
-/// What somebody asks for: an input for the world, or nothing that the world must decide.
+/// The input of a client's message, if the world must decide about it.
 fn to_input(
-    line: &WorldConnection,
-    place: &MoverHandle,
-    asked: &ClientMessage,
+    connection: &WorldConnection,
+    mover: &MoverHandle,
+    message: &ClientMessage,
     now_us: i64,
 ) -> Result<Option<Input>, Disconnect> {
-    let input = |seq, what| Ok(Some(Input { mover: place.seat(), seq, tag: 0, at_us: now_us, kind: what }));
-    match asked {
+    let input = |seq, kind| Ok(Some(Input { mover: mover.seat(), seq, tag: 0, at_us: now_us, kind }));
+    match message {
         ClientMessage::Move(step) => {
             let code = u8::try_from(step.step).ok().and_then(Step::from_code);
             input(
@@ -125,41 +124,42 @@ fn to_input(
         ClientMessage::Grab(grab) => input(grab.seq, InputKind::Grab),
         ClientMessage::Watch(watch) => {
             let options = watch.view.map(parse_view_options).transpose();
-            match options.map(|options| place.watch(options)) {
-                // The world answers, in its turn: views as before are still on their way.
+            match options.map(|options| mover.watch(options)) {
+                // The world responds in order: views with the previous options are still on their way.
                 Ok(Ok(())) => {}
-                Ok(Err(SendError::Busy)) => refuse_busy(line, 0),
-                Ok(Err(SendError::Gone(why))) => return Err(Disconnect::ClosedByServer(why.into())),
-                Err(refused) => {
+                Ok(Err(SendError::Busy)) => refuse_busy(connection, 0),
+                Ok(Err(SendError::Gone(reason))) => return Err(Disconnect::ClosedByServer(reason.into())),
+                Err(refusal) => {
                     let mut frame = Vec::new();
-                    write_refusal(0, refused, line.format(), &mut frame);
-                    line.send_frames(&frame);
+                    write_refusal(0, refusal, connection.format(), &mut frame);
+                    connection.send_frames(&frame);
                 }
             }
             Ok(None)
         }
         ClientMessage::Leave(_) | ClientMessage::Hello(_) | ClientMessage::Register(_) => {
-            Err(CloseMessage::out_of_turn("a mover is registered here already: move, dig, grab, watch or leave").into())
+            Err(CloseMessage::unexpected_frame("a mover is registered here already: move, dig, grab, watch or leave")
+                .into())
         }
     }
 }
 
-/// Puts inputs into the world's mailbox; what it does not take is refused, and may be sent again with the same number.
-fn send_inputs(line: &WorldConnection, door: &WorldHandle, inputs: &mut Vec<Input>) -> Result<(), Disconnect> {
+/// Puts inputs into the world's mailbox; inputs that it does not accept are refused, and may be sent again with the same number.
+fn send_inputs(connection: &WorldConnection, world: &WorldHandle, inputs: &mut Vec<Input>) -> Result<(), Disconnect> {
     if inputs.is_empty() {
         return Ok(());
     }
-    match door.send(inputs) {
+    match world.send(inputs) {
         Ok(()) => Ok(()),
         Err(SendError::Busy) => {
-            inputs.drain(..).for_each(|input| refuse_busy(line, input.seq));
+            inputs.drain(..).for_each(|input| refuse_busy(connection, input.seq));
             Ok(())
         }
-        Err(SendError::Gone(why)) => Err(Disconnect::ClosedByServer(why.into())),
+        Err(SendError::Gone(reason)) => Err(Disconnect::ClosedByServer(reason.into())),
     }
 }
 
-fn refuse_busy(line: &WorldConnection, seq: u32) {
-    let reason = if line.format().has_reasons { BUSY_REASON } else { "" };
-    line.send_message(&Refusal { seq, code: BUSY, reason, expected_seq: 0 });
+fn refuse_busy(connection: &WorldConnection, seq: u32) {
+    let reason = if connection.format().has_reasons { BUSY_REASON } else { "" };
+    connection.send_message(&Refusal { seq, code: BUSY, reason, expected_seq: 0 });
 }

@@ -1,5 +1,5 @@
-//! Worlds over HTTP, for everybody who does not move in one: which there are, what is where, what they count. Everything is read
-//! from the store or from a world's last picture; nobody who looks waits for a writer, or wakes a world that sleeps.
+//! Worlds over HTTP, for clients without a mover: lists, sections, density, statistics. Everything is read from the store or from a
+//! world's last picture; no read waits for a writer, or loads a world.
 
 use super::view;
 use super::viewer::Viewer;
@@ -35,10 +35,10 @@ pub(super) fn routes() -> OpenApiRouter<App> {
 
 /// List worlds
 ///
-/// Those that are not over and that the caller may enter: without a token those that are for everybody, with one also those that the caller
-/// has joined or was matched for. `address` names the server that has one, where that is another one.
+/// Worlds that are not over and that the caller may enter: without a token those open to all players, with one also those that the caller
+/// has joined or was matched for. `address` names the server that has the world, if that is another one.
 #[utoipa::path(get, path = "/api/worlds", tag = "worlds", params(PageQuery), responses(
-    (status = 200, description = "A page of worlds, 20 when no limit is given.", body = Vec<WorldView>, headers(("Link" = String, description = "Where the next page is, if there is one"))),
+    (status = 200, description = "A page of worlds, 20 when no limit is given.", body = Vec<WorldView>, headers(("Link" = String, description = "The next page's URL, if there is one"))),
 ))]
 async fn list_worlds(
     State(app): State<App>,
@@ -53,7 +53,7 @@ async fn list_worlds(
     Ok((next_page_link("/api/worlds", "", limit, last), Json(worlds)))
 }
 
-/// Look at a world
+/// Get a world
 #[utoipa::path(get, path = "/api/worlds/{world}", tag = "worlds", params(("world" = String, Path, description = "Its name")), responses(
     (status = 200, description = "The world.", body = WorldView),
     (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
@@ -64,11 +64,11 @@ async fn get_world(
     PathId(name): PathId<WorldName>,
 ) -> ApiResult<Json<WorldView>> {
     let entry = find_world(&app, name).await?;
-    check_known(&app, &viewer, &entry.row).await?;
+    require_visible(&app, &viewer, &entry.row).await?;
     view::world(&app, entry).map(Json)
 }
 
-/// A rectangle of a world; what is left out reaches to the edge.
+/// A rectangle of a world; absent sides reach to the edge.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 struct RegionQuery {
@@ -94,15 +94,15 @@ impl RegionQuery {
     }
 }
 
-/// See what is in a part of a world
+/// Get a section of a world
 ///
-/// As it was at most a tick ago; at most 65,536 cells. Of a hunt, `movers` and `items` are shown to operators only; one of those who were
-/// matched is there for them and for operators.
+/// At most a tick old; at most 65,536 cells. For a hunt, `movers` and `items` are visible to operators only; a hunt of matched players is
+/// visible to these players and operators only.
 #[utoipa::path(get, path = "/api/worlds/{world}/sections", tag = "worlds", params(("world" = String, Path), RegionQuery), responses(
-    (status = 200, description = "What lies and stands there.", body = WorldSection),
+    (status = 200, description = "The section's content.", body = WorldSection),
     (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`world_asleep`: nobody is in it", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: ask again", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`world_asleep`: no player is in it", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: try again", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_section(
     State(app): State<App>,
@@ -111,32 +111,32 @@ async fn get_section(
     PathId(name): PathId<WorldName>,
     QueryParams(query): QueryParams<RegionQuery>,
 ) -> ApiResult<Response> {
-    let (door, region) = (door(&app, &viewer, &name).await?, query.region());
-    let detail = viewer.sees(&door.info().settings);
-    let of = name.clone();
+    let (world, region) = (find_loaded(&app, &viewer, &name).await?, query.region());
+    let detail = viewer.detail(&world.info().settings);
+    let name_of_world = name.clone();
     let read = move |picture: &Picture| {
         let section = picture.section(region, detail).map_err(|error| region_error(&error))?;
-        Ok(Json(view::section(&of, &section)).into_response())
+        Ok(Json(view::section(&name_of_world, &section)).into_response())
     };
-    read_picture(&app, &name, &door, client, read).await?
+    read_picture(&app, &name, &world, client, read).await?
 }
 
-/// The sides of bins.
+/// The size of bins.
 #[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
 #[into_params(parameter_in = Query)]
 struct BinQuery {
-    /// Cells on each side of a bin; as few as may be when absent: no side has more than 128 bins.
+    /// Cells on each side of a bin; the smallest allowed when absent: no side has more than 128 bins.
     bin: Option<u16>,
 }
 
-/// See how many movers are where
+/// Get the density of movers
 ///
-/// As it was at most a tick ago, in bins, row by row. Of a hunt, whoever is no operator gets one bin, whatever they ask for: the whole world.
+/// At most a tick old, in bins, row by row. For a hunt, everyone except operators gets a single bin: the whole world.
 #[utoipa::path(get, path = "/api/worlds/{world}/density", tag = "worlds", params(("world" = String, Path), RegionQuery, BinQuery), responses(
     (status = 200, description = "Movers by bin.", body = WorldDensity),
     (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`world_asleep`: nobody is in it", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: ask again", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`world_asleep`: no player is in it", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: try again", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_density(
     State(app): State<App>,
@@ -146,32 +146,32 @@ async fn get_density(
     QueryParams(query): QueryParams<RegionQuery>,
     QueryParams(bins): QueryParams<BinQuery>,
 ) -> ApiResult<Json<WorldDensity>> {
-    let door = door(&app, &viewer, &name).await?;
-    let settings = &door.info().settings;
-    let (region, bin) = match viewer.sees(settings) {
+    let world = find_loaded(&app, &viewer, &name).await?;
+    let settings = &world.info().settings;
+    let (region, bin) = match viewer.detail(settings) {
         Detail::Everything => (query.region(), bins.bin.unwrap_or_default()),
         Detail::Terrain => (CellRect::whole(settings.size), settings.size.width.max(settings.size.height)),
     };
     let read = move |picture: &Picture| picture.density(region, bin).map_err(|error| region_error(&error));
-    let density = read_picture(&app, &name, &door, client, read).await??;
+    let density = read_picture(&app, &name, &world, client, read).await??;
     Ok(Json(view::density(&name, density)))
 }
 
-/// See what a world counts
+/// Get the statistics of a world
 #[utoipa::path(get, path = "/api/worlds/{world}/stats", tag = "worlds", params(("world" = String, Path)), responses(
-    (status = 200, description = "Movers, inputs, claims, the round, and the house's actors.", body = WorldStats),
+    (status = 200, description = "Movers, inputs, claims, the round, and the built-in actors.", body = WorldStats),
     (status = 404, description = "`no_such_world`", body = Problem, content_type = "application/problem+json"),
-    (status = 409, description = "`world_asleep`: nobody is in it", body = Problem, content_type = "application/problem+json"),
-    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: ask again", body = Problem, content_type = "application/problem+json"),
+    (status = 409, description = "`world_asleep`: no player is in it", body = Problem, content_type = "application/problem+json"),
+    (status = 503, description = "`world_elsewhere`: another server has it; `world_busy`: try again", body = Problem, content_type = "application/problem+json"),
 ))]
 async fn get_stats(
     State(app): State<App>,
     viewer: Viewer,
     PathId(name): PathId<WorldName>,
 ) -> ApiResult<Json<WorldStats>> {
-    let door = door(&app, &viewer, &name).await?;
-    let Some(picture) = door.picture().await else { return Err(not_here(&app, &name).await) };
-    Ok(Json(view::stats(&name, &picture, door.queued_inputs(), app.worlds.actors(&name))))
+    let world = find_loaded(&app, &viewer, &name).await?;
+    let Some(picture) = world.picture().await else { return Err(not_loaded_error(&app, &name).await) };
+    Ok(Json(view::stats(&name, &picture, world.queued_inputs(), app.worlds.actors(&name))))
 }
 
 pub(super) async fn find_world(app: &App, name: WorldName) -> ApiResult<WorldEntry> {
@@ -180,37 +180,37 @@ pub(super) async fn find_world(app: &App, name: WorldName) -> ApiResult<WorldEnt
     found.ok_or(ApiError::NotFound(Resource::World))
 }
 
-async fn check_known(app: &App, viewer: &Viewer, world: &WorldRow) -> ApiResult<()> {
-    if viewer.may_know(app, world).await? { Ok(()) } else { Err(ApiError::NotFound(Resource::World)) }
+async fn require_visible(app: &App, viewer: &Viewer, world: &WorldRow) -> ApiResult<()> {
+    if viewer.may_see(app, world).await? { Ok(()) } else { Err(ApiError::NotFound(Resource::World)) }
 }
 
-/// A world in memory that the viewer may know of; a world that sleeps is left asleep.
-async fn door(app: &App, viewer: &Viewer, name: &WorldName) -> ApiResult<WorldHandle> {
-    if let Some(door) = app.worlds.loaded(name) {
-        check_known(app, viewer, &door.info().row).await?;
-        return Ok(door);
+/// A loaded world that the viewer may see; a world that is not loaded stays so.
+async fn find_loaded(app: &App, viewer: &Viewer, name: &WorldName) -> ApiResult<WorldHandle> {
+    if let Some(world) = app.worlds.loaded(name) {
+        require_visible(app, viewer, &world.info().row).await?;
+        return Ok(world);
     }
     let entry = find_world(app, name.clone()).await?;
-    check_known(app, viewer, &entry.row).await?;
+    require_visible(app, viewer, &entry.row).await?;
     Err(not_in_memory(app, entry))
 }
 
-/// What this makes of the world's newest picture, when it is the client's turn.
+/// Reads the world's newest picture, in the fair order of clients.
 async fn read_picture<T: Send + 'static>(
     app: &App,
     name: &WorldName,
-    door: &WorldHandle,
+    world: &WorldHandle,
     client: ClientAddress,
     read: impl FnOnce(&Picture) -> T + Send + 'static,
 ) -> ApiResult<T> {
-    match app.worlds.read_picture(door, client.address_key(), read).await {
+    match app.worlds.read_picture(world, client.address_key(), read).await {
         Some(read) => Ok(read),
-        None => Err(not_here(app, name).await),
+        None => Err(not_loaded_error(app, name).await),
     }
 }
 
-/// Why there is no picture of a world that was in memory.
-async fn not_here(app: &App, name: &WorldName) -> ApiError {
+/// Why there is no picture of a world that was loaded.
+async fn not_loaded_error(app: &App, name: &WorldName) -> ApiError {
     if app.worlds.loaded(name).is_some() {
         return VisitError::Busy.into();
     }

@@ -1,7 +1,7 @@
-//! What a connection says, as frames: bytes are read into a buffer of the thread, looked at where they lie, and kept only while a
-//! frame is not whole. A connection that says nothing holds no buffer.
+//! A connection's input as frames: bytes are read into a buffer of the thread, parsed in place, and kept only while a frame is
+//! incomplete. An idle connection has no buffer.
 //!
-//! Knows no worlds: each frame is handed to whoever listens.
+//! Knows no worlds: each frame is passed to a callback.
 
 use super::connection::WorldConnection;
 use super::disconnect::{CloseMessage, Disconnect};
@@ -29,28 +29,26 @@ thread_local! {
     static BUFFER: RefCell<Box<[u8]>> = RefCell::new(vec![0; WORLD_READ_BYTES].into());
 }
 
-/// Whether whoever listens wants more.
+/// Whether the callback wants more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadFlow {
-    /// The next frame.
     Continue,
-    /// Nothing more for now.
     Stop,
 }
 
-/// What is remembered of what one connection says.
+/// The state of one connection's input.
 #[derive(Debug, Default)]
 pub(super) struct FrameReader {
-    /// Bytes that are no whole frame, or that nobody wanted yet.
+    /// Bytes of an incomplete frame, or that no callback wanted yet.
     buffered: Box<[u8]>,
-    /// A message of a WebSocket in parts.
+    /// A fragmented message of a WebSocket.
     messages: MessageAssembler,
     frame_rate: FrameRateLimiter,
     has_greeted: bool,
 }
 
 impl FrameReader {
-    /// Of a connection of which this was read already.
+    /// The reader of a connection of which these bytes were read already.
     pub(super) fn new(kept: &[u8]) -> Self {
         Self { buffered: kept.into(), ..Self::default() }
     }
@@ -60,30 +58,29 @@ impl FrameReader {
         !self.buffered.is_empty()
     }
 
-    /// Looks again at what is kept, where it is: whoever read requests before may have read more of the connection than is read
-    /// here at a time.
+    /// Splits the kept bytes in place: the previous reader of the connection may have read more than is read here at a time.
     ///
     /// # Errors
     /// The connection ends.
     pub(super) fn read_buffered(
         &mut self,
-        line: &WorldConnection,
+        connection: &WorldConnection,
         now_us: i64,
         each: &mut dyn FnMut(ClientMessage) -> Result<ReadFlow, Disconnect>,
     ) -> Result<(), Disconnect> {
         let mut kept = std::mem::take(&mut self.buffered);
-        let used = self.split_frames(line, &mut kept, now_us, each)?;
+        let used = self.split_frames(connection, &mut kept, now_us, each)?;
         self.buffered = if used == 0 { kept } else { kept[used..].into() };
         Ok(())
     }
 
-    /// Reads what has come, once, and hands out the frames in it.
+    /// Reads once, and passes on the frames in it.
     ///
     /// # Errors
     /// The connection ends.
     pub(super) fn read_socket(
         &mut self,
-        line: &WorldConnection,
+        connection: &WorldConnection,
         now_us: i64,
         each: &mut dyn FnMut(ClientMessage) -> Result<ReadFlow, Disconnect>,
     ) -> Result<(), Disconnect> {
@@ -91,25 +88,25 @@ impl FrameReader {
             let kept = self.buffered.len();
             let Some((before, room)) = buffer.split_at_mut_checked(kept).filter(|(_, room)| !room.is_empty()) else {
                 // So many bytes hold a whole frame, or one that is too long.
-                return self.read_buffered(line, now_us, each);
+                return self.read_buffered(connection, now_us, each);
             };
-            let read = read(line.stream(), room)?;
+            let read = read(connection.stream(), room)?;
             if read == 0 {
                 return Ok(());
             }
             before.copy_from_slice(&self.buffered);
             let bytes = &mut buffer[..kept + read];
-            let used = self.split_frames(line, bytes, now_us, each)?;
-            // The same allocation is never kept longer than a frame takes to come.
+            let used = self.split_frames(connection, bytes, now_us, each)?;
+            // An allocation is never kept longer than a frame takes to arrive.
             self.buffered = bytes[used..].into();
             Ok(())
         })
     }
 
-    /// Hands out the frames in these bytes, and says how many of them were used.
+    /// Passes on the frames in these bytes, and returns how many bytes were used.
     fn split_frames(
         &mut self,
-        line: &WorldConnection,
+        connection: &WorldConnection,
         bytes: &mut [u8],
         now_us: i64,
         each: &mut dyn FnMut(ClientMessage) -> Result<ReadFlow, Disconnect>,
@@ -119,49 +116,49 @@ impl FrameReader {
             if flow == ReadFlow::Stop {
                 break Ok(());
             }
-            let next = match line.framing() {
+            let next = match connection.framing() {
                 Framing::Delimited => self.read_delimited(&bytes[used..], each),
-                Framing::Binary | Framing::Text => self.read_message(line, &mut bytes[used..], each),
+                Framing::Binary | Framing::Text => self.read_message(connection, &mut bytes[used..], each),
             };
             match next {
                 Ok((0, _)) => break Ok(()),
                 Ok((length, wants)) => (used, flow) = (used + length, wants),
-                Err(parting) => break Err(parting),
+                Err(disconnect) => break Err(disconnect),
             }
             frames += 1;
             if !self.frame_rate.try_acquire(now_us) {
                 break Err(CloseMessage::too_fast().into());
             }
         };
-        line.record_received(frames, used);
+        connection.record_received(frames, used);
         result.map(|()| used)
     }
 
-    /// A frame behind its length.
+    /// Reads a frame behind its length.
     fn read_delimited(
         &mut self,
         bytes: &[u8],
         each: &mut dyn FnMut(ClientMessage) -> Result<ReadFlow, Disconnect>,
     ) -> Result<(usize, ReadFlow), Disconnect> {
         let bytes_max = if self.has_greeted { WORLD_FRAME_BYTES_MAX } else { WORLD_HELLO_BYTES_MAX };
-        let Some(place) = delimited::first_frame(bytes, bytes_max).map_err(CloseMessage::from)? else {
+        let Some(range) = delimited::first_frame(bytes, bytes_max).map_err(CloseMessage::from)? else {
             return Ok((0, ReadFlow::Continue));
         };
-        let end = place.end;
-        let asked = read_protobuf(&bytes[place]).map_err(CloseMessage::from)?;
+        let end = range.end;
+        let message = read_protobuf(&bytes[range]).map_err(CloseMessage::from)?;
         self.has_greeted = true;
-        Ok((end, each(asked)?))
+        Ok((end, each(message)?))
     }
 
-    /// A frame of a WebSocket. The first message says in which language its client wants to be answered, also when it cannot be read.
+    /// Reads a frame of a WebSocket. The format of the first message decides that of the responses, even if it is malformed.
     fn read_message(
         &mut self,
-        line: &WorldConnection,
+        connection: &WorldConnection,
         bytes: &mut [u8],
         each: &mut dyn FnMut(ClientMessage) -> Result<ReadFlow, Disconnect>,
     ) -> Result<(usize, ReadFlow), Disconnect> {
         if !self.has_greeted && first_kind(bytes) == Some(MessageKind::Text) {
-            line.set_json();
+            connection.set_json();
         }
         let (used, event) = self.messages.next_event(bytes, WORLD_FRAME_BYTES_MAX).map_err(CloseMessage::from)?;
         let flow = match event {
@@ -169,7 +166,7 @@ impl FrameReader {
             Some(SocketEvent::Ping(body)) => {
                 let mut pong = Vec::new();
                 put_pong(body, &mut pong);
-                line.send_frames(&pong);
+                connection.send_frames(&pong);
                 ReadFlow::Continue
             }
             Some(SocketEvent::Close(status)) => return Err(Disconnect::ClosedByPeer(status)),
@@ -187,22 +184,22 @@ impl FrameReader {
     }
 }
 
-/// Appends what answers a close.
+/// Appends the reply to a close frame.
 pub(super) fn write_close_reply(status: Option<u16>, out: &mut Vec<u8>) {
     const NORMAL: u16 = 1000;
     put_close(status.unwrap_or(NORMAL), "", out);
 }
 
-/// Reads once. A socket that gave less than there was room for is empty: asking it again would cost a call for every frame.
-/// Edge-triggered polling allows that (epoll(7)); whatever comes later is a new edge.
+/// Reads once. A socket that returned less than there was room for is empty: reading again would cost a system call for every frame.
+/// Edge-triggered polling allows that (epoll(7)); later bytes are a new edge.
 fn read(stream: &TcpStream, room: &mut [u8]) -> Result<usize, Disconnect> {
     let mut read = None;
-    let tried = stream.try_io(Interest::READABLE, || {
+    let result = stream.try_io(Interest::READABLE, || {
         let (bytes, _) = recv(stream, &mut *room, RecvFlags::DONTWAIT)?;
         read = Some(bytes);
         if bytes > 0 && bytes < room.len() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(()) }
     });
-    match (read, tried) {
+    match (read, result) {
         (Some(0), _) => Err(Disconnect::Lost),
         (Some(bytes), _) => Ok(bytes),
         (None, Err(error)) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(0),

@@ -1,4 +1,4 @@
-//! A registration as it comes, turned into what a world takes: who, looking how, where, seeing what.
+//! Parses a registration: the identity, the indicator, the position, the view.
 
 use super::disconnect::{CloseMessage, Disconnect};
 use crate::app::App;
@@ -12,16 +12,16 @@ use engine::worlds::{MoverId, Refusal, Registration, ViewOptions};
 use rules::world::{Cell, Indicator};
 use std::borrow::Cow;
 use std::sync::Arc;
-use wire::world::{Register, ViewOptions as Wanted};
+use wire::world::{Register, ViewOptions as WireViewOptions};
 
-/// Why somebody does not come in, and may ask for something else on the same connection.
+/// Why a registration is refused; the client may send another one on the same connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RegistrationError {
-    /// The world says so.
+    /// The world refuses.
     Refused(Refusal),
-    /// Nobody may look like this.
+    /// The indicator is not one for movers.
     NoSuchIndicator,
-    /// Only those come in who have joined, or were matched.
+    /// Only players who have joined, or were matched, may enter.
     NotJoined,
 }
 
@@ -35,44 +35,46 @@ impl RegistrationError {
         }
     }
 
-    /// The same for people.
+    /// The reason for people.
     pub(super) fn reason(self) -> Cow<'static, str> {
         match self {
             Self::Refused(refusal) => refusal.to_string().into(),
             Self::NoSuchIndicator => {
-                "nobody may look like this: 0, 1 and those from 8 on are for movers, of the list in welcome".into()
+                "this indicator is not for movers: 0, 1 and those from 8 on of the list in welcome are".into()
             }
             Self::NotJoined => "join this hunt first: POST /api/hunts/{name}/join, with the same token".into(),
         }
     }
 }
 
-/// Who moves here: nobody in particular without a token.
+/// The identity of a mover; empty without a token.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MoverIdentity {
     pub(super) player: Option<PlayerId>,
     pub(super) name: Option<Arc<str>>,
 }
 
-/// Who registers: whoever the token names, or else whoever made the connection.
+/// The principal of a registration: of its token, or else of the connection.
 pub(super) async fn resolve_principal(
     app: &App,
     token: &str,
     connected: Option<&Principal>,
 ) -> Result<Option<Principal>, Disconnect> {
-    let anybody =
+    let principal =
         if token.is_empty() { Ok(connected.cloned()) } else { identify_secret(token, app).await.into_principal() };
-    anybody.map_err(|error| CloseMessage::refused(&error).into())
+    principal.map_err(|error| CloseMessage::refused(&error).into())
 }
 
-/// As whom they move.
-pub(super) async fn resolve_identity(app: &App, who: Option<Principal>) -> Result<MoverIdentity, Disconnect> {
-    load_identity(app, who).await.map_err(|error| CloseMessage::refused(&error).into())
+/// The identity under which the principal moves.
+pub(super) async fn resolve_identity(app: &App, principal: Option<Principal>) -> Result<MoverIdentity, Disconnect> {
+    load_identity(app, principal).await.map_err(|error| CloseMessage::refused(&error).into())
 }
 
-async fn load_identity(app: &App, who: Option<Principal>) -> Result<MoverIdentity, ApiError> {
-    let Some(sitter) = who.map(ActingPlayer::from_principal).transpose()? else { return Ok(MoverIdentity::default()) };
-    let name = match &sitter {
+async fn load_identity(app: &App, principal: Option<Principal>) -> Result<MoverIdentity, ApiError> {
+    let Some(player) = principal.map(ActingPlayer::from_principal).transpose()? else {
+        return Ok(MoverIdentity::default());
+    };
+    let name = match &player {
         ActingPlayer::Guest(guest) => Some(guest.name.clone()),
         ActingPlayer::Account(id) => {
             let id = *id;
@@ -80,10 +82,10 @@ async fn load_identity(app: &App, who: Option<Principal>) -> Result<MoverIdentit
         }
     };
     let short = |name: String| name.chars().take(MOVER_NAME_CHARS_MAX).collect::<String>().into();
-    Ok(MoverIdentity { player: Some(sitter.player()), name: name.map(short) })
+    Ok(MoverIdentity { player: Some(player.player()), name: name.map(short) })
 }
 
-/// The world that is meant: the address of a WebSocket names it, or else the registration.
+/// The world of a registration: in the path of a WebSocket, or else in the registration.
 pub(super) fn resolve_world(named: &str, address: Option<&WorldName>) -> Result<WorldName, Disconnect> {
     match address {
         Some(name) if named.is_empty() || named == name.as_str() => Ok(name.clone()),
@@ -92,36 +94,39 @@ pub(super) fn resolve_world(named: &str, address: Option<&WorldName>) -> Result<
     }
 }
 
-/// Whether somebody may come into this world at all.
-pub(super) async fn can_enter(app: &App, world: &WorldRow, who: &MoverIdentity) -> Result<bool, Disconnect> {
-    let may_enter = app.hunts.can_enter(&app.store, world, who.player).await;
+/// Whether this mover may enter the world at all.
+pub(super) async fn can_enter(app: &App, world: &WorldRow, identity: &MoverIdentity) -> Result<bool, Disconnect> {
+    let may_enter = app.hunts.can_enter(&app.store, world, identity.player).await;
     may_enter.map_err(|error| CloseMessage::refused(&error.into()).into())
 }
 
-/// What the world is asked for.
-pub(super) fn parse_registration(register: &Register, who: MoverIdentity) -> Result<Registration, RegistrationError> {
+/// The registration for the world.
+pub(super) fn parse_registration(
+    register: &Register,
+    identity: MoverIdentity,
+) -> Result<Registration, RegistrationError> {
     let indicator = u8::try_from(register.indicator)
         .ok()
         .and_then(Indicator::of_mover)
         .ok_or(RegistrationError::NoSuchIndicator)?;
-    // Whoever begins beyond the edge begins at the edge, however far beyond.
+    // A position beyond the edge becomes one at the edge.
     let side = |number| u16::try_from(number).unwrap_or(u16::MAX);
     let at = register.at.map(|cell| Cell { x: side(cell.x), y: side(cell.y) });
     let view = register.view.map(parse_view_options).transpose().map_err(RegistrationError::Refused)?;
     let resume = register.resume.map(|resume| (MoverId(resume.id), resume.key));
-    let MoverIdentity { player, name } = who;
+    let MoverIdentity { player, name } = identity;
     Ok(Registration { indicator, at, view, player, name, is_resumable: true, resume })
 }
 
-/// What somebody wants to see, if views may be like that.
-pub(super) fn parse_view_options(wanted: Wanted) -> Result<ViewOptions, Refusal> {
+/// The requested view, if it is allowed.
+pub(super) fn parse_view_options(requested: WireViewOptions) -> Result<ViewOptions, Refusal> {
     let small = |number: u32| u8::try_from(number).unwrap_or(u8::MAX);
-    let per_s = if wanted.per_s == 0 { VIEW_PER_S_DEFAULT } else { small(wanted.per_s) };
-    ViewOptions { radius_x: small(wanted.radius_x), radius_y: small(wanted.radius_y), per_s }.validated()
+    let per_s = if requested.per_s == 0 { VIEW_PER_S_DEFAULT } else { small(requested.per_s) };
+    ViewOptions { radius_x: small(requested.radius_x), radius_y: small(requested.radius_y), per_s }.validated()
 }
 
-/// The same as it stands in frames.
-pub(super) fn to_wire_view(options: ViewOptions) -> Wanted {
+/// The same for frames.
+pub(super) fn to_wire_view(options: ViewOptions) -> WireViewOptions {
     let ViewOptions { radius_x, radius_y, per_s } = options;
-    Wanted { radius_x: radius_x.into(), radius_y: radius_y.into(), per_s: per_s.into() }
+    WireViewOptions { radius_x: radius_x.into(), radius_y: radius_y.into(), per_s: per_s.into() }
 }

@@ -1,5 +1,5 @@
-//! The way in through HTTP: a request that becomes a WebSocket. The handshake is answered here (RFC 6455, section 4.2); then the
-//! connection is taken from the library that read the request, and what that held is let go.
+//! The WebSocket route: a request that is upgraded. The handshake is answered here (RFC 6455, section 4.2); then the connection is
+//! reclaimed from hyper, and hyper's buffers are released.
 
 use super::connection::WorldConnection;
 use super::handshake::{ConnectionGrants, Handshake, run_handshake};
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use wire::problem::Problem;
 use wire::world::Framing;
 
-/// What every server of WebSockets appends to a key (section 1.3).
+/// Every WebSocket server appends this to a key (section 1.3).
 const ACCEPT_GUID: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 const VERSION: &str = "13";
 /// Bytes of a key (section 4.1).
@@ -31,13 +31,13 @@ const NONCE_BYTES: usize = 16;
 
 /// Move in a world, over a WebSocket
 ///
-/// Binary messages are frames of `world.proto`, text messages the same shapes as JSON; the first one decides how the server
-/// speaks. A page's cookie says who moves here, or a token in the registration; without either nobody in particular does.
+/// Binary messages are frames of `world.proto`, text messages the same shapes as JSON; the first one decides the format of the
+/// responses. The mover is identified by a page's cookie or by a token in the registration; without either it is anonymous.
 #[utoipa::path(get, path = "/api/worlds/{world}/socket", tag = "worlds",
     params(("world" = String, Path, description = "The world's name")),
     responses(
         (status = 101, description = "A WebSocket of the frames in docs/world.md"),
-        (status = 400, description = "`bad_upgrade`: the request has a body, or is no GET", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "`bad_upgrade`: the request has a body, or is not a GET", body = Problem, content_type = "application/problem+json"),
         (status = 426, description = "`upgrade_required`", body = Problem, content_type = "application/problem+json"),
     ),
 )]
@@ -47,26 +47,17 @@ pub(super) async fn open_socket(
     request: Request,
 ) -> ApiResult<Response> {
     let (mut parts, _) = request.into_parts();
-    let connected = Identity::resolve(&parts, &app).await.into_principal()?;
+    let principal = Identity::resolve(&parts, &app).await.into_principal()?;
     let address = QuotaSubject::of(&parts, &app).await.address;
     let accept = accept_key(&parts.headers).ok_or(ApiError::UpgradeRequired)?;
     let upgrade = parts.extensions.remove::<OnUpgrade>().ok_or(ApiError::UpgradeRequired)?;
     tokio::spawn(async move {
-        // A client that went before it was answered is nobody's business.
-        let Some(line) = upgrade.await.ok().and_then(reclaim_connection) else { return };
-        let ears = FrameReader::new(&line.read_ahead);
-        let line = Arc::new(WorldConnection::new(line.connection, Framing::Binary));
-        let grants = ConnectionGrants::connected(&app, &line, connected.as_ref());
-        run_handshake(Handshake {
-            app,
-            connection: line,
-            reader: ears,
-            principal: connected,
-            address,
-            world: Some(world),
-            grants,
-        })
-        .await;
+        // If the client disconnected before the response, there is nothing to do.
+        let Some(raw) = upgrade.await.ok().and_then(reclaim_connection) else { return };
+        let reader = FrameReader::new(&raw.read_ahead);
+        let connection = Arc::new(WorldConnection::new(raw.connection, Framing::Binary));
+        let grants = ConnectionGrants::connected(&app, &connection, principal.as_ref());
+        run_handshake(Handshake { app, connection, reader, principal, address, world: Some(world), grants }).await;
     });
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::SWITCHING_PROTOCOLS;
@@ -77,18 +68,18 @@ pub(super) async fn open_socket(
     Ok(response)
 }
 
-/// The answer to the key of a handshake, if it is one.
+/// The accept key of a handshake; `None` if the request is not a handshake.
 fn accept_key(headers: &HeaderMap) -> Option<HeaderValue> {
-    let is_asked =
+    let is_requested =
         has_token(headers, &header::CONNECTION, "upgrade") && has_token(headers, &header::UPGRADE, "websocket");
-    let is_known = headers.get(header::SEC_WEBSOCKET_VERSION).is_some_and(|version| version == VERSION);
+    let is_supported = headers.get(header::SEC_WEBSOCKET_VERSION).is_some_and(|version| version == VERSION);
     let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|key| is_nonce(key))?;
     let digest = Sha1::new().chain_update(key.as_bytes()).chain_update(ACCEPT_GUID).finalize();
     let accept = HeaderValue::try_from(BASE64_STANDARD.encode(digest)).ok()?;
-    (is_asked && is_known).then_some(accept)
+    (is_requested && is_supported).then_some(accept)
 }
 
-/// Sixteen bytes, however they were drawn.
+/// Sixteen bytes in base64.
 fn is_nonce(key: &HeaderValue) -> bool {
     BASE64_STANDARD.decode(key.as_bytes()).is_ok_and(|bytes| bytes.len() == NONCE_BYTES)
 }
@@ -110,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_is_answered_and_nothing_else() {
+    fn accepts_complete_handshakes_only() {
         let key = (header::SEC_WEBSOCKET_KEY, "dGhlIHNhbXBsZSBub25jZQ==");
         let version = (header::SEC_WEBSOCKET_VERSION, "13");
         let upgrade = (header::UPGRADE, "WebSocket");

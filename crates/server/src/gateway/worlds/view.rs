@@ -19,7 +19,7 @@ use wire::time::Timestamp;
 pub(super) fn world(app: &App, entry: WorldEntry) -> ApiResult<WorldView> {
     let WorldEntry { row, owner, .. } = entry;
     let settings = settings_from_bytes(&row.settings)
-        .map_err(|why| ApiError::Internal(format!("the rules of the world {} cannot be read: {why}", row.id)))?;
+        .map_err(|error| ApiError::Internal(format!("the rules of the world {} cannot be read: {error}", row.id)))?;
     Ok(WorldView {
         id: row.id.to_string(),
         name: row.name.to_string(),
@@ -45,7 +45,7 @@ pub(super) fn is_own_address(app: &App, address: &str) -> bool {
 
 pub(super) fn section(name: &WorldName, section: &Section) -> WorldSection {
     let flat = |cells: &[Cell]| cells.iter().flat_map(|cell| [cell.x, cell.y]).collect();
-    let look = |looks: Indicator| looks.emoji().to_owned();
+    let emoji = |indicator: Indicator| indicator.emoji().to_owned();
     WorldSection {
         world: name.to_string(),
         tick: section.tick,
@@ -57,12 +57,17 @@ pub(super) fn section(name: &WorldName, section: &Section) -> WorldSection {
         movers: section
             .movers
             .iter()
-            .map(|(cell, looks, count)| WorldHeap { x: cell.x, y: cell.y, indicator: look(*looks), count: *count })
+            .map(|(cell, indicator, count)| WorldHeap {
+                x: cell.x,
+                y: cell.y,
+                indicator: emoji(*indicator),
+                count: *count,
+            })
             .collect(),
         items: section
             .items
             .iter()
-            .map(|(cell, looks)| WorldItem { x: cell.x, y: cell.y, indicator: look(*looks) })
+            .map(|(cell, indicator)| WorldItem { x: cell.x, y: cell.y, indicator: emoji(*indicator) })
             .collect(),
         life: flat(&section.life),
     }
@@ -85,7 +90,12 @@ pub(super) fn density(name: &WorldName, density: Density) -> WorldDensity {
     }
 }
 
-pub(super) fn stats(name: &WorldName, picture: &Picture, waiting: usize, of_house: Option<ActorStats>) -> WorldStats {
+pub(super) fn stats(
+    name: &WorldName,
+    picture: &Picture,
+    waiting: usize,
+    built_in_actors: Option<ActorStats>,
+) -> WorldStats {
     let stats = picture.stats();
     WorldStats {
         world: name.to_string(),
@@ -103,16 +113,16 @@ pub(super) fn stats(name: &WorldName, picture: &Picture, waiting: usize, of_hous
         bacteria: stats.bacteria,
         round: picture.round().map(round),
         best: picture.top_scores().iter().map(score).collect(),
-        actors: of_house.map(|stats| actors(&stats)),
+        actors: built_in_actors.map(|stats| actors(&stats)),
     }
 }
 
-fn round(shown: RoundStatus) -> WorldRound {
+fn round(status: RoundStatus) -> WorldRound {
     WorldRound {
-        number: shown.number,
-        phase: shown.phase.name().to_owned(),
-        until: Timestamp(shown.until.0),
-        chests_left: shown.chests_left,
+        number: status.number,
+        phase: status.phase.name().to_owned(),
+        until: Timestamp(status.until.0),
+        chests_left: status.chests_left,
     }
 }
 

@@ -1,5 +1,5 @@
-//! Who looks at a world without moving in it, and what of it they may know: of a hunt of those who were matched nothing, unless they play
-//! in it; of every hunt its terrain, since chests, power-ups and movers are for those to find who are near. Operators see everything.
+//! The viewer of a world without a mover in it, and what they may see: of a hunt for matched players nothing, unless they play in it; of
+//! every hunt its terrain only, since chests, power-ups and movers must be found by players nearby. Operators see everything.
 
 use crate::app::App;
 use crate::gateway::auth::{Identity, Principal};
@@ -11,7 +11,7 @@ use engine::rows::{Admission, Role, WorldRow};
 use engine::worlds::Detail;
 use rules::world::WorldSettings;
 
-/// Whoever looks. A bad token is refused.
+/// The viewer. A bad token is refused.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::gateway) struct Viewer {
     pub(in crate::gateway) player: Option<PlayerId>,
@@ -19,18 +19,18 @@ pub(in crate::gateway) struct Viewer {
 }
 
 impl Viewer {
-    /// Whether they may know that this world is there.
-    pub(in crate::gateway) async fn may_know(&self, app: &App, world: &WorldRow) -> ApiResult<bool> {
+    /// Whether the viewer may know that this world exists.
+    pub(in crate::gateway) async fn may_see(&self, app: &App, world: &WorldRow) -> ApiResult<bool> {
         Ok(self.is_shown(world) || app.hunts.can_enter(&app.store, world, self.player).await?)
     }
 
-    /// Whether it is shown to them whether they play in it or not.
+    /// Whether the world is visible to the viewer even without playing in it.
     pub(in crate::gateway) fn is_shown(&self, world: &WorldRow) -> bool {
         self.is_operator || world.admission != Admission::Matched
     }
 
-    /// What they see of a world with these rules.
-    pub(super) fn sees(&self, settings: &WorldSettings) -> Detail {
+    /// What the viewer sees of a world with these rules.
+    pub(super) fn detail(&self, settings: &WorldSettings) -> Detail {
         if self.is_operator || settings.hunt.is_none() { Detail::Everything } else { Detail::Terrain }
     }
 }
@@ -39,9 +39,9 @@ impl FromRequestParts<App> for Viewer {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> ApiResult<Self> {
-        let who = Identity::resolve(parts, app).await.into_principal()?;
-        let is_operator = matches!(&who, Some(Principal::Account(caller)) if caller.role >= Role::Operator);
-        let player = who.map(|who| match who {
+        let principal = Identity::resolve(parts, app).await.into_principal()?;
+        let is_operator = matches!(&principal, Some(Principal::Account(caller)) if caller.role >= Role::Operator);
+        let player = principal.map(|principal| match principal {
             Principal::Account(caller) => PlayerId::from(caller.account),
             Principal::Guest(guest) => guest.player,
         });

@@ -1,4 +1,4 @@
-//! What a table says to one who waits, as it travels: the answer of a poll, and the message of a stream or a socket.
+//! The encoded feed of a table: the response of a poll, and the message of a stream or a socket.
 
 use super::super::{event_view, view};
 use crate::tables::{Feed, FeedResponse, ViewResult};
@@ -12,15 +12,16 @@ use wire::problem::PROBLEM_JSON;
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
-/// Nearly every message fits in so many bytes, and asks for memory once.
+/// Nearly every message fits in so many bytes, and allocates once.
 const MESSAGE_CAPACITY_BYTES: usize = 1_024;
 
-/// The answer of a poll.
-pub(super) fn poll_response(table: TableId, answer: &FeedResponse) -> Response<Bytes> {
-    match &answer.feed {
-        Feed::News(news) => {
-            let words = answer.encoded_once(|answer| json(&feed_view(table, news, &answer.online)));
-            response(StatusCode::OK, JSON, words)
+/// The response of a poll.
+pub(super) fn poll_response(table: TableId, feed_response: &FeedResponse) -> Response<Bytes> {
+    match &feed_response.feed {
+        Feed::News(update) => {
+            let body =
+                feed_response.encoded_once(|feed_response| json(&feed_view(table, update, &feed_response.online)));
+            response(StatusCode::OK, JSON, body)
         }
         Feed::TooOld(view) => {
             let gone = StatusCode::GONE;
@@ -28,36 +29,41 @@ pub(super) fn poll_response(table: TableId, answer: &FeedResponse) -> Response<B
                 status: gone.as_u16(),
                 title: gone.canonical_reason().unwrap_or_default().to_owned(),
                 code: "cursor_too_old".to_owned(),
-                detail: "the table does not remember what followed on this cursor, or never gave it: begin again from the view"
-                    .to_owned(),
+                detail:
+                    "the table no longer has the events after this cursor, or never gave it: start again from the view"
+                        .to_owned(),
                 seq: view.seq,
-                view: view::state(view, &answer.online, None),
+                view: view::state(view, &feed_response.online, None),
             };
             response(gone, HeaderValue::from_static(PROBLEM_JSON), json(&body))
         }
     }
 }
 
-/// The message that says this, and the reader's place after it.
-pub(super) fn message(table: TableId, answer: &FeedResponse) -> (u64, Bytes) {
-    match &answer.feed {
-        Feed::News(news) => (news.seq, json(&StoryMessage::Update(feed_view(table, news, &answer.online)))),
-        Feed::TooOld(view) => (view.seq, json(&StoryMessage::View(Box::new(view::state(view, &answer.online, None))))),
+/// The message for this response, and the reader's cursor after it.
+pub(super) fn message(table: TableId, feed_response: &FeedResponse) -> (u64, Bytes) {
+    match &feed_response.feed {
+        Feed::News(update) => {
+            (update.seq, json(&StoryMessage::Update(feed_view(table, update, &feed_response.online))))
+        }
+        Feed::TooOld(view) => {
+            (view.seq, json(&StoryMessage::View(Box::new(view::state(view, &feed_response.online, None)))))
+        }
     }
 }
 
-/// The message with which a reader without a cursor begins.
+/// The first message for a reader without a cursor.
 pub(super) fn first_message(seen: &ViewResult) -> (u64, Bytes) {
     let view = view::state(&seen.view, &seen.online, None);
     (seen.view.seq, json(&StoryMessage::View(Box::new(view))))
 }
 
-fn feed_view(table: TableId, news: &FeedUpdate, online: &[PlayerId]) -> StoryFeed {
-    let events: Vec<_> = news.events.iter().map(|event| event_view::event(table, event)).collect();
+fn feed_view(table: TableId, update: &FeedUpdate, online: &[PlayerId]) -> StoryFeed {
+    let events: Vec<_> = update.events.iter().map(|event| event_view::event(table, event)).collect();
     StoryFeed {
-        seq: news.seq,
+        seq: update.seq,
         timed_out: events.is_empty(),
-        committed_at_us: news.committed_at_us,
+        committed_at_us: update.committed_at_us,
         events,
         presence: view::presence(online),
     }

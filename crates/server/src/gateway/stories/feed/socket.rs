@@ -1,4 +1,4 @@
-//! The socket: the same messages over a WebSocket. A client says nothing on it; what it does, it does by requests.
+//! The WebSocket: the same messages. Clients send nothing on it; they act by requests.
 
 use super::{FeedReader, messages};
 use crate::app::App;
@@ -18,9 +18,9 @@ use std::time::Duration;
 use tokio::time::{Instant, interval_at, timeout};
 use wire::problem::Problem;
 
-/// A reader that takes nothing for so long is gone.
+/// A client that reads nothing for so long is disconnected.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
-/// Memory of one socket's buffers, in bytes: clients send nothing of size.
+/// Buffer of one socket, in bytes: clients send nothing large.
 const READ_BUFFER_BYTES: usize = 512;
 const INCOMING_BYTES_MAX: usize = 4_096;
 
@@ -29,11 +29,11 @@ pub(super) struct SocketQuery {
     after: Option<u64>,
 }
 
-/// What happens at a table, over a WebSocket
+/// The events of a table, over a WebSocket
 ///
-/// The messages of the event stream, one a text frame: `update` when something happened, `view` first if there is no `after`, and
-/// whenever the cursor was too old. Send nothing. The close code 1008 says that the viewer's token was deleted (`token_unknown`) or has
-/// expired (`token_expired`), two seconds after that at most, or that more than 200 frames a second came for a while (`too_fast`).
+/// The messages of the event stream, one per text frame: `update` for new events, `view` first if there is no `after`, and
+/// whenever the cursor was too old. Send nothing. The close code 1008 means that the viewer's token was deleted (`token_unknown`) or has
+/// expired (`token_expired`), at most two seconds before, or that the client sent more than 200 frames a second for a while (`too_fast`).
 #[utoipa::path(get, path = "/api/stories/tables/{table}/socket", tag = "stories",
     params(
         ("table" = String, Path),
@@ -42,16 +42,16 @@ pub(super) struct SocketQuery {
     responses(
         (status = 101, description = "A WebSocket of `StoryMessage`s", body = wire::api::StoryMessage),
         (status = 404, description = "`no_such_table`", body = Problem, content_type = "application/problem+json"),
-        (status = 400, description = "`bad_upgrade`: the request has a body, or is no GET", body = Problem, content_type = "application/problem+json"),
+        (status = 400, description = "`bad_upgrade`: the request has a body, or is not a GET", body = Problem, content_type = "application/problem+json"),
         (status = 426, description = "`upgrade_required`", body = Problem, content_type = "application/problem+json"),
-        (status = 429, description = "`too_many_waiters`: of this player, or from this address; or a rate limit. `Retry-After` says when to come again.", body = Problem, content_type = "application/problem+json"),
-        (status = 503, description = "`too_many_waiters`, `too_many_tables`, `draining`, `table_busy`, `tables_not_served`, `table_elsewhere`: this node cannot do it now; or the store cannot be reached, or there is too much to do. Try again after `Retry-After`.", body = Problem, content_type = "application/problem+json"),
+        (status = 429, description = "`too_many_waiters`: of this player, or from this address; or a rate limit. `Retry-After` says when to try again.", body = Problem, content_type = "application/problem+json"),
+        (status = 503, description = "`too_many_waiters`, `too_many_tables`, `draining`, `table_busy`, `tables_not_served`, `table_elsewhere`: this node cannot do it now; or the store cannot be reached, or the server is overloaded. Try again after `Retry-After`.", body = Problem, content_type = "application/problem+json"),
     ),
 )]
 pub(super) async fn open_socket(
     State(app): State<App>,
     reader: FeedReader,
-    granted: RequestGrant,
+    grant: RequestGrant,
     QueryParams(query): QueryParams<SocketQuery>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> ApiResult<Response> {
@@ -63,7 +63,7 @@ pub(super) async fn open_socket(
             (seq, Some(message))
         }
     };
-    // Whatever stands against it is said while it can be said in HTTP.
+    // Refusals are sent while they can be sent over HTTP.
     let waiting = app.tables.wait(reader.table, reader.waiter, after).await?;
     let upgrade = upgrade
         .read_buffer_size(READ_BUFFER_BYTES)
@@ -71,35 +71,35 @@ pub(super) async fn open_socket(
         .max_message_size(INCOMING_BYTES_MAX)
         .max_frame_size(INCOMING_BYTES_MAX);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        serve_socket(&app, reader, granted, first, waiting, socket).await;
+        serve_socket(&app, reader, grant, first, waiting, socket).await;
     }))
 }
 
 /// Why a socket is closed.
 enum SocketEnd {
-    /// The client left, or takes nothing any more.
+    /// The client disconnected, or reads nothing any more.
     Disconnected,
-    /// The client said what it must not, or too much: the status, and why.
+    /// The client sent something invalid, or too much: the status, and the reason.
     Refused(u16, &'static str),
-    /// This process leaves, or the table left it: the client should connect again.
+    /// This process drains, or the table moved: the client should connect again.
     Reconnect,
 }
 
 async fn serve_socket(
     app: &App,
     reader: FeedReader,
-    granted: RequestGrant,
+    grant: RequestGrant,
     first: Option<Bytes>,
     waiting: FeedWait,
     mut socket: WebSocket,
 ) {
-    match granted.until_revoked(send_updates(app, reader, first, waiting, &mut socket)).run().await {
+    match grant.until_revoked(send_updates(app, reader, first, waiting, &mut socket)).run().await {
         Ok(SocketEnd::Disconnected) => {}
         Ok(SocketEnd::Refused(code, reason)) => close_socket(socket, code, reason).await,
         Ok(SocketEnd::Reconnect) => {
             close_socket(socket, close_code::RESTART, "the table is not here any more: connect again").await;
         }
-        Err(why) => close_socket(socket, close_code::POLICY, ApiError::from(why).status_and_code().1).await,
+        Err(reason) => close_socket(socket, close_code::POLICY, ApiError::from(reason).status_and_code().1).await,
     }
 }
 
@@ -111,35 +111,35 @@ async fn send_updates(
     socket: &mut WebSocket,
 ) -> SocketEnd {
     if let Some(message) = first
-        && let Err(gone) = send(socket, text_message(message)).await
+        && let Err(end) = send(socket, text_message(message)).await
     {
-        return gone;
+        return end;
     }
     let mut ping = interval_at(Instant::now() + FEED_HEARTBEAT_INTERVAL, FEED_HEARTBEAT_INTERVAL);
-    let mut unasked = Unasked::default();
-    let mut leaving = std::pin::pin!(app.drain.begun_with_jitter());
+    let mut inbound = Unasked::default();
+    let mut draining = std::pin::pin!(app.drain.begun_with_jitter());
     loop {
-        let answer = tokio::select! {
-            answer = &mut waiting => answer,
-            () = &mut leaving => return SocketEnd::Reconnect,
+        let response = tokio::select! {
+            response = &mut waiting => response,
+            () = &mut draining => return SocketEnd::Reconnect,
             _ = ping.tick() => {
-                if let Err(gone) = send(socket, Message::Ping(Bytes::new())).await {
-                    return gone;
+                if let Err(end) = send(socket, Message::Ping(Bytes::new())).await {
+                    return end;
                 }
                 continue;
             }
-            received = socket.recv() => match unasked.received(received, app.clock.steady_us()) {
+            received = socket.recv() => match inbound.received(received, app.clock.steady_us()) {
                 Some(Ended::Gone) => return SocketEnd::Disconnected,
                 Some(Ended::Refused(code, reason)) => return SocketEnd::Refused(code, reason),
                 None => continue,
             },
         };
-        let Ok(answer) = answer else { return SocketEnd::Reconnect };
-        let (seq, message) = messages::message(reader.table, &answer);
-        // The next wait first: whoever is told something is here.
+        let Ok(response) = response else { return SocketEnd::Reconnect };
+        let (seq, message) = messages::message(reader.table, &response);
+        // The next wait first: it keeps the reader among the players present.
         let next = app.tables.wait(reader.table, reader.waiter, seq).await;
-        if let Err(gone) = send(socket, text_message(message)).await {
-            return gone;
+        if let Err(end) = send(socket, text_message(message)).await {
+            return end;
         }
         waiting = match next {
             Ok(next) => next,

@@ -1,7 +1,7 @@
-//! The event stream (Server-Sent Events, HTML Living Standard, section 9.2): a wait after a wait, on one connection.
+//! The event stream (Server-Sent Events, HTML Living Standard, section 9.2): consecutive waits on one connection.
 //!
-//! What is not taken is not asked for: behind a slow reader the table's own memory of events is the only buffer, and whoever
-//! falls out of it begins again from a view.
+//! Events are fetched only when the client has read the last: behind a slow reader the table's own event buffer is the only buffer, and a
+//! reader that falls out of it starts again from a view.
 
 use super::{FeedReader, messages};
 use crate::app::App;
@@ -9,7 +9,7 @@ use crate::gateway::listener::park::{ChunkStream, ParkMarker, ParkToken};
 use crate::gateway::problem::{ApiError, ApiResult};
 use crate::gateway::revocation::RequestGrant;
 use crate::tables::{FeedWait, TableError, Tables};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Response as Head, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
 use bytes::Bytes;
 use engine::limits::FEED_HEARTBEAT_INTERVAL;
@@ -17,19 +17,19 @@ use futures_util::future::BoxFuture;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// The media type that asks for a stream.
+/// The media type that requests a stream.
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
-/// Tells nginx to pass pieces on as they come.
+/// Tells nginx not to buffer the response.
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Comes first: after how many milliseconds a client that was cut off connects again.
+/// Comes first: after how many milliseconds a disconnected client reconnects.
 const RETRY_FIELD: &[u8] = b"retry: 1000\n\n";
 /// Comments, which clients ignore.
 const HEARTBEAT: &[u8] = b":\n\n";
 const CLOSING_COMMENT: &[u8] = b": this node leaves, connect again\n\n";
 
-/// The cursor with which a stream begins: what the client heard last, or else what its URL says.
+/// The cursor with which a stream begins: the last event that the client received, or else the one in its URL.
 pub(super) fn cursor(headers: &HeaderMap, after: Option<u64>) -> ApiResult<Option<u64>> {
     let Some(last) = headers.get(LAST_EVENT_ID) else { return Ok(after) };
     let last = last.to_str().ok().and_then(|text| text.trim().parse().ok());
@@ -41,9 +41,9 @@ pub(super) fn cursor(headers: &HeaderMap, after: Option<u64>) -> ApiResult<Optio
 pub(super) async fn start(
     app: &App,
     reader: FeedReader,
-    granted: RequestGrant,
+    grant: RequestGrant,
     after: Option<u64>,
-    pass: ParkToken,
+    park_token: ParkToken,
 ) -> ApiResult<Response> {
     let (after, first) = match after {
         Some(after) => (after, Bytes::from_static(RETRY_FIELD)),
@@ -54,13 +54,12 @@ pub(super) async fn start(
         }
     };
     let waiting = app.tables.wait(reader.table, reader.waiter, after).await?;
-    let streaming = FeedStream { tables: app.tables.clone(), reader, state: StreamState::Sending(first, waiting) };
-    Ok(ParkMarker::stream(pass, head(), FEED_HEARTBEAT_INTERVAL, granted.until_revoked(streaming)))
+    let stream = FeedStream { tables: app.tables.clone(), reader, state: StreamState::Sending(first, waiting) };
+    Ok(ParkMarker::stream(park_token, head(), FEED_HEARTBEAT_INTERVAL, grant.until_revoked(stream)))
 }
 
-/// The head of a stream.
-pub(super) fn head() -> Head<()> {
-    let mut head = Head::new(());
+pub(super) fn head() -> http::Response<()> {
+    let mut head = http::Response::new(());
     head.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
     head.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     head.headers_mut().insert(ACCEL_BUFFERING, HeaderValue::from_static("no"));
@@ -72,7 +71,7 @@ fn event(seq: u64, message: &[u8]) -> Bytes {
     [format!("id: {seq}\ndata: ").as_bytes(), message, b"\n\n"].concat().into()
 }
 
-/// A stream that waits: all that is kept of it.
+/// A waiting stream: all that is kept of it.
 struct FeedStream {
     tables: Tables,
     reader: FeedReader,
@@ -80,12 +79,12 @@ struct FeedStream {
 }
 
 enum StreamState {
-    /// This is said first.
+    /// These bytes are sent first.
     Sending(Bytes, FeedWait),
     Waiting(FeedWait),
     /// Between two waits, for a moment.
     Resubscribing(BoxFuture<'static, Result<FeedWait, TableError>>),
-    /// The table is not here any more: the client connects again, and is sent where it is.
+    /// The table is not here any more: the client reconnects, and is directed to its node.
     Ended,
 }
 
@@ -98,17 +97,17 @@ impl ChunkStream for FeedStream {
                     self.state = StreamState::Waiting(waiting);
                     return Poll::Ready(Some(first));
                 }
-                StreamState::Resubscribing(mut begins) => match begins.as_mut().poll(context) {
+                StreamState::Resubscribing(mut subscription) => match subscription.as_mut().poll(context) {
                     Poll::Ready(Ok(waiting)) => self.state = StreamState::Waiting(waiting),
                     Poll::Ready(Err(_)) => return Poll::Ready(None),
                     Poll::Pending => {
-                        self.state = StreamState::Resubscribing(begins);
+                        self.state = StreamState::Resubscribing(subscription);
                         return Poll::Pending;
                     }
                 },
                 StreamState::Waiting(mut waiting) => match Pin::new(&mut waiting).poll(context) {
-                    Poll::Ready(Ok(answer)) => {
-                        let (seq, message) = messages::message(self.reader.table, &answer);
+                    Poll::Ready(Ok(response)) => {
+                        let (seq, message) = messages::message(self.reader.table, &response);
                         self.state = StreamState::Resubscribing(self.next_wait(seq));
                         return Poll::Ready(Some(event(seq, &message)));
                     }

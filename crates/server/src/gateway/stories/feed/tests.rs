@@ -1,4 +1,4 @@
-//! What the feed's query may say.
+//! Tests of the feed's query and headers.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn check(text: Option<&str>, want_ms: Option<u64>) {
 }
 
 #[test]
-fn waits_are_read_with_their_unit_and_no_longer_than_allowed() {
+fn parses_waits_up_to_the_maximum() {
     check(None, Some(0));
     check(Some("0"), Some(0));
     check(Some("0s"), Some(0));
@@ -37,7 +37,7 @@ fn check_accept(accept: &str, want: bool) {
 }
 
 #[test]
-fn a_stream_is_given_to_whoever_asks_for_one() {
+fn recognizes_requests_for_a_stream() {
     check_accept("text/event-stream", true);
     check_accept("application/json, Text/Event-Stream;q=0.9", true);
     check_accept("text/event-stream;q=0", false);
@@ -56,7 +56,7 @@ fn check_cursor(last: Option<&'static str>, after: Option<u64>, want: Option<Opt
 }
 
 #[test]
-fn what_was_heard_last_goes_before_what_the_url_says() {
+fn the_last_event_id_takes_precedence_over_the_url() {
     check_cursor(None, None, Some(None));
     check_cursor(None, Some(3), Some(Some(3)));
     check_cursor(Some("7"), None, Some(Some(7)));

@@ -1,4 +1,4 @@
-//! Connections without worlds: what is heard however the bytes come, what is told to whom, and how it ends.
+//! Connections without worlds: framing of input, encoding of output, and closing.
 
 use super::connection::{WakeReason, WorldConnection};
 use super::disconnect::{CloseMessage, Disconnect};
@@ -12,7 +12,7 @@ use engine::limits::{
     MOVER_NAME_CHARS_MAX, VIEW_MARGIN_CELLS, VIEW_MOVERS_MAX, VIEW_RADIUS_MAX, WORLD_FRAME_BYTES_MAX,
     WORLD_FRAMES_BURST, WORLD_HELLO_BYTES_MAX, WORLD_OUTBOUND_BYTES_MAX,
 };
-use engine::worlds::{Answer, Done, EnteredMover, MoverId, MoverRef as Sits, Refusal, ViewDelta};
+use engine::worlds::{Answer, Done, EnteredMover, MoverId, MoverRef, Refusal, ViewDelta};
 use proptest::prelude::*;
 use prost::Message;
 use rules::world::{Cell, Indicator, Item, PowerUp};
@@ -30,7 +30,7 @@ use wire::world::{
     ClientFrame, ClientMessage, Framing, Hello, Leave, Move, Register, Registered, ServerFrame, ServerMessage, View,
 };
 
-/// A client's side of a connection, and ours.
+/// A client's side of a connection, and the server's.
 async fn connection(framing: Framing) -> (TcpStream, Arc<WorldConnection>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let (client, accepted) = tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
@@ -40,28 +40,28 @@ async fn connection(framing: Framing) -> (TcpStream, Arc<WorldConnection>) {
     (client.unwrap(), Arc::new(WorldConnection::new(Connection::new(accepted.unwrap().0, permit.unwrap()), framing)))
 }
 
-/// Hears everything until the connection ends, then takes it down as ours do.
-async fn read_to_end(line: Arc<WorldConnection>) -> (Vec<ClientMessage>, Disconnect) {
-    let (mut ears, mut heard) = (FrameReader::default(), Vec::new());
-    let parting = loop {
-        let more = match poll_fn(|context| line.poll_ready(context)).await {
-            WakeReason::Readable => ears.read_socket(&line, 0, &mut |asked| {
-                heard.push(asked);
+/// Reads everything until the connection ends, then closes it as the server does.
+async fn read_to_end(connection: Arc<WorldConnection>) -> (Vec<ClientMessage>, Disconnect) {
+    let (mut reader, mut received) = (FrameReader::default(), Vec::new());
+    let disconnect = loop {
+        let more = match poll_fn(|context| connection.poll_ready(context)).await {
+            WakeReason::Readable => reader.read_socket(&connection, 0, &mut |message| {
+                received.push(message);
                 Ok(ReadFlow::Continue)
             }),
             WakeReason::Writable => {
-                line.flush();
+                connection.flush();
                 Ok(())
             }
             WakeReason::Closed => Err(Disconnect::Lost),
         };
-        if let Err(parting) = more {
-            break parting;
+        if let Err(disconnect) = more {
+            break disconnect;
         }
     };
-    line.close_with(&parting);
-    linger(line).await;
-    (heard, parting)
+    connection.close_with(&disconnect);
+    linger(connection).await;
+    (received, disconnect)
 }
 
 fn client_frames() -> Vec<ClientMessage> {
@@ -71,19 +71,22 @@ fn client_frames() -> Vec<ClientMessage> {
     vec![hello, ClientMessage::Register(register), step, ClientMessage::Leave(Leave {})]
 }
 
-fn delimited_bytes(asked: &[ClientMessage]) -> Vec<u8> {
-    asked.iter().flat_map(|asked| ClientFrame { what: Some(asked.clone()) }.encode_length_delimited_to_vec()).collect()
+fn delimited_bytes(message: &[ClientMessage]) -> Vec<u8> {
+    message
+        .iter()
+        .flat_map(|message| ClientFrame { what: Some(message.clone()) }.encode_length_delimited_to_vec())
+        .collect()
 }
 
-/// The same as a client of WebSockets sends it: some in pieces, and pings between.
-fn websocket_bytes(asked: &[ClientMessage], is_json: bool) -> Vec<u8> {
+/// The same as a client of WebSockets sends it: some fragmented, and with pings between.
+fn websocket_bytes(message: &[ClientMessage], is_json: bool) -> Vec<u8> {
     let mut client = WebSocket::from_raw_socket(std::io::Cursor::new(Vec::new()), Role::Client, None);
-    for asked in asked {
+    for message in message {
         client.write(tungstenite::Message::Ping(vec![7; 3].into())).unwrap();
         let message = if is_json {
-            tungstenite::Message::text(serde_json::to_string(asked).unwrap())
+            tungstenite::Message::text(serde_json::to_string(message).unwrap())
         } else {
-            tungstenite::Message::binary(ClientFrame { what: Some(asked.clone()) }.encode_to_vec())
+            tungstenite::Message::binary(ClientFrame { what: Some(message.clone()) }.encode_to_vec())
         };
         client.write(message).unwrap();
     }
@@ -91,71 +94,74 @@ fn websocket_bytes(asked: &[ClientMessage], is_json: bool) -> Vec<u8> {
     client.get_ref().get_ref().clone()
 }
 
-/// The same frames must be heard wherever the bytes are cut.
+/// The same frames must be read wherever the bytes are split.
 async fn check_cuts(framing: Framing, bytes: &[u8]) {
     for cut in 0..=bytes.len() {
-        let (mut client, line) = connection(framing).await;
-        let hearing = tokio::spawn(read_to_end(line));
+        let (mut client, connection) = connection(framing).await;
+        let reading = tokio::spawn(read_to_end(connection));
         client.set_nodelay(true).unwrap();
         client.write_all(&bytes[..cut]).await.unwrap();
-        // Whether both parts come in one read or in two, the same is heard.
+        // Whether both parts come in one read or in two, the same is read.
         tokio::task::yield_now().await;
         client.write_all(&bytes[cut..]).await.unwrap();
         client.shutdown().await.unwrap();
         let mut rest = Vec::new();
         client.read_to_end(&mut rest).await.unwrap();
-        assert_eq!(hearing.await.unwrap(), (client_frames(), Disconnect::Lost), "cut at {cut}");
+        assert_eq!(reading.await.unwrap(), (client_frames(), Disconnect::Lost), "cut at {cut}");
     }
 }
 
 #[tokio::test]
-async fn frames_are_the_same_wherever_the_bytes_are_cut() {
+async fn frames_are_the_same_wherever_the_bytes_are_split() {
     check_cuts(Framing::Delimited, &delimited_bytes(&client_frames())).await;
     check_cuts(Framing::Binary, &websocket_bytes(&client_frames(), false)).await;
     check_cuts(Framing::Binary, &websocket_bytes(&client_frames(), true)).await;
 }
 
-/// What a server said over TCP, all of it.
+/// Decodes everything that a server sent over TCP.
 fn decode_frames(mut bytes: &[u8]) -> Vec<ServerMessage> {
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     while !bytes.is_empty() {
-        let place = delimited::first_frame(bytes, usize::MAX).unwrap().expect("frames are whole");
-        let end = place.end;
-        said.push(ServerFrame::decode(&bytes[place]).unwrap().what.expect("frames say something known"));
+        let range = delimited::first_frame(bytes, usize::MAX).unwrap().expect("frames are whole");
+        let end = range.end;
+        messages.push(ServerFrame::decode(&bytes[range]).unwrap().what.expect("frames say something known"));
         bytes = &bytes[end..];
     }
-    said
+    messages
 }
 
-/// What somebody hears who sends these bytes and no more.
+/// The response to a client that sends these bytes and no more.
 async fn answer_to(framing: Framing, bytes: &[u8]) -> (Disconnect, Vec<u8>) {
-    let (mut client, line) = connection(framing).await;
-    let hearing = tokio::spawn(read_to_end(line));
-    // A connection that was ended may not take all of it.
+    let (mut client, connection) = connection(framing).await;
+    let reading = tokio::spawn(read_to_end(connection));
+    // A closed connection may not accept all of it.
     let _ = client.write_all(bytes).await;
     let _ = client.shutdown().await;
-    let mut heard = Vec::new();
-    let _ = client.read_to_end(&mut heard).await;
-    (hearing.await.unwrap().1, heard)
+    let mut received = Vec::new();
+    let _ = client.read_to_end(&mut received).await;
+    (reading.await.unwrap().1, received)
 }
 
-/// Whoever sends this is told so once, and nothing after it.
+/// A client that sends this gets one error, and nothing after it.
 async fn check_ended(framing: Framing, bytes: &[u8], code: &str, close: u32) {
-    let (parting, heard) = answer_to(framing, bytes).await;
-    assert!(matches!(&parting, Disconnect::ClosedByServer(farewell) if farewell.code == code), "{code}: {parting:?}");
+    let (disconnect, received) = answer_to(framing, bytes).await;
+    assert!(
+        matches!(&disconnect, Disconnect::ClosedByServer(message) if message.code == code),
+        "{code}: {disconnect:?}"
+    );
     let check = |error: &wire::world::Error| {
         assert_eq!((error.code.as_str(), error.close), (code, close), "{error:?}");
         assert!(error.reason.len() > 15, "{error:?}");
     };
     if framing == Framing::Delimited {
-        match decode_frames(&heard).as_slice() {
+        match decode_frames(&received).as_slice() {
             [ServerMessage::Error(error)] => check(error),
             others => panic!("{code}: {others:?}"),
         }
         return;
     }
-    let mut client = WebSocket::from_raw_socket(std::io::Cursor::new(heard), Role::Client, None);
-    // Whoever begins with a text is answered in texts, also when nobody can read it.
+    let mut client = WebSocket::from_raw_socket(std::io::Cursor::new(received), Role::Client, None);
+    // A client that begins with a text is answered in texts, even if the text is malformed.
     let is_text = bytes[0] & 0x0f == 1;
     let error = match client.read().unwrap() {
         tungstenite::Message::Text(text) if is_text => serde_json::from_str(&text).unwrap(),
@@ -163,12 +169,12 @@ async fn check_ended(framing: Framing, bytes: &[u8], code: &str, close: u32) {
         other => panic!("{code}: {other:?}"),
     };
     assert!(matches!(&error, ServerMessage::Error(error) if { check(error); true }), "{error:?}");
-    let tungstenite::Message::Close(Some(said)) = client.read().unwrap() else { panic!("{code}: no close") };
-    assert_eq!((u32::from(u16::from(said.code)), said.reason.as_str()), (close, code));
+    let tungstenite::Message::Close(Some(sent)) = client.read().unwrap() else { panic!("{code}: no close") };
+    assert_eq!((u32::from(u16::from(sent.code)), sent.reason.as_str()), (close, code));
 }
 
 #[tokio::test]
-async fn whatever_is_no_frame_gets_one_error_and_a_close() {
+async fn a_malformed_frame_gets_one_error_and_a_close() {
     let tcp = Framing::Delimited;
     check_ended(tcp, &[0], "malformed", 1002).await;
     check_ended(tcp, &[0xff; 5], "malformed", 1002).await;
@@ -197,15 +203,15 @@ async fn whatever_is_no_frame_gets_one_error_and_a_close() {
 }
 
 #[tokio::test]
-async fn frames_that_come_too_fast_end_the_connection() {
+async fn too_many_frames_close_the_connection() {
     let frames = WORLD_FRAMES_BURST as usize;
     let steps = |count| vec![ClientMessage::Move(Move { seq: 1, step: 0 }); count];
-    let (parting, heard) = answer_to(Framing::Delimited, &delimited_bytes(&steps(frames))).await;
-    assert_eq!((parting, heard), (Disconnect::Lost, Vec::new()));
+    let (disconnect, received) = answer_to(Framing::Delimited, &delimited_bytes(&steps(frames))).await;
+    assert_eq!((disconnect, received), (Disconnect::Lost, Vec::new()));
     check_ended(Framing::Delimited, &delimited_bytes(&steps(frames + 1)), "too_fast", 1008).await;
     let pings = [0x89, 0x80, 0, 0, 0, 0].repeat(frames + 1);
-    let (parting, _) = answer_to(Framing::Binary, &pings).await;
-    assert_eq!(parting, Disconnect::ClosedByServer(CloseMessage::too_fast()));
+    let (disconnect, _) = answer_to(Framing::Binary, &pings).await;
+    assert_eq!(disconnect, Disconnect::ClosedByServer(CloseMessage::too_fast()));
 }
 
 #[tokio::test]
@@ -215,136 +221,137 @@ async fn a_close_is_answered_with_a_close_and_a_ping_with_a_pong() {
     client.flush().unwrap();
     let mut bytes = client.get_ref().get_ref().clone();
     bytes.extend([0x88, 0x82, 0, 0, 0, 0, 0x0f, 0xa0]);
-    let (parting, heard) = answer_to(Framing::Binary, &bytes).await;
-    assert_eq!(parting, Disconnect::ClosedByPeer(Some(4_000)));
-    assert_eq!(heard, [&[0x8a, 4][..], b"here", &[0x88, 2, 0x0f, 0xa0]].concat());
+    let (disconnect, received) = answer_to(Framing::Binary, &bytes).await;
+    assert_eq!(disconnect, Disconnect::ClosedByPeer(Some(4_000)));
+    assert_eq!(received, [&[0x8a, 4][..], b"here", &[0x88, 2, 0x0f, 0xa0]].concat());
 }
 
 fn answer(seq: u32, result: Result<Done, Refusal>) -> Answer {
-    Answer { tag: 0, mover: Sits { slot: 0, id: MoverId(1) }, seq, result }
+    Answer { tag: 0, mover: MoverRef { slot: 0, id: MoverId(1) }, seq, result }
 }
 
-fn send_outbound(line: &WorldConnection, tiding: &OutboundMessage<'_>) {
+fn send_outbound(connection: &WorldConnection, message: &OutboundMessage<'_>) {
     let mut frame = Vec::new();
-    line.encode(tiding, &mut frame);
-    line.send(&frame);
+    connection.encode(message, &mut frame);
+    connection.send(&frame);
 }
 
 #[tokio::test]
-async fn what_is_told_before_the_first_answer_comes_behind_it() {
-    let (mut client, line) = connection(Framing::Delimited).await;
-    line.hold_output();
-    send_outbound(&line, &OutboundMessage::Answer(&answer(1, Ok(Done::Moved(Cell { x: 2, y: 3 })))));
-    assert!(line.has_backlog(), "no view is cut for somebody who was not answered yet");
-    line.release_output(Some(&Registered { id: 1, ..Registered::default() }));
-    assert!(!line.has_backlog());
-    send_outbound(&line, &OutboundMessage::Answer(&answer(2, Err(Refusal::Blocked))));
-    line.close(CloseReason::Replaced);
-    send_outbound(&line, &OutboundMessage::Answer(&answer(3, Err(Refusal::Blocked))));
-    assert_eq!(poll_fn(|context| line.poll_ready(context)).await, WakeReason::Closed);
-    tokio::spawn(linger(line));
-    let mut heard = Vec::new();
-    client.read_to_end(&mut heard).await.unwrap();
-    let said = decode_frames(&heard);
+async fn output_before_the_first_response_is_sent_after_it() {
+    let (mut client, connection) = connection(Framing::Delimited).await;
+    connection.hold_output();
+    send_outbound(&connection, &OutboundMessage::Answer(&answer(1, Ok(Done::Moved(Cell { x: 2, y: 3 })))));
+    assert!(connection.has_backlog(), "no view is computed before the first response");
+    connection.release_output(Some(&Registered { id: 1, ..Registered::default() }));
+    assert!(!connection.has_backlog());
+    send_outbound(&connection, &OutboundMessage::Answer(&answer(2, Err(Refusal::Blocked))));
+    connection.close(CloseReason::Replaced);
+    send_outbound(&connection, &OutboundMessage::Answer(&answer(3, Err(Refusal::Blocked))));
+    assert_eq!(poll_fn(|context| connection.poll_ready(context)).await, WakeReason::Closed);
+    tokio::spawn(linger(connection));
+    let mut received = Vec::new();
+    client.read_to_end(&mut received).await.unwrap();
+    let messages = decode_frames(&received);
     let [
         ServerMessage::Registered(_),
         ServerMessage::Moved(moved),
         ServerMessage::Refused(refused),
         ServerMessage::Error(error),
-    ] = said.as_slice()
+    ] = messages.as_slice()
     else {
-        panic!("{said:?}")
+        panic!("{messages:?}")
     };
     assert_eq!((moved.seq, moved.x, moved.y), (1, 2, 3));
     assert_eq!((refused.seq, refused.code.as_str(), refused.reason.as_str()), (2, "blocked", ""));
     assert_eq!(error.code, "replaced");
 }
 
-/// Three connections take the same mover up at once: two of them are replaced before they are answered.
+/// Three connections resume the same mover at once: two of them are replaced before their response.
 #[tokio::test]
-async fn nothing_comes_behind_an_error_that_overtakes_the_first_answer() {
+async fn nothing_follows_an_error_that_overtakes_the_first_response() {
     for framing in [Framing::Delimited, Framing::Binary] {
-        let (mut client, line) = connection(framing).await;
-        line.hold_output();
-        send_outbound(&line, &OutboundMessage::View(&ViewDelta { is_full: true, ..ViewDelta::default() }));
-        line.close(CloseReason::Replaced);
-        line.release_output(Some(&Registered { id: 1, ..Registered::default() }));
-        send_outbound(&line, &OutboundMessage::Answer(&answer(1, Err(Refusal::Blocked))));
-        tokio::spawn(linger(line));
-        let mut heard = Vec::new();
-        client.read_to_end(&mut heard).await.unwrap();
+        let (mut client, connection) = connection(framing).await;
+        connection.hold_output();
+        send_outbound(&connection, &OutboundMessage::View(&ViewDelta { is_full: true, ..ViewDelta::default() }));
+        connection.close(CloseReason::Replaced);
+        connection.release_output(Some(&Registered { id: 1, ..Registered::default() }));
+        send_outbound(&connection, &OutboundMessage::Answer(&answer(1, Err(Refusal::Blocked))));
+        tokio::spawn(linger(connection));
+        let mut received = Vec::new();
+        client.read_to_end(&mut received).await.unwrap();
         let close = [&[0x88, 2 + b"replaced".len() as u8, 0x03, 0xf0][..], b"replaced"].concat();
         let frame = match framing {
-            Framing::Delimited => heard.as_slice(),
-            _ => heard.strip_suffix(close.as_slice()).expect("a close is the last thing").get(1..).unwrap(),
+            Framing::Delimited => received.as_slice(),
+            _ => received.strip_suffix(close.as_slice()).expect("a close is the last thing").get(1..).unwrap(),
         };
         assert!(
             matches!(decode_frames(frame).as_slice(), [ServerMessage::Error(error)] if error.code == "replaced"),
-            "{heard:?}"
+            "{received:?}"
         );
     }
 }
 
 #[tokio::test]
-async fn what_a_slow_client_has_not_taken_comes_later_and_in_order() {
-    let (mut client, line) = connection(Framing::Delimited).await;
+async fn pending_output_of_a_slow_client_comes_later_and_in_order() {
+    let (mut client, connection) = connection(Framing::Delimited).await;
     let mut frames = 0;
-    while !line.has_backlog() {
+    while !connection.has_backlog() {
         frames += 1;
         send_outbound(
-            &line,
+            &connection,
             &OutboundMessage::View(&ViewDelta { tick: frames, left: vec![MoverId(7); 10_000], ..ViewDelta::default() }),
         );
     }
-    let hearing = tokio::spawn(read_to_end(line.clone()));
-    let mut heard = Vec::new();
-    let mut piece = vec![0; 64 * 1024];
-    while line.has_backlog() {
-        let count = client.read(&mut piece).await.unwrap();
-        heard.extend_from_slice(&piece[..count]);
+    let reading = tokio::spawn(read_to_end(connection.clone()));
+    let mut received = Vec::new();
+    let mut chunk = vec![0; 64 * 1024];
+    while connection.has_backlog() {
+        let count = client.read(&mut chunk).await.unwrap();
+        received.extend_from_slice(&chunk[..count]);
     }
     client.shutdown().await.unwrap();
-    client.read_to_end(&mut heard).await.unwrap();
-    let ticks: Vec<_> = decode_frames(&heard)
+    client.read_to_end(&mut received).await.unwrap();
+    let ticks: Vec<_> = decode_frames(&received)
         .iter()
-        .map(|said| if let ServerMessage::View(view) = said { view.tick } else { 0 })
+        .map(|message| if let ServerMessage::View(view) = message { view.tick } else { 0 })
         .collect();
     assert_eq!(ticks, (1..=frames).collect::<Vec<_>>());
-    assert_eq!(hearing.await.unwrap().1, Disconnect::Lost);
+    assert_eq!(reading.await.unwrap().1, Disconnect::Lost);
 }
 
-/// The other side's machine may vanish without a packet: nothing here asks for it, the kernel does.
+/// The peer's machine may vanish without a packet: the kernel probes for that.
 #[tokio::test]
-async fn the_system_watches_over_silence() {
-    let (_client, line) = connection(Framing::Delimited).await;
-    line.enable_keepalive(Duration::from_millis(90_500));
-    let socket = line.stream();
+async fn keepalive_detects_dead_peers() {
+    let (_client, connection) = connection(Framing::Delimited).await;
+    connection.enable_keepalive(Duration::from_millis(90_500));
+    let socket = connection.stream();
     assert!(sockopt::socket_keepalive(socket).unwrap());
-    let rhythm = (sockopt::tcp_keepidle(socket), sockopt::tcp_keepintvl(socket), sockopt::tcp_keepcnt(socket));
+    let keepalive = (sockopt::tcp_keepidle(socket), sockopt::tcp_keepintvl(socket), sockopt::tcp_keepcnt(socket));
     // The kernel counts whole seconds of silence.
-    assert_eq!(rhythm, (Ok(Duration::from_secs(91)), Ok(Duration::from_secs(10)), Ok(3)));
+    assert_eq!(keepalive, (Ok(Duration::from_secs(91)), Ok(Duration::from_secs(10)), Ok(3)));
     assert_eq!(sockopt::tcp_user_timeout(socket), Ok(120_500));
 }
 
 #[tokio::test]
-async fn who_never_reads_is_cut_off() {
-    let (_client, line) = connection(Framing::Delimited).await;
+async fn a_client_that_never_reads_is_disconnected() {
+    let (_client, connection) = connection(Framing::Delimited).await;
     let frame = vec![0; WORLD_OUTBOUND_BYTES_MAX / 2];
-    let (_, parting) = tokio::join!(async { (0..1_000).for_each(|_| line.send(&frame)) }, read_to_end(line.clone()));
-    assert_eq!(parting.1, Disconnect::Lost);
-    let page = line.metrics().page().into_text();
+    let (_, disconnect) =
+        tokio::join!(async { (0..1_000).for_each(|_| connection.send(&frame)) }, read_to_end(connection.clone()));
+    assert_eq!(disconnect.1, Disconnect::Lost);
+    let page = connection.metrics().page().into_text();
     assert!(page.contains(r#"gauntlet_world_connections_ended_total{code="not_read"} 1"#), "{page}");
 }
 
 #[test]
-fn a_view_is_told_as_it_was_cut() {
+fn a_view_is_encoded_as_it_was_computed() {
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let (_client, line) = connection(Framing::Delimited).await;
+        let (_client, connection) = connection(Framing::Delimited).await;
         let first = ViewDelta { trees: vec![Cell { x: 1, y: 2 }], score: Some(3), ..ViewDelta::default() };
         let second = ViewDelta { left: vec![MoverId(4)], oldest_change_us: Some(5), ..ViewDelta::default() };
         let mut frames = Vec::new();
-        [&first, &second].into_iter().for_each(|delta| line.encode(&OutboundMessage::View(delta), &mut frames));
+        [&first, &second].into_iter().for_each(|delta| connection.encode(&OutboundMessage::View(delta), &mut frames));
         // Nothing of the first is left in the second, although the memory is the same.
         let want = [
             View { trees: vec![1, 2], score: Some(3), ..View::default() },
@@ -354,9 +361,9 @@ fn a_view_is_told_as_it_was_cut() {
     });
 }
 
-/// A client that reads everything at once is not cut off because there was much to see, in the wordiest language.
+/// A client that reads everything at once is not disconnected for a large view, in the most verbose format.
 #[test]
-fn the_largest_view_fits_behind_a_socket_that_takes_nothing() {
+fn the_largest_view_fits_into_the_pending_output() {
     let side = 2 * u16::from(VIEW_RADIUS_MAX + VIEW_MARGIN_CELLS) + 1;
     let cells = || (0..side).flat_map(|y| (0..side).map(move |x| Cell { x: 4_095 - x, y: 4_095 - y }));
     let longest = Indicator::from(Item::PowerUp(PowerUp::DoubleStep));
@@ -367,7 +374,7 @@ fn the_largest_view_fits_behind_a_socket_that_takes_nothing() {
         indicator: Indicator::of_mover(19).unwrap(),
         name: Some(name.clone()),
     };
-    // A hunt's next round begins where bacteria live, and everybody around is somebody else.
+    // A hunt's next round begins among bacteria, and all movers nearby are new.
     let view = ViewDelta {
         entered: (0..VIEW_MOVERS_MAX as u32).map(entered).collect(),
         left: vec![MoverId(u32::MAX); VIEW_MOVERS_MAX],
@@ -379,32 +386,32 @@ fn the_largest_view_fits_behind_a_socket_that_takes_nothing() {
     };
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let (_client, line) = connection(Framing::Text).await;
-        line.enable_reasons();
+        let (_client, connection) = connection(Framing::Text).await;
+        connection.enable_reasons();
         let mut frames = Vec::new();
-        line.encode(&OutboundMessage::View(&view), &mut frames);
+        connection.encode(&OutboundMessage::View(&view), &mut frames);
         let refused = answer(u32::MAX, Err(Refusal::OutOfOrder { expected: u32::MAX }));
-        (0..WORLD_FRAMES_BURST).for_each(|_| line.encode(&OutboundMessage::Answer(&refused), &mut frames));
+        (0..WORLD_FRAMES_BURST).for_each(|_| connection.encode(&OutboundMessage::Answer(&refused), &mut frames));
         assert!(frames.len() <= WORLD_OUTBOUND_BYTES_MAX, "{} bytes", frames.len());
     });
 }
 
 #[test]
 fn a_connection_is_small() {
-    // What tokio puts around a future: its header, what runs it, its place in lists. Its tasks are aligned to 128 bytes.
+    // Tokio's overhead for a future: its header, the scheduler's state, its list entries. Its tasks are aligned to 128 bytes.
     const TASK_BYTES: usize = 96;
     let sizes = (size_of::<WorldConnection>(), size_of::<MoverConnection>());
-    assert!(sizes.0 <= 144, "a line has {} bytes", sizes.0);
+    assert!(sizes.0 <= 144, "a connection has {} bytes", sizes.0);
     assert!(sizes.1 + TASK_BYTES <= 256, "a connection's task has {} bytes of its own", sizes.1);
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Anything at all: no panic; at most one error, which is the last thing; and then the end.
+    /// Whatever is sent: no panic; at most one error, which comes last; and then the end.
     #[test]
     fn any_bytes_end_in_one_error_at_most(
-        bytes in prop::collection::vec(any::<u8>(), 0..400), begins in any::<bool>(), is_tcp in any::<bool>(),
+        bytes in prop::collection::vec(any::<u8>(), 0..400), has_hello in any::<bool>(), is_tcp in any::<bool>(),
     ) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let hello = &client_frames()[..1];
@@ -413,16 +420,16 @@ proptest! {
         } else {
             (Framing::Binary, websocket_bytes(hello, false))
         };
-        let bytes = if begins { [before, bytes].concat() } else { bytes };
-        let (parting, heard) = runtime.block_on(answer_to(framing, &bytes));
+        let bytes = if has_hello { [before, bytes].concat() } else { bytes };
+        let (disconnect, received) = runtime.block_on(answer_to(framing, &bytes));
         if is_tcp {
-            let errors = decode_frames(&heard);
-            prop_assert_eq!(errors.len(), usize::from(matches!(parting, Disconnect::ClosedByServer(_))), "{:?}", errors);
-        } else if parting == Disconnect::Lost {
+            let errors = decode_frames(&received);
+            prop_assert_eq!(errors.len(), usize::from(matches!(disconnect, Disconnect::ClosedByServer(_))), "{:?}", errors);
+        } else if disconnect == Disconnect::Lost {
             let pong = |bytes: &[u8]| bytes.is_empty() || bytes[0] == 0x8a;
-            prop_assert!(pong(&heard), "{:?}", heard);
+            prop_assert!(pong(&received), "{:?}", received);
         } else {
-            prop_assert!(heard.contains(&0x88), "{:?}: a close ends it", parting);
+            prop_assert!(received.contains(&0x88), "{:?}: a close ends it", disconnect);
         }
     }
 }
