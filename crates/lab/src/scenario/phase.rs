@@ -290,7 +290,7 @@ impl Phase {
         let after = fields.optional("after").and_then(|at| at.duration(Duration::ZERO..=WAIT_MAX));
         let own = fields.optional("at");
         if let (Some(own), true) = (&own, after.is_some()) {
-            own.add_error("stands beside `after`: a phase has a moment of its own, or follows the one before");
+            own.add_error("excludes `after`: a phase has its own start time, or follows the previous one");
         }
         let stands_alone = own.is_some();
         let own = own.map(|at| at.duration(Duration::ZERO..=WAIT_MAX));

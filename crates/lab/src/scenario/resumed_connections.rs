@@ -32,12 +32,10 @@ pub(super) fn find_resumed_phase(
 /// Only a phase that holds connections, and follows the phase that had them, can take connections over.
 pub(super) fn check_resume_allowed(at: &NodeReader<'_>, holds: bool, stands_alone: bool) {
     if !holds {
-        at.add_error("is for held connections alone: no other phase has any to go on with");
+        at.add_error("is for held connections alone: no other phase has connections to take over");
     }
     if stands_alone {
-        at.add_error(
-            "stands beside `at`: a phase that goes on with connections begins when those who had them are over",
-        );
+        at.add_error("excludes `at`: a phase that takes connections over begins when the phase that had them is over");
     }
 }
 

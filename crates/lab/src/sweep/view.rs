@@ -75,7 +75,7 @@ fn cost(row: &SweepRow) -> String {
     let cpu = row.cpu_s.median.map(|cpu_s| format!("{} s of the target's CPU", number(Some(cpu_s))));
     let rss = row.rss_bytes.median.map(|bytes| format!("{:.1} MiB of its memory at the peak", bytes / MIB));
     let texts: Vec<String> = [cpu, rss].into_iter().flatten().collect();
-    if texts.is_empty() { "what nobody measured".to_owned() } else { texts.join(" and ") }
+    if texts.is_empty() { "an unknown cost".to_owned() } else { texts.join(" and ") }
 }
 
 fn rows(sweep: &SweepTable) -> String {

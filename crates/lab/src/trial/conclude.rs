@@ -380,11 +380,11 @@ fn interruption_note(context: &RunContext) -> Option<String> {
     let abandoned = context.recorder.with_aggregate(Aggregate::abandoned);
     let requests = (abandoned > 0).then(|| {
         let grace_s = number(Some(INTERRUPT_GRACE.as_secs_f64()));
-        format!("{} arrivals were still under way {grace_s} s later and were given up", count(abandoned))
+        format!("{} arrivals were still in flight {grace_s} s later and were abandoned", count(abandoned))
     });
     let works = context.scenario.work_specs.iter().enumerate().filter_map(|(index, work)| {
         let left = context.status_poller.trackers.tracker(index).unfinished().len() as u64;
-        (left > 0).then(|| format!("{} pieces of {} had not come to their end", count(left), work.name))
+        (left > 0).then(|| format!("{} work items of {} had not finished", count(left), work.name))
     });
     let left: Vec<String> = requests.into_iter().chain(works).collect();
     let explains = "the target may count what the lab does not know of";

@@ -102,7 +102,7 @@ impl LoadScheduler {
             let (opened, planned, within_s) = (count(held.opened_or_kept()), count(held.planned), within.as_secs_f64());
             let within_s = number(Some(within_s));
             self.log_note(format!(
-                "{opened} of {planned} connections stood after {within_s} s: nothing was asked over them"
+                "{opened} of {planned} connections were open after {within_s} s: nothing was sent over them"
             ));
         }
         (load_step, self.start.elapsed())
@@ -149,7 +149,7 @@ impl LoadScheduler {
             .and_then(|load_step| load_step.connections);
         let Some(left) = left.filter(|left| left.lost_after() > 0) else { return };
         self.log_note(format!(
-            "{} of the {} connections that {earlier} had left were lost before anybody went on with them: {} closed by the \
+            "{} of the {} connections that {earlier} left open were lost before they were taken over: {} closed by the \
              target, {} otherwise",
             count(left.lost_after()),
             count(left.left),

@@ -148,7 +148,7 @@ async fn await_drained(scheduler: &LoadScheduler) {
         }
         if Instant::now() >= deadline {
             return scheduler.log_note(format!(
-                "Work of the level before was still there after {} s; the next level begins beside it",
+                "Work of the previous level was still in progress after {} s; the next level begins anyway",
                 EDGE_DRAIN_WITHIN.as_secs()
             ));
         }

@@ -55,12 +55,12 @@ fn connections_are_left_to_one_that_would_have_opened_the_same() {
     );
     check_keeps(
         "arrivals = { clients = 20, requests = 1 }\nkeeps = \"p\"",
-        &["`phase.q.keeps` is for held connections alone: no other phase has any to go on with"],
+        &["`phase.q.keeps` is for held connections alone: no other phase has connections to take over"],
     );
     check_keeps(
         &format!("{HIGHER}\nat = \"5s\"\nkeeps = \"p\""),
         &[
-            "`phase.q.keeps` stands beside `at`: a phase that goes on with connections begins when those who had them are over",
+            "`phase.q.keeps` excludes `at`: a phase that takes connections over begins when the phase that had them is over",
         ],
     );
     check_keeps(
